@@ -1,0 +1,188 @@
+// Package api is the JSON door: it turns requests into inputs of crm, calls the store, and turns results into bytes.
+// It holds no rule of its own.
+package api
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+// Options are what the API needs to know beside the store.
+type Options struct {
+	Proxies   *web.Proxies
+	Region    string // where a phone number without + is from
+	RateLimit int    // requests a minute for each key, 0 is no limit
+	Created   func(merged bool)
+}
+
+// API serves /v1, the contract document and its reference page.
+type API struct {
+	store     *store.Store
+	options   Options
+	mux       *web.Mux
+	keys      *web.Limiter[int64]      // requests of each key
+	strangers *web.Limiter[netip.Addr] // requests without a valid key, by address
+}
+
+// route is one line of the API: what is asked, what right it needs, who answers.
+type route struct {
+	pattern    string
+	permission crm.Permission
+	handle     func(*API, http.ResponseWriter, *http.Request, call) error
+}
+
+// call is what is known about a request before its handler runs.
+type call struct {
+	who crm.Principal
+	id  int64 // from the path, where it has one
+}
+
+var routes = []route{
+	{"GET /v1/contacts", crm.ContactsRead, (*API).listContacts},
+	{"POST /v1/contacts", crm.ContactsWrite, (*API).createContact},
+	{"GET /v1/contacts/{id}", crm.ContactsRead, (*API).getContact},
+	{"PATCH /v1/contacts/{id}", crm.ContactsWrite, (*API).updateContact},
+	{"DELETE /v1/contacts/{id}", crm.ContactsWrite, (*API).archiveContact},
+	{"PATCH /v1/contacts/{id}/restore", crm.ContactsWrite, (*API).restoreContact},
+	{"POST /v1/contacts/{id}/tags/add", crm.ContactsWrite, (*API).addTags},
+	{"POST /v1/contacts/{id}/tags/sync", crm.ContactsWrite, (*API).syncTags},
+	{"POST /v1/contacts/{id}/tags/remove", crm.ContactsWrite, (*API).removeTags},
+	{"GET /v1/campaigns", crm.CampaignsRead, (*API).listCampaigns},
+}
+
+// New is the API over a store.
+func New(s *store.Store, o Options) *API {
+	a := &API{
+		store: s, options: o, mux: web.NewMux(),
+		keys: web.NewLimiter[int64](o.RateLimit), strangers: web.NewLimiter[netip.Addr](o.RateLimit),
+	}
+	for _, route := range routes {
+		a.mux.Handle(route.pattern, a.guard(route))
+	}
+	for path, d := range documents() {
+		a.mux.Handle("GET "+path, d.serve)
+	}
+	return a
+}
+
+// Mux takes further routes beside the API's, such as the probes.
+func (a *API) Mux() *web.Mux { return a.mux }
+
+// Serve answers a request. Whoever got an error without having shown a valid key is counted by address, so that
+// guessing is limited as well and every answer tells the limit.
+func (a *API) Serve(w http.ResponseWriter, r *http.Request) error {
+	err := a.mux.Serve(w, r)
+	if err == nil || w.Header()["X-Ratelimit-Limit"] != nil {
+		return err
+	}
+	remaining, wait, ok := a.strangers.Take(web.LimitAddr(a.options.Proxies.Client(r)), time.Now())
+	a.strangers.SetHeaders(w, remaining)
+	if !ok {
+		return web.TooManyRequests(wait)
+	}
+	return err
+}
+
+// guard checks, in this order, that the path has an id, who is calling, how often, and whether they may.
+func (a *API) guard(route route) web.HandlerFunc {
+	hasID := strings.Contains(route.pattern, "{id}")
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var c call
+		if hasID {
+			id, ok := parseID(r.PathValue("id"))
+			if !ok {
+				return web.NotFound()
+			}
+			c.id = id
+		}
+		secret, ok := bearer(r.Header["Authorization"])
+		if !ok {
+			return crm.ErrUnauthenticated
+		}
+		var err error
+		if c.who, err = a.store.Authenticate(r.Context(), secret); err != nil {
+			return err
+		}
+		web.Note(w, c.who.Account, c.who.Key)
+		remaining, wait, ok := a.keys.Take(c.who.Key, time.Now())
+		a.keys.SetHeaders(w, remaining)
+		if !ok {
+			return web.TooManyRequests(wait)
+		}
+		if c.who.Permissions&route.permission == 0 {
+			return crm.ErrForbidden
+		}
+		return route.handle(a, w, r, c)
+	}
+}
+
+// bearer takes the secret out of the header: the word Bearer in any letter case, one space, the secret.
+func bearer(values []string) (string, bool) {
+	const scheme = "bearer "
+	if len(values) != 1 || len(values[0]) <= len(scheme) || !strings.EqualFold(values[0][:len(scheme)], scheme) {
+		return "", false
+	}
+	return values[0][len(scheme):], true
+}
+
+// parseID reads a decimal integer. One that is too large for any id is an integer all the same: it becomes 0, which is
+// nobody's.
+func parseID(text string) (id int64, ok bool) {
+	digits := strings.TrimPrefix(text, "-")
+	if digits == "" {
+		return 0, false
+	}
+	for _, c := range []byte(digits) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		if id > (1<<62)/10 {
+			id = -1 // too large
+		}
+		if id >= 0 {
+			id = id*10 + int64(c-'0')
+		}
+	}
+	if id < 0 || digits != text {
+		id = 0
+	}
+	return id, true
+}
+
+// buffers hold answers while they are put together.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// largestKept keeps a rare giant answer from staying in memory.
+const largestKept = 1 << 20
+
+// answer lets build append a body to a buffer that is used again, and sends it.
+func answer(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) error {
+	buffer := buffers.Get().(*[]byte)
+	body, err := build((*buffer)[:0])
+	if cap(body) <= largestKept {
+		*buffer = body
+	}
+	if err == nil {
+		err = web.WriteJSON(w, http.StatusOK, body)
+	}
+	buffers.Put(buffer)
+	return err
+}
+
+func (d document) serve(w http.ResponseWriter, _ *http.Request) error {
+	h := w.Header()
+	h.Set("Content-Type", d.contentType)
+	h.Set("Cache-Control", "no-cache")
+	if d.policy != "" {
+		h.Set("Content-Security-Policy", d.policy)
+	}
+	_, err := w.Write(d.body)
+	return err
+}

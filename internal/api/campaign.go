@@ -1,0 +1,26 @@
+package api
+
+import (
+	"net/http"
+
+	"donorbook/internal/crm"
+)
+
+func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) error {
+	l, err := a.newList(r)
+	if err != nil {
+		return err
+	}
+	scope := crm.ParseCampaignScope(l.query.text("scope"), &l.invalid)
+	if err := l.invalid.Err(); err != nil {
+		return err
+	}
+	base := a.options.Proxies.BaseURL(r)
+	return answer(w, func(dst []byte) ([]byte, error) {
+		dst, found, err := a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, l.begin(dst))
+		if err != nil {
+			return dst, err
+		}
+		return l.end(dst, found), nil
+	})
+}

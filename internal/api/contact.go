@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
+	return answer(w, func(dst []byte) ([]byte, error) {
+		return a.store.Contact(r.Context(), c.who.Account, c.id, dst)
+	})
+}
+
+func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error {
+	l, err := a.newList(r)
+	if err != nil {
+		return err
+	}
+	scope := crm.ParseContactScope(l.query.text("scope"), &l.invalid)
+	if err := l.invalid.Err(); err != nil {
+		return err
+	}
+	return answer(w, func(dst []byte) ([]byte, error) {
+		dst, found, err := a.store.Contacts(r.Context(), c.who.Account, scope, l.page, l.begin(dst))
+		if err != nil {
+			return dst, err
+		}
+		return l.end(dst, found), nil
+	})
+}
+
+func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) error {
+	q, err := parseQuery(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	mode, modeErr := crm.ParseForceCreate(q.text("force_create"), q.sent("force_create"))
+	in, err := a.contactInput(r, true, modeErr)
+	if err != nil {
+		return err
+	}
+	made, err := a.store.CreateContact(r.Context(), c.who.Account, in, mode)
+	if err != nil {
+		return err
+	}
+	if a.options.Created != nil {
+		a.options.Created(made.Merged)
+	}
+	if made.Merged {
+		w.Header().Set("X-Contact-Merged", "true")
+	}
+	return web.WriteJSON(w, http.StatusCreated, made.Append(nil))
+}
+
+func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) error {
+	in, err := a.contactInput(r, false, nil)
+	if err != nil {
+		return a.resourceFirst(r.Context(), c, err)
+	}
+	made, err := a.store.UpdateContact(r.Context(), c.who.Account, c.id, in)
+	return writeDocument(w, made, err)
+}
+
+func (a *API) archiveContact(w http.ResponseWriter, r *http.Request, c call) error {
+	if err := a.store.ArchiveContact(r.Context(), c.who.Account, c.id); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+func (a *API) restoreContact(w http.ResponseWriter, r *http.Request, c call) error {
+	made, err := a.store.RestoreContact(r.Context(), c.who.Account, c.id)
+	return writeDocument(w, made, err)
+}
+
+// resourceFirst tells about the body only who may see the contact: an error of the resource comes before one of the body.
+func (a *API) resourceFirst(ctx context.Context, c call, bodyErr error) error {
+	if err := a.store.CheckContact(ctx, c.who.Account, c.id); err != nil {
+		return err
+	}
+	return bodyErr
+}
+
+// contactInput reads and checks the body of a create or an update. queryErr is what is wrong with the query, to be told
+// together with what is wrong with the body.
+func (a *API) contactInput(r *http.Request, isNew bool, queryErr error) (crm.ContactInput, error) {
+	body, err := readJSON(r)
+	if err != nil {
+		return crm.ContactInput{}, err
+	}
+	if len(body) == 0 && !isNew {
+		return crm.ContactInput{}, nil // an empty body changes nothing
+	}
+	in, faults, err := crm.DecodeContact(body)
+	if err != nil {
+		return in, err
+	}
+	var query *crm.Invalid
+	if errors.As(queryErr, &query) {
+		faults.Faults = append(query.Faults, faults.Faults...)
+	}
+	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
+}
+
+// readJSON reads a body that must be JSON by its type; no body at all has no type.
+func readJSON(r *http.Request) ([]byte, error) {
+	body, err := web.ReadBody(r, web.MaxBody)
+	if err == nil && len(body) > 0 {
+		err = web.RequireJSON(r)
+	}
+	return body, err
+}
+
+// writeDocument answers with a contact that was changed.
+func writeDocument(w http.ResponseWriter, d store.Document, err error) error {
+	if err != nil {
+		return err
+	}
+	return web.WriteJSON(w, http.StatusOK, d.Append(nil))
+}

@@ -1,0 +1,177 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// query is what follows the question mark, in the order in which it was sent.
+type query []parameter
+
+type parameter struct {
+	name, value string
+}
+
+func parseQuery(raw string) (query, error) {
+	var q query
+	for raw != "" {
+		var pair string
+		pair, raw, _ = strings.Cut(raw, "&")
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, err1 := url.QueryUnescape(name)
+		value, err2 := url.QueryUnescape(value)
+		if err1 != nil || err2 != nil {
+			return nil, &crm.Malformed{Message: "The query string is not valid: a % must be followed by two hexadecimal digits."}
+		}
+		q = append(q, parameter{name, value})
+	}
+	return q, nil
+}
+
+// find is the value of a parameter, nil where it was not sent.
+func (q query) find(name string) *string {
+	for i := range q {
+		if q[i].name == name {
+			return &q[i].value
+		}
+	}
+	return nil
+}
+
+func (q query) sent(name string) bool { return q.find(name) != nil }
+
+func (q query) text(name string) string {
+	if value := q.find(name); value != nil {
+		return *value
+	}
+	return ""
+}
+
+// list is a page of a list that is being answered.
+type list struct {
+	page    crm.PageRequest
+	query   query
+	invalid crm.Invalid
+	path    string // URL of the list without a query
+	link    []byte // a link as JSON, up to the page's number
+}
+
+func (a *API) newList(r *http.Request) (*list, error) {
+	q, err := parseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	l := &list{query: q, path: a.options.Proxies.BaseURL(r) + r.URL.Path}
+	l.page = crm.ParsePage(q.find("page"), q.find("per_page"), &l.invalid)
+	l.link = quote(nil, l.path+q.forLinks()+"page=")
+	l.link = l.link[:len(l.link)-1]
+	return l, nil
+}
+
+// forLinks is the query of a link up to its page: the other parameters as they were sent, and never a secret.
+func (q query) forLinks() string {
+	var b strings.Builder
+	b.WriteByte('?')
+	for _, p := range q {
+		if p.name == "page" || crm.HoldsSecret(p.name) || crm.HoldsSecret(p.value) {
+			continue
+		}
+		b.WriteString(url.QueryEscape(p.name))
+		b.WriteByte('=')
+		b.WriteString(url.QueryEscape(p.value))
+		b.WriteByte('&')
+	}
+	return b.String()
+}
+
+func (l *list) begin(dst []byte) []byte { return append(dst, `{"data":[`...) }
+
+// end closes the data and appends links and meta.
+func (l *list) end(dst []byte, found store.ListResult) []byte {
+	page, last := l.page.Page, l.page.LastPage(found.Total)
+	prev, next := page-1, page+1
+	if next > last {
+		next = 0
+	}
+	dst = append(dst, `],"links":{"first":`...)
+	dst = l.appendLink(dst, 1)
+	dst = append(dst, `,"last":`...)
+	dst = l.appendLink(dst, last)
+	dst = append(dst, `,"prev":`...)
+	dst = l.appendLink(dst, prev)
+	dst = append(dst, `,"next":`...)
+	dst = l.appendLink(dst, next)
+	dst = append(dst, `},"meta":{"current_page":`...)
+	dst = strconv.AppendInt(dst, page, 10)
+	from, to := "null", "null"
+	if found.Count > 0 {
+		from = strconv.FormatInt(l.page.Skip()+1, 10)
+		to = strconv.FormatInt(l.page.Skip()+found.Count, 10)
+	}
+	dst = append(dst, `,"from":`...)
+	dst = append(dst, from...)
+	dst = append(dst, `,"last_page":`...)
+	dst = strconv.AppendInt(dst, last, 10)
+	dst = append(dst, `,"links":`...)
+	dst = l.appendNavigation(dst, prev, next, last)
+	dst = append(dst, `,"path":`...)
+	dst = quote(dst, l.path)
+	dst = append(dst, `,"per_page":`...)
+	dst = strconv.AppendInt(dst, l.page.PerPage, 10)
+	dst = append(dst, `,"to":`...)
+	dst = append(dst, to...)
+	dst = append(dst, `,"total":`...)
+	dst = strconv.AppendInt(dst, found.Total, 10)
+	return append(dst, `}}`...)
+}
+
+// appendNavigation appends meta.links: previous, page numbers with gaps, next.
+func (l *list) appendNavigation(dst []byte, prev, next, last int64) []byte {
+	dst = append(dst, '[')
+	dst = l.appendStep(dst, prev, "&laquo; Previous", false)
+	for _, n := range crm.PageNumbers(l.page.Page, last) {
+		label := "..."
+		if n > 0 {
+			label = strconv.FormatInt(n, 10)
+		}
+		dst = l.appendStep(append(dst, ','), n, label, n == l.page.Page)
+	}
+	dst = l.appendStep(append(dst, ','), next, "Next &raquo;", false)
+	return append(dst, ']')
+}
+
+func (l *list) appendStep(dst []byte, page int64, label string, active bool) []byte {
+	dst = append(dst, `{"url":`...)
+	dst = l.appendLink(dst, page)
+	dst = append(dst, `,"label":"`...)
+	dst = append(dst, label...)
+	dst = append(dst, `","active":`...)
+	dst = strconv.AppendBool(dst, active)
+	return append(dst, '}')
+}
+
+// appendLink appends the URL of a page, null for page 0.
+func (l *list) appendLink(dst []byte, page int64) []byte {
+	if page == 0 {
+		return append(dst, `null`...)
+	}
+	dst = append(dst, l.link...)
+	dst = strconv.AppendInt(dst, page, 10)
+	return append(dst, '"')
+}
+
+// quote appends a JSON string. Its texts are URLs, in which everything unusual is escaped already.
+func quote(dst []byte, text string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, text)
+	return dst
+}

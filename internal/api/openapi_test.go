@@ -1,0 +1,133 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	yaml "github.com/oasdiff/yaml3"
+)
+
+func TestOpenAPIDocumentIsValid(t *testing.T) {
+	loader := openapi3.NewLoader()
+	loader.Context = t.Context()
+	document, err := loader.LoadFromFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Examples are checked against their schemas as well: that is kin-openapi's default.
+	if err := document.Validate(loader.Context, openapi3.EnableMultiError()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Clients rely on every key being there and tests on no other key being there, so a schema of an answer that says
+// less would let drift pass.
+func TestOpenAPIAnswersAreClosed(t *testing.T) {
+	document, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ref := range document.Components.Schemas {
+		schema := ref.Value
+		if strings.HasSuffix(name, "Input") || strings.HasSuffix(name, "Patch") {
+			if schema.AdditionalProperties.Has != nil {
+				t.Errorf("%s: unknown keys of a request are ignored, but the schema refuses them", name)
+			}
+			continue
+		}
+		if open := schema.AdditionalProperties.Has; open == nil || *open {
+			t.Errorf("%s: the schema of an answer must have additionalProperties: false", name)
+		}
+		for property := range schema.Properties {
+			if !slices.Contains(schema.Required, property) {
+				t.Errorf("%s: %s is always present, but the schema does not require it", name, property)
+			}
+		}
+	}
+}
+
+// openapi.json is openapi.yaml in another spelling; UPDATE=1 go test writes it anew.
+func TestOpenAPIJSONEqualsYAML(t *testing.T) {
+	source, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := yamlToJSON(t, source)
+	if os.Getenv("UPDATE") == "1" {
+		if err := os.WriteFile("openapi.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("openapi.json is older than openapi.yaml: run UPDATE=1 go test ./internal/api -run TestOpenAPIJSON")
+	}
+}
+
+// yamlToJSON keeps the order of keys, which a map would lose: readers meet the fields in the order of the document.
+func yamlToJSON(t *testing.T, source []byte) []byte {
+	t.Helper()
+	var document yaml.Node
+	if err := yaml.Unmarshal(source, &document); err != nil {
+		t.Fatal(err)
+	}
+	var compact, indented bytes.Buffer
+	writeNode(t, &compact, document.Content[0])
+	if err := json.Indent(&indented, compact.Bytes(), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	indented.WriteByte('\n')
+	return indented.Bytes()
+}
+
+func writeNode(t *testing.T, b *bytes.Buffer, node *yaml.Node) {
+	t.Helper()
+	switch {
+	case node.Kind == yaml.MappingNode:
+		b.WriteByte('{')
+		for i := 0; i < len(node.Content); i += 2 {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeText(t, b, node.Content[i].Value)
+			b.WriteByte(':')
+			writeNode(t, b, node.Content[i+1])
+		}
+		b.WriteByte('}')
+	case node.Kind == yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, element := range node.Content {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeNode(t, b, element)
+		}
+		b.WriteByte(']')
+	case node.Kind != yaml.ScalarNode:
+		t.Fatalf("line %d: anchors and aliases have no place in the document", node.Line)
+	case node.Tag == "!!str":
+		writeText(t, b, node.Value)
+	case node.Tag == "!!int", node.Tag == "!!float", node.Tag == "!!bool", node.Tag == "!!null":
+		b.WriteString(node.Value)
+	default:
+		t.Fatalf("line %d: %q is read as %s: put it in quotes", node.Line, node.Value, node.Tag)
+	}
+}
+
+func writeText(t *testing.T, b *bytes.Buffer, text string) {
+	t.Helper()
+	encoder := json.NewEncoder(b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(text); err != nil {
+		t.Fatal(err)
+	}
+	b.Truncate(b.Len() - 1) // the encoder ends with a line feed
+}

@@ -1,0 +1,86 @@
+package crm
+
+import (
+	"crypto/rand"
+	"math/big"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Account is an organisation or one of its chapters: the owner of contacts, campaigns and keys.
+type Account struct {
+	Number    int64  // the leading part of every id that the account gives out; never shown
+	ID        string // 16 random letters and digits; what people and the API call the account
+	Name      string
+	Parent    int64  // number of the account above, 0 for a root
+	ParentID  string // its public id, "" for a root
+	CreatedAt time.Time
+}
+
+// An id that an account gives out is the account's number and a sequence number in one integer, so that it is
+// unique in the service without a shared sequence, and a foreign id is known before any look-up. Numbers have
+// seven digits and stay below the largest integer that JavaScript holds exactly (2^53-1).
+const (
+	idSpan           = 1_000_000_000
+	MaxSeq           = idSpan - 1
+	minAccountNumber = 1_000_000
+	maxAccountNumber = 9_007_198
+)
+
+// MakeID joins an account's number and a sequence number to a public id.
+func MakeID(account, seq int64) int64 { return account*idSpan + seq }
+
+// IDAccount is the account number in a public id.
+func IDAccount(id int64) int64 { return id / idSpan }
+
+// IDSeq is the sequence number in a public id.
+func IDSeq(id int64) int64 { return id % idSpan }
+
+// NewAccount names a new account; the store tries again with another one where the number or the id is taken.
+func NewAccount(name string, parent Account, now time.Time) (Account, error) {
+	name, err := accountName(name)
+	if err != nil {
+		return Account{}, err
+	}
+	return Account{
+		Number:    minAccountNumber + randomBelow(maxAccountNumber-minAccountNumber+1),
+		ID:        randomText(16),
+		Name:      name,
+		Parent:    parent.Number,
+		ParentID:  parent.ID,
+		CreatedAt: now.UTC().Truncate(time.Second),
+	}, nil
+}
+
+func accountName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	switch {
+	case name == "":
+		return "", invalid("name", "The name field is required.")
+	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+		return "", invalid("name", "The name field must be text without NUL characters.")
+	case utf8.RuneCountInString(name) > maxText:
+		return "", invalid("name", "The name field must not be longer than %d characters.", maxText)
+	}
+	return name, nil
+}
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// randomText is n random letters and digits.
+func randomText(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = base62[randomBelow(int64(len(base62)))]
+	}
+	return string(b)
+}
+
+func randomBelow(n int64) int64 {
+	v, err := rand.Int(rand.Reader, big.NewInt(n))
+	if err != nil {
+		panic(err) // the system's random source never fails; without it no secret may be made
+	}
+	return v.Int64()
+}

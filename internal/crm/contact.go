@@ -1,0 +1,287 @@
+package crm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Contact is a person who gives or may give. It is always read whole and written whole.
+type Contact struct {
+	ID         int64
+	FirstName  string // "" is never valid here; every other text is optional and "" means unset
+	MiddleName string
+	LastName   string
+	DOB        time.Time // midnight UTC; zero means unset
+	Company    string
+	Title      string
+	TwitterURL, LinkedinURL,
+	FacebookURL string
+	Emails     []Email // the first one is the primary one, as with phones and addresses
+	Phones     []Phone
+	Note       string
+	Addresses  []Address
+	Stats      Stats
+	Tags       []string
+	ArchivedAt time.Time // zero while the contact is active
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+
+	// MatchKeys are the normal forms of the emails and phones, as they were when these were written: a later change
+	// of the default region or of a library never makes a stored contact and its index disagree.
+	MatchKeys []string
+}
+
+// Email is one address of a contact, as the client wrote it.
+type Email struct {
+	Type  string `json:"type"` // personal, work, or "" when it was not given
+	Value string `json:"value"`
+}
+
+// Phone is one number of a contact, as the client wrote it.
+type Phone struct {
+	Type  string `json:"type"` // work, home, cell, or "" when it was not given
+	Value string `json:"value"`
+}
+
+// Address is a postal address; each part is optional.
+type Address struct {
+	Line1, Line2, City, State, Zipcode, Country string
+	CreatedAt, UpdatedAt                        time.Time
+}
+
+// Stats counts what a contact gave.
+type Stats struct {
+	RecurringContributions int64
+	TotalContributions     int64
+}
+
+// What a contact may hold.
+const (
+	maxText   = 255
+	maxURL    = 2048
+	maxTag    = 64
+	maxNote   = 10_000
+	maxEmails = 100 // and as many phones and addresses
+	maxTags   = 500
+)
+
+// Archived tells whether the contact was archived.
+func (c *Contact) Archived() bool { return !c.ArchivedAt.IsZero() }
+
+// AppendContact appends the wire form of a contact whose stored body is given: a read copies bytes.
+func AppendContact(dst []byte, id int64, body []byte) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = strconv.AppendInt(dst, id, 10)
+	return append(dst, body...)
+}
+
+// AppendBody appends everything of the wire form that follows the id. This is what the store keeps.
+func (c *Contact) AppendBody(dst []byte) []byte {
+	dst = appendMember(dst, "first_name", c.FirstName)
+	dst = appendMember(dst, "middle_name", c.MiddleName)
+	dst = appendMember(dst, "last_name", c.LastName)
+	dst = append(dst, `,"dob":`...)
+	dst = appendTime(dst, c.DOB, appendMicroTime)
+	dst = appendMember(dst, "company", c.Company)
+	dst = appendMember(dst, "title", c.Title)
+	dst = appendMember(dst, "twitter_url", c.TwitterURL)
+	dst = appendMember(dst, "linkedin_url", c.LinkedinURL)
+	dst = appendMember(dst, "facebook_url", c.FacebookURL)
+	dst = appendList(append(dst, `,"emails":`...), c.Emails, func(dst []byte, i int) []byte {
+		return appendTyped(dst, c.Emails[i].Type, c.Emails[i].Value)
+	})
+	dst = appendList(append(dst, `,"phones":`...), c.Phones, func(dst []byte, i int) []byte {
+		return appendTyped(dst, c.Phones[i].Type, c.Phones[i].Value)
+	})
+	var email, phone string
+	if len(c.Emails) > 0 {
+		email = c.Emails[0].Value
+	}
+	if len(c.Phones) > 0 {
+		phone = c.Phones[0].Value
+	}
+	dst = appendMember(dst, "primary_email", email)
+	dst = appendMember(dst, "primary_phone", phone)
+	dst = appendMember(dst, "note", c.Note)
+	dst = appendList(append(dst, `,"addresses":`...), c.Addresses, func(dst []byte, i int) []byte {
+		return c.Addresses[i].append(dst, i == 0)
+	})
+	dst = append(dst, `,"primary_address":`...)
+	if len(c.Addresses) > 0 {
+		dst = c.Addresses[0].append(dst, true)
+	} else {
+		dst = append(dst, `null`...)
+	}
+	dst = append(dst, `,"stats":{"recurring_contributions":`...)
+	dst = strconv.AppendInt(dst, c.Stats.RecurringContributions, 10)
+	dst = append(dst, `,"total_contributions":`...)
+	dst = strconv.AppendInt(dst, c.Stats.TotalContributions, 10)
+	dst = appendList(append(dst, `},"tags":`...), c.Tags, func(dst []byte, i int) []byte {
+		return appendText(dst, c.Tags[i])
+	})
+	dst = append(dst, `,"custom_fields":[],"archived_at":`...)
+	dst = appendTime(dst, c.ArchivedAt, appendContactTime)
+	dst = append(dst, `,"created_at":`...)
+	dst = appendTime(dst, c.CreatedAt, appendContactTime)
+	dst = append(dst, `,"updated_at":`...)
+	dst = appendTime(dst, c.UpdatedAt, appendContactTime)
+	return append(dst, '}')
+}
+
+func (a *Address) append(dst []byte, primary bool) []byte {
+	dst = append(dst, `{"address_1":`...)
+	dst = appendText(dst, a.Line1)
+	dst = appendMember(dst, "address_2", a.Line2)
+	dst = appendMember(dst, "city", a.City)
+	dst = appendMember(dst, "state", a.State)
+	dst = appendMember(dst, "zipcode", a.Zipcode)
+	dst = appendMember(dst, "country", a.Country)
+	dst = append(dst, `,"type":"home","is_primary":`...)
+	if primary {
+		dst = append(dst, '1')
+	} else {
+		dst = append(dst, '0')
+	}
+	dst = append(dst, `,"created_at":`...)
+	dst = appendTime(dst, a.CreatedAt, appendMicroTime)
+	dst = append(dst, `,"updated_at":`...)
+	dst = appendTime(dst, a.UpdatedAt, appendMicroTime)
+	return append(dst, '}')
+}
+
+// appendMember appends ,"name":value for a text that is null when unset.
+func appendMember(dst []byte, name, value string) []byte {
+	dst = append(dst, ',', '"')
+	dst = append(dst, name...)
+	dst = append(dst, '"', ':')
+	return appendText(dst, value)
+}
+
+func appendText(dst []byte, value string) []byte {
+	if value == "" {
+		return append(dst, `null`...)
+	}
+	quoted, err := jsontext.AppendQuote(dst, value)
+	if err != nil {
+		panic(fmt.Sprintf("crm: text that was never checked for UTF-8 reached the document: %v", err))
+	}
+	return quoted
+}
+
+func appendTyped(dst []byte, kind, value string) []byte {
+	dst = append(dst, `{"type":`...)
+	dst = appendText(dst, kind)
+	dst = appendMember(dst, "value", value)
+	return append(dst, '}')
+}
+
+func appendTime(dst []byte, t time.Time, format func([]byte, time.Time) []byte) []byte {
+	if t.IsZero() {
+		return append(dst, `null`...)
+	}
+	dst = format(append(dst, '"'), t)
+	return append(dst, '"')
+}
+
+func appendList[T any](dst []byte, list []T, element func(dst []byte, i int) []byte) []byte {
+	dst = append(dst, '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = element(dst, i)
+	}
+	return append(dst, ']')
+}
+
+// contactBody is the stored body, as far as it says something that is not derived from the rest of it.
+type contactBody struct {
+	FirstName   string          `json:"first_name"`
+	MiddleName  string          `json:"middle_name"`
+	LastName    string          `json:"last_name"`
+	DOB         microTime       `json:"dob"`
+	Company     string          `json:"company"`
+	Title       string          `json:"title"`
+	TwitterURL  string          `json:"twitter_url"`
+	LinkedinURL string          `json:"linkedin_url"`
+	FacebookURL string          `json:"facebook_url"`
+	Emails      []Email         `json:"emails"`
+	Phones      []Phone         `json:"phones"`
+	Note        string          `json:"note"`
+	Addresses   []storedAddress `json:"addresses"`
+	Stats       struct {
+		Recurring int64 `json:"recurring_contributions"`
+		Total     int64 `json:"total_contributions"`
+	} `json:"stats"`
+	Tags       []string    `json:"tags"`
+	ArchivedAt contactTime `json:"archived_at"`
+	CreatedAt  contactTime `json:"created_at"`
+	UpdatedAt  contactTime `json:"updated_at"`
+}
+
+type storedAddress struct {
+	Line1     string    `json:"address_1"`
+	Line2     string    `json:"address_2"`
+	City      string    `json:"city"`
+	State     string    `json:"state"`
+	Zipcode   string    `json:"zipcode"`
+	Country   string    `json:"country"`
+	CreatedAt microTime `json:"created_at"`
+	UpdatedAt microTime `json:"updated_at"`
+}
+
+type (
+	contactTime struct{ time.Time }
+	microTime   struct{ time.Time }
+)
+
+func (t *contactTime) UnmarshalText(text []byte) error {
+	return parseStored(&t.Time, string(text), parseContactTime)
+}
+
+func (t *microTime) UnmarshalText(text []byte) error {
+	return parseStored(&t.Time, string(text), parseMicroTime)
+}
+
+func parseStored(dst *time.Time, text string, parse func(string) (time.Time, bool)) error {
+	t, ok := parse(text)
+	if !ok {
+		return fmt.Errorf("not a stored time: %q", text)
+	}
+	*dst = t
+	return nil
+}
+
+// ParseContact reads a stored body back.
+func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
+	if len(body) == 0 || body[0] != ',' {
+		return Contact{}, fmt.Errorf("contact %d: the stored document is damaged", id)
+	}
+	document := slices.Clone(body)
+	document[0] = '{'
+	var b contactBody
+	if err := json.Unmarshal(document, &b); err != nil {
+		return Contact{}, fmt.Errorf("contact %d: the stored document is damaged: %w", id, err)
+	}
+	c := Contact{
+		ID: id, FirstName: b.FirstName, MiddleName: b.MiddleName, LastName: b.LastName, DOB: b.DOB.Time,
+		Company: b.Company, Title: b.Title,
+		TwitterURL: b.TwitterURL, LinkedinURL: b.LinkedinURL, FacebookURL: b.FacebookURL,
+		Emails: b.Emails, Phones: b.Phones, Note: b.Note,
+		Stats: Stats{RecurringContributions: b.Stats.Recurring, TotalContributions: b.Stats.Total},
+		Tags:  b.Tags, ArchivedAt: b.ArchivedAt.Time, CreatedAt: b.CreatedAt.Time, UpdatedAt: b.UpdatedAt.Time,
+		MatchKeys: matchKeys,
+	}
+	for _, a := range b.Addresses {
+		c.Addresses = append(c.Addresses, Address{
+			Line1: a.Line1, Line2: a.Line2, City: a.City, State: a.State, Zipcode: a.Zipcode, Country: a.Country,
+			CreatedAt: a.CreatedAt.Time, UpdatedAt: a.UpdatedAt.Time,
+		})
+	}
+	return c, nil
+}

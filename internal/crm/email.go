@@ -1,0 +1,117 @@
+package crm
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// The limits of RFC 5321 and of the domain name system, in bytes.
+const (
+	maxLocalPart = 64
+	maxDomain    = 253
+	maxLabel     = 63
+)
+
+// normalEmail checks a trimmed text to be one bare email address, and returns the form that addresses are
+// compared by: the whole address, case-folded. People do not tell two mailboxes apart by letter case.
+func normalEmail(value string) (key string, ok bool) {
+	at := strings.IndexByte(value, '@')
+	if at < 0 || !utf8.ValidString(value) || !isLocalPart(value[:at]) || !isMailDomain(value[at+1:]) {
+		return "", false
+	}
+	return foldCase(value), true
+}
+
+// isLocalPart accepts words of mail characters with single dots between. Letters beyond ASCII are mail characters
+// too (RFC 6531), with the marks that some scripts write them with; other symbols beyond ASCII are not.
+func isLocalPart(local string) bool {
+	if local == "" || len(local) > maxLocalPart {
+		return false
+	}
+	afterDot := true
+	for _, r := range local {
+		switch {
+		case r == '.':
+			if afterDot {
+				return false
+			}
+		case r < utf8.RuneSelf:
+			if !isAtext(byte(r)) {
+				return false
+			}
+		case !unicode.In(r, unicode.L, unicode.M, unicode.N):
+			return false
+		}
+		afterDot = r == '.'
+	}
+	return !afterDot
+}
+
+// isAtext is atext of RFC 5322: what may stand in a mailbox name without quotes.
+func isAtext(c byte) bool {
+	return isLetter(c) || isDigit(c) || strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) >= 0
+}
+
+// isMailDomain accepts a domain name of at least two labels, in any script. An IP address in brackets fails on the
+// bracket, a bare one on its last label.
+func isMailDomain(domain string) bool {
+	if len(domain) > 4*maxDomain {
+		return false // IDNA takes quadratic time
+	}
+	if !isPlainHost(domain) {
+		ascii, err := idna.Lookup.ToASCII(domain)
+		if err != nil {
+			return false
+		}
+		domain = ascii
+	}
+	last, dots := 0, 0
+	for i := 0; i <= len(domain); i++ {
+		if i < len(domain) && domain[i] != '.' {
+			continue
+		}
+		label := domain[last:i]
+		if label == "" || len(label) > maxLabel || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		if i == len(domain) {
+			return dots > 0 && len(domain) <= maxDomain && !allDigits(label)
+		}
+		last, dots = i+1, dots+1
+	}
+	return false
+}
+
+// isPlainHost tells the everyday domain, of letters, digits, dots and single hyphens, that needs no IDNA tables:
+// it is already what they would make of it.
+func isPlainHost(domain string) bool {
+	for i := 0; i < len(domain); i++ {
+		c := domain[i]
+		switch {
+		case isLetter(c), isDigit(c), c == '.':
+		case c == '-':
+			if i > 0 && domain[i-1] == '-' {
+				return false // perhaps xn--
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func allDigits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if !isDigit(s[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,83 @@
+package crm
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestNormalEmail(t *testing.T) {
+	long := strings.Repeat("a", 64)
+	label := strings.Repeat("b", 63)
+	for _, test := range []struct{ value, key string }{
+		{"ann@example.org", "ann@example.org"},
+		{"Ann.Lee+Gala@Example.ORG", "ann.lee+gala@example.org"},
+		{"!#$%&'*+-/=?^_`{|}~@example.org", "!#$%&'*+-/=?^_`{|}~@example.org"},
+		{"JOSÉ@example.org", "josé@example.org"},
+		{"Straße@example.org", "strasse@example.org"},
+		{"ann@BÜCHER.example", "ann@bücher.example"},
+		{"अजय@डाटा.भारत", "अजय@डाटा.भारत"},
+		{"ann@xn--bcher-kva.example", "ann@xn--bcher-kva.example"},
+		{"ann@a.b.c.example.museum", "ann@a.b.c.example.museum"},
+		{"ann@123.com", "ann@123.com"},
+		{long + "@example.org", long + "@example.org"},
+		{"ann@" + label + ".org", "ann@" + label + ".org"},
+	} {
+		if key, ok := normalEmail(test.value); !ok || key != test.key {
+			t.Errorf("normalEmail(%q) = %q, %v; want %q", test.value, key, ok, test.key)
+		}
+	}
+}
+
+func TestNormalEmailRefuses(t *testing.T) {
+	for _, value := range []string{
+		"", "@", "ann", "ann@", "@example.org", "ann@example", "ann@.org", "ann@example.", "ann@example..org",
+		"ann@@example.org", "ann@b@example.org", "Ann <ann@example.org>", "<ann@example.org>", "mailto:ann@example.org",
+		`"ann"@example.org`, "ann(comment)@example.org", "ann@example.org (work)", "ann @example.org", "ann@ example.org",
+		"a\tb@example.org", "a\nb@example.org", "a\u00a0b@example.org", "a\u200bb@example.org", "a\x00b@example.org",
+		".ann@example.org", "ann.@example.org", "an..n@example.org", "ann,bob@example.org", "a@example.org,b@example.org",
+		"ann@[127.0.0.1]", "ann@127.0.0.1", "ann@[IPv6:::1]", "ann@exam_ple.org", "ann@-example.org", "ann@example-.org",
+		"ann@example.123", "ann@exa mple.org", "ann@example.org/", "ann@xn--\u00fc.org", "ann@xn--a.example", "ann😀@example.org",
+		strings.Repeat("a", 65) + "@example.org", strings.Repeat("é", 33) + "@example.org",
+		"ann@" + strings.Repeat("b", 64) + ".org", "ann@" + strings.Repeat("b.", 130) + "org", "ann\xff@example.org", "ann@ex\xffample.org",
+	} {
+		if key, ok := normalEmail(value); ok {
+			t.Errorf("normalEmail(%q) = %q, want it refused", value, key)
+		}
+	}
+}
+
+func TestNormalEmailDoesNotAllocateForPlainAddresses(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { normalEmail("ann.lee@mail.example.org") }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func FuzzNormalEmail(f *testing.F) {
+	for _, value := range []string{"Ann.Lee@Example.ORG", "a@b", "José@bücher.example", `"a"@b.c`, "a@xn--bcher-kva.de", "a@[::1]", "ß@ß.de"} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		key, ok := normalEmail(value)
+		if !ok {
+			if key != "" {
+				t.Fatalf("refused, and yet a key: %q", key)
+			}
+			return
+		}
+		if strings.Count(value, "@") != 1 || strings.ContainsFunc(value, unicode.IsSpace) || strings.ContainsFunc(value, unicode.IsControl) {
+			t.Fatalf("accepted %q", value)
+		}
+		if strings.ContainsAny(value, `"<>()[],;:\`) {
+			t.Fatalf("accepted %q", value)
+		}
+		if again := foldCase(key); again != key {
+			t.Fatalf("the key of %q is %q, and folded again %q", value, key, again)
+		}
+		if isASCII(value) {
+			if again, ok := normalEmail(strings.ToUpper(value)); !ok || again != key {
+				t.Fatalf("%q and its capitals have different keys: %q, %q", value, key, again)
+			}
+		}
+	})
+}

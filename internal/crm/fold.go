@@ -1,0 +1,85 @@
+package crm
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// folding is what a search should not tell apart and Unicode's own foldings leave alone: letters with a stroke or
+// a ligature that do not decompose, and the apostrophes of different keyboards.
+var folding = map[rune]string{
+	'ł': "l", 'ø': "o", 'đ': "d", 'ð': "d", 'þ': "th", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'ı': "i", 'ħ': "h", 'ŧ': "t",
+	'‘': "'", '’': "'", '‛': "'", 'ʼ': "'", 'ʻ': "'", 'ʹ': "'", '′': "'", '`': "'", '´': "'",
+}
+
+// fold makes two spellings of one name the same text: Łukasz and lukasz, José and JOSE, Straße and strasse.
+// It is for searching; what is shown is always what was sent.
+func fold(s string) string {
+	if isASCII(s) {
+		return strings.ReplaceAll(strings.ToLower(s), "`", "'")
+	}
+	s = strings.ReplaceAll(s, "´", "'") // it would decompose to a space
+	s = bare(norm.NFKD.String(s))
+	s = foldCase(s)
+	return bare(norm.NFKD.String(s)) // folding brings a few letters back that decompose
+}
+
+// foldCase makes capital and small letters the same. What Unicode folds is put in small letters once more, because
+// x/text exchanges the capital and small letters of Cherokee.
+func foldCase(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s) // no copy where nothing changes
+	}
+	return strings.ToLower(cases.Fold().String(s))
+}
+
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// bare drops accents and invisible format characters, and applies our own foldings.
+func bare(s string) string {
+	if isASCII(s) {
+		return strings.ReplaceAll(s, "`", "'")
+	}
+	b := make([]byte, 0, len(s))
+	for _, r := range s {
+		if plain, ok := folding[r]; ok {
+			b = append(b, plain...)
+		} else if !unicode.In(r, unicode.Mn, unicode.Cf) {
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return string(b)
+}
+
+// words are the distinct folded words of the texts, in order. A word is letters and digits. An apostrophe is
+// dropped, because O'Brien is also typed OBrien; a hyphen splits, because people search for either half of
+// Smith-Jones; so does everything else.
+func words(texts ...string) []string {
+	var found []string
+	for _, text := range texts {
+		text = strings.ReplaceAll(fold(text), "'", "")
+		for word := range strings.FieldsFuncSeq(text, isBetweenWords) {
+			if !slices.Contains(found, word) {
+				found = append(found, word)
+			}
+		}
+	}
+	return found
+}
+
+// isBetweenWords is false for marks as well: those left after folding are vowels, as in Hindi.
+func isBetweenWords(r rune) bool {
+	return !unicode.In(r, unicode.L, unicode.M, unicode.N)
+}

@@ -1,0 +1,244 @@
+package crm
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// ContactInput is what a client, a form or a row of a file says about a contact. A nil field was not sent; an
+// empty text was sent to clear the field.
+type ContactInput struct {
+	FirstName, MiddleName, LastName      *string
+	DOB                                  *string // m/d/Y
+	Company, Title                       *string
+	TwitterURL, LinkedinURL, FacebookURL *string
+	Emails                               *[]Email
+	Phones                               *[]Phone
+	Addresses                            *[]Address
+	Tags                                 *[]string
+
+	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.
+	dob       time.Time
+	emailKeys []string // in step with Emails
+	phoneKeys []string // in step with Phones
+}
+
+// contactFields is the order in which faults are told.
+var contactFields = []string{
+	"force_create", "first_name", "middle_name", "last_name", "dob", "company", "title", "twitter_url", "linkedin_url",
+	"facebook_url", "emails", "phones", "addresses", "tags",
+}
+
+// DecodeContact reads the body of a create or an update. Keys that are unknown or read-only are ignored. Faults of
+// type come back together with the input, so that Validate can add its own and tell them all at once.
+func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {
+	r := newJSONReader("The request body", body)
+	r.document(func(key string) {
+		switch key {
+		case "first_name":
+			in.FirstName = r.text(key, anyLength)
+		case "middle_name":
+			in.MiddleName = r.text(key, anyLength)
+		case "last_name":
+			in.LastName = r.text(key, anyLength)
+		case "dob":
+			in.DOB = r.text(key, anyLength)
+		case "company":
+			in.Company = r.text(key, anyLength)
+		case "title":
+			in.Title = r.text(key, anyLength)
+		case "twitter_url":
+			in.TwitterURL = r.text(key, anyLength)
+		case "linkedin_url":
+			in.LinkedinURL = r.text(key, anyLength)
+		case "facebook_url":
+			in.FacebookURL = r.text(key, anyLength)
+		case "emails":
+			in.Emails = readTyped(r, key, func(kind, value string) Email { return Email{kind, value} })
+		case "phones":
+			in.Phones = readTyped(r, key, func(kind, value string) Phone { return Phone{kind, value} })
+		case "addresses":
+			in.Addresses = readAddresses(r, key)
+		case "tags":
+			in.Tags = r.tags(key)
+		default:
+			r.skip()
+		}
+	})
+	if err := r.end(); r.err != nil {
+		return ContactInput{}, nil, err
+	}
+	return in, &r.fault, nil
+}
+
+// readTyped reads a list of {type, value}.
+func readTyped[T any](r *jsonReader, path string, make func(kind, value string) T) *[]T {
+	list := []T{}
+	sent := r.list(path, maxEmails, func(path string) {
+		var kind, value string
+		r.element(path, func(key string) {
+			switch key {
+			case "type":
+				kind = *r.text(path+".type", anyLength)
+			case "value":
+				value = *r.text(path+".value", anyLength)
+			default:
+				r.skip()
+			}
+		})
+		list = append(list, make(kind, value))
+	})
+	if !sent {
+		return nil
+	}
+	return &list
+}
+
+func readAddresses(r *jsonReader, path string) *[]Address {
+	list := []Address{}
+	sent := r.list(path, maxEmails, func(path string) {
+		var a Address
+		r.element(path, func(key string) {
+			if part := a.part(key); part != nil {
+				*part = *r.text(path+"."+key, anyLength)
+			} else {
+				r.skip()
+			}
+		})
+		list = append(list, a)
+	})
+	if !sent {
+		return nil
+	}
+	return &list
+}
+
+// addressParts are the parts that a client may send.
+var addressParts = []string{"address_1", "address_2", "city", "state", "zipcode", "country"}
+
+// part is the address part of that name on the wire.
+func (a *Address) part(key string) *string {
+	switch key {
+	case "address_1":
+		return &a.Line1
+	case "address_2":
+		return &a.Line2
+	case "city":
+		return &a.City
+	case "state":
+		return &a.State
+	case "zipcode":
+		return &a.Zipcode
+	case "country":
+		return &a.Country
+	}
+	return nil
+}
+
+// element reads an object inside a list, where null is no object.
+func (r *jsonReader) element(path string, member func(key string)) {
+	isNull := r.next() == 'n'
+	if !r.object(member) || isNull {
+		if r.err == nil {
+			r.fault.Add(path, "The %s field must be an object.", path)
+		}
+	}
+}
+
+// Validate checks everything about the input that does not depend on the stored contact, and works out the normal
+// forms. New contacts need a first and a last name; changed ones keep theirs. faults are those found while reading.
+func (in *ContactInput) Validate(faults *Invalid, isNew bool, region string, now time.Time) error {
+	v := &Invalid{}
+	if faults != nil {
+		v.Faults = faults.Faults
+	}
+	in.validateTexts(v)
+	in.validateNames(v, isNew)
+	in.validateDOB(v, now)
+	validateWebURL(v, "twitter_url", in.TwitterURL)
+	validateWebURL(v, "linkedin_url", in.LinkedinURL)
+	validateWebURL(v, "facebook_url", in.FacebookURL)
+	in.validateEmails(v)
+	in.validatePhones(v, region)
+	in.validateAddresses(v)
+	if in.Tags != nil {
+		*in.Tags = validateTags(v, *in.Tags)
+	}
+	sortFaults(v)
+	return v.Err()
+}
+
+// sortFaults brings the faults into the order of the fields, whatever order the client wrote them in.
+func sortFaults(v *Invalid) {
+	rank := func(f Fault) int {
+		field, _, _ := strings.Cut(f.Field, ".")
+		return slices.Index(contactFields, field)
+	}
+	slices.SortStableFunc(v.Faults, func(a, b Fault) int { return rank(a) - rank(b) })
+}
+
+// has tells whether the field, or something inside it, is wrong already: one fault a place is enough.
+func (v *Invalid) has(field string) bool {
+	return slices.ContainsFunc(v.Faults, func(f Fault) bool { return f.Field == field })
+}
+
+func (in *ContactInput) validateTexts(v *Invalid) {
+	for _, text := range []struct {
+		field string
+		value *string
+		limit int
+	}{
+		{"first_name", in.FirstName, maxText},
+		{"middle_name", in.MiddleName, maxText},
+		{"last_name", in.LastName, maxText},
+		{"company", in.Company, maxText},
+		{"title", in.Title, maxText},
+		{"twitter_url", in.TwitterURL, maxURL},
+		{"linkedin_url", in.LinkedinURL, maxURL},
+		{"facebook_url", in.FacebookURL, maxURL},
+	} {
+		if text.value != nil {
+			validateText(v, text.field, *text.value, text.limit)
+		}
+	}
+}
+
+// validateText adds a fault where a text is too long or not text.
+func validateText(v *Invalid, field, value string, limit int) {
+	if problem := textProblem(value, limit); problem != "" && !v.has(field) {
+		v.Add(field, "The %s field %s.", field, problem)
+	}
+}
+
+func (in *ContactInput) validateNames(v *Invalid, isNew bool) {
+	for _, name := range []struct {
+		field string
+		value *string
+	}{{"first_name", in.FirstName}, {"last_name", in.LastName}} {
+		switch {
+		case v.has(name.field):
+		case name.value == nil && isNew, name.value != nil && *name.value == "" && isNew:
+			v.Add(name.field, "The %s field is required.", name.field)
+		case name.value != nil && *name.value == "":
+			v.Add(name.field, "The %s field must not be empty.", name.field)
+		}
+	}
+}
+
+func (in *ContactInput) validateDOB(v *Invalid, now time.Time) {
+	if in.DOB == nil || *in.DOB == "" || v.has("dob") {
+		return
+	}
+	dob, ok := parseDOB(*in.DOB, now)
+	if !ok {
+		v.Add("dob", "The dob field must be a date in the format m/d/Y, from 01/01/1000 to today.")
+	}
+	in.dob = dob
+}
+
+func validateWebURL(v *Invalid, field string, value *string) {
+	if value != nil && *value != "" && !v.has(field) && !isWebURL(*value) {
+		v.Add(field, "The %s field must be an absolute http or https URL.", field)
+	}
+}

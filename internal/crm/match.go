@@ -1,0 +1,105 @@
+package crm
+
+import (
+	"slices"
+	"strings"
+)
+
+// CreateMode says whether a create looks for the same person first.
+type CreateMode int
+
+const (
+	Dedupe CreateMode = iota // merge into the contact that shares an email or a phone, where there is one
+	Force                    // always make a new contact
+)
+
+// ParseForceCreate reads the query parameter force_create; an absent one is Dedupe.
+func ParseForceCreate(value string, sent bool) (CreateMode, error) {
+	switch {
+	case !sent, value == "false", value == "0":
+		return Dedupe, nil
+	case value == "true", value == "1":
+		return Force, nil
+	}
+	return Dedupe, invalid("force_create", "The force_create field must be true, 1, false or 0.")
+}
+
+// MatchKeys are the normal forms by which this input finds the person it is about.
+func (in *ContactInput) MatchKeys() []string {
+	return slices.Concat(in.emailKeys, in.phoneKeys)
+}
+
+// BestMatch picks, among active contacts that share a match key with the input, the one it is about: an email match
+// beats a phone match, then the same first and last name, then the lowest id.
+func (in *ContactInput) BestMatch(candidates []Contact) (best Contact, found bool) {
+	for _, c := range candidates {
+		if !found || in.closer(c, best) {
+			best, found = c, true
+		}
+	}
+	return best, found
+}
+
+func (in *ContactInput) closer(a, b Contact) bool {
+	if am, bm := in.sharesEmail(a), in.sharesEmail(b); am != bm {
+		return am
+	}
+	if an, bn := in.sameName(a), in.sameName(b); an != bn {
+		return an
+	}
+	return a.ID < b.ID
+}
+
+func (in *ContactInput) sharesEmail(c Contact) bool {
+	return slices.ContainsFunc(in.emailKeys, func(key string) bool { return slices.Contains(c.MatchKeys, key) })
+}
+
+func (in *ContactInput) sameName(c Contact) bool {
+	return in.FirstName != nil && in.LastName != nil &&
+		fold(*in.FirstName) == fold(c.FirstName) && fold(*in.LastName) == fold(c.LastName)
+}
+
+// addMatchKey adds a key and tells whether it was new. Match keys are kept sorted: equal sets are equal lists.
+func (c *Contact) addMatchKey(key string) bool {
+	at, known := slices.BinarySearch(c.MatchKeys, key)
+	if !known {
+		c.MatchKeys = slices.Insert(c.MatchKeys, at, key)
+	}
+	return !known
+}
+
+// replaceMatchKeys replaces the keys of one kind.
+func (c *Contact) replaceMatchKeys(prefix string, keys []string) {
+	kept := slices.DeleteFunc(slices.Clone(c.MatchKeys), func(key string) bool { return strings.HasPrefix(key, prefix) })
+	c.MatchKeys = append(kept, keys...)
+	slices.Sort(c.MatchKeys)
+}
+
+// IndexKeys are all the keys under which the contact can be found: e: emails, p: phones, t: tags, n: the words of
+// its names and company. They depend on the contact alone, are sorted and distinct.
+func (c *Contact) IndexKeys() []string {
+	keys := slices.Clone(c.MatchKeys)
+	for _, name := range c.Tags {
+		keys = append(keys, "t:"+name)
+	}
+	for _, word := range words(c.FirstName, c.MiddleName, c.LastName, c.Company) {
+		keys = append(keys, "n:"+word)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// KeyDifference compares two sorted lists of index keys.
+func KeyDifference(old, new []string) (gone, added []string) {
+	for len(old) > 0 || len(new) > 0 {
+		switch {
+		case len(new) == 0 || len(old) > 0 && old[0] < new[0]:
+			gone, old = append(gone, old[0]), old[1:]
+		case len(old) == 0 || new[0] < old[0]:
+			added, new = append(added, new[0]), new[1:]
+		default:
+			old, new = old[1:], new[1:]
+		}
+	}
+	return gone, added
+}

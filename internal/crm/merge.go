@@ -1,0 +1,187 @@
+package crm
+
+import (
+	"reflect"
+	"slices"
+	"time"
+)
+
+// NewContact is the contact that a valid input describes. Its id is given by the store.
+func NewContact(in ContactInput, now time.Time) (Contact, error) {
+	now = now.UTC().Truncate(time.Second)
+	c, err := Contact{CreatedAt: now, UpdatedAt: now}.Merge(in, now)
+	c.UpdatedAt = now
+	return c, err
+}
+
+// Merge adds a valid input to the contact that it matches: texts that were sent overwrite, new emails, phones,
+// addresses and tags are appended, nothing is dropped. Merging twice is merging once.
+func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
+	now = now.UTC().Truncate(time.Second)
+	merged := c
+	merged.MatchKeys = slices.Clone(c.MatchKeys)
+	for _, t := range merged.texts(&in) {
+		if t.sent != nil && *t.sent != "" {
+			*t.field = *t.sent
+		}
+	}
+	if !in.dob.IsZero() {
+		merged.DOB = in.dob
+	}
+	if in.Emails != nil {
+		merged.Emails = slices.Clone(c.Emails)
+		for i, email := range *in.Emails {
+			if merged.addMatchKey(in.emailKeys[i]) {
+				merged.Emails = append(merged.Emails, email)
+			}
+		}
+	}
+	if in.Phones != nil {
+		merged.Phones = slices.Clone(c.Phones)
+		for i, phone := range *in.Phones {
+			if merged.addMatchKey(in.phoneKeys[i]) {
+				merged.Phones = append(merged.Phones, phone)
+			}
+		}
+	}
+	if in.Addresses != nil {
+		merged.Addresses = slices.Clone(c.Addresses)
+		for _, address := range *in.Addresses {
+			if !slices.ContainsFunc(merged.Addresses, address.same) {
+				merged.Addresses = append(merged.Addresses, address.at(now))
+			}
+		}
+	}
+	if in.Tags != nil {
+		merged.Tags = distinct(append(slices.Clone(c.Tags), *in.Tags...))
+	}
+	return merged.changedFrom(c, now)
+}
+
+// Patch changes what was sent: texts are set or cleared, lists replaced whole.
+func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
+	now = now.UTC().Truncate(time.Second)
+	patched := c
+	for _, t := range patched.texts(&in) {
+		if t.sent != nil {
+			*t.field = *t.sent
+		}
+	}
+	if in.DOB != nil {
+		patched.DOB = in.dob
+	}
+	if in.Emails != nil {
+		patched.Emails = *in.Emails
+		patched.replaceMatchKeys("e:", in.emailKeys)
+	}
+	if in.Phones != nil {
+		patched.Phones = *in.Phones
+		patched.replaceMatchKeys("p:", in.phoneKeys)
+	}
+	if in.Addresses != nil {
+		patched.Addresses = make([]Address, 0, len(*in.Addresses))
+		for _, address := range *in.Addresses {
+			patched.Addresses = append(patched.Addresses, address.keep(c.Addresses, now))
+		}
+	}
+	if in.Tags != nil {
+		patched.Tags = *in.Tags
+	}
+	return patched.changedFrom(c, now)
+}
+
+// Archive and Restore move the contact between its two states.
+func (c Contact) Archive(now time.Time) Contact {
+	c.ArchivedAt = now.UTC().Truncate(time.Second)
+	c.UpdatedAt = c.ArchivedAt
+	return c
+}
+
+func (c Contact) Restore(now time.Time) Contact {
+	c.ArchivedAt = time.Time{}
+	c.UpdatedAt = now.UTC().Truncate(time.Second)
+	return c
+}
+
+// text pairs a field of a contact with what was sent for it.
+type text struct {
+	field *string
+	sent  *string
+}
+
+func (c *Contact) texts(in *ContactInput) []text {
+	return []text{
+		{&c.FirstName, in.FirstName},
+		{&c.MiddleName, in.MiddleName},
+		{&c.LastName, in.LastName},
+		{&c.Company, in.Company},
+		{&c.Title, in.Title},
+		{&c.TwitterURL, in.TwitterURL},
+		{&c.LinkedinURL, in.LinkedinURL},
+		{&c.FacebookURL, in.FacebookURL},
+	}
+}
+
+// changedFrom stamps a contact that differs from what it was, and refuses one that holds too much.
+func (c Contact) changedFrom(old Contact, now time.Time) (Contact, error) {
+	if c.sameAs(old) {
+		return old, nil
+	}
+	v := &Invalid{}
+	for _, list := range []struct {
+		field     string
+		have, max int
+	}{
+		{"emails", len(c.Emails), maxEmails},
+		{"phones", len(c.Phones), maxEmails},
+		{"addresses", len(c.Addresses), maxEmails},
+		{"tags", len(c.Tags), maxTags},
+	} {
+		if list.have > list.max {
+			v.Add(list.field, "The %s field is refused: the contact would have more than %d %s.", list.field, list.max, list.field)
+		}
+	}
+	c.UpdatedAt = now.UTC().Truncate(time.Second)
+	return c, v.Err()
+}
+
+func (c Contact) sameAs(old Contact) bool {
+	empty := func(c Contact) Contact { // nil and empty lists say the same
+		if len(c.Emails) == 0 {
+			c.Emails = nil
+		}
+		if len(c.Phones) == 0 {
+			c.Phones = nil
+		}
+		if len(c.Addresses) == 0 {
+			c.Addresses = nil
+		}
+		if len(c.Tags) == 0 {
+			c.Tags = nil
+		}
+		if len(c.MatchKeys) == 0 {
+			c.MatchKeys = nil
+		}
+		return c
+	}
+	return reflect.DeepEqual(empty(c), empty(old))
+}
+
+// at dates a new address.
+func (a Address) at(now time.Time) Address {
+	a.CreatedAt, a.UpdatedAt = now, now
+	return a
+}
+
+// keep is the address as it goes into a replaced list: one that stays keeps its dates.
+func (a Address) keep(old []Address, now time.Time) Address {
+	i := slices.IndexFunc(old, a.same)
+	if i < 0 {
+		return a.at(now)
+	}
+	a.CreatedAt, a.UpdatedAt = old[i].CreatedAt, old[i].UpdatedAt
+	if a != old[i] { // written differently
+		a.UpdatedAt = now
+	}
+	return a
+}

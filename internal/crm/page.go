@@ -1,0 +1,87 @@
+package crm
+
+import "strconv"
+
+// The limits of a list. No page number may be larger than the integers that every JSON client holds exactly.
+const (
+	defaultPerPage = 20
+	maxPerPage     = 100
+	maxPage        = 1<<53 - 1
+)
+
+// PageRequest is which part of a list is asked for.
+type PageRequest struct {
+	Page    int64 // from 1
+	PerPage int64
+}
+
+// ParsePage reads the query parameters page and per_page; nil is a parameter that was not sent.
+func ParsePage(page, perPage *string, v *Invalid) PageRequest {
+	return PageRequest{
+		Page:    parseCount(v, "page", page, 1, maxPage),
+		PerPage: parseCount(v, "per_page", perPage, defaultPerPage, maxPerPage),
+	}
+}
+
+func parseCount(v *Invalid, field string, text *string, unsent, limit int64) int64 {
+	if text == nil {
+		return unsent
+	}
+	n, err := strconv.ParseInt(*text, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != *text || n < 1 || n > limit {
+		v.Add(field, "The %s field must be an integer from 1 to %d.", field, limit)
+		return unsent
+	}
+	return n
+}
+
+// Skip is the number of elements before the page. Pages are so bounded that it cannot overflow.
+func (p PageRequest) Skip() int64 { return (p.Page - 1) * p.PerPage }
+
+// LastPage is the number of the last page, at least 1.
+func (p PageRequest) LastPage(total int64) int64 {
+	return max(1, (total+p.PerPage-1)/p.PerPage)
+}
+
+// PageNumbers are the numbers to show for navigation; 0 stands for a gap.
+func PageNumbers(page, last int64) []int64 {
+	switch {
+	case last < 14:
+		return span(nil, 1, last)
+	case page <= 7:
+		return span(append(span(nil, 1, 10), 0), last-1, last)
+	case page > last-7:
+		return span([]int64{1, 2, 0}, last-9, last)
+	default:
+		middle := span([]int64{1, 2, 0}, page-3, page+3)
+		return span(append(middle, 0), last-1, last)
+	}
+}
+
+func span(dst []int64, from, to int64) []int64 {
+	for n := from; n <= to; n++ {
+		dst = append(dst, n)
+	}
+	return dst
+}
+
+// ContactScope is which contacts a list shows.
+type ContactScope string
+
+const (
+	Active   ContactScope = "active"
+	Archived ContactScope = "archived"
+	All      ContactScope = "all"
+)
+
+// ParseContactScope reads the query parameter scope of the contact list; "" is the default.
+func ParseContactScope(value string, v *Invalid) ContactScope {
+	switch scope := ContactScope(value); scope {
+	case "":
+		return Active
+	case Active, Archived, All:
+		return scope
+	}
+	v.Add("scope", "The scope field must be one of active, archived, all.")
+	return Active
+}

@@ -1,0 +1,82 @@
+package crm
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestNormalPhone(t *testing.T) {
+	for _, test := range []struct{ value, region, key string }{
+		{"(312) 555-0123", "US", "+13125550123"},
+		{"312.555.0123", "US", "+13125550123"},
+		{"3125550123", "US", "+13125550123"},
+		{"1 312 555 0123", "US", "+13125550123"},
+		{"+1 312 555 0123", "US", "+13125550123"},
+		{"+1 312 555 0123", "GB", "+13125550123"},
+		{"312.555.0123 x42", "US", "+13125550123"},
+		{"312-555-0123 ext. 42", "US", "+13125550123"},
+		{"1-800-FLOWERS", "US", "+18003569377"},
+		{"020 7946 0958", "GB", "+442079460958"},
+		{"+44 20 7946 0958", "US", "+442079460958"},
+		{"+44 (0)20 7946 0958", "US", "+442079460958"},
+		{"06 12 34 56 78", "FR", "+33612345678"},
+		{"+39 06 6982", "US", "+39066982"}, // the zero belongs to an Italian number
+		{"011 44 20 7946 0958", "US", "+442079460958"},
+		{"０３-１２３４-５６７８", "JP", "+81312345678"},
+	} {
+		if key, ok := normalPhone(test.value, test.region); !ok || key != test.key {
+			t.Errorf("normalPhone(%q, %q) = %q, %v; want %q", test.value, test.region, key, ok, test.key)
+		}
+	}
+}
+
+func TestNormalPhoneRefuses(t *testing.T) {
+	for _, value := range []string{
+		"", "+", "phone", "none", "n/a", "12", "+999 123 456 789", "+1 312", "123456", "312555012345678",
+		strings.Repeat("1", 300), "+1 312 555 0123" + strings.Repeat(" ", 60), "312\xff5550123",
+	} {
+		if key, ok := normalPhone(value, "US"); ok {
+			t.Errorf("normalPhone(%q) = %q, want it refused", value, key)
+		}
+	}
+	if key, ok := normalPhone("312 555 0123", "ZZ"); ok {
+		t.Errorf("a national number of no region gave %q", key)
+	}
+}
+
+func TestIsPhoneRegion(t *testing.T) {
+	for _, region := range []string{"US", "GB", "DE", "JP", "KE", "BR"} {
+		if !IsPhoneRegion(region) {
+			t.Errorf("%s is a region", region)
+		}
+	}
+	for _, region := range []string{"", "us", "USA", "ZZ", "001", "1"} {
+		if IsPhoneRegion(region) {
+			t.Errorf("%q is not a region", region)
+		}
+	}
+}
+
+var e164 = regexp.MustCompile(`^\+[1-9][0-9]{3,19}$`)
+
+func FuzzNormalPhone(f *testing.F) {
+	for _, value := range []string{"(312) 555-0123", "+44 20 7946 0958", "1-800-FLOWERS", "312.555.0123 x42", "tel:+1-201-555-0123", "+", "０３"} {
+		f.Add(value, "US")
+	}
+	f.Add("020 7946 0958", "GB")
+	f.Fuzz(func(t *testing.T, value, region string) {
+		key, ok := normalPhone(value, region)
+		switch {
+		case !ok && key != "":
+			t.Fatalf("refused, and yet a key: %q", key)
+		case ok && !e164.MatchString(key):
+			t.Fatalf("the key of %q in %q is %q", value, region, key)
+		case ok && len([]rune(value)) > maxPhone:
+			t.Fatalf("accepted %d bytes", len(value))
+		}
+		if again, ok2 := normalPhone(value, region); ok != ok2 || key != again {
+			t.Fatalf("%q gave %q and then %q", value, key, again)
+		}
+	})
+}

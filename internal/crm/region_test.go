@@ -1,0 +1,116 @@
+package crm
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/text/currency"
+	"golang.org/x/text/language"
+)
+
+// codes lists a set again.
+func codes(set *codeSet) []string {
+	var list []string
+	for i := range 26 * 26 * 26 {
+		code := string([]byte{'A' + byte(i/676), 'A' + byte(i/26%26), 'A' + byte(i%26)})
+		if set.has(code) {
+			list = append(list, code)
+		}
+	}
+	return list
+}
+
+func TestCountriesAgreeWithUnicode(t *testing.T) {
+	list := codes(countries)
+	if len(list) != 249 {
+		t.Errorf("%d countries, ISO 3166-1 has 249", len(list))
+	}
+	two := map[string]bool{}
+	for _, code := range list {
+		region, err := language.ParseRegion(code)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", code, err)
+		case region.ISO3() != code || !region.IsCountry() || region.IsPrivateUse() || region.Canonicalize() != region:
+			t.Errorf("%s is %v in Unicode's tables", code, region)
+		}
+		two[region.String()] = true
+	}
+	if len(two) != 249 {
+		t.Errorf("only %d different countries", len(two))
+	}
+}
+
+func TestIsCountry(t *testing.T) {
+	for _, code := range []string{"USA", "usa", "Gbr", "DEU", "TWN", "SSD", "CUW"} {
+		if !isCountry(code) {
+			t.Errorf("%s is a country", code)
+		}
+	}
+	// Two letters, no letters, withdrawn (ANT, YUG), private (XKX, ZZZ), groups (EUR).
+	for _, code := range []string{"", "US", "USAA", "U1A", "840", "ANT", "YUG", "XKX", "ZZZ", "AAA", "EUR", "U A", "ÜSA", "UſA", "[[[", "@@@"} {
+		if isCountry(code) {
+			t.Errorf("%q is not a country", code)
+		}
+	}
+}
+
+// Unicode's table of currencies in use is older than these changes.
+var (
+	newCurrencies = []string{"SLE", "UYW", "VED", "XCG", "ZWG", "MRU", "STN", "VES"}
+	oldCurrencies = []string{"ANG", "BGN", "CUC", "HRK", "MRO", "SLL", "STD", "VEF", "ZWL"}
+)
+
+func TestCurrenciesAgreeWithUnicode(t *testing.T) {
+	for _, code := range codes(currencies) {
+		unit, err := currency.ParseISO(code)
+		if err != nil && !slices.Contains(newCurrencies, code) {
+			t.Errorf("%s: %v", code, err)
+		}
+		if err == nil && unit.String() != code {
+			t.Errorf("%s is %v", code, unit)
+		}
+	}
+	inUse := 0
+	for it := currency.Query(currency.Date(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))); it.Next(); {
+		inUse++
+		if code := it.Unit().String(); !isCurrency(code) && !slices.Contains(oldCurrencies, code) {
+			t.Errorf("%s is legal tender in %v", code, it.Region())
+		}
+	}
+	if inUse < 200 {
+		t.Errorf("Unicode names only %d currencies in use", inUse)
+	}
+}
+
+func TestIsCurrency(t *testing.T) {
+	for _, code := range []string{"USD", "EUR", "GBP", "JPY", "XOF", "XCG"} {
+		if !isCurrency(code) {
+			t.Errorf("%s is a currency", code)
+		}
+	}
+	for _, code := range append(oldCurrencies, "", "usd", "Usd", "US", "USDT", "BTC", "DEM", "XXX", "XTS", "XAU", "$", "840") {
+		if isCurrency(code) {
+			t.Errorf("%q is not a currency", code)
+		}
+	}
+}
+
+func FuzzIsCountry(f *testing.F) {
+	for _, code := range []string{"USA", "usa", "ANT", "ÜS", ""} {
+		f.Add(code)
+	}
+	f.Fuzz(func(t *testing.T, code string) {
+		if !isCountry(code) {
+			return
+		}
+		if len(code) != 3 || !isASCII(code) || !isCountry(strings.ToLower(code)) || !isCountry(strings.ToUpper(code)) {
+			t.Fatalf("accepted %q", code)
+		}
+		if isCurrency(code) && strings.ToUpper(code) != code {
+			t.Fatalf("%q is a currency in small letters", code)
+		}
+	})
+}

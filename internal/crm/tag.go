@@ -1,0 +1,91 @@
+package crm
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// tags reads a list of tag names.
+func (r *jsonReader) tags(path string) *[]string {
+	list := []string{}
+	sent := r.list(path, maxTags, func(path string) {
+		list = append(list, *r.text(path, anyLength))
+	})
+	if !sent {
+		return nil
+	}
+	return &list
+}
+
+// DecodeTags reads the body of the tag endpoints: at least one tag name.
+func DecodeTags(body []byte) ([]string, error) {
+	r := newJSONReader("The request body", body)
+	var tags *[]string
+	r.document(func(key string) {
+		if key == "tags" {
+			tags = r.tags(key)
+		} else {
+			r.skip()
+		}
+	})
+	if err := r.end(); r.err != nil {
+		return nil, err
+	}
+	switch {
+	case r.fault.has("tags"):
+	case tags == nil || len(*tags) == 0:
+		r.fault.Add("tags", "The tags field must be an array with at least one tag name.")
+	default:
+		*tags = validateTags(&r.fault, *tags)
+	}
+	if err := r.fault.Err(); err != nil {
+		return nil, err
+	}
+	return *tags, nil
+}
+
+// validateTags checks each name and keeps the distinct ones.
+func validateTags(v *Invalid, names []string) []string {
+	if len(names) > maxTags && !v.has("tags") {
+		v.Add("tags", "The tags field must not have more than %d elements.", maxTags)
+		return names
+	}
+	for i, name := range names {
+		path := "tags." + strconv.Itoa(i)
+		if name == "" && !v.has(path) {
+			v.Add(path, "The %s field must not be empty.", path)
+		}
+		validateText(v, path, name, maxTag)
+	}
+	return distinct(names)
+}
+
+// distinct keeps the first of each name, in order.
+func distinct(names []string) []string {
+	kept := make([]string, 0, len(names))
+	for _, name := range names {
+		if !slices.Contains(kept, name) {
+			kept = append(kept, name)
+		}
+	}
+	return kept
+}
+
+// AddTags appends the tags that the contact does not have.
+func (c Contact) AddTags(tags []string, now time.Time) (Contact, error) {
+	return c.SyncTags(append(slices.Clone(c.Tags), tags...), now)
+}
+
+// SyncTags replaces the whole set.
+func (c Contact) SyncTags(tags []string, now time.Time) (Contact, error) {
+	changed := c
+	changed.Tags = distinct(tags)
+	return changed.changedFrom(c, now)
+}
+
+// RemoveTags drops the listed tags; one that the contact does not have is no fault.
+func (c Contact) RemoveTags(tags []string, now time.Time) (Contact, error) {
+	kept := slices.DeleteFunc(slices.Clone(c.Tags), func(name string) bool { return slices.Contains(tags, name) })
+	return c.SyncTags(kept, now)
+}

@@ -1,0 +1,117 @@
+package crm
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func (in *ContactInput) validateEmails(v *Invalid) {
+	if in.Emails == nil {
+		return
+	}
+	valid := typedRule{list: "emails", kinds: []string{"personal", "work"}, prefix: "e:",
+		normal: normalEmail, problem: "must be a valid email address"}
+	*in.Emails, in.emailKeys = checkTyped(v, valid, *in.Emails, func(e Email) (string, string) { return e.Type, e.Value })
+}
+
+func (in *ContactInput) validatePhones(v *Invalid, region string) {
+	if in.Phones == nil {
+		return
+	}
+	valid := typedRule{list: "phones", kinds: []string{"work", "home", "cell"}, prefix: "p:",
+		normal:  func(value string) (string, bool) { return normalPhone(value, region) },
+		problem: "must be a valid phone number, with a + and the country code where it is not a " + region + " number"}
+	*in.Phones, in.phoneKeys = checkTyped(v, valid, *in.Phones, func(p Phone) (string, string) { return p.Type, p.Value })
+}
+
+// typedRule is what a list of {type, value} must satisfy.
+type typedRule struct {
+	list    string
+	kinds   []string
+	prefix  string // of the match keys
+	normal  func(value string) (string, bool)
+	problem string
+}
+
+// checkTyped checks each element and keeps those that differ by normal form, with their match keys.
+func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind, value string)) (kept []T, keys []string) {
+	kept = []T{}
+	if len(list) > maxEmails && !v.has(rule.list) {
+		v.Add(rule.list, "The %s field must not have more than %d elements.", rule.list, maxEmails)
+		return kept, nil
+	}
+	for i, element := range list {
+		path := rule.list + "." + strconv.Itoa(i)
+		if v.has(path) {
+			continue
+		}
+		kind, value := parts(element)
+		if kind != "" && !slices.Contains(rule.kinds, kind) && !v.has(path+".type") {
+			v.Add(path+".type", "The %s.type field must be one of %s.", path, strings.Join(rule.kinds, ", "))
+		}
+		validateText(v, path+".value", value, maxText)
+		if v.has(path + ".value") {
+			continue
+		}
+		if value == "" {
+			v.Add(path+".value", "The %s.value field is required.", path)
+			continue
+		}
+		normal, ok := rule.normal(value)
+		if !ok {
+			v.Add(path+".value", "The %s.value field %s.", path, rule.problem)
+			continue
+		}
+		if key := rule.prefix + normal; !slices.Contains(keys, key) {
+			kept, keys = append(kept, element), append(keys, key)
+		}
+	}
+	return kept, keys
+}
+
+func (in *ContactInput) validateAddresses(v *Invalid) {
+	if in.Addresses == nil {
+		return
+	}
+	kept := []Address{}
+	if len(*in.Addresses) > maxEmails && !v.has("addresses") {
+		v.Add("addresses", "The addresses field must not have more than %d elements.", maxEmails)
+		return
+	}
+	for i, a := range *in.Addresses {
+		path := "addresses." + strconv.Itoa(i)
+		for _, part := range addressParts {
+			validateText(v, path+"."+part, *a.part(part), maxText)
+		}
+		if a.State != "" && !isTwoLetters(a.State) && !v.has(path+".state") {
+			v.Add(path+".state", "The %s.state field must be a two-letter postal code.", path)
+		}
+		if a.Country != "" && !isCountry(a.Country) && !v.has(path+".country") {
+			v.Add(path+".country", "The %s.country field must be a three-letter ISO 3166-1 country code.", path)
+		}
+		if !a.empty() && !slices.ContainsFunc(kept, a.same) {
+			kept = append(kept, a)
+		}
+	}
+	*in.Addresses = kept
+}
+
+func isTwoLetters(s string) bool {
+	letter := func(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+	return len(s) == 2 && letter(s[0]) && letter(s[1])
+}
+
+func (a Address) empty() bool {
+	return a.Line1 == "" && a.Line2 == "" && a.City == "" && a.State == "" && a.Zipcode == "" && a.Country == ""
+}
+
+// same tells whether two addresses agree in all parts without regard to case and spaces.
+func (a Address) same(b Address) bool {
+	return alike(a.Line1, b.Line1) && alike(a.Line2, b.Line2) && alike(a.City, b.City) &&
+		alike(a.State, b.State) && alike(a.Zipcode, b.Zipcode) && alike(a.Country, b.Country)
+}
+
+func alike(a, b string) bool {
+	return a == b || strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
+}

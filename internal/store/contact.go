@@ -1,0 +1,344 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+const (
+	sqlContact = `SELECT body FROM contact WHERE account_id = $1 AND id = $2 AND archived = 0`
+
+	sqlLoadContact = `SELECT id, revision, archived, match_keys, body FROM contact WHERE account_id = $1 AND id = $2`
+
+	sqlMatch = `SELECT DISTINCT i.id FROM contact_index i JOIN contact c ON c.account_id = i.account_id AND c.id = i.id
+		WHERE i.account_id = $1 AND i.key IN ($2, $3, $4, $5, $6, $7, $8, $9) AND c.archived = 0 ORDER BY i.id`
+
+	sqlInsertContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, 0, $4, $5)`
+	sqlUpdateContact = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6 WHERE account_id = $1 AND id = $2`
+	sqlInsertChange  = `INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, 0)`
+	sqlMoveChange    = `UPDATE contact_change SET revision = $3, archived = $4 WHERE account_id = $1 AND revision = $2`
+	sqlInsertKey     = `INSERT INTO contact_index (account_id, key, id) VALUES ($1, $2, $3)`
+	sqlDeleteKey     = `DELETE FROM contact_index WHERE account_id = $1 AND key = $2 AND id = $3`
+)
+
+// Document is a contact as it is stored and answered.
+type Document struct {
+	ID     int64
+	Body   []byte
+	Merged bool // a create was merged into a contact that was there
+}
+
+// Append appends the wire form.
+func (d Document) Append(dst []byte) []byte { return crm.AppendContact(dst, d.ID, d.Body) }
+
+// Contact appends the wire form of an active contact to dst.
+func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
+	if foreign(account, id) {
+		return dst, crm.ErrForbidden
+	}
+	c, err := s.engine.reader(ctx)
+	if err != nil {
+		return dst, err
+	}
+	defer s.engine.release(c)
+	r, err := c.query(sqlContact, account, id)
+	if err != nil {
+		return dst, err
+	}
+	found := r.next()
+	if found {
+		dst = crm.AppendContact(dst, id, r.bytes(0))
+	}
+	if err := r.close(); err != nil {
+		return dst, err
+	}
+	if !found {
+		return dst, crm.ErrForbidden
+	}
+	return dst, nil
+}
+
+// CheckContact tells whether the id is one of the account's active contacts.
+func (s *Store) CheckContact(ctx context.Context, account, id int64) error {
+	_, err := s.Contact(ctx, account, id, nil)
+	return err
+}
+
+// CreateContact makes a contact of a valid input, or merges it into the contact that it matches.
+func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
+	now := s.now()
+	fresh, err := crm.NewContact(in, now) // encoded here, so that the queue only looks up and inserts
+	if err != nil {
+		return Document{}, err
+	}
+	body, keys, matchKeys := fresh.AppendBody(nil), fresh.IndexKeys(), in.MatchKeys()
+	var made Document
+	err = s.update(ctx, func(t *tx) error {
+		if mode == crm.Dedupe {
+			found, ok, err := t.match(account, &in, matchKeys)
+			if err != nil {
+				return err
+			}
+			if ok {
+				made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
+				made.Merged = true
+				return err
+			}
+		}
+		made = Document{Body: body}
+		made.ID, err = t.insertContact(account, fresh, body, keys)
+		return err
+	})
+	return made, err
+}
+
+// UpdateContact changes what a valid input names.
+func (s *Store) UpdateContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
+	return s.changeContact(ctx, account, id, func(c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
+}
+
+// AddTags adds tags to a contact.
+func (s *Store) AddTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
+	return s.changeContact(ctx, account, id, func(c crm.Contact, now time.Time) (crm.Contact, error) { return c.AddTags(tags, now) })
+}
+
+// SyncTags replaces the tags of a contact.
+func (s *Store) SyncTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
+	return s.changeContact(ctx, account, id, func(c crm.Contact, now time.Time) (crm.Contact, error) { return c.SyncTags(tags, now) })
+}
+
+// RemoveTags takes tags from a contact.
+func (s *Store) RemoveTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
+	return s.changeContact(ctx, account, id, func(c crm.Contact, now time.Time) (crm.Contact, error) { return c.RemoveTags(tags, now) })
+}
+
+// ArchiveContact archives an active contact.
+func (s *Store) ArchiveContact(ctx context.Context, account, id int64) error {
+	_, err := s.changeContact(ctx, account, id, func(c crm.Contact, now time.Time) (crm.Contact, error) { return c.Archive(now), nil })
+	return err
+}
+
+// RestoreContact makes an archived contact active again; an active one stays as it is.
+func (s *Store) RestoreContact(ctx context.Context, account, id int64) (made Document, err error) {
+	if foreign(account, id) {
+		return made, crm.ErrForbidden
+	}
+	now := s.now()
+	err = s.update(ctx, func(t *tx) error {
+		found, err := t.load(account, id)
+		if err != nil {
+			return err
+		}
+		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) {
+			if !c.Archived() {
+				return c, nil
+			}
+			return c.Restore(now), nil
+		})
+		return err
+	})
+	return made, err
+}
+
+// changeContact is the one way in which an active contact changes: load, let crm decide, save.
+func (s *Store) changeContact(ctx context.Context, account, id int64, decide func(crm.Contact, time.Time) (crm.Contact, error)) (made Document, err error) {
+	if foreign(account, id) {
+		return made, crm.ErrForbidden
+	}
+	now := s.now()
+	err = s.update(ctx, func(t *tx) error {
+		found, err := t.load(account, id)
+		if err != nil {
+			return err
+		}
+		if found.contact.Archived() {
+			return crm.ErrForbidden
+		}
+		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return decide(c, now) })
+		return err
+	})
+	return made, err
+}
+
+// stored is a contact as it was loaded for a change.
+type stored struct {
+	account  int64
+	contact  crm.Contact
+	revision int64
+	body     []byte
+}
+
+// load locks the account and reads one of its contacts.
+func (t *tx) load(account, id int64) (s stored, err error) {
+	if _, err := t.lock(account); err != nil {
+		return s, err
+	}
+	s.account = account
+	var matchKeys string
+	found, err := one(t.conn, func(r rows) {
+		s.revision, matchKeys = r.int(1), r.text(3)
+		s.body = append(s.body, r.bytes(4)...)
+	}, sqlLoadContact, account, id)
+	if err != nil {
+		return s, err
+	}
+	if !found {
+		return s, crm.ErrForbidden
+	}
+	s.contact, err = crm.ParseContact(id, s.body, splitKeys(matchKeys))
+	return s, err
+}
+
+// lock is tally for an account that a key belongs to: where it is missing, there is nothing the caller may do.
+func (t *tx) lock(account int64) (*tally, error) {
+	row, err := t.tally(account)
+	if errors.Is(err, crm.ErrNotFound) {
+		return nil, crm.ErrForbidden
+	}
+	return row, err
+}
+
+// match finds the active contact that the input is about.
+func (t *tx) match(account int64, in *crm.ContactInput, keys []string) (best stored, ok bool, err error) {
+	if _, err := t.lock(account); err != nil || len(keys) == 0 {
+		return best, false, err
+	}
+	ids, err := t.holders(account, keys)
+	if err != nil {
+		return best, false, err
+	}
+	candidates, contacts := make([]stored, 0, len(ids)), make([]crm.Contact, 0, len(ids))
+	for _, id := range ids {
+		s, err := t.load(account, id)
+		if err != nil {
+			return best, false, err
+		}
+		candidates, contacts = append(candidates, s), append(contacts, s.contact)
+	}
+	winner, ok := in.BestMatch(contacts)
+	for _, s := range candidates {
+		if ok && s.contact.ID == winner.ID {
+			best = s
+		}
+	}
+	return best, ok, nil
+}
+
+// holders are the active contacts that have one of the keys, in ascending order, a few keys a statement.
+func (t *tx) holders(account int64, keys []string) (ids []int64, err error) {
+	const width = 8
+	for part := range slices.Chunk(keys, width) {
+		args := make([]any, 1, 1+width)
+		args[0] = account
+		for i := range width {
+			args = append(args, part[min(i, len(part)-1)])
+		}
+		err := each(t.conn, func(r rows) error {
+			ids = append(ids, r.int(0))
+			return nil
+		}, sqlMatch, args...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// change saves what decide makes of a contact. Where nothing changed, nothing is written.
+func (t *tx) change(s stored, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
+	changed, err := decide(s.contact)
+	if err != nil {
+		return Document{}, err
+	}
+	body := changed.AppendBody(make([]byte, 0, len(s.body)+256))
+	if string(body) == string(s.body) {
+		return Document{ID: s.contact.ID, Body: s.body}, nil
+	}
+	return Document{ID: s.contact.ID, Body: body}, t.saveContact(s, changed, body)
+}
+
+func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
+	row, err := t.lock(s.account)
+	if err != nil {
+		return err
+	}
+	t.wrote = true // the counters move: from here on a failure must undo everything
+	row.revision++
+	row.dirty = true
+	switch {
+	case changed.Archived() && !s.contact.Archived():
+		row.contactActive--
+	case !changed.Archived() && s.contact.Archived():
+		row.contactActive++
+	}
+	archived := flag(changed.Archived())
+	if _, err := t.exec(sqlUpdateContact, s.account, changed.ID, row.revision, archived, joinKeys(changed.MatchKeys), body); err != nil {
+		return err
+	}
+	if _, err := t.exec(sqlMoveChange, s.account, s.revision, row.revision, archived); err != nil {
+		return err
+	}
+	gone, added := crm.KeyDifference(s.contact.IndexKeys(), changed.IndexKeys())
+	for _, key := range gone {
+		if _, err := t.exec(sqlDeleteKey, s.account, key, changed.ID); err != nil {
+			return err
+		}
+	}
+	return t.insertKeys(s.account, changed.ID, added)
+}
+
+// insertContact gives a new contact its id and writes it.
+func (t *tx) insertContact(account int64, c crm.Contact, body []byte, keys []string) (id int64, err error) {
+	row, err := t.lock(account)
+	if err != nil {
+		return 0, err
+	}
+	if row.contactSeq >= crm.MaxSeq {
+		return 0, errors.New("the account has given out all its ids")
+	}
+	t.wrote = true // the counters move: from here on a failure must undo everything
+	row.revision++
+	row.contactSeq++
+	row.contactActive++
+	row.dirty = true
+	id = crm.MakeID(account, row.contactSeq)
+	if _, err := t.exec(sqlInsertContact, account, id, row.revision, joinKeys(c.MatchKeys), body); err != nil {
+		return 0, err
+	}
+	if _, err := t.exec(sqlInsertChange, account, row.revision, id); err != nil {
+		return 0, err
+	}
+	return id, t.insertKeys(account, id, keys)
+}
+
+func (t *tx) insertKeys(account, id int64, keys []string) error {
+	for _, key := range keys {
+		if _, err := t.exec(sqlInsertKey, account, key, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Match keys hold no line feed: neither an email nor a phone number can.
+func joinKeys(keys []string) string { return strings.Join(keys, "\n") }
+
+func splitKeys(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// engine is everything that the databases disagree on. Queries are written once, in PostgreSQL's spelling, for all.
+type engine interface {
+	// reader lends a connection for reading, writer the one for a write transaction. Both are given back by release.
+	reader(ctx context.Context) (conn, error)
+	writer(ctx context.Context) (conn, error)
+	release(conn)
+
+	// dialect fills in the words of the schema that differ.
+	dialect() dialect
+	close() error
+}
+
+// dialect holds the words of SQL that differ between engines.
+type dialect struct {
+	id        string // the type of a column that is a table's id
+	idKey     string // the primary key of a table of tenant rows that have an id
+	bytes     string // the type of bytes
+	key       string // the type of text that is compared by bytes
+	clustered string // stores a table's rows in its primary key
+	forUpdate string // locks the row that a SELECT reads
+}
+
+// conn is one connection. It is used by one goroutine at a time.
+type conn interface {
+	// begin opens a transaction: a snapshot for reading, or the right to write.
+	begin(write bool) error
+	commit() error
+	rollback()
+
+	// exec runs a statement and returns how many rows it changed.
+	exec(sql string, args ...any) (int64, error)
+	// query runs a statement and returns its rows; they must be closed before the same statement runs again.
+	query(sql string, args ...any) (rows, error)
+}
+
+// rows are the answer to a query. Bytes are valid until the next row.
+type rows interface {
+	next() bool
+	int(column int) int64
+	text(column int) string
+	bytes(column int) []byte
+	close() error
+}
+
+// errTaken: a value that must be unique is there already.
+var errTaken = errors.New("taken")
+
+// one reads a single row; found is false where there is none.
+func one(c conn, read func(rows), sql string, args ...any) (found bool, err error) {
+	err = each(c, func(r rows) error {
+		found = true
+		read(r)
+		return nil
+	}, sql, args...)
+	return found, err
+}
+
+// each calls read for every row.
+func each(c conn, read func(rows) error, sql string, args ...any) error {
+	r, err := c.query(sql, args...)
+	if err != nil {
+		return err
+	}
+	for r.next() {
+		if err := read(r); err != nil {
+			r.close() //nolint:errcheck // the first error counts
+			return err
+		}
+	}
+	return r.close()
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// migrations is the schema, step by step; its length is the schema's version. A step is never changed once it was
+// released: what must become different becomes another step. Words in braces are the engine's (see dialect).
+//
+// account_id leads every key of tenant data, so that the rows of one account can live on one machine. Times are
+// seconds since 1970, 0 where there is none.
+var migrations = []string{`
+CREATE TABLE account (
+	account_id BIGINT NOT NULL PRIMARY KEY,
+	public_id {key} NOT NULL UNIQUE,
+	name TEXT NOT NULL,
+	parent BIGINT NOT NULL,
+	created_at BIGINT NOT NULL
+);
+
+-- What every write of an account locks and counts: its revision, its sequences and its totals.
+CREATE TABLE account_tally (
+	account_id BIGINT NOT NULL PRIMARY KEY,
+	revision BIGINT NOT NULL,
+	contact_seq BIGINT NOT NULL,
+	contact_active BIGINT NOT NULL,
+	key_seq BIGINT NOT NULL,
+	campaign_revision BIGINT NOT NULL
+);
+
+-- A contact is one document: the bytes that the API answers, all but the id.
+CREATE TABLE contact (
+	account_id BIGINT NOT NULL,
+	id {id} NOT NULL,
+	revision BIGINT NOT NULL,
+	archived SMALLINT NOT NULL,
+	match_keys TEXT NOT NULL,
+	body {bytes} NOT NULL,
+	{idKey}
+);
+
+-- The last change of each contact, in the order of the account's revisions.
+CREATE TABLE contact_change (
+	account_id BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	id BIGINT NOT NULL,
+	archived SMALLINT NOT NULL,
+	PRIMARY KEY (account_id, revision)
+) {clustered};
+
+-- Every key under which a contact can be found (crm.IndexKeys).
+CREATE TABLE contact_index (
+	account_id BIGINT NOT NULL,
+	key {key} NOT NULL,
+	id BIGINT NOT NULL,
+	PRIMARY KEY (account_id, key, id)
+) {clustered};
+
+CREATE TABLE api_key (
+	account_id BIGINT NOT NULL,
+	id BIGINT NOT NULL,
+	name TEXT NOT NULL,
+	hint TEXT NOT NULL,
+	hash {bytes} NOT NULL,
+	permissions BIGINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	last_used_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL,
+	revoked_at BIGINT NOT NULL,
+	PRIMARY KEY (account_id, id)
+);
+
+-- Campaigns are few and shared between accounts; who may list one, and why, is a row under the account that reads.
+CREATE TABLE campaign (
+	id BIGINT NOT NULL PRIMARY KEY,
+	account_id BIGINT NOT NULL,
+	slug {key} NOT NULL UNIQUE,
+	url_at BIGINT NOT NULL,
+	body {bytes} NOT NULL
+);
+
+CREATE TABLE campaign_reader (
+	account_id BIGINT NOT NULL,
+	campaign_id BIGINT NOT NULL,
+	relation SMALLINT NOT NULL,
+	PRIMARY KEY (account_id, campaign_id)
+) {clustered};
+
+CREATE INDEX campaign_reader_campaign ON campaign_reader (campaign_id, account_id);
+`}
+
+// migrate brings the database to this program's schema. Whoever comes second finds nothing left to do.
+func (s *Store) migrate(ctx context.Context) error {
+	c, err := s.engine.writer(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.engine.release(c)
+	version, err := schemaVersion(c)
+	if err != nil || version == len(migrations) {
+		return err
+	}
+	if err := c.begin(true); err != nil {
+		return err
+	}
+	defer c.rollback()
+	if version, err = schemaVersion(c); err != nil { // again, now that nobody else can change it
+		return err
+	}
+	if version > len(migrations) {
+		return fmt.Errorf("the database has schema version %d, and this program knows versions up to %d: use a newer donorbook", version, len(migrations))
+	}
+	for ; version < len(migrations); version++ {
+		if err := applyMigration(c, s.engine.dialect(), version); err != nil {
+			return fmt.Errorf("migration %d: %w", version+1, err)
+		}
+	}
+	return c.commit()
+}
+
+const (
+	sqlCreateVersion = `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)`
+	sqlVersion       = `SELECT COALESCE(MAX(version), 0) FROM schema_version`
+	sqlAddVersion    = `INSERT INTO schema_version (version) VALUES ($1)`
+)
+
+func schemaVersion(c conn) (version int, err error) {
+	if _, err := c.exec(sqlCreateVersion); err != nil {
+		return 0, err
+	}
+	_, err = one(c, func(r rows) { version = int(r.int(0)) }, sqlVersion)
+	return version, err
+}
+
+func applyMigration(c conn, d dialect, version int) error {
+	words := strings.NewReplacer("{id}", d.id, "{idKey}", d.idKey, "{bytes}", d.bytes, "{key}", d.key, "{clustered}", d.clustered)
+	for statement := range strings.SplitSeq(words.Replace(migrations[version]), ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := c.exec(statement); err != nil {
+			return err
+		}
+	}
+	_, err := c.exec(sqlAddVersion, int64(version+1))
+	return err
+}

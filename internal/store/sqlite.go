@@ -1,0 +1,273 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"donorbook/internal/crm"
+)
+
+// This file is all that knows the SQLite library.
+
+// sqliteReaders is how many connections read at once. Each has a page cache of its own, so they are few.
+const sqliteReaders = 4
+
+// sqlitePragmas are set when each connection opens. The busy timeout comes first: the others may have to wait.
+// synchronous=FULL makes a commit durable before it is acknowledged.
+var sqlitePragmas = []string{
+	"PRAGMA busy_timeout = 10000",
+	"PRAGMA journal_mode = WAL",
+	"PRAGMA synchronous = FULL",
+	"PRAGMA foreign_keys = ON",
+	"PRAGMA cache_size = -4000",
+	"PRAGMA trusted_schema = OFF",
+}
+
+// sqliteEngine keeps one database file: one connection that writes, a few that read.
+type sqliteEngine struct {
+	path  string
+	write chan *sqliteConn // holds the writer while it is free
+	read  chan *sqliteConn // holds the free readers; nil is a reader that was not opened yet
+
+	mu     sync.Mutex
+	opened []*sqliteConn
+}
+
+func openSQLite(dir string) (engine, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the data directory cannot be made: %w", err)
+	}
+	e := &sqliteEngine{
+		path:  filepath.Join(dir, "donorbook.db"),
+		write: make(chan *sqliteConn, 1),
+		read:  make(chan *sqliteConn, sqliteReaders),
+	}
+	writer, err := e.open()
+	if err != nil {
+		return nil, err
+	}
+	e.write <- writer
+	for range sqliteReaders {
+		e.read <- nil
+	}
+	return e, nil
+}
+
+func (e *sqliteEngine) open() (*sqliteConn, error) {
+	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: e.path}).EscapedPath()}).String()
+	db, err := sqlite3.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("the database %s cannot be opened: %w", e.path, err)
+	}
+	for _, pragma := range sqlitePragmas {
+		if err := db.Exec(pragma); err != nil {
+			db.Close() //nolint:errcheck // the first error counts
+			return nil, fmt.Errorf("the database %s cannot be opened: %s: %w", e.path, pragma, err)
+		}
+	}
+	c := &sqliteConn{db: db, statements: make(map[string]*sqliteRows)}
+	e.mu.Lock()
+	e.opened = append(e.opened, c)
+	e.mu.Unlock()
+	return c, nil
+}
+
+func (e *sqliteEngine) dialect() dialect {
+	return dialect{
+		id:        "INTEGER", // the name that makes it the key of the table's own tree
+		idKey:     "PRIMARY KEY (id)",
+		bytes:     "BLOB",
+		key:       "TEXT",
+		clustered: "WITHOUT ROWID",
+		forUpdate: "", // a write transaction holds the whole database
+	}
+}
+
+func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
+	select {
+	case c := <-e.read:
+		if c != nil {
+			return c, nil
+		}
+		c, err := e.open()
+		if err != nil {
+			e.read <- nil
+			return nil, err
+		}
+		c.home = e.read
+		return c, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (e *sqliteEngine) writer(ctx context.Context) (conn, error) {
+	select {
+	case c := <-e.write:
+		c.home = e.write
+		return c, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (e *sqliteEngine) release(c conn) {
+	s := c.(*sqliteConn)
+	s.home <- s
+}
+
+func (e *sqliteEngine) close() error {
+	var errs []error
+	for range sqliteReaders {
+		<-e.read
+	}
+	<-e.write
+	for _, c := range e.opened {
+		for _, s := range c.statements {
+			errs = append(errs, s.stmt.Close())
+		}
+		errs = append(errs, c.db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// sqliteConn is a connection with its prepared statements.
+type sqliteConn struct {
+	db         *sqlite3.Conn
+	statements map[string]*sqliteRows
+	home       chan *sqliteConn
+}
+
+func (c *sqliteConn) begin(write bool) error {
+	if write {
+		return c.run("BEGIN IMMEDIATE")
+	}
+	return c.run("BEGIN")
+}
+
+func (c *sqliteConn) commit() error { return c.run("COMMIT") }
+
+func (c *sqliteConn) rollback() {
+	if !c.db.GetAutocommit() { // some failures have rolled back already
+		c.run("ROLLBACK") //nolint:errcheck // whoever rolls back has an error to tell already
+	}
+}
+
+func (c *sqliteConn) run(sql string) error {
+	_, err := c.exec(sql)
+	return err
+}
+
+func (c *sqliteConn) exec(sql string, args ...any) (int64, error) {
+	s, err := c.bind(sql, args)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.stmt.Exec(); err != nil {
+		return 0, sqliteError(err)
+	}
+	return c.db.Changes(), nil
+}
+
+func (c *sqliteConn) query(sql string, args ...any) (rows, error) {
+	s, err := c.bind(sql, args)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// bind prepares a statement once and sets its parameters.
+func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
+	s := c.statements[sql]
+	if s == nil {
+		stmt, tail, err := c.db.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
+		if err != nil {
+			return nil, sqliteError(err)
+		}
+		if tail != "" {
+			return nil, fmt.Errorf("more than one statement: %s", sql)
+		}
+		if s, err = newSQLiteRows(stmt); err != nil {
+			return nil, err
+		}
+		c.statements[sql] = s
+	}
+	for i, arg := range s.args {
+		if arg >= len(args) {
+			return nil, fmt.Errorf("parameter $%d is missing: %s", arg+1, sql)
+		}
+		if err := bindSQLite(s.stmt, i+1, args[arg]); err != nil {
+			return nil, sqliteError(err)
+		}
+	}
+	return s, nil
+}
+
+// newSQLiteRows works out which argument goes where: to SQLite $2 is only a name, and it numbers parameters in the
+// order in which they are first seen.
+func newSQLiteRows(stmt *sqlite3.Stmt) (*sqliteRows, error) {
+	s := &sqliteRows{stmt: stmt}
+	for i := range stmt.BindCount() {
+		n, err := strconv.Atoi(strings.TrimPrefix(stmt.BindName(i+1), "$"))
+		if err != nil {
+			return nil, fmt.Errorf("parameters must be $1, $2 and so on: %s", stmt.SQL())
+		}
+		s.args = append(s.args, n-1)
+	}
+	return s, nil
+}
+
+func bindSQLite(stmt *sqlite3.Stmt, i int, arg any) error {
+	switch v := arg.(type) {
+	case int64:
+		return stmt.BindInt64(i, v)
+	case string:
+		return stmt.BindText(i, v)
+	case []byte:
+		return stmt.BindBlob(i, v)
+	}
+	return fmt.Errorf("parameter %d has the type %T", i, arg)
+}
+
+// sqliteRows is a prepared statement while its rows are read.
+type sqliteRows struct {
+	stmt *sqlite3.Stmt
+	args []int // the argument for each parameter
+}
+
+func (r *sqliteRows) next() bool              { return r.stmt.Step() }
+func (r *sqliteRows) int(column int) int64    { return r.stmt.ColumnInt64(column) }
+func (r *sqliteRows) text(column int) string  { return r.stmt.ColumnText(column) }
+func (r *sqliteRows) bytes(column int) []byte { return r.stmt.ColumnRawBlob(column) }
+
+func (r *sqliteRows) close() error {
+	err := r.stmt.Err()
+	if reset := r.stmt.Reset(); err == nil {
+		err = reset
+	}
+	return sqliteError(err)
+}
+
+// sqliteError translates the codes that mean something to us.
+func sqliteError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE), errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY), errors.Is(err, sqlite3.CONSTRAINT_ROWID):
+		return fmt.Errorf("%w: %w", errTaken, err)
+	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.CANTOPEN),
+		errors.Is(err, sqlite3.READONLY):
+		return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
+	}
+	return err
+}

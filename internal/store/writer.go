@@ -1,0 +1,241 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"donorbook/internal/crm"
+)
+
+// batchLimit is how many changes commit together at most. More gain nothing.
+const batchLimit = 100
+
+// writer is the one that changes the database. It takes whatever is waiting, runs it in one transaction, commits once
+// and answers all: with many clients a flush of the disk is shared, with one client nobody waits for a timer.
+type writer struct {
+	engine engine
+	done   chan struct{}
+
+	mu      sync.RWMutex // guards the end of the queue
+	stopped bool
+	queue   chan *change
+}
+
+// change is one queued update.
+type change struct {
+	ctx      context.Context
+	fn       func(*tx) error
+	err      error
+	finished chan struct{}
+}
+
+func startWriter(e engine) *writer {
+	w := &writer{engine: e, queue: make(chan *change, 4*batchLimit), done: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+// stop finishes what is queued; what comes later is refused.
+func (w *writer) stop() {
+	w.mu.Lock()
+	w.stopped = true
+	close(w.queue)
+	w.mu.Unlock()
+	<-w.done
+}
+
+// do queues a change and waits until it is on disk or refused. Once it has begun, a client that goes away does not
+// cancel it.
+func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
+	c := &change{ctx: ctx, fn: fn, finished: make(chan struct{})}
+	if err := w.enqueue(c); err != nil {
+		return err
+	}
+	<-c.finished
+	return c.err
+}
+
+func (w *writer) enqueue(c *change) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.stopped {
+		return crm.ErrUnavailable
+	}
+	select {
+	case w.queue <- c:
+		return nil
+	case <-c.ctx.Done():
+		return c.ctx.Err()
+	}
+}
+
+func (w *writer) run() {
+	defer close(w.done)
+	batch := make([]*change, 0, batchLimit)
+	for first := range w.queue {
+		batch = w.collect(append(batch[:0], first))
+		w.commit(batch)
+		for i, c := range batch {
+			close(c.finished)
+			batch[i] = nil
+		}
+	}
+}
+
+// collect takes what is waiting, without waiting for more.
+func (w *writer) collect(batch []*change) []*change {
+	for len(batch) < batchLimit {
+		select {
+		case c, open := <-w.queue:
+			if !open {
+				return batch
+			}
+			batch = append(batch, c)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// errSpoiled: a change failed after it had written, so that its transaction cannot be kept.
+var errSpoiled = errors.New("spoiled")
+
+// commit runs the batch together; where one of it spoils the transaction, each runs alone.
+func (w *writer) commit(batch []*change) {
+	if err := w.attempt(batch); err == nil || !errors.Is(err, errSpoiled) || len(batch) == 1 {
+		return
+	}
+	for i := range batch {
+		w.attempt(batch[i : i+1]) //nolint:errcheck // the change holds its own error
+	}
+}
+
+// attempt runs changes in one transaction. Each one's error is in the change; the error returned is of the whole.
+func (w *writer) attempt(batch []*change) error {
+	c, err := w.engine.writer(context.Background())
+	if err == nil {
+		defer w.engine.release(c)
+		err = c.begin(true)
+	}
+	if err != nil {
+		return failAll(batch, err)
+	}
+	defer c.rollback()
+	t := &tx{conn: c, forUpdate: w.engine.dialect().forUpdate}
+	for _, change := range batch {
+		if change.err = change.ctx.Err(); change.err != nil {
+			continue // the client left before its turn
+		}
+		t.wrote = false
+		change.err = runChange(t, change.fn)
+		if change.err != nil && t.wrote {
+			return fmt.Errorf("%w: %w", errSpoiled, change.err)
+		}
+	}
+	if !t.changed {
+		return nil
+	}
+	if err = t.saveTallies(); err == nil {
+		err = c.commit()
+	}
+	if err != nil {
+		return failAll(batch, fmt.Errorf("%w: commit: %w", crm.ErrUnavailable, err))
+	}
+	return nil
+}
+
+// failAll gives every change that had not failed by itself the error of the whole.
+func failAll(batch []*change, err error) error {
+	for _, change := range batch {
+		if change.err == nil {
+			change.err = err
+		}
+	}
+	return err
+}
+
+// runChange turns a panic into an error: the writer must go on for everybody else.
+func runChange(t *tx, fn func(*tx) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.wrote = true // nobody knows how far it came
+			err = fmt.Errorf("panic in a change: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return fn(t)
+}
+
+// tx is a write transaction, shared by the changes of a batch.
+type tx struct {
+	conn
+	forUpdate string
+	wrote     bool // by the change that runs
+	changed   bool // by any change of the batch
+	tallies   []*tally
+}
+
+func (t *tx) exec(sql string, args ...any) (int64, error) {
+	t.wrote, t.changed = true, true
+	return t.conn.exec(sql, args...)
+}
+
+// tally is the row that every write of an account locks: read once a transaction, written once.
+type tally struct {
+	account          int64
+	revision         int64
+	contactSeq       int64
+	contactActive    int64
+	keySeq           int64
+	campaignRevision int64
+	dirty            bool
+}
+
+const (
+	sqlTally = `SELECT revision, contact_seq, contact_active, key_seq, campaign_revision FROM account_tally WHERE account_id = $1`
+
+	sqlSaveTally = `UPDATE account_tally SET revision = $2, contact_seq = $3, contact_active = $4, key_seq = $5, campaign_revision = $6
+		WHERE account_id = $1`
+)
+
+func readTally(c conn, account int64, forUpdate string) (*tally, error) {
+	t := &tally{account: account}
+	found, err := one(c, func(r rows) {
+		t.revision, t.contactSeq, t.contactActive = r.int(0), r.int(1), r.int(2)
+		t.keySeq, t.campaignRevision = r.int(3), r.int(4)
+	}, sqlTally+forUpdate, account)
+	if err == nil && !found {
+		err = crm.ErrNotFound
+	}
+	return t, err
+}
+
+// tally locks the account's row for the rest of the transaction.
+func (t *tx) tally(account int64) (*tally, error) {
+	for _, known := range t.tallies {
+		if known.account == account {
+			return known, nil
+		}
+	}
+	row, err := readTally(t.conn, account, t.forUpdate)
+	if err != nil {
+		return nil, err
+	}
+	t.tallies = append(t.tallies, row)
+	return row, nil
+}
+
+func (t *tx) saveTallies() error {
+	for _, row := range t.tallies {
+		if !row.dirty {
+			continue
+		}
+		if _, err := t.exec(sqlSaveTally, row.account, row.revision, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision); err != nil {
+			return err
+		}
+	}
+	return nil
+}

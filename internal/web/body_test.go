@@ -1,0 +1,110 @@
+package web
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func echoServer(t *testing.T, limit int64) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(quietPlumbing().Wrap(func(w http.ResponseWriter, r *http.Request) error {
+		body, err := ReadBody(r, limit)
+		if err != nil {
+			return err
+		}
+		return WriteJSON(w, http.StatusOK, body)
+	}))
+	server.Config.ReadTimeout = 300 * time.Millisecond
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestReadBody(t *testing.T) {
+	server := echoServer(t, 1000)
+	for _, test := range []struct {
+		name   string
+		size   int
+		status int
+	}{{"none", 0, 200}, {"small", 10, 200}, {"exactly the limit", 1000, 200}, {"one too many", 1001, 413}, {"far too many", 3 << 20, 413}} {
+		for _, chunked := range []bool{false, true} {
+			text := strings.Repeat("x", test.size)
+			var body io.Reader = strings.NewReader(text)
+			if chunked {
+				body = io.MultiReader(body) // hides the length
+			}
+			resp, err := http.Post(server.URL, "application/json", body)
+			if err != nil {
+				t.Fatalf("%s, chunked %t: %v", test.name, chunked, err)
+			}
+			got, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != test.status || test.status == 200 && string(got) != text {
+				t.Errorf("%s, chunked %t: %d %.80s", test.name, chunked, resp.StatusCode, got)
+			}
+		}
+	}
+}
+
+func TestReadBodyThatNeverEnds(t *testing.T) {
+	server := echoServer(t, 1000)
+	for _, test := range []struct{ name, head, want string }{
+		{"broken chunk", "Transfer-Encoding: chunked\r\n\r\nzz\r\n", " 400 "},
+		{"stalled", "Content-Length: 50\r\n\r\nabc", " 408 "},
+	} {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\n"+test.head)
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		conn.Close()
+		if !strings.Contains(line, test.want) {
+			t.Errorf("%s: %q %v", test.name, line, err)
+		}
+	}
+}
+
+func TestRequireJSON(t *testing.T) {
+	for value, ok := range map[string]bool{
+		"":                                      true,
+		"application/json":                      true,
+		"Application/JSON":                      true,
+		"application/json; charset=utf-8":       true,
+		"application/json;charset=\"UTF-8\"":    true,
+		"application/vnd.api+json":              true,
+		"application/json; charset=iso-8859-1":  false,
+		"application/x-www-form-urlencoded":     false,
+		"text/json":                             false,
+		"text/plain":                            false,
+		"application/jsonp":                     false,
+		"multipart/form-data; boundary=x":       false,
+		"application/json; charset=utf-8; char": false,
+	} {
+		r := httptest.NewRequest("POST", "/", nil)
+		if value != "" {
+			r.Header.Set("Content-Type", value)
+		}
+		if err := RequireJSON(r); (err == nil) != ok {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
+func TestLongAnswerHasALength(t *testing.T) {
+	server := echoServer(t, 1<<20)
+	resp, err := http.Post(server.URL, "", strings.NewReader(strings.Repeat("x", 30_000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.ContentLength != 30_000 {
+		t.Errorf("Content-Length %d", resp.ContentLength)
+	}
+}

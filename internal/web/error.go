@@ -1,0 +1,211 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// Error is a failure that HTTP itself knows about. Message is for the client; Err is for the log alone.
+type Error struct {
+	Status  int
+	Message string
+	Header  http.Header // added to the answer; may be nil
+	Err     error       // the private cause; may be nil
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Message + " (" + e.Err.Error() + ")"
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// StatusClientClosed is how the log calls a request whose client left before the answer.
+const StatusClientClosed = 499
+
+const (
+	messageInternal    = "Something went wrong on our side. Please try again later."
+	messageUnavailable = "The service is temporarily unavailable. Please try again."
+)
+
+// StatusOf is the one table from a failure to what the client is told.
+func StatusOf(err error) (status int, message string) {
+	var malformed *crm.Malformed
+	var invalid *crm.Invalid
+	var own *Error
+	switch {
+	case errors.As(err, &own):
+		return own.Status, own.Message
+	case errors.Is(err, crm.ErrUnauthenticated):
+		return http.StatusUnauthorized, "Unauthenticated."
+	case errors.Is(err, crm.ErrForbidden):
+		return http.StatusForbidden, "This action is unauthorized."
+	case errors.Is(err, crm.ErrNotFound):
+		return http.StatusNotFound, "Not found."
+	case errors.As(err, &malformed):
+		return http.StatusBadRequest, malformed.Message
+	case errors.As(err, &invalid):
+		return http.StatusUnprocessableEntity, invalid.Error()
+	case errors.Is(err, crm.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable, messageUnavailable
+	case errors.Is(err, context.Canceled):
+		return StatusClientClosed, messageUnavailable
+	default:
+		return http.StatusInternalServerError, messageInternal
+	}
+}
+
+// cause is what the log says about an error beyond its status, nil where the status says it all. The text of a
+// refused input is left out: it may repeat what somebody typed.
+func cause(err error, status int) error {
+	var own *Error
+	switch {
+	case status >= http.StatusInternalServerError:
+		return err
+	case errors.As(err, &own):
+		return own.Err
+	default:
+		return nil
+	}
+}
+
+// NotFound is a path that leads nowhere.
+func NotFound() error {
+	return &Error{Status: http.StatusNotFound, Message: "Not found."}
+}
+
+// MethodNotAllowed is a path that exists for other methods, which allow lists.
+func MethodNotAllowed(allow string) error {
+	return &Error{
+		Status:  http.StatusMethodNotAllowed,
+		Message: "This method is not allowed here.",
+		Header:  http.Header{"Allow": {allow}},
+	}
+}
+
+// TooManyRequests is a caller who must wait.
+func TooManyRequests(retryAfter time.Duration) error {
+	return &Error{
+		Status:  http.StatusTooManyRequests,
+		Message: "Too many requests.",
+		Header:  http.Header{"Retry-After": {retrySeconds(retryAfter)}},
+	}
+}
+
+// retrySeconds rounds up, so that a client that waits exactly as long as it was told is let in.
+func retrySeconds(d time.Duration) string {
+	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
+}
+
+func bodyTooLarge(limit int64) error {
+	size := strconv.FormatInt(limit, 10) + " bytes"
+	if limit >= 1<<20 && limit%(1<<20) == 0 {
+		size = strconv.FormatInt(limit>>20, 10) + " MiB"
+	}
+	return &Error{
+		Status:  http.StatusRequestEntityTooLarge,
+		Message: "The request body must not be larger than " + size + ".",
+	}
+}
+
+func notJSON() error {
+	return &Error{
+		Status:  http.StatusUnsupportedMediaType,
+		Message: "The request body must be JSON: send Content-Type: application/json.",
+	}
+}
+
+const messageHTTPSOnly = "This service only answers over HTTPS."
+
+func httpsOnly() error {
+	return &Error{Status: http.StatusBadRequest, Message: messageHTTPSOnly}
+}
+
+// ErrorRenderer writes the answer for an error that a handler returned. Headers that describe another body are
+// already gone when it is called.
+type ErrorRenderer func(w http.ResponseWriter, r *http.Request, err error)
+
+// WriteJSONError answers with the status and the public words of an error.
+func WriteJSONError(w http.ResponseWriter, err error) {
+	status, message := ErrorHeaders(w.Header(), err)
+	w.Header()["Content-Type"] = jsonType
+	w.WriteHeader(status)
+	_, _ = w.Write(errorBody(err, message)) // a client that left cannot be told
+}
+
+// ErrorHeaders sets the headers that belong to an error (Allow, Retry-After) and gives the status to send and the
+// words to show, for renderers of other forms than JSON.
+func ErrorHeaders(h http.Header, err error) (status int, message string) {
+	var own *Error
+	status, message = StatusOf(err)
+	switch {
+	case errors.As(err, &own):
+		maps.Copy(h, own.Header)
+	case status == StatusClientClosed:
+		status = http.StatusServiceUnavailable // 499 is a word of the log, not of HTTP
+		fallthrough
+	case status == http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	}
+	return status, message
+}
+
+func errorBody(err error, message string) []byte {
+	var invalid *crm.Invalid
+	b := new(bytes.Buffer)
+	b.WriteString(`{"message":`)
+	writeString(b, message)
+	if errors.As(err, &invalid) && len(invalid.Faults) > 0 {
+		b.WriteString(`,"errors":`)
+		writeFaults(b, invalid.Faults)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// writeFaults writes one key a field, in the order in which the fields were found wrong.
+func writeFaults(b *bytes.Buffer, faults []crm.Fault) {
+	var fields []string
+	messages := make(map[string][]string)
+	for _, f := range faults {
+		if _, seen := messages[f.Field]; !seen {
+			fields = append(fields, f.Field)
+		}
+		messages[f.Field] = append(messages[f.Field], f.Message)
+	}
+	b.WriteByte('{')
+	for i, field := range fields {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		writeString(b, field)
+		b.WriteString(":[")
+		for j, message := range messages[field] {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			writeString(b, message)
+		}
+		b.WriteByte(']')
+	}
+	b.WriteByte('}')
+}
+
+// writeString writes a JSON string without the escapes that only matter inside HTML.
+func writeString(b *bytes.Buffer, s string) {
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(strings.ToValidUTF8(s, "\uFFFD")) // a string always encodes
+	b.Truncate(b.Len() - 1)                          // the encoder ends with a line feed
+}

@@ -1,0 +1,140 @@
+package web
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// exchange is one request on its way through the wrapper: the ResponseWriter that handlers get, and what the log
+// line will say. Exchanges are pooled; nobody may keep one after its handler returned.
+type exchange struct {
+	w       http.ResponseWriter
+	render  ErrorRenderer
+	start   time.Time
+	values  *[2]string // backs the header values that differ from request to request: one allocation, not two
+	id      string
+	status  int
+	bytes   int64
+	account int64
+	key     int64
+	err     error
+	quiet   bool // a probe: not worth a line unless it fails
+
+	writeFailed bool // the client left, or was too slow
+
+	// While a mux looks for a route, what it would say itself is held back: its answers are plain text.
+	routing   bool
+	muxStatus int
+	muxHeader http.Header
+
+	attrs [12]slog.Attr
+}
+
+// Indexes into exchange.values.
+const (
+	valueRequestID = iota
+	valueRemaining
+)
+
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+
+func newExchange(w http.ResponseWriter) *exchange {
+	x := exchanges.Get().(*exchange)
+	x.w, x.start, x.values = w, time.Now(), new([2]string)
+	return x
+}
+
+func (x *exchange) release() {
+	*x = exchange{}
+	exchanges.Put(x)
+}
+
+// exchangeOf finds the wrapper's exchange behind the writers that handlers may have put around it: the last one on
+// the way to the connection.
+func exchangeOf(w http.ResponseWriter) *exchange {
+	var found *exchange
+	for {
+		switch v := w.(type) {
+		case *exchange:
+			found, w = v, v.w
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = v.Unwrap()
+		default:
+			return found
+		}
+	}
+}
+
+// Note tells the log on whose behalf a request was made.
+func Note(w http.ResponseWriter, account, key int64) {
+	if x := exchangeOf(w); x != nil {
+		x.account, x.key = account, key
+	}
+}
+
+// RequestID is the id that the answer carries, for pages that show it to people.
+func RequestID(w http.ResponseWriter) string {
+	if x := exchangeOf(w); x != nil {
+		return x.id
+	}
+	return ""
+}
+
+// setValue sets a header to a text without a slice of its own.
+func (x *exchange) setValue(key string, index int, text string) {
+	x.values[index] = text
+	x.w.Header()[key] = x.values[index : index+1 : index+1]
+}
+
+func (x *exchange) Header() http.Header {
+	if x.routing {
+		if x.muxHeader == nil {
+			x.muxHeader = make(http.Header)
+		}
+		return x.muxHeader
+	}
+	return x.w.Header()
+}
+
+func (x *exchange) WriteHeader(status int) {
+	if x.routing {
+		x.muxStatus = status
+		return
+	}
+	if x.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+		x.status = status
+	}
+	x.w.WriteHeader(status)
+}
+
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.routing {
+		return len(b), nil
+	}
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	n, err := x.w.Write(b)
+	x.bytes += int64(n)
+	if err != nil && !errors.Is(err, http.ErrBodyNotAllowed) && !errors.Is(err, http.ErrContentLength) {
+		x.writeFailed = true
+	}
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.w }
+
+// Flush sends what was written so far.
+func (x *exchange) Flush() { _ = x.FlushError() }
+
+// FlushError is what http.ResponseController looks for before it unwraps.
+func (x *exchange) FlushError() error {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	return http.NewResponseController(x.w).Flush()
+}

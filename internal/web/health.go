@@ -1,0 +1,54 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// Health answers the probes of an orchestrator: /healthz says that the process lives, /readyz that it can work.
+type Health struct {
+	// Ready says why the service cannot work, nil when it can. A nil Ready is always ready.
+	Ready func(ctx context.Context) error
+
+	stopping atomic.Bool
+}
+
+const readyTimeout = 3 * time.Second
+
+// Routes adds both probes to a mux.
+func (h *Health) Routes(m *Mux) {
+	m.Handle("GET /healthz", h.healthz)
+	m.Handle("GET /readyz", h.readyz)
+}
+
+// isProbe: probes come over plain HTTP, from the machine next door, and learn nothing.
+func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" }
+
+func (h *Health) healthz(w http.ResponseWriter, _ *http.Request) error {
+	beQuiet(w)
+	return WriteJSON(w, http.StatusOK, []byte(`{"status":"ok"}`))
+}
+
+func (h *Health) readyz(w http.ResponseWriter, r *http.Request) error {
+	beQuiet(w)
+	if h.stopping.Load() {
+		return &Error{Status: http.StatusServiceUnavailable, Message: "The service is stopping."}
+	}
+	if h.Ready != nil {
+		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+		defer cancel()
+		if err := h.Ready(ctx); err != nil {
+			return &Error{Status: http.StatusServiceUnavailable, Message: "The service is not ready.", Err: err}
+		}
+	}
+	return WriteJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
+}
+
+// beQuiet keeps probes that succeed out of the log, where they would drown the rest.
+func beQuiet(w http.ResponseWriter) {
+	if x := exchangeOf(w); x != nil {
+		x.quiet = true
+	}
+}

@@ -1,0 +1,119 @@
+package web
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	limitWindow = time.Minute
+	maxWindows  = 50_000
+)
+
+// Limiter allows each caller so many requests a minute. The first request of a caller opens a window of one minute;
+// when its requests are used up the caller waits for its end. Callers are told apart by K: the id of a key, or an
+// address. The counts are this process's own.
+type Limiter[K comparable] struct {
+	limit int
+	value []string // the limit as a header value
+
+	mu sync.Mutex
+	// A window lives one minute. Once a minute young becomes old and what was old is forgotten, so nothing has to
+	// look for windows that ended.
+	young, old map[K]*window
+	turned     time.Time
+}
+
+type window struct {
+	end  time.Time
+	used int
+}
+
+// NewLimiter allows limit requests a minute to each caller, 0 any number.
+func NewLimiter[K comparable](limit int) *Limiter[K] {
+	return &Limiter[K]{
+		limit: max(limit, 0),
+		value: []string{strconv.Itoa(limit)},
+		young: make(map[K]*window),
+	}
+}
+
+// Take counts one request of a caller. It reports how many are left in the window, or how long to wait.
+func (l *Limiter[K]) Take(caller K, now time.Time) (remaining int, retryAfter time.Duration, ok bool) {
+	if l.limit == 0 {
+		return 0, 0, true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.window(caller, now)
+	if w.used >= l.limit {
+		return 0, w.end.Sub(now), false
+	}
+	w.used++
+	return l.limit - w.used, 0, true
+}
+
+// window finds the caller's open window, or opens one.
+func (l *Limiter[K]) window(caller K, now time.Time) *window {
+	l.turn(now)
+	w := l.young[caller]
+	if w == nil {
+		w = l.old[caller]
+	}
+	if w != nil && now.Before(w.end) {
+		return w
+	}
+	if len(l.young) >= maxWindows && l.young[caller] == nil {
+		// More strangers than there is room for: they share one window, that of no caller at all.
+		var nobody K
+		if w = l.young[nobody]; w != nil && now.Before(w.end) {
+			return w
+		}
+		caller = nobody
+	}
+	w = &window{end: now.Add(limitWindow)}
+	l.young[caller] = w
+	return w
+}
+
+func (l *Limiter[K]) turn(now time.Time) {
+	age := now.Sub(l.turned)
+	if age < limitWindow {
+		return
+	}
+	l.old = l.young
+	if age >= 2*limitWindow {
+		l.old = nil
+	}
+	l.young = make(map[K]*window)
+	l.turned = now
+}
+
+// SetHeaders tells the caller about the limit. Without a limit there is nothing to tell.
+func (l *Limiter[K]) SetHeaders(w http.ResponseWriter, remaining int) {
+	if l.limit == 0 {
+		return
+	}
+	w.Header()["X-Ratelimit-Limit"] = l.value
+	text := strconv.Itoa(remaining)
+	if x := exchangeOf(w); x != nil {
+		x.setValue("X-Ratelimit-Remaining", valueRemaining, text)
+		return
+	}
+	w.Header()["X-Ratelimit-Remaining"] = []string{text}
+}
+
+// LimitAddr is the address to count a stranger by. One IPv6 customer has a whole /64, so that counts as one.
+func LimitAddr(client netip.Addr) netip.Addr {
+	if !client.Is6() {
+		return client
+	}
+	prefix, err := client.Prefix(64)
+	if err != nil {
+		return client
+	}
+	return prefix.Addr()
+}

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+)
+
+func contactsMux() *Mux {
+	answer := func(w http.ResponseWriter, r *http.Request) error {
+		return WriteJSON(w, http.StatusOK, []byte(`"`+r.Pattern+" "+r.PathValue("id")+`"`))
+	}
+	mux := NewMux()
+	mux.Handle("GET /v1/contacts", answer)
+	mux.Handle("POST /v1/contacts", answer)
+	mux.Handle("GET /v1/contacts/{id}", answer)
+	mux.Handle("PATCH /v1/contacts/{id}", answer)
+	return mux
+}
+
+func TestMuxAnswersInJSON(t *testing.T) {
+	inner := contactsMux()
+	outer := NewMux()
+	outer.Handle("/v1/{rest...}", inner.Serve)
+	outer.Handle("GET /static/{file...}", func(w http.ResponseWriter, _ *http.Request) error {
+		return WriteJSON(w, 200, nil)
+	})
+	const (
+		none  = `{"message":"Not found."}`
+		wrong = `{"message":"This method is not allowed here."}`
+	)
+	for _, test := range []struct {
+		method, path string
+		status       int
+		body, allow  string
+	}{
+		{"GET", "/v1/contacts", 200, `"GET /v1/contacts "`, ""},
+		{"GET", "/v1/contacts?page=2", 200, `"GET /v1/contacts "`, ""},
+		{"GET", "/v1/contacts/7", 200, `"GET /v1/contacts/{id} 7"`, ""},
+		{"PATCH", "/v1/contacts/7", 200, `"PATCH /v1/contacts/{id} 7"`, ""},
+		{"DELETE", "/v1/contacts/7", 405, wrong, "GET, HEAD, PATCH"},
+		{"OPTIONS", "/v1/contacts", 405, wrong, "GET, HEAD, POST"},
+		{"BREW", "/v1/contacts", 405, wrong, "GET, HEAD, POST"},
+		{"GET", "/v1/contacts/", 404, none, ""},
+		{"GET", "/v1/contacts/7/", 404, none, ""},
+		{"GET", "//v1/contacts", 404, none, ""},
+		{"GET", "/v1//contacts", 404, none, ""},
+		{"GET", "/v1/../v1/contacts", 404, none, ""},
+		{"GET", "/v1/./contacts", 404, none, ""},
+		{"POST", "/v1/../v1/contacts", 404, none, ""},
+		{"GET", "/v1", 404, none, ""},
+		{"GET", "/V1/contacts", 404, none, ""},
+		{"GET", "/static", 404, none, ""},
+		{"GET", "/", 404, none, ""},
+		{"CONNECT", "/static", 404, none, ""},
+	} {
+		r := httptest.NewRequest(test.method, "http://localhost/", nil)
+		u, err := url.Parse("http://localhost" + test.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.URL = &url.URL{Path: u.Path, RawQuery: u.RawQuery}
+		rec := httptest.NewRecorder()
+		quietPlumbing().Wrap(outer.Serve).ServeHTTP(rec, r)
+		if rec.Code != test.status || rec.Body.String() != test.body || rec.Header().Get("Allow") != test.allow {
+			t.Errorf("%s %s: %d %s Allow %q", test.method, test.path, rec.Code, rec.Body, rec.Header().Get("Allow"))
+		}
+		if rec.Header().Get("Content-Type") != "application/json" || rec.Header().Get("Location") != "" {
+			t.Errorf("%s %s: headers %v", test.method, test.path, rec.Header())
+		}
+		if rec.Code >= 400 && r.Pattern != "" {
+			t.Errorf("%s %s: pattern %q is left for the log", test.method, test.path, r.Pattern)
+		}
+	}
+}
+
+func TestHeadWorksWhereGetDoes(t *testing.T) {
+	server := httptest.NewServer(quietPlumbing().Wrap(contactsMux().Serve))
+	defer server.Close()
+	resp, err := http.Head(server.URL + "/v1/contacts/7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 200 || resp.ContentLength <= 0 {
+		t.Errorf("%d, length %d", resp.StatusCode, resp.ContentLength)
+	}
+}
+
+// wrapped is a writer that a middleware between two muxes might add.
+type wrapped struct{ http.ResponseWriter }
+
+func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func TestMuxBehindAnotherWriter(t *testing.T) {
+	inner := NewMux()
+	inner.Handle("GET /here", func(w http.ResponseWriter, _ *http.Request) error {
+		Note(w, 5, 6)
+		if RequestID(w) == "" {
+			t.Error("no request id behind two writers")
+		}
+		return WriteJSON(w, 200, []byte(`{}`))
+	})
+	lines := new(logLines)
+	handler := lines.plumbing().Wrap(func(w http.ResponseWriter, r *http.Request) error {
+		return inner.Serve(wrapped{w}, r)
+	})
+	for path, status := range map[string]int{"/here": 200, "/elsewhere": 404} {
+		rec := httptest.NewRecorder()
+		handler.ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		if rec.Code != status {
+			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+		}
+		if line := lines.last(t); path == "/here" && (line["account"] != 5.0 || line["route"] != "/here") {
+			t.Errorf("log line %v", line)
+		}
+	}
+}
+
+func TestMuxChoosesTheRenderer(t *testing.T) {
+	pages := NewMux()
+	pages.RenderErrors(func(w http.ResponseWriter, _ *http.Request, err error) {
+		status, message := ErrorHeaders(w.Header(), err)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(status)
+		w.Write([]byte("<p>" + message + "</p>"))
+	})
+	pages.Handle("GET /page", func(http.ResponseWriter, *http.Request) error { panic("a page broke") })
+	root := NewMux()
+	root.Handle("/v1/{rest...}", contactsMux().Serve)
+	root.Handle("/{rest...}", pages.Serve)
+	for path, want := range map[string]string{
+		"/page":   "<p>Something went wrong on our side. Please try again later.</p>",
+		"/nopage": "<p>Not found.</p>",
+		"/v1/no":  `{"message":"Not found."}`,
+	} {
+		rec := httptest.NewRecorder()
+		quietPlumbing().Wrap(root.Serve).ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		if rec.Body.String() != want {
+			t.Errorf("%s: %s", path, rec.Body)
+		}
+	}
+}

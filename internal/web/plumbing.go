@@ -1,0 +1,202 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// Plumbing is what every request passes through on its way in and out. The zero value works: it logs to the default
+// logger, counts nothing and trusts proxies on this machine.
+type Plumbing struct {
+	Log     *slog.Logger
+	Metrics *Metrics
+	Proxies *Proxies
+
+	// RequireHTTPS refuses requests that did not arrive over HTTPS, here or at a trusted proxy, unless they come
+	// from this machine. It matters where the server itself speaks plain HTTP.
+	RequireHTTPS bool
+}
+
+// Wrap puts the plumbing around everything the server answers.
+func (p *Plumbing) Wrap(next HandlerFunc) http.Handler {
+	log := p.Log
+	if log == nil {
+		log = slog.Default()
+	}
+	return &wrapper{Plumbing: *p, log: log.Handler(), next: next}
+}
+
+type wrapper struct {
+	Plumbing
+	log  slog.Handler
+	next HandlerFunc
+}
+
+func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := newExchange(w)
+	defer p.finish(x, r)
+	p.Metrics.begin()
+	x.err = p.serve(x, r)
+	if x.err != nil {
+		p.fail(x, r)
+	} else if x.status == 0 {
+		x.WriteHeader(http.StatusOK)
+	}
+}
+
+// serve sets what every answer carries, refuses what nobody may ask, and calls the handler.
+func (p *wrapper) serve(x *exchange, r *http.Request) error {
+	x.id = p.requestID(r)
+	x.setValue("X-Request-Id", valueRequestID, x.id)
+	h := x.w.Header()
+	h["X-Content-Type-Options"] = nosniff
+	h["Cache-Control"] = noStore
+	if !validHost(r.Host) {
+		return &Error{Status: http.StatusBadRequest, Message: "The Host header is not a host name."}
+	}
+	if p.Proxies.arrivedOverHTTPS(r) {
+		if isPublicName(r.Host) {
+			h["Strict-Transport-Security"] = hsts
+		}
+	} else if p.RequireHTTPS && !isProbe(r.URL.Path) && !p.Proxies.fromThisMachine(r) {
+		return httpsOnly()
+	}
+	return p.next(x, r)
+}
+
+// requestID takes over the id that a trusted proxy gave, so that its log and ours can be read side by side.
+func (p *wrapper) requestID(r *http.Request) string {
+	if given := r.Header["X-Request-Id"]; len(given) == 1 && validRequestID(given[0]) && p.Proxies.trustsPeer(r) {
+		return given[0]
+	}
+	return newRequestID()
+}
+
+// fail renders the error of a handler.
+func (p *wrapper) fail(x *exchange, r *http.Request) {
+	if errors.Is(x.err, context.Canceled) && r.Context().Err() == nil {
+		x.err = fmt.Errorf("%w: %v", crm.ErrUnavailable, x.err) // our own side gave up, not the client
+	}
+	if x.status != 0 {
+		// Half an answer must not look like a whole one. finish logs, then cuts the connection.
+		panic(http.ErrAbortHandler)
+	}
+	h := x.w.Header()
+	h["Cache-Control"] = noStore
+	for _, key := range [...]string{"Content-Encoding", "Content-Length", "Content-Disposition", "Etag", "Last-Modified"} {
+		delete(h, key)
+	}
+	if x.render != nil {
+		x.render(x, r, x.err)
+	} else {
+		WriteJSONError(x, x.err)
+	}
+}
+
+// finish runs at the end of every request, also of one that panicked: it logs, counts and lets go.
+func (p *wrapper) finish(x *exchange, r *http.Request) {
+	panicked := recover()
+	if panicked == nil {
+		p.record(x, r)
+		x.release()
+		return
+	}
+	// The exchange of a panic is not used again: whoever panicked may have left it in other hands.
+	x.routing = false
+	if panicked != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares
+		x.err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+		if x.status == 0 {
+			p.fail(x, r)
+			p.record(x, r)
+			return
+		}
+	}
+	p.record(x, r)
+	panic(http.ErrAbortHandler)
+}
+
+// record writes the line of the access log and counts the request. It never names a path that no route owns, nor a
+// query: both may hold personal data.
+func (p *wrapper) record(x *exchange, r *http.Request) {
+	took := time.Since(x.start)
+	status := x.status
+	switch {
+	case x.writeFailed, x.err == nil && status == 0:
+		status = StatusClientClosed
+	case x.err != nil:
+		status, _ = StatusOf(x.err)
+	}
+	if r.Method == http.MethodHead {
+		x.bytes = 0
+	}
+	p.Metrics.end(r.Method, r.Pattern, status, took)
+	p.logLine(x, r, status, took)
+}
+
+func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Duration) {
+	level := slog.LevelInfo
+	switch {
+	case status >= http.StatusInternalServerError:
+		level = slog.LevelError
+	case x.quiet:
+		level = slog.LevelDebug
+	}
+	ctx := r.Context()
+	if !p.log.Enabled(ctx, level) {
+		return
+	}
+	attrs := append(x.attrs[:0],
+		slog.String("request_id", x.id),
+		slog.String("method", knownMethod(r.Method)),
+		slog.String("route", routeOf(r.Pattern)),
+		slog.Int("status", status),
+		slog.Int64("bytes", x.bytes),
+		slog.Duration("duration", took),
+	)
+	if x.account != 0 {
+		attrs = append(attrs, slog.Int64("account", x.account))
+	}
+	if x.key != 0 {
+		attrs = append(attrs, slog.Int64("key", x.key))
+	}
+	if x.err != nil {
+		if private := cause(x.err, status); private != nil {
+			attrs = append(attrs, slog.String("error", private.Error()))
+		}
+	}
+	// A record holds five attributes without allocating; a group without a name holds any number and is written
+	// as if there were no group.
+	line := slog.NewRecord(x.start.Add(took), level, "request", 0)
+	line.AddAttrs(slog.Attr{Value: slog.GroupValue(attrs...)})
+	_ = p.log.Handle(ctx, line) // nobody is left to tell
+}
+
+// routeOf is a pattern without its method, "none" where no route matched.
+func routeOf(pattern string) string {
+	if pattern == "" {
+		return "none"
+	}
+	if _, path, ok := strings.Cut(pattern, " "); ok {
+		return path
+	}
+	return pattern
+}
+
+// knownMethod keeps made-up methods out of metrics and logs.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions:
+		return method
+	default:
+		return "other"
+	}
+}

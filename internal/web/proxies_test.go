@@ -1,0 +1,194 @@
+package web
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func request(peer string, header ...string) *http.Request {
+	r := httptest.NewRequest("GET", "http://donors.example.org/v1/contacts", nil)
+	r.RemoteAddr = peer
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	return r
+}
+
+func mustProxies(t *testing.T, trusted []string, baseURL string) *Proxies {
+	t.Helper()
+	p, err := NewProxies(trusted, baseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestClientAddress(t *testing.T) {
+	wide := mustProxies(t, []string{"10.0.0.0/8", "127.0.0.1", "fd00::/8"}, "")
+	none := mustProxies(t, []string{"none"}, "")
+	for _, test := range []struct {
+		name    string
+		proxies *Proxies
+		r       *http.Request
+		want    string
+	}{
+		{"direct", wide, request("203.0.113.9:1"), "203.0.113.9"},
+		{"direct, spoofed", wide, request("203.0.113.9:1", "X-Forwarded-For", "127.0.0.1"), "203.0.113.9"},
+		{"one proxy", wide, request("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
+		{"client's own entry is not believed", wide,
+			request("10.1.1.1:1", "X-Forwarded-For", "127.0.0.1, 198.51.100.7"), "198.51.100.7"},
+		{"two proxies", wide, request("10.1.1.1:1", "X-Forwarded-For", "1.1.1.1, 198.51.100.7,10.2.2.2"), "198.51.100.7"},
+		{"two lines", wide,
+			request("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7", "X-Forwarded-For", "10.2.2.2"), "198.51.100.7"},
+		{"with port", wide, request("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7:4711"), "198.51.100.7"},
+		{"IPv6", wide, request("[fd00::1]:1", "X-Forwarded-For", "[2001:db8::7]:4711"), "2001:db8::7"},
+		{"mapped", wide, request("[::ffff:10.1.1.1]:1", "X-Forwarded-For", "::ffff:198.51.100.7"), "198.51.100.7"},
+		{"all trusted", wide, request("10.1.1.1:1", "X-Forwarded-For", "10.3.3.3, 10.2.2.2"), "10.3.3.3"},
+		{"garbage", wide, request("10.1.1.1:1", "X-Forwarded-For", "unknown"), "invalid IP"},
+		{"nobody trusted", none, request("127.0.0.1:1", "X-Forwarded-For", "198.51.100.7"), "127.0.0.1"},
+		{"default", nil, request("127.0.0.1:1", "X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
+	} {
+		if got := test.proxies.Client(test.r).String(); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestPlainHTTPIsRefused(t *testing.T) {
+	handler := (&Plumbing{
+		Log: discard(), Proxies: mustProxies(t, []string{"127.0.0.0/8", "::1", "10.0.0.1"}, ""), RequireHTTPS: true,
+	}).Wrap(func(w http.ResponseWriter, r *http.Request) error {
+		return WriteJSON(w, http.StatusOK, []byte(`{"secret":true}`))
+	})
+	for _, test := range []struct {
+		name string
+		r    *http.Request
+		ok   bool
+	}{
+		{"this machine", request("127.0.0.1:1"), true},
+		{"this machine, IPv6", request("[::1]:1"), true},
+		{"outside", request("203.0.113.9:1"), false},
+		{"outside, spoofed scheme", request("203.0.113.9:1", "X-Forwarded-Proto", "https"), false},
+		{"outside, spoofed address", request("203.0.113.9:1", "X-Forwarded-For", "127.0.0.1"), false},
+		{"proxy on this machine, https", request("127.0.0.1:1", "X-Forwarded-Proto", "https", "X-Forwarded-For", "203.0.113.9"), true},
+		{"proxy on this machine, http", request("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "203.0.113.9"), false},
+		{"proxy on this machine, spoofed client", request("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "127.0.0.1, 203.0.113.9"), false},
+		{"proxy on this machine, client unnamed", request("127.0.0.1:1", "X-Forwarded-Proto", "http"), false},
+		{"proxy on this machine, other header", request("127.0.0.1:1", "Forwarded", "for=203.0.113.9;proto=http"), false},
+		{"proxy on this machine, client not an address", request("127.0.0.1:1", "X-Forwarded-For", "unknown"), false},
+		{"proxy on this machine for this machine", request("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "127.0.0.1"), true},
+		{"proxy elsewhere, https", request("10.0.0.1:1", "X-Forwarded-Proto", "HTTPS"), true},
+		{"proxy elsewhere, http", request("10.0.0.1:1", "X-Forwarded-Proto", "http"), false},
+		{"proxy elsewhere, half way", request("10.0.0.1:1", "X-Forwarded-Proto", "https,http"), false},
+		{"no proxy of ours", request("10.0.0.2:1", "X-Forwarded-Proto", "https"), false},
+	} {
+		rec := httptest.NewRecorder()
+		handler.ServeHTTP(rec, test.r)
+		if (rec.Code == 200) != test.ok {
+			t.Errorf("%s: %d %s", test.name, rec.Code, rec.Body)
+		}
+		if rec.Code != 200 && (rec.Code != 400 || rec.Body.String() != `{"message":"This service only answers over HTTPS."}`) {
+			t.Errorf("%s: %d %s", test.name, rec.Code, rec.Body)
+		}
+	}
+	for _, probe := range []string{"/healthz", "/readyz"} {
+		r := request("203.0.113.9:1")
+		r.URL.Path = probe
+		rec := httptest.NewRecorder()
+		handler.ServeHTTP(rec, r)
+		if rec.Code != 200 {
+			t.Errorf("%s: %d %s", probe, rec.Code, rec.Body)
+		}
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	secure := request("203.0.113.9:1")
+	secure.TLS = new(tls.ConnectionState)
+	port := request("127.0.0.1:1", "X-Forwarded-Proto", "https")
+	port.Host = "[::1]:8443"
+	set := mustProxies(t, nil, "https://give.example.org/app/")
+	for _, test := range []struct {
+		proxies *Proxies
+		r       *http.Request
+		want    string
+	}{
+		{nil, request("203.0.113.9:1"), "http://donors.example.org"},
+		{nil, request("203.0.113.9:1", "X-Forwarded-Proto", "https"), "http://donors.example.org"},
+		{nil, request("127.0.0.1:1", "X-Forwarded-Proto", "https"), "https://donors.example.org"},
+		{nil, secure, "https://donors.example.org"},
+		{nil, port, "https://[::1]:8443"},
+		{set, request("203.0.113.9:1"), "https://give.example.org/app"},
+	} {
+		if got := test.proxies.BaseURL(test.r); got != test.want {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+	if host := set.BaseHost(); host != "give.example.org" {
+		t.Errorf("base host %q", host)
+	}
+}
+
+func TestWrongProxySettings(t *testing.T) {
+	for _, trusted := range []string{"10.0.0.0/99", "proxy.example.org", ""} {
+		if _, err := NewProxies([]string{trusted}, ""); err == nil || !strings.Contains(err.Error(), trusted) {
+			t.Errorf("%q: %v", trusted, err)
+		}
+	}
+	for _, base := range []string{"donors.example.org", "ftp://x", "https://", "https://a b/", "https://x/?q=1", "https://u:p@x"} {
+		if _, err := NewProxies(nil, base); err == nil {
+			t.Errorf("%q is accepted", base)
+		}
+	}
+}
+
+func TestWeirdHostIsRefused(t *testing.T) {
+	handler := quietPlumbing().Wrap(answerOK)
+	for host, status := range map[string]int{
+		"donors.example.org": 200, "localhost:8443": 200, "[::1]:8443": 200, "": 200,
+		"evil.org/path": 400, "a@b": 400, "a b": 400, `a"b`: 400, "a_b%41": 400,
+	} {
+		r := request("127.0.0.1:1")
+		r.Host = host
+		rec := httptest.NewRecorder()
+		handler.ServeHTTP(rec, r)
+		if rec.Code != status {
+			t.Errorf("%q: %d", host, rec.Code)
+		}
+	}
+}
+
+func TestStrictTransportSecurity(t *testing.T) {
+	handler := quietPlumbing().Wrap(answerOK)
+	for _, test := range []struct {
+		host string
+		tls  bool
+		want string
+	}{
+		{"donors.example.org", true, "max-age=31536000"},
+		{"donors.example.org:8443", true, "max-age=31536000"},
+		{"donors.example.org", false, ""},
+		{"localhost", true, ""},
+		{"localhost:8443", true, ""},
+		{"app.localhost:8443", true, ""},
+		{"127.0.0.1:8443", true, ""},
+		{"192.0.2.1", true, ""},
+		{"[::1]:8443", true, ""},
+		{":8443", true, ""},
+		{"", true, ""},
+	} {
+		r := request("203.0.113.9:1")
+		r.Host = test.host
+		if test.tls {
+			r.TLS = new(tls.ConnectionState)
+		}
+		rec := httptest.NewRecorder()
+		handler.ServeHTTP(rec, r)
+		if got := rec.Header().Get("Strict-Transport-Security"); got != test.want {
+			t.Errorf("%q: %q", test.host, got)
+		}
+	}
+}

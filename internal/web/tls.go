@@ -1,0 +1,119 @@
+package web
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The ways to get a certificate.
+const (
+	TLSAuto  = "auto"  // from a small authority of our own, kept in the data directory
+	TLSFiles = "files" // from two files that somebody else renews
+	TLSACME  = "acme"  // from Let's Encrypt or another ACME authority
+	TLSOff   = "off"   // none: a proxy in front speaks HTTPS
+)
+
+// TLS says how the main listener gets its certificate.
+type TLS struct {
+	Mode string // one of the above; "" is auto
+	Dir  string // the data directory: auto keeps its files in tls, acme in acme below it
+
+	Names []string // auto: host names and addresses beyond localhost, the listen host and the machine's name
+
+	CertFile, KeyFile string // files
+
+	ACMEHosts     []string // acme: the names to ask certificates for
+	ACMEEmail     string   // contact for the authority, optional
+	ACMEDirectory string   // URL of the authority's directory, "" is Let's Encrypt
+	ACMEHTTP      string   // where to answer HTTP-01 challenges, as in :80, optional
+}
+
+// secured is what a mode comes to: how to greet clients, and who answers HTTP-01 challenges.
+type secured struct {
+	config    *tls.Config
+	challenge func(fallback http.Handler) http.Handler
+}
+
+// setup prepares the mode. The config is nil where the mode is off.
+func (t TLS) setup(listen string, log *slog.Logger) (secured, error) {
+	switch t.Mode {
+	case TLSOff:
+		return secured{}, nil
+	case TLSAuto, "":
+		return t.setupAuto(listen, log)
+	case TLSFiles:
+		return t.setupFiles(log)
+	case TLSACME:
+		return t.setupACME()
+	default:
+		return secured{}, fmt.Errorf("--tls %q is none of auto, files, acme, off", t.Mode)
+	}
+}
+
+func baseConfig() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+}
+
+func (t TLS) setupAuto(listen string, log *slog.Logger) (secured, error) {
+	if t.Dir == "" {
+		return secured{}, errors.New("--tls auto needs a data directory (--data) for its certificates")
+	}
+	a := &authority{dir: filepath.Join(t.Dir, "tls"), names: t.autoNames(listen), now: time.Now, log: log}
+	if err := a.open(); err != nil {
+		return secured{}, fmt.Errorf("--tls auto: %w", err)
+	}
+	config := baseConfig()
+	config.GetCertificate = a.certificate
+	return secured{config: config}, nil
+}
+
+// autoNames is every name by which somebody may reach this machine, sorted, each once.
+func (t TLS) autoNames(listen string) []string {
+	names := append([]string{"localhost", "127.0.0.1", "::1"}, t.Names...)
+	if host, _, err := net.SplitHostPort(listen); err == nil {
+		names = append(names, host)
+	}
+	if host, err := os.Hostname(); err == nil {
+		names = append(names, host)
+	}
+	var clean []string
+	for _, name := range names {
+		name = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(name), "."))
+		if ip := net.ParseIP(name); ip != nil {
+			if ip.IsUnspecified() {
+				continue
+			}
+			name = ip.String()
+		} else if name == "" || !validHost(name) || strings.ContainsAny(name, ":[]") {
+			continue
+		}
+		clean = append(clean, name)
+	}
+	slices.Sort(clean)
+	return slices.Compact(clean)
+}
+
+func (t TLS) setupFiles(log *slog.Logger) (secured, error) {
+	switch {
+	case t.CertFile == "":
+		return secured{}, errors.New("--tls files needs --tls-cert, the file with the certificate")
+	case t.KeyFile == "":
+		return secured{}, errors.New("--tls files needs --tls-key, the file with the certificate's private key")
+	}
+	f := &certFiles{cert: t.CertFile, key: t.KeyFile, now: time.Now, log: log}
+	if err := f.open(); err != nil {
+		return secured{}, err
+	}
+	config := baseConfig()
+	config.GetCertificate = f.certificate
+	return secured{config: config}, nil
+}
