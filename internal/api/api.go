@@ -162,8 +162,8 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // largestKept keeps a rare giant answer from staying in memory.
 const largestKept = 1 << 20
 
-// answer lets build append a body to a buffer that is used again, and sends it.
-func answer(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) error {
+// respond lets build append a body to a buffer that is used again, and sends it.
+func respond(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
 	body, err := build((*buffer)[:0])
 	if cap(body) <= largestKept {

@@ -11,12 +11,12 @@ func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) erro
 	if err != nil {
 		return err
 	}
-	scope := crm.ParseCampaignScope(l.query.text("scope"), &l.invalid)
-	if err := l.invalid.Err(); err != nil {
+	scope, err := crm.ParseCampaignScope(l.query.text("scope"))
+	if err := l.check(err); err != nil {
 		return err
 	}
 	base := a.options.Proxies.BaseURL(r)
-	return answer(w, func(dst []byte) ([]byte, error) {
+	return respond(w, func(dst []byte) ([]byte, error) {
 		dst, found, err := a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, l.begin(dst))
 		if err != nil {
 			return dst, err

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
-	return answer(w, func(dst []byte) ([]byte, error) {
+	return respond(w, func(dst []byte) ([]byte, error) {
 		return a.store.Contact(r.Context(), c.who.Account, c.id, dst)
 	})
 }
@@ -22,11 +22,11 @@ func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error
 	if err != nil {
 		return err
 	}
-	scope := crm.ParseContactScope(l.query.text("scope"), &l.invalid)
-	if err := l.invalid.Err(); err != nil {
+	scope, err := crm.ParseContactScope(l.query.text("scope"))
+	if err := l.check(err); err != nil {
 		return err
 	}
-	return answer(w, func(dst []byte) ([]byte, error) {
+	return respond(w, func(dst []byte) ([]byte, error) {
 		dst, found, err := a.store.Contacts(r.Context(), c.who.Account, scope, l.page, l.begin(dst))
 		if err != nil {
 			return dst, err

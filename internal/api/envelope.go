@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,27 +14,27 @@ import (
 )
 
 // query is what follows the question mark, in the order in which it was sent.
-type query []parameter
+type query []pair
 
-type parameter struct {
+type pair struct {
 	name, value string
 }
 
 func parseQuery(raw string) (query, error) {
 	var q query
 	for raw != "" {
-		var pair string
-		pair, raw, _ = strings.Cut(raw, "&")
-		if pair == "" {
+		var part string
+		part, raw, _ = strings.Cut(raw, "&")
+		if part == "" {
 			continue
 		}
-		name, value, _ := strings.Cut(pair, "=")
+		name, value, _ := strings.Cut(part, "=")
 		name, err1 := url.QueryUnescape(name)
 		value, err2 := url.QueryUnescape(value)
 		if err1 != nil || err2 != nil {
 			return nil, &crm.Malformed{Message: "The query string is not valid: a % must be followed by two hexadecimal digits."}
 		}
-		q = append(q, parameter{name, value})
+		q = append(q, pair{name, value})
 	}
 	return q, nil
 }
@@ -76,6 +77,15 @@ func (a *API) newList(r *http.Request) (*list, error) {
 	l.link = quote(nil, l.path+q.forLinks()+"page=")
 	l.link = l.link[:len(l.link)-1]
 	return l, nil
+}
+
+// check tells everything that is wrong with the query at once: its page and its scope.
+func (l *list) check(scopeErr error) error {
+	var scope *crm.Invalid
+	if errors.As(scopeErr, &scope) {
+		l.invalid.Faults = append(l.invalid.Faults, scope.Faults...)
+	}
+	return l.invalid.Err()
 }
 
 // forLinks is the query of a link up to its page: the other parameters as they were sent, and never a secret.

@@ -235,17 +235,18 @@ type storedAddress struct {
 	UpdatedAt microTime `json:"updated_at"`
 }
 
+// The two times are not embedded: time.Time would lend its own way of reading JSON, which takes more than we write.
 type (
-	contactTime struct{ time.Time }
-	microTime   struct{ time.Time }
+	contactTime struct{ at time.Time }
+	microTime   struct{ at time.Time }
 )
 
 func (t *contactTime) UnmarshalText(text []byte) error {
-	return parseStored(&t.Time, string(text), parseContactTime)
+	return parseStored(&t.at, string(text), parseContactTime)
 }
 
 func (t *microTime) UnmarshalText(text []byte) error {
-	return parseStored(&t.Time, string(text), parseMicroTime)
+	return parseStored(&t.at, string(text), parseMicroTime)
 }
 
 func parseStored(dst *time.Time, text string, parse func(string) (time.Time, bool)) error {
@@ -269,18 +270,18 @@ func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 		return Contact{}, fmt.Errorf("contact %d: the stored document is damaged: %w", id, err)
 	}
 	c := Contact{
-		ID: id, FirstName: b.FirstName, MiddleName: b.MiddleName, LastName: b.LastName, DOB: b.DOB.Time,
+		ID: id, FirstName: b.FirstName, MiddleName: b.MiddleName, LastName: b.LastName, DOB: b.DOB.at,
 		Company: b.Company, Title: b.Title,
 		TwitterURL: b.TwitterURL, LinkedinURL: b.LinkedinURL, FacebookURL: b.FacebookURL,
 		Emails: b.Emails, Phones: b.Phones, Note: b.Note,
 		Stats: Stats{RecurringContributions: b.Stats.Recurring, TotalContributions: b.Stats.Total},
-		Tags:  b.Tags, ArchivedAt: b.ArchivedAt.Time, CreatedAt: b.CreatedAt.Time, UpdatedAt: b.UpdatedAt.Time,
+		Tags:  b.Tags, ArchivedAt: b.ArchivedAt.at, CreatedAt: b.CreatedAt.at, UpdatedAt: b.UpdatedAt.at,
 		MatchKeys: matchKeys,
 	}
 	for _, a := range b.Addresses {
 		c.Addresses = append(c.Addresses, Address{
 			Line1: a.Line1, Line2: a.Line2, City: a.City, State: a.State, Zipcode: a.Zipcode, Country: a.Country,
-			CreatedAt: a.CreatedAt.Time, UpdatedAt: a.UpdatedAt.Time,
+			CreatedAt: a.CreatedAt.at, UpdatedAt: a.UpdatedAt.at,
 		})
 	}
 	return c, nil

@@ -36,9 +36,10 @@ func parseDOB(value string, now time.Time) (time.Time, bool) {
 // calendarTime is a point in time whose parts all exist: time.Date alone would take 31 April for 1 May.
 func calendarTime(year, month, day, hour, minute, second, micro int) (time.Time, bool) {
 	t := time.Date(year, time.Month(month), day, hour, minute, second, micro*1000, time.UTC)
-	ok := t.Year() == year && int(t.Month()) == month && t.Day() == day &&
-		hour < 24 && minute < 60 && second < 60
-	return t, ok
+	if t.Year() != year || int(t.Month()) != month || t.Day() != day || hour > 23 || minute > 59 || second > 59 {
+		return time.Time{}, false
+	}
+	return t, true
 }
 
 // parseDigits reads a decimal number of at least one digit; the caller limits its length.

@@ -1,7 +1,9 @@
 package crm
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -169,13 +171,23 @@ func (in *ContactInput) Validate(faults *Invalid, isNew bool, region string, now
 	return v.Err()
 }
 
-// sortFaults brings the faults into the order of the fields, whatever order the client wrote them in.
+// sortFaults brings the faults into the order of the fields and of the elements of a list, whatever order the client
+// wrote them in.
 func sortFaults(v *Invalid) {
-	rank := func(f Fault) int {
-		field, _, _ := strings.Cut(f.Field, ".")
-		return slices.Index(contactFields, field)
+	place := func(f Fault) (rank, element int) {
+		field, rest, _ := strings.Cut(f.Field, ".")
+		number, _, _ := strings.Cut(rest, ".")
+		element, err := strconv.Atoi(number)
+		if err != nil {
+			element = -1 // a fault of the whole list comes first
+		}
+		return slices.Index(contactFields, field), element
 	}
-	slices.SortStableFunc(v.Faults, func(a, b Fault) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(v.Faults, func(a, b Fault) int {
+		aRank, aElement := place(a)
+		bRank, bElement := place(b)
+		return cmp.Or(aRank-bRank, aElement-bElement)
+	})
 }
 
 // has tells whether the field, or something inside it, is wrong already: one fault a place is enough.

@@ -183,6 +183,39 @@ func (r *jsonReader) text(path string, limit int) *string {
 	return &value
 }
 
+// number reads a number as it was written, so that nothing is rounded. null is 0. ok is false where the value was
+// no number, which is noted.
+func (r *jsonReader) number(path string) (text string, ok bool) {
+	switch r.next() {
+	case '0':
+		value, err := r.dec.ReadValue()
+		if err != nil {
+			r.unreadable(err)
+			return "", false
+		}
+		return string(value), true
+	case 'n':
+		r.skip()
+		return "0", true
+	}
+	r.skip()
+	if r.err == nil {
+		r.fault.Add(path, "The %s field must be a number.", path)
+	}
+	return "", false
+}
+
+// boolean reads true or false. null is false.
+func (r *jsonReader) boolean(path string) *bool {
+	kind := r.next()
+	r.skip()
+	if r.err == nil && kind != 't' && kind != 'f' && kind != 'n' {
+		r.fault.Add(path, "The %s field must be true or false.", path)
+	}
+	value := kind == 't'
+	return &value
+}
+
 // textProblem says what is wrong with a text as the end of a sentence, "" where nothing is.
 func textProblem(value string, limit int) string {
 	switch {

@@ -89,6 +89,17 @@ func (k *Key) Valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
+// State is how a person would call it: active, expired or revoked.
+func (k *Key) State(now time.Time) string {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return "revoked"
+	case !k.Valid(now):
+		return "expired"
+	}
+	return "active"
+}
+
 // Principal is who is calling.
 type Principal struct {
 	Account     int64
@@ -196,11 +207,12 @@ func ParseExpiry(text string, now time.Time) (time.Time, error) {
 	} else if d, err := time.ParseDuration(text); err == nil {
 		expiry = now.Add(d)
 	}
+	expiry = expiry.UTC().Truncate(time.Second)
 	switch {
 	case expiry.IsZero():
 		return expiry, invalid("expires", "The expiry %q is not understood: give a date (2027-12-31), a time (2027-12-31T18:00:00Z) or a time from now (90d, 12h).", text)
 	case !expiry.After(now):
 		return expiry, invalid("expires", "The expiry %q must lie in the future.", text)
 	}
-	return expiry.UTC().Truncate(time.Second), nil
+	return expiry, nil
 }

@@ -75,13 +75,12 @@ const (
 )
 
 // ParseContactScope reads the query parameter scope of the contact list; "" is the default.
-func ParseContactScope(value string, v *Invalid) ContactScope {
+func ParseContactScope(value string) (ContactScope, error) {
 	switch scope := ContactScope(value); scope {
 	case "":
-		return Active
+		return Active, nil
 	case Active, Archived, All:
-		return scope
+		return scope, nil
 	}
-	v.Add("scope", "The scope field must be one of active, archived, all.")
-	return Active
+	return Active, invalid("scope", "The scope field must be one of active, archived, all.")
 }

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/mail"
 	"net/url"
@@ -14,16 +16,16 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 )
 
-// setupACME asks an authority for certificates when clients first call, and renews them. Challenges are answered on
-// the main listener (TLS-ALPN-01) and, where there is one, on the plain one (HTTP-01).
-func (t TLS) setupACME() (secured, error) {
+// setupACME asks an authority for certificates, and renews them. Challenges are answered on the main listener
+// (TLS-ALPN-01) and, where there is one, on the plain one (HTTP-01).
+func (t TLS) setupACME(log *slog.Logger) (secured, error) {
 	if err := t.checkACME(); err != nil {
 		return secured{}, err
 	}
 	manager := &autocert.Manager{
 		Prompt:     autocert.AcceptTOS,
 		Cache:      autocert.DirCache(filepath.Join(t.Dir, "acme")),
-		HostPolicy: autocert.HostWhitelist(t.ACMEHosts...),
+		HostPolicy: acmePolicy(t.ACMEHosts),
 		Email:      t.ACMEEmail,
 	}
 	if t.ACMEDirectory != "" {
@@ -31,7 +33,38 @@ func (t TLS) setupACME() (secured, error) {
 	}
 	config := manager.TLSConfig()
 	config.MinVersion = tls.VersionTLS12
-	return secured{config: config, challenge: manager.HTTPHandler}, nil
+	return secured{
+		config:    config,
+		challenge: manager.HTTPHandler,
+		warm:      func() { t.fetchACME(manager, log) },
+	}, nil
+}
+
+// acmePolicy allows our own names alone, whatever port a challenge came through.
+func acmePolicy(hosts []string) autocert.HostPolicy {
+	allowed := autocert.HostWhitelist(hosts...)
+	return func(ctx context.Context, host string) error {
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		return allowed(ctx, host)
+	}
+}
+
+// fetchACME gets the certificates before the first client asks, so that the operator, not a client, learns what is
+// wrong with the set-up.
+func (t TLS) fetchACME(manager *autocert.Manager, log *slog.Logger) {
+	for _, host := range t.ACMEHosts {
+		pair, err := manager.GetCertificate(&tls.ClientHelloInfo{
+			ServerName:   host,
+			CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
+		})
+		if err != nil {
+			log.Error("no certificate from the ACME authority yet", "host", host, "error", err)
+			continue
+		}
+		log.Info("certificate from the ACME authority", "host", host, "until", pair.Leaf.NotAfter)
+	}
 }
 
 func (t TLS) checkACME() error {

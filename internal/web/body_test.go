@@ -27,6 +27,7 @@ func echoServer(t *testing.T, limit int64) *httptest.Server {
 }
 
 func TestReadBody(t *testing.T) {
+	t.Parallel()
 	server := echoServer(t, 1000)
 	for _, test := range []struct {
 		name   string
@@ -53,6 +54,7 @@ func TestReadBody(t *testing.T) {
 }
 
 func TestReadBodyThatNeverEnds(t *testing.T) {
+	t.Parallel()
 	server := echoServer(t, 1000)
 	for _, test := range []struct{ name, head, want string }{
 		{"broken chunk", "Transfer-Encoding: chunked\r\n\r\nzz\r\n", " 400 "},

@@ -149,13 +149,12 @@ func WriteJSONError(w http.ResponseWriter, err error) {
 func ErrorHeaders(h http.Header, err error) (status int, message string) {
 	var own *Error
 	status, message = StatusOf(err)
-	switch {
-	case errors.As(err, &own):
-		maps.Copy(h, own.Header)
-	case status == StatusClientClosed:
+	if status == StatusClientClosed {
 		status = http.StatusServiceUnavailable // 499 is a word of the log, not of HTTP
-		fallthrough
-	case status == http.StatusServiceUnavailable:
+	}
+	if errors.As(err, &own) {
+		maps.Copy(h, own.Header)
+	} else if status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "1")
 	}
 	return status, message

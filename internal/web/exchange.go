@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -11,10 +12,15 @@ import (
 // exchange is one request on its way through the wrapper: the ResponseWriter that handlers get, and what the log
 // line will say. Exchanges are pooled; nobody may keep one after its handler returned.
 type exchange struct {
+	request
+	supply
+}
+
+// request is what an exchange forgets when it is used again.
+type request struct {
 	w       http.ResponseWriter
 	render  ErrorRenderer
 	start   time.Time
-	values  *[2]string // backs the header values that differ from request to request: one allocation, not two
 	id      string
 	status  int
 	bytes   int64
@@ -33,23 +39,46 @@ type exchange struct {
 	attrs [12]slog.Attr
 }
 
-// Indexes into exchange.values.
-const (
-	valueRequestID = iota
-	valueRemaining
-)
-
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 func newExchange(w http.ResponseWriter) *exchange {
 	x := exchanges.Get().(*exchange)
-	x.w, x.start, x.values = w, time.Now(), new([2]string)
+	x.w, x.start = w, time.Now()
 	return x
 }
 
 func (x *exchange) release() {
-	*x = exchange{}
+	x.request = request{}
 	exchanges.Put(x)
+}
+
+// supply hands out the small texts and slices that the headers of an answer are made of. They outlive the exchange,
+// because net/http sends headers after the handler returned, so each is handed out once; but many come out of one
+// allocation.
+type supply struct {
+	text   strings.Builder
+	values []string
+}
+
+func (s *supply) string(b []byte) string {
+	if s.text.Cap()-s.text.Len() < len(b) {
+		s.text.Reset()
+		s.text.Grow(max(1024, len(b)))
+	}
+	from := s.text.Len()
+	s.text.Write(b)
+	return s.text.String()[from:]
+}
+
+// value is a header value of one text.
+func (s *supply) value(text string) []string {
+	if len(s.values) == 0 {
+		s.values = make([]string, 32)
+	}
+	value := s.values[:1:1]
+	s.values = s.values[1:]
+	value[0] = text
+	return value
 }
 
 // exchangeOf finds the wrapper's exchange behind the writers that handlers may have put around it: the last one on
@@ -81,12 +110,6 @@ func RequestID(w http.ResponseWriter) string {
 		return x.id
 	}
 	return ""
-}
-
-// setValue sets a header to a text without a slice of its own.
-func (x *exchange) setValue(key string, index int, text string) {
-	x.values[index] = text
-	x.w.Header()[key] = x.values[index : index+1 : index+1]
 }
 
 func (x *exchange) Header() http.Header {

@@ -97,13 +97,14 @@ func (l *Limiter[K]) SetHeaders(w http.ResponseWriter, remaining int) {
 	if l.limit == 0 {
 		return
 	}
-	w.Header()["X-Ratelimit-Limit"] = l.value
-	text := strconv.Itoa(remaining)
+	h := w.Header()
+	h["X-Ratelimit-Limit"] = l.value
+	var digits [20]byte
 	if x := exchangeOf(w); x != nil {
-		x.setValue("X-Ratelimit-Remaining", valueRemaining, text)
+		h["X-Ratelimit-Remaining"] = x.value(x.string(strconv.AppendInt(digits[:0], int64(remaining), 10)))
 		return
 	}
-	w.Header()["X-Ratelimit-Remaining"] = []string{text}
+	h["X-Ratelimit-Remaining"] = []string{strconv.Itoa(remaining)}
 }
 
 // LimitAddr is the address to count a stranger by. One IPv6 customer has a whole /64, so that counts as one.

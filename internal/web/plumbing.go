@@ -54,9 +54,9 @@ func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve sets what every answer carries, refuses what nobody may ask, and calls the handler.
 func (p *wrapper) serve(x *exchange, r *http.Request) error {
-	x.id = p.requestID(r)
-	x.setValue("X-Request-Id", valueRequestID, x.id)
+	x.id = p.requestID(x, r)
 	h := x.w.Header()
+	h["X-Request-Id"] = x.value(x.id)
 	h["X-Content-Type-Options"] = nosniff
 	h["Cache-Control"] = noStore
 	if !validHost(r.Host) {
@@ -73,11 +73,12 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 }
 
 // requestID takes over the id that a trusted proxy gave, so that its log and ours can be read side by side.
-func (p *wrapper) requestID(r *http.Request) string {
+func (p *wrapper) requestID(x *exchange, r *http.Request) string {
 	if given := r.Header["X-Request-Id"]; len(given) == 1 && validRequestID(given[0]) && p.Proxies.trustsPeer(r) {
 		return given[0]
 	}
-	return newRequestID()
+	id := newRequestID()
+	return x.string(id[:])
 }
 
 // fail renders the error of a handler.

@@ -273,9 +273,12 @@ func wrapperUnderTest() (http.Handler, *bareWriter, *http.Request) {
 func TestWrapperAllocations(t *testing.T) {
 	handler, w, r := wrapperUnderTest()
 	got := testing.AllocsPerRun(1000, func() { handler.ServeHTTP(w, r) })
-	// The request id, the array of header values and the text of the remaining requests.
-	if got > 3 {
-		t.Errorf("%v allocations a request, want at most 3", got)
+	want := 0.0 // a fraction is left: a new supply of texts and values every so often
+	if poolForgets {
+		want = 2
+	}
+	if got > want {
+		t.Errorf("%v allocations a request, want at most %v", got, want)
 	}
 }
 

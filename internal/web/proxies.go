@@ -197,13 +197,13 @@ func validHost(host string) bool {
 
 // isPublicName: browsers remember Strict-Transport-Security by name, and must not do so for everybody's localhost.
 func isPublicName(host string) bool {
-	if host == "" || host[0] == '[' {
+	if strings.HasPrefix(host, "[") {
 		return false
 	}
 	if i := strings.IndexByte(host, ':'); i >= 0 {
 		host = host[:i]
 	}
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+	if host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return false
 	}
 	last := host[len(host)-1]

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func request(peer string, header ...string) *http.Request {
+func requestFrom(peer string, header ...string) *http.Request {
 	r := httptest.NewRequest("GET", "http://donors.example.org/v1/contacts", nil)
 	r.RemoteAddr = peer
 	for i := 0; i < len(header); i += 2 {
@@ -35,21 +35,21 @@ func TestClientAddress(t *testing.T) {
 		r       *http.Request
 		want    string
 	}{
-		{"direct", wide, request("203.0.113.9:1"), "203.0.113.9"},
-		{"direct, spoofed", wide, request("203.0.113.9:1", "X-Forwarded-For", "127.0.0.1"), "203.0.113.9"},
-		{"one proxy", wide, request("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
+		{"direct", wide, requestFrom("203.0.113.9:1"), "203.0.113.9"},
+		{"direct, spoofed", wide, requestFrom("203.0.113.9:1", "X-Forwarded-For", "127.0.0.1"), "203.0.113.9"},
+		{"one proxy", wide, requestFrom("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
 		{"client's own entry is not believed", wide,
-			request("10.1.1.1:1", "X-Forwarded-For", "127.0.0.1, 198.51.100.7"), "198.51.100.7"},
-		{"two proxies", wide, request("10.1.1.1:1", "X-Forwarded-For", "1.1.1.1, 198.51.100.7,10.2.2.2"), "198.51.100.7"},
+			requestFrom("10.1.1.1:1", "X-Forwarded-For", "127.0.0.1, 198.51.100.7"), "198.51.100.7"},
+		{"two proxies", wide, requestFrom("10.1.1.1:1", "X-Forwarded-For", "1.1.1.1, 198.51.100.7,10.2.2.2"), "198.51.100.7"},
 		{"two lines", wide,
-			request("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7", "X-Forwarded-For", "10.2.2.2"), "198.51.100.7"},
-		{"with port", wide, request("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7:4711"), "198.51.100.7"},
-		{"IPv6", wide, request("[fd00::1]:1", "X-Forwarded-For", "[2001:db8::7]:4711"), "2001:db8::7"},
-		{"mapped", wide, request("[::ffff:10.1.1.1]:1", "X-Forwarded-For", "::ffff:198.51.100.7"), "198.51.100.7"},
-		{"all trusted", wide, request("10.1.1.1:1", "X-Forwarded-For", "10.3.3.3, 10.2.2.2"), "10.3.3.3"},
-		{"garbage", wide, request("10.1.1.1:1", "X-Forwarded-For", "unknown"), "invalid IP"},
-		{"nobody trusted", none, request("127.0.0.1:1", "X-Forwarded-For", "198.51.100.7"), "127.0.0.1"},
-		{"default", nil, request("127.0.0.1:1", "X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
+			requestFrom("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7", "X-Forwarded-For", "10.2.2.2"), "198.51.100.7"},
+		{"with port", wide, requestFrom("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7:4711"), "198.51.100.7"},
+		{"IPv6", wide, requestFrom("[fd00::1]:1", "X-Forwarded-For", "[2001:db8::7]:4711"), "2001:db8::7"},
+		{"mapped", wide, requestFrom("[::ffff:10.1.1.1]:1", "X-Forwarded-For", "::ffff:198.51.100.7"), "198.51.100.7"},
+		{"all trusted", wide, requestFrom("10.1.1.1:1", "X-Forwarded-For", "10.3.3.3, 10.2.2.2"), "10.3.3.3"},
+		{"garbage", wide, requestFrom("10.1.1.1:1", "X-Forwarded-For", "unknown"), "invalid IP"},
+		{"nobody trusted", none, requestFrom("127.0.0.1:1", "X-Forwarded-For", "198.51.100.7"), "127.0.0.1"},
+		{"default", nil, requestFrom("127.0.0.1:1", "X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
 	} {
 		if got := test.proxies.Client(test.r).String(); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
@@ -68,22 +68,22 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 		r    *http.Request
 		ok   bool
 	}{
-		{"this machine", request("127.0.0.1:1"), true},
-		{"this machine, IPv6", request("[::1]:1"), true},
-		{"outside", request("203.0.113.9:1"), false},
-		{"outside, spoofed scheme", request("203.0.113.9:1", "X-Forwarded-Proto", "https"), false},
-		{"outside, spoofed address", request("203.0.113.9:1", "X-Forwarded-For", "127.0.0.1"), false},
-		{"proxy on this machine, https", request("127.0.0.1:1", "X-Forwarded-Proto", "https", "X-Forwarded-For", "203.0.113.9"), true},
-		{"proxy on this machine, http", request("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "203.0.113.9"), false},
-		{"proxy on this machine, spoofed client", request("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "127.0.0.1, 203.0.113.9"), false},
-		{"proxy on this machine, client unnamed", request("127.0.0.1:1", "X-Forwarded-Proto", "http"), false},
-		{"proxy on this machine, other header", request("127.0.0.1:1", "Forwarded", "for=203.0.113.9;proto=http"), false},
-		{"proxy on this machine, client not an address", request("127.0.0.1:1", "X-Forwarded-For", "unknown"), false},
-		{"proxy on this machine for this machine", request("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "127.0.0.1"), true},
-		{"proxy elsewhere, https", request("10.0.0.1:1", "X-Forwarded-Proto", "HTTPS"), true},
-		{"proxy elsewhere, http", request("10.0.0.1:1", "X-Forwarded-Proto", "http"), false},
-		{"proxy elsewhere, half way", request("10.0.0.1:1", "X-Forwarded-Proto", "https,http"), false},
-		{"no proxy of ours", request("10.0.0.2:1", "X-Forwarded-Proto", "https"), false},
+		{"this machine", requestFrom("127.0.0.1:1"), true},
+		{"this machine, IPv6", requestFrom("[::1]:1"), true},
+		{"outside", requestFrom("203.0.113.9:1"), false},
+		{"outside, spoofed scheme", requestFrom("203.0.113.9:1", "X-Forwarded-Proto", "https"), false},
+		{"outside, spoofed address", requestFrom("203.0.113.9:1", "X-Forwarded-For", "127.0.0.1"), false},
+		{"proxy on this machine, https", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "https", "X-Forwarded-For", "203.0.113.9"), true},
+		{"proxy on this machine, http", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "203.0.113.9"), false},
+		{"proxy on this machine, spoofed client", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "127.0.0.1, 203.0.113.9"), false},
+		{"proxy on this machine, client unnamed", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http"), false},
+		{"proxy on this machine, other header", requestFrom("127.0.0.1:1", "Forwarded", "for=203.0.113.9;proto=http"), false},
+		{"proxy on this machine, client not an address", requestFrom("127.0.0.1:1", "X-Forwarded-For", "unknown"), false},
+		{"proxy on this machine for this machine", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "127.0.0.1"), true},
+		{"proxy elsewhere, https", requestFrom("10.0.0.1:1", "X-Forwarded-Proto", "HTTPS"), true},
+		{"proxy elsewhere, http", requestFrom("10.0.0.1:1", "X-Forwarded-Proto", "http"), false},
+		{"proxy elsewhere, half way", requestFrom("10.0.0.1:1", "X-Forwarded-Proto", "https,http"), false},
+		{"no proxy of ours", requestFrom("10.0.0.2:1", "X-Forwarded-Proto", "https"), false},
 	} {
 		rec := httptest.NewRecorder()
 		handler.ServeHTTP(rec, test.r)
@@ -95,7 +95,7 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 		}
 	}
 	for _, probe := range []string{"/healthz", "/readyz"} {
-		r := request("203.0.113.9:1")
+		r := requestFrom("203.0.113.9:1")
 		r.URL.Path = probe
 		rec := httptest.NewRecorder()
 		handler.ServeHTTP(rec, r)
@@ -106,9 +106,9 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 }
 
 func TestBaseURL(t *testing.T) {
-	secure := request("203.0.113.9:1")
+	secure := requestFrom("203.0.113.9:1")
 	secure.TLS = new(tls.ConnectionState)
-	port := request("127.0.0.1:1", "X-Forwarded-Proto", "https")
+	port := requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "https")
 	port.Host = "[::1]:8443"
 	set := mustProxies(t, nil, "https://give.example.org/app/")
 	for _, test := range []struct {
@@ -116,12 +116,12 @@ func TestBaseURL(t *testing.T) {
 		r       *http.Request
 		want    string
 	}{
-		{nil, request("203.0.113.9:1"), "http://donors.example.org"},
-		{nil, request("203.0.113.9:1", "X-Forwarded-Proto", "https"), "http://donors.example.org"},
-		{nil, request("127.0.0.1:1", "X-Forwarded-Proto", "https"), "https://donors.example.org"},
+		{nil, requestFrom("203.0.113.9:1"), "http://donors.example.org"},
+		{nil, requestFrom("203.0.113.9:1", "X-Forwarded-Proto", "https"), "http://donors.example.org"},
+		{nil, requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "https"), "https://donors.example.org"},
 		{nil, secure, "https://donors.example.org"},
 		{nil, port, "https://[::1]:8443"},
-		{set, request("203.0.113.9:1"), "https://give.example.org/app"},
+		{set, requestFrom("203.0.113.9:1"), "https://give.example.org/app"},
 	} {
 		if got := test.proxies.BaseURL(test.r); got != test.want {
 			t.Errorf("%s, want %s", got, test.want)
@@ -151,7 +151,7 @@ func TestWeirdHostIsRefused(t *testing.T) {
 		"donors.example.org": 200, "localhost:8443": 200, "[::1]:8443": 200, "": 200,
 		"evil.org/path": 400, "a@b": 400, "a b": 400, `a"b`: 400, "a_b%41": 400,
 	} {
-		r := request("127.0.0.1:1")
+		r := requestFrom("127.0.0.1:1")
 		r.Host = host
 		rec := httptest.NewRecorder()
 		handler.ServeHTTP(rec, r)
@@ -180,15 +180,15 @@ func TestStrictTransportSecurity(t *testing.T) {
 		{":8443", true, ""},
 		{"", true, ""},
 	} {
-		r := request("203.0.113.9:1")
+		r := requestFrom("203.0.113.9:1")
 		r.Host = test.host
 		if test.tls {
 			r.TLS = new(tls.ConnectionState)
 		}
 		rec := httptest.NewRecorder()
 		handler.ServeHTTP(rec, r)
-		if got := rec.Header().Get("Strict-Transport-Security"); got != test.want {
-			t.Errorf("%q: %q", test.host, got)
+		if got := rec.Header().Get("Strict-Transport-Security"); got != test.want || rec.Code != 200 {
+			t.Errorf("%q: %d, %q", test.host, rec.Code, got)
 		}
 	}
 }

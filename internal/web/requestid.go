@@ -6,15 +6,14 @@ const requestIDAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // newRequestID is 128 random bits in letters and digits. An id has to be unique, not secret, so the runtime's own
 // generator serves: it costs no system call.
-func newRequestID() string {
-	var text [26]byte
+func newRequestID() (text [26]byte) {
 	high, low := rand.Uint64(), rand.Uint64()
 	for i := range text {
 		text[i] = requestIDAlphabet[low&31]
 		low = low>>5 | high<<59
 		high >>= 5
 	}
-	return string(text[:])
+	return text
 }
 
 // validRequestID accepts what is safe in a log and in a header: 1 to 64 letters, digits, dots, dashes, underscores.

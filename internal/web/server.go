@@ -66,13 +66,38 @@ func (t Timeouts) withDefaults() Timeouts {
 
 // door is one listener and who answers there.
 type door struct {
-	http     *http.Server
-	listener net.Listener
-	tls      bool
+	flag, address string
+	http          *http.Server
+	secure        bool
+	listener      net.Listener
 }
 
-func (d door) serve() error {
-	if d.tls {
+func (d *door) open(log *slog.Logger) error {
+	listener, err := net.Listen("tcp", d.address)
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) && op.Err != nil {
+			err = op.Err // the rest only repeats the address
+		}
+		return fmt.Errorf("%s: cannot listen on %q: %w", d.flag, d.address, err)
+	}
+	d.listener = listener
+	if d.secure {
+		d.listener = sniffListener{listener, log}
+	}
+	return nil
+}
+
+// at is where the door really is: the port may have been 0.
+func (d *door) at() string {
+	if d == nil {
+		return ""
+	}
+	return d.listener.Addr().String()
+}
+
+func (d *door) serve() error {
+	if d.secure {
 		return d.http.ServeTLS(d.listener, "", "")
 	}
 	return d.http.Serve(d.listener)
@@ -87,13 +112,20 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.Health == nil {
 		s.Health = new(Health)
 	}
-	doors, err := s.open()
+	secured, err := s.TLS.setup(s.Listen, s.Log)
+	if err != nil {
+		return err
+	}
+	doors, err := s.open(secured)
 	if err != nil {
 		return err
 	}
 	failed := make(chan error, len(doors))
 	for _, d := range doors {
 		go func() { failed <- d.serve() }()
+	}
+	if secured.warm != nil {
+		go secured.warm()
 	}
 	select {
 	case err = <-failed:
@@ -103,64 +135,32 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // open opens every listener before anybody is served, so that a wrong setting is found at start.
-func (s *Server) open() (doors []door, err error) {
-	defer func() {
-		if err != nil {
-			for _, d := range doors {
-				d.listener.Close()
-			}
-		}
-	}()
-	secured, err := s.TLS.setup(s.Listen, s.Log)
-	if err != nil {
-		return nil, err
-	}
-	var at Addresses
-	add := func(flag, address string, handler http.Handler, addr *string) error {
-		listener, err := listen(flag, address)
-		if err != nil {
-			return err
-		}
-		*addr = listener.Addr().String()
-		doors = append(doors, door{http: s.httpServer(handler), listener: listener})
-		return nil
-	}
-	if err := add("--listen", s.Listen, s.Handler, &at.Main); err != nil {
-		return doors, err
-	}
-	if secured.config != nil {
-		main := &doors[0]
-		main.tls = true
-		main.http.TLSConfig = secured.config
-		main.listener = sniffListener{main.listener, s.Log}
-	}
+func (s *Server) open(secured secured) ([]*door, error) {
+	var metrics, challenge *door
+	main := &door{flag: "--listen", address: s.Listen, http: s.httpServer(s.Handler)}
+	main.http.TLSConfig, main.secure = secured.config, secured.config != nil
+	doors := []*door{main}
 	if s.MetricsListen != "" {
-		if err := add("--metrics-listen", s.MetricsListen, s.MetricsHandler, &at.Metrics); err != nil {
-			return doors, err
-		}
+		metrics = &door{flag: "--metrics-listen", address: s.MetricsListen, http: s.httpServer(s.MetricsHandler)}
+		doors = append(doors, metrics)
 	}
 	if s.TLS.ACMEHTTP != "" && secured.challenge != nil {
 		refuse := (&Plumbing{Log: s.Log}).Wrap(func(http.ResponseWriter, *http.Request) error { return httpsOnly() })
-		if err := add("--acme-http", s.TLS.ACMEHTTP, secured.challenge(refuse), &at.ACME); err != nil {
-			return doors, err
+		challenge = &door{flag: "--acme-http", address: s.TLS.ACMEHTTP, http: s.httpServer(secured.challenge(refuse))}
+		doors = append(doors, challenge)
+	}
+	for i, d := range doors {
+		if err := d.open(s.Log); err != nil {
+			for _, opened := range doors[:i] {
+				opened.listener.Close()
+			}
+			return nil, err
 		}
 	}
 	if s.Listening != nil {
-		s.Listening(at)
+		s.Listening(Addresses{Main: main.at(), Metrics: metrics.at(), ACME: challenge.at()})
 	}
 	return doors, nil
-}
-
-func listen(flag, address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
-	if err == nil {
-		return listener, nil
-	}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Err != nil {
-		err = op.Err // the rest only repeats the address
-	}
-	return nil, fmt.Errorf("%s: cannot listen on %q: %w", flag, address, err)
 }
 
 func (s *Server) httpServer(handler http.Handler) *http.Server {
@@ -178,7 +178,7 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 
 // stop turns /readyz, closes the main listener and waits for requests in flight. The other listeners close last: an
 // orchestrator wants to watch the stop.
-func (s *Server) stop(doors []door) error {
+func (s *Server) stop(doors []*door) error {
 	s.Health.stopping.Store(true)
 	time.Sleep(s.Timeouts.StopDelay)
 	ctx, cancel := context.WithTimeout(context.Background(), s.Timeouts.Stop)

@@ -54,7 +54,8 @@ const (
 // refuse answers, then reads on for a moment: closing while the client still sends would reset the connection, and
 // the answer might be lost with it.
 func (c *sniffConn) refuse() {
-	id := newRequestID()
+	random := newRequestID()
+	id := string(random[:])
 	body := errorBody(nil, messageHTTPSOnly)
 	_ = c.Conn.SetDeadline(time.Now().Add(refuseTime))
 	_, err := io.WriteString(c.Conn, "HTTP/1.1 400 Bad Request\r\n"+
@@ -64,7 +65,7 @@ func (c *sniffConn) refuse() {
 		"Cache-Control: no-store\r\n"+
 		"X-Content-Type-Options: nosniff\r\n"+
 		"X-Request-Id: "+id+"\r\n\r\n"+string(body))
-	c.log.Info("request", "request_id", id, "status", 400, "error", errPlainHTTP)
+	c.log.Info("request", "request_id", id, "route", "none", "status", 400, "error", errPlainHTTP)
 	if err != nil {
 		return
 	}

@@ -37,10 +37,12 @@ type TLS struct {
 	ACMEHTTP      string   // where to answer HTTP-01 challenges, as in :80, optional
 }
 
-// secured is what a mode comes to: how to greet clients, and who answers HTTP-01 challenges.
+// secured is what a mode comes to: how to greet clients, who answers HTTP-01 challenges, and what to do once the
+// listeners are open.
 type secured struct {
 	config    *tls.Config
 	challenge func(fallback http.Handler) http.Handler
+	warm      func()
 }
 
 // setup prepares the mode. The config is nil where the mode is off.
@@ -53,7 +55,7 @@ func (t TLS) setup(listen string, log *slog.Logger) (secured, error) {
 	case TLSFiles:
 		return t.setupFiles(log)
 	case TLSACME:
-		return t.setupACME()
+		return t.setupACME(log)
 	default:
 		return secured{}, fmt.Errorf("--tls %q is none of auto, files, acme, off", t.Mode)
 	}

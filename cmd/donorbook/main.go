@@ -1,0 +1,12 @@
+// Command donorbook is a self-hosted fundraising and donor-management service.
+package main
+
+import (
+	"os"
+
+	"donorbook/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
+}

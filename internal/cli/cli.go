@@ -1,0 +1,212 @@
+// Package cli is the terminal door. Results alone go to standard output; everything else goes to standard error.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"donorbook/internal/config"
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// What the exit code means. Scripts rely on it.
+const (
+	exitOK       = 0
+	exitFailed   = 1 // something went wrong that is not the caller's fault
+	exitUsage    = 2 // wrong flags, arguments or settings
+	exitInvalid  = 3 // a value or a file was refused; nothing changed
+	exitNotFound = 4 // no such account, key or file
+)
+
+const description = `Fundraising and donor management: one program, one data directory.
+
+Settings come from flags, then DONORBOOK_* variables, then the file of --config.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused, 4 not found.`
+
+// version is set when a release is built.
+var version = ""
+
+// commands is the whole command line.
+type commands struct {
+	config.Storage
+
+	Serve   serveCommand `cmd:"" help:"Serve the API."`
+	Account struct {
+		Create accountCreate `cmd:"" help:"Create an account and print its id."`
+		List   accountList   `cmd:"" help:"List all accounts."`
+	} `cmd:"" help:"Organisations and their chapters."`
+	Key struct {
+		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown this once only."`
+		List   keyList   `cmd:"" help:"List the keys of an account, without their values."`
+		Revoke keyRevoke `cmd:"" help:"Revoke a key: it stops working within two seconds."`
+	} `cmd:"" help:"API keys."`
+	Campaign struct {
+		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
+		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
+	} `cmd:"" help:"Campaigns."`
+	ShowConfig showConfig     `cmd:"" name:"config" help:"Print the effective settings, without secrets."`
+	Version    versionCommand `cmd:"" help:"Print the version."`
+}
+
+// terminal is what a command runs with.
+type terminal struct {
+	ctx     context.Context
+	stdout  io.Writer
+	stderr  io.Writer
+	storage config.Storage
+}
+
+// Main runs a command line and returns its exit code.
+func Main(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	return run(ctx, args, stdout, stderr)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var c commands
+	exit := -1
+	file, err := settingsFile(args)
+	if err != nil {
+		return report(stderr, usageError{err})
+	}
+	parser, err := kong.New(&c, kong.Resolvers(file), kong.Name("donorbook"), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { exit = code }), kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}))
+	if err != nil {
+		return report(stderr, err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exit >= 0 {
+		return exit // help was asked for and printed
+	}
+	if err != nil {
+		return report(stderr, usageError{err})
+	}
+	return report(stderr, parsed.Run(&terminal{ctx: ctx, stdout: stdout, stderr: stderr, storage: c.Storage}))
+}
+
+// settingsFile reads the file that --config or its variable names.
+func settingsFile(args []string) (fileResolver, error) {
+	path := config.FilePath(args, os.LookupEnv)
+	if path == "" {
+		return nil, nil
+	}
+	return config.ReadFile(path, settingNames())
+}
+
+func settingNames() []string {
+	var names []string
+	for _, s := range config.Dump(config.Storage{}, config.Server{}) {
+		if s.Name != "config" {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// usageError is a command line that makes no sense.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+// report tells what went wrong and what it means for a script.
+func report(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(stderr, "donorbook: "+strings.TrimSpace(err.Error()))
+	var usage usageError
+	var setting *config.Problem
+	var invalid *crm.Invalid
+	var malformed *crm.Malformed
+	var rows *crm.RowsInvalid
+	switch {
+	case errors.As(err, &usage):
+		fmt.Fprintln(stderr, "Try: donorbook --help")
+		return exitUsage
+	case errors.As(err, &setting):
+		return exitUsage
+	case errors.As(err, &invalid), errors.As(err, &malformed), errors.As(err, &rows):
+		return exitInvalid
+	case errors.Is(err, crm.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return exitNotFound
+	}
+	return exitFailed
+}
+
+// withStore opens the database for one command.
+func (t *terminal) withStore(do func(*store.Store) error) (err error) {
+	s, err := store.Open(t.ctx, t.storage.Options())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return do(s)
+}
+
+// printJSON prints a result for programs.
+func (t *terminal) printJSON(value any) error {
+	encoder := json.NewEncoder(t.stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+type versionCommand struct{}
+
+func (versionCommand) Run(t *terminal) error {
+	_, err := fmt.Fprintln(t.stdout, "donorbook "+Version())
+	return err
+}
+
+// Version is the release, or what the build knows of its source.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return "dev-" + s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	return "dev"
+}
+
+type showConfig struct {
+	config.Server
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+func (c *showConfig) Run(t *terminal) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	settings := config.Dump(t.storage, c.Server)
+	if c.JSON {
+		values := map[string]string{}
+		for _, s := range settings {
+			values[s.Name] = s.Value
+		}
+		return t.printJSON(values)
+	}
+	for _, s := range settings {
+		fmt.Fprintf(t.stdout, "%-16s %s\n", s.Name, s.Value)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// The demo is a believable organisation with two chapters, some 200 contacts and a dozen campaigns. It goes through the
+// same functions as everybody's data.
+
+const (
+	demoName    = "Harbor Light Foundation"
+	demoKeyName = "Demo"
+)
+
+//go:embed demo_campaigns.json
+var demoCampaigns []byte
+
+// demoBranch is one account of the demo.
+type demoBranch struct {
+	name     string
+	contacts int
+	archived int
+	rows     []int // of demo_campaigns.json
+	places   []demoPlace
+}
+
+type demoPlace struct {
+	city, state, zip, areaCode string
+}
+
+var demoBranches = []demoBranch{
+	{demoName, 160, 6, []int{0, 1, 2, 3, 4}, []demoPlace{
+		{"Boston", "MA", "02110", "617"}, {"Cambridge", "MA", "02139", "857"}, {"Providence", "RI", "02903", "401"}, {"Hartford", "CT", "06103", "860"},
+	}},
+	{"Harbor Light Portland", 25, 1, []int{5, 6, 7, 8}, []demoPlace{{"Portland", "ME", "04101", "207"}, {"South Portland", "ME", "04106", "207"}}},
+	{"Harbor Light Burlington", 20, 1, []int{9, 10, 11}, []demoPlace{{"Burlington", "VT", "05401", "802"}, {"Winooski", "VT", "05404", "802"}}},
+}
+
+// fillDemo fills an empty database, or finds the demo that is there, and returns a fresh key's secret.
+func fillDemo(ctx context.Context, s *store.Store, region string, progress io.Writer) (secret string, err error) {
+	accounts, err := s.Accounts(ctx)
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(accounts, func(a crm.Account) bool { return a.Name == demoName })
+	var root crm.Account
+	switch {
+	case at >= 0:
+		root = accounts[at]
+		fmt.Fprintf(progress, "The demo is there already: %s\n", root.ID)
+	case len(accounts) > 0:
+		return "", errors.New("--demo needs an empty database, and this one has accounts: use another --data")
+	default:
+		if root, err = makeDemo(ctx, s, region, progress); err != nil {
+			return "", fmt.Errorf("the demo: %w", err)
+		}
+	}
+	return demoKey(ctx, s, root)
+}
+
+// demoKey replaces the demo's key: the value of an earlier one is known to nobody.
+func demoKey(ctx context.Context, s *store.Store, root crm.Account) (secret string, err error) {
+	keys, err := s.Keys(ctx, root.Number)
+	if err != nil {
+		return "", err
+	}
+	for _, key := range keys {
+		if key.Name == demoKeyName && key.RevokedAt.IsZero() {
+			if err := s.RevokeKey(ctx, key.ID); err != nil {
+				return "", err
+			}
+		}
+	}
+	_, secret, err = s.CreateKey(ctx, root.Number, crm.KeyInput{Name: demoKeyName, Permissions: crm.AllPermissions})
+	return secret, err
+}
+
+func makeDemo(ctx context.Context, s *store.Store, region string, progress io.Writer) (root crm.Account, err error) {
+	random := rand.New(rand.NewPCG(1843, 7)) // the same people every time
+	numbers := demoNumbers{}
+	for _, branch := range demoBranches {
+		fmt.Fprintf(progress, "Filling the demo: %s, %d contacts, %d campaigns\n", branch.name, branch.contacts, len(branch.rows))
+		account, err := s.CreateAccount(ctx, branch.name, root.ID)
+		if err != nil {
+			return root, err
+		}
+		if root.ID == "" {
+			root = account
+		}
+		if err := branch.fill(ctx, s, account, region, random, numbers); err != nil {
+			return root, err
+		}
+		if err := branch.importCampaigns(ctx, s, account, root); err != nil {
+			return root, err
+		}
+	}
+	return root, nil
+}
+
+func (b demoBranch) fill(ctx context.Context, s *store.Store, account crm.Account, region string, random *rand.Rand, numbers demoNumbers) error {
+	for i := range b.contacts {
+		in := b.person(i, random, numbers)
+		if err := in.Validate(nil, true, region, time.Now()); err != nil {
+			return err
+		}
+		made, err := s.CreateContact(ctx, account.Number, in, crm.Dedupe)
+		if err != nil {
+			return err
+		}
+		if i >= b.contacts-b.archived {
+			if err := s.ArchiveContact(ctx, account.Number, made.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b demoBranch) importCampaigns(ctx context.Context, s *store.Store, account, root crm.Account) error {
+	document := strings.ReplaceAll(string(demoCampaigns), "{organisation}", root.ID)
+	all, err := crm.DecodeCampaigns([]byte(document))
+	if err != nil {
+		return err
+	}
+	rows := make([]crm.CampaignInput, 0, len(b.rows))
+	for _, row := range b.rows {
+		rows = append(rows, all[row])
+	}
+	_, err = s.ImportCampaigns(ctx, account, rows)
+	return err
+}
+
+var (
+	demoFirst = strings.Fields(`Amelia Noah Priya Liam Sofia Mateo Grace Omar Hannah Kenji Zoë Daniel Fatima Lucas Ingrid
+		Samuel Chloé Jorge Naomi Elijah Maya Andrés Ruth Tomás Leila Peter Yuki Abigail Kwame Elena Walter Aisha Henry
+		Camila Björn Evelyn Ravi Nora Marcus Linh`)
+	demoLast = strings.Fields(`Okafor Sullivan Nguyễn Martínez Cohen Patel Johansson Williams Rossi Kowalski Haddad Brown
+		O'Brien Tanaka Silva Müller Ahmed Carter Lefèvre Jackson Novak Moreau Fitzgerald Park Adeyemi Thompson Castillo
+		Schmidt Reyes Bennett`)
+	demoStreets   = strings.Fields(`Atlantic Beacon Chestnut Commercial Congress Elm Fairview Franklin Harbor Linden Maple Prospect Summer Walnut Water`)
+	demoCompanies = []string{"", "", "", "Northeast Credit Union", "Tidewater Architects", "Seacoast Dental", "Blue Heron Books", "Granite State Power", "Commonwealth Tutoring"}
+	demoTitles    = []string{"Director", "Program Manager", "Owner", "Accountant", "Teacher", "Nurse Practitioner"}
+	demoTags      = []string{"newsletter", "monthly donor", "volunteer", "gala 2025", "board", "major donor", "alumni", "corporate partner", "lapsed", "peer fundraiser"}
+)
+
+// demoNumbers counts the numbers given out in each area code: 555-0100 to 555-0199 are nobody's.
+type demoNumbers map[string]int
+
+func (b demoBranch) person(i int, random *rand.Rand, numbers demoNumbers) crm.ContactInput {
+	pick := func(list []string) string { return list[random.IntN(len(list))] }
+	first, last := demoFirst[i%len(demoFirst)], demoLast[(i*7+i/len(demoFirst))%len(demoLast)]
+	in := crm.ContactInput{FirstName: &first, LastName: &last}
+	place := b.places[random.IntN(len(b.places))]
+
+	handle := crm.Slug(first+" "+last) + fmt.Sprintf("%d@example.org", 100+i)
+	emails := []crm.Email{{Type: "personal", Value: handle}}
+	if company := pick(demoCompanies); company != "" {
+		title := pick(demoTitles)
+		in.Company, in.Title = &company, &title
+		emails = append(emails, crm.Email{Type: "work", Value: crm.Slug(first) + fmt.Sprintf("%d@", i) + crm.Slug(company) + ".example"})
+	}
+	in.Emails = &emails
+	if n := numbers[place.areaCode]; n < 100 && random.IntN(5) > 0 {
+		numbers[place.areaCode]++
+		in.Phones = &[]crm.Phone{{Type: []string{"cell", "home", "work"}[random.IntN(3)], Value: fmt.Sprintf("(%s) 555-01%02d", place.areaCode, n)}}
+	}
+	in.Addresses = &[]crm.Address{{
+		Line1: fmt.Sprintf("%d %s Street", 1+random.IntN(480), pick(demoStreets)),
+		City:  place.city, State: place.state, Zipcode: place.zip, Country: "USA",
+	}}
+	if random.IntN(3) == 0 {
+		dob := fmt.Sprintf("%02d/%02d/%d", 1+random.IntN(12), 1+random.IntN(28), 1942+random.IntN(60))
+		in.DOB = &dob
+	}
+	var tags []string
+	for _, name := range demoTags {
+		if random.IntN(4) == 0 {
+			tags = append(tags, name)
+		}
+	}
+	in.Tags = &tags
+	return in
+}

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+// fileResolver answers for a flag with the settings file's value, where the environment does not set it.
+type fileResolver map[string]any
+
+func (fileResolver) Validate(*kong.Application) error { return nil }
+
+func (values fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, set := os.LookupEnv(name); set {
+			return nil, nil
+		}
+	}
+	switch value := values[flag.Name].(type) {
+	case nil, string, bool, []any:
+		return value, nil
+	default:
+		return fmt.Sprint(value), nil
+	}
+}

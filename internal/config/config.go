@@ -1,0 +1,149 @@
+// Package config holds the settings of Donorbook: one struct, filled from flags, DONORBOOK_* variables and an optional
+// file, in that order, checked before anything starts, and shown without secrets.
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+// Storage says where the data is. Every command takes it.
+type Storage struct {
+	Data     string `help:"Data directory: database, certificates." default:"donorbook-data" env:"DONORBOOK_DATA" placeholder:"DIR"`
+	Database string `help:"Database URL. Left out: SQLite in the data directory." env:"DONORBOOK_DATABASE" placeholder:"URL"`
+	Config   string `help:"File with settings (TOML; the keys are the names of the flags)." env:"DONORBOOK_CONFIG" placeholder:"FILE"`
+}
+
+// Options are the store's.
+func (s Storage) Options() store.Options { return store.Options{Data: s.Data, Database: s.Database} }
+
+// Server are the settings of serve.
+type Server struct {
+	Listen  string `help:"Where to listen." default:"localhost:8443" env:"DONORBOOK_LISTEN" placeholder:"HOST:PORT"`
+	BaseURL string `help:"Public address of the service, used in links. Left out: scheme and host of the request." env:"DONORBOOK_BASE_URL" placeholder:"URL" name:"base-url"`
+
+	TLS           string   `help:"Certificate: auto (a local authority in the data directory), files, acme, or off (behind a proxy that speaks HTTPS)." enum:"auto,files,acme,off" default:"auto" env:"DONORBOOK_TLS" placeholder:"MODE" name:"tls"`
+	TLSCert       string   `help:"With --tls files: certificate chain (PEM)." env:"DONORBOOK_TLS_CERT" placeholder:"FILE" name:"tls-cert"`
+	TLSKey        string   `help:"With --tls files: private key (PEM)." env:"DONORBOOK_TLS_KEY" placeholder:"FILE" name:"tls-key"`
+	ACMEHost      []string `help:"With --tls acme: public name to get a certificate for; may be repeated." env:"DONORBOOK_ACME_HOST" placeholder:"NAME" name:"acme-host"`
+	ACMEEmail     string   `help:"With --tls acme: contact for the authority." env:"DONORBOOK_ACME_EMAIL" placeholder:"EMAIL" name:"acme-email"`
+	ACMEDirectory string   `help:"With --tls acme: the authority's directory. Left out: Let's Encrypt." env:"DONORBOOK_ACME_DIRECTORY" placeholder:"URL" name:"acme-directory"`
+	ACMEListen    string   `help:"With --tls acme: where to answer HTTP-01 challenges, such as :80. Left out: TLS-ALPN-01 on the main port." env:"DONORBOOK_ACME_LISTEN" placeholder:"HOST:PORT" name:"acme-listen"`
+	TrustedProxy  []string `help:"Address or range of a proxy whose X-Forwarded-* headers count; may be repeated; none for no proxy. Left out: this machine." env:"DONORBOOK_TRUSTED_PROXY" placeholder:"CIDR" name:"trusted-proxy"`
+
+	RateLimit     int           `help:"Requests a minute for each key; 0 is no limit." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
+	PhoneRegion   string        `help:"Country of phone numbers written without +, as two letters." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
+	MetricsListen string        `help:"Where to serve /metrics for Prometheus, such as localhost:9464. Left out: nowhere." env:"DONORBOOK_METRICS_LISTEN" placeholder:"HOST:PORT" name:"metrics-listen"`
+	StopDelay     time.Duration `help:"On SIGTERM, how long /readyz says no before the port closes, for load balancers to notice." default:"0s" env:"DONORBOOK_STOP_DELAY" placeholder:"TIME" name:"stop-delay"`
+	LogFormat     string        `help:"text or json." enum:"text,json" default:"text" env:"DONORBOOK_LOG_FORMAT" placeholder:"FORMAT" name:"log-format"`
+	LogLevel      string        `help:"debug, info, warn or error." enum:"debug,info,warn,error" default:"info" env:"DONORBOOK_LOG_LEVEL" placeholder:"LEVEL" name:"log-level"`
+}
+
+// Problem is a setting that makes no sense.
+type Problem struct {
+	Flag   string
+	Reason string
+}
+
+func (p *Problem) Error() string { return "--" + p.Flag + ": " + p.Reason }
+
+func problem(flag, format string, args ...any) error {
+	return &Problem{Flag: flag, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Check finds settings that make no sense, before anything is opened.
+func (s *Server) Check() error {
+	for _, address := range []struct{ flag, value string }{
+		{"listen", s.Listen}, {"metrics-listen", s.MetricsListen}, {"acme-listen", s.ACMEListen},
+	} {
+		if address.value == "" && address.flag != "listen" {
+			continue
+		}
+		if _, port, err := net.SplitHostPort(address.value); err != nil || port == "" {
+			return problem(address.flag, "%q is not an address such as localhost:8443", address.value)
+		}
+	}
+	if _, err := s.Proxies(); err != nil {
+		return err
+	}
+	switch {
+	case s.RateLimit < 0:
+		return problem("rate-limit", "%d is negative; 0 is no limit", s.RateLimit)
+	case !crm.IsPhoneRegion(s.PhoneRegion):
+		return problem("phone-region", "%q is not a country of two letters, such as US", s.PhoneRegion)
+	case s.StopDelay < 0:
+		return problem("stop-delay", "%s is negative", s.StopDelay)
+	case s.TLS != web.TLSFiles && (s.TLSCert != "" || s.TLSKey != ""):
+		return problem("tls", "--tls-cert and --tls-key need --tls files")
+	case s.TLS != web.TLSACME && len(s.ACMEHost) > 0:
+		return problem("tls", "--acme-host needs --tls acme")
+	}
+	return nil
+}
+
+// Proxies is who may speak for clients, and the public address.
+func (s *Server) Proxies() (*web.Proxies, error) {
+	if _, err := web.NewProxies(nil, s.BaseURL); err != nil {
+		return nil, problem("base-url", "%v", err)
+	}
+	proxies, err := web.NewProxies(s.TrustedProxy, s.BaseURL)
+	if err != nil {
+		return nil, problem("trusted-proxy", "%v", err)
+	}
+	return proxies, nil
+}
+
+// Setting is one line of the effective settings.
+type Setting struct {
+	Name, Value string
+}
+
+// Dump lists settings by the names of their flags, without secrets.
+func Dump(structs ...any) []Setting {
+	var settings []Setting
+	for _, s := range structs {
+		v := reflect.Indirect(reflect.ValueOf(s))
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			name := field.Tag.Get("name")
+			if name == "" {
+				name = strings.ToLower(field.Name)
+			}
+			value := fmt.Sprint(v.Field(i).Interface())
+			if list, ok := v.Field(i).Interface().([]string); ok {
+				value = strings.Join(list, ",")
+			}
+			settings = append(settings, Setting{name, withoutPassword(value)})
+		}
+	}
+	return settings
+}
+
+// withoutPassword hides the password in a URL.
+func withoutPassword(value string) string {
+	u, err := url.Parse(value)
+	if err != nil {
+		if strings.Contains(value, "://") {
+			return "(not shown: not a valid URL)"
+		}
+		return value
+	}
+	if u.Query().Has("password") {
+		q := u.Query()
+		q.Set("password", "xxxxx")
+		u.RawQuery = q.Encode()
+		value = u.String()
+	}
+	if _, has := u.User.Password(); has {
+		return u.Redacted()
+	}
+	return value
+}

@@ -1,0 +1,81 @@
+package crm
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A slug made from a title is short enough to be typed, and leaves room for a number.
+const maxDerivedSlug = 100
+
+// isSlug accepts lower-case letters and digits, with single hyphens between.
+func isSlug(slug string) bool {
+	if slug == "" || len(slug) > maxText {
+		return false
+	}
+	afterHyphen := true
+	for i := 0; i < len(slug); i++ {
+		switch c := slug[i]; {
+		case c == '-' && afterHyphen, c != '-' && !isSlugSign(c):
+			return false
+		default:
+			afterHyphen = c == '-'
+		}
+	}
+	return !afterHyphen
+}
+
+func isSlugSign(c byte) bool { return 'a' <= c && c <= 'z' || isDigit(c) }
+
+// Slug makes a slug of a text, mostly a title: "Rosie's Spring Gala 2026!" is rosies-spring-gala-2026.
+func Slug(title string) string {
+	var slug []byte
+	for _, c := range []byte(fold(title)) {
+		switch {
+		case isSlugSign(c):
+			slug = append(slug, c)
+		case c == '\'':
+		case len(slug) > 0 && slug[len(slug)-1] != '-':
+			slug = append(slug, '-')
+		}
+	}
+	text := strings.TrimSuffix(string(slug), "-")
+	if len(text) > maxDerivedSlug {
+		text = text[:maxDerivedSlug]
+		if end := strings.LastIndexByte(text, '-'); end > 0 {
+			text = text[:end]
+		}
+	}
+	return orDefault(text, "campaign")
+}
+
+// SlugCandidates are the slugs that a new campaign may get, best first: the one that was sent and no other, or
+// those made from the title, which never end.
+func SlugCandidates(in CampaignInput) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if in.Slug != nil && *in.Slug != "" {
+			yield(*in.Slug)
+			return
+		}
+		title := ""
+		if in.Title != nil {
+			title = *in.Title
+		}
+		base := Slug(title)
+		if !yield(base) {
+			return
+		}
+		for n := 2; yield(base + "-" + strconv.Itoa(n)); n++ {
+		}
+	}
+}
+
+// ID is the first id to try for a new campaign: the microsecond of its creation, which is never negative.
+func (in *CampaignInput) ID(now time.Time) int64 {
+	if created := valueOf(in.CreatedAt); created.Unix() > 0 && created.Before(now) {
+		return created.UnixMicro()
+	}
+	return now.UnixMicro()
+}

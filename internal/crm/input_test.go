@@ -1,0 +1,235 @@
+package crm
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// read decodes and validates a body, as every door does.
+func read(body string, isNew bool) (ContactInput, error) {
+	in, faults, err := DecodeContact([]byte(body))
+	if err != nil {
+		return in, err
+	}
+	return in, in.Validate(faults, isNew, "US", noon)
+}
+
+// valid is the input of a body that must be accepted as a change.
+func valid(t testing.TB, body string) ContactInput {
+	t.Helper()
+	in, err := read(body, false)
+	if err != nil {
+		t.Fatalf("%.200s: %v", body, err)
+	}
+	return in
+}
+
+// made is the contact that a body describes.
+func made(t testing.TB, body string) Contact {
+	t.Helper()
+	c, err := NewContact(valid(t, body), noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// faultsOf are the faults in an error, nil where there is no error.
+func faultsOf(t testing.TB, err error) []Fault {
+	t.Helper()
+	var v *Invalid
+	if err != nil && !errors.As(err, &v) {
+		t.Fatalf("got the error %v, want faults", err)
+	}
+	if v == nil {
+		return nil
+	}
+	return v.Faults
+}
+
+// sameContact compares contacts as people do: an empty list is no list, and a time is a time in any zone.
+var sameContact = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
+
+func TestCreateTakesEveryField(t *testing.T) {
+	in, err := read(`{
+		"first_name":" Ada ", "middle_name":"Augusta", "last_name":"Lovelace", "dob":"12/10/1815", "company":"Analytical Engines",
+		"title":"Countess", "twitter_url":"https://twitter.com/ada", "linkedin_url":"http://linkedin.com/in/ada",
+		"facebook_url":"https://facebook.com/ada",
+		"emails":[{"value":"Ada@Example.org","type":"personal"},{"value":"ada@work.example","type":"work"}],
+		"phones":[{"value":"(212) 555-0100","type":"home"},{"value":"+44 20 7946 0958","type":"work"},{"value":"212-555-0101","type":"cell"}],
+		"addresses":[{"address_1":"12 St James's Square","address_2":"Flat 1","city":"London","state":"LN","zipcode":"SW1Y","country":"GBR"}],
+		"tags":["Major donor","major donor"]}`, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := NewContact(in, noon.Add(time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Contact{
+		FirstName: "Ada", MiddleName: "Augusta", LastName: "Lovelace", DOB: time.Date(1815, 12, 10, 0, 0, 0, 0, time.UTC),
+		Company: "Analytical Engines", Title: "Countess", TwitterURL: "https://twitter.com/ada",
+		LinkedinURL: "http://linkedin.com/in/ada", FacebookURL: "https://facebook.com/ada",
+		Emails: []Email{{"personal", "Ada@Example.org"}, {"work", "ada@work.example"}},
+		Phones: []Phone{{"home", "(212) 555-0100"}, {"work", "+44 20 7946 0958"}, {"cell", "212-555-0101"}},
+		Addresses: []Address{{Line1: "12 St James's Square", Line2: "Flat 1", City: "London", State: "LN", Zipcode: "SW1Y", Country: "GBR",
+			CreatedAt: noon, UpdatedAt: noon}},
+		Tags: []string{"Major donor", "major donor"}, CreatedAt: noon, UpdatedAt: noon,
+		MatchKeys: []string{"e:ada@example.org", "e:ada@work.example", "p:+12125550100", "p:+12125550101", "p:+442079460958"},
+	}
+	if diff := cmp.Diff(want, got, sameContact...); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCreateTakesWhatIsMissingAsUnset(t *testing.T) {
+	want := Contact{FirstName: "A", LastName: "B", CreatedAt: noon, UpdatedAt: noon}
+	for _, rest := range []string{
+		``,
+		`,"middle_name":null,"dob":null,"company":null,"title":null,"twitter_url":null,"linkedin_url":null,"facebook_url":null,
+			"emails":null,"phones":null,"addresses":null,"tags":null`,
+		`,"middle_name":"","dob":"","company":" ","title":"\t\n","twitter_url":"","linkedin_url":"","facebook_url":" ",
+			"emails":[],"phones":[],"addresses":[],"tags":[]`,
+		`,"addresses":[{},{"city":null,"state":""},{"is_primary":1,"type":"work"}]`,
+	} {
+		in, err := read(`{"first_name":"A","last_name":"B"`+rest+`}`, true)
+		if err != nil {
+			t.Errorf("%s: %v", rest, err)
+			continue
+		}
+		got, err := NewContact(in, noon)
+		if diff := cmp.Diff(want, got, sameContact...); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", rest, err, diff)
+		}
+	}
+}
+
+func TestTextComesBackAsItWasSent(t *testing.T) {
+	for _, text := range []string{
+		"Łucja", "名前", "مريم", "a\u0301", "\u00e1", "👩‍👩‍👧", "a\u00a0b", "a  b", `quote " and \ backslash`, "</script>&amp;", "line\nfeed\ttab",
+		"a\u2028b", "\ufeffbom", "\ufffd", "\u200b", "\x7f", "\x01", "null", "ﬁ", "İ",
+	} {
+		c := made(t, `{"first_name":`+quoted(text)+`,"tags":[`+quoted(text)+`]}`)
+		if c.FirstName != text || c.Tags[0] != text {
+			t.Errorf("sent %q, kept %q and the tag %q", text, c.FirstName, c.Tags[0])
+		}
+	}
+}
+
+func TestUnknownAndReadOnlyKeysAreIgnored(t *testing.T) {
+	c := made(t, `{"first_name":"A","last_name":"B"}`)
+	in := valid(t, `{"id":"x","stats":7,"note":"mine","primary_email":3,"primary_phone":{},"primary_address":[],"custom_fields":null,
+		"archived_at":"now","created_at":1,"updated_at":false,"First_Name":"X","whatever":{"deep":[[[{}]]]},"":0,
+		"emails":[{"value":"a@b.co","primary":true,"Type":9}],"phones":[{"value":"+12125550100","ext":[1]}],
+		"addresses":[{"city":"X","is_primary":"yes","type":4,"created_at":{},"updated_at":[],"line":1}]}`)
+	got, err := c.Patch(in, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Emails, c.Phones = []Email{{"", "a@b.co"}}, []Phone{{"", "+12125550100"}}
+	c.Addresses = []Address{{City: "X", CreatedAt: noon, UpdatedAt: noon}}
+	c.MatchKeys = []string{"e:a@b.co", "p:+12125550100"}
+	if diff := cmp.Diff(c, got, sameContact...); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRepeatedValuesInOneRequestCountOnce(t *testing.T) {
+	c := made(t, `{
+		"emails":[{"value":"A@b.co","type":"work"},{"value":"a@B.CO","type":"personal"},{"value":"c@b.co"}],
+		"phones":[{"value":"212 555 0100"},{"value":"+1 (212) 555-0100","type":"cell"},{"value":"1-212-555-0100"}],
+		"addresses":[{"city":"New York"},{"city":"NEWYORK"},{"city":" new  york "},{"city":"New York","zipcode":"1"}],
+		"tags":["b","a","b","B"," a "]}`)
+	want := Contact{
+		Emails: []Email{{"work", "A@b.co"}, {"", "c@b.co"}}, Phones: []Phone{{"", "212 555 0100"}},
+		Addresses: []Address{{City: "New York"}, {City: "New York", Zipcode: "1"}}, Tags: []string{"b", "a", "B"},
+		MatchKeys: []string{"e:a@b.co", "e:c@b.co", "p:+12125550100"},
+	}
+	if diff := cmp.Diff(want, c, append(sameContact, cmpopts.IgnoreTypes(time.Time{}))...); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPhonesWithoutPlusAreReadInTheDefaultRegion(t *testing.T) {
+	for region, key := range map[string]string{"US": "p:+12125550100", "DE": "p:+492125550100"} {
+		in, faults, err := DecodeContact([]byte(`{"phones":[{"value":"212 555 0100"}]}`))
+		if err == nil {
+			err = in.Validate(faults, false, region, noon)
+		}
+		if keys := in.MatchKeys(); err != nil || len(keys) != 1 || keys[0] != key {
+			t.Errorf("%s: got the keys %q and the error %v, want %q", region, keys, err, key)
+		}
+	}
+	in, faults, _ := DecodeContact([]byte(`{"phones":[{"value":"none"}]}`))
+	want := "The phones.0.value field must be a valid phone number, with a + and the country code where it is not a DE number."
+	if err := in.Validate(faults, false, "DE", noon); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
+	const syntax = "The request body is not valid JSON" // near some byte
+	deep := strings.Repeat(`[`, 20_000)
+	for _, test := range []struct{ name, body, want string }{
+		{"nothing", ``, syntax},
+		{"spaces", " \n", syntax},
+		{"a word", `first_name`, syntax},
+		{"a form", `first_name=A`, syntax},
+		{"a list", `[]`, "The request body must be a JSON object."},
+		{"a filled list", `[{"first_name":"A"}]`, "The request body must be a JSON object."},
+		{"a string", `"x"`, "The request body must be a JSON object."},
+		{"a number", `1`, "The request body must be a JSON object."},
+		{"null", `null`, "The request body must be a JSON object."},
+		{"true", `true`, "The request body must be a JSON object."},
+		{"cut short", `{"first_name":"A"`, "The request body is not valid JSON near byte 17."},
+		{"cut in a text", `{"first_name":"A`, syntax},
+		{"cut in a list", `{"emails":[{"value":"a@b.co"}`, syntax},
+		{"no value", `{"first_name":}`, "The request body is not valid JSON near byte 14."},
+		{"no colon", `{"first_name" "A"}`, syntax},
+		{"a comma too many", `{"first_name":"A",}`, syntax},
+		{"single quotes", `{'first_name':'A'}`, syntax},
+		{"a bare key", `{first_name:"A"}`, syntax},
+		{"a number as key", `{1:"A"}`, syntax},
+		{"a comment", `{/**/}`, syntax},
+		{"a line feed in a text", "{\"first_name\":\"a\nb\"}", syntax},
+		{"an unknown escape", `{"first_name":"\x41"}`, syntax},
+		{"bad UTF-8", "{\"first_name\":\"\xff\"}", syntax},
+		{"bad UTF-8 in an ignored key", "{\"note\":\"\xc3\x28\"}", syntax},
+		{"half a surrogate pair", `{"first_name":"\ud83d"}`, syntax},
+		{"UTF-16", "\xff\xfe{\x00}\x00", syntax},
+		{"text after the end", `{"first_name":"A"} x`, syntax},
+		{"a brace after the end", `{"first_name":"A"}}`, syntax},
+		{"two objects", `{"first_name":"A"}{}`, "The request body has text after the end of the JSON value."},
+		{"a repeated key", `{"first_name":"A","first_name":"A"}`, "The request body names the same key twice in one object."},
+		{"a repeated unknown key", `{"x":1,"x":1}`, "The request body names the same key twice in one object."},
+		{"a repeated key, escaped", `{"first_name":"A","first\u005fname":"B"}`, "The request body names the same key twice in one object."},
+		{"a repeated key in a list", `{"emails":[{"value":"a@b.co","value":"c@d.co"}]}`, "The request body names the same key twice in one object."},
+		{"endless nesting", `{"note":` + deep + strings.Repeat(`]`, 20_000) + `}`, syntax},
+		{"endless nesting where a text belongs", `{"first_name":` + deep, syntax},
+		{"endless nesting where a list belongs", `{"emails":` + deep, syntax},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, faults, err := DecodeContact([]byte(test.body))
+			var malformed *Malformed
+			if !errors.As(err, &malformed) || faults != nil {
+				t.Fatalf("got faults %v and the error %v, want it malformed", faults, err)
+			}
+			if !strings.HasPrefix(malformed.Message, test.want) || !strings.HasSuffix(malformed.Message, ".") {
+				t.Errorf("got  %s\nwant %s", malformed.Message, test.want)
+			}
+			if _, err := DecodeTags([]byte(test.body)); !errors.As(err, &malformed) {
+				t.Errorf("the tag endpoints say %v, want it malformed", err)
+			}
+		})
+	}
+}
+
+func TestNestingUnderAnIgnoredKeyIsAccepted(t *testing.T) {
+	valid(t, `{"note":`+strings.Repeat(`[`, 1000)+strings.Repeat(`]`, 1000)+`}`)
+	valid(t, ` {} `)
+}

@@ -1,0 +1,322 @@
+package crm
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// quoted is a text as a JSON string.
+func quoted(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// listed is a JSON list of n elements made by a format with one %d.
+func listed(n int, format string) string {
+	elements := make([]string, n)
+	for i := range elements {
+		elements[i] = fmt.Sprintf(format, i)
+	}
+	return "[" + strings.Join(elements, ",") + "]"
+}
+
+var textFields = []string{"first_name", "middle_name", "last_name", "dob", "company", "title", "twitter_url", "linkedin_url", "facebook_url"}
+
+// Every place that holds a text, as a body with the text at %s, and the path of that place.
+var textPlaces = []struct{ body, path string }{
+	{`{"emails":[{"value":"a@b.co"},{"value":%s}]}`, "emails.1.value"},
+	{`{"emails":[{"value":"a@b.co","type":%s}]}`, "emails.0.type"},
+	{`{"phones":[{"value":%s}]}`, "phones.0.value"},
+	{`{"phones":[{"value":"+12125550100","type":%s}]}`, "phones.0.type"},
+	{`{"addresses":[{},{},{"address_1":%s}]}`, "addresses.2.address_1"},
+	{`{"addresses":[{"address_2":%s}]}`, "addresses.0.address_2"},
+	{`{"addresses":[{"city":%s}]}`, "addresses.0.city"},
+	{`{"addresses":[{"state":%s}]}`, "addresses.0.state"},
+	{`{"addresses":[{"zipcode":%s}]}`, "addresses.0.zipcode"},
+	{`{"addresses":[{"country":%s}]}`, "addresses.0.country"},
+	{`{"tags":["a",%s]}`, "tags.1"},
+}
+
+func init() {
+	for _, field := range textFields {
+		textPlaces = append(textPlaces, struct{ body, path string }{`{"` + field + `":%s}`, field})
+	}
+}
+
+func TestEveryTextMustBeAString(t *testing.T) {
+	for _, place := range textPlaces {
+		for _, value := range []string{`7`, `0.5`, `1e400`, `true`, `false`, `{}`, `[]`, `["x"]`, `{"value":"x"}`} {
+			_, err := read(fmt.Sprintf(place.body, value), false)
+			want := []Fault{{place.path, "The " + place.path + " field must be a string."}}
+			if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+				t.Errorf("%s:\n%s", fmt.Sprintf(place.body, value), diff)
+			}
+		}
+	}
+}
+
+func TestNoTextHoldsNUL(t *testing.T) {
+	for _, place := range textPlaces {
+		for _, value := range []string{`"a\u0000b"`, `"\u0000"`, `" a\u0000 "`} {
+			_, err := read(fmt.Sprintf(place.body, value), false)
+			faults := faultsOf(t, err)
+			want := Fault{place.path, "The " + place.path + " field must not contain NUL characters."}
+			if len(faults) == 0 || faults[0] != want {
+				t.Errorf("%s: got %v, want %v", fmt.Sprintf(place.body, value), faults, want)
+			}
+		}
+	}
+}
+
+// A form or a file hands over texts that no JSON reader has checked.
+func TestNoTextIsInvalidUTF8(t *testing.T) {
+	bad := "a\xffb"
+	in := ContactInput{
+		FirstName: &bad, MiddleName: &bad, LastName: &bad, DOB: &bad, Company: &bad, Title: &bad,
+		TwitterURL: &bad, LinkedinURL: &bad, FacebookURL: &bad,
+		Emails: &[]Email{{"", bad}, {bad, "a@b.co"}}, Phones: &[]Phone{{"", bad}}, Tags: &[]string{bad},
+		Addresses: &[]Address{{Line1: bad, Line2: bad, City: bad, State: bad, Zipcode: bad, Country: bad}},
+	}
+	refused := map[string]bool{}
+	for _, fault := range faultsOf(t, in.Validate(nil, true, "US", noon)) {
+		refused[fault.Field] = true
+	}
+	for _, field := range append(textFields, "emails.0.value", "emails.1.type", "phones.0.value", "tags.0", "addresses.0.address_1",
+		"addresses.0.address_2", "addresses.0.city", "addresses.0.state", "addresses.0.zipcode", "addresses.0.country") {
+		if !refused[field] {
+			t.Errorf("%s was accepted", field)
+		}
+	}
+}
+
+func TestTextsHaveALimitInCharacters(t *testing.T) {
+	type limit struct {
+		body, path, prefix string
+		max                int
+	}
+	limits := []limit{{`{"tags":["a",%s]}`, "tags.1", "", 64}}
+	for _, field := range []string{"first_name", "middle_name", "last_name", "company", "title"} {
+		limits = append(limits, limit{`{"` + field + `":%s}`, field, "", 255})
+	}
+	for _, part := range []string{"address_1", "address_2", "city", "zipcode"} {
+		limits = append(limits, limit{`{"addresses":[{"` + part + `":%s}]}`, "addresses.0." + part, "", 255})
+	}
+	for _, field := range []string{"twitter_url", "linkedin_url", "facebook_url"} {
+		limits = append(limits, limit{`{"` + field + `":%s}`, field, "https://e.org/", 2048})
+	}
+	for _, l := range limits {
+		for _, letter := range []string{"x", "é", "語", "😀"} {
+			text := l.prefix + strings.Repeat(letter, l.max-len(l.prefix))
+			valid(t, fmt.Sprintf(l.body, quoted("  "+text+"  "))) // what is trimmed does not count
+			_, err := read(fmt.Sprintf(l.body, quoted(text+letter)), false)
+			want := []Fault{{l.path, fmt.Sprintf("The %s field must not be longer than %d characters.", l.path, l.max)}}
+			if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+				t.Errorf("%s with %q:\n%s", l.path, letter, diff)
+			}
+		}
+	}
+}
+
+func TestEmailsHaveALimitOf255Characters(t *testing.T) {
+	label := strings.Repeat("d", 60)
+	address := strings.Repeat("l", 64) + "@" + label + "." + label + "." + label + ".abcdefg"
+	if len(address) != 255 {
+		t.Fatal(len(address))
+	}
+	valid(t, `{"emails":[{"value":"`+address+`"}]}`)
+	_, err := read(`{"emails":[{"value":"`+address+`h"}]}`, false)
+	want := []Fault{{"emails.0.value", "The emails.0.value field must not be longer than 255 characters."}}
+	if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestListsHaveALimit(t *testing.T) {
+	for _, list := range []struct {
+		field, element string
+		max            int
+	}{
+		{"emails", `{"value":"a%d@b.co"}`, 100},
+		{"phones", `{"value":"+1212555%04d"}`, 100},
+		{"addresses", `{"city":"C%d"}`, 100},
+		{"tags", `"t%d"`, 500},
+	} {
+		valid(t, `{"`+list.field+`":`+listed(list.max, list.element)+`}`)
+		body := `{"` + list.field + `":` + listed(list.max+1, list.element) + `}`
+		want := []Fault{{list.field, fmt.Sprintf("The %s field must not have more than %d elements.", list.field, list.max)}}
+		_, err := read(body, false)
+		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+			t.Errorf("%s:\n%s", list.field, diff)
+		}
+	}
+}
+
+// A form or a file fills the input itself; the same limits hold.
+func TestListsHaveALimitWhoeverFillsThem(t *testing.T) {
+	var emails []Email
+	var phones []Phone
+	var addresses []Address
+	var tags []string
+	for i := range 501 {
+		if i < 101 {
+			emails = append(emails, Email{"", fmt.Sprintf("a%d@b.co", i)})
+			phones = append(phones, Phone{"", fmt.Sprintf("+1212555%04d", i)})
+			addresses = append(addresses, Address{City: fmt.Sprint(i)})
+		}
+		tags = append(tags, fmt.Sprint(i))
+	}
+	in := ContactInput{Emails: &emails, Phones: &phones, Addresses: &addresses, Tags: &tags}
+	want := []Fault{
+		{"emails", "The emails field must not have more than 100 elements."},
+		{"phones", "The phones field must not have more than 100 elements."},
+		{"addresses", "The addresses field must not have more than 100 elements."},
+		{"tags", "The tags field must not have more than 500 elements."},
+	}
+	if diff := cmp.Diff(want, faultsOf(t, in.Validate(nil, false, "US", noon))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFaultsOfValues(t *testing.T) {
+	const (
+		dob   = "The dob field must be a date in the format m/d/Y, from 01/01/1000 to today."
+		phone = "The phones.0.value field must be a valid phone number, with a + and the country code where it is not a US number."
+		state = "The addresses.0.state field must be a two-letter postal code."
+		land  = "The addresses.0.country field must be a three-letter ISO 3166-1 country code."
+	)
+	for _, test := range []struct{ body, field, message string }{
+		{`{"first_name":null}`, "first_name", "The first_name field must not be empty."},
+		{`{"first_name":""}`, "first_name", "The first_name field must not be empty."},
+		{`{"last_name":null}`, "last_name", "The last_name field must not be empty."},
+		{`{"last_name":"  "}`, "last_name", "The last_name field must not be empty."},
+		{`{"dob":"1980-01-31"}`, "dob", dob},
+		{`{"dob":"1980-01-31T00:00:00.000000Z"}`, "dob", dob},
+		{`{"dob":"2/29/2023"}`, "dob", dob},
+		{`{"dob":"12/31/999"}`, "dob", dob},
+		{`{"dob":"2/1/2026"}`, "dob", dob}, // the day after noon's
+		{`{"twitter_url":"twitter.com/a"}`, "twitter_url", "The twitter_url field must be an absolute http or https URL."},
+		{`{"linkedin_url":"ftp://a.co"}`, "linkedin_url", "The linkedin_url field must be an absolute http or https URL."},
+		{`{"facebook_url":"javascript:alert(1)"}`, "facebook_url", "The facebook_url field must be an absolute http or https URL."},
+		{`{"emails":{}}`, "emails", "The emails field must be an array."},
+		{`{"emails":"a@b.co"}`, "emails", "The emails field must be an array."},
+		{`{"emails":["a@b.co"]}`, "emails.0", "The emails.0 field must be an object."},
+		{`{"emails":[null]}`, "emails.0", "The emails.0 field must be an object."},
+		{`{"emails":[[]]}`, "emails.0", "The emails.0 field must be an object."},
+		{`{"emails":[{}]}`, "emails.0.value", "The emails.0.value field is required."},
+		{`{"emails":[{"type":"work","value":null}]}`, "emails.0.value", "The emails.0.value field is required."},
+		{`{"emails":[{"value":" "}]}`, "emails.0.value", "The emails.0.value field is required."},
+		{`{"emails":[{"value":"a"}]}`, "emails.0.value", "The emails.0.value field must be a valid email address."},
+		{`{"emails":[{"value":"A <a@b.co>"}]}`, "emails.0.value", "The emails.0.value field must be a valid email address."},
+		{`{"emails":[{"value":"a@b.co, c@d.co"}]}`, "emails.0.value", "The emails.0.value field must be a valid email address."},
+		{`{"emails":[{"value":"a@b.co","type":"home"}]}`, "emails.0.type", "The emails.0.type field must be one of personal, work."},
+		{`{"emails":[{"value":"a@b.co","type":"Work"}]}`, "emails.0.type", "The emails.0.type field must be one of personal, work."},
+		{`{"phones":7}`, "phones", "The phones field must be an array."},
+		{`{"phones":[7]}`, "phones.0", "The phones.0 field must be an object."},
+		{`{"phones":[{"type":"cell"}]}`, "phones.0.value", "The phones.0.value field is required."},
+		{`{"phones":[{"value":"12"}]}`, "phones.0.value", phone},
+		{`{"phones":[{"value":"call me"}]}`, "phones.0.value", phone},
+		{`{"phones":[{"value":"+12125550100","type":"personal"}]}`, "phones.0.type", "The phones.0.type field must be one of work, home, cell."},
+		{`{"addresses":"x"}`, "addresses", "The addresses field must be an array."},
+		{`{"addresses":["x"]}`, "addresses.0", "The addresses.0 field must be an object."},
+		{`{"addresses":[null]}`, "addresses.0", "The addresses.0 field must be an object."},
+		{`{"addresses":[{"state":"N"}]}`, "addresses.0.state", state},
+		{`{"addresses":[{"state":"New York"}]}`, "addresses.0.state", state},
+		{`{"addresses":[{"state":"N1"}]}`, "addresses.0.state", state},
+		{`{"addresses":[{"state":"é"}]}`, "addresses.0.state", state},
+		{`{"addresses":[{"country":"US"}]}`, "addresses.0.country", land},
+		{`{"addresses":[{"country":"XXX"}]}`, "addresses.0.country", land},
+		{`{"tags":"a"}`, "tags", "The tags field must be an array."},
+		{`{"tags":{"0":"a"}}`, "tags", "The tags field must be an array."},
+		{`{"tags":[""]}`, "tags.0", "The tags.0 field must not be empty."},
+		{`{"tags":["a",null]}`, "tags.1", "The tags.1 field must not be empty."},
+		{`{"tags":["a","a"," "]}`, "tags.2", "The tags.2 field must not be empty."},
+	} {
+		_, err := read(test.body, false)
+		if diff := cmp.Diff([]Fault{{test.field, test.message}}, faultsOf(t, err)); diff != "" {
+			t.Errorf("%s:\n%s", test.body, diff)
+		}
+	}
+}
+
+func TestCreateNeedsBothNames(t *testing.T) {
+	first := Fault{"first_name", "The first_name field is required."}
+	last := Fault{"last_name", "The last_name field is required."}
+	for _, test := range []struct {
+		body string
+		want []Fault
+	}{
+		{`{}`, []Fault{first, last}},
+		{`{"first_name":null,"last_name":""}`, []Fault{first, last}},
+		{`{"first_name":"A"}`, []Fault{last}},
+		{`{"first_name":" ","last_name":"B"}`, []Fault{first}},
+		{`{"first_name":7,"last_name":"B"}`, []Fault{{"first_name", "The first_name field must be a string."}}},
+		{`{"first_name":"A","last_name":"B"}`, nil},
+	} {
+		_, err := read(test.body, true)
+		if diff := cmp.Diff(test.want, faultsOf(t, err)); diff != "" {
+			t.Errorf("%s:\n%s", test.body, diff)
+		}
+	}
+}
+
+func TestFaultsComeAllAtOnceInTheOrderOfTheFields(t *testing.T) {
+	_, err := read(`{"tags":[1,"",2],"addresses":[{"country":"X","state":"X"}],"phones":[{"value":"1"},{"value":false}],
+		"emails":[{"value":"x","type":"x"},{"value":4},"x"],"facebook_url":"x","linkedin_url":1,"twitter_url":"x","title":[],
+		"company":"a\u0000","dob":"x","middle_name":{},"first_name":1}`, true)
+	var got []string
+	for _, fault := range faultsOf(t, err) {
+		got = append(got, fault.Field)
+		if !strings.HasPrefix(fault.Message, "The "+fault.Field+" field ") || !strings.HasSuffix(fault.Message, ".") {
+			t.Errorf("%q is not a sentence that names %s", fault.Message, fault.Field)
+		}
+	}
+	want := []string{
+		"first_name", "middle_name", "last_name", "dob", "company", "title", "twitter_url", "linkedin_url", "facebook_url",
+		"emails.0.type", "emails.0.value", "emails.1.value", "emails.2", "phones.0.value", "phones.1.value",
+		"addresses.0.state", "addresses.0.country", "tags.0", "tags.1", "tags.2",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if err.Error() != "The first_name field must be a string. (and 19 more errors)" {
+		t.Errorf("the message is %q", err)
+	}
+}
+
+func TestTheMessageCountsTheOtherFaults(t *testing.T) {
+	v := &Invalid{}
+	if v.Err() != nil {
+		t.Error("no fault is an error")
+	}
+	for _, want := range []string{"One.", "One. (and 1 more error)", "One. (and 2 more errors)", "One. (and 3 more errors)"} {
+		v.Add("field", "One.")
+		if got := v.Err().Error(); got != want {
+			t.Errorf("%d faults: got %q, want %q", len(v.Faults), got, want)
+		}
+	}
+}
+
+func TestParseForceCreate(t *testing.T) {
+	for value, want := range map[string]CreateMode{"true": Force, "1": Force, "false": Dedupe, "0": Dedupe} {
+		if got, err := ParseForceCreate(value, true); got != want || err != nil {
+			t.Errorf("%s: got %v, %v", value, got, err)
+		}
+	}
+	if got, err := ParseForceCreate("", false); got != Dedupe || err != nil {
+		t.Errorf("absent: got %v, %v", got, err)
+	}
+	for _, value := range []string{"", "TRUE", "yes", "2", "01", " true", "null"} {
+		_, err := ParseForceCreate(value, true)
+		want := []Fault{{"force_create", "The force_create field must be true, 1, false or 0."}}
+		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+			t.Errorf("%q:\n%s", value, diff)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package web
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// openAuthority is a start of the server on a data directory.
+func openAuthority(t *testing.T, data string, now time.Time, names ...string) *authority {
+	t.Helper()
+	slices.Sort(names)
+	a := &authority{dir: filepath.Join(data, "tls"), names: names, now: func() time.Time { return now }, log: discard()}
+	if err := a.open(); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (a *authority) serves(t *testing.T) *x509.Certificate {
+	t.Helper()
+	pair, err := a.certificate(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair.Leaf
+}
+
+func readFile(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// verify is what curl --cacert does.
+func verify(t *testing.T, data string, leaf *x509.Certificate, name string, now time.Time) error {
+	t.Helper()
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM([]byte(readFile(t, data, "tls", "ca.pem"))) {
+		t.Fatal("ca.pem holds no certificate")
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: name, CurrentTime: now})
+	return err
+}
+
+func TestAuthorityIsMadeOnFirstStart(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	now := time.Now()
+	leaf := openAuthority(t, data, now, "localhost", "127.0.0.1", "::1", "donors.example.org").serves(t)
+	for _, name := range []string{"localhost", "127.0.0.1", "::1", "donors.example.org"} {
+		if err := verify(t, data, leaf, name, now); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if verify(t, data, leaf, "elsewhere.example.org", now) == nil {
+		t.Error("the certificate is good for any name")
+	}
+	if days := leaf.NotAfter.Sub(now).Hours() / 24; days < 396 || days > 397.1 {
+		t.Errorf("the certificate lives %.1f days", days)
+	}
+	if leaf.Issuer.CommonName != "Donorbook local authority" {
+		t.Errorf("issuer %q", leaf.Issuer.CommonName)
+	}
+	for file, mode := range map[string]fs.FileMode{"": 0o700, "ca.pem": 0o644, "ca-key.pem": 0o600, "cert.pem": 0o644, "key.pem": 0o600} {
+		info, err := os.Stat(filepath.Join(data, "tls", file))
+		if err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%q: %v %v", file, info.Mode(), err)
+		}
+	}
+	if entries, _ := os.ReadDir(data); len(entries) != 1 {
+		t.Errorf("left in the data directory: %v", entries)
+	}
+}
+
+func TestRestartKeepsTheCertificate(t *testing.T) {
+	data, now := t.TempDir(), time.Now()
+	first := openAuthority(t, data, now, "localhost").serves(t)
+	again := openAuthority(t, data, now.Add(300*24*time.Hour), "localhost").serves(t)
+	if !first.Equal(again) {
+		t.Error("a restart made a new certificate")
+	}
+}
+
+func TestNewNameGetsANewCertificateFromTheSameAuthority(t *testing.T) {
+	data, now := t.TempDir(), time.Now()
+	openAuthority(t, data, now, "localhost")
+	ca := readFile(t, data, "tls", "ca.pem")
+	leaf := openAuthority(t, data, now, "localhost", "new.example.org").serves(t)
+	if err := verify(t, data, leaf, "new.example.org", now); err != nil {
+		t.Error(err)
+	}
+	if readFile(t, data, "tls", "ca.pem") != ca {
+		t.Error("the authority changed: whoever trusts it must be asked again")
+	}
+	if _, err := tls.LoadX509KeyPair(filepath.Join(data, "tls", "cert.pem"), filepath.Join(data, "tls", "key.pem")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOldCertificateIsRenewedAtStartAndWhileRunning(t *testing.T) {
+	data, start := t.TempDir(), time.Now()
+	now := start
+	a := openAuthority(t, data, start, "localhost")
+	a.now = func() time.Time { return now }
+	first := a.serves(t)
+	now = start.Add(366 * 24 * time.Hour)
+	if !a.serves(t).Equal(first) {
+		t.Error("renewed with 31 days left")
+	}
+	now = start.Add(368 * 24 * time.Hour)
+	running := a.serves(t)
+	if running.Equal(first) {
+		t.Error("not renewed with 29 days left")
+	}
+	if err := verify(t, data, running, "localhost", now); err != nil {
+		t.Error(err)
+	}
+	now = now.Add(368 * 24 * time.Hour)
+	if openAuthority(t, data, now, "localhost").serves(t).Equal(running) {
+		t.Error("not renewed at start")
+	}
+}
+
+func TestRenewalThatFailsKeepsTheOldCertificate(t *testing.T) {
+	data, start := t.TempDir(), time.Now()
+	now := start
+	a := openAuthority(t, data, start, "localhost")
+	a.now = func() time.Time { return now }
+	first := a.serves(t)
+	key := filepath.Join(data, "tls", "ca-key.pem")
+	if err := os.Rename(key, key+".away"); err != nil {
+		t.Fatal(err)
+	}
+	now = start.Add(380 * 24 * time.Hour)
+	if !a.serves(t).Equal(first) {
+		t.Error("the old certificate is gone")
+	}
+	if err := os.Rename(key+".away", key); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(leafRetry)
+	if a.serves(t).Equal(first) {
+		t.Error("not tried again")
+	}
+}
+
+func TestManyProcessesStartAtOnce(t *testing.T) {
+	data, now := t.TempDir(), time.Now()
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			a := &authority{dir: filepath.Join(data, "tls"), names: []string{"localhost"}, now: time.Now, log: discard()}
+			if err := a.open(); err != nil {
+				t.Error(err)
+				return
+			}
+			if err := verify(t, data, a.serves(t), "localhost", now); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if entries, _ := os.ReadDir(data); len(entries) != 1 {
+		t.Errorf("left in the data directory: %v", entries)
+	}
+}
+
+func TestDamagedAuthorityIsSaidSo(t *testing.T) {
+	for file, want := range map[string]string{"ca.pem": "ca.pem", "ca-key.pem": "ca-key.pem"} {
+		data := t.TempDir()
+		openAuthority(t, data, time.Now(), "localhost")
+		if err := os.WriteFile(filepath.Join(data, "tls", file), []byte("broken"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := TLS{Dir: data, Names: []string{"other"}}.setup(":0", discard())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	data := t.TempDir()
+	openAuthority(t, data, time.Now(), "localhost")
+	os.Remove(filepath.Join(data, "tls", "ca.pem"))
+	if _, err := (TLS{Dir: data}).setup(":0", discard()); err == nil || !strings.Contains(err.Error(), "no ca.pem") {
+		t.Errorf("ca.pem missing: %v", err)
+	}
+}
+
+func TestNamesOfTheCertificate(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := TLS{Names: []string{"Give.Example.ORG", "", "192.0.2.7", "not a name"}}.autoNames("office.example.org:8443")
+	for _, want := range []string{"localhost", "127.0.0.1", "::1", "give.example.org", "192.0.2.7", "office.example.org", strings.ToLower(host)} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is not in %v", want, names)
+		}
+	}
+	for _, listen := range []string{":8443", "0.0.0.0:8443", "[::]:8443"} {
+		for _, name := range (TLS{}).autoNames(listen) {
+			if name == "" || name == "0.0.0.0" || name == "::" {
+				t.Errorf("%s: name %q", listen, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package web
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newFiles puts a certificate for a name into two files, as a renewal would.
+func newFiles(t *testing.T, dir, name string) (cert, key string) {
+	t.Helper()
+	made := t.TempDir()
+	openAuthority(t, made, time.Now(), name)
+	cert, key = filepath.Join(dir, "site.crt"), filepath.Join(dir, "site.key")
+	for from, to := range map[string]string{"cert.pem": cert, "key.pem": key} {
+		if err := os.WriteFile(to, []byte(readFile(t, made, "tls", from)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+func TestCertificateFilesAreReloaded(t *testing.T) {
+	dir, lines := t.TempDir(), new(logLines)
+	cert, key := newFiles(t, dir, "one.example.org")
+	now := time.Now()
+	f := &certFiles{cert: cert, key: key, now: func() time.Time { return now }, log: lines.log()}
+	if err := f.open(); err != nil {
+		t.Fatal(err)
+	}
+	served := func() string {
+		pair, err := f.certificate(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pair.Leaf.DNSNames[0]
+	}
+	newFiles(t, dir, "two.example.org")
+	if got := served(); got != "one.example.org" {
+		t.Errorf("%s is served without a pause between two looks at the disk", got)
+	}
+	now = now.Add(certCheckEvery)
+	if got := served(); got != "two.example.org" {
+		t.Errorf("%s is served after the files changed", got)
+	}
+
+	good := readFile(t, key)
+	for _, broken := range []string{"nonsense", ""} {
+		if err := os.WriteFile(key, []byte(broken), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			now = now.Add(certCheckEvery)
+			if got := served(); got != "two.example.org" {
+				t.Errorf("%s is served after the files broke", got)
+			}
+		}
+	}
+	if n := strings.Count(lines.String(), "the old one stays"); n != 2 {
+		t.Errorf("two broken files were logged %d times", n)
+	}
+	if err := os.WriteFile(key, []byte(good), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newFiles(t, dir, "three.example.org")
+	now = now.Add(certCheckEvery)
+	if got := served(); got != "three.example.org" {
+		t.Errorf("%s is served after the files were mended", got)
+	}
+	if strings.Contains(lines.String(), "PRIVATE") {
+		t.Error("a key is in the log")
+	}
+}
+
+func TestWrongTLSSettingsNameTheFlag(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := newFiles(t, dir, "one.example.org")
+	_, otherKey := newFiles(t, t.TempDir(), "two.example.org")
+	for _, test := range []struct {
+		tls  TLS
+		want string
+	}{
+		{TLS{Mode: "maybe"}, "--tls"},
+		{TLS{Mode: TLSAuto}, "--data"},
+		{TLS{Mode: TLSFiles, KeyFile: key}, "--tls-cert"},
+		{TLS{Mode: TLSFiles, CertFile: cert}, "--tls-key"},
+		{TLS{Mode: TLSFiles, CertFile: filepath.Join(dir, "none"), KeyFile: key}, "--tls-cert"},
+		{TLS{Mode: TLSFiles, CertFile: cert, KeyFile: filepath.Join(dir, "none")}, "--tls-key"},
+		{TLS{Mode: TLSFiles, CertFile: cert, KeyFile: otherKey}, "--tls-key"},
+		{TLS{Mode: TLSACME, ACMEHosts: []string{"donors.example.org"}}, "--data"},
+		{TLS{Mode: TLSACME, Dir: dir}, "--acme-host"},
+		{TLS{Mode: TLSACME, Dir: dir, ACMEHosts: []string{"localhost"}}, "--acme-host"},
+		{TLS{Mode: TLSACME, Dir: dir, ACMEHosts: []string{"192.0.2.1"}}, "--acme-host"},
+		{TLS{Mode: TLSACME, Dir: dir, ACMEHosts: []string{"https://a.org"}}, "--acme-host"},
+		{TLS{Mode: TLSACME, Dir: dir, ACMEHosts: []string{"a.org"}, ACMEEmail: "nobody"}, "--acme-email"},
+		{TLS{Mode: TLSACME, Dir: dir, ACMEHosts: []string{"a.org"}, ACMEDirectory: "http://x"}, "--acme-directory"},
+	} {
+		if _, err := test.tls.setup(":0", discard()); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v", test.tls, err)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func scrape(t *testing.T, m *Metrics) string {
+	t.Helper()
+	rec := httptest.NewRecorder()
+	m.Handler(new(Health)).ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+	if rec.Code != 200 {
+		t.Fatal(rec.Code, rec.Body)
+	}
+	return rec.Body.String()
+}
+
+func TestMetrics(t *testing.T) {
+	m := NewMetrics("1.2.3")
+	handler := (&Plumbing{Log: discard(), Metrics: m}).Wrap(contactsMux().Serve)
+	for _, call := range [][2]string{
+		{"GET", "/v1/contacts/1"}, {"GET", "/v1/contacts/2"}, {"HEAD", "/v1/contacts/2"}, {"DELETE", "/v1/contacts/2"},
+		{"GET", "/wp-login.php"}, {"GET", "/.env"}, {"BREW", "/v1/contacts"}, {"SPILL", "/x"},
+	} {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(call[0], call[1], nil))
+	}
+	text := scrape(t, m)
+	for _, want := range []string{
+		`donorbook_http_requests_total{method="GET",route="/v1/contacts/{id}",status="200"} 2`,
+		`donorbook_http_requests_total{method="HEAD",route="/v1/contacts/{id}",status="200"} 1`,
+		`donorbook_http_requests_total{method="GET",route="none",status="404"} 2`,
+		`donorbook_http_requests_total{method="DELETE",route="none",status="405"} 1`,
+		`donorbook_http_requests_total{method="other",route="none",status="405"} 1`,
+		`donorbook_http_requests_total{method="other",route="none",status="404"} 1`,
+		`donorbook_http_request_duration_seconds_count{method="GET",route="/v1/contacts/{id}"} 2`,
+		`donorbook_http_requests_in_flight 0`,
+		`donorbook_build_info{version="1.2.3"} 1`,
+		`go_goroutines `, `process_cpu_seconds_total `,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no line %q", want)
+		}
+	}
+	for _, noise := range []string{"wp-login", ".env", "BREW", "SPILL"} {
+		if strings.Contains(text, noise) {
+			t.Errorf("a label grew from %q", noise)
+		}
+	}
+}
+
+func TestInFlightIsCountedDownAfterAPanic(t *testing.T) {
+	m := NewMetrics("x")
+	handler := (&Plumbing{Log: discard(), Metrics: m}).Wrap(func(http.ResponseWriter, *http.Request) error { panic("x") })
+	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+	if !strings.Contains(scrape(t, m), "donorbook_http_requests_in_flight 0") {
+		t.Error("a panic stays in flight for ever")
+	}
+}
+
+func TestProbes(t *testing.T) {
+	broken := errors.New("secret: no database at 10.0.0.5")
+	var ready error
+	health := &Health{Ready: func(context.Context) error { return ready }}
+	lines := new(logLines)
+	mux := NewMux()
+	health.Routes(mux)
+	for name, handler := range map[string]http.Handler{
+		"main": lines.plumbing().Wrap(mux.Serve), "metrics": NewMetrics("x").Handler(health),
+	} {
+		for _, test := range []struct {
+			path   string
+			ready  error
+			status int
+			body   string
+		}{
+			{"/healthz", nil, 200, `{"status":"ok"}`},
+			{"/healthz", broken, 200, `{"status":"ok"}`},
+			{"/readyz", nil, 200, `{"status":"ready"}`},
+			{"/readyz", broken, 503, `{"message":"The service is not ready."}`},
+			{"/nothing", nil, 404, `{"message":"Not found."}`},
+		} {
+			ready = test.ready
+			rec := httptest.NewRecorder()
+			handler.ServeHTTP(rec, httptest.NewRequest("GET", test.path, nil))
+			if rec.Code != test.status || rec.Body.String() != test.body {
+				t.Errorf("%s %s: %d %s", name, test.path, rec.Code, rec.Body)
+			}
+		}
+	}
+	if !strings.Contains(lines.String(), broken.Error()) {
+		t.Error("the log does not say why the service is not ready")
+	}
+}

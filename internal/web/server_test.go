@@ -1,0 +1,329 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// running is a server under test.
+type running struct {
+	Addresses
+	stop func()
+	done chan error
+}
+
+func start(t *testing.T, s *Server) *running {
+	t.Helper()
+	if s.Listen == "" {
+		s.Listen = "127.0.0.1:0"
+	}
+	if s.Log == nil {
+		s.Log = discard()
+	}
+	if s.TLS.Mode == "" {
+		s.TLS.Dir = t.TempDir()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	up := make(chan Addresses, 1)
+	s.Listening = func(a Addresses) { up <- a }
+	r := &running{stop: cancel, done: make(chan error, 1)}
+	go func() { r.done <- s.Run(ctx) }()
+	select {
+	case r.Addresses = <-up:
+	case err := <-r.done:
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		<-r.done
+	})
+	return r
+}
+
+// ended is how Run returned; the server may be asked more than once.
+func (r *running) ended(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-r.done:
+		r.done <- err
+		return err
+	case <-time.After(5 * time.Second):
+		t.Fatal("the server does not stop")
+		return nil
+	}
+}
+
+// trusting is a client that knows the authority of a data directory, as curl --cacert does.
+func trusting(t *testing.T, data string) *http.Client {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(readFile(t, data, "tls", "ca.pem")))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func get(t *testing.T, client *http.Client, url string) (*http.Response, string) {
+	t.Helper()
+	resp, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+func TestServerSpeaksHTTPSWithItsOwnAuthority(t *testing.T) {
+	s := &Server{Handler: quietPlumbing().Wrap(one("GET /fine", answerOK))}
+	r := start(t, s)
+	_, port, _ := net.SplitHostPort(r.Main)
+	for _, host := range []string{"localhost", "127.0.0.1"} {
+		resp, body := get(t, trusting(t, s.TLS.Dir), "https://"+net.JoinHostPort(host, port)+"/fine")
+		if resp.StatusCode != 200 || body != `{}` || resp.ProtoMajor != 2 {
+			t.Errorf("%s: %d %s %s", host, resp.StatusCode, resp.Proto, body)
+		}
+	}
+	if _, err := http.Get("https://" + r.Main + "/fine"); err == nil {
+		t.Error("a stranger trusts the certificate")
+	}
+	old := &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10} //nolint:gosec // what must not work
+	if conn, err := tls.Dial("tcp", r.Main, old); err == nil {
+		conn.Close()
+		t.Error("TLS 1.1 is spoken")
+	}
+}
+
+func TestPlainHTTPOnTheTLSPort(t *testing.T) {
+	lines := new(logLines)
+	r := start(t, &Server{Log: lines.log(), Handler: quietPlumbing().Wrap(func(http.ResponseWriter, *http.Request) error {
+		t.Error("the handler is called")
+		return nil
+	})})
+	for name, body := range map[string]string{"GET": "", "POST": strings.Repeat("x", 300_000)} {
+		req, err := http.NewRequest(name, "http://"+r.Main+"/v1/contacts", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		got, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 400 || string(got) != `{"message":"This service only answers over HTTPS."}` ||
+			resp.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %s %v", name, resp.StatusCode, got, resp.Header)
+		}
+		if id := resp.Header.Get("X-Request-Id"); id == "" || !strings.Contains(lines.String(), id) {
+			t.Errorf("%s: request id %q is not in the log", name, id)
+		}
+	}
+}
+
+func TestSilentConnectionHoldsNobodyUp(t *testing.T) {
+	s := &Server{Handler: quietPlumbing().Wrap(answerOK)}
+	r := start(t, s)
+	silent, err := net.Dial("tcp", r.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if resp, _ := get(t, trusting(t, s.TLS.Dir), "https://"+r.Main+"/"); resp.StatusCode != 200 {
+		t.Error(resp.Status)
+	}
+}
+
+func TestSlowHeaderIsCutOff(t *testing.T) {
+	t.Parallel()
+	r := start(t, &Server{
+		TLS: TLS{Mode: TLSOff}, Handler: quietPlumbing().Wrap(answerOK),
+		Timeouts: Timeouts{ReadHeader: 100 * time.Millisecond},
+	})
+	conn, err := net.Dial("tcp", r.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+	conn.SetReadDeadline(time.Now().Add(2 * time.Second))
+	began := time.Now()
+	if _, err := io.ReadAll(conn); err != nil || time.Since(began) > time.Second {
+		t.Errorf("cut off after %s: %v", time.Since(began), err)
+	}
+}
+
+func TestHeaderThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	r := start(t, &Server{TLS: TLS{Mode: TLSOff}, Handler: quietPlumbing().Wrap(answerOK)})
+	req, err := http.NewRequest("GET", "http://"+r.Main+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Large", strings.Repeat("x", 80<<10))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 431 {
+		t.Error(resp.Status)
+	}
+}
+
+func TestStopFinishesRequestsInFlight(t *testing.T) {
+	entered, leave := make(chan bool), make(chan bool)
+	health := new(Health)
+	mux := NewMux()
+	health.Routes(mux)
+	mux.Handle("GET /slow", func(w http.ResponseWriter, r *http.Request) error {
+		entered <- true
+		<-leave
+		return errors.Join(r.Context().Err(), answerOK(w, r))
+	})
+	r := start(t, &Server{
+		TLS: TLS{Mode: TLSOff}, Handler: quietPlumbing().Wrap(mux.Serve), Health: health,
+		MetricsListen: "127.0.0.1:0", MetricsHandler: NewMetrics("test").Handler(health),
+	})
+	if resp, body := get(t, http.DefaultClient, "http://"+r.Metrics+"/readyz"); resp.StatusCode != 200 || body != `{"status":"ready"}` {
+		t.Errorf("ready: %d %s", resp.StatusCode, body)
+	}
+	answered := make(chan string)
+	go func() {
+		resp, err := http.Get("http://" + r.Main + "/slow")
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		resp.Body.Close()
+		answered <- resp.Status
+	}()
+	<-entered
+	r.stop()
+	waitUntil(t, "the listener closes", func() bool {
+		conn, err := net.Dial("tcp", r.Main)
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	})
+	if resp, body := get(t, http.DefaultClient, "http://"+r.Metrics+"/readyz"); resp.StatusCode != 503 || body != `{"message":"The service is stopping."}` {
+		t.Errorf("stopping: %d %s", resp.StatusCode, body)
+	}
+	leave <- true
+	if got := <-answered; got != "200 OK" {
+		t.Errorf("the request in flight got %s", got)
+	}
+	if err := r.ended(t); err != nil {
+		t.Error(err)
+	}
+}
+
+func waitUntil(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what + ": never")
+		}
+	}
+}
+
+func TestStopCutsOffWhatDoesNotEnd(t *testing.T) {
+	entered, gone := make(chan bool), make(chan bool)
+	r := start(t, &Server{
+		TLS: TLS{Mode: TLSOff}, Timeouts: Timeouts{Stop: 100 * time.Millisecond},
+		Handler: quietPlumbing().Wrap(func(_ http.ResponseWriter, r *http.Request) error {
+			entered <- true
+			<-r.Context().Done()
+			close(gone)
+			return r.Context().Err()
+		}),
+	})
+	go http.Get("http://" + r.Main + "/") //nolint:bodyclose,errcheck // it never answers
+	<-entered
+	r.stop()
+	if err := r.ended(t); err == nil || !strings.Contains(err.Error(), "cut off after 100ms") {
+		t.Error(err)
+	}
+	<-gone
+}
+
+func TestListenAddressThatCannotBeUsed(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	taken := busy.Addr().String()
+	for _, test := range []struct {
+		server Server
+		want   []string
+	}{
+		{Server{Listen: taken}, []string{"--listen", taken, "address already in use"}},
+		{Server{Listen: "nonsense"}, []string{"--listen", "nonsense", "missing port"}},
+		{Server{Listen: "127.0.0.1:0", MetricsListen: taken}, []string{"--metrics-listen", taken}},
+	} {
+		test.server.TLS.Mode = TLSOff
+		test.server.Log = discard()
+		err := test.server.Run(context.Background())
+		for _, want := range test.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q does not say %q", fmt.Sprint(err), want)
+			}
+		}
+	}
+}
+
+func TestFilesModeServesTheNewCertificate(t *testing.T) {
+	t.Parallel()
+	cert, key := newFiles(t, t.TempDir(), "one.example.org")
+	r := start(t, &Server{
+		TLS: TLS{Mode: TLSFiles, CertFile: cert, KeyFile: key}, Handler: quietPlumbing().Wrap(answerOK),
+	})
+	served := func() string {
+		conn, err := tls.Dial("tcp", r.Main, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // only the name is looked at
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].DNSNames[0]
+	}
+	if got := served(); got != "one.example.org" {
+		t.Error(got)
+	}
+	newFiles(t, filepath.Dir(cert), "two.example.org")
+	waitUntil(t, "the new certificate is served", func() bool { return served() == "two.example.org" })
+}
+
+func TestOptionsStarIsRefused(t *testing.T) {
+	r := start(t, &Server{TLS: TLS{Mode: TLSOff}, Handler: quietPlumbing().Wrap(contactsMux().Serve)})
+	conn, err := net.Dial("tcp", r.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != 404 || string(body) != `{"message":"Not found."}` {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
