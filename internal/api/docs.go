@@ -200,12 +200,12 @@ func (r *reference) endpoint(method, route string, op operation) endpoint {
 func (r *reference) requests(e endpoint, parameters []parameter, body content) []sample {
 	address := exampleAddress(e, parameters)
 	if len(body.Examples.keys) == 0 {
-		return []sample{{Title: "Request", Code: shellCode(curl(e.Method, address, nil))}}
+		return []sample{{Title: "Request", Code: curl(e.Method, address, nil)}}
 	}
 	var requests []sample
 	for _, key := range body.Examples.keys {
 		ex := body.Examples.values[key]
-		requests = append(requests, sample{Title: ex.Summary, Code: shellCode(curl(e.Method, address, ex.Value))})
+		requests = append(requests, sample{Title: ex.Summary, Code: curl(e.Method, address, ex.Value)})
 	}
 	return requests
 }
@@ -225,7 +225,7 @@ func (r *reference) answer(place, status string, inline response) answer {
 		}
 		for _, key := range body.Examples.keys {
 			ex := follow(r.api.Components.Examples, body.Examples.values[key].Ref, body.Examples.values[key])
-			a.Examples = append(a.Examples, sample{Title: ex.Summary, Code: jsonCode(ex.Value)})
+			a.Examples = append(a.Examples, sample{Title: ex.Summary, Code: jsonCode(ex.Value, "")})
 		}
 	}
 	return a

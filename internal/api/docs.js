@@ -8,7 +8,7 @@ const found = document.getElementById("found");
 const matches = document.getElementById("matches");
 const contents = document.getElementById("contents");
 
-// Order in which results are shown, and how a group of them is called.
+// How a group of results is called; equally good groups come in this order.
 const kinds = { Operation: "Operations", Field: "Fields", Error: "Errors", Object: "Objects", Guide: "Guide" };
 
 // What stands on every answer would match every answer.
@@ -36,13 +36,12 @@ function rank(entry, words) {
   return words.every((word) => title.includes(word)) ? 2 : 1;
 }
 
-function find(text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+// find is the entries that fit, best first.
+function find(words) {
   return entries
-    .map((entry) => ({ entry, rank: words.length ? rank(entry, words) : 0 }))
+    .map((entry) => ({ ...entry, rank: rank(entry, words) }))
     .filter((hit) => hit.rank > 0)
-    .sort((a, b) => b.rank - a.rank)
-    .map((hit) => hit.entry);
+    .sort((a, b) => b.rank - a.rank);
 }
 
 function element(tag, properties, ...children) {
@@ -59,7 +58,7 @@ function marked(text, words) {
     .map((part, i) => (i % 2 ? element("mark", {}, part) : part));
 }
 
-function resultGroup(kind, hits, words) {
+function resultGroup({ kind, hits }, words) {
   const items = hits.map((hit) => {
     const className = kind === "Field" ? "title-code" : "";
     return element("li", {}, element("a", { href: "#" + hit.target },
@@ -86,12 +85,13 @@ function show() {
     return;
   }
   const words = text.toLowerCase().split(/\s+/);
-  const hits = find(text);
+  const hits = find(words);
   found.textContent = hits.length === 0 ? "No matches" : hits.length === 1 ? "1 match" : `${hits.length} matches`;
   const groups = Object.keys(kinds)
-    .map((kind) => [kind, hits.filter((hit) => hit.kind === kind)])
-    .filter(([, list]) => list.length > 0);
-  matches.replaceChildren(...(hits.length === 0 ? [nothing(text)] : groups.flatMap(([kind, list]) => resultGroup(kind, list, words))));
+    .map((kind) => ({ kind, hits: hits.filter((hit) => hit.kind === kind) }))
+    .filter((group) => group.hits.length > 0)
+    .sort((a, b) => b.hits[0].rank - a.hits[0].rank);
+  matches.replaceChildren(...(hits.length === 0 ? [nothing(text)] : groups.flatMap((group) => resultGroup(group, words))));
   results.hidden = false;
   results.scrollTop = 0;
 }

@@ -63,7 +63,7 @@ func takeWhile(lines []string, keep func(string) bool) (taken, rest []string) {
 }
 
 func writeTable(b *strings.Builder, rows []string) {
-	b.WriteString(`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table class="plain">`)
+	b.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table class="plain">`)
 	for i, row := range rows {
 		if i == 1 { // the line between head and body
 			continue
@@ -119,11 +119,11 @@ func codeBlock(code template.HTML) template.HTML {
 var jsonMarks = regexp.MustCompile(`("(?:[^"\\]|\\.)*")(:)?|\b(?:true|false|null)\b|-?\b[0-9][0-9.eE+-]*\b`)
 
 // jsonCode is indented JSON with its parts marked for colour.
-func jsonCode(value json.RawMessage) template.HTML {
+func jsonCode(value json.RawMessage, prefix string) template.HTML {
 	if string(value) == `""` {
 		return `<span class="faint">The body is empty.</span>`
 	}
-	return markCode(indent(value), jsonMarks, func(part []string) string {
+	return markCode(indent(value, prefix), jsonMarks, func(part []string) string {
 		switch {
 		case part[2] != "":
 			return "key"
@@ -160,9 +160,9 @@ func markCode(code string, marks *regexp.Regexp, kind func(part []string) string
 	return template.HTML(b.String()) // every part was escaped
 }
 
-func indent(value json.RawMessage) string {
+func indent(value json.RawMessage, prefix string) string {
 	var b bytes.Buffer
-	if err := json.Indent(&b, value, "", "  "); err != nil {
+	if err := json.Indent(&b, value, prefix, "  "); err != nil {
 		panic(fmt.Sprintf("api: openapi.json: example: %v", err))
 	}
 	return b.String()
@@ -187,18 +187,22 @@ func exampleAddress(e endpoint, parameters []parameter) string {
 }
 
 // curl is a command that a reader can paste into a shell.
-func curl(method, address string, body json.RawMessage) string {
-	lines := []string{`curl "` + address + `"`}
+func curl(method, address string, body json.RawMessage) template.HTML {
+	lines := []string{`curl "` + address + `"`, "--cacert donorbook-data/tls/ca.pem", `-H "Authorization: Bearer $DONORBOOK_KEY"`}
 	if method != "GET" {
-		lines[0] = "curl -X " + method + ` "` + address + `"`
+		lines = slices.Replace(lines, 0, 1, "curl -X "+method, `"`+address+`"`)
 	}
-	lines = append(lines, "--cacert donorbook-data/tls/ca.pem", `-H "Authorization: Bearer $DONORBOOK_KEY"`)
-	if body != nil {
-		quoted := strings.ReplaceAll(indent(body), "'", `'\''`)
-		lines = append(lines, `-H "Content-Type: application/json"`, "-d '"+quoted+"'")
+	if body == nil {
+		return shellCode(joinLines(lines))
 	}
-	return strings.Join(lines, " \\\n  ")
+	lines = append(lines, `-H "Content-Type: application/json"`, "-d '")
+	if bytes.ContainsRune(body, '\'') {
+		panic("api: openapi.json: an apostrophe in the example of a body would end the quotes of the shell")
+	}
+	return shellCode(joinLines(lines)) + jsonCode(body, "  ") + "'"
 }
+
+func joinLines(lines []string) string { return strings.Join(lines, " \\\n  ") }
 
 // limits says in words what a value must satisfy.
 func limits(s *schema) []string {

@@ -49,7 +49,7 @@ func NewAccount(name string, parent Account, now time.Time) (Account, error) {
 		Name:      name,
 		Parent:    parent.Number,
 		ParentID:  parent.ID,
-		CreatedAt: now.UTC().Truncate(time.Second),
+		CreatedAt: now.UTC().Truncate(time.Microsecond), // fine enough to list accounts in the order they were made
 	}, nil
 }
 

@@ -53,7 +53,7 @@ func TestWireFormOfAnEmptyContact(t *testing.T) {
 }
 
 func TestStoredContactsReadBackEqual(t *testing.T) {
-	property(t, func(t *rapid.T) {
+	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
 		body := c.AppendBody(nil)
 		if !json.Valid(append([]byte(`{"id":1`), body...)) || !utf8.Valid(body) {
@@ -101,7 +101,7 @@ func TestReadingAContactLeavesItsBytesAlone(t *testing.T) {
 
 // A client may send back what it received; only the dob is written differently.
 func TestAContactSentBackIsAcceptedAndChangesNothing(t *testing.T) {
-	property(t, func(t *rapid.T) {
+	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
 		if c.FirstName == "" {
 			c.FirstName = "A"

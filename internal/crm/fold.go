@@ -23,6 +23,7 @@ func fold(s string) string {
 	if isASCII(s) {
 		return strings.ReplaceAll(strings.ToLower(s), "`", "'")
 	}
+	s = strings.ToValidUTF8(s, "\ufffd")
 	s = strings.ReplaceAll(s, "´", "'") // it would decompose to a space
 	s = bare(norm.NFKD.String(s))
 	s = foldCase(s)

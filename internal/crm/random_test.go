@@ -3,7 +3,6 @@ package crm
 import (
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -116,9 +115,3 @@ func someContact(t *rapid.T) Contact {
 
 // bodyOf is the stored body as text, to compare what a client would see.
 func bodyOf(c Contact) string { return string(c.AppendBody(nil)) }
-
-// property checks a property often enough to find faults, and briefly enough for every run.
-func property(t *testing.T, check func(*rapid.T)) {
-	t.Helper()
-	rapid.Check(t, check)
-}

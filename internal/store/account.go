@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"donorbook/internal/crm"
 )
@@ -34,7 +35,7 @@ func (s *Store) CreateAccount(ctx context.Context, name, parent string) (crm.Acc
 			return crm.Account{}, err
 		}
 		err = s.update(ctx, func(t *tx) error {
-			if _, err := t.exec(sqlInsertAccount, account.Number, account.ID, account.Name, account.Parent, seconds(account.CreatedAt)); err != nil {
+			if _, err := t.exec(sqlInsertAccount, account.Number, account.ID, account.Name, account.Parent, account.CreatedAt.UnixMicro()); err != nil {
 				return err
 			}
 			_, err := t.exec(sqlInsertTally, account.Number)
@@ -76,5 +77,5 @@ func (s *Store) Accounts(ctx context.Context) (accounts []crm.Account, err error
 }
 
 func readAccount(r rows) crm.Account {
-	return crm.Account{Number: r.int(0), ID: r.text(1), Name: r.text(2), Parent: r.int(3), ParentID: r.text(4), CreatedAt: moment(r.int(5))}
+	return crm.Account{Number: r.int(0), ID: r.text(1), Name: r.text(2), Parent: r.int(3), ParentID: r.text(4), CreatedAt: time.UnixMicro(r.int(5)).UTC()}
 }

@@ -62,17 +62,21 @@ func one(c conn, read func(rows), sql string, args ...any) (found bool, err erro
 	return found, err
 }
 
-// each calls read for every row.
-func each(c conn, read func(rows) error, sql string, args ...any) error {
+// each calls read for every row. The rows are closed even where read panics: the statement is used again.
+func each(c conn, read func(rows) error, sql string, args ...any) (err error) {
 	r, err := c.query(sql, args...)
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if closing := r.close(); err == nil { // the first error counts
+			err = closing
+		}
+	}()
 	for r.next() {
 		if err := read(r); err != nil {
-			r.close() //nolint:errcheck // the first error counts
 			return err
 		}
 	}
-	return r.close()
+	return nil
 }

@@ -10,7 +10,7 @@ import (
 // released: what must become different becomes another step. Words in braces are the engine's (see dialect).
 //
 // account_id leads every key of tenant data, so that the rows of one account can live on one machine. Times are
-// seconds since 1970, 0 where there is none.
+// seconds since 1970 (an account's: microseconds), 0 where there is none.
 var migrations = []string{`
 CREATE TABLE account (
 	account_id BIGINT NOT NULL PRIMARY KEY,

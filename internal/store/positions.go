@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"donorbook/internal/crm"
 )
@@ -23,6 +24,7 @@ const (
 
 // positions is one account's index.
 type positions struct {
+	held     atomic.Int64 // bits there is room for; the one thing that is read without mu
 	mu       sync.Mutex
 	revision int64    // the account's revision that it stands for
 	size     int64    // sequence numbers given out
@@ -37,6 +39,7 @@ func (p *positions) set(seq int64, active bool) {
 		p.groups = append(p.groups, 0)
 		p.blocks = append(p.blocks, make([]uint16, groupBits/blockBits)...)
 		p.words = append(p.words, make([]uint64, groupBits/64)...)
+		p.held.Store(int64(cap(p.words)) * 64)
 	}
 	p.size = max(p.size, seq)
 	i := seq - 1
@@ -173,7 +176,7 @@ func (cache *positionCache) of(account int64) *positions {
 func (cache *positionCache) full() bool {
 	var held int64
 	for _, p := range cache.accounts {
-		held += max(groupBits, int64(cap(p.words))*64)
+		held += max(groupBits, p.held.Load())
 	}
 	return held >= maxCached
 }
@@ -226,11 +229,14 @@ func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactSc
 	})
 	if err == nil && stale {
 		// Somebody with a newer snapshot has moved the index on. Holding it, our next snapshot cannot be older than it.
-		index.mu.Lock()
-		defer index.mu.Unlock()
-		err = s.view(ctx, func(c conn) (err error) {
-			_, err = list(c, true)
-			return err
+		// The connection comes first: all the others may be waiting for the index.
+		err = s.read(ctx, func(c conn) error {
+			index.mu.Lock()
+			defer index.mu.Unlock()
+			return snapshot(c, func(c conn) (err error) {
+				_, err = list(c, true)
+				return err
+			})
 		})
 	}
 	return dst, result, err

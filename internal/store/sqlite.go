@@ -94,7 +94,10 @@ func (e *sqliteEngine) dialect() dialect {
 
 func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	select {
-	case c := <-e.read:
+	case c, open := <-e.read:
+		if !open {
+			return nil, fmt.Errorf("%w: the store is closed", crm.ErrUnavailable)
+		}
 		if c != nil {
 			return c, nil
 		}
@@ -130,6 +133,7 @@ func (e *sqliteEngine) close() error {
 	for range sqliteReaders {
 		<-e.read
 	}
+	close(e.read)
 	<-e.write
 	for _, c := range e.opened {
 		for _, s := range c.statements {

@@ -82,13 +82,15 @@ func (s *Store) read(ctx context.Context, fn func(conn) error) error {
 
 // view runs several statements on one snapshot.
 func (s *Store) view(ctx context.Context, fn func(conn) error) error {
-	return s.read(ctx, func(c conn) error {
-		if err := c.begin(false); err != nil {
-			return err
-		}
-		defer c.rollback()
-		return fn(c)
-	})
+	return s.read(ctx, func(c conn) error { return snapshot(c, fn) })
+}
+
+func snapshot(c conn, fn func(conn) error) error {
+	if err := c.begin(false); err != nil {
+		return err
+	}
+	defer c.rollback()
+	return fn(c)
 }
 
 // update runs a change. It is queued, commits together with the others that wait, and returns when it is on disk.

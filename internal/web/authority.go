@@ -76,7 +76,7 @@ func (a *authority) create() error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	made := &authority{dir: temp, names: a.names, now: a.now, log: a.log}
+	made := &authority{dir: temp, names: a.names, now: a.now, log: slog.New(slog.DiscardHandler)}
 	if err := made.createAuthority(); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (a *authority) create() error {
 		}
 		return fmt.Errorf("%s holds files but no ca.pem; move it away to start with a new authority: %w", a.dir, err)
 	}
-	a.log.Info("local certificate authority made", "file", a.path("ca.pem"))
+	a.log.Info("local certificate authority made", "file", a.path("ca.pem"), "names", a.names)
 	return syncDir(filepath.Dir(a.dir))
 }
 

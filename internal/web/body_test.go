@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func echoServer(t *testing.T, limit int64) *httptest.Server {
+func echoServer(t *testing.T, limit int64, readTimeout time.Duration) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(quietPlumbing().Wrap(func(w http.ResponseWriter, r *http.Request) error {
 		body, err := ReadBody(r, limit)
@@ -20,7 +20,7 @@ func echoServer(t *testing.T, limit int64) *httptest.Server {
 		}
 		return WriteJSON(w, http.StatusOK, body)
 	}))
-	server.Config.ReadTimeout = 300 * time.Millisecond
+	server.Config.ReadTimeout = readTimeout
 	server.Start()
 	t.Cleanup(server.Close)
 	return server
@@ -28,7 +28,7 @@ func echoServer(t *testing.T, limit int64) *httptest.Server {
 
 func TestReadBody(t *testing.T) {
 	t.Parallel()
-	server := echoServer(t, 1000)
+	server := echoServer(t, 1000, 0)
 	for _, test := range []struct {
 		name   string
 		size   int
@@ -55,7 +55,7 @@ func TestReadBody(t *testing.T) {
 
 func TestReadBodyThatNeverEnds(t *testing.T) {
 	t.Parallel()
-	server := echoServer(t, 1000)
+	server := echoServer(t, 1000, 300*time.Millisecond)
 	for _, test := range []struct{ name, head, want string }{
 		{"broken chunk", "Transfer-Encoding: chunked\r\n\r\nzz\r\n", " 400 "},
 		{"stalled", "Content-Length: 50\r\n\r\nabc", " 408 "},
@@ -100,7 +100,7 @@ func TestRequireJSON(t *testing.T) {
 }
 
 func TestLongAnswerHasALength(t *testing.T) {
-	server := echoServer(t, 1<<20)
+	server := echoServer(t, 1<<20, 0)
 	resp, err := http.Post(server.URL, "", strings.NewReader(strings.Repeat("x", 30_000)))
 	if err != nil {
 		t.Fatal(err)

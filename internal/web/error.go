@@ -144,7 +144,7 @@ func WriteJSONError(w http.ResponseWriter, err error) {
 	_, _ = w.Write(errorBody(err, message)) // a client that left cannot be told
 }
 
-// ErrorHeaders sets the headers that belong to an error (Allow, Retry-After) and gives the status to send and the
+// ErrorHeaders sets the headers that belong to an error (Allow, Retry-After and the like) and gives the status to send and the
 // words to show, for renderers of other forms than JSON.
 func ErrorHeaders(h http.Header, err error) (status int, message string) {
 	var own *Error
@@ -152,10 +152,13 @@ func ErrorHeaders(h http.Header, err error) (status int, message string) {
 	if status == StatusClientClosed {
 		status = http.StatusServiceUnavailable // 499 is a word of the log, not of HTTP
 	}
-	if errors.As(err, &own) {
+	switch {
+	case errors.As(err, &own):
 		maps.Copy(h, own.Header)
-	} else if status == http.StatusServiceUnavailable {
+	case status == http.StatusServiceUnavailable:
 		h.Set("Retry-After", "1")
+	case status == http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
 	}
 	return status, message
 }

@@ -23,7 +23,7 @@ func TestErrorAnswers(t *testing.T) {
 		body   string
 		header [2]string
 	}{
-		{"unauthenticated", crm.ErrUnauthenticated, 401, `{"message":"Unauthenticated."}`, [2]string{}},
+		{"unauthenticated", crm.ErrUnauthenticated, 401, `{"message":"Unauthenticated."}`, [2]string{"WWW-Authenticate", "Bearer"}},
 		{"forbidden", fmt.Errorf("contact 7: %w", crm.ErrForbidden), 403,
 			`{"message":"This action is unauthorized."}`, [2]string{}},
 		{"not found", crm.ErrNotFound, 404, `{"message":"Not found."}`, [2]string{}},

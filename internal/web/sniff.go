@@ -57,6 +57,7 @@ func (c *sniffConn) refuse() {
 	random := newRequestID()
 	id := string(random[:])
 	body := errorBody(nil, messageHTTPSOnly)
+	c.log.Info("request", "request_id", id, "route", "none", "status", 400, "error", errPlainHTTP)
 	_ = c.Conn.SetDeadline(time.Now().Add(refuseTime))
 	_, err := io.WriteString(c.Conn, "HTTP/1.1 400 Bad Request\r\n"+
 		"Content-Type: application/json\r\n"+
@@ -65,7 +66,6 @@ func (c *sniffConn) refuse() {
 		"Cache-Control: no-store\r\n"+
 		"X-Content-Type-Options: nosniff\r\n"+
 		"X-Request-Id: "+id+"\r\n\r\n"+string(body))
-	c.log.Info("request", "request_id", id, "route", "none", "status", 400, "error", errPlainHTTP)
 	if err != nil {
 		return
 	}

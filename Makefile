@@ -1,0 +1,33 @@
+# make run    build and serve the demo
+# make test   install what is missing, then run all tests with the race detector
+# make lint   the linters that CI runs
+# make fuzz   each fuzz target for FUZZTIME
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS := -s -w -X donorbook/internal/cli.version=$(VERSION)
+FUZZTIME ?= 5s
+
+.PHONY: build run test lint fuzz openapi clean
+
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
+
+run: build
+	bin/donorbook serve --demo
+
+test:
+	.ci/install gcc libc6-dev curl
+	CGO_ENABLED=1 go test -race ./...
+
+lint:
+	.ci/lint
+
+fuzz:
+	.ci/fuzz $(FUZZTIME)
+
+# openapi writes openapi.json anew after a change of openapi.yaml.
+openapi:
+	UPDATE=1 go test ./internal/api -run TestOpenAPIJSONEqualsYAML
+
+clean:
+	rm -rf bin .cache

@@ -1,0 +1,76 @@
+package donorbook_test
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// arrows lists, for each room, the rooms that it may know. What is not here is an arrow that nobody decided on.
+var arrows = map[string][]string{
+	"internal/crm":    {},
+	"internal/store":  {"internal/crm"},
+	"internal/web":    {"internal/crm"},
+	"internal/api":    {"internal/crm", "internal/store", "internal/web"},
+	"internal/config": {"internal/crm", "internal/store", "internal/web"},
+	"internal/cli":    {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/config"},
+	"cmd/donorbook":   {"internal/cli"},
+}
+
+// outside lists packages that only some rooms may know.
+var outside = map[string][]string{
+	"net/http":                      {"internal/web", "internal/api"},
+	"database/sql":                  {},
+	"github.com/ncruces/go-sqlite3": {"internal/store"},
+}
+
+func TestRoomsImportOnlyWhatTheArchitectureAllows(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != "." || entry.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		checkFile(t, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkFile(t *testing.T, path string) {
+	room := filepath.ToSlash(filepath.Dir(path))
+	allowed, known := arrows[room]
+	if !known {
+		t.Errorf("%s is in a room that the architecture does not know", path)
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(string(source), "\n"); lines > 500 {
+		t.Errorf("%s has %d lines: more than 500 are two files", path, lines)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range file.Imports {
+		name := strings.Trim(spec.Path.Value, `"`)
+		if inside, found := strings.CutPrefix(name, "donorbook/"); found && !slices.Contains(allowed, inside) {
+			t.Errorf("%s imports %s", path, inside)
+		}
+		if rooms, limited := outside[name]; limited && !slices.Contains(rooms, room) {
+			t.Errorf("%s imports %s, which is for %v", path, name, rooms)
+		}
+	}
+}

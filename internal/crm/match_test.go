@@ -1,0 +1,129 @@
+package crm
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestBestMatch(t *testing.T) {
+	in := valid(t, `{"first_name":"Łucja","last_name":"O'Brien","emails":[{"value":"a@x.org"},{"value":"b@x.org"}],"phones":[{"value":"212-555-0100"}]}`)
+	contact := func(id int64, first, last string, keys ...string) Contact {
+		return Contact{ID: id, FirstName: first, LastName: last, MatchKeys: keys}
+	}
+	const email, second, phone = "e:a@x.org", "e:b@x.org", "p:+12125550100"
+	for _, test := range []struct {
+		name       string
+		candidates []Contact
+		want       int64
+	}{
+		{"nobody", nil, 0},
+		{"the only one", []Contact{contact(9, "X", "Y", phone)}, 9},
+		{"an email beats a phone", []Contact{contact(1, "X", "Y", phone), contact(2, "X", "Y", email)}, 2},
+		{"the second email too", []Contact{contact(1, "X", "Y", phone), contact(2, "X", "Y", second)}, 2},
+		{"an email beats a phone with the name", []Contact{contact(1, "Łucja", "O'Brien", phone), contact(2, "X", "Y", email)}, 2},
+		{"the same name among emails", []Contact{contact(1, "X", "Y", email), contact(2, "Łucja", "O'Brien", second)}, 2},
+		{"the same name among phones", []Contact{contact(1, "X", "Y", phone), contact(2, "Łucja", "O'Brien", phone)}, 2},
+		{"the name in other letters", []Contact{contact(1, "X", "Y", email), contact(2, "LUCJA", "o’brien", email)}, 2},
+		{"half a name is no name", []Contact{contact(1, "X", "Y", email), contact(2, "Łucja", "Y", email), contact(3, "X", "O'Brien", email)}, 1},
+		{"the lowest id", []Contact{contact(3, "X", "Y", email), contact(2, "X", "Y", second), contact(4, "X", "Y", email, second)}, 2},
+		{"the lowest id of the name", []Contact{contact(1, "X", "Y", email), contact(3, "Łucja", "O'Brien", email), contact(2, "Łucja", "O'Brien", email)}, 2},
+		{"email and phone are no better than an email", []Contact{contact(1, "X", "Y", email), contact(2, "X", "Y", email, phone)}, 1},
+	} {
+		for range 5 { // in any order
+			rand.Shuffle(len(test.candidates), func(i, j int) {
+				test.candidates[i], test.candidates[j] = test.candidates[j], test.candidates[i]
+			})
+			best, found := in.BestMatch(test.candidates)
+			if best.ID != test.want || found != (test.want != 0) {
+				t.Errorf("%s: got %d, %v, want %d", test.name, best.ID, found, test.want)
+			}
+		}
+	}
+}
+
+func TestANameThatWasNotSentMatchesNobody(t *testing.T) {
+	in := valid(t, `{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`)
+	best, _ := in.BestMatch([]Contact{{ID: 2, FirstName: "Ana", MatchKeys: in.MatchKeys()}, {ID: 1, FirstName: "Bo", MatchKeys: in.MatchKeys()}})
+	if best.ID != 1 {
+		t.Errorf("got %d, want the lowest id", best.ID)
+	}
+}
+
+func TestMatchKeysAreNormalForms(t *testing.T) {
+	in := valid(t, `{"emails":[{"value":"ÜNA@X.org"}],"phones":[{"value":"(212) 555-0100 ext. 5"},{"value":"+44 20 7946 0958"}]}`)
+	want := []string{"e:üna@x.org", "p:+12125550100", "p:+442079460958"}
+	if diff := cmp.Diff(want, in.MatchKeys()); diff != "" {
+		t.Error(diff)
+	}
+	if keys := (&ContactInput{}).MatchKeys(); len(keys) != 0 {
+		t.Errorf("an empty input has the keys %q", keys)
+	}
+}
+
+func TestIndexKeys(t *testing.T) {
+	c := made(t, `{"first_name":"Łucja","middle_name":"Ana Ana","last_name":"O'Brien-Smith","company":"Ana & Co.","title":"Dr",
+		"emails":[{"value":"B@x.org"},{"value":"a@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["Vip","e:x","vip"]}`)
+	want := []string{"e:a@x.org", "e:b@x.org", "n:ana", "n:co", "n:lucja", "n:obrien", "n:smith", "p:+12125550100", "t:Vip", "t:e:x", "t:vip"}
+	if diff := cmp.Diff(want, c.IndexKeys()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestIndexKeysDependOnTheContactAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := someContact(t)
+		keys := c.IndexKeys()
+		if !slices.IsSorted(keys) || len(slices.Compact(slices.Clone(keys))) != len(keys) {
+			t.Fatalf("not sorted, or not distinct: %q", keys)
+		}
+		read, err := ParseContact(c.ID, c.AppendBody(nil), c.MatchKeys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(keys, read.IndexKeys()); diff != "" {
+			t.Fatalf("after it was stored and read:\n%s", diff)
+		}
+		shuffled := c // order is nothing that a key knows
+		shuffled.Tags = slices.Clone(c.Tags)
+		slices.Reverse(shuffled.Tags)
+		shuffled.FirstName, shuffled.LastName = c.LastName, c.FirstName
+		if diff := cmp.Diff(keys, shuffled.IndexKeys()); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestKeyDifferenceIsExact(t *testing.T) {
+	lists := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e", "ü"}), 0, 8), func(keys []string) []string {
+		slices.Sort(keys)
+		return slices.Compact(keys)
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		old, new := lists.Draw(t, "old"), lists.Draw(t, "new")
+		gone, added := KeyDifference(old, new)
+		var left, wantAdded, wantGone []string
+		for _, key := range old {
+			if !slices.Contains(new, key) {
+				wantGone = append(wantGone, key)
+			}
+		}
+		for _, key := range new {
+			if !slices.Contains(old, key) {
+				wantAdded = append(wantAdded, key)
+			}
+		}
+		if !slices.Equal(gone, wantGone) || !slices.Equal(added, wantAdded) {
+			t.Fatalf("from %q to %q: gone %q, added %q", old, new, gone, added)
+		}
+		left = slices.DeleteFunc(slices.Clone(old), func(key string) bool { return slices.Contains(gone, key) })
+		left = append(left, added...)
+		slices.Sort(left)
+		if !slices.Equal(left, new) {
+			t.Fatalf("from %q to %q, and %q is left", old, new, left)
+		}
+	})
+}

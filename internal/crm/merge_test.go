@@ -1,0 +1,250 @@
+package crm
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var hourLater = noon.Add(time.Hour)
+
+func TestMergeAddsAndOverwrites(t *testing.T) {
+	c := made(t, `{"first_name":"Ana","middle_name":"M","last_name":"Diaz","dob":"1/2/1980","company":"Old","title":"Dr",
+		"twitter_url":"https://t.example","emails":[{"value":"ana@x.org","type":"work"}],"phones":[{"value":"212-555-0100","type":"cell"}],
+		"addresses":[{"city":"Rome","state":"RM"}],"tags":["a","b"]}`)
+	c.Note, c.Stats = "kept", Stats{1, 2}
+	got, err := c.Merge(valid(t, `{"first_name":"Anna","middle_name":null,"company":"New","title":"","twitter_url":null,"dob":"1/3/1980",
+		"linkedin_url":"https://l.example","emails":[{"value":"new@x.org","type":"personal"},{"value":"ANA@X.ORG","type":"personal"}],
+		"phones":[{"value":"+1 212 555 0100"},{"value":"+1 212 555 0101","type":"home"}],
+		"addresses":[{"city":"rome","state":"rm"},{"city":"Rome"}],"tags":["c","a"]}`), hourLater)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := c
+	want.FirstName, want.Company, want.LinkedinURL = "Anna", "New", "https://l.example"
+	want.DOB = time.Date(1980, 1, 3, 0, 0, 0, 0, time.UTC)
+	want.Emails = []Email{{"work", "ana@x.org"}, {"personal", "new@x.org"}}
+	want.Phones = []Phone{{"cell", "212-555-0100"}, {"home", "+1 212 555 0101"}}
+	want.Addresses = append(slices.Clone(c.Addresses), Address{City: "Rome", CreatedAt: hourLater, UpdatedAt: hourLater})
+	want.Tags = []string{"a", "b", "c"}
+	want.UpdatedAt = hourLater
+	want.MatchKeys = []string{"e:ana@x.org", "e:new@x.org", "p:+12125550100", "p:+12125550101"}
+	if diff := cmp.Diff(want, got, sameContact...); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMergeOfWhatIsKnownChangesNothing(t *testing.T) {
+	c := made(t, `{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"ana@x.org"}],"tags":["a"]}`)
+	got, err := c.Merge(valid(t, `{"first_name":"Ana","emails":[{"value":"ANA@x.org","type":"work"}],"phones":[],"addresses":[{}],"tags":["a"],"title":""}`), hourLater)
+	if err != nil || bodyOf(got) != bodyOf(c) {
+		t.Errorf("%v: got %s", err, bodyOf(got))
+	}
+}
+
+func TestMergingTwiceIsMergingOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, in := someContact(t), someInput(t, false)
+		once, err := c.Merge(in, hourLater)
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice, err := once.Merge(in, hourLater.Add(time.Hour))
+		if diff := cmp.Diff(once, twice, sameContact...); err != nil || diff != "" {
+			t.Fatalf("%v\n%s", err, diff)
+		}
+	})
+}
+
+func TestMergeDropsNothingAndKeepsThePrimaryOnes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, in := someContact(t), someInput(t, false)
+		before := bodyOf(c)
+		m, err := c.Merge(in, hourLater)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bodyOf(c) != before {
+			t.Fatal("the contact that was merged into has changed in place")
+		}
+		if !begins(m.Emails, c.Emails) || !begins(m.Phones, c.Phones) || !begins(m.Addresses, c.Addresses) || !begins(m.Tags, c.Tags) {
+			t.Fatalf("%s\nlost something or moved it:\n%s", before, bodyOf(m))
+		}
+		if in.Tags != nil {
+			for _, tag := range *in.Tags {
+				if !slices.Contains(m.Tags, tag) {
+					t.Fatalf("the tag %q was not added", tag)
+				}
+			}
+		}
+		for _, key := range slices.Concat(c.MatchKeys, in.MatchKeys()) {
+			if !slices.Contains(m.MatchKeys, key) {
+				t.Fatalf("the key %q is missing", key)
+			}
+		}
+		if in.Addresses != nil {
+			for _, a := range *in.Addresses {
+				if !slices.ContainsFunc(m.Addresses, a.same) {
+					t.Fatalf("the address %v was not added", a)
+				}
+			}
+		}
+		if !slices.Equal(m.MatchKeys, keysOf(t, m)) {
+			t.Fatalf("the match keys are %q, and those of the emails and phones %q", m.MatchKeys, keysOf(t, m))
+		}
+	})
+}
+
+// begins tells whether a list starts with another.
+func begins[T comparable](list, start []T) bool {
+	return len(list) >= len(start) && slices.Equal(list[:len(start)], start)
+}
+
+// keysOf works the match keys out again.
+func keysOf(t *rapid.T, c Contact) (keys []string) {
+	for _, email := range c.Emails {
+		key, ok := normalEmail(email.Value)
+		if !ok {
+			t.Fatalf("%q was accepted", email.Value)
+		}
+		keys = append(keys, "e:"+key)
+	}
+	for _, phone := range c.Phones {
+		key, ok := normalPhone(phone.Value, "US")
+		if !ok {
+			t.Fatalf("%q was accepted", phone.Value)
+		}
+		keys = append(keys, "p:"+key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func TestMergeIsRefusedWhereTheContactWouldHoldTooMuch(t *testing.T) {
+	for _, list := range []struct {
+		field, element string
+		max            int
+	}{
+		{"emails", `{"value":"a%d@b.co"}`, 100},
+		{"phones", `{"value":"+1212555%04d"}`, 100},
+		{"addresses", `{"city":"C%d"}`, 100},
+		{"tags", `"t%d"`, 500},
+	} {
+		c := made(t, `{"first_name":"A","last_name":"B","`+list.field+`":`+listed(list.max-1, list.element)+`}`)
+		one := fmt.Sprintf(`{"`+list.field+`":[`+list.element+`]}`, 9998)
+		two := fmt.Sprintf(`{"`+list.field+`":[`+list.element+`,`+list.element+`]}`, 9998, 9999)
+		full, err := c.Merge(valid(t, one), hourLater)
+		if err != nil {
+			t.Errorf("%s: the last one that has room is refused: %v", list.field, err)
+		}
+		if again, err := full.Merge(valid(t, one), hourLater); err != nil || bodyOf(again) != bodyOf(full) {
+			t.Errorf("%s: one that is there already is refused: %v", list.field, err)
+		}
+		want := []Fault{{list.field, fmt.Sprintf("The %s field is refused: the contact would have more than %d %s.", list.field, list.max, list.field)}}
+		_, err = c.Merge(valid(t, two), hourLater)
+		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestPatchChangesWhatIsSentAndNothingElse(t *testing.T) {
+	c := made(t, `{"first_name":"Ana","middle_name":"M","last_name":"Diaz","dob":"1/2/1980","company":"Old","title":"Dr",
+		"twitter_url":"https://t.example","linkedin_url":"https://l.example","facebook_url":"https://f.example",
+		"emails":[{"value":"a@x.org"},{"value":"b@x.org"}],"phones":[{"value":"212-555-0100"}],
+		"addresses":[{"city":"Rome"},{"city":"Oslo"}],"tags":["a","b"]}`)
+	c.Note, c.Stats = "kept", Stats{1, 2}
+	for _, test := range []struct {
+		body   string
+		change func(*Contact)
+	}{
+		{`{}`, nil},
+		{`{"emails":null,"phones":null,"addresses":null,"tags":null}`, nil},
+		{`{"first_name":"Ana","dob":"01/02/1980","tags":["a","b"],"addresses":[{"city":"Rome"},{"city":"Oslo"}]}`, nil},
+		{`{"first_name":"Bea"}`, func(c *Contact) { c.FirstName = "Bea" }},
+		{`{"last_name":"Ek"}`, func(c *Contact) { c.LastName = "Ek" }},
+		{`{"middle_name":null,"company":"","title":" ","twitter_url":null,"linkedin_url":"","facebook_url":null,"dob":null}`, func(c *Contact) {
+			c.MiddleName, c.Company, c.Title, c.TwitterURL, c.LinkedinURL, c.FacebookURL, c.DOB = "", "", "", "", "", "", time.Time{}
+		}},
+		{`{"dob":""}`, func(c *Contact) { c.DOB = time.Time{} }},
+		{`{"dob":"2/3/1990"}`, func(c *Contact) { c.DOB = time.Date(1990, 2, 3, 0, 0, 0, 0, time.UTC) }},
+		{`{"emails":[]}`, func(c *Contact) { c.Emails, c.MatchKeys = nil, []string{"p:+12125550100"} }},
+		{`{"emails":[{"value":"B@x.org","type":"work"}]}`, func(c *Contact) {
+			c.Emails, c.MatchKeys = []Email{{"work", "B@x.org"}}, []string{"e:b@x.org", "p:+12125550100"}
+		}},
+		{`{"phones":[]}`, func(c *Contact) { c.Phones, c.MatchKeys = nil, []string{"e:a@x.org", "e:b@x.org"} }},
+		{`{"phones":[{"value":"212-555-0101"}]}`, func(c *Contact) {
+			c.Phones, c.MatchKeys = []Phone{{"", "212-555-0101"}}, []string{"e:a@x.org", "e:b@x.org", "p:+12125550101"}
+		}},
+		{`{"addresses":[]}`, func(c *Contact) { c.Addresses = nil }},
+		{`{"addresses":[{"city":"OSLO"},{"city":"Bern"}]}`, func(c *Contact) { // one that stays keeps the day it came
+			c.Addresses = []Address{{City: "OSLO", CreatedAt: noon, UpdatedAt: hourLater}, {City: "Bern", CreatedAt: hourLater, UpdatedAt: hourLater}}
+		}},
+		{`{"addresses":[{"city":"Oslo"},{"city":"Rome"}]}`, func(c *Contact) { slices.Reverse(c.Addresses) }},
+		{`{"tags":[]}`, func(c *Contact) { c.Tags = nil }},
+		{`{"tags":["c","a"]}`, func(c *Contact) { c.Tags = []string{"c", "a"} }},
+	} {
+		want := c
+		want.Addresses = slices.Clone(c.Addresses)
+		if test.change != nil {
+			test.change(&want)
+			want.UpdatedAt = hourLater
+		}
+		got, err := c.Patch(valid(t, test.body), hourLater.Add(time.Millisecond))
+		if diff := cmp.Diff(want, got, sameContact...); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", test.body, err, diff)
+		}
+	}
+}
+
+func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, in := someContact(t), someInput(t, true)
+		before := bodyOf(c)
+		patched, err := c.Patch(in, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := NewContact(in, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bodyOf(c) != before {
+			t.Fatal("the contact that was patched has changed in place")
+		}
+		if diff := cmp.Diff(fresh.IndexKeys(), patched.IndexKeys()); diff != "" {
+			t.Fatalf("the same contact has other keys when it was something else before:\n%s", diff)
+		}
+		fresh.ID, fresh.Note, fresh.Stats, fresh.ArchivedAt, fresh.CreatedAt, fresh.UpdatedAt = c.ID, c.Note, c.Stats, c.ArchivedAt, c.CreatedAt, patched.UpdatedAt
+		for i := range fresh.Addresses {
+			fresh.Addresses[i].CreatedAt, fresh.Addresses[i].UpdatedAt = patched.Addresses[i].CreatedAt, patched.Addresses[i].UpdatedAt
+		}
+		if diff := cmp.Diff(fresh, patched, sameContact...); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// An input may be used twice: a change that shared its commit with one that failed runs again.
+func TestAnInputServesTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, in := someContact(t), someInput(t, false)
+		first, err := c.Merge(in, hourLater)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grown, err := first.Merge(someInput(t, false), hourLater)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grown.AddTags([]string{"x", "y"}, hourLater) //nolint:errcheck // only its traces matter
+		second, err := c.Merge(in, hourLater)
+		if err != nil || bodyOf(first) != bodyOf(second) {
+			t.Fatalf("%v: first\n%s\nthen\n%s", err, bodyOf(first), bodyOf(second))
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package crm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParsePage(t *testing.T) {
+	text := func(s string) *string { return &s }
+	for _, test := range []struct {
+		page, perPage *string
+		want          PageRequest
+	}{
+		{nil, nil, PageRequest{1, 20}},
+		{text("1"), text("1"), PageRequest{1, 1}},
+		{text("7"), text("100"), PageRequest{7, 100}},
+		{text("9007199254740991"), nil, PageRequest{9007199254740991, 20}},
+	} {
+		v := &Invalid{}
+		if got := ParsePage(test.page, test.perPage, v); got != test.want || v.Err() != nil {
+			t.Errorf("got %v, %v, want %v", got, v.Err(), test.want)
+		}
+	}
+	bad := []string{"", "0", "-1", "01", "+1", "1.0", "1e1", " 1", "1 ", "x", "null", "0x1", "١", "1_0", "9007199254740992",
+		"9223372036854775808", "99999999999999999999", "-9223372036854775808"}
+	for _, value := range bad {
+		v := &Invalid{}
+		ParsePage(&value, nil, v)
+		if diff := cmp.Diff([]Fault{{"page", "The page field must be an integer from 1 to 9007199254740991."}}, v.Faults); diff != "" {
+			t.Errorf("page=%q:\n%s", value, diff)
+		}
+	}
+	for _, value := range append(bad, "101", "1000") {
+		v := &Invalid{}
+		ParsePage(nil, &value, v)
+		if diff := cmp.Diff([]Fault{{"per_page", "The per_page field must be an integer from 1 to 100."}}, v.Faults); diff != "" {
+			t.Errorf("per_page=%q:\n%s", value, diff)
+		}
+	}
+	v := &Invalid{}
+	ParsePage(text("0"), text("101"), v)
+	if want := "The page field must be an integer from 1 to 9007199254740991. (and 1 more error)"; v.Error() != want {
+		t.Errorf("got %v, want %s", v, want)
+	}
+}
+
+func TestSkipAndLastPage(t *testing.T) {
+	for _, test := range []struct{ page, perPage, total, skip, last int64 }{
+		{1, 20, 0, 0, 1}, {1, 20, 1, 0, 1}, {1, 20, 20, 0, 1}, {2, 20, 21, 20, 2}, {3, 7, 14, 14, 2}, {3, 7, 15, 14, 3},
+		{5, 1, 10, 4, 10}, {1, 100, 999_999_999, 0, 10_000_000}, {maxPage, 100, 5, (maxPage - 1) * 100, 1},
+	} {
+		p := PageRequest{test.page, test.perPage}
+		if p.Skip() != test.skip || p.LastPage(test.total) != test.last {
+			t.Errorf("%v of %d: skip %d, last page %d", p, test.total, p.Skip(), p.LastPage(test.total))
+		}
+	}
+}
+
+// shown writes page numbers as a person would see them.
+func shown(numbers []int64) string {
+	var words []string
+	for _, n := range numbers {
+		if n == 0 {
+			words = append(words, "...")
+		} else {
+			words = append(words, strconv.FormatInt(n, 10))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func TestPageNumbers(t *testing.T) {
+	for _, test := range []struct {
+		page, last int64
+		want       string
+	}{
+		{1, 1, "1"},
+		{5, 1, "1"}, // past the end
+		{1, 2, "1 2"},
+		{13, 13, "1 2 3 4 5 6 7 8 9 10 11 12 13"},
+		{1, 14, "1 2 3 4 5 6 7 8 9 10 ... 13 14"},
+		{7, 14, "1 2 3 4 5 6 7 8 9 10 ... 13 14"},
+		{8, 14, "1 2 ... 5 6 7 8 9 10 11 12 13 14"},
+		{14, 14, "1 2 ... 5 6 7 8 9 10 11 12 13 14"},
+		{8, 15, "1 2 ... 5 6 7 8 9 10 11 ... 14 15"},
+		{9, 15, "1 2 ... 6 7 8 9 10 11 12 13 14 15"},
+		{50, 100, "1 2 ... 47 48 49 50 51 52 53 ... 99 100"},
+		{93, 100, "1 2 ... 90 91 92 93 94 95 96 ... 99 100"},
+		{94, 100, "1 2 ... 91 92 93 94 95 96 97 98 99 100"},
+		{1000, 100, "1 2 ... 91 92 93 94 95 96 97 98 99 100"}, // past the end
+	} {
+		if got := shown(PageNumbers(test.page, test.last)); got != test.want {
+			t.Errorf("page %d of %d: got %s, want %s", test.page, test.last, got, test.want)
+		}
+	}
+}
+
+func TestPageNumbersFollowTheRuleEverywhere(t *testing.T) {
+	window := func(page, last int64) (from, to int64) { // what is shown around the page, beside the first and last two
+		switch {
+		case last < 14:
+			return 1, last
+		case page <= 7:
+			return 1, 10
+		case page > last-7:
+			return last - 9, last
+		}
+		return page - 3, page + 3
+	}
+	for last := int64(1); last <= 60; last++ {
+		for page := int64(1); page <= last+3; page++ {
+			from, to := window(page, last)
+			var want []int64
+			for n := int64(1); n <= last; n++ {
+				switch {
+				case n <= 2, n > last-2, from <= n && n <= to:
+					want = append(want, n)
+				case want[len(want)-1] != 0:
+					want = append(want, 0)
+				}
+			}
+			got := PageNumbers(page, last)
+			if !slices.Equal(got, want) {
+				t.Fatalf("page %d of %d: got %s, want %s", page, last, shown(got), shown(want))
+			}
+			if page <= last && !slices.Contains(got, page) {
+				t.Fatalf("page %d of %d is not shown: %s", page, last, shown(got))
+			}
+		}
+	}
+}
+
+func TestParseContactScope(t *testing.T) {
+	for value, want := range map[string]ContactScope{"": Active, "active": Active, "archived": Archived, "all": All} {
+		if got, err := ParseContactScope(value); got != want || err != nil {
+			t.Errorf("%q: got %v, %v", value, got, err)
+		}
+	}
+	for _, value := range []string{"Active", "null", "deleted", "active,archived", " "} {
+		_, err := ParseContactScope(value)
+		if diff := cmp.Diff([]Fault{{"scope", "The scope field must be one of active, archived, all."}}, faultsOf(t, err)); diff != "" {
+			t.Errorf("%q:\n%s", value, diff)
+		}
+	}
+}
+
+func ExamplePageNumbers() {
+	fmt.Println(PageNumbers(20, 40))
+	// Output: [1 2 0 17 18 19 20 21 22 23 0 39 40]
+}

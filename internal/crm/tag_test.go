@@ -1,0 +1,142 @@
+package crm
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestDecodeTags(t *testing.T) {
+	for body, want := range map[string][]string{
+		`{"tags":["a"]}`:                          {"a"},
+		`{"tags":["b","a","b"," a "]}`:            {"b", "a"},
+		`{"tags":["A","a"],"other":{"x":[null]}}`: {"A", "a"},
+		`{"tags":` + listed(500, `"t%d"`) + `}`: func() (all []string) {
+			for i := range 500 {
+				all = append(all, fmt.Sprintf("t%d", i))
+			}
+			return all
+		}(),
+	} {
+		got, err := DecodeTags([]byte(body))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%.60s: %v\n%s", body, err, diff)
+		}
+	}
+}
+
+func TestDecodeTagsRefuses(t *testing.T) {
+	none := Fault{"tags", "The tags field must be an array with at least one tag name."}
+	for _, test := range []struct {
+		body string
+		want []Fault
+	}{
+		{`{"tags":[]}`, []Fault{none}},
+		{`{"tags":null}`, []Fault{none}},
+		{`{}`, []Fault{none}},
+		{`{"Tags":["a"]}`, []Fault{none}},
+		{`{"tags":"a"}`, []Fault{{"tags", "The tags field must be an array."}}},
+		{`{"tags":[3,"","a\u0000"]}`, []Fault{
+			{"tags.0", "The tags.0 field must be a string."},
+			{"tags.1", "The tags.1 field must not be empty."},
+			{"tags.2", "The tags.2 field must not contain NUL characters."}}},
+		{`{"tags":["",3]}`, []Fault{{"tags.0", "The tags.0 field must not be empty."}, {"tags.1", "The tags.1 field must be a string."}}},
+		{`{"tags":["` + strings.Repeat("é", 65) + `"]}`, []Fault{{"tags.0", "The tags.0 field must not be longer than 64 characters."}}},
+		{`{"tags":` + listed(501, `"t%d"`) + `}`, []Fault{{"tags", "The tags field must not have more than 500 elements."}}},
+	} {
+		got, err := DecodeTags([]byte(test.body))
+		if diff := cmp.Diff(test.want, faultsOf(t, err)); diff != "" || got != nil {
+			t.Errorf("%.60s: %v\n%s", test.body, got, diff)
+		}
+	}
+}
+
+func TestTagsAreAddedSyncedAndRemoved(t *testing.T) {
+	type change func(Contact, []string, time.Time) (Contact, error)
+	const add, sync, remove = "add", "sync", "remove"
+	changes := map[string]change{add: Contact.AddTags, sync: Contact.SyncTags, remove: Contact.RemoveTags}
+	for _, test := range []struct {
+		change           string
+		have, sent, want []string
+	}{
+		{add, nil, []string{"a"}, []string{"a"}},
+		{add, []string{"b", "a"}, []string{"c", "a", "A"}, []string{"b", "a", "c", "A"}},
+		{add, []string{"a"}, []string{"a"}, []string{"a"}},
+		{sync, []string{"a", "b"}, []string{"c", "a"}, []string{"c", "a"}},
+		{sync, []string{"a", "b"}, []string{"b", "a"}, []string{"b", "a"}},
+		{sync, []string{"a"}, []string{"a"}, []string{"a"}},
+		{remove, []string{"a", "b", "c"}, []string{"b", "x"}, []string{"a", "c"}},
+		{remove, []string{"a"}, []string{"A"}, []string{"a"}},
+		{remove, []string{"a"}, []string{"a"}, nil},
+		{remove, nil, []string{"a"}, nil},
+	} {
+		c := Contact{FirstName: "A", LastName: "B", Tags: slices.Clone(test.have), CreatedAt: noon, UpdatedAt: noon}
+		got, err := changes[test.change](c, test.sent, hourLater)
+		if diff := cmp.Diff(test.want, got.Tags, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("%s %q to %q: %v\n%s", test.change, test.sent, test.have, err, diff)
+		}
+		if updated := !got.UpdatedAt.Equal(noon); updated == slices.Equal(test.have, test.want) {
+			t.Errorf("%s %q to %q: updated is %v", test.change, test.sent, test.have, updated)
+		}
+		if !slices.Equal(c.Tags, test.have) {
+			t.Errorf("%s changed the tags in place: %q", test.change, c.Tags)
+		}
+	}
+}
+
+func TestAContactHasAtMost500Tags(t *testing.T) {
+	c := made(t, `{"first_name":"A","last_name":"B","tags":`+listed(499, `"t%d"`)+`}`)
+	full, err := c.AddTags([]string{"x", "t1"}, noon)
+	if err != nil || len(full.Tags) != 500 {
+		t.Errorf("%d tags: %v", len(full.Tags), err)
+	}
+	_, err = full.AddTags([]string{"y"}, noon)
+	want := []Fault{{"tags", "The tags field is refused: the contact would have more than 500 tags."}}
+	if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+		t.Error(diff)
+	}
+	if less, err := full.RemoveTags([]string{"t0"}, noon); err != nil || len(less.Tags) != 499 {
+		t.Errorf("%d tags: %v", len(less.Tags), err)
+	}
+}
+
+func FuzzDecodeTags(f *testing.F) {
+	for _, body := range []string{`{"tags":["a","a"," b "]}`, `{"tags":[]}`, `{"tags":[1,"",null]}`, `{"tags":"a"}`, `[]`, `{"tags":["\u0000"]}`} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		tags, err := DecodeTags(body)
+		if err != nil {
+			if tags != nil || !utf8.ValidString(err.Error()) {
+				t.Fatalf("%q: %q, %v", body, tags, err)
+			}
+			return
+		}
+		if len(tags) == 0 || len(tags) > 500 {
+			t.Fatalf("%q: %d tags", body, len(tags))
+		}
+		seen := map[string]bool{}
+		for _, tag := range tags {
+			if tag == "" || tag != strings.TrimSpace(tag) || utf8.RuneCountInString(tag) > 64 || strings.Contains(tag, "\x00") || seen[tag] {
+				t.Fatalf("%q: the tag %q", body, tag)
+			}
+			seen[tag] = true
+		}
+		c, err := Contact{FirstName: "A", LastName: "B"}.SyncTags(tags, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := c.AppendBody(nil)
+		got, err := ParseContact(7, stored, nil)
+		if err != nil || !json.Valid(AppendContact(nil, 7, stored)) || !slices.Equal(got.Tags, tags) {
+			t.Fatalf("%q: %v, %q became %q", body, err, tags, got.Tags)
+		}
+	})
+}
