@@ -59,6 +59,9 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 	h["X-Request-Id"] = x.value(x.id)
 	h["X-Content-Type-Options"] = nosniff
 	h["Cache-Control"] = noStore
+	if len(r.RequestURI)+headerSize(r.Header) > headerLimit {
+		return &Error{Status: http.StatusRequestHeaderFieldsTooLarge, Message: "The request headers must not be larger than 64 KiB."}
+	}
 	if !validHost(r.Host) {
 		return &Error{Status: http.StatusBadRequest, Message: "The Host header is not a host name."}
 	}

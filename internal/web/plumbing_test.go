@@ -189,6 +189,21 @@ func TestHalfAnAnswerIsCutOff(t *testing.T) {
 	}
 }
 
+func TestHandlersReachTheConnection(t *testing.T) {
+	server := httptest.NewServer(quietPlumbing().Wrap(one("GET /stream", func(w http.ResponseWriter, _ *http.Request) error {
+		if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Error(err)
+		}
+		w.(http.Flusher).Flush()
+		_, err := io.WriteString(w, "late")
+		return err
+	})))
+	defer server.Close()
+	if resp, body := get(t, http.DefaultClient, server.URL+"/stream"); resp.StatusCode != 200 || body != "late" {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
 func TestCauseIsLoggedAndNotSent(t *testing.T) {
 	lines := new(logLines)
 	rec := httptest.NewRecorder()

@@ -187,7 +187,7 @@ func (p *Proxies) BaseHost() string {
 func validHost(host string) bool {
 	for i := range len(host) {
 		switch c := host[i]; {
-		case isLetterOrDigit(c), c == '.', c == '-', c == ':', c == '[', c == ']':
+		case isLetterOrDigit(c), c == '.', c == '-', c == '_', c == ':', c == '[', c == ']':
 		default:
 			return false
 		}

@@ -44,7 +44,22 @@ type Timeouts struct {
 	StopDelay  time.Duration // 0: how long /readyz says no before the listeners close, for load balancers to notice
 }
 
-const maxHeaderBytes = 64 << 10
+// maxHeaderBytes is what net/http reads at most. It answers what is larger in plain text, so headers that are merely too
+// large (headerLimit) are read, and refused in our own words.
+const (
+	maxHeaderBytes = 1 << 20
+	headerLimit    = 64 << 10
+)
+
+// headerSize is about what the headers took on the wire.
+func headerSize(h http.Header) (size int) {
+	for name, values := range h {
+		for _, value := range values {
+			size += len(name) + len(value) + 4
+		}
+	}
+	return size
+}
 
 func (t Timeouts) withDefaults() Timeouts {
 	for _, field := range []struct {
@@ -146,7 +161,7 @@ func (s *Server) open(secured secured) ([]*door, error) {
 	}
 	if s.TLS.ACMEHTTP != "" && secured.challenge != nil {
 		refuse := (&Plumbing{Log: s.Log}).Wrap(func(http.ResponseWriter, *http.Request) error { return httpsOnly() })
-		challenge = &door{flag: "--acme-http", address: s.TLS.ACMEHTTP, http: s.httpServer(secured.challenge(refuse))}
+		challenge = &door{flag: "--acme-listen", address: s.TLS.ACMEHTTP, http: s.httpServer(secured.challenge(refuse))}
 		doors = append(doors, challenge)
 	}
 	for i, d := range doors {

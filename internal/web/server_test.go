@@ -178,9 +178,10 @@ func TestHeaderThatIsTooLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp.Body.Close()
-	if resp.StatusCode != 431 {
-		t.Error(resp.Status)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if want := `{"message":"The request headers must not be larger than 64 KiB."}`; err != nil || resp.StatusCode != 431 || string(body) != want {
+		t.Errorf("%s %s %v", resp.Status, body, err)
 	}
 }
 
