@@ -2,31 +2,47 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
+	"donorbook/internal/config"
 	"donorbook/internal/store"
 )
 
 type accountCreate struct {
-	Name   string `help:"Name of the organisation or chapter." required:"" placeholder:"NAME"`
-	Parent string `help:"Id of the account above: makes the new one a chapter." placeholder:"ID"`
+	Name   string  `help:"Name of the organisation or chapter." required:"" placeholder:"NAME"`
+	Parent *string `help:"Id of the account above: makes the new one a chapter." placeholder:"ID"`
+}
+
+func (accountCreate) Help() string {
+	return `An account owns contacts, campaigns and keys. Its id is what --account and --parent take.
+
+	donorbook account create --name "Harbor Light"
+	donorbook account create --name "Harbor Light Portland" --parent ID`
 }
 
 func (c *accountCreate) Run(t *terminal) error {
+	parent := ""
+	if c.Parent != nil {
+		if parent = *c.Parent; parent == "" {
+			return &config.Problem{Flag: "parent", Reason: "is empty; leave it out for an account of its own"}
+		}
+	}
 	return t.withStore(func(s *store.Store) error {
-		account, err := s.CreateAccount(t.ctx, c.Name, c.Parent)
+		account, err := s.CreateAccount(t.ctx, c.Name, parent)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t.stderr, "Next: donorbook key create --account %s --name \"My first key\"\n", account.ID)
+		fmt.Fprintln(t.stderr, "Next: "+t.command("key create --account "+account.ID+` --name "My first key"`))
 		_, err = fmt.Fprintln(t.stdout, account.ID)
 		return err
 	})
 }
 
 type accountList struct {
-	JSON bool `help:"Print JSON." name:"json"`
+	JSON bool `help:"Print a JSON array of objects with id, name, parent_id and created_at." name:"json"`
 }
 
 // accountLine is an account as scripts see it.
@@ -53,6 +69,9 @@ func (c *accountList) Run(t *terminal) error {
 		}
 		if c.JSON {
 			return t.printJSON(lines)
+		}
+		if len(lines) == 0 {
+			fmt.Fprintln(t.stderr, "No account yet. Next: "+t.command("account create --name NAME"))
 		}
 		table := t.table("ID", "NAME", "PARENT", "CREATED")
 		for _, l := range lines {
@@ -95,9 +114,19 @@ func (t table) row(cells ...string) {
 		if i > 0 {
 			fmt.Fprint(t.w, "\t")
 		}
-		fmt.Fprint(t.w, cell)
+		fmt.Fprint(t.w, oneLine(cell))
 	}
 	fmt.Fprintln(t.w)
+}
+
+// oneLine keeps a name from breaking a line, or from talking to the terminal.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 func (t table) flush() error { return t.w.Flush() }

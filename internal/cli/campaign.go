@@ -3,71 +3,107 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 
+	"donorbook/internal/config"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
 )
 
 type campaignImport struct {
 	Account string `help:"Id of the account that owns the campaigns." required:"" placeholder:"ID"`
-	File    string `arg:"" help:"JSON array of campaigns: the fields of the API, of which only title is required, and beneficiaries (account ids)."`
+	File    string `arg:"" help:"JSON array of campaigns."`
 }
 
+func (campaignImport) Help() string {
+	return `The file is a JSON array of objects with the fields of GET /v1/campaigns, of which only title is required, and beneficiaries, an array of account ids. A row whose slug exists changes the fields that it names. A file with any fault changes nothing.
+
+	donorbook campaign import --account ID campaigns.json
+
+	[{"title": "Summer Gala", "slug": "summer-gala", "type": "event", "goal": 25000, "beneficiaries": ["ID"]}]`
+}
+
+// maxImport is the largest file of campaigns.
+const maxImport = 64 << 20
+
 func (c *campaignImport) Run(t *terminal) error {
-	document, err := os.ReadFile(c.File)
+	document, err := readImport(c.File)
 	if err != nil {
 		return err
 	}
 	inputs, err := crm.DecodeCampaigns(document)
 	if err != nil {
-		return fmt.Errorf("%s was refused, and nothing was changed.\n%w", c.File, err)
+		return c.refused(err)
 	}
-	return t.withStore(func(s *store.Store) error {
-		account, err := s.Account(t.ctx, c.Account)
-		if err != nil {
-			return err
-		}
+	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
 		done, err := s.ImportCampaigns(t.ctx, account, inputs)
 		if err != nil {
-			return fmt.Errorf("%s was refused, and nothing was changed.\n%w", c.File, err)
+			return c.refused(err)
 		}
 		_, err = fmt.Fprintf(t.stdout, "%d created, %d updated, %d unchanged\n", done.Created, done.Updated, done.Unchanged)
 		return err
 	})
 }
 
+// refused names the file where the fault is in it.
+func (c *campaignImport) refused(err error) error {
+	var rows *crm.RowsInvalid
+	var malformed *crm.Malformed
+	if errors.As(err, &rows) || errors.As(err, &malformed) {
+		return fmt.Errorf("%s was refused, and nothing was changed.\n%w", c.File, err)
+	}
+	return err
+}
+
+func readImport(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, &crm.Malformed{Message: path + " is a directory."}
+	}
+	document, err := io.ReadAll(io.LimitReader(f, maxImport+1))
+	if err == nil && len(document) > maxImport {
+		err = &crm.Malformed{Message: fmt.Sprintf("%s is larger than %d MiB: import it in parts.", path, maxImport>>20)}
+	}
+	return document, err
+}
+
 type campaignList struct {
 	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	Scope   string `help:"own, benefiting, chapters or all." enum:"own,benefiting,chapters,all" default:"own"`
-	BaseURL string `help:"Public address of the service, for the campaigns' URLs." env:"DONORBOOK_BASE_URL" default:"https://localhost:8443" placeholder:"URL" name:"base-url"`
-	JSON    bool   `help:"Print JSON." name:"json"`
+	Scope   string `help:"own, benefiting (the account is a beneficiary), chapters (of accounts below it) or all. Default: ${default}." enum:"own,benefiting,chapters,all" default:"own" placeholder:"SCOPE"`
+	BaseURL string `help:"Public address of the service, for the campaigns' URLs. Default: ${default}." env:"DONORBOOK_BASE_URL" default:"https://localhost:8443" placeholder:"URL" name:"base-url"`
+	JSON    bool   `help:"Print a JSON array of campaigns as the API shows them." name:"json"`
 }
 
 // campaignsAtOnce is the largest page of the store.
 const campaignsAtOnce = 100
 
 func (c *campaignList) Run(t *terminal) error {
-	return t.withStore(func(s *store.Store) error {
-		account, err := s.Account(t.ctx, c.Account)
-		if err != nil {
-			return err
-		}
-		scope := crm.CampaignScope(c.Scope)
-		if c.Scope == "own" {
-			scope = crm.OwnCampaigns
-		}
+	if err := config.CheckBaseURL(c.BaseURL); err != nil {
+		return err
+	}
+	scope := crm.CampaignScope(c.Scope)
+	if c.Scope == "own" {
+		scope = crm.OwnCampaigns
+	}
+	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
 		list := []byte{'['}
 		page := crm.PageRequest{Page: 1, PerPage: campaignsAtOnce}
 		for more := true; more; page.Page++ {
-			if page.Page > 1 {
-				list = append(list, ',')
-			}
-			var found store.ListResult
-			if list, found, err = s.Campaigns(t.ctx, account.Number, scope, page, c.BaseURL, list); err != nil {
+			part, found, err := s.Campaigns(t.ctx, account.Number, scope, page, c.BaseURL, nil)
+			if err != nil {
 				return err
 			}
+			if page.Page > 1 && len(part) > 0 {
+				list = append(list, ',')
+			}
+			list = append(list, part...)
 			more = page.Page < page.LastPage(found.Total)
 		}
 		return c.print(t, append(list, ']'))

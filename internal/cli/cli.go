@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -31,7 +32,11 @@ const (
 
 const description = `Fundraising and donor management: one program, one data directory.
 
-Settings come from flags, then DONORBOOK_* variables, then the file of --config.
+Start here: "donorbook serve --demo" fills an empty database and prints a curl command to try.
+For real data: "donorbook account create", "donorbook key create", "donorbook serve".
+
+Settings come from flags, then DONORBOOK_* variables, then the file of --config; "donorbook config" shows them.
+Results go to standard output, everything else to standard error.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused, 4 not found.`
 
 // version is set when a release is built.
@@ -71,32 +76,48 @@ type terminal struct {
 func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	return run(ctx, args, stdout, stderr)
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var c commands
-	exit := -1
-	file, err := settingsFile(args)
-	if err != nil {
-		return report(stderr, usageError{err})
+	args = spelled(args)
+	help := stdout
+	if len(args) == 0 {
+		args, help = []string{"--help"}, stderr
 	}
-	parser, err := kong.New(&c, kong.Resolvers(file), kong.Name("donorbook"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { exit = code }), kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}))
+	file, err := settingsFile(args)
 	if err != nil {
 		return report(stderr, err)
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
+	var c commands
+	helped := false
+	parser, err := kong.New(&c, kong.Resolvers(file), kong.Name("donorbook"), kong.Description(description), kong.Writers(help, stderr),
+		kong.Exit(func(int) { helped = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true, WrapUpperBound: 110}))
+	if err != nil {
+		return report(stderr, err)
 	}
 	parsed, err := parser.Parse(args)
-	if exit >= 0 {
-		return exit // help was asked for and printed
-	}
-	if err != nil {
+	switch {
+	case helped && help == stdout:
+		return exitOK
+	case helped: // there was nothing to do
+		return exitUsage
+	case err != nil:
 		return report(stderr, usageError{err})
 	}
 	return report(stderr, parsed.Run(&terminal{ctx: ctx, stdout: stdout, stderr: stderr, storage: c.Storage}))
+}
+
+// spelled understands what people type because other programs take it.
+func spelled(args []string) []string {
+	switch {
+	case slices.Equal(args, []string{"--version"}):
+		return []string{"version"}
+	case len(args) > 0 && args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	}
+	return args
 }
 
 // settingsFile reads the file that --config or its variable names.
@@ -105,23 +126,24 @@ func settingsFile(args []string) (fileResolver, error) {
 	if path == "" {
 		return nil, nil
 	}
-	return config.ReadFile(path, settingNames())
-}
-
-func settingNames() []string {
-	var names []string
-	for _, s := range config.Dump(config.Storage{}, config.Server{}) {
-		if s.Name != "config" {
-			names = append(names, s.Name)
-		}
-	}
-	return names
+	known := config.Dump(config.Storage{}, config.Server{})
+	known = slices.DeleteFunc(known, func(s config.Setting) bool { return s.Name == "config" })
+	return config.ReadFile(path, known)
 }
 
 // usageError is a command line that makes no sense.
 type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
+
+// help is the command that explains what was meant.
+func (u usageError) help() string {
+	var parse *kong.ParseError
+	if errors.As(u.error, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+		return parse.Context.Selected().FullPath() + " --help"
+	}
+	return "donorbook --help"
+}
 
 // report tells what went wrong and what it means for a script.
 func report(stderr io.Writer, err error) int {
@@ -136,7 +158,7 @@ func report(stderr io.Writer, err error) int {
 	var rows *crm.RowsInvalid
 	switch {
 	case errors.As(err, &usage):
-		fmt.Fprintln(stderr, "Try: donorbook --help")
+		fmt.Fprintln(stderr, "Try: "+usage.help())
 		return exitUsage
 	case errors.As(err, &setting):
 		return exitUsage
@@ -150,6 +172,9 @@ func report(stderr io.Writer, err error) int {
 
 // withStore opens the database for one command.
 func (t *terminal) withStore(do func(*store.Store) error) (err error) {
+	if err := t.storage.Check(); err != nil {
+		return err
+	}
 	s, err := store.Open(t.ctx, t.storage.Options())
 	if err != nil {
 		return err
@@ -157,6 +182,41 @@ func (t *terminal) withStore(do func(*store.Store) error) (err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	return do(s)
 }
+
+// withAccount opens the database for a command about one account.
+func (t *terminal) withAccount(id string, do func(*store.Store, crm.Account) error) error {
+	return t.withStore(func(s *store.Store) error {
+		account, err := s.Account(t.ctx, id)
+		if errors.Is(err, crm.ErrNotFound) {
+			return fmt.Errorf("%w; %s shows the accounts of this database", err, t.command("account list"))
+		}
+		if err != nil {
+			return err
+		}
+		return do(s, account)
+	})
+}
+
+// command is a command line for the same database, to be pasted.
+func (t *terminal) command(line string) string {
+	if t.storage.Data != config.DefaultData {
+		line += " --data " + quoted(t.storage.Data)
+	}
+	if t.storage.Database != "" {
+		line += " --database URL" // it may hold a password
+	}
+	return "donorbook " + line
+}
+
+// quoted is a text as a shell takes it for one word.
+func quoted(text string) string {
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(plain, r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:"
 
 // printJSON prints a result for programs.
 func (t *terminal) printJSON(value any) error {
@@ -193,20 +253,28 @@ type showConfig struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
+func (showConfig) Help() string {
+	return `Takes the flags of serve, and shows what serve would do with them, the variables and the file.
+
+	donorbook config --config donorbook.toml`
+}
+
 func (c *showConfig) Run(t *terminal) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
 	settings := config.Dump(t.storage, c.Server)
 	if c.JSON {
-		values := map[string]string{}
+		values := map[string]any{}
 		for _, s := range settings {
 			values[s.Name] = s.Value
 		}
 		return t.printJSON(values)
 	}
+	var text strings.Builder
 	for _, s := range settings {
-		fmt.Fprintf(t.stdout, "%-16s %s\n", s.Name, s.Value)
+		text.WriteString(strings.TrimSpace(fmt.Sprintf("%-16s %s", s.Name, s.Text())) + "\n")
 	}
-	return nil
+	_, err := io.WriteString(t.stdout, text.String())
+	return err
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"donorbook/internal/config"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
 )
@@ -47,26 +47,41 @@ var demoBranches = []demoBranch{
 	{"Harbor Light Burlington", 20, 1, []int{9, 10, 11}, []demoPlace{{"Burlington", "VT", "05401", "802"}, {"Winooski", "VT", "05404", "802"}}},
 }
 
-// fillDemo fills an empty database, or finds the demo that is there, and returns a fresh key's secret.
-func fillDemo(ctx context.Context, s *store.Store, region string, progress io.Writer) (secret string, err error) {
+// demoRegion is where the phone numbers of the demo are from, whatever the server's setting is.
+const demoRegion = "US"
+
+// fillDemo fills an empty database, or finds the demo that is there.
+func fillDemo(ctx context.Context, s *store.Store, progress io.Writer) (crm.Account, error) {
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
-		return "", err
+		return crm.Account{}, err
 	}
-	at := slices.IndexFunc(accounts, func(a crm.Account) bool { return a.Name == demoName })
-	var root crm.Account
-	switch {
-	case at >= 0:
-		root = accounts[at]
-		fmt.Fprintf(progress, "The demo is there already: %s\n", root.ID)
-	case len(accounts) > 0:
-		return "", errors.New("--demo needs an empty database, and this one has accounts: use another --data")
-	default:
-		if root, err = makeDemo(ctx, s, region, progress); err != nil {
-			return "", fmt.Errorf("the demo: %w", err)
+	if len(accounts) == 0 {
+		root, err := makeDemo(ctx, s, progress)
+		if err != nil {
+			return root, fmt.Errorf("the demo was not finished: %w", err)
 		}
+		return root, nil
 	}
-	return demoKey(ctx, s, root)
+	at := slices.IndexFunc(accounts, func(a crm.Account) bool { return a.Name == demoName && a.Parent == 0 })
+	if at < 0 {
+		return crm.Account{}, &config.Problem{Flag: "demo", Reason: "needs an empty database, and this one has accounts: use another --data"}
+	}
+	fmt.Fprintf(progress, "The demo is there already: %s\n", accounts[at].ID)
+	return accounts[at], checkDemo(ctx, s, accounts[at])
+}
+
+// checkDemo finds a demo that was interrupted: the campaigns of the last branch are what is made last.
+func checkDemo(ctx context.Context, s *store.Store, root crm.Account) error {
+	want := 0
+	for _, branch := range demoBranches {
+		want += len(branch.rows)
+	}
+	_, found, err := s.Campaigns(ctx, root.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 1}, "", nil)
+	if err == nil && found.Total < int64(want) {
+		err = &config.Problem{Flag: "demo", Reason: "an earlier start was interrupted before the demo was complete: use another --data"}
+	}
+	return err
 }
 
 // demoKey replaces the demo's key: the value of an earlier one is known to nobody.
@@ -86,7 +101,7 @@ func demoKey(ctx context.Context, s *store.Store, root crm.Account) (secret stri
 	return secret, err
 }
 
-func makeDemo(ctx context.Context, s *store.Store, region string, progress io.Writer) (root crm.Account, err error) {
+func makeDemo(ctx context.Context, s *store.Store, progress io.Writer) (root crm.Account, err error) {
 	random := rand.New(rand.NewPCG(1843, 7)) // the same people every time
 	numbers := demoNumbers{}
 	for _, branch := range demoBranches {
@@ -98,7 +113,7 @@ func makeDemo(ctx context.Context, s *store.Store, region string, progress io.Wr
 		if root.ID == "" {
 			root = account
 		}
-		if err := branch.fill(ctx, s, account, region, random, numbers); err != nil {
+		if err := branch.fill(ctx, s, account, random, numbers); err != nil {
 			return root, err
 		}
 		if err := branch.importCampaigns(ctx, s, account, root); err != nil {
@@ -108,10 +123,10 @@ func makeDemo(ctx context.Context, s *store.Store, region string, progress io.Wr
 	return root, nil
 }
 
-func (b demoBranch) fill(ctx context.Context, s *store.Store, account crm.Account, region string, random *rand.Rand, numbers demoNumbers) error {
+func (b demoBranch) fill(ctx context.Context, s *store.Store, account crm.Account, random *rand.Rand, numbers demoNumbers) error {
 	for i := range b.contacts {
 		in := b.person(i, random, numbers)
-		if err := in.Validate(nil, true, region, time.Now()); err != nil {
+		if err := in.Validate(nil, true, demoRegion, time.Now()); err != nil {
 			return err
 		}
 		made, err := s.CreateContact(ctx, account.Number, in, crm.Dedupe)

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"donorbook/internal/config"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
 )
@@ -12,37 +15,55 @@ import (
 type keyCreate struct {
 	Account    string   `help:"Id of the account." required:"" placeholder:"ID"`
 	Name       string   `help:"What the key is for." required:"" placeholder:"NAME"`
-	Permission []string `help:"contacts:read, contacts:write or campaigns:read; may be repeated. Left out: all." placeholder:"P"`
-	Expires    string   `help:"When it ends: a date (2027-12-31), a time (2027-12-31T18:00:00Z) or a time from now (90d, 12h). Left out: never." placeholder:"WHEN"`
+	Permission []string `help:"contacts:read, contacts:write or campaigns:read; may be repeated. Left out: all of them." placeholder:"P" sep:"none"`
+	Expires    *string  `help:"When it ends: after a day (2027-12-31, UTC), at a time (2027-12-31T18:00:00Z) or a time from now (90d, 12h). Left out: never." placeholder:"WHEN"`
+}
+
+func (keyCreate) Help() string {
+	return `The key goes into the header "Authorization: Bearer KEY" of every request.
+
+	donorbook key create --account ID --name Website
+	donorbook key create --account ID --name Report --permission contacts:read --permission campaigns:read --expires 90d`
 }
 
 func (c *keyCreate) Run(t *terminal) error {
-	permissions, err := crm.ParsePermissions(c.Permission)
+	in, err := c.input(time.Now())
 	if err != nil {
 		return err
 	}
-	expires, err := crm.ParseExpiry(c.Expires, time.Now())
-	if err != nil {
-		return err
-	}
-	return t.withStore(func(s *store.Store) error {
-		account, err := s.Account(t.ctx, c.Account)
+	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+		key, secret, err := s.CreateKey(t.ctx, account.Number, in)
 		if err != nil {
 			return err
 		}
-		key, secret, err := s.CreateKey(t.ctx, account.Number, crm.KeyInput{Name: c.Name, Permissions: permissions, ExpiresAt: expires})
-		if err != nil {
-			return err
+		if _, err = fmt.Fprintln(t.stdout, secret); err != nil {
+			return fmt.Errorf("key %d was made but could not be printed; revoke it, and make another: %w", key.ID, err)
 		}
-		fmt.Fprintf(t.stderr, "Key %d for %s. Keep it safe: it is shown this once only.\n", key.ID, account.Name)
-		_, err = fmt.Fprintln(t.stdout, secret)
-		return err
+		fmt.Fprintf(t.stderr, "Key %d for %s. Keep it safe: it is shown this once only.\n", key.ID, oneLine(account.Name))
+		return nil
 	})
+}
+
+// input takes care that an empty value, as a script with an unset variable sends it, does not mean more rights.
+func (c *keyCreate) input(now time.Time) (in crm.KeyInput, err error) {
+	var names []string
+	for _, list := range c.Permission {
+		names = append(names, strings.Split(list, ",")...)
+	}
+	in.Name = c.Name
+	if in.Permissions, err = crm.ParsePermissions(names); err != nil || c.Expires == nil {
+		return in, err
+	}
+	if *c.Expires == "" {
+		return in, &config.Problem{Flag: "expires", Reason: "is empty; leave it out for a key that never ends"}
+	}
+	in.ExpiresAt, err = crm.ParseExpiry(*c.Expires, now)
+	return in, err
 }
 
 type keyList struct {
 	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	JSON    bool   `help:"Print JSON." name:"json"`
+	JSON    bool   `help:"Print a JSON array of objects with id, name, hint, permissions, state, created_at, last_used_at, expires_at and revoked_at." name:"json"`
 }
 
 // keyLine is a key as scripts see it, never its value.
@@ -59,11 +80,7 @@ type keyLine struct {
 }
 
 func (c *keyList) Run(t *terminal) error {
-	return t.withStore(func(s *store.Store) error {
-		account, err := s.Account(t.ctx, c.Account)
-		if err != nil {
-			return err
-		}
+	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
 		keys, err := s.Keys(t.ctx, account.Number)
 		if err != nil {
 			return err
@@ -88,15 +105,25 @@ func (c *keyList) Run(t *terminal) error {
 }
 
 type keyRevoke struct {
-	ID int64 `arg:"" name:"key-id" help:"Id of the key, as key list shows it."`
+	ID string `arg:"" name:"key-id" help:"Id of the key, the number that key list shows."`
+}
+
+func (keyRevoke) Help() string {
+	return `Servers need not be restarted. A revoked key stays in the list, and cannot be taken back.
+
+	donorbook key revoke 4711000000000001`
 }
 
 func (c *keyRevoke) Run(t *terminal) error {
+	id, err := strconv.ParseInt(c.ID, 10, 64)
+	if err != nil { // it may be the key itself, and is not repeated
+		return usageError{errors.New("the id of a key is a number; key list shows it")}
+	}
 	return t.withStore(func(s *store.Store) error {
-		if err := s.RevokeKey(t.ctx, c.ID); err != nil {
+		if err := s.RevokeKey(t.ctx, id); err != nil {
 			return err
 		}
-		fmt.Fprintf(t.stderr, "Key %d is revoked.\n", c.ID)
+		fmt.Fprintf(t.stderr, "Key %d is revoked.\n", id)
 		return nil
 	})
 }

@@ -1,16 +1,20 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"path/filepath"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"donorbook/internal/api"
 	"donorbook/internal/config"
+	"donorbook/internal/crm"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -20,38 +24,58 @@ type serveCommand struct {
 	Demo bool `help:"Fill an empty database with a believable organisation, make a key, and print a curl command to try."`
 }
 
-func (c *serveCommand) Run(t *terminal) (err error) {
+func (serveCommand) Help() string {
+	return `Serves until it is told to stop (SIGTERM or Ctrl-C); requests in flight finish. The reference of the API is at /docs.
+
+	donorbook serve                      HTTPS on localhost:8443; clients trust DIR/tls/ca.pem
+	donorbook serve --demo               the same, with data to play with
+	donorbook serve --listen :443 --tls acme --acme-host donors.example.org
+	donorbook serve --listen :443 --tls files --tls-cert cert.pem --tls-key key.pem
+	donorbook serve --listen :8080 --tls off --trusted-proxy 10.0.0.0/8`
+}
+
+func (c *serveCommand) Run(t *terminal) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	log := newLogger(t.stderr, c.LogFormat, c.LogLevel)
-	s, err := store.Open(t.ctx, t.storage.Options())
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	secret := ""
-	if c.Demo {
-		if secret, err = fillDemo(t.ctx, s, c.PhoneRegion, t.stderr); err != nil {
-			return err
+	return t.withStore(func(s *store.Store) error {
+		var demo crm.Account
+		if c.Demo {
+			var err error
+			if demo, err = fillDemo(t.ctx, s, t.stderr); err != nil {
+				return err
+			}
 		}
-	}
+		return c.serve(t, s, demo)
+	})
+}
+
+func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account) error {
+	log := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	server, err := c.server(s, t.storage.Data, log)
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(t.ctx)
+	defer stop()
+	var demoErr error
 	server.Listening = func(at web.Addresses) {
-		address := c.address(at.Main)
-		log.Info("serving", "url", address, "tls", c.TLS, "metrics", at.Metrics, "version", Version())
+		log.Info("serving", "url", c.address(at.Main), "tls", c.TLS, "metrics", at.Metrics, "version", Version())
 		if c.TLS == web.TLSOff {
 			log.Warn("TLS is off: requests that did not arrive over HTTPS at a trusted proxy are refused, except from this machine")
 		}
 		if c.Demo {
-			c.printDemo(t, address, secret)
+			// Not earlier: where the port is taken, the key of the demo that runs there must go on working.
+			if demoErr = c.printDemo(t, s, demo, at.Main); demoErr != nil {
+				stop()
+			}
 		}
 	}
-	defer log.Info("stopped")
-	return server.Run(t.ctx)
+	err = server.Run(ctx)
+	if err == nil {
+		log.Info("stopped")
+	}
+	return errors.Join(demoErr, err)
 }
 
 // server puts the rooms together.
@@ -98,11 +122,16 @@ func countCreated(metrics *web.Metrics) func(merged bool) {
 	}
 }
 
-// address is where a person on this machine reaches the server.
+// address is where the server is reached.
 func (c *serveCommand) address(listening string) string {
 	if c.BaseURL != "" {
-		return c.BaseURL
+		return strings.TrimRight(c.BaseURL, "/")
 	}
+	return c.localAddress(listening)
+}
+
+// localAddress is where a person on this machine reaches the server.
+func (c *serveCommand) localAddress(listening string) string {
 	scheme := "https"
 	if c.TLS == web.TLSOff {
 		scheme = "http"
@@ -127,12 +156,24 @@ func newLogger(w io.Writer, format, level string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// printDemo prints what a newcomer pastes into a terminal.
-func (c *serveCommand) printDemo(t *terminal, address, secret string) {
-	trust := ""
-	if c.TLS == web.TLSAuto {
-		trust = fmt.Sprintf(" --cacert '%s/tls/ca.pem'", t.storage.Data)
+// printDemo makes a key and prints what a newcomer pastes into a terminal, whatever directory it is in.
+func (c *serveCommand) printDemo(t *terminal, s *store.Store, demo crm.Account, listening string) error {
+	secret, err := demoKey(t.ctx, s, demo)
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(t.stdout, "curl%s -H 'Authorization: Bearer %s' '%s/v1/contacts?per_page=3'\n", trust, secret, address)
-	fmt.Fprintf(t.stderr, "\nThe demo is ready. Paste the curl command above into another terminal, or read %s/docs\n\n", address)
+	address, trust := c.localAddress(listening), ""
+	switch c.TLS {
+	case web.TLSAuto:
+		data, err := filepath.Abs(t.storage.Data)
+		if err != nil {
+			return err
+		}
+		trust = " --cacert " + quoted(filepath.Join(data, "tls", "ca.pem"))
+	case web.TLSFiles, web.TLSACME:
+		address = c.address(listening) // the certificate bears the public name
+	}
+	fmt.Fprintf(t.stderr, "\nThe demo is ready. Paste the curl command below into another terminal, or read %s/docs\n\n", address)
+	_, err = fmt.Fprintf(t.stdout, "curl%s -H 'Authorization: Bearer %s' '%s/v1/contacts?per_page=3'\n", trust, secret, address)
+	return err
 }

@@ -15,22 +15,43 @@ import (
 	"donorbook/internal/web"
 )
 
+// DefaultData is the data directory where none is named.
+const DefaultData = "donorbook-data"
+
 // Storage says where the data is. Every command takes it.
 type Storage struct {
-	Data     string `help:"Data directory: database, certificates." default:"donorbook-data" env:"DONORBOOK_DATA" placeholder:"DIR"`
-	Database string `help:"Database URL. Left out: SQLite in the data directory." env:"DONORBOOK_DATABASE" placeholder:"URL"`
-	Config   string `help:"File with settings (TOML; the keys are the names of the flags)." env:"DONORBOOK_CONFIG" placeholder:"FILE"`
+	Data     string `help:"Data directory, for the database and certificates. Default: ${default}." default:"donorbook-data" env:"DONORBOOK_DATA" placeholder:"DIR"`
+	Database string `help:"Database, as sqlite:DIR. Left out: SQLite in the data directory." env:"DONORBOOK_DATABASE" placeholder:"URL"`
+	Config   string `help:"TOML file with settings, such as listen = \":443\": keys are the names of the flags of serve." env:"DONORBOOK_CONFIG" placeholder:"FILE"`
 }
 
 // Options are the store's.
 func (s Storage) Options() store.Options { return store.Options{Data: s.Data, Database: s.Database} }
 
+// Check finds a place that cannot be one, before anything is opened. The value is not repeated: a URL may hold a password.
+func (s Storage) Check() error {
+	if s.Data == "" {
+		return problem("data", "names no directory")
+	}
+	if s.Database == "" {
+		return nil
+	}
+	scheme, dir, _ := strings.Cut(s.Database, ":")
+	if scheme != "sqlite" {
+		return problem("database", "the URL must begin with sqlite: (or be left out for SQLite in the data directory)")
+	}
+	if strings.TrimPrefix(dir, "//") == "" {
+		return problem("database", "the URL names no directory; write sqlite:DIR")
+	}
+	return nil
+}
+
 // Server are the settings of serve.
 type Server struct {
-	Listen  string `help:"Where to listen." default:"localhost:8443" env:"DONORBOOK_LISTEN" placeholder:"HOST:PORT"`
+	Listen  string `help:"Where to listen; :443 is every address of this machine. Default: ${default}." default:"localhost:8443" env:"DONORBOOK_LISTEN" placeholder:"HOST:PORT"`
 	BaseURL string `help:"Public address of the service, used in links. Left out: scheme and host of the request." env:"DONORBOOK_BASE_URL" placeholder:"URL" name:"base-url"`
 
-	TLS           string   `help:"Certificate: auto (a local authority in the data directory), files, acme, or off (behind a proxy that speaks HTTPS)." enum:"auto,files,acme,off" default:"auto" env:"DONORBOOK_TLS" placeholder:"MODE" name:"tls"`
+	TLS           string   `help:"Certificate: auto (a local authority in the data directory), files, acme, or off (behind a proxy that speaks HTTPS). Default: ${default}." enum:"auto,files,acme,off" default:"auto" env:"DONORBOOK_TLS" placeholder:"MODE" name:"tls"`
 	TLSCert       string   `help:"With --tls files: certificate chain (PEM)." env:"DONORBOOK_TLS_CERT" placeholder:"FILE" name:"tls-cert"`
 	TLSKey        string   `help:"With --tls files: private key (PEM)." env:"DONORBOOK_TLS_KEY" placeholder:"FILE" name:"tls-key"`
 	ACMEHost      []string `help:"With --tls acme: public name to get a certificate for; may be repeated." env:"DONORBOOK_ACME_HOST" placeholder:"NAME" name:"acme-host"`
@@ -39,12 +60,12 @@ type Server struct {
 	ACMEListen    string   `help:"With --tls acme: where to answer HTTP-01 challenges, such as :80. Left out: TLS-ALPN-01 on the main port." env:"DONORBOOK_ACME_LISTEN" placeholder:"HOST:PORT" name:"acme-listen"`
 	TrustedProxy  []string `help:"Address or range of a proxy whose X-Forwarded-* headers count; may be repeated; none for no proxy. Left out: this machine." env:"DONORBOOK_TRUSTED_PROXY" placeholder:"CIDR" name:"trusted-proxy"`
 
-	RateLimit     int           `help:"Requests a minute for each key; 0 is no limit." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
-	PhoneRegion   string        `help:"Country of phone numbers written without +, as two letters." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
+	RateLimit     int           `help:"Requests a minute for each key; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
+	PhoneRegion   string        `help:"Country of phone numbers written without +, as two letters. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
 	MetricsListen string        `help:"Where to serve /metrics for Prometheus, such as localhost:9464. Left out: nowhere." env:"DONORBOOK_METRICS_LISTEN" placeholder:"HOST:PORT" name:"metrics-listen"`
-	StopDelay     time.Duration `help:"On SIGTERM, how long /readyz says no before the port closes, for load balancers to notice." default:"0s" env:"DONORBOOK_STOP_DELAY" placeholder:"TIME" name:"stop-delay"`
-	LogFormat     string        `help:"text or json." enum:"text,json" default:"text" env:"DONORBOOK_LOG_FORMAT" placeholder:"FORMAT" name:"log-format"`
-	LogLevel      string        `help:"debug, info, warn or error." enum:"debug,info,warn,error" default:"info" env:"DONORBOOK_LOG_LEVEL" placeholder:"LEVEL" name:"log-level"`
+	StopDelay     time.Duration `help:"On SIGTERM, how long /readyz says no before the port closes, for load balancers to notice, such as 5s. Default: ${default}." default:"0s" env:"DONORBOOK_STOP_DELAY" placeholder:"TIME" name:"stop-delay"`
+	LogFormat     string        `help:"How the log on standard error is written: text or json. Default: ${default}." enum:"text,json" default:"text" env:"DONORBOOK_LOG_FORMAT" placeholder:"FORMAT" name:"log-format"`
+	LogLevel      string        `help:"What is logged: debug, info (every request), warn or error. Default: ${default}." enum:"debug,info,warn,error" default:"info" env:"DONORBOOK_LOG_LEVEL" placeholder:"LEVEL" name:"log-level"`
 }
 
 // Problem is a setting that makes no sense.
@@ -67,7 +88,7 @@ func (s *Server) Check() error {
 		if address.value == "" && address.flag != "listen" {
 			continue
 		}
-		if _, port, err := net.SplitHostPort(address.value); err != nil || port == "" {
+		if !isAddress(address.value) {
 			return problem(address.flag, "%q is not an address such as localhost:8443", address.value)
 		}
 	}
@@ -81,18 +102,40 @@ func (s *Server) Check() error {
 		return problem("phone-region", "%q is not a country of two letters, such as US", s.PhoneRegion)
 	case s.StopDelay < 0:
 		return problem("stop-delay", "%s is negative", s.StopDelay)
+	}
+	return s.checkTLS()
+}
+
+func isAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil || port == "" {
+		return false
+	}
+	_, err = net.LookupPort("tcp", port)
+	return err == nil
+}
+
+// checkTLS finds flags of one mode that are missing, or were given to another.
+func (s *Server) checkTLS() error {
+	switch {
 	case s.TLS != web.TLSFiles && (s.TLSCert != "" || s.TLSKey != ""):
 		return problem("tls", "--tls-cert and --tls-key need --tls files")
-	case s.TLS != web.TLSACME && len(s.ACMEHost) > 0:
-		return problem("tls", "--acme-host needs --tls acme")
+	case s.TLS == web.TLSFiles && s.TLSCert == "":
+		return problem("tls", "files needs --tls-cert, the file with the certificate")
+	case s.TLS == web.TLSFiles && s.TLSKey == "":
+		return problem("tls", "files needs --tls-key, the file with the certificate's private key")
+	case s.TLS != web.TLSACME && (len(s.ACMEHost) > 0 || s.ACMEEmail != "" || s.ACMEDirectory != "" || s.ACMEListen != ""):
+		return problem("tls", "--acme-host, --acme-email, --acme-directory and --acme-listen need --tls acme")
+	case s.TLS == web.TLSACME && len(s.ACMEHost) == 0:
+		return problem("tls", "acme needs --acme-host, the public name to get a certificate for")
 	}
 	return nil
 }
 
 // Proxies is who may speak for clients, and the public address.
 func (s *Server) Proxies() (*web.Proxies, error) {
-	if _, err := web.NewProxies(nil, s.BaseURL); err != nil {
-		return nil, problem("base-url", "%v", err)
+	if err := CheckBaseURL(s.BaseURL); err != nil {
+		return nil, err
 	}
 	proxies, err := web.NewProxies(s.TrustedProxy, s.BaseURL)
 	if err != nil {
@@ -101,9 +144,26 @@ func (s *Server) Proxies() (*web.Proxies, error) {
 	return proxies, nil
 }
 
-// Setting is one line of the effective settings.
+// CheckBaseURL refuses what links cannot start with. The value is not repeated: a URL may hold a password.
+func CheckBaseURL(text string) error {
+	if _, err := web.NewProxies(nil, text); err != nil {
+		return problem("base-url", "give scheme and host alone, such as https://donors.example.org")
+	}
+	return nil
+}
+
+// Setting is one line of the effective settings. Its value is a string, an int or a list of strings.
 type Setting struct {
-	Name, Value string
+	Name  string
+	Value any
+}
+
+// Text is the value on one line.
+func (s Setting) Text() string {
+	if list, ok := s.Value.([]string); ok {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprint(s.Value)
 }
 
 // Dump lists settings by the names of their flags, without secrets.
@@ -117,33 +177,52 @@ func Dump(structs ...any) []Setting {
 			if name == "" {
 				name = strings.ToLower(field.Name)
 			}
-			value := fmt.Sprint(v.Field(i).Interface())
-			if list, ok := v.Field(i).Interface().([]string); ok {
-				value = strings.Join(list, ",")
-			}
-			settings = append(settings, Setting{name, withoutPassword(value)})
+			settings = append(settings, Setting{name, shown(v.Field(i).Interface())})
 		}
 	}
 	return settings
 }
 
-// withoutPassword hides the password in a URL.
+// shown is a value as it may be seen.
+func shown(value any) any {
+	switch v := value.(type) {
+	case string:
+		return withoutPassword(v)
+	case time.Duration:
+		return v.String()
+	case []string:
+		list := make([]string, 0, len(v))
+		for _, text := range v {
+			list = append(list, withoutPassword(text))
+		}
+		return list
+	}
+	return value
+}
+
+// withoutPassword hides the passwords in a URL, and the whole of what seems to have one in another form.
 func withoutPassword(value string) string {
 	u, err := url.Parse(value)
-	if err != nil {
-		if strings.Contains(value, "://") {
+	if err != nil || u.Host == "" {
+		if strings.Contains(value, ":") && strings.Contains(value, "@") || strings.Contains(value, "=") && isPassword(value) {
 			return "(not shown: not a valid URL)"
 		}
 		return value
 	}
-	if u.Query().Has("password") {
-		q := u.Query()
-		q.Set("password", "xxxxx")
-		u.RawQuery = q.Encode()
-		value = u.String()
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		u.RawQuery = "xxxxx"
 	}
-	if _, has := u.User.Password(); has {
-		return u.Redacted()
+	for name := range q {
+		if isPassword(name) {
+			q.Set(name, "xxxxx")
+			u.RawQuery = q.Encode()
+		}
 	}
-	return value
+	return u.Redacted()
+}
+
+func isPassword(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "pass") || strings.Contains(name, "pwd")
 }

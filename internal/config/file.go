@@ -1,37 +1,80 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 )
 
-// ReadFile reads settings from a TOML file. Keys are the names of flags; an unknown one is an error.
-func ReadFile(path string, known []string) (map[string]any, error) {
+// ReadFile reads settings from a TOML file. Keys are the names of flags, with values of the same type; anything else is
+// an error. Values are not repeated in errors: one may hold a password.
+func ReadFile(path string, known []Setting) (map[string]any, error) {
 	values := map[string]any{}
-	if _, err := toml.DecodeFile(path, &values); err != nil {
-		return nil, fmt.Errorf("the settings file %s cannot be read: %w", path, err)
+	_, err := toml.DecodeFile(path, &values)
+	var syntax toml.ParseError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, problem("config", "line %d of %s is not valid TOML, such as listen = \"localhost:8443\"", syntax.Position.Line, path)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("--config: there is no file %s: %w", path, fs.ErrNotExist)
+	case err != nil:
+		return nil, problem("config", "%s cannot be read: %v", path, err)
 	}
-	for key := range values {
-		if !slices.Contains(known, key) {
-			return nil, fmt.Errorf("the settings file %s has the unknown key %q; known are %s", path, key, strings.Join(known, ", "))
+	for key, value := range values {
+		at := slices.IndexFunc(known, func(s Setting) bool { return s.Name == key })
+		if at < 0 {
+			return nil, problem("config", "%s has the unknown key %q; known are %s", path, key, names(known))
+		}
+		if want := wantedType(known[at].Value, value); want != "" {
+			return nil, problem("config", "%s: the value of %s must be %s", path, key, want)
 		}
 	}
 	return values, nil
 }
 
-// FilePath finds the settings file before the other settings are read: in the arguments, else in the environment.
-func FilePath(args []string, lookup func(string) (string, bool)) string {
-	for i, arg := range args {
-		if arg == "--config" && i+1 < len(args) {
-			return args[i+1]
+func names(settings []Setting) string {
+	list := make([]string, 0, len(settings))
+	for _, s := range settings {
+		list = append(list, s.Name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// wantedType says what a value from the file should have been, "" where it is right.
+func wantedType(setting, value any) string {
+	switch setting.(type) {
+	case int:
+		if _, ok := value.(int64); !ok {
+			return "an integer"
 		}
-		if value, found := strings.CutPrefix(arg, "--config="); found {
-			return value
+	case []string:
+		list, isList := value.([]any)
+		if !isList || slices.ContainsFunc(list, func(v any) bool { _, ok := v.(string); return !ok }) {
+			return "a list of strings"
+		}
+	default:
+		if _, ok := value.(string); !ok {
+			return "a string"
 		}
 	}
+	return ""
+}
+
+// FilePath finds the settings file before the other settings are read: in the arguments, else in the environment. Of
+// several arguments the last one counts, as with every flag.
+func FilePath(args []string, lookup func(string) (string, bool)) string {
 	path, _ := lookup("DONORBOOK_CONFIG")
+	for i, arg := range args {
+		if arg == "--config" && i+1 < len(args) {
+			path = args[i+1]
+		}
+		if value, found := strings.CutPrefix(arg, "--config="); found {
+			path = value
+		}
+	}
 	return path
 }

@@ -89,7 +89,7 @@ func TestDecodeCampaignsTellsAllFaultsInOrder(t *testing.T) {
 
 func TestDecodeCampaignsRefusesWhatIsNoArray(t *testing.T) {
 	for _, test := range []struct{ document, want string }{
-		{``, "The file is not valid JSON"},
+		{``, "The file is empty."},
 		{`{"title":"a"}`, "The file must be a JSON array of campaigns."},
 		{`null`, "The file must be a JSON array of campaigns."},
 		{`title,goal`, "The file is not valid JSON"},

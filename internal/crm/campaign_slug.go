@@ -2,6 +2,7 @@ package crm
 
 import (
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ func isSlug(slug string) bool {
 	}
 	return !afterHyphen
 }
+
+// reservedSlugs are paths of the service itself, where no campaign can be found.
+var reservedSlugs = []string{"v1", "docs", "healthz", "readyz", "metrics", "console", "static", "setup", "signin", "settings"}
 
 func isSlugSign(c byte) bool { return 'a' <= c && c <= 'z' || isDigit(c) }
 
@@ -64,7 +68,7 @@ func SlugCandidates(in CampaignInput) iter.Seq[string] {
 			title = *in.Title
 		}
 		base := Slug(title)
-		if !yield(base) {
+		if !slices.Contains(reservedSlugs, base) && !yield(base) {
 			return
 		}
 		for n := 2; yield(base + "-" + strconv.Itoa(n)); n++ {

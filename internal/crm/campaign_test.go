@@ -26,8 +26,8 @@ func oneCampaign(t interface {
 	return rows[0]
 }
 
-// shown is the wire form of a campaign.
-func shown(c Campaign) string {
+// campaignText is the wire form of a campaign.
+func campaignText(c Campaign) string {
 	body, urlAt := c.AppendBody(nil)
 	return string(AppendCampaign(nil, c.ID, body, urlAt, "https://give.example"))
 }
@@ -38,7 +38,7 @@ func TestCampaignWithDefaults(t *testing.T) {
 		`"description":null,"slug":"spring-gala","url":"https://give.example/spring-gala","goal":0,"raised":0,"donors":0,` +
 		`"currency":"USD","logo":null,"cover":null,"end_at":null,"created_at":"2026-01-31 12:00:00",` +
 		`"updated_at":"2026-01-31 12:00:00","event":null}`
-	if got := shown(c); got != want {
+	if got := campaignText(c); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -68,7 +68,7 @@ func TestCampaignWithEverything(t *testing.T) {
 		`"tickets_required":true,"livestream":{"url":"https://tv.example/1","type":"live","location":"home","platform":"twitch",` +
 		`"embed_url":"https://tv.example/e","scheduled":true},"livestream_start_at":"2026-06-01 08:00:00",` +
 		`"livestream_end_at":"2026-06-01 09:00:00"}}`
-	if got := shown(c); got != want {
+	if got := campaignText(c); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if diff := cmp.Diff([]string{"B1b2C3d4E5f6G7h8"}, *in.Beneficiaries); diff != "" {
@@ -84,13 +84,13 @@ func TestCampaignObjectsHaveDefaults(t *testing.T) {
 			`"end_at":null,"timezone":null,"details":null,"private":false,"tickets_required":false,"livestream":null,` +
 			`"livestream_start_at":null,"livestream_end_at":null}}`,
 	} {
-		if got := shown(c); !strings.Contains(got, want) {
+		if got := campaignText(c); !strings.Contains(got, want) {
 			t.Errorf("%s lacks %s", got, want)
 		}
 	}
 	c = c.Update(oneCampaign(t, `{"title":"Gala","event":{"livestream":{}}}`), noon)
 	want := `"livestream":{"url":null,"type":null,"location":null,"platform":null,"embed_url":null,"scheduled":false}`
-	if got := shown(c); !strings.Contains(got, want) {
+	if got := campaignText(c); !strings.Contains(got, want) {
 		t.Errorf("%s lacks %s", got, want)
 	}
 }
@@ -153,9 +153,9 @@ func TestUpdateCampaign(t *testing.T) {
 func TestUpdateLeavesTheOldCampaignAlone(t *testing.T) {
 	in := oneCampaign(t, fullRow)
 	old := NewCampaign(in, rose, 1, "run-2026", noon)
-	before := shown(old)
+	before := campaignText(old)
 	old.Update(oneCampaign(t, `{"slug":"run-2026","title":"Other","event":{"private":false},"cover":{"url":"https://a.example"}}`), noon)
-	if after := shown(old); after != before {
+	if after := campaignText(old); after != before {
 		t.Errorf("got  %s\nwant %s", after, before)
 	}
 }
@@ -253,7 +253,7 @@ func TestShownCampaignCanBeImportedAgain(t *testing.T) {
 		}
 		in := oneCampaign(t, string(row))
 		c := NewCampaign(in, rose, in.ID(noon), "a", noon)
-		again := c.Update(oneCampaign(t, shown(c)), noon.Add(time.Hour))
+		again := c.Update(oneCampaign(t, campaignText(c)), noon.Add(time.Hour))
 		if diff := cmp.Diff(c, again); diff != "" {
 			t.Fatal(diff)
 		}

@@ -37,6 +37,9 @@ func (in *CampaignInput) Validate(faults *Invalid, isNew bool) error {
 	if in.Slug != nil && *in.Slug != "" && !isSlug(*in.Slug) && !v.has("slug") {
 		v.Add("slug", "The slug field must be 1 to %d lower-case letters and digits, with single hyphens between.", maxText)
 	}
+	if in.Slug != nil && slices.Contains(reservedSlugs, *in.Slug) {
+		v.Add("slug", "The slug field is reserved for the service itself: choose another slug.")
+	}
 	in.validateNumbers(v)
 	if in.Currency != nil && *in.Currency != "" && !isCurrency(*in.Currency) && !v.has("currency") {
 		v.Add("currency", "The currency field must be an ISO 4217 currency code in capital letters.")
@@ -50,7 +53,7 @@ func (in *CampaignInput) Validate(faults *Invalid, isNew bool) error {
 		(*in.Event).validate(v)
 	}
 	in.validateBeneficiaries(v)
-	sortCampaignFaults(v)
+	sortFaults(v, campaignFields)
 	return v.Err()
 }
 
@@ -211,16 +214,4 @@ func orDefault(value, unset string) string {
 		return unset
 	}
 	return value
-}
-
-// sortCampaignFaults brings the faults into the order of the fields, whatever order they were sent in.
-func sortCampaignFaults(v *Invalid) {
-	rank := func(f Fault) int {
-		if i := slices.Index(campaignFields, f.Field); i >= 0 {
-			return i
-		}
-		field, _, _ := strings.Cut(f.Field, ".")
-		return slices.Index(campaignFields, field)
-	}
-	slices.SortStableFunc(v.Faults, func(a, b Fault) int { return rank(a) - rank(b) })
 }

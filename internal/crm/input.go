@@ -167,21 +167,24 @@ func (in *ContactInput) Validate(faults *Invalid, isNew bool, region string, now
 	if in.Tags != nil {
 		*in.Tags = validateTags(v, *in.Tags)
 	}
-	sortFaults(v)
+	sortFaults(v, contactFields)
 	return v.Err()
 }
 
 // sortFaults brings the faults into the order of the fields and of the elements of a list, whatever order the client
 // wrote them in.
-func sortFaults(v *Invalid) {
+func sortFaults(v *Invalid, fields []string) {
 	place := func(f Fault) (rank, element int) {
+		if rank = slices.Index(fields, f.Field); rank >= 0 {
+			return rank, -1
+		}
 		field, rest, _ := strings.Cut(f.Field, ".")
 		number, _, _ := strings.Cut(rest, ".")
 		element, err := strconv.Atoi(number)
 		if err != nil {
 			element = -1 // a fault of the whole list comes first
 		}
-		return slices.Index(contactFields, field), element
+		return slices.Index(fields, field), element
 	}
 	slices.SortStableFunc(v.Faults, func(a, b Fault) int {
 		aRank, aElement := place(a)

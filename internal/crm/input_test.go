@@ -176,8 +176,8 @@ func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
 	const syntax = "The request body is not valid JSON" // near some byte
 	deep := strings.Repeat(`[`, 20_000)
 	for _, test := range []struct{ name, body, want string }{
-		{"nothing", ``, syntax},
-		{"spaces", " \n", syntax},
+		{"nothing", ``, "The request body is empty."},
+		{"spaces", " \n", "The request body is empty."},
 		{"a word", `first_name`, syntax},
 		{"a form", `first_name=A`, syntax},
 		{"a list", `[]`, "The request body must be a JSON object."},

@@ -50,6 +50,8 @@ func (r *jsonReader) unreadable(err error) {
 	switch {
 	case err == nil:
 		message = r.what + " has text after the end of the JSON value."
+	case errors.Is(err, io.EOF):
+		message = r.what + " is empty."
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		message = r.what + " names the same key twice in one object."
 	case errors.As(err, &syntax):

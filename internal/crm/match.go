@@ -26,7 +26,7 @@ func ParseForceCreate(value string, sent bool) (CreateMode, error) {
 
 // MatchKeys are the normal forms by which this input finds the person it is about.
 func (in *ContactInput) MatchKeys() []string {
-	return slices.Concat(in.emailKeys, in.phoneKeys)
+	return withoutEmpty(slices.Concat(in.emailKeys, in.phoneKeys))
 }
 
 // BestMatch picks, among active contacts that share a match key with the input, the one it is about: an email match
@@ -71,8 +71,13 @@ func (c *Contact) addMatchKey(key string) bool {
 // replaceMatchKeys replaces the keys of one kind.
 func (c *Contact) replaceMatchKeys(prefix string, keys []string) {
 	kept := slices.DeleteFunc(slices.Clone(c.MatchKeys), func(key string) bool { return strings.HasPrefix(key, prefix) })
-	c.MatchKeys = append(kept, keys...)
+	c.MatchKeys = append(kept, withoutEmpty(keys)...)
 	slices.Sort(c.MatchKeys)
+}
+
+// withoutEmpty leaves out the keys of values that tell nobody apart.
+func withoutEmpty(keys []string) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })
 }
 
 // IndexKeys are all the keys under which the contact can be found: e: emails, p: phones, t: tags, n: the words of

@@ -39,7 +39,8 @@ func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
 	if in.Phones != nil {
 		merged.Phones = slices.Clone(c.Phones)
 		for i, phone := range *in.Phones {
-			if merged.addMatchKey(in.phoneKeys[i]) {
+			key := in.phoneKeys[i]
+			if key == "" && !merged.hasPhone(phone.Value) || key != "" && merged.addMatchKey(key) {
 				merged.Phones = append(merged.Phones, phone)
 			}
 		}
@@ -101,6 +102,11 @@ func (c Contact) Restore(now time.Time) Contact {
 	c.ArchivedAt = time.Time{}
 	c.UpdatedAt = now.UTC().Truncate(time.Second)
 	return c
+}
+
+// hasPhone compares numbers without a match key, as they were written.
+func (c *Contact) hasPhone(value string) bool {
+	return slices.ContainsFunc(c.Phones, func(p Phone) bool { return p.Value == value })
 }
 
 // text pairs a field of a contact with what was sent for it.

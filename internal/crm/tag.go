@@ -38,7 +38,7 @@ func DecodeTags(body []byte) ([]string, error) {
 		r.fault.Add("tags", "The tags field must be an array with at least one tag name.")
 	default:
 		*tags = validateTags(&r.fault, *tags)
-		sortFaults(&r.fault)
+		sortFaults(&r.fault, contactFields)
 	}
 	if err := r.fault.Err(); err != nil {
 		return nil, err

@@ -34,8 +34,9 @@ type typedRule struct {
 	problem string
 }
 
-// checkTyped checks each element and keeps those that differ by normal form, with their match keys.
-func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind, value string)) (kept []T, keys []string) {
+// checkTyped checks each element and keeps those that differ by normal form, with their match keys. A value that is fine
+// but tells nobody apart has the key "".
+func checkTyped[T comparable](v *Invalid, rule typedRule, list []T, parts func(T) (kind, value string)) (kept []T, keys []string) {
 	kept = []T{}
 	if len(list) > maxEmails && !v.has(rule.list) {
 		v.Add(rule.list, "The %s field must not have more than %d elements.", rule.list, maxEmails)
@@ -63,7 +64,11 @@ func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind
 			v.Add(path+".value", "The %s.value field %s.", path, rule.problem)
 			continue
 		}
-		if key := rule.prefix + normal; !slices.Contains(keys, key) {
+		key := ""
+		if normal != "" {
+			key = rule.prefix + normal
+		}
+		if key == "" && !slices.Contains(list[:i], element) || key != "" && !slices.Contains(keys, key) {
 			kept, keys = append(kept, element), append(keys, key)
 		}
 	}
@@ -98,8 +103,7 @@ func (in *ContactInput) validateAddresses(v *Invalid) {
 }
 
 func isTwoLetters(s string) bool {
-	letter := func(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-	return len(s) == 2 && letter(s[0]) && letter(s[1])
+	return len(s) == 2 && isLetter(s[0]) && isLetter(s[1])
 }
 
 func (a Address) empty() bool {

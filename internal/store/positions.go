@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -233,8 +234,11 @@ func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactSc
 		err = s.read(ctx, func(c conn) error {
 			index.mu.Lock()
 			defer index.mu.Unlock()
-			return snapshot(c, func(c conn) (err error) {
-				_, err = list(c, true)
+			return snapshot(c, func(c conn) error {
+				stale, err := list(c, true)
+				if err == nil && stale {
+					err = fmt.Errorf("%w: the database went back in time", crm.ErrUnavailable)
+				}
 				return err
 			})
 		})

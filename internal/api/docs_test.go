@@ -1,0 +1,142 @@
+package api
+
+import (
+	"encoding/json"
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
+	types := map[string]string{
+		"/openapi.json":  "application/json",
+		"/openapi.yaml":  "application/yaml",
+		"/docs":          "text/html; charset=utf-8",
+		"/docs/docs.css": "text/css; charset=utf-8",
+		"/docs/docs.js":  "text/javascript; charset=utf-8",
+	}
+	served := documents()
+	if len(served) != len(types) {
+		t.Errorf("%d documents are served, want %d", len(served), len(types))
+	}
+	for path, contentType := range types {
+		d := served[path]
+		if d.contentType != contentType || len(d.body) == 0 {
+			t.Errorf("%s: %d bytes of %q, want some of %q", path, len(d.body), d.contentType, contentType)
+		}
+		if isPage := path == "/docs"; isPage != (d.policy != "") {
+			t.Errorf("%s: policy is %q", path, d.policy)
+		}
+	}
+}
+
+func TestDocsShowEveryOperation(t *testing.T) {
+	page := string(documents()["/docs"].body)
+	var api openapi
+	if err := json.Unmarshal(openapiJSON, &api); err != nil {
+		t.Fatal(err)
+	}
+	operations := 0
+	for _, route := range api.Paths.keys {
+		shown := "<code>" + string(breakable(route)) + "</code>"
+		if !strings.Contains(page, shown) {
+			t.Errorf("the page does not show %s", route)
+		}
+		for method, op := range api.Paths.values[route].values {
+			operations++
+			for _, want := range []string{
+				`id="` + kebab(op.OperationID) + `"`,
+				"<code>" + op.OperationID + "</code>",
+				strings.ToUpper(method) + "</span> " + shown,
+				op.Summary,
+			} {
+				if !strings.Contains(page, want) {
+					t.Errorf("%s %s: the page has no %q", method, route, want)
+				}
+			}
+			for _, status := range op.Responses.keys {
+				if id := `id="` + kebab(op.OperationID) + "-" + status + `"`; !strings.Contains(page, id) {
+					t.Errorf("%s: the page does not explain the status %s", op.OperationID, status)
+				}
+			}
+		}
+	}
+	if operations != 10 {
+		t.Errorf("the document has %d operations, want 10", operations)
+	}
+}
+
+func TestDocsShowEveryField(t *testing.T) {
+	page := string(documents()["/docs"].body)
+	var api openapi
+	if err := json.Unmarshal(openapiJSON, &api); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range api.Components.Schemas.keys {
+		for _, key := range api.Components.Schemas.values[name].Properties.keys {
+			if field := regexp.MustCompile(`data-title="([^"]*\.)?` + key + `"`); !field.MatchString(page) {
+				t.Errorf("the page does not explain %s of %s", key, name)
+			}
+		}
+	}
+	for _, field := range []string{"emails[].value", "addresses[].address_1", "meta.links[].label", "event.livestream.url", "X-Contact-Merged"} {
+		if !strings.Contains(page, `data-title="`+field+`"`) {
+			t.Errorf("the page does not explain %s", field)
+		}
+	}
+}
+
+// The page must work on a machine that reaches nothing but the server, and under its own policy.
+func TestDocsNeedNothingFromOutside(t *testing.T) {
+	served := documents()
+	page := string(served["/docs"].body)
+	for _, match := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		target := html.UnescapeString(match[1])
+		_, isServed := served[target]
+		if !isServed && !strings.HasPrefix(target, "#") && !strings.HasPrefix(target, "data:image/") {
+			t.Errorf("the page refers to %q, which this server does not have", target)
+		}
+	}
+	for _, refused := range []string{`<style`, `\sstyle="`, `<script>`, `<script[^>]*>[^<]`, `\son[a-z]+="`, `javascript:`} {
+		if found := regexp.MustCompile(refused).FindString(page); found != "" {
+			t.Errorf("the page has %q, which its policy refuses", found)
+		}
+	}
+	for _, outside := range []string{"@import", "url("} {
+		if strings.Contains(string(docsCSS), outside) {
+			t.Errorf("docs.css has %q", outside)
+		}
+	}
+}
+
+func TestDocsAnchorsResolve(t *testing.T) {
+	page := string(documents()["/docs"].body)
+	var ids []string
+	for _, match := range regexp.MustCompile(`\sid="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if slices.Contains(ids, match[1]) {
+			t.Errorf("two places are called #%s", match[1])
+		}
+		ids = append(ids, match[1])
+	}
+	for _, match := range regexp.MustCompile(`(?:href="#|aria-labelledby="|aria-describedby="|for="|popovertarget=")([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !slices.Contains(ids, match[1]) {
+			t.Errorf("a link leads to #%s, which is nowhere", match[1])
+		}
+	}
+}
+
+func TestMarkdownEscapes(t *testing.T) {
+	for text, want := range map[string]string{
+		"a < b & `<c>`":           "<p>a &lt; b &amp; <code>&lt;c&gt;</code></p>",
+		"**x** and [y](#y)":       `<p><strong>x</strong> and <a href="#y">y</a></p>`,
+		"[y](javascript:alert)":   "<p>[y](javascript:alert)</p>",
+		"- one\n  more\n- `two`":  "<ul><li>one more</li><li><code>two</code></li></ul>",
+		"first\nline\n\n- second": "<p>first line</p><ul><li>second</li></ul>",
+	} {
+		if got := string(markdown(text)); got != want {
+			t.Errorf("markdown(%q)\n got %s\nwant %s", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// held stops the writer, so that what is queued meanwhile becomes one batch; release lets it go on.
+func held(t *testing.T, s *Store) (release func()) {
+	t.Helper()
+	started, free := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.update(context.Background(), func(*tx) error {
+			close(started)
+			<-free
+			return nil
+		})
+	}()
+	<-started
+	return func() {
+		close(free)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// queue starts changes one after the other while the writer is held. wait returns their errors.
+func queue(s *Store, changes ...func() error) (wait func() []error) {
+	results := make([]chan error, len(changes))
+	for i, change := range changes {
+		results[i] = make(chan error, 1)
+		before := len(s.writer.queue)
+		go func() { results[i] <- change() }()
+		for len(s.writer.queue) == before {
+			runtime.Gosched()
+		}
+	}
+	return func() (errs []error) {
+		for _, result := range results {
+			errs = append(errs, <-result)
+		}
+		return errs
+	}
+}
+
+// together runs changes as one batch.
+func together(t *testing.T, s *Store, changes ...func() error) []error {
+	t.Helper()
+	release := held(t, s)
+	wait := queue(s, changes...)
+	release()
+	return wait()
+}
+
+// creating is a change that creates a contact.
+func creating(t *testing.T, s *Store, account int64, name string) func() error {
+	in := input(t, fmt.Sprintf(`{"first_name":%q,"emails":[{"value":"%s@x.org"}]}`, name, strings.ToLower(name)))
+	return func() error {
+		_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
+		return err
+	}
+}
+
+// names are the first names of the account's contacts, oldest first.
+func names(t *testing.T, s *Store, account int64) (names []string) {
+	t.Helper()
+	ids, _ := list(t, s, account, crm.All, 1, 100)
+	for _, id := range ids {
+		names = append(names, get(t, s, account, id).FirstName)
+	}
+	return names
+}
+
+func TestWhatWaitsCommitsTogether(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		spy := spyOn(t, s)
+		for _, test := range []struct{ changes, commits int64 }{{64, 1}, {100, 1}, {101, 2}, {1, 1}} {
+			before := spy.commits.Load()
+			changes := make([]func() error, test.changes)
+			for i := range changes {
+				changes[i] = creating(t, s, account, fmt.Sprintf("N%d-%d", test.changes, i))
+			}
+			for _, err := range together(t, s, changes...) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if commits := spy.commits.Load() - before; commits != test.commits {
+				t.Errorf("%d changes took %d commits, want %d", test.changes, commits, test.commits)
+			}
+		}
+		if _, total := list(t, s, account, crm.Active, 1, 1); total != 266 {
+			t.Errorf("%d contacts were made", total)
+		}
+	})
+}
+
+func TestConcurrentCreatesShareCommits(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		spy := spyOn(t, s)
+		// While one commits, the other 63 arrive: the first commit waits for them, as a slow disk would make it.
+		spy.committing = func() error {
+			for spy.commits.Load() == 0 && len(s.writer.queue) < 63 {
+				runtime.Gosched()
+			}
+			return nil
+		}
+		first := creating(t, s, account, "First")
+		done := make(chan error)
+		waiting := make(chan struct{})
+		go func() {
+			done <- s.update(t.Context(), func(tx *tx) error { // alone in its batch
+				close(waiting)
+				in := input(t, `{"first_name":"Alone"}`)
+				c, err := crm.NewContact(in, s.now())
+				if err == nil {
+					_, err = tx.insertContact(account, c, c.AppendBody(nil), c.IndexKeys())
+				}
+				return err
+			})
+		}()
+		<-waiting
+		atOnce(63, func(i int) {
+			if i == 0 {
+				if err := first(); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			create(t, s, account, fmt.Sprintf(`{"first_name":"N%d"}`, i))
+		})
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if commits := spy.commits.Load(); commits != 2 {
+			t.Errorf("64 creates took %d commits, want 2", commits)
+		}
+		if _, total := list(t, s, account, crm.Active, 1, 1); total != 64 {
+			t.Errorf("%d contacts were made", total)
+		}
+	})
+}
+
+func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
+	failure := errors.New("no")
+	write := func(tx *tx, account int64) error { // something that must not stay
+		in := crm.ContactInput{Emails: &[]crm.Email{}}
+		c, err := crm.NewContact(in, time.Now())
+		if err != nil {
+			return err
+		}
+		_, err = tx.insertContact(account, c, c.AppendBody(nil), []string{"t:spoiled"})
+		return err
+	}
+	for _, test := range []struct {
+		name string
+		fn   func(tx *tx, account int64) error
+		want string
+	}{
+		{"refused", func(*tx, int64) error { return failure }, "no"},
+		{"refused after it wrote", func(tx *tx, account int64) error {
+			if err := write(tx, account); err != nil {
+				return err
+			}
+			return failure
+		}, "no"},
+		{"failing in SQL", func(tx *tx, account int64) error {
+			_, err := tx.exec(sqlInsertTally, account)
+			return err
+		}, "taken"},
+		{"panicking", func(*tx, int64) error { panic("oops") }, "panic in a change: oops"},
+		{"panicking after it wrote", func(tx *tx, account int64) error {
+			if err := write(tx, account); err != nil {
+				return err
+			}
+			panic("oops")
+		}, "panic in a change: oops"},
+		{"panicking over a row", func(tx *tx, account int64) error {
+			return each(tx.conn, func(rows) error { panic("oops") }, sqlTally+tx.forUpdate, account)
+		}, "panic in a change: oops"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachEngine(t, func(t *testing.T, s *Store) {
+				account := newAccount(t, s).Number
+				create(t, s, account, `{"first_name":"Zero"}`)
+				bad := func() error {
+					return s.update(t.Context(), func(tx *tx) error { return test.fn(tx, account) })
+				}
+				errs := together(t, s, creating(t, s, account, "One"), creating(t, s, account, "Two"), bad,
+					creating(t, s, account, "Three"), bad, creating(t, s, account, "Four"))
+				for i, err := range errs {
+					if i == 2 || i == 4 {
+						if err == nil || !strings.Contains(err.Error(), test.want) {
+							t.Errorf("the bad change: got %v, want %s", err, test.want)
+						}
+					} else if err != nil {
+						t.Errorf("change %d: %v", i, err)
+					}
+				}
+				if err := bad(); err == nil || !strings.Contains(err.Error(), test.want) { // alone
+					t.Errorf("the bad change alone: got %v, want %s", err, test.want)
+				}
+				create(t, s, account, `{"first_name":"Five"}`)
+				if got := names(t, s, account); !slices.Equal(got, []string{"Zero", "One", "Two", "Three", "Four", "Five"}) {
+					t.Errorf("the contacts are %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestACommitThatFailsIsToldToAll(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		spy := spyOn(t, s)
+		broken := errors.New("the disk is gone")
+		spy.committing = func() error { return broken }
+		failure := errors.New("no")
+		errs := together(t, s, creating(t, s, account, "One"), func() error {
+			return s.update(t.Context(), func(*tx) error { return failure })
+		}, creating(t, s, account, "Two"))
+		wantError(t, "the first", errs[0], crm.ErrUnavailable)
+		wantError(t, "the refused one", errs[1], failure)
+		wantError(t, "the last", errs[2], crm.ErrUnavailable)
+		wantLists(t, s, account, nil, nil)
+		spy.committing = nil
+		create(t, s, account, `{"first_name":"Three"}`)
+		wantLists(t, s, account, []int64{1}, nil)
+	})
+}
+
+func TestAClientThatLeavesBeforeItsTurnChangesNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		leaving, leave := context.WithCancel(t.Context())
+		release := held(t, s)
+		in := input(t, `{"first_name":"Gone"}`)
+		wait := queue(s, creating(t, s, account, "One"), func() error {
+			_, err := s.CreateContact(leaving, account, in, crm.Dedupe)
+			return err
+		}, creating(t, s, account, "Two"))
+		leave()
+		release()
+		errs := wait()
+		wantError(t, "who left", errs[1], context.Canceled)
+		if errs[0] != nil || errs[2] != nil {
+			t.Errorf("the neighbours got %v and %v", errs[0], errs[2])
+		}
+		for range 10 {
+			_, err := s.CreateContact(leaving, account, in, crm.Dedupe)
+			wantError(t, "who left long ago", err, context.Canceled)
+		}
+		if got := names(t, s, account); !slices.Equal(got, []string{"One", "Two"}) {
+			t.Errorf("the contacts are %q", got)
+		}
+	})
+}
+
+// Once a change has begun, its client's leaving does not undo it: it is on disk, or it is refused.
+func TestAClientThatLeavesLaterGetsItsChange(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		spy := spyOn(t, s)
+		leaving, leave := context.WithCancel(t.Context())
+		spy.committing = func() error { leave(); return nil }
+		if _, err := s.CreateContact(leaving, account, input(t, `{"first_name":"A"}`), crm.Dedupe); err != nil {
+			t.Error(err)
+		}
+		wantLists(t, s, account, []int64{1}, nil)
+	})
+}
+
+func TestCloseFinishesWhatIsQueued(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s := open(t, o)
+		account := newAccount(t, s).Number
+		release := held(t, s)
+		var changes []func() error
+		for i := range 10 {
+			changes = append(changes, creating(t, s, account, fmt.Sprintf("N%d", i)))
+		}
+		wait := queue(s, changes...)
+		closed := make(chan error)
+		go func() { closed <- s.Close() }()
+		for stopping := false; !stopping; runtime.Gosched() {
+			s.writer.mu.RLock()
+			stopping = s.writer.stopped
+			s.writer.mu.RUnlock()
+		}
+		wantError(t, "a write after the end has begun", creating(t, s, account, "Late")(), crm.ErrUnavailable)
+		release()
+		for _, err := range append(wait(), <-closed) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		wantError(t, "a write after the end", creating(t, s, account, "Later")(), crm.ErrUnavailable)
+		if got := names(t, open(t, o), account); len(got) != 10 {
+			t.Errorf("the contacts are %q", got)
+		}
+	})
+}
