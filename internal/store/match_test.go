@@ -113,7 +113,7 @@ func TestCreateFindsWhoItIsAbout(t *testing.T) {
 		}
 		match("an email before a phone and a name", `{"first_name":"Ana","last_name":"Diaz",`+email+`,`+phone+`}`, account, second)
 		archive(t, s, account, second) // it has the phone by now as well
-		match("never an archived one", `{"last_name":"Ek",`+email+`}`, account, third)
+		match("never an archived one", `{"title":"Dr",`+email+`}`, account, third)
 		restore(t, s, account, second)
 		match("the same name among emails", `{"first_name":"CY","last_name":"fox",`+email+`}`, account, third)
 		match("the lowest id among emails", `{"first_name":"Dee",`+email+`}`, account, second)

@@ -106,53 +106,6 @@ func TestWhatWaitsCommitsTogether(t *testing.T) {
 	})
 }
 
-func TestConcurrentCreatesShareCommits(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Store) {
-		account := newAccount(t, s).Number
-		spy := spyOn(t, s)
-		// While one commits, the other 63 arrive: the first commit waits for them, as a slow disk would make it.
-		spy.committing = func() error {
-			for spy.commits.Load() == 0 && len(s.writer.queue) < 63 {
-				runtime.Gosched()
-			}
-			return nil
-		}
-		first := creating(t, s, account, "First")
-		done := make(chan error)
-		waiting := make(chan struct{})
-		go func() {
-			done <- s.update(t.Context(), func(tx *tx) error { // alone in its batch
-				close(waiting)
-				in := input(t, `{"first_name":"Alone"}`)
-				c, err := crm.NewContact(in, s.now())
-				if err == nil {
-					_, err = tx.insertContact(account, c, c.AppendBody(nil), c.IndexKeys())
-				}
-				return err
-			})
-		}()
-		<-waiting
-		atOnce(63, func(i int) {
-			if i == 0 {
-				if err := first(); err != nil {
-					t.Error(err)
-				}
-				return
-			}
-			create(t, s, account, fmt.Sprintf(`{"first_name":"N%d"}`, i))
-		})
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		if commits := spy.commits.Load(); commits != 2 {
-			t.Errorf("64 creates took %d commits, want 2", commits)
-		}
-		if _, total := list(t, s, account, crm.Active, 1, 1); total != 64 {
-			t.Errorf("%d contacts were made", total)
-		}
-	})
-}
-
 func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
 	failure := errors.New("no")
 	write := func(tx *tx, account int64) error { // something that must not stay
