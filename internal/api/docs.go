@@ -189,7 +189,7 @@ func (r *reference) endpoint(method, route string, op operation) endpoint {
 	if body.Schema != nil {
 		e.Body = r.fields(e.ID, "", r.resolve(body.Schema))
 	}
-	e.Requests = r.requests(e, parameters, body)
+	e.Requests = requests(e, parameters, body)
 	for _, status := range op.Responses.keys {
 		e.Responses = append(e.Responses, r.answer(e.ID, status, op.Responses.values[status]))
 	}
@@ -197,17 +197,17 @@ func (r *reference) endpoint(method, route string, op operation) endpoint {
 }
 
 // requests is one command to try for each example of a body, or one where there is no body.
-func (r *reference) requests(e endpoint, parameters []parameter, body content) []sample {
+func requests(e endpoint, parameters []parameter, body content) []sample {
 	address := exampleAddress(e, parameters)
 	if len(body.Examples.keys) == 0 {
 		return []sample{{Title: "Request", Code: curl(e.Method, address, nil)}}
 	}
-	var requests []sample
+	var list []sample
 	for _, key := range body.Examples.keys {
 		ex := body.Examples.values[key]
-		requests = append(requests, sample{Title: ex.Summary, Code: curl(e.Method, address, ex.Value)})
+		list = append(list, sample{Title: ex.Summary, Code: curl(e.Method, address, ex.Value)})
 	}
-	return requests
+	return list
 }
 
 func (r *reference) answer(place, status string, inline response) answer {

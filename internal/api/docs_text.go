@@ -135,14 +135,18 @@ func jsonCode(value json.RawMessage, prefix string) template.HTML {
 	})
 }
 
-var shellMarks = regexp.MustCompile(`\bcurl\b|\$[A-Z_]+| --?[a-zA-Z]+\b`)
+var shellMarks = regexp.MustCompile(`\bcurl\b|\$[A-Z_]+| --?[a-zA-Z]+\b|"?https://[^\s"]+"?`)
 
 func shellCode(command string) template.HTML {
 	return markCode(command, shellMarks, func(part []string) string {
-		if strings.HasPrefix(part[0], "$") {
+		switch {
+		case strings.HasPrefix(part[0], "$"):
 			return "word"
+		case strings.Contains(part[0], "://"):
+			return "address"
+		default:
+			return "key"
 		}
-		return "key"
 	})
 }
 
@@ -188,9 +192,9 @@ func exampleAddress(e endpoint, parameters []parameter) string {
 
 // curl is a command that a reader can paste into a shell.
 func curl(method, address string, body json.RawMessage) template.HTML {
-	lines := []string{`curl "` + address + `"`, "--cacert donorbook-data/tls/ca.pem", `-H "Authorization: Bearer $DONORBOOK_KEY"`}
+	lines := []string{"curl", `"` + address + `"`, "--cacert donorbook-data/tls/ca.pem", `-H "Authorization: Bearer $DONORBOOK_KEY"`}
 	if method != "GET" {
-		lines = slices.Replace(lines, 0, 1, "curl -X "+method, `"`+address+`"`)
+		lines[0] += " -X " + method
 	}
 	if body == nil {
 		return shellCode(joinLines(lines))
@@ -212,7 +216,11 @@ func limits(s *schema) []string {
 		for _, value := range s.Enum {
 			values = append(values, "`"+strings.Trim(string(value), `"`)+"`")
 		}
-		list = append(list, "One of "+strings.Join(values, ", ")+".")
+		if len(values) == 1 {
+			list = append(list, "Always "+values[0]+".")
+		} else {
+			list = append(list, "One of "+strings.Join(values, ", ")+".")
+		}
 	}
 	switch {
 	case s.Minimum != "" && s.Maximum != "":

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -85,6 +86,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	help := stdout
 	if len(args) == 0 {
 		args, help = []string{"--help"}, stderr
+	}
+	if i := slices.IndexFunc(args, func(arg string) bool { return !utf8.ValidString(arg) }); i >= 0 {
+		return report(stderr, usageError{fmt.Errorf("argument %d is not valid UTF-8", i+1)}) // the parser would change it
 	}
 	file, err := settingsFile(args)
 	if err != nil {

@@ -1,22 +1,43 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // TestMain lets the test binary be donorbook: scripts and tests of the server start it as a process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(undisturbed{m}, map[string]func(){
 		"donorbook": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
 	})
 }
+
+// undisturbed runs tests without the settings that somebody may have in their environment.
+type undisturbed struct{ *testing.M }
+
+func (u undisturbed) Run() int {
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "DONORBOOK_") {
+			os.Unsetenv(name)
+		}
+	}
+	os.Setenv("GORACE", goRace)
+	return u.M.Run()
+}
+
+// goRace keeps the race detector from sleeping for a second at the end of every process.
+const goRace = "atexit_sleep_ms=0"
 
 // TestScripts runs what a user could have typed; testdata doubles as a manual of the command line.
 func TestScripts(t *testing.T) {
@@ -24,9 +45,16 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", goRace)
+			env.Setenv("TABBED", "One\tTwo")
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"keep":  keep,
+			"exits":  exits,
+			"keep":   keep,
+			"prints": prints,
+			"expand": expand,
 		},
 	})
 }
@@ -57,4 +85,224 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: keep NAME")
 	}
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+// expand puts variables into a file.
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: expand FILE")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
+}
+
+// prints compares standard output with a file in which variables are expanded, and what differs from run to run has a
+// name.
+func prints(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: prints FILE")
+	}
+	got := varying.ReplaceAllStringFunc(ts.ReadFile("stdout"), func(text string) string {
+		switch {
+		case strings.HasPrefix(text, "dbk_"):
+			return "HINT"
+		case strings.Contains(text, ":"):
+			return "TIME"
+		}
+		return "NUMBER"
+	})
+	if diff := cmp.Diff(os.Expand(ts.ReadFile(args[0]), ts.Getenv), got); diff != "" {
+		ts.Fatalf("standard output differs from %s (-want +got):\n%s", args[0], diff)
+	}
+}
+
+var varying = regexp.MustCompile(`\b(\d{16}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?|dbk_\w{8}\.\.\.\w{4})\b`)
+
+// runLine runs a command line in this process.
+func runLine(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// result is what a command prints that must succeed.
+func result(t *testing.T, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := runLine(t, args...)
+	if code != exitOK {
+		t.Fatalf("donorbook %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
+	}
+	return strings.TrimSpace(stdout)
+}
+
+// TestWrongUsage is about flags and settings alone: nothing is opened, the message names what is wrong.
+func TestWrongUsage(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	for line, want := range map[string]string{
+		"frobnicate":                         "unexpected argument frobnicate",
+		"help frobnicate":                    "unexpected argument frobnicate",
+		"-x":                                 "unknown flag -x",
+		"--json account list":                "unknown flag --json",
+		"key":                                `expected one of "create", "list", "revoke"`,
+		"campaign":                           `expected one of "import", "list"`,
+		"key list --account X --xml":         "unknown flag --xml",
+		"serve now":                          "unexpected argument now",
+		"config now":                         "unexpected argument now",
+		"version now":                        "unexpected argument now",
+		"account list now":                   "unexpected argument now",
+		"account list --data":                "--data",
+		"config --rate-limit=-1":             "--rate-limit: -1 is negative; 0 is no limit",
+		"config --rate-limit many":           `--rate-limit: expected a valid 64 bit int but got "many"`,
+		"config --rate-limit 1e99":           "--rate-limit",
+		"serve --listen localhost":           `--listen: "localhost" is not an address such as localhost:8443`,
+		"serve --listen localhost:":          `--listen: "localhost:"`,
+		"serve --listen localhost:70000":     `--listen: "localhost:70000"`,
+		"serve --listen localhost:-1":        `--listen: "localhost:-1"`,
+		"serve --listen ::1:8443":            `--listen: "::1:8443"`,
+		"serve --listen=":                    `--listen: ""`,
+		"serve --metrics-listen 9464":        `--metrics-listen: "9464"`,
+		"serve --tls on":                     "--tls must be one of",
+		"serve --tls files":                  "--tls: files needs --tls-cert",
+		"serve --tls files --tls-cert c":     "--tls: files needs --tls-key",
+		"serve --tls-cert c --tls-key k":     "--tls: --tls-cert and --tls-key need --tls files",
+		"serve --tls acme":                   "--tls: acme needs --acme-host",
+		"serve --acme-host d.example.org":    "need --tls acme",
+		"serve --acme-listen :80":            "need --tls acme",
+		"serve --trusted-proxy nowhere":      `--trusted-proxy: trusted proxy "nowhere" is neither an address nor a range`,
+		"serve --trusted-proxy 10.0.0.0/99":  "--trusted-proxy",
+		"serve --base-url ftp://d.example":   "--base-url: give scheme and host alone, such as https://donors.example.org",
+		"serve --base-url https://d.ex?a=b":  "--base-url",
+		"serve --base-url d.example":         "--base-url",
+		"serve --phone-region USA":           `--phone-region: "USA" is not a country of two letters, such as US`,
+		"serve --phone-region us":            "--phone-region",
+		"serve --stop-delay 5":               "--stop-delay",
+		"serve --stop-delay=-5s":             "--stop-delay: -5s is negative",
+		"serve --log-format xml":             "--log-format must be one of",
+		"serve --log-level loud":             "--log-level must be one of",
+		"serve --demo=perhaps":               "--demo",
+		"serve --database mysql:x":           "--database: the URL must begin with sqlite:",
+		"campaign list --account X --scope=": "--scope",
+	} {
+		args := append(strings.Fields(line), "--data="+data)
+		if line == "account list --data" {
+			args = strings.Fields(line)
+		}
+		code, stdout, stderr := runLine(t, args...)
+		if code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "donorbook: ") || !strings.Contains(stderr, want) {
+			t.Errorf("donorbook %s: exit code %d, stdout %q, stderr %q, want %q", line, code, stdout, stderr, want)
+		}
+	}
+	if _, err := os.Stat(data); !os.IsNotExist(err) {
+		t.Errorf("something was made in the data directory: %v", err)
+	}
+}
+
+func TestNamesThatNoShellCanType(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	for _, c := range []struct {
+		name string
+		code int
+		want string
+	}{
+		{"nul \x00 inside", exitInvalid, "The name field must be text without NUL characters."},
+		{"broken \xff text", exitUsage, "argument 6 is not valid UTF-8"},
+		{strings.Repeat("ü", 256), exitInvalid, "The name field must not be longer than 255 characters."},
+	} {
+		code, stdout, stderr := runLine(t, "account", "create", "--data", data, "--name", c.name)
+		if code != c.code || stdout != "" || !strings.HasPrefix(stderr, "donorbook: "+c.want) {
+			t.Errorf("%.20q: exit code %d, stdout %q, stderr %q", c.name, code, stdout, stderr)
+		}
+	}
+	if got := result(t, "account", "list", "--data", data, "--json"); got != "[]" {
+		t.Errorf("a refused name made an account: %s", got)
+	}
+	account := result(t, "account", "create", "--data", data, "--name", strings.Repeat("ü", 255))
+	code, stdout, _ := runLine(t, "key", "create", "--data", data, "--account", account, "--name", "nul \x00")
+	if code != exitInvalid || stdout != "" {
+		t.Errorf("key: exit code %d, stdout %q", code, stdout)
+	}
+	if got := result(t, "key", "list", "--data", data, "--account", account, "--json"); got != "[]" {
+		t.Errorf("a refused name made a key: %s", got)
+	}
+}
+
+// TestHelpNamesEveryFlag walks the whole command line: each group and command has a help that exits with 0, tells what
+// it is for on standard output alone, and lists every flag and argument with an explanation.
+func TestHelpNamesEveryFlag(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(new(commands), kong.Name("donorbook"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	err = kong.Visit(parser.Model, func(v kong.Visitable, next kong.Next) error {
+		node, ok := v.(*kong.Node)
+		if !ok {
+			return next(nil)
+		}
+		seen++
+		path := strings.Fields(node.Path())
+		code, stdout, stderr := runLine(t, append(path, "--help")...)
+		if code != exitOK || stderr != "" || !strings.HasPrefix(stdout, "Usage: donorbook") {
+			t.Errorf("%s --help: exit code %d, stderr %q, stdout\n%s", node.Path(), code, stderr, stdout)
+		}
+		if node.Help == "" || !strings.Contains(stdout, node.Help[:min(len(node.Help), 40)]) {
+			t.Errorf("%s --help does not say what it is for", node.Path())
+		}
+		for _, flags := range node.AllFlags(true) {
+			for _, flag := range flags {
+				if flag.Help == "" || !strings.Contains(stdout, "--"+flag.Name) {
+					t.Errorf("%s --help does not explain --%s", node.Path(), flag.Name)
+				}
+			}
+		}
+		for _, argument := range node.Positional {
+			if argument.Help == "" || !strings.Contains(stdout, argument.Summary()) {
+				t.Errorf("%s --help does not explain %s", node.Path(), argument.Summary())
+			}
+		}
+		for _, child := range node.Children {
+			if !strings.Contains(stdout, child.Path()) {
+				t.Errorf("%s --help does not list %s", node.Path(), child.Path())
+			}
+		}
+		return next(nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 13 {
+		t.Errorf("saw %d commands and groups only", seen)
+	}
+}
+
+func TestImportOfALargeFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	account := result(t, "account", "create", "--data", dir, "--name", "Large")
+	file := filepath.Join(dir, "campaigns.json")
+	var rows []string
+	for i := range 250 {
+		rows = append(rows, `{"title":"Campaign `+strconv.Itoa(i)+`","description":"`+strings.Repeat("wide ", 200)+`"}`)
+	}
+	if err := os.WriteFile(file, []byte("["+strings.Join(rows, ",")+"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := result(t, "campaign", "import", "--data", dir, "--account", account, file); got != "250 created, 0 updated, 0 unchanged" {
+		t.Errorf("import said %q", got)
+	}
+	list := result(t, "campaign", "list", "--data", dir, "--account", account, "--json")
+	if n := strings.Count(list, `"slug": "campaign-`); n != 250 {
+		t.Errorf("the list has %d campaigns, want all 250", n)
+	}
+
+	if err := os.Truncate(file, maxImport+1); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := runLine(t, "campaign", "import", "--data", dir, "--account", account, file)
+	if code != exitInvalid || stdout != "" || !strings.Contains(stderr, "is larger than 64 MiB") {
+		t.Errorf("a giant file: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -69,7 +70,7 @@ func (e *sqliteEngine) open() (*sqliteConn, error) {
 		return nil, fmt.Errorf("the database %s cannot be opened: %w", e.path, err)
 	}
 	for _, pragma := range sqlitePragmas {
-		if err := db.Exec(pragma); err != nil {
+		if err := insist(db, pragma); err != nil {
 			db.Close() //nolint:errcheck // the first error counts
 			return nil, fmt.Errorf("the database %s cannot be opened: %s: %w", e.path, pragma, err)
 		}
@@ -79,6 +80,17 @@ func (e *sqliteEngine) open() (*sqliteConn, error) {
 	e.opened = append(e.opened, c)
 	e.mu.Unlock()
 	return c, nil
+}
+
+// insist runs a statement again while the database is busy. The switch to WAL needs it, where two open a new database
+// at once: it does not wait for the other by itself.
+func insist(db *sqlite3.Conn, sql string) error {
+	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		err := db.Exec(sql)
+		if !errors.Is(err, sqlite3.BUSY) || time.Since(start) > 10*time.Second {
+			return err
+		}
+	}
 }
 
 func (e *sqliteEngine) dialect() dialect {
@@ -199,10 +211,10 @@ func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
 			return nil, sqliteError(err)
 		}
 		if tail != "" {
-			return nil, fmt.Errorf("more than one statement: %s", sql)
+			return nil, errors.Join(fmt.Errorf("more than one statement: %s", sql), stmt.Close())
 		}
 		if s, err = newSQLiteRows(stmt); err != nil {
-			return nil, err
+			return nil, errors.Join(err, stmt.Close())
 		}
 		c.statements[sql] = s
 	}
