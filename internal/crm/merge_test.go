@@ -118,7 +118,9 @@ func keysOf(t *rapid.T, c Contact) (keys []string) {
 		if !ok {
 			t.Fatalf("%q was accepted", phone.Value)
 		}
-		keys = append(keys, "p:"+key)
+		if key != "" { // without its area code a number tells nobody apart
+			keys = append(keys, "p:"+key)
+		}
 	}
 	slices.Sort(keys)
 	return keys

@@ -11,7 +11,7 @@ import (
 // The values that random inputs are made of: few enough that they meet again, in several spellings.
 var (
 	someEmails = []string{"a@x.org", "A@x.org", "a@X.ORG", "b@x.org", "c.d+e@y.example", "ü@y.example", "Ü@y.example"}
-	somePhones = []string{"212-555-0100", "+1 (212) 555-0100", "2125550101", "+442079460958", "+44 20 7946 0958", "1 212 555 0102"}
+	somePhones = []string{"212-555-0100", "+1 (212) 555-0100", "2125550101", "+442079460958", "+44 20 7946 0958", "1 212 555 0102", "555-0100", "5550100"}
 	someTags   = []string{"a", "A", "b", "major donor", "日本", "t:x"}
 	someCities = []string{"", "New York", "NEW YORK", "newyork", "Paris", "Łódź"}
 )

@@ -36,7 +36,7 @@ type typedRule struct {
 
 // checkTyped checks each element and keeps those that differ by normal form, with their match keys. A value that is fine
 // but tells nobody apart has the key "".
-func checkTyped[T comparable](v *Invalid, rule typedRule, list []T, parts func(T) (kind, value string)) (kept []T, keys []string) {
+func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind, value string)) (kept []T, keys []string) {
 	kept = []T{}
 	if len(list) > maxEmails && !v.has(rule.list) {
 		v.Add(rule.list, "The %s field must not have more than %d elements.", rule.list, maxEmails)
@@ -68,7 +68,11 @@ func checkTyped[T comparable](v *Invalid, rule typedRule, list []T, parts func(T
 		if normal != "" {
 			key = rule.prefix + normal
 		}
-		if key == "" && !slices.Contains(list[:i], element) || key != "" && !slices.Contains(keys, key) {
+		known := func(e T) bool {
+			_, other := parts(e)
+			return other == value
+		}
+		if key == "" && !slices.ContainsFunc(kept, known) || key != "" && !slices.Contains(keys, key) {
 			kept, keys = append(kept, element), append(keys, key)
 		}
 	}

@@ -156,6 +156,24 @@ func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 	})
 }
 
+// Nobody learns anything about a foreign id, not even by the time it takes.
+func TestAForeignIDIsKnownBeforeAnyLookUp(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		id := create(t, s, other, `{"first_name":"Foreign"}`).ID
+		spy := spyOn(t, s)
+		_, err := s.Contact(t.Context(), account, id, nil)
+		wantError(t, "get", err, crm.ErrForbidden)
+		_, err = s.AddTags(t.Context(), account, id, []string{"x"})
+		wantError(t, "add tags", err, crm.ErrForbidden)
+		_, err = s.RestoreContact(t.Context(), account, id)
+		wantError(t, "restore", err, crm.ErrForbidden)
+		if n := spy.conns.Load(); n != 0 {
+			t.Errorf("the database was asked %d times", n)
+		}
+	})
+}
+
 func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		now := stopClock(s)

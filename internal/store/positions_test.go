@@ -295,6 +295,21 @@ func TestTheCacheOfPositionsIsBounded(t *testing.T) {
 	}
 }
 
+// For the race detector: one index grows while others are looked up.
+func TestPositionsGrowWhileOthersAreLookedUp(t *testing.T) {
+	t.Parallel()
+	var cache positionCache
+	atOnce(8, func(i int) {
+		p := cache.of(int64(i))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.set(groupBits+1, true)
+	})
+	if len(cache.accounts) != 8 {
+		t.Errorf("%d accounts are held", len(cache.accounts))
+	}
+}
+
 func TestAccountsAreListedAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		accounts := make([]int64, 8)

@@ -11,6 +11,7 @@ type spy struct {
 	engine
 	commits atomic.Int64
 	rows    atomic.Int64 // read outside of write transactions
+	conns   atomic.Int64 // lent, for reading and for writing
 
 	committing func() error     // before a commit; its error fails the commit
 	lending    func()           // before a connection is lent for reading
@@ -27,6 +28,7 @@ func spyOn(t testing.TB, s *Store) *spy {
 }
 
 func (e *spy) reader(ctx context.Context) (conn, error) {
+	e.conns.Add(1)
 	if e.lending != nil {
 		e.lending()
 	}
@@ -41,6 +43,7 @@ func (e *spy) reader(ctx context.Context) (conn, error) {
 }
 
 func (e *spy) writer(ctx context.Context) (conn, error) {
+	e.conns.Add(1)
 	c, err := e.engine.writer(ctx)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"donorbook/internal/crm"
 )
 
@@ -275,6 +277,36 @@ func TestAReaderWaitsForAFreeConnection(t *testing.T) {
 	}
 	if err := <-ready; err != nil {
 		t.Error(err)
+	}
+}
+
+// Who makes a database switches it to WAL, and must wait for somebody who writes at that moment.
+func TestOpenWaitsForWhoeverWritesANewDatabase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	other, err := sqlite3.Open("file:" + filepath.Join(dir, "donorbook.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close() //nolint:errcheck // it has nothing to keep
+	if err := other.Exec(`CREATE TABLE something (x); BEGIN IMMEDIATE; INSERT INTO something VALUES (1)`); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error)
+	go func() {
+		s, err := Open(t.Context(), Options{Data: dir})
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Errorf("it did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond):
+		if err := errors.Join(other.Exec(`COMMIT`), <-opened); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -140,6 +140,14 @@ func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
 			}
 			panic("oops")
 		}, "panic in a change: oops"},
+		{"panicking after it counted", func(tx *tx, account int64) error {
+			row, err := tx.tally(account)
+			if err != nil {
+				return err
+			}
+			row.contactSeq, row.contactActive, row.dirty = row.contactSeq+5, row.contactActive+5, true
+			panic("oops")
+		}, "panic in a change: oops"},
 		{"panicking over a row", func(tx *tx, account int64) error {
 			return each(tx.conn, func(rows) error { panic("oops") }, sqlTally+tx.forUpdate, account)
 		}, "panic in a change: oops"},
