@@ -34,7 +34,7 @@ func (s *Store) CreateAccount(ctx context.Context, name, parent string) (crm.Acc
 		if err != nil {
 			return crm.Account{}, err
 		}
-		err = s.update(ctx, func(t *tx) error {
+		err = s.update(ctx, account.Number, func(t *tx) error {
 			if _, err := t.exec(sqlInsertAccount, account.Number, account.ID, account.Name, account.Parent, account.CreatedAt.UnixMicro()); err != nil {
 				return err
 			}
@@ -68,6 +68,7 @@ func findAccount(c conn, id string) (account crm.Account, err error) {
 // Accounts lists all accounts, oldest first.
 func (s *Store) Accounts(ctx context.Context) (accounts []crm.Account, err error) {
 	err = s.read(ctx, func(c conn) error {
+		accounts = nil
 		return each(c, func(r rows) error {
 			accounts = append(accounts, readAccount(r))
 			return nil

@@ -36,8 +36,18 @@ type ImportResult struct {
 // ImportCampaigns creates campaigns, or updates those of the account that have the same slug: all of them or, where one
 // is refused, none.
 func (s *Store) ImportCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput) (result ImportResult, err error) {
+	for range 20 { // another node may take an id or a slug while we look
+		result, err = s.importCampaigns(ctx, owner, inputs)
+		if !errors.Is(err, errTaken) {
+			break
+		}
+	}
+	return result, err
+}
+
+func (s *Store) importCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput) (result ImportResult, err error) {
 	now := s.now()
-	err = s.update(ctx, func(t *tx) error {
+	err = s.update(ctx, owner.Number, func(t *tx) error {
 		plans, err := t.planImport(owner, inputs, now)
 		if err != nil {
 			return err
@@ -302,7 +312,9 @@ func (cache *campaignCache) of(c conn, account int64) (*campaignList, error) {
 // Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first.
 func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte) ([]byte, ListResult, error) {
 	var result ListResult
+	start := len(dst)
 	err := s.view(ctx, func(c conn) error {
+		dst, result = dst[:start], ListResult{}
 		list, err := s.campaigns.of(c, account)
 		if err != nil {
 			return err

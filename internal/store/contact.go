@@ -41,26 +41,16 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 	if foreign(account, id) {
 		return dst, crm.ErrForbidden
 	}
-	c, err := s.engine.reader(ctx)
-	if err != nil {
-		return dst, err
-	}
-	defer s.engine.release(c)
-	r, err := c.query(sqlContact, account, id)
-	if err != nil {
-		return dst, err
-	}
-	found := r.next()
-	if found {
-		dst = crm.AppendContact(dst, id, r.bytes(0))
-	}
-	if err := r.close(); err != nil {
-		return dst, err
-	}
-	if !found {
-		return dst, crm.ErrForbidden
-	}
-	return dst, nil
+	start := len(dst)
+	err := s.read(ctx, func(c conn) error {
+		dst = dst[:start]
+		found, err := one(c, func(r rows) { dst = crm.AppendContact(dst, id, r.bytes(0)) }, sqlContact, account, id)
+		if err == nil && !found {
+			err = crm.ErrForbidden
+		}
+		return err
+	})
+	return dst, err
 }
 
 // CheckContact tells whether the id is one of the account's active contacts.
@@ -78,7 +68,7 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 	}
 	body, keys, matchKeys := fresh.AppendBody(nil), fresh.IndexKeys(), in.MatchKeys()
 	var made Document
-	err = s.update(ctx, func(t *tx) error {
+	err = s.update(ctx, account, func(t *tx) error {
 		if mode == crm.Dedupe {
 			found, ok, err := t.match(account, &in, matchKeys)
 			if err != nil {
@@ -129,7 +119,7 @@ func (s *Store) RestoreContact(ctx context.Context, account, id int64) (made Doc
 		return made, crm.ErrForbidden
 	}
 	now := s.now()
-	err = s.update(ctx, func(t *tx) error {
+	err = s.update(ctx, account, func(t *tx) error {
 		found, err := t.load(account, id)
 		if err != nil {
 			return err
@@ -151,7 +141,7 @@ func (s *Store) changeContact(ctx context.Context, account, id int64, decide fun
 		return made, crm.ErrForbidden
 	}
 	now := s.now()
-	err = s.update(ctx, func(t *tx) error {
+	err = s.update(ctx, account, func(t *tx) error {
 		found, err := t.load(account, id)
 		if err != nil {
 			return err

@@ -12,6 +12,9 @@ type engine interface {
 	writer(ctx context.Context) (conn, error)
 	release(conn)
 
+	// writers is how many transactions may write at once.
+	writers() int
+
 	// dialect fills in the words of the schema that differ.
 	dialect() dialect
 	close() error
@@ -25,6 +28,12 @@ type dialect struct {
 	key       string // the type of text that is compared by bytes
 	clustered string // stores a table's rows in its primary key
 	forUpdate string // locks the row that a SELECT reads
+
+	// confirms: a commit waits for other servers, but only one that wrote something. So what changes nothing writes all the
+	// same before it is acknowledged: what it found may be on one server only.
+	confirms bool
+
+	lockVersion string // keeps other nodes from migrating; "" where a write transaction does already
 }
 
 // conn is one connection. It is used by one goroutine at a time.
@@ -49,8 +58,14 @@ type rows interface {
 	close() error
 }
 
-// errTaken: a value that must be unique is there already.
-var errTaken = errors.New("taken")
+var (
+	// errTaken: a value that must be unique is there already.
+	errTaken = errors.New("taken")
+	// errAgain: the transaction surely did not happen, through nobody's fault, and may be tried again.
+	errAgain = errors.New("try again")
+	// errSpoiled: a change failed after it had written, so that its transaction cannot be kept.
+	errSpoiled = errors.New("spoiled")
+)
 
 // one reads a single row; found is false where there is none.
 func one(c conn, read func(rows), sql string, args ...any) (found bool, err error) {

@@ -30,7 +30,7 @@ const (
 
 // CreateKey makes a key. The secret is returned this once and kept nowhere.
 func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (key crm.Key, secret string, err error) {
-	err = s.update(ctx, func(t *tx) error {
+	err = s.update(ctx, account, func(t *tx) error {
 		row, err := t.tally(account)
 		if err != nil {
 			return err
@@ -53,6 +53,7 @@ func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (
 // Keys lists the keys of an account, oldest first.
 func (s *Store) Keys(ctx context.Context, account int64) (keys []crm.Key, err error) {
 	err = s.read(ctx, func(c conn) error {
+		keys = nil
 		return each(c, func(r rows) error {
 			keys = append(keys, readKey(account, r))
 			return nil
@@ -72,7 +73,7 @@ func readKey(account int64, r rows) crm.Key {
 // revoked before stays so.
 func (s *Store) RevokeKey(ctx context.Context, id int64) error {
 	account := crm.IDAccount(id)
-	err := s.update(ctx, func(t *tx) error {
+	err := s.update(ctx, account, func(t *tx) error {
 		found, err := one(t.conn, func(rows) {}, sqlKey, account, id)
 		if err != nil {
 			return err
@@ -128,7 +129,7 @@ func (s *Store) touch(key crm.Key, now time.Time) {
 	}
 	s.touching.Go(func() {
 		// A note that cannot be written is tried again with the next request; nobody waits for it.
-		_ = s.update(context.Background(), func(t *tx) error {
+		_ = s.update(context.Background(), key.Account, func(t *tx) error {
 			_, err := t.exec(sqlTouchKey, key.Account, key.ID, seconds(now))
 			return err
 		})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -106,6 +107,11 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	defer c.rollback()
+	if lock := s.engine.dialect().lockVersion; lock != "" {
+		if _, err := c.exec(lock); err != nil {
+			return err
+		}
+	}
 	if version, err = schemaVersion(c); err != nil { // again, now that nobody else can change it
 		return err
 	}
@@ -123,11 +129,16 @@ func (s *Store) migrate(ctx context.Context) error {
 const (
 	sqlCreateVersion = `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)`
 	sqlVersion       = `SELECT COALESCE(MAX(version), 0) FROM schema_version`
+	sqlProbe         = `UPDATE schema_version SET version = version WHERE version = $1`
 	sqlAddVersion    = `INSERT INTO schema_version (version) VALUES ($1)`
 )
 
 func schemaVersion(c conn) (version int, err error) {
-	if _, err := c.exec(sqlCreateVersion); err != nil {
+	_, err = c.exec(sqlCreateVersion)
+	if errors.Is(err, errTaken) { // by a node that starts at the same moment
+		_, err = c.exec(sqlCreateVersion)
+	}
+	if err != nil {
 		return 0, err
 	}
 	_, err = one(c, func(r rows) { version = int(r.int(0)) }, sqlVersion)

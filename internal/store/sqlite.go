@@ -104,6 +104,8 @@ func (e *sqliteEngine) dialect() dialect {
 	}
 }
 
+func (e *sqliteEngine) writers() int { return 1 }
+
 func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	select {
 	case c, open := <-e.read:

@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -22,17 +21,18 @@ type Options struct {
 // Store is an open database.
 type Store struct {
 	engine    engine
-	writer    *writer
+	writers   []*writer // each has some of the accounts
 	keys      keyCache
 	positions positionCache
 	campaigns campaignCache
+	probe     probe
 	now       func() time.Time
 	touching  sync.WaitGroup // notes of last use that are being written
 }
 
 // Open opens the database, makes it where there is none, and brings an older one up to date.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	engine, err := openEngine(o)
+	engine, err := openEngine(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -40,38 +40,100 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := s.migrate(ctx); err != nil {
 		return nil, errors.Join(err, engine.close())
 	}
-	s.writer = startWriter(engine)
+	for range engine.writers() {
+		s.writers = append(s.writers, startWriter(engine))
+	}
 	return s, nil
 }
 
-func openEngine(o Options) (engine, error) {
+func openEngine(ctx context.Context, o Options) (engine, error) {
 	scheme, rest, _ := strings.Cut(o.Database, ":")
 	switch scheme {
 	case "":
 		return openSQLite(o.Data)
 	case "sqlite":
 		return openSQLite(strings.TrimPrefix(rest, "//"))
+	case "postgres", "postgresql":
+		return openPostgres(ctx, o.Database)
 	}
-	return nil, fmt.Errorf("the database URL must begin with sqlite: (or be left out for SQLite in the data directory)")
+	return nil, errors.New("the database URL must begin with postgres: or sqlite: (or be left out for SQLite in the data directory)")
 }
 
 // Close waits for what is being written and closes the database.
 func (s *Store) Close() error {
 	s.touching.Wait()
-	s.writer.stop()
+	for _, w := range s.writers {
+		w.stop()
+	}
 	return s.engine.close()
 }
 
-// Ready tells whether the database answers.
+// Ready tells whether the database can work. Where several servers may hold it, it must take a write: one that only
+// answers may have been left behind.
 func (s *Store) Ready(ctx context.Context) error {
-	return s.read(ctx, func(c conn) error {
-		_, err := one(c, func(rows) {}, sqlVersion)
-		return err
+	return s.probe.ask(ctx, s.now, func() error {
+		if !s.engine.dialect().confirms {
+			return s.read(context.WithoutCancel(ctx), func(c conn) error {
+				_, err := one(c, func(rows) {}, sqlVersion)
+				return err
+			})
+		}
+		return s.update(context.WithoutCancel(ctx), 0, func(t *tx) error {
+			_, err := t.exec(sqlProbe, int64(len(migrations)))
+			return err
+		})
 	})
 }
 
-// read lends a connection for a single statement.
+// probe asks the database one question at a time and remembers the answer for a moment, however many want to know.
+type probe struct {
+	mu      sync.Mutex
+	at      time.Time
+	err     error
+	pending chan struct{} // closed when the answer is there; nil where nobody asks
+}
+
+const probeTime = time.Second
+
+func (p *probe) ask(ctx context.Context, now func() time.Time, question func() error) error {
+	p.mu.Lock()
+	if now().Sub(p.at) < probeTime {
+		defer p.mu.Unlock()
+		return p.err
+	}
+	if p.pending == nil {
+		pending := make(chan struct{})
+		p.pending = pending
+		go func() {
+			err := question()
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.at, p.err, p.pending = now(), err, nil
+			close(pending)
+		}()
+	}
+	pending := p.pending
+	p.mu.Unlock()
+	select {
+	case <-pending:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// read lends a connection for a single statement. fn may run twice: a connection that was lost is replaced once.
 func (s *Store) read(ctx context.Context, fn func(conn) error) error {
+	err := s.readOnce(ctx, fn)
+	if errors.Is(err, errAgain) {
+		err = s.readOnce(ctx, fn)
+	}
+	return err
+}
+
+func (s *Store) readOnce(ctx context.Context, fn func(conn) error) error {
 	c, err := s.engine.reader(ctx)
 	if err != nil {
 		return err
@@ -93,10 +155,15 @@ func snapshot(c conn, fn func(conn) error) error {
 	return fn(c)
 }
 
-// update runs a change. It is queued, commits together with the others that wait, and returns when it is on disk.
-// fn may run twice; it must decide before it writes, so that a refused change has written nothing.
-func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
-	return s.writer.do(ctx, fn)
+// update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is
+// on disk. fn may run twice; it must decide before it writes, so that a refused change has written nothing.
+func (s *Store) update(ctx context.Context, account int64, fn func(*tx) error) error {
+	return s.writerOf(account).do(ctx, fn)
+}
+
+// writerOf is the one writer of an account on this node, so that its changes stand in one queue.
+func (s *Store) writerOf(account int64) *writer {
+	return s.writers[account%int64(len(s.writers))]
 }
 
 // seconds and moment turn times into what the database keeps and back.

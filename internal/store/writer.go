@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"sync"
+	"time"
 
 	"donorbook/internal/crm"
 )
@@ -101,16 +104,24 @@ func (w *writer) collect(batch []*change) []*change {
 	return batch
 }
 
-// errSpoiled: a change failed after it had written, so that its transaction cannot be kept.
-var errSpoiled = errors.New("spoiled")
-
 // commit runs the batch together; where one of it spoils the transaction, each runs alone.
 func (w *writer) commit(batch []*change) {
-	if err := w.attempt(batch); err == nil || !errors.Is(err, errSpoiled) || len(batch) == 1 {
+	if err := w.persist(batch); !errors.Is(err, errSpoiled) || len(batch) == 1 {
 		return
 	}
 	for i := range batch {
-		w.attempt(batch[i : i+1]) //nolint:errcheck // the change holds its own error
+		w.persist(batch[i : i+1]) //nolint:errcheck // the change holds its own error
+	}
+}
+
+// persist tries a batch again while the database says that it did not happen, for a moment.
+func (w *writer) persist(batch []*change) (err error) {
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		err = w.attempt(batch)
+		if !errors.Is(err, errAgain) || wait > time.Second {
+			return err
+		}
+		time.Sleep(wait/2 + rand.N(wait))
 	}
 }
 
@@ -132,20 +143,34 @@ func (w *writer) attempt(batch []*change) error {
 		}
 		t.wrote = false
 		change.err = runChange(t, change.fn)
+		if errors.Is(change.err, errAgain) {
+			return failAll(batch, change.err)
+		}
 		if change.err != nil && t.wrote {
 			return fmt.Errorf("%w: %w", errSpoiled, change.err)
 		}
 	}
-	if !t.changed {
+	if !t.changed && !(w.engine.dialect().confirms && t.confirm(batch)) {
 		return nil
 	}
 	if err = t.saveTallies(); err == nil {
 		err = c.commit()
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errSpoiled) {
 		return failAll(batch, fmt.Errorf("%w: commit: %w", crm.ErrUnavailable, err))
 	}
-	return nil
+	return err
+}
+
+// confirm makes a transaction that changed nothing write its accounts' rows, where any of its changes succeeded.
+func (t *tx) confirm(batch []*change) bool {
+	if !slices.ContainsFunc(batch, func(c *change) bool { return c.err == nil }) {
+		return false
+	}
+	for _, row := range t.tallies {
+		row.dirty = true
+	}
+	return len(t.tallies) > 0
 }
 
 // failAll gives every change that had not failed by itself the error of the whole.
