@@ -12,9 +12,9 @@ import (
 // leaves the server.
 var (
 	// ErrUnauthenticated: the key is missing, malformed, unknown, expired or revoked.
-	ErrUnauthenticated = errors.New("Unauthenticated.") //nolint:staticcheck // the words of the specification
+	ErrUnauthenticated = errors.New("Unauthenticated.") //lint:ignore ST1005 the words of the specification
 	// ErrForbidden: the key lacks the permission, or the resource is foreign, archived or was never given out.
-	ErrForbidden = errors.New("This action is unauthorized.") //nolint:staticcheck // the words of the specification
+	ErrForbidden = errors.New("This action is unauthorized.") //lint:ignore ST1005 the words of the specification
 	// ErrNotFound: there is no such thing for an operator who may see everything (account, key, campaign).
 	ErrNotFound = errors.New("not found")
 	// ErrUnavailable: the database cannot answer, or the outcome of a commit is unknown.

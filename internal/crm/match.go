@@ -24,9 +24,24 @@ func ParseForceCreate(value string, sent bool) (CreateMode, error) {
 	return Dedupe, invalid("force_create", "The force_create field must be true, 1, false or 0.")
 }
 
-// MatchKeys are the normal forms by which this input finds the person it is about.
+// The kinds of match keys.
+const (
+	emailPrefix = "e:"
+	phonePrefix = "p:"
+)
+
+// MatchKeys are the normal forms by which this input finds the person it is about, those of emails first.
 func (in *ContactInput) MatchKeys() []string {
 	return withoutEmpty(slices.Concat(in.emailKeys, in.phoneKeys))
+}
+
+// SplitMatchKeys tells the keys of emails from those of phones.
+func SplitMatchKeys(keys []string) (emails, phones []string) {
+	at := slices.IndexFunc(keys, func(key string) bool { return strings.HasPrefix(key, phonePrefix) })
+	if at < 0 {
+		at = len(keys)
+	}
+	return keys[:at], keys[at:]
 }
 
 // BestMatch picks, among active contacts that share a match key with the input, the one it is about: an email match

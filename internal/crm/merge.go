@@ -73,11 +73,11 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 	}
 	if in.Emails != nil {
 		patched.Emails = *in.Emails
-		patched.replaceMatchKeys("e:", in.emailKeys)
+		patched.replaceMatchKeys(emailPrefix, in.emailKeys)
 	}
 	if in.Phones != nil {
 		patched.Phones = *in.Phones
-		patched.replaceMatchKeys("p:", in.phoneKeys)
+		patched.replaceMatchKeys(phonePrefix, in.phoneKeys)
 	}
 	if in.Addresses != nil {
 		patched.Addresses = make([]Address, 0, len(*in.Addresses))

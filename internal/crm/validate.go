@@ -10,7 +10,7 @@ func (in *ContactInput) validateEmails(v *Invalid) {
 	if in.Emails == nil {
 		return
 	}
-	valid := typedRule{list: "emails", kinds: []string{"personal", "work"}, prefix: "e:",
+	valid := typedRule{list: "emails", kinds: []string{"personal", "work"}, prefix: emailPrefix,
 		normal: normalEmail, problem: "must be a valid email address"}
 	*in.Emails, in.emailKeys = checkTyped(v, valid, *in.Emails, func(e Email) (string, string) { return e.Type, e.Value })
 }
@@ -19,7 +19,7 @@ func (in *ContactInput) validatePhones(v *Invalid, region string) {
 	if in.Phones == nil {
 		return
 	}
-	valid := typedRule{list: "phones", kinds: []string{"work", "home", "cell"}, prefix: "p:",
+	valid := typedRule{list: "phones", kinds: []string{"work", "home", "cell"}, prefix: phonePrefix,
 		normal:  func(value string) (string, bool) { return normalPhone(value, region) },
 		problem: "must be a valid phone number, with a + and the country code where it is not a " + region + " number"}
 	*in.Phones, in.phoneKeys = checkTyped(v, valid, *in.Phones, func(p Phone) (string, string) { return p.Type, p.Value })

@@ -198,7 +198,11 @@ func (t *tx) match(account int64, in *crm.ContactInput, keys []string) (best sto
 	if _, err := t.lock(account); err != nil || len(keys) == 0 {
 		return best, false, err
 	}
-	ids, err := t.holders(account, keys)
+	emails, phones := crm.SplitMatchKeys(keys)
+	ids, err := t.holders(account, emails)
+	if err == nil && len(ids) == 0 { // an email match beats any phone match
+		ids, err = t.holders(account, phones)
+	}
 	if err != nil {
 		return best, false, err
 	}
@@ -219,6 +223,10 @@ func (t *tx) match(account int64, in *crm.ContactInput, keys []string) (best sto
 	return best, ok, nil
 }
 
+// maxCandidates bounds what one create looks at, where somebody forced many contacts with the same email or phone. The
+// oldest ones count.
+const maxCandidates = 100
+
 // holders are the active contacts that have one of the keys, in ascending order, a few keys a statement.
 func (t *tx) holders(account int64, keys []string) (ids []int64, err error) {
 	const width = 8
@@ -237,7 +245,8 @@ func (t *tx) holders(account int64, keys []string) (ids []int64, err error) {
 		}
 	}
 	slices.Sort(ids)
-	return slices.Compact(ids), nil
+	ids = slices.Compact(ids)
+	return ids[:min(len(ids), maxCandidates)], nil
 }
 
 // change saves what decide makes of a contact. Where nothing changed, nothing is written.

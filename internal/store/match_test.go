@@ -164,7 +164,7 @@ func TestEveryEmailAndPhoneOfACreateCounts(t *testing.T) {
 			emails[n-1], phones[n-1] = `{"value":"KNOWN@x.org"}`, `{"value":"+12125559999"}`
 			for _, body := range []string{`{"emails":[` + strings.Join(emails, ",") + `]}`, `{"phones":[` + strings.Join(phones, ",") + `]}`} {
 				id := int64(0)
-				err := s.update(t.Context(), func(tx *tx) error {
+				err := s.update(t.Context(), account, func(tx *tx) error {
 					in := input(t, body)
 					found, _, err := tx.match(account, &in, in.MatchKeys())
 					id = found.contact.ID

@@ -12,7 +12,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 		s := open(t, o)
 		account := newAccount(t, s)
 		newer := int64(len(migrations) + 1)
-		err := s.update(t.Context(), func(tx *tx) error {
+		err := s.update(t.Context(), account.Number, func(tx *tx) error {
 			_, err := tx.exec(sqlAddVersion, newer)
 			return err
 		})
@@ -30,7 +30,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 			}
 		}
 		// It was left as it is, and nothing holds it.
-		engine, err := openEngine(o)
+		engine, err := openEngine(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestParametersBindByNumber(t *testing.T) {
 					if r.text(0) != "three" || r.int(1) != 1 || r.text(2) != "two" || r.text(3) != "three" || string(r.bytes(4)) != "\x00\xff" || r.int(5) != -1<<63 {
 						t.Errorf("got %q, %d, %q, %q, %q, %d", r.text(0), r.int(1), r.text(2), r.text(3), r.bytes(4), r.int(5))
 					}
-				}, `SELECT CAST($3 AS TEXT), CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), $5, CAST($4 AS BIGINT)
+				}, `SELECT CAST($3 AS TEXT), CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($5 AS `+s.engine.dialect().bytes+`), CAST($4 AS BIGINT)
 					WHERE CAST($1 AS BIGINT) = 1 AND CAST($2 AS TEXT) <> CAST($3 AS TEXT)`,
 					int64(1), "two", "three", int64(-1<<63), []byte("\x00\xff"))
 				if err != nil || !found {
@@ -122,7 +122,7 @@ func TestWhatMustBeUniqueIsTaken(t *testing.T) {
 			"the number": {account.Number, "another"},
 			"the id":     {account.Number + 1, account.ID},
 		} {
-			err := s.update(t.Context(), func(tx *tx) error {
+			err := s.update(t.Context(), account.Number, func(tx *tx) error {
 				_, err := tx.exec(sqlInsertAccount, append(args, "Name", int64(0), int64(0))...)
 				return err
 			})

@@ -23,7 +23,10 @@ type spy struct {
 func spyOn(t testing.TB, s *Store) *spy {
 	t.Helper()
 	e := &spy{engine: s.engine}
-	s.engine, s.writer.engine = e, e
+	s.engine = e
+	for _, w := range s.writers {
+		w.engine = e
+	}
 	return e
 }
 

@@ -13,7 +13,22 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/pgtest"
 )
+
+// cluster is where the tests' PostgreSQL databases are.
+var cluster *pgtest.Cluster
+
+func TestMain(m *testing.M) {
+	var err error
+	if cluster, err = pgtest.Fast(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	cluster.Remove()
+	os.Exit(code)
+}
 
 // testEngines are the databases that every test runs on.
 var testEngines = []struct {
@@ -21,6 +36,13 @@ var testEngines = []struct {
 	options func(testing.TB) Options // of a database that nobody else uses
 }{
 	{"sqlite", func(t testing.TB) Options { return Options{Data: t.TempDir()} }},
+	{"postgres", func(t testing.TB) Options {
+		url, err := cluster.Database()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Options{Database: url}
+	}},
 }
 
 // eachEngine runs a test on every engine, with an empty store.
@@ -60,7 +82,7 @@ func open(t testing.TB, o Options) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.writer.stopped {
+		if s.writers[0].stopped {
 			return // the test has closed it
 		}
 		checkIntegrity(t, s)

@@ -13,13 +13,13 @@ import (
 	"donorbook/internal/crm"
 )
 
-// held stops the writer, so that what is queued meanwhile becomes one batch; release lets it go on.
-func held(t *testing.T, s *Store) (release func()) {
+// held stops the writer of an account, so that what is queued meanwhile becomes one batch; release lets it go on.
+func held(t *testing.T, s *Store, account int64) (release func()) {
 	t.Helper()
 	started, free := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.update(context.Background(), func(*tx) error {
+		ended <- s.update(context.Background(), account, func(*tx) error {
 			close(started)
 			<-free
 			return nil
@@ -35,13 +35,13 @@ func held(t *testing.T, s *Store) (release func()) {
 }
 
 // queue starts changes one after the other while the writer is held. wait returns their errors.
-func queue(s *Store, changes ...func() error) (wait func() []error) {
+func queue(s *Store, account int64, changes ...func() error) (wait func() []error) {
 	results := make([]chan error, len(changes))
 	for i, change := range changes {
 		results[i] = make(chan error, 1)
-		before := len(s.writer.queue)
+		before := len(s.writerOf(account).queue)
 		go func() { results[i] <- change() }()
-		for len(s.writer.queue) == before {
+		for len(s.writerOf(account).queue) == before {
 			runtime.Gosched()
 		}
 	}
@@ -54,10 +54,10 @@ func queue(s *Store, changes ...func() error) (wait func() []error) {
 }
 
 // together runs changes as one batch.
-func together(t *testing.T, s *Store, changes ...func() error) []error {
+func together(t *testing.T, s *Store, account int64, changes ...func() error) []error {
 	t.Helper()
-	release := held(t, s)
-	wait := queue(s, changes...)
+	release := held(t, s, account)
+	wait := queue(s, account, changes...)
 	release()
 	return wait()
 }
@@ -91,7 +91,7 @@ func TestWhatWaitsCommitsTogether(t *testing.T) {
 			for i := range changes {
 				changes[i] = creating(t, s, account, fmt.Sprintf("N%d-%d", test.changes, i))
 			}
-			for _, err := range together(t, s, changes...) {
+			for _, err := range together(t, s, account, changes...) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,9 +157,9 @@ func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
 				account := newAccount(t, s).Number
 				create(t, s, account, `{"first_name":"Zero"}`)
 				bad := func() error {
-					return s.update(t.Context(), func(tx *tx) error { return test.fn(tx, account) })
+					return s.update(t.Context(), account, func(tx *tx) error { return test.fn(tx, account) })
 				}
-				errs := together(t, s, creating(t, s, account, "One"), creating(t, s, account, "Two"), bad,
+				errs := together(t, s, account, creating(t, s, account, "One"), creating(t, s, account, "Two"), bad,
 					creating(t, s, account, "Three"), bad, creating(t, s, account, "Four"))
 				for i, err := range errs {
 					if i == 2 || i == 4 {
@@ -189,8 +189,8 @@ func TestACommitThatFailsIsToldToAll(t *testing.T) {
 		broken := errors.New("the disk is gone")
 		spy.committing = func() error { return broken }
 		failure := errors.New("no")
-		errs := together(t, s, creating(t, s, account, "One"), func() error {
-			return s.update(t.Context(), func(*tx) error { return failure })
+		errs := together(t, s, account, creating(t, s, account, "One"), func() error {
+			return s.update(t.Context(), account, func(*tx) error { return failure })
 		}, creating(t, s, account, "Two"))
 		wantError(t, "the first", errs[0], crm.ErrUnavailable)
 		wantError(t, "the refused one", errs[1], failure)
@@ -206,9 +206,9 @@ func TestAClientThatLeavesBeforeItsTurnChangesNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
 		leaving, leave := context.WithCancel(t.Context())
-		release := held(t, s)
+		release := held(t, s, account)
 		in := input(t, `{"first_name":"Gone"}`)
-		wait := queue(s, creating(t, s, account, "One"), func() error {
+		wait := queue(s, account, creating(t, s, account, "One"), func() error {
 			_, err := s.CreateContact(leaving, account, in, crm.Dedupe)
 			return err
 		}, creating(t, s, account, "Two"))
@@ -247,18 +247,18 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o Options) {
 		s := open(t, o)
 		account := newAccount(t, s).Number
-		release := held(t, s)
+		release := held(t, s, account)
 		var changes []func() error
 		for i := range 10 {
 			changes = append(changes, creating(t, s, account, fmt.Sprintf("N%d", i)))
 		}
-		wait := queue(s, changes...)
+		wait := queue(s, account, changes...)
 		closed := make(chan error)
 		go func() { closed <- s.Close() }()
 		for stopping := false; !stopping; runtime.Gosched() {
-			s.writer.mu.RLock()
-			stopping = s.writer.stopped
-			s.writer.mu.RUnlock()
+			s.writerOf(account).mu.RLock()
+			stopping = s.writerOf(account).stopped
+			s.writerOf(account).mu.RUnlock()
 		}
 		wantError(t, "a write after the end has begun", creating(t, s, account, "Late")(), crm.ErrUnavailable)
 		release()
