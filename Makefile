@@ -16,7 +16,7 @@ run: build
 	bin/donorbook serve --demo
 
 test:
-	.ci/install gcc libc6-dev curl
+	.ci/install gcc libc6-dev curl postgresql
 	CGO_ENABLED=1 go test -race ./...
 
 lint:
