@@ -83,9 +83,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	args = spelled(args)
-	help := stdout
-	if len(args) == 0 {
-		args, help = []string{"--help"}, stderr
+	help, helpCode := stdout, exitOK
+	if len(args) == 0 { // there is nothing to do
+		args, help, helpCode = []string{"--help"}, stderr, exitUsage
 	}
 	if i := slices.IndexFunc(args, func(arg string) bool { return !utf8.ValidString(arg) }); i >= 0 {
 		return report(stderr, usageError{fmt.Errorf("argument %d is not valid UTF-8", i+1)}) // the parser would change it
@@ -103,10 +103,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	parsed, err := parser.Parse(args)
 	switch {
-	case helped && help == stdout:
-		return exitOK
-	case helped: // there was nothing to do
-		return exitUsage
+	case helped:
+		return helpCode
 	case err != nil:
 		return report(stderr, usageError{err})
 	}
@@ -154,6 +152,9 @@ func report(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
+	if errors.Is(err, crm.ErrUnavailable) {
+		err = fmt.Errorf("the database cannot be used: %w", unwrapped(err))
+	}
 	fmt.Fprintln(stderr, "donorbook: "+strings.TrimSpace(err.Error()))
 	var usage usageError
 	var setting *config.Problem
@@ -172,6 +173,22 @@ func report(stderr io.Writer, err error) int {
 		return exitNotFound
 	}
 	return exitFailed
+}
+
+// unwrapped is what lies behind an unavailable service, for whoever has to make it available.
+func unwrapped(err error) error {
+	for errors.Is(err, crm.ErrUnavailable) {
+		causes := []error{errors.Unwrap(err)}
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			causes = several.Unwrap()
+		}
+		last := causes[len(causes)-1]
+		if last == nil {
+			break
+		}
+		err = last
+	}
+	return err
 }
 
 // withStore opens the database for one command.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -140,54 +141,67 @@ func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	for line, want := range map[string]string{
-		"frobnicate":                         "unexpected argument frobnicate",
-		"help frobnicate":                    "unexpected argument frobnicate",
-		"-x":                                 "unknown flag -x",
-		"--json account list":                "unknown flag --json",
-		"key":                                `expected one of "create", "list", "revoke"`,
-		"campaign":                           `expected one of "import", "list"`,
-		"key list --account X --xml":         "unknown flag --xml",
-		"serve now":                          "unexpected argument now",
-		"config now":                         "unexpected argument now",
-		"version now":                        "unexpected argument now",
-		"account list now":                   "unexpected argument now",
-		"account list --data":                "--data",
-		"config --rate-limit=-1":             "--rate-limit: -1 is negative; 0 is no limit",
-		"config --rate-limit many":           `--rate-limit: expected a valid 64 bit int but got "many"`,
-		"config --rate-limit 1e99":           "--rate-limit",
-		"serve --listen localhost":           `--listen: "localhost" is not an address such as localhost:8443`,
-		"serve --listen localhost:":          `--listen: "localhost:"`,
-		"serve --listen localhost:70000":     `--listen: "localhost:70000"`,
-		"serve --listen localhost:-1":        `--listen: "localhost:-1"`,
-		"serve --listen ::1:8443":            `--listen: "::1:8443"`,
-		"serve --listen=":                    `--listen: ""`,
-		"serve --metrics-listen 9464":        `--metrics-listen: "9464"`,
-		"serve --tls on":                     "--tls must be one of",
-		"serve --tls files":                  "--tls: files needs --tls-cert",
-		"serve --tls files --tls-cert c":     "--tls: files needs --tls-key",
-		"serve --tls-cert c --tls-key k":     "--tls: --tls-cert and --tls-key need --tls files",
-		"serve --tls acme":                   "--tls: acme needs --acme-host",
-		"serve --acme-host d.example.org":    "need --tls acme",
-		"serve --acme-listen :80":            "need --tls acme",
-		"serve --trusted-proxy nowhere":      `--trusted-proxy: trusted proxy "nowhere" is neither an address nor a range`,
-		"serve --trusted-proxy 10.0.0.0/99":  "--trusted-proxy",
-		"serve --base-url ftp://d.example":   "--base-url: give scheme and host alone, such as https://donors.example.org",
-		"serve --base-url https://d.ex?a=b":  "--base-url",
-		"serve --base-url d.example":         "--base-url",
-		"serve --phone-region USA":           `--phone-region: "USA" is not a country of two letters, such as US`,
-		"serve --phone-region us":            "--phone-region",
-		"serve --stop-delay 5":               "--stop-delay",
-		"serve --stop-delay=-5s":             "--stop-delay: -5s is negative",
-		"serve --log-format xml":             "--log-format must be one of",
-		"serve --log-level loud":             "--log-level must be one of",
-		"serve --demo=perhaps":               "--demo",
-		"serve --database mysql:x":           "--database: the URL must begin with sqlite:",
-		"campaign list --account X --scope=": "--scope",
+		"frobnicate":                             "unexpected argument frobnicate",
+		"-x":                                     "unknown flag -x",
+		"--json account list":                    "unknown flag --json",
+		"key":                                    `expected one of "create", "list", "revoke"`,
+		"campaign":                               `expected one of "import", "list"`,
+		"key list --account X --xml":             "unknown flag --xml",
+		"serve now":                              "unexpected argument now",
+		"config now":                             "unexpected argument now",
+		"version now":                            "unexpected argument now",
+		"account list now":                       "unexpected argument now",
+		"account list --data":                    "--data",
+		"config --rate-limit=-1":                 "--rate-limit: -1 is negative; 0 is no limit",
+		"config --rate-limit many":               `--rate-limit: expected a valid 64 bit int but got "many"`,
+		"config --rate-limit 1e99":               "--rate-limit",
+		"serve --listen localhost":               `--listen: "localhost" is not an address such as localhost:8443`,
+		"serve --listen localhost:":              `--listen: "localhost:"`,
+		"serve --listen localhost:70000":         `--listen: "localhost:70000"`,
+		"serve --listen localhost:-1":            `--listen: "localhost:-1"`,
+		"serve --listen ::1:8443":                `--listen: "::1:8443"`,
+		"serve --listen=":                        `--listen: ""`,
+		"serve --metrics-listen 9464":            `--metrics-listen: "9464"`,
+		"serve --tls on":                         "--tls must be one of",
+		"serve --tls files":                      "--tls: files needs --tls-cert",
+		"serve --tls files --tls-cert c":         "--tls: files needs --tls-key",
+		"serve --tls-cert c --tls-key k":         "--tls: --tls-cert and --tls-key need --tls files",
+		"serve --tls acme":                       "--tls: acme needs --acme-host",
+		"serve --acme-host d.example.org":        "need --tls acme",
+		"serve --acme-listen :80":                "need --tls acme",
+		"serve --trusted-proxy nowhere":          `--trusted-proxy: trusted proxy "nowhere" is neither an address nor a range`,
+		"serve --trusted-proxy 10.0.0.0/99":      "--trusted-proxy",
+		"serve --base-url ftp://d.example":       "--base-url: give scheme and host alone, such as https://donors.example.org",
+		"serve --base-url https://d.ex?a=b":      "--base-url",
+		"serve --base-url d.example":             "--base-url",
+		"serve --phone-region USA":               `--phone-region: "USA" is not a country of two letters, such as US`,
+		"serve --phone-region us":                "--phone-region",
+		"serve --stop-delay 5":                   "--stop-delay",
+		"serve --stop-delay=-5s":                 "--stop-delay: -5s is negative",
+		"serve --log-format xml":                 "--log-format must be one of",
+		"serve --log-level loud":                 "--log-level must be one of",
+		"serve --demo=perhaps":                   "--demo",
+		"serve --database mysql:x":               "--database: the URL must begin with postgres: or sqlite:",
+		"campaign list --account X --scope=":     "--scope",
+		"account list --database donors":         "--database: the URL must begin with postgres: or sqlite:",
+		"account list --database sqlite:":        "--database: the URL names no directory; write sqlite:DIR",
+		"account list --database sqlite://":      "--database: the URL names no directory; write sqlite:DIR",
+		"account create --name":                  "--name",
+		"account create Lost":                    "unexpected argument Lost",
+		"key create --account X":                 "missing flags: --name=NAME",
+		"key create --name X":                    "missing flags: --account=ID",
+		"key list":                               "missing flags: --account=ID",
+		"key revoke":                             `expected "<key-id>"`,
+		"key revoke nonsense":                    "the id of a key is a number; key list shows it",
+		"key revoke 99999999999999999999":        "the id of a key is a number; key list shows it",
+		"key revoke 1 2":                         "unexpected argument 2",
+		"campaign list":                          "missing flags: --account=ID",
+		"campaign list --account X --scope y":    "benefiting",
+		"campaign list --account X --base-url y": "--base-url: give scheme and host alone",
+		"campaign import campaigns.json":         "missing flags: --account=ID",
+		"campaign import --account X":            `expected "<file>"`,
 	} {
-		args := append(strings.Fields(line), "--data="+data)
-		if line == "account list --data" {
-			args = strings.Fields(line)
-		}
+		args := append([]string{"--data=" + data}, strings.Fields(line)...)
 		code, stdout, stderr := runLine(t, args...)
 		if code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "donorbook: ") || !strings.Contains(stderr, want) {
 			t.Errorf("donorbook %s: exit code %d, stdout %q, stderr %q, want %q", line, code, stdout, stderr, want)
@@ -278,24 +292,86 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 }
 
+// TestRefusedInput is about values: what is refused is named, and changes nothing.
+func TestRefusedInput(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	account := result(t, "account", "create", "--data", data, "--name", "Refused")
+	file := func(content string) string {
+		f, err := os.CreateTemp(dir, "*.json")
+		if err == nil {
+			_, err = f.WriteString(content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		return f.Name()
+	}
+	state := func() string {
+		return result(t, "account", "list", "--data", data, "--json") +
+			result(t, "key", "list", "--data", data, "--json", "--account", account) +
+			result(t, "campaign", "list", "--data", data, "--json", "--account", account)
+	}
+	before := state()
+	for _, c := range []struct {
+		code int
+		want string
+		line []string
+	}{
+		{exitInvalid, "The name field is required.", []string{"account", "create", "--name", "  "}},
+		{exitNotFound, `account "nonsense": not found`, []string{"account", "create", "--name", "X", "--parent", "nonsense"}},
+		{exitInvalid, "The name field is required.", []string{"key", "create", "--name", ""}},
+		{exitInvalid, `The permission "" does not exist`, []string{"key", "create", "--name", "X", "--permission", "contacts:read,"}},
+		{exitInvalid, `The permission "Contacts:Read" does not exist`, []string{"key", "create", "--name", "X", "--permission", "Contacts:Read"}},
+		{exitInvalid, `The expiry "2199-02-30" is not understood`, []string{"key", "create", "--name", "X", "--expires", "2199-02-30"}},
+		{exitInvalid, `The expiry "12/31/2199" is not understood`, []string{"key", "create", "--name", "X", "--expires", "12/31/2199"}},
+		{exitInvalid, `The expiry "0d" is not understood`, []string{"key", "create", "--name", "X", "--expires", "0d"}},
+		{exitInvalid, `The expiry "2001-01-01" must lie in the future.`, []string{"key", "create", "--name", "X", "--expires", "2001-01-01"}},
+		{exitInvalid, `The expiry "-5h" must lie in the future.`, []string{"key", "create", "--name", "X", "--expires=-5h"}},
+		{exitInvalid, "The file must be a JSON array of campaigns.", []string{"campaign", "import", file(`{"title": "Alone"}`)}},
+		{exitInvalid, "row 2: The row must be a JSON object.", []string{"campaign", "import", file(`[{"title": "Fine"}, "Gala"]`)}},
+		{exitInvalid, "row 1: title: The title field is required.", []string{"campaign", "import", file(`[{"slug": "nobody-has-this"}]`)}},
+		{exitInvalid, "row 2: slug: The slug field is the same as in row 1.", []string{"campaign", "import", file(`[{"title": "A", "slug": "a"}, {"title": "B", "slug": "a"}]`)}},
+		{exitInvalid, "The file is empty.", []string{"campaign", "import", file(``)}},
+		{exitInvalid, "The file has text after the end of the JSON value.", []string{"campaign", "import", file(`[{"title": "A"}] []`)}},
+		{exitInvalid, "is a directory", []string{"campaign", "import", dir}},
+		{exitUsage, "--parent: is empty", []string{"account", "create", "--name", "X", "--parent", ""}},
+		{exitUsage, "--expires: is empty", []string{"key", "create", "--name", "X", "--expires", ""}},
+	} {
+		args := append(slices.Clone(c.line), "--data", data)
+		if c.line[0] != "account" {
+			args = append(args, "--account", account)
+		}
+		code, stdout, stderr := runLine(t, args...)
+		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("donorbook %s: exit code %d, stdout %q, stderr %q, want %d and %q", strings.Join(args, " "), code, stdout, stderr, c.code, c.want)
+		}
+	}
+	if after := state(); after != before {
+		t.Errorf("something refused changed something:\n%s", cmp.Diff(before, after))
+	}
+}
+
 func TestImportOfALargeFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	account := result(t, "account", "create", "--data", dir, "--name", "Large")
 	file := filepath.Join(dir, "campaigns.json")
 	var rows []string
-	for i := range 250 {
-		rows = append(rows, `{"title":"Campaign `+strconv.Itoa(i)+`","description":"`+strings.Repeat("wide ", 200)+`"}`)
+	for i := range 150 {
+		rows = append(rows, `{"title":"Campaign `+strconv.Itoa(i)+`","description":"`+strings.Repeat("wide ", 20)+`"}`)
 	}
 	if err := os.WriteFile(file, []byte("["+strings.Join(rows, ",")+"]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := result(t, "campaign", "import", "--data", dir, "--account", account, file); got != "250 created, 0 updated, 0 unchanged" {
+	if got := result(t, "campaign", "import", "--data", dir, "--account", account, file); got != "150 created, 0 updated, 0 unchanged" {
 		t.Errorf("import said %q", got)
 	}
 	list := result(t, "campaign", "list", "--data", dir, "--account", account, "--json")
-	if n := strings.Count(list, `"slug": "campaign-`); n != 250 {
-		t.Errorf("the list has %d campaigns, want all 250", n)
+	if n := strings.Count(list, `"slug": "campaign-`); n != 150 {
+		t.Errorf("the list has %d campaigns, want all 150", n)
 	}
 
 	if err := os.Truncate(file, maxImport+1); err != nil {

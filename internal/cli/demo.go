@@ -4,7 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"io"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -51,13 +51,13 @@ var demoBranches = []demoBranch{
 const demoRegion = "US"
 
 // fillDemo fills an empty database, or finds the demo that is there.
-func fillDemo(ctx context.Context, s *store.Store, progress io.Writer) (crm.Account, error) {
+func fillDemo(ctx context.Context, s *store.Store, log *slog.Logger) (crm.Account, error) {
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
 		return crm.Account{}, err
 	}
 	if len(accounts) == 0 {
-		root, err := makeDemo(ctx, s, progress)
+		root, err := makeDemo(ctx, s, log)
 		if err != nil {
 			return root, fmt.Errorf("the demo was not finished: %w", err)
 		}
@@ -67,7 +67,7 @@ func fillDemo(ctx context.Context, s *store.Store, progress io.Writer) (crm.Acco
 	if at < 0 {
 		return crm.Account{}, &config.Problem{Flag: "demo", Reason: "needs an empty database, and this one has accounts: use another --data"}
 	}
-	fmt.Fprintf(progress, "The demo is there already: %s\n", accounts[at].ID)
+	log.Info("the demo is there already", "account", accounts[at].ID)
 	return accounts[at], checkDemo(ctx, s, accounts[at])
 }
 
@@ -101,11 +101,11 @@ func demoKey(ctx context.Context, s *store.Store, root crm.Account) (secret stri
 	return secret, err
 }
 
-func makeDemo(ctx context.Context, s *store.Store, progress io.Writer) (root crm.Account, err error) {
+func makeDemo(ctx context.Context, s *store.Store, log *slog.Logger) (root crm.Account, err error) {
 	random := rand.New(rand.NewPCG(1843, 7)) // the same people every time
 	numbers := demoNumbers{}
 	for _, branch := range demoBranches {
-		fmt.Fprintf(progress, "Filling the demo: %s, %d contacts, %d campaigns\n", branch.name, branch.contacts, len(branch.rows))
+		log.Info("filling the demo", "account", branch.name, "contacts", branch.contacts, "campaigns", len(branch.rows))
 		account, err := s.CreateAccount(ctx, branch.name, root.ID)
 		if err != nil {
 			return root, err

@@ -38,20 +38,20 @@ func (c *serveCommand) Run(t *terminal) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
+	log := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	return t.withStore(func(s *store.Store) error {
 		var demo crm.Account
 		if c.Demo {
 			var err error
-			if demo, err = fillDemo(t.ctx, s, t.stderr); err != nil {
+			if demo, err = fillDemo(t.ctx, s, log); err != nil {
 				return err
 			}
 		}
-		return c.serve(t, s, demo)
+		return c.serve(t, s, demo, log)
 	})
 }
 
-func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account) error {
-	log := newLogger(t.stderr, c.LogFormat, c.LogLevel)
+func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger) error {
 	server, err := c.server(s, t.storage.Data, log)
 	if err != nil {
 		return err
@@ -60,13 +60,13 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account) erro
 	defer stop()
 	var demoErr error
 	server.Listening = func(at web.Addresses) {
-		log.Info("serving", "url", c.address(at.Main), "tls", c.TLS, "metrics", at.Metrics, "version", Version())
+		log.Info("serving", "url", c.address(at.Main), "listen", at.Main, "tls", c.TLS, "metrics", at.Metrics, "version", Version())
 		if c.TLS == web.TLSOff {
 			log.Warn("TLS is off: requests that did not arrive over HTTPS at a trusted proxy are refused, except from this machine")
 		}
 		if c.Demo {
 			// Not earlier: where the port is taken, the key of the demo that runs there must go on working.
-			if demoErr = c.printDemo(t, s, demo, at.Main); demoErr != nil {
+			if demoErr = c.printDemo(t, s, demo, log, at.Main); demoErr != nil {
 				stop()
 			}
 		}
@@ -130,6 +130,15 @@ func (c *serveCommand) address(listening string) string {
 	return c.localAddress(listening)
 }
 
+// demoAddress is where a person on this machine reaches the server with a certificate that fits: one that somebody else
+// issued bears the public name.
+func (c *serveCommand) demoAddress(listening string) string {
+	if c.TLS == web.TLSFiles || c.TLS == web.TLSACME {
+		return c.address(listening)
+	}
+	return c.localAddress(listening)
+}
+
 // localAddress is where a person on this machine reaches the server.
 func (c *serveCommand) localAddress(listening string) string {
 	scheme := "https"
@@ -157,23 +166,20 @@ func newLogger(w io.Writer, format, level string) *slog.Logger {
 }
 
 // printDemo makes a key and prints what a newcomer pastes into a terminal, whatever directory it is in.
-func (c *serveCommand) printDemo(t *terminal, s *store.Store, demo crm.Account, listening string) error {
+func (c *serveCommand) printDemo(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger, listening string) error {
 	secret, err := demoKey(t.ctx, s, demo)
 	if err != nil {
 		return err
 	}
-	address, trust := c.localAddress(listening), ""
-	switch c.TLS {
-	case web.TLSAuto:
+	address, trust := c.demoAddress(listening), ""
+	if c.TLS == web.TLSAuto {
 		data, err := filepath.Abs(t.storage.Data)
 		if err != nil {
 			return err
 		}
 		trust = " --cacert " + quoted(filepath.Join(data, "tls", "ca.pem"))
-	case web.TLSFiles, web.TLSACME:
-		address = c.address(listening) // the certificate bears the public name
 	}
-	fmt.Fprintf(t.stderr, "\nThe demo is ready. Paste the curl command below into another terminal, or read %s/docs\n\n", address)
+	log.Info("the demo is ready: paste the curl command into another terminal, or read the reference", "docs", address+"/docs")
 	_, err = fmt.Fprintf(t.stdout, "curl%s -H 'Authorization: Bearer %s' '%s/v1/contacts?per_page=3'\n", trust, secret, address)
 	return err
 }

@@ -21,7 +21,7 @@ const DefaultData = "donorbook-data"
 // Storage says where the data is. Every command takes it.
 type Storage struct {
 	Data     string `help:"Data directory, for the database and certificates. Default: ${default}." default:"donorbook-data" env:"DONORBOOK_DATA" placeholder:"DIR"`
-	Database string `help:"Database, as sqlite:DIR. Left out: SQLite in the data directory." env:"DONORBOOK_DATABASE" placeholder:"URL"`
+	Database string `help:"Database: postgres://USER@HOST/NAME or sqlite:DIR. Left out: SQLite in the data directory." env:"DONORBOOK_DATABASE" placeholder:"URL"`
 	Config   string `help:"TOML file with settings, such as listen = \":443\": keys are the names of the flags of serve." env:"DONORBOOK_CONFIG" placeholder:"FILE"`
 }
 
@@ -36,12 +36,14 @@ func (s Storage) Check() error {
 	if s.Database == "" {
 		return nil
 	}
-	scheme, dir, _ := strings.Cut(s.Database, ":")
-	if scheme != "sqlite" {
-		return problem("database", "the URL must begin with sqlite: (or be left out for SQLite in the data directory)")
-	}
-	if strings.TrimPrefix(dir, "//") == "" {
-		return problem("database", "the URL names no directory; write sqlite:DIR")
+	switch scheme, rest, _ := strings.Cut(s.Database, ":"); scheme {
+	case "sqlite":
+		if strings.TrimPrefix(rest, "//") == "" {
+			return problem("database", "the URL names no directory; write sqlite:DIR")
+		}
+	case "postgres", "postgresql":
+	default:
+		return problem("database", "the URL must begin with postgres: or sqlite: (or be left out for SQLite in the data directory)")
 	}
 	return nil
 }
@@ -203,7 +205,7 @@ func shown(value any) any {
 // withoutPassword hides the passwords in a URL, and the whole of what seems to have one in another form.
 func withoutPassword(value string) string {
 	u, err := url.Parse(value)
-	if err != nil || u.Host == "" {
+	if err != nil || !strings.Contains(value, "://") {
 		if strings.Contains(value, ":") && strings.Contains(value, "@") || strings.Contains(value, "=") && isPassword(value) {
 			return "(not shown: not a valid URL)"
 		}

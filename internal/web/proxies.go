@@ -139,7 +139,7 @@ func (p *Proxies) fromThisMachine(r *http.Request) bool {
 		return false
 	}
 	if len(r.Header["X-Forwarded-For"]) > 0 {
-		return true
+		return p.trustsPeer(r) // somebody else's word for where it came from counts for nothing
 	}
 	for _, sign := range [...]string{"X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip", "Forwarded", "Via"} {
 		if len(r.Header[sign]) > 0 {

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCommandsBesideAServer: what the command line changes, a running server knows.
+func TestCommandsBesideAServer(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	p := serve(t, data)
+	account, key := newKey(t, data)
+	p.call(key, http.StatusOK, "GET", "/v1/contacts", "") // at once
+
+	type keyLine struct {
+		ID       int64   `json:"id"`
+		LastUsed *string `json:"last_used_at"`
+	}
+	listed := func() []keyLine {
+		return decode[[]keyLine](t, []byte(result(t, "key", "list", "--data", data, "--account", account, "--json")))
+	}
+	p.waitFor("the last use of the key", func() bool { return listed()[0].LastUsed != nil })
+
+	limited := result(t, "key", "create", "--data", data, "--account", account, "--name", "Limited", "--permission", "campaigns:read", "--expires", "4s")
+	p.call(limited, http.StatusOK, "GET", "/v1/campaigns", "")
+	p.call(limited, http.StatusForbidden, "GET", "/v1/contacts", "")
+
+	file := filepath.Join(data, "campaigns.json")
+	for _, goal := range []string{"100", "250.5"} {
+		content := `[{"title":"Seen at once","slug":"seen","type":"event","goal":` + goal + `,"event":{"start_at":"2027-01-31 18:00:00"}}]`
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		result(t, "campaign", "import", "--data", data, "--account", account, file)
+		fromAPI := decode[struct {
+			Data []map[string]any `json:"data"`
+		}](t, p.call(key, http.StatusOK, "GET", "/v1/campaigns", "").body).Data
+		fromCLI := decode[[]map[string]any](t, []byte(result(t, "campaign", "list", "--data", data, "--account", account, "--json", "--base-url", p.url)))
+		if len(fromAPI) != 1 || fmt.Sprint(fromAPI[0]["goal"]) != goal {
+			t.Errorf("the server lists %v, want the goal %s", fromAPI, goal)
+		}
+		if diff := cmp.Diff(fromCLI, fromAPI); diff != "" {
+			t.Errorf("campaign list --json and the API differ:\n%s", diff)
+		}
+	}
+
+	result(t, "key", "revoke", "--data", data, fmt.Sprint(listed()[0].ID))
+	revoked := time.Now()
+	for {
+		sent := time.Now()
+		a, err := p.send(key, "GET", "/v1/contacts", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.status == http.StatusUnauthorized {
+			break
+		}
+		if sent.Sub(revoked) > 2*time.Second {
+			t.Fatalf("the key works %s after it was revoked", sent.Sub(revoked))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	p.waitFor("the other key to expire", func() bool {
+		a, err := p.send(limited, "GET", "/v1/campaigns", "")
+		return err == nil && a.status == http.StatusUnauthorized
+	})
+	p.stop()
+}
+
+// TestCommandsAndRequestsTogether: many writers, some of them commands, and everything is there in the end.
+func TestCommandsAndRequestsTogether(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	account, key := newKey(t, data)
+	p := serve(t, data, "--rate-limit", "0")
+	const writers, requests, lines = 3, 20, 4
+	var group sync.WaitGroup
+	for w := range writers {
+		group.Go(func() {
+			for i := range requests {
+				a, err := p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d %d"}`, w, i))
+				if err != nil || a.status != http.StatusCreated {
+					t.Errorf("create: %v %v", a, err)
+				}
+			}
+		})
+		group.Go(func() {
+			for i := range lines {
+				name := fmt.Sprintf("%d-%d", w, i)
+				file := filepath.Join(data, name+".json")
+				if err := os.WriteFile(file, []byte(`[{"title":"`+name+`"}]`), 0o600); err != nil {
+					t.Error(err)
+				}
+				for _, line := range [][]string{
+					{"account", "create", "--name", name, "--parent", account},
+					{"key", "create", "--name", name, "--account", account},
+					{"campaign", "import", "--account", account, file},
+				} {
+					if code, _, stderr := runLine(t, append(line, "--data", data)...); code != exitOK {
+						t.Errorf("%v: exit code %d: %s", line, code, stderr)
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	if n := len(p.contacts(key, "active")); n != writers*requests {
+		t.Errorf("%d contacts are there, %d were acknowledged", n, writers*requests)
+	}
+	for _, c := range []struct {
+		what string
+		line []string
+		want int
+	}{
+		{"accounts", []string{"account", "list"}, 1 + writers*lines},
+		{"keys", []string{"key", "list", "--account", account}, 1 + writers*lines},
+		{"campaigns", []string{"campaign", "list", "--account", account}, writers * lines},
+	} {
+		list := decode[[]json.RawMessage](t, []byte(result(t, append(c.line, "--data", data, "--json")...)))
+		if len(list) != c.want {
+			t.Errorf("%d %s are there, want %d", len(list), c.what, c.want)
+		}
+	}
+	p.stop()
+	checkIntegrity(t, data)
+}
+
+// TestTwoServersOnOneDirectory: both work, and the same person posted to both at once is one contact.
+func TestTwoServersOnOneDirectory(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	_, key := newKey(t, data)
+	nodes := []*process{serve(t, data, "--rate-limit", "0"), serve(t, data, "--rate-limit", "0")}
+	const people, posts = 4, 16
+	var group sync.WaitGroup
+	for i := range people * posts {
+		group.Go(func() {
+			a, err := nodes[i%2].send(key, "POST", "/v1/contacts", fmt.Sprintf(
+				`{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada.%d@example.org","type":"work"}],"tags":["tag %d"]}`, i%people, i/people))
+			if err != nil || a.status != http.StatusCreated {
+				t.Errorf("create: %v %v", a, err)
+			}
+		})
+	}
+	group.Wait()
+	for _, node := range nodes {
+		all := node.contacts(key, "all")
+		if len(all) != people {
+			t.Errorf("%d contacts are there, want %d", len(all), people)
+		}
+		for _, c := range all {
+			slices.Sort(c.Tags)
+			if len(slices.Compact(c.Tags)) != posts {
+				t.Errorf("contact %d has %d of %d tags", c.ID, len(c.Tags), posts)
+			}
+		}
+	}
+	// What one archives, the other knows; what one revokes is refused by the other.
+	first := nodes[0].contacts(key, "active")[0]
+	nodes[0].call(key, http.StatusOK, "DELETE", fmt.Sprintf("/v1/contacts/%d", first.ID), "")
+	nodes[1].call(key, http.StatusForbidden, "GET", fmt.Sprintf("/v1/contacts/%d", first.ID), "")
+	if n := len(nodes[1].contacts(key, "archived")); n != 1 {
+		t.Errorf("the other server lists %d archived contacts, want 1", n)
+	}
+	nodes[0].stop()
+	nodes[1].call(key, http.StatusOK, "PATCH", fmt.Sprintf("/v1/contacts/%d/restore", first.ID), "")
+	nodes[1].stop()
+	if strings.Contains(nodes[1].stderr.String(), "level=ERROR") {
+		t.Error("the second server logged an error")
+	}
+	checkIntegrity(t, data)
+}

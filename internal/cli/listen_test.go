@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const httpsOnly = `{"message":"This service only answers over HTTPS."}`
+
+func TestTLSAuto(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	_, key := newKey(t, data)
+	p := serve(t, data)
+	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+	if _, err := new(http.Client).Get(p.url + "/healthz"); err == nil {
+		t.Error("a client that does not know ca.pem trusts the server")
+	}
+	client := p.newClient()
+	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
+	response, err := client.Get(strings.Replace(p.url, "127.0.0.1", "localhost", 1) + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.ProtoMajor != 2 {
+		t.Errorf("the server answered a client that can do HTTP/2 with %s", response.Proto)
+	}
+
+	request := "GET /v1/contacts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + key + "\r\n\r\n"
+	if got := sendPlain(t, p.addr(), request); got.status != http.StatusBadRequest || string(got.body) != httpsOnly ||
+		got.header.Get("Content-Type") != "application/json" {
+		t.Errorf("plain HTTP was answered with %s", got)
+	}
+	for _, name := range []string{"ca-key.pem", "key.pem"} {
+		if info, err := os.Stat(filepath.Join(data, "tls", name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	// The authority stays: what trusted it goes on trusting.
+	before, _ := os.ReadFile(filepath.Join(data, "tls", "ca.pem"))
+	p.stop()
+	p = serve(t, data)
+	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+	if after, _ := os.ReadFile(filepath.Join(data, "tls", "ca.pem")); !bytes.Equal(before, after) {
+		t.Error("the second start made a new authority")
+	}
+}
+
+// sendPlain sends bytes without TLS and reads an answer.
+func sendPlain(t *testing.T, addr, request string) answer {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	return readAnswer(t, conn)
+}
+
+func readAnswer(t *testing.T, conn net.Conn) answer {
+	t.Helper()
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, body}
+}
+
+// TestTLSOff: behind a proxy the scheme is what a trusted proxy says it was. Nobody else is believed.
+func TestTLSOff(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	_, key := newKey(t, data)
+	p := serve(t, data, "--tls", "off", "--trusted-proxy", "127.0.0.2/32")
+	p.waitFor("the log to say that TLS is off", func() bool { return strings.Contains(p.stderr.String(), "TLS is off") })
+	if _, err := os.Stat(filepath.Join(data, "tls")); err == nil {
+		t.Error("certificates were made for a server without TLS")
+	}
+	for _, c := range []struct {
+		name, from string
+		headers    []string
+		status     int
+	}{
+		{"loopback", "127.0.0.1", nil, http.StatusOK},
+		{"a stranger who says https", "127.0.0.1", []string{"X-Forwarded-Proto", "https"}, http.StatusBadRequest},
+		{"the proxy says https", "127.0.0.2", []string{"X-Forwarded-Proto", "https", "X-Forwarded-For", "203.0.113.9"}, http.StatusOK},
+		{"the proxy says http", "127.0.0.2", []string{"X-Forwarded-Proto", "http", "X-Forwarded-For", "203.0.113.9"}, http.StatusBadRequest},
+		{"the proxy says nothing about the scheme", "127.0.0.2", []string{"X-Forwarded-For", "203.0.113.9"}, http.StatusBadRequest},
+	} {
+		p.client = &http.Client{Transport: &http.Transport{
+			DisableKeepAlives: true, DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(c.from)}}).DialContext,
+		}}
+		a, err := p.send(key, "GET", "/v1/contacts", "", c.headers...)
+		if err != nil || a.status != c.status {
+			t.Errorf("%s: %v %v, want %d", c.name, a, err, c.status)
+			continue
+		}
+		if c.status == http.StatusBadRequest && string(a.body) != httpsOnly {
+			t.Errorf("%s: %s", c.name, a)
+		}
+		if c.status == http.StatusOK {
+			scheme := map[string]string{"127.0.0.1": "http://", "127.0.0.2": "https://"}[c.from]
+			if first := decode[contactPage](t, a.body).Links.First; !strings.HasPrefix(first, scheme) {
+				t.Errorf("%s: the links are %s", c.name, first)
+			}
+		}
+	}
+}
+
+func TestTLSFiles(t *testing.T) {
+	t.Parallel()
+	dir, data := t.TempDir(), t.TempDir()
+	cert, key := writeCertificate(t, dir, "one")
+	_, otherKey := writeCertificate(t, dir, "two")
+	p := serve(t, data, "--tls", "files", "--tls-cert", cert, "--tls-key", key)
+	chain, err := os.ReadFile(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(chain)
+	p.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
+	p.call("", http.StatusOK, "GET", "/healthz", "")
+	p.stop()
+
+	missing := filepath.Join(dir, "missing.pem")
+	for _, c := range []struct {
+		cert, key string
+		code      int
+		want      string
+	}{
+		{missing, key, exitNotFound, "--tls-cert: stat " + missing + ": no such file or directory"},
+		{cert, missing, exitNotFound, "--tls-key: stat " + missing + ": no such file or directory"},
+		{cert, otherKey, exitFailed, "do not go together"},
+		{key, cert, exitFailed, "do not go together"},
+		{dir, key, exitFailed, "is a directory"},
+	} {
+		code, stdout, stderr := runLine(t, "serve", "--data", data, "--listen", "127.0.0.1:0", "--tls", "files", "--tls-cert", c.cert, "--tls-key", c.key)
+		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s, %s: exit code %d, stderr %q, want %d and %q", c.cert, c.key, code, stderr, c.code, c.want)
+		}
+	}
+}
+
+// writeCertificate makes a certificate for 127.0.0.1 that vouches for itself.
+func writeCertificate(t *testing.T, dir, name string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+"-key.pem")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// TestPortInUse: the error names the flag and the address, and the server that has the port is not disturbed.
+func TestPortInUse(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	addr := taken.Addr().String()
+	for flag, other := range map[string][]string{"--listen": nil, "--metrics-listen": {"--listen", "127.0.0.1:0"}} {
+		code, stdout, stderr := runLine(t, append([]string{"serve", "--data", t.TempDir(), flag, addr}, other...)...)
+		want := fmt.Sprintf(`donorbook: %s: cannot listen on %q: bind: address already in use`, flag, addr)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", flag, code, stdout, stderr)
+		}
+		if strings.Contains(stderr, "serving") || strings.Contains(stderr, "stopped") {
+			t.Errorf("%s: the log tells of a server that never ran: %s", flag, stderr)
+		}
+	}
+	code, _, stderr := runLine(t, "serve", "--data", t.TempDir(), "--listen", "192.0.2.1:8443")
+	if code != exitFailed || !strings.Contains(stderr, `--listen: cannot listen on "192.0.2.1:8443"`) {
+		t.Errorf("a host that is not ours: exit code %d, stderr %q", code, stderr)
+	}
+}
+
+// TestRudeClients: slow and oversized requests cost the others nothing.
+func TestRudeClients(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	_, key := newKey(t, data)
+	p := serve(t, data)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 30 {
+		conn := p.dial()
+		if _, err := io.WriteString(conn, "GET /v1/contacts HTTP/1.1\r\nHost: localhost\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		go func() { // a letter of a header now and then
+			for ctx.Err() == nil {
+				_, _ = io.WriteString(conn, "X")
+				time.Sleep(50 * time.Millisecond)
+			}
+		}()
+	}
+	start := time.Now()
+	for i := range 10 {
+		p.call(key, http.StatusCreated, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Quick","last_name":"%d"}`, i))
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("ten requests beside slow clients took %s", took)
+	}
+
+	conn := p.dial()
+	fmt.Fprintf(conn, "GET /v1/contacts HTTP/1.1\r\nHost: localhost\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 100<<10))
+	if got := readAnswer(t, conn); got.status != http.StatusRequestHeaderFieldsTooLarge || !strings.HasPrefix(string(got.body), `{"message":`) {
+		t.Errorf("an oversized header was answered with %s", got)
+	}
+	large := `{"first_name":"Large","last_name":"Body","note":"` + strings.Repeat("x", 1<<20) + `"}`
+	if got := p.call(key, http.StatusRequestEntityTooLarge, "POST", "/v1/contacts", large); string(got.body) != `{"message":"The request body must not be larger than 1 MiB."}` {
+		t.Errorf("an oversized body was answered with %s", got)
+	}
+	if n := len(p.contacts(key, "all")); n != 10 {
+		t.Errorf("%d contacts are there, want 10", n)
+	}
+}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestSettingsReachTheServer: what a flag says is what a client sees.
+func TestSettingsReachTheServer(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	_, key := newKey(t, data)
+	p := serve(t, data, "--rate-limit", "4", "--base-url", "https://donors.example.org/", "--phone-region", "GB")
+	if p.public != "https://donors.example.org" {
+		t.Errorf("the log says that the server is at %s", p.public)
+	}
+	p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King","phones":[{"value":"020 7946 0018","type":"home"}]}`)
+	a := p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King","phones":[{"value":"+44 20 7946 0018","type":"work"}]}`)
+	if a.header.Get("X-Contact-Merged") != "true" {
+		t.Error("a British number was not taken for one with --phone-region GB")
+	}
+	a = p.call(key, http.StatusOK, "GET", "/v1/contacts?per_page=1", "")
+	if first := decode[contactPage](t, a.body).Links.First; first != "https://donors.example.org/v1/contacts?per_page=1&page=1" {
+		t.Errorf("links begin with %s", first)
+	}
+	if a.header.Get("X-RateLimit-Limit") != "4" || a.header.Get("X-RateLimit-Remaining") != "1" {
+		t.Errorf("the headers of the limit are %v", a.header)
+	}
+	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+	a = p.call(key, http.StatusTooManyRequests, "GET", "/v1/contacts", "")
+	if string(a.body) != `{"message":"Too many requests."}` || a.header.Get("Retry-After") == "" {
+		t.Errorf("over the limit: %s %v", a, a.header)
+	}
+	p.call("", http.StatusOK, "GET", "/healthz", "") // probes are not counted
+}
+
+// secrets are what must never be in a log: people, and keys.
+var secrets = []string{
+	"Xanthippe", "Quartermain", "xanthippe@private.example", "xanthippe", "555-0142", "5550142", "14 Hidden Lane", "pet-name-tag", "hunter2",
+}
+
+// TestLogTellsNoSecrets sends recognisable people and keys in every part of requests, right and wrong, and reads the log.
+func TestLogTellsNoSecrets(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"json", "text"} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			_, key := newKey(t, data)
+			foreign := "dbk_" + strings.Repeat("A", 57)
+			p := serve(t, data, "--log-format", format, "--log-level", "debug", "--metrics-listen", "127.0.0.1:0")
+			body := `{"first_name":"Xanthippe","last_name":"Quartermain","emails":[{"value":"xanthippe@private.example","type":"work"}],
+				"phones":[{"value":"(617) 555-0142","type":"home"}],"addresses":[{"address_1":"14 Hidden Lane"}],"tags":["pet-name-tag"]}`
+			made := p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
+			id := decode[contact](t, made.body).ID
+			mail := url.QueryEscape("xanthippe@private.example")
+			for _, c := range []struct {
+				status             int
+				method, path, body string
+				headers            []string
+			}{
+				{201, "POST", "/v1/contacts", body, nil},
+				{422, "POST", "/v1/contacts?force_create=" + mail, body, nil},
+				{422, "POST", "/v1/contacts", `{"first_name":"Xanthippe","emails":[{"value":"xanthippe@private@example","type":"work"}]}`, nil},
+				{400, "POST", "/v1/contacts", `{"first_name":"Xanthippe"`, nil},
+				{415, "POST", "/v1/contacts", "Xanthippe", []string{"Content-Type", "text/xanthippe"}},
+				{200, "PATCH", fmt.Sprintf("/v1/contacts/%d", id), `{"company":"Quartermain"}`, nil},
+				{422, "PATCH", fmt.Sprintf("/v1/contacts/%d", id), `{"dob":"Quartermain"}`, nil},
+				{200, "POST", fmt.Sprintf("/v1/contacts/%d/tags/add", id), `{"tags":["pet-name-tag","hunter2"]}`, nil},
+				{200, "GET", "/v1/contacts?email=" + mail + "&key=" + key, "", nil},
+				{422, "GET", "/v1/contacts?scope=" + mail, "", nil},
+				{400, "GET", "/v1/contacts?scope=%zz" + mail, "", nil},
+				{404, "GET", "/v1/contacts/" + mail, "", nil},
+				{404, "GET", "/people/" + mail + "/Quartermain", "", nil},
+				{404, "GET", "/" + key, "", nil},
+				{405, "PUT", "/v1/contacts", body, nil},
+				{401, "GET", "/v1/contacts", "", []string{"Authorization", "Bearer " + foreign}},
+				{401, "GET", "/v1/contacts", "", []string{"Authorization", "Basic xanthippe:hunter2"}},
+				{200, "GET", "/v1/contacts", "", []string{"User-Agent", "Xanthippe/1", "Referer", "https://x.example/Quartermain", "Cookie", "name=hunter2"}},
+				{200, "GET", "/v1/contacts", "", []string{"X-Forwarded-For", "xanthippe", "X-Request-Id", "not valid: hunter2"}},
+				{200, "DELETE", fmt.Sprintf("/v1/contacts/%d", id), "", nil},
+				{403, "GET", fmt.Sprintf("/v1/contacts/%d", id), "", nil},
+			} {
+				p.call(key, c.status, c.method, c.path, c.body, c.headers...)
+			}
+			sendPlain(t, p.addr(), "GET /xanthippe HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+key+"\r\n\r\n")
+			bad := p.dial()
+			_, _ = fmt.Fprintf(bad, "GET /xanthippe HTTP/9.9\r\nHost: xanthippe@private.example\r\n\r\n")
+			readAnswer(t, bad)
+			bad = p.dial()
+			_, _ = fmt.Fprintf(bad, "GET /healthz HTTP/1.1\r\nHost: xanthippe@private.example\r\n\r\n")
+			readAnswer(t, bad)
+			metrics := p.scrape()
+			p.stop()
+
+			log := p.stderr.String()
+			for _, secret := range append(secrets, key, key[4:20], foreign, mail) {
+				for where, text := range map[string]string{"log": log, "metrics": metrics, "standard output": p.stdout.String()} {
+					if i := strings.Index(strings.ToLower(text), strings.ToLower(secret)); i >= 0 {
+						t.Errorf("the %s tells %s: ...%.200s", where, secret, text[max(0, i-100):])
+					}
+				}
+			}
+			checkLog(t, format, log, made.header.Get("X-Request-Id"), "201")
+		})
+	}
+}
+
+// checkLog looks for the line of one request, and with JSON at the form of all lines.
+func checkLog(t *testing.T, format, log, id, status string) {
+	t.Helper()
+	found := false
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, id) {
+			found = true
+			for _, want := range []string{"method", "route", "/v1/contacts", "status", status, "duration"} {
+				if !strings.Contains(line, want) {
+					t.Errorf("the line of a request lacks %s: %s", want, line)
+				}
+			}
+		}
+		if format != "json" {
+			continue
+		}
+		var fields struct{ Time, Level, Msg string }
+		if err := json.Unmarshal([]byte(line), &fields); err != nil || fields.Time == "" || fields.Level == "" || fields.Msg == "" {
+			t.Errorf("not a line of JSON with time, level and msg: %v: %s", err, line)
+		}
+	}
+	if id == "" || !found {
+		t.Errorf("no line of the log has the request id %q", id)
+	}
+}
+
+func TestProbesAndMetrics(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	_, key := newKey(t, data)
+	p := serve(t, data, "--metrics-listen", "127.0.0.1:0")
+	for path, want := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ready"}`} {
+		if a := p.call("", http.StatusOK, "GET", path, ""); string(a.body) != want {
+			t.Errorf("%s: %s", path, a)
+		}
+	}
+	p.call(key, http.StatusNotFound, "GET", "/metrics", "")
+	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+	body := `{"first_name":"Ada","last_name":"King","emails":[{"value":"ada@example.org","type":"work"}]}`
+	p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
+	p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
+	metrics := p.scrape()
+	for _, want := range []string{
+		`donorbook_http_requests_total{method="GET",route="/v1/contacts",status="200"} 1`,
+		`donorbook_http_requests_total{method="POST",route="/v1/contacts",status="201"} 2`,
+		`donorbook_http_requests_total{method="GET",route="none",status="404"} 1`,
+		`donorbook_contacts_created_total{outcome="new"} 1`,
+		`donorbook_contacts_created_total{outcome="merged"} 1`,
+		`donorbook_http_requests_in_flight 0`,
+		`donorbook_build_info{version="` + Version() + `"} 1`,
+		`go_goroutines`,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	if strings.Contains(p.stderr.String(), "healthz") {
+		t.Error("probes fill the log")
+	}
+	p.stop()
+}
+
+// TestFullDisk: what cannot be written is refused with 503 and changes nothing; reading goes on; what was acknowledged
+// before is there when there is room again.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	_, key := newKey(t, data)
+	p := launch(t, data, "sh", "-c", `ulimit -f 1000; exec "$@"`, "sh", "donorbook", "serve", "--data", data, "--listen", "127.0.0.1:0")
+	p.waitUntilServing()
+	acknowledged := 0
+	for i := 0; ; i++ {
+		a, err := p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d","title":"%s"}`, i, strings.Repeat("x", 255)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.status == http.StatusServiceUnavailable {
+			if string(a.body) != `{"message":"The service is temporarily unavailable. Please try again."}` {
+				t.Errorf("a full disk is told as %s", a)
+			}
+			break
+		}
+		if a.status != http.StatusCreated {
+			t.Fatalf("%s", a)
+		}
+		if acknowledged++; acknowledged > 5000 {
+			t.Fatal("the disk is never full")
+		}
+	}
+	if n := len(p.contacts(key, "all")); n != acknowledged {
+		t.Errorf("%d contacts are there, %d were acknowledged", n, acknowledged)
+	}
+	p.stop()
+	cmd := exec.Command("sh", "-c", `ulimit -f 20; exec donorbook account list --data "$0"`, t.TempDir())
+	if said, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(string(said), "donorbook: the database cannot be used: sqlite3: ") {
+		t.Errorf("a command on a full disk: %v: %s", cmd.ProcessState, said)
+	}
+
+	p = serve(t, data)
+	p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Again"}`)
+	if n := len(p.contacts(key, "all")); n != acknowledged+1 {
+		t.Errorf("%d contacts are there, %d were acknowledged", n, acknowledged+1)
+	}
+	p.stop()
+	checkIntegrity(t, data)
+}
+
+// TestReadOnlyDirectory: the error names the place and what is wrong with it.
+func TestReadOnlyDirectory(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "donorbook-readonly-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	binary, err := exec.LookPath("donorbook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	root := os.Geteuid() == 0
+	if root { // root may write everywhere; let somebody else try
+		if err := os.Chmod(filepath.Dir(filepath.Dir(binary)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]string{
+		"account list": "the database " + dir + "/donorbook.db cannot be opened",
+		"serve":        "the database " + dir + "/donorbook.db cannot be opened",
+		"account create --name X --data " + dir + "/below": "the data directory cannot be made: mkdir " + dir + "/below: permission denied",
+	} {
+		cmd := exec.Command(binary, append([]string{"--data", dir}, strings.Fields(args)...)...)
+		if root {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		_ = cmd.Run()
+		if cmd.ProcessState.ExitCode() != exitFailed || stdout.Len() > 0 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: %v, stdout %q, stderr %q", args, cmd.ProcessState, &stdout, &stderr)
+		}
+	}
+}

@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long anything may take on a busy machine before a test gives up.
+const patience = 30 * time.Second
+
+// process is a server of its own, as an operator starts it.
+type process struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	url     string // where it listens
+	public  string // where its log says it is
+	metrics string
+	data    string
+	stdout  output
+	stderr  output
+	exited  chan struct{}
+	client  *http.Client
+}
+
+// output collects what a process prints while others look at it.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// launch starts a command and does not wait for anything.
+func launch(t *testing.T, data string, command ...string) *process {
+	t.Helper()
+	p := &process{t: t, data: data, exited: make(chan struct{}), cmd: exec.Command(command[0], command[1:]...)}
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // its exit code is asked for where it matters
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		p.kill()
+		if log := p.stderr.String(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic:") || t.Failed() {
+			t.Errorf("the log of the server:\n%s", log)
+		}
+	})
+	return p
+}
+
+// serve starts donorbook serve on a free port and waits until it listens.
+func serve(t *testing.T, data string, args ...string) *process {
+	t.Helper()
+	p := launch(t, data, append([]string{"donorbook", "serve", "--data", data, "--listen", "127.0.0.1:0"}, args...)...)
+	p.waitUntilServing()
+	return p
+}
+
+func (p *process) waitUntilServing() {
+	p.t.Helper()
+	p.waitFor("the server to listen", func() bool {
+		select {
+		case <-p.exited:
+			p.t.Fatalf("the server ended by itself: %v\n%s", p.cmd.ProcessState, &p.stderr)
+		default:
+		}
+		return servingLine.MatchString(p.stderr.String())
+	})
+	line := servingLine.FindString(p.stderr.String())
+	scheme := "https://"
+	if field(line, "tls") == "off" {
+		scheme = "http://"
+	}
+	p.url, p.public, p.metrics = scheme+field(line, "listen"), field(line, "url"), field(line, "metrics")
+	p.client = p.newClient()
+	p.t.Cleanup(p.client.CloseIdleConnections)
+}
+
+var servingLine = regexp.MustCompile(`.*\bserving\b.*\n`)
+
+// field is an attribute of a log line of either format.
+func field(line, name string) string {
+	found := regexp.MustCompile(`"?\b` + name + `"?[=:]"?([^" ]*)`).FindStringSubmatch(line)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+func (p *process) waitFor(what string, done func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("waited in vain for %s\n%s", what, &p.stderr)
+		}
+	}
+}
+
+// newClient trusts the server's own authority and nobody else.
+func (p *process) newClient() *http.Client {
+	p.t.Helper()
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if pem, err := os.ReadFile(filepath.Join(p.data, "tls", "ca.pem")); err == nil {
+		config.RootCAs = x509.NewCertPool()
+		config.RootCAs.AppendCertsFromPEM(pem)
+	} else if !errors.Is(err, os.ErrNotExist) {
+		p.t.Fatal(err)
+	}
+	return &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 64}}
+}
+
+func (p *process) addr() string {
+	_, addr, _ := strings.Cut(p.url, "://")
+	return addr
+}
+
+// signal sends a signal to the process.
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// kill ends the process as a power failure would.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended already
+	<-p.exited
+}
+
+// stop asks the process to end, and wants it to do so in order.
+func (p *process) stop() {
+	p.t.Helper()
+	p.client.CloseIdleConnections() // a connection that was opened and not used yet is waited for
+	p.signal(syscall.SIGTERM)
+	p.ended(exitOK)
+}
+
+// ended waits for the process to exit with a code.
+func (p *process) ended(code int) {
+	p.t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(patience):
+		p.t.Fatalf("the server does not end\n%s", &p.stderr)
+	}
+	if got := p.cmd.ProcessState.ExitCode(); got != code {
+		p.t.Errorf("the server exited with %d (%v), want %d\n%s", got, p.cmd.ProcessState, code, &p.stderr)
+	}
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, a.body) }
+
+// send makes a request. The error is one of the connection: then nothing was acknowledged.
+func (p *process) send(key, method, path, body string, headers ...string) (answer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, p.url+path, reader)
+	if err != nil {
+		return answer{}, err
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := p.client.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, content}, err
+}
+
+// call makes a request that must be answered with a status.
+func (p *process) call(key string, status int, method, path, body string, headers ...string) answer {
+	p.t.Helper()
+	a, err := p.send(key, method, path, body, headers...)
+	if err != nil {
+		p.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	if a.status != status {
+		p.t.Fatalf("%s %s: %s, want %d", method, path, a, status)
+	}
+	return a
+}
+
+// contact is what the tests look at.
+type contact struct {
+	ID        int64    `json:"id"`
+	FirstName string   `json:"first_name"`
+	LastName  string   `json:"last_name"`
+	Company   *string  `json:"company"`
+	Email     *string  `json:"primary_email"`
+	Tags      []string `json:"tags"`
+	Archived  *string  `json:"archived_at"`
+}
+
+type contactPage struct {
+	Data  []contact `json:"data"`
+	Links struct {
+		First string  `json:"first"`
+		Next  *string `json:"next"`
+	} `json:"links"`
+	Meta struct {
+		Total int `json:"total"`
+	} `json:"meta"`
+}
+
+func decode[T any](t *testing.T, body []byte) (value T) {
+	t.Helper()
+	if err := json.Unmarshal(body, &value); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return value
+}
+
+// contacts walks a list by links.next. The total must be what was seen.
+func (p *process) contacts(key, scope string) []contact {
+	p.t.Helper()
+	var all []contact
+	for path := "/v1/contacts?per_page=100&scope=" + scope; path != ""; {
+		page := decode[contactPage](p.t, p.call(key, http.StatusOK, "GET", path, "").body)
+		all = append(all, page.Data...)
+		path = ""
+		if page.Links.Next != nil {
+			path = strings.TrimPrefix(*page.Links.Next, p.url)
+		} else if page.Meta.Total != len(all) {
+			p.t.Errorf("the total of scope %s is %d, and the pages have %d contacts", scope, page.Meta.Total, len(all))
+		}
+	}
+	return all
+}
+
+// newKey makes an account and a key with the command line.
+func newKey(t *testing.T, data string) (account, key string) {
+	t.Helper()
+	account = result(t, "account", "create", "--data", data, "--name", "Harbor Light")
+	return account, result(t, "key", "create", "--data", data, "--account", account, "--name", "Test")
+}
+
+// dial opens a bare connection, past everything that an HTTP client would do right.
+func (p *process) dial() net.Conn {
+	p.t.Helper()
+	pool := x509.NewCertPool()
+	pem, err := os.ReadFile(filepath.Join(p.data, "tls", "ca.pem"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	pool.AppendCertsFromPEM(pem)
+	conn, err := tls.Dial("tcp", p.addr(), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	return conn
+}
