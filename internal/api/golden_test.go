@@ -1,0 +1,262 @@
+package api_test
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// script is how the texts of a scenario are filled in and compared.
+type script struct {
+	start time.Time
+	vars  map[string]string
+}
+
+var (
+	repeated    = regexp.MustCompile(`\{repeat (\S+) ([0-9]+)\}`)
+	series      = regexp.MustCompile(`\{series ([0-9]+) \[\[(.*?)\]\]\}`)
+	hexadecimal = regexp.MustCompile(`\{hex ([0-9a-f]+)\}`)
+	placeholder = regexp.MustCompile(`\{([a-z][a-z0-9_.]*)(?:=([a-z]+))?\}`)
+)
+
+// kinds are the placeholders that stand for something that differs from run to run.
+var kinds = map[string]string{
+	"id":    `[1-9][0-9]{15}`,
+	"now":   `20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00`,
+	"micro": `20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.000000Z`,
+	"count": `[0-9]+`,
+	"any":   `.*?`,
+}
+
+// fill puts texts and variables in; placeholders of kinds stay.
+func (c *script) fill(t testing.TB, where, text string) string {
+	t.Helper()
+	text = expand(t, where, text)
+	text = repeated.ReplaceAllStringFunc(text, func(s string) string {
+		m := repeated.FindStringSubmatch(s)
+		n, _ := strconv.Atoi(m[2])
+		return strings.Repeat(m[1], n)
+	})
+	text = series.ReplaceAllStringFunc(text, func(s string) string {
+		m := series.FindStringSubmatch(s)
+		n, _ := strconv.Atoi(m[1])
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = strings.ReplaceAll(m[2], "#", strconv.Itoa(i+1))
+		}
+		return strings.Join(parts, ",")
+	})
+	text = hexadecimal.ReplaceAllStringFunc(text, func(s string) string {
+		raw, err := hex.DecodeString(hexadecimal.FindStringSubmatch(s)[1])
+		if err != nil {
+			t.Fatalf("%s: %v", where, err)
+		}
+		return string(raw)
+	})
+	return placeholder.ReplaceAllStringFunc(text, func(s string) string {
+		m := placeholder.FindStringSubmatch(s)
+		if value, known := c.vars[m[1]]; known && m[2] == "" {
+			return value
+		}
+		if kinds[m[1]] == "" && kinds[m[2]] == "" {
+			t.Fatalf("%s: nothing is called %s", where, s)
+		}
+		return s
+	})
+}
+
+// matches compares a text with what is written, and keeps what the placeholders with names found.
+func (c *script) matches(t testing.TB, where, written, got string) bool {
+	t.Helper()
+	want := c.fill(t, where, written)
+	var pattern strings.Builder
+	var names, found []string
+	pattern.WriteString(`(?s)^`)
+	at := 0
+	for _, m := range placeholder.FindAllStringSubmatchIndex(want, -1) {
+		pattern.WriteString(regexp.QuoteMeta(want[at:m[0]]))
+		name, kind := want[m[2]:m[3]], want[m[2]:m[3]]
+		if m[4] >= 0 {
+			kind = want[m[4]:m[5]]
+		}
+		pattern.WriteString("(" + kinds[kind] + ")")
+		names, found = append(names, name), append(found, kind)
+		at = m[1]
+	}
+	pattern.WriteString(regexp.QuoteMeta(want[at:]) + `$`)
+	m := regexp.MustCompile(pattern.String()).FindStringSubmatch(got)
+	if m == nil {
+		return false
+	}
+	for i, value := range m[1:] {
+		if !c.recent(found[i], value) {
+			t.Errorf("%s: %s is not a time of this test, which began at %s", where, value, c.start.UTC())
+		}
+		if names[i] == found[i] {
+			continue
+		}
+		if known, ok := c.vars[names[i]]; ok && known != value {
+			t.Errorf("%s: %s is %s here and %s there", where, names[i], known, value)
+		}
+		c.vars[names[i]] = value
+	}
+	return true
+}
+
+func (c *script) recent(kind, value string) bool {
+	layout := map[string]string{"now": "2006-01-02T15:04:05-07:00", "micro": "2006-01-02T15:04:05.000000Z"}[kind]
+	if layout == "" {
+		return true
+	}
+	at, err := time.Parse(layout, value)
+	return err == nil && !at.Before(c.start.Truncate(time.Second)) && !at.After(time.Now())
+}
+
+// The keys of a contact and of an address in their order, and what they are when nothing was sent.
+var (
+	contactKeys = []field{
+		{"id", `{id}`}, {"first_name", ``}, {"middle_name", `null`}, {"last_name", ``}, {"dob", `null`}, {"company", `null`},
+		{"title", `null`}, {"twitter_url", `null`}, {"linkedin_url", `null`}, {"facebook_url", `null`}, {"emails", `[]`},
+		{"phones", `[]`}, {"primary_email", `null`}, {"primary_phone", `null`}, {"note", `null`}, {"addresses", `[]`},
+		{"primary_address", `null`}, {"stats", `{"recurring_contributions":0,"total_contributions":0}`}, {"tags", `[]`},
+		{"custom_fields", `[]`}, {"archived_at", `null`}, {"created_at", `{now}`}, {"updated_at", `{now}`},
+	}
+	addressKeys = []field{
+		{"address_1", `null`}, {"address_2", `null`}, {"city", `null`}, {"state", `null`}, {"zipcode", `null`}, {"country", `null`},
+		{"type", `"home"`}, {"is_primary", `0`}, {"created_at", `{micro}`}, {"updated_at", `{micro}`},
+	}
+)
+
+var navigation = regexp.MustCompile(`@pages\(([^ ]+) ([^)]*)\)`)
+
+// pages writes meta.links out: the beginning of the links, the page before or -, the numbers with [n] for this page and
+// ... for a gap, the page after or -.
+func pages(text string) string {
+	m := navigation.FindStringSubmatch(text)
+	link := func(page string) string {
+		if page == "-" || page == "..." {
+			return "null"
+		}
+		return `"` + m[1] + page + `"`
+	}
+	words := strings.Fields(m[2])
+	last := len(words) - 1
+	b := `[{"url":` + link(words[0]) + `,"label":"&laquo; Previous","active":false}`
+	for _, word := range words[1:last] {
+		page := strings.Trim(word, "[]")
+		b += `,{"url":` + link(page) + `,"label":"` + page + `","active":` + strconv.FormatBool(page != word) + `}`
+	}
+	return b + `,{"url":` + link(words[last]) + `,"label":"Next &raquo;","active":false}]`
+}
+
+// expand writes @contact(...), @address(...) and @pages(...) out: in the brackets of the first two stands only what
+// differs from an empty one.
+func expand(t testing.TB, where, text string) string {
+	t.Helper()
+	text = navigation.ReplaceAllStringFunc(text, pages)
+	for _, form := range []struct {
+		word string
+		keys []field
+	}{{"@address(", addressKeys}, {"@contact(", contactKeys}} {
+		for {
+			before, after, found := strings.Cut(text, form.word)
+			if !found {
+				break
+			}
+			end := closing(after, ')')
+			if end < 0 {
+				t.Fatalf("%s: %s has no end", where, form.word)
+			}
+			text = before + object(t, where, form.keys, after[:end]) + after[end+1:]
+		}
+	}
+	return text
+}
+
+func object(t testing.TB, where string, keys []field, given string) string {
+	t.Helper()
+	values := map[string]string{}
+	for given = strings.TrimSpace(given); given != ""; {
+		key, rest, found := strings.Cut(given, ":")
+		end := closing(rest, ',')
+		if !found {
+			t.Fatalf("%s: %q is not key:value", where, given)
+		}
+		if end < 0 {
+			end, rest = len(rest), rest+","
+		}
+		values[strings.TrimSpace(key)] = strings.TrimSpace(rest[:end])
+		given = strings.TrimSpace(rest[end+1:])
+	}
+	var b strings.Builder
+	for i, key := range keys {
+		b.WriteByte("{,"[min(i, 1)])
+		value, sent := values[key.name]
+		delete(values, key.name)
+		if !sent {
+			value = key.value
+		}
+		if strings.HasPrefix(value, "{") && placeholder.MatchString(value) && strings.HasSuffix(key.name, "_at") {
+			value = `"` + value + `"`
+		}
+		b.WriteString(`"` + key.name + `":` + value)
+	}
+	for key := range values {
+		t.Fatalf("%s: there is no key %s", where, key)
+	}
+	return b.String() + "}"
+}
+
+// closing finds a sign outside of strings and brackets, -1 where there is none.
+func closing(text string, sign byte) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == sign && depth == 0:
+			return i
+		case c == '{' || c == '[' || c == '(':
+			depth++
+		case c == '}' || c == ']' || c == ')':
+			depth--
+		}
+	}
+	return -1
+}
+
+// byMember breaks JSON into lines for a readable difference.
+func byMember(text string) []string {
+	return strings.SplitAfter(strings.ReplaceAll(text, "{", "{,"), ",")
+}
+
+func idOf(t testing.TB, body string) string {
+	t.Helper()
+	var found struct{ ID int64 }
+	if err := json.Unmarshal([]byte(body), &found); err != nil || found.ID == 0 {
+		t.Fatalf("no id in %s", clip(body))
+	}
+	return strconv.FormatInt(found.ID, 10)
+}
+
+func importCampaigns(t testing.TB, s *store.Store, account crm.Account, document string) {
+	t.Helper()
+	rows, err := crm.DecodeCampaigns([]byte(document))
+	if err == nil {
+		_, err = s.ImportCampaigns(context.Background(), account, rows)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

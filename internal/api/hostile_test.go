@@ -1,0 +1,219 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/api"
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+// FuzzHTTP sends whatever net/http would let through: never a failure, errors always as JSON, and no status that
+// openapi.yaml does not list.
+func FuzzHTTP(f *testing.F) {
+	s := newServer(f, openStore(f), settings{region: "US", rateLimit: 1_000_000_000})
+	key := newKey(f, s.store, newAccount(f, s.store, "main", ""))
+	id := idOf(f, s.ask(f, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`).body)
+	document, err := loadContract()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range [][4]string{
+		{"GET", "/v1/contacts?scope=all&page=2&per_page=100&x=%zz", "Accept: text/html", ""},
+		{"POST", "/v1/contacts?force_create=1", "Content-Type: application/json; charset=utf-8", `{"first_name":"A","last_name":"B","phones":[{"value":"+1 415 555 0132","type":"cell"}]}`},
+		{"POST", "/v1/contacts", "", `{"first_name":"A","last_name":"B","emails":[{"value":"a@lee.example"}],"addresses":[{"state":"CA","country":"USA"}],"dob":"1/2/1984","twitter_url":"https://x.example"}`},
+		{"PATCH", "/v1/contacts/ID", "", `{"emails":[{"value":"ü@ü.example","type":"work"}],"tags":["a","\u0000","\ud800"],"middle_name":null}`},
+		{"PATCH", "/v1/contacts/ID/restore", "", ""},
+		{"DELETE", "/v1/contacts/99999999999999999999", "", ""},
+		{"POST", "/v1/contacts/ID/tags/sync", "Content-Type: text/plain", `{"tags":[]}`},
+		{"HEAD", "/v1/contacts/ID", "Range: bytes=0-1", ""},
+		{"BREW", "//v1/../contacts/%2f?page=9007199254740992", "X-Forwarded-For: ::ffff:1.2.3.4%25x, , 9", "[[[[[["},
+		{"GET", "/v1/campaigns?scope=all&page=-1&%00=%ff", "X-Forwarded-Proto: https,http", "{"},
+	} {
+		f.Add(seed[0], seed[1], seed[2], []byte(seed[3]))
+	}
+	f.Fuzz(func(t *testing.T, method, target, header string, body []byte) {
+		oneLine := strings.NewReplacer("\r", "", "\n", "").Replace
+		raw := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: donors.example\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n", oneLine(method),
+			oneLine(strings.ReplaceAll(target, "ID", id)), key, oneLine(header))
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(raw)))
+		if err != nil || r.Host != "donors.example" {
+			return
+		}
+		r.Body, r.ContentLength, r.RemoteAddr = io.NopCloser(bytes.NewReader(body)), int64(len(body)), "127.0.0.1:1"
+		if len(body)%2 == 1 {
+			r.ContentLength = -1 // as if it came in chunks
+		}
+		recorder := httptest.NewRecorder()
+		s.handler.ServeHTTP(recorder, r)
+		got := answer{recorder.Code, recorder.Header(), recorder.Body.String()}
+		if !strings.HasPrefix(r.URL.Path, "/v1") && got.status == http.StatusOK {
+			return // the documents
+		}
+		if r.Method == http.MethodHead {
+			got.body = "" // the recorder keeps what a server does not send
+		}
+		for _, broken := range brokenPromises(r, got, s.rateLimit) {
+			if !strings.Contains(broken, "secret") { // what was sent may come back
+				t.Errorf("%q %d %s: %s", raw, got.status, clip(got.body), broken)
+			}
+		}
+		if route := document.route(r); route != nil && route.Operation.Responses.Status(got.status) == nil {
+			t.Errorf("%q: openapi.yaml does not list the status %d of %s", raw, got.status, route.Operation.OperationID)
+		}
+	})
+}
+
+func TestAHostThatIsNoHostNameIsRefused(t *testing.T) {
+	s := sharedServer(t)
+	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+	for _, host := range []string{`evil.example"><script>`, "a/b", "user@evil.example", "a b", "ü.example"} {
+		r := s.request(t, "GET", "/v1/contacts", key, "")
+		r.Host, r.RemoteAddr = host, "127.0.0.1:1"
+		recorder := httptest.NewRecorder()
+		s.handler.ServeHTTP(recorder, r)
+		if want := `{"message":"The Host header is not a host name."}`; recorder.Code != http.StatusBadRequest || recorder.Body.String() != want {
+			t.Errorf("%q: %d %s", host, recorder.Code, recorder.Body)
+		}
+	}
+}
+
+// HTTP/1.0 needs no Host header: links then begin with the address that was called.
+func TestARequestWithoutAHostIsAnswered(t *testing.T) {
+	s := sharedServer(t)
+	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+	address := strings.TrimPrefix(s.url, "http://")
+	connection, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	fmt.Fprintf(connection, "GET /v1/contacts HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n", key)
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(response.Body)
+	if want := `"links":{"first":"http://` + address + `/v1/contacts?page=1"`; response.StatusCode != 200 || !strings.Contains(string(body), want) {
+		t.Errorf("%d %s", response.StatusCode, clip(string(body)))
+	}
+}
+
+func TestPlainHTTPIsRefusedUnlessItComesFromThisMachine(t *testing.T) {
+	s := newServer(t, openStore(t), settings{region: "US", rateLimit: 6000, https: true})
+	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+	for _, test := range []struct {
+		from, scheme string
+		status       int
+	}{{"", "", 200}, {"203.0.113.7", "http", 400}, {"203.0.113.7", "", 400}, {"203.0.113.7", "https", 200}} {
+		r := s.request(t, "GET", "/v1/contacts", key, "")
+		if test.from != "" {
+			r.Header.Set("X-Forwarded-For", test.from)
+		}
+		if test.scheme != "" {
+			r.Header.Set("X-Forwarded-Proto", test.scheme)
+		}
+		response, err := s.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if response.StatusCode != test.status || test.status == 400 && string(body) != `{"message":"This service only answers over HTTPS."}` {
+			t.Errorf("from %q over %q: %d %s", test.from, test.scheme, response.StatusCode, clip(string(body)))
+		}
+	}
+}
+
+// A database that is gone makes every request fail, and no answer tells more than that.
+func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
+	data, err := store.Open(context.Background(), emptyDatabase(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, data, usual)
+	key := newKey(t, data, newAccount(t, data, "main", ""))
+	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+	if err := data.Close(); err != nil {
+		t.Fatal(err)
+	}
+	messages := map[int]string{
+		500: `{"message":"Something went wrong on our side. Please try again later."}`,
+		503: `{"message":"The service is temporarily unavailable. Please try again."}`,
+	}
+	for _, request := range [][3]string{
+		{"GET", "/v1/contacts", ""},
+		{"POST", "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`},
+		{"GET", "/v1/contacts/" + id, ""},
+		{"PATCH", "/v1/contacts/" + id, `{"first_name":"Anna"}`},
+		{"PATCH", "/v1/contacts/" + id, `{"first_name":null}`},
+		{"DELETE", "/v1/contacts/" + id, ""},
+		{"PATCH", "/v1/contacts/" + id + "/restore", ""},
+		{"POST", "/v1/contacts/" + id + "/tags/add", `{"tags":["a"]}`},
+		{"GET", "/v1/campaigns", ""},
+	} {
+		r := s.request(t, request[0], request[1], key, request[2])
+		response, err := s.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		got := answer{response.StatusCode, response.Header, string(body)}
+		if want, fails := messages[got.status]; !fails || got.body != want {
+			t.Errorf("%v: %d %s", request, got.status, clip(got.body))
+		}
+		if got.status == http.StatusServiceUnavailable && got.header.Get("Retry-After") == "" {
+			t.Errorf("%v: 503 does not say when to try again", request)
+		}
+		checkContract(t, r, got)
+	}
+}
+
+// The metrics of the server hear of every contact that is made or merged, and of nothing else.
+func TestCreatesAreCounted(t *testing.T) {
+	s := openStore(t)
+	var outcomes []bool
+	door := api.New(s, api.Options{Region: "US", Created: func(merged bool) { outcomes = append(outcomes, merged) }})
+	handler := (&web.Plumbing{Log: slog.New(slog.DiscardHandler)}).Wrap(door.Serve)
+	key := newKey(t, s, newAccount(t, s, "main", ""))
+	for _, body := range []string{
+		`{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`, `{"first_name":"Ann"}`,
+		`{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`, `{"first_name":"Ann","last_name":"Lee"}`,
+	} {
+		r := httptest.NewRequest("POST", "/v1/contacts", strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+key)
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if got := fmt.Sprint(outcomes); got != "[false true false]" {
+		t.Errorf("the outcomes are %s", got)
+	}
+}
+
+// Retry-After is whole seconds until the window of the key ends, at most a minute.
+func TestRetryAfterIsWithinTheMinute(t *testing.T) {
+	s := newServer(t, openStore(t), settings{region: "US", rateLimit: 1})
+	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+	start := time.Now()
+	s.ask(t, "GET", "/v1/contacts", key, "")
+	r := s.request(t, "GET", "/v1/contacts", key, "")
+	a := s.send(t, r)
+	checkContract(t, r, a)
+	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
+	if a.status != http.StatusTooManyRequests || err != nil || seconds > 60 || seconds < 60-int(time.Since(start).Seconds())-1 {
+		t.Errorf("%d, Retry-After %q", a.status, a.header.Get("Retry-After"))
+	}
+}

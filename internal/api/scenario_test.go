@@ -1,0 +1,365 @@
+package api_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
+)
+
+// Scenarios are the contract as data: the files below testdata/scenarios, whose README says how they are written. Each
+// scenario has accounts of its own; every answer is compared with what is written, with what every answer promises,
+// and with openapi.yaml.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/scenarios/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios: ", err)
+	}
+	servers := map[settings]*server{usual: sharedServer(t)}
+	serverWith := func(t *testing.T, o settings) *server {
+		if o.rateLimit != usual.rateLimit {
+			return newServer(t, servers[usual].store, o) // nobody else must use up its limit
+		}
+		if servers[o] == nil {
+			servers[o] = newServer(t, servers[usual].store, o)
+		}
+		return servers[o]
+	}
+	titles := map[string]string{}
+	t.Run("files", func(t *testing.T) { // returns when all that run in parallel are done
+		for _, file := range files {
+			for _, scenario := range readScenarios(t, file) {
+				if other, taken := titles[scenario.title]; taken {
+					t.Errorf("%s and %s: two scenarios are called %q", file, other, scenario.title)
+				}
+				titles[scenario.title] = file
+				server := serverWith(t, scenario.settings)
+				t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+scenario.title, func(t *testing.T) {
+					t.Parallel()
+					newStage(t, server, scenario.settings).play(t, scenario)
+				})
+			}
+		}
+	})
+}
+
+type scenario struct {
+	title    string
+	settings settings
+	steps    []step
+}
+
+// step is a request and what it must be answered with, or one of the words account, import, wait and differ.
+type step struct {
+	where   string
+	word    string
+	method  string
+	target  string
+	as      string
+	times   int
+	keep    string // variable that gets the id in the answer
+	header  []field
+	body    string
+	status  int
+	want    []field
+	golden  string
+	compare bool // there is a golden body, be it empty
+}
+
+type field struct{ name, value string }
+
+var (
+	requestLine = regexp.MustCompile(`^([A-Z]+) (\S+)(?: as (\S+))?(?: times ([0-9]+))?(?: -> ([a-z0-9_]+))?$`)
+	headerLine  = regexp.MustCompile(`^([A-Z][A-Za-z-]*):(?: (.*))?$`)
+	statusLine  = regexp.MustCompile(`^--- ([0-9]{3})$`)
+	settingLine = regexp.MustCompile(`^set (base_url|region|rate_limit) (\S+)$`)
+	wordLine    = regexp.MustCompile(`^(account|import|wait|differ)\b ?(.*)$`)
+)
+
+func readScenarios(t *testing.T, file string) (scenarios []scenario) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now *scenario
+	for at, block := range blocks(string(text)) {
+		where := file + ":" + strconv.Itoa(at)
+		if title, found := strings.CutPrefix(block[0], "=== "); found {
+			scenarios = append(scenarios, scenario{title: title, settings: usual})
+			now = &scenarios[len(scenarios)-1]
+			for block = block[1:]; len(block) > 0; block = block[1:] {
+				m := settingLine.FindStringSubmatch(block[0])
+				if m == nil {
+					break
+				}
+				now.settings.set(t, m[1], m[2])
+			}
+			if len(block) == 0 {
+				continue
+			}
+		}
+		if now == nil {
+			t.Fatalf("%s: a file begins with the title of a scenario", where)
+		}
+		for ; len(block) > 1 && wordLine.MatchString(block[1]); block = block[1:] { // words may stand one below the other
+			now.steps = append(now.steps, readStep(t, where, block[:1]))
+		}
+		now.steps = append(now.steps, readStep(t, where, block))
+	}
+	return scenarios
+}
+
+// blocks yields what stands between blank lines, without comments, by line number.
+func blocks(text string) func(yield func(int, []string) bool) {
+	return func(yield func(int, []string) bool) {
+		var block []string
+		for i, line := range strings.Split(text+"\n", "\n") {
+			switch {
+			case strings.HasPrefix(line, "# "):
+			case strings.TrimSpace(line) != "":
+				block = append(block, line)
+			case len(block) > 0:
+				if !yield(i+1-len(block), block) {
+					return
+				}
+				block = nil
+			}
+		}
+	}
+}
+
+func (o *settings) set(t *testing.T, name, value string) {
+	t.Helper()
+	switch name {
+	case "base_url":
+		o.baseURL = value
+	case "region":
+		o.region = value
+	case "rate_limit":
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.rateLimit = n
+	}
+}
+
+func readStep(t *testing.T, where string, block []string) step {
+	t.Helper()
+	if m := wordLine.FindStringSubmatch(block[0]); m != nil {
+		return step{where: where, word: m[1], target: m[2], body: strings.Join(block[1:], "\n")}
+	}
+	m := requestLine.FindStringSubmatch(block[0])
+	if m == nil {
+		t.Fatalf("%s: %q is no request", where, block[0])
+	}
+	s := step{where: where, method: m[1], target: m[2], as: m[3], times: 1, keep: m[5]}
+	if m[4] != "" {
+		s.times, _ = strconv.Atoi(m[4])
+	}
+	block = block[1:]
+	s.header, block = readHeader(block)
+	end := slices.IndexFunc(block, statusLine.MatchString)
+	if end < 0 {
+		t.Fatalf("%s: the request has no answer", where)
+	}
+	s.body = strings.Join(block[:end], "\n")
+	s.status, _ = strconv.Atoi(statusLine.FindStringSubmatch(block[end])[1])
+	s.want, block = readHeader(block[end+1:])
+	s.compare = len(block) > 0
+	for _, line := range block {
+		s.golden += strings.TrimSpace(line)
+	}
+	if s.golden == "(empty)" {
+		s.golden = ""
+	}
+	return s
+}
+
+func readHeader(block []string) (header []field, rest []string) {
+	for len(block) > 0 {
+		m := headerLine.FindStringSubmatch(block[0])
+		if m == nil {
+			break
+		}
+		header, block = append(header, field{m[1], m[2]}), block[1:]
+	}
+	return header, block
+}
+
+// stage is what a scenario plays on.
+type stage struct {
+	*server
+	accounts map[string]crm.Account
+	secrets  map[string]string
+	script
+}
+
+func newStage(t *testing.T, s *server, o settings) *stage {
+	t.Helper()
+	g := &stage{server: s, accounts: map[string]crm.Account{}, secrets: map[string]string{}}
+	g.script = script{start: time.Now(), vars: map[string]string{
+		"base": g.url, "today": time.Now().UTC().Format("1/2/2006"), "tomorrow": time.Now().UTC().AddDate(0, 0, 1).Format("01/02/2006"),
+	}}
+	if o.baseURL != "" {
+		g.vars["base"] = o.baseURL
+	}
+	g.account(t, "main", "")
+	return g
+}
+
+func (g *stage) account(t *testing.T, name, parent string) {
+	t.Helper()
+	g.accounts[name] = newAccount(t, g.store, name, g.accounts[parent].ID)
+	g.vars[name+".id"] = g.accounts[name].ID
+}
+
+// secret is that of a key by its name: that of an account, for a key that may do everything, or one of these words.
+func (g *stage) secret(t *testing.T, name string) string {
+	t.Helper()
+	if known, ok := g.secrets[name]; ok {
+		return known
+	}
+	permissions := map[string][]string{
+		"reader": {"contacts:read"}, "writer": {"contacts:write"}, "fundraiser": {"campaigns:read"}, "revoked": nil, "expired": nil,
+	}
+	rights, special := permissions[name]
+	account, known := g.accounts[name]
+	if special {
+		account = g.accounts["main"]
+	} else if !known {
+		t.Fatalf("nobody is called %q", name)
+	}
+	if name == "expired" {
+		g.secrets[name] = expiredKey(t, g.store, account)
+		return g.secrets[name]
+	}
+	key, secret := makeKey(t, g.store, account, noExpiry, rights...)
+	if name == "revoked" {
+		if err := g.store.RevokeKey(context.Background(), key.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.secrets[name] = secret
+	return secret
+}
+
+func (g *stage) play(t *testing.T, scenario scenario) {
+	for _, s := range scenario.steps {
+		switch s.word {
+		case "account":
+			name, parent, _ := strings.Cut(s.target, " under ")
+			g.account(t, name, parent)
+		case "import":
+			importCampaigns(t, g.store, g.accounts[s.target], g.fill(t, s.where, s.body))
+		case "wait": // the times of contacts have a resolution of a second
+			time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + 5*time.Millisecond)))
+		case "differ":
+			if one, two, _ := strings.Cut(s.target, " "); g.vars[one] == g.vars[two] || g.vars[one] == "" {
+				t.Errorf("%s: %s and %s are both %q", s.where, one, two, g.vars[one])
+			}
+		default:
+			for n := 1; n <= s.times; n++ {
+				g.vars["n"] = strconv.Itoa(n)
+				g.playStep(t, s)
+			}
+		}
+		if t.Failed() {
+			return // the rest would only repeat what went wrong
+		}
+	}
+}
+
+func (g *stage) playStep(t *testing.T, s step) {
+	t.Helper()
+	r := g.newRequest(t, s)
+	got := g.send(t, r)
+	checkContract(t, r, got)
+	if got.status != s.status {
+		t.Errorf("%s: the status is %d instead of %d: %s", s.where, got.status, s.status, clip(got.body))
+	}
+	for _, want := range s.want {
+		values := got.header.Values(want.name)
+		if want.value == "-" {
+			if len(values) > 0 {
+				t.Errorf("%s: the answer must not have %s: %q", s.where, want.name, values)
+			}
+			continue
+		}
+		if len(values) != 1 || !g.matches(t, s.where, want.value, values[0]) {
+			t.Errorf("%s: %s is %q instead of %q", s.where, want.name, values, g.fill(t, s.where, want.value))
+		}
+	}
+	if s.compare && !g.matches(t, s.where, s.golden, got.body) {
+		want := g.fill(t, s.where, s.golden)
+		t.Errorf("%s: the body is not as written\ngot:  %s\nwant: %s\n%s", s.where, clip(got.body), clip(want),
+			cmp.Diff(byMember(want), byMember(got.body)))
+	}
+	if s.keep != "" {
+		g.vars[s.keep] = idOf(t, got.body)
+	}
+	if r.Method == http.MethodHead {
+		g.compareWithGet(t, s, got)
+	}
+}
+
+// compareWithGet checks that HEAD tells what GET would answer.
+func (g *stage) compareWithGet(t *testing.T, s step, head answer) {
+	t.Helper()
+	s.method = http.MethodGet
+	get := g.send(t, g.newRequest(t, s))
+	if get.status == http.StatusMethodNotAllowed {
+		return
+	}
+	for _, name := range []string{"Content-Type", "Content-Length"} {
+		if head.status != get.status || head.header.Get(name) != get.header.Get(name) || head.header.Get(name) == "" {
+			t.Errorf("%s: HEAD says %d and %s %q, GET %d and %q", s.where, head.status, name, head.header.Get(name), get.status, get.header.Get(name))
+		}
+	}
+}
+
+func (g *stage) newRequest(t *testing.T, s step) *http.Request {
+	t.Helper()
+	as := s.as
+	if as == "" {
+		as = "main"
+	}
+	secret := ""
+	if as != "nobody" {
+		secret = g.secret(t, as)
+	}
+	g.vars["secret"] = secret
+	r := g.request(t, s.method, g.fill(t, s.where, s.target), secret, g.fill(t, s.where, s.body))
+	r.Header["User-Agent"] = nil
+	cleared := map[string]bool{}
+	for _, h := range s.header {
+		value := g.fill(t, s.where, h.value)
+		switch {
+		case h.name == "Host":
+			r.Host = value
+		case h.name == "Transfer-Encoding":
+			r.ContentLength, r.Body = -1, io.NopCloser(strings.NewReader(g.fill(t, s.where, s.body)))
+		case value == "-":
+			r.Header.Del(h.name)
+		default:
+			if !cleared[h.name] {
+				r.Header.Del(h.name)
+				cleared[h.name] = true
+			}
+			r.Header[h.name] = append(r.Header[h.name], value)
+		}
+	}
+	return r
+}

@@ -1,0 +1,358 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"donorbook/internal/api"
+	"donorbook/internal/crm"
+	"donorbook/internal/pgtest"
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+// The tests run twice, once for each engine. cluster is where the PostgreSQL databases are, nil while it is SQLite's turn.
+var cluster *pgtest.Cluster
+
+// emptyDatabase is a database that nobody else uses; dir is a directory that nobody else uses.
+func emptyDatabase(t testing.TB, dir string) store.Options {
+	t.Helper()
+	if cluster == nil {
+		return store.Options{Data: dir}
+	}
+	url, err := cluster.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.Options{Data: dir, Database: url}
+}
+
+// openStore opens a store of a test's own.
+func openStore(t testing.TB) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), emptyDatabase(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// settings are what an operator may configure.
+type settings struct {
+	baseURL   string
+	region    string
+	rateLimit int
+	https     bool // refuse plain HTTP
+}
+
+var noExpiry time.Time
+
+var usual = settings{region: "US", rateLimit: 6000}
+
+// server is the whole handler, middleware and all, behind a real listener.
+type server struct {
+	store     *store.Store
+	handler   http.Handler
+	client    *http.Client
+	url       string
+	rateLimit int
+}
+
+// shared is a server with the usual settings for all tests that only need accounts of their own: an API is slow to make,
+// because it renders its reference page.
+var shared struct {
+	once   sync.Once
+	server *server
+	close  func() error
+}
+
+func sharedServer(t testing.TB) *server {
+	t.Helper()
+	shared.once.Do(func() {
+		dir, err := os.MkdirTemp("", "donorbook-api-test-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(context.Background(), emptyDatabase(t, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, stop := startServer(t, s, usual)
+		shared.server = made
+		shared.close = func() error {
+			stop()
+			return errors.Join(s.Close(), os.RemoveAll(dir))
+		}
+	})
+	if shared.server == nil {
+		t.Fatal("there is no server")
+	}
+	return shared.server
+}
+
+func TestMain(m *testing.M) {
+	code := runTests(m)
+	if fuzzing := flag.Lookup("test.fuzz").Value.String() != ""; code == 0 && !fuzzing {
+		fmt.Println("again, on PostgreSQL")
+		var err error
+		if cluster, err = pgtest.Fast(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		code = runTests(m)
+		cluster.Remove()
+	}
+	os.Exit(code)
+}
+
+func runTests(m *testing.M) int {
+	code := m.Run()
+	if shared.close != nil {
+		if err := shared.close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	shared.once, shared.server, shared.close = sync.Once{}, nil, nil
+	return code
+}
+
+// newServer is a server with settings or a store of its own.
+func newServer(t testing.TB, s *store.Store, o settings) *server {
+	t.Helper()
+	made, stop := startServer(t, s, o)
+	t.Cleanup(stop)
+	return made
+}
+
+func startServer(t testing.TB, s *store.Store, o settings) (made *server, stop func()) {
+	t.Helper()
+	proxies, err := web.NewProxies(nil, o.baseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := api.New(s, api.Options{Proxies: proxies, Region: o.region, RateLimit: o.rateLimit})
+	plumbing := &web.Plumbing{Log: slog.New(slog.DiscardHandler), Proxies: proxies, RequireHTTPS: o.https}
+	handler := plumbing.Wrap(door.Serve)
+	listener := httptest.NewServer(handler)
+	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 100}
+	stop = func() {
+		transport.CloseIdleConnections()
+		listener.Close()
+	}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &server{store: s, handler: handler, client: client, url: listener.URL, rateLimit: o.rateLimit}, stop
+}
+
+// newAccount makes an account; parent is the public id of the one above.
+func newAccount(t testing.TB, s *store.Store, name, parent string) crm.Account {
+	t.Helper()
+	account, err := s.CreateAccount(context.Background(), name, parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return account
+}
+
+// newKey makes a key with the named permissions, none for all, and returns its secret.
+func newKey(t testing.TB, s *store.Store, account crm.Account, permissions ...string) string {
+	t.Helper()
+	_, secret := makeKey(t, s, account, noExpiry, permissions...)
+	return secret
+}
+
+func makeKey(t testing.TB, s *store.Store, account crm.Account, expires time.Time, permissions ...string) (crm.Key, string) {
+	t.Helper()
+	rights, err := crm.ParsePermissions(permissions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, secret, err := s.CreateKey(context.Background(), account.Number, crm.KeyInput{Name: "test", Permissions: rights, ExpiresAt: expires})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, secret
+}
+
+// expiredKey makes a key that ends as soon as the machine manages to make one, and waits for its end.
+func expiredKey(t testing.TB, s *store.Store, account crm.Account) string {
+	t.Helper()
+	for life := 10 * time.Millisecond; ; life *= 2 {
+		expires := time.Now().Add(life)
+		_, secret, err := s.CreateKey(context.Background(), account.Number, crm.KeyInput{Name: "test", Permissions: crm.AllPermissions, ExpiresAt: expires})
+		if err == nil {
+			time.Sleep(time.Until(expires))
+			return secret
+		}
+		if life > time.Second {
+			t.Fatal(err)
+		}
+	}
+}
+
+// answer is what a client got.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// request makes a request to the server; body is sent as JSON where it is not empty.
+func (s *server) request(t testing.TB, method, target, secret, body string) *http.Request {
+	t.Helper()
+	var content io.Reader
+	if body != "" {
+		content = strings.NewReader(body)
+	}
+	if strings.HasPrefix(target, "/") {
+		target = s.url + target
+	}
+	r, err := http.NewRequestWithContext(context.Background(), method, target, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secret != "" {
+		r.Header.Set("Authorization", "Bearer "+secret)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// send makes the request and checks what every answer promises. It may be called by any goroutine.
+func (s *server) send(t testing.TB, r *http.Request) answer {
+	t.Helper()
+	response, err := s.client.Do(r)
+	if err != nil {
+		t.Errorf("%s %s: %v", r.Method, r.URL, err)
+		return answer{}
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Errorf("%s %s: %v", r.Method, r.URL, err)
+		return answer{}
+	}
+	a := answer{status: response.StatusCode, header: response.Header, body: string(body)}
+	for _, broken := range brokenPromises(r, a, s.rateLimit) {
+		t.Errorf("%s %s: %d %s: %s", r.Method, r.URL, a.status, clip(a.body), broken)
+	}
+	return a
+}
+
+// ask is request and send in one.
+func (s *server) ask(t testing.TB, method, target, secret, body string) answer {
+	t.Helper()
+	return s.send(t, s.request(t, method, target, secret, body))
+}
+
+var ownRequestID = regexp.MustCompile(`^[0-9a-z]{26}$`)
+
+// brokenPromises is what is wrong with an answer whatever was asked.
+func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) {
+	is := func(name, want string) {
+		if got := a.header.Values(name); len(got) != 1 || got[0] != want {
+			broken = append(broken, fmt.Sprintf("%s is %q instead of %q", name, got, want))
+		}
+	}
+	if id := a.header.Get("X-Request-Id"); !ownRequestID.MatchString(id) && id != r.Header.Get("X-Request-Id") {
+		broken = append(broken, fmt.Sprintf("X-Request-Id is %q", id))
+	}
+	is("Cache-Control", "no-store")
+	is("X-Content-Type-Options", "nosniff")
+	if rateLimit == 0 {
+		if a.header.Get("X-RateLimit-Limit")+a.header.Get("X-RateLimit-Remaining") != "" {
+			broken = append(broken, "there is no rate limit to tell of")
+		}
+	} else {
+		is("X-RateLimit-Limit", strconv.Itoa(rateLimit))
+		remaining, err := strconv.Atoi(a.header.Get("X-RateLimit-Remaining"))
+		if err != nil || remaining < 0 || remaining >= rateLimit {
+			broken = append(broken, fmt.Sprintf("X-RateLimit-Remaining is %q", a.header.Get("X-RateLimit-Remaining")))
+		}
+	}
+	if a.status == http.StatusUnauthorized {
+		is("WWW-Authenticate", "Bearer")
+	} else if a.header.Get("WWW-Authenticate") != "" {
+		broken = append(broken, "WWW-Authenticate belongs to 401")
+	}
+	if a.status >= 500 {
+		broken = append(broken, "the server failed")
+	}
+	switch {
+	case r.Method == http.MethodHead:
+		if a.body != "" {
+			broken = append(broken, "HEAD has a body")
+		}
+	case a.status == http.StatusOK && r.Method == http.MethodDelete:
+		is("Content-Type", "text/plain; charset=utf-8")
+		if a.body != "" {
+			broken = append(broken, "the body is not empty")
+		}
+	default:
+		is("Content-Type", "application/json")
+		broken = append(broken, brokenJSON(a)...)
+	}
+	for name, values := range a.header {
+		if strings.Contains(strings.Join(values, " "), "dbk_") {
+			broken = append(broken, "the secret came back in "+name)
+		}
+	}
+	if strings.Contains(a.body, "dbk_") {
+		broken = append(broken, "the secret came back in the body")
+	}
+	return broken
+}
+
+func brokenJSON(a answer) (broken []string) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(a.body)); err != nil {
+		return []string{"the body is not JSON: " + err.Error()}
+	}
+	if compact.String() != a.body {
+		broken = append(broken, "the JSON is not compact")
+	}
+	if a.status < 400 {
+		return broken
+	}
+	var said struct {
+		Message string
+		Errors  map[string][]string
+	}
+	if err := json.Unmarshal([]byte(a.body), &said); err != nil || said.Message == "" {
+		broken = append(broken, "an error has a message")
+	}
+	if (len(said.Errors) > 0) != (a.status == http.StatusUnprocessableEntity) {
+		broken = append(broken, "errors belong to 422 and to nothing else")
+	}
+	return broken
+}
+
+// clip shortens a text for a message.
+func clip(text string) string {
+	if len(text) > 600 {
+		return strings.ToValidUTF8(text[:600], "") + "..."
+	}
+	return text
+}
