@@ -27,134 +27,139 @@ func storm(t *testing.T, s *server, requests []*http.Request) []answer {
 }
 
 func TestTheSameNewPersonPostedManyTimesAtOnceEndsAsOneContact(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		for _, match := range []string{`"emails":[{"value":"Ann@Lee.example"}]`, `"phones":[{"value":"(415) 555-0132"}]`} {
+			postManyTimesAtOnce(t, s, match)
+		}
+	})
+}
+
+func postManyTimesAtOnce(t *testing.T, s *server, match string) {
+	t.Helper()
 	const many = 64
-	for _, test := range []struct{ name, match string }{
-		{"by email", `"emails":[{"value":"Ann@Lee.example"}]`},
-		{"by phone", `"phones":[{"value":"(415) 555-0132"}]`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := sharedServer(t)
-			key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-			var requests []*http.Request
-			var tags []string
-			for i := range many {
-				tags = append(tags, fmt.Sprintf("tag %02d", i))
-				body := fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee",%s,"tags":[%q],"addresses":[{"zipcode":"%d"}]}`, test.match, tags[i], i)
-				requests = append(requests, s.request(t, "POST", "/v1/contacts", key, body))
-			}
-			var fresh int
-			for i, a := range storm(t, s, requests) {
-				if a.status != http.StatusCreated {
-					t.Errorf("the status is %d: %s", a.status, a.body)
-				}
-				if !slices.Contains(contactOf(t, a.body).Tags, tags[i]) {
-					t.Errorf("the answer lacks its own tag %q: %s", tags[i], a.body)
-				}
-				if a.header.Get("X-Contact-Merged") == "" {
-					fresh++
-				}
-			}
-			if fresh != 1 {
-				t.Errorf("%d answers say that they made a new contact", fresh)
-			}
-			page := pageOf(t, s.ask(t, "GET", "/v1/contacts?scope=all", key, "").body)
-			if len(page.Data) != 1 || page.Meta.Total != 1 {
-				t.Fatalf("there are %d contacts, total %d", len(page.Data), page.Meta.Total)
-			}
-			got := page.Data[0].Tags
-			slices.Sort(got)
-			if !slices.Equal(got, tags) || len(page.Data[0].Addresses) != many {
-				t.Errorf("the contact has %d addresses and the tags %q", len(page.Data[0].Addresses), got)
-			}
-		})
+	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+	var requests []*http.Request
+	var tags []string
+	for i := range many {
+		tags = append(tags, fmt.Sprintf("tag %02d", i))
+		body := fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee",%s,"tags":[%q],"addresses":[{"zipcode":"%d"}]}`, match, tags[i], i)
+		requests = append(requests, s.request(t, "POST", "/v1/contacts", key, body))
+	}
+	var fresh int
+	for i, a := range storm(t, s, requests) {
+		if a.status != http.StatusCreated {
+			t.Errorf("%s: the status is %d: %s", match, a.status, a.body)
+		}
+		if !slices.Contains(contactOf(t, a.body).Tags, tags[i]) {
+			t.Errorf("%s: the answer lacks its own tag %q: %s", match, tags[i], a.body)
+		}
+		if a.header.Get("X-Contact-Merged") == "" {
+			fresh++
+		}
+	}
+	if fresh != 1 {
+		t.Errorf("%s: %d answers say that they made a new contact", match, fresh)
+	}
+	page := pageOf(t, s.ask(t, "GET", "/v1/contacts?scope=all", key, "").body)
+	if len(page.Data) != 1 || page.Meta.Total != 1 {
+		t.Fatalf("%s: there are %d contacts, total %d", match, len(page.Data), page.Meta.Total)
+	}
+	got := page.Data[0].Tags
+	slices.Sort(got)
+	if !slices.Equal(got, tags) || len(page.Data[0].Addresses) != many {
+		t.Errorf("%s: the contact has %d addresses and the tags %q", match, len(page.Data[0].Addresses), got)
 	}
 }
 
 func TestForcedCreatesAtOnceAreAllNew(t *testing.T) {
-	const many = 32
-	s := sharedServer(t)
-	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-	var requests []*http.Request
-	for range many {
-		requests = append(requests, s.request(t, "POST", "/v1/contacts?force_create=1", key,
-			`{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}]}`))
-	}
-	seen := map[string]bool{}
-	for _, a := range storm(t, s, requests) {
-		seen[idOf(t, a.body)] = a.status == http.StatusCreated && a.header.Get("X-Contact-Merged") == ""
-	}
-	if len(seen) != many || pageOf(t, s.ask(t, "GET", "/v1/contacts", key, "").body).Meta.Total != many {
-		t.Errorf("%d contacts were made of %d requests", len(seen), many)
-	}
+	eachEngine(t, func(t *testing.T, s *server) {
+		const many = 32
+		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		var requests []*http.Request
+		for range many {
+			requests = append(requests, s.request(t, "POST", "/v1/contacts?force_create=1", key,
+				`{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}]}`))
+		}
+		seen := map[string]bool{}
+		for _, a := range storm(t, s, requests) {
+			seen[idOf(t, a.body)] = a.status == http.StatusCreated && a.header.Get("X-Contact-Merged") == ""
+		}
+		if len(seen) != many || pageOf(t, s.ask(t, "GET", "/v1/contacts", key, "").body).Meta.Total != many {
+			t.Errorf("%d contacts were made of %d requests", len(seen), many)
+		}
+	})
 }
 
 func TestTagsAddedAtOnceAreAllKept(t *testing.T) {
-	const many = 32
-	s := sharedServer(t)
-	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
-	var requests []*http.Request
-	for i := range many {
-		requests = append(requests, s.request(t, "POST", "/v1/contacts/"+id+"/tags/add", key, fmt.Sprintf(`{"tags":["tag %d"]}`, i)))
-	}
-	for _, a := range storm(t, s, requests) {
-		if a.status != http.StatusOK {
-			t.Errorf("the status is %d: %s", a.status, a.body)
+	eachEngine(t, func(t *testing.T, s *server) {
+		const many = 32
+		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+		var requests []*http.Request
+		for i := range many {
+			requests = append(requests, s.request(t, "POST", "/v1/contacts/"+id+"/tags/add", key, fmt.Sprintf(`{"tags":["tag %d"]}`, i)))
 		}
-	}
-	if tags := contactOf(t, s.ask(t, "GET", "/v1/contacts/"+id, key, "").body).Tags; len(tags) != many {
-		t.Errorf("%d tags are left: %q", len(tags), tags)
-	}
+		for _, a := range storm(t, s, requests) {
+			if a.status != http.StatusOK {
+				t.Errorf("the status is %d: %s", a.status, a.body)
+			}
+		}
+		if tags := contactOf(t, s.ask(t, "GET", "/v1/contacts/"+id, key, "").body).Tags; len(tags) != many {
+			t.Errorf("%d tags are left: %q", len(tags), tags)
+		}
+	})
 }
 
 func TestArchivingAtOnceSucceedsOnce(t *testing.T) {
-	s := sharedServer(t)
-	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
-	var requests []*http.Request
-	for range 16 {
-		requests = append(requests, s.request(t, "DELETE", "/v1/contacts/"+id, key, ""))
-	}
-	statuses := map[int]int{}
-	for _, a := range storm(t, s, requests) {
-		statuses[a.status]++
-	}
-	if statuses[http.StatusOK] != 1 || statuses[http.StatusForbidden] != 15 {
-		t.Errorf("the statuses are %v", statuses)
-	}
+	eachEngine(t, func(t *testing.T, s *server) {
+		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+		var requests []*http.Request
+		for range 16 {
+			requests = append(requests, s.request(t, "DELETE", "/v1/contacts/"+id, key, ""))
+		}
+		statuses := map[int]int{}
+		for _, a := range storm(t, s, requests) {
+			statuses[a.status]++
+		}
+		if statuses[http.StatusOK] != 1 || statuses[http.StatusForbidden] != 15 {
+			t.Errorf("the statuses are %v", statuses)
+		}
+	})
 }
 
 // Whoever got an answer to a change sees it in the next list, whatever others do meanwhile, and every list agrees with
 // itself.
 func TestListsShowWhatWasAcknowledged(t *testing.T) {
-	s := sharedServer(t)
-	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-	list := func(scope string) (ids []int64) {
-		page := pageOf(t, s.ask(t, "GET", "/v1/contacts?per_page=100&scope="+scope, key, "").body)
-		for _, c := range page.Data {
-			ids = append(ids, c.ID)
-		}
-		if page.Meta.Total != int64(len(ids)) || !slices.IsSorted(ids) {
-			t.Errorf("scope %s: total %d, but %d ids: %v", scope, page.Meta.Total, len(ids), ids)
-		}
-		return ids
-	}
-	var all sync.WaitGroup
-	for range 6 {
-		all.Go(func() {
-			for range 5 {
-				made := contactOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
-				if !slices.Contains(list("active"), made.ID) {
-					t.Errorf("%d was created and is not listed", made.ID)
-				}
-				s.ask(t, "DELETE", path(made.ID), key, "")
-				if slices.Contains(list("active"), made.ID) || !slices.Contains(list("archived"), made.ID) {
-					t.Errorf("%d was archived and is listed as active", made.ID)
-				}
+	eachEngine(t, func(t *testing.T, s *server) {
+		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		list := func(scope string) (ids []int64) {
+			page := pageOf(t, s.ask(t, "GET", "/v1/contacts?per_page=100&scope="+scope, key, "").body)
+			for _, c := range page.Data {
+				ids = append(ids, c.ID)
 			}
-		})
-	}
-	all.Wait()
+			if page.Meta.Total != int64(len(ids)) || !slices.IsSorted(ids) {
+				t.Errorf("scope %s: total %d, but %d ids: %v", scope, page.Meta.Total, len(ids), ids)
+			}
+			return ids
+		}
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() {
+				for range 5 {
+					made := contactOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+					if !slices.Contains(list("active"), made.ID) {
+						t.Errorf("%d was created and is not listed", made.ID)
+					}
+					s.ask(t, "DELETE", path(made.ID), key, "")
+					if slices.Contains(list("active"), made.ID) || !slices.Contains(list("archived"), made.ID) {
+						t.Errorf("%d was archived and is listed as active", made.ID)
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
 }
 
 func TestARateLimitHoldsForRequestsAtOnce(t *testing.T) {
@@ -177,20 +182,21 @@ func TestARateLimitHoldsForRequestsAtOnce(t *testing.T) {
 }
 
 func TestARevokedKeyStopsAtOnce(t *testing.T) {
-	s := sharedServer(t)
-	account := newAccount(t, s.store, "main", "")
-	key, secret := makeKey(t, s.store, account, noExpiry)
-	for range 3 {
-		if a := s.ask(t, "GET", "/v1/contacts", secret, ""); a.status != http.StatusOK {
-			t.Fatalf("the status is %d", a.status)
+	eachEngine(t, func(t *testing.T, s *server) {
+		account := newAccount(t, s.store, "main", "")
+		key, secret := makeKey(t, s.store, account, noExpiry)
+		for range 3 {
+			if a := s.ask(t, "GET", "/v1/contacts", secret, ""); a.status != http.StatusOK {
+				t.Fatalf("the status is %d", a.status)
+			}
 		}
-	}
-	if err := s.store.RevokeKey(t.Context(), key.ID); err != nil {
-		t.Fatal(err)
-	}
-	if a := s.ask(t, "GET", "/v1/contacts", secret, ""); a.status != http.StatusUnauthorized {
-		t.Errorf("the status is %d after the key was revoked", a.status)
-	}
+		if err := s.store.RevokeKey(t.Context(), key.ID); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.ask(t, "GET", "/v1/contacts", secret, ""); a.status != http.StatusUnauthorized {
+			t.Errorf("the status is %d after the key was revoked", a.status)
+		}
+	})
 }
 
 // contact and page are as much of an answer as the tests look at.

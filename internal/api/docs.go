@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // document is something that the server answers with as it is.
@@ -38,7 +39,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // documents is everything that explains the interface, by path.
-func documents() map[string]document {
+var documents = sync.OnceValue(func() map[string]document {
 	return map[string]document{
 		"/openapi.json":  {contentType: "application/json", body: openapiJSON},
 		"/openapi.yaml":  {contentType: "application/yaml", body: openapiYAML},
@@ -46,7 +47,7 @@ func documents() map[string]document {
 		"/docs/docs.css": {contentType: "text/css; charset=utf-8", body: docsCSS},
 		"/docs/docs.js":  {contentType: "text/javascript; charset=utf-8", body: docsJS},
 	}
-}
+})
 
 // docsPage renders the reference page. What it reads is part of the program, so a failure is a mistake of ours that
 // the tests find; it cannot depend on the machine.

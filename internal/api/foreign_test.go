@@ -12,89 +12,91 @@ import (
 // Whoever tries the ids of another account, of its active and its archived contacts, learns nothing: every answer is
 // the one that an id gets which was never given out, byte for byte and header for header.
 func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
-	s := sharedServer(t)
-	owner, stranger := newAccount(t, s.store, "owner", ""), newAccount(t, s.store, "stranger", "")
-	ownerKey := newKey(t, s.store, owner)
-	keys := map[string]string{
-		"all":    newKey(t, s.store, stranger),
-		"reader": newKey(t, s.store, stranger, "contacts:read"),
-		"writer": newKey(t, s.store, stranger, "contacts:write"),
-		"none":   newKey(t, s.store, stranger, "campaigns:read"),
-	}
-	const person = `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}],"tags":["secret"]}`
-	active := idOf(t, s.ask(t, "POST", "/v1/contacts", ownerKey, person).body)
-	archived := idOf(t, s.ask(t, "POST", "/v1/contacts?force_create=true", ownerKey, person).body)
-	s.ask(t, "DELETE", "/v1/contacts/"+archived, ownerKey, "")
-	before := s.ask(t, "GET", "/v1/contacts?scope=all", ownerKey, "").body
+	eachEngine(t, func(t *testing.T, s *server) {
+		owner, stranger := newAccount(t, s.store, "owner", ""), newAccount(t, s.store, "stranger", "")
+		ownerKey := newKey(t, s.store, owner)
+		keys := map[string]string{
+			"all":    newKey(t, s.store, stranger),
+			"reader": newKey(t, s.store, stranger, "contacts:read"),
+			"writer": newKey(t, s.store, stranger, "contacts:write"),
+			"none":   newKey(t, s.store, stranger, "campaigns:read"),
+		}
+		const person = `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}],"tags":["secret"]}`
+		active := idOf(t, s.ask(t, "POST", "/v1/contacts", ownerKey, person).body)
+		archived := idOf(t, s.ask(t, "POST", "/v1/contacts?force_create=true", ownerKey, person).body)
+		s.ask(t, "DELETE", "/v1/contacts/"+archived, ownerKey, "")
+		before := s.ask(t, "GET", "/v1/contacts?scope=all", ownerKey, "").body
 
-	last, err := strconv.ParseInt(archived, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	never := map[string]string{
-		"in the owner's range":    strconv.FormatInt(last+1000, 10),
-		"in the stranger's range": strconv.FormatInt(stranger.Number*1_000_000_000+1, 10),
-		"small":                   "1",
-		"too large":               strings.Repeat("9", 40),
-	}
-	paths := []string{
-		"/v1/contacts/{id}", "/v1/contacts/{id}/restore", "/v1/contacts/{id}/tags/add", "/v1/contacts/{id}/tags/sync", "/v1/contacts/{id}/tags/remove",
-	}
-	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-	bodies := []string{"", `{"tags":["x"]}`, `{"tags":[]}`, `{"first_name":"Bob"}`, `{"first_name":null}`, `not JSON`}
-	for name, key := range keys {
-		for _, path := range paths {
-			for _, method := range methods {
-				for _, body := range bodies {
-					if body != "" && (method != "POST" && method != "PATCH" || name == "reader" || name == "none") {
-						continue
-					}
-					ask := func(id string) told {
-						return withoutCounters(s.ask(t, method, strings.Replace(path, "{id}", id, 1), key, body))
-					}
-					want := ask(never["in the stranger's range"])
-					if status := want.status; status != http.StatusForbidden && status != http.StatusMethodNotAllowed {
-						t.Errorf("%s %s with the key %s and %q: the status is %d", method, path, name, body, status)
-					}
-					ids := []string{active, archived}
-					if body == "" {
-						for _, id := range never {
-							ids = append(ids, id)
+		last, err := strconv.ParseInt(archived, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		never := map[string]string{
+			"in the owner's range":    strconv.FormatInt(last+1000, 10),
+			"in the stranger's range": strconv.FormatInt(stranger.Number*1_000_000_000+1, 10),
+			"small":                   "1",
+			"too large":               strings.Repeat("9", 40),
+		}
+		paths := []string{
+			"/v1/contacts/{id}", "/v1/contacts/{id}/restore", "/v1/contacts/{id}/tags/add", "/v1/contacts/{id}/tags/sync", "/v1/contacts/{id}/tags/remove",
+		}
+		methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+		bodies := []string{"", `{"tags":["x"]}`, `{"tags":[]}`, `{"first_name":"Bob"}`, `{"first_name":null}`, `not JSON`}
+		for name, key := range keys {
+			for _, path := range paths {
+				for _, method := range methods {
+					for _, body := range bodies {
+						if body != "" && (method != "POST" && method != "PATCH" || name == "reader" || name == "none") {
+							continue
 						}
-					}
-					for _, id := range ids {
-						if difference := cmp.Diff(want, ask(id), cmp.AllowUnexported(told{})); difference != "" {
-							t.Errorf("%s %s with the key %s and %q: %s is told from an id that was never given out:\n%s", method, path, name, body, id, difference)
+						ask := func(id string) told {
+							return withoutCounters(s.ask(t, method, strings.Replace(path, "{id}", id, 1), key, body))
+						}
+						want := ask(never["in the stranger's range"])
+						if status := want.status; status != http.StatusForbidden && status != http.StatusMethodNotAllowed {
+							t.Errorf("%s %s with the key %s and %q: the status is %d", method, path, name, body, status)
+						}
+						ids := []string{active, archived}
+						if body == "" {
+							for _, id := range never {
+								ids = append(ids, id)
+							}
+						}
+						for _, id := range ids {
+							if difference := cmp.Diff(want, ask(id), cmp.AllowUnexported(told{})); difference != "" {
+								t.Errorf("%s %s with the key %s and %q: %s is told from an id that was never given out:\n%s", method, path, name, body, id, difference)
+							}
 						}
 					}
 				}
 			}
 		}
-	}
-	if after := s.ask(t, "GET", "/v1/contacts?scope=all", ownerKey, "").body; after != before {
-		t.Errorf("the contacts of the owner have changed:\n%s", cmp.Diff(byMember(before), byMember(after)))
-	}
+		if after := s.ask(t, "GET", "/v1/contacts?scope=all", ownerKey, "").body; after != before {
+			t.Errorf("the contacts of the owner have changed:\n%s", cmp.Diff(byMember(before), byMember(after)))
+		}
+	})
 }
 
 // The lists and creates of an account show and touch nothing of another one.
 func TestAccountsDoNotSeeEachOther(t *testing.T) {
-	s := sharedServer(t)
-	one, two := newKey(t, s.store, newAccount(t, s.store, "one", "")), newKey(t, s.store, newAccount(t, s.store, "two", ""))
-	const person = `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}],"phones":[{"value":"4155550132"}]}`
-	s.ask(t, "POST", "/v1/contacts", one, person)
-	before := s.ask(t, "GET", "/v1/contacts?scope=all", one, "").body
-	for _, scope := range []string{"active", "archived", "all"} {
-		if body := s.ask(t, "GET", "/v1/contacts?scope="+scope, two, "").body; !strings.Contains(body, `"data":[]`) || !strings.Contains(body, `"total":0`) {
-			t.Errorf("scope %s of another account: %s", scope, body)
+	eachEngine(t, func(t *testing.T, s *server) {
+		one, two := newKey(t, s.store, newAccount(t, s.store, "one", "")), newKey(t, s.store, newAccount(t, s.store, "two", ""))
+		const person = `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}],"phones":[{"value":"4155550132"}]}`
+		s.ask(t, "POST", "/v1/contacts", one, person)
+		before := s.ask(t, "GET", "/v1/contacts?scope=all", one, "").body
+		for _, scope := range []string{"active", "archived", "all"} {
+			if body := s.ask(t, "GET", "/v1/contacts?scope="+scope, two, "").body; !strings.Contains(body, `"data":[]`) || !strings.Contains(body, `"total":0`) {
+				t.Errorf("scope %s of another account: %s", scope, body)
+			}
 		}
-	}
-	made := s.ask(t, "POST", "/v1/contacts", two, strings.Replace(person, "Ann", "Bob", 1))
-	if made.status != http.StatusCreated || made.header.Get("X-Contact-Merged") != "" {
-		t.Errorf("a contact was merged across accounts: %d %s", made.status, made.body)
-	}
-	if after := s.ask(t, "GET", "/v1/contacts?scope=all", one, "").body; after != before {
-		t.Errorf("an account changed another one:\n%s", cmp.Diff(byMember(before), byMember(after)))
-	}
+		made := s.ask(t, "POST", "/v1/contacts", two, strings.Replace(person, "Ann", "Bob", 1))
+		if made.status != http.StatusCreated || made.header.Get("X-Contact-Merged") != "" {
+			t.Errorf("a contact was merged across accounts: %d %s", made.status, made.body)
+		}
+		if after := s.ask(t, "GET", "/v1/contacts?scope=all", one, "").body; after != before {
+			t.Errorf("an account changed another one:\n%s", cmp.Diff(byMember(before), byMember(after)))
+		}
+	})
 }
 
 type told struct {

@@ -26,28 +26,32 @@ func TestScenarios(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no scenarios: ", err)
 	}
-	servers := map[settings]*server{usual: sharedServer(t)}
-	serverWith := func(t *testing.T, o settings) *server {
-		if o.rateLimit != usual.rateLimit {
-			return newServer(t, servers[usual].store, o) // nobody else must use up its limit
-		}
-		if servers[o] == nil {
-			servers[o] = newServer(t, servers[usual].store, o)
-		}
-		return servers[o]
-	}
+	all := map[string][]scenario{}
 	titles := map[string]string{}
-	t.Run("files", func(t *testing.T) { // returns when all that run in parallel are done
+	for _, file := range files {
+		all[file] = readScenarios(t, file)
+		for _, s := range all[file] {
+			if other, taken := titles[s.title]; taken {
+				t.Errorf("%s and %s: two scenarios are called %q", file, other, s.title)
+			}
+			titles[s.title] = file
+		}
+	}
+	eachEngine(t, func(t *testing.T, s *server) {
+		servers := map[settings]*server{usual: s}
 		for _, file := range files {
-			for _, scenario := range readScenarios(t, file) {
-				if other, taken := titles[scenario.title]; taken {
-					t.Errorf("%s and %s: two scenarios are called %q", file, other, scenario.title)
+			for _, scenario := range all[file] {
+				o := scenario.settings
+				on := servers[o]
+				if on == nil {
+					on = newServer(t, s.store, o)
 				}
-				titles[scenario.title] = file
-				server := serverWith(t, scenario.settings)
+				if o.rateLimit == usual.rateLimit { // nobody else must use up another limit
+					servers[o] = on
+				}
 				t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+scenario.title, func(t *testing.T) {
 					t.Parallel()
-					newStage(t, server, scenario.settings).play(t, scenario)
+					newStage(t, on, o).play(t, scenario)
 				})
 			}
 		}

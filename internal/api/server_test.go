@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,26 +25,10 @@ import (
 	"donorbook/internal/web"
 )
 
-// The tests run twice, once for each engine. cluster is where the PostgreSQL databases are, nil while it is SQLite's turn.
-var cluster *pgtest.Cluster
-
-// emptyDatabase is a database that nobody else uses; dir is a directory that nobody else uses.
-func emptyDatabase(t testing.TB, dir string) store.Options {
-	t.Helper()
-	if cluster == nil {
-		return store.Options{Data: dir}
-	}
-	url, err := cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store.Options{Data: dir, Database: url}
-}
-
-// openStore opens a store of a test's own.
+// openStore opens a store in a directory of its own.
 func openStore(t testing.TB) *store.Store {
 	t.Helper()
-	s, err := store.Open(context.Background(), emptyDatabase(t, t.TempDir()))
+	s, err := store.Open(context.Background(), store.Options{Data: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +54,7 @@ var usual = settings{region: "US", rateLimit: 6000}
 
 // server is the whole handler, middleware and all, behind a real listener.
 type server struct {
+	engine    string // the name of its shared engine
 	store     *store.Store
 	handler   http.Handler
 	client    *http.Client
@@ -78,63 +62,83 @@ type server struct {
 	rateLimit int
 }
 
-// shared is a server with the usual settings for all tests that only need accounts of their own: an API is slow to make,
-// because it renders its reference page.
-var shared struct {
-	once   sync.Once
-	server *server
-	close  func() error
+// engines are the databases that the tests run on. Each has one server with the usual settings, for all tests that only
+// need accounts of their own: an API is slow to make, because it renders its reference page.
+var engines = []*engine{
+	{name: "sqlite", open: func() (o store.Options, remove func(), err error) {
+		o.Data, err = os.MkdirTemp("", "donorbook-api-test-")
+		return o, func() { _ = os.RemoveAll(o.Data) }, err
+	}},
+	{name: "postgres", open: func() (o store.Options, remove func(), err error) {
+		cluster, err := pgtest.Fast()
+		if err != nil {
+			return o, nil, err
+		}
+		o.Database, err = cluster.Database()
+		return o, cluster.Remove, err
+	}},
 }
 
-func sharedServer(t testing.TB) *server {
+type engine struct {
+	name  string
+	open  func() (o store.Options, remove func(), err error)
+	once  sync.Once
+	made  *server
+	close func() error
+}
+
+// server is the engine's shared one.
+func (e *engine) server(t testing.TB) *server {
 	t.Helper()
-	shared.once.Do(func() {
-		dir, err := os.MkdirTemp("", "donorbook-api-test-")
+	e.once.Do(func() {
+		options, remove, err := e.open()
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := store.Open(context.Background(), emptyDatabase(t, dir))
+		s, err := store.Open(context.Background(), options)
 		if err != nil {
+			remove()
 			t.Fatal(err)
 		}
 		made, stop := startServer(t, s, usual)
-		shared.server = made
-		shared.close = func() error {
+		made.engine = e.name
+		e.made = made
+		e.close = func() error {
+			defer remove()
 			stop()
-			return errors.Join(s.Close(), os.RemoveAll(dir))
+			return s.Close()
 		}
 	})
-	if shared.server == nil {
-		t.Fatal("there is no server")
+	if e.made == nil {
+		t.Fatalf("there is no server with %s", e.name)
 	}
-	return shared.server
+	return e.made
 }
+
+// eachEngine runs a test on every engine.
+func eachEngine(t *testing.T, test func(t *testing.T, s *server)) {
+	t.Helper()
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) { test(t, e.server(t)) })
+	}
+}
+
+// anyServer is for tests of what happens before a request reaches the store.
+func anyServer(t testing.TB) *server { return engines[0].server(t) }
 
 func TestMain(m *testing.M) {
-	code := runTests(m)
-	if fuzzing := flag.Lookup("test.fuzz").Value.String() != ""; code == 0 && !fuzzing {
-		fmt.Println("again, on PostgreSQL")
-		var err error
-		if cluster, err = pgtest.Fast(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		code = runTests(m)
-		cluster.Remove()
-	}
-	os.Exit(code)
-}
-
-func runTests(m *testing.M) int {
+	_ = flag.Set("test.parallel", "8") // scenarios wait for clocks and disks more than they work
 	code := m.Run()
-	if shared.close != nil {
-		if err := shared.close(); err != nil {
+	for _, e := range engines {
+		if e.close == nil {
+			continue
+		}
+		if err := e.close(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
 	}
-	shared.once, shared.server, shared.close = sync.Once{}, nil, nil
-	return code
+	os.Exit(code)
 }
 
 // newServer is a server with settings or a store of its own.
@@ -299,6 +303,9 @@ func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) 
 	}
 	if a.status >= 500 {
 		broken = append(broken, "the server failed")
+	}
+	if wait, err := strconv.Atoi(a.header.Get("Retry-After")); a.status == http.StatusTooManyRequests && (err != nil || wait < 1 || wait > 60) {
+		broken = append(broken, fmt.Sprintf("Retry-After is %q", a.header.Get("Retry-After")))
 	}
 	switch {
 	case r.Method == http.MethodHead:

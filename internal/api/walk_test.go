@@ -85,98 +85,103 @@ func (p *population) walk(t *testing.T, scope string, perPage int, before func()
 var perPages = []int{1, 7, 20, 100}
 
 func TestAWalkSeesEachContactOnceInAscendingOrder(t *testing.T) {
-	p := newPopulation(t, sharedServer(t), 60)
-	all := slices.Sorted(slices.Values(slices.Concat(p.active, p.archived)))
-	for scope, want := range map[string][]string{"active": p.active, "archived": p.archived, "all": all} {
-		for _, perPage := range perPages {
-			pages := p.walk(t, scope, perPage, func() {})
-			if got := slices.Concat(pages...); !slices.Equal(got, want) {
-				t.Errorf("scope %s by %d: saw %v instead of %v", scope, perPage, got, want)
-			}
-			if len(pages) != (len(want)+perPage-1)/perPage {
-				t.Errorf("scope %s by %d: %d elements were %d pages", scope, perPage, len(want), len(pages))
+	eachEngine(t, func(t *testing.T, s *server) {
+		p := newPopulation(t, s, 60)
+		all := slices.Sorted(slices.Values(slices.Concat(p.active, p.archived)))
+		for scope, want := range map[string][]string{"active": p.active, "archived": p.archived, "all": all} {
+			for _, perPage := range perPages {
+				pages := p.walk(t, scope, perPage, func() {})
+				if got := slices.Concat(pages...); !slices.Equal(got, want) {
+					t.Errorf("scope %s by %d: saw %v instead of %v", scope, perPage, got, want)
+				}
+				if len(pages) != (len(want)+perPage-1)/perPage {
+					t.Errorf("scope %s by %d: %d elements were %d pages", scope, perPage, len(want), len(pages))
+				}
 			}
 		}
-	}
+	})
 }
 
 // While contacts are created, a walk of any scope that shows them sees each contact at most once, in ascending order;
 // it sees all that were there at its start, and all whose creation was acknowledged before its last page was asked for.
 func TestAWalkWhileContactsAreCreatedSeesEachOnce(t *testing.T) {
-	s := sharedServer(t)
-	for _, scope := range []string{"active", "all"} {
-		for _, perPage := range perPages {
-			p := newPopulation(t, s, 24)
-			want := p.active
-			if scope == "all" {
-				want = slices.Concat(p.active, p.archived)
+	eachEngine(t, func(t *testing.T, s *server) {
+		for _, scope := range []string{"active", "all"} {
+			for _, perPage := range perPages {
+				p := newPopulation(t, s, 24)
+				want := p.active
+				if scope == "all" {
+					want = slices.Concat(p.active, p.archived)
+				}
+				crowd := startCrowd(20, func() string { return p.create(t) })
+				var acknowledged []string
+				pages := p.walk(t, scope, perPage, func() { acknowledged = crowd.done() })
+				created := crowd.wait()
+				p.checkOnce(t, fmt.Sprintf("scope %s by %d", scope, perPage), pages, slices.Concat(want, acknowledged), slices.Concat(want, created))
 			}
-			crowd := startCrowd(20, func() string { return p.create(t) })
-			var acknowledged []string
-			pages := p.walk(t, scope, perPage, func() { acknowledged = crowd.done() })
-			created := crowd.wait()
-			p.checkOnce(t, fmt.Sprintf("scope %s by %d", scope, perPage), pages, slices.Concat(want, acknowledged), slices.Concat(want, created))
 		}
-	}
+	})
 }
 
 // Nothing ever shifts in scope all: it also shows each contact once while contacts are archived and restored.
 func TestAWalkOfAllSeesEachOnceWhileContactsAreArchivedAndRestored(t *testing.T) {
-	s := sharedServer(t)
-	for _, perPage := range perPages {
-		p := newPopulation(t, s, 24)
-		want := slices.Concat(p.active, p.archived)
-		n := 0
-		crowd := startCrowd(20, func() string {
-			n++
-			if n%2 == 0 {
-				p.change(t, "DELETE", "/v1/contacts/"+p.active[n/2])
-			} else {
-				p.change(t, "PATCH", "/v1/contacts/"+p.archived[n/2%len(p.archived)]+"/restore")
-			}
-			return ""
-		})
-		pages := p.walk(t, "all", perPage, func() {})
-		crowd.wait()
-		p.checkOnce(t, fmt.Sprintf("by %d", perPage), pages, want, want)
-	}
+	eachEngine(t, func(t *testing.T, s *server) {
+		for _, perPage := range perPages {
+			p := newPopulation(t, s, 24)
+			want := slices.Concat(p.active, p.archived)
+			n := 0
+			crowd := startCrowd(20, func() string {
+				n++
+				if n%2 == 0 {
+					p.change(t, "DELETE", "/v1/contacts/"+p.active[n/2])
+				} else {
+					p.change(t, "PATCH", "/v1/contacts/"+p.archived[n/2%len(p.archived)]+"/restore")
+				}
+				return ""
+			})
+			pages := p.walk(t, "all", perPage, func() {})
+			crowd.wait()
+			p.checkOnce(t, fmt.Sprintf("by %d", perPage), pages, want, want)
+		}
+	})
 }
 
 // A restored contact goes back to its old place, so that later ones move on by one. A walk of the active contacts then
 // misses none of those that were active all the time; it repeats at most as many as were restored meanwhile; and it
 // shows nothing that was neither active at the start nor restored.
 func TestAWalkOfActiveContactsMissesNoneWhileOthersAreRestored(t *testing.T) {
-	s := sharedServer(t)
-	for _, perPage := range perPages {
-		p := newPopulation(t, s, 45)
-		n := 0
-		crowd := startCrowd(len(p.archived), func() string {
-			n++
-			p.change(t, "PATCH", "/v1/contacts/"+p.archived[n-1]+"/restore")
-			return p.archived[n-1]
-		})
-		pages := p.walk(t, "active", perPage, func() {})
-		restored := crowd.wait()
-		times := map[string]int{}
-		for _, id := range slices.Concat(pages...) {
-			times[id]++
-		}
-		repeats := 0
-		for id, n := range times {
-			repeats += n - 1
-			if !slices.Contains(p.active, id) && !slices.Contains(restored, id) {
-				t.Errorf("by %d: %s was never active", perPage, id)
+	eachEngine(t, func(t *testing.T, s *server) {
+		for _, perPage := range perPages {
+			p := newPopulation(t, s, 45)
+			n := 0
+			crowd := startCrowd(len(p.archived), func() string {
+				n++
+				p.change(t, "PATCH", "/v1/contacts/"+p.archived[n-1]+"/restore")
+				return p.archived[n-1]
+			})
+			pages := p.walk(t, "active", perPage, func() {})
+			restored := crowd.wait()
+			times := map[string]int{}
+			for _, id := range slices.Concat(pages...) {
+				times[id]++
+			}
+			repeats := 0
+			for id, n := range times {
+				repeats += n - 1
+				if !slices.Contains(p.active, id) && !slices.Contains(restored, id) {
+					t.Errorf("by %d: %s was never active", perPage, id)
+				}
+			}
+			if repeats > len(restored) {
+				t.Errorf("by %d: %d repeats after %d restores", perPage, repeats, len(restored))
+			}
+			for _, id := range p.active {
+				if times[id] == 0 {
+					t.Errorf("by %d: %s was missed", perPage, id)
+				}
 			}
 		}
-		if repeats > len(restored) {
-			t.Errorf("by %d: %d repeats after %d restores", perPage, repeats, len(restored))
-		}
-		for _, id := range p.active {
-			if times[id] == 0 {
-				t.Errorf("by %d: %s was missed", perPage, id)
-			}
-		}
-	}
+	})
 }
 
 // checkOnce: the pages show strictly ascending ids, all of must and nothing but may.

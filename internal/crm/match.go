@@ -24,15 +24,28 @@ func ParseForceCreate(value string, sent bool) (CreateMode, error) {
 	return Dedupe, invalid("force_create", "The force_create field must be true, 1, false or 0.")
 }
 
-// The kinds of match keys.
+// The kinds of index keys. The first two are match keys.
 const (
 	emailPrefix = "e:"
 	phonePrefix = "p:"
+	tagPrefix   = "t:"
+	namePrefix  = "n:"
 )
 
 // MatchKeys are the normal forms by which this input finds the person it is about, those of emails first.
 func (in *ContactInput) MatchKeys() []string {
 	return withoutEmpty(slices.Concat(in.emailKeys, in.phoneKeys))
+}
+
+// NameKey is an index key that everybody of the same name has, "" where the name has no word to find it by.
+func (in *ContactInput) NameKey() string {
+	if in.LastName == nil {
+		return ""
+	}
+	for _, word := range words(*in.LastName) {
+		return namePrefix + word
+	}
+	return ""
 }
 
 // SplitMatchKeys tells the keys of emails from those of phones.
@@ -44,22 +57,13 @@ func SplitMatchKeys(keys []string) (emails, phones []string) {
 	return keys[:at], keys[at:]
 }
 
-// BestMatch picks, among active contacts that share a match key with the input, the one it is about: an email match
-// beats a phone match, then the same first and last name, then the lowest id.
-func (in *ContactInput) BestMatch(candidates []Contact) (best Contact, found bool) {
-	for _, c := range candidates {
-		if !found || in.closer(c, best) {
-			best, found = c, true
-		}
-	}
-	return best, found
-}
-
-func (in *ContactInput) closer(a, b Contact) bool {
+// Closer tells whether the input, which shares a match key with both, is rather about a than about b: an email match beats
+// a phone match, then the same first and last name, then the lowest id.
+func (in *ContactInput) Closer(a, b Contact) bool {
 	if am, bm := in.sharesEmail(a), in.sharesEmail(b); am != bm {
 		return am
 	}
-	if an, bn := in.sameName(a), in.sameName(b); an != bn {
+	if an, bn := in.SameName(a), in.SameName(b); an != bn {
 		return an
 	}
 	return a.ID < b.ID
@@ -69,7 +73,8 @@ func (in *ContactInput) sharesEmail(c Contact) bool {
 	return slices.ContainsFunc(in.emailKeys, func(key string) bool { return slices.Contains(c.MatchKeys, key) })
 }
 
-func (in *ContactInput) sameName(c Contact) bool {
+// SameName compares first and last name without regard to case and marks.
+func (in *ContactInput) SameName(c Contact) bool {
 	return in.FirstName != nil && in.LastName != nil &&
 		fold(*in.FirstName) == fold(c.FirstName) && fold(*in.LastName) == fold(c.LastName)
 }
@@ -100,10 +105,10 @@ func withoutEmpty(keys []string) []string {
 func (c *Contact) IndexKeys() []string {
 	keys := slices.Clone(c.MatchKeys)
 	for _, name := range c.Tags {
-		keys = append(keys, "t:"+name)
+		keys = append(keys, tagPrefix+name)
 	}
 	for _, word := range words(c.FirstName, c.MiddleName, c.LastName, c.Company) {
-		keys = append(keys, "n:"+word)
+		keys = append(keys, namePrefix+word)
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)

@@ -37,7 +37,7 @@ func TestBestMatch(t *testing.T) {
 			rand.Shuffle(len(test.candidates), func(i, j int) {
 				test.candidates[i], test.candidates[j] = test.candidates[j], test.candidates[i]
 			})
-			best, found := in.BestMatch(test.candidates)
+			best, found := closest(&in, test.candidates)
 			if best.ID != test.want || found != (test.want != 0) {
 				t.Errorf("%s: got %d, %v, want %d", test.name, best.ID, found, test.want)
 			}
@@ -47,7 +47,7 @@ func TestBestMatch(t *testing.T) {
 
 func TestANameThatWasNotSentMatchesNobody(t *testing.T) {
 	in := valid(t, `{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`)
-	best, _ := in.BestMatch([]Contact{{ID: 2, FirstName: "Ana", MatchKeys: in.MatchKeys()}, {ID: 1, FirstName: "Bo", MatchKeys: in.MatchKeys()}})
+	best, _ := closest(&in, []Contact{{ID: 2, FirstName: "Ana", MatchKeys: in.MatchKeys()}, {ID: 1, FirstName: "Bo", MatchKeys: in.MatchKeys()}})
 	if best.ID != 1 {
 		t.Errorf("got %d, want the lowest id", best.ID)
 	}
@@ -126,4 +126,14 @@ func TestKeyDifferenceIsExact(t *testing.T) {
 			t.Fatalf("from %q to %q, and %q is left", old, new, left)
 		}
 	})
+}
+
+// closest is the candidate that the input is about.
+func closest(in *ContactInput, candidates []Contact) (best Contact, found bool) {
+	for _, c := range candidates {
+		if !found || in.Closer(c, best) {
+			best, found = c, true
+		}
+	}
+	return best, found
 }

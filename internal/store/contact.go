@@ -18,6 +18,14 @@ const (
 	sqlMatch = `SELECT DISTINCT i.id FROM contact_index i JOIN contact c ON c.account_id = i.account_id AND c.id = i.id
 		WHERE i.account_id = $1 AND i.key IN ($2, $3, $4, $5, $6, $7, $8, $9) AND c.archived = 0 ORDER BY i.id`
 
+	// The same, and with a word of the name.
+	sqlMatchNamed = `SELECT DISTINCT i.id FROM contact_index i
+		JOIN contact_index n ON n.account_id = i.account_id AND n.key = $10 AND n.id = i.id
+		JOIN contact c ON c.account_id = i.account_id AND c.id = i.id
+		WHERE i.account_id = $1 AND i.key IN ($2, $3, $4, $5, $6, $7, $8, $9) AND c.archived = 0 ORDER BY i.id`
+
+	matchWidth = 8 // keys in one statement
+
 	sqlInsertContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, 0, $4, $5)`
 	sqlUpdateContact = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6 WHERE account_id = $1 AND id = $2`
 	sqlInsertChange  = `INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, 0)`
@@ -199,54 +207,70 @@ func (t *tx) match(account int64, in *crm.ContactInput, keys []string) (best sto
 		return best, false, err
 	}
 	emails, phones := crm.SplitMatchKeys(keys)
-	ids, err := t.holders(account, emails)
-	if err == nil && len(ids) == 0 { // an email match beats any phone match
-		ids, err = t.holders(account, phones)
-	}
-	if err != nil {
-		return best, false, err
-	}
-	candidates, contacts := make([]stored, 0, len(ids)), make([]crm.Contact, 0, len(ids))
-	for _, id := range ids {
-		s, err := t.load(account, id)
+	for _, kind := range [][]string{emails, phones} { // an email match beats any phone match
+		ids, err := t.candidates(account, in, kind)
 		if err != nil {
 			return best, false, err
 		}
-		candidates, contacts = append(candidates, s), append(contacts, s.contact)
-	}
-	winner, ok := in.BestMatch(contacts)
-	for _, s := range candidates {
-		if ok && s.contact.ID == winner.ID {
-			best = s
+		if len(ids) > 0 {
+			best, err = t.closest(account, in, ids)
+			return best, err == nil, err
 		}
 	}
-	return best, ok, nil
+	return best, false, nil
 }
 
-// maxCandidates bounds what one create looks at, where somebody forced many contacts with the same email or phone. The
-// oldest ones count.
-const maxCandidates = 100
+// fewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
+const fewCandidates = 8
 
-// holders are the active contacts that have one of the keys, in ascending order, a few keys a statement.
-func (t *tx) holders(account int64, keys []string) (ids []int64, err error) {
-	const width = 8
-	for part := range slices.Chunk(keys, width) {
-		args := make([]any, 1, 1+width)
+// candidates are the active contacts that have one of the keys, in ascending order; of many, the first one and those
+// that may have the same name.
+func (t *tx) candidates(account int64, in *crm.ContactInput, keys []string) ([]int64, error) {
+	ids, err := t.holders(sqlMatch, account, keys)
+	name := in.NameKey()
+	if err != nil || len(ids) <= fewCandidates || name == "" {
+		return ids, err
+	}
+	named, err := t.holders(sqlMatchNamed, account, keys, name)
+	return slices.Compact(append(ids[:1], named...)), err
+}
+
+// closest loads candidates until it is known which one the input is about: none after the first with the same name is
+// closer.
+func (t *tx) closest(account int64, in *crm.ContactInput, ids []int64) (best stored, err error) {
+	for i, id := range ids {
+		s, err := t.load(account, id)
+		if err != nil {
+			return best, err
+		}
+		if i == 0 || in.Closer(s.contact, best.contact) {
+			best = s
+		}
+		if in.SameName(s.contact) {
+			break
+		}
+	}
+	return best, nil
+}
+
+// holders runs a match, a few keys a statement, and returns ids in ascending order.
+func (t *tx) holders(sql string, account int64, keys []string, more ...any) (ids []int64, err error) {
+	for part := range slices.Chunk(keys, matchWidth) {
+		args := make([]any, 1, 1+matchWidth+len(more))
 		args[0] = account
-		for i := range width {
+		for i := range matchWidth {
 			args = append(args, part[min(i, len(part)-1)])
 		}
 		err := each(t.conn, func(r rows) error {
 			ids = append(ids, r.int(0))
 			return nil
-		}, sqlMatch, args...)
+		}, sql, append(args, more...)...)
 		if err != nil {
 			return nil, err
 		}
 	}
 	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	return ids[:min(len(ids), maxCandidates)], nil
+	return slices.Compact(ids), nil
 }
 
 // change saves what decide makes of a contact. Where nothing changed, nothing is written.
