@@ -15,8 +15,9 @@ build:
 run: build
 	bin/donorbook serve --demo
 
-test:
-	.ci/install gcc libc6-dev curl postgresql
+# The program is built first: tests that start it find it in the build cache.
+test: build
+	.ci/install gcc libc6-dev curl postgresql pgbouncer
 	CGO_ENABLED=1 go test -race ./...
 
 lint:

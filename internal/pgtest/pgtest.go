@@ -5,6 +5,7 @@ package pgtest
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -27,7 +28,9 @@ type Cluster struct {
 	bin  string
 	run  *syscall.Credential // nil where the tests themselves are not root
 
+	settings  []string
 	server    *exec.Cmd
+	pipe      io.Closer // the server's life hangs on it
 	ended     chan struct{}
 	databases atomic.Int64
 }
@@ -119,6 +122,7 @@ func Fast() (*Cluster, error) { return New(fast...) }
 
 // Configure writes postgresql.conf and starts the server.
 func (c *Cluster) Configure(settings ...string) error {
+	c.settings = settings
 	lines := slices.Concat([]string{
 		"listen_addresses = '127.0.0.1'", "port = " + c.Port, "unix_socket_directories = ''",
 		"max_connections = 200", "shared_buffers = 64MB", "logging_collector = off", "timezone = 'UTC'",
@@ -142,23 +146,10 @@ func (c *Cluster) Start() error {
 		text, _ := os.ReadFile(logFile.Name())
 		return string(text)
 	}
-	// A server whose test was killed must not stay behind: the shell ends it when the pipe from the test breaks.
-	const watch = `exec 3<&0; "$0" -D "$1" & server=$!; (cat <&3; kill -QUIT $server) 2>/dev/null & wait $server; kill $!`
-	c.server = exec.Command("sh", "-c", watch, filepath.Join(c.bin, "postgres"), c.data())
-	c.server.Dir, c.server.Stderr, c.server.Stdout = c.dir, logFile, logFile
-	c.server.SysProcAttr = &syscall.SysProcAttr{Credential: c.run, Setpgid: true}
-	if _, err := c.server.StdinPipe(); err != nil {
+	if err := c.launch(logFile, filepath.Join(c.bin, "postgres"), "-D", c.data()); err != nil {
 		return err
 	}
-	if err := c.server.Start(); err != nil {
-		return err
-	}
-	ended := make(chan struct{})
-	c.ended = ended
-	go func(server *exec.Cmd) {
-		_ = server.Wait()
-		close(ended)
-	}(c.server)
+	ended := c.ended
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); {
 		select {
 		case <-ended:
@@ -170,6 +161,29 @@ func (c *Cluster) Start() error {
 		}
 	}
 	return fmt.Errorf("PostgreSQL does not answer:\n%s", log())
+}
+
+// launch starts a program that goes on by itself.
+func (c *Cluster) launch(log *os.File, program string, args ...string) error {
+	// A server whose test was killed must not stay behind: the shell ends it when the pipe from the test breaks.
+	const watch = `exec 3<&0; "$0" "$@" & server=$!; (cat <&3; kill -QUIT $server; kill -TERM $server) 2>/dev/null & wait $server; kill $!`
+	c.server = exec.Command("sh", slices.Concat([]string{"-c", watch, program}, args)...)
+	c.server.Dir, c.server.Stderr, c.server.Stdout = c.dir, log, log
+	c.server.SysProcAttr = &syscall.SysProcAttr{Credential: c.run, Setpgid: true}
+	var err error
+	if c.pipe, err = c.server.StdinPipe(); err != nil {
+		return err
+	}
+	if err := c.server.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	c.ended = ended
+	go func(server *exec.Cmd) {
+		_ = server.Wait()
+		close(ended)
+	}(c.server)
+	return nil
 }
 
 // Stop stops the server in order.
@@ -243,15 +257,27 @@ func (c *Cluster) URL(database string) string {
 
 // Exec runs a statement in the cluster's own database.
 func (c *Cluster) Exec(sql string) error {
+	return connect(c.URL("postgres"), func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, sql)
+		return err
+	})
+}
+
+// Number asks a database for one number.
+func Number(url, sql string) (n int64, err error) {
+	err = connect(url, func(ctx context.Context, conn *pgx.Conn) error { return conn.QueryRow(ctx, sql).Scan(&n) })
+	return n, err
+}
+
+func connect(url string, fn func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, c.URL("postgres"))
+	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, sql)
-	return err
+	return fn(ctx, conn)
 }
 
 // Database makes an empty database and returns its address.

@@ -24,3 +24,41 @@ func TestAClusterStartsServesAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestAStandbyFollowsAndTakesOver(t *testing.T) {
+	primary, standby, err := Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer primary.Remove()
+	defer standby.Remove()
+	if err := primary.Exec("CREATE TABLE kept AS SELECT 7 AS n"); err != nil {
+		t.Fatal(err)
+	}
+	primary.Kill()
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := Number(standby.URL("postgres"), "SELECT n FROM kept"); err != nil || n != 7 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if err := standby.Exec("INSERT INTO kept VALUES (8)"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAPoolerStandsInFront(t *testing.T) {
+	c, err := Fast()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Remove()
+	p, err := c.Pooler(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Remove()
+	if _, err := Number(p.URL("postgres")+"&default_query_exec_mode=exec", "SELECT 1"); err != nil {
+		t.Error(err)
+	}
+}

@@ -34,6 +34,9 @@ type dialect struct {
 	confirms bool
 
 	lockVersion string // keeps other nodes from migrating; "" where a write transaction does already
+
+	tables   string // a query for the names of all tables
+	identity string // a query for a text that no other database has
 }
 
 // conn is one connection. It is used by one goroutine at a time.

@@ -115,6 +115,9 @@ func (s *Store) migrate(ctx context.Context) error {
 	if version, err = schemaVersion(c); err != nil { // again, now that nobody else can change it
 		return err
 	}
+	if version >= copyMark {
+		return ErrUnfinished
+	}
 	if version > len(migrations) {
 		return fmt.Errorf("the database has schema version %d, and this program knows versions up to %d: use a newer donorbook", version, len(migrations))
 	}

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,37 +22,31 @@ import (
 // This file is all that knows the PostgreSQL library.
 
 const (
-	postgresWriters = 4                // transactions that write at once, each for some of the accounts
-	postgresReaders = 16               // connections for reading, where the URL does not say pool_max_conns
-	connectTimeout  = 3 * time.Second  // to reach a server
-	lendTimeout     = 5 * time.Second  // to get a connection
-	readTimeout     = 15 * time.Second // for what one request reads
-	writeTimeout    = 20 * time.Second // for a batch of changes
-	commitTimeout   = 10 * time.Second // for a commit, which may wait for a standby
+	postgresWriters = 4                      // transactions that write at once, each for some of the accounts
+	postgresReaders = 16                     // connections for reading, where the URL does not say pool_max_conns
+	connectTimeout  = 3 * time.Second        // to reach one server, where the URL does not say connect_timeout
+	lendTimeout     = 5 * time.Second        // to get a connection
+	readTimeout     = 15 * time.Second       // for what one request reads
+	commitTimeout   = 10 * time.Second       // for a commit, which may wait for a standby
+	deadCheck       = 5 * time.Second        // how often a server that still owes the answer to a commit is looked at
+	maxConnLifetime = time.Hour              // so that load spreads again after a server was away
+	healthCheck     = 15 * time.Second       // how often connections that are too old are replaced
+	closeTimeout    = 500 * time.Millisecond // to say goodbye
 )
 
 // postgresEngine keeps a database on a server, or on whichever of several servers takes writes.
 type postgresEngine struct {
-	read, write *pgxpool.Pool
+	read, write   *pgxpool.Pool
+	commitTimeout time.Duration
+	pending       atomic.Int64 // commits that the server has not answered in time
 }
 
 func openPostgres(ctx context.Context, url string) (engine, error) {
-	config, err := pgxpool.ParseConfig(url)
+	config, err := postgresConfig(url)
 	if err != nil {
-		return nil, errors.New("the database URL is not one of PostgreSQL, such as postgres://user@host/database")
+		return nil, err
 	}
-	config.ConnConfig.ConnectTimeout = connectTimeout
-	config.ConnConfig.OnNotice = noteWarning
-	config.ConnConfig.RuntimeParams["application_name"] = "donorbook"
-	if len(config.ConnConfig.Fallbacks) > 0 && config.ConnConfig.ValidateConnect == nil {
-		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	}
-	if !strings.Contains(url, "pool_max_conns") {
-		config.MaxConns = postgresReaders
-	}
-	config.MaxConnLifetime = time.Hour
-	config.HealthCheckPeriod = 15 * time.Second
-	e := &postgresEngine{}
+	e := &postgresEngine{commitTimeout: commitTimeout}
 	if e.read, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
@@ -63,30 +59,92 @@ func openPostgres(ctx context.Context, url string) (engine, error) {
 	return e, nil
 }
 
+// postgresConfig is what the URL says, and our own choice where it says nothing. Its errors do not repeat the URL, which
+// may hold a password.
+func postgresConfig(url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("the database URL is not one of PostgreSQL, such as postgres://user@host/database")
+	}
+	said, err := pgx.ParseConfig(url) // this one leaves the settings of the pool where they can be seen
+	if err != nil {
+		return nil, errors.New("the database URL cannot be used")
+	}
+	if _, ok := said.RuntimeParams["pool_max_conns"]; !ok {
+		config.MaxConns = postgresReaders
+	}
+	if _, ok := said.RuntimeParams["pool_max_conn_lifetime"]; !ok {
+		config.MaxConnLifetime = maxConnLifetime
+	}
+	if _, ok := said.RuntimeParams["pool_health_check_period"]; !ok {
+		config.HealthCheckPeriod = healthCheck
+	}
+	if said.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	params := config.ConnConfig.RuntimeParams
+	switch pooler, ok := params["pooler"]; {
+	case ok && pooler != "transaction":
+		return nil, errors.New("the database URL says pooler=, which can only be pooler=transaction")
+	case ok: // statements of one client run on different connections, so that nothing can be prepared
+		delete(params, "pooler")
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	if params["application_name"] == "" {
+		params["application_name"] = "donorbook"
+	}
+	if config.ConnConfig.ValidateConnect == nil { // a server that takes no writes is of no use to us
+		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	config.ConnConfig.OnNotice = noteWarning
+	return config, nil
+}
+
 func (e *postgresEngine) dialect() dialect {
 	return dialect{
-		id:          "BIGINT",
-		idKey:       "PRIMARY KEY (account_id, id)",
-		bytes:       "BYTEA",
-		key:         `TEXT COLLATE "C"`,
-		clustered:   "",
-		forUpdate:   " FOR UPDATE",
-		confirms:    true,
-		lockVersion: "LOCK TABLE schema_version IN EXCLUSIVE MODE",
+		id:        "BIGINT",
+		idKey:     "PRIMARY KEY (account_id, id)",
+		bytes:     "BYTEA",
+		key:       `TEXT COLLATE "C"`,
+		clustered: "",
+		forUpdate: " FOR UPDATE",
+		confirms:  true,
+		// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it takes.
+		lockVersion: "SET LOCAL lock_timeout = 0; LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE",
+		tables:      `SELECT CAST(relname AS TEXT) FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)`,
+		identity: `SELECT CONCAT_WS(' ', oid, EXTRACT(EPOCH FROM pg_postmaster_start_time()), current_schema())
+			FROM pg_catalog.pg_database WHERE datname = current_database()`,
 	}
 }
 
 func (e *postgresEngine) writers() int { return postgresWriters }
 
+// reader lends a connection for what one request reads. A client that goes away ends it between two statements: to break
+// off a statement would cost the connection, and all of them are short.
 func (e *postgresEngine) reader(ctx context.Context) (conn, error) {
-	return lend(ctx, e.read, readTimeout)
+	c, err := e.lend(ctx, e.read)
+	if err != nil {
+		return nil, err
+	}
+	c.client = ctx
+	c.ctx, c.cancel = context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+	return c, nil
 }
 
+// writer lends a connection for as long as ctx allows.
 func (e *postgresEngine) writer(ctx context.Context) (conn, error) {
-	return lend(ctx, e.write, writeTimeout)
+	if e.pending.Load() >= postgresWriters {
+		return nil, &away{err: errors.New("the server does not answer commits: it may be waiting for a standby")}
+	}
+	c, err := e.lend(ctx, e.write)
+	if err != nil {
+		return nil, err
+	}
+	c.client, c.ctx, c.cancel = ctx, ctx, func() {}
+	return c, nil
 }
 
-func lend(ctx context.Context, pool *pgxpool.Pool, limit time.Duration) (conn, error) {
+func (e *postgresEngine) lend(ctx context.Context, pool *pgxpool.Pool) (*postgresConn, error) {
 	wait, cancel := context.WithTimeout(ctx, lendTimeout)
 	defer cancel()
 	c, err := pool.Acquire(wait)
@@ -94,17 +152,18 @@ func lend(ctx context.Context, pool *pgxpool.Pool, limit time.Duration) (conn, e
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%w: %w: %w", errAgain, crm.ErrUnavailable, err)
+		return nil, &away{again: true, err: err}
 	}
-	bounded, cancel := context.WithTimeout(ctx, limit)
-	return &postgresConn{Conn: c, ctx: bounded, cancel: cancel}, nil
+	return &postgresConn{Conn: c, engine: e}, nil
 }
 
 func (e *postgresEngine) release(c conn) {
 	p := c.(*postgresConn)
 	p.rollback()
 	p.cancel()
-	p.Release()
+	if !p.left {
+		p.Release()
+	}
 }
 
 func (e *postgresEngine) close() error {
@@ -113,47 +172,109 @@ func (e *postgresEngine) close() error {
 	return nil
 }
 
+// away is the error of a database that cannot answer now.
+type away struct {
+	again bool // what was asked for surely did not happen, and may be tried again
+	err   error
+}
+
+func (a *away) Error() string { return "the database is unavailable: " + a.err.Error() }
+
+func (a *away) Unwrap() []error {
+	if a.again {
+		return []error{crm.ErrUnavailable, errAgain, a.err}
+	}
+	return []error{crm.ErrUnavailable, a.err}
+}
+
 // postgresConn is a connection that was lent for one request or one batch.
 type postgresConn struct {
 	*pgxpool.Conn
+	engine *postgresEngine
+	client context.Context // who is served; checked before every statement
 	ctx    context.Context // bounds every statement
 	cancel context.CancelFunc
 	open   bool // a transaction
+	left   bool // to a commit that is still under way
 }
+
+// A node that vanishes with its machine must not hold an account's row until the server's network notices, and whoever
+// waits for such a row must be told in time. These are set with each transaction and not once with each connection: a
+// pooler would not let us.
+const beginWrite = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE; " + // after the account's row is locked, what is read is the newest
+	"SET LOCAL lock_timeout = '3s'; SET LOCAL idle_in_transaction_session_timeout = '30s'"
 
 func (c *postgresConn) begin(write bool) error {
 	sql := "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 	if write {
-		// Every change locks its account's row first; what it reads after that is the newest there is.
-		sql = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
+		sql = beginWrite
 	}
 	_, err := c.exec(sql)
 	c.open = err == nil
 	return err
 }
 
-// commit succeeds only where the server says so. The client's going away does not reach it, and a commit whose outcome
-// nobody knows has failed as far as anybody is told.
+// commit succeeds only where the server says so. Nobody's going away reaches it, and a commit whose outcome is unknown
+// has failed as far as anybody is told. It is never cancelled either: PostgreSQL would stop waiting for the standby and
+// show everybody what exists on one server only.
 func (c *postgresConn) commit() error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), commitTimeout)
-	defer cancel()
+	conn := c.Conn.Conn()
 	c.open = false
-	custom := c.Conn.Conn().PgConn().CustomData()
-	delete(custom, warningKey)
-	tag, err := c.Exec(ctx, "COMMIT")
+	delete(conn.PgConn().CustomData(), warningKey)
+	answer := make(chan error, 1)
+	go func() { answer <- runCommit(conn) }()
+	timer := time.NewTimer(c.engine.commitTimeout)
+	defer timer.Stop()
+	select {
+	case err := <-answer:
+		return err
+	case <-timer.C:
+		c.leave(answer)
+		return &away{err: errors.New("a commit was not answered in time, and its outcome is unknown")}
+	}
+}
+
+func runCommit(conn *pgx.Conn) error {
+	tag, err := conn.Exec(context.Background(), "COMMIT")
 	var refused *pgconn.PgError
-	switch {
-	case errors.As(err, &refused):
-		return c.translate(err)
-	case err != nil:
-		return fmt.Errorf("%w: the outcome of a commit is unknown: %w", crm.ErrUnavailable, err)
+	switch warning := conn.PgConn().CustomData()[warningKey]; {
+	case errors.As(err, &refused) && undone(refused):
+		return &away{again: true, err: err}
+	case err != nil: // also where the server or a pooler said goodbye: it may have committed before
+		return &away{err: fmt.Errorf("the outcome of a commit is unknown: %w", err)}
 	case tag.String() != "COMMIT":
 		return fmt.Errorf("%w: the transaction had failed", errSpoiled)
-	case custom[warningKey] != nil:
+	case warning != nil:
 		// Such as: the wait for the standby was cancelled, and the change is on one server only.
-		return fmt.Errorf("%w: committed with a warning: %v", crm.ErrUnavailable, custom[warningKey])
+		return &away{err: fmt.Errorf("committed with a warning: %v", warning)}
 	}
 	return nil
+}
+
+// leave lets a commit go on that nobody waits for any more. Its connection is not the pool's any longer; there are never
+// more of them than writers. Where the server itself cannot be reached, it is given up.
+func (c *postgresConn) leave(answer <-chan error) {
+	c.left = true
+	c.engine.pending.Add(1)
+	conn := c.Hijack()
+	go func() {
+		defer c.engine.pending.Add(-1)
+		for {
+			select {
+			case <-answer:
+				closeConn(conn)
+				return
+			case <-time.After(deadCheck):
+			}
+			socket := conn.PgConn().Conn()
+			server, err := net.DialTimeout(socket.RemoteAddr().Network(), socket.RemoteAddr().String(), connectTimeout)
+			if err != nil {
+				socket.Close()
+				continue
+			}
+			server.Close()
+		}
+	}()
 }
 
 // warningKey is where a connection keeps what the server warned of.
@@ -170,7 +291,10 @@ func (c *postgresConn) rollback() {
 		return
 	}
 	c.open = false
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), connectTimeout)
+	if c.Conn.Conn().IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
 	if _, err := c.Exec(ctx, "ROLLBACK"); err != nil {
 		c.abandon()
@@ -178,18 +302,26 @@ func (c *postgresConn) rollback() {
 }
 
 // abandon closes a connection that is of no use any more; the pool opens another one.
-func (c *postgresConn) abandon() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+func (c *postgresConn) abandon() { closeConn(c.Conn.Conn()) }
+
+func closeConn(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	c.Conn.Conn().Close(ctx) //nolint:errcheck // it is given up in any case
+	conn.Close(ctx) //nolint:errcheck // it is given up in any case
 }
 
 func (c *postgresConn) exec(sql string, args ...any) (int64, error) {
+	if err := c.client.Err(); err != nil {
+		return 0, c.late(err)
+	}
 	tag, err := c.Exec(c.ctx, sql, args...)
 	return tag.RowsAffected(), c.translate(err)
 }
 
 func (c *postgresConn) query(sql string, args ...any) (rows, error) {
+	if err := c.client.Err(); err != nil {
+		return nil, c.late(err)
+	}
 	r, err := c.Query(c.ctx, sql, args...)
 	if err != nil {
 		return nil, c.translate(err)
@@ -197,39 +329,49 @@ func (c *postgresConn) query(sql string, args ...any) (rows, error) {
 	return &postgresRows{Rows: r, conn: c}, nil
 }
 
-// translate tells apart what can be tried again, what is taken, and what is broken.
+// late is the error of somebody who has left, or whose time is over.
+func (c *postgresConn) late(err error) error {
+	if errors.Is(c.client.Err(), context.Canceled) {
+		return context.Canceled
+	}
+	return &away{err: err}
+}
+
+// undone tells whether the server has taken a transaction back so that it can be tried again: two were in each other's
+// way.
+func undone(e *pgconn.PgError) bool { return e.Code == "40001" || e.Code == "40P01" }
+
+// translate tells apart what can be tried again, what is taken, and what is broken. It is not for a commit.
 func (c *postgresConn) translate(err error) error {
 	if err == nil {
 		return nil
 	}
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
-		if c.ctx.Err() != nil && !c.Conn.Conn().IsClosed() {
-			return err
-		}
-		if errors.Is(c.ctx.Err(), context.Canceled) {
-			return context.Canceled // the client left
-		}
-		if c.ctx.Err() != nil {
-			return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
-		}
-		if c.Conn.Conn().IsClosed() {
-			return fmt.Errorf("%w: %w: %w", errAgain, crm.ErrUnavailable, err)
+		switch {
+		case c.ctx.Err() != nil:
+			return c.late(err)
+		case c.Conn.Conn().IsClosed():
+			return &away{again: true, err: err}
 		}
 		return err
 	}
+	class := e.Code[:min(2, len(e.Code))]
 	switch {
 	case e.Code == "23505", e.Code == "42P07", e.Code == "42710": // a value, a table or a type
 		return fmt.Errorf("%w: %w", errTaken, err)
-	case e.Code == "25006": // read-only: this server takes no writes any more
+	case undone(e), e.Code == "0A000": // or a newer node has migrated, and a prepared statement is out of date
+		return &away{again: true, err: err}
+	case e.Code == "25006", // this server takes no writes any more
+		class == "08", strings.HasPrefix(e.Code, "57P"), e.SeverityUnlocalized == "FATAL", e.SeverityUnlocalized == "PANIC":
 		c.abandon()
-		return fmt.Errorf("%w: %w: %w", errAgain, crm.ErrUnavailable, err)
-	case e.Code == "40001", e.Code == "40P01", strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "57P"):
-		return fmt.Errorf("%w: %w: %w", errAgain, crm.ErrUnavailable, err)
+		return &away{again: true, err: err}
 	case e.Code == "25P02": // an earlier statement of the transaction failed
 		return fmt.Errorf("%w: %w", errSpoiled, err)
-	case strings.HasPrefix(e.Code, "53"), strings.HasPrefix(e.Code, "58"), e.Code == "57014", e.Code == "55P03":
-		return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
+	case class == "53", class == "58", e.Code == "57014", e.Code == "55P03": // full, cancelled, or locked for too long
+		return &away{err: err}
+	case e.Code == "26000", e.Code == "42P05":
+		return fmt.Errorf("%w (a pooler that shares connections between transactions needs pooler=transaction in the database URL)", err)
 	}
 	return err
 }

@@ -101,6 +101,8 @@ func (e *sqliteEngine) dialect() dialect {
 		key:       "TEXT",
 		clustered: "WITHOUT ROWID",
 		forUpdate: "", // a write transaction holds the whole database
+		tables:    `SELECT name FROM sqlite_schema WHERE type = 'table'`,
+		identity:  `SELECT file FROM pragma_database_list WHERE name = 'main'`,
 	}
 }
 

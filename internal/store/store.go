@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -93,7 +94,10 @@ type probe struct {
 	pending chan struct{} // closed when the answer is there; nil where nobody asks
 }
 
-const probeTime = time.Second
+const (
+	probeTime     = time.Second     // an answer counts for so long
+	probePatience = 2 * time.Second // nobody waits for one longer
+)
 
 func (p *probe) ask(ctx context.Context, now func() time.Time, question func() error) error {
 	p.mu.Lock()
@@ -121,17 +125,25 @@ func (p *probe) ask(ctx context.Context, now func() time.Time, question func() e
 		return p.err
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-time.After(probePatience):
+		return fmt.Errorf("%w: the database has not answered yet", crm.ErrUnavailable)
 	}
 }
 
-// read lends a connection for a single statement. fn may run twice: a connection that was lost is replaced once.
-func (s *Store) read(ctx context.Context, fn func(conn) error) error {
-	err := s.readOnce(ctx, fn)
-	if errors.Is(err, errAgain) {
-		err = s.readOnce(ctx, fn)
+// read lends a connection for a single statement. fn may run again: a connection that was lost is replaced, and the next
+// one may have been lost with it.
+func (s *Store) read(ctx context.Context, fn func(conn) error) (err error) {
+	for wait := time.Duration(0); wait < readRetries; wait = 2*wait + 10*time.Millisecond {
+		time.Sleep(wait)
+		if err = s.readOnce(ctx, fn); !errors.Is(err, errAgain) {
+			return err
+		}
 	}
 	return err
 }
+
+// readRetries is how long a read waits between two attempts at most.
+const readRetries = 100 * time.Millisecond
 
 func (s *Store) readOnce(ctx context.Context, fn func(conn) error) error {
 	c, err := s.engine.reader(ctx)
@@ -158,7 +170,7 @@ func snapshot(c conn, fn func(conn) error) error {
 // update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is
 // on disk. fn may run twice; it must decide before it writes, so that a refused change has written nothing.
 func (s *Store) update(ctx context.Context, account int64, fn func(*tx) error) error {
-	return s.writerOf(account).do(ctx, fn)
+	return s.writerOf(account).do(ctx, account, fn)
 }
 
 // writerOf is the one writer of an account on this node, so that its changes stand in one queue.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,12 @@ import (
 	"donorbook/internal/crm"
 )
 
-// batchLimit is how many changes commit together at most. More gain nothing.
-const batchLimit = 100
+const (
+	batchLimit   = 100                     // changes that commit together at most; more gain nothing
+	batchTimeout = 15 * time.Second        // for a batch, up to its commit
+	retryTime    = 1500 * time.Millisecond // in which a batch is begun again where the database says that it did not happen
+	patience     = time.Second             // a failure that took longer is told to everybody who waits
+)
 
 // writer is the one that changes the database. It takes whatever is waiting, runs it in one transaction, commits once
 // and answers all: with many clients a flush of the disk is shared, with one client nobody waits for a timer.
@@ -30,6 +35,7 @@ type writer struct {
 // change is one queued update.
 type change struct {
 	ctx      context.Context
+	account  int64
 	fn       func(*tx) error
 	err      error
 	finished chan struct{}
@@ -52,8 +58,8 @@ func (w *writer) stop() {
 
 // do queues a change and waits until it is on disk or refused. Once it has begun, a client that goes away does not
 // cancel it.
-func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
-	c := &change{ctx: ctx, fn: fn, finished: make(chan struct{})}
+func (w *writer) do(ctx context.Context, account int64, fn func(*tx) error) error {
+	c := &change{ctx: ctx, account: account, fn: fn, finished: make(chan struct{})}
 	if err := w.enqueue(c); err != nil {
 		return err
 	}
@@ -80,11 +86,25 @@ func (w *writer) run() {
 	batch := make([]*change, 0, batchLimit)
 	for first := range w.queue {
 		batch = w.collect(append(batch[:0], first))
-		w.commit(batch)
+		start := time.Now()
+		err := w.commit(batch)
 		for i, c := range batch {
 			close(c.finished)
 			batch[i] = nil
 		}
+		if errors.Is(err, crm.ErrUnavailable) && time.Since(start) > patience {
+			w.refuse(err)
+		}
+	}
+}
+
+// refuse tells everybody who waits that the database is away. To let each of them find out by itself would make the last
+// one wait for all the others.
+func (w *writer) refuse(err error) {
+	for range len(w.queue) {
+		c := <-w.queue
+		c.err = err
+		close(c.finished)
 	}
 }
 
@@ -105,20 +125,30 @@ func (w *writer) collect(batch []*change) []*change {
 }
 
 // commit runs the batch together; where one of it spoils the transaction, each runs alone.
-func (w *writer) commit(batch []*change) {
-	if err := w.persist(batch); !errors.Is(err, errSpoiled) || len(batch) == 1 {
-		return
+func (w *writer) commit(batch []*change) (err error) {
+	// Every node locks accounts in the same order, so that no two wait for each other.
+	slices.SortStableFunc(batch, func(a, b *change) int { return cmp.Compare(a.account, b.account) })
+	err = w.persist(batch)
+	if !errors.Is(err, errSpoiled) {
+		return err
 	}
-	for i := range batch {
-		w.persist(batch[i : i+1]) //nolint:errcheck // the change holds its own error
+	for i, change := range batch {
+		if len(batch) > 1 {
+			err = w.persist(batch[i : i+1])
+		}
+		if err != nil && change.err == nil { // it did not notice that its transaction had failed
+			change.err = err
+		}
 	}
+	return err
 }
 
 // persist tries a batch again while the database says that it did not happen, for a moment.
 func (w *writer) persist(batch []*change) (err error) {
+	start := time.Now()
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
 		err = w.attempt(batch)
-		if !errors.Is(err, errAgain) || wait > time.Second {
+		if !errors.Is(err, errAgain) || time.Since(start)+wait > retryTime {
 			return err
 		}
 		time.Sleep(wait/2 + rand.N(wait))
@@ -127,7 +157,12 @@ func (w *writer) persist(batch []*change) (err error) {
 
 // attempt runs changes in one transaction. Each one's error is in the change; the error returned is of the whole.
 func (w *writer) attempt(batch []*change) error {
-	c, err := w.engine.writer(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+	defer cancel()
+	for _, change := range batch {
+		change.err = nil // of an earlier attempt
+	}
+	c, err := w.engine.writer(ctx)
 	if err == nil {
 		defer w.engine.release(c)
 		err = c.begin(true)
@@ -143,14 +178,15 @@ func (w *writer) attempt(batch []*change) error {
 		}
 		t.wrote = false
 		change.err = runChange(t, change.fn)
-		if errors.Is(change.err, errAgain) {
+		if errors.Is(change.err, errAgain) || errors.Is(change.err, crm.ErrUnavailable) {
 			return failAll(batch, change.err)
 		}
-		if change.err != nil && t.wrote {
+		if change.err != nil && t.wrote || errors.Is(change.err, errSpoiled) {
 			return fmt.Errorf("%w: %w", errSpoiled, change.err)
 		}
 	}
-	if !t.changed && !(w.engine.dialect().confirms && t.confirm(batch)) {
+	succeeded := slices.ContainsFunc(batch, func(c *change) bool { return c.err == nil })
+	if !t.changed && !(succeeded && w.engine.dialect().confirms) {
 		return nil
 	}
 	if err = t.saveTallies(); err == nil {
@@ -162,21 +198,11 @@ func (w *writer) attempt(batch []*change) error {
 	return err
 }
 
-// confirm makes a transaction that changed nothing write its accounts' rows, where any of its changes succeeded.
-func (t *tx) confirm(batch []*change) bool {
-	if !slices.ContainsFunc(batch, func(c *change) bool { return c.err == nil }) {
-		return false
-	}
-	for _, row := range t.tallies {
-		row.dirty = true
-	}
-	return len(t.tallies) > 0
-}
-
-// failAll gives every change that had not failed by itself the error of the whole.
+// failAll gives every change the error of the whole. That holds for one that was refused too: what it was refused for
+// may be what another one of the batch had done.
 func failAll(batch []*change, err error) error {
 	for _, change := range batch {
-		if change.err == nil {
+		if !errors.Is(change.err, context.Canceled) {
 			change.err = err
 		}
 	}
@@ -204,8 +230,10 @@ type tx struct {
 }
 
 func (t *tx) exec(sql string, args ...any) (int64, error) {
-	t.wrote, t.changed = true, true
-	return t.conn.exec(sql, args...)
+	t.wrote = true
+	n, err := t.conn.exec(sql, args...)
+	t.changed = t.changed || n > 0
+	return n, err
 }
 
 // tally is the row that every write of an account locks: read once a transaction, written once.
@@ -253,9 +281,16 @@ func (t *tx) tally(account int64) (*tally, error) {
 	return row, nil
 }
 
+// saveTallies writes what was counted. A transaction that has changed nothing writes all the same: only then does its
+// commit wait for the servers that must have what it found.
 func (t *tx) saveTallies() error {
+	if !t.changed && len(t.tallies) == 0 {
+		_, err := t.exec(sqlProbe, int64(len(migrations)))
+		return err
+	}
+	confirm := !t.changed
 	for _, row := range t.tallies {
-		if !row.dirty {
+		if !row.dirty && !confirm {
 			continue
 		}
 		if _, err := t.exec(sqlSaveTally, row.account, row.revision, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision); err != nil {

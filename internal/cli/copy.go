@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"donorbook/internal/config"
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+type copyCommand struct {
+	From    string `help:"Database to read: sqlite:DIR or postgres://USER@HOST/NAME." required:"" placeholder:"URL"`
+	To      string `help:"Database to fill, which must be empty: postgres://USER@HOST/NAME or sqlite:DIR." required:"" placeholder:"URL"`
+	Restart bool   `help:"Empty a target that an interrupted copy has left, and begin again. Any other target that is not empty is refused all the same."`
+	JSON    bool   `help:"Print a JSON object: tables with their rows, accounts with their checksums." name:"json"`
+}
+
+func (copyCommand) Help() string {
+	return `Copies all accounts with their contacts, campaigns and keys. Ids, keys, sequence numbers and revisions stay: clients notice nothing. The flags --data and --database do not count here; certificates in the data directory are files, and are not copied.
+
+To grow from one machine to PostgreSQL:
+
+	createdb donorbook
+	stop the server
+	donorbook copy --from sqlite:donorbook-data --to postgres://donorbook@db.example.org/donorbook
+	donorbook serve --database postgres://donorbook@db.example.org/donorbook
+
+A password is better kept in the variable PGPASSWORD or the file ~/.pgpass than in the URL, which other users of the machine can see.
+
+The source is only read, as it was at one moment, and its servers may go on; but what they write after the copy began is not copied. It must have the schema of this program: where it is older, any other command of this program, such as account list, brings it up to date.
+
+The target must be empty; its tables are made where there are none. When everything is there, it is read again: the rows of every table are counted and every account has a checksum (SHA-256 of its rows), and any difference from the source is an error that names the account. Until then every donorbook refuses the target, also after a copy that was interrupted: run the same command with --restart, which empties it first, or remove the database.
+
+Exit codes: 0 copied and compared; 1 failed, interrupted or different; 2 wrong URLs, or the same database twice; 3 a source or target that was refused, and nothing was changed; 4 there is no source.`
+}
+
+func (c *copyCommand) Run(t *terminal) error {
+	from, err := copyPlace("from", c.From)
+	if err != nil {
+		return err
+	}
+	to, err := copyPlace("to", c.To)
+	if err != nil {
+		return err
+	}
+	watch := newCopyWatch(t)
+	report, err := store.Copy(t.ctx, from, to, store.CopyOptions{Restart: c.Restart, Progress: watch.progress})
+	watch.end()
+	if err != nil {
+		return copyFailure(err, report.Begun)
+	}
+	if c.JSON {
+		return t.printJSON(map[string]any{"tables": report.Tables, "accounts": append([]store.AccountSum{}, report.Accounts...)})
+	}
+	table := t.table("TABLE", "ROWS")
+	for _, count := range report.Tables {
+		table.row(count.Table, fmt.Sprint(count.Rows))
+	}
+	if err := table.flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(t.stdout, "Accounts: %d. Rows and checksums are the same on both sides.\n", len(report.Accounts))
+	return err
+}
+
+// copyPlace finds a URL that cannot be one, before anything is opened. It is not repeated: it may hold a password.
+func copyPlace(flag, url string) (store.Options, error) {
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite":
+		if strings.TrimPrefix(rest, "//") == "" {
+			return store.Options{}, &config.Problem{Flag: flag, Reason: "the URL names no directory; write sqlite:DIR"}
+		}
+	case "postgres", "postgresql":
+	default:
+		return store.Options{}, &config.Problem{Flag: flag, Reason: "the URL must begin with postgres: or sqlite:"}
+	}
+	return store.Options{Database: url}, nil
+}
+
+// copyFailure is the error as a script sees it.
+func copyFailure(err error, begun bool) error {
+	var url *store.URLError
+	switch {
+	case errors.As(err, &url):
+		return &config.Problem{Flag: url.Side, Reason: url.Error()}
+	case errors.Is(err, store.ErrSameDatabase):
+		return &config.Problem{Flag: "to", Reason: err.Error()}
+	case errors.Is(err, context.Canceled):
+		err = errors.New("interrupted")
+	}
+	switch {
+	case begun:
+		return fmt.Errorf("%w\nThe target is not complete, and refused from now on. To begin again: the same command with --restart", err)
+	case errors.Is(err, store.ErrNotEmpty), errors.Is(err, store.ErrUnfinished), errors.Is(err, store.ErrSchema):
+		return &crm.Malformed{Message: err.Error()}
+	}
+	return err
+}
+
+// copyWatch tells a person how far a copy has come: in one line of a terminal that changes, in lines elsewhere.
+type copyWatch struct {
+	t        *terminal
+	terminal bool
+	now      func() time.Time
+
+	current  store.CopyProgress
+	began    time.Time // with the current table
+	shown    time.Time
+	complete bool // the current table
+	open     bool // a line that changes stands there
+}
+
+const (
+	watchTerminal = 100 * time.Millisecond
+	watchLines    = 5 * time.Second
+)
+
+func newCopyWatch(t *terminal) *copyWatch {
+	w := &copyWatch{t: t, now: time.Now}
+	if file, ok := t.stderr.(*os.File); ok {
+		info, err := file.Stat()
+		w.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return w
+}
+
+func (w *copyWatch) progress(p store.CopyProgress) {
+	now := w.now()
+	if w.current.Table == "" {
+		fmt.Fprintln(w.t.stderr, "What is written to the source from now on is not copied.")
+	}
+	if p.Table != w.current.Table || p.Checking != w.current.Checking {
+		w.began, w.shown, w.complete = now, now, false
+	}
+	w.current = p
+	complete, pause := p.Done >= p.Total, watchLines
+	if w.terminal {
+		pause = watchTerminal
+	}
+	if w.complete || !complete && now.Sub(w.shown) < pause {
+		return
+	}
+	w.shown, w.complete = now, complete
+	line := w.line(now)
+	switch {
+	case !w.terminal:
+		fmt.Fprintln(w.t.stderr, line)
+	case complete:
+		fmt.Fprintf(w.t.stderr, "\r%s\x1b[K\n", line)
+	default:
+		fmt.Fprintf(w.t.stderr, "\r%s\x1b[K", line)
+	}
+	w.open = w.terminal && !complete
+}
+
+func (w *copyWatch) line(now time.Time) string {
+	p, verb := w.current, "copying"
+	if p.Checking {
+		verb = "checking"
+	}
+	percent := int64(100)
+	if p.Total > 0 {
+		percent = min(p.Done*100/p.Total, 100)
+	}
+	line := fmt.Sprintf("%s %s: %d of %d rows, %d%%", verb, p.Table, p.Done, p.Total, percent)
+	if seconds := now.Sub(w.began).Seconds(); seconds > 0 && p.Done > 0 {
+		line += fmt.Sprintf(", %.0f rows/s", float64(p.Done)/seconds)
+	}
+	return line
+}
+
+// end leaves the line that changes.
+func (w *copyWatch) end() {
+	if w.open {
+		fmt.Fprintln(w.t.stderr)
+	}
+}
