@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -152,6 +151,20 @@ func (p *positions) catchUp(c conn, account, revision int64) error {
 	return err
 }
 
+// agrees tells whether the index counts what the account counts.
+func (p *positions) agrees(row *tally) bool {
+	active := int64(0)
+	for _, n := range p.groups {
+		active += int64(n)
+	}
+	return active == row.contactActive && p.size == row.contactSeq
+}
+
+// forget makes the index empty, to be built from the beginning.
+func (p *positions) forget() {
+	p.revision, p.size, p.words, p.blocks, p.groups = 0, 0, nil, nil, nil
+}
+
 // positionCache holds the indexes of the accounts that are listed.
 type positionCache struct {
 	mu       sync.Mutex
@@ -234,11 +247,8 @@ func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactSc
 		err = s.read(ctx, func(c conn) error {
 			index.mu.Lock()
 			defer index.mu.Unlock()
-			return snapshot(c, func(c conn) error {
-				stale, err := list(c, true)
-				if err == nil && stale {
-					err = fmt.Errorf("%w: the database went back in time", crm.ErrUnavailable)
-				}
+			return snapshot(c, func(c conn) (err error) {
+				_, err = list(c, true)
 				return err
 			})
 		})
@@ -253,10 +263,19 @@ func (p *positions) find(c conn, row *tally, scope crm.ContactScope, page crm.Pa
 		defer p.mu.Unlock()
 	}
 	if p.revision > row.revision {
-		return nil, 0, true, nil
+		if !locked {
+			return nil, 0, true, nil
+		}
+		p.forget() // the database itself went back, as after a restored backup
 	}
 	if err := p.catchUp(c, row.account, row.revision); err != nil {
 		return nil, 0, false, err
+	}
+	if !p.agrees(row) { // it went back and on again
+		p.forget()
+		if err := p.catchUp(c, row.account, row.revision); err != nil {
+			return nil, 0, false, err
+		}
 	}
 	switch scope {
 	case crm.Active:
