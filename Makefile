@@ -17,7 +17,7 @@ run: build
 
 # The program is built first: tests that start it find it in the build cache.
 test: build
-	.ci/install gcc libc6-dev curl postgresql pgbouncer
+	.ci/install gcc libc6-dev curl postgresql pgbouncer nginx systemd
 	CGO_ENABLED=1 go test -race ./...
 
 lint:

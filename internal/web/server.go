@@ -84,11 +84,14 @@ type door struct {
 	flag, address string
 	http          *http.Server
 	secure        bool
+	gate          *gate
 	listener      net.Listener
 }
 
 func (d *door) open(log *slog.Logger) error {
-	listener, err := net.Listen("tcp", d.address)
+	var config net.ListenConfig
+	config.SetMultipathTCP(false) // its sockets cannot turn connections away
+	listener, err := config.Listen(context.Background(), "tcp", d.address)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) && op.Err != nil {
@@ -96,9 +99,10 @@ func (d *door) open(log *slog.Logger) error {
 		}
 		return fmt.Errorf("%s: cannot listen on %q: %w", d.flag, d.address, err)
 	}
-	d.listener = listener
+	d.gate = &gate{TCPListener: listener.(*net.TCPListener)}
+	d.listener = d.gate
 	if d.secure {
-		d.listener = sniffListener{listener, log}
+		d.listener = sniffListener{d.gate, log}
 	}
 	return nil
 }
@@ -180,7 +184,7 @@ func (s *Server) open(secured secured) ([]*door, error) {
 
 func (s *Server) httpServer(handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler:                      handler,
+		Handler:                      s.ending(handler),
 		ReadHeaderTimeout:            s.Timeouts.ReadHeader,
 		ReadTimeout:                  s.Timeouts.Read,
 		WriteTimeout:                 s.Timeouts.Write,
@@ -191,11 +195,34 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 	}
 }
 
+// ending answers every request of a server that stops with the end of its connection: nobody who keeps connections for later
+// may be writing to one when it is closed.
+func (s *Server) ending(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.Health.stopping.Load() {
+			w.Header()["Connection"] = connectionClose
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var connectionClose = []string{"close"}
+
+// lastCall is how long connections that were greeted are served after new ones are turned away: net/http drops what arrives
+// once it shuts down.
+const lastCall = 500 * time.Millisecond
+
 // stop turns /readyz, closes the main listener and waits for requests in flight. The other listeners close last: an
 // orchestrator wants to watch the stop.
 func (s *Server) stop(doors []*door) error {
 	s.Health.stopping.Store(true)
-	time.Sleep(s.Timeouts.StopDelay)
+	if s.Timeouts.StopDelay > 0 {
+		time.Sleep(s.Timeouts.StopDelay)
+		if err := doors[0].gate.turnAway(); err != nil {
+			s.Log.Warn("new connections cannot be turned away before the port closes", "error", err)
+		}
+		time.Sleep(lastCall)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.Timeouts.Stop)
 	defer cancel()
 	var errs []error

@@ -1,0 +1,198 @@
+package deploy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// atOnce calls do count times, all at the same moment.
+func atOnce(count int, do func(i int)) {
+	var group sync.WaitGroup
+	gate := make(chan struct{})
+	for i := range count {
+		group.Go(func() {
+			<-gate
+			do(i)
+		})
+	}
+	close(gate)
+	group.Wait()
+}
+
+// query reads rows of a database, past every node.
+func query[T any](t *testing.T, database, sql string, args ...any) []T {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	rows, err := conn.Query(t.Context(), sql, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+func TestOnePersonPostedToBothNodesIsOneContact(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	_, keys := newKeys(t, database, 1)
+	nodes := startNodes(t, 2, database)
+	clients := []*client{nodes[0].client(t, keys[0]), nodes[1].client(t, keys[0])}
+	const posts = 64
+	answers := make([]answer, posts)
+	atOnce(posts, func(i int) {
+		// An email that all share for half of them, a phone for the other; the first carries both.
+		body := fmt.Sprintf(`{"first_name":"Ana","last_name":"Reyes","emails":[{"value":"ana@example.org"}],"phones":[{"value":"+1 617 555 01%02d"}],"tags":["t%d"]}`, i%4, i)
+		var err error
+		if answers[i], err = clients[i%2].send("POST", "/v1/contacts", body); err != nil {
+			t.Error(err)
+		}
+	})
+	merged := 0
+	for _, a := range answers {
+		if a.status != 201 {
+			t.Fatalf("answered with %s", a)
+		}
+		if a.header.Get("X-Contact-Merged") == "true" {
+			merged++
+		}
+	}
+	if merged != posts-1 {
+		t.Errorf("%d of %d posts say that they were merged", merged, posts)
+	}
+	id := decode[contact](t, answers[0].body).ID
+	for i, c := range clients {
+		if all := c.walk(t, "all", 100); len(all) != 1 {
+			t.Errorf("node %d has %d contacts", i+1, len(all))
+		}
+		tags := c.contact(t, id).Tags
+		slices.Sort(tags)
+		if tags = slices.Compact(tags); len(tags) != posts {
+			t.Errorf("node %d shows %d of %d tags", i+1, len(tags), posts)
+		}
+	}
+}
+
+func TestARevokedKeyIsDeadOnEveryNode(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	account, keys := newKeys(t, database, 2)
+	nodes := startNodes(t, 2, database)
+	ids := strings.Fields(donorbook(t, database, "key", "list", "--account", account))
+	id := ids[slices.Index(ids, "Key")-1] // of the first line that has a name
+	clients := []*client{nodes[0].client(t, keys[0]), nodes[1].client(t, keys[0])}
+	for _, c := range clients {
+		c.call(t, 200, "GET", "/v1/contacts", "")
+	}
+	var quit sync.WaitGroup
+	stop := make(chan struct{})
+	for _, c := range clients { // a key in use is one that every node remembers
+		quit.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _ = c.send("GET", "/v1/contacts", "")
+				}
+			}
+		})
+	}
+	donorbook(t, database, "key", "revoke", id)
+	revoked := time.Now()
+	for i, c := range clients {
+		waitFor(t, "the key to die", func() bool {
+			a, err := c.send("GET", "/v1/contacts", "")
+			return err == nil && a.status == 401
+		})
+		if took := time.Since(revoked); took > 2*time.Second {
+			t.Errorf("the key lived on for %s on node %d", took, i+1)
+		}
+	}
+	t.Logf("dead on both nodes after %s", time.Since(revoked).Round(time.Millisecond))
+	for range 20 { // and it stays dead
+		for i, c := range clients {
+			if a, err := c.send("GET", "/v1/contacts", ""); err != nil || a.status != 401 {
+				t.Fatalf("node %d answers the dead key with %s, %v", i+1, a, err)
+			}
+		}
+	}
+	close(stop)
+	quit.Wait()
+	nodes[1].client(t, keys[1]).call(t, 200, "GET", "/v1/contacts", "")
+}
+
+func TestNodesComeAndGo(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	_, keys := newKeys(t, database, 1)
+	nodes := startNodes(t, 2, database)
+	made := 0
+	create := func(n *node) {
+		t.Helper()
+		n.client(t, keys[0]).call(t, 201, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"N","last_name":"%d"}`, made))
+		made++
+	}
+	wantAll := func(n *node) {
+		t.Helper()
+		if all := n.client(t, keys[0]).walk(t, "all", 2); len(all) != made {
+			t.Errorf("%d contacts, want %d", len(all), made)
+		}
+	}
+	create(nodes[0])
+	create(nodes[1])
+	nodes[0].stop(syscall.SIGTERM) // in order
+	create(nodes[1])
+	nodes[0].start(t)
+	nodes[0].waitUntilReady(t)
+	wantAll(nodes[0])
+	create(nodes[0])
+	nodes[1].kill() // without a word
+	create(nodes[0])
+	third := startNodes(t, 1, database)[0]
+	wantAll(third)
+	create(third)
+	nodes[1].start(t)
+	nodes[1].waitUntilReady(t)
+	for _, n := range []*node{nodes[0], nodes[1], third} {
+		wantAll(n)
+	}
+}
+
+func TestTenNodesStartOnAnEmptyDatabase(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	nodes := startNodes(t, 10, database)
+	type row struct{ Version int64 }
+	versions := query[row](t, database, "SELECT version FROM schema_version ORDER BY version")
+	for i, v := range versions {
+		if v.Version != int64(i+1) {
+			t.Errorf("the migrations that ran are %v", versions)
+		}
+	}
+	_, keys := newKeys(t, database, 1)
+	if after := query[row](t, database, "SELECT version FROM schema_version ORDER BY version"); !slices.Equal(after, versions) || len(after) == 0 {
+		t.Errorf("the migrations that ran are %v, and later %v", versions, after)
+	}
+	for i, n := range nodes {
+		n.client(t, keys[0]).call(t, 201, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"N","last_name":"%d"}`, i))
+	}
+	for _, n := range nodes {
+		if all := n.client(t, keys[0]).walk(t, "active", 3); len(all) != len(nodes) {
+			t.Errorf("%d contacts, want %d", len(all), len(nodes))
+		}
+	}
+}
