@@ -15,16 +15,9 @@ const (
 
 	sqlLoadContact = `SELECT id, revision, archived, match_keys, body FROM contact WHERE account_id = $1 AND id = $2`
 
-	sqlMatch = `SELECT DISTINCT i.id FROM contact_index i JOIN contact c ON c.account_id = i.account_id AND c.id = i.id
-		WHERE i.account_id = $1 AND i.key IN ($2, $3, $4, $5, $6, $7, $8, $9) AND c.archived = 0 ORDER BY i.id`
-
-	// The same, and with a word of the name.
-	sqlMatchNamed = `SELECT DISTINCT i.id FROM contact_index i
-		JOIN contact_index n ON n.account_id = i.account_id AND n.key = $10 AND n.id = i.id
-		JOIN contact c ON c.account_id = i.account_id AND c.id = i.id
-		WHERE i.account_id = $1 AND i.key IN ($2, $3, $4, $5, $6, $7, $8, $9) AND c.archived = 0 ORDER BY i.id`
-
-	matchWidth = 8 // keys in one statement
+	// One key, no list and no join: a planner that knows nothing about the tables yet cannot begin at the wrong end, where it
+	// would read an account's every contact.
+	sqlMatch = `SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 ORDER BY id`
 
 	sqlInsertContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, 0, $4, $5)`
 	sqlUpdateContact = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6 WHERE account_id = $1 AND id = $2`
@@ -32,6 +25,11 @@ const (
 	sqlMoveChange    = `UPDATE contact_change SET revision = $3, archived = $4 WHERE account_id = $1 AND revision = $2`
 	sqlInsertKey     = `INSERT INTO contact_index (account_id, key, id) VALUES ($1, $2, $3)`
 	sqlDeleteKey     = `DELETE FROM contact_index WHERE account_id = $1 AND key = $2 AND id = $3`
+)
+
+var (
+	sqlActive = `SELECT id FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) AND archived = 0 ORDER BY id`
+	sqlNamed  = `SELECT id FROM contact_index WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) AND key = $102 ORDER BY id`
 )
 
 // Document is a contact as it is stored and answered.
@@ -212,9 +210,8 @@ func (t *tx) match(account int64, in *crm.ContactInput, keys []string) (best sto
 		if err != nil {
 			return best, false, err
 		}
-		if len(ids) > 0 {
-			best, err = t.closest(account, in, ids)
-			return best, err == nil, err
+		if best, ok, err = t.closest(account, in, ids); ok || err != nil {
+			return best, ok, err
 		}
 	}
 	return best, false, nil
@@ -223,54 +220,65 @@ func (t *tx) match(account int64, in *crm.ContactInput, keys []string) (best sto
 // fewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
 const fewCandidates = 8
 
-// candidates are the active contacts that have one of the keys, in ascending order; of many, the first one and those
-// that may have the same name.
-func (t *tx) candidates(account int64, in *crm.ContactInput, keys []string) ([]int64, error) {
-	ids, err := t.holders(sqlMatch, account, keys)
-	name := in.NameKey()
-	if err != nil || len(ids) <= fewCandidates || name == "" {
-		return ids, err
+// candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those that
+// may have the same name.
+func (t *tx) candidates(account int64, in *crm.ContactInput, keys []string) (ids []int64, err error) {
+	for _, key := range keys {
+		if ids, err = t.appendIDs(ids, sqlMatch, account, key); err != nil {
+			return nil, err
+		}
 	}
-	named, err := t.holders(sqlMatchNamed, account, keys, name)
-	return slices.Compact(append(ids[:1], named...)), err
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) > fewCandidates {
+		ids, err = t.among(sqlActive, account, ids)
+	}
+	if name := in.NameKey(); err == nil && len(ids) > fewCandidates && name != "" {
+		var named []int64
+		named, err = t.among(sqlNamed, account, ids, name)
+		ids = slices.Compact(append(ids[:1:1], named...))
+	}
+	return ids, err
 }
 
-// closest loads candidates until it is known which one the input is about: none after the first with the same name is
-// closer.
-func (t *tx) closest(account int64, in *crm.ContactInput, ids []int64) (best stored, err error) {
-	for i, id := range ids {
+// closest loads candidates until it is known which active one the input is about: none after the first with the same name
+// is closer.
+func (t *tx) closest(account int64, in *crm.ContactInput, ids []int64) (best stored, ok bool, err error) {
+	for _, id := range ids {
 		s, err := t.load(account, id)
 		if err != nil {
-			return best, err
+			return best, false, err
 		}
-		if i == 0 || in.Closer(s.contact, best.contact) {
-			best = s
+		if s.contact.Archived() {
+			continue
+		}
+		if !ok || in.Closer(s.contact, best.contact) {
+			best, ok = s, true
 		}
 		if in.SameName(s.contact) {
 			break
 		}
 	}
-	return best, nil
+	return best, ok, nil
 }
 
-// holders runs a match, a few keys a statement, and returns ids in ascending order.
-func (t *tx) holders(sql string, account int64, keys []string, more ...any) (ids []int64, err error) {
-	for part := range slices.Chunk(keys, matchWidth) {
-		args := make([]any, 1, 1+matchWidth+len(more))
-		args[0] = account
-		for i := range matchWidth {
-			args = append(args, part[min(i, len(part)-1)])
-		}
-		err := each(t.conn, func(r rows) error {
-			ids = append(ids, r.int(0))
-			return nil
-		}, sql, append(args, more...)...)
-		if err != nil {
+// among are those of the ids that a statement finds, in ascending order.
+func (t *tx) among(sql string, account int64, ids []int64, more ...any) (found []int64, err error) {
+	for part := range slices.Chunk(ids, scatteredWidth) {
+		args := append(scatteredArgs(account, part), more...)
+		if found, err = t.appendIDs(found, sql, args...); err != nil {
 			return nil, err
 		}
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
+	return found, nil
+}
+
+func (t *tx) appendIDs(ids []int64, sql string, args ...any) ([]int64, error) {
+	err := each(t.conn, func(r rows) error {
+		ids = append(ids, r.int(0))
+		return nil
+	}, sql, args...)
+	return ids, err
 }
 
 // change saves what decide makes of a contact. Where nothing changed, nothing is written.

@@ -303,7 +303,11 @@ func appendContacts(c conn, account int64, scope crm.ContactScope, seqs []int64,
 		r, err = c.query(sqlRange, account, crm.MakeID(account, first), crm.MakeID(account, last),
 			flag(scope == crm.Archived), flag(scope != crm.Active))
 	} else {
-		r, err = c.query(sqlScattered, scatteredArgs(account, seqs)...)
+		ids := make([]int64, 0, len(seqs))
+		for _, seq := range seqs {
+			ids = append(ids, crm.MakeID(account, seq))
+		}
+		r, err = c.query(sqlScattered, scatteredArgs(account, ids)...)
 	}
 	if err != nil {
 		return dst, err
@@ -318,11 +322,11 @@ func appendContacts(c conn, account int64, scope crm.ContactScope, seqs []int64,
 }
 
 // scatteredArgs fills the statement's fixed width with the last id.
-func scatteredArgs(account int64, seqs []int64) []any {
-	args := make([]any, 1, 1+scatteredWidth)
+func scatteredArgs(account int64, ids []int64) []any {
+	args := make([]any, 1, 2+scatteredWidth)
 	args[0] = account
 	for i := range scatteredWidth {
-		args = append(args, crm.MakeID(account, seqs[min(i, len(seqs)-1)]))
+		args = append(args, ids[min(i, len(ids)-1)])
 	}
 	return args
 }
