@@ -16,9 +16,10 @@ import (
 )
 
 // TestCommandsBesideAServer: what the command line changes, a running server knows.
-func TestCommandsBesideAServer(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
+func TestCommandsBesideAServer(t *testing.T) { eachEngine(t, commandsBesideAServer) }
+
+func commandsBesideAServer(t *testing.T, e engine) {
+	data := e.data(t)
 	p := serve(t, data)
 	account, key := newKey(t, data)
 	p.call(key, http.StatusOK, "GET", "/v1/contacts", "") // at once
@@ -79,9 +80,10 @@ func TestCommandsBesideAServer(t *testing.T) {
 }
 
 // TestCommandsAndRequestsTogether: many writers, some of them commands, and everything is there in the end.
-func TestCommandsAndRequestsTogether(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
+func TestCommandsAndRequestsTogether(t *testing.T) { eachEngine(t, commandsAndRequestsTogether) }
+
+func commandsAndRequestsTogether(t *testing.T, e engine) {
+	data := e.data(t)
 	account, key := newKey(t, data)
 	p := serve(t, data, "--rate-limit", "0")
 	const writers, requests, lines = 3, 20, 4
@@ -136,10 +138,11 @@ func TestCommandsAndRequestsTogether(t *testing.T) {
 	checkIntegrity(t, data)
 }
 
-// TestTwoServersOnOneDirectory: both work, and the same person posted to both at once is one contact.
-func TestTwoServersOnOneDirectory(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
+// TestTwoServersOnOneDatabase: both work, and the same person posted to both at once is one contact.
+func TestTwoServersOnOneDatabase(t *testing.T) { eachEngine(t, twoServersOnOneDatabase) }
+
+func twoServersOnOneDatabase(t *testing.T, e engine) {
+	data := e.data(t)
 	_, key := newKey(t, data)
 	nodes := []*process{serve(t, data, "--rate-limit", "0"), serve(t, data, "--rate-limit", "0")}
 	const people, posts = 4, 16

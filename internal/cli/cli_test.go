@@ -34,6 +34,7 @@ func (u undisturbed) Run() int {
 		}
 	}
 	os.Setenv("GORACE", goRace)
+	defer func() { removeCluster() }()
 	return u.M.Run()
 }
 
@@ -41,15 +42,16 @@ func (u undisturbed) Run() int {
 const goRace = "atexit_sleep_ms=0"
 
 // TestScripts runs what a user could have typed; testdata doubles as a manual of the command line.
-func TestScripts(t *testing.T) {
-	t.Parallel()
+func TestScripts(t *testing.T) { eachEngine(t, runScripts) }
+
+func runScripts(t *testing.T, e engine) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+		Files:               e.scripts(t),
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", goRace)
 			env.Setenv("TABBED", "One\tTwo")
-			return nil
+			return e.setUp(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":  exits,
@@ -122,7 +124,7 @@ var varying = regexp.MustCompile(`\b(\d{16}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?|
 func runLine(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, &out, &errs)
+	code = run(t.Context(), slices.Concat(args, databaseFlags(args)), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -212,9 +214,10 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-func TestNamesThatNoShellCanType(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
+func TestNamesThatNoShellCanType(t *testing.T) { eachEngine(t, namesThatNoShellCanType) }
+
+func namesThatNoShellCanType(t *testing.T, e engine) {
+	data := e.data(t)
 	for _, c := range []struct {
 		name string
 		code int
@@ -293,10 +296,11 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 }
 
 // TestRefusedInput is about values: what is refused is named, and changes nothing.
-func TestRefusedInput(t *testing.T) {
-	t.Parallel()
+func TestRefusedInput(t *testing.T) { eachEngine(t, refusedInput) }
+
+func refusedInput(t *testing.T, e engine) {
 	dir := t.TempDir()
-	data := filepath.Join(dir, "data")
+	data := e.dataIn(t, filepath.Join(dir, "data"))
 	account := result(t, "account", "create", "--data", data, "--name", "Refused")
 	file := func(content string) string {
 		f, err := os.CreateTemp(dir, "*.json")
@@ -354,9 +358,10 @@ func TestRefusedInput(t *testing.T) {
 	}
 }
 
-func TestImportOfALargeFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+func TestImportOfALargeFile(t *testing.T) { eachEngine(t, importOfALargeFile) }
+
+func importOfALargeFile(t *testing.T, e engine) {
+	dir := e.data(t)
 	account := result(t, "account", "create", "--data", dir, "--name", "Large")
 	file := filepath.Join(dir, "campaigns.json")
 	var rows []string

@@ -15,29 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"donorbook/internal/pgtest"
 	"donorbook/internal/store"
 )
-
-// copyCluster is where the databases of a test are.
-func copyCluster(t *testing.T) *pgtest.Cluster {
-	t.Helper()
-	cluster, err := pgtest.Fast()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Remove)
-	return cluster
-}
-
-func newDatabase(t *testing.T, cluster *pgtest.Cluster) string {
-	t.Helper()
-	url, err := cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return url
-}
 
 // typed runs a command line in a process of its own.
 func typed(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -66,7 +45,7 @@ func wantTyped(t *testing.T, code int, says string, args ...string) (stdout, std
 // copySource is a data directory with an account, a key and some contacts.
 func copySource(t *testing.T) (data, account, key string) {
 	t.Helper()
-	data = t.TempDir()
+	data = onlySQLite(t)
 	account, key = newKey(t, data)
 	p := serve(t, data)
 	for i := range 5 {
@@ -78,7 +57,7 @@ func copySource(t *testing.T) (data, account, key string) {
 
 func TestACopyMovesAServiceToPostgreSQLAndBack(t *testing.T) {
 	t.Parallel()
-	cluster := copyCluster(t)
+	cluster := cluster(t)
 	data, account, key := copySource(t)
 	there, back := newDatabase(t, cluster), filepath.Join(t.TempDir(), "new")
 
@@ -128,7 +107,7 @@ Accounts: 1. Rows and checksums are the same on both sides.
 
 func TestACopyTellsWhatIsWrongWithItsDatabases(t *testing.T) {
 	t.Parallel()
-	cluster := copyCluster(t)
+	cluster := cluster(t)
 	data, _, _ := copySource(t)
 	empty, dir := newDatabase(t, cluster), t.TempDir()
 	other := t.TempDir()
@@ -181,7 +160,7 @@ func TestACopyTellsWhatIsWrongWithItsDatabases(t *testing.T) {
 // as it takes.
 func TestACopyThatWasInterruptedCanBeRestarted(t *testing.T) {
 	t.Parallel()
-	cluster := copyCluster(t)
+	cluster := cluster(t)
 	data, account, _ := copySource(t)
 	to := ""
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

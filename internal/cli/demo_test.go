@@ -38,10 +38,11 @@ func paste(t *testing.T, line string) contactPage {
 }
 
 // TestDemo: one line on standard output that works as it is, and a believable organisation behind it.
-func TestDemo(t *testing.T) {
-	t.Parallel()
+func TestDemo(t *testing.T) { eachEngine(t, demo) }
+
+func demo(t *testing.T, e engine) {
 	parent := t.TempDir()
-	data := filepath.Join(parent, "it's a demo")
+	data := e.dataIn(t, filepath.Join(parent, "it's a demo"))
 	// A directory that needs quoting and is not named from the root; a country in which the demo's numbers are none.
 	p := launch(t, data, "sh", "-c", `cd "$0" && exec donorbook serve --demo --data "it's a demo" --listen 127.0.0.1:0 --phone-region NO --rate-limit 0`, parent)
 	p.waitUntilServing()
@@ -134,9 +135,10 @@ func checkDemoCampaigns(p *process, key string) {
 }
 
 // TestDemoNeedsAnEmptyDatabase: nobody's data is mixed with the demo's.
-func TestDemoNeedsAnEmptyDatabase(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
+func TestDemoNeedsAnEmptyDatabase(t *testing.T) { eachEngine(t, demoNeedsAnEmptyDatabase) }
+
+func demoNeedsAnEmptyDatabase(t *testing.T, e engine) {
+	data := e.data(t)
 	newKey(t, data)
 	before := result(t, "account", "list", "--data", data, "--json")
 	code, stdout, stderr := runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
@@ -148,7 +150,7 @@ func TestDemoNeedsAnEmptyDatabase(t *testing.T) {
 	}
 
 	// A demo that was cut off half-way is not taken for a whole one.
-	data = t.TempDir()
+	data = e.data(t)
 	result(t, "account", "create", "--data", data, "--name", demoName)
 	code, stdout, stderr = runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
 	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "--demo: an earlier start was interrupted") {

@@ -12,8 +12,15 @@ import (
 // TestServeLeavesNothingRunning starts and stops a server in this process. It is not parallel: what other tests run would
 // look like a leak.
 func TestServeLeavesNothingRunning(t *testing.T) {
-	data := t.TempDir()
+	for _, e := range engines {
+		t.Run(string(e), func(t *testing.T) { serveLeavesNothingRunning(t, e) })
+	}
+}
+
+func serveLeavesNothingRunning(t *testing.T, e engine) {
+	data := e.data(t)
 	_, key := newKey(t, data)
+	database := databaseFlags([]string{"--data", data})
 	before := goleak.IgnoreCurrent()
 	for range 2 {
 		ctx, stop := context.WithCancel(t.Context())
@@ -21,7 +28,7 @@ func TestServeLeavesNothingRunning(t *testing.T) {
 		code := -1
 		go func() {
 			defer close(p.exited)
-			code = run(ctx, []string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, &p.stdout, &p.stderr)
+			code = run(ctx, append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, database...), &p.stdout, &p.stderr)
 		}()
 		p.waitUntilServing()
 		p.call(key, 201, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King"}`)
@@ -34,7 +41,7 @@ func TestServeLeavesNothingRunning(t *testing.T) {
 		}
 	}
 	var errs bytes.Buffer
-	if code := run(t.Context(), []string{"serve", "--data", data, "--listen", "192.0.2.1:8443"}, &errs, &errs); code != exitFailed {
+	if code := run(t.Context(), append([]string{"serve", "--data", data, "--listen", "192.0.2.1:8443"}, database...), &errs, &errs); code != exitFailed {
 		t.Errorf("exit code %d: %s", code, &errs)
 	}
 	if err := goleak.Find(before); err != nil {

@@ -26,7 +26,7 @@ const httpsOnly = `{"message":"This service only answers over HTTPS."}`
 
 func TestTLSAuto(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := onlySQLite(t)
 	_, key := newKey(t, data)
 	p := serve(t, data)
 	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
@@ -96,7 +96,7 @@ func readAnswer(t *testing.T, conn net.Conn) answer {
 // TestTLSOff: behind a proxy the scheme is what a trusted proxy says it was. Nobody else is believed.
 func TestTLSOff(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := onlySQLite(t)
 	_, key := newKey(t, data)
 	p := serve(t, data, "--tls", "off", "--trusted-proxy", "127.0.0.2/32")
 	p.waitFor("the log to say that TLS is off", func() bool { return strings.Contains(p.stderr.String(), "TLS is off") })
@@ -136,7 +136,7 @@ func TestTLSOff(t *testing.T) {
 
 func TestTLSFiles(t *testing.T) {
 	t.Parallel()
-	dir, data := t.TempDir(), t.TempDir()
+	dir, data := onlySQLite(t), onlySQLite(t)
 	cert, key := writeCertificate(t, dir, "one")
 	_, otherKey := writeCertificate(t, dir, "two")
 	p := serve(t, data, "--tls", "files", "--tls-cert", cert, "--tls-key", key)
@@ -225,7 +225,7 @@ func TestPortInUse(t *testing.T) {
 // TestRudeClients: slow and oversized requests cost the others nothing.
 func TestRudeClients(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := onlySQLite(t)
 	_, key := newKey(t, data)
 	p := serve(t, data)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 // TestSettingsReachTheServer: what a flag says is what a client sees.
 func TestSettingsReachTheServer(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := onlySQLite(t)
 	_, key := newKey(t, data)
 	p := serve(t, data, "--rate-limit", "4", "--base-url", "https://donors.example.org/", "--phone-region", "GB")
 	if p.public != "https://donors.example.org" {
@@ -48,12 +48,13 @@ var secrets = []string{
 }
 
 // TestLogTellsNoSecrets sends recognisable people and keys in every part of requests, right and wrong, and reads the log.
-func TestLogTellsNoSecrets(t *testing.T) {
-	t.Parallel()
+func TestLogTellsNoSecrets(t *testing.T) { eachEngine(t, logTellsNoSecrets) }
+
+func logTellsNoSecrets(t *testing.T, e engine) {
 	for _, format := range []string{"json", "text"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			data := t.TempDir()
+			data := e.data(t)
 			_, key := newKey(t, data)
 			foreign := "dbk_" + strings.Repeat("A", 57)
 			p := serve(t, data, "--log-format", format, "--log-level", "debug", "--metrics-listen", "127.0.0.1:0")
@@ -140,9 +141,10 @@ func checkLog(t *testing.T, format, log, id, status string) {
 	}
 }
 
-func TestProbesAndMetrics(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
+func TestProbesAndMetrics(t *testing.T) { eachEngine(t, probesAndMetrics) }
+
+func probesAndMetrics(t *testing.T, e engine) {
+	data := e.data(t)
 	_, key := newKey(t, data)
 	p := serve(t, data, "--metrics-listen", "127.0.0.1:0")
 	for path, want := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ready"}`} {
@@ -180,7 +182,7 @@ func TestProbesAndMetrics(t *testing.T) {
 // before is there when there is room again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := onlySQLite(t)
 	_, key := newKey(t, data)
 	p := launch(t, data, "sh", "-c", `ulimit -f 1000; exec "$@"`, "sh", "donorbook", "serve", "--data", data, "--listen", "127.0.0.1:0")
 	p.waitUntilServing()

@@ -61,6 +61,7 @@ func (o *output) String() string {
 func launch(t *testing.T, data string, command ...string) *process {
 	t.Helper()
 	p := &process{t: t, data: data, exited: make(chan struct{}), cmd: exec.Command(command[0], command[1:]...)}
+	p.cmd.Env = environment(data)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

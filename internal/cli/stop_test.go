@@ -74,9 +74,10 @@ func (p *process) scrape() string {
 
 // TestStopFinishesRequests: on SIGTERM requests in flight are answered, nobody new is let in, and nothing that was
 // acknowledged is lost.
-func TestStopFinishesRequests(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
+func TestStopFinishesRequests(t *testing.T) { eachEngine(t, stopFinishesRequests) }
+
+func stopFinishesRequests(t *testing.T, e engine) {
+	data := e.data(t)
 	_, key := newKey(t, data)
 	p := serve(t, data, "--rate-limit", "0", "--metrics-listen", "127.0.0.1:0")
 	const held = 5
@@ -129,7 +130,7 @@ func TestStopFinishesRequests(t *testing.T) {
 // TestStopDelay: a load balancer learns from /readyz that it must send nobody here, while everybody is still served.
 func TestStopDelay(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := onlySQLite(t)
 	_, key := newKey(t, data)
 	p := serve(t, data, "--stop-delay", "1500ms")
 	p.call("", http.StatusOK, "GET", "/readyz", "")
@@ -150,7 +151,7 @@ func TestStopDelay(t *testing.T) {
 // TestSecondSignal: whoever presses Ctrl-C twice does not want to wait for a slow client.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := onlySQLite(t)
 	_, key := newKey(t, data)
 	p := serve(t, data, "--metrics-listen", "127.0.0.1:0")
 	holdRequest(p, key, `{"first_name":"Slow","last_name":"Client"}`)

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"donorbook/internal/pgtest"
+)
+
+// engine is a kind of database that the command line works with.
+type engine string
+
+const (
+	sqlite   engine = "sqlite"
+	postgres engine = "postgres"
+)
+
+var engines = []engine{sqlite, postgres}
+
+// eachEngine runs a test on every engine, at the same time as others.
+func eachEngine(t *testing.T, test func(*testing.T, engine)) {
+	t.Parallel()
+	for _, e := range engines {
+		t.Run(string(e), func(t *testing.T) {
+			t.Parallel()
+			test(t, e)
+		})
+	}
+}
+
+// onlySQLite is the data directory of a test that is about files, directories, TLS, HTTP or signals, and is the same
+// whatever the database is.
+func onlySQLite(t *testing.T) string { return t.TempDir() }
+
+// sqliteScripts are about the settings and directories themselves; all others run on every engine.
+var sqliteScripts = []string{"config.txt", "database.txt", "usage.txt"}
+
+// scripts are the files that TestScripts runs on an engine.
+func (e engine) scripts(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no scripts: %v", err)
+	}
+	return slices.DeleteFunc(files, func(file string) bool {
+		return e != sqlite && slices.Contains(sqliteScripts, filepath.Base(file))
+	})
+}
+
+// setUp gives a script a database of its own. $THERE is what hints about other commands add for it.
+func (e engine) setUp(env *testscript.Env) error {
+	env.Setenv("THERE", "")
+	if e == sqlite {
+		return nil
+	}
+	cluster, err := sharedCluster()
+	if err != nil {
+		return err
+	}
+	url, err := cluster.Database()
+	env.Setenv("DONORBOOK_DATABASE", url)
+	env.Setenv("THERE", " --database URL")
+	return err
+}
+
+// databases has the addresses that belong to data directories. Where there is none, the database is in the directory.
+var databases sync.Map
+
+func databaseOf(data string) string {
+	url, _ := databases.Load(data)
+	text, _ := url.(string)
+	return text
+}
+
+// data makes an empty data directory, and a database of its own for what runs with it: see databaseOf.
+func (e engine) data(t *testing.T) string {
+	t.Helper()
+	return e.dataIn(t, t.TempDir())
+}
+
+func (e engine) dataIn(t *testing.T, dir string) string {
+	t.Helper()
+	if e == sqlite {
+		return dir
+	}
+	url := newDatabase(t, cluster(t))
+	databases.Store(dir, url)
+	t.Cleanup(func() {
+		if _, err := os.Stat(filepath.Join(dir, "donorbook.db")); !os.IsNotExist(err) {
+			t.Errorf("something used SQLite: %v", err)
+		}
+		if n, err := pgtest.Number(url, "SELECT count(*) FROM account"); err != nil || n == 0 {
+			t.Errorf("PostgreSQL was not used: %d accounts, %v", n, err)
+		}
+	})
+	return dir
+}
+
+// environment is what a process gets that works with a data directory. Command lines in this process, which share one
+// environment, get flags instead.
+func environment(data string) []string {
+	if url := databaseOf(data); url != "" {
+		return append(os.Environ(), "DONORBOOK_DATABASE="+url)
+	}
+	return os.Environ()
+}
+
+func databaseFlags(args []string) []string {
+	if i := slices.Index(args, "--data"); i >= 0 && i+1 < len(args) {
+		if url := databaseOf(args[i+1]); url != "" {
+			return []string{"--database", url}
+		}
+	}
+	return nil
+}
+
+// sharedCluster has a database for every test that wants one. It is made for the first, and removed after the last.
+var sharedCluster = sync.OnceValues(func() (*pgtest.Cluster, error) {
+	made, err := pgtest.Fast()
+	if err == nil {
+		removeCluster = made.Remove
+	}
+	return made, err
+})
+
+var removeCluster = func() {}
+
+func cluster(t *testing.T) *pgtest.Cluster {
+	t.Helper()
+	made, err := sharedCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func newDatabase(t *testing.T, cluster *pgtest.Cluster) string {
+	t.Helper()
+	url, err := cluster.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
