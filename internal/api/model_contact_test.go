@@ -61,7 +61,7 @@ var (
 	}
 	tagPool  = []string{"donor", "Donor", "Major donor", "Großspender", "a\"b", "<i>&"}
 	textPool = [9][]string{
-		{"Ann", "Bob", "Cy"}, {"M", "de"}, {"Lee", "Ray"}, {"01/31/1984", "1/2/2000", "12/31/1999"}, {"Lee & Co", "株式会社"}, {"CEO", "T"},
+		{"Ann", "Bob", "Cy"}, {"M", "de"}, {"Lee", "Ray"}, {"01/31/1984", "1/2/2000", "12/31/1999"}, {"Lee & Co", "株式会社"}, {"Chair", "T"},
 		{"https://twitter.com/x", "http://t.example"}, {"https://l.example/in/y?z=1"}, {"https://f.example/ü"},
 	}
 	isoDays = map[string]string{

@@ -65,7 +65,7 @@ func fillDemo(ctx context.Context, s *store.Store, log *slog.Logger) (crm.Accoun
 	}
 	at := slices.IndexFunc(accounts, func(a crm.Account) bool { return a.Name == demoName && a.Parent == 0 })
 	if at < 0 {
-		return crm.Account{}, &config.Problem{Flag: "demo", Reason: "needs an empty database, and this one has accounts: use another --data"}
+		return crm.Account{}, &config.Problem{Flag: "demo", Reason: "needs an empty database, and this one has accounts: use another (--data or --database)"}
 	}
 	log.Info("the demo is there already", "account", accounts[at].ID)
 	return accounts[at], checkDemo(ctx, s, accounts[at])
@@ -79,7 +79,7 @@ func checkDemo(ctx context.Context, s *store.Store, root crm.Account) error {
 	}
 	_, found, err := s.Campaigns(ctx, root.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 1}, "", nil)
 	if err == nil && found.Total < int64(want) {
-		err = &config.Problem{Flag: "demo", Reason: "an earlier start was interrupted before the demo was complete: use another --data"}
+		err = &config.Problem{Flag: "demo", Reason: "an earlier start was interrupted before the demo was complete: use another database (--data or --database)"}
 	}
 	return err
 }

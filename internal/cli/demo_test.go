@@ -142,7 +142,7 @@ func demoNeedsAnEmptyDatabase(t *testing.T, e engine) {
 	newKey(t, data)
 	before := result(t, "account", "list", "--data", data, "--json")
 	code, stdout, stderr := runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
-	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "--demo: needs an empty database, and this one has accounts: use another --data") {
+	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "--demo: needs an empty database, and this one has accounts: use another (--data or --database)") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	if after := result(t, "account", "list", "--data", data, "--json"); after != before {
