@@ -67,7 +67,7 @@ func New(s *store.Store, o Options) *API {
 		a.mux.Handle(route.pattern, a.guard(route))
 	}
 	for path, d := range documents() {
-		a.mux.Handle("GET "+path, d.serve)
+		a.mux.Handle("GET "+path, a.counted(d.serve))
 	}
 	return a
 }
@@ -82,12 +82,30 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request) error {
 	if err == nil || w.Header()["X-Ratelimit-Limit"] != nil {
 		return err
 	}
+	if tooMany := a.countStranger(w, r); tooMany != nil {
+		return tooMany
+	}
+	return err
+}
+
+// counted counts a page that needs no key by the address of who reads it.
+func (a *API) counted(next web.HandlerFunc) web.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := a.countStranger(w, r); err != nil {
+			return err
+		}
+		return next(w, r)
+	}
+}
+
+// countStranger counts a request without a valid key, and tells how many are left.
+func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 	remaining, wait, ok := a.strangers.Take(web.LimitAddr(a.options.Proxies.Client(r)), time.Now())
 	a.strangers.SetHeaders(w, remaining)
 	if !ok {
 		return web.TooManyRequests(wait)
 	}
-	return err
+	return nil
 }
 
 // guard checks, in this order, that the path has an id, who is calling, how often, and whether they may.

@@ -1,0 +1,30 @@
+package api_test
+
+import "testing"
+
+// The reference and the document count like every other request without a key, and say how many are left.
+func TestPagesWithoutAKeyAreCountedByAddress(t *testing.T) {
+	s := newServer(t, openStore(t), settings{region: "US", rateLimit: 3})
+	for i, want := range []struct {
+		path      string
+		status    int
+		remaining string
+	}{
+		{"/docs", 200, "2"},
+		{"/openapi.json", 200, "1"},
+		{"/nowhere", 404, "0"},
+		{"/docs", 429, "0"},
+		{"/v1/contacts", 429, "0"},
+	} {
+		response, err := s.client.Get(s.url + want.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		h := response.Header
+		if response.StatusCode != want.status || h.Get("X-RateLimit-Limit") != "3" || h.Get("X-RateLimit-Remaining") != want.remaining {
+			t.Errorf("request %d: %d, limit %q, remaining %q; want %d and %s", i+1, response.StatusCode,
+				h.Get("X-RateLimit-Limit"), h.Get("X-RateLimit-Remaining"), want.status, want.remaining)
+		}
+	}
+}
