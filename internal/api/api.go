@@ -3,6 +3,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -82,18 +83,17 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request) error {
 	if err == nil || w.Header()["X-Ratelimit-Limit"] != nil {
 		return err
 	}
-	if tooMany := a.countStranger(w, r); tooMany != nil {
-		return tooMany
+	if tooMany := a.countStranger(w, r); tooMany != nil && errors.Is(err, crm.ErrUnauthenticated) {
+		return tooMany // who guesses keys waits; a wrong path is a wrong path for everybody
 	}
 	return err
 }
 
-// counted counts a page that needs no key by the address of who reads it.
+// counted counts a page that needs no key by the address of who reads it, and shows it in any case: many people may share
+// an address.
 func (a *API) counted(next web.HandlerFunc) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := a.countStranger(w, r); err != nil {
-			return err
-		}
+		_ = a.countStranger(w, r)
 		return next(w, r)
 	}
 }

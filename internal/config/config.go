@@ -62,7 +62,7 @@ type Server struct {
 	ACMEListen    string   `help:"With --tls acme: where to answer HTTP-01 challenges, such as :80. Left out: TLS-ALPN-01 on the main port." env:"DONORBOOK_ACME_LISTEN" placeholder:"HOST:PORT" name:"acme-listen"`
 	TrustedProxy  []string `help:"Address or range of a proxy whose X-Forwarded-* headers count; may be repeated; none for no proxy. Left out: this machine." env:"DONORBOOK_TRUSTED_PROXY" placeholder:"CIDR" name:"trusted-proxy"`
 
-	RateLimit     int           `help:"Requests a minute for each key; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
+	RateLimit     int           `help:"Requests a minute for each key, and for each address that guesses keys; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
 	PhoneRegion   string        `help:"Country of phone numbers written without +, as two letters. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
 	MetricsListen string        `help:"Where to serve /metrics for Prometheus, such as localhost:9464. Left out: nowhere." env:"DONORBOOK_METRICS_LISTEN" placeholder:"HOST:PORT" name:"metrics-listen"`
 	StopDelay     time.Duration `help:"On SIGTERM, how long /readyz says no before the port closes, for load balancers to notice, such as 5s. Default: ${default}." default:"0s" env:"DONORBOOK_STOP_DELAY" placeholder:"TIME" name:"stop-delay"`

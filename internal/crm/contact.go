@@ -68,6 +68,9 @@ const (
 	maxNote   = 10_000
 	maxEmails = 100 // and as many phones and addresses
 	maxTags   = 500
+
+	// How often a value may be repeated is bounded as well: so many elements are read of a list.
+	maxSent = 5_000
 )
 
 // Archived tells whether the contact was archived.

@@ -77,7 +77,7 @@ func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {
 // readTyped reads a list of {type, value}.
 func readTyped[T any](r *jsonReader, path string, make func(kind, value string) T) *[]T {
 	list := []T{}
-	sent := r.list(path, maxEmails, func(path string) {
+	sent := r.list(path, maxSent, func(path string) {
 		var kind, value string
 		r.element(path, func(key string) {
 			switch key {
@@ -99,7 +99,7 @@ func readTyped[T any](r *jsonReader, path string, make func(kind, value string) 
 
 func readAddresses(r *jsonReader, path string) *[]Address {
 	list := []Address{}
-	sent := r.list(path, maxEmails, func(path string) {
+	sent := r.list(path, maxSent, func(path string) {
 		var a Address
 		r.element(path, func(key string) {
 			if part := a.part(key); part != nil {

@@ -9,7 +9,7 @@ import (
 // tags reads a list of tag names.
 func (r *jsonReader) tags(path string) *[]string {
 	list := []string{}
-	sent := r.list(path, maxTags, func(path string) {
+	sent := r.list(path, maxSent, func(path string) {
 		list = append(list, *r.text(path, anyLength))
 	})
 	if !sent {
@@ -48,10 +48,6 @@ func DecodeTags(body []byte) ([]string, error) {
 
 // validateTags checks each name and keeps the distinct ones.
 func validateTags(v *Invalid, names []string) []string {
-	if len(names) > maxTags && !v.has("tags") {
-		v.Add("tags", "The tags field must not have more than %d elements.", maxTags)
-		return names
-	}
 	for i, name := range names {
 		path := "tags." + strconv.Itoa(i)
 		if name == "" && !v.has(path) {
@@ -59,7 +55,16 @@ func validateTags(v *Invalid, names []string) []string {
 		}
 		validateText(v, path, name, maxTag)
 	}
-	return distinct(names)
+	names = distinct(names)
+	tooMany(v, "tags", len(names), maxTags)
+	return names
+}
+
+// tooMany adds a fault where a list is too long. What was repeated has been counted once.
+func tooMany(v *Invalid, field string, n, limit int) {
+	if n > limit && !v.has(field) {
+		v.Add(field, "The %s field must not have more than %d elements.", field, limit)
+	}
 }
 
 // distinct keeps the first of each name, in order.

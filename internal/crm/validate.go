@@ -38,10 +38,6 @@ type typedRule struct {
 // but tells nobody apart has the key "".
 func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind, value string)) (kept []T, keys []string) {
 	kept = []T{}
-	if len(list) > maxEmails && !v.has(rule.list) {
-		v.Add(rule.list, "The %s field must not have more than %d elements.", rule.list, maxEmails)
-		return kept, nil
-	}
 	for i, element := range list {
 		path := rule.list + "." + strconv.Itoa(i)
 		if v.has(path) {
@@ -76,6 +72,7 @@ func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind
 			kept, keys = append(kept, element), append(keys, key)
 		}
 	}
+	tooMany(v, rule.list, len(kept), maxEmails)
 	return kept, keys
 }
 
@@ -84,10 +81,6 @@ func (in *ContactInput) validateAddresses(v *Invalid) {
 		return
 	}
 	kept := []Address{}
-	if len(*in.Addresses) > maxEmails && !v.has("addresses") {
-		v.Add("addresses", "The addresses field must not have more than %d elements.", maxEmails)
-		return
-	}
 	for i, a := range *in.Addresses {
 		path := "addresses." + strconv.Itoa(i)
 		for _, part := range addressParts {
@@ -103,6 +96,7 @@ func (in *ContactInput) validateAddresses(v *Invalid) {
 			kept = append(kept, a)
 		}
 	}
+	tooMany(v, "addresses", len(kept), maxEmails)
 	*in.Addresses = kept
 }
 

@@ -320,3 +320,21 @@ func TestParseForceCreate(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsRepeatedCountsOnceAlsoAgainstTheLimit(t *testing.T) {
+	repeated := func(element string, n int) string { return strings.TrimSuffix(strings.Repeat(element+",", n), ",") }
+	c := made(t, `{"first_name":"A","last_name":"B",
+		"emails":[`+repeated(`{"value":"a@x.org"}`, maxEmails+1)+`],
+		"phones":[`+repeated(`{"value":"312-555-0123"}`, maxEmails+1)+`],
+		"addresses":[`+repeated(`{"city":"Rome"}`, maxEmails+1)+`],
+		"tags":[`+repeated(`"t"`, maxTags+1)+`]}`)
+	if len(c.Emails) != 1 || len(c.Phones) != 1 || len(c.Addresses) != 1 || len(c.Tags) != 1 {
+		t.Errorf("%+v", c)
+	}
+	if tags, err := DecodeTags([]byte(`{"tags":[` + repeated(`"t"`, maxTags+1) + `]}`)); err != nil || len(tags) != 1 {
+		t.Errorf("%q %v", tags, err)
+	}
+	if _, err := read(`{"tags":[`+repeated(`"t"`, maxSent+1)+`]}`, false); err == nil {
+		t.Error("there is no end to it")
+	}
+}
