@@ -46,8 +46,11 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := l.recover()
+	l.mu.Lock()
+	pause := l.pause
+	l.mu.Unlock()
 	t.Logf("everything worked again %v after the standby took over; the longest pause between creates was %v",
-		took.Round(time.Millisecond), l.pause.Round(time.Millisecond))
+		took.Round(time.Millisecond), pause.Round(time.Millisecond))
 
 	// A primary that waits for a standby that it has not: as after a promotion that left the settings as they were.
 	if err := standby.Set("synchronous_standby_names", "FIRST 1 (s1)"); err != nil {

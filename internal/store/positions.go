@@ -242,15 +242,14 @@ func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactSc
 		return err
 	})
 	if err == nil && stale {
-		// Somebody with a newer snapshot has moved the index on. Holding it, our next snapshot cannot be older than it.
-		// The connection comes first: all the others may be waiting for the index.
-		err = s.read(ctx, func(c conn) error {
+		// Somebody with a newer snapshot has moved the index on. Holding it, our next snapshot cannot be older than it. The
+		// transaction comes first, because all the others may hold theirs and wait for the index; its snapshot is taken by
+		// its first statement.
+		err = s.view(ctx, func(c conn) (err error) {
 			index.mu.Lock()
 			defer index.mu.Unlock()
-			return snapshot(c, func(c conn) (err error) {
-				_, err = list(c, true)
-				return err
-			})
+			_, err = list(c, true)
+			return err
 		})
 	}
 	return dst, result, err
