@@ -45,7 +45,7 @@ func NewAccount(name string, parent Account, now time.Time) (Account, error) {
 	}
 	return Account{
 		Number:    minAccountNumber + randomBelow(maxAccountNumber-minAccountNumber+1),
-		ID:        randomText(16),
+		ID:        randomText(accountIDLength),
 		Name:      name,
 		Parent:    parent.Number,
 		ParentID:  parent.ID,
@@ -55,16 +55,32 @@ func NewAccount(name string, parent Account, now time.Time) (Account, error) {
 
 func accountName(name string) (string, error) {
 	name = strings.TrimSpace(name)
-	switch {
-	case name == "":
-		return "", invalid("name", "The name field is required.")
-	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
-		return "", invalid("name", "The name field must be text without NUL characters.")
-	case utf8.RuneCountInString(name) > maxText:
-		return "", invalid("name", "The name field must not be longer than %d characters.", maxText)
+	v := new(Invalid)
+	checkRequiredText(v, "name", name)
+	if err := v.Err(); err != nil {
+		return "", err
 	}
 	return name, nil
 }
+
+// checkRequiredText looks at a trimmed text of one line that must be there.
+func checkRequiredText(v *Invalid, field, text string) {
+	switch {
+	case text == "":
+		v.Add(field, "The %s field is required.", field)
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		v.Add(field, "The %s field must be text without NUL characters.", field)
+	case utf8.RuneCountInString(text) > maxText:
+		v.Add(field, "The %s field must not be longer than %d characters.", field, maxText)
+	}
+}
+
+// IsAccountID tells whether a text can be the public id of an account at all.
+func IsAccountID(text string) bool {
+	return len(text) == accountIDLength && strings.Trim(text, base62) == ""
+}
+
+const accountIDLength = 16
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

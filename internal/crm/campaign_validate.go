@@ -38,7 +38,7 @@ func (in *CampaignInput) Validate(faults *Invalid, isNew bool) error {
 		v.Add("slug", "The slug field must be 1 to %d lower-case letters and digits, with single hyphens between.", maxText)
 	}
 	if in.Slug != nil && slices.Contains(reservedSlugs, *in.Slug) {
-		v.Add("slug", "The slug field is reserved for the service itself: choose another slug.")
+		v.Add("slug", "The slug field is reserved for the service itself: choose another one.")
 	}
 	in.validateNumbers(v)
 	if in.Currency != nil && *in.Currency != "" && !isCurrency(*in.Currency) && !v.has("currency") {
@@ -101,6 +101,10 @@ func (in *CampaignInput) validateTimes(v *Invalid) {
 
 func (in *CampaignInput) validateBeneficiaries(v *Invalid) {
 	if in.Beneficiaries == nil {
+		return
+	}
+	if len(*in.Beneficiaries) > maxBeneficiaries {
+		v.Add("beneficiaries", "The beneficiaries field must not have more than %d elements.", maxBeneficiaries)
 		return
 	}
 	kept := []string{}

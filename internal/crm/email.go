@@ -115,3 +115,11 @@ func allDigits(s string) bool {
 	}
 	return true
 }
+
+// Login is the form of an email under which a user signs in. What is no email at all has one too: nobody's.
+func Login(email string) string {
+	if normal, ok := normalEmail(strings.TrimSpace(email)); ok {
+		return normal
+	}
+	return foldCase(strings.TrimSpace(email))
+}

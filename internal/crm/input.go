@@ -19,6 +19,7 @@ type ContactInput struct {
 	Phones                               *[]Phone
 	Addresses                            *[]Address
 	Tags                                 *[]string
+	Note                                 *string // for people alone: no request of the API sets it
 
 	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.
 	dob       time.Time
@@ -29,7 +30,7 @@ type ContactInput struct {
 // contactFields is the order in which faults are told.
 var contactFields = []string{
 	"force_create", "first_name", "middle_name", "last_name", "dob", "company", "title", "twitter_url", "linkedin_url",
-	"facebook_url", "emails", "phones", "addresses", "tags",
+	"facebook_url", "emails", "phones", "note", "addresses", "tags",
 }
 
 // DecodeContact reads the body of a create or an update. Keys that are unknown or read-only are ignored. Faults of
@@ -212,6 +213,7 @@ func (in *ContactInput) validateTexts(v *Invalid) {
 		{"twitter_url", in.TwitterURL, maxURL},
 		{"linkedin_url", in.LinkedinURL, maxURL},
 		{"facebook_url", in.FacebookURL, maxURL},
+		{"note", in.Note, maxNote},
 	} {
 		if text.value != nil {
 			validateText(v, text.field, *text.value, text.limit)

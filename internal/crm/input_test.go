@@ -109,6 +109,29 @@ func TestCreateTakesWhatIsMissingAsUnset(t *testing.T) {
 	}
 }
 
+// A note is written by people in the console. A request that sends one is accepted, and changes nothing by it.
+func TestNoRequestSetsTheNote(t *testing.T) {
+	for _, note := range []string{`"x"`, `""`, `null`, `7`, `{"a":[1]}`} {
+		in, err := read(`{"first_name":"A","last_name":"B","note":`+note+`}`, true)
+		if err != nil || in.Note != nil {
+			t.Errorf("%s: %v, and the note is %v", note, err, in.Note)
+		}
+	}
+}
+
+func TestANoteHasAtMost10000Characters(t *testing.T) {
+	for length, want := range map[int][]Fault{
+		10_000: nil,
+		10_001: {{"note", "The note field must not be longer than 10000 characters."}},
+	} {
+		note := strings.Repeat("é", length)
+		in := ContactInput{Note: &note}
+		if diff := cmp.Diff(want, faultsOf(t, in.Validate(nil, false, "US", noon))); diff != "" {
+			t.Errorf("%d characters:\n%s", length, diff)
+		}
+	}
+}
+
 func TestTextComesBackAsItWasSent(t *testing.T) {
 	for _, text := range []string{
 		"Łucja", "名前", "مريم", "a\u0301", "\u00e1", "👩‍👩‍👧", "a\u00a0b", "a  b", `quote " and \ backslash`, "</script>&amp;", "line\nfeed\ttab",

@@ -37,15 +37,17 @@ func (in *ContactInput) MatchKeys() []string {
 	return withoutEmpty(slices.Concat(in.emailKeys, in.phoneKeys))
 }
 
-// NameKey is an index key that everybody of the same name has, "" where the name has no word to find it by.
-func (in *ContactInput) NameKey() string {
-	if in.LastName == nil {
-		return ""
+// NameRange is a range of index keys in which everybody of the same name has one; ok is false where the name has no word to
+// find it by.
+func (in *ContactInput) NameRange() (names KeyRange, ok bool) {
+	if in.FirstName == nil || in.LastName == nil {
+		return KeyRange{}, false
 	}
-	for _, word := range words(*in.LastName) {
-		return namePrefix + word
+	all := words(*in.FirstName, *in.LastName)
+	for _, lead := range slices.Concat(words(*in.LastName), all) {
+		return startingWith(nameKey(lead, all)), true
 	}
-	return ""
+	return KeyRange{}, false
 }
 
 // SplitMatchKeys tells the keys of emails from those of phones.
@@ -100,19 +102,49 @@ func withoutEmpty(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })
 }
 
-// IndexKeys are all the keys under which the contact can be found: e: emails, p: phones, t: tags, n: the words of
-// its names and company. They depend on the contact alone, are sorted and distinct.
+// IndexKeys are all the keys under which the contact can be found: e: emails, p: phones, t: tags, n: names (see NameKeys).
+// They depend on the contact alone, are sorted and distinct.
 func (c *Contact) IndexKeys() []string {
 	keys := slices.Clone(c.MatchKeys)
 	for _, name := range c.Tags {
 		keys = append(keys, tagPrefix+name)
 	}
-	for _, word := range words(c.FirstName, c.MiddleName, c.LastName, c.Company) {
-		keys = append(keys, namePrefix+word)
-	}
+	keys = append(keys, c.NameKeys()...)
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
+
+// maxNameKey bounds a name's key, in bytes: people are told apart long before.
+const maxNameKey = 200
+
+// NameKeys are the keys of the contact's names and company, one for each word: the word, and after it all the others. So
+// everybody whose name begins with what was typed, be it "maria", "maria sm" or "smith mar", has keys side by side.
+func (c *Contact) NameKeys() []string {
+	all := words(c.FirstName, c.LastName, c.MiddleName, c.Company)
+	keys := make([]string, 0, len(all))
+	for _, word := range all {
+		keys = append(keys, nameKey(word, all))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys) // what differs beyond the bound only is one key
+}
+
+// nameKey is the key of one of the words.
+func nameKey(lead string, all []string) string {
+	key := append(make([]byte, 0, maxNameKey), namePrefix+lead...)
+	for _, word := range all {
+		if len(key) >= maxNameKey {
+			break
+		}
+		if word != lead {
+			key = append(append(key, ' '), word...)
+		}
+	}
+	return cut(string(key), maxNameKey)
+}
+
+// AllNames is the range of the keys of all names.
+func AllNames() KeyRange { return startingWith(namePrefix) }
 
 // KeyDifference compares two sorted lists of index keys.
 func KeyDifference(old, new []string) (gone, added []string) {

@@ -3,7 +3,9 @@ package crm
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -67,7 +69,12 @@ func TestMatchKeysAreNormalForms(t *testing.T) {
 func TestIndexKeys(t *testing.T) {
 	c := made(t, `{"first_name":"Łucja","middle_name":"Maria maria","last_name":"O'Brien-Smith","company":"Ana & Co.","title":"Dr",
 		"emails":[{"value":"B@x.org"},{"value":"a@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["Vip","e:x","vip"]}`)
-	want := []string{"e:a@x.org", "e:b@x.org", "n:ana", "n:co", "n:lucja", "n:maria", "n:obrien", "n:smith", "p:+12125550100", "t:Vip", "t:e:x", "t:vip"}
+	want := []string{
+		"e:a@x.org", "e:b@x.org",
+		"n:ana lucja obrien smith maria co", "n:co lucja obrien smith maria ana", "n:lucja obrien smith maria ana co",
+		"n:maria lucja obrien smith ana co", "n:obrien lucja smith maria ana co", "n:smith lucja obrien maria ana co",
+		"p:+12125550100", "t:Vip", "t:e:x", "t:vip",
+	}
 	if diff := cmp.Diff(want, c.IndexKeys()); diff != "" {
 		t.Error(diff)
 	}
@@ -87,12 +94,61 @@ func TestIndexKeysDependOnTheContactAlone(t *testing.T) {
 		if diff := cmp.Diff(keys, read.IndexKeys()); diff != "" {
 			t.Fatalf("after it was stored and read:\n%s", diff)
 		}
-		shuffled := c // order is nothing that a key knows
+		shuffled := c // the order of tags is nothing that a key knows
 		shuffled.Tags = slices.Clone(c.Tags)
 		slices.Reverse(shuffled.Tags)
-		shuffled.FirstName, shuffled.LastName = c.LastName, c.FirstName
 		if diff := cmp.Diff(keys, shuffled.IndexKeys()); diff != "" {
 			t.Fatal(diff)
+		}
+	})
+}
+
+func TestAWordOfANameLeadsOneKeyAndStandsOnceInEach(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := someContact(t)
+		all := words(c.FirstName, c.MiddleName, c.LastName, c.Company)
+		keys := c.NameKeys()
+		if len(keys) != len(all) {
+			t.Fatalf("%d words, and the keys %q", len(all), keys)
+		}
+		slices.Sort(all)
+		for _, key := range keys {
+			if len(key) >= maxNameKey {
+				continue // it does not hold them all
+			}
+			if in := strings.Split(strings.TrimPrefix(key, "n:"), " "); !slices.Equal(slices.Sorted(slices.Values(in)), all) {
+				t.Fatalf("the words %q, and the key %q", all, key)
+			}
+		}
+	})
+}
+
+func TestALongNameHasKeysOfABoundedLength(t *testing.T) {
+	long := strings.Repeat("é日", 127)
+	c := Contact{FirstName: "Ana " + long, LastName: "Diaz", Company: "日" + long + " " + strings.Repeat("a b c ", 42)}
+	for _, key := range c.NameKeys() {
+		if len(key) > 200 || !utf8.ValidString(key) {
+			t.Errorf("%d bytes, valid is %v: %q", len(key), utf8.ValidString(key), key)
+		}
+	}
+	in := ContactInput{FirstName: &c.FirstName, LastName: &c.LastName}
+	if names, ok := in.NameRange(); !ok || !slices.ContainsFunc(c.NameKeys(), names.Has) {
+		t.Errorf("who has the name is not found: %+v", names)
+	}
+}
+
+func TestEverybodyOfTheSameNameHasAKeyInItsRange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := someContact(t)
+		spelt := rapid.SampledFrom([]func(string) string{strings.ToUpper, strings.ToLower, strings.Clone}).Draw(t, "spelling")
+		first, last := spelt(c.FirstName), spelt(c.LastName)
+		in := ContactInput{FirstName: &first, LastName: &last}
+		names, ok := in.NameRange()
+		if ok != (len(words(first, last)) > 0) {
+			t.Fatalf("%q %q: ok is %v", first, last, ok)
+		}
+		if ok && in.SameName(c) && !slices.ContainsFunc(c.IndexKeys(), names.Has) {
+			t.Fatalf("%q %q is not in %q among %q", first, last, names, c.IndexKeys())
 		}
 	})
 }

@@ -125,6 +125,7 @@ func (c *Contact) texts(in *ContactInput) []text {
 		{&c.TwitterURL, in.TwitterURL},
 		{&c.LinkedinURL, in.LinkedinURL},
 		{&c.FacebookURL, in.FacebookURL},
+		{&c.Note, in.Note},
 	}
 }
 

@@ -38,6 +38,28 @@ func TestMergeAddsAndOverwrites(t *testing.T) {
 	}
 }
 
+func TestANoteIsATextLikeTheOthers(t *testing.T) {
+	c := made(t, `{"first_name":"Ana","last_name":"Diaz"}`)
+	empty, first, second := "", "Met in Rome.", "Prefers letters."
+	for _, step := range []struct {
+		what   string
+		change func(Contact, ContactInput, time.Time) (Contact, error)
+		sent   *string
+		want   string
+	}{
+		{"merge", Contact.Merge, &first, first},
+		{"merge of nothing", Contact.Merge, &empty, first},
+		{"patch of others", Contact.Patch, nil, first},
+		{"patch", Contact.Patch, &second, second},
+		{"patch that clears", Contact.Patch, &empty, ""},
+	} {
+		var err error
+		if c, err = step.change(c, ContactInput{Note: step.sent}, hourLater); err != nil || c.Note != step.want {
+			t.Errorf("%s: %v, the note is %q, want %q", step.what, err, c.Note, step.want)
+		}
+	}
+}
+
 func TestMergeOfWhatIsKnownChangesNothing(t *testing.T) {
 	c := made(t, `{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"ana@x.org"}],"tags":["a"]}`)
 	got, err := c.Merge(valid(t, `{"first_name":"Ana","emails":[{"value":"ANA@x.org","type":"work"}],"phones":[],"addresses":[{}],"tags":["a"],"title":""}`), hourLater)

@@ -46,6 +46,16 @@ func DecodeTags(body []byte) ([]string, error) {
 	return *tags, nil
 }
 
+// CheckTags checks names that were typed, and keeps the distinct ones. At least one is needed.
+func CheckTags(names []string) ([]string, error) {
+	v := &Invalid{}
+	if len(names) == 0 {
+		v.Add("tags", "The tags field must have at least one tag name.")
+	}
+	names = validateTags(v, names)
+	return names, v.Err()
+}
+
 // validateTags checks each name and keeps the distinct ones.
 func validateTags(v *Invalid, names []string) []string {
 	for i, name := range names {
@@ -77,6 +87,12 @@ func distinct(names []string) []string {
 	}
 	return kept
 }
+
+// FoldTag is a tag's name as it is searched for by its beginning.
+func FoldTag(name string) string { return cut(fold(name), maxNameKey) }
+
+// TagRange is the range of folded names that begin with what was typed; where nothing was typed it begins with "".
+func TagRange(prefix string) KeyRange { return startingWith(FoldTag(searchable(prefix))) }
 
 // AddTags appends the tags that the contact does not have.
 func (c Contact) AddTags(tags []string, now time.Time) (Contact, error) {

@@ -140,3 +140,23 @@ func FuzzDecodeTags(f *testing.F) {
 		}
 	})
 }
+
+func TestTagsThatWereTypedAreCheckedLikeThoseThatWereSent(t *testing.T) {
+	names, err := CheckTags([]string{"a", "b", "a"})
+	if err != nil || !slices.Equal(names, []string{"a", "b"}) {
+		t.Errorf("%v: %q", err, names)
+	}
+	for _, test := range []struct {
+		names []string
+		want  Fault
+	}{
+		{nil, Fault{"tags", "The tags field must have at least one tag name."}},
+		{[]string{""}, Fault{"tags.0", "The tags.0 field must not be empty."}},
+		{[]string{"a", strings.Repeat("é", 65)}, Fault{"tags.1", "The tags.1 field must not be longer than 64 characters."}},
+	} {
+		_, err := CheckTags(test.names)
+		if faults := faultsOf(t, err); len(faults) != 1 || faults[0] != test.want {
+			t.Errorf("%q: %v", test.names, faults)
+		}
+	}
+}

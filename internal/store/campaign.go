@@ -15,7 +15,7 @@ const (
 	sqlCampaignBySlug = `SELECT id, account_id, body FROM campaign WHERE slug = $1`
 	sqlCampaignByID   = `SELECT account_id FROM campaign WHERE id = $1`
 	sqlInsertCampaign = `INSERT INTO campaign (id, account_id, slug, url_at, body) VALUES ($1, $2, $3, $4, $5)`
-	sqlUpdateCampaign = `UPDATE campaign SET url_at = $2, body = $3 WHERE id = $1`
+	sqlUpdateCampaign = `UPDATE campaign SET slug = $2, url_at = $3, body = $4 WHERE id = $1`
 
 	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
 	sqlPutReader       = `INSERT INTO campaign_reader (account_id, campaign_id, relation) VALUES ($1, $2, $3)
@@ -36,18 +36,7 @@ type ImportResult struct {
 // ImportCampaigns creates campaigns, or updates those of the account that have the same slug: all of them or, where one
 // is refused, none.
 func (s *Store) ImportCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput) (result ImportResult, err error) {
-	for range 20 { // another node may take an id or a slug while we look
-		result, err = s.importCampaigns(ctx, owner, inputs)
-		if !errors.Is(err, errTaken) {
-			break
-		}
-	}
-	return result, err
-}
-
-func (s *Store) importCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput) (result ImportResult, err error) {
-	now := s.now()
-	err = s.update(ctx, owner.Number, func(t *tx) error {
+	err = s.changeCampaigns(ctx, owner, func(t *tx, now time.Time) error {
 		plans, err := t.planImport(owner, inputs, now)
 		if err != nil {
 			return err
@@ -64,6 +53,18 @@ func (s *Store) importCampaigns(ctx context.Context, owner crm.Account, inputs [
 	return result, err
 }
 
+// changeCampaigns begins again where another node has taken an id or a slug while we looked.
+func (s *Store) changeCampaigns(ctx context.Context, owner crm.Account, fn func(*tx, time.Time) error) (err error) {
+	for range 20 {
+		now := s.now()
+		err = s.update(ctx, owner.Number, func(t *tx) error { return fn(t, now) })
+		if !errors.Is(err, errTaken) {
+			break
+		}
+	}
+	return err
+}
+
 func (r *ImportResult) count(p campaignPlan) {
 	switch {
 	case p.isNew:
@@ -75,7 +76,7 @@ func (r *ImportResult) count(p campaignPlan) {
 	}
 }
 
-// campaignPlan is what an import will do to one campaign. Everything is decided before anything is written.
+// campaignPlan is what will be done to one campaign. Everything is decided before anything is written.
 type campaignPlan struct {
 	campaign crm.Campaign
 	isNew    bool
@@ -122,15 +123,20 @@ func (t *tx) planCampaign(owner crm.Account, in crm.CampaignInput, now time.Time
 		}
 		p = campaignPlan{campaign: crm.NewCampaign(in, owner, id, slug, now), isNew: true, changed: true}
 	} else {
-		p = campaignPlan{campaign: old.Update(in, now)}
-		before, _ := old.AppendBody(nil)
-		after, _ := p.campaign.AppendBody(nil)
-		p.changed = string(before) != string(after)
+		p = planChange(*old, in, now)
 	}
 	if old == nil || in.Beneficiaries != nil {
 		p.readers, err = t.campaignReaders(owner, in.Beneficiaries)
 	}
 	return p, err
+}
+
+func planChange(old crm.Campaign, in crm.CampaignInput, now time.Time) campaignPlan {
+	p := campaignPlan{campaign: old.Update(in, now)}
+	before, _ := old.AppendBody(nil)
+	after, _ := p.campaign.AppendBody(nil)
+	p.changed = string(before) != string(after)
+	return p
 }
 
 // findSlug chooses the slug: the one that was sent, or the first one made from the title that is free or the account's
@@ -144,7 +150,7 @@ func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, taken map[string]
 		var body []byte
 		found, err := one(t.conn, func(r rows) {
 			id, account, body = r.int(0), r.int(1), slices.Clone(r.bytes(2))
-		}, sqlCampaignBySlug, slug)
+		}, sqlCampaignBySlug+t.forUpdate, slug)
 		switch {
 		case err != nil:
 			return "", nil, err
@@ -155,9 +161,13 @@ func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, taken map[string]
 			return slug, &c, err
 		}
 	}
+	return "", nil, slugIsTaken()
+}
+
+func slugIsTaken() error {
 	faults := &crm.Invalid{}
-	faults.Add("slug", "The slug field is taken: choose another slug.")
-	return "", nil, faults
+	faults.Add("slug", "The slug field is taken: choose another one.")
+	return faults
 }
 
 // freeCampaignID is the first id from the given one on that no campaign has.
@@ -212,7 +222,7 @@ func (t *tx) saveCampaign(account int64, p campaignPlan) error {
 	case p.isNew:
 		_, err = t.exec(sqlInsertCampaign, p.campaign.ID, account, p.campaign.Slug, int64(urlAt), body)
 	case p.changed:
-		_, err = t.exec(sqlUpdateCampaign, p.campaign.ID, int64(urlAt), body)
+		_, err = t.exec(sqlUpdateCampaign, p.campaign.ID, p.campaign.Slug, int64(urlAt), body)
 	}
 	if err != nil || p.readers == nil {
 		return err
@@ -313,32 +323,49 @@ func (cache *campaignCache) of(c conn, account int64) (*campaignList, error) {
 func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte) ([]byte, ListResult, error) {
 	var result ListResult
 	start := len(dst)
-	err := s.view(ctx, func(c conn) error {
-		dst, result = dst[:start], ListResult{}
-		list, err := s.campaigns.of(c, account)
-		if err != nil {
-			return err
-		}
-		ids := list.ids[scope]
-		result.Total = int64(len(ids))
-		if page.Skip() >= result.Total {
-			return nil
-		}
-		ids = ids[page.Skip():min(page.Skip()+page.PerPage, result.Total)]
-		result.Count = int64(len(ids))
-		args := make([]any, 0, scatteredWidth)
-		for i := range scatteredWidth {
-			args = append(args, ids[min(i, len(ids)-1)])
-		}
-		first := true
-		return each(c, func(r rows) error {
-			if !first {
+	err := s.view(ctx, func(c conn) (err error) {
+		dst = dst[:start]
+		result, err = s.campaigns.page(c, account, scope, page, oldestFirst, func(r rows) error {
+			if len(dst) > start {
 				dst = append(dst, ',')
 			}
-			first = false
 			dst = crm.AppendCampaign(dst, r.int(0), r.bytes(2), int(r.int(1)), baseURL)
 			return nil
-		}, sqlCampaigns, args...)
+		})
+		return err
 	})
 	return dst, result, err
+}
+
+// page reads the rows of one page of the account's list, in ascending order whatever the order of pages is.
+func (cache *campaignCache) page(c conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder, read func(rows) error) (result ListResult, err error) {
+	list, err := cache.of(c, account)
+	if err != nil {
+		return result, err
+	}
+	ids := list.ids[scope]
+	result.Total = int64(len(ids))
+	if page.Skip() >= result.Total {
+		return result, nil
+	}
+	from, to := order(page, result.Total)
+	ids = ids[from:to]
+	result.Count = int64(len(ids))
+	args := make([]any, 0, scatteredWidth)
+	for i := range scatteredWidth {
+		args = append(args, ids[min(i, len(ids)-1)])
+	}
+	return result, each(c, read, sqlCampaigns, args...)
+}
+
+// pageOrder says where a page lies in a list that is kept oldest first.
+type pageOrder func(page crm.PageRequest, total int64) (from, to int64)
+
+func oldestFirst(page crm.PageRequest, total int64) (from, to int64) {
+	return page.Skip(), min(page.Skip()+page.PerPage, total)
+}
+
+func newestFirst(page crm.PageRequest, total int64) (from, to int64) {
+	from, to = oldestFirst(page, total)
+	return total - to, total - from
 }

@@ -18,6 +18,7 @@ const (
 	// One key, no list and no join: a planner that knows nothing about the tables yet cannot begin at the wrong end, where it
 	// would read an account's every contact.
 	sqlMatch = `SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 ORDER BY id`
+	sqlNamed = `SELECT id FROM contact_index WHERE account_id = $1 AND key >= $2 AND key <= $3 ORDER BY key, id`
 
 	sqlInsertContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, 0, $4, $5)`
 	sqlUpdateContact = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6 WHERE account_id = $1 AND id = $2`
@@ -27,16 +28,14 @@ const (
 	sqlDeleteKey     = `DELETE FROM contact_index WHERE account_id = $1 AND key = $2 AND id = $3`
 )
 
-var (
-	sqlActive = `SELECT id FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) AND archived = 0 ORDER BY id`
-	sqlNamed  = `SELECT id FROM contact_index WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) AND key = $102 ORDER BY id`
-)
+var sqlActive = `SELECT id FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) AND archived = 0 ORDER BY id`
 
 // Document is a contact as it is stored and answered.
 type Document struct {
 	ID     int64
 	Body   []byte
-	Merged bool // a create was merged into a contact that was there
+	Merged bool   // a create was merged into a contact that was there
+	Before []byte // the body of that contact as it was
 }
 
 // Append appends the wire form.
@@ -82,7 +81,7 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 			}
 			if ok {
 				made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
-				made.Merged = true
+				made.Merged, made.Before = true, found.body
 				return err
 			}
 		}
@@ -174,17 +173,25 @@ func (t *tx) load(account, id int64) (s stored, err error) {
 	if _, err := t.lock(account); err != nil {
 		return s, err
 	}
+	s, err = loadContact(t.conn, account, id)
+	if errors.Is(err, crm.ErrNotFound) {
+		err = crm.ErrForbidden
+	}
+	return s, err
+}
+
+func loadContact(c conn, account, id int64) (s stored, err error) {
 	s.account = account
 	var matchKeys string
-	found, err := one(t.conn, func(r rows) {
+	found, err := one(c, func(r rows) {
 		s.revision, matchKeys = r.int(1), r.text(3)
-		s.body = append(s.body, r.bytes(4)...)
+		s.body = append(s.body[:0], r.bytes(4)...)
 	}, sqlLoadContact, account, id)
 	if err != nil {
 		return s, err
 	}
 	if !found {
-		return s, crm.ErrForbidden
+		return s, crm.ErrNotFound
 	}
 	s.contact, err = crm.ParseContact(id, s.body, splitKeys(matchKeys))
 	return s, err
@@ -231,14 +238,41 @@ func (t *tx) candidates(account int64, in *crm.ContactInput, keys []string) (ids
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	if len(ids) > fewCandidates {
-		ids, err = t.among(sqlActive, account, ids)
+		ids, err = t.active(account, ids)
 	}
-	if name := in.NameKey(); err == nil && len(ids) > fewCandidates && name != "" {
-		var named []int64
-		named, err = t.among(sqlNamed, account, ids, name)
-		ids = slices.Compact(append(ids[:1:1], named...))
+	if names, ok := in.NameRange(); err == nil && len(ids) > fewCandidates && ok {
+		return t.named(account, ids, names)
 	}
 	return ids, err
+}
+
+// active are those of the ids whose contacts are active.
+func (t *tx) active(account int64, ids []int64) (found []int64, err error) {
+	for part := range slices.Chunk(ids, scatteredWidth) {
+		if found, err = t.appendIDs(found, sqlActive, scatteredArgs(account, part)...); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// named are those of the ids that have a key in the range, after the first of all. Who has such a name is read once, however
+// many ids there are.
+func (t *tx) named(account int64, ids []int64, names crm.KeyRange) ([]int64, error) {
+	named := ids[:1:1]
+	err := each(t.conn, func(r rows) error {
+		if id := r.int(0); containsSorted(ids, id) {
+			named = append(named, id)
+		}
+		return nil
+	}, sqlNamed, account, names.From, names.To)
+	slices.Sort(named)
+	return slices.Compact(named), err
+}
+
+func containsSorted(ids []int64, id int64) bool {
+	_, found := slices.BinarySearch(ids, id)
+	return found
 }
 
 // closest loads candidates until it is known which active one the input is about: none after the first with the same name
@@ -260,17 +294,6 @@ func (t *tx) closest(account int64, in *crm.ContactInput, ids []int64) (best sto
 		}
 	}
 	return best, ok, nil
-}
-
-// among are those of the ids that a statement finds, in ascending order.
-func (t *tx) among(sql string, account int64, ids []int64, more ...any) (found []int64, err error) {
-	for part := range slices.Chunk(ids, scatteredWidth) {
-		args := append(scatteredArgs(account, part), more...)
-		if found, err = t.appendIDs(found, sql, args...); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
 }
 
 func (t *tx) appendIDs(ids []int64, sql string, args ...any) ([]int64, error) {
@@ -308,6 +331,8 @@ func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
 	case !changed.Archived() && s.contact.Archived():
 		row.contactActive++
 	}
+	row.countTags(s.contact, -1)
+	row.countTags(changed, 1)
 	archived := flag(changed.Archived())
 	if _, err := t.exec(sqlUpdateContact, s.account, changed.ID, row.revision, archived, joinKeys(changed.MatchKeys), body); err != nil {
 		return err
@@ -338,6 +363,7 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, keys []str
 	row.contactSeq++
 	row.contactActive++
 	row.dirty = true
+	row.countTags(c, 1)
 	id = crm.MakeID(account, row.contactSeq)
 	if _, err := t.exec(sqlInsertContact, account, id, row.revision, joinKeys(c.MatchKeys), body); err != nil {
 		return 0, err

@@ -23,6 +23,9 @@ var copyTables = []copyTable{
 	{"contact_index", []string{"account_id", "key", "id"}, []copyColumn{
 		{"account_id", intKind}, {"key", textKind}, {"id", intKind},
 	}},
+	{"tag", []string{"account_id", "fold", "name"}, []copyColumn{
+		{"account_id", intKind}, {"fold", textKind}, {"name", textKind}, {"contacts", intKind},
+	}},
 	{"campaign", []string{"id"}, []copyColumn{
 		{"id", intKind}, {"account_id", intKind}, {"slug", textKind}, {"url_at", intKind}, {"body", bytesKind},
 	}},
@@ -32,6 +35,21 @@ var copyTables = []copyTable{
 	{"api_key", []string{"account_id", "id"}, []copyColumn{
 		{"account_id", intKind}, {"id", intKind}, {"name", textKind}, {"hint", textKind}, {"hash", bytesKind}, {"permissions", intKind},
 		{"created_at", intKind}, {"last_used_at", intKind}, {"expires_at", intKind}, {"revoked_at", intKind},
+	}},
+	{"invitation", []string{"hash"}, []copyColumn{
+		{"hash", textKind}, {"account_id", intKind}, {"email", textKind}, {"role", intKind}, {"invited_by", intKind},
+		{"created_at", intKind}, {"expires_at", intKind},
+	}},
+	{"app_user", []string{"id"}, []copyColumn{
+		{"id", intKind}, {"login", textKind}, {"email", textKind}, {"name", textKind}, {"password", textKind},
+		{"opened", intKind}, {"created_at", intKind},
+	}},
+	{"user_session", []string{"hash"}, []copyColumn{
+		{"hash", textKind}, {"user_id", intKind}, {"account_id", intKind}, {"address", textKind}, {"agent", textKind},
+		{"created_at", intKind}, {"seen_at", intKind}, {"expires_at", intKind},
+	}},
+	{"member", []string{"account_id", "user_id"}, []copyColumn{
+		{"account_id", intKind}, {"user_id", intKind}, {"role", intKind}, {"created_at", intKind}, {"seen_at", intKind},
 	}},
 	{"account_tally", []string{"account_id"}, []copyColumn{
 		{"account_id", intKind}, {"revision", intKind}, {"contact_seq", intKind}, {"contact_active", intKind}, {"key_seq", intKind},
@@ -195,7 +213,10 @@ func (s *copySide) add(table int, row []any) int {
 	}
 	s.buffer = b
 	s.rows[table]++
-	account := row[t.column("account_id")].(int64)
+	account := int64(0) // of a table of the whole service
+	if i := t.column("account_id"); i >= 0 {
+		account = row[i].(int64)
+	}
 	sum := s.sums[account]
 	if sum == nil {
 		sum = sha256.New()
@@ -219,6 +240,9 @@ func (s *copySide) sum(account int64) string {
 func (s *copySide) named(account int64) string {
 	if a, ok := s.names[account]; ok {
 		return fmt.Sprintf("account %s (%s)", a.id, a.name)
+	}
+	if account == 0 {
+		return "what belongs to no account"
 	}
 	return fmt.Sprintf("account number %d", account)
 }

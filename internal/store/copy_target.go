@@ -47,8 +47,12 @@ func inspect(c conn, d dialect) (s databaseState, err error) {
 		if err != nil || s.occupied != "" {
 			break
 		}
+		sql := `SELECT 1 FROM ` + name + ` LIMIT 1`
+		if name == "invitation" { // whoever has only looked at the target finds set-up links there
+			sql = `SELECT 1 FROM invitation WHERE account_id > 0 LIMIT 1`
+		}
 		var found bool
-		if found, err = one(c, func(rows) {}, `SELECT 1 FROM `+name+` LIMIT 1`); found {
+		if found, err = one(c, func(rows) {}, sql); found {
 			s.occupied = name
 		}
 	}
@@ -111,6 +115,9 @@ func (k *copier) claim(restart bool) error {
 			return fmt.Errorf("the target: %w", ErrUnfinished)
 		case state.occupied != "":
 			return fmt.Errorf("%w: its table %s has rows", ErrNotEmpty, state.occupied)
+		}
+		if _, err := c.exec(sqlEndSetups, int64(maxTime)); err != nil {
+			return err
 		}
 		_, err = c.exec(sqlMark, k.mark)
 		return err

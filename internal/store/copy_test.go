@@ -21,6 +21,7 @@ import (
 type world struct {
 	family
 	keys, revoked []string // secrets
+	people
 }
 
 // newWorld fills a store: contacts of all kinds in a large account, in small ones and in none, campaigns and keys.
@@ -53,6 +54,7 @@ func newWorld(t *testing.T, s *Store, contacts int) (w world) {
 			*list = append(*list, secret)
 		}
 	}
+	w.people = newPeople(t, s, w.root, w.chapter)
 	return w
 }
 
@@ -90,6 +92,7 @@ func fillContacts(t testing.TB, s *Store, account int64, n int) {
 		batches[b].values = batches[b].values[:0]
 	}
 	var index []indexRow
+	var counted tally
 	for i := 1; i <= n; i++ {
 		contact, err := crm.NewContact(input(t, personBody(i)), at)
 		if err != nil {
@@ -100,6 +103,7 @@ func fillContacts(t testing.TB, s *Store, account int64, n int) {
 		}
 		id, archived := crm.MakeID(account, int64(i)), flag(contact.Archived())
 		active += 1 - archived
+		counted.countTags(contact, 1)
 		batches[0].values = append(batches[0].values, account, id, int64(i), archived, joinKeys(contact.MatchKeys), contact.AppendBody(nil))
 		batches[1].values = append(batches[1].values, account, int64(i), id, archived)
 		for _, key := range contact.IndexKeys() {
@@ -124,6 +128,7 @@ func fillContacts(t testing.TB, s *Store, account int64, n int) {
 		}
 		_, err = x.exec(sqlSaveTally, account, int64(n), int64(n), active, row.keySeq, row.campaignRevision)
 		row.revision, row.contactSeq, row.contactActive = int64(n), int64(n), active
+		row.tags, row.dirty = counted.tags, true
 		return err
 	})
 	if err != nil {
@@ -235,6 +240,7 @@ func TestACopyAnswersLikeItsSourceAndGoesOn(t *testing.T) {
 		}
 		b := open(t, to)
 		sameAnswers(t, a, b)
+		samePeople(t, a, b, w)
 
 		for _, secret := range w.keys {
 			who, err := b.Authenticate(t.Context(), secret)
@@ -380,6 +386,13 @@ func TestACopyFindsEveryDifference(t *testing.T) {
 			{`UPDATE campaign SET url_at = url_at + 1 WHERE slug = 'kept'`, w.below.ID, nil},
 			{`UPDATE campaign_reader SET relation = 7 WHERE account_id = $1`, w.stranger.ID, []any{w.stranger.Number}},
 			{`UPDATE api_key SET revoked_at = 0 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
+			{`UPDATE tag SET contacts = contacts + 1 WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`UPDATE member SET role = 3 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
+			{`UPDATE invitation SET role = 3 WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`UPDATE user_session SET user_id = 7 WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`UPDATE app_user SET password = 'x'`, "what belongs to no account: the checksum is ", nil},
+			{`INSERT INTO invitation (hash, account_id, email, role, invited_by, created_at, expires_at) VALUES ('x', 0, '', 0, 0, 0, 0)`,
+				"table invitation: 1 rows in the source, 2 in the target\nwhat belongs to no account: ", nil},
 			{`UPDATE account_tally SET contact_seq = contact_seq - 1 WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`UPDATE account SET name = 'Roof' WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`DELETE FROM account WHERE account_id = $1`, w.root.ID, []any{root}},
@@ -431,6 +444,7 @@ func TestACopyRefusesASourceThatItCannotCopy(t *testing.T) {
 			wantError(t, "no tables", err, crm.ErrNotFound)
 		}
 		newAccount(t, open(t, from))
+		tamper(t, from, `DELETE FROM schema_version WHERE version < `+fmt.Sprint(len(migrations)))
 		for _, version := range []string{"0", fmt.Sprint(len(migrations) + 1)} {
 			tamper(t, from, `UPDATE schema_version SET version = `+version)
 			_, err = Copy(t.Context(), from, to, CopyOptions{})

@@ -39,6 +39,8 @@ type indexRow struct {
 	ID  int64
 }
 
+type tagRow struct{ Fold, Name string }
+
 func checkAccount(t testing.TB, c conn, account int64) error {
 	t.Helper()
 	row, err := readTally(c, account, "")
@@ -48,6 +50,7 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 	var active, count int64
 	var changes, wantChanges []changeRow
 	index, wantIndex := map[indexRow]bool{}, map[indexRow]bool{}
+	tags, wantTags := map[tagRow]int64{}, map[tagRow]int64{}
 	err = each(c, func(r rows) error {
 		id, revision, archived := r.int(0), r.int(1), r.int(2)
 		contact, err := crm.ParseContact(id, r.bytes(4), splitKeys(r.text(3)))
@@ -68,6 +71,11 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 		wantChanges = append(wantChanges, changeRow{revision, id, archived})
 		for _, key := range contact.IndexKeys() {
 			wantIndex[indexRow{key, id}] = true
+		}
+		for _, name := range contact.Tags {
+			if !contact.Archived() {
+				wantTags[tagRow{crm.FoldTag(name), name}]++
+			}
 		}
 		return nil
 	}, `SELECT id, revision, archived, match_keys, body FROM contact WHERE account_id = $1 ORDER BY id`, account)
@@ -93,6 +101,16 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 	}, `SELECT key, id FROM contact_index WHERE account_id = $1`, account)
 	if diff := cmp.Diff(wantIndex, index); diff != "" {
 		t.Errorf("account %d: the index differs from the contacts:\n%s", account, diff)
+	}
+	if err != nil {
+		return err
+	}
+	err = each(c, func(r rows) error {
+		tags[tagRow{r.text(0), r.text(1)}] = r.int(2)
+		return nil
+	}, `SELECT fold, name, contacts FROM tag WHERE account_id = $1`, account)
+	if diff := cmp.Diff(wantTags, tags); diff != "" {
+		t.Errorf("account %d: the tags are counted otherwise than the contacts have them:\n%s", account, diff)
 	}
 	return err
 }

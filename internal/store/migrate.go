@@ -12,7 +12,7 @@ import (
 //
 // account_id leads every key of tenant data, so that the rows of one account can live on one machine. Times are
 // seconds since 1970 (an account's: microseconds), 0 where there is none.
-var migrations = []string{`
+var migrations = []migration{{sql: `
 CREATE TABLE account (
 	account_id BIGINT NOT NULL PRIMARY KEY,
 	public_id {key} NOT NULL UNIQUE,
@@ -90,7 +90,76 @@ CREATE TABLE campaign_reader (
 ) {clustered};
 
 CREATE INDEX campaign_reader_campaign ON campaign_reader (campaign_id, account_id);
-`}
+`}, {sql: `
+-- People who sign in. They belong to no account by themselves; member says where they do. opened is the account that they
+-- worked with last.
+CREATE TABLE app_user (
+	id BIGINT NOT NULL PRIMARY KEY,
+	login {key} NOT NULL UNIQUE,
+	email TEXT NOT NULL,
+	name TEXT NOT NULL,
+	password TEXT NOT NULL,
+	opened BIGINT NOT NULL,
+	created_at BIGINT NOT NULL
+);
+
+CREATE TABLE member (
+	account_id BIGINT NOT NULL,
+	user_id BIGINT NOT NULL,
+	role SMALLINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	seen_at BIGINT NOT NULL,
+	PRIMARY KEY (account_id, user_id)
+);
+
+CREATE INDEX member_user ON member (user_id, account_id);
+
+-- Sessions and invitations are found by the hash, in hexadecimal, of a token that is kept nowhere.
+CREATE TABLE user_session (
+	hash {key} NOT NULL PRIMARY KEY,
+	user_id BIGINT NOT NULL,
+	account_id BIGINT NOT NULL,
+	address TEXT NOT NULL,
+	agent TEXT NOT NULL,
+	created_at BIGINT NOT NULL,
+	seen_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL
+);
+
+CREATE INDEX user_session_user ON user_session (user_id, created_at);
+
+-- An invitation to account 0 is the set-up link.
+CREATE TABLE invitation (
+	hash {key} NOT NULL PRIMARY KEY,
+	account_id BIGINT NOT NULL,
+	email TEXT NOT NULL,
+	role SMALLINT NOT NULL,
+	invited_by BIGINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL
+);
+
+CREATE INDEX invitation_account ON invitation (account_id, created_at);
+
+-- How many active contacts have each tag; fold is the name as it is searched for.
+CREATE TABLE tag (
+	account_id BIGINT NOT NULL,
+	fold {key} NOT NULL,
+	name {key} NOT NULL,
+	contacts BIGINT NOT NULL,
+	PRIMARY KEY (account_id, fold, name)
+) {clustered};
+
+CREATE INDEX tag_size ON tag (account_id, contacts DESC, fold, name);
+
+CREATE INDEX account_parent ON account (parent, account_id);
+`, fill: reindexContacts}}
+
+// migration is one step: statements, and what must be worked out by a program.
+type migration struct {
+	sql  string
+	fill func(conn, dialect) error // nil where statements are enough
+}
 
 // migrate brings the database to this program's schema. Whoever comes second finds nothing left to do.
 func (s *Store) migrate(ctx context.Context) error {
@@ -150,11 +219,16 @@ func schemaVersion(c conn) (version int, err error) {
 
 func applyMigration(c conn, d dialect, version int) error {
 	words := strings.NewReplacer("{id}", d.id, "{idKey}", d.idKey, "{bytes}", d.bytes, "{key}", d.key, "{clustered}", d.clustered)
-	for statement := range strings.SplitSeq(words.Replace(migrations[version]), ";\n") {
+	for statement := range strings.SplitSeq(words.Replace(migrations[version].sql), ";\n") {
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
 		if _, err := c.exec(statement); err != nil {
+			return err
+		}
+	}
+	if fill := migrations[version].fill; fill != nil {
+		if err := fill(c, d); err != nil {
 			return err
 		}
 	}

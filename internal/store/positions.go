@@ -198,7 +198,7 @@ func (cache *positionCache) full() bool {
 var (
 	sqlRange = `SELECT id, body FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 AND archived >= $4 AND archived <= $5 ORDER BY id`
 
-	sqlScattered = `SELECT id, body FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) ORDER BY id`
+	sqlScattered = `SELECT id, body, match_keys FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) ORDER BY id`
 )
 
 // scatteredWidth is the largest page.
@@ -220,24 +220,33 @@ type ListResult struct {
 
 // Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first.
 func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-	index := s.positions.of(account)
 	start := len(dst)
-	var result ListResult
+	result, err := s.listContacts(ctx, account, scope, page, oldestFirst, func(c conn, seqs []int64) (err error) {
+		dst, err = appendContacts(c, account, scope, seqs, dst[:start])
+		return err
+	})
+	return dst, result, err
+}
+
+// listContacts finds out which contacts are on a page, and has them read on the same snapshot. Their sequence numbers
+// ascend, whatever the order of the pages.
+func (s *Store) listContacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, order pageOrder, read func(conn, []int64) error) (result ListResult, err error) {
+	index := s.positions.of(account)
 	list := func(c conn, locked bool) (stale bool, err error) {
 		row, err := readTally(c, account, "")
 		if err != nil {
 			return false, err
 		}
-		seqs, total, stale, err := index.find(c, row, scope, page, locked)
+		from, to := order(page, row.total(scope))
+		seqs, stale, err := index.find(c, row, scope, from, to, locked)
 		if err != nil || stale {
 			return stale, err
 		}
-		result = ListResult{Total: total, Count: int64(len(seqs))}
-		dst, err = appendContacts(c, account, scope, seqs, dst[:start])
-		return false, err
+		result = ListResult{Total: row.total(scope), Count: int64(len(seqs))}
+		return false, read(c, seqs)
 	}
 	var stale bool
-	err := s.view(ctx, func(c conn) (err error) {
+	err = s.view(ctx, func(c conn) (err error) {
 		stale, err = list(c, false)
 		return err
 	})
@@ -252,42 +261,45 @@ func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactSc
 			return err
 		})
 	}
-	return dst, result, err
+	return result, err
 }
 
-// find works out which contacts are on the page. It is stale where the index is newer than the snapshot.
-func (p *positions) find(c conn, row *tally, scope crm.ContactScope, page crm.PageRequest, locked bool) (seqs []int64, total int64, stale bool, err error) {
+// total is how many contacts of the scope there are.
+func (row *tally) total(scope crm.ContactScope) int64 {
+	switch scope {
+	case crm.Active:
+		return row.contactActive
+	case crm.Archived:
+		return row.contactSeq - row.contactActive
+	}
+	return row.contactSeq
+}
+
+// find works out which contacts are on a page, from one place in the list to another. It is stale where the index is newer than the snapshot.
+func (p *positions) find(c conn, row *tally, scope crm.ContactScope, from, to int64, locked bool) (seqs []int64, stale bool, err error) {
 	if !locked {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 	}
 	if p.revision > row.revision {
 		if !locked {
-			return nil, 0, true, nil
+			return nil, true, nil
 		}
 		p.forget() // the database itself went back, as after a restored backup
 	}
 	if err := p.catchUp(c, row.account, row.revision); err != nil {
-		return nil, 0, false, err
+		return nil, false, err
 	}
 	if !p.agrees(row) { // it went back and on again
 		p.forget()
 		if err := p.catchUp(c, row.account, row.revision); err != nil {
-			return nil, 0, false, err
+			return nil, false, err
 		}
 	}
-	switch scope {
-	case crm.Active:
-		total = row.contactActive
-	case crm.Archived:
-		total = row.contactSeq - row.contactActive
-	default:
-		total = row.contactSeq
+	if from >= to {
+		return nil, false, nil
 	}
-	if page.Skip() >= total {
-		return nil, total, false, nil
-	}
-	return p.page(scope, page.Skip(), page.PerPage), total, false, nil
+	return p.page(scope, from, to-from), false, nil
 }
 
 // appendContacts reads contacts whose sequence numbers are known: as one range where they lie together.

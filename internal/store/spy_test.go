@@ -17,6 +17,7 @@ type spy struct {
 	lending    func()           // before a connection is lent for reading
 	lent       func()           // after that
 	read       func(sql string) // after the rows of a query were read
+	wrote      func(sql string) // after a statement of a write transaction
 }
 
 // spyOn puts a spy between a store and its engine. Nothing may be under way.
@@ -76,6 +77,14 @@ func (c *spyWriter) commit() error {
 	}
 	c.spy.commits.Add(1)
 	return c.conn.commit()
+}
+
+func (c *spyWriter) exec(sql string, args ...any) (int64, error) {
+	n, err := c.conn.exec(sql, args...)
+	if c.spy.wrote != nil {
+		c.spy.wrote(sql)
+	}
+	return n, err
 }
 
 type spyReader struct {

@@ -17,6 +17,8 @@ import (
 type Options struct {
 	Data     string // the data directory
 	Database string // a database URL; "" is SQLite in the data directory
+
+	Now func() time.Time // the clock; nil is the machine's
 }
 
 // Store is an open database.
@@ -27,6 +29,7 @@ type Store struct {
 	positions positionCache
 	campaigns campaignCache
 	probe     probe
+	passwords hasher
 	now       func() time.Time
 	touching  sync.WaitGroup // notes of last use that are being written
 }
@@ -37,7 +40,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: engine, now: time.Now}
+	s := &Store{engine: engine, now: o.Now, passwords: newHasher()}
+	if s.now == nil {
+		s.now = time.Now
+	}
 	if err := s.migrate(ctx); err != nil {
 		return nil, errors.Join(err, engine.close())
 	}

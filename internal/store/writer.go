@@ -244,6 +244,7 @@ type tally struct {
 	contactActive    int64
 	keySeq           int64
 	campaignRevision int64
+	tags             map[string]int64 // how many more active contacts have a tag, or fewer
 	dirty            bool
 }
 
@@ -294,6 +295,9 @@ func (t *tx) saveTallies() error {
 			continue
 		}
 		if _, err := t.exec(sqlSaveTally, row.account, row.revision, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision); err != nil {
+			return err
+		}
+		if err := t.saveTags(row); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,56 @@
+package crm
+
+import "strings"
+
+// Role is what a person may do in an organisation. Each one may do what the one before it may.
+type Role int64
+
+const (
+	Viewer Role = iota + 1 // sees everything but secrets
+	Editor                 // changes contacts and campaigns
+	Owner                  // decides about people, keys and chapters
+)
+
+// Roles are all roles, the mightiest first.
+var Roles = []Role{Owner, Editor, Viewer}
+
+// String is the role as people write it.
+func (r Role) String() string {
+	switch r {
+	case Owner:
+		return "owner"
+	case Editor:
+		return "editor"
+	case Viewer:
+		return "viewer"
+	}
+	return "none"
+}
+
+const wrongRole = "The role field must be one of owner, editor, viewer."
+
+// ParseRole reads the name of a role.
+func ParseRole(name string) (Role, error) {
+	for _, role := range Roles {
+		if strings.TrimSpace(name) == role.String() {
+			return role, nil
+		}
+	}
+	return 0, invalid("role", wrongRole)
+}
+
+// Check refuses a number that is no role.
+func (r Role) Check() error {
+	if r < Viewer || r > Owner {
+		return invalid("role", wrongRole)
+	}
+	return nil
+}
+
+// CheckChange refuses to take the last owner from an organisation. to is 0 for somebody who leaves.
+func (r Role) CheckChange(to Role, owners int64) error {
+	if r == Owner && to != Owner && owners <= 1 {
+		return invalid("role", "An organisation needs at least one owner: make somebody else an owner first.")
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package crm
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// KeyRange is a stretch of index keys, both ends included.
+type KeyRange struct{ From, To string }
+
+// Has tells whether a key lies in the range.
+func (r KeyRange) Has(key string) bool { return r.From <= key && key <= r.To }
+
+// startingWith is the range of all keys that begin with a text: nothing that is searched by its beginning holds the last
+// character of Unicode, which is none that is ever given out.
+func startingWith(prefix string) KeyRange { return KeyRange{prefix, prefix + "\U0010FFFF"} }
+
+// Search is what somebody typed to find contacts: ranges of index keys, those that fit best first.
+type Search struct {
+	Text   string // as it was typed, without the spaces around it
+	places []searchPlace
+}
+
+// searchPlace is one range to look in.
+type searchPlace struct {
+	KeyRange
+	words []string // each begins a word of the key too, any but the first
+}
+
+// ParseSearch understands what was typed: words of a name, the beginning of an email, a phone number, #tag.
+func ParseSearch(text, region string) Search {
+	text = searchable(text)
+	if name, ok := taggedName(text); ok {
+		return TagSearch(name)
+	}
+	s := Search{Text: text}
+	switch {
+	case text == "":
+	case strings.Contains(text, "@"):
+		s.addRange(emailPrefix + foldCase(text))
+	case looksLikePhone(text):
+		for _, number := range phoneBeginnings(text, region) {
+			s.addRange(phonePrefix + number)
+		}
+		s.addNames(words(text)) // somebody may be called 1984
+	default:
+		s.addNames(words(text))
+		if !strings.ContainsFunc(text, unicode.IsSpace) {
+			s.addRange(emailPrefix + foldCase(text))
+		}
+	}
+	return s
+}
+
+// TagSearch finds everybody with exactly this tag.
+func TagSearch(name string) Search {
+	if name = searchable(name); name == "" {
+		return Search{}
+	}
+	key := tagPrefix + name
+	return Search{Text: "#" + name, places: []searchPlace{{KeyRange: KeyRange{key, key}}}}
+}
+
+// IsEmpty tells whether nothing was asked for.
+func (s Search) IsEmpty() bool { return s.Text == "" }
+
+// Ranges are the stretches of index keys to look in, one after the other.
+func (s Search) Ranges() []KeyRange {
+	ranges := make([]KeyRange, 0, len(s.places))
+	for _, place := range s.places {
+		ranges = append(ranges, place.KeyRange)
+	}
+	return ranges
+}
+
+// Finds tells whether a key is what the range of this number looks for.
+func (s Search) Finds(place int, key string) bool {
+	p := s.places[place]
+	return p.Has(key) && !slices.ContainsFunc(p.words, func(word string) bool { return !strings.Contains(key, " "+word) })
+}
+
+// First is where the contact is found before anywhere else. A contact has several keys; it is shown there and only there.
+func (s Search) First(c Contact) (place int, key string) {
+	keys := c.IndexKeys()
+	for place := range s.places {
+		for _, key := range keys {
+			if s.Finds(place, key) {
+				return place, key
+			}
+		}
+	}
+	return -1, ""
+}
+
+func (s *Search) addRange(prefix string) {
+	s.places = append(s.places, searchPlace{KeyRange: startingWith(prefix)})
+}
+
+// addNames looks for the words in the order in which they were typed, which is one range of keys. Any other order is found
+// among the keys of one word: the longest, which the fewest people share.
+func (s *Search) addNames(words []string) {
+	if len(words) == 0 {
+		return
+	}
+	s.addRange(cut(namePrefix+strings.Join(words, " "), maxNameKey))
+	if len(words) == 1 {
+		return
+	}
+	longest := 0
+	for i, word := range words {
+		if len(word) > len(words[longest]) {
+			longest = i
+		}
+	}
+	s.places = append(s.places, searchPlace{
+		KeyRange: startingWith(cut(namePrefix+words[longest], maxNameKey)),
+		words:    slices.Delete(slices.Clone(words), longest, longest+1),
+	})
+}
+
+// searchable is a text as it can be searched for: what no stored text holds is left out, and so is what is longer than any.
+func searchable(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
+	return strings.TrimSpace(cut(strings.TrimSpace(text), utf8.UTFMax*maxText))
+}
+
+// taggedName reads tag:NAME and #NAME.
+func taggedName(text string) (name string, ok bool) {
+	if name, ok = strings.CutPrefix(text, "#"); ok {
+		return name, true
+	}
+	const word = "tag:"
+	if len(text) >= len(word) && strings.EqualFold(text[:len(word)], word) {
+		return text[len(word):], true
+	}
+	return "", false
+}
+
+// looksLikePhone tells whether a text is a number as people write it, or the beginning of one.
+func looksLikePhone(text string) bool {
+	digits := 0
+	for _, r := range text {
+		switch {
+		case '0' <= r && r <= '9':
+			digits++
+		case !unicode.IsSpace(r) && !strings.ContainsRune("+-()./", r):
+			return false
+		}
+	}
+	return digits >= 3
+}
+
+// phoneBeginnings are the normal forms that a number may begin with, of which perhaps only a part was typed. Without + it is
+// one of the region: its country code takes the place of what people dial within the country.
+func phoneBeginnings(text, region string) []string {
+	digits := strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, text)
+	var beginning string
+	switch {
+	case strings.HasPrefix(text, "+"):
+		return []string{"+" + digits}
+	case strings.HasPrefix(digits, "00"):
+		beginning = "+" + digits[2:]
+	default:
+		national := strings.TrimPrefix(digits, phonenumbers.GetNddPrefixForRegion(region, true))
+		beginning = "+" + strconv.Itoa(phonenumbers.GetCountryCodeForRegion(region)) + national
+	}
+	if whole, _ := normalPhone(text, region); whole != "" && whole != beginning { // a region may have rules of its own
+		return []string{whole, beginning}
+	}
+	return []string{beginning}
+}
+
+// cut is a text of at most so many bytes, in whole characters.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}

@@ -1,0 +1,207 @@
+package crm
+
+import (
+	"strings"
+	"time"
+	"unicode"
+)
+
+// User is a person who signs in to the console. One user may belong to several organisations.
+type User struct {
+	ID        int64
+	Email     string // as it was written; signing in compares the normal form
+	Name      string
+	CreatedAt time.Time
+}
+
+// UserInput is what a person says about themselves when they join.
+type UserInput struct {
+	Name, Email, Password string
+}
+
+// Validate trims the input and finds everything that is wrong with it.
+func (in *UserInput) Validate() error {
+	v := new(Invalid)
+	in.validate(v)
+	return v.Err()
+}
+
+func (in *UserInput) validate(v *Invalid) {
+	in.Name = strings.TrimSpace(in.Name)
+	in.Email = strings.TrimSpace(in.Email)
+	checkRequiredText(v, "name", in.Name)
+	if in.Email == "" {
+		v.Add("email", "The email field is required.")
+	} else if !IsEmail(in.Email) {
+		v.Add("email", "The email field must be a valid email address.")
+	}
+	ValidatePassword(v, in.Password, in.Email, in.Name)
+}
+
+// IsEmail tells whether a text can be somebody's email at all.
+func IsEmail(text string) bool {
+	_, ok := normalEmail(strings.TrimSpace(text))
+	return ok
+}
+
+// EmailTaken is the error where somebody with this email is there already.
+func EmailTaken() error {
+	return invalid("email", "Somebody with this email is a user already: sign in first.")
+}
+
+const maxUserID = 1<<53 - 1 // JavaScript holds it exactly
+
+// NewUser makes a user of an input that was validated; the store tries again with another one where the id is taken.
+func NewUser(in UserInput, now time.Time) User {
+	return User{ID: 1 + randomBelow(maxUserID), Email: in.Email, Name: in.Name, CreatedAt: now.UTC().Truncate(time.Second)}
+}
+
+// UserName checks the new name of a user.
+func UserName(name string) (string, error) { return accountName(name) }
+
+// AccountName checks the new name of an organisation or a chapter.
+func AccountName(name string) (string, error) { return accountName(name) }
+
+// CompareNames orders names as people look for them.
+func CompareNames(a, b string) int {
+	if c := strings.Compare(fold(a), fold(b)); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}
+
+// SetupInput is the first user, and what they will own: a new organisation, or one that is there already.
+type SetupInput struct {
+	UserInput
+	Organisation string // name of a new one
+	Account      string // public id of one that exists; "" makes a new one
+}
+
+// Validate trims the input and finds everything that is wrong with it. The accounts are those that may be taken.
+func (in *SetupInput) Validate(accounts []Account) error {
+	v := new(Invalid)
+	in.UserInput.validate(v)
+	if in.Account == "" {
+		in.Organisation = strings.TrimSpace(in.Organisation)
+		checkRequiredText(v, "organisation", in.Organisation)
+	} else if _, ok := in.Taken(accounts); !ok {
+		v.Add("organisation", "The organisation field must be one of those that exist, or the name of a new one.")
+	}
+	return v.Err()
+}
+
+// Taken is the account that exists and was chosen.
+func (in *SetupInput) Taken(accounts []Account) (Account, bool) {
+	for _, account := range accounts {
+		if account.ID == in.Account {
+			return account, true
+		}
+	}
+	return Account{}, false
+}
+
+// Membership is an organisation that a user belongs to.
+type Membership struct {
+	Account Account
+	Role    Role
+}
+
+// Member is a user of an organisation, as its other users see them.
+type Member struct {
+	User   User
+	Role   Role
+	Since  time.Time
+	SeenAt time.Time // in this organisation; zero: never
+}
+
+// Device is where somebody signs in from.
+type Device struct {
+	Address string // of the network
+	Agent   string // what the browser calls itself
+}
+
+// clean keeps what can be shown on a line.
+func (d Device) clean() Device { return Device{Address: oneLine(d.Address), Agent: oneLine(d.Agent)} }
+
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	if runes := []rune(text); len(runes) > maxText {
+		text = string(runes[:maxText])
+	}
+	return text
+}
+
+const (
+	sessionTime    = 30 * 24 * time.Hour // from signing in
+	sessionIdle    = 7 * 24 * time.Hour  // from the last use
+	invitationTime = 7 * 24 * time.Hour
+	setupTime      = 24 * time.Hour
+)
+
+// Session is a browser that somebody has signed in with. The cookie's value is kept nowhere.
+type Session struct {
+	ID        string // a hash, good for telling sessions apart and for nothing else
+	User      User
+	Account   int64 // number of the organisation that was open last, 0 for none
+	Device    Device
+	CreatedAt time.Time
+	SeenAt    time.Time
+	ExpiresAt time.Time
+}
+
+// NewSession makes a session and its token.
+func NewSession(device Device, now time.Time) (session Session, token string) {
+	token, hash := NewToken()
+	now = now.UTC().Truncate(time.Second)
+	return Session{ID: hash, Device: device.clean(), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionTime)}, token
+}
+
+// Valid tells whether the session may be used at that time.
+func (s *Session) Valid(now time.Time) bool {
+	return now.Before(s.ExpiresAt) && s.SeenAt.After(IdleSince(now))
+}
+
+// IdleSince is when a session was used for the last time that ends now for want of use.
+func IdleSince(now time.Time) time.Time { return now.Add(-sessionIdle) }
+
+// Invitation is a link by which a colleague joins. Its token is shown once.
+type Invitation struct {
+	ID        string // a hash, as of a session
+	Account   Account
+	Email     string // whom it is meant for, "" where nobody said
+	Role      Role
+	By        string // name of who invited
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// NewInvitation makes an invitation and its token.
+func NewInvitation(account Account, by User, role Role, email string, now time.Time) (invitation Invitation, token string, err error) {
+	if err := role.Check(); err != nil {
+		return Invitation{}, "", err
+	}
+	email = strings.TrimSpace(email)
+	if email != "" && !IsEmail(email) {
+		return Invitation{}, "", invalid("email", "The email field must be a valid email address.")
+	}
+	invitation, token = newLink(now, invitationTime)
+	invitation.Account, invitation.Email, invitation.Role, invitation.By = account, email, role, by.Name
+	return invitation, token, nil
+}
+
+// NewSetup makes the link by which the first user joins.
+func NewSetup(now time.Time) (invitation Invitation, token string) { return newLink(now, setupTime) }
+
+func newLink(now time.Time, valid time.Duration) (invitation Invitation, token string) {
+	token, hash := NewToken()
+	now = now.UTC().Truncate(time.Second)
+	return Invitation{ID: hash, CreatedAt: now, ExpiresAt: now.Add(valid)}, token
+}
+
+// Valid tells whether the link may be used at that time.
+func (i *Invitation) Valid(now time.Time) bool { return now.Before(i.ExpiresAt) }

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"donorbook/internal/crm"
+)
+
+const sqlRenameAccount = `UPDATE account SET name = $2 WHERE account_id = $1`
+
+// Chapters are all accounts below an account, each followed by those below it, and side by side by name.
+func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.Account, err error) {
+	var below map[int64][]crm.Account
+	err = s.view(ctx, func(c conn) error {
+		below = map[int64][]crm.Account{}
+		for level := []int64{root.Number}; len(level) > 0; {
+			var next []int64
+			err := eachOf(c, func(r rows) error {
+				a := readAccount(r)
+				below[a.Parent] = append(below[a.Parent], a)
+				next = append(next, a.Number)
+				return nil
+			}, sqlAccountsBelow, level)
+			if err != nil {
+				return err
+			}
+			level = next
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var walk func(crm.Account)
+	walk = func(above crm.Account) {
+		level := below[above.Number]
+		sortAccounts(level)
+		for _, chapter := range level {
+			chapter.ParentID = above.ID
+			chapters = append(chapters, chapter)
+			walk(chapter)
+		}
+	}
+	walk(root)
+	return chapters, nil
+}
+
+// CreateChapter makes an account below root, or below one of its chapters. Whoever makes it owns it.
+func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, parent, name string) (crm.Account, error) {
+	above, err := s.accountWithin(ctx, root, parent)
+	if err != nil {
+		return crm.Account{}, err
+	}
+	return s.addAccount(ctx, name, above, func(t *tx, chapter crm.Account) error {
+		return t.addMember(chapter.Number, by, crm.Owner, s.now())
+	})
+}
+
+// RenameAccount changes the name of root or of one of its chapters.
+func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name string) error {
+	account, err := s.accountWithin(ctx, root, id)
+	if err != nil {
+		return err
+	}
+	if name, err = crm.AccountName(name); err != nil {
+		return err
+	}
+	return s.update(ctx, account.Number, func(t *tx) error {
+		if _, err := t.tally(account.Number); err != nil {
+			return err
+		}
+		_, err := t.exec(sqlRenameAccount, account.Number, name)
+		return err
+	})
+}
+
+// accountWithin finds an account by its public id, where it is root or somewhere below it. Nobody learns more about any
+// other.
+func (s *Store) accountWithin(ctx context.Context, root crm.Account, id string) (account crm.Account, err error) {
+	outside := fmt.Errorf("account %q: %w", id, crm.ErrNotFound)
+	if !crm.IsAccountID(id) {
+		return crm.Account{}, outside
+	}
+	err = s.view(ctx, func(c conn) error {
+		if account, err = findAccount(c, id); err != nil {
+			return err
+		}
+		for above := account.Number; above != root.Number; {
+			found, err := one(c, func(r rows) { above = r.int(0) }, sqlParent, above)
+			if err != nil {
+				return err
+			}
+			if !found { // above the last one
+				return outside
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return crm.Account{}, err
+	}
+	return account, nil
+}
+
+func sortAccounts(accounts []crm.Account) { slices.SortFunc(accounts, compareAccounts) }
+
+func compareAccounts(a, b crm.Account) int {
+	return cmp.Or(crm.CompareNames(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+const (
+	sqlMemberships = `SELECT account_id, role FROM member WHERE user_id = $1`
+	sqlMembership  = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at, m.role
+		FROM account a JOIN member m ON m.account_id = a.account_id LEFT JOIN account p ON p.account_id = a.parent
+		WHERE a.public_id = $2 AND m.user_id = $1`
+	sqlMembers = `SELECT user_id, role, created_at, seen_at FROM member WHERE account_id = $1`
+
+	sqlRole         = `SELECT role FROM member WHERE account_id = $1 AND user_id = $2`
+	sqlOwners       = `SELECT COUNT(*) FROM member WHERE account_id = $1 AND role = $2`
+	sqlInsertMember = `INSERT INTO member (account_id, user_id, role, created_at, seen_at) VALUES ($1, $2, $3, $4, 0)`
+	sqlSetRole      = `UPDATE member SET role = $3 WHERE account_id = $1 AND user_id = $2`
+	sqlDeleteMember = `DELETE FROM member WHERE account_id = $1 AND user_id = $2`
+)
+
+var errNoMember = fmt.Errorf("the member: %w", crm.ErrNotFound)
+
+// Memberships are the organisations that a user belongs to, by name.
+func (s *Store) Memberships(ctx context.Context, user int64) (memberships []crm.Membership, err error) {
+	err = s.view(ctx, func(c conn) error {
+		memberships = nil
+		var numbers []int64
+		err := each(c, func(r rows) error {
+			numbers = append(numbers, r.int(0))
+			memberships = append(memberships, crm.Membership{Role: crm.Role(r.int(1))})
+			return nil
+		}, sqlMemberships, user)
+		if err != nil {
+			return err
+		}
+		accounts, err := accountsByNumber(c, numbers)
+		for i, number := range numbers {
+			memberships[i].Account = accounts[number]
+		}
+		return err
+	})
+	sortMemberships(memberships)
+	return memberships, err
+}
+
+// Membership finds the organisation with a public id, for a user who belongs to it.
+func (s *Store) Membership(ctx context.Context, user int64, account string) (membership crm.Membership, err error) {
+	if !crm.IsAccountID(account) {
+		return crm.Membership{}, errNoMember
+	}
+	err = s.read(ctx, func(c conn) error {
+		found, err := one(c, func(r rows) { membership = crm.Membership{Account: readAccount(r), Role: crm.Role(r.int(6))} }, sqlMembership, user, account)
+		if err == nil && !found {
+			err = errNoMember
+		}
+		return err
+	})
+	return membership, err
+}
+
+func sortMemberships(list []crm.Membership) {
+	slices.SortFunc(list, func(a, b crm.Membership) int { return compareAccounts(a.Account, b.Account) })
+}
+
+// Members are the users of an account, by name.
+func (s *Store) Members(ctx context.Context, account int64) (members []crm.Member, err error) {
+	err = s.view(ctx, func(c conn) error {
+		members = nil
+		var ids []int64
+		err := each(c, func(r rows) error {
+			ids = append(ids, r.int(0))
+			members = append(members, crm.Member{Role: crm.Role(r.int(1)), Since: moment(r.int(2)), SeenAt: moment(r.int(3))})
+			return nil
+		}, sqlMembers, account)
+		if err != nil {
+			return err
+		}
+		users, err := usersByID(c, ids)
+		for i, id := range ids {
+			members[i].User = users[id]
+		}
+		return err
+	})
+	slices.SortFunc(members, func(a, b crm.Member) int {
+		return cmp.Or(crm.CompareNames(a.User.Name, b.User.Name), cmp.Compare(a.User.ID, b.User.ID))
+	})
+	return members, err
+}
+
+// SetRole changes what a member may do. The last owner stays one.
+func (s *Store) SetRole(ctx context.Context, account, user int64, role crm.Role) error {
+	if err := role.Check(); err != nil {
+		return err
+	}
+	return s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error { return t.setRole(account, user, was, role) })
+}
+
+// RemoveMember takes somebody out of an organisation, and back the invitations that they made. The last owner stays.
+func (s *Store) RemoveMember(ctx context.Context, account, user int64) error {
+	return s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error {
+		if err := t.checkOwners(account, was, 0); err != nil {
+			return err
+		}
+		if _, err := t.exec(sqlDeleteMember, account, user); err != nil {
+			return err
+		}
+		_, err := t.exec(sqlDeleteInvitationsBy, account, user)
+		return err
+	})
+}
+
+func (s *Store) changeMember(ctx context.Context, account, user int64, change func(t *tx, was crm.Role) error) error {
+	return s.update(ctx, account, func(t *tx) error {
+		was, found, err := t.role(account, user)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return errNoMember
+		}
+		return change(t, was)
+	})
+}
+
+// role is what a user may do in an account. It stays so until the transaction ends.
+func (t *tx) role(account, user int64) (role crm.Role, found bool, err error) {
+	if _, err := t.tally(account); err != nil {
+		return 0, false, err
+	}
+	return readRole(t.conn, account, user)
+}
+
+func readRole(c conn, account, user int64) (role crm.Role, found bool, err error) {
+	found, err = one(c, func(r rows) { role = crm.Role(r.int(0)) }, sqlRole, account, user)
+	return role, found, err
+}
+
+// setRole also takes back the invitations of somebody who may invite no longer.
+func (t *tx) setRole(account, user int64, was, role crm.Role) error {
+	if err := t.checkOwners(account, was, role); err != nil {
+		return err
+	}
+	if _, err := t.exec(sqlSetRole, account, user, int64(role)); err != nil || role == crm.Owner {
+		return err
+	}
+	_, err := t.exec(sqlDeleteInvitationsBy, account, user)
+	return err
+}
+
+func (t *tx) checkOwners(account int64, was, role crm.Role) error {
+	var owners int64
+	if _, err := one(t.conn, func(r rows) { owners = r.int(0) }, sqlOwners, account, int64(crm.Owner)); err != nil {
+		return err
+	}
+	return was.CheckChange(role, owners)
+}
+
+func (t *tx) addMember(account, user int64, role crm.Role, now time.Time) error {
+	_, err := t.exec(sqlInsertMember, account, user, int64(role), seconds(now))
+	return err
+}

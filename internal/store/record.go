@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// Counts is how many contacts an account has.
+type Counts struct {
+	Active, Archived int64
+}
+
+// ContactRecord is one contact of the account, whatever its state.
+func (s *Store) ContactRecord(ctx context.Context, account, id int64) (crm.Contact, error) {
+	if foreign(account, id) {
+		return crm.Contact{}, crm.ErrNotFound
+	}
+	var found stored
+	err := s.read(ctx, func(c conn) (err error) {
+		found, err = loadContact(c, account, id)
+		return err
+	})
+	return found.contact, err
+}
+
+// ContactPage is one page of contacts, newest first.
+func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
+	result, err = s.listContacts(ctx, account, scope, page, newestFirst, func(c conn, seqs []int64) (err error) {
+		ids := make([]int64, 0, len(seqs))
+		for _, seq := range seqs {
+			ids = append(ids, crm.MakeID(account, seq))
+		}
+		contacts, err = loadContacts(c, account, ids)
+		slices.Reverse(contacts)
+		return err
+	})
+	return contacts, result, err
+}
+
+// loadContacts reads the contacts with these ids in ascending order, each once.
+func loadContacts(c conn, account int64, ids []int64) (contacts []crm.Contact, err error) {
+	for part := range slices.Chunk(ids, scatteredWidth) {
+		err := each(c, func(r rows) error {
+			contact, err := crm.ParseContact(r.int(0), r.bytes(1), splitKeys(r.text(2)))
+			contacts = append(contacts, contact)
+			return err
+		}, sqlScattered, scatteredArgs(account, part)...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return contacts, nil
+}
+
+// Counts is how many contacts the account has.
+func (s *Store) Counts(ctx context.Context, account int64) (counts Counts, err error) {
+	err = s.read(ctx, func(c conn) error {
+		row, err := readTally(c, account, "")
+		counts = Counts{Active: row.total(crm.Active), Archived: row.total(crm.Archived)}
+		return err
+	})
+	return counts, err
+}
+
+// Growth is how many contacts had been made before each of the moments, which ascend.
+func (s *Store) Growth(ctx context.Context, account int64, moments []time.Time) (before []int64, err error) {
+	err = s.view(ctx, func(c conn) error {
+		before = make([]int64, 0, len(moments))
+		row, err := readTally(c, account, "")
+		if err != nil {
+			return err
+		}
+		for part := range slices.Chunk(moments, scatteredWidth) {
+			counts, err := countBefore(c, row, part)
+			if err != nil {
+				return err
+			}
+			before = append(before, counts...)
+		}
+		return nil
+	})
+	return before, err
+}
+
+// countBefore finds all moments together: contacts are numbered as they are made and never removed, so that each round of
+// looking at the contacts in the middle halves what is left.
+func countBefore(c conn, row *tally, moments []time.Time) (low []int64, err error) {
+	low, high := make([]int64, len(moments)), make([]int64, len(moments))
+	for i := range high {
+		high[i] = row.contactSeq
+	}
+	for !slices.Equal(low, high) {
+		var ids []int64
+		for i := range moments {
+			if low[i] < high[i] {
+				ids = append(ids, middleID(row.account, low[i], high[i]))
+			}
+		}
+		made := make(map[int64]time.Time, len(ids))
+		contacts, err := loadContacts(c, row.account, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, contact := range contacts {
+			made[contact.ID] = contact.CreatedAt
+		}
+		for i, moment := range moments {
+			switch middle := middleID(row.account, low[i], high[i]); {
+			case low[i] == high[i]:
+			case made[middle].Before(moment):
+				low[i] = crm.IDSeq(middle)
+			default:
+				high[i] = crm.IDSeq(middle) - 1
+			}
+		}
+	}
+	return low, nil
+}
+
+// middleID is the contact in the middle of those numbered from low+1 to high.
+func middleID(account, low, high int64) int64 { return crm.MakeID(account, low+(high-low+1)/2) }

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+
+	"donorbook/internal/crm"
+)
+
+const (
+	reindexRead = 1_000  // contacts that one statement reads
+	reindexKeys = 50_000 // keys that are sorted before they are written, so that neighbours go to the same pages
+)
+
+// reindexContacts brings what is derived from the stored contacts up to this program: the keys of their names, and how many
+// have each tag.
+func reindexContacts(c conn, _ dialect) error {
+	names := crm.AllNames()
+	if _, err := c.exec(`DELETE FROM contact_index WHERE key >= $1 AND key <= $2`, names.From, names.To); err != nil {
+		return err
+	}
+	var accounts []tally
+	err := each(c, func(r rows) error {
+		accounts = append(accounts, tally{account: r.int(0), contactSeq: r.int(1)})
+		return nil
+	}, `SELECT account_id, contact_seq FROM account_tally ORDER BY account_id`)
+	for i := range accounts {
+		if err == nil {
+			err = reindexAccount(&tx{conn: c}, &accounts[i])
+		}
+	}
+	return err
+}
+
+func reindexAccount(t *tx, row *tally) error {
+	var keys []indexKey
+	for first := int64(1); first <= row.contactSeq; first += reindexRead {
+		last := min(first+reindexRead-1, row.contactSeq)
+		err := each(t.conn, func(r rows) error {
+			contact, err := crm.ParseContact(r.int(0), r.bytes(1), nil)
+			for _, key := range contact.NameKeys() {
+				keys = append(keys, indexKey{key, contact.ID})
+			}
+			row.countTags(contact, 1)
+			return err
+		}, sqlRange, row.account, crm.MakeID(row.account, first), crm.MakeID(row.account, last), int64(0), int64(1))
+		if err != nil {
+			return err
+		}
+		if len(keys) >= reindexKeys || last == row.contactSeq {
+			if err := insertIndexKeys(t.conn, row.account, keys); err != nil {
+				return err
+			}
+			keys = keys[:0]
+		}
+	}
+	return t.saveTags(row)
+}
+
+// indexKey is a key and the contact that it finds.
+type indexKey struct {
+	key string
+	id  int64
+}
+
+// insertIndexKeys writes many keys as a copy does, in the order in which they are stored.
+func insertIndexKeys(c conn, account int64, keys []indexKey) error {
+	table := copyTables[slices.IndexFunc(copyTables, func(t copyTable) bool { return t.name == "contact_index" })]
+	slices.SortFunc(keys, func(a, b indexKey) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
+	for part := range slices.Chunk(keys, insertRows) {
+		values := make([]any, 0, len(part)*len(table.columns))
+		for _, k := range part {
+			values = append(values, account, k.key, k.id)
+		}
+		if _, err := c.exec(table.insertSQL(len(part)), values...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"donorbook/internal/crm"
+)
+
+const (
+	sqlSuggestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3 ORDER BY fold, name LIMIT $4`
+	sqlLargestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 ORDER BY contacts DESC, fold, name LIMIT $2`
+
+	sqlCountTag = `INSERT INTO tag (account_id, fold, name, contacts) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts`
+	sqlDropTag = `DELETE FROM tag WHERE account_id = $1 AND fold = $2 AND name = $3 AND contacts <= 0`
+)
+
+// TagCount is a tag and how many active contacts have it.
+type TagCount struct {
+	Name     string
+	Contacts int64
+}
+
+// SuggestTags are tags that begin with what was typed, without regard to case and marks, in the order of the alphabet. Where
+// nothing was typed they are the largest ones.
+func (s *Store) SuggestTags(ctx context.Context, account int64, prefix string, limit int) ([]TagCount, error) {
+	names := crm.TagRange(prefix)
+	if names.From == "" {
+		return s.LargestTags(ctx, account, limit)
+	}
+	return s.tagCounts(ctx, sqlSuggestTags, account, names.From, names.To, int64(limit))
+}
+
+// LargestTags are the tags that the most contacts have, the largest first.
+func (s *Store) LargestTags(ctx context.Context, account int64, limit int) ([]TagCount, error) {
+	return s.tagCounts(ctx, sqlLargestTags, account, int64(limit))
+}
+
+func (s *Store) tagCounts(ctx context.Context, sql string, args ...any) (counts []TagCount, err error) {
+	err = s.read(ctx, func(c conn) error {
+		counts = nil // of an attempt that failed
+		return each(c, func(r rows) error {
+			counts = append(counts, TagCount{r.text(0), r.int(1)})
+			return nil
+		}, sql, args...)
+	})
+	return counts, err
+}
+
+// countTags notes that an account has one more contact with these tags, or one fewer. Only active contacts count.
+func (row *tally) countTags(c crm.Contact, n int64) {
+	if c.Archived() {
+		return
+	}
+	for _, name := range c.Tags {
+		if row.tags == nil {
+			row.tags = make(map[string]int64)
+		}
+		row.tags[name] += n
+	}
+}
+
+// saveTags writes what was counted: a statement for each tag, however many contacts got it.
+func (t *tx) saveTags(row *tally) error {
+	for _, name := range slices.Sorted(maps.Keys(row.tags)) {
+		n, fold := row.tags[name], crm.FoldTag(name)
+		if n == 0 {
+			continue
+		}
+		if _, err := t.exec(sqlCountTag, row.account, fold, name, n); err != nil {
+			return err
+		}
+		if n > 0 {
+			continue
+		}
+		if _, err := t.exec(sqlDropTag, row.account, fold, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
