@@ -2,12 +2,13 @@
 # make test   install what is missing, then run all tests with the race detector
 # make lint   the linters that CI runs
 # make fuzz   each fuzz target for FUZZTIME
+# make screenshots   the pictures in docs/screenshots, from the demo
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -s -w -X donorbook/internal/cli.version=$(VERSION)
 FUZZTIME ?= 5s
 
-.PHONY: build run test lint fuzz openapi clean
+.PHONY: build run test lint fuzz openapi screenshots clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
@@ -17,8 +18,9 @@ run: build
 
 # The program is built first: tests that start it find it in the build cache.
 test: build
-	.ci/install gcc libc6-dev curl postgresql pgbouncer nginx systemd
+	.ci/install gcc libc6-dev curl postgresql pgbouncer nginx systemd chromium fonts-liberation
 	CGO_ENABLED=1 go test -race ./...
+	go -C browser test -count=1 ./...
 
 lint:
 	.ci/lint
@@ -29,6 +31,10 @@ fuzz:
 # openapi writes openapi.json anew after a change of openapi.yaml.
 openapi:
 	UPDATE=1 go test ./internal/api -run TestOpenAPIJSONEqualsYAML
+
+screenshots:
+	.ci/install chromium fonts-liberation
+	SCREENSHOTS=$(CURDIR)/docs/screenshots go -C browser test -count=1 -run TestScreenshots ./...
 
 clean:
 	rm -rf bin .cache

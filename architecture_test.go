@@ -12,21 +12,23 @@ import (
 
 // arrows lists, for each room, the rooms that it may know. What is not here is an arrow that nobody decided on.
 var arrows = map[string][]string{
-	"internal/crm":    {},
-	"internal/store":  {"internal/crm"},
-	"internal/web":    {"internal/crm"},
-	"internal/api":    {"internal/crm", "internal/store", "internal/web"},
-	"internal/config": {"internal/crm", "internal/store", "internal/web"},
-	"internal/cli":    {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/config"},
-	"cmd/donorbook":   {"internal/cli"},
+	"internal/crm":     {},
+	"internal/store":   {"internal/crm"},
+	"internal/web":     {"internal/crm"},
+	"internal/api":     {"internal/crm", "internal/store", "internal/web"},
+	"internal/console": {"internal/crm", "internal/store", "internal/web"},
+	"internal/config":  {"internal/crm", "internal/store", "internal/web"},
+	"internal/cli":     {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/console", "internal/config"},
+	"cmd/donorbook":    {"internal/cli"},
 
 	"internal/pgtest": {}, // for tests
 	"bench":           {}, // sees a server as a client does
+	"browser":         {}, // sees a server as a person does; a module of its own, so that the program does not depend on it
 }
 
 // outside lists packages that only some rooms may know.
 var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/api", "bench"},
+	"net/http":                      {"internal/web", "internal/api", "internal/console", "bench"},
 	"database/sql":                  {},
 	"github.com/ncruces/go-sqlite3": {"internal/store"},
 	"github.com/jackc/pgx/v5":       {"internal/store", "internal/pgtest"},

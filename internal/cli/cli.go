@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
@@ -28,12 +29,12 @@ const (
 	exitFailed   = 1 // something went wrong that is not the caller's fault
 	exitUsage    = 2 // wrong flags, arguments or settings
 	exitInvalid  = 3 // a value or a file was refused; nothing changed
-	exitNotFound = 4 // no such account, key or file
+	exitNotFound = 4 // no such account, key, user or file
 )
 
 const description = `Fundraising and donor management: one program, one data directory.
 
-Start here: "donorbook serve --demo" fills an empty database and prints a curl command to try.
+Start here: "donorbook serve --demo" fills an empty database, and prints a curl command and a password to try.
 For real data: "donorbook account create", "donorbook key create", "donorbook serve".
 
 Settings come from flags, then DONORBOOK_* variables, then the file of --config; "donorbook config" shows them.
@@ -57,6 +58,11 @@ type commands struct {
 		List   keyList   `cmd:"" help:"List the keys of an account, without their values."`
 		Revoke keyRevoke `cmd:"" help:"Revoke a key: it stops working within two seconds."`
 	} `cmd:"" help:"API keys."`
+	User struct {
+		Create        userCreate        `cmd:"" help:"Create a user of the console and print their password. It is shown this once only."`
+		List          userList          `cmd:"" help:"List users and where they belong."`
+		ResetPassword userResetPassword `cmd:"" help:"Give a user a new password, print it, and end their sessions."`
+	} `cmd:"" help:"People who sign in to the console."`
 	Campaign struct {
 		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
 		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
@@ -69,20 +75,21 @@ type commands struct {
 // terminal is what a command runs with.
 type terminal struct {
 	ctx     context.Context
+	stdin   io.Reader
 	stdout  io.Writer
 	stderr  io.Writer
 	storage config.Storage
 }
 
 // Main runs a command line and returns its exit code.
-func Main(args []string, stdout, stderr io.Writer) int {
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	return run(ctx, args, stdout, stderr)
+	return run(ctx, args, stdin, stdout, stderr)
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	args = spelled(args)
 	help, helpCode := stdout, exitOK
 	if len(args) == 0 { // there is nothing to do
@@ -109,7 +116,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		return report(stderr, usageError{err})
 	}
-	return report(stderr, parsed.Run(&terminal{ctx: ctx, stdout: stdout, stderr: stderr, storage: c.Storage}))
+	return report(stderr, parsed.Run(&terminal{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, storage: c.Storage}))
 }
 
 // spelled understands what people type because other programs take it.
@@ -193,11 +200,16 @@ func unwrapped(err error) error {
 }
 
 // withStore opens the database for one command.
-func (t *terminal) withStore(do func(*store.Store) error) (err error) {
+func (t *terminal) withStore(do func(*store.Store) error) error { return t.withStoreAt(nil, do) }
+
+// withStoreAt opens the database with a clock of its own.
+func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error) (err error) {
 	if err := t.storage.Check(); err != nil {
 		return err
 	}
-	s, err := store.Open(t.ctx, t.storage.Options())
+	options := t.storage.Options()
+	options.Now = now
+	s, err := store.Open(t.ctx, options)
 	if err != nil {
 		return err
 	}

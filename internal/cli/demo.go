@@ -15,8 +15,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// The demo is a believable organisation with two chapters, some 200 contacts and a dozen campaigns. It goes through the
-// same functions as everybody's data.
+// The demo is a believable organisation with two chapters, some 200 contacts who came over a year and a half, and a dozen
+// campaigns. It goes through the same functions as everybody's data.
 
 const (
 	demoName    = "Harbor Light Foundation"
@@ -31,7 +31,7 @@ type demoBranch struct {
 	name     string
 	contacts int
 	archived int
-	rows     []int // of demo_campaigns.json
+	rows     []int // of demo_campaigns.json, oldest first
 	places   []demoPlace
 }
 
@@ -40,24 +40,30 @@ type demoPlace struct {
 }
 
 var demoBranches = []demoBranch{
-	{demoName, 160, 6, []int{0, 1, 2, 3, 4}, []demoPlace{
+	{demoName, 160, 6, []int{4, 0, 2, 1, 3}, []demoPlace{
 		{"Boston", "MA", "02110", "617"}, {"Cambridge", "MA", "02139", "857"}, {"Providence", "RI", "02903", "401"}, {"Hartford", "CT", "06103", "860"},
 	}},
 	{"Harbor Light Portland", 25, 1, []int{5, 6, 7, 8}, []demoPlace{{"Portland", "ME", "04101", "207"}, {"South Portland", "ME", "04106", "207"}}},
-	{"Harbor Light Burlington", 20, 1, []int{9, 10, 11}, []demoPlace{{"Burlington", "VT", "05401", "802"}, {"Winooski", "VT", "05404", "802"}}},
+	{"Harbor Light Vermont", 20, 1, []int{9, 10, 11}, []demoPlace{{"Burlington", "VT", "05401", "802"}, {"Winooski", "VT", "05404", "802"}}},
+}
+
+// demoTag is a tag and how many of a hundred contacts have it.
+type demoTag struct {
+	name  string
+	share int
 }
 
 // demoRegion is where the phone numbers of the demo are from, whatever the server's setting is.
 const demoRegion = "US"
 
-// fillDemo fills an empty database, or finds the demo that is there.
-func fillDemo(ctx context.Context, s *store.Store, log *slog.Logger) (crm.Account, error) {
+// fillDemo fills an empty database, or finds the demo that is there. The store has the given clock.
+func fillDemo(ctx context.Context, s *store.Store, clock *demoClock, log *slog.Logger) (crm.Account, error) {
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
 		return crm.Account{}, err
 	}
 	if len(accounts) == 0 {
-		root, err := makeDemo(ctx, s, log)
+		root, err := makeDemo(ctx, s, clock, log)
 		if err != nil {
 			return root, fmt.Errorf("the demo was not finished: %w", err)
 		}
@@ -101,30 +107,51 @@ func demoKey(ctx context.Context, s *store.Store, root crm.Account) (secret stri
 	return secret, err
 }
 
-func makeDemo(ctx context.Context, s *store.Store, log *slog.Logger) (root crm.Account, err error) {
+func makeDemo(ctx context.Context, s *store.Store, clock *demoClock, log *slog.Logger) (root crm.Account, err error) {
+	now := clock.at
 	random := rand.New(rand.NewPCG(1843, 7)) // the same people every time
 	numbers := demoNumbers{}
-	for _, branch := range demoBranches {
+	for i, branch := range demoBranches {
 		log.Info("filling the demo", "account", branch.name, "contacts", branch.contacts, "campaigns", len(branch.rows))
+		clock.at = now.AddDate(0, -demoMonths, i-len(demoBranches)) // one after the other, before anybody comes
 		account, err := s.CreateAccount(ctx, branch.name, root.ID)
 		if err != nil {
 			return root, err
 		}
 		if root.ID == "" {
 			root = account
+			if err := demoPrograms(ctx, s, root, clock, now); err != nil {
+				return root, err
+			}
 		}
-		if err := branch.fill(ctx, s, account, random, numbers); err != nil {
+		if err := branch.fill(ctx, s, account, clock, now, random, numbers); err != nil {
 			return root, err
 		}
-		if err := branch.importCampaigns(ctx, s, account, root); err != nil {
+		if err := branch.importCampaigns(ctx, s, account, root, clock, now); err != nil {
 			return root, err
 		}
 	}
 	return root, nil
 }
 
-func (b demoBranch) fill(ctx context.Context, s *store.Store, account crm.Account, random *rand.Rand, numbers demoNumbers) error {
-	for i := range b.contacts {
+// demoPrograms makes the keys of the organisation's own programs. Nobody has their values.
+func demoPrograms(ctx context.Context, s *store.Store, root crm.Account, clock *demoClock, now time.Time) error {
+	clock.at = now.AddDate(0, -5, 0)
+	for _, in := range []crm.KeyInput{
+		{Name: "Website sign-up form", Permissions: crm.ContactsWrite},
+		{Name: "Newsletter export", Permissions: crm.ContactsRead, ExpiresAt: now.AddDate(0, 7, 0)},
+	} {
+		if _, _, err := s.CreateKey(ctx, root.Number, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b demoBranch) fill(ctx context.Context, s *store.Store, account crm.Account, clock *demoClock, now time.Time, random *rand.Rand, numbers demoNumbers) error {
+	var archived []int64
+	for i, at := range demoTimes(now, b.contacts) {
+		clock.at = at
 		in := b.person(i, random, numbers)
 		if err := in.Validate(nil, true, demoRegion, time.Now()); err != nil {
 			return err
@@ -133,27 +160,32 @@ func (b demoBranch) fill(ctx context.Context, s *store.Store, account crm.Accoun
 		if err != nil {
 			return err
 		}
-		if i >= b.contacts-b.archived {
-			if err := s.ArchiveContact(ctx, account.Number, made.ID); err != nil {
-				return err
-			}
+		if i%(b.contacts/b.archived) == 7 {
+			archived = append(archived, made.ID)
+		}
+	}
+	for _, id := range archived {
+		if err := s.ArchiveContact(ctx, account.Number, id); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (b demoBranch) importCampaigns(ctx context.Context, s *store.Store, account, root crm.Account) error {
+// importCampaigns makes the campaigns one by one, so that each has a day on which it began.
+func (b demoBranch) importCampaigns(ctx context.Context, s *store.Store, account, root crm.Account, clock *demoClock, now time.Time) error {
 	document := strings.ReplaceAll(string(demoCampaigns), "{organisation}", root.ID)
 	all, err := crm.DecodeCampaigns([]byte(document))
 	if err != nil {
 		return err
 	}
-	rows := make([]crm.CampaignInput, 0, len(b.rows))
-	for _, row := range b.rows {
-		rows = append(rows, all[row])
+	for i, row := range b.rows {
+		clock.at = now.AddDate(0, -3*(len(b.rows)-i), 11)
+		if _, err := s.ImportCampaigns(ctx, account, all[row:row+1]); err != nil {
+			return err
+		}
 	}
-	_, err = s.ImportCampaigns(ctx, account, rows)
-	return err
+	return nil
 }
 
 var (
@@ -166,7 +198,8 @@ var (
 	demoStreets   = strings.Fields(`Atlantic Beacon Chestnut Commercial Congress Elm Fairview Franklin Harbor Linden Maple Prospect Summer Walnut Water`)
 	demoCompanies = []string{"", "", "", "Northeast Credit Union", "Tidewater Architects", "Seacoast Dental", "Blue Heron Books", "Granite State Power", "Commonwealth Tutoring"}
 	demoTitles    = []string{"Director", "Program Manager", "Owner", "Accountant", "Teacher", "Nurse Practitioner"}
-	demoTags      = []string{"newsletter", "monthly donor", "volunteer", "gala 2025", "board", "major donor", "alumni", "corporate partner", "lapsed", "peer fundraiser"}
+	demoNotes     = []string{"", "Asked for receipts by post.", "", "", "Came to the gala with two friends.\nLikes to hear how the shelter is doing; call in the evening.", "", "Speaks Portuguese. Offered to translate letters."}
+	demoTags      = []demoTag{{"newsletter", 62}, {"monthly donor", 34}, {"volunteer", 27}, {"gala 2025", 22}, {"alumni", 17}, {"lapsed", 13}, {"peer fundraiser", 11}, {"corporate partner", 8}, {"major donor", 6}, {"board", 4}}
 )
 
 // demoNumbers counts the numbers given out in each area code: 555-0100 to 555-0199 are nobody's.
@@ -178,12 +211,11 @@ func (b demoBranch) person(i int, random *rand.Rand, numbers demoNumbers) crm.Co
 	in := crm.ContactInput{FirstName: &first, LastName: &last}
 	place := b.places[random.IntN(len(b.places))]
 
-	handle := crm.Slug(first+" "+last) + fmt.Sprintf("%d@example.org", 100+i)
-	emails := []crm.Email{{Type: "personal", Value: handle}}
+	emails := []crm.Email{{Type: "personal", Value: crm.Slug(first) + "." + crm.Slug(last) + "@example.org"}}
 	if company := pick(demoCompanies); company != "" {
 		title := pick(demoTitles)
 		in.Company, in.Title = &company, &title
-		emails = append(emails, crm.Email{Type: "work", Value: crm.Slug(first) + fmt.Sprintf("%d@", i) + crm.Slug(company) + ".example"})
+		emails = append(emails, crm.Email{Type: "work", Value: fmt.Sprintf("%s%d@%s.example", crm.Slug(first), i, crm.Slug(company))})
 	}
 	in.Emails = &emails
 	if n := numbers[place.areaCode]; n < 100 && random.IntN(5) > 0 {
@@ -198,10 +230,11 @@ func (b demoBranch) person(i int, random *rand.Rand, numbers demoNumbers) crm.Co
 		dob := fmt.Sprintf("%02d/%02d/%d", 1+random.IntN(12), 1+random.IntN(28), 1942+random.IntN(60))
 		in.DOB = &dob
 	}
+	in.Note = &demoNotes[i%len(demoNotes)]
 	var tags []string
-	for _, name := range demoTags {
-		if random.IntN(4) == 0 {
-			tags = append(tags, name)
+	for _, tag := range demoTags {
+		if random.IntN(100) < tag.share {
+			tags = append(tags, tag.name)
 		}
 	}
 	in.Tags = &tags

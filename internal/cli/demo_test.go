@@ -4,25 +4,42 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/config"
 )
 
-// demoCurl is the command that serve --demo prints. It must be alone on standard output.
-func demoCurl(p *process) (line, key string) {
+// demoCurl is the command that serve --demo prints, and what it says about signing in. Nothing else is on standard output.
+func demoCurl(p *process) (line, key, password string) {
 	p.t.Helper()
-	p.waitFor("the curl command", func() bool { return strings.HasSuffix(p.stdout.String(), "\n") })
-	line = strings.TrimSuffix(p.stdout.String(), "\n")
-	_, key, _ = strings.Cut(line, "Bearer ")
-	key, _, _ = strings.Cut(key, "'")
-	if !strings.HasPrefix(line, "curl ") || strings.Contains(line, "\n") || key == "" {
-		p.t.Fatalf("standard output is %q", line)
+	p.waitFor("the curl command and the password", func() bool { return strings.Count(p.stdout.String(), "\n") >= 2 })
+	found := demoOutput.FindStringSubmatch(p.stdout.String())
+	if found == nil {
+		p.t.Fatalf("standard output is %q", &p.stdout)
 	}
-	return line, key
+	return found[1], found[2], found[3]
+}
+
+var demoOutput = regexp.MustCompile(`^(curl .*Bearer (\w+)'.*)\nSign in at https?://[\w.:]+/console as demo@example\.org with the password (\S+)\n$`)
+
+// signIn tries a password at the console, and returns the status: 303 leads in.
+func (p *process) signIn(password string) int {
+	p.t.Helper()
+	client := *p.client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	response, err := client.PostForm(p.url+"/console/signin", url.Values{"email": {demoEmail}, "password": {password}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode
 }
 
 // paste runs a line in a shell, as whoever reads it does, in a directory of their own.
@@ -37,7 +54,7 @@ func paste(t *testing.T, line string) contactPage {
 	return decode[contactPage](t, said)
 }
 
-// TestDemo: one line on standard output that works as it is, and a believable organisation behind it.
+// TestDemo: a line on standard output that works as it is, a password, and a believable organisation behind them.
 func TestDemo(t *testing.T) { eachEngine(t, demo) }
 
 func demo(t *testing.T, e engine) {
@@ -46,13 +63,16 @@ func demo(t *testing.T, e engine) {
 	// A directory that needs quoting and is not named from the root; a country in which the demo's numbers are none.
 	p := launch(t, data, "sh", "-c", `cd "$0" && exec donorbook serve --demo --data "it's a demo" --listen 127.0.0.1:0 --phone-region NO --rate-limit 0`, parent)
 	p.waitUntilServing()
-	line, key := demoCurl(p)
+	line, key, password := demoCurl(p)
 	page := paste(t, line)
 	if len(page.Data) != 3 || page.Meta.Total < 100 {
 		t.Errorf("the curl command shows %d of %d contacts", len(page.Data), page.Meta.Total)
 	}
 	checkDemoContacts(p)
 	checkDemoCampaigns(p, key)
+	if status := p.signIn(password); status != http.StatusSeeOther {
+		t.Errorf("signing in answered %d", status)
+	}
 
 	// Whoever starts it twice by mistake gets an error, and the first one's key goes on working.
 	code, stdout, stderr := runLine(t, "serve", "--demo", "--data", data, "--listen", p.addr())
@@ -63,9 +83,12 @@ func demo(t *testing.T, e engine) {
 	before := len(p.contacts(key, "all"))
 	p.stop()
 
-	// The next start finds the data, and makes a new key: nobody knows the old one any more.
+	// The next start finds the data, and makes a new key and a new password: nobody knows the old ones any more.
 	p = serve(t, data, "--demo", "--tls", "off", "--log-format", "json")
-	line, next := demoCurl(p)
+	line, next, nextPassword := demoCurl(p)
+	if old, new := p.signIn(password), p.signIn(nextPassword); old != http.StatusUnprocessableEntity || new != http.StatusSeeOther {
+		t.Errorf("the old password answers %d, the new one %d", old, new)
+	}
 	if again := paste(t, line); again.Meta.Total != page.Meta.Total || next == key {
 		t.Errorf("the second start shows %d contacts, the first %d; a new key: %v", again.Meta.Total, page.Meta.Total, next != key)
 	}
@@ -196,5 +219,25 @@ func TestDemoFile(t *testing.T) {
 	}
 	if len(used) != len(rows) {
 		t.Errorf("%d of %d rows are used", len(used), len(rows))
+	}
+}
+
+// TestDemoTimes: the contacts of the demo came over a year and a half, more and more of them.
+func TestDemoTimes(t *testing.T) {
+	t.Parallel()
+	for _, now := range []time.Time{
+		time.Date(2026, 11, 15, 8, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 23, 59, 59, 0, time.UTC), time.Date(2027, 8, 31, 0, 0, 0, 0, time.UTC),
+	} {
+		times := demoTimes(now, 160)
+		if len(times) != 160 || !slices.IsSortedFunc(times, time.Time.Compare) {
+			t.Fatalf("%d times, in order: %v", len(times), slices.IsSortedFunc(times, time.Time.Compare))
+		}
+		if first, last := times[0], times[159]; first.Before(now.AddDate(0, -18, 0)) || first.After(now.AddDate(0, -17, 0)) || last.After(now) || last.Before(now.AddDate(0, 0, -14)) {
+			t.Errorf("at %v they came from %v to %v", now, first, last)
+		}
+		middle := now.AddDate(0, -9, 0)
+		if early := slices.IndexFunc(times, middle.Before); early < 30 || early > 70 {
+			t.Errorf("at %v the first half of the time has %d of 160", now, early)
+		}
 	}
 }

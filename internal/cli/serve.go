@@ -9,11 +9,13 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"donorbook/internal/api"
 	"donorbook/internal/config"
+	"donorbook/internal/console"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
@@ -21,7 +23,7 @@ import (
 
 type serveCommand struct {
 	config.Server
-	Demo bool `help:"Fill an empty database with a believable organisation, make a key, and print a curl command to try."`
+	Demo bool `help:"Fill an empty database with a believable organisation, make a key and a user, and print a curl command and a password to try."`
 }
 
 func (serveCommand) Help() string {
@@ -39,16 +41,18 @@ func (c *serveCommand) Run(t *terminal) error {
 		return err
 	}
 	log := newLogger(t.stderr, c.LogFormat, c.LogLevel)
-	return t.withStore(func(s *store.Store) error {
-		var demo crm.Account
-		if c.Demo {
-			var err error
-			if demo, err = fillDemo(t.ctx, s, log); err != nil {
-				return err
-			}
+	var demo crm.Account
+	if c.Demo {
+		clock := &demoClock{at: time.Now()}
+		err := t.withStoreAt(clock.now, func(s *store.Store) (err error) {
+			demo, err = fillDemo(t.ctx, s, clock, log)
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		return c.serve(t, s, demo, log)
-	})
+	}
+	return t.withStore(func(s *store.Store) error { return c.serve(t, s, demo, log) })
 }
 
 func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger) error {
@@ -58,24 +62,27 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 	}
 	ctx, stop := context.WithCancel(t.ctx)
 	defer stop()
-	var demoErr error
+	var startErr error
 	server.Listening = func(at web.Addresses) {
 		log.Info("serving", "url", c.address(at.Main), "listen", at.Main, "tls", c.TLS, "metrics", at.Metrics, "version", Version())
 		if c.TLS == web.TLSOff {
 			log.Warn("TLS is off: requests that did not arrive over HTTPS at a trusted proxy are refused, except from this machine")
 		}
-		if c.Demo {
+		if !c.Demo {
+			startErr = c.printSetup(t, s, at.Main)
+		} else {
 			// Not earlier: where the port is taken, the key of the demo that runs there must go on working.
-			if demoErr = c.printDemo(t, s, demo, log, at.Main); demoErr != nil {
-				stop()
-			}
+			startErr = c.printDemo(t, s, demo, log, at.Main)
+		}
+		if startErr != nil {
+			stop()
 		}
 	}
 	err = server.Run(ctx)
 	if err == nil {
 		log.Info("stopped")
 	}
-	return errors.Join(demoErr, err)
+	return errors.Join(startErr, err)
 }
 
 // server puts the rooms together.
@@ -86,9 +93,13 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 	}
 	metrics := web.NewMetrics(Version())
 	health := &web.Health{Ready: s.Ready}
-	door := api.New(s, api.Options{
-		Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: countCreated(metrics),
-	})
+	created := countCreated(metrics)
+	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
+	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, Created: created})
+	if err != nil {
+		return nil, err
+	}
+	pages.Routes(door.Mux())
 	health.Routes(door.Mux())
 	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, RequireHTTPS: c.TLS == web.TLSOff}
 	names := []string{}
@@ -106,10 +117,24 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 	}, nil
 }
 
+// printSetup prints the link by which the first user comes in, where there is no user yet. Whoever holds it owns the
+// service, so it goes to standard output and not into a log.
+func (c *serveCommand) printSetup(t *terminal, s *store.Store, listening string) error {
+	token, err := s.SetupToken(t.ctx)
+	if t.ctx.Err() != nil { // told to stop before it began
+		return nil
+	}
+	if err != nil || token == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(t.stdout, "No user yet. Open this link once to make the first one:\n%s/console/setup/%s\n", c.demoAddress(listening), token)
+	return err
+}
+
 // countCreated counts contacts that were created or merged.
 func countCreated(metrics *web.Metrics) func(merged bool) {
 	created := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "donorbook_contacts_created_total", Help: "Contacts created through the API, by what became of them.",
+		Name: "donorbook_contacts_created_total", Help: "Contacts created, by what became of them.",
 	}, []string{"outcome"})
 	metrics.Registry.MustRegister(created)
 	fresh, merged := created.WithLabelValues("new"), created.WithLabelValues("merged")
@@ -165,7 +190,8 @@ func newLogger(w io.Writer, format, level string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// printDemo makes a key and prints what a newcomer pastes into a terminal, whatever directory it is in.
+// printDemo makes a key and a password, and prints what a newcomer pastes into a terminal, whatever directory it is in, and
+// types into a browser.
 func (c *serveCommand) printDemo(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger, listening string) error {
 	secret, err := demoKey(t.ctx, s, demo)
 	if err != nil {
@@ -179,7 +205,12 @@ func (c *serveCommand) printDemo(t *terminal, s *store.Store, demo crm.Account, 
 		}
 		trust = " --cacert " + quoted(filepath.Join(data, "tls", "ca.pem"))
 	}
-	log.Info("the demo is ready: paste the curl command into another terminal, or read the reference", "docs", address+"/docs")
-	_, err = fmt.Fprintf(t.stdout, "curl%s -H 'Authorization: Bearer %s' '%s/v1/contacts?per_page=3'\n", trust, secret, address)
+	password, err := demoPassword(t.ctx, s, demo)
+	if err != nil {
+		return err
+	}
+	log.Info("the demo is ready: paste the curl command into another terminal, sign in, or read the reference", "docs", address+"/docs")
+	_, err = fmt.Fprintf(t.stdout, "curl%s -H 'Authorization: Bearer %s' '%s/v1/contacts?per_page=3'\nSign in at %[3]s/console as %s with the password %s\n",
+		trust, secret, address, demoEmail, password)
 	return err
 }

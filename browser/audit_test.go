@@ -1,0 +1,96 @@
+package browser_test
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+)
+
+// axe finds what keeps people with a disability from using a page. Deque Systems, Mozilla Public License 2.0.
+//
+//go:embed testdata/axe.min.js
+var axe string
+
+// pageLimit is how many bytes a page with its style and scripts may take over the wire.
+const pageLimit = 100_000
+
+// audit fails the test where the page, in the state in which it is, keeps somebody out or does not fit: on a desk and on a
+// phone, in light and in dark colours. Call it once for each state that looks different.
+func (p *page) audit() {
+	p.t.Helper()
+	for _, finding := range p.findings() {
+		p.t.Errorf("%s: %s", p.path(), finding)
+	}
+	p.check()
+}
+
+func (p *page) findings() (all []string) {
+	p.t.Helper()
+	size, scheme := p.size, p.scheme
+	for _, width := range []int64{1280, 390} {
+		p.width(width)
+		all = append(all, p.findingsAt(fmt.Sprintf("%d wide", width))...)
+	}
+	p.width(size[0])
+	p.colours(scheme)
+	weight, err := ask[int](p, "weight")
+	p.must("weighing the page", err)
+	if weight > pageLimit {
+		all = append(all, fmt.Sprintf("the page weighs %d bytes, more than %d", weight, pageLimit))
+	}
+	return all
+}
+
+func (p *page) findingsAt(where string) (all []string) {
+	p.t.Helper()
+	p.colours("light")
+	for _, finding := range p.axe() {
+		all = append(all, where+", light: "+finding)
+	}
+	p.colours("dark")
+	for _, finding := range p.axe("color-contrast", "link-in-text-block") {
+		all = append(all, where+", dark: "+finding)
+	}
+	overflow, err := ask[int](p, "overflow")
+	p.must("measuring the page", err)
+	if overflow > 0 {
+		all = append(all, fmt.Sprintf("%s: the page is %d pixels too wide", where, overflow))
+	}
+	return all
+}
+
+type violation struct {
+	ID, Impact, Help string
+	Nodes            []struct {
+		HTML           string
+		FailureSummary string
+	}
+}
+
+// axe returns what axe calls serious or critical, by the rules named or else by all.
+func (p *page) axe(rules ...string) (all []string) {
+	p.t.Helper()
+	_, err := ask[chromedp.Void](p, "atRest")
+	p.must("waiting for movements", err)
+	present, err := evaluate[bool](p, "typeof axe === 'object'")
+	p.must("looking for axe", err)
+	if !present {
+		_, err = evaluate[chromedp.Void](p, axe+"\n;undefined")
+		p.must("loading axe", err)
+	}
+	only := ""
+	if len(rules) > 0 {
+		only = fmt.Sprintf(", runOnly: ['%s']", strings.Join(rules, "', '"))
+	}
+	violations, err := evaluate[[]violation](p, `axe.run(document, {preload: false, resultTypes: ['violations']`+only+`})
+		.then((result) => result.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical'))`)
+	p.must("running axe", err)
+	for _, v := range violations {
+		for _, node := range v.Nodes {
+			all = append(all, fmt.Sprintf("%s (%s, %s): %s\n%s", v.Help, v.ID, v.Impact, node.HTML, node.FailureSummary))
+		}
+	}
+	return all
+}

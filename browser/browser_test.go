@@ -1,0 +1,104 @@
+// Package browser_test looks at the real program through a real browser, as a person does.
+package browser_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long anything may take on a busy machine before a test gives up.
+const patience = 20 * time.Second
+
+var (
+	program  string          // the path of donorbook, built for these tests
+	chromium context.Context // the one browser; each page has a context of its own in it
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "donorbook-browser")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if program, err = build(dir); err != nil {
+		return 1, err
+	}
+	stop, err := startChromium(dir)
+	if err != nil {
+		return 1, err
+	}
+	code = m.Run()
+	return code, stop()
+}
+
+func build(dir string) (string, error) {
+	path := filepath.Join(dir, "donorbook")
+	cmd := exec.Command("go", "build", "-C", "..", "-o", path, "./cmd/donorbook")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the program: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// startChromium starts the browser of all tests. Each server makes an authority of its own, so certificates are not checked
+// here: internal/web does that.
+func startChromium(dir string) (stop func() error, err error) {
+	path, err := chromiumPath()
+	if err != nil {
+		return nil, err
+	}
+	fonts, err := filepath.Abs("testdata/fonts.conf")
+	if err != nil {
+		return nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path),
+		chromedp.UserDataDir(filepath.Join(dir, "profile")),
+		chromedp.Flag("headless", "new"),
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.IgnoreCertErrors,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("lang", "en-US"),
+		chromedp.Env("TZ=UTC", "FONTCONFIG_FILE="+fonts),
+		chromedp.WSURLReadTimeout(patience),
+	)
+	allocator, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	if err := chromedp.Do(ctx); err != nil {
+		cancel()
+		cancelAllocator()
+		return nil, fmt.Errorf("starting %s: %w", path, err)
+	}
+	chromium = ctx
+	return func() error {
+		defer cancelAllocator()
+		return chromedp.Cancel(ctx)
+	}, nil
+}
+
+func chromiumPath() (string, error) {
+	for _, name := range []string{"/usr/bin/chromium", "chromium", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("there is no Chromium: `make test` installs it (Debian's package chromium)")
+}

@@ -1,0 +1,256 @@
+package browser_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// listed are the campaigns that the API lists with a key.
+func (s *server) listed(key, query string) (campaigns []map[string]any) {
+	s.t.Helper()
+	status, body := s.call(key, "GET", "/v1/campaigns"+query, "")
+	var list struct{ Data []map[string]any }
+	if err := json.Unmarshal([]byte(body), &list); err != nil || status != 200 {
+		s.t.Fatalf("%d %s, %v", status, body, err)
+	}
+	return list.Data
+}
+
+func (s *server) key(account string) string {
+	s.t.Helper()
+	return s.donorbook("key", "create", "--account", account, "--name", "Website")
+}
+
+func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	key := s.key(p.organisationID())
+	p.click("Campaigns")
+	p.sees("No campaigns yet")
+	p.audit()
+	p.click("Create the first campaign")
+	p.audit()
+
+	picture := s.url + "/console/static/icon.svg" // any picture that the browser can have
+	p.fill("Title", "Lighthouse Gala")
+	p.fill("Subtitle", "An evening for the harbor")
+	p.fill("Description", "First line\nsecond\n\nNew paragraph")
+	p.fill("Goal", "120,000")
+	p.fill("Raised so far", "$64,500.50")
+	p.fill("Donors so far", "148")
+	p.fill("End of the campaign", "2027-05-01T12:00")
+	p.fill("Address of the cover", picture)
+	p.fill("Type", "Event") // unfolds the event
+	p.fill("Begins", "2027-04-24T18:00")
+	p.fill("Time zone", "America/New_York")
+	p.fill("Place", "Custom House Hall")
+	p.tick("Guests need a ticket")
+	p.click("Livestream")
+	p.fill("Address to watch", "https://video.example.org/gala")
+	p.audit()
+	p.click("Create campaign")
+
+	p.sees("“Lighthouse Gala” was created.", "$64,500.50", "53% of $120,000 · 148 donors", "24 Apr 2027, 18:00 (America/New_York)", "Everybody, with a ticket", "1 May 2027, 12:00 UTC")
+	if !p.has("img.cover") {
+		t.Error("the cover is not shown")
+	}
+	p.audit()
+	list := s.listed(key, "")
+	if len(list) != 1 {
+		t.Fatalf("the API lists %d campaigns", len(list))
+	}
+	event, _ := list[0]["event"].(map[string]any)
+	for _, field := range []struct{ got, want any }{
+		{list[0]["title"], "Lighthouse Gala"}, {list[0]["slug"], "lighthouse-gala"}, {list[0]["url"], s.url + "/lighthouse-gala"}, {list[0]["type"], "event"},
+		{list[0]["goal"], 120000.0}, {list[0]["raised"], 64500.5}, {list[0]["end_at"], "2027-05-01 12:00:00"},
+		{list[0]["description"], "<p>First line<br>second</p>\n<p>New paragraph</p>"},
+		{event["title"], "Lighthouse Gala"}, {event["start_at"], "2027-04-24 22:00:00"}, {event["tickets_required"], true},
+	} {
+		if field.got != field.want {
+			t.Errorf("the API says %v, want %v", field.got, field.want)
+		}
+	}
+
+	p.click("Edit")
+	if got := p.value("Begins"); got != "2027-04-24T18:00" {
+		t.Errorf("the form says that it begins at %s", got)
+	}
+	p.fill("Title", "Harbor Gala")
+	p.fill("Web address", "harbor-gala")
+	p.fill("Raised so far", "130000")
+	p.click("Save changes")
+	p.sees("“Harbor Gala” was saved.", "Goal reached", "108% of $120,000")
+	if list := s.listed(key, ""); list[0]["slug"] != "harbor-gala" || list[0]["raised"] != 130000.0 || list[0]["id"] == 0 {
+		t.Errorf("the API says %v", list[0])
+	}
+}
+
+func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	p.visit("/console/o/" + p.organisationID() + "/campaigns/new")
+	p.fill("Title", "Gala")
+	p.fill("Goal", "a lot")
+	p.click("#event > summary")
+	p.fill("Begins", "2027-03-14T02:30")
+	p.fill("Time zone", "America/New_York")
+	p.fill("Other organisations", "AAAA")
+	p.expects(422)
+	p.click("Create campaign")
+	p.sees("3 things need your attention", "Goal must be an amount from 0 to 9,999,999,999.99", "Begins is a time that the clocks of America/New_York leave out on that day.",
+		"“AAAA” is not the id of an organisation here.")
+	if p.value("Title") != "Gala" || p.value("Goal") != "a lot" || p.value("Begins") != "2027-03-14T02:30" || p.value("Other organisations") != "AAAA" {
+		t.Error("what was typed is lost")
+	}
+	p.press("Tab", "Enter") // the first complaint leads to its field
+	if got := p.path(); !strings.HasSuffix(got, "#f-goal") {
+		t.Errorf("the complaint leads to %s", got)
+	}
+	if got := p.focused(); got != "field “Goal”" {
+		t.Errorf("the focus is on %s", got)
+	}
+	p.audit()
+	p.fill("Goal", "10")
+	p.fill("Begins", "2027-03-14T03:30")
+	p.fill("Other organisations", "")
+	p.click("Create campaign")
+	p.sees("“Gala” was created.", "14 Mar 2027, 03:30 (America/New_York)")
+}
+
+// Whatever somebody writes into the two texts that are HTML, nothing of it runs, and nothing looks like the console.
+func TestHostileHTMLOfACampaignIsHarmless(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	picture := s.url + "/console/static/icon.svg"
+	hostile := `<b id="bold">fine</b><script>window.pwned=1</script><img src="` + picture + `" onload="window.pwned=1"><svg onload="window.pwned=1"></svg>` +
+		`<a href="javascript:window.pwned=1">press me</a><iframe srcdoc="<script>parent.pwned=1</script>"></iframe><style>main{display:none}</style>` +
+		`<form action="/console/signout" method="post"><button>Sign in again</button></form><p class="alert" style="position:fixed" hx-get="/x" hx-trigger="load">styled</p>` +
+		`</div></main><base href="https://evil.example"><meta http-equiv="refresh" content="0;url=https://evil.example"><details open ontoggle="window.pwned=1">x</details>`
+	p.visit("/console/o/" + p.organisationID() + "/campaigns/new")
+	p.fill("Title", `<img src=x onerror=window.pwned=1>`)
+	p.fill("Description", hostile)
+	p.click("#event > summary")
+	p.fill("Details for guests", hostile)
+	p.fill("Place", `"><script>window.pwned=1</script>`)
+	p.click("Create campaign")
+	p.sees("was created", "fine", "press me", "styled", `<img src=x onerror=window.pwned=1>`, `"><script>window.pwned=1</script>`)
+	for _, page := range []string{p.path(), p.path() + "/edit", "/console/o/" + p.organisationID() + "/campaigns"} {
+		p.visit(page)
+		ran, err := evaluate[bool](p, "typeof window.pwned !== 'undefined'")
+		if err != nil || ran {
+			t.Errorf("%s: something ran, %v", page, err)
+		}
+		found, err := evaluate[int](p, `document.querySelectorAll("main iframe, main base, main style, .prose form, .prose button, .prose [id], .prose [class], .prose [style], .prose [hx-get], main script, a[href^=javascript]").length`)
+		if err != nil || found != 0 {
+			t.Errorf("%s: %d things that nobody of us put there, %v", page, found, err)
+		}
+	}
+}
+
+func TestCampaignsHaveFourScopes(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	ours := p.organisationID()
+	chapter := s.donorbook("account", "create", "--name", "Rescue North", "--parent", ours)
+	friend := s.donorbook("account", "create", "--name", "Friends")
+
+	p.visit("/console/o/" + ours + "/campaigns/new")
+	p.fill("Title", "Spring appeal")
+	p.tick("Rescue North")
+	p.click("Create campaign")
+	p.in("main").sees("Beneficiaries Rescue North")
+	north := s.visitor(chapter, "north@example.org", "editor")
+	north.visit("/console/o/" + chapter + "/campaigns/new")
+	north.fill("Title", "North run")
+	north.click("Create campaign")
+	other := s.visitor(friend, "friend@example.org", "editor")
+	other.visit("/console/o/" + friend + "/campaigns/new")
+	other.fill("Title", "For the animals")
+	other.fill("Other organisations", ours)
+	other.click("Create campaign")
+
+	p.visit("/console/o/" + ours + "/campaigns")
+	for _, tab := range []struct {
+		name   string
+		titles []string
+	}{
+		{"Ours 1", []string{"Spring appeal"}}, {"Benefiting us 1", []string{"For the animals"}}, {"Chapters’ 1", []string{"North run"}},
+		{"All 3", []string{"For the animals", "North run", "Spring appeal"}},
+	} {
+		p.in("main").click(tab.name)
+		table := p.text("table.campaigns")
+		at := 0
+		for _, title := range tab.titles {
+			next := strings.Index(table[at:], title)
+			if next < 0 {
+				t.Errorf("%s: %q is not in its place in %q", tab.name, title, table)
+				break
+			}
+			at += next
+		}
+		if n := strings.Count(table, "Donations"); n != len(tab.titles) {
+			t.Errorf("%s has %d campaigns, want %d", tab.name, n, len(tab.titles))
+		}
+	}
+	p.audit()
+	p.click("North run")
+	p.sees("A chapter’s", "Rescue North")
+	if p.has(`a[href$="/edit"]`) {
+		t.Error("a chapter's campaign can be edited")
+	}
+	p.audit()
+	north.visit("/console/o/" + chapter + "/campaigns?scope=benefiting")
+	north.sees("Spring appeal")
+	p.visit("/console/o/" + ours + "/campaigns")
+	p.click("Spring appeal")
+	p.click("Edit")
+	p.untick("Rescue North")
+	p.click("Save changes")
+	north.reload()
+	north.sees("Nobody raises money for you yet")
+	if got := len(s.listed(s.key(ours), "?scope=all")); got != 3 {
+		t.Errorf("the API lists %d campaigns", got)
+	}
+}
+
+func TestAViewerLooksAtCampaignsAndChangesNone(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	account := p.organisationID()
+	p.visit("/console/o/" + account + "/campaigns/new")
+	p.fill("Title", "Spring appeal")
+	p.click("Create campaign")
+	viewer := s.visitor(account, "vera@example.org", "viewer")
+	viewer.visit(p.path())
+	viewer.sees("Spring appeal")
+	viewer.in("main").doesNotSee("Edit")
+	viewer.visit("/console/o/" + account + "/campaigns")
+	viewer.in("main").doesNotSee("New campaign")
+	viewer.expects(403)
+	viewer.visit(p.path() + "/edit")
+	viewer.sees("needs the role editor")
+}
+
+// Without scripts and without a mouse a campaign is created all the same.
+func TestACampaignNeedsNeitherScriptsNorAMouse(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	p.withoutScripts()
+	p.visit("/console/o/" + p.organisationID() + "/campaigns")
+	p.tabTo("link “New campaign”")
+	p.press("Enter")
+	p.tabTo("field “Title required”")
+	p.types("Spring appeal")
+	p.tabTo("field “Goal”")
+	p.types("500")
+	p.tabTo("button “Create campaign”")
+	p.press("Enter")
+	p.sees("“Spring appeal” was created.", "0% of $500")
+}

@@ -1,0 +1,283 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// addContacts makes contacts through the API, so that a list has something to show.
+func (s *server) addContacts(account string, bodies ...string) {
+	s.t.Helper()
+	key := s.key(account)
+	for _, body := range bodies {
+		if status, answer := s.call(key, http.MethodPost, "/v1/contacts", body); status != http.StatusCreated {
+			s.t.Fatalf("%s: %d %s", body, status, answer)
+		}
+	}
+}
+
+func TestAContactIsAddedEditedAndRead(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	p.in(".side").click("Contacts")
+	p.sees("No contacts yet")
+	p.audit()
+	p.click("Add the first contact")
+	p.audit()
+	p.fill("First name", "Zoë")
+	p.fill("Last name", "Okafor")
+	p.fill("Company", "Harbor Bakery")
+	p.fill("Date of birth", "1980-02-29")
+	p.fill("Email", "zoe@example.org")
+	p.fill("Email type", "Work")
+	p.fill("Email 2", "z@example.org")
+	p.click("Another email")
+	p.fill("Another email address", "third@example.org")
+	p.fill("Phone", "(212) 555-0100")
+	p.fill("Street", "1 Main St")
+	p.fill("City", "Boston")
+	p.fill("State", "MA")
+	p.fill("Tag", "volunteer")
+	p.fill("Note", "Met in Rome.\nPrefers letters.")
+	p.fill("LinkedIn", "https://linkedin.example/zoe")
+	p.audit()
+	p.click("Add contact")
+	p.sees("Zoë Okafor was added.", "Harbor Bakery", "zoe@example.org", "third@example.org", "(212) 555-0100", "1 Main St", "Boston, MA", "volunteer", "Prefers letters.", "29 Feb 1980")
+	p.audit()
+	if href, err := evaluate[string](p, `document.querySelector('a[href^="tel:"]').getAttribute("href")`); err != nil || href != "tel:2125550100" {
+		t.Errorf("the phone is dialled as %s, %v", href, err)
+	}
+
+	p.click("Edit")
+	p.audit()
+	p.click("button[aria-label='Remove Email 2']")
+	p.fill("Last name", "Okafor-Reyes")
+	p.fill("Note", "")
+	p.click("Save changes")
+	p.sees("The changes were saved.", "Zoë Okafor-Reyes", "Nothing is noted.", "third@example.org")
+	p.doesNotSee("z@example.org")
+	p.reload()
+	p.doesNotSee("The changes were saved.") // it is said once
+}
+
+func TestWrongInputIsToldBesideTheFields(t *testing.T) {
+	t.Parallel()
+	p := start(t).owner()
+	p.in(".side").click("Contacts")
+	p.click("Add the first contact")
+	p.fill("First name", "Zoë")
+	p.fill("Email 2", "no sense")
+	p.fill("Phone", "12")
+	p.fill("Country", "XXX")
+	p.fill("Note", "kept")
+	p.run(`document.querySelector("form.form").noValidate = true`) // as browsers that check nothing do
+	p.expects(http.StatusUnprocessableEntity)
+	p.click("Add contact")
+	p.sees("4 things need your attention. Nothing was saved yet.", "Last name is required.", "Email 1 must be a valid email address.", "Phone must be a valid phone number", "Country must be a three-letter")
+	if !strings.Contains(p.focused(), "4 things need your attention") {
+		t.Errorf("the summary is not read first, but %s", p.focused())
+	}
+	p.audit()
+	for field, want := range map[string]string{"First name": "Zoë", "Email": "no sense", "Phone": "12", "Country": "XXX", "Note": "kept"} {
+		if got := p.value(field); got != want {
+			t.Errorf("%s: %q was typed, and %q is there", field, want, got)
+		}
+	}
+	p.click("Email 1 must be a valid email address.")
+	if got := p.focused(); got != "field “Email”" {
+		t.Errorf("the complaint leads to %s", got)
+	}
+	p.fill("Last name", "Okafor")
+	p.fill("Email", "zoe@example.org")
+	p.fill("Phone", "")
+	p.fill("Country", "USA")
+	p.click("Add contact")
+	p.sees("Zoë Okafor was added.", "zoe@example.org", "USA")
+}
+
+func TestAMergeSaysWhoAndWhatChanged(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	s.addContacts(p.organisationID(), `{"first_name":"Amelia","last_name":"Okafor","phones":[{"value":"212-555-0100"}]}`)
+	add := func(last, email string) {
+		p.in(".side").click("Contacts")
+		p.click("New contact")
+		p.fill("First name", "Amelia")
+		p.fill("Last name", last)
+		p.fill("Phone", "+1 (212) 555 0100")
+		p.fill("Email", email)
+	}
+	add("Okafor-Reyes", "amelia@example.org")
+	p.click("Add contact")
+	p.sees("merged into Amelia Okafor.", "This changed:", "Last name", "Okafor-Reyes", "Email added", "amelia@example.org")
+	if before, after := p.text(".changes > :first-child del"), p.text(".changes > :first-child ins"); before != "Okafor" || after != "Okafor-Reyes" {
+		t.Errorf("%s became %s", before, after)
+	}
+	p.audit()
+	add("Twin", "twin@example.org")
+	p.tick("Make a new contact even if somebody with this email or phone exists")
+	p.click("Add contact")
+	p.sees("Amelia Twin was added.")
+	p.in(".side").click("Contacts")
+	p.sees("Amelia Okafor-Reyes", "Amelia Twin")
+}
+
+func TestTagsAreSuggestedAddedAndRemoved(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	s.addContacts(p.organisationID(), `{"first_name":"Bo","last_name":"Ek","tags":["volunteer","Vólleyball","board"]}`, `{"first_name":"Ana","last_name":"Diaz"}`)
+	p.in(".side").click("Contacts")
+	p.click("Ana Diaz")
+	p.click("Add a tag") // its label leads into the field
+	p.types("VOL")
+	p.must("looking at the suggestions", p.try(func() error {
+		got, err := evaluate[string](p, `[...document.querySelectorAll("#tag-options option")].map((o) => o.value + ": " + o.textContent).join(", ")`)
+		if err == nil && got != "Vólleyball: 1 contact, volunteer: 1 contact" {
+			err = fmt.Errorf("suggested are %q", got)
+		}
+		return err
+	}))
+	p.fill("Add a tag", "volunteer")
+	p.press("Enter")
+	p.sees("“volunteer” was added.")
+	p.click("button[aria-label='Remove the tag volunteer']")
+	p.sees("“volunteer” was removed.", "None yet.")
+
+	p.withoutScripts()
+	p.reload()
+	p.fill("Add a tag", "plain")
+	p.in("main").click("Add")
+	p.sees("“plain” was added.")
+	p.in(".chips").click("plain")
+	p.sees("Everybody tagged", "Ana Diaz")
+	p.doesNotSee("Bo Ek")
+}
+
+func TestAContactIsArchivedUndoneAndRestored(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	s.addContacts(p.organisationID(), `{"first_name":"Ana","last_name":"Diaz"}`, `{"first_name":"Bo","last_name":"Ek"}`)
+	p.in(".side").click("Contacts")
+	p.click("Ana Diaz")
+	p.click("Archive")
+	p.sees("Ana Diaz was archived.", "Archived on")
+	p.audit()
+	p.click("Undo")
+	p.sees("Ana Diaz is an active contact again.")
+	p.click("Archive")
+	p.in(".side").click("Contacts")
+	p.doesNotSee("Ana Diaz")
+	p.in(".tabs").click("Archived")
+	p.sees("Ana Diaz")
+	p.audit()
+	p.click("Ana Diaz")
+	p.click("Restore")
+	p.in(".side").click("Contacts")
+	p.sees("Ana Diaz", "Bo Ek")
+}
+
+func TestContactsAreSearchedWhileTyping(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	s.addContacts(p.organisationID(),
+		`{"first_name":"Maria","last_name":"Smith","emails":[{"value":"boss@example.org"}],"phones":[{"value":"212-555-0100"}],"tags":["VIP"]}`,
+		`{"first_name":"Bo","last_name":"Ek","tags":["volunteer"]}`)
+	p.in(".side").click("Contacts")
+	p.sees("Active 2", "Maria Smith", "Bo Ek")
+	box := "input[type=search]"
+	for _, typed := range []string{"smith mar", "BOSS@exa", "(212) 555", "tag:VIP"} {
+		p.fill(box, "")
+		p.sees("Bo Ek")
+		p.click(box)
+		p.types(typed)
+		p.doesNotSee("Bo Ek")
+		p.sees("Maria Smith")
+	}
+	if path := p.path(); !strings.HasSuffix(path, "/contacts?q=tag%3AVIP") {
+		t.Errorf("the address is %s", path)
+	}
+	p.reload()
+	p.sees("Maria Smith")
+	p.doesNotSee("Bo Ek")
+	p.fill(box, "volun")
+	p.sees("Nobody found", "Tags:", "volunteer 1")
+	if got := p.text("#found"); got != "Nobody found." {
+		t.Errorf("a screen reader hears %q", got)
+	}
+	p.audit()
+	p.in(".chips").click("volunteer 1")
+	p.sees("Everybody tagged volunteer", "Bo Ek")
+	p.doesNotSee("Maria Smith")
+	p.audit()
+	p.click("Show everybody")
+	p.sees("Maria Smith", "Bo Ek")
+
+	p.withoutScripts()
+	p.reload()
+	p.fill(box, "maria")
+	p.click("Search")
+	p.sees("Maria Smith")
+	p.doesNotSee("Bo Ek")
+}
+
+func TestTheListHasPages(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	var bodies []string
+	for i := range 120 {
+		bodies = append(bodies, fmt.Sprintf(`{"first_name":"Number","last_name":"N%03d"}`, i))
+	}
+	s.addContacts(p.organisationID(), bodies...)
+	p.in(".side").click("Contacts")
+	p.sees("Number N119", "Number N070")
+	p.doesNotSee("N069")
+	p.audit()
+	p.click("Next")
+	p.sees("Number N069")
+	p.click("Page 3")
+	p.sees("Number N000")
+	p.fill("input[type=search]", "number")
+	p.sees("Number N049")
+	p.click("More")
+	p.sees("Number N050", "Number N099")
+	p.doesNotSee("N049")
+	p.click("Back to the start")
+	p.sees("Number N000")
+}
+
+func TestAContactIsAddedWithTheKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	p := start(t).owner()
+	p.tabTo("link “Contacts”")
+	p.press("Enter")
+	p.tabTo("link “Add the first contact”")
+	p.press("Enter")
+	for _, step := range []struct{ field, value string }{{"First name required", "Ana"}, {"Last name required", "Diaz"}, {"Email", "ana@example.org"}, {"Tag", "board"}} {
+		p.tabTo("field “" + step.field + "”")
+		p.types(step.value)
+	}
+	p.tabTo("button “Add contact”")
+	p.press("Enter")
+	p.sees("Ana Diaz was added.", "board")
+	p.tabTo("button “Archive”")
+	p.press("Enter")
+	p.sees("Ana Diaz was archived.")
+	p.tabTo("button “Undo”")
+	p.press("Space")
+	p.sees("Ana Diaz is an active contact again.")
+	p.tabTo("button “Remove the tag board”")
+	p.press("Enter")
+	p.sees("“board” was removed.")
+	p.tabTo("field “Add a tag”")
+	p.types("friend")
+	p.press("Enter")
+	p.sees("“friend” was added.")
+}

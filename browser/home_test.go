@@ -1,0 +1,55 @@
+package browser_test
+
+import "testing"
+
+// demo starts the demo and signs in as the user that it prints.
+func demo(t *testing.T, args ...string) *page {
+	t.Helper()
+	s := start(t, append(args, "--demo")...)
+	p := s.open()
+	p.signIn("demo@example.org", s.prints(`Sign in at \S+ as demo@example.org with the password (\S+)`))
+	return p
+}
+
+func TestTheHomeOfAnOrganisationShowsItAtAGlance(t *testing.T) {
+	t.Parallel()
+	p := demo(t)
+	p.in("h1").sees("Harbor Light Foundation")
+	p.sees("Active contacts 154 and 6 archived", "New this month", "Campaigns 5")
+	p.sees("newsletter", "Linh Johansson", "Lighthouse Gala $64,500 of $120,000", "53% of the goal · 148 donors")
+	p.in(".columns").sees("Jan", "Jun", "Dec")
+	p.audit()
+	p.withoutScripts()
+	p.reload()
+	p.sees("Active contacts 154 and 6 archived", "Largest tags", "Lighthouse Gala")
+}
+
+func TestTheHomeLeadsOn(t *testing.T) {
+	t.Parallel()
+	p := demo(t)
+	home := p.path()
+	for link, heading := range map[string]string{
+		"newsletter": "Contacts", "Lighthouse Gala": "Lighthouse Gala", "Linh Johansson": "Linh Johansson", "Active contacts": "Contacts",
+		"All campaigns": "Campaigns", "New contact": "New contact", "New campaign": "New campaign",
+	} {
+		p.visit(home)
+		p.in("main").click(link)
+		p.in("h1").sees(heading)
+	}
+}
+
+func TestTheHomeOfANewOrganisationSaysWhatToDoNext(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	p.in("h1").sees(organisation)
+	p.sees("Add your first contact", "Create your first campaign", "Connect your tools")
+	p.audit()
+	p.click("New API key")
+	p.in("h1").sees("New API key")
+
+	viewer := s.visitor(p.organisationID(), "vera@example.org", "viewer")
+	viewer.sees("Nothing is here yet.")
+	viewer.doesNotSee("Add your first contact", "New API key")
+	viewer.audit()
+}

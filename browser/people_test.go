@@ -1,0 +1,326 @@
+package browser_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const otherPassword = "another long password"
+
+// The whole way: the set-up link, an organisation, a key, a call.
+func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.open()
+	p.visit(s.prints(`(https://\S+/console/setup/\S+)`))
+	p.audit()
+	p.fill("Name of your organisation", organisation)
+	p.fill("Your name", "Anna Berg")
+	p.fill("Your email", "anna at home")
+	p.fill("Password", "too short")
+	p.run(`document.querySelector("form").noValidate = true`)
+	p.expects(http.StatusUnprocessableEntity)
+	p.click("Create and sign in")
+	p.sees("2 things need your attention", "Your email must be a valid email address", "Password must have at least 10 characters")
+	if got := p.value("Your name"); got != "Anna Berg" {
+		t.Errorf("the name that was typed became %q", got)
+	}
+	p.fill("Your email", ownerEmail)
+	p.fill("Password", ownerPassword)
+	p.click("Create and sign in")
+	p.sees("Welcome, Anna Berg. This is " + organisation)
+
+	p.click("Settings")
+	p.audit()
+	p.in("main").click("API keys")
+	p.sees("No API key yet")
+	p.audit()
+	p.click("Make the first key")
+	p.audit()
+	p.fill("Name", "Website form")
+	p.click("Make the key")
+	p.sees("Copy the key now", "shown this once only")
+	p.audit()
+	secret := p.text("#secret")
+	example := p.text("#example")
+	if !strings.HasPrefix(secret, "dbk_") || !strings.Contains(example, "curl -H 'Authorization: Bearer "+secret+"' https://localhost:") {
+		t.Errorf("the example is %s", example)
+	}
+	if status, answer := s.call(secret, http.MethodPost, "/v1/contacts", `{"first_name":"Ada","last_name":"Lovelace"}`); status != http.StatusCreated {
+		t.Errorf("a contact: %d %s", status, answer)
+	}
+	if status, answer := s.call(secret, http.MethodGet, "/v1/contacts", ""); status != http.StatusOK || !strings.Contains(answer, `"Ada"`) {
+		t.Errorf("the contacts: %d %s", status, answer)
+	}
+	p.click("I have copied it")
+	p.sees("Website form", "Active", "Everything")
+	p.doesNotSee(secret)
+
+	s.open().visitGone(t, s.prints(`(https://\S+/console/setup/\S+)`))
+}
+
+// visitGone opens a link that works no longer.
+func (p *page) visitGone(t *testing.T, link string) {
+	t.Helper()
+	p.expects(http.StatusNotFound)
+	p.visit(link)
+	p.sees("Nothing is here")
+}
+
+func TestAKeyMayDoWhatWasTickedUntilItIsRevoked(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	p.visit("/console/o/" + p.organisationID() + "/settings/keys/new")
+	p.fill("Name", "Report")
+	for _, box := range []string{"Read contacts", "Change contacts", "Read campaigns"} {
+		p.untick(box)
+	}
+	p.expects(http.StatusUnprocessableEntity)
+	p.click("Make the key")
+	p.sees("Choose at least one thing that the key may do")
+	p.audit()
+	if p.value("Name") != "Report" || p.value("Read contacts") != "false" {
+		t.Error("what was typed is lost")
+	}
+	p.tick("Read contacts")
+	if p.has("#f-expires_on") {
+		t.Error("a day is asked for before anybody wants to choose one")
+	}
+	p.fill("When does it end?", "After a day of your choice")
+	p.expects(http.StatusUnprocessableEntity)
+	p.click("Make the key")
+	p.sees("Choose the last day on which the key works")
+	p.fill("Last day", "2199-12-31")
+	p.click("Make the key")
+	secret := p.text("#secret")
+	p.sees("Read contacts", "1 Jan 2200, 00:00 UTC")
+	if status, _ := s.call(secret, http.MethodGet, "/v1/contacts", ""); status != http.StatusOK {
+		t.Errorf("reading: %d", status)
+	}
+	if status, _ := s.call(secret, http.MethodPost, "/v1/contacts", `{"first_name":"Ada","last_name":"Lovelace"}`); status != http.StatusForbidden {
+		t.Errorf("writing: %d", status)
+	}
+
+	p.click("I have copied it")
+	p.audit()
+	p.click("Revoke Report")
+	p.sees("Revoke “Report”?", "Last used")
+	p.audit()
+	p.click("Keep it")
+	p.click("Revoke Report")
+	p.click("Revoke the key")
+	p.sees("The key “Report” is revoked", "Revoked")
+	deadline := time.Now().Add(5 * time.Second)
+	for status := 0; status != http.StatusUnauthorized; {
+		if status, _ = s.call(secret, http.MethodGet, "/v1/contacts", ""); time.Now().After(deadline) {
+			t.Fatalf("the revoked key still answers %d", status)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	anna := s.owner()
+	people := "/console/o/" + anna.organisationID() + "/settings/people"
+	anna.visit(people)
+	anna.sees("The only owner")
+	anna.fill("Email", "vera@example.org")
+	anna.fill("Role", "Viewer: sees contacts, campaigns and chapters")
+	anna.click("Make an invitation link")
+	anna.sees("The invitation is ready", "vera@example.org", "Open invitations")
+	anna.audit()
+	link := anna.text("#link")
+
+	vera := s.open()
+	vera.visit(link)
+	vera.sees("Join "+organisation, "Anna Berg invites you as viewer")
+	vera.audit()
+	if got := vera.value("Your email"); got != "vera@example.org" {
+		t.Errorf("the email is %q", got)
+	}
+	vera.fill("Your name", "Vera Lind")
+	vera.fill("Password", otherPassword)
+	vera.click("Join and sign in")
+	vera.sees("Welcome, Vera Lind")
+	s.open().visitGone(t, link)
+
+	// A viewer is offered nothing that the role may not do, and sending it by hand does not help.
+	vera.visit(people)
+	vera.sees("Anna Berg", "Vera Lind", "Leave")
+	vera.doesNotSee("Invite a colleague", "Save the role")
+	vera.audit()
+	vera.visit("/console/o/" + vera.organisationID() + "/settings")
+	vera.sees("Owners make and revoke them")
+	vera.doesNotSee("Save name")
+	vera.audit()
+	vera.sendByHand(people+"/invite", http.StatusForbidden)
+	vera.sees("You may not do this", "this needs the role owner")
+	vera.audit()
+	vera.expects(http.StatusForbidden)
+	vera.visit("/console/o/" + anna.organisationID() + "/settings/keys")
+
+	anna.reload()
+	anna.visit(people)
+	anna.fill("Role of Vera Lind", "Owner")
+	anna.click("Save the role of Vera Lind")
+	anna.sees("Vera Lind now has the role owner")
+	vera.visit("/console/o/" + anna.organisationID() + "/settings/keys")
+	vera.sees("No API key yet")
+
+	anna.click("Remove Vera Lind")
+	anna.sees("will see " + organisation + " no longer")
+	anna.audit()
+	anna.click("Yes, remove")
+	anna.sees("Vera Lind is no longer a member")
+	vera.visitGone(t, people)
+	vera.visit("/console")
+	vera.sees("You belong to no organisation")
+	vera.audit()
+}
+
+// sendByHand posts a form that the page does not offer.
+func (p *page) sendByHand(path string, status int) {
+	p.t.Helper()
+	p.run(`document.querySelector("main").innerHTML = '<form method="post" action="` + path + `"><input name="role" value="owner"><button>Send by hand</button></form>'`)
+	p.expects(status)
+	p.click("Send by hand")
+}
+
+func TestAnInvitationIsTakenBack(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	p.visit("/console/o/" + p.organisationID() + "/settings/people")
+	p.click("Make an invitation link")
+	link := p.text("#link")
+	p.click("Take back the invitation")
+	p.sees("The invitation is taken back")
+	p.doesNotSee("Open invitations")
+	s.open().visitGone(t, link)
+}
+
+func TestSomebodyOfTwoOrganisationsSwitches(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	second := s.donorbook("account", "create", "--name", "Harbor Light")
+	s.donorbook("user", "create", "--email", ownerEmail, "--name", "Anna", "--account", second, "--role", "viewer")
+	p.reload()
+	p.click(".orgs > summary")
+	p.click("Harbor Light")
+	p.sees("Harbor Light")
+	if got := p.organisationID(); got != second {
+		t.Errorf("the organisation is %s", got)
+	}
+	again := s.open()
+	again.signIn(ownerEmail, ownerPassword) // opens what was open last
+	if got := again.organisationID(); got != second {
+		t.Errorf("after signing in the organisation is %s", got)
+	}
+}
+
+func TestPasswordsAndSessions(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p, elsewhere := s.owner(), s.open()
+	elsewhere.visit("/console/signin")
+	elsewhere.audit()
+	elsewhere.expects(http.StatusUnprocessableEntity)
+	elsewhere.signIn(ownerEmail, "not the password")
+	elsewhere.sees("The email or the password is wrong.")
+	elsewhere.audit()
+	elsewhere.signIn(ownerEmail, ownerPassword)
+
+	p.visit("/console/profile")
+	p.sees("This one", "Sign out everywhere else", "Chrome on Linux")
+	p.audit()
+	p.fill("Current password", "not the password")
+	p.fill("New password", ownerEmail)
+	p.expects(http.StatusUnprocessableEntity)
+	p.click("Change password")
+	p.sees("The current password is not right", "New password must not be the email address")
+	p.audit()
+	p.fill("Current password", ownerPassword)
+	p.fill("New password", otherPassword)
+	p.click("Change password")
+	p.sees("Your password is changed")
+	elsewhere.visit("/console/profile")
+	elsewhere.sees("Sign in")
+	elsewhere.expects(http.StatusUnprocessableEntity)
+	elsewhere.signIn(ownerEmail, ownerPassword)
+	elsewhere.signIn(ownerEmail, otherPassword)
+
+	p.visit("/console/profile")
+	p.in("main").click("Sign out everywhere")
+	for _, window := range []*page{p, elsewhere} {
+		window.visit("/console/profile")
+		if !strings.HasPrefix(window.path(), "/console/signin") {
+			t.Errorf("the page is %s", window.path())
+		}
+	}
+}
+
+func TestNamesOfPeopleAndOrganisationsChange(t *testing.T) {
+	t.Parallel()
+	p := start(t).owner()
+	settings := "/console/o/" + p.organisationID() + "/settings"
+	p.visit(settings)
+	p.fill("Name", "Lakeside & Friends <b>")
+	p.click("Save name")
+	p.sees("The name is now Lakeside & Friends <b>.")
+	p.visit("/console/profile")
+	p.fill("Your name", "Anna Maria Berg")
+	p.click("Save name")
+	p.sees("You are now called Anna Maria Berg", "Lakeside & Friends <b>")
+}
+
+func TestChaptersGrowAndAreRenamed(t *testing.T) {
+	t.Parallel()
+	p := start(t).owner()
+	p.click("Chapters")
+	p.sees("There is no chapter yet")
+	p.audit()
+	p.fill("Name", "South")
+	p.click("Make the chapter")
+	p.sees("The chapter South is there, and you own it")
+	p.fill("Name", "South Harbour")
+	p.fill("Below", "South")
+	p.click("Make the chapter")
+	p.sees("South Harbour")
+	p.click("Rename South Harbour")
+	p.audit()
+	p.in(".tree details[open]").fill("New name", " ")
+	p.expects(http.StatusUnprocessableEntity)
+	p.in(".tree details[open]").click("Save name")
+	p.sees("Name is required")
+	p.audit()
+	p.in(".tree details[open]").fill("New name", "Old Harbour")
+	p.in(".tree details[open]").click("Save name")
+	p.sees("The name is now Old Harbour")
+	p.click("Old Harbour")
+	p.click("Settings")
+	p.sees("Chapter of", "South")
+	p.audit()
+}
+
+// Everything can be reached and done without a mouse, and without scripts.
+func TestAKeyIsMadeWithTheKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	p := start(t).owner()
+	p.visit("/console/o/" + p.organisationID() + "/settings/keys")
+	p.withoutScripts()
+	p.tabTo("link “Make the first key”")
+	p.press("Enter")
+	p.tabTo("field “Name required”")
+	p.types("Keyboard")
+	p.press("Tab", "Space") // not to read contacts
+	p.tabTo("button “Make the key”")
+	p.press("Enter")
+	p.sees("Your new API key", "Change contacts, Read campaigns")
+	p.doesNotSee("Read contacts")
+}

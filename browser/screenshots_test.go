@@ -1,0 +1,117 @@
+package browser_test
+
+import (
+	"bytes"
+	"cmp"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// screenshots are the pictures in the README and the docs. TestScreenshots takes them, for nobody or into the directory
+// that SCREENSHOTS names: make screenshots.
+var screenshots = []struct {
+	name  string
+	path  string // below the organisation
+	then  func(*page)
+	width int64
+	dark  bool
+}{
+	{"home", "", nil, 1280, false},
+	{"home-dark", "", nil, 1280, true},
+	{"home-phone", "", nil, 390, false},
+	{"contacts", "/contacts", nil, 1280, false},
+	{"contacts-phone", "/contacts", nil, 390, false},
+	{"contact", "", func(p *page) { p.click("Marcus Bennett") }, 1280, false},
+	{"campaigns", "/campaigns", nil, 1280, false},
+	{"campaign", "/campaigns", func(p *page) { p.click("Lighthouse Gala") }, 1280, false},
+	{"chapters", "/chapters", nil, 1280, false},
+	{"people", "/settings/people", nil, 1280, false},
+	{"api-keys", "/settings/keys", nil, 1280, false},
+	{"api-key-created", "/settings/keys/new", func(p *page) { p.fill("Name", "Donation page"); p.press("Enter") }, 1280, false},
+}
+
+// pictureLimit keeps the repository small.
+const pictureLimit = 120_000
+
+func TestScreenshots(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("SCREENSHOTS")
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := demo(t, "--base-url", "https://donors.example.org")
+	home := p.path()
+	for _, shot := range screenshots {
+		p.width(1280)
+		p.colours("light")
+		p.visit(home + shot.path)
+		if shot.then != nil {
+			shot.then(p)
+		}
+		p.width(shot.width)
+		if shot.dark {
+			p.colours("dark")
+		}
+		path := filepath.Join(dir, shot.name+".png")
+		p.screenshot(path)
+		if size := shrink(t, path); size > pictureLimit {
+			t.Errorf("%s has %d bytes, more than %d", path, size, pictureLimit)
+		}
+	}
+}
+
+// shrink writes a picture again with the 256 colours that it has most of.
+func shrink(t *testing.T, path string) int {
+	t.Helper()
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(bytes.NewReader(old))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := encoder.Encode(&b, paletted(picture)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len()
+}
+
+func paletted(picture image.Image) *image.Paletted {
+	bounds := picture.Bounds()
+	counts := map[color.Color]int{}
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			counts[picture.At(x, y)]++
+		}
+	}
+	colours := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return cmp.Compare(counts[b], counts[a]) })
+	small := image.NewPaletted(bounds, color.Palette(colours[:min(len(colours), 256)]))
+	nearest := map[color.Color]uint8{}
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			at := picture.At(x, y)
+			index, known := nearest[at]
+			if !known {
+				index = uint8(small.Palette.Index(at))
+				nearest[at] = index
+			}
+			small.SetColorIndex(x, y, index)
+		}
+	}
+	return small
+}

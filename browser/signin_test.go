@@ -1,0 +1,53 @@
+package browser_test
+
+import "strings"
+
+// What the tests use to get in. The sign-in itself is tested in people_test.go.
+
+const (
+	ownerEmail    = "anna@example.org"
+	ownerPassword = "correct horse battery"
+	organisation  = "Lakeside Animal Rescue"
+)
+
+// owner makes the first user and the organisation through the set-up link, and is at its home page.
+func (s *server) owner() *page {
+	s.t.Helper()
+	p := s.open()
+	p.visit(s.prints(`(https://\S+/console/setup/\S+)`))
+	p.fill("Name of your organisation", organisation)
+	p.fill("Your name", "Anna Berg")
+	p.fill("Your email", ownerEmail)
+	p.fill("Password", ownerPassword)
+	p.click("Create and sign in")
+	return p
+}
+
+// signIn signs in through the page and is wherever that leads.
+func (p *page) signIn(email, password string) {
+	p.t.Helper()
+	p.visit("/console/signin")
+	p.fill("Email", email)
+	p.fill("Password", password)
+	p.click("Sign in")
+}
+
+// visitor makes somebody with a role in an account by the command line, and signs them in.
+func (s *server) visitor(account, email, role string) *page {
+	s.t.Helper()
+	password := s.donorbook("user", "create", "--email", email, "--name", "Vera Lind", "--account", account, "--role", role)
+	p := s.open()
+	p.signIn(email, password)
+	return p
+}
+
+// organisationID is the id of the organisation whose page is open.
+func (p *page) organisationID() string {
+	p.t.Helper()
+	rest, found := strings.CutPrefix(p.path(), "/console/o/")
+	if !found {
+		p.t.Fatalf("%s is no page of an organisation", p.path())
+	}
+	id, _, _ := strings.Cut(rest, "/")
+	return id
+}

@@ -1,0 +1,70 @@
+package browser_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEveryPageThatLinksLeadToPassesTheAudit walks from the home page of the demo along every link, and looks at one page of
+// each kind, so that no page is forgotten.
+func TestEveryPageThatLinksLeadToPassesTheAudit(t *testing.T) {
+	t.Parallel()
+	p := demo(t)
+	queue, seen := []string{p.path()}, map[string]bool{}
+	for len(queue) > 0 {
+		path := queue[0]
+		queue = queue[1:]
+		kind := kindOf(path)
+		if seen[kind] || !strings.HasPrefix(path, "/console") {
+			continue
+		}
+		seen[kind] = true
+		p.visit(path)
+		if title := p.text("h1"); title == "" {
+			t.Errorf("%s has no heading", path)
+		}
+		p.audit()
+		queue = append(queue, p.links()...)
+	}
+	for _, kind := range []string{
+		"/console/o/*", "/console/o/*/contacts", "/console/o/*/contacts/new", "/console/o/*/contacts/*", "/console/o/*/contacts/*/edit",
+		"/console/o/*/campaigns", "/console/o/*/campaigns/new", "/console/o/*/campaigns/*", "/console/o/*/campaigns/*/edit",
+		"/console/o/*/chapters", "/console/o/*/settings", "/console/o/*/settings/keys", "/console/o/*/settings/keys/new",
+		"/console/o/*/settings/keys/*/revoke", "/console/o/*/settings/people", "/console/profile",
+	} {
+		if !seen[kind] {
+			t.Errorf("no link leads to a page such as %s", kind)
+		}
+	}
+}
+
+// links are the addresses that the page links to, without the server's own.
+func (p *page) links() (paths []string) {
+	p.t.Helper()
+	links, err := evaluate[[]string](p, `[...document.querySelectorAll('a[href]')].map((a) => a.href.replace(/#.*/, ''))`)
+	p.must("looking for links", err)
+	slices.Sort(links)
+	for _, link := range slices.Compact(links) {
+		if path, ours := strings.CutPrefix(link, p.server.url); ours {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+var variable = regexp.MustCompile(`(/o)/[^/?]+|/\d+|=[^&]*`)
+
+// kindOf is an address without what differs between pages of the same kind.
+func kindOf(path string) string {
+	return variable.ReplaceAllStringFunc(path, func(part string) string {
+		switch {
+		case strings.HasPrefix(part, "/o/"):
+			return "/o/*"
+		case strings.HasPrefix(part, "="):
+			return "="
+		}
+		return "/*"
+	})
+}

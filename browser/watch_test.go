@@ -1,0 +1,109 @@
+package browser_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// watch collects what a page complains about in its console: errors, exceptions that nobody caught, requests that failed,
+// violations of the content security policy. The browser reports all of them there, in order.
+type watch struct {
+	mu       sync.Mutex
+	troubles []string
+	seen     int // the last mark that came by
+	arrived  *sync.Cond
+}
+
+const (
+	mark  = "donorbook-mark-"
+	never = math.MaxInt
+)
+
+// listen collects until the page's context ends.
+func (w *watch) listen(p *page) {
+	w.arrived = sync.NewCond(&w.mu)
+	messages := chromedp.Console(p.ctx)
+	go func() {
+		for message, err := range messages {
+			if err != nil {
+				break
+			}
+			w.add(message)
+		}
+		w.giveUp()
+	}()
+}
+
+// giveUp lets everybody go who waits for a mark.
+func (w *watch) giveUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = never
+	w.arrived.Broadcast()
+}
+
+func (w *watch) add(message chromedp.ConsoleMessage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if number, found := strings.CutPrefix(message.Text, mark); found {
+		w.seen, _ = strconv.Atoi(number) // the page itself never says such a thing
+		w.arrived.Broadcast()
+		return
+	}
+	if message.Type == chromedp.ConsoleError || message.Type == chromedp.ConsoleException || message.Type == "assert" {
+		w.troubles = append(w.troubles, strings.TrimSpace(fmt.Sprintf("%s %s %s", message.Source, message.Text, message.URL)))
+	}
+}
+
+// take returns the troubles so far and forgets them.
+func (w *watch) take(p *page) []string {
+	p.marks++
+	number := p.marks
+	if err := p.try(func() error {
+		_, err := evaluate[chromedp.Void](p, fmt.Sprintf("console.debug(%q)", mark+strconv.Itoa(number)))
+		return err
+	}); err != nil {
+		p.t.Fatalf("asking the console: %v", err)
+	}
+	overdue := time.AfterFunc(patience, w.giveUp)
+	defer overdue.Stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.seen < number {
+		w.arrived.Wait()
+	}
+	if w.seen == never && p.ctx.Err() == nil {
+		p.t.Fatal("the console of the page says nothing any more")
+	}
+	troubles := w.troubles
+	w.troubles = nil
+	return troubles
+}
+
+// statusTrouble is how the browser, and htmx, complain about an answer that is not a success.
+var statusTrouble = regexp.MustCompile(`(?:status of|Status Error Code) (\d+)`)
+
+// forgive takes out what the test said it expects, and reports which of that came.
+func forgive(troubles []string, expected []int) (rest []string, came []int) {
+	rest = slices.DeleteFunc(troubles, func(trouble string) bool {
+		found := statusTrouble.FindStringSubmatch(trouble)
+		if found == nil {
+			return false
+		}
+		status, _ := strconv.Atoi(found[1]) // digits
+		if !slices.Contains(expected, status) {
+			return false
+		}
+		came = append(came, status)
+		return true
+	})
+	return rest, came
+}

@@ -1,0 +1,41 @@
+package cli
+
+import "time"
+
+// demoMonths is how far the demo goes back.
+const demoMonths = 18
+
+// demoClock is the clock of the store that the demo is made with. It stands where it is put.
+type demoClock struct{ at time.Time }
+
+func (c *demoClock) now() time.Time { return c.at }
+
+// demoSeason is how many people come in a month of the year, beside the other months: many when the year ends, few in summer.
+var demoSeason = [...]float64{time.January: 8, 6, 7, 9, 8, 6, 4, 5, 8, 10, 12, 14}
+
+// demoTimes are when the contacts of the demo came, oldest first: more and more of them, and by season.
+func demoTimes(now time.Time, n int) []time.Time {
+	const day = 24 * time.Hour
+	start := now.AddDate(0, -demoMonths, 0)
+	days := int(now.Sub(start) / day)
+	weight := func(d int) float64 {
+		return demoSeason[start.AddDate(0, 0, d).Month()] * (1 + 2*float64(d)/float64(days))
+	}
+	total := 0.0
+	for d := range days {
+		total += weight(d)
+	}
+	times := make([]time.Time, 0, n)
+	passed := 0.0
+	for d := range days {
+		for w := weight(d); len(times) < n; {
+			part := ((float64(len(times))+0.5)/float64(n)*total - passed) / w
+			if part >= 1 {
+				break
+			}
+			times = append(times, start.Add(time.Duration(d)*day+time.Duration(part*float64(day))))
+		}
+		passed += weight(d)
+	}
+	return times
+}

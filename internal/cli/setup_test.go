@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// setUpLink is all that serve prints where there is no user yet.
+var setUpLink = regexp.MustCompile(`^No user yet\. Open this link once to make the first one:\nhttps://\S+/console/setup/([A-Za-z0-9_-]{43})\n$`)
+
+// Every start prints a link of its own until there is a user. The log never holds it.
+func TestServePrintsASetUpLinkUntilThereIsAUser(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine) {
+		data := e.data(t)
+		account, _ := newKey(t, data)
+		printed := func() string {
+			t.Helper()
+			p := serve(t, data)
+			p.call("", 200, "GET", "/healthz", "") // nothing is answered before it is printed
+			p.stop()
+			link := setUpLink.FindStringSubmatch(p.stdout.String())
+			if link != nil && strings.Contains(p.stderr.String(), link[1]) {
+				t.Error("the log holds the link")
+			}
+			return p.stdout.String()
+		}
+		first, second := printed(), printed()
+		if !setUpLink.MatchString(first) || !setUpLink.MatchString(second) || first == second {
+			t.Errorf("it printed %q, then %q", first, second)
+		}
+		result(t, "user", "create", "--data", data, "--email", "ana@example.org", "--name", "Ana", "--account", account, "--role", "owner")
+		if third := printed(); third != "" {
+			t.Errorf("it printed %q although there is a user", third)
+		}
+	})
+}

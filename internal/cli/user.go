@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+type userCreate struct {
+	Email         string `help:"What the person signs in with." required:"" placeholder:"EMAIL"`
+	Name          string `help:"What the person is called." required:"" placeholder:"NAME"`
+	Account       string `help:"Id of the account that the person belongs to." required:"" placeholder:"ID"`
+	Role          string `help:"owner, editor or viewer. Left out: editor." enum:"owner,editor,viewer" default:"editor" placeholder:"ROLE"`
+	PasswordStdin bool   `help:"Read the password from standard input, one line, instead of making one up." name:"password-stdin"`
+}
+
+func (userCreate) Help() string {
+	return `The password is all that is printed. Somebody who is a user already keeps their password, and belongs to one more account.
+
+	donorbook user create --email ada@example.org --name "Ada Lovelace" --account ID --role owner`
+}
+
+func (c *userCreate) Run(t *terminal) error {
+	role, err := crm.ParseRole(c.Role)
+	if err != nil {
+		return err
+	}
+	password, err := t.password(c.PasswordStdin)
+	if err != nil {
+		return err
+	}
+	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+		user, err := s.AddMember(t.ctx, account, role, c.Email)
+		if err == nil {
+			fmt.Fprintf(t.stderr, "%s is a user already, and now has the role %s at %s. The password stays as it is.\n", oneLine(user.Email), role, oneLine(account.Name))
+			return nil
+		}
+		if !errors.Is(err, crm.ErrNotFound) {
+			return err
+		}
+		user, err = s.CreateUser(t.ctx, account, role, crm.UserInput{Name: c.Name, Email: c.Email, Password: password})
+		if err != nil {
+			return err
+		}
+		if err := t.printPassword(user.Email, password, c.PasswordStdin); err != nil {
+			return err
+		}
+		fmt.Fprintf(t.stderr, "%s has the role %s at %s.\n", oneLine(user.Email), role, oneLine(account.Name))
+		return nil
+	})
+}
+
+// password is one that is piped in, or a new one.
+func (t *terminal) password(piped bool) (string, error) {
+	if !piped {
+		return crm.RandomPassword(), nil
+	}
+	const tooMuch = 16 << 10
+	text, err := io.ReadAll(io.LimitReader(t.stdin, tooMuch))
+	if err != nil {
+		return "", fmt.Errorf("the password cannot be read: %w", err)
+	}
+	line, rest, _ := strings.Cut(string(text), "\n")
+	if rest != "" {
+		return "", usageError{errors.New("--password-stdin takes one line")}
+	}
+	return strings.TrimSuffix(line, "\r"), nil
+}
+
+// printPassword prints a password that nobody has seen yet.
+func (t *terminal) printPassword(email, password string, seen bool) error {
+	if seen {
+		return nil
+	}
+	if _, err := fmt.Fprintln(t.stdout, password); err != nil {
+		return fmt.Errorf("the password was set but could not be printed; try %s: %w", t.command("user reset-password "+quoted(email)), err)
+	}
+	fmt.Fprintln(t.stderr, "Hand the password on safely: it is shown this once only.")
+	return nil
+}
+
+type userList struct {
+	Account *string `help:"Id of an account: lists its users alone." placeholder:"ID"`
+	JSON    bool    `help:"Print a JSON array of objects with email, name, created_at, last_seen_at and accounts (id, name and role)." name:"json"`
+}
+
+// userLine is a user as scripts see them.
+type userLine struct {
+	Email      string        `json:"email"`
+	Name       string        `json:"name"`
+	CreatedAt  string        `json:"created_at"`
+	LastSeenAt *string       `json:"last_seen_at"`
+	Accounts   []userAccount `json:"accounts"`
+}
+
+type userAccount struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Role string `json:"role"`
+}
+
+func (c *userList) Run(t *terminal) error {
+	if c.Account == nil {
+		return t.withStore(func(s *store.Store) error { return c.print(t, s, "") })
+	}
+	return t.withAccount(*c.Account, func(s *store.Store, account crm.Account) error { return c.print(t, s, account.ID) })
+}
+
+func (c *userList) print(t *terminal, s *store.Store, account string) error {
+	users, err := s.Users(t.ctx)
+	if err != nil {
+		return err
+	}
+	lines := make([]userLine, 0, len(users))
+	for _, u := range users {
+		line := newUserLine(u)
+		if account == "" || slices.ContainsFunc(line.Accounts, func(a userAccount) bool { return a.ID == account }) {
+			lines = append(lines, line)
+		}
+	}
+	if c.JSON {
+		return t.printJSON(lines)
+	}
+	if len(lines) == 0 {
+		fmt.Fprintln(t.stderr, "No user yet. Next: "+t.command("user create --email EMAIL --name NAME --account ID --role owner"))
+	}
+	table := t.table("EMAIL", "NAME", "CREATED", "LAST SEEN", "ACCOUNTS")
+	for _, l := range lines {
+		roles := make([]string, 0, len(l.Accounts))
+		for _, a := range l.Accounts {
+			roles = append(roles, a.ID+" "+a.Role)
+		}
+		table.row(l.Email, l.Name, l.CreatedAt, shown(l.LastSeenAt), strings.Join(roles, ", "))
+	}
+	return table.flush()
+}
+
+func newUserLine(u store.UserRecord) userLine {
+	line := userLine{
+		Email: u.User.Email, Name: u.User.Name, CreatedAt: stamp(u.User.CreatedAt), LastSeenAt: optionalStamp(u.SeenAt), Accounts: []userAccount{},
+	}
+	for _, m := range u.Memberships {
+		line.Accounts = append(line.Accounts, userAccount{ID: m.Account.ID, Name: m.Account.Name, Role: m.Role.String()})
+	}
+	return line
+}
+
+type userResetPassword struct {
+	Email         string `arg:"" name:"email" help:"What the person signs in with."`
+	PasswordStdin bool   `help:"Read the password from standard input, one line, instead of making one up." name:"password-stdin"`
+}
+
+func (userResetPassword) Help() string {
+	return `The new password is all that is printed. The person is signed out everywhere.
+
+	donorbook user reset-password ada@example.org`
+}
+
+func (c *userResetPassword) Run(t *terminal) error {
+	password, err := t.password(c.PasswordStdin)
+	if err != nil {
+		return err
+	}
+	return t.withStore(func(s *store.Store) error {
+		err := s.ResetPassword(t.ctx, c.Email, password)
+		if errors.Is(err, crm.ErrNotFound) {
+			return fmt.Errorf("user %q: %w; %s shows the users of this database", c.Email, crm.ErrNotFound, t.command("user list"))
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.printPassword(c.Email, password, c.PasswordStdin); err != nil {
+			return err
+		}
+		fmt.Fprintf(t.stderr, "%s has a new password, and is signed out everywhere.\n", oneLine(c.Email))
+		return nil
+	})
+}

@@ -1,0 +1,191 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// campaignFormView is the form of a campaign, new or not.
+type campaignFormView struct {
+	Form          *form
+	Title, Name   string // Name is that of the campaign, "" for a new one
+	Action, Back  string
+	Save          string // what the button says
+	Beneficiaries []beneficiary
+	EventTypes    []option
+	EventOpen     bool
+	LiveOpen      bool
+	Zones         []string
+	Currencies    []string
+}
+
+// Suggestions; every other time zone and currency may be typed.
+var (
+	timeZones = strings.Fields(`America/New_York America/Chicago America/Denver America/Phoenix America/Los_Angeles America/Anchorage
+		Pacific/Honolulu America/Toronto America/Vancouver America/Mexico_City America/Sao_Paulo Europe/London Europe/Dublin Europe/Lisbon
+		Europe/Paris Europe/Berlin Europe/Zurich Europe/Madrid Europe/Rome Europe/Warsaw Europe/Athens Europe/Kyiv Asia/Jerusalem Africa/Lagos
+		Africa/Nairobi Africa/Johannesburg Asia/Dubai Asia/Kolkata Asia/Singapore Asia/Manila Asia/Tokyo Australia/Sydney Pacific/Auckland UTC`)
+	currencyCodes = strings.Fields("USD CAD EUR GBP CHF AUD NZD MXN BRL SEK NOK DKK PLN ILS INR JPY KES NGN PHP ZAR")
+)
+
+// otherField takes the ids of accounts that are not in the list of boxes.
+const otherField = "other_beneficiaries"
+
+func (c *Console) newCampaignPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	f := newForm()
+	f.set("type", "collect")
+	f.set("currency", "USD")
+	return c.campaignForm(w, r, v, http.StatusOK, f, crm.Campaign{})
+}
+
+func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	var made crm.Campaign
+	in, err := crm.ReadCampaignForm(f.campaignValue, crm.Campaign{})
+	if err == nil {
+		made, err = c.store.CreateCampaign(r.Context(), v.membership.Account, in)
+	}
+	if err != nil {
+		return c.refuseCampaign(w, r, v, f, in, crm.Campaign{}, err)
+	}
+	leaveNotice(w, notice{Text: "“" + made.Title + "” was created. The API lists it from now on."})
+	return redirect(w, r, v.path(campaignPath(made.ID)))
+}
+
+func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	record, err := c.ownCampaign(r, v)
+	if err != nil {
+		return err
+	}
+	f := newForm()
+	crm.FillCampaignForm(record.Campaign, record.Beneficiaries, f.set)
+	f.values["beneficiaries"] = record.Beneficiaries
+	known, err := c.knownAccounts(r, v)
+	if err != nil {
+		return err
+	}
+	var others []string
+	for _, id := range record.Beneficiaries {
+		if !slices.ContainsFunc(known, func(b beneficiary) bool { return b.ID == id }) {
+			others = append(others, id)
+		}
+	}
+	f.set(otherField, strings.Join(others, "\n"))
+	return c.campaignForm(w, r, v, http.StatusOK, f, record.Campaign)
+}
+
+func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit) error {
+	record, err := c.ownCampaign(r, v)
+	if err != nil {
+		return err
+	}
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	old, saved := record.Campaign, crm.Campaign{}
+	in, err := crm.ReadCampaignForm(f.campaignValue, old)
+	if err == nil {
+		saved, err = c.store.UpdateCampaign(r.Context(), v.membership.Account, old.ID, in)
+	}
+	if err != nil {
+		return c.refuseCampaign(w, r, v, f, in, old, err)
+	}
+	leaveNotice(w, notice{Text: "“" + saved.Title + "” was saved."})
+	return redirect(w, r, v.path(campaignPath(saved.ID)))
+}
+
+// ownCampaign is a campaign that the organisation may change. Those that it only sees have no such page.
+func (c *Console) ownCampaign(r *http.Request, v visit) (store.CampaignRecord, error) {
+	record, err := c.campaignOf(r, v)
+	if err == nil && record.Relation&crm.Own == 0 {
+		err = crm.ErrNotFound
+	}
+	return record, err
+}
+
+// campaignValue is a field as crm reads it: the boxes and the ids that were typed are one list.
+func (f *form) campaignValue(field string) string {
+	if field == "beneficiaries" {
+		return strings.Join(append(slices.Clone(f.Values(field)), f.Value(otherField)), " ")
+	}
+	return f.Value(field)
+}
+
+// refuseCampaign shows the form again, with what is wrong.
+func (c *Console) refuseCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form, in crm.CampaignInput, old crm.Campaign, err error) error {
+	if err := f.refuse(err); err != nil {
+		return err
+	}
+	for i, fault := range f.Faults {
+		number, found := strings.CutPrefix(fault.Field, "beneficiaries.")
+		if n, err := strconv.Atoi(number); found && err == nil {
+			f.Faults[i] = crm.Fault{Field: otherField, Message: fmt.Sprintf("“%s” is not the id of an organisation here.", (*in.Beneficiaries)[n])}
+		}
+	}
+	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, old)
+}
+
+func (c *Console) campaignForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old crm.Campaign) error {
+	view := campaignFormView{
+		Form: f, Title: "New campaign", Action: v.path("/campaigns"), Back: v.path("/campaigns"), Save: "Create campaign",
+		EventTypes: eventTypes(f.Value("event.type")), Zones: timeZones, Currencies: currencyCodes,
+		EventOpen: f.Value("type") == "event" || f.says("event."), LiveOpen: f.says("event.livestream"),
+	}
+	if old.ID != 0 {
+		view.Title, view.Name, view.Save = "Edit “"+old.Title+"”", old.Title, "Save changes"
+		view.Action, view.Back = v.path(campaignPath(old.ID)), v.path(campaignPath(old.ID))
+	}
+	var err error
+	if view.Beneficiaries, err = c.knownAccounts(r, v); err != nil {
+		return err
+	}
+	for i := range view.Beneficiaries {
+		view.Beneficiaries[i].Chosen = f.Has("beneficiaries", view.Beneficiaries[i].ID)
+	}
+	return c.render(w, r, v, status, "campaign_form", page{Title: view.Title, Section: "campaigns", Data: view})
+}
+
+// says tells whether anything is written, or wrong, in a part of the form. A choice always holds something.
+func (f *form) says(prefix string) bool {
+	for name := range f.values {
+		if strings.HasPrefix(name, prefix) && name != "event.type" && f.Value(name) != "" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(f.Faults, func(fault crm.Fault) bool { return strings.HasPrefix(fault.Field, prefix) })
+}
+
+// eventTypes are the usual ones, and the one that is stored.
+func eventTypes(stored string) []option {
+	all := spokenOptions("in_person", "virtual", "hybrid")
+	if stored != "" && !slices.ContainsFunc(all, func(o option) bool { return o.Value == stored }) {
+		all = append(all, option{Value: stored, Label: stored})
+	}
+	return all
+}
+
+// knownAccounts are those that a campaign is most often for: the one above and the chapters.
+func (c *Console) knownAccounts(r *http.Request, v visit) (known []beneficiary, err error) {
+	if above := v.membership.Account.ParentID; above != "" {
+		account, err := c.store.Account(r.Context(), above)
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, beneficiary{ID: account.ID, Name: account.Name})
+	}
+	chapters, err := c.store.Chapters(r.Context(), v.membership.Account)
+	for _, chapter := range chapters {
+		known = append(known, beneficiary{ID: chapter.ID, Name: chapter.Name})
+	}
+	return known, err
+}

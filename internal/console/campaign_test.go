@@ -1,0 +1,314 @@
+package console_test
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"donorbook/internal/crm"
+)
+
+// campaign makes a campaign of a row of a file.
+func (s *site) campaign(owner crm.Account, row string) crm.Campaign {
+	s.t.Helper()
+	inputs, err := crm.DecodeCampaigns([]byte("[" + row + "]"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c, err := s.store.CreateCampaign(s.t.Context(), owner, inputs[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+func (s *site) chapter(above *person, name string) crm.Account {
+	s.t.Helper()
+	a, err := s.store.CreateChapter(s.t.Context(), above.account, above.user.ID, above.account.ID, name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return a
+}
+
+func (p *person) campaignAddress(c crm.Campaign) string {
+	return p.org("/campaigns/" + strconv.FormatInt(c.ID, 10))
+}
+
+// stored is the campaign as its owner has it.
+func (s *site) stored(owner crm.Account, id int64) (crm.Campaign, []string) {
+	s.t.Helper()
+	record, err := s.store.Campaign(s.t.Context(), owner.Number, id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return record.Campaign, record.Beneficiaries
+}
+
+func (p *person) doesNotSee(a answer, words ...string) {
+	p.site.t.Helper()
+	for _, w := range words {
+		if strings.Contains(a.words(), w) {
+			p.site.t.Errorf("the page says %q: %s", w, a.words())
+		}
+	}
+}
+
+// wholeForm is everything that the form of a campaign holds.
+func wholeForm(beneficiaries ...string) []string {
+	pairs := []string{
+		"title", " Lighthouse Gala ", "subtitle", "An evening for the harbor", "type", "event", "slug", "the-gala",
+		"description", "<p>Come &amp; <b>dine</b></p><script>alert(1)</script>", "goal", "$120,000", "raised", "64500.50", "donors", "1,148", "currency", "usd",
+		"end_at", "2027-04-30T23:59", "cover.url", "https://images.example.org/gala.jpg", "cover.type", "image", "cover.source", "upload",
+		"logo", "https://images.example.org/logo.png",
+		"event.title", "Gala night", "event.type", "hybrid", "event.start_at", "2027-04-24T18:00", "event.end_at", "2027-04-24T23:00", "event.timezone", "America/New_York",
+		"event.location_name", "Custom House Hall", "event.address_formatted", "3 McKinley Square", "event.google_place_id", "ChIJx",
+		"event.details", "Dinner\nand music", "event.tickets_required", "yes", "event.private", "yes",
+		"event.livestream.url", "https://video.example.org/gala", "event.livestream.embed_url", "https://video.example.org/e/gala", "event.livestream.platform", "youtube",
+		"event.livestream.type", "video", "event.livestream.location", "external", "event.livestream.scheduled", "yes",
+		"event.livestream_start_at", "2027-04-24T19:00", "event.livestream_end_at", "2027-04-24T20:00",
+	}
+	for _, id := range beneficiaries {
+		pairs = append(pairs, "beneficiaries", id)
+	}
+	return pairs
+}
+
+func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		editor := s.member(s.organisation("Harbor Light"), crm.Owner)
+		chapter, friend := s.chapter(editor, "Portland"), s.organisation("Friends of the Harbor")
+		form := editor.get(editor.org("/campaigns/new"))
+		editor.wantStatus(form, http.StatusOK)
+		editor.sees(form, "New campaign", "Basics", "Money", "Event", "Livestream", "Dates", "Cover", "Beneficiaries", "Portland")
+
+		page := editor.follow(editor.org("/campaigns"), append(wholeForm(chapter.ID), "other_beneficiaries", friend.ID)...)
+		editor.wantStatus(page, http.StatusOK)
+		editor.sees(page, "“Lighthouse Gala” was created. The API lists it from now on.",
+			"Lighthouse Gala", "An evening for the harbor", "Event", "Come & dine", "$64,500.50", "53% of $120,000 · 1,148 donors", "30 Apr 2027, 23:59 UTC", "/the-gala",
+			"Gala night", "In person and online", "24 Apr 2027, 18:00 (America/New_York)", "24 Apr 2027, 23:00 (America/New_York)", "Custom House Hall", "3 McKinley Square", "ChIJx",
+			"Dinner and music", "Invited guests, with a ticket", "https://video.example.org/gala", "https://video.example.org/e/gala", "YouTube", "external",
+			"24 Apr 2027, 19:00 (America/New_York)", "Portland", friend.ID)
+		editor.doesNotSee(page, "Friends of the Harbor", "alert(1)")
+		if !strings.Contains(page.body, `<p>Come &amp; <b>dine</b></p>`) || !strings.Contains(page.body, `src="https://images.example.org/gala.jpg"`) {
+			t.Error("the description or the cover is not shown")
+		}
+
+		campaigns, _, err := s.store.CampaignPage(t.Context(), editor.account.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10})
+		if err != nil || len(campaigns) != 1 {
+			t.Fatalf("%d campaigns, %v", len(campaigns), err)
+		}
+		c, beneficiaries := s.stored(editor.account, campaigns[0].ID)
+		body, _ := c.AppendBody(nil)
+		for _, part := range []string{
+			`"goal":120000,"raised":64500.5,"donors":1148,"currency":"USD"`, `"end_at":"2027-04-30 23:59:00"`, `"start_at":"2027-04-24 22:00:00"`,
+			`"livestream_end_at":"2027-04-25 00:00:00"`, `"details":"<p>Dinner<br>and music</p>"`, `"private":true,"tickets_required":true`, `"scheduled":true`,
+		} {
+			if !strings.Contains(string(body), part) {
+				t.Errorf("%s lacks %s", body, part)
+			}
+		}
+		if len(beneficiaries) != 2 {
+			t.Errorf("beneficiaries %q", beneficiaries)
+		}
+	})
+}
+
+// formValues are what a browser would send of the form in a page's main part, as it stands there.
+func formValues(t *testing.T, body string) (pairs []string) {
+	t.Helper()
+	page, err := html.Parse(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for node := range page.Descendants() {
+		if node.Type != html.ElementNode || attribute(node, "name") == "" {
+			continue
+		}
+		switch node.Data {
+		case "input":
+			if attribute(node, "type") != "checkbox" || has(node, "checked") {
+				pairs = append(pairs, attribute(node, "name"), attribute(node, "value"))
+			}
+		case "textarea":
+			if node.FirstChild != nil {
+				pairs = append(pairs, attribute(node, "name"), node.FirstChild.Data)
+			}
+		case "select":
+			pairs = append(pairs, attribute(node, "name"), chosen(node))
+		}
+	}
+	return pairs
+}
+
+// chosen is the value of the selected option, or of the first.
+func chosen(list *html.Node) (value string) {
+	first := true
+	for node := range list.Descendants() {
+		if node.Data == "option" && (first || has(node, "selected")) {
+			value, first = attribute(node, "value"), false
+		}
+	}
+	return value
+}
+
+func has(node *html.Node, name string) bool {
+	return slices.ContainsFunc(node.Attr, func(a html.Attribute) bool { return a.Key == name })
+}
+
+func attribute(node *html.Node, name string) string {
+	for _, a := range node.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// A form that is opened and sent as it is changes nothing, whatever the campaign has.
+func TestAnEditThatChangesNothingChangesNothing(t *testing.T) {
+	s := anySite(t)
+	owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+	chapter, friend := s.chapter(owner, "Portland"), s.organisation("Friends")
+	owner.follow(owner.org("/campaigns"), append(wholeForm(chapter.ID), "other_beneficiaries", friend.ID)...)
+	s.campaign(owner.account, `{"title":"Plain"}`)
+	s.campaign(owner.account, `{"title":"Odd","event":{"type":"seance","timezone":"Asia/Kolkata","start_at":"2027-01-01 00:00:07"}}`)
+	campaigns, _, err := s.store.CampaignPage(t.Context(), owner.account.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10})
+	if err != nil || len(campaigns) != 3 {
+		t.Fatalf("%d campaigns, %v", len(campaigns), err)
+	}
+	for _, c := range campaigns {
+		before, beneficiaries := s.stored(owner.account, c.ID)
+		form := owner.get(owner.campaignAddress(c) + "/edit")
+		owner.sees(owner.follow(owner.campaignAddress(c), formValues(t, form.body)...), "was saved")
+		after, still := s.stored(owner.account, c.ID)
+		was, _ := before.AppendBody(nil)
+		is, _ := after.AppendBody(nil)
+		if string(was) != string(is) || strings.Join(beneficiaries, " ") != strings.Join(still, " ") {
+			t.Errorf("%s\nbecame\n%s\nfor %q, was %q", was, is, still, beneficiaries)
+		}
+	}
+}
+
+func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
+	s := anySite(t)
+	editor := s.member(s.organisation("Harbor Light"), crm.Editor)
+	s.campaign(editor.account, `{"title":"Gala","slug":"gala"}`)
+	a := editor.post(editor.org("/campaigns"), "title", "", "subtitle", "Kept", "slug", "Gala!", "goal", "a lot", "cover.url", "javascript:alert(1)",
+		"event.start_at", "2026-03-08T02:30", "event.timezone", "America/New_York", "other_beneficiaries", "x AAAAAAAAAAAAAAAA")
+	editor.wantStatus(a, http.StatusUnprocessableEntity)
+	editor.sees(a, "6 things need your attention", "Title is required", "Web address must be 1 to 255 lower-case letters", "Goal must be an amount from 0 to 9,999,999,999.99",
+		"Address of the cover must be an absolute http or https URL", "Begins is a time that the clocks of America/New_York leave out on that day",
+		"“x” is not the id of an organisation here.")
+	for _, kept := range []string{`value="Kept"`, `value="Gala!"`, `value="a lot"`, `value="2026-03-08T02:30"`, "x AAAAAAAAAAAAAAAA</textarea>", `id="event" open`} {
+		if !strings.Contains(a.body, kept) {
+			t.Errorf("the form lost %s", kept)
+		}
+	}
+	// What only the database knows.
+	a = editor.post(editor.org("/campaigns"), "title", "Gala", "slug", "gala", "other_beneficiaries", "AAAAAAAAAAAAAAAA")
+	editor.wantStatus(a, http.StatusUnprocessableEntity)
+	editor.sees(a, "2 things need your attention", "Web address is taken: choose another one.", "“AAAAAAAAAAAAAAAA” is not the id of an organisation here.")
+	if totals, err := s.store.CampaignTotals(t.Context(), editor.account.Number); err != nil || totals[crm.AllCampaigns] != 1 {
+		t.Errorf("%v, %v", totals, err)
+	}
+}
+
+func TestCampaignsAreListedInFourScopes(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+		chapter, friend := s.chapter(owner, "Portland"), s.organisation("Friends of the Harbor")
+		s.campaign(owner.account, `{"title":"Coat drive","goal":18000,"raised":18340,"donors":265,"end_at":"2020-01-31 12:00:00"}`)
+		s.campaign(owner.account, `{"title":"Annual fund","type":"general","raised":5}`)
+		kitchen := s.campaign(chapter, `{"title":"Kitchen","goal":100,"raised":40,"currency":"CHF"}`)
+		run := s.campaign(friend, `{"title":"Fun run","goal":3000,"beneficiaries":["`+owner.account.ID+`"]}`)
+		s.campaign(friend, `{"title":"Secret plan"}`)
+
+		list := func(query string) answer { return owner.get(owner.org("/campaigns" + query)) }
+		ours := list("")
+		owner.sees(ours, "Ours 2", "Benefiting us 1", "Chapters’ 1", "All 4", "Coat drive", "Goal reached", "$18,340 of $18,000 · 101%", "265", "31 Jan 2020", "Ended",
+			"Annual fund", "General fund", "$5 raised, no goal set", "Open end")
+		owner.doesNotSee(ours, "Kitchen", "Fun run")
+		if strings.Index(ours.body, "Annual fund") > strings.Index(ours.body, "Coat drive") {
+			t.Error("the newest is not first")
+		}
+		owner.sees(list("?scope=benefiting"), "Fun run", "$0 of $3,000 · 0%")
+		owner.doesNotSee(list("?scope=benefiting"), "Coat drive", "Friends of the Harbor")
+		owner.sees(list("?scope=chapters"), "Kitchen", "Portland", "40 CHF of 100 CHF · 40%")
+		owner.sees(list("?scope=all"), "Kitchen", "Fun run", "Coat drive", "Annual fund")
+		for _, query := range []string{"", "?scope=benefiting", "?scope=chapters", "?scope=all"} {
+			owner.doesNotSee(list(query), "Secret plan")
+		}
+		owner.sees(list("?page=7"), "Nothing on this page")
+		if a := list("?scope=nonsense"); a.status != http.StatusSeeOther || a.location() != owner.org("/campaigns") {
+			t.Errorf("%d to %q", a.status, a.location())
+		}
+
+		// What is seen is not always what may be changed.
+		for _, c := range []crm.Campaign{kitchen, run} {
+			page := owner.get(owner.campaignAddress(c))
+			owner.sees(page, c.Title, "Run by")
+			owner.doesNotSee(page, "Edit", "Friends of the Harbor", "None named")
+			owner.wantStatus(owner.get(owner.campaignAddress(c)+"/edit"), http.StatusNotFound)
+			owner.wantStatus(owner.post(owner.campaignAddress(c), "title", "Mine now"), http.StatusNotFound)
+		}
+		owner.sees(owner.get(owner.campaignAddress(kitchen)), "Portland", "A chapter’s")
+		owner.sees(owner.get(owner.campaignAddress(run)), "Benefits you", friend.ID)
+		if c, _ := s.stored(chapter, kitchen.ID); c.Title != "Kitchen" {
+			t.Errorf("the chapter's campaign became %s", c.Title)
+		}
+	})
+}
+
+func TestAnAddressThatNamesNoCampaignIsNothing(t *testing.T) {
+	s := anySite(t)
+	owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+	for _, id := range []string{"0", "-1", "x", "1e3", "99999999999999999999", "9007199254740991"} {
+		owner.wantStatus(owner.get(owner.org("/campaigns/"+id)), http.StatusNotFound)
+		owner.wantStatus(owner.get(owner.org("/campaigns/"+id+"/edit")), http.StatusNotFound)
+		owner.wantStatus(owner.post(owner.org("/campaigns/"+id), "title", "X"), http.StatusNotFound)
+	}
+}
+
+func TestEmptyListsOfCampaignsSayWhatToDo(t *testing.T) {
+	s := anySite(t)
+	account := s.organisation("Harbor Light")
+	editor, viewer := s.member(account, crm.Editor), s.member(account, crm.Viewer)
+	editor.sees(editor.get(editor.org("/campaigns")), "No campaigns yet", "Create the first campaign")
+	viewer.doesNotSee(viewer.get(viewer.org("/campaigns")), "Create the first campaign", "New campaign")
+	editor.sees(editor.get(editor.org("/campaigns?scope=benefiting")), "Nobody raises money for you yet", account.ID)
+	editor.sees(editor.get(editor.org("/campaigns?scope=chapters")), "No campaigns of chapters", "See your chapters")
+	c := s.campaign(account, `{"title":"Gala"}`)
+	viewer.doesNotSee(viewer.get(viewer.campaignAddress(c)), "Edit", "Say what the money is for")
+	editor.sees(editor.get(editor.campaignAddress(c)), "Edit", "Say what the money is for")
+}
+
+// A chapter's campaigns are most often for the organisation above.
+func TestAChapterNamesTheOrganisationAboveAsABeneficiary(t *testing.T) {
+	s := anySite(t)
+	above := s.member(s.organisation("Harbor Light"), crm.Owner)
+	chapter := s.chapter(above, "Portland")
+	editor := s.member(chapter, crm.Editor)
+	editor.sees(editor.get(editor.org("/campaigns/new")), "Harbor Light")
+	editor.follow(editor.org("/campaigns"), "title", "10K", "beneficiaries", above.account.ID)
+	above.sees(above.get(above.org("/campaigns?scope=benefiting")), "10K", "Portland")
+}
+
+// Pictures are loaded over https or not at all, and links of a campaign give the page no say.
+func TestForeignAddressesOfACampaignAreOnlyLinks(t *testing.T) {
+	s := anySite(t)
+	owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+	plain := s.campaign(owner.account, `{"title":"A","logo":"http://img.example.org/l.png","cover":{"url":"http://img.example.org/c.png"}}`)
+	film := s.campaign(owner.account, `{"title":"B","cover":{"type":"video","url":"https://youtu.be/x","source":"youtube"}}`)
+	for _, c := range []crm.Campaign{plain, film} {
+		page := owner.get(owner.campaignAddress(c))
+		if strings.Contains(page.body, "<img") || !strings.Contains(page.body, `rel="noopener nofollow noreferrer"`) {
+			t.Errorf("%s: a picture, or a link that says too much", c.Title)
+		}
+	}
+	owner.sees(owner.get(owner.campaignAddress(film)), "Film (YouTube)")
+}

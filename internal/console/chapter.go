@@ -1,0 +1,102 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"donorbook/internal/crm"
+)
+
+// chaptersView is the organisation and everything below it.
+type chaptersView struct {
+	Form    *form // of a new chapter
+	Parents []option
+	Root    *chapterNode
+}
+
+// chapterNode is one box of the tree.
+type chapterNode struct {
+	Account crm.Account
+	Name    string // as it is stored, or as it was typed and refused
+	Fault   string
+	Role    crm.Role // of the user who looks, 0 for none
+	Here    bool
+	Below   []*chapterNode
+	Owner   bool // may rename
+}
+
+func (c *Console) chaptersPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	return c.showChapters(w, r, v, http.StatusOK, newForm(), nil)
+}
+
+// showChapters shows the tree. refused is the name that a chapter could not get.
+func (c *Console) showChapters(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, refused *chapterNode) error {
+	chapters, err := c.store.Chapters(r.Context(), v.membership.Account)
+	if err != nil {
+		return err
+	}
+	memberships, err := c.store.Memberships(r.Context(), v.session.User.ID)
+	if err != nil {
+		return err
+	}
+	roles := map[int64]crm.Role{}
+	for _, m := range memberships {
+		roles[m.Account.Number] = m.Role
+	}
+	view := chaptersView{Form: f}
+	nodes, depth := map[int64]*chapterNode{}, map[int64]int{}
+	for _, a := range append([]crm.Account{v.membership.Account}, chapters...) {
+		n := &chapterNode{Account: a, Name: a.Name, Role: roles[a.Number], Here: a.Number == v.account(), Owner: v.membership.Role >= crm.Owner}
+		if refused != nil && refused.Account.ID == a.ID {
+			n.Name, n.Fault = refused.Name, refused.Fault
+		}
+		nodes[a.Number] = n
+		if above := nodes[a.Parent]; above != nil && !n.Here { // it comes before what is below it
+			above.Below = append(above.Below, n)
+			depth[a.Number] = depth[a.Parent] + 1
+		}
+		view.Parents = append(view.Parents, option{Value: a.ID, Label: strings.Repeat("\u2003", depth[a.Number]) + a.Name})
+	}
+	view.Root = nodes[v.account()]
+	return c.render(w, r, v, status, "chapters", page{Title: "Chapters", Section: "chapters", Data: view})
+}
+
+func (c *Console) createChapter(w http.ResponseWriter, r *http.Request, v visit) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	parent := f.Value("parent")
+	if parent == "" {
+		parent = v.membership.Account.ID
+	}
+	chapter, err := c.store.CreateChapter(r.Context(), v.membership.Account, v.session.User.ID, parent, f.Value("name"))
+	if err != nil {
+		if err := f.refuse(err); err != nil {
+			return err
+		}
+		return c.showChapters(w, r, v, http.StatusUnprocessableEntity, f, nil)
+	}
+	leaveNotice(w, notice{Text: "The chapter " + chapter.Name + " is there, and you own it."})
+	return redirect(w, r, v.path("/chapters"))
+}
+
+func (c *Console) renameChapter(w http.ResponseWriter, r *http.Request, v visit) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	id, name := r.PathValue("chapter"), f.Value("name")
+	err = c.store.RenameAccount(r.Context(), v.membership.Account, id, name)
+	var invalid *crm.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		refused := &chapterNode{Account: crm.Account{ID: id}, Name: name, Fault: worded(invalid.Faults[0], "Name")}
+		return c.showChapters(w, r, v, http.StatusUnprocessableEntity, newForm(), refused)
+	case err != nil:
+		return err
+	}
+	leaveNotice(w, notice{Text: "The name is now " + name + "."})
+	return redirect(w, r, v.path("/chapters"))
+}

@@ -1,0 +1,125 @@
+package console
+
+import (
+	"strconv"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// The pictures of numbers are SVG that templates draw from what is computed here. Widths are per cent of the picture, so
+// that it fits any screen while its letters keep their size; every value is also written, so that no picture needs colour.
+
+// column is one upright bar.
+type column struct {
+	Label  string // below it: Nov
+	Name   string // in full: November 2026
+	Count  int64
+	Value  string // above it
+	SoFar  bool   // the month is not over
+	Left   string // of the bar, in per cent, as Width and Middle
+	Width  string
+	Middle string
+	Top    int // in pixels, as Height
+	Height int
+}
+
+// columnChart is a row of upright bars.
+type columnChart struct {
+	Columns []column
+	Total   int64
+	Height  int // of the whole picture, in pixels, as Base and Labels
+	Base    int // where the bars stand
+	Labels  int // where their names are written
+}
+
+const (
+	columnRoom  = 150 // for the highest bar, in pixels
+	columnHead  = 22  // for the value above it
+	columnFoot  = 26  // for the names
+	columnShare = 62  // per cent of its place that a bar takes
+)
+
+// newColumnChart draws how many contacts were made in each month, of which the last is not over.
+func newColumnChart(months []time.Time, counts []int64) columnChart {
+	chart := columnChart{Base: columnHead + columnRoom, Height: columnHead + columnRoom + columnFoot, Labels: columnHead + columnRoom + 18}
+	highest := int64(1)
+	for _, count := range counts {
+		highest = max(highest, count)
+		chart.Total += count
+	}
+	place := 100 / float64(len(counts))
+	for i, count := range counts {
+		height := barLength(count, highest, columnRoom)
+		left := place * float64(i)
+		chart.Columns = append(chart.Columns, column{
+			Label: months[i].Format("Jan"), Name: months[i].Format("January 2006"),
+			Count: count, Value: shortCount(count), SoFar: i == len(counts)-1,
+			Left: percent(left + place*(100-columnShare)/200), Width: percent(place * columnShare / 100), Middle: percent(left + place/2),
+			Top: chart.Base - height, Height: height,
+		})
+	}
+	return chart
+}
+
+// barLength is how long a bar is. What is there at all can be seen.
+func barLength(count, highest int64, room int) int {
+	if count <= 0 {
+		return 0
+	}
+	return max(3, int(float64(count)/float64(highest)*float64(room)+0.5))
+}
+
+func percent(p float64) string { return strconv.FormatFloat(p, 'f', 2, 64) + "%" }
+
+// shortCount is a number for a narrow place: 950, 1.2k, 34k, 5.6M. It is never rounded up to the next unit.
+func shortCount(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1_000_000_000, "B"}, {1_000_000, "M"}, {1_000, "k"}} {
+		switch whole, tenth := n/unit.size, n%unit.size*10/unit.size; {
+		case whole == 0:
+		case whole < 10 && tenth > 0:
+			return strconv.FormatInt(whole, 10) + "." + strconv.FormatInt(tenth, 10) + unit.name
+		default:
+			return strconv.FormatInt(whole, 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// tagBar is a lying bar: a tag, as long as it is large beside the largest.
+type tagBar struct {
+	Name     string
+	Contacts int64
+	Width    string
+}
+
+func newTagBars(tags []store.TagCount) []tagBar {
+	var bars []tagBar
+	for _, tag := range tags {
+		share := 100 * float64(tag.Contacts) / float64(tags[0].Contacts)
+		bars = append(bars, tagBar{tag.Name, tag.Contacts, percent(max(1, share))})
+	}
+	return bars
+}
+
+// goalBar is what a campaign has raised beside its goal.
+type goalBar struct {
+	crm.Campaign
+	Raised, Goal string
+	Percent      int64
+	HasGoal      bool
+	Ended        bool
+	Width        string
+}
+
+func newGoalBar(c crm.Campaign, now time.Time) goalBar {
+	bar := goalBar{Campaign: c, Raised: crm.MoneyText(c.Raised, c.Currency), Goal: crm.MoneyText(c.Goal, c.Currency)}
+	bar.Ended = !c.EndAt.IsZero() && c.EndAt.Before(now)
+	bar.Percent, bar.HasGoal = c.Progress()
+	bar.Width = percent(float64(min(bar.Percent, 100)))
+	return bar
+}

@@ -1,0 +1,117 @@
+package console
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+func day(year int, month time.Month, day int) time.Time {
+	return time.Date(year, month, day, 12, 0, 0, 0, time.UTC)
+}
+
+func TestColumnsAreAsHighAsTheirNumbers(t *testing.T) {
+	months := lastMonths(day(2026, time.March, 31), 4)
+	chart := newColumnChart(months, []int64{0, 1, 500, 1000})
+	if chart.Total != 1501 {
+		t.Errorf("the total is %d", chart.Total)
+	}
+	for i, want := range []struct {
+		label, name, value string
+		height             int
+		soFar              bool
+	}{
+		{"Dec", "December 2025", "0", 0, false}, {"Jan", "January 2026", "1", 3, false}, // one of a thousand can still be seen
+		{"Feb", "February 2026", "500", columnRoom / 2, false}, {"Mar", "March 2026", "1k", columnRoom, true},
+	} {
+		c := chart.Columns[i]
+		if c.Label != want.label || c.Name != want.name || c.Value != want.value || c.Height != want.height || c.SoFar != want.soFar {
+			t.Errorf("column %d is %+v, want %+v", i, c, want)
+		}
+		if c.Top+c.Height != chart.Base || c.Top < columnHead {
+			t.Errorf("column %d does not stand on the line, or leaves the picture: %+v", i, c)
+		}
+	}
+}
+
+func TestColumnsStandSideBySide(t *testing.T) {
+	chart := newColumnChart(lastMonths(day(2026, time.May, 1), 12), make([]int64, 12))
+	right := 0.0
+	for _, c := range chart.Columns {
+		left, width := number(t, c.Left), number(t, c.Width)
+		if left < right || width <= 0 {
+			t.Errorf("the column %s begins at %v, where another goes on to %v", c.Name, left, right)
+		}
+		right = left + width
+	}
+	if right > 100 {
+		t.Errorf("the last column ends at %v per cent", right)
+	}
+}
+
+func number(t *testing.T, percent string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestTheLastMonthsBeginOnTheirFirstDay(t *testing.T) {
+	for _, c := range []struct {
+		now  time.Time
+		want string
+	}{
+		{day(2026, time.January, 31), "[2025-11-01 2025-12-01 2026-01-01]"},
+		{day(2026, time.March, 31), "[2026-01-01 2026-02-01 2026-03-01]"}, // a month before it is shorter
+		{time.Date(2026, time.June, 30, 23, 0, 0, 0, time.FixedZone("", -5*3600)), "[2026-05-01 2026-06-01 2026-07-01]"},
+	} {
+		var got []string
+		for _, month := range lastMonths(c.now, 3) {
+			got = append(got, month.Format(time.DateOnly))
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("at %v they are %v, want %s", c.now, got, c.want)
+		}
+	}
+}
+
+func TestShortCountFitsANarrowPlace(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0", 999: "999", 1000: "1k", 1049: "1k", 1100: "1.1k", 9999: "9.9k", 10_500: "10k", 999_999: "999k", 1_000_000: "1M", 5_670_000: "5.6M",
+		12_000_000: "12M", 7_800_000_000: "7.8B",
+	} {
+		if got := shortCount(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestBarsNeverLeaveTheirPlace(t *testing.T) {
+	now := day(2026, time.May, 1)
+	for _, c := range []struct {
+		campaign crm.Campaign
+		width    string
+		hasGoal  bool
+		ended    bool
+	}{
+		{crm.Campaign{Goal: 20000, Raised: 5000}, "25.00%", true, false},
+		{crm.Campaign{Goal: 20000, Raised: 50000, EndAt: now.Add(-time.Second)}, "100.00%", true, true},
+		{crm.Campaign{Raised: 50000, EndAt: now.Add(time.Second)}, "0.00%", false, false},
+	} {
+		bar := newGoalBar(c.campaign, now)
+		if bar.Width != c.width || bar.HasGoal != c.hasGoal || bar.Ended != c.ended {
+			t.Errorf("%+v is drawn as %+v", c.campaign, bar)
+		}
+	}
+	bars := newTagBars([]store.TagCount{{Name: "a", Contacts: 4000}, {Name: "b", Contacts: 1000}, {Name: "c", Contacts: 1}})
+	if bars[0].Width != "100.00%" || bars[1].Width != "25.00%" || bars[2].Width != "1.00%" {
+		t.Errorf("the tags are drawn as %+v", bars)
+	}
+}

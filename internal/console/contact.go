@@ -1,0 +1,280 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+const (
+	contactsPerPage = 50
+	shownTags       = 3 // of each row of the list
+	offeredTags     = 6 // above what a search found
+)
+
+// contactsView is the list of contacts, or what a search found.
+type contactsView struct {
+	Scope    crm.ContactScope
+	Query    string // as it was typed
+	Tag      string // everybody shown has it
+	Clear    string // address without the tag
+	Tabs     []tab
+	Tags     []tagLink // that begin with what was typed
+	Rows     []contactRow
+	Pager    pager
+	More     string // address of the next page of a search
+	Rest     bool   // a search that goes on from an earlier page
+	Start    string // address of its first page
+	Searched bool
+	Part     bool // only the part that a search changes
+	Any      bool // the organisation has contacts
+}
+
+type contactRow struct {
+	crm.Contact
+	Name, Address string
+	Tags          []tagLink
+	MoreTags      int
+}
+
+// Mailbox and MailDomain are the primary email in two parts: between them a narrow column breaks it first.
+func (row contactRow) Mailbox() string {
+	mailbox, _, _ := strings.Cut(row.email(), "@")
+	return mailbox
+}
+
+func (row contactRow) MailDomain() string { return strings.TrimPrefix(row.email(), row.Mailbox()) }
+
+func (row contactRow) email() string {
+	if len(row.Emails) == 0 {
+		return ""
+	}
+	return row.Emails[0].Value
+}
+
+// tagLink leads to everybody with a tag.
+type tagLink struct {
+	Name, Address string
+	Contacts      int64
+}
+
+var contactTabs = []struct {
+	scope crm.ContactScope
+	label string
+}{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
+
+func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	query := r.URL.Query()
+	scope, err := crm.ParseContactScope(query.Get("scope"))
+	if err != nil {
+		return redirect(w, r, v.path("/contacts"))
+	}
+	view := contactsView{Scope: scope, Query: strings.TrimSpace(query.Get("q")), Tag: query.Get("tag"), Part: isPart(r)}
+	search := crm.ParseSearch(view.Query, c.options.Region)
+	if view.Tag != "" {
+		search = crm.TagSearch(view.Tag)
+	}
+	view.Searched = !search.IsEmpty()
+	if view.Searched {
+		err = c.findContacts(r, v, &view, search)
+	} else {
+		err = c.listContacts(r, v, &view)
+	}
+	if invalid := new(crm.Invalid); errors.As(err, &invalid) { // a place that the search does not have
+		return redirect(w, r, view.address(v, scope, ""))
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.contactTabs(r, v, &view); err != nil {
+		return err
+	}
+	p := page{Title: "Contacts", Section: "contacts", Data: view}
+	if view.Part {
+		return c.renderPart(w, v, "contacts", "results", p)
+	}
+	return c.render(w, r, v, http.StatusOK, "contacts", p)
+}
+
+// address is the list with the same search in a scope, after a place.
+func (view contactsView) address(v visit, scope crm.ContactScope, after string) string {
+	q := url.Values{}
+	if scope != crm.Active {
+		q.Set("scope", string(scope))
+	}
+	for name, value := range map[string]string{"tag": view.Tag, "q": view.Query, "after": after} {
+		if value != "" && (name != "q" || view.Tag == "") {
+			q.Set(name, value)
+		}
+	}
+	if len(q) == 0 {
+		return v.path("/contacts")
+	}
+	return v.path("/contacts?" + q.Encode())
+}
+
+func (c *Console) listContacts(r *http.Request, v visit, view *contactsView) error {
+	at := pageOf(r.URL.Query(), contactsPerPage)
+	contacts, found, err := c.store.ContactPage(r.Context(), v.account(), view.Scope, at)
+	view.Rows = contactRows(v, contacts)
+	query := r.URL.Query()
+	query.Del("q")
+	query.Del("after")
+	view.Pager = newPager(v.path("/contacts"), query, at, found.Total)
+	return err
+}
+
+func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, search crm.Search) error {
+	after := r.URL.Query().Get("after")
+	found, err := c.store.SearchContacts(r.Context(), v.account(), view.Scope, search, after, contactsPerPage)
+	if err != nil {
+		return err
+	}
+	view.Rows = contactRows(v, found.Contacts)
+	view.Rest, view.Start = after != "", view.address(v, view.Scope, "")
+	if found.Next != "" {
+		view.More = view.address(v, view.Scope, found.Next)
+	}
+	if view.Tag != "" {
+		view.Clear = contactsView{}.address(v, view.Scope, "")
+		return nil
+	}
+	counts, err := c.store.SuggestTags(r.Context(), v.account(), strings.TrimPrefix(view.Query, "#"), offeredTags)
+	view.Tags = tagLinks(v, counts)
+	return err
+}
+
+func (c *Console) contactTabs(r *http.Request, v visit, view *contactsView) error {
+	counts, err := c.store.Counts(r.Context(), v.account())
+	totals := map[crm.ContactScope]int64{crm.Active: counts.Active, crm.Archived: counts.Archived, crm.All: counts.Active + counts.Archived}
+	view.Any = totals[crm.All] > 0
+	for _, t := range contactTabs {
+		view.Tabs = append(view.Tabs, tab{Label: t.label, Address: view.address(v, t.scope, ""), Total: totals[t.scope], Current: t.scope == view.Scope})
+	}
+	return err
+}
+
+func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {
+	for _, contact := range contacts {
+		row := contactRow{Contact: contact, Name: contactName(contact), Address: v.path(contactPath(contact.ID))}
+		for _, name := range contact.Tags[:min(len(contact.Tags), shownTags)] {
+			row.Tags = append(row.Tags, tagLink{Name: name, Address: tagAddress(v, name)})
+		}
+		row.MoreTags = len(contact.Tags) - len(row.Tags)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func tagLinks(v visit, counts []store.TagCount) (links []tagLink) {
+	for _, count := range counts {
+		links = append(links, tagLink{Name: count.Name, Address: tagAddress(v, count.Name), Contacts: count.Contacts})
+	}
+	return links
+}
+
+func tagAddress(v visit, name string) string { return v.path("/contacts?tag=" + url.QueryEscape(name)) }
+
+func contactPath(id int64) string { return "/contacts/" + strconv.FormatInt(id, 10) }
+
+func contactName(c crm.Contact) string {
+	names := []string{c.FirstName, c.MiddleName, c.LastName}
+	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), " ")
+}
+
+// contactView is the page of one contact.
+type contactView struct {
+	Contact *crm.Contact
+	Name    string
+	Tags    []tagLink
+	Links   []contactLink
+	Form    *form // to add a tag
+}
+
+// contactLink is a page of the contact elsewhere.
+type contactLink struct{ Label, Address string }
+
+func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	contact, err := c.contactOf(r, v)
+	if err != nil {
+		return err
+	}
+	return c.showContact(w, r, v, http.StatusOK, contact, newForm())
+}
+
+func (c *Console) showContact(w http.ResponseWriter, r *http.Request, v visit, status int, contact crm.Contact, tags *form) error {
+	view := contactView{Contact: &contact, Name: contactName(contact), Form: tags}
+	for _, name := range contact.Tags {
+		view.Tags = append(view.Tags, tagLink{Name: name, Address: tagAddress(v, name)})
+	}
+	for _, link := range []contactLink{{"Twitter", contact.TwitterURL}, {"LinkedIn", contact.LinkedinURL}, {"Facebook", contact.FacebookURL}} {
+		if link.Address != "" {
+			view.Links = append(view.Links, link)
+		}
+	}
+	return c.render(w, r, v, status, "contact", page{Title: view.Name, Section: "contacts", Data: view})
+}
+
+// contactOf is the contact that the address names. Whatever is not a number of ours is nothing.
+func (c *Console) contactOf(r *http.Request, v visit) (crm.Contact, error) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		return crm.Contact{}, crm.ErrNotFound
+	}
+	return c.store.ContactRecord(r.Context(), v.account(), id)
+}
+
+// activeContact is one that may be changed. Whoever has an old page of one that is archived by now is told so.
+func (c *Console) activeContact(w http.ResponseWriter, r *http.Request, v visit) (contact crm.Contact, ok bool, err error) {
+	if contact, err = c.contactOf(r, v); err != nil || !contact.Archived() {
+		return contact, err == nil, err
+	}
+	leaveNotice(w, notice{Text: contactName(contact) + " is archived, so nothing was changed. Restore the contact first."})
+	return contact, false, redirect(w, r, v.path(contactPath(contact.ID)))
+}
+
+func (c *Console) archiveContact(w http.ResponseWriter, r *http.Request, v visit) error {
+	contact, ok, err := c.activeContact(w, r, v)
+	if err != nil || !ok {
+		return err
+	}
+	if err := c.store.ArchiveContact(r.Context(), v.account(), contact.ID); err != nil && !errors.Is(err, crm.ErrForbidden) {
+		return err // forbidden is what somebody else has archived at the same moment
+	}
+	path := v.path(contactPath(contact.ID))
+	leaveNotice(w, notice{Text: contactName(contact) + " was archived.", Undo: path + "/restore"})
+	return redirect(w, r, path)
+}
+
+func (c *Console) restoreContact(w http.ResponseWriter, r *http.Request, v visit) error {
+	contact, err := c.contactOf(r, v)
+	if err != nil {
+		return err
+	}
+	if _, err := c.store.RestoreContact(r.Context(), v.account(), contact.ID); err != nil {
+		return err
+	}
+	leaveNotice(w, notice{Text: contactName(contact) + " is an active contact again."})
+	return redirect(w, r, v.path(contactPath(contact.ID)))
+}
+
+// dialled is a phone number as a telephone takes it: without what people write between the digits, and without an extension.
+func dialled(number string) string {
+	end := strings.IndexFunc(number, unicode.IsLetter)
+	if end < 0 {
+		end = len(number)
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '+' || '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, number[:end])
+}

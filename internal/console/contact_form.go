@@ -1,0 +1,273 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// contactFormView is the form of a contact, new or not.
+type contactFormView struct {
+	Form                            *form
+	Title, Name                     string // Name is that of the contact, "" for a new one
+	Action, Back                    string
+	Save                            string // what the button says
+	Seen                            string // which state of the contact the form shows
+	Emails, Phones, Addresses, Tags []formRow
+}
+
+// formRow is one of several rows of a list in a form.
+type formRow struct {
+	Index int
+	Label string // such as Email 2
+	Empty bool
+}
+
+// The parts of each row. A row in which only a type was chosen is empty.
+var (
+	typedParts   = []string{"value", "type"}
+	addressParts = []string{"address_1", "address_2", "city", "state", "zipcode", "country"}
+	tagParts     = []string{""}
+)
+
+func (c *Console) newContactPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	return c.contactForm(w, r, v, http.StatusOK, newForm(), crm.Contact{})
+}
+
+func (c *Console) createContact(w http.ResponseWriter, r *http.Request, v visit) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	in := readContact(f)
+	tags := f.tags()
+	in.Tags = &tags
+	if err := in.Validate(nil, true, c.options.Region, c.now()); err != nil {
+		return c.refuseContact(w, r, v, f, crm.Contact{}, err)
+	}
+	mode := crm.Dedupe
+	if f.Has("force", "yes") {
+		mode = crm.Force
+	}
+	made, err := c.store.CreateContact(r.Context(), v.account(), in, mode)
+	if err != nil {
+		return c.refuseContact(w, r, v, f, crm.Contact{}, err)
+	}
+	if c.options.Created != nil {
+		c.options.Created(made.Merged)
+	}
+	after, err := crm.ParseContact(made.ID, made.Body, nil)
+	if err != nil {
+		return err
+	}
+	told := notice{Text: contactName(after) + " was added."}
+	if made.Merged {
+		before, err := crm.ParseContact(made.ID, made.Before, nil)
+		if err != nil {
+			return err
+		}
+		told = mergeNotice(before, after)
+	}
+	leaveNotice(w, told)
+	return redirect(w, r, v.path(contactPath(made.ID)))
+}
+
+// mergeNotice says who it was, and what is different now.
+func mergeNotice(before, after crm.Contact) notice {
+	told := notice{Text: "There was a contact with this email or phone already, so what you typed was merged into " + contactName(before) + ".", Changes: crm.Changes(before, after)}
+	if len(told.Changes) == 0 {
+		told.Text += " Nothing about them was new."
+	} else {
+		told.Text += " This changed:"
+	}
+	return told
+}
+
+func (c *Console) editContactPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	contact, ok, err := c.activeContact(w, r, v)
+	if err != nil || !ok {
+		return err
+	}
+	f := newForm()
+	fillContact(f, contact)
+	return c.contactForm(w, r, v, http.StatusOK, f, contact)
+}
+
+func (c *Console) saveContact(w http.ResponseWriter, r *http.Request, v visit) error {
+	contact, ok, err := c.activeContact(w, r, v)
+	if err != nil || !ok {
+		return err
+	}
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	in := readContact(f)
+	if seen := f.Value("seen"); seen != "" && seen != machineTime(contact.UpdatedAt) {
+		f.fail("", "Somebody has changed this contact since you opened the form. Look at the contact in another window, then save again to keep what is written here.")
+		return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, contact)
+	}
+	if err = in.Validate(nil, false, c.options.Region, c.now()); err == nil {
+		_, err = c.store.UpdateContact(r.Context(), v.account(), contact.ID, in)
+	}
+	if err != nil {
+		return c.refuseContact(w, r, v, f, contact, err)
+	}
+	leaveNotice(w, notice{Text: "The changes were saved."})
+	return redirect(w, r, v.path(contactPath(contact.ID)))
+}
+
+// refuseContact shows the form again, with what is wrong.
+func (c *Console) refuseContact(w http.ResponseWriter, r *http.Request, v visit, f *form, old crm.Contact, err error) error {
+	if err := f.refuse(err); err != nil {
+		return c.goneBy(w, r, v, old, err)
+	}
+	return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, old)
+}
+
+func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old crm.Contact) error {
+	view := contactFormView{
+		Form: f, Title: "New contact", Action: v.path("/contacts"), Back: v.path("/contacts"), Save: "Add contact",
+		Emails: f.rowsOf("emails", typedParts, 2), Phones: f.rowsOf("phones", typedParts, 2), Addresses: f.rowsOf("addresses", addressParts, 1),
+	}
+	if old.ID == 0 {
+		view.Tags = f.rowsOf("tags", tagParts, 2)
+	} else {
+		path := v.path(contactPath(old.ID))
+		view.Name = contactName(old)
+		view.Title, view.Action, view.Back, view.Save = "Edit "+view.Name, path, path, "Save changes"
+		view.Seen = machineTime(old.UpdatedAt)
+	}
+	return c.render(w, r, v, status, "contact_form", page{Title: view.Title, Section: "contacts", Data: view})
+}
+
+// readContact makes an input of a form. What is empty was cleared; empty rows are left out.
+func readContact(f *form) crm.ContactInput {
+	text := func(name string) *string {
+		value := f.Value(name)
+		return &value
+	}
+	dob := typedDay(f.Value("dob"))
+	emails, phones, addresses := []crm.Email{}, []crm.Phone{}, []crm.Address{}
+	for i := range f.compact("emails", typedParts) {
+		row := rowName("emails", i)
+		emails = append(emails, crm.Email{Type: f.Value(row("type")), Value: f.Value(row("value"))})
+	}
+	for i := range f.compact("phones", typedParts) {
+		row := rowName("phones", i)
+		phones = append(phones, crm.Phone{Type: f.Value(row("type")), Value: f.Value(row("value"))})
+	}
+	for i := range f.compact("addresses", addressParts) {
+		row := rowName("addresses", i)
+		addresses = append(addresses, crm.Address{Line1: f.Value(row("address_1")), Line2: f.Value(row("address_2")), City: f.Value(row("city")),
+			State: f.Value(row("state")), Zipcode: f.Value(row("zipcode")), Country: f.Value(row("country"))})
+	}
+	return crm.ContactInput{
+		FirstName: text("first_name"), MiddleName: text("middle_name"), LastName: text("last_name"), DOB: &dob,
+		Company: text("company"), Title: text("title"),
+		TwitterURL: text("twitter_url"), LinkedinURL: text("linkedin_url"), FacebookURL: text("facebook_url"), Note: text("note"),
+		Emails: &emails, Phones: &phones, Addresses: &addresses,
+	}
+}
+
+// tags are the rows of tags.
+func (f *form) tags() []string {
+	tags := []string{}
+	for i := range f.compact("tags", tagParts) {
+		tags = append(tags, f.Value(rowName("tags", i)("")))
+	}
+	return tags
+}
+
+// fillContact puts a contact into its form.
+func fillContact(f *form, c crm.Contact) {
+	for name, value := range map[string]string{
+		"first_name": c.FirstName, "middle_name": c.MiddleName, "last_name": c.LastName, "company": c.Company, "title": c.Title,
+		"twitter_url": c.TwitterURL, "linkedin_url": c.LinkedinURL, "facebook_url": c.FacebookURL, "note": c.Note,
+	} {
+		f.set(name, value)
+	}
+	if !c.DOB.IsZero() {
+		f.set("dob", c.DOB.Format(time.DateOnly))
+	}
+	for i, email := range c.Emails {
+		row := rowName("emails", i)
+		f.set(row("value"), email.Value)
+		f.set(row("type"), email.Type)
+	}
+	for i, phone := range c.Phones {
+		row := rowName("phones", i)
+		f.set(row("value"), phone.Value)
+		f.set(row("type"), phone.Type)
+	}
+	for i, a := range c.Addresses {
+		row := rowName("addresses", i)
+		for part, value := range map[string]string{"address_1": a.Line1, "address_2": a.Line2, "city": a.City, "state": a.State, "zipcode": a.Zipcode, "country": a.Country} {
+			f.set(row(part), value)
+		}
+	}
+}
+
+// typedDay turns the date that a browser sends into the one that the rules take. What somebody typed otherwise is left for
+// them to judge.
+func typedDay(value string) string {
+	if day, err := time.Parse(time.DateOnly, value); err == nil {
+		return day.Format("1/2/2006")
+	}
+	return value
+}
+
+// rowName names the parts of a row: emails.0.value. A row of one part is named by its number alone.
+func rowName(list string, index int) func(part string) string {
+	return func(part string) string {
+		return strings.TrimSuffix(list+"."+strconv.Itoa(index)+"."+part, ".")
+	}
+}
+
+// compact numbers the rows of a list anew without the empty ones, so that the rules and the form count alike. It returns how
+// many there are.
+func (f *form) compact(list string, parts []string) (n int) {
+	var rows []int
+	for name := range f.values {
+		number, _, _ := strings.Cut(strings.TrimPrefix(name, list+"."), ".")
+		if i, err := strconv.Atoi(number); err == nil && i >= 0 && strings.HasPrefix(name, list+".") {
+			rows = append(rows, i)
+		}
+	}
+	slices.Sort(rows)
+	for _, i := range slices.Compact(rows) {
+		from, to := rowName(list, i), rowName(list, n)
+		if !slices.ContainsFunc(parts, func(part string) bool { return part != "type" && f.Value(from(part)) != "" }) {
+			continue
+		}
+		for _, part := range parts {
+			f.set(to(part), f.Value(from(part)))
+		}
+		n++
+	}
+	for _, i := range rows {
+		for _, part := range parts {
+			if i >= n {
+				f.values.Del(rowName(list, i)(part))
+			}
+		}
+	}
+	return n
+}
+
+// rowsOf are the rows to show: those that are filled in, one more, and at least so many.
+func (f *form) rowsOf(list string, parts []string, least int) (rows []formRow) {
+	n := f.compact(list, parts)
+	for i := range max(n+1, least) {
+		row := formRow{Index: i, Label: labelOf(list), Empty: i >= n}
+		if i > 0 {
+			row.Label += " " + strconv.Itoa(i+1)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

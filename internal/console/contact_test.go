@@ -1,0 +1,314 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"donorbook/internal/crm"
+)
+
+// contacts are all contacts of an account, newest first.
+func (s *site) contacts(account crm.Account) []crm.Contact {
+	s.t.Helper()
+	contacts, _, err := s.store.ContactPage(s.t.Context(), account.Number, crm.All, crm.PageRequest{Page: 1, PerPage: 100})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return contacts
+}
+
+// contact makes a contact past the pages, and returns the address of its page.
+func (s *site) contact(p *person, first, last string, change ...func(*crm.ContactInput)) string {
+	s.t.Helper()
+	in := crm.ContactInput{FirstName: &first, LastName: &last}
+	for _, c := range change {
+		c(&in)
+	}
+	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
+		s.t.Fatal(err)
+	}
+	d, err := s.store.CreateContact(s.t.Context(), p.account.Number, in, crm.Force)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return p.org(fmt.Sprintf("/contacts/%d", d.ID))
+}
+
+func tagged(tags ...string) func(*crm.ContactInput) {
+	return func(in *crm.ContactInput) { in.Tags = &tags }
+}
+
+// live asks for a part of a page, as a script does.
+func (p *person) live(path string) answer {
+	p.site.t.Helper()
+	return p.do(http.MethodGet, path, nil, http.Header{"Hx-Request": {"true"}})
+}
+
+func TestAContactIsAddedWithEverything(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Editor)
+		p.sees(p.get(p.org("/contacts")), "No contacts yet", "Add the first contact")
+		p.sees(p.get(p.org("/contacts/new")), "New contact", "Email 2", "Make a new contact even if somebody")
+		a := p.follow(p.org("/contacts"), "first_name", " Zoë ", "middle_name", "M", "last_name", "Okafor", "company", "Acme", "title", "Dr", "dob", "1980-02-29",
+			"emails.0.value", "zoe@example.org", "emails.0.type", "work", "emails.1.value", "", "emails.1.type", "personal", "emails.4.value", "z@example.org",
+			"phones.1.value", "(212) 555-0100 ext 5", "phones.1.type", "cell",
+			"addresses.0.city", "", "addresses.1.address_1", "1 Main St", "addresses.1.address_2", "Flat 2", "addresses.1.city", "Boston", "addresses.1.state", "MA", "addresses.1.zipcode", "02110", "addresses.1.country", "USA",
+			"tags.0", "", "tags.1", "major donor", "tags.2", "a,b", "note", "Met in Rome.\r\nPrefers letters.",
+			"twitter_url", "https://t.example/z", "linkedin_url", "https://l.example/z", "facebook_url", "https://f.example/z")
+		p.sees(a, "Zoë M Okafor was added.", "Dr · Acme", "zoe@example.org Work Primary", "z@example.org", "(212) 555-0100 ext 5 Cell", "1 Main St Flat 2 Boston, MA 02110 USA",
+			"major donor", "a,b", "Met in Rome. Prefers letters.", "29 Feb 1980", "https://l.example/z")
+		for _, part := range []string{`href="mailto:zoe@example.org"`, `href="tel:2125550100"`, `href="https://t.example/z" rel="noopener nofollow noreferrer"`} {
+			if !strings.Contains(a.body, part) {
+				t.Errorf("the page lacks %s", part)
+			}
+		}
+		got := s.contacts(p.account)
+		if len(got) != 1 {
+			t.Fatalf("%d contacts", len(got))
+		}
+		want := crm.Contact{
+			FirstName: "Zoë", MiddleName: "M", LastName: "Okafor", Company: "Acme", Title: "Dr", DOB: time.Date(1980, 2, 29, 0, 0, 0, 0, time.UTC),
+			TwitterURL: "https://t.example/z", LinkedinURL: "https://l.example/z", FacebookURL: "https://f.example/z",
+			Emails: []crm.Email{{Type: "work", Value: "zoe@example.org"}, {Value: "z@example.org"}}, Phones: []crm.Phone{{Type: "cell", Value: "(212) 555-0100 ext 5"}},
+			Addresses: []crm.Address{{Line1: "1 Main St", Line2: "Flat 2", City: "Boston", State: "MA", Zipcode: "02110", Country: "USA"}},
+			Tags:      []string{"major donor", "a,b"}, Note: "Met in Rome.\nPrefers letters.",
+		}
+		ignored := cmpopts.IgnoreFields(crm.Contact{}, "ID", "CreatedAt", "UpdatedAt", "MatchKeys")
+		if diff := cmp.Diff(want, got[0], ignored, cmpopts.IgnoreFields(crm.Address{}, "CreatedAt", "UpdatedAt")); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Editor)
+		a := p.post(p.org("/contacts"), "first_name", "Zoë", "dob", "2999-01-01", "emails.0.value", "", "emails.3.value", "fine@example.org", "emails.5.value", "no sense",
+			"phones.0.value", "12", "phones.0.type", "cell", "addresses.2.country", "Nowhere", "twitter_url", "javascript:1", "tags.1", strings.Repeat("x", 65), "note", "kept & safe", "force", "yes")
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "7 things need your attention", "Last name is required.", "Date of birth must be a date", "Email 2 must be a valid email address.", "Phone 1 must be a valid phone number",
+			"Address 1 country must be a three-letter", "Twitter must be an absolute", "Tag 1 must not be longer than 64 characters.", "kept & safe")
+		for _, part := range []string{
+			`name="emails.0.value" type="email" value="fine@example.org"`, `name="emails.1.value" type="email" value="no sense"`, `name="phones.0.value" type="tel" value="12"`,
+			`<option value="cell" selected>`, `name="addresses.0.country" type="text" value="Nowhere"`, `href="#f-emails-1-value"`, `id="f-emails-1-value-fault"`, `value="2999-01-01"`,
+			`name="force" value="yes" checked`,
+		} {
+			if !strings.Contains(a.body, part) {
+				t.Errorf("the form lacks %s", part)
+			}
+		}
+		if contacts := s.contacts(p.account); len(contacts) != 0 {
+			t.Errorf("%d contacts were made", len(contacts))
+		}
+	})
+}
+
+func TestAMergeSaysWhoItWasAndWhatChanged(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Editor)
+		form := []string{"first_name", "Amelia", "last_name", "Okafor", "emails.0.value", "amelia@example.org"}
+		p.sees(p.follow(p.org("/contacts"), form...), "Amelia Okafor was added.")
+		p.sees(p.follow(p.org("/contacts"), form...), "merged into Amelia Okafor. Nothing about them was new.")
+		a := p.follow(p.org("/contacts"), "first_name", "Amelia", "last_name", "Okafor-Reyes", "emails.0.value", "AMELIA@example.org", "emails.1.value", "reyes@example.org", "tags.0", "vip")
+		p.sees(a, "merged into Amelia Okafor. This changed:", "Last name Okafor Okafor-Reyes", "Email added reyes@example.org", "Tag added vip")
+		if n := len(s.contacts(p.account)); n != 1 {
+			t.Errorf("%d contacts", n)
+		}
+		p.sees(p.follow(p.org("/contacts"), append(form, "force", "yes")...), "Amelia Okafor was added.")
+		if n := len(s.contacts(p.account)); n != 2 {
+			t.Errorf("%d contacts after a forced one", n)
+		}
+	})
+}
+
+func TestAContactIsEdited(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Editor)
+		path := s.contact(p, "Ana", "Diaz", tagged("kept"), func(in *crm.ContactInput) {
+			company, note, dob := "Acme", "Old", "1/2/1980"
+			in.Company, in.Note, in.DOB = &company, &note, &dob
+			in.Emails = &[]crm.Email{{Type: "work", Value: "a@example.org"}, {Value: "b@example.org"}}
+			in.Addresses = &[]crm.Address{{City: "Rome"}}
+		})
+		a := p.get(path + "/edit")
+		for _, part := range []string{`value="Ana"`, `value="Acme"`, `value="1980-01-02"`, `value="a@example.org"`, `<option value="work" selected>`, `value="b@example.org"`, `value="Rome"`, `>Old</textarea>`} {
+			if !strings.Contains(a.body, part) {
+				t.Errorf("the form lacks %s", part)
+			}
+		}
+		p.wantStatus(p.post(path, "first_name", "", "last_name", "Diaz"), http.StatusUnprocessableEntity)
+		p.sees(p.follow(path, "first_name", "Anna", "last_name", "Diaz", "emails.0.value", "", "emails.1.value", "b@example.org"), "The changes were saved.", "Anna Diaz", "b@example.org", "Nothing is noted.")
+		c := s.contacts(p.account)[0]
+		if c.Company != "" || c.Note != "" || !c.DOB.IsZero() || len(c.Emails) != 1 || len(c.Addresses) != 0 || !slices.Equal(c.Tags, []string{"kept"}) {
+			t.Errorf("after the edit: %+v", c)
+		}
+	})
+}
+
+// What somebody else did meanwhile is not overwritten unawares: the form says so once, and then does as it is told.
+func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Editor)
+		path := s.contact(p, "Ana", "Diaz")
+		form := []string{"first_name", "Anna", "last_name", "Diaz", "seen", "2020-01-01T00:00:00Z"}
+		a := p.post(path, form...)
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "Somebody has changed this contact since you opened the form.")
+		if s.contacts(p.account)[0].FirstName != "Ana" || !strings.Contains(a.body, `value="Anna"`) {
+			t.Error("it was saved, or what was typed is gone")
+		}
+		_, seen, _ := strings.Cut(a.body, `name="seen" value="`)
+		form[5], _, _ = strings.Cut(seen, `"`)
+		p.sees(p.follow(path, form...), "The changes were saved.", "Anna Diaz")
+	})
+}
+
+func TestAContactIsArchivedAndRestored(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Editor)
+		path := s.contact(p, "Ana", "Diaz", tagged("a"))
+		a := p.follow(path + "/archive")
+		p.sees(a, "Ana Diaz was archived.", "Undo", "Archived on", "restore it first")
+		if !strings.Contains(a.body, `action="`+path+`/restore"`) || strings.Contains(a.body, "/edit") || strings.Contains(a.body, "tags/remove") {
+			t.Error("an archived contact can be restored, and nothing else")
+		}
+		p.sees(p.get(p.org("/contacts")), "Everybody is archived")
+		p.sees(p.get(p.org("/contacts?scope=archived")), "Ana Diaz")
+		for _, change := range []string{"", "/archive", "/tags/add", "/tags/remove"} {
+			p.sees(p.follow(path+change, "first_name", "X", "last_name", "Y", "tag", "a"), "Ana Diaz is archived, so nothing was changed.")
+		}
+		p.sees(p.get(p.get(path+"/edit").location()), "Restore the contact first.")
+		p.sees(p.follow(path+"/restore"), "Ana Diaz is an active contact again.")
+		p.sees(p.follow(path+"/restore"), "Ana Diaz is an active contact again.")
+		p.sees(p.get(p.org("/contacts")), "Ana Diaz")
+	})
+}
+
+func TestTagsAreAddedRemovedAndSuggested(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Editor)
+		s.contact(p, "Bo", "Ek", tagged("Volunteer", "vip", "Größe"))
+		path := s.contact(p, "Ana", "Diaz")
+		p.sees(p.follow(path+"/tags/add", "tag", " Volunteer "), "“Volunteer” was added.")
+		p.sees(p.follow(path+"/tags/add", "tag", "one, two"), "“one, two” was added.")
+		for tag, says := range map[string]string{"": "A tag must not be empty.", strings.Repeat("x", 65): "A tag must not be longer than 64 characters."} {
+			a := p.post(path+"/tags/add", "tag", tag)
+			p.wantStatus(a, http.StatusUnprocessableEntity)
+			p.sees(a, says, "Ana Diaz")
+		}
+		p.sees(p.follow(path+"/tags/remove", "tag", "Volunteer"), "“Volunteer” was removed.")
+		if got := s.contacts(p.account)[0].Tags; !slices.Equal(got, []string{"one, two"}) {
+			t.Errorf("the tags are %q", got)
+		}
+		for query, want := range map[string]string{"tag=v": `<option value="vip">1 contact</option><option value="Volunteer">1 contact</option>`, "tags.3=GRO": `<option value="Größe">1 contact</option>`, "tag=zzz": "", "tags.NEXT=one": `<option value="one, two">1 contact</option>`} {
+			if a := p.live(p.org("/tags?" + query)); a.body != want {
+				t.Errorf("%s suggests %s", query, a.body)
+			}
+		}
+	})
+}
+
+func TestTheListShowsFiftyContactsAPageNewestFirst(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Viewer)
+		for i := range 53 {
+			s.contact(p, "Number", fmt.Sprintf("N%02d", i), tagged("a", "b", "c", "d", "e"))
+		}
+		first, second := p.get(p.org("/contacts")), p.get(p.org("/contacts?page=2"))
+		p.sees(first, "Active 53 Archived 0 All 53", "Number N52", "Number N03", "and 2 more", "Next")
+		p.sees(second, "Number N02", "Number N00", "Previous")
+		if strings.Contains(first.words(), "N02") || strings.Contains(second.words(), "N03") || strings.Index(first.body, "N52") > strings.Index(first.body, "N51") {
+			t.Error("the pages are not in order")
+		}
+		p.sees(p.get(p.org("/contacts?page=99")), "Nothing on this page")
+		p.sees(p.get(p.org("/contacts?page=x&scope=all")), "Number N52")
+		p.sees(p.get(p.org("/contacts?scope=archived")), "Nobody is archived")
+		if a := p.get(p.org("/contacts?scope=nonsense")); a.location() != p.org("/contacts") {
+			t.Errorf("a scope that is none: %d to %s", a.status, a.location())
+		}
+	})
+}
+
+func TestContactsAreSearched(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Viewer)
+		s.contact(p, "Maria", "Smith", tagged("VIP", "volunteer"), func(in *crm.ContactInput) {
+			in.Emails, in.Phones = &[]crm.Email{{Value: "boss@example.org"}}, &[]crm.Phone{{Value: "212-555-0100"}}
+		})
+		s.contact(p, "Bo", "Ek", tagged("vip"))
+		for _, q := range []string{"maria", "smith mar", "BOSS@ex", "(212) 555", "#VIP", "tag:volunteer"} {
+			for _, a := range []answer{p.get(p.org("/contacts?q=" + url.QueryEscape(q))), p.live(p.org("/contacts?q=" + url.QueryEscape(q)))} {
+				p.sees(a, "Maria Smith")
+				if strings.Contains(a.words(), "Bo Ek") {
+					t.Errorf("%q finds everybody", q)
+				}
+			}
+		}
+		p.sees(p.get(p.org("/contacts?tag=vip")), "Everybody tagged vip", "Bo Ek", "Show everybody")
+		p.sees(p.get(p.org("/contacts?q=vi")), "Nobody found", "Tags: VIP 1 vip 1") // a tag is offered, whatever its letters
+		p.sees(p.get(p.org("/contacts?q=nobody&scope=archived")), "Nobody who is archived fits.")
+		live := p.live(p.org("/contacts?q=maria"))
+		if strings.Contains(live.body, "<html") || !strings.Contains(live.body, `id="found" hx-swap-oob="true">1 found.`) {
+			t.Errorf("the live part is %s", live.body)
+		}
+		p.sees(p.live(p.org("/contacts?q=")), "Maria Smith", "Bo Ek", "Showing all contacts.")
+		if a := p.get(p.org("/contacts?q=maria&after=nonsense&scope=all")); a.location() != p.org("/contacts?q=maria&scope=all") {
+			t.Errorf("a broken place leads to %q (%d)", a.location(), a.status)
+		}
+	})
+}
+
+func TestASearchGoesOnPageByPage(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Viewer)
+		for i := range 51 {
+			s.contact(p, "Maria", fmt.Sprintf("N%02d", i), tagged("all"))
+		}
+		for _, query := range []string{"q=maria", "tag=all", "q=maria&scope=all"} {
+			first := p.get(p.org("/contacts?" + query))
+			more := first.link(t, "More")
+			second := p.get(more)
+			p.sees(second, "Maria N50", "Back to the start")
+			if strings.Contains(first.words(), "N50") || strings.Contains(second.words(), "N49") || strings.Contains(second.words(), "More") {
+				t.Errorf("%s: the pages overlap", query)
+			}
+			if back := second.link(t, "Back to the start"); back != p.org("/contacts?"+query) {
+				t.Errorf("%s: back leads to %s", query, back)
+			}
+		}
+	})
+}
+
+// link is where the link with these words leads.
+func (a answer) link(t *testing.T, words string) string {
+	t.Helper()
+	before, _, found := strings.Cut(a.body, ">"+words+"</a>")
+	at := strings.LastIndex(before, `href="`)
+	if !found || at < 0 {
+		t.Fatalf("there is no link %q: %s", words, a.words())
+	}
+	address, _, _ := strings.Cut(before[at+len(`href="`):], `"`)
+	return strings.ReplaceAll(address, "&amp;", "&")
+}
+
+func TestAViewerSeesNoControlsOfContacts(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Viewer)
+	p.sees(p.get(p.org("/contacts")), "No contacts yet")
+	path := s.contact(p, "Ana", "Diaz", tagged("a"))
+	for _, page := range []string{p.org("/contacts"), path} {
+		body := p.get(page).body
+		main := body[strings.Index(body, "<main"):]
+		if strings.Contains(main, `method="post"`) || strings.Contains(main, "/new") || strings.Contains(main, "/edit") {
+			t.Errorf("%s shows a viewer what only editors may do", page)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package console
+
+import (
+	"net/http"
+
+	"donorbook/internal/web"
+)
+
+// problem is what an error page says.
+type problem struct {
+	Status  int
+	Heading string
+	Message string
+}
+
+// errorPage shows a failure to a person: what happened, what to do next, and the number under which the log has it.
+func (c *Console) errorPage(w http.ResponseWriter, r *http.Request, err error) {
+	status, message := web.ErrorHeaders(w.Header(), err)
+	w.Header().Del("WWW-Authenticate")
+	shown := problem{Status: status, Heading: headings[status], Message: message}
+	switch status {
+	case http.StatusNotFound:
+		shown.Message = "The page, or what it shows, does not exist in an organisation of yours. It may have been mistyped, or belong to somebody else."
+	case http.StatusInternalServerError:
+		shown.Message = "It was not your doing. Please try again in a moment."
+	case http.StatusMethodNotAllowed:
+		shown.Message = "This address only takes a form. Go back and send the form again."
+	}
+	if shown.Heading == "" {
+		shown.Heading = http.StatusText(status)
+	}
+	v := visit{}
+	if session, failed := c.sessionOf(r); failed == nil {
+		v.session = session
+		v.membership, _ = c.store.Membership(r.Context(), session.User.ID, r.PathValue("org"))
+	}
+	if c.render(w, r, v, status, "error", page{Title: shown.Heading, Data: shown}) != nil {
+		// Not even the page around it can be made, as when the database is away.
+		_ = c.write(w, status, "error", "layout", page{Title: shown.Heading, Data: shown, RequestID: web.RequestID(w)})
+	}
+}
+
+var headings = map[int]string{
+	http.StatusBadRequest:            "That could not be read",
+	http.StatusForbidden:             "You may not do this",
+	http.StatusNotFound:              "Nothing is here",
+	http.StatusMethodNotAllowed:      "That is not a page",
+	http.StatusRequestEntityTooLarge: "That is too much at once",
+	http.StatusUnprocessableEntity:   "That cannot be taken",
+	http.StatusTooManyRequests:       "Too many attempts",
+	http.StatusInternalServerError:   "Something went wrong on our side",
+	http.StatusServiceUnavailable:    "The service is away for a moment",
+}

@@ -1,0 +1,210 @@
+package console
+
+import (
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/web"
+)
+
+// form is what a form shows: the values that are stored or were typed, and what is wrong with them.
+type form struct {
+	values url.Values
+	Faults []crm.Fault
+}
+
+func newForm() *form { return &form{values: url.Values{}} }
+
+// readForm reads a form that was sent.
+func readForm(r *http.Request) (*form, error) {
+	if err := r.ParseForm(); err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return nil, &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form is larger than 1 MiB, so it was not read.", Err: err}
+		}
+		return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form could not be read.", Err: err}
+	}
+	for _, values := range r.PostForm {
+		for i, value := range values {
+			if !utf8.ValidString(value) {
+				return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form holds text that is not Unicode."}
+			}
+			values[i] = strings.ReplaceAll(value, "\r\n", "\n") // browsers send line ends so
+		}
+	}
+	return &form{values: r.PostForm}, nil
+}
+
+// Value is a field without the spaces around it.
+func (f *form) Value(name string) string { return strings.TrimSpace(f.values.Get(name)) }
+
+// Values are all values of a field that appears more than once.
+func (f *form) Values(name string) []string { return f.values[name] }
+
+// Has tells whether a box with that value is ticked.
+func (f *form) Has(name, value string) bool {
+	for _, v := range f.values[name] {
+		if v == value {
+			return true
+		}
+	}
+	return false
+}
+
+// secret is a field as it was typed. It is taken out of the form, so that no page shows it again.
+func (f *form) secret(name string) string {
+	value := f.values.Get(name)
+	f.values.Del(name)
+	return value
+}
+
+func (f *form) set(name, value string) { f.values.Set(name, value) }
+
+// fail notes that a field is wrong; "" is the form as a whole.
+func (f *form) fail(field, message string) {
+	f.Faults = append(f.Faults, crm.Fault{Field: field, Message: message})
+}
+
+// refuse takes over the faults of a refused input. Any other error is returned.
+func (f *form) refuse(err error) error {
+	var invalid *crm.Invalid
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	f.Faults = append(f.Faults, invalid.Faults...)
+	return nil
+}
+
+// fault is the first thing that is wrong with a field, in words that call it by its label.
+func (f *form) fault(name, label string) string {
+	for _, fault := range f.Faults {
+		if fault.Field == name {
+			return worded(fault, label)
+		}
+	}
+	return ""
+}
+
+// worded puts the label of a field where the rules use its name on the wire.
+func worded(fault crm.Fault, label string) string {
+	text, ok := strings.CutPrefix(fault.Message, "The "+fault.Field+" field")
+	if !ok || label == "" {
+		return fault.Message
+	}
+	return label + text
+}
+
+// field is one labelled control of a form, as the template "field" draws it.
+type field struct {
+	Name, Label, Value, Fault, Hint, Type string
+	Attributes                            map[string]string
+	Required                              bool
+	Options                               []option
+}
+
+type option struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// ID is how the label, the hint and the fault find the control.
+func (f field) ID() string { return "f-" + strings.ReplaceAll(f.Name, ".", "-") }
+
+// DescribedBy names what a screen reader says after the label.
+func (f field) DescribedBy() string {
+	var parts []string
+	if f.Hint != "" {
+		parts = append(parts, f.ID()+"-hint")
+	}
+	if f.Fault != "" {
+		parts = append(parts, f.ID()+"-fault")
+	}
+	return strings.Join(parts, " ")
+}
+
+// Complaint is one line of the list at the head of a refused form. It leads to the field.
+type Complaint struct {
+	Text, Target string
+}
+
+// Summary is everything that is wrong.
+func (f *form) Summary() []Complaint {
+	var all []Complaint
+	for _, fault := range f.Faults {
+		c := Complaint{Text: worded(fault, labelOf(fault.Field))}
+		if fault.Field != "" {
+			c.Target = field{Name: fault.Field}.ID()
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// labels are what people call fields whose name does not say it.
+var labels = map[string]string{
+	"dob": "Date of birth", "twitter_url": "Twitter", "linkedin_url": "LinkedIn", "facebook_url": "Facebook", "emails": "Email", "phones": "Phone",
+	"addresses": "Address", "tags": "Tag", "value": "", "address_1": "street", "address_2": "second line", "zipcode": "postal code", "end_at": "End",
+	"start_at": "Start", "url": "address", "slug": "Web address",
+}
+
+// labelOf makes a label of a field's name: emails.1.value is Email 2.
+func labelOf(name string) string {
+	var words []string
+	for part := range strings.SplitSeq(name, ".") {
+		if n, err := strconv.Atoi(part); err == nil {
+			part = strconv.Itoa(n + 1)
+		} else if label, known := labels[part]; known {
+			part = label
+		}
+		if part != "" {
+			words = append(words, strings.ReplaceAll(part, "_", " "))
+		}
+	}
+	return capital(strings.Join(words, " "))
+}
+
+// attribute is an attribute of a control that a template names. The names are ours, never somebody's input.
+func attribute(key, value string) template.HTMLAttr {
+	if value == "" {
+		return template.HTMLAttr(key)
+	}
+	return template.HTMLAttr(key + `="` + template.HTMLEscapeString(value) + `"`)
+}
+
+// newField makes a field for a template: {{template "field" (field .Form "email" "Email" "type=email" "required" "hint=...")}}
+// Every other option becomes an attribute.
+func newField(f *form, name, label string, options ...string) field {
+	out := field{Name: name, Label: label, Value: f.values.Get(name), Fault: f.fault(name, label), Type: "text", Attributes: map[string]string{}}
+	for _, option := range options {
+		switch key, value, _ := strings.Cut(option, "="); key {
+		case "type":
+			out.Type = value
+		case "hint":
+			out.Hint = value
+		case "value":
+			out.Value = value
+		case "required":
+			out.Required = true
+		default:
+			out.Attributes[key] = value
+		}
+	}
+	return out
+}
+
+// newSelect makes a field with choices, written as "value=label".
+func newSelect(f *form, name, label string, choices []option, options ...string) field {
+	out := newField(f, name, label, options...)
+	out.Type = "select"
+	for _, choice := range choices {
+		choice.Chosen = choice.Value == out.Value
+		out.Options = append(out.Options, choice)
+	}
+	return out
+}

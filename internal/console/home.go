@@ -1,0 +1,95 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// How much of each list the home page shows.
+const (
+	homeMonths    = 12
+	homeContacts  = 6
+	homeTags      = 8
+	homeCampaigns = 5
+)
+
+// homeView is an organisation at a glance.
+type homeView struct {
+	Contacts       store.Counts
+	Growth         columnChart
+	ThisMonth      int64 // new contacts
+	LastMonth      int64
+	Newest         []crm.Contact
+	Tags           []tagBar
+	Campaigns      []goalBar
+	CampaignsTotal int64
+	HasKey         bool
+}
+
+// Anybody tells whether the organisation has ever had a contact.
+func (h homeView) Anybody() bool { return h.Contacts.Active+h.Contacts.Archived > 0 }
+
+// New tells whether there is nothing to look at yet.
+func (h homeView) New() bool { return !h.Anybody() && h.CampaignsTotal == 0 }
+
+func (c *Console) homePage(w http.ResponseWriter, r *http.Request, v visit) error {
+	view, err := c.glance(r.Context(), v.account())
+	if err != nil {
+		return err
+	}
+	return c.render(w, r, v, http.StatusOK, "home", page{Title: "Home", Section: "home", Data: view})
+}
+
+func (c *Console) glance(ctx context.Context, account int64) (view homeView, err error) {
+	if view.Contacts, err = c.store.Counts(ctx, account); err != nil {
+		return view, err
+	}
+	campaigns, result, err := c.store.CampaignPage(ctx, account, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: homeCampaigns})
+	if err != nil {
+		return view, err
+	}
+	view.CampaignsTotal = result.Total
+	for _, campaign := range campaigns {
+		view.Campaigns = append(view.Campaigns, newGoalBar(campaign, c.now()))
+	}
+	if !view.Anybody() {
+		keys, err := c.store.Keys(ctx, account)
+		view.HasKey = len(keys) > 0
+		return view, err
+	}
+	return view, c.glanceAtContacts(ctx, account, &view)
+}
+
+func (c *Console) glanceAtContacts(ctx context.Context, account int64, view *homeView) (err error) {
+	months := lastMonths(c.now(), homeMonths)
+	before, err := c.store.Growth(ctx, account, append(months, months[homeMonths-1].AddDate(0, 1, 0)))
+	if err != nil {
+		return err
+	}
+	counts := make([]int64, homeMonths)
+	for i := range counts {
+		counts[i] = before[i+1] - before[i]
+	}
+	view.Growth = newColumnChart(months, counts)
+	view.ThisMonth, view.LastMonth = counts[homeMonths-1], counts[homeMonths-2]
+	if view.Newest, _, err = c.store.ContactPage(ctx, account, crm.Active, crm.PageRequest{Page: 1, PerPage: homeContacts}); err != nil {
+		return err
+	}
+	tags, err := c.store.LargestTags(ctx, account, homeTags)
+	view.Tags = newTagBars(tags)
+	return err
+}
+
+// lastMonths are the first moments of the last n months, of which this is the last.
+func lastMonths(now time.Time, n int) []time.Time {
+	year, month, _ := now.UTC().Date()
+	months := make([]time.Time, 0, n+1)
+	for i := range n {
+		months = append(months, time.Date(year, month-time.Month(n-1-i), 1, 0, 0, 0, 0, time.UTC))
+	}
+	return months
+}

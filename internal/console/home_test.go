@@ -1,0 +1,107 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// newcomer makes a contact with tags.
+func (s *site) newcomer(account crm.Account, first, last string, tags ...string) crm.Contact {
+	s.t.Helper()
+	email := []crm.Email{{Value: strings.ToLower(first+"."+last) + "@example.org"}}
+	in := crm.ContactInput{FirstName: &first, LastName: &last, Emails: &email, Tags: &tags}
+	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
+		s.t.Fatal(err)
+	}
+	made, err := s.store.CreateContact(s.t.Context(), account.Number, in, crm.Force)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	contact, err := s.store.ContactRecord(s.t.Context(), account.Number, made.ID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return contact
+}
+
+func TestHomeShowsOneOrganisationAtAGlance(t *testing.T) { eachSite(t, homeAtAGlance) }
+
+func homeAtAGlance(t *testing.T, s *site) {
+	ours, theirs := s.organisation("Ours"), s.organisation("Theirs")
+	for i := range 8 {
+		s.newcomer(ours, "Ada", fmt.Sprint("Number", i), "newsletter")
+	}
+	gone := s.newcomer(ours, "Gone", "Away", "newsletter", "board")
+	if err := s.store.ArchiveContact(t.Context(), ours.Number, gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.newcomer(ours, "Zed", "Newest", "R&D <b>")
+	s.campaign(ours, `{"title": "Winter Coats", "goal": 18000, "raised": 4500.5, "donors": 1, "end_at": "2025-01-31 23:59:59"}`)
+	s.campaign(ours, `{"title": "No Goal", "raised": 10, "donors": 1200}`)
+	s.newcomer(theirs, "Secret", "Stranger", "secret tag")
+	s.campaign(theirs, `{"title": "Secret Campaign"}`)
+
+	p := s.member(ours, crm.Viewer)
+	a := p.get(p.org(""))
+	p.wantStatus(a, http.StatusOK)
+	p.sees(a, "Active contacts 9 and 1 archived", "New this month 10 0 last month", "Campaigns 2 of your own", "10 in twelve months",
+		time.Now().UTC().Format("January 2006")+" so far 10", "newsletter 8 contacts", "R&D <b> 1 contact",
+		"Winter Coats $4,500.50 of $18,000 25% of the goal · 1 donor · ended 31 Jan 2025", "No Goal $10 No goal · 1,200 donors",
+		"Zed Newest", "Ada Number7", "Ada Number3")
+	for _, not := range []string{"Ada Number2", "Gone Away", "board", "Secret", "secret", "/contacts/new", "/campaigns/new"} {
+		if strings.Contains(a.body, not) {
+			t.Errorf("a viewer's home says %q: %s", not, a.words())
+		}
+	}
+	if !strings.Contains(a.body, `/contacts?tag=R%26D%20%3cb%3e"`) {
+		t.Errorf("the tag does not lead to its contacts")
+	}
+}
+
+func TestHomeCountsNewContactsByMonth(t *testing.T) {
+	clock := time.Now()
+	s := newSite(t, store.Options{Data: t.TempDir(), Now: func() time.Time { return clock }})
+	ours := s.organisation("Ours")
+	year, month, _ := time.Now().UTC().Date()
+	first := func(ago int) time.Time { return time.Date(year, month-time.Month(ago), 1, 0, 0, 0, 0, time.UTC) }
+	for i, at := range []time.Time{first(12), first(11).Add(-time.Second), first(11), first(3), first(2).Add(-time.Second), first(0)} {
+		clock = at
+		s.newcomer(ours, "Ada", fmt.Sprint("Number", i))
+	}
+	clock = time.Now()
+	p := s.member(ours, crm.Editor)
+	a := p.get(p.org(""))
+	p.sees(a, "4 in twelve months", "New this month 1 0 last month",
+		first(11).Format("January 2006")+" 1", first(10).Format("January 2006")+" 0", first(3).Format("January 2006")+" 2", "No contact has a tag yet")
+	if strings.Contains(a.words(), first(12).Format("January 2006")) {
+		t.Error("the chart goes back more than twelve months")
+	}
+}
+
+func TestHomeOfANewOrganisationSaysWhatToDoNext(t *testing.T) {
+	s := anySite(t)
+	ours := s.organisation("Ours")
+	for role, words := range map[crm.Role][2]string{
+		crm.Owner:  {"Add your first contact", "New API key"},
+		crm.Editor: {"Create your first campaign", "An owner makes the key"},
+		crm.Viewer: {"Nothing is here yet.", "What editors and owners add appears on this page."},
+	} {
+		p := s.member(ours, role)
+		p.sees(p.get(p.org("")), words[0], words[1])
+	}
+
+	// Each half is there before the other.
+	s.campaign(ours, `{"title": "Winter Coats"}`)
+	p := s.member(ours, crm.Editor)
+	p.sees(p.get(p.org("")), "Active contacts 0 nobody is archived", "Winter Coats", "Add the first one.")
+	other := s.organisation("Other")
+	s.newcomer(other, "Ada", "Berg")
+	p = s.member(other, crm.Editor)
+	p.sees(p.get(p.org("")), "Campaigns 0 none of your own yet", "Create the first one.", "Ada Berg")
+}

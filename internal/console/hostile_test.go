@@ -1,0 +1,437 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/console"
+	"donorbook/internal/crm"
+)
+
+// estate is an organisation with one of everything that an address can name.
+type estate struct {
+	account, chapter                 crm.Account
+	owner                            *person
+	contact, archived, campaign, key int64
+	invitation                       string
+}
+
+func (s *site) estate(name string) estate {
+	s.t.Helper()
+	e := estate{account: s.organisation(name)}
+	e.owner = s.member(e.account, crm.Owner)
+	ctx := s.t.Context()
+	must := func(err error) {
+		s.t.Helper()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	contact := func(first string) int64 {
+		in := crm.ContactInput{FirstName: &first, LastName: &name, Tags: &[]string{name + " friends"}}
+		must(in.Validate(nil, true, "US", time.Now()))
+		d, err := s.store.CreateContact(ctx, e.account.Number, in, crm.Dedupe)
+		must(err)
+		return d.ID
+	}
+	e.contact, e.archived = contact("Active"), contact("Archived")
+	must(s.store.ArchiveContact(ctx, e.account.Number, e.archived))
+	title := name + " appeal"
+	in := crm.CampaignInput{Title: &title}
+	must(in.Validate(nil, true))
+	campaign, err := s.store.CreateCampaign(ctx, e.account, in)
+	must(err)
+	e.campaign = campaign.ID
+	key, _, err := s.store.CreateKey(ctx, e.account.Number, crm.KeyInput{Name: name + " key", Permissions: crm.AllPermissions})
+	must(err)
+	e.key = key.ID
+	invitation, _, err := s.store.Invite(ctx, e.account, e.owner.user, crm.Viewer, "guest@example.org")
+	must(err)
+	e.invitation = invitation.ID
+	e.chapter, err = s.store.CreateChapter(ctx, e.account, e.owner.user.ID, e.account.ID, name+" North")
+	must(err)
+	return e
+}
+
+// state is everything about an organisation that a request could have changed.
+func (s *site) state(e estate) string {
+	s.t.Helper()
+	ctx := s.t.Context()
+	var b strings.Builder
+	add := func(value any, err error) {
+		s.t.Helper()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%+v\n", value)
+	}
+	contacts, _, err := s.store.Contacts(ctx, e.account.Number, crm.All, crm.PageRequest{Page: 1, PerPage: 100}, nil)
+	add(string(contacts), err)
+	campaigns, _, err := s.store.Campaigns(ctx, e.account.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "", nil)
+	add(string(campaigns), err)
+	keys, err := s.store.Keys(ctx, e.account.Number)
+	add(keys, err)
+	members, err := s.store.Members(ctx, e.account.Number)
+	for i := range members {
+		members[i].SeenAt = time.Time{}
+	}
+	add(members, err)
+	invitations, err := s.store.Invitations(ctx, e.account.Number)
+	add(invitations, err)
+	account, err := s.store.Account(ctx, e.account.ID)
+	add(account, err)
+	chapters, err := s.store.Chapters(ctx, e.account)
+	add(chapters, err)
+	return b.String()
+}
+
+// address fills a pattern with the things of an organisation. A restore names what is archived.
+func address(pattern string, org string, e estate) string {
+	_, path, _ := strings.Cut(pattern, " ")
+	id := e.contact
+	switch {
+	case strings.Contains(path, "/restore"):
+		id = e.archived
+	case strings.Contains(path, "/campaigns/"):
+		id = e.campaign
+	case strings.Contains(path, "/keys/"):
+		id = e.key
+	}
+	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID,
+		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{session}", "0", "{token}", "x", "{file}", "console.css",
+		"{$}", "").Replace(path)
+}
+
+// valid are fields that every form takes, so that nothing but the right to send it is missing.
+var valid = []string{
+	"first_name", "Mallory", "last_name", "Intruder", "tag", "stolen", "tags", "stolen", "title", "Stolen", "name", "Stolen", "parent", "",
+	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password", "long enough for all", "current_password", testPassword,
+}
+
+func send(p *person, pattern, path string) answer {
+	if strings.HasPrefix(pattern, "GET ") {
+		return p.get(path)
+	}
+	return p.post(path, valid...)
+}
+
+// Whoever belongs to one organisation can neither see nor change another one, whichever part of an address they exchange.
+func TestNobodyReachesAnotherOrganisation(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		theirs := s.estate("Theirs")
+		mine := s.estate("Mine")
+		before := s.state(theirs)
+		for _, route := range console.MemberRoutes() {
+			// The address of their organisation, with everything of theirs.
+			a := send(mine.owner, route.Pattern, address(route.Pattern, theirs.account.ID, theirs))
+			if a.status != http.StatusNotFound || strings.Contains(a.body, "Theirs") {
+				t.Errorf("%s of another organisation: %d", route.Pattern, a.status)
+			}
+			// My organisation, with a thing of theirs.
+			if path := address(route.Pattern, mine.account.ID, theirs); path != address(route.Pattern, mine.account.ID, mine) {
+				if a := send(mine.owner, route.Pattern, path); a.status != http.StatusNotFound || strings.Contains(a.body, "Theirs") {
+					t.Errorf("%s with a thing of another organisation: %d", route.Pattern, a.status)
+				}
+			}
+		}
+		if after := s.state(theirs); after != before {
+			t.Errorf("something changed:\n%s\nwas\n%s", after, before)
+		}
+	})
+}
+
+// A link to another organisation's thing says the same as a link to nothing.
+func TestWhatIsForeignLooksLikeNothing(t *testing.T) {
+	s := anySite(t)
+	theirs, mine := s.estate("Theirs"), s.estate("Mine")
+	nothing := theirs
+	nothing.contact, nothing.archived, nothing.campaign, nothing.key = theirs.contact+77, theirs.contact+77, theirs.campaign+77, theirs.key+77
+	nothing.chapter.ID = "0000000000000000"
+	for _, route := range console.MemberRoutes() {
+		for _, org := range []string{mine.account.ID, theirs.account.ID} {
+			path, missing := address(route.Pattern, org, theirs), address(route.Pattern, org, nothing)
+			if path == missing {
+				continue
+			}
+			foreign, absent := send(mine.owner, route.Pattern, path), send(mine.owner, route.Pattern, missing)
+			if foreign.status != absent.status || withoutNumbers(foreign) != withoutNumbers(absent) {
+				t.Errorf("%s tells foreign (%d) from absent (%d)", route.Pattern, foreign.status, absent.status)
+			}
+		}
+	}
+}
+
+// withoutNumbers leaves out the number of the request.
+func withoutNumbers(a answer) string {
+	text, _, _ := strings.Cut(a.words(), "request number")
+	return text
+}
+
+func TestRolesAreAskedByTheServer(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		e := s.estate("Harbor")
+		people := map[crm.Role]*person{crm.Viewer: s.member(e.account, crm.Viewer), crm.Editor: s.member(e.account, crm.Editor)}
+		before := s.state(e)
+		for _, route := range console.MemberRoutes() {
+			for role, p := range people {
+				if role >= route.Role {
+					continue
+				}
+				a := send(p, route.Pattern, address(route.Pattern, e.account.ID, e))
+				if a.status != http.StatusForbidden || !strings.Contains(a.words(), "needs the role "+route.Role.String()) {
+					t.Errorf("%s as %s: %d %s", route.Pattern, role, a.status, a.words())
+				}
+			}
+		}
+		if after := s.state(e); after != before {
+			t.Errorf("something changed:\n%s\nwas\n%s", after, before)
+		}
+	})
+}
+
+// A colleague who may only look can still leave, and nothing else about people.
+func TestAViewerRemovesNobodyElse(t *testing.T) {
+	s := anySite(t)
+	e := s.estate("Harbor")
+	viewer := s.member(e.account, crm.Viewer)
+	a := viewer.post(viewer.org("/settings/people/" + strconv.FormatInt(e.owner.user.ID, 10) + "/remove"))
+	viewer.wantStatus(a, http.StatusForbidden)
+	if members, err := s.store.Members(t.Context(), e.account.Number); err != nil || len(members) != 2 {
+		t.Errorf("%d members, %v", len(members), err)
+	}
+}
+
+func TestStrangersAreLedToTheSignInPage(t *testing.T) {
+	s := anySite(t)
+	e := s.estate("Harbor")
+	before := s.state(e)
+	for _, route := range append(console.MemberRoutes(), console.UserRoutes()...) {
+		stranger := s.visitor()
+		a := send(stranger, route.Pattern, address(route.Pattern, e.account.ID, e))
+		if a.status != http.StatusSeeOther || !strings.HasPrefix(a.location(), "/console/signin") || strings.Contains(a.body, "Harbor") {
+			t.Errorf("%s: %d to %q", route.Pattern, a.status, a.location())
+		}
+	}
+	if s.state(e) != before {
+		t.Error("something changed")
+	}
+}
+
+// Another site can make a browser send a form, with the cookies. It is refused, whatever kind of browser it is.
+func TestFormsFromOtherSitesAreRefused(t *testing.T) {
+	s := anySite(t)
+	e := s.estate("Harbor")
+	before := s.state(e)
+	form := url.Values{}
+	for i := 0; i < len(valid); i += 2 {
+		form.Add(valid[i], valid[i+1])
+	}
+	forged := map[string]http.Header{
+		"a new browser":             {"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}},
+		"a sibling of this host":    {"Sec-Fetch-Site": {"same-site"}, "Origin": {"https://other.example.com"}},
+		"an old browser":            {"Origin": {"https://evil.example"}},
+		"a page without an address": {"Origin": {"null"}},
+	}
+	all := append(append(console.MemberRoutes(), console.UserRoutes()...), console.StrangerRoutes()...)
+	posts := 0
+	for _, route := range all {
+		if !strings.HasPrefix(route.Pattern, "POST ") {
+			continue
+		}
+		posts++
+		for browser, header := range forged {
+			a := e.owner.do(http.MethodPost, address(route.Pattern, e.account.ID, e), form, header)
+			if a.status != http.StatusForbidden || !strings.Contains(a.words(), "came from another site") {
+				t.Errorf("%s by %s: %d", route.Pattern, browser, a.status)
+			}
+		}
+	}
+	if posts < 20 {
+		t.Errorf("only %d forms were tried", posts)
+	}
+	if s.state(e) != before {
+		t.Error("something changed")
+	}
+}
+
+// Every answer carries what keeps a browser from being tricked: pages, redirects, errors and files.
+func TestEveryAnswerIsGuarded(t *testing.T) {
+	s := anySite(t)
+	e := s.estate("Harbor")
+	all := append(append(console.MemberRoutes(), console.UserRoutes()...), console.StrangerRoutes()...)
+	check := func(what string, a answer) {
+		t.Helper()
+		csp := a.header.Get("Content-Security-Policy")
+		for _, rule := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"} {
+			if !strings.Contains(csp, rule) {
+				t.Errorf("%s: the policy lacks %s: %s", what, rule, csp)
+			}
+		}
+		if strings.Contains(csp, "unsafe") || a.header.Get("X-Frame-Options") != "DENY" || a.header.Get("X-Content-Type-Options") != "nosniff" ||
+			a.header.Get("Referrer-Policy") != "same-origin" {
+			t.Errorf("%s: %v", what, a.header)
+		}
+		if !strings.Contains(a.header.Get("Cache-Control"), "no-store") && a.header.Get("Content-Type") != "text/css; charset=utf-8" {
+			t.Errorf("%s may be kept by somebody: %q", what, a.header.Get("Cache-Control"))
+		}
+	}
+	for _, route := range all {
+		if strings.HasPrefix(route.Pattern, "GET ") {
+			check(route.Pattern, e.owner.get(address(route.Pattern, e.account.ID, e)))
+			check(route.Pattern+" by a stranger", s.visitor().get(address(route.Pattern, e.account.ID, e)))
+		}
+	}
+	check("nothing", s.visitor().get("/console/nothing"))
+	check("a wrong method", e.owner.get(e.owner.org("/contacts/1/archive")))
+}
+
+func TestTheSessionCookieIsForThisHostAlone(t *testing.T) {
+	s := anySite(t)
+	account := s.organisation("Harbor")
+	in := crm.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
+	if _, err := s.store.CreateUser(t.Context(), account, crm.Owner, in); err != nil {
+		t.Fatal(err)
+	}
+	a := s.visitor().post("/console/signin", "email", "ANA@example.org ", "password", testPassword)
+	cookie := a.header.Get("Set-Cookie")
+	for _, part := range []string{"__Host-session=", "Path=/", "HttpOnly", "Secure", "SameSite=Lax", "Max-Age="} {
+		if !strings.Contains(cookie, part) {
+			t.Errorf("the cookie lacks %s", part)
+		}
+	}
+	if strings.Contains(cookie, "Domain") {
+		t.Error("the cookie is for other hosts too")
+	}
+}
+
+// hostile are texts that would run, close a tag or an attribute, or begin a template, if a page did not escape them.
+var hostile = []string{
+	`<script>window.pwned=1</script>`, `"><img src=x onerror=window.pwned=1>`, `' onmouseover='window.pwned=1`, `{{.User}}<svg onload=window.pwned=1>`,
+	`</title><script>window.pwned=1</script>`, `javascript:window.pwned=1`,
+}
+
+// Whatever somebody stores, in any field, by any door, no page lets it become more than text.
+func TestStoredScriptStaysText(t *testing.T) {
+	s := anySite(t)
+	for _, text := range hostile {
+		e := s.hostileEstate(text)
+		for _, route := range append(console.MemberRoutes(), console.UserRoutes()...) {
+			if !strings.HasPrefix(route.Pattern, "GET ") {
+				continue
+			}
+			path := address(route.Pattern, e.account.ID, e)
+			a := e.owner.get(path)
+			if a.status != http.StatusOK && a.status != http.StatusSeeOther {
+				t.Errorf("%s: %d", path, a.status)
+			}
+			harmless(t, path, a.body)
+		}
+		for _, path := range []string{"/contacts?q=" + url.QueryEscape(text), "/contacts?tag=" + url.QueryEscape(text), "/tags?tag=" + url.QueryEscape(text), "/contacts?scope=" + url.QueryEscape(text)} {
+			harmless(t, path, e.owner.get(e.owner.org(path)).body)
+		}
+		// What was refused comes back in the form.
+		for _, path := range []string{"/contacts", "/campaigns", "/settings/keys", "/settings/people/invite", "/chapters"} {
+			a := e.owner.post(e.owner.org(path), "first_name", text, "email", text, "emails.0.value", text, "subtitle", text, "description", text, "goal", text, "expires", text, "role", text, "parent", text)
+			harmless(t, "POST "+path, a.body)
+		}
+		harmless(t, "sign-in", s.visitor().post("/console/signin", "email", text, "password", "x", "next", text).body)
+	}
+}
+
+// harmless fails where a page has a tag or an attribute that only a stored text can have brought.
+func harmless(t *testing.T, where, body string) {
+	t.Helper()
+	for _, sign := range []string{"<script>window", "<img src=x", "<svg onload", "onerror=window.pwned=1>", `' onmouseover='`, `href="javascript:`, `action="javascript:`} {
+		if strings.Contains(body, sign) {
+			t.Errorf("%s: the page contains %s", where, sign)
+		}
+	}
+}
+
+// hostileEstate has the text wherever one can be stored.
+func (s *site) hostileEstate(text string) estate {
+	s.t.Helper()
+	e := s.estate(text)
+	ctx := s.t.Context()
+	note := text
+	in := crm.ContactInput{
+		FirstName: &text, MiddleName: &text, LastName: &text, Company: &text, Title: &text, Note: &note,
+		Emails: &[]crm.Email{{Value: "a@example.org"}}, Tags: &[]string{text, text + "2"},
+		Addresses: &[]crm.Address{{Line1: text, Line2: text, City: text, Zipcode: text}},
+	}
+	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
+		s.t.Fatal(err)
+	}
+	d, err := s.store.CreateContact(ctx, e.account.Number, in, crm.Force)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	e.contact = d.ID
+	address := "https://example.org/?" + url.QueryEscape(text)
+	event := &crm.Event{Title: text, LocationName: text, AddressFormatted: text, GooglePlaceID: text, Details: text,
+		Livestream: &crm.Livestream{URL: address, Type: text, Location: text, Platform: text}}
+	cover := &crm.Cover{URL: address}
+	title, subtitle, description := text, text, text
+	c := crm.CampaignInput{Title: &title, Subtitle: &subtitle, Description: &description, Event: &event, Cover: &cover, Logo: &address}
+	if err := c.Validate(nil, true); err != nil {
+		s.t.Fatal(err)
+	}
+	campaign, err := s.store.CreateCampaign(ctx, e.account, c)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	e.campaign = campaign.ID
+	if err := s.store.RenameUser(ctx, e.owner.user.ID, text); err != nil {
+		s.t.Fatal(err)
+	}
+	return e
+}
+
+// Guessing passwords is slowed down, and what the page says does not tell whether the email exists.
+func TestGuessingIsThrottled(t *testing.T) {
+	s := anySite(t)
+	account := s.organisation("Harbor")
+	in := crm.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
+	if _, err := s.store.CreateUser(t.Context(), account, crm.Owner, in); err != nil {
+		t.Fatal(err)
+	}
+	p := s.visitor()
+	wrong := p.post("/console/signin", "email", "ana@example.org", "password", "wrong password")
+	unknown := p.post("/console/signin", "email", "bob@example.org", "password", "wrong password")
+	if wrong.status != http.StatusUnprocessableEntity || wrong.words() != unknown.words() {
+		t.Errorf("%d %s, %d %s", wrong.status, wrong.words(), unknown.status, unknown.words())
+	}
+	for range 9 {
+		p.post("/console/signin", "email", "ana@example.org", "password", "wrong password")
+	}
+	a := p.post("/console/signin", "email", "Ana@example.org", "password", testPassword)
+	p.wantStatus(a, http.StatusTooManyRequests)
+	p.sees(a, "too many attempts")
+	if a.header.Get("Retry-After") == "" {
+		t.Error("nobody says how long to wait")
+	}
+}
+
+// After signing in the browser goes to a page of the console and nowhere else.
+func TestNobodyIsLedAwayAfterSigningIn(t *testing.T) {
+	s := anySite(t)
+	account := s.organisation("Harbor")
+	in := crm.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
+	if _, err := s.store.CreateUser(t.Context(), account, crm.Owner, in); err != nil {
+		t.Fatal(err)
+	}
+	for next, want := range map[string]string{
+		"/console/profile": "/console/profile", "https://evil.example/": "/console", "//evil.example/console/": "/console", "/console/../../evil": "/console",
+		`/\evil.example`: "/console", "/console\\@evil": "/console", "javascript:alert(1)": "/console", "": "/console",
+	} {
+		a := s.visitor().post("/console/signin", "email", "ana@example.org", "password", testPassword, "next", next)
+		if a.location() != want {
+			t.Errorf("%q leads to %q (%d)", next, a.location(), a.status)
+		}
+	}
+}

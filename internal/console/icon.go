@@ -1,0 +1,35 @@
+package console
+
+import "html/template"
+
+// icons are drawn on a square of 24 by lines of the text's colour.
+var icons = map[string]template.HTML{
+	"home":     `<path d="M4 11l8-7 8 7v9h-6v-6h-4v6H4z"/>`,
+	"people":   `<circle cx="9" cy="8" r="3.5"/><path d="M3 20c0-4 2.5-6 6-6s6 2 6 6M15.5 5a3.5 3.5 0 0 1 0 6.5M17.5 14.3c2.2.7 3.5 2.6 3.5 5.7"/>`,
+	"flag":     `<path d="M6 21V4M6 5h11l-2 3.5L17 12H6"/>`,
+	"tree":     `<rect x="9" y="3" width="6" height="5" rx="1"/><rect x="3" y="16" width="6" height="5" rx="1"/><rect x="15" y="16" width="6" height="5" rx="1"/><path d="M12 8v4M6 16v-4h12v4"/>`,
+	"settings": `<path d="M4 7h10M18 7h2M4 17h2M10 17h10"/><circle cx="16" cy="7" r="2"/><circle cx="8" cy="17" r="2"/>`,
+	"book":     `<path d="M5 4h11a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3z"/><path d="M5 17a3 3 0 0 1 3-3h11"/>`,
+	"key":      `<circle cx="8" cy="15" r="4"/><path d="M11 12l8-8M16 7l3 3"/>`,
+	"search":   `<circle cx="11" cy="11" r="6"/><path d="M15.5 15.5L21 21"/>`,
+	"plus":     `<path d="M12 5v14M5 12h14"/>`,
+	"check":    `<path d="M5 12.5l4.5 4.5L19 7.5"/>`,
+	"warning":  `<path d="M12 4l9 16H3z"/><path d="M12 10v4M12 17.2v.1"/>`,
+	"archive":  `<rect x="3" y="4" width="18" height="5" rx="1"/><path d="M5 9v11h14V9M10 13h4"/>`,
+	"menu":     `<path d="M4 7h16M4 12h16M4 17h16"/>`,
+	"switch":   `<path d="M8 10l4-4 4 4M8 14l4 4 4-4"/>`,
+	"person":   `<circle cx="12" cy="8" r="4"/><path d="M4 21c0-4.5 3.5-7 8-7s8 2.5 8 7"/>`,
+	"edit":     `<path d="M4 20l1-5L16 4l4 4L9 19z"/>`,
+	"mail":     `<rect x="3" y="5" width="18" height="14" rx="2"/><path d="M3 7l9 6 9-6"/>`,
+	"phone":    `<path d="M5 4h4l2 5-2.5 1.5a11 11 0 0 0 5 5L15 13l5 2v4a1 1 0 0 1-1 1C10.7 20 4 13.300 4 5a1 1 0 0 1 1-1z"/>`,
+	"pin":      `<path d="M12 21s7-6.500 7-11.500a7 7 0 0 0-14 0C5 14.500 12 21 12 21z"/><circle cx="12" cy="9.500" r="2.500"/>`,
+	"tag":      `<path d="M4 4h8l8 8-8 8-8-8z"/><circle cx="8.500" cy="8.500" r="1.200"/>`,
+	"link":     `<path d="M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1"/>`,
+	"calendar": `<rect x="4" y="5" width="16" height="15" rx="2"/><path d="M4 10h16M8 3v4M16 3v4"/>`,
+	"out":      `<path d="M10 4H5v16h5M14 8l4 4-4 4M18 12H9"/>`,
+}
+
+// icon is a picture beside words that say the same, so nobody has to see it.
+func icon(name string) template.HTML {
+	return `<svg class="icon" viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">` + icons[name] + `</svg>`
+}

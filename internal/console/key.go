@@ -1,0 +1,204 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// keyRow is a key as the list shows it.
+type keyRow struct {
+	crm.Key
+	State, Badge string
+	InForce      bool
+	Everything   bool
+	Permissions  []string
+}
+
+// expiresSoon is how long before its end a key is worth a look.
+const expiresSoon = 14 * 24 * time.Hour
+
+func newKeyRow(k crm.Key, now time.Time) keyRow {
+	row := keyRow{Key: k, State: k.State(now), InForce: k.Valid(now), Everything: k.Permissions == crm.AllPermissions}
+	switch {
+	case row.InForce && !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expiresSoon:
+		row.State, row.Badge = "expires soon", "warn"
+	case row.InForce:
+		row.Badge = "good"
+	case !k.RevokedAt.IsZero():
+		row.Badge = "bad"
+	}
+	for _, p := range permissions {
+		if k.Permissions&p.Permission != 0 {
+			row.Permissions = append(row.Permissions, p.Label)
+		}
+	}
+	return row
+}
+
+// permissions are what a key may be made for, in words.
+var permissions = []struct {
+	Permission        crm.Permission
+	Name, Label, Hint string
+}{
+	{crm.ContactsRead, "contacts:read", "Read contacts", "List contacts and look at each of them."},
+	{crm.ContactsWrite, "contacts:write", "Change contacts", "Create, edit, tag, archive and restore contacts."},
+	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns, with what was raised and who benefits."},
+}
+
+// keysPage lists the keys: first those in force, and the newest of each kind first.
+func (c *Console) keysPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	keys, err := c.store.Keys(r.Context(), v.account())
+	if err != nil {
+		return err
+	}
+	slices.Reverse(keys)
+	rows := make([]keyRow, 0, len(keys))
+	for _, inForce := range []bool{true, false} {
+		for _, k := range keys {
+			if row := newKeyRow(k, c.now()); row.InForce == inForce {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return c.render(w, r, v, http.StatusOK, "keys", page{Title: "API keys", Section: "settings", Data: rows})
+}
+
+// keyFormView is the form for a new key.
+type keyFormView struct {
+	Form        *form
+	Fault       string // of the permissions
+	Permissions any
+	Expiries    []option
+}
+
+// expiries are how long a key may be good for; what each means to crm.ParseExpiry stands before the sign.
+var expiries = newOptions("never=Never", "30d=In 30 days", "90d=In 90 days", "365d=In one year", "date=After a day of your choice")
+
+func (c *Console) newKeyPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	f := newForm()
+	for _, p := range permissions {
+		f.values.Add("permission", p.Name)
+	}
+	return c.showKeyForm(w, r, v, http.StatusOK, f)
+}
+
+func (c *Console) showKeyForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form) error {
+	view := keyFormView{Form: f, Fault: f.fault("permission", ""), Permissions: permissions, Expiries: expiries}
+	return c.render(w, r, v, status, "key_new", page{Title: "New API key", Section: "settings", Data: view})
+}
+
+// keyCreatedView shows the secret, this once.
+type keyCreatedView struct {
+	Key             keyRow
+	Secret, Example string
+}
+
+func (c *Console) createKey(w http.ResponseWriter, r *http.Request, v visit) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	in := c.readKey(f)
+	if len(f.Faults) == 0 {
+		key, secret, err := c.store.CreateKey(r.Context(), v.account(), in)
+		if err == nil {
+			view := keyCreatedView{Key: newKeyRow(key, c.now()), Secret: secret, Example: curl(c.options.Proxies.BaseURL(r), secret, key.Permissions)}
+			return c.render(w, r, v, http.StatusOK, "key_created", page{Title: "Your new API key", Section: "settings", Data: view})
+		}
+		if err := f.refuse(err); err != nil {
+			return err
+		}
+	}
+	return c.showKeyForm(w, r, v, http.StatusUnprocessableEntity, f)
+}
+
+// readKey understands the form. No permission is none, and never all of them.
+func (c *Console) readKey(f *form) crm.KeyInput {
+	in := crm.KeyInput{Name: f.Value("name")}
+	_, err := crm.AccountName(in.Name) // all faults at once
+	_ = f.refuse(err)
+	names := f.Values("permission")
+	if len(names) == 0 {
+		f.fail("permission", "Choose at least one thing that the key may do.")
+	} else if in.Permissions, err = crm.ParsePermissions(names); err != nil {
+		f.fail("permission", err.Error())
+	}
+	in.ExpiresAt = c.readExpiry(f)
+	return in
+}
+
+func (c *Console) readExpiry(f *form) (at time.Time) {
+	choice, field := f.Value("expires"), "expires"
+	known := slices.ContainsFunc(expiries, func(o option) bool { return o.Value == choice })
+	switch {
+	case choice == "never":
+		return time.Time{}
+	case !known:
+		f.fail(field, "Choose when the key ends.")
+		return time.Time{}
+	case choice == "date":
+		choice, field = f.Value("expires_on"), "expires_on"
+		if _, err := time.Parse(time.DateOnly, choice); err != nil {
+			f.fail(field, "Choose the last day on which the key works.")
+			return time.Time{}
+		}
+	}
+	at, err := crm.ParseExpiry(choice, c.now())
+	if err != nil {
+		f.fail(field, "The last day must not lie in the past.")
+	}
+	return at
+}
+
+// curl is a call that works with the key.
+func curl(base, secret string, may crm.Permission) string {
+	call := "curl -H 'Authorization: Bearer " + secret + "' "
+	switch {
+	case may&crm.ContactsRead != 0:
+		return call + base + "/v1/contacts"
+	case may&crm.CampaignsRead != 0:
+		return call + base + "/v1/campaigns"
+	}
+	return call + `-H 'Content-Type: application/json' -d '{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}' ` + base + "/v1/contacts"
+}
+
+// keyOf is the key in the path, where it is one of the organisation's.
+func (c *Console) keyOf(r *http.Request, v visit) (crm.Key, error) {
+	keys, err := c.store.Keys(r.Context(), v.account())
+	if err != nil {
+		return crm.Key{}, err
+	}
+	for _, k := range keys {
+		if strconv.FormatInt(k.ID, 10) == r.PathValue("id") {
+			return k, nil
+		}
+	}
+	return crm.Key{}, crm.ErrNotFound
+}
+
+func (c *Console) revokeKeyPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	key, err := c.keyOf(r, v)
+	if err != nil {
+		return err
+	}
+	if !key.RevokedAt.IsZero() {
+		return redirect(w, r, v.path("/settings/keys"))
+	}
+	return c.render(w, r, v, http.StatusOK, "key_revoke", page{Title: "Revoke " + key.Name, Section: "settings", Data: newKeyRow(key, c.now())})
+}
+
+func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, v visit) error {
+	key, err := c.keyOf(r, v)
+	if err != nil {
+		return err
+	}
+	if err := c.store.RevokeKey(r.Context(), key.ID); err != nil {
+		return err
+	}
+	leaveNotice(w, notice{Text: "The key “" + key.Name + "” is revoked. It stops working within two seconds."})
+	return redirect(w, r, v.path("/settings/keys"))
+}

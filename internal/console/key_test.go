@@ -1,0 +1,131 @@
+package console_test
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+var shownSecret = regexp.MustCompile(`<code id="secret">(dbk_[0-9A-Za-z]+)</code>`)
+
+// makeKey sends the form for a new key and returns the secret on the page.
+func (p *person) makeKey(pairs ...string) string {
+	p.site.t.Helper()
+	a := p.post(p.org("/settings/keys"), pairs...)
+	found := shownSecret.FindStringSubmatch(a.body)
+	if a.status != http.StatusOK || found == nil {
+		p.site.t.Fatalf("status %d, and no secret: %s", a.status, a.words())
+	}
+	return found[1]
+}
+
+func TestAKeyIsShownOnceAndWorks(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Owner)
+		p.sees(p.get(p.org("/settings/keys")), "No API key yet", "Make the first key")
+		form := p.get(p.org("/settings/keys/new"))
+		if strings.Count(form.body, " checked") != 3 {
+			t.Error("not everything is ticked at first")
+		}
+		made := p.post(p.org("/settings/keys"), "name", " Website ", "permission", "contacts:read", "permission", "campaigns:read", "expires", "90d")
+		p.sees(made, "Website", "Copy the key now", "Read contacts, Read campaigns", s.http.URL+"/v1/contacts")
+		secret := shownSecret.FindStringSubmatch(made.body)[1]
+		if made.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("the secret may be kept by somebody: %q", made.header.Get("Cache-Control"))
+		}
+		who, err := s.store.Authenticate(t.Context(), secret)
+		if err != nil || who.Account != p.account.Number || who.Permissions != crm.ContactsRead|crm.CampaignsRead {
+			t.Errorf("%+v, %v", who, err)
+		}
+		keys, err := s.store.Keys(t.Context(), p.account.Number)
+		if err != nil || len(keys) != 1 || time.Until(keys[0].ExpiresAt).Round(24*time.Hour) != 90*24*time.Hour {
+			t.Errorf("%v: the keys are %+v", err, keys)
+		}
+		list := p.get(p.org("/settings/keys"))
+		p.sees(list, "Website", keys[0].Hint, "Active", "Read contacts")
+		if strings.Contains(list.body, secret) {
+			t.Error("the list shows the secret")
+		}
+	})
+}
+
+func TestTheExampleOfAKeyIsACallThatItMayMake(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Owner)
+	for permission, call := range map[string]string{
+		"contacts:read": "/v1/contacts", "campaigns:read": "/v1/campaigns", "contacts:write": `"first_name":"Ada","last_name":"Lovelace"`,
+	} {
+		a := p.post(p.org("/settings/keys"), "name", "K", "permission", permission, "expires", "never")
+		p.sees(a, "curl -H 'Authorization: Bearer dbk_", call)
+	}
+}
+
+func TestAWrongKeyIsToldEverythingAndNotMade(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Owner)
+	for _, test := range []struct {
+		form []string
+		says []string
+	}{
+		{[]string{"name", " ", "expires", "date"}, []string{"3 things need your attention", "Name is required", "Choose at least one thing that the key may do", "Choose the last day"}},
+		{[]string{"name", "Kept", "permission", "contacts:delete", "expires", "never"}, []string{`The permission "contacts:delete" does not exist`}},
+		{[]string{"name", "Kept", "permission", "contacts:read", "expires", "soon"}, []string{"Choose when the key ends"}},
+		{[]string{"name", "Kept", "permission", "contacts:read"}, []string{"Choose when the key ends"}},
+		{[]string{"name", "Kept", "permission", "contacts:read", "expires", "date", "expires_on", "2001-01-01"}, []string{"must not lie in the past"}},
+		{[]string{"name", "Kept", "permission", "contacts:read", "expires", "date", "expires_on", "90d"}, []string{"Choose the last day"}},
+		{[]string{"name", strings.Repeat("x", 256), "permission", "contacts:read", "expires", "never"}, []string{"must not be longer than 255 characters"}},
+	} {
+		a := p.post(p.org("/settings/keys"), test.form...)
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, test.says...)
+		if test.form[1] == "Kept" && !strings.Contains(a.body, `value="Kept"`) {
+			t.Errorf("%q: what was typed is lost", test.form)
+		}
+	}
+	if keys, err := s.store.Keys(t.Context(), p.account.Number); err != nil || len(keys) != 0 {
+		t.Errorf("%v: the keys are %+v", err, keys)
+	}
+}
+
+func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Owner)
+		p.makeKey("name", "Old", "permission", "contacts:read", "expires", "30d")
+		secret := p.makeKey("name", "Website", "permission", "contacts:read", "expires", "never")
+		who, err := s.store.Authenticate(t.Context(), secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		revoke := p.org("/settings/keys/" + strconv.FormatInt(who.Key, 10) + "/revoke")
+		p.sees(p.get(revoke), "Revoke “Website”?", "cannot be taken back", "Last used")
+		p.sees(p.follow(revoke), "The key “Website” is revoked", "Revoked")
+		if _, err := s.store.Authenticate(t.Context(), secret); err == nil {
+			t.Error("the key still works")
+		}
+		list := p.get(p.org("/settings/keys")).words()
+		if strings.Index(list, "Old") > strings.Index(list, "Website") {
+			t.Error("a revoked key stands before one in force")
+		}
+		if a := p.get(revoke); a.location() != p.org("/settings/keys") {
+			t.Errorf("a revoked key can be revoked: %d", a.status)
+		}
+		for _, wrong := range []string{"0", "x", "-1", strconv.FormatInt(who.Key+7, 10), "0" + strconv.FormatInt(who.Key, 10)} {
+			p.wantStatus(p.post(p.org("/settings/keys/"+wrong+"/revoke")), http.StatusNotFound)
+		}
+	})
+}
+
+func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Owner)
+	in := crm.KeyInput{Name: "Short", Permissions: crm.AllPermissions, ExpiresAt: time.Now().Add(5 * 24 * time.Hour)}
+	if _, _, err := s.store.CreateKey(t.Context(), p.account.Number, in); err != nil {
+		t.Fatal(err)
+	}
+	p.sees(p.get(p.org("/settings/keys")), "Short", "Everything", "Expires soon")
+}

@@ -1,0 +1,153 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"donorbook/internal/crm"
+)
+
+// peopleView is everybody who belongs to the organisation, or is invited.
+type peopleView struct {
+	Form        *form // of an invitation
+	Problem     *form // with what was refused about a member
+	Members     []crm.Member
+	Invitations []crm.Invitation
+	Roles       []option
+	Owners      int
+
+	Link    string // of an invitation that was just made
+	Invited crm.Invitation
+}
+
+var roleOptions = newOptions("viewer=Viewer: sees contacts, campaigns and chapters", "editor=Editor: also changes contacts and campaigns",
+	"owner=Owner: also decides about people, keys and chapters")
+
+func (c *Console) peoplePage(w http.ResponseWriter, r *http.Request, v visit) error {
+	return c.showPeople(w, r, v, http.StatusOK, peopleView{})
+}
+
+// showPeople fills in what the page shows besides what the request was about.
+func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, status int, view peopleView) (err error) {
+	if view.Form == nil {
+		view.Form = newForm()
+		view.Form.set("role", crm.Editor.String())
+	}
+	if view.Problem == nil {
+		view.Problem = newForm()
+	}
+	view.Roles = roleOptions
+	if view.Members, err = c.store.Members(r.Context(), v.account()); err != nil {
+		return err
+	}
+	for _, m := range view.Members {
+		if m.Role == crm.Owner {
+			view.Owners++
+		}
+	}
+	if v.membership.Role >= crm.Owner {
+		if view.Invitations, err = c.store.Invitations(r.Context(), v.account()); err != nil {
+			return err
+		}
+	}
+	return c.render(w, r, v, status, "people", page{Title: "People", Section: "settings", Data: view})
+}
+
+// invite makes a link and shows it, this once.
+func (c *Console) invite(w http.ResponseWriter, r *http.Request, v visit) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	role, err := crm.ParseRole(f.Value("role"))
+	var invitation crm.Invitation
+	var token string
+	if err == nil {
+		invitation, token, err = c.store.Invite(r.Context(), v.membership.Account, v.session.User, role, f.Value("email"))
+	}
+	if err != nil {
+		if err := f.refuse(err); err != nil {
+			return err
+		}
+		return c.showPeople(w, r, v, http.StatusUnprocessableEntity, peopleView{Form: f})
+	}
+	link := c.options.Proxies.BaseURL(r) + root + "/invite/" + token
+	return c.showPeople(w, r, v, http.StatusOK, peopleView{Link: link, Invited: invitation})
+}
+
+func (c *Console) revokeInvitation(w http.ResponseWriter, r *http.Request, v visit) error {
+	if err := c.store.RevokeInvitation(r.Context(), v.account(), r.PathValue("invitation")); err != nil {
+		return err
+	}
+	leaveNotice(w, notice{Text: "The invitation is taken back. Its link works no longer."})
+	return redirect(w, r, v.path("/settings/people"))
+}
+
+func (c *Console) setRole(w http.ResponseWriter, r *http.Request, v visit) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	member, err := c.memberOf(r, v)
+	if err != nil {
+		return err
+	}
+	role, err := crm.ParseRole(f.Value("role"))
+	if err == nil {
+		err = c.store.SetRole(r.Context(), v.account(), member.User.ID, role)
+	}
+	if err != nil {
+		return c.refuseMember(w, r, v, err)
+	}
+	leaveNotice(w, notice{Text: member.User.Name + " now has the role " + role.String() + "."})
+	return redirect(w, r, v.path("/settings/people"))
+}
+
+// removeMember lets owners send anybody away, and everybody leave.
+func (c *Console) removeMember(w http.ResponseWriter, r *http.Request, v visit) error {
+	self := r.PathValue("user") == strconv.FormatInt(v.session.User.ID, 10)
+	if !self && v.membership.Role < crm.Owner {
+		return forbidden(v.membership, crm.Owner)
+	}
+	member, err := c.memberOf(r, v)
+	if err == nil {
+		err = c.store.RemoveMember(r.Context(), v.account(), member.User.ID)
+	}
+	if err != nil {
+		return c.refuseMember(w, r, v, err)
+	}
+	if self {
+		leaveNotice(w, notice{Text: "You have left " + v.membership.Account.Name + "."})
+		return redirect(w, r, root+"/profile")
+	}
+	leaveNotice(w, notice{Text: member.User.Name + " is no longer a member. The links they invited people with work no longer."})
+	return redirect(w, r, v.path("/settings/people"))
+}
+
+// refuseMember says on the page why somebody stays what they are.
+func (c *Console) refuseMember(w http.ResponseWriter, r *http.Request, v visit, err error) error {
+	var invalid *crm.Invalid
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	problem := newForm()
+	for _, fault := range invalid.Faults {
+		problem.fail("", fault.Message)
+	}
+	return c.showPeople(w, r, v, http.StatusUnprocessableEntity, peopleView{Problem: problem})
+}
+
+// memberOf is the member in the path.
+func (c *Console) memberOf(r *http.Request, v visit) (crm.Member, error) {
+	members, err := c.store.Members(r.Context(), v.account())
+	if err != nil {
+		return crm.Member{}, err
+	}
+	for _, m := range members {
+		if strconv.FormatInt(m.User.ID, 10) == r.PathValue("user") {
+			return m, nil
+		}
+	}
+	return crm.Member{}, crm.ErrNotFound
+}

@@ -1,0 +1,104 @@
+package console_test
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+var shownLink = regexp.MustCompile(`<code id="link">https://[^/]+(/console/invite/[\w-]+)</code>`)
+
+func (p *person) about(other *person, what string) string {
+	return p.org("/settings/people/" + strconv.FormatInt(other.user.ID, 10) + "/" + what)
+}
+
+func (p *person) role() crm.Role {
+	p.site.t.Helper()
+	m, _ := p.site.store.Membership(p.site.t.Context(), p.user.ID, p.account.ID)
+	return m.Role
+}
+
+func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Owner)
+		made := p.post(p.org("/settings/people/invite"), "email", "bo@example.org", "role", "viewer")
+		p.wantStatus(made, http.StatusOK)
+		p.sees(made, "The invitation is ready", "Send this link to bo@example.org", "becomes a viewer", "Open invitations")
+		link := shownLink.FindStringSubmatch(made.body)[1]
+		s.visitor().wantStatus(s.visitor().get(link), http.StatusOK)
+		list := p.get(p.org("/settings/people"))
+		p.sees(list, "bo@example.org", p.user.Name)
+		if strings.Contains(list.body, link) {
+			t.Error("the list shows the link")
+		}
+		invitations, err := s.store.Invitations(t.Context(), p.account.Number)
+		if err != nil || len(invitations) != 1 {
+			t.Fatalf("%v: %+v", err, invitations)
+		}
+		back := p.org("/settings/people/invitations/" + invitations[0].ID + "/revoke")
+		p.sees(p.follow(back), "The invitation is taken back")
+		s.visitor().wantStatus(s.visitor().get(link), http.StatusNotFound)
+		p.wantStatus(p.post(back), http.StatusNotFound)
+
+		wrong := p.post(p.org("/settings/people/invite"), "email", "bo", "role", "viewer")
+		p.wantStatus(wrong, http.StatusUnprocessableEntity)
+		p.sees(wrong, "Email must be a valid email address")
+		p.wantStatus(p.post(p.org("/settings/people/invite"), "role", "boss"), http.StatusUnprocessableEntity)
+	})
+}
+
+func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		ana := s.member(s.organisation("Harbor"), crm.Owner)
+		bo := s.member(ana.account, crm.Viewer)
+		ana.sees(ana.follow(ana.about(bo, "role"), "role", "editor"), bo.user.Name+" now has the role editor")
+		if bo.role() != crm.Editor {
+			t.Errorf("the role is %s", bo.role())
+		}
+		wrong := ana.post(ana.about(bo, "role"), "role", "boss")
+		ana.wantStatus(wrong, http.StatusUnprocessableEntity)
+		ana.sees(wrong, "must be one of owner, editor, viewer")
+		ana.sees(ana.follow(ana.about(bo, "remove")), bo.user.Name+" is no longer a member")
+		bo.wantStatus(bo.get(bo.org("")), http.StatusNotFound)
+		ana.wantStatus(ana.post(ana.about(bo, "remove")), http.StatusNotFound)
+		ana.wantStatus(ana.post(ana.about(bo, "role"), "role", "owner"), http.StatusNotFound)
+		for _, nobody := range []string{"0", "x", "-1"} {
+			ana.wantStatus(ana.post(ana.org("/settings/people/"+nobody+"/remove")), http.StatusNotFound)
+		}
+	})
+}
+
+func TestTheOnlyOwnerIsToldWhyTheyStay(t *testing.T) {
+	s := anySite(t)
+	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	s.member(ana.account, crm.Editor)
+	ana.sees(ana.get(ana.org("/settings/people")), "The only owner")
+	for _, a := range []answer{ana.post(ana.about(ana, "role"), "role", "viewer"), ana.post(ana.about(ana, "remove"))} {
+		ana.wantStatus(a, http.StatusUnprocessableEntity)
+		ana.sees(a, "An organisation needs at least one owner: make somebody else an owner first.")
+	}
+	if ana.role() != crm.Owner {
+		t.Errorf("the role is %s", ana.role())
+	}
+}
+
+func TestAnybodyMayLeave(t *testing.T) {
+	s := anySite(t)
+	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	bo := s.member(ana.account, crm.Viewer)
+	page := bo.get(bo.org("/settings/people"))
+	bo.sees(page, ana.user.Name, "Leave")
+	for _, control := range []string{"/role", "/invite", "Remove"} {
+		if strings.Contains(page.body, control) {
+			t.Errorf("a viewer is offered %s", control)
+		}
+	}
+	bo.sees(bo.follow(bo.about(bo, "remove")), "You have left Harbor.", "You belong to no organisation")
+	if bo.role() != 0 {
+		t.Errorf("the role is %s", bo.role())
+	}
+}

@@ -1,0 +1,156 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/web"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// page is what every template sees.
+type page struct {
+	Title   string
+	Section string // of the navigation
+	Data    any    // the page's own
+
+	// What render fills in.
+	User          crm.User
+	Account       crm.Account
+	Role          crm.Role
+	Organisations []crm.Membership
+	Notice        *notice
+	RequestID     string
+}
+
+// Path is the address of another page of the organisation: {{.Path "/contacts"}}.
+func (p page) Path(rest string) string { return orgPath(p.Account, rest) }
+
+// MayEdit and MayManage say which controls to show. The server asks again when they are used.
+func (p page) MayEdit() bool   { return p.Role >= crm.Editor }
+func (p page) MayManage() bool { return p.Role >= crm.Owner }
+
+// pages are the templates, each with the layout around it.
+type pages map[string]*template.Template
+
+// parsePages reads every template below templates/: layout.html and parts.html are part of each page.
+func parsePages() (pages, error) {
+	names, err := fs.Glob(templates, "templates/*.html")
+	if err != nil {
+		return nil, err
+	}
+	parsed := pages{}
+	for _, name := range names {
+		base := strings.TrimSuffix(path.Base(name), ".html")
+		if base == "layout" || base == "parts" {
+			continue
+		}
+		t, err := template.New(base).Funcs(functions).ParseFS(templates, "templates/layout.html", "templates/parts.html", name)
+		if err != nil {
+			return nil, fmt.Errorf("template %s: %w", base, err)
+		}
+		parsed[base] = t
+	}
+	return parsed, nil
+}
+
+// render answers with a whole page. It is put together before anything is sent, so that a failure is still an error page.
+func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, status int, name string, p page) error {
+	p.User, p.Account, p.Role = v.session.User, v.membership.Account, v.membership.Role
+	p.RequestID = web.RequestID(w)
+	if v.session.ID != "" {
+		p.Notice = takeNotice(w, r)
+		var err error
+		if p.Organisations, err = c.store.Memberships(r.Context(), v.session.User.ID); err != nil {
+			return err
+		}
+		if v.account() != 0 && v.session.Account != v.account() {
+			if err := c.store.OpenAccount(r.Context(), v.session, v.account()); err != nil {
+				return err
+			}
+		}
+	}
+	return c.write(w, status, name, "layout", p)
+}
+
+// renderPart answers with one part of a page, for a script that puts it where it belongs.
+func (c *Console) renderPart(w http.ResponseWriter, v visit, name, part string, p page) error {
+	p.User, p.Account, p.Role = v.session.User, v.membership.Account, v.membership.Role
+	return c.write(w, http.StatusOK, name, part, p)
+}
+
+func (c *Console) write(w http.ResponseWriter, status int, name, part string, p page) error {
+	var b bytes.Buffer
+	if err := c.pages[name].ExecuteTemplate(&b, part, p); err != nil {
+		return fmt.Errorf("page %s: %w", name, err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// isPart tells whether a script asks for a part of the page.
+func isPart(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
+
+// functions are what templates may call.
+var functions = template.FuncMap{
+	"field":     newField,
+	"attribute": attribute,
+	"select":    newSelect,
+	"options":   newOptions,
+	"count":     shownCount,
+	"day":       shownDay,
+	"moment":    shownMoment,
+	"machine":   machineTime,
+	"icon":      icon,
+	"file":      fileAddress,
+	"list":      func(values ...any) []any { return values },
+	"map":       newMap,
+	"initials":  initials,
+	"dialled":   dialled,
+	"local":     localTime,
+	"spoken":    spoken,
+	"choices":   spokenOptions,
+	"capital":   capital,
+	"join":      strings.Join,
+	"roles":     func() []crm.Role { return crm.Roles },
+}
+
+// newMap hands several values to a template: {{template "x" (map "Key" value "Other" value)}}.
+func newMap(pairs ...any) (map[string]any, error) {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		key, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("map: %v is no name", pairs[i])
+		}
+		m[key] = pairs[i+1]
+	}
+	return m, nil
+}
+
+// newOptions makes choices of texts such as "home=Home".
+func newOptions(texts ...string) []option {
+	var all []option
+	for _, text := range texts {
+		value, label, found := strings.Cut(text, "=")
+		if !found {
+			label = value
+		}
+		all = append(all, option{Value: value, Label: label})
+	}
+	return all
+}

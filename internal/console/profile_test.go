@@ -1,0 +1,129 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+// again is the same person with another browser.
+func (p *person) again(password string) *person {
+	p.site.t.Helper()
+	other := p.site.visitor()
+	other.user, other.account = p.user, p.account
+	if a := other.post("/console/signin", "email", p.user.Email, "password", password); a.status != http.StatusSeeOther {
+		p.site.t.Fatalf("signing in answered %d", a.status)
+	}
+	return other
+}
+
+func (p *person) isIn() bool { return p.get("/console/profile").status == http.StatusOK }
+
+func TestSomebodyIsRenamed(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Viewer)
+	p.sees(p.follow("/console/profile/name", "name", " Zoë "), "You are now called Zoë.")
+	wrong := p.post("/console/profile/name", "name", " ")
+	p.wantStatus(wrong, http.StatusUnprocessableEntity)
+	p.sees(wrong, "name is required")
+	p.sees(p.get(p.org("/settings/people")), "Zoë")
+}
+
+func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Viewer)
+		other := p.again(testPassword)
+		wrong := p.post("/console/profile/password", "current_password", "not this one", "password", "short")
+		p.wantStatus(wrong, http.StatusUnprocessableEntity)
+		p.sees(wrong, "2 things need your attention", "The current password is not right", "New password must have at least 10 characters")
+		if strings.Contains(wrong.body, "not this one") || strings.Contains(wrong.body, `value="short"`) {
+			t.Error("a password is shown")
+		}
+		if !other.isIn() {
+			t.Error("what was refused has ended a session")
+		}
+		p.sees(p.follow("/console/profile/password", "current_password", testPassword, "password", "another password"), "Your password is changed")
+		if other.isIn() || !p.isIn() {
+			t.Error("not exactly the other session has ended")
+		}
+		p.again("another password")
+	})
+}
+
+// A browser that was left open must not be good for guessing the password.
+func TestGuessingTheCurrentPasswordIsThrottled(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Viewer)
+	for range 9 {
+		p.wantStatus(p.post("/console/profile/password", "current_password", "guess", "password", "another password"), http.StatusUnprocessableEntity)
+	}
+	p.wantStatus(p.post("/console/profile/password", "current_password", testPassword, "password", "another password"), http.StatusTooManyRequests)
+}
+
+func TestSessionsAreListedAndEnded(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Viewer)
+		second, third := p.again(testPassword), p.again(testPassword)
+		stranger := s.member(p.account, crm.Viewer)
+		sessions, err := s.store.Sessions(t.Context(), p.user.ID)
+		if err != nil || len(sessions) != 3 {
+			t.Fatalf("%v: %d sessions", err, len(sessions))
+		}
+		end := func(id string) string { return "/console/profile/sessions/" + id + "/end" }
+		mine, err := s.store.Session(t.Context(), cookieOf(t, second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stranger.wantStatus(stranger.post(end(mine.ID)), http.StatusNotFound)
+		stranger.wantStatus(stranger.post(end("x")), http.StatusNotFound)
+		p.sees(p.get("/console/profile"), "This one", "Sign out everywhere else", "127.0.0.1")
+		p.sees(p.follow(end(mine.ID)), "That browser is signed out.")
+		if second.isIn() || !third.isIn() || !p.isIn() {
+			t.Error("not exactly that session has ended")
+		}
+		p.sees(p.follow("/console/profile/sessions/end", "which", "others"), "Everywhere else you are signed out.")
+		if third.isIn() || !p.isIn() {
+			t.Error("not exactly the others have ended")
+		}
+		last := p.again(testPassword)
+		if a := p.post("/console/profile/sessions/end", "which", "all"); a.location() != "/console/signin" {
+			t.Errorf("it leads to %q", a.location())
+		}
+		if p.isIn() || last.isIn() || !stranger.isIn() {
+			t.Error("not exactly all of one's own sessions have ended")
+		}
+	})
+}
+
+func cookieOf(t *testing.T, p *person) string {
+	t.Helper()
+	for _, c := range p.client.Jar.Cookies(mustURL(t, p.site.http.URL)) {
+		if c.Name == "__Host-session" {
+			return c.Value
+		}
+	}
+	t.Fatal("there is no session")
+	return ""
+}
+
+func TestBrowsersAreCalledByTheirNames(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Viewer)
+	for agent, want := range map[string]string{
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0":           "Edge on Windows",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15":                   "Safari on Mac",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1": "Safari on iPhone",
+		"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0":                                                                  "Firefox on Linux",
+		"Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36":                   "Chrome on Android",
+		"curl/8.14.1":    "curl",
+		"Something else": "Something else",
+		"":               "A browser without a name",
+	} {
+		if _, err := s.store.StartSession(t.Context(), p.user.ID, crm.Device{Agent: agent}); err != nil {
+			t.Fatal(err)
+		}
+		p.sees(p.get("/console/profile"), want)
+	}
+}

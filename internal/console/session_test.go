@@ -1,0 +1,197 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		token, err := s.store.SetupToken(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		link, first := "/console/setup/"+token, s.visitor()
+		first.sees(first.get(link), "Welcome to Donorbook", "Name of your organisation")
+
+		wrong := first.post(link, "organisation", "Harbor Light", "name", " ", "email", "ana at example", "password", "short")
+		first.wantStatus(wrong, http.StatusUnprocessableEntity)
+		first.sees(wrong, "3 things need your attention", "Name is required", "Email must be a valid email address", "Password must")
+		if !strings.Contains(wrong.body, `value="Harbor Light"`) || strings.Contains(wrong.body, `value="short"`) {
+			t.Error("what was typed is lost, or the password is shown")
+		}
+
+		home := first.post(link, "organisation", "Harbor Light", "name", "Ana", "email", "ana@example.org", "password", testPassword)
+		first.wantStatus(home, http.StatusSeeOther)
+		if !strings.HasPrefix(home.location(), "/console/o/") {
+			t.Errorf("it leads to %q", home.location())
+		}
+		first.sees(first.get("/console/profile"), "Welcome, Ana. This is Harbor Light.", "Harbor Light")
+
+		second := s.visitor()
+		second.wantStatus(second.get(link), http.StatusNotFound)
+		second.wantStatus(second.post(link, "organisation", "Mine", "name", "Eve", "email", "eve@example.org", "password", testPassword), http.StatusNotFound)
+	})
+}
+
+// A database that was filled before there was a console has organisations, and nobody who can sign in.
+func TestTheSetUpLinkCanTakeAnOrganisationThatExists(t *testing.T) {
+	s := anySite(t)
+	account := s.organisation("Harbor Light")
+	token, err := s.store.SetupToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, link := s.visitor(), "/console/setup/"+token
+	p.sees(p.get(link), "These are in the database already", "Harbor Light", "A new organisation")
+	a := p.post(link, "account", account.ID, "name", "Ana", "email", "ana@example.org", "password", testPassword)
+	if a.location() != "/console/o/"+account.ID {
+		t.Errorf("%d to %q: %s", a.status, a.location(), a.words())
+	}
+}
+
+func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
+	s := anySite(t)
+	owner := s.member(s.organisation("Harbor"), crm.Owner)
+	p := s.visitor()
+	asked := p.get(owner.org("/contacts?scope=archived"))
+	page := p.get(asked.location())
+	p.sees(page, "Sign in")
+	if !strings.Contains(page.body, `name="next" value="/console/o/`+owner.account.ID+`/contacts?scope=archived"`) {
+		t.Errorf("the page forgot it: %s", page.body)
+	}
+	a := p.post("/console/signin", "email", owner.user.Email, "password", testPassword, "next", owner.org("/contacts?scope=archived"))
+	if a.location() != owner.org("/contacts?scope=archived") {
+		t.Errorf("it leads to %q", a.location())
+	}
+	if again := p.get("/console/signin"); again.location() != "/console" {
+		t.Errorf("somebody who has signed in is asked again: %d", again.status)
+	}
+}
+
+func TestSigningOutEndsTheSession(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Owner)
+		thief := s.visitor()
+		thief.client.Jar.SetCookies(mustURL(t, s.http.URL), p.client.Jar.Cookies(mustURL(t, s.http.URL)))
+		thief.wantStatus(thief.get("/console/profile"), http.StatusOK)
+		p.wantStatus(p.post("/console/signout"), http.StatusSeeOther)
+		if a := thief.get("/console/profile"); a.status != http.StatusSeeOther {
+			t.Errorf("the cookie still works: %d", a.status)
+		}
+	})
+}
+
+// Signing in again with the same browser leaves no old session behind.
+func TestANewSessionReplacesTheOldOne(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Owner)
+	p.wantStatus(p.post("/console/signin", "email", p.user.Email, "password", testPassword), http.StatusSeeOther)
+	sessions, err := s.store.Sessions(t.Context(), p.user.ID)
+	if err != nil || len(sessions) != 1 {
+		t.Errorf("%d sessions, %v", len(sessions), err)
+	}
+}
+
+func TestAnInvitationMakesAColleague(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		owner := s.member(s.organisation("Harbor"), crm.Owner)
+		_, token, err := s.store.Invite(t.Context(), owner.account, owner.user, crm.Editor, "bo@example.org")
+		if err != nil {
+			t.Fatal(err)
+		}
+		bo, link := s.visitor(), "/console/invite/"+token
+		page := bo.get(link)
+		bo.sees(page, "Join Harbor", owner.user.Name+" invites you as editor", "change contacts and campaigns")
+		if !strings.Contains(page.body, `value="bo@example.org"`) {
+			t.Error("the email is not filled in")
+		}
+		taken := bo.post(link, "name", "Bo", "email", owner.user.Email, "password", testPassword)
+		bo.wantStatus(taken, http.StatusUnprocessableEntity)
+		bo.sees(taken, "sign in")
+		joined := bo.post(link, "name", "Bo", "email", "bo@example.org", "password", testPassword)
+		if joined.location() != owner.org("") {
+			t.Errorf("%d to %q: %s", joined.status, joined.location(), joined.words())
+		}
+		bo.wantStatus(s.visitor().get(link), http.StatusNotFound)
+	})
+}
+
+func TestSomebodyWhoHasAUserJoinsASecondOrganisation(t *testing.T) {
+	s := anySite(t)
+	ana, bo := s.member(s.organisation("Harbor"), crm.Owner), s.member(s.organisation("Lakeside"), crm.Viewer)
+	_, token, err := s.store.Invite(t.Context(), ana.account, ana.user, crm.Viewer, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bo.wantStatus(bo.get(ana.org("/contacts")), http.StatusNotFound)
+	bo.sees(bo.get("/console/invite/"+token), "You are signed in as "+bo.user.Name)
+	bo.follow("/console/invite/" + token + "/accept")
+	bo.sees(bo.get("/console/profile"), "Harbor", "Lakeside")
+	bo.wantStatus(bo.get(ana.org("/contacts")), http.StatusOK)
+	bo.wantStatus(bo.get(bo.org("/contacts")), http.StatusOK)
+}
+
+// The console opens where one left off.
+func TestTheEntranceLeadsToTheOrganisationThatWasOpenLast(t *testing.T) {
+	s := anySite(t)
+	first, second := s.organisation("A first"), s.organisation("B second")
+	p := s.member(first, crm.Owner)
+	if _, err := s.store.AddMember(t.Context(), second, crm.Viewer, p.user.Email); err != nil {
+		t.Fatal(err)
+	}
+	for _, account := range []crm.Account{second, first, second} {
+		p.wantStatus(p.get("/console/o/"+account.ID+"/contacts"), http.StatusOK)
+		if a := p.get("/console"); a.location() != "/console/o/"+account.ID {
+			t.Errorf("it leads to %q", a.location())
+		}
+	}
+}
+
+func TestWhoeverBelongsNowhereIsToldSo(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	if err := s.store.RemoveMember(t.Context(), p.account.Number, p.user.ID); err != nil {
+		t.Fatal(err)
+	}
+	p.wantStatus(p.get(p.org("")), http.StatusNotFound)
+	a := p.get(p.get("/console").location())
+	p.wantStatus(a, http.StatusOK)
+	p.sees(a, "You belong to no organisation")
+}
+
+func TestTheBareAddressLeadsToTheConsole(t *testing.T) {
+	p := anySite(t).visitor()
+	if a := p.get("/"); a.status != http.StatusSeeOther || a.location() != "/console" {
+		t.Errorf("%d to %q", a.status, a.location())
+	}
+	if a := p.get("/console"); a.location() != "/console/signin" {
+		t.Errorf("%d to %q", a.status, a.location())
+	}
+}
+
+func TestAFormThatIsTooLargeIsRefusedInWords(t *testing.T) {
+	p := anySite(t).visitor()
+	a := p.post("/console/signin", "email", strings.Repeat("a", 1<<20))
+	p.wantStatus(a, http.StatusRequestEntityTooLarge)
+	p.sees(a, "larger than 1 MiB")
+}
+
+func TestFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {
+	p := anySite(t).visitor()
+	page := p.get("/console/signin")
+	_, rest, _ := strings.Cut(page.body, `rel="stylesheet" href="`)
+	address, _, _ := strings.Cut(rest, `"`)
+	style := p.get(address)
+	if style.status != http.StatusOK || !strings.Contains(style.header.Get("Cache-Control"), "immutable") || !strings.Contains(style.body, ":root") {
+		t.Errorf("%s: %d %v", address, style.status, style.header)
+	}
+	if old := p.get("/console/static/console.css?v=older"); strings.Contains(old.header.Get("Cache-Control"), "immutable") {
+		t.Error("a page of an older program would be kept with the new file")
+	}
+	p.wantStatus(p.get("/console/static/console.go"), http.StatusNotFound)
+	p.wantStatus(p.get("/console/static/..%2fconsole.go"), http.StatusNotFound)
+}

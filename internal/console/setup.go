@@ -1,0 +1,70 @@
+package console
+
+import (
+	"net/http"
+
+	"donorbook/internal/crm"
+)
+
+// setupView is the page behind the set-up link.
+type setupView struct {
+	Form     *form
+	Accounts []option // organisations that are there already
+}
+
+// newAccount is the choice that makes a new organisation.
+const newAccount = "new"
+
+func (c *Console) setupPage(w http.ResponseWriter, r *http.Request) error {
+	return c.showSetup(w, r, http.StatusOK, newForm())
+}
+
+func (c *Console) showSetup(w http.ResponseWriter, r *http.Request, status int, f *form) error {
+	accounts, err := c.store.SetupAccounts(r.Context(), r.PathValue("token"))
+	if err != nil {
+		return err
+	}
+	view := setupView{Form: f}
+	for _, a := range accounts {
+		view.Accounts = append(view.Accounts, option{Value: a.ID, Label: a.Name})
+	}
+	if len(accounts) > 0 {
+		view.Accounts = append(view.Accounts, option{Value: newAccount, Label: "A new organisation"})
+	}
+	return c.render(w, r, visit{}, status, "setup", page{Title: "Set up", Data: view})
+}
+
+func (c *Console) setup(w http.ResponseWriter, r *http.Request) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	in := crm.SetupInput{UserInput: readUser(f), Organisation: f.Value("organisation"), Account: f.Value("account")}
+	if in.Account == newAccount {
+		in.Account = ""
+	}
+	user, account, err := c.store.Setup(r.Context(), r.PathValue("token"), in)
+	if err != nil {
+		if err := f.refuse(err); err != nil {
+			return err
+		}
+		return c.showSetup(w, r, http.StatusUnprocessableEntity, f)
+	}
+	return c.welcome(w, r, user, account)
+}
+
+// readUser takes the password out of the form: no page shows it again.
+func readUser(f *form) crm.UserInput {
+	return crm.UserInput{Name: f.Value("name"), Email: f.Value("email"), Password: f.secret("password")}
+}
+
+// welcome signs a new user in.
+func (c *Console) welcome(w http.ResponseWriter, r *http.Request, user crm.User, account crm.Account) error {
+	token, err := c.store.StartSession(r.Context(), user.ID, c.device(r))
+	if err != nil {
+		return err
+	}
+	c.begin(w, r, token)
+	leaveNotice(w, notice{Text: "Welcome, " + user.Name + ". This is " + account.Name + "."})
+	return redirect(w, r, orgPath(account, ""))
+}

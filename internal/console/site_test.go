@@ -1,0 +1,248 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"donorbook/internal/console"
+	"donorbook/internal/crm"
+	"donorbook/internal/pgtest"
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+// cluster is where the tests' PostgreSQL databases are.
+var cluster *pgtest.Cluster
+
+func TestMain(m *testing.M) {
+	var err error
+	if cluster, err = pgtest.Fast(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	cluster.Remove()
+	os.Exit(code)
+}
+
+// site is the console behind a real listener, with an empty database.
+type site struct {
+	t     *testing.T
+	store *store.Store
+	http  *httptest.Server
+}
+
+// eachSite runs a test on every engine.
+func eachSite(t *testing.T, test func(t *testing.T, s *site)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, newSite(t, store.Options{Data: t.TempDir()})) })
+	t.Run("postgres", func(t *testing.T) {
+		url, err := cluster.Database()
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, newSite(t, store.Options{Database: url}))
+	})
+}
+
+// anySite is for tests of what no engine can change.
+func anySite(t *testing.T) *site { return newSite(t, store.Options{Data: t.TempDir()}) }
+
+func newSite(t *testing.T, o store.Options) *site {
+	t.Helper()
+	s, err := store.Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := console.New(s, console.Options{Region: "US", Created: func(bool) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := web.NewMux()
+	pages.Routes(mux)
+	plumbing := web.Plumbing{Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError}))}
+	server := httptest.NewTLSServer(plumbing.Wrap(mux.Serve))
+	t.Cleanup(func() {
+		server.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &site{t: t, store: s, http: server}
+}
+
+// testLog shows what the server logs as an error: the cause of a 500.
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(line []byte) (int, error) {
+	l.t.Logf("server: %s", line)
+	return len(line), nil
+}
+
+// organisation makes an account.
+func (s *site) organisation(name string) crm.Account {
+	s.t.Helper()
+	account, err := s.store.CreateAccount(s.t.Context(), name, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return account
+}
+
+// people count, so that each has an email of their own.
+const testPassword = "correct horse battery"
+
+// member makes a user with a role at an account, and signs them in.
+func (s *site) member(account crm.Account, role crm.Role) *person {
+	s.t.Helper()
+	users, err := s.store.Users(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	email := fmt.Sprintf("person%d@example.org", len(users)+1)
+	in := crm.UserInput{Name: fmt.Sprintf("Person %d", len(users)+1), Email: email, Password: testPassword}
+	user, err := s.store.CreateUser(s.t.Context(), account, role, in)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p := s.visitor()
+	p.user, p.account = user, account
+	if a := p.post("/console/signin", "email", email, "password", testPassword); a.status != http.StatusSeeOther {
+		s.t.Fatalf("signing in answered %d", a.status)
+	}
+	return p
+}
+
+// person is somebody with a browser: it keeps cookies and sends what browsers send with a form. It does not follow
+// redirects by itself.
+type person struct {
+	site    *site
+	user    crm.User
+	account crm.Account
+	client  *http.Client
+}
+
+// visitor is somebody who has not signed in.
+func (s *site) visitor() *person {
+	s.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	client := *s.http.Client()
+	client.Jar = jar
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &person{site: s, client: &client}
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   string // as it was sent
+}
+
+// words is the text of the page: without tags, entities undone, spaces made single.
+func (a answer) words() string {
+	text := tags.ReplaceAllString(scripts.ReplaceAllString(a.body, " "), " ")
+	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
+}
+
+// location is where a redirect leads.
+func (a answer) location() string { return a.header.Get("Location") }
+
+var (
+	tags    = regexp.MustCompile(`<[^>]*>`)
+	scripts = regexp.MustCompile(`(?s)<(script|style|template)[^>]*>.*?</(script|style|template)>`)
+)
+
+// org is the address of a page of the person's organisation.
+func (p *person) org(rest string) string { return "/console/o/" + p.account.ID + rest }
+
+func (p *person) get(path string) answer {
+	p.site.t.Helper()
+	return p.do(http.MethodGet, path, nil, nil)
+}
+
+// post sends a form: names and values by turns.
+func (p *person) post(path string, pairs ...string) answer {
+	p.site.t.Helper()
+	form := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		form.Add(pairs[i], pairs[i+1])
+	}
+	return p.do(http.MethodPost, path, form, http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {p.site.http.URL}})
+}
+
+// follow posts a form, which must be accepted, and gets the page that it leads to.
+func (p *person) follow(path string, pairs ...string) answer {
+	p.site.t.Helper()
+	a := p.post(path, pairs...)
+	if a.status != http.StatusSeeOther {
+		p.site.t.Fatalf("POST %s answered %d: %s", path, a.status, a.words())
+	}
+	return p.get(a.location())
+}
+
+func (p *person) do(method, path string, form url.Values, header http.Header) answer {
+	p.site.t.Helper()
+	request, err := http.NewRequestWithContext(p.site.t.Context(), method, p.site.http.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		p.site.t.Fatal(err)
+	}
+	for key, values := range header {
+		request.Header[key] = values
+	}
+	if form != nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		p.site.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.site.t.Fatal(err)
+	}
+	return answer{status: response.StatusCode, header: response.Header, body: string(body)}
+}
+
+// sees fails where the page does not say all of the words.
+func (p *person) sees(a answer, words ...string) {
+	p.site.t.Helper()
+	text := a.words()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			p.site.t.Errorf("the page (%d) does not say %q: %s", a.status, w, text)
+		}
+	}
+}
+
+// wantStatus fails where the answer has another status.
+func (p *person) wantStatus(a answer, status int) {
+	p.site.t.Helper()
+	if a.status != status {
+		p.site.t.Errorf("status %d, want %d: %s", a.status, status, a.words())
+	}
+}
+
+func mustURL(t *testing.T, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

@@ -1,0 +1,64 @@
+// What makes pages feel alive. Every page works without it.
+"use strict";
+
+// A form that was refused is read from its complaints on.
+document.querySelector("[data-focus]")?.focus();
+
+// On a wide screen the navigation is always open; on a narrow one it is folded until it is asked for.
+const wide = matchMedia("(min-width: 60rem)");
+const fold = () => document.querySelectorAll("details[data-menu]").forEach((menu) => { menu.open = wide.matches; });
+wide.addEventListener("change", fold);
+fold();
+
+// Only one list of organisations is open, and a click elsewhere or Escape closes it.
+document.addEventListener("click", (event) => {
+  document.querySelectorAll("details.orgs[open], details.popup[open]").forEach((open) => {
+    if (!open.contains(event.target)) open.open = false;
+  });
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  document.querySelectorAll("details.orgs[open], details.popup[open]").forEach((open) => {
+    open.open = false;
+    open.querySelector("summary").focus();
+  });
+});
+
+// <button data-copy="#id"> copies the text of an element, and says so.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const source = document.querySelector(button.dataset.copy);
+  await navigator.clipboard.writeText(source.value ?? source.textContent.trim());
+  const words = button.textContent;
+  button.textContent = "Copied";
+  button.setAttribute("aria-live", "polite");
+  setTimeout(() => { button.textContent = words; }, 2000);
+});
+
+// <button data-add="#template" data-to="#list"> adds another row to a list of a form; data-remove takes the row away.
+document.addEventListener("click", (event) => {
+  const add = event.target.closest("[data-add]");
+  if (add) {
+    const list = document.querySelector(add.dataset.to);
+    const next = String(Number(list.dataset.next));
+    list.dataset.next = String(Number(next) + 1);
+    const html = document.querySelector(add.dataset.add).innerHTML.replaceAll("NEXT", next);
+    list.insertAdjacentHTML("beforeend", html);
+    list.lastElementChild.querySelector("input, select, textarea")?.focus();
+    return;
+  }
+  const remove = event.target.closest("[data-remove]");
+  if (remove) {
+    const row = remove.closest("[data-row]");
+    const list = row.parentElement;
+    row.remove();
+    (list.querySelector("input") ?? list.nextElementSibling)?.focus();
+  }
+});
+
+// <select data-opens="event=#id"> unfolds a part of the form that belongs to a choice.
+document.addEventListener("change", (event) => {
+  const [choice, part] = event.target.dataset?.opens?.split("=") ?? [];
+  if (choice && event.target.value === choice) document.querySelector(part).open = true;
+});
