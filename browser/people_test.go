@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"net/http"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -45,14 +46,11 @@ func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	p.audit()
 	secret := p.text("#secret")
 	example := p.text("#example")
-	if !strings.HasPrefix(secret, "dbk_") || !strings.Contains(example, "curl -H 'Authorization: Bearer "+secret+"' https://localhost:") {
-		t.Errorf("the example is %s", example)
-	}
 	if status, answer := s.call(secret, http.MethodPost, "/v1/contacts", `{"first_name":"Ada","last_name":"Lovelace"}`); status != http.StatusCreated {
 		t.Errorf("a contact: %d %s", status, answer)
 	}
-	if status, answer := s.call(secret, http.MethodGet, "/v1/contacts", ""); status != http.StatusOK || !strings.Contains(answer, `"Ada"`) {
-		t.Errorf("the contacts: %d %s", status, answer)
+	if answer, err := exec.CommandContext(t.Context(), "sh", "-c", example).Output(); err != nil || !strings.Contains(string(answer), `"Ada"`) {
+		t.Errorf("%s: %v %s", example, err, answer)
 	}
 	p.click("I have copied it")
 	p.sees("Website form", "Active", "Everything")

@@ -95,7 +95,7 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
 	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
-	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, Created: created})
+	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, Created: created, Trust: c.trust(data)})
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +190,17 @@ func newLogger(w io.Writer, format, level string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
+// trust is the option by which curl, in whatever directory of this machine, trusts a certificate of our own authority.
+func (c *serveCommand) trust(data string) string {
+	if c.TLS != web.TLSAuto {
+		return ""
+	}
+	if absolute, err := filepath.Abs(data); err == nil {
+		data = absolute
+	}
+	return "--cacert " + quoted(filepath.Join(data, "tls", "ca.pem")) + " "
+}
+
 // printDemo makes a key and a password, and prints what a newcomer pastes into a terminal, whatever directory it is in, and
 // types into a browser.
 func (c *serveCommand) printDemo(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger, listening string) error {
@@ -197,20 +208,13 @@ func (c *serveCommand) printDemo(t *terminal, s *store.Store, demo crm.Account, 
 	if err != nil {
 		return err
 	}
-	address, trust := c.demoAddress(listening), ""
-	if c.TLS == web.TLSAuto {
-		data, err := filepath.Abs(t.storage.Data)
-		if err != nil {
-			return err
-		}
-		trust = " --cacert " + quoted(filepath.Join(data, "tls", "ca.pem"))
-	}
+	address, trust := c.demoAddress(listening), c.trust(t.storage.Data)
 	password, err := demoPassword(t.ctx, s, demo)
 	if err != nil {
 		return err
 	}
 	log.Info("the demo is ready: paste the curl command into another terminal, sign in, or read the reference", "docs", address+"/docs")
-	_, err = fmt.Fprintf(t.stdout, "curl%s -H 'Authorization: Bearer %s' '%s/v1/contacts?per_page=3'\nSign in at %[3]s/console as %s with the password %s\n",
+	_, err = fmt.Fprintf(t.stdout, "curl %s-H 'Authorization: Bearer %s' '%s/v1/contacts?per_page=3'\nSign in at %[3]s/console as %s with the password %s\n",
 		trust, secret, address, demoEmail, password)
 	return err
 }

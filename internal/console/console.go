@@ -19,6 +19,7 @@ type Options struct {
 	Proxies *web.Proxies
 	Region  string // where a phone number without + is from
 	Created func(merged bool)
+	Trust   string // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
 }
 
 // Console serves everything below /console.

@@ -126,6 +126,9 @@ func TestAMergeSaysWhoItWasAndWhatChanged(t *testing.T) {
 		if n := len(s.contacts(p.account)); n != 2 {
 			t.Errorf("%d contacts after a forced one", n)
 		}
+		if s.created.Load() != 2 || s.merged.Load() != 2 {
+			t.Errorf("counted were %d new and %d merged contacts", s.created.Load(), s.merged.Load())
+		}
 	})
 }
 

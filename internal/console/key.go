@@ -95,6 +95,7 @@ func (c *Console) showKeyForm(w http.ResponseWriter, r *http.Request, v visit, s
 type keyCreatedView struct {
 	Key             keyRow
 	Secret, Example string
+	OwnAuthority    bool // the command names a file of this machine
 }
 
 func (c *Console) createKey(w http.ResponseWriter, r *http.Request, v visit) error {
@@ -106,7 +107,7 @@ func (c *Console) createKey(w http.ResponseWriter, r *http.Request, v visit) err
 	if len(f.Faults) == 0 {
 		key, secret, err := c.store.CreateKey(r.Context(), v.account(), in)
 		if err == nil {
-			view := keyCreatedView{Key: newKeyRow(key, c.now()), Secret: secret, Example: curl(c.options.Proxies.BaseURL(r), secret, key.Permissions)}
+			view := keyCreatedView{Key: newKeyRow(key, c.now()), Secret: secret, Example: c.curl(c.options.Proxies.BaseURL(r), secret, key.Permissions), OwnAuthority: c.options.Trust != ""}
 			return c.render(w, r, v, http.StatusOK, "key_created", page{Title: "Your new API key", Section: "settings", Data: view})
 		}
 		if err := f.refuse(err); err != nil {
@@ -155,8 +156,8 @@ func (c *Console) readExpiry(f *form) (at time.Time) {
 }
 
 // curl is a call that works with the key.
-func curl(base, secret string, may crm.Permission) string {
-	call := "curl -H 'Authorization: Bearer " + secret + "' "
+func (c *Console) curl(base, secret string, may crm.Permission) string {
+	call := "curl " + c.options.Trust + "-H 'Authorization: Bearer " + secret + "' "
 	switch {
 	case may&crm.ContactsRead != 0:
 		return call + base + "/v1/contacts"

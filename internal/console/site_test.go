@@ -13,6 +13,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"donorbook/internal/console"
@@ -41,6 +42,8 @@ type site struct {
 	t     *testing.T
 	store *store.Store
 	http  *httptest.Server
+
+	created, merged atomic.Int64 // what the metrics would count
 }
 
 // eachSite runs a test on every engine.
@@ -65,21 +68,30 @@ func newSite(t *testing.T, o store.Options) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := console.New(s, console.Options{Region: "US", Created: func(bool) {}})
+	made := &site{t: t, store: s}
+	pages, err := console.New(s, console.Options{Region: "US", Created: made.count})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mux := web.NewMux()
 	pages.Routes(mux)
 	plumbing := web.Plumbing{Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError}))}
-	server := httptest.NewTLSServer(plumbing.Wrap(mux.Serve))
+	made.http = httptest.NewTLSServer(plumbing.Wrap(mux.Serve))
 	t.Cleanup(func() {
-		server.Close()
+		made.http.Close()
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &site{t: t, store: s, http: server}
+	return made
+}
+
+func (s *site) count(merged bool) {
+	if merged {
+		s.merged.Add(1)
+	} else {
+		s.created.Add(1)
+	}
 }
 
 // testLog shows what the server logs as an error: the cause of a 500.
