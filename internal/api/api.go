@@ -194,13 +194,11 @@ func respond(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) erro
 	return err
 }
 
-func (d document) serve(w http.ResponseWriter, _ *http.Request) error {
+func (d document) serve(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
-	h.Set("Content-Type", d.contentType)
 	h.Set("Cache-Control", "no-cache")
 	if d.policy != "" {
 		h.Set("Content-Security-Policy", d.policy)
 	}
-	_, err := w.Write(d.body)
-	return err
+	return d.Serve(w, r)
 }

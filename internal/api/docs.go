@@ -12,13 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"donorbook/internal/web"
 )
 
 // document is something that the server answers with as it is.
 type document struct {
-	contentType string
-	body        []byte
-	policy      string // Content-Security-Policy, for pages
+	web.File
+	policy string // Content-Security-Policy, for pages
 }
 
 var (
@@ -41,11 +42,11 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 // documents is everything that explains the interface, by path.
 var documents = sync.OnceValue(func() map[string]document {
 	return map[string]document{
-		"/openapi.json":  {contentType: "application/json", body: openapiJSON},
-		"/openapi.yaml":  {contentType: "application/yaml", body: openapiYAML},
-		"/docs":          {contentType: "text/html; charset=utf-8", body: docsPage(openapiJSON), policy: docsPolicy},
-		"/docs/docs.css": {contentType: "text/css; charset=utf-8", body: docsCSS},
-		"/docs/docs.js":  {contentType: "text/javascript; charset=utf-8", body: docsJS},
+		"/openapi.json":  {web.NewFile("application/json", openapiJSON), ""},
+		"/openapi.yaml":  {web.NewFile("application/yaml", openapiYAML), ""},
+		"/docs":          {web.NewFile("text/html; charset=utf-8", docsPage(openapiJSON)), docsPolicy},
+		"/docs/docs.css": {web.NewFile("text/css; charset=utf-8", docsCSS), ""},
+		"/docs/docs.js":  {web.NewFile("text/javascript; charset=utf-8", docsJS), ""},
 	}
 })
 

@@ -23,8 +23,8 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 	}
 	for path, contentType := range types {
 		d := served[path]
-		if d.contentType != contentType || len(d.body) == 0 {
-			t.Errorf("%s: %d bytes of %q, want some of %q", path, len(d.body), d.contentType, contentType)
+		if d.Kind != contentType || len(d.Body) == 0 {
+			t.Errorf("%s: %d bytes of %q, want some of %q", path, len(d.Body), d.Kind, contentType)
 		}
 		if isPage := path == "/docs"; isPage != (d.policy != "") {
 			t.Errorf("%s: policy is %q", path, d.policy)
@@ -33,7 +33,7 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 }
 
 func TestDocsShowEveryOperation(t *testing.T) {
-	page := string(documents()["/docs"].body)
+	page := string(documents()["/docs"].Body)
 	var api openapi
 	if err := json.Unmarshal(openapiJSON, &api); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestDocsShowEveryOperation(t *testing.T) {
 }
 
 func TestDocsShowEveryField(t *testing.T) {
-	page := string(documents()["/docs"].body)
+	page := string(documents()["/docs"].Body)
 	var api openapi
 	if err := json.Unmarshal(openapiJSON, &api); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestDocsShowEveryField(t *testing.T) {
 // The page must work on a machine that reaches nothing but the server, and under its own policy.
 func TestDocsNeedNothingFromOutside(t *testing.T) {
 	served := documents()
-	page := string(served["/docs"].body)
+	page := string(served["/docs"].Body)
 	for _, match := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		target := html.UnescapeString(match[1])
 		_, isServed := served[target]
@@ -112,7 +112,7 @@ func TestDocsNeedNothingFromOutside(t *testing.T) {
 }
 
 func TestDocsAnchorsResolve(t *testing.T) {
-	page := string(documents()["/docs"].body)
+	page := string(documents()["/docs"].Body)
 	var ids []string
 	for _, match := range regexp.MustCompile(`\sid="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if slices.Contains(ids, match[1]) {

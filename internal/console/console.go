@@ -30,7 +30,6 @@ type Console struct {
 	origin  http.CrossOriginProtection
 	guesses *guesses
 	pages   pages
-	files   map[string]file
 	now     func() time.Time
 }
 
@@ -133,7 +132,7 @@ func New(s *store.Store, o Options) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Console{store: s, options: o, mux: web.NewMux(), guesses: newGuesses(), pages: pages, files: staticFiles(), now: time.Now}
+	c := &Console{store: s, options: o, mux: web.NewMux(), guesses: newGuesses(), pages: pages, now: time.Now}
 	c.mux.RenderErrors(c.errorPage)
 	for _, route := range strangerRoutes {
 		c.handle(below(root, route.pattern), func(w http.ResponseWriter, r *http.Request) error { return route.handle(c, w, r) })

@@ -1,0 +1,60 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// File is a body that never changes while the program runs. It is compressed once, for all who take it so.
+type File struct {
+	Kind    string // the media type
+	Body    []byte
+	Version string // another one for another body
+	zipped  []byte
+}
+
+// NewFile is a file of a media type.
+func NewFile(kind string, body []byte) File {
+	hash := sha256.Sum256(body)
+	return File{Kind: kind, Body: body, Version: hex.EncodeToString(hash[:6]), zipped: zipped(body)}
+}
+
+func zipped(body []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that exists
+	_, _ = w.Write(body)                                  // a buffer takes everything
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// Serve answers with the file.
+func (f File) Serve(w http.ResponseWriter, r *http.Request) error {
+	h := w.Header()
+	h.Set("Content-Type", f.Kind)
+	h.Set("Vary", "Accept-Encoding")
+	body := f.Body
+	if takesGzip(r.Header.Get("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		body = f.zipped
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, err := w.Write(body)
+	return err
+}
+
+// takesGzip understands gzip, and gzip with a weight that is not zero.
+func takesGzip(accepted string) bool {
+	for coding := range strings.SplitSeq(accepted, ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			value, _ := strings.CutPrefix(strings.TrimSpace(weight), "q=")
+			return strings.Trim(value, "0.") != "" || value == ""
+		}
+	}
+	return false
+}

@@ -1,0 +1,42 @@
+package web
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestFilesAreCompressedForWhoeverTakesThemSo(t *testing.T) {
+	text := strings.Repeat("the same again, ", 1000)
+	f := NewFile("text/plain; charset=utf-8", []byte(text))
+	for accepted, want := range map[string]bool{
+		"": false, "identity": false, "gzip": true, "br, GZIP;q=0.5": true, "deflate, gzip ; q=1.0": true, "gzip;q=0": false, "gzip; q=0.000": false, "x-gzip": false,
+	} {
+		r := httptest.NewRequest("GET", "/file", nil)
+		r.Header.Set("Accept-Encoding", accepted)
+		w := httptest.NewRecorder()
+		if err := f.Serve(w, r); err != nil {
+			t.Fatal(err)
+		}
+		body := io.Reader(w.Body)
+		zipped := w.Header().Get("Content-Encoding") == "gzip"
+		if zipped != want || w.Header().Get("Vary") != "Accept-Encoding" || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
+			t.Errorf("%q: %v", accepted, w.Header())
+		}
+		if zipped {
+			unzipped, err := gzip.NewReader(w.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body = unzipped
+		}
+		if got, err := io.ReadAll(body); err != nil || string(got) != text {
+			t.Errorf("%q: %d bytes, %v", accepted, len(got), err)
+		}
+	}
+	if other := NewFile("text/plain", []byte("something else")); other.Version == f.Version || f.Version == "" {
+		t.Errorf("two files have the version %q", f.Version)
+	}
+}
