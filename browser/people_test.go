@@ -62,9 +62,9 @@ func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 // visitGone opens a link that works no longer.
 func (p *page) visitGone(t *testing.T, link string) {
 	t.Helper()
-	p.expects(http.StatusNotFound)
+	p.expects(http.StatusGone)
 	p.visit(link)
-	p.sees("Nothing is here")
+	p.sees("This link works no longer")
 }
 
 func TestAKeyMayDoWhatWasTickedUntilItIsRevoked(t *testing.T) {

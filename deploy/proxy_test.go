@@ -75,6 +75,23 @@ func TestBehindNginx(t *testing.T) {
 		}
 	})
 
+	t.Run("links that let people in", func(t *testing.T) {
+		for _, path := range []string{"/console/invite/", "/console/setup/", "/console/x/../invite/", "/console//setup/", "/console/%69nvite/"} {
+			a := c.call(t, 404, "GET", path+"SECRET", "")
+			var line string
+			waitFor(t, "nginx's line", func() (ok bool) {
+				_, line, ok = strings.Cut(readFile(t, nginx.dir+"/access.log"), "request_id="+a.header.Get("X-Request-Id")+" ")
+				return ok
+			})
+			if !strings.Contains(line, "path=/console/invite/- ") && !strings.Contains(line, "path=/console/setup/- ") {
+				t.Errorf("%s is logged as %s", path, line)
+			}
+		}
+		if strings.Contains(readFile(t, nginx.dir+"/access.log")+logs(), "SECRET") {
+			t.Error("a log holds a link that lets people in")
+		}
+	})
+
 	// A stranger who makes up where a request comes from is counted by the address that nginx sees. All of these share it.
 	t.Run("addresses", func(t *testing.T) {
 		var remaining []string

@@ -35,7 +35,8 @@ const (
 const description = `Fundraising and donor management: one program, one data directory.
 
 Start here: "donorbook serve --demo" fills an empty database, and prints a curl command and a password to try.
-For real data: "donorbook account create", "donorbook key create", "donorbook serve".
+For real data: "donorbook serve" prints a link that makes the first user and their organisation; or, without the
+console, "donorbook account create" and "donorbook key create".
 
 Settings come from flags, then DONORBOOK_* variables, then the file of --config; "donorbook config" shows them.
 Results go to standard output, everything else to standard error.
@@ -48,7 +49,7 @@ var version = ""
 type commands struct {
 	config.Storage
 
-	Serve   serveCommand `cmd:"" help:"Serve the API."`
+	Serve   serveCommand `cmd:"" help:"Serve the API and the console."`
 	Account struct {
 		Create accountCreate `cmd:"" help:"Create an account and print its id."`
 		List   accountList   `cmd:"" help:"List all accounts."`

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -80,6 +81,7 @@ func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v vis
 		}
 	}
 	f.set(otherField, strings.Join(others, "\n"))
+	f.set(seenField, record.Version())
 	return c.campaignForm(w, r, v, http.StatusOK, f, record.Campaign)
 }
 
@@ -94,14 +96,28 @@ func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit) 
 	}
 	old, saved := record.Campaign, crm.Campaign{}
 	in, err := crm.ReadCampaignForm(f.campaignValue, old)
+	in.Seen = f.Value(seenField)
 	if err == nil {
 		saved, err = c.store.UpdateCampaign(r.Context(), v.membership.Account, old.ID, in)
+	}
+	if errors.Is(err, crm.ErrChanged) {
+		return c.refuseOldCampaign(w, r, v, f)
 	}
 	if err != nil {
 		return c.refuseCampaign(w, r, v, f, in, old, err)
 	}
 	leaveNotice(w, notice{Text: "“" + saved.Title + "” was saved."})
 	return redirect(w, r, v.path(campaignPath(saved.ID)))
+}
+
+// refuseOldCampaign shows the form again where somebody else has changed the campaign since it was opened.
+func (c *Console) refuseOldCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	record, err := c.ownCampaign(r, v)
+	if err != nil {
+		return err
+	}
+	f.failSeen("campaign", record.Version())
+	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, record.Campaign)
 }
 
 // ownCampaign is a campaign that the organisation may change. Those that it only sees have no such page.
@@ -174,14 +190,19 @@ func eventTypes(stored string) []option {
 	return all
 }
 
-// knownAccounts are those that a campaign is most often for: the one above and the chapters.
+// knownAccounts are those that a campaign is most often for: the one above and the chapters. Only its members learn the
+// name of the one above.
 func (c *Console) knownAccounts(r *http.Request, v visit) (known []beneficiary, err error) {
 	if above := v.membership.Account.ParentID; above != "" {
-		account, err := c.store.Account(r.Context(), above)
-		if err != nil {
+		name := "The organisation above you"
+		membership, err := c.store.Membership(r.Context(), v.session.User.ID, above)
+		switch {
+		case err == nil:
+			name = membership.Account.Name
+		case !errors.Is(err, crm.ErrNotFound):
 			return nil, err
 		}
-		known = append(known, beneficiary{ID: account.ID, Name: account.Name})
+		known = append(known, beneficiary{ID: above, Name: name})
 	}
 	chapters, err := c.store.Chapters(r.Context(), v.membership.Account)
 	for _, chapter := range chapters {

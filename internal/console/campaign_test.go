@@ -169,6 +169,35 @@ func attribute(node *html.Node, name string) string {
 	return ""
 }
 
+// What somebody else did meanwhile is not overwritten unawares: not what the campaign says, nor whom it is for.
+func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor Light"), crm.Owner)
+		friend := s.organisation("Friends")
+		c := s.campaign(p.account, `{"title":"Gala"}`)
+		path := p.campaignAddress(c)
+		typed := func(form answer, pairs ...string) []string { return append(pairs, formValues(t, form.body)...) } // the first value of a name counts
+		for _, theirs := range [][]string{{"subtitle", "Theirs"}, {"other_beneficiaries", friend.ID}} {
+			mine := p.get(path + "/edit")
+			p.sees(p.follow(path, typed(p.get(path+"/edit"), theirs...)...), "was saved")
+			before, beneficiaries := s.stored(p.account, c.ID)
+			mine = p.post(path, typed(mine, "title", "")...) // a wrong form does not make an old one new
+			p.wantStatus(mine, http.StatusUnprocessableEntity)
+			a := p.post(path, typed(mine, "title", "Ball")...)
+			p.wantStatus(a, http.StatusUnprocessableEntity)
+			p.sees(a, "Somebody has changed this campaign since you opened the form. Look at the campaign in another window")
+			if after, still := s.stored(p.account, c.ID); after.Version(still) != before.Version(beneficiaries) || !strings.Contains(a.body, `value="Ball"`) {
+				t.Error("it was saved, or what was typed is gone")
+			}
+			p.sees(p.follow(path, formValues(t, a.body)...), "“Ball” was saved.")
+		}
+		after, beneficiaries := s.stored(p.account, c.ID)
+		if after.Title != "Ball" || after.Subtitle != "" || len(beneficiaries) != 0 {
+			t.Errorf("%+v for %q", after, beneficiaries)
+		}
+	})
+}
+
 // A form that is opened and sent as it is changes nothing, whatever the campaign has.
 func TestAnEditThatChangesNothingChangesNothing(t *testing.T) {
 	s := anySite(t)
@@ -293,7 +322,14 @@ func TestAChapterNamesTheOrganisationAboveAsABeneficiary(t *testing.T) {
 	above := s.member(s.organisation("Harbor Light"), crm.Owner)
 	chapter := s.chapter(above, "Portland")
 	editor := s.member(chapter, crm.Editor)
-	editor.sees(editor.get(editor.org("/campaigns/new")), "Harbor Light")
+	form := editor.get(editor.org("/campaigns/new"))
+	editor.sees(form, "The organisation above you")
+	editor.doesNotSee(form, "Harbor Light") // whose name only its own people know
+	both := s.member(chapter, crm.Editor)
+	if _, err := s.store.AddMember(t.Context(), above.account, crm.Viewer, both.user.Email); err != nil {
+		t.Fatal(err)
+	}
+	both.sees(both.get(both.org("/campaigns/new")), "Harbor Light")
 	editor.follow(editor.org("/campaigns"), "title", "10K", "beneficiaries", above.account.ID)
 	above.sees(above.get(above.org("/campaigns?scope=benefiting")), "10K", "Portland")
 }

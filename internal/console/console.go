@@ -5,7 +5,6 @@ package console
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -174,11 +173,17 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request) error {
 	return c.mux.Serve(w, r)
 }
 
-// handle adds a route. What another site makes a browser send is refused before anybody looks at it.
+// handle adds a route. What another site makes a browser send is refused before anybody looks at it. A form is read to its
+// end before anybody asks who sent it and what they may do: who sends it slowly may have lost the right by then.
 func (c *Console) handle(pattern string, next web.HandlerFunc) {
 	c.mux.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		if err := c.origin.Check(r); err != nil {
 			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site, so it was refused. Nothing was changed.", Err: err}
+		}
+		if r.Method == http.MethodPost {
+			if _, err := readForm(r); err != nil {
+				return err
+			}
 		}
 		return next(w, r)
 	})
@@ -209,6 +214,7 @@ func (c *Console) member(route route) web.HandlerFunc {
 		if v.membership.Role < route.role {
 			return forbidden(v.membership, route.role)
 		}
+		r = r.WithContext(store.Acting(r.Context(), v.session.User.ID, v.account(), route.role))
 		return route.handle(c, w, r, v)
 	})
 }
@@ -240,9 +246,4 @@ func (c *Console) entrance(w http.ResponseWriter, r *http.Request, v visit) erro
 func redirect(w http.ResponseWriter, r *http.Request, to string) error {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
-}
-
-// client is the address that guesses are counted by.
-func (c *Console) client(r *http.Request) netip.Addr {
-	return web.LimitAddr(c.options.Proxies.Client(r))
 }

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,7 +18,6 @@ type contactFormView struct {
 	Title, Name                     string // Name is that of the contact, "" for a new one
 	Action, Back                    string
 	Save                            string // what the button says
-	Seen                            string // which state of the contact the form shows
 	Emails, Phones, Addresses, Tags []formRow
 }
 
@@ -32,6 +33,12 @@ var (
 	typedParts   = []string{"value", "type"}
 	addressParts = []string{"address_1", "address_2", "city", "state", "zipcode", "country"}
 	tagParts     = []string{""}
+)
+
+// So many rows of a list are shown: one more than a contact may have.
+const (
+	mostRows    = 101
+	mostTagRows = 501
 )
 
 func (c *Console) newContactPage(w http.ResponseWriter, r *http.Request, v visit) error {
@@ -94,6 +101,7 @@ func (c *Console) editContactPage(w http.ResponseWriter, r *http.Request, v visi
 	}
 	f := newForm()
 	fillContact(f, contact)
+	f.set(seenField, contact.Version())
 	return c.contactForm(w, r, v, http.StatusOK, f, contact)
 }
 
@@ -107,18 +115,29 @@ func (c *Console) saveContact(w http.ResponseWriter, r *http.Request, v visit) e
 		return err
 	}
 	in := readContact(f)
-	if seen := f.Value("seen"); seen != "" && seen != machineTime(contact.UpdatedAt) {
-		f.fail("", "Somebody has changed this contact since you opened the form. Look at the contact in another window, then save again to keep what is written here.")
-		return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, contact)
-	}
+	in.Seen = f.Value(seenField)
 	if err = in.Validate(nil, false, c.options.Region, c.now()); err == nil {
 		_, err = c.store.UpdateContact(r.Context(), v.account(), contact.ID, in)
+	}
+	if errors.Is(err, crm.ErrChanged) {
+		return c.refuseOldContact(w, r, v, f)
 	}
 	if err != nil {
 		return c.refuseContact(w, r, v, f, contact, err)
 	}
 	leaveNotice(w, notice{Text: "The changes were saved."})
 	return redirect(w, r, v.path(contactPath(contact.ID)))
+}
+
+// refuseOldContact shows the form again where somebody else has changed the contact since it was opened. It is about the
+// contact as it is now: whoever has looked may save it.
+func (c *Console) refuseOldContact(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	contact, ok, err := c.activeContact(w, r, v)
+	if err != nil || !ok {
+		return err
+	}
+	f.failSeen("contact", contact.Version())
+	return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, contact)
 }
 
 // refuseContact shows the form again, with what is wrong.
@@ -132,15 +151,14 @@ func (c *Console) refuseContact(w http.ResponseWriter, r *http.Request, v visit,
 func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old crm.Contact) error {
 	view := contactFormView{
 		Form: f, Title: "New contact", Action: v.path("/contacts"), Back: v.path("/contacts"), Save: "Add contact",
-		Emails: f.rowsOf("emails", typedParts, 2), Phones: f.rowsOf("phones", typedParts, 2), Addresses: f.rowsOf("addresses", addressParts, 1),
+		Emails: f.rowsOf("emails", typedParts, 2, mostRows), Phones: f.rowsOf("phones", typedParts, 2, mostRows), Addresses: f.rowsOf("addresses", addressParts, 1, mostRows),
 	}
 	if old.ID == 0 {
-		view.Tags = f.rowsOf("tags", tagParts, 2)
+		view.Tags = f.rowsOf("tags", tagParts, 2, mostTagRows)
 	} else {
 		path := v.path(contactPath(old.ID))
 		view.Name = contactName(old)
 		view.Title, view.Action, view.Back, view.Save = "Edit "+view.Name, path, path, "Save changes"
-		view.Seen = machineTime(old.UpdatedAt)
 	}
 	return c.render(w, r, v, status, "contact_form", page{Title: view.Title, Section: "contacts", Data: view})
 }
@@ -259,10 +277,15 @@ func (f *form) compact(list string, parts []string) (n int) {
 	return n
 }
 
-// rowsOf are the rows to show: those that are filled in, one more, and at least so many.
-func (f *form) rowsOf(list string, parts []string, least int) (rows []formRow) {
+// rowsOf are the rows to show: those that are filled in and one more, within bounds. What is left out is told before
+// everything else, for the form that is sent next lacks it.
+func (f *form) rowsOf(list string, parts []string, least, most int) (rows []formRow) {
 	n := f.compact(list, parts)
-	for i := range max(n+1, least) {
+	if n > most {
+		told := fmt.Sprintf("There were %s %s, more than this form holds. Only the first %d are still here.", shownCount(int64(n)), list, most)
+		f.Faults, f.first = slices.Insert(f.Faults, 0, crm.Fault{Message: told}), nil
+	}
+	for i := range min(max(n+1, least), most) {
 		row := formRow{Index: i, Label: labelOf(list), Empty: i >= n}
 		if i > 0 {
 			row.Label += " " + strconv.Itoa(i+1)

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +18,15 @@ import (
 type form struct {
 	values url.Values
 	Faults []crm.Fault
+	first  map[string]crm.Fault // of each field; made when a page asks for it
 }
+
+const (
+	maxValues     = 3_000 // of a form; the largest contact that the rules take has half as many
+	maxComplaints = 20    // at the head of a refused form
+
+	seenField = "seen" // the version of what a form was opened with
+)
 
 func newForm() *form { return &form{values: url.Values{}} }
 
@@ -30,7 +39,11 @@ func readForm(r *http.Request) (*form, error) {
 		}
 		return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form could not be read.", Err: err}
 	}
+	n := 0
 	for _, values := range r.PostForm {
+		if n += len(values); n > maxValues {
+			return nil, &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form has more than 3,000 fields, so it was not read. Nothing was changed."}
+		}
 		for i, value := range values {
 			if !utf8.ValidString(value) {
 				return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form holds text that is not Unicode."}
@@ -68,7 +81,14 @@ func (f *form) set(name, value string) { f.values.Set(name, value) }
 
 // fail notes that a field is wrong; "" is the form as a whole.
 func (f *form) fail(field, message string) {
-	f.Faults = append(f.Faults, crm.Fault{Field: field, Message: message})
+	f.Faults, f.first = append(f.Faults, crm.Fault{Field: field, Message: message}), nil
+}
+
+// failSeen notes that somebody else has changed what the form is about, which is of this version now. Sent again, the form
+// is about that one.
+func (f *form) failSeen(what, version string) {
+	f.fail("", "Somebody has changed this "+what+" since you opened the form. Look at the "+what+" in another window, then save again to keep what is written here.")
+	f.set(seenField, version)
 }
 
 // refuse takes over the faults of a refused input. Any other error is returned.
@@ -77,18 +97,23 @@ func (f *form) refuse(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	f.Faults = append(f.Faults, invalid.Faults...)
+	f.Faults, f.first = append(f.Faults, invalid.Faults...), nil
 	return nil
 }
 
 // fault is the first thing that is wrong with a field, in words that call it by its label.
 func (f *form) fault(name, label string) string {
-	for _, fault := range f.Faults {
-		if fault.Field == name {
-			return worded(fault, label)
+	if f.first == nil {
+		f.first = make(map[string]crm.Fault, len(f.Faults))
+		for _, fault := range slices.Backward(f.Faults) {
+			f.first[fault.Field] = fault
 		}
 	}
-	return ""
+	fault, found := f.first[name]
+	if !found {
+		return ""
+	}
+	return worded(fault, label)
 }
 
 // worded puts the label of a field where the rules use its name on the wire.
@@ -133,10 +158,10 @@ type Complaint struct {
 	Text, Target string
 }
 
-// Summary is everything that is wrong.
+// Summary is what is wrong, up to as much as anybody reads at once.
 func (f *form) Summary() []Complaint {
 	var all []Complaint
-	for _, fault := range f.Faults {
+	for _, fault := range f.Faults[:min(len(f.Faults), maxComplaints)] {
 		c := Complaint{Text: worded(fault, labelOf(fault.Field))}
 		if fault.Field != "" {
 			c.Target = field{Name: fault.Field}.ID()
@@ -145,6 +170,9 @@ func (f *form) Summary() []Complaint {
 	}
 	return all
 }
+
+// More is how many complaints the summary leaves out.
+func (f *form) More() int { return max(0, len(f.Faults)-maxComplaints) }
 
 // labels are what people call fields whose name does not say it.
 var labels = map[string]string{

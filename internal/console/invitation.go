@@ -16,6 +16,8 @@ type invitationView struct {
 	SignedIn   crm.User
 }
 
+const askAgain = "If you have joined already, sign in. Otherwise ask whoever invited you for a new link."
+
 // rights says what a role may do.
 func rights(role crm.Role) string {
 	switch role {
@@ -30,7 +32,7 @@ func rights(role crm.Role) string {
 func (c *Console) invitationPage(w http.ResponseWriter, r *http.Request) error {
 	invitation, err := c.store.Invitation(r.Context(), r.PathValue("token"))
 	if err != nil {
-		return err
+		return usedLink(err, askAgain)
 	}
 	f := newForm()
 	f.set("email", invitation.Email)
@@ -52,17 +54,20 @@ func (c *Console) join(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if wait, ok := c.guesses.take(f.Value("email"), c.options.Proxies.Client(r), c.now()); !ok { // it tells who is a user
+		return tooManyGuesses(wait)
+	}
 	token := r.PathValue("token")
 	user, account, err := c.store.JoinByInvitation(r.Context(), token, readUser(f))
 	if err == nil {
 		return c.welcome(w, r, user, account)
 	}
 	if err := f.refuse(err); err != nil {
-		return err
+		return usedLink(err, askAgain)
 	}
 	invitation, err := c.store.Invitation(r.Context(), token)
 	if err != nil {
-		return err
+		return usedLink(err, askAgain)
 	}
 	return c.showInvitation(w, r, http.StatusUnprocessableEntity, f, invitation)
 }
@@ -71,7 +76,7 @@ func (c *Console) join(w http.ResponseWriter, r *http.Request) error {
 func (c *Console) accept(w http.ResponseWriter, r *http.Request, v visit) error {
 	account, err := c.store.AcceptInvitation(r.Context(), r.PathValue("token"), v.session.User.ID)
 	if err != nil {
-		return err
+		return usedLink(err, askAgain)
 	}
 	leaveNotice(w, notice{Text: "You have joined " + account.Name + "."})
 	return redirect(w, r, orgPath(account, ""))

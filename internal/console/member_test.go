@@ -41,7 +41,7 @@ func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 		}
 		back := p.org("/settings/people/invitations/" + invitations[0].ID + "/revoke")
 		p.sees(p.follow(back), "The invitation is taken back")
-		s.visitor().wantStatus(s.visitor().get(link), http.StatusNotFound)
+		s.visitor().wantStatus(s.visitor().get(link), http.StatusGone)
 		p.wantStatus(p.post(back), http.StatusNotFound)
 
 		wrong := p.post(p.org("/settings/people/invite"), "email", "bo", "role", "viewer")

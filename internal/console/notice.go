@@ -21,12 +21,14 @@ const (
 	noticeCookie  = "__Host-notice"
 	noticeTime    = time.Minute
 	noticeChanges = 12   // so many are told one by one
-	noticeText    = 80   // characters of each value
+	noticeText    = 200  // characters
+	noticeValue   = 80   // characters of each value that changed
 	noticeSize    = 3500 // what a cookie surely holds
 )
 
 // leaveNotice tells the next page what to say.
 func leaveNotice(w http.ResponseWriter, n notice) {
+	n.Text = withoutMiddle(n.Text)
 	if len(n.Changes) > noticeChanges {
 		n.Changes = n.Changes[:noticeChanges]
 	}
@@ -47,12 +49,23 @@ func leaveNotice(w http.ResponseWriter, n notice) {
 	}
 }
 
+// shortened is the beginning of a value.
 func shortened(text string) string {
+	letters := []rune(text)
+	if len(letters) <= noticeValue {
+		return text
+	}
+	return string(letters[:noticeValue]) + "…"
+}
+
+// withoutMiddle shortens a sentence: a name is known by its beginning, and what was done stands at the end.
+func withoutMiddle(text string) string {
 	letters := []rune(text)
 	if len(letters) <= noticeText {
 		return text
 	}
-	return string(letters[:noticeText]) + "…"
+	const end = noticeText / 3
+	return string(letters[:noticeText-end-1]) + "…" + string(letters[len(letters)-end:])
 }
 
 // takeNotice is what the page before left to say, nil for nothing.

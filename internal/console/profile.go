@@ -63,7 +63,7 @@ func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, v visit
 	if err != nil {
 		return err
 	}
-	if wait, ok := c.guesses.take(crm.Login(v.session.User.Email), c.client(r), c.now()); !ok {
+	if wait, ok := c.guesses.take(crm.Login(v.session.User.Email), c.options.Proxies.Client(r), c.now()); !ok {
 		return tooManyGuesses(wait)
 	}
 	if err := c.store.ChangePassword(r.Context(), v.session, f.secret("current_password"), f.secret("password")); err != nil {

@@ -1,16 +1,15 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"path"
 	"strings"
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/web"
 )
 
 // sessionCookie holds the token of a session. Its prefix makes browsers refuse it from anywhere but this very host over
@@ -56,17 +55,31 @@ func (c *Console) endOld(r *http.Request) {
 	}
 }
 
-// toSignIn remembers where somebody wanted to go.
+// toSignIn remembers where somebody wanted to go. A form that was sent after the session had ended is not lost: the sign-in
+// page carries it, and it can be sent again.
 func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) error {
-	to := root + "/signin"
-	if r.Method == http.MethodGet && r.URL.Path != root {
-		to += "?next=" + url.QueryEscape(r.URL.RequestURI())
+	if r.Method == http.MethodPost {
+		f := newForm()
+		f.carry(r)
+		f.fail("", "You were signed out in the meantime, so nothing was saved. Sign in, and you can send what you typed again.")
+		return c.render(w, r, visit{}, http.StatusUnauthorized, "signin", page{Title: "Sign in", Data: f})
 	}
-	if r.Header.Get("HX-Request") != "" { // a part of a page: the whole page must change
-		w.Header().Set("HX-Redirect", root+"/signin")
+	if isPart(r) { // the whole page must change, to what it shows now
+		shown, err := url.Parse(r.Header.Get("HX-Current-URL"))
+		if err != nil {
+			shown = new(url.URL)
+		}
+		w.Header().Set("HX-Redirect", signInAddress(shown.RequestURI()))
 		return nil
 	}
-	return redirect(w, r, to)
+	return redirect(w, r, signInAddress(r.URL.RequestURI()))
+}
+
+func signInAddress(next string) string {
+	if next = afterSignIn(next); next == root {
+		return root + "/signin"
+	}
+	return root + "/signin?next=" + url.QueryEscape(next)
 }
 
 // afterSignIn is where to go on: a page of the console and nothing else.
@@ -93,10 +106,13 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	email := f.Value("email")
-	if wait, ok := c.guesses.take(crm.Login(email), c.client(r), c.now()); !ok {
+	if wait, ok := c.guesses.take(crm.Login(email), c.options.Proxies.Client(r), c.now()); !ok {
 		return tooManyGuesses(wait)
 	}
 	token, _, err := c.store.SignIn(r.Context(), email, f.secret("password"), c.device(r))
+	if errors.Is(err, context.Canceled) { // nobody compared anything, so that it was no guess
+		c.guesses.takeBack(crm.Login(email), c.options.Proxies.Client(r), c.now())
+	}
 	if errors.Is(err, crm.ErrUnauthenticated) {
 		f.fail("", "The email or the password is wrong.")
 		return c.render(w, r, visit{}, http.StatusUnprocessableEntity, "signin", page{Title: "Sign in", Data: f})
@@ -105,6 +121,9 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c.begin(w, r, token)
+	if again := f.Value(carriedTo); again != "" {
+		return c.render(w, r, visit{}, http.StatusOK, "again", page{Title: "Send it again?", Data: f})
+	}
 	return redirect(w, r, afterSignIn(f.Value("next")))
 }
 
@@ -115,48 +134,4 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request, v visit) error
 	}
 	dropCookie(w, sessionCookie)
 	return redirect(w, r, root+"/signin")
-}
-
-// guesses slows down whoever tries passwords: one address for one user, one address for many users, many addresses for
-// one user. The last limit is wide, so that nobody can lock somebody else out cheaply.
-type guesses struct {
-	pairs  *web.Limiter[guess]
-	places *web.Limiter[netip.Addr]
-	logins *web.Limiter[string]
-}
-
-type guess struct {
-	login string
-	place netip.Addr
-}
-
-const guessWindow = 15 * time.Minute
-
-func newGuesses() *guesses {
-	return &guesses{
-		pairs:  web.NewWindowLimiter[guess](10, guessWindow),
-		places: web.NewWindowLimiter[netip.Addr](60, guessWindow),
-		logins: web.NewWindowLimiter[string](200, guessWindow),
-	}
-}
-
-// take counts an attempt, right or wrong: to tell them apart would take the time that is to be saved.
-func (g *guesses) take(login string, place netip.Addr, now time.Time) (wait time.Duration, ok bool) {
-	if _, wait, ok = g.places.Take(place, now); !ok {
-		return wait, false
-	}
-	if _, wait, ok = g.pairs.Take(guess{login, place}, now); !ok {
-		return wait, false
-	}
-	_, wait, ok = g.logins.Take(login, now)
-	return wait, ok
-}
-
-func tooManyGuesses(wait time.Duration) error {
-	err := web.TooManyRequests(wait)
-	var own *web.Error
-	if errors.As(err, &own) {
-		own.Message = "There were too many attempts to sign in. Wait a quarter of an hour, then try again; whoever runs this server can set a new password with donorbook user reset-password."
-	}
-	return err
 }

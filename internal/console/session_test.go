@@ -1,7 +1,9 @@
 package console_test
 
 import (
+	"html"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,8 +34,10 @@ func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 		first.sees(first.get("/console/profile"), "Welcome, Ana. This is Harbor Light.", "Harbor Light")
 
 		second := s.visitor()
-		second.wantStatus(second.get(link), http.StatusNotFound)
-		second.wantStatus(second.post(link, "organisation", "Mine", "name", "Eve", "email", "eve@example.org", "password", testPassword), http.StatusNotFound)
+		used := second.get(link)
+		second.wantStatus(used, http.StatusGone)
+		second.sees(used, "This link works no longer", "can sign in and invite others")
+		second.wantStatus(second.post(link, "organisation", "Mine", "name", "Eve", "email", "eve@example.org", "password", testPassword), http.StatusGone)
 	})
 }
 
@@ -71,6 +75,51 @@ func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
 		t.Errorf("somebody who has signed in is asked again: %d", again.status)
 	}
 }
+
+// A form that is sent after the session has ended is not lost: whoever signs in again sends it again.
+func TestWhatWasTypedSurvivesTheEndOfTheSession(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	lost := p.post(p.org("/contacts"), "first_name", "Amelia", "last_name", `O"Kafor`, "tags.0", "vip", "tags.1", "gala")
+	p.wantStatus(lost, http.StatusUnauthorized)
+	p.sees(lost, "You were signed out in the meantime, so nothing was saved")
+	again := p.post("/console/signin", append(hiddenFields(lost), "email", p.user.Email, "password", testPassword)...)
+	p.wantStatus(again, http.StatusOK)
+	p.sees(again, "What you typed before you were signed out was not saved yet", "Send it again")
+	if !strings.Contains(again.body, `action="`+p.org("/contacts")+`"`) {
+		t.Fatalf("the form leads elsewhere: %s", again.body)
+	}
+	p.sees(p.follow(p.org("/contacts"), hiddenFields(again)...), `Amelia O"Kafor was added`, "vip", "gala")
+}
+
+// A password is typed again, and a form that another page made up leads nowhere else.
+func TestASignInPageCarriesNoPassword(t *testing.T) {
+	s := anySite(t)
+	p := s.visitor()
+	a := p.post("/console/profile/password", "current_password", testPassword, "password", "the new password")
+	p.wantStatus(a, http.StatusUnauthorized)
+	if strings.Contains(a.body, testPassword) || strings.Contains(a.body, "the new password") {
+		t.Error("the page holds a password")
+	}
+	owner := s.member(s.organisation("Harbor"), crm.Owner)
+	a = p.post("/console/signin", "email", owner.user.Email, "password", testPassword, "again", "https://evil.example/", "again.x", "1")
+	if strings.Contains(a.body, "evil") {
+		t.Errorf("%d: %s", a.status, a.body)
+	}
+}
+
+// hiddenFields are the names and values of the hidden fields of a page.
+func hiddenFields(a answer) (pairs []string) {
+	for _, m := range hidden.FindAllStringSubmatch(a.body, -1) {
+		pairs = append(pairs, html.UnescapeString(m[1]), html.UnescapeString(m[2]))
+	}
+	return pairs
+}
+
+var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
 func TestSigningOutEndsTheSession(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
@@ -116,7 +165,7 @@ func TestAnInvitationMakesAColleague(t *testing.T) {
 		if joined.location() != owner.org("") {
 			t.Errorf("%d to %q: %s", joined.status, joined.location(), joined.words())
 		}
-		bo.wantStatus(s.visitor().get(link), http.StatusNotFound)
+		bo.wantStatus(s.visitor().get(link), http.StatusGone)
 	})
 }
 

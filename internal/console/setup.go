@@ -1,9 +1,11 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/web"
 )
 
 // setupView is the page behind the set-up link.
@@ -22,7 +24,7 @@ func (c *Console) setupPage(w http.ResponseWriter, r *http.Request) error {
 func (c *Console) showSetup(w http.ResponseWriter, r *http.Request, status int, f *form) error {
 	accounts, err := c.store.SetupAccounts(r.Context(), r.PathValue("token"))
 	if err != nil {
-		return err
+		return usedLink(err, "Whoever has made the first user can sign in and invite others. A new server prints another link when it is started again.")
 	}
 	view := setupView{Form: f}
 	for _, a := range accounts {
@@ -46,11 +48,19 @@ func (c *Console) setup(w http.ResponseWriter, r *http.Request) error {
 	user, account, err := c.store.Setup(r.Context(), r.PathValue("token"), in)
 	if err != nil {
 		if err := f.refuse(err); err != nil {
-			return err
+			return usedLink(err, "Somebody else was quicker. Sign in, or ask them for an invitation.")
 		}
 		return c.showSetup(w, r, http.StatusUnprocessableEntity, f)
 	}
 	return c.welcome(w, r, user, account)
+}
+
+// usedLink says of a link that leads nowhere what became of it, and what to do now.
+func usedLink(err error, advice string) error {
+	if !errors.Is(err, crm.ErrNotFound) {
+		return err
+	}
+	return &web.Error{Status: http.StatusGone, Message: "It was used before, taken back, or is too old. " + advice}
 }
 
 // readUser takes the password out of the form: no page shows it again.

@@ -18,6 +18,7 @@ type CampaignInput struct {
 	EndAt, CreatedAt, UpdatedAt              *time.Time
 	Event                                    **Event
 	Beneficiaries                            *[]string // public ids of accounts
+	Seen                                     string    // the version of what the change is about; "" for whatever is there
 }
 
 // RowsInvalid is a file that was refused: every fault of every row.

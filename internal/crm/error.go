@@ -17,6 +17,8 @@ var (
 	ErrForbidden = errors.New("This action is unauthorized.") //lint:ignore ST1005 the words of the specification
 	// ErrNotFound: there is no such thing for an operator who may see everything (account, key, campaign).
 	ErrNotFound = errors.New("not found")
+	// ErrChanged: somebody else has changed it since the caller looked, so nothing was written.
+	ErrChanged = errors.New("changed since it was seen")
 	// ErrUnavailable: the database cannot answer, or the outcome of a commit is unknown.
 	ErrUnavailable = errors.New("the service is unavailable")
 )

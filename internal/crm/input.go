@@ -20,6 +20,7 @@ type ContactInput struct {
 	Addresses                            *[]Address
 	Tags                                 *[]string
 	Note                                 *string // for people alone: no request of the API sets it
+	Seen                                 string  // the version of what the change is about; "" for whatever is there
 
 	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.
 	dob       time.Time

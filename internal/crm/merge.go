@@ -61,6 +61,9 @@ func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
 
 // Patch changes what was sent: texts are set or cleared, lists replaced whole.
 func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
+	if in.Seen != "" && in.Seen != c.Version() {
+		return c, ErrChanged
+	}
 	now = now.UTC().Truncate(time.Second)
 	patched := c
 	for _, t := range patched.texts(&in) {

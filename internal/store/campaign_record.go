@@ -24,6 +24,9 @@ type CampaignRecord struct {
 	Beneficiaries []string // public ids of accounts in ascending order; only for the owner
 }
 
+// Version names the state that the owner sees.
+func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficiaries) }
+
 // Campaign finds a campaign that the account may list, for whatever reason. All others do not exist for it.
 func (s *Store) Campaign(ctx context.Context, account, id int64) (record CampaignRecord, err error) {
 	err = s.view(ctx, func(c conn) error {
@@ -145,6 +148,9 @@ func (t *tx) planUpdate(owner crm.Account, id int64, in crm.CampaignInput, now t
 		return p, err
 	}
 	old, err := crm.ParseCampaign(id, body)
+	if err == nil && in.Seen != "" {
+		err = t.checkSeen(old, in.Seen)
+	}
 	if err != nil {
 		return p, err
 	}
@@ -157,6 +163,15 @@ func (t *tx) planUpdate(owner crm.Account, id int64, in crm.CampaignInput, now t
 		p.readers, readersErr = t.campaignReaders(owner, in.Beneficiaries)
 	}
 	return p, firstOrFaults(slugErr, readersErr)
+}
+
+// checkSeen tells whether a campaign that is locked is still what somebody saw of it.
+func (t *tx) checkSeen(c crm.Campaign, seen string) error {
+	ids, err := beneficiaries(t.conn, c.ID)
+	if err == nil && c.Version(ids) != seen {
+		err = crm.ErrChanged
+	}
+	return err
 }
 
 // freeSlug is the first slug for the input that no campaign has.

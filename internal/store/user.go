@@ -34,15 +34,24 @@ type UserRecord struct {
 }
 
 // hasher works out the hashes of passwords. Each takes tens of megabytes and milliseconds, so that only a few are worked
-// out at once, however many people knock.
+// out at once, and only some wait, however many people knock.
 type hasher struct {
 	slots  chan struct{}
+	queued *atomic.Int64 // those who wait or work
 	worked *atomic.Int64 // hashes so far
 }
 
-func newHasher() hasher { return hasher{slots: make(chan struct{}, 2), worked: new(atomic.Int64)} }
+const hashQueue = 50
+
+func newHasher() hasher {
+	return hasher{slots: make(chan struct{}, 2), queued: new(atomic.Int64), worked: new(atomic.Int64)}
+}
 
 func (h hasher) do(ctx context.Context, work func()) error {
+	defer h.queued.Add(-1)
+	if h.queued.Add(1) > hashQueue {
+		return fmt.Errorf("%w: too many passwords are being compared", crm.ErrUnavailable)
+	}
 	select {
 	case h.slots <- struct{}{}:
 	case <-ctx.Done():

@@ -53,6 +53,8 @@ func StatusOf(err error) (status int, message string) {
 		return http.StatusForbidden, "This action is unauthorized."
 	case errors.Is(err, crm.ErrNotFound):
 		return http.StatusNotFound, "Not found."
+	case errors.Is(err, crm.ErrChanged):
+		return http.StatusConflict, "Somebody else has changed this meanwhile, so nothing was saved. Look at it again, then repeat your change."
 	case errors.As(err, &malformed):
 		return http.StatusBadRequest, malformed.Message
 	case errors.As(err, &invalid):

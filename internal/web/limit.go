@@ -8,19 +8,21 @@ import (
 	"time"
 )
 
-const maxWindows = 50_000
+const (
+	limitWindow = time.Minute
+	maxWindows  = 50_000
+)
 
-// Limiter allows each caller so many requests in a window of time. The first request of a caller opens a window; when its
-// requests are used up the caller waits for its end. Callers are told apart by K: the id of a key, or an address. The counts
-// are this process's own.
+// Limiter allows each caller so many requests a minute. The first request of a caller opens a window of one minute;
+// when its requests are used up the caller waits for its end. Callers are told apart by K: the id of a key, or an
+// address. The counts are this process's own.
 type Limiter[K comparable] struct {
 	limit int
-	span  time.Duration // of a window
-	value []string      // the limit as a header value
+	value []string // the limit as a header value
 
 	mu sync.Mutex
-	// Once in the span of a window young becomes old and what was old is forgotten, so nothing has to look for windows that
-	// ended.
+	// A window lives one minute. Once a minute young becomes old and what was old is forgotten, so nothing has to
+	// look for windows that ended.
 	young, old map[K]*window
 	turned     time.Time
 }
@@ -31,13 +33,9 @@ type window struct {
 }
 
 // NewLimiter allows limit requests a minute to each caller, 0 any number.
-func NewLimiter[K comparable](limit int) *Limiter[K] { return NewWindowLimiter[K](limit, time.Minute) }
-
-// NewWindowLimiter allows limit requests in each window.
-func NewWindowLimiter[K comparable](limit int, span time.Duration) *Limiter[K] {
+func NewLimiter[K comparable](limit int) *Limiter[K] {
 	return &Limiter[K]{
 		limit: max(limit, 0),
-		span:  span,
 		value: []string{strconv.Itoa(limit)},
 		young: make(map[K]*window),
 	}
@@ -76,18 +74,18 @@ func (l *Limiter[K]) window(caller K, now time.Time) *window {
 		}
 		caller = nobody
 	}
-	w = &window{end: now.Add(l.span)}
+	w = &window{end: now.Add(limitWindow)}
 	l.young[caller] = w
 	return w
 }
 
 func (l *Limiter[K]) turn(now time.Time) {
 	age := now.Sub(l.turned)
-	if age < l.span {
+	if age < limitWindow {
 		return
 	}
 	l.old = l.young
-	if age >= 2*l.span {
+	if age >= 2*limitWindow {
 		l.old = nil
 	}
 	l.young = make(map[K]*window)

@@ -66,7 +66,7 @@ func TestLimiterForgets(t *testing.T) {
 		for key := range int64(1000) {
 			l.Take(i*1000+key, now)
 		}
-		now = now.Add(time.Minute)
+		now = now.Add(limitWindow)
 	}
 	if n := len(l.young) + len(l.old); n > 2000 {
 		t.Errorf("%d windows kept", n)

@@ -1,8 +1,10 @@
 // What makes pages feel alive. Every page works without it.
 "use strict";
 
-// A form that was refused is read from its complaints on.
-document.querySelector("[data-focus]")?.focus();
+// A page is read on from what has just happened: complaints, a field that is wrong, the field that the address names, or what
+// was done.
+const target = document.getElementById(location.hash.slice(1));
+(document.querySelector(".alert[data-focus], [aria-invalid]") ?? (target?.matches("input") ? target : document.querySelector("[data-focus]")))?.focus();
 
 // On a wide screen the navigation is always open; on a narrow one it is folded until it is asked for.
 const wide = matchMedia("(min-width: 60rem)");
@@ -23,6 +25,16 @@ document.addEventListener("keydown", (event) => {
     open.querySelector("summary").focus();
   });
 });
+
+// A form is sent once, however often its button is pressed. A page that the browser brings back may send it again. What a
+// script takes over, and what the browser refuses, is not sent.
+let sent = new WeakSet();
+document.addEventListener("submit", (event) => {
+  if (event.defaultPrevented || event.target.method !== "post") return;
+  if (sent.has(event.target)) event.preventDefault();
+  sent.add(event.target);
+});
+addEventListener("pageshow", () => { sent = new WeakSet(); });
 
 // <button data-copy="#id"> copies the text of an element, and says so.
 document.addEventListener("click", async (event) => {

@@ -1,0 +1,115 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+func TestAFormWithTooManyFieldsIsNotRead(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	form := []string{"first_name", "Ana", "last_name", "Diaz"}
+	for i := range 3_001 - len(form)/2 {
+		form = append(form, fmt.Sprintf("tags.%d", i), "x")
+	}
+	a := p.post(p.org("/contacts"), form...)
+	p.wantStatus(a, http.StatusRequestEntityTooLarge)
+	p.sees(a, "That is too much at once", "The form has more than 3,000 fields, so it was not read. Nothing was changed.")
+	if n := len(s.contacts(p.account)); n != 0 {
+		t.Errorf("%d contacts were made", n)
+	}
+	p.sees(p.follow(p.org("/contacts"), form[:len(form)-2]...), "Ana Diaz was added.")
+}
+
+func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	form := []string{"first_name", "Ana", "last_name", "Diaz"}
+	for i := range 100 {
+		form = append(form, fmt.Sprintf("emails.%d.value", i), fmt.Sprintf("a%d@example.org", i), fmt.Sprintf("emails.%d.type", i), "work",
+			fmt.Sprintf("phones.%d.value", i), fmt.Sprintf("212555%04d", i), fmt.Sprintf("phones.%d.type", i), "cell")
+		for _, part := range []string{"address_1", "address_2", "city", "zipcode"} {
+			form = append(form, fmt.Sprintf("addresses.%d.%s", i, part), fmt.Sprint(i))
+		}
+		form = append(form, fmt.Sprintf("addresses.%d.state", i), "NY", fmt.Sprintf("addresses.%d.country", i), "USA")
+	}
+	for i := range 500 {
+		form = append(form, fmt.Sprintf("tags.%d", i), fmt.Sprint(i))
+	}
+	p.sees(p.follow(p.org("/contacts"), form...), "Ana Diaz was added.")
+	c := s.contacts(p.account)[0]
+	if len(c.Emails) != 100 || len(c.Phones) != 100 || len(c.Addresses) != 100 || len(c.Tags) != 500 {
+		t.Errorf("%d emails, %d phones, %d addresses, %d tags", len(c.Emails), len(c.Phones), len(c.Addresses), len(c.Tags))
+	}
+	path := p.org(fmt.Sprintf("/contacts/%d", c.ID))
+	p.sees(p.follow(path, formValues(t, p.get(path+"/edit").body)...), "The changes were saved.")
+	if after := s.contacts(p.account)[0]; after.Version() != c.Version() {
+		t.Errorf("the edit lost something: %+v", after)
+	}
+}
+
+// What is wrong with a thousand rows is told in few words, and soon.
+func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	for list, says := range map[string][]string{
+		"emails.%d.value": {"2,992 things need your attention.", "There were 2,990 emails, more than this form holds. Only the first 101 are still here.", "And 2,972 more."},
+		"tags.%d":         {"2,993 things need your attention.", "There were 2,990 tags, more than this form holds. Only the first 501 are still here.", "Tag must not have more than 500 elements.", "And 2,973 more."},
+	} {
+		form := []string{"first_name", "Ana"}
+		for i := range 2_990 {
+			form = append(form, fmt.Sprintf(list, i), fmt.Sprint(i, strings.Repeat("x", 64)))
+		}
+		begun := time.Now()
+		a := p.post(p.org("/contacts"), form...)
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("%s: it took %v", list, took)
+		}
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		text := a.words()
+		for _, words := range append(says, "Last name is required.") {
+			if !strings.Contains(text, words) {
+				t.Errorf("%s: the page does not say %q: %.2000s", list, words, text)
+			}
+		}
+		if rows := strings.Count(a.body, `aria-invalid="true"`); rows > 502 || len(a.body) > 1<<20 {
+			t.Errorf("%s: %d rows in %d bytes", list, rows, len(a.body))
+		}
+	}
+}
+
+func TestANoticeOfALongNameFitsIntoACookieAndSaysWhatWasDone(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	name := strings.Repeat("𝒜", 255)
+	path := s.contact(p, name, name, func(in *crm.ContactInput) { in.MiddleName = &name })
+	for change, says := range map[string]string{"/archive": "𝒜 was archived.", "/restore": "𝒜 is an active contact again."} {
+		p.get(path) // nothing is left to say
+		a := p.post(path + change)
+		p.wantStatus(a, http.StatusSeeOther)
+		if n := len(strings.Join(a.header.Values("Set-Cookie"), "")); n == 0 || n > 4<<10 {
+			t.Errorf("%s: the cookies take %d bytes", change, n)
+		}
+		p.sees(p.get(path), says)
+	}
+}
+
+// What is no tag was never there, and is not repeated in a cookie.
+func TestTheRemovalOfWhatIsNoTagIsRefused(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	path := s.contact(p, "Ana", "Diaz", tagged("kept"))
+	for tag, says := range map[string]string{strings.Repeat("x", 100_000): "A tag must not be longer than 64 characters.", "": "A tag must not be empty."} {
+		a := p.post(path+"/tags/remove", "tag", tag)
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, says, "kept")
+		if cookies := a.header.Values("Set-Cookie"); len(cookies) != 0 {
+			t.Errorf("it left %.100q", cookies)
+		}
+	}
+}

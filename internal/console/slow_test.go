@@ -1,0 +1,86 @@
+package console_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+// pending is a form of which only the beginning was sent.
+type pending struct {
+	conn *tls.Conn
+	rest string
+}
+
+// begin sends the headers of a form and its first byte.
+func (p *person) begin(path, form string) *pending {
+	p.site.t.Helper()
+	config := p.site.http.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	config.NextProtos = []string{"http/1.1"}
+	conn, err := tls.Dial("tcp", p.site.http.Listener.Addr().String(), config)
+	if err != nil {
+		p.site.t.Fatal(err)
+	}
+	p.site.t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the test is over
+	cookie := p.client.Jar.Cookies(mustURL(p.site.t, p.site.http.URL))[0]
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: example.com\r\nSec-Fetch-Site: same-origin\r\nCookie: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s",
+		path, cookie, len(form), form[:1])
+	return &pending{conn: conn, rest: form[1:]}
+}
+
+// finish sends the rest, and returns the status.
+func (q *pending) finish(t *testing.T) int {
+	t.Helper()
+	if _, err := io.WriteString(q.conn, q.rest); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(q.conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+// Whoever begins a form while they may send it, and ends it when they may no longer, has sent it too late.
+func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		account := s.organisation("Harbor")
+		s.member(account, crm.Owner)
+		p := s.member(account, crm.Owner)
+		me := strconv.FormatInt(p.user.ID, 10)
+		forms := map[string]*pending{
+			"a role":        p.begin(p.org("/settings/people/"+me+"/role"), "role=owner"),
+			"an invitation": p.begin(p.org("/settings/people/invite"), "role=owner&email="),
+			"a key":         p.begin(p.org("/settings/keys"), "name=k&permission=contacts:read&expires=never"),
+		}
+		if err := s.store.SetRole(t.Context(), account.Number, p.user.ID, crm.Viewer); err != nil {
+			t.Fatal(err)
+		}
+		for what, form := range forms {
+			if status := form.finish(t); status != http.StatusForbidden {
+				t.Errorf("%s: %d", what, status)
+			}
+		}
+		m, err := s.store.Membership(t.Context(), p.user.ID, account.ID)
+		if err != nil || m.Role != crm.Viewer {
+			t.Errorf("the role is %s, %v", m.Role, err)
+		}
+		late := p.begin("/console/profile/name", "name=Somebody")
+		if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		if status := late.finish(t); status != http.StatusUnauthorized {
+			t.Errorf("a name after the session: %d", status)
+		}
+		if members, err := s.store.Members(t.Context(), account.Number); err != nil || members[0].User.Name == "Somebody" || members[1].User.Name == "Somebody" {
+			t.Errorf("%+v, %v", members, err)
+		}
+	})
+}

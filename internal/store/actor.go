@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+
+	"donorbook/internal/crm"
+)
+
+// actor is who makes a change, and what they must be allowed to do at that moment.
+type actor struct {
+	user, account int64
+	role          crm.Role
+}
+
+type actorKey struct{}
+
+// Acting is a context in which every change needs a user to have a role in an account while it is made. Whoever asked before
+// knows only what was allowed then; somebody may have taken the role away since.
+func Acting(ctx context.Context, user, account int64, role crm.Role) context.Context {
+	return context.WithValue(ctx, actorKey{}, actor{user, account, role})
+}
+
+// guarded asks for the actor's role in the transaction of the change. It stays as it is until the transaction ends.
+func guarded(ctx context.Context, fn func(*tx) error) func(*tx) error {
+	a, ok := ctx.Value(actorKey{}).(actor)
+	if !ok {
+		return fn
+	}
+	return func(t *tx) error {
+		role := crm.Role(0)
+		if _, err := one(t.conn, func(r rows) { role = crm.Role(r.int(0)) }, sqlRole+t.forUpdate, a.account, a.user); err != nil {
+			return err
+		}
+		if role < a.role {
+			return errNoMember
+		}
+		return fn(t)
+	}
+}
