@@ -87,6 +87,46 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	}
 }
 
+// The web address that the console shows leads to a page that everybody can open and nobody can be kept out of.
+func TestACampaignHasAPageForEverybody(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	p.visit("/console/o/" + p.organisationID() + "/campaigns/new")
+	p.fill("Title", "Winter Gala")
+	p.fill("Subtitle", "An evening for the harbor")
+	p.fill("Description", "We <3 the sea.\n\nCome and dine.")
+	p.fill("Goal", "120,000")
+	p.fill("Raised so far", "64,500.50")
+	p.fill("Donors so far", "148")
+	p.fill("End of the campaign", "2127-05-01T12:00")
+	p.fill("Address of the cover", s.url+"/console/static/icon.svg")
+	p.fill("Type", "Event")
+	p.fill("Begins", "2127-04-24T18:00")
+	p.fill("Time zone", "America/New_York")
+	p.fill("Place", "Custom House Hall")
+	p.click("Livestream")
+	p.fill("Address to watch", "https://video.example.org/gala")
+	p.click("Create campaign")
+	if p.text("#address") != s.url+"/winter-gala" {
+		t.Fatalf("the console shows the address %q", p.text("#address"))
+	}
+	p.run(`document.querySelector("#address").removeAttribute("target")`) // the test has one window
+	p.click("#address")
+	shown := []string{organisation, "Winter Gala", "An evening for the harbor", "We <3 the sea.", "$64,500.50 raised of $120,000", "Donors 148", "Custom House Hall", "18:00 (America/New_York)", "Watch the livestream"}
+	p.sees(shown...)
+	p.doesNotSee("Edit", "Contacts", "Sign out")
+	if p.path() != "/winter-gala" || !p.has("img.cover") {
+		t.Errorf("%s has no cover", p.path())
+	}
+	p.audit()
+	stranger := s.open()
+	stranger.visit("/winter-gala")
+	stranger.sees(shown...)
+	stranger.expects(404)
+	stranger.visit("/summer-gala")
+}
+
 func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -40,7 +40,7 @@ func startNginx(t *testing.T, nodes []*node) *proxy {
 		"listen 443 ", "listen "+p.secure+" ", "listen [::]:443 ", "listen 127.0.0.2:"+securePort+" ", // not every machine has IPv6
 		"listen 80 ", "listen "+p.plain+" ", "listen [::]:80 ", "listen 127.0.0.2:"+plainPort+" ",
 		"/etc/letsencrypt/live/donors.example.org/fullchain.pem", cert, "/etc/letsencrypt/live/donors.example.org/privkey.pem", key,
-		"/var/log/nginx/donorbook.log", filepath.Join(p.dir, "access.log"), "/var/www/html", p.dir,
+		"/var/log/nginx/donorbook.log", filepath.Join(p.dir, "access.log"), "/var/log/nginx/error.log", filepath.Join(p.dir, "error.log"), "/var/www/html", p.dir,
 	))
 	// What Debian's nginx.conf says around it, with directories that are the test's.
 	main := fmt.Sprintf("daemon off; pid %[1]s/pid; error_log stderr info; worker_processes 2; events { worker_connections 1024; }\n"+

@@ -148,7 +148,7 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit) 
 	view := campaignView{
 		Campaign: campaign, Progress: newProgress(campaign), Address: c.options.Proxies.BaseURL(r) + "/" + campaign.Slug,
 		Own: record.Relation&crm.Own != 0, Ended: c.ended(campaign), Relations: relationWords(record.Relation),
-		Description: template.HTML(campaign.Description), Logo: newPicture(campaign.Logo),
+		Description: template.HTML(crm.Paragraphs(campaign.Description)), Logo: newPicture(campaign.Logo),
 	}
 	if !view.Own {
 		view.Owner = names[campaign.AccountID]
@@ -157,7 +157,7 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit) 
 		view.Cover = newPicture(campaign.Cover.URL)
 	}
 	if campaign.Event != nil {
-		view.Details = template.HTML(campaign.Event.Details)
+		view.Details = template.HTML(crm.Paragraphs(campaign.Event.Details))
 	}
 	for _, id := range record.Beneficiaries {
 		view.Beneficiaries = append(view.Beneficiaries, beneficiary{ID: id, Name: names[id]})

@@ -19,6 +19,7 @@ type contactFormView struct {
 	Action, Back                    string
 	Save                            string // what the button says
 	Emails, Phones, Addresses, Tags []formRow
+	Overwrites                      []crm.Change // what saving would do to what somebody else has saved meanwhile
 }
 
 // formRow is one of several rows of a list in a form.
@@ -120,7 +121,7 @@ func (c *Console) saveContact(w http.ResponseWriter, r *http.Request, v visit) e
 		_, err = c.store.UpdateContact(r.Context(), v.account(), contact.ID, in)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		return c.refuseOldContact(w, r, v, f)
+		return c.refuseOldContact(w, r, v, f, in)
 	}
 	if err != nil {
 		return c.refuseContact(w, r, v, f, contact, err)
@@ -130,14 +131,19 @@ func (c *Console) saveContact(w http.ResponseWriter, r *http.Request, v visit) e
 }
 
 // refuseOldContact shows the form again where somebody else has changed the contact since it was opened. It is about the
-// contact as it is now: whoever has looked may save it.
-func (c *Console) refuseOldContact(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+// contact as it is now, and says what saving would do to it: whoever has looked may save it.
+func (c *Console) refuseOldContact(w http.ResponseWriter, r *http.Request, v visit, f *form, in crm.ContactInput) error {
 	contact, ok, err := c.activeContact(w, r, v)
 	if err != nil || !ok {
 		return err
 	}
 	f.failSeen("contact", contact.Version())
-	return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, contact)
+	in.Seen = ""
+	saved, err := contact.Patch(in, c.now())
+	if err != nil {
+		return c.refuseContact(w, r, v, f, contact, err)
+	}
+	return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, contact, crm.Changes(contact, saved)...)
 }
 
 // refuseContact shows the form again, with what is wrong.
@@ -148,9 +154,10 @@ func (c *Console) refuseContact(w http.ResponseWriter, r *http.Request, v visit,
 	return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, old)
 }
 
-func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old crm.Contact) error {
+func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old crm.Contact, overwrites ...crm.Change) error {
 	view := contactFormView{
-		Form: f, Title: "New contact", Action: v.path("/contacts"), Back: v.path("/contacts"), Save: "Add contact",
+		Overwrites: overwrites,
+		Form:       f, Title: "New contact", Action: v.path("/contacts"), Back: v.path("/contacts"), Save: "Add contact",
 		Emails: f.rowsOf("emails", typedParts, 2, mostRows), Phones: f.rowsOf("phones", typedParts, 2, mostRows), Addresses: f.rowsOf("addresses", addressParts, 1, mostRows),
 	}
 	if old.ID == 0 {

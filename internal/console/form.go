@@ -122,8 +122,19 @@ func worded(fault crm.Fault, label string) string {
 	if !ok || label == "" {
 		return fault.Message
 	}
-	return label + text
+	return label + plainly.Replace(text)
 }
+
+// plainly says to people what the rules say to programs.
+var plainly = strings.NewReplacer(
+	"a date in the format m/d/Y, from 01/01/1000 to today", "a day from the year 1000 on that is not in the future",
+	"an absolute http or https URL", "a whole address that begins with https:// or http://",
+	"a three-letter ISO 3166-1 country code", "a country's code of three letters, such as USA or DEU",
+	"an ISO 4217 currency code in capital letters", "a currency's code of three letters, such as USD or EUR",
+	"the IANA name of a time zone, such as", "the name of a time zone, such as",
+	"before event.start_at", "before the start", "before event.livestream_start_at", "before its start",
+	"lower-case letters and digits, with single hyphens between", "small letters, digits and single hyphens",
+)
 
 // field is one labelled control of a form, as the template "field" draws it.
 type field struct {

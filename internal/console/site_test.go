@@ -76,7 +76,7 @@ func newSite(t *testing.T, o store.Options) *site {
 	mux := web.NewMux()
 	pages.Routes(mux)
 	plumbing := web.Plumbing{Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError}))}
-	made.http = httptest.NewTLSServer(plumbing.Wrap(mux.Serve))
+	made.http = httptest.NewTLSServer(plumbing.Wrap(pages.Fallback(mux.Serve)))
 	t.Cleanup(func() {
 		made.http.Close()
 		if err := s.Close(); err != nil {

@@ -1,0 +1,104 @@
+package console
+
+import (
+	"errors"
+	"html"
+	"html/template"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/web"
+)
+
+// publicView is the page of a campaign that everybody may see. It holds nothing that the page must not tell.
+type publicView struct {
+	Campaign crm.Campaign
+	Owner    string
+	Summary  string // for search engines and for whoever passes the link on
+	Progress progress
+	Ended    bool
+	// crm sanitised both before they were stored.
+	Description, Details template.HTML
+	Cover, Logo          picture
+	Film                 string
+}
+
+// Fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
+// for a slug that no campaign has, is next's own.
+func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		err := next(w, r)
+		slug, possible := publicSlug(r)
+		if status, _ := web.StatusOf(err); err == nil || status != http.StatusNotFound || !possible {
+			return err
+		}
+		campaign, owner, failed := c.store.CampaignBySlug(r.Context(), slug)
+		if errors.Is(failed, crm.ErrNotFound) {
+			return err
+		}
+		r.Pattern = "GET /{campaign}" // for the log, which must not name the path of a request
+		if failed != nil {
+			return failed
+		}
+		return c.publicPage(w, campaign, owner)
+	}
+}
+
+// publicSlug is the slug in an address that may be a campaign's.
+func publicSlug(r *http.Request) (slug string, possible bool) {
+	slug, found := strings.CutPrefix(r.URL.Path, "/")
+	return slug, found && (r.Method == http.MethodGet || r.Method == http.MethodHead) && crm.IsSlug(slug)
+}
+
+func (c *Console) publicPage(w http.ResponseWriter, campaign crm.Campaign, owner string) error {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "public, max-age=60")
+	// Whoever gets a kept copy is not told how many requests somebody else has left.
+	h.Del("X-RateLimit-Limit")
+	h.Del("X-RateLimit-Remaining")
+	return c.write(w, http.StatusOK, "public", "public", page{Title: campaign.Title, Data: newPublicView(campaign, owner, c.ended(campaign))})
+}
+
+func newPublicView(campaign crm.Campaign, owner string, ended bool) publicView {
+	if e := campaign.Event; e != nil && e.Private {
+		campaign.Event = &crm.Event{Title: e.Title, Private: true}
+	}
+	view := publicView{
+		Campaign: campaign, Owner: owner, Summary: summary(campaign), Progress: newProgress(campaign), Ended: ended,
+		Description: template.HTML(crm.Paragraphs(campaign.Description)), Logo: newPicture(campaign.Logo),
+	}
+	if campaign.Event != nil {
+		view.Details = template.HTML(crm.Paragraphs(campaign.Event.Details))
+	}
+	switch cover := campaign.Cover; {
+	case cover == nil:
+	case cover.Type == "image":
+		view.Cover = newPicture(cover.URL)
+	default:
+		view.Film = cover.URL
+	}
+	return view
+}
+
+const summaryLength = 200
+
+var anyTag = regexp.MustCompile(`<[^>]*>`)
+
+// summary is one line about a campaign: its subtitle, or how its description begins.
+func summary(c crm.Campaign) string {
+	if c.Subtitle != "" {
+		return c.Subtitle
+	}
+	words := strings.Fields(html.UnescapeString(anyTag.ReplaceAllString(c.Description, " ")))
+	text := []rune(strings.Join(words, " "))
+	if len(text) > summaryLength {
+		return strings.TrimSpace(string(text[:summaryLength-1])) + "…"
+	}
+	return string(text)
+}

@@ -1,0 +1,207 @@
+package console_test
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"donorbook/internal/console"
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+const galaRow = `{"title":"Winter Gala","subtitle":"An evening for the harbor","description":"<p>Come &amp; <b>dine</b></p>","goal":120000,"raised":64500.5,"donors":1148,
+	"cover":{"url":"https://images.example.org/gala.jpg"},"logo":"https://images.example.org/logo.png","end_at":"2127-04-30 23:59:00",
+	"event":{"title":"Gala night","type":"hybrid","location_name":"Custom House Hall","address_formatted":"3 McKinley Square","timezone":"America/New_York","start_at":"2127-04-24 22:00:00",
+	"end_at":"2127-04-25 03:00:00","details":"<p>Dinner and music</p>","tickets_required":true,"livestream":{"url":"https://video.example.org/gala"}}}`
+
+func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+		s.campaign(owner.account, galaRow)
+		stranger := s.visitor()
+		a := stranger.get("/winter-gala")
+		stranger.wantStatus(a, http.StatusOK)
+		stranger.sees(a, "Winter Gala · Harbor Light", "An evening for the harbor", "Come & dine", "$64,500.50 raised of $120,000", "53%", "Donors 1,148", "Ends 30 Apr 2127, 23:59 UTC",
+			"Gala night", "24 Apr 2127, 18:00 (America/New_York)", "24 Apr 2127, 23:00 (America/New_York)", "Custom House Hall", "3 McKinley Square", "In person and online, with a ticket",
+			"Dinner and music", "Watch the livestream")
+		for _, part := range []string{
+			`<p>Come &amp; <b>dine</b></p>`, `src="https://images.example.org/gala.jpg" alt="Winter Gala"`, `src="https://images.example.org/logo.png"`, `href="https://video.example.org/gala"`,
+			`<meta name="description" content="An evening for the harbor">`, `<meta property="og:title" content="Winter Gala">`, `<meta property="og:description" content="An evening for the harbor">`,
+		} {
+			if !strings.Contains(a.body, part) {
+				t.Errorf("the page lacks %s", part)
+			}
+		}
+		stranger.doesNotSee(a, "Edit", "Sign", "Copy")
+		if signedIn := owner.get("/winter-gala"); signedIn.body != a.body {
+			t.Error("who is signed in sees another page")
+		}
+		if a.header.Get("Cache-Control") != "public, max-age=60" || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Set-Cookie") != "" {
+			t.Errorf("%v", a.header)
+		}
+		guarded := owner.get("/console/profile").header
+		for _, name := range []string{"Content-Security-Policy", "X-Frame-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy", "X-Content-Type-Options"} {
+			if got, want := a.header.Get(name), guarded.Get(name); got != want || want == "" {
+				t.Errorf("%s is %q, that of the console is %q", name, got, want)
+			}
+		}
+		head := stranger.do(http.MethodHead, "/winter-gala", nil, nil)
+		if head.status != http.StatusOK || head.body != "" || head.header.Get("Content-Length") != a.header.Get("Content-Length") {
+			t.Errorf("HEAD: %d %v", head.status, head.header)
+		}
+	})
+}
+
+// What is missing leaves no empty heading behind.
+func TestTheShortestCampaignHasAPage(t *testing.T) {
+	s := anySite(t)
+	s.campaign(s.organisation("Harbor Light"), `{"title":"Coats"}`)
+	p := s.visitor()
+	a := p.get("/coats")
+	p.wantStatus(a, http.StatusOK)
+	if got := a.words(); got != "Coats · Harbor Light Harbor Light Coats" {
+		t.Errorf("the page says %q", got)
+	}
+	for _, part := range []string{"<aside", "<section", "<img", `name="description"`, "og:description"} {
+		if strings.Contains(a.body, part) {
+			t.Errorf("the page has an empty %s", part)
+		}
+	}
+}
+
+func TestAPublicPageShowsPicturesOfHTTPSAloneAndLinksFilms(t *testing.T) {
+	s := anySite(t)
+	account := s.organisation("Harbor Light")
+	s.campaign(account, `{"title":"Plain","cover":{"url":"http://images.example.org/a.jpg"},"logo":"http://images.example.org/b.png"}`)
+	s.campaign(account, `{"title":"Film","cover":{"type":"video","url":"https://video.example.org/a"},"end_at":"2020-01-01 00:00:00","goal":10,"raised":11,"description":"One\n\nTwo "}`)
+	p := s.visitor()
+	if a := p.get("/plain"); strings.Contains(a.body, "<img") {
+		t.Error("a picture is loaded over plain HTTP")
+	}
+	a := p.get("/film")
+	p.sees(a, "Watch the film", "Ended 1 Jan 2020", "The goal is reached: 110%")
+	if !strings.Contains(a.body, `href="https://video.example.org/a"`) || strings.Contains(a.body, "<img") || !strings.Contains(a.body, "<p>One</p>\n<p>Two</p>") ||
+		!strings.Contains(a.body, `content="One Two"`) {
+		t.Error(a.body)
+	}
+}
+
+func TestAPrivateEventKeepsItsPlaceToItself(t *testing.T) {
+	s := anySite(t)
+	s.campaign(s.organisation("Harbor Light"), strings.Replace(galaRow, `"tickets_required":true`, `"tickets_required":true,"private":true`, 1))
+	p := s.visitor()
+	a := p.get("/winter-gala")
+	p.sees(a, "Winter Gala", "Gala night", "This event is private.")
+	for _, secret := range []string{"Custom House", "McKinley", "New_York", "2127-04-2", "24 Apr", "Dinner", "video.example.org", "ticket", "person"} {
+		if strings.Contains(a.body, secret) {
+			t.Errorf("the page tells %s", secret)
+		}
+	}
+}
+
+// What leads nowhere says the same as without public pages, and no more than a page can be had.
+func TestWhatIsNoCampaignStaysAJSONError(t *testing.T) {
+	s := anySite(t)
+	s.campaign(s.organisation("Harbor Light"), `{"title":"Winter Gala"}`)
+	p := s.visitor()
+	for _, request := range []struct{ method, path string }{
+		{"GET", "/nothing"}, {"GET", "/winter-gala/"}, {"GET", "/Winter-Gala"}, {"GET", "/winter-gala/more"}, {"GET", "//winter-gala"}, {"GET", "/winter-gala%2F"}, {"GET", "/winter_gala"},
+		{"POST", "/winter-gala"}, {"DELETE", "/winter-gala"}, {"POST", "/nothing"}, {"GET", "/v1/nothing"},
+	} {
+		a := p.do(request.method, request.path, nil, nil)
+		if a.status != http.StatusNotFound || a.body != `{"message":"Not found."}` || a.header.Get("Content-Type") != "application/json" || a.header.Get("Cache-Control") != "no-store" ||
+			a.header.Get("Content-Security-Policy") != "" {
+			t.Errorf("%s %s: %d %s %v", request.method, request.path, a.status, a.body, a.header)
+		}
+	}
+}
+
+func TestHostileTextOfACampaignStaysTextInPublic(t *testing.T) {
+	s := anySite(t)
+	for _, text := range hostile {
+		e := s.hostileEstate(text)
+		c, _ := s.stored(e.account, e.campaign)
+		a := s.visitor().get("/" + c.Slug)
+		s.visitor().wantStatus(a, http.StatusOK)
+		harmless(t, c.Slug, a.body)
+		if strings.Count(a.body, "<title>") != 1 || strings.Count(a.body, "</title>") != 1 || strings.Contains(a.body, "<script") {
+			t.Errorf("%q: %s", text, a.body)
+		}
+	}
+}
+
+// What the door before it has said about its own error is not said about the page; the log names the route, not the path.
+func TestAPublicPageForgetsTheErrorBeforeItAndIsLoggedByItsRoute(t *testing.T) {
+	s := anySite(t)
+	s.campaign(s.organisation("Harbor Light"), `{"title":"Winter Gala"}`)
+	var log bytes.Buffer
+	handler := fallback(t, s.store, &log, func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-RateLimit-Limit", "60")
+		w.Header().Set("X-RateLimit-Remaining", "3")
+		return web.NotFound()
+	})
+	page, nothing := httptest.NewRecorder(), httptest.NewRecorder()
+	handler.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/winter-gala?from=ana@example.org", nil))
+	handler.ServeHTTP(nothing, httptest.NewRequest(http.MethodGet, "/ana-smith", nil))
+	h := page.Header()
+	if page.Code != http.StatusOK || h.Get("Content-Type") != "text/html; charset=utf-8" || h.Get("X-RateLimit-Remaining") != "" || h.Get("X-RateLimit-Limit") != "" {
+		t.Errorf("%d %v", page.Code, h)
+	}
+	if nothing.Code != http.StatusNotFound || nothing.Header().Get("X-RateLimit-Remaining") != "3" {
+		t.Errorf("%d %v", nothing.Code, nothing.Header())
+	}
+	lines := log.String()
+	if !strings.Contains(lines, "route=/{campaign} status=200") || !strings.Contains(lines, "route=none status=404") || strings.Contains(lines, "gala") || strings.Contains(lines, "ana") {
+		t.Errorf("the log says %s", lines)
+	}
+}
+
+// A page that cannot be looked up is not a page that is gone.
+func TestAPublicPageIsAwayWhileTheDatabaseIs(t *testing.T) {
+	s, err := store.Open(t.Context(), store.Options{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := fallback(t, s, &bytes.Buffer{}, web.NewMux().Serve)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/winter-gala", nil))
+	if w.Code < http.StatusInternalServerError || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
+
+// fallback is the public pages behind a handler of the test's own.
+func fallback(t *testing.T, s *store.Store, log *bytes.Buffer, next web.HandlerFunc) http.Handler {
+	t.Helper()
+	pages, err := console.New(s, console.Options{Region: "US"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plumbing := web.Plumbing{Log: slog.New(slog.NewTextHandler(log, nil))}
+	return plumbing.Wrap(pages.Fallback(next))
+}
+
+// Browsers end lines with a carriage return as well.
+func TestPlainTextOfTheFormBecomesParagraphs(t *testing.T) {
+	s := anySite(t)
+	editor := s.member(s.organisation("Harbor Light"), crm.Editor)
+	page := editor.follow(editor.org("/campaigns"), "title", "Gala", "type", "collect", "currency", "USD",
+		"description", "Line one\r\n\r\nLine two\r\nwith <3", "event.details", "Come\r\n \r\nearly")
+	for _, a := range []answer{page, s.visitor().get("/gala")} {
+		if !strings.Contains(a.body, "<p>Line one</p>\n<p>Line two<br>with &lt;3</p>") || !strings.Contains(a.body, "<p>Come</p>\n<p>early</p>") {
+			t.Error(a.body)
+		}
+	}
+	if !strings.Contains(page.body, `href="`+s.http.URL+`/gala" target="_blank" rel="noopener"`) {
+		t.Error("the console does not lead to the public page")
+	}
+}
