@@ -107,7 +107,7 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 		names = append(names, host)
 	}
 	return &web.Server{
-		Listen: c.Listen, Handler: plumbing.Wrap(door.Serve), Health: health, Log: log,
+		Listen: c.Listen, Handler: plumbing.Wrap(pages.Fallback(door.Serve)), Health: health, Log: log,
 		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health),
 		Timeouts: web.Timeouts{StopDelay: c.StopDelay},
 		TLS: web.TLS{

@@ -79,19 +79,13 @@ func (r *campaignForm) cents(field string) *int64 {
 	return &cents
 }
 
-// html makes paragraphs of a text that was written without tags: HTML alone would run its lines together.
+// html keeps a text that nobody changed.
 func (r *campaignForm) html(field, old string) string {
-	text := r.string(field)
-	if text == old || strings.Contains(text, "<") || !strings.Contains(text, "\n") {
+	text := strings.ReplaceAll(r.string(field), "\r\n", "\n")
+	if text == old {
 		return text
 	}
-	var paragraphs []string
-	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
-		if paragraph = strings.TrimSpace(paragraph); paragraph != "" {
-			paragraphs = append(paragraphs, "<p>"+strings.ReplaceAll(paragraph, "\n", "<br>")+"</p>")
-		}
-	}
-	return strings.Join(paragraphs, "\n")
+	return Paragraphs(text)
 }
 
 // time keeps the old time while the form still says it: an hour that the clock strikes twice in a night has one writing.

@@ -227,6 +227,12 @@ func TestTextWithoutTagsBecomesParagraphs(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"One line & no more", "One line &amp; no more"},
 		{"First\nsecond\n\n\nThird & last\n", "<p>First<br>second</p>\n<p>Third &amp; last</p>"},
+		{"Line one\r\n\r\nLine two", "<p>Line one</p>\n<p>Line two</p>"},
+		{"Line one\r\n \t\r\nLine two", "<p>Line one</p>\n<p>Line two</p>"},
+		{"We <3 dogs\r\n\r\n5 < 6", "<p>We &lt;3 dogs</p>\n<p>5 &lt; 6</p>"},
+		{"Line <b>one</b>\n\nLine two", "<p>Line <b>one</b></p>\n<p>Line two</p>"},
+		{"One<br>\nTwo", "One<br>\nTwo"},
+		{"<ul>\n<li>One</li>\n\n</ul>", "<ul>\n<li>One</li>\n\n</ul>"},
 		{"<p>One</p>\n<p>Two</p>", "<p>One</p>\n<p>Two</p>"},
 	} {
 		in, err := readForm(map[string]string{"title": "a", "description": test.text, "event.details": test.text}, Campaign{})

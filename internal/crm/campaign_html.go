@@ -2,6 +2,8 @@ package crm
 
 import (
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,3 +36,30 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AddTargetBlankToFullyQualifiedLinks(true) // and rel=noopener
 	return p
 })
+
+var (
+	tagName   = regexp.MustCompile(`</?([a-zA-Z][a-zA-Z0-9]*)(?:[\s/][^<>]*)?>|<[!?]`)
+	blankLine = regexp.MustCompile(`\n[ \t]*\n\s*`)
+	// inLine are tags that people put into a text without thinking of its lines.
+	inLine = strings.Fields("a b code del em i img ins mark s small strong sub sup u")
+)
+
+// Paragraphs is a text whose lines no tag makes, with tags for them: HTML alone would run them together. Where the text is
+// sanitised, so is the result.
+func Paragraphs(text string) string {
+	if !strings.Contains(text, "\n") || hasLayout(text) {
+		return text
+	}
+	var paragraphs []string
+	for _, paragraph := range blankLine.Split(text, -1) {
+		paragraphs = append(paragraphs, "<p>"+strings.ReplaceAll(strings.TrimSpace(paragraph), "\n", "<br>")+"</p>")
+	}
+	return strings.Join(paragraphs, "\n")
+}
+
+// hasLayout tells whether somebody wrote HTML that says itself where a line ends. A heart, <3, is no tag.
+func hasLayout(text string) bool {
+	return slices.ContainsFunc(tagName.FindAllStringSubmatch(text, -1), func(tag []string) bool {
+		return !slices.Contains(inLine, strings.ToLower(tag[1]))
+	})
+}

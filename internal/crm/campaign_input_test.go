@@ -184,12 +184,12 @@ func TestSlug(t *testing.T) {
 		}
 	}
 	for _, slug := range []string{"a", "7", "a-b", "spring-gala-2026", strings.Repeat("a", 255)} {
-		if !isSlug(slug) {
+		if !IsSlug(slug) {
 			t.Errorf("%q is a slug", slug)
 		}
 	}
 	for _, slug := range []string{"", "-", "-a", "a-", "a--b", "A", "a b", "a_b", "ä", "a/b", "a.b", strings.Repeat("a", 256)} {
-		if isSlug(slug) {
+		if IsSlug(slug) {
 			t.Errorf("%q is not a slug", slug)
 		}
 	}
@@ -256,7 +256,7 @@ func FuzzDecodeCampaigns(f *testing.F) {
 		}
 		for i, in := range rows {
 			for slug := range SlugCandidates(in) {
-				if !isSlug(slug) {
+				if !IsSlug(slug) {
 					t.Fatalf("slug %q", slug)
 				}
 				c := NewCampaign(in, rose, int64(i), slug, noon)
@@ -283,7 +283,7 @@ func FuzzSlug(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, title string) {
 		slug := Slug(title)
-		if !isSlug(slug) || Slug(slug) != slug {
+		if !IsSlug(slug) || Slug(slug) != slug {
 			t.Fatalf("Slug(%q) = %q, and again %q", title, slug, Slug(slug))
 		}
 	})

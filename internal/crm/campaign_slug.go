@@ -11,8 +11,8 @@ import (
 // A slug made from a title is short enough to be typed, and leaves room for a number.
 const maxDerivedSlug = 100
 
-// isSlug accepts lower-case letters and digits, with single hyphens between.
-func isSlug(slug string) bool {
+// IsSlug accepts lower-case letters and digits, with single hyphens between.
+func IsSlug(slug string) bool {
 	if slug == "" || len(slug) > maxText {
 		return false
 	}

@@ -34,7 +34,7 @@ func (in *CampaignInput) Validate(faults *Invalid, isNew bool) error {
 	in.validateTitle(v, isNew)
 	validateOptional(v, "subtitle", in.Subtitle, maxText)
 	validateHTML(v, "description", in.Description)
-	if in.Slug != nil && *in.Slug != "" && !isSlug(*in.Slug) && !v.has("slug") {
+	if in.Slug != nil && *in.Slug != "" && !IsSlug(*in.Slug) && !v.has("slug") {
 		v.Add("slug", "The slug field must be 1 to %d lower-case letters and digits, with single hyphens between.", maxText)
 	}
 	if in.Slug != nil && slices.Contains(reservedSlugs, *in.Slug) {

@@ -27,8 +27,8 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	many := []string{
 		"sqlKeys", "sqlKeyColumns", "sqlReaderCampaigns", // all keys and campaigns of an account are asked for
 		"sqlScattered", "sqlActive", // rare; while a table is small enough to have no statistics
-		"sqlLargestTags",                                                           // the first ones, in the order of an index
-		"sqlParent", "sqlTally", "sqlSaveTally", "sqlPublicID", "sqlRenameAccount", // an account has one row
+		"sqlLargestTags",                                                                             // the first ones, in the order of an index
+		"sqlParent", "sqlTally", "sqlSaveTally", "sqlPublicID", "sqlAccountName", "sqlRenameAccount", // an account has one row
 		"sqlMembers", "sqlOwners", "sqlInvitations", "sqlExpireInvitations", "sqlDeleteInvitationsBy", // all people of an account
 	}
 	for name, sql := range sqlTexts(t) {
