@@ -164,13 +164,17 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // Serve answers a request below /console.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request) error {
-	h := w.Header()
+	guard(w.Header())
+	r.Body = http.MaxBytesReader(w, r.Body, web.MaxBody)
+	return c.mux.Serve(w, r)
+}
+
+// guard tells browsers what a page of ours never does.
+func guard(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	r.Body = http.MaxBytesReader(w, r.Body, web.MaxBody)
-	return c.mux.Serve(w, r)
 }
 
 // handle adds a route. What another site makes a browser send is refused before anybody looks at it. A form is read to its

@@ -30,8 +30,11 @@ type publicView struct {
 func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		err := next(w, r)
+		if err == nil {
+			return nil
+		}
 		slug, possible := publicSlug(r)
-		if status, _ := web.StatusOf(err); err == nil || status != http.StatusNotFound || !possible {
+		if status, _ := web.StatusOf(err); status != http.StatusNotFound || !possible {
 			return err
 		}
 		campaign, owner, failed := c.store.CampaignBySlug(r.Context(), slug)
@@ -54,10 +57,7 @@ func publicSlug(r *http.Request) (slug string, possible bool) {
 
 func (c *Console) publicPage(w http.ResponseWriter, campaign crm.Campaign, owner string) error {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	guard(h)
 	h.Set("Cache-Control", "public, max-age=60")
 	// Whoever gets a kept copy is not told how many requests somebody else has left.
 	h.Del("X-RateLimit-Limit")
