@@ -153,6 +153,7 @@ func below(path, pattern string) string {
 
 // Routes adds the console to the service's mux, and leads people who type the bare address to it.
 func (c *Console) Routes(mux *web.Mux) {
+	mux.Handle("GET /favicon.ico", staticFiles()["icon.svg"].Serve) // browsers ask for it wherever they are
 	mux.Handle("GET /{$}", func(w http.ResponseWriter, r *http.Request) error { return redirect(w, r, root) })
 	mux.Handle(root, c.Serve)
 	mux.Handle(root+"/", c.Serve)

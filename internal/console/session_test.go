@@ -220,6 +220,9 @@ func TestTheBareAddressLeadsToTheConsole(t *testing.T) {
 	if a := p.get("/console"); a.location() != "/console/signin" {
 		t.Errorf("%d to %q", a.status, a.location())
 	}
+	if a := p.get("/favicon.ico"); a.status != http.StatusOK || a.header.Get("Content-Type") != "image/svg+xml" {
+		t.Errorf("the icon: %d %q", a.status, a.header.Get("Content-Type"))
+	}
 }
 
 func TestAFormThatIsTooLargeIsRefusedInWords(t *testing.T) {
