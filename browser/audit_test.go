@@ -29,9 +29,14 @@ func (p *page) audit() {
 func (p *page) findings() (all []string) {
 	p.t.Helper()
 	size, scheme := p.size, p.scheme
+	p.colours("light")
 	for _, width := range []int64{1280, 390} {
 		p.width(width)
 		all = append(all, p.findingsAt(fmt.Sprintf("%d wide", width))...)
+	}
+	p.colours("dark") // which no width changes
+	for _, finding := range p.axe("color-contrast", "link-in-text-block") {
+		all = append(all, "dark: "+finding)
 	}
 	p.width(size[0])
 	p.colours(scheme)
@@ -45,13 +50,8 @@ func (p *page) findings() (all []string) {
 
 func (p *page) findingsAt(where string) (all []string) {
 	p.t.Helper()
-	p.colours("light")
 	for _, finding := range p.axe() {
 		all = append(all, where+", light: "+finding)
-	}
-	p.colours("dark")
-	for _, finding := range p.axe("color-contrast", "link-in-text-block") {
-		all = append(all, where+", dark: "+finding)
 	}
 	overflow, err := ask[int](p, "overflow")
 	p.must("measuring the page", err)

@@ -39,7 +39,10 @@ var (
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// documents is everything that explains the interface, by path.
+// documentPaths are where the documents are found.
+var documentPaths = []string{"/openapi.json", "/openapi.yaml", "/docs", "/docs/docs.css", "/docs/docs.js"}
+
+// documents is everything that explains the interface, by path. It is made when somebody asks for the first of them.
 var documents = sync.OnceValue(func() map[string]document {
 	return map[string]document{
 		"/openapi.json":  {web.NewFile("application/json", openapiJSON), ""},

@@ -18,10 +18,13 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 		"/docs/docs.js":  "text/javascript; charset=utf-8",
 	}
 	served := documents()
-	if len(served) != len(types) {
-		t.Errorf("%d documents are served, want %d", len(served), len(types))
+	if len(served) != len(types) || len(documentPaths) != len(types) {
+		t.Errorf("%d documents are served at %d paths, want %d", len(served), len(documentPaths), len(types))
 	}
 	for path, contentType := range types {
+		if !slices.Contains(documentPaths, path) {
+			t.Errorf("nothing leads to %s", path)
+		}
 		d := served[path]
 		if d.Kind != contentType || len(d.Body) == 0 {
 			t.Errorf("%s: %d bytes of %q, want some of %q", path, len(d.Body), d.Kind, contentType)

@@ -8,20 +8,22 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// File is a body that never changes while the program runs. It is compressed once, for all who take it so.
+// File is a body that never changes while the program runs. It is compressed once, for all who take it so, when the first
+// of them comes: a start waits for nothing.
 type File struct {
 	Kind    string // the media type
 	Body    []byte
 	Version string // another one for another body
-	zipped  []byte
+	zipped  func() []byte
 }
 
 // NewFile is a file of a media type.
 func NewFile(kind string, body []byte) File {
 	hash := sha256.Sum256(body)
-	return File{Kind: kind, Body: body, Version: hex.EncodeToString(hash[:6]), zipped: zipped(body)}
+	return File{Kind: kind, Body: body, Version: hex.EncodeToString(hash[:6]), zipped: sync.OnceValue(func() []byte { return zipped(body) })}
 }
 
 func zipped(body []byte) []byte {
@@ -40,7 +42,7 @@ func (f File) Serve(w http.ResponseWriter, r *http.Request) error {
 	body := f.Body
 	if takesGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
-		body = f.zipped
+		body = f.zipped()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	_, err := w.Write(body)
