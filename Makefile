@@ -36,7 +36,7 @@ bench: build
 
 bench-quick: build
 	.ci/install postgresql
-	$(BENCH) -contacts 100000 -rounds 2 -seconds 0.5 -warm 0.2 $(if $(OUT),-out $(OUT))
+	$(BENCH) -contacts 100000 -rounds 2 -seconds 0.4 -warm 0.15 $(if $(OUT),-out $(OUT))
 
 # openapi writes openapi.json anew after a change of openapi.yaml.
 openapi:

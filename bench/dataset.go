@@ -40,7 +40,8 @@ type library struct {
 	program   string
 	dir       string
 	generator generator
-	schema    int64 // of the program
+	schema    int64    // of the program
+	used      []string // what the datasets of this run are, and how large
 }
 
 func openLibrary(program, dir string, seed uint64) (*library, error) {
@@ -56,6 +57,14 @@ func openLibrary(program, dir string, seed uint64) (*library, error) {
 
 // get is the dataset with accounts of these sizes.
 func (l *library) get(name string, sizes []int) (*dataset, error) {
+	d, err := l.find(name, sizes)
+	if err == nil {
+		l.used = append(l.used, fmt.Sprintf("%s contacts in %s accounts: %s MB", thousands(d.contacts()), thousands(len(sizes)), thousands(int(d.size()))))
+	}
+	return d, err
+}
+
+func (l *library) find(name string, sizes []int) (*dataset, error) {
 	total := 0
 	for _, size := range sizes {
 		total += size

@@ -71,7 +71,7 @@ func (b *bench) measureGrowth() error {
 				return err
 			}
 		}
-		if err := checkCreate(s.address, d.Accounts[0], b.library.generator); err != nil {
+		if err := checkStored(s.address, d, b.library.generator); err != nil {
 			return err
 		}
 		for _, w := range growthWorks(d, b.library.generator) {

@@ -14,7 +14,7 @@ type work func(dst []byte, r *rand.Rand, n int64) []byte
 
 // load is what the clients of one variant do.
 type load struct {
-	address     string
+	addresses   []string // of servers; the connections are shared out between them
 	work        work
 	connections int
 }
@@ -34,7 +34,7 @@ var serial atomic.Int64
 
 // run warms up, measures, and gives a result; any answer but 2xx is its error.
 func (l load) run(t timing, m meter) result {
-	clients, err := connect(l.address, l.connections)
+	clients, err := l.connect()
 	defer func() {
 		for _, c := range clients {
 			c.close()
@@ -62,9 +62,9 @@ func (l load) run(t timing, m meter) result {
 	return r
 }
 
-func connect(address string, n int) (clients []*client, err error) {
-	for range n {
-		c, err := dial(address)
+func (l load) connect() (clients []*client, err error) {
+	for i := range l.connections {
+		c, err := dial(l.addresses[i%len(l.addresses)])
 		if err != nil {
 			return clients, err
 		}
@@ -103,7 +103,7 @@ func (l load) repeat(c *client, end time.Time) (times []time.Duration, err error
 
 // beside runs another load around fn.
 func (l load) beside(fn func() result) result {
-	clients, err := connect(l.address, l.connections)
+	clients, err := l.connect()
 	defer func() {
 		for _, c := range clients {
 			c.close()

@@ -4,6 +4,7 @@
 //
 //	make bench         everything, with 1,000,000 contacts; writes docs/benchmarks.md and docs/benchmarks.svg
 //	make bench-quick   everything, with 100,000 contacts, in less than three minutes
+//	go run ./bench load -url http://localhost:8443 -key KEY -work get   loads servers that run already
 package main
 
 import (
@@ -17,10 +18,21 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "ceiling" {
-		exit(ceiling(os.Args[2:]))
+	switch command, rest := split(os.Args[1:]); command {
+	case "ceiling":
+		exit(ceiling(rest))
+	case "load":
+		exit(loadRunning(rest))
 	}
 	exit(run(readFlags()))
+}
+
+// split takes the first word of a command line, where it is not a flag.
+func split(args []string) (command string, rest []string) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return "", args
+	}
+	return args[0], args[1:]
 }
 
 func exit(err error) {
@@ -63,16 +75,14 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	if err := b.measure(); err != nil {
-		return err
-	}
+	failed := b.measure()
 	r := b.report(started)
 	if err := r.print(os.Stdout); err != nil {
 		return err
 	}
 	progress("took %s", time.Since(started).Round(time.Second))
-	if o.out == "" {
-		return nil
+	if o.out == "" || failed != nil {
+		return failed
 	}
 	return r.write(o.out)
 }

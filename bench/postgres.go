@@ -46,7 +46,7 @@ func (b *bench) measurePostgres() error {
 	if err := b.main.check(s.address, 20); err != nil {
 		return err
 	}
-	if err := checkCreate(s.address, b.main.Accounts[0], b.library.generator); err != nil {
+	if _, _, err := checkCreate(s.address, b.main.Accounts[0], b.library.generator); err != nil {
 		return err
 	}
 	a := b.main.Accounts[0]
@@ -111,7 +111,7 @@ func (w *rawPostgres) close() {
 	}
 }
 
-// settle does once what would otherwise happen at some time while it is measured, and tells the version.
+// settle does once what would otherwise happen at some time while it is measured, and tells the version and the size.
 func (w *rawPostgres) settle() (version string, err error) {
 	ctx := context.Background()
 	for _, sql := range []string{`VACUUM ANALYZE`, `CHECKPOINT`} {
@@ -119,8 +119,10 @@ func (w *rawPostgres) settle() (version string, err error) {
 			return "", err
 		}
 	}
-	err = w.conns[0].QueryRow(ctx, `SHOW server_version`).Scan(&version)
-	return version, err
+	var bytes int64
+	err = w.conns[0].QueryRow(ctx, `SELECT current_setting('server_version'), pg_database_size(current_database())`).Scan(&version, &bytes)
+	version, _, _ = strings.Cut(version, " ")
+	return fmt.Sprintf("%s, a database of %s MB", version, thousands(int(bytes/1e6))), err
 }
 
 // family are the processes of PostgreSQL, where they are on this machine.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,7 @@ func (b *bench) report(started time.Time) *report {
 		outcomes: b.judge(), all: b.all, machine: describeMachine(b.tmp), contacts: b.contacts, rounds: b.rounds, timing: b.timing,
 		seed: b.seed, sizes: growthSizes(b.contacts), facts: b.facts, at: started, took: time.Since(started),
 	}
-	r.files = append(r.files, fmt.Sprintf("%s contacts in accounts of 80, 15 and 5 %%: %.0f MB", thousands(b.contacts), b.main.size()))
+	r.files = b.library.used
 	return r
 }
 
@@ -86,13 +87,18 @@ func (r *report) markdown() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# Benchmarks\n")
-	line("Written by `make bench` on %s, in %s. The program is in [bench/](../bench/).\n", r.at.UTC().Format(time.DateOnly), r.took.Round(time.Minute))
+	line("Written by `make bench` on %s, in %.0f minutes. The program is in [bench/](../bench/).\n", r.at.UTC().Format(time.DateOnly), math.Ceil(r.took.Minutes()))
 	line("![The goals, and the price of requests as the data grows](benchmarks.svg)\n")
 	line("## How\n")
 	line("- Machine: %s. The server, the clients and PostgreSQL share it.", r.machine)
-	line("- Data: %s; one in 16 is archived, about 1.3 KB of JSON each, seed %d. Everything is in the page cache.", strings.Join(r.files, "; "), r.seed)
+	line("- Data: %s. One contact in 16 is archived, each has about 1.3 KB of JSON; the three accounts have 80, 15 and 5 %% of them; seed %d. Everything is in the page cache.",
+		strings.Join(r.files, "; "), r.seed)
 	if r.facts.postgres != "" {
-		line("- PostgreSQL %s with fsync on; its processor time counts together with the client's.", r.facts.postgres)
+		line("- PostgreSQL %s, with fsync on; its processor time counts together with the client's.", r.facts.postgres)
+	}
+	if r.facts.pocketbase != "" {
+		line("- PocketBase %s with its shipped settings (synchronous=NORMAL), a collection with the same fields and a unique index on the email, %s contacts.",
+			r.facts.pocketbase, thousands(min(r.contacts, peerContacts)))
 	}
 	line("- %d rounds; in each, every variant runs for %s after %s of warm-up, each round beginning with another one. Ratios are made inside a round; the table has the median and [smallest..largest].",
 		r.rounds, r.timing.measured, r.timing.warm)

@@ -78,7 +78,7 @@ func (b *bench) ceiling(ours *server) (*server, error) {
 
 // over is a variant that loads a server.
 func over(name string, s *server, connections int, w work) variant {
-	l := load{address: s.address, work: w, connections: connections}
+	l := load{addresses: []string{s.address}, work: w, connections: connections}
 	return variant{fmt.Sprintf("%s, %d", name, connections), func(t timing) result { return l.run(t, s) }}
 }
 
@@ -146,7 +146,7 @@ func (b *bench) writes(*server) (variants []variant, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := checkCreate(s.address, d.Accounts[0], b.library.generator); err != nil {
+		if err := checkStored(s.address, d, b.library.generator); err != nil {
 			return nil, err
 		}
 		for _, n := range kind.connections {
@@ -175,7 +175,7 @@ func (b *bench) besides(top *server) ([]variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	creates := load{address: s.address, work: create(d, b.library.generator), connections: 62}
+	creates := load{addresses: []string{s.address}, work: create(d, b.library.generator), connections: 62}
 	amid := func(v variant) variant {
 		return variant{v.name + ", amid creates", func(t timing) result { return creates.beside(func() result { return v.run(t) }) }}
 	}

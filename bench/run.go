@@ -46,8 +46,8 @@ type facts struct {
 	grouped, alone           []float64 // microseconds a create on a slow disk
 	binary                   float64   // MB
 	static                   bool
-	postgres                 string // its version
-	pocketbase               string
+	postgres                 string // its version, and the size of the database
+	pocketbase               string // its version
 }
 
 // variant is something that is measured in every round.
@@ -88,8 +88,9 @@ func newBench(o options) (b *bench, err error) {
 	return b, err
 }
 
-// measure does everything that was asked for, one part after the other.
-func (b *bench) measure() error {
+// measure does everything that was asked for, one step after the other. A step that fails does not take the figures of the
+// others with it.
+func (b *bench) measure() (err error) {
 	for _, step := range []struct {
 		name  string
 		parts []string
@@ -106,16 +107,16 @@ func (b *bench) measure() error {
 			continue
 		}
 		progress("%s: %s", time.Now().Format(time.TimeOnly), step.name)
-		err := step.run()
-		b.stopAll()
-		if err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
+		if failed := step.run(); failed != nil {
+			progress("  failed: %v", failed)
+			err = errors.Join(err, fmt.Errorf("%s: %w", step.name, failed))
 		}
+		b.stopAll()
 	}
-	return nil
+	return err
 }
 
-// rounds runs the variants, each round beginning with another one.
+// repeat runs the variants, each round beginning with another one.
 func (b *bench) repeat(variants []variant) {
 	for round := range b.rounds {
 		for i := range variants {

@@ -10,9 +10,9 @@ import (
 
 // The picture's measures, in pixels.
 const (
-	svgWidth   = 960
+	svgWidth   = 1040
 	rowHeight  = 24
-	labelWidth = 420
+	labelWidth = 440
 	barWidth   = 300 // of twice the goal; the rest is for text
 	chartTop   = 70
 	lineHeight = 320 // of the chart of growth
@@ -25,14 +25,13 @@ const style = `<style>
 	.s0 { stroke: #0969da; fill: #0969da; } .s1 { stroke: #8250df; fill: #8250df; } .s2 { stroke: #1a7f37; fill: #1a7f37; }
 	.s3 { stroke: #bf3989; fill: #bf3989; } .s4 { stroke: #9a6700; fill: #9a6700; } .s5 { stroke: #57606a; fill: #57606a; }
 	.s6 { stroke: #cf222e; fill: #cf222e; } .s7 { stroke: #0b7285; fill: #0b7285; }
-	polyline { fill: none; stroke-width: 2; } .name { stroke: none; }
+	polyline { stroke-width: 2; }
 	@media (prefers-color-scheme: dark) {
 		svg { color: #e6edf3; }
 		.met { fill: #57ab5a; } .missed { fill: #f47067; }
 		.s0 { stroke: #6cb6ff; fill: #6cb6ff; } .s1 { stroke: #dcbdfb; fill: #dcbdfb; } .s2 { stroke: #8ddb8c; fill: #8ddb8c; }
 		.s3 { stroke: #fc8dc7; fill: #fc8dc7; } .s4 { stroke: #f0c04f; fill: #f0c04f; } .s5 { stroke: #adbac7; fill: #adbac7; }
 		.s6 { stroke: #ff938a; fill: #ff938a; } .s7 { stroke: #76e3ea; fill: #76e3ea; }
-		polyline { fill: none; } .name { stroke: none; }
 	}
 </style>
 `
@@ -82,13 +81,13 @@ func drawBars(c *canvas, bars []outcome) {
 	c.text(goal, chartTop-12, "quiet", "middle", "goal")
 	for i, o := range bars {
 		y := float64(chartTop + i*rowHeight)
-		c.text(labelWidth-10, y+15, "", "end", shorten(o.words, 62))
+		c.text(labelWidth-10, y+15, "", "end", shorten(o.words, 60))
 		class := "missed"
 		if o.met() {
 			class = "met"
 		}
 		c.add(`<rect x="%d" y="%.1f" width="%.1f" height="%d" class="%s"/>`, labelWidth, y+3, barWidth/2*min(2, max(0.01, o.share())), rowHeight-8, class)
-		c.text(labelWidth+barWidth+8, y+15, "", "start", fmt.Sprintf("%s%s, %s: %s", number(o.spread.median), unitText(o.unit), o.limitText(), o.verdict()))
+		c.text(labelWidth+barWidth+8, y+15, "", "start", fmt.Sprintf("%s, %s: %s", number(o.spread.median), o.limitText(), o.verdict()))
 	}
 	c.rule(goal, chartTop-6, goal, float64(chartTop+len(bars)*rowHeight), `stroke-width="2"`)
 }
@@ -147,7 +146,7 @@ func (r *report) drawLines(c *canvas, works []string, lines [][]float64, x func(
 			c.add(`<circle cx="%.1f" cy="%.1f" r="3.5" class="s%d"/>`, x(j), y(v), i%8)
 			at = y(v)
 		}
-		c.add(`<polyline points="%s" class="s%d"/>`, points, i%8)
+		c.add(`<polyline points="%s" class="s%d" style="fill: none"/>`, points, i%8)
 		if !math.IsNaN(at) {
 			labels = append(labels, label{i, at})
 		}
@@ -158,6 +157,6 @@ func (r *report) drawLines(c *canvas, works []string, lines [][]float64, x func(
 		at := max(l.at, floor+16)
 		floor = at
 		last := lines[l.line][len(lines[l.line])-1]
-		c.add(`<text x="712" y="%.1f" class="s%d name">%s: %sx</text>`, at+4, l.line%8, html.EscapeString(works[l.line]), number(last))
+		c.add(`<text x="712" y="%.1f" class="s%d" style="stroke: none">%s: %sx</text>`, at+4, l.line%8, html.EscapeString(works[l.line]), number(last))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -124,28 +125,50 @@ func checkGet(address string, d *dataset) error {
 }
 
 // checkCreate creates somebody, and compares the answer with the document that crm makes of the same request.
-func checkCreate(address string, a account, g generator) error {
+func checkCreate(address string, a account, g generator) (id int64, p person, err error) {
 	n, before := int(serial.Add(1)), time.Now()
 	got, err := once(address, "POST", "/v1/contacts", a.Key, g.request(nil, n, newcomer))
 	if err != nil {
-		return err
+		return 0, p, err
 	}
 	var made struct{ ID int64 }
 	if err := json.Unmarshal(got, &made); err != nil {
+		return 0, p, err
+	}
+	again, err := once(address, "GET", fmt.Sprintf("/v1/contacts/%d", made.ID), a.Key, nil)
+	if err == nil && !bytes.Equal(got, again) {
+		err = fmt.Errorf("contact %d reads otherwise than it was created", made.ID)
+	}
+	for at := before; err == nil && !at.After(time.Now().Add(time.Second)); at = at.Add(time.Second) {
+		if p, err = g.person(n, newcomer, at); err == nil && bytes.Equal(got, crm.AppendContact(nil, made.ID, p.body)) {
+			return made.ID, p, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("a create answered otherwise than expected: %.300s", got)
+	}
+	return 0, p, err
+}
+
+// checkStored creates somebody, and finds in the file what fill and raw would have written.
+func checkStored(address string, d *dataset, g generator) error {
+	a := d.Accounts[0]
+	id, p, err := checkCreate(address, a, g)
+	if err != nil {
 		return err
 	}
-	for at := before; !at.After(time.Now().Add(time.Second)); at = at.Add(time.Second) {
-		want, err := g.person(n, newcomer, at)
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(got, crm.AppendContact(nil, made.ID, want.body)) {
-			again, err := once(address, "GET", fmt.Sprintf("/v1/contacts/%d", made.ID), a.Key, nil)
-			if err == nil && !bytes.Equal(got, again) {
-				err = fmt.Errorf("contact %d reads otherwise than it was created", made.ID)
-			}
-			return err
-		}
+	db, err := openDatabase(d.file(), nil)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("a create answered otherwise than expected: %.300s", got)
+	defer db.close() //nolint:errcheck // it only reads
+	found, err := db.number(`SELECT count(*) FROM contact JOIN contact_change USING (account_id, revision, id, archived)
+		WHERE account_id = ? AND id = ? AND match_keys = ?`, a.Number, id, strings.Join(p.contact.MatchKeys, "\n"))
+	for i := 0; i < len(p.keys) && err == nil && found == 1; i++ {
+		found, err = db.number(`SELECT count(*) FROM contact_index WHERE account_id = ? AND key = ? AND id = ?`, a.Number, p.keys[i], id)
+	}
+	if err == nil && found != 1 {
+		err = fmt.Errorf("contact %d is stored otherwise than this program would have filled it in", id)
+	}
+	return err
 }
