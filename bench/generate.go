@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
 	"donorbook/internal/crm"
@@ -68,13 +67,14 @@ func (g generator) request(dst []byte, n int, mark string) []byte {
 	return fmt.Appendf(dst, `,"tags":["%s","%s","%s"]}`, causes[tag], causes[(tag+5)%len(causes)], causes[(tag+11)%len(causes)])
 }
 
-// phone is a number that nobody else has. Lengths of German numbers differ, so there are enough of them.
+// phone is a number that nobody else has, as people of the server's region write it: each mark has a million of its own.
 func phone(n int, mark string) string {
-	sum := 0
+	slot := uint32(0)
 	for _, letter := range []byte(mark) {
-		sum = sum*31 + int(letter)
+		slot = slot*31 + uint32(letter)
 	}
-	return "+49 30 " + strconv.Itoa(100_000_000+(n+(sum%800)*1_000_000)%800_000_000)
+	digits := 2_000_000_000 + (n+int(slot%7000)*1_000_000)%7_000_000_000
+	return fmt.Sprintf("(%03d) %03d-%04d", digits/10_000_000, digits/10_000%1000, digits%10_000)
 }
 
 // person is a contact as the program itself would write it.

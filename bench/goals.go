@@ -70,10 +70,7 @@ func (o outcome) valueText() string {
 	if o.reason != "" {
 		return "-"
 	}
-	if o.spread.min == o.spread.max {
-		return number(o.spread.median) + unitText(o.unit)
-	}
-	return fmt.Sprintf("%s%s [%s..%s]", number(o.spread.median), unitText(o.unit), number(o.spread.min), number(o.spread.max))
+	return o.spread.text(unitText(o.unit))
 }
 
 func unitText(unit string) string {
@@ -132,15 +129,18 @@ const (
 	extraBytes       = 1000
 )
 
+// notAsked is the reason of what somebody left out on purpose.
+const notAsked = "not asked for"
+
 // judge finds out what became of every goal.
 func (b *bench) judge() (list []outcome) {
 	for _, g := range goals(b) {
 		o := outcome{goal: g}
 		switch {
 		case g.part == "postgres" && b.postgres == "", g.part == "peers" && !b.peers:
-			o.reason = "not asked for"
+			o.reason = notAsked
 		case g.part != "import" && !b.wants(g.part):
-			o.reason = "not asked for"
+			o.reason = notAsked
 		default:
 			o.finding = g.find(b.all, &b.facts)
 		}

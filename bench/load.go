@@ -50,7 +50,7 @@ func (l load) run(t timing, m meter) result {
 	cpu, start := m.cpu(), time.Now()
 	times, err := l.drive(clients, t.measured)
 	r := result{requests: len(times), seconds: time.Since(start).Seconds(), err: err}
-	r.cpu = float64((m.cpu() - cpu).Microseconds()) / float64(max(1, len(times)))
+	r.cpu = perRequest(m.cpu()-cpu, len(times))
 	r.rss = m.rss()
 	mallocsAfter, bytesAfter := m.mallocs()
 	r.mallocs, r.bytes = (mallocsAfter-mallocs)/float64(max(1, len(times))), (bytesAfter-bytes)/float64(max(1, len(times)))
@@ -60,6 +60,11 @@ func (l load) run(t timing, m meter) result {
 		r.err = errors.New("no request came back in time")
 	}
 	return r
+}
+
+// perRequest is a time in microseconds, shared out.
+func perRequest(d time.Duration, n int) float64 {
+	return float64(d.Nanoseconds()) / 1000 / float64(max(1, n))
 }
 
 func (l load) connect() (clients []*client, err error) {

@@ -156,7 +156,7 @@ func (w *rawPostgres) get(t timing) result {
 	n, err := w.readFor(t.measured)
 	return result{
 		requests: n, seconds: time.Since(start).Seconds(), err: err,
-		cpu: float64((w.cpu() - cpu).Microseconds()) / float64(max(1, n)),
+		cpu: perRequest(w.cpu()-cpu, n),
 	}
 }
 
@@ -208,7 +208,7 @@ func (w *rawPostgres) createFor(d time.Duration, dice *rand.Rand) (r result) {
 		r.seconds += time.Since(start).Seconds()
 		r.requests += len(people)
 	}
-	r.cpu = float64((w.cpu() - before - making).Microseconds()) / float64(max(1, r.requests))
+	r.cpu = perRequest(w.cpu()-before-making, r.requests)
 	return r
 }
 

@@ -54,7 +54,7 @@ func loop(t timing, fn func(r *rand.Rand) (int, error)) result {
 		r.requests += n
 	}
 	r.seconds = time.Since(start).Seconds()
-	r.cpu = float64((ownCPU() - cpu).Microseconds()) / float64(r.requests)
+	r.cpu = perRequest(ownCPU()-cpu, r.requests)
 	return r
 }
 
@@ -127,7 +127,7 @@ func (w *raw) createFor(d time.Duration, group int, dice *rand.Rand) (r result) 
 		r.seconds += time.Since(start).Seconds()
 		r.requests += 100
 	}
-	r.cpu = float64(cpu.Microseconds()) / float64(max(1, r.requests))
+	r.cpu = perRequest(cpu, r.requests)
 	return r
 }
 

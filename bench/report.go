@@ -49,7 +49,7 @@ func (r *report) print(w io.Writer) error {
 		return err
 	}
 	for _, o := range r.outcomes {
-		if o.reason != "" && o.reason != "not asked for" {
+		if o.reason != "" && o.reason != notAsked {
 			_, _ = fmt.Fprintf(w, "%s is not measured: %s\n", o.number, o.reason)
 		}
 	}
@@ -128,7 +128,7 @@ func (r *report) goalTable(line func(string, ...any)) {
 		line("| %s | %s | %s | %s | %s | %s | %s |", o.number, o.words, dash(o.ours), dash(o.other), o.valueText(), o.limitText(), verdict)
 	}
 	for _, o := range r.outcomes {
-		if o.reason != "" {
+		if o.reason != "" && o.reason != notAsked {
 			line("\n%s is not measured: %s.", o.number, oneLine(o.reason))
 		}
 	}
@@ -145,8 +145,7 @@ func (r *report) growthTable(line func(string, ...any)) {
 	for _, work := range r.growthWorks() {
 		row := "| " + work + " |"
 		for _, s := range r.sizes {
-			v := r.all.of(growthName(work, s.name), cpuOf)
-			row += fmt.Sprintf(" %s [%s..%s] |", number(v.median), number(v.min), number(v.max))
+			row += " " + r.all.of(growthName(work, s.name), cpuOf).text("") + " |"
 		}
 		line("%s", row)
 	}

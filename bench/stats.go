@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -21,6 +22,14 @@ func spreadOf(values []float64) spread {
 		median = (sorted[middle-1] + median) / 2
 	}
 	return spread{median, sorted[0], sorted[len(sorted)-1]}
+}
+
+// text is the median, with the edges where they differ.
+func (s spread) text(unit string) string {
+	if s.min == s.max || math.IsNaN(s.median) {
+		return number(s.median) + unit
+	}
+	return fmt.Sprintf("%s%s [%s..%s]", number(s.median), unit, number(s.min), number(s.max))
 }
 
 // percentile is the time that the given part of the requests did not exceed. The times must be sorted.

@@ -117,7 +117,7 @@ func (r *report) drawGrowth(c *canvas, works []string, top float64) {
 	}
 	y := func(v float64) float64 { return top + lineHeight*(1-v/high) }
 	x := func(i int) float64 { return left + (right-left)*float64(i)/float64(len(r.sizes)-1) }
-	c.text(10, top-24, "", "start", "Growth: processor time of the server a request, as a multiple of that with the fewest contacts. The dashed line is the limit.")
+	c.text(10, top-24, "", "start", "Growth: processor time of the server a request, as a multiple of that with the fewest contacts. The dashed line is the limit; on the right many accounts.")
 	for v := 0.0; v <= high; v += 0.5 {
 		c.rule(left, y(v), right, y(v), `opacity=".2"`)
 		c.text(left-8, y(v)+4, "quiet", "end", number(v))
