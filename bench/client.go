@@ -37,13 +37,19 @@ func dial(address string) (*client, error) {
 
 func (c *client) close() { _ = c.conn.Close() }
 
-// request appends a request to dst as it goes over the wire.
+// request appends a request with an API key to dst, as it goes over the wire.
 func request(dst []byte, method, path, key string, body []byte) []byte {
+	return requestAs(dst, method, path, "Authorization: Bearer ", key, body)
+}
+
+// requestAs is request with another way to tell who asks, such as "Cookie: session=".
+func requestAs(dst []byte, method, path, header, secret string, body []byte) []byte {
 	dst = append(dst, method...)
 	dst = append(dst, ' ')
 	dst = append(dst, path...)
-	dst = append(dst, " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "...)
-	dst = append(dst, key...)
+	dst = append(dst, " HTTP/1.1\r\nHost: localhost\r\n"...)
+	dst = append(dst, header...)
+	dst = append(dst, secret...)
 	if body != nil {
 		dst = append(dst, "\r\nContent-Type: application/json\r\nContent-Length: "...)
 		dst = strconv.AppendInt(dst, int64(len(body)), 10)

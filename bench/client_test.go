@@ -52,3 +52,13 @@ func TestTheNextPageIsFound(t *testing.T) {
 		t.Error("a page without links is taken for the last one")
 	}
 }
+
+func TestTheCountersOfAServerAreRead(t *testing.T) {
+	text := []byte("# HELP go_memstats_mallocs_total x\ngo_memstats_mallocs_total 1.5e+06\ngo_memstats_mallocs_total_more 3\n")
+	if got := gauge(text, "go_memstats_mallocs_total"); got != 1.5e6 {
+		t.Errorf("got %v", got)
+	}
+	if got := dollars(sqlChange); !strings.HasSuffix(got, "VALUES ($1, $2, $3, $4)") {
+		t.Errorf("got %s", got)
+	}
+}

@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"testing"
 	"unicode/utf8"
+
+	"donorbook/internal/crm"
 )
 
 func TestTheSameSeedMakesTheSamePeople(t *testing.T) {
@@ -74,5 +77,23 @@ func TestNobodySharesAnEmailOrAPhone(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestRequestsAreAboutActiveContactsOfTheirAccount(t *testing.T) {
+	d := &dataset{Accounts: []account{{Number: 1_000_001, First: 0, Contacts: 800}, {Number: 1_000_002, First: 800, Contacts: 150}, {Number: 1_000_003, First: 950, Contacts: 50}}}
+	dice, asked := d.dice(), make(map[int64]int)
+	for range 2000 {
+		for _, choose := range []func(*rand.Rand) (account, int64){d.anyone, d.regular} {
+			a, id := choose(dice)
+			place := int(crm.IDSeq(id)) - 1
+			if crm.IDAccount(id) != a.Number || place < 0 || place >= a.Contacts || archived(a.First+place) {
+				t.Fatalf("contact %d of account %d", id, a.Number)
+			}
+		}
+		asked[d.byWeight(dice).Number]++
+	}
+	if asked[1_000_001] < 1500 || asked[1_000_002] < 200 || asked[1_000_003] < 50 {
+		t.Errorf("accounts are chosen %v", asked)
 	}
 }

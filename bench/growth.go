@@ -25,8 +25,8 @@ func growthSizes(contacts int) []size {
 	}
 }
 
-// growthWorks are the works whose price must not grow with the data, a line for each: a new page of the program, such as a
-// search, is added here and appears in the table, the goals and the picture.
+// growthWorks are the works whose price must not grow with the data, a line for each. What is added here, such as a search in the
+// console (see requestAs), appears in the goals, the tables and the picture.
 func growthWorks(d *dataset, g generator) []struct {
 	name string
 	work work
