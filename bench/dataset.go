@@ -143,9 +143,8 @@ func copyFile(from, to string) error {
 
 // page is an answer of the list, as far as it is looked at.
 type page struct {
-	Data  json.RawMessage
-	Links struct{ Next string }
-	Meta  struct{ Total int }
+	Data json.RawMessage
+	Meta struct{ Total int }
 }
 
 func askPage(address, key, path string) (p page, err error) {

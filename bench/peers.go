@@ -40,13 +40,13 @@ func (b *bench) peerVariants(*server) ([]variant, error) {
 	get := func(dst []byte, r *rand.Rand, _ int64) []byte {
 		return request(dst, "GET", records+"/"+pocketbaseID(r.IntN(p.contacts)), p.token, nil)
 	}
-	make := func(dst []byte, _ *rand.Rand, n int64) []byte {
+	add := func(dst []byte, _ *rand.Rand, n int64) []byte {
 		return request(dst, "POST", records, p.token, pocketbaseRecord(b.library.generator, int(n), newcomer))
 	}
 	return []variant{
 		over("pocketbase get", s, 64, get),
 		over("pocketbase list", s, 64, getPath(records+"?perPage=20", p.token)),
-		over("pocketbase create", s, 64, make),
+		over("pocketbase create", s, 64, add),
 	}, nil
 }
 

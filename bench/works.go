@@ -88,7 +88,7 @@ func retag(d *dataset) work {
 
 // mixed is a day of a busy installation: of 20 requests 15 get, 2 list, 2 change and 1 creates.
 func mixed(d *dataset, g generator) work {
-	get, list, change, make := getRegulars(d), listAnyPage(d), patch(d), createAgain(d, g)
+	get, list, change, add := getRegulars(d), listAnyPage(d), patch(d), createAgain(d, g)
 	return func(dst []byte, r *rand.Rand, n int64) []byte {
 		switch at := r.IntN(20); {
 		case at < 15:
@@ -98,7 +98,7 @@ func mixed(d *dataset, g generator) work {
 		case at < 19:
 			return change(dst, r, n)
 		}
-		return make(dst, r, n)
+		return add(dst, r, n)
 	}
 }
 
