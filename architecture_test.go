@@ -21,17 +21,18 @@ var arrows = map[string][]string{
 	"internal/cli":     {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/console", "internal/config"},
 	"cmd/donorbook":    {"internal/cli"},
 
-	"internal/pgtest": {}, // for tests
-	"bench":           {}, // sees a server as a client does
-	"browser":         {}, // sees a server as a person does; a module of its own, so that the program does not depend on it
+	"internal/pgtest":  {},                                  // for tests
+	"bench":            {"internal/crm", "internal/pgtest"}, // sees a server as a client does; fills its data as the store would
+	"bench/pocketbase": {},                                  // a peer to compare with; a module of its own, so that the program does not depend on it
+	"browser":          {},                                  // sees a server as a person does; a module of its own, so that the program does not depend on it
 }
 
 // outside lists packages that only some rooms may know.
 var outside = map[string][]string{
 	"net/http":                      {"internal/web", "internal/api", "internal/console", "bench"},
 	"database/sql":                  {},
-	"github.com/ncruces/go-sqlite3": {"internal/store"},
-	"github.com/jackc/pgx/v5":       {"internal/store", "internal/pgtest"},
+	"github.com/ncruces/go-sqlite3": {"internal/store", "bench"},
+	"github.com/jackc/pgx/v5":       {"internal/store", "internal/pgtest", "bench"},
 }
 
 func TestRoomsImportOnlyWhatTheArchitectureAllows(t *testing.T) {

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// region is the server's own default for phone numbers without +.
+const region = "US"
+
+// generator makes people: the same seed and number give the same person on every machine.
+type generator struct{ seed uint64 }
+
+// The words are ASCII or not, as in a real list of donors. Tags are small ASCII letters, so that their searched form is
+// their name.
+var (
+	firstNames = []string{
+		"Ana", "Grace", "José", "Łukasz", "Chidi", "Mary Ann", "Søren", "Zoë", "Priya", "Wei", "Fatima", "Oleksandr",
+		"Ruth", "Kwame", "Björn", "Noor", "Élodie", "Hannah", "Tomás", "Yuki", "Leila", "Andrew", "Ngozi", "Paweł",
+	}
+	lastNames = []string{
+		"Okafor", "Smith", "García", "Müller", "Nguyễn", "O'Brien", "Kowalski", "Hernández", "Johansson", "Patel", "Kim",
+		"Żeromski", "Al-Farsi", "Washington", "Dubois", "Ibáñez", "Tanaka", "Petrov", "van der Berg", "Løvås", "Silva",
+	}
+	companies = []string{
+		"Blue Heron Books", "Harbor Light Foundation", "Northwind Logistics and Sons", "Café Río", "Stone Bridge Partners",
+		"Maple Street Clinic", "Öresund Marine Works", "Second Harvest Bakery",
+	}
+	titles  = []string{"Director of Development", "Volunteer Coordinator", "Senior Software Engineer", "Owner", "Head of Community Programs"}
+	streets = []string{"Harbor Street", "Martin Luther King Boulevard", "Calle de la Constitución", "Old Mill Road", "Sunset Avenue"}
+	cities  = [][3]string{
+		{"Boston", "MA", "02110"}, {"Austin", "TX", "78701"}, {"San José", "CA", "95112"}, {"Portland", "OR", "97205"},
+		{"Minneapolis", "MN", "55401"}, {"Albuquerque", "NM", "87102"},
+	}
+	causes = []string{
+		"newsletter", "volunteer", "board", "alumni", "parent", "vip", "major donor", "monthly donor", "lapsed donor",
+		"gala 2024", "gala 2025", "gala 2026", "auction", "golf day", "school visit", "food drive", "walkathon",
+		"summer camp", "annual report", "phone bank", "press", "sponsor", "foundation", "corporate match", "legacy",
+		"in memory", "matching gift", "street team", "choir", "library", "clean river", "winter appeal", "spring appeal",
+		"house party", "no mail", "no calls",
+	}
+)
+
+// dice are the random choices for one person.
+func (g generator) dice(n int) *rand.Rand { return rand.New(rand.NewPCG(g.seed, uint64(n))) }
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// request appends the body of a create for person n. mark goes into the emails and the phone: people with different marks
+// are different people.
+func (g generator) request(dst []byte, n int, mark string) []byte {
+	r := g.dice(n)
+	city := pick(r, cities)
+	handle := fmt.Sprintf("p%d%s", n, mark)
+	tag := r.IntN(len(causes))
+	dst = fmt.Appendf(dst, `{"first_name":"%s","middle_name":"%c.","last_name":"%s"`, pick(r, firstNames), 'A'+rune(r.IntN(26)), pick(r, lastNames))
+	dst = fmt.Appendf(dst, `,"dob":"%02d/%02d/%d","company":"%s","title":"%s"`, 1+r.IntN(12), 1+r.IntN(28), 1930+r.IntN(75), pick(r, companies), pick(r, titles))
+	dst = fmt.Appendf(dst, `,"linkedin_url":"https://www.linkedin.example/in/%s"`, handle)
+	dst = fmt.Appendf(dst, `,"emails":[{"type":"personal","value":"%s@mail.example.org"},{"type":"work","value":"%s@work.example.com"}]`, handle, handle)
+	dst = append(dst, `,"phones":[{"type":"cell","value":"`...)
+	dst = append(dst, phone(n, mark)...)
+	dst = fmt.Appendf(dst, `"}],"addresses":[{"address_1":"%d %s","address_2":"Suite %d","city":"%s","state":"%s","zipcode":"%s","country":"USA"}]`,
+		1+r.IntN(9999), pick(r, streets), 1+r.IntN(400), city[0], city[1], city[2])
+	return fmt.Appendf(dst, `,"tags":["%s","%s","%s"]}`, causes[tag], causes[(tag+5)%len(causes)], causes[(tag+11)%len(causes)])
+}
+
+// phone is a number that nobody else has, as people of the server's region write it: each mark has a million of its own.
+func phone(n int, mark string) string {
+	slot := uint32(0)
+	for _, letter := range []byte(mark) {
+		slot = slot*31 + uint32(letter)
+	}
+	digits := 2_000_000_000 + (n+int(slot%7000)*1_000_000)%7_000_000_000
+	return fmt.Sprintf("(%03d) %03d-%04d", digits/10_000_000, digits/10_000%1000, digits%10_000)
+}
+
+// person is a contact as the program itself would write it.
+type person struct {
+	contact   crm.Contact
+	body      []byte
+	keys      []string
+	matchKeys []string
+}
+
+// person makes contact n from the request that would create it.
+func (g generator) person(n int, mark string, now time.Time) (p person, err error) {
+	in, faults, err := crm.DecodeContact(g.request(nil, n, mark))
+	if err != nil {
+		return p, err
+	}
+	if err = in.Validate(faults, true, region, now); err != nil {
+		return p, err
+	}
+	if p.contact, err = crm.NewContact(in, now); err != nil {
+		return p, err
+	}
+	if mark == "" && archived(n) {
+		p.contact = p.contact.Archive(now)
+	}
+	p.body, p.keys, p.matchKeys = p.contact.AppendBody(nil), p.contact.IndexKeys(), in.MatchKeys()
+	return p, nil
+}
+
+// archived is one person in 16.
+func archived(n int) bool { return n%16 == 7 }
+
+// filledAt is when all the people of a dataset were created.
+var filledAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

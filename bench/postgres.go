@@ -1,0 +1,279 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/pgtest"
+)
+
+// measurePostgres compares our server on PostgreSQL with loops over pgx. All of them work on one database, so that it
+// grows for everybody alike.
+func (b *bench) measurePostgres() error {
+	if b.postgres == "" {
+		return nil
+	}
+	url, err := b.postgresURL()
+	if err != nil {
+		return err
+	}
+	progress("  copying %d contacts to PostgreSQL", b.contacts)
+	if out, err := exec.Command(b.program, "copy", "--from", "sqlite:"+b.main.dir, "--to", url).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy: %w\n%s", err, out)
+	}
+	w, err := openRawPostgres(url, b.main, b.library.generator)
+	if err != nil {
+		return err
+	}
+	b.closing = append(b.closing, w.close)
+	if b.facts.postgres, err = w.settle(); err != nil {
+		return err
+	}
+	s, err := b.serve(b.main, "--database", url)
+	if err != nil {
+		return err
+	}
+	s.extra = w.family
+	if err := b.main.check(s.address, 20); err != nil {
+		return err
+	}
+	if _, _, err := checkCreate(s.address, b.main.Accounts[0], b.library.generator); err != nil {
+		return err
+	}
+	a := b.main.Accounts[0]
+	b.repeat([]variant{
+		over("postgres get", s, 64, getAnyone(b.main)),
+		{"postgres get pgx", w.get},
+		over("postgres list", s, 64, getPath("/v1/contacts", a.Key)),
+		over("postgres page 1 of all", s, 64, getPath("/v1/contacts?scope=all&page=1", a.Key)),
+		over("postgres last page of all", s, 64, getPath(fmt.Sprintf("/v1/contacts?scope=all&page=%d", lastPage(a)), a.Key)),
+		over("postgres create", s, 64, create(b.main, b.library.generator)),
+		{"postgres create pgx", w.create},
+	})
+	return nil
+}
+
+// postgresURL is the database that was named, or one in a throw-away cluster that waits for the disk as a real one does.
+func (b *bench) postgresURL() (string, error) {
+	if b.postgres != "new" {
+		return b.postgres, nil
+	}
+	cluster, err := pgtest.New("shared_buffers = 512MB", "max_wal_size = 4GB", "fsync = on", "synchronous_commit = on")
+	if err != nil {
+		return "", err
+	}
+	b.closing = append(b.closing, cluster.Remove)
+	return cluster.Database()
+}
+
+// rawPostgres does what the store does in as few round trips as an application can: it sends the statements of a group of
+// 100 creates together.
+type rawPostgres struct {
+	conns     []*pgx.Conn
+	data      *dataset
+	generator generator
+	tags      bool
+	backend   int // a process of PostgreSQL's
+}
+
+// pgReaders is how many connections read at once, as many as one of our nodes has.
+const pgReaders = 16
+
+func openRawPostgres(url string, d *dataset, g generator) (*rawPostgres, error) {
+	w := &rawPostgres{data: d, generator: g}
+	ctx := context.Background()
+	for range pgReaders {
+		conn, err := pgx.Connect(ctx, url)
+		if err != nil {
+			return nil, err
+		}
+		w.conns = append(w.conns, conn)
+	}
+	if err := w.conns[0].QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&w.backend); err != nil {
+		return nil, err
+	}
+	err := w.conns[0].QueryRow(ctx, `SELECT count(*) > 0 FROM pg_tables WHERE tablename = 'tag'`).Scan(&w.tags)
+	return w, err
+}
+
+func (w *rawPostgres) close() {
+	for _, conn := range w.conns {
+		_ = conn.Close(context.Background())
+	}
+}
+
+// settle does once what would otherwise happen at some time while it is measured, and tells the version and the size.
+func (w *rawPostgres) settle() (version string, err error) {
+	ctx := context.Background()
+	for _, sql := range []string{`VACUUM ANALYZE`, `CHECKPOINT`} {
+		if _, err := w.conns[0].Exec(ctx, sql); err != nil {
+			return "", err
+		}
+	}
+	var bytes int64
+	err = w.conns[0].QueryRow(ctx, `SELECT current_setting('server_version'), pg_database_size(current_database())`).Scan(&version, &bytes)
+	version, _, _ = strings.Cut(version, " ")
+	return fmt.Sprintf("%s, a database of %s MB", version, thousands(int(bytes/1e6))), err
+}
+
+// family are the processes of PostgreSQL, where they are on this machine.
+func (w *rawPostgres) family() []int {
+	fields, err := stat(w.backend)
+	if err != nil {
+		return nil
+	}
+	var parent int
+	if _, err := fmt.Sscan(fields[1], &parent); err != nil {
+		return nil
+	}
+	return family(parent)
+}
+
+// cpu is what this process and PostgreSQL have used.
+func (w *rawPostgres) cpu() time.Duration {
+	sum := ownCPU()
+	for _, pid := range w.family() {
+		sum += cpuOfProcess(pid)
+	}
+	return sum
+}
+
+// get reads random contacts by their key, on all connections at once.
+func (w *rawPostgres) get(t timing) result {
+	if _, err := w.readFor(t.warm); err != nil {
+		return result{err: err}
+	}
+	cpu, start := w.cpu(), time.Now()
+	n, err := w.readFor(t.measured)
+	return result{
+		requests: n, seconds: time.Since(start).Seconds(), err: err,
+		cpu: perRequest(w.cpu()-cpu, n),
+	}
+}
+
+func (w *rawPostgres) readFor(d time.Duration) (total int, err error) {
+	counts, errs := make([]int, len(w.conns)), make([]error, len(w.conns))
+	end := time.Now().Add(d)
+	var wg sync.WaitGroup
+	for i, conn := range w.conns {
+		wg.Go(func() {
+			dice := rand.New(rand.NewPCG(uint64(serial.Add(1)), 4))
+			var body []byte
+			for time.Now().Before(end) && errs[i] == nil {
+				a, id := w.data.anyone(dice)
+				errs[i] = conn.QueryRow(context.Background(), `SELECT body FROM contact WHERE account_id = $1 AND id = $2 AND archived = 0`,
+					a.Number, id).Scan(&body)
+				counts[i]++
+			}
+		})
+	}
+	wg.Wait()
+	for _, n := range counts {
+		total += n
+	}
+	return total, errors.Join(errs...)
+}
+
+// create writes groups of 100 on one connection.
+func (w *rawPostgres) create(t timing) result {
+	dice := rand.New(rand.NewPCG(uint64(serial.Add(1)), 5))
+	if r := w.createFor(t.warm, dice); r.err != nil {
+		return r
+	}
+	return w.createFor(t.measured, dice)
+}
+
+func (w *rawPostgres) createFor(d time.Duration, dice *rand.Rand) (r result) {
+	before, making := w.cpu(), time.Duration(0)
+	for r.seconds < d.Seconds() {
+		used := ownCPU()
+		people, err := (&raw{generator: w.generator}).newcomers(100)
+		if err != nil {
+			return result{err: err}
+		}
+		making += ownCPU() - used
+		start := time.Now()
+		if err := w.commit(w.data.byWeight(dice), people); err != nil {
+			return result{err: err}
+		}
+		r.seconds += time.Since(start).Seconds()
+		r.requests += len(people)
+	}
+	r.cpu = perRequest(w.cpu()-before-making, r.requests)
+	return r
+}
+
+// commit writes people in one transaction: one round trip for the account and the look-ups, one for the rest.
+func (w *rawPostgres) commit(a account, people []person) error {
+	ctx, conn := context.Background(), w.conns[0]
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(ctx) //nolint:errcheck // after a commit there is nothing to undo
+	var revision, seq, active int64
+	look := &pgx.Batch{}
+	look.Queue(`SELECT revision, contact_seq, contact_active FROM account_tally WHERE account_id = $1 FOR UPDATE`, a.Number).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&revision, &seq, &active)
+	})
+	for i := range people {
+		for _, key := range people[i].matchKeys {
+			look.Queue(`SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 ORDER BY id`, a.Number, key)
+		}
+	}
+	if err := tx.SendBatch(ctx, look).Close(); err != nil {
+		return err
+	}
+	if err := tx.SendBatch(ctx, w.inserts(a, people, revision, seq, active)).Close(); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
+}
+
+func (w *rawPostgres) inserts(a account, people []person, revision, seq, active int64) *pgx.Batch {
+	batch, counts := &pgx.Batch{}, make(map[string]int64)
+	for i := range people {
+		p := &people[i]
+		revision, seq, active = revision+1, seq+1, active+1
+		id := crm.MakeID(a.Number, seq)
+		batch.Queue(dollars(sqlContact), a.Number, id, revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body)
+		batch.Queue(dollars(sqlChange), a.Number, revision, id, int64(0))
+		for _, key := range p.keys {
+			batch.Queue(dollars(sqlKey), a.Number, key, id)
+		}
+		for _, name := range p.contact.Tags {
+			counts[name]++
+		}
+	}
+	for name, n := range counts {
+		if w.tags {
+			batch.Queue(dollars(sqlTag), a.Number, name, name, n)
+		}
+	}
+	batch.Queue(dollars(sqlCount), revision, seq, active, a.Number)
+	return batch
+}
+
+// dollars writes the parameters of a statement as PostgreSQL wants them.
+func dollars(sql string) string {
+	var b strings.Builder
+	n := 0
+	for _, letter := range sql {
+		if letter == '?' {
+			n++
+			fmt.Fprintf(&b, "$%d", n)
+		} else {
+			b.WriteRune(letter)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"donorbook/internal/crm"
+)
+
+// raw does what the program's store does, in a loop in this process with nothing around it: the same driver, schema,
+// statements and durability. It is what the database allows.
+type raw struct {
+	db        *database
+	data      *dataset
+	generator generator
+	tags      bool
+	dst       []byte
+}
+
+const (
+	sqlRawGet   = `SELECT body FROM contact WHERE account_id = ? AND id = ? AND archived = 0`
+	sqlRawRange = `SELECT id, body FROM contact WHERE account_id = ? AND id >= ? AND id <= ? AND archived >= 0 AND archived <= 0 ORDER BY id`
+	sqlRawMatch = `SELECT id FROM contact_index WHERE account_id = ? AND key = ? ORDER BY id`
+	sqlRawTally = `SELECT revision, contact_seq, contact_active FROM account_tally WHERE account_id = ?`
+)
+
+func openRaw(d *dataset, g generator) (*raw, error) {
+	db, err := openDatabase(d.file(), durable)
+	if err != nil {
+		return nil, err
+	}
+	has, err := db.number(sqlHasTags)
+	return &raw{db: db, data: d, generator: g, tags: has > 0}, err
+}
+
+// loop repeats fn and counts what this process uses. fn tells how many requests it stands for.
+func loop(t timing, fn func(r *rand.Rand) (int, error)) result {
+	dice := rand.New(rand.NewPCG(uint64(serial.Add(1)), 2))
+	for end := time.Now().Add(t.warm); time.Now().Before(end); {
+		if _, err := fn(dice); err != nil {
+			return result{err: err}
+		}
+	}
+	r := result{}
+	cpu, start := ownCPU(), time.Now()
+	for time.Since(start) < t.measured {
+		n, err := fn(dice)
+		if err != nil {
+			return result{err: err}
+		}
+		r.requests += n
+	}
+	r.seconds = time.Since(start).Seconds()
+	r.cpu = perRequest(ownCPU()-cpu, r.requests)
+	return r
+}
+
+// get reads random contacts.
+func (w *raw) get(t timing) result {
+	return loop(t, func(r *rand.Rand) (int, error) {
+		for range 100 {
+			a, id := w.data.anyone(r)
+			err := w.db.each(func(row *sqlite3.Stmt) {
+				w.dst = crm.AppendContact(w.dst[:0], id, row.ColumnRawBlob(0))
+			}, sqlRawGet, a.Number, id)
+			if err != nil {
+				return 0, err
+			}
+		}
+		return 100, nil
+	})
+}
+
+// list reads the first page of the first account: 20 active contacts in a range.
+func (w *raw) list(t timing) result {
+	a := w.data.Accounts[0]
+	first := firstActive(a, 20)
+	return loop(t, func(*rand.Rand) (int, error) {
+		w.dst = w.dst[:0]
+		err := w.db.each(func(row *sqlite3.Stmt) {
+			w.dst = crm.AppendContact(append(w.dst, ','), row.ColumnInt64(0), row.ColumnRawBlob(1))
+		}, sqlRawRange, a.Number, first[0], first[len(first)-1])
+		return 1, err
+	})
+}
+
+// firstActive are the ids of the first active contacts of an account.
+func firstActive(a account, n int) (ids []int64) {
+	for place := 0; len(ids) < n && place < a.Contacts; place++ {
+		if !archived(a.First + place) {
+			ids = append(ids, a.id(place))
+		}
+	}
+	return ids
+}
+
+// create makes contacts, so many in a transaction. The people themselves are made outside of what is counted, as a server
+// makes them before it queues.
+func (w *raw) create(group int) func(timing) result {
+	return func(t timing) result {
+		dice := rand.New(rand.NewPCG(uint64(serial.Add(1)), 3))
+		if r := w.createFor(t.warm, group, dice); r.err != nil {
+			return r
+		}
+		return w.createFor(t.measured, group, dice)
+	}
+}
+
+func (w *raw) createFor(d time.Duration, group int, dice *rand.Rand) (r result) {
+	var cpu time.Duration
+	for r.seconds < d.Seconds() {
+		people, err := w.newcomers(100)
+		if err != nil {
+			return result{err: err}
+		}
+		used, start := ownCPU(), time.Now()
+		for len(people) > 0 {
+			if err := w.commit(w.data.byWeight(dice), people[:min(group, len(people))]); err != nil {
+				return result{err: err}
+			}
+			people = people[min(group, len(people)):]
+		}
+		cpu += ownCPU() - used
+		r.seconds += time.Since(start).Seconds()
+		r.requests += 100
+	}
+	r.cpu = perRequest(cpu, r.requests)
+	return r
+}
+
+func (w *raw) newcomers(n int) ([]person, error) {
+	people := make([]person, n)
+	for i := range people {
+		var err error
+		if people[i], err = w.generator.person(int(serial.Add(1)), "raw", time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	return people, nil
+}
+
+// commit writes people in one transaction, with the look-ups that find duplicates.
+func (w *raw) commit(a account, people []person) error {
+	if err := w.db.exec(`BEGIN IMMEDIATE`); err != nil {
+		return err
+	}
+	var revision, seq, active int64
+	err := w.db.each(func(row *sqlite3.Stmt) {
+		revision, seq, active = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2)
+	}, sqlRawTally, a.Number)
+	counts := make(map[string]int64)
+	for i := 0; i < len(people) && err == nil; i++ {
+		revision, seq, active = revision+1, seq+1, active+1
+		err = w.insert(a, revision, seq, &people[i], counts)
+	}
+	if err == nil {
+		err = w.db.exec(sqlCount, revision, seq, active, a.Number)
+	}
+	if w.tags {
+		for name, n := range counts {
+			if err == nil {
+				err = w.db.exec(sqlTag, a.Number, name, name, n)
+			}
+		}
+	}
+	if err == nil {
+		return w.db.exec(`COMMIT`)
+	}
+	_ = w.db.exec(`ROLLBACK`)
+	return err
+}
+
+func (w *raw) insert(a account, revision, seq int64, p *person, counts map[string]int64) error {
+	for _, key := range p.matchKeys {
+		if err := w.db.each(func(*sqlite3.Stmt) {}, sqlRawMatch, a.Number, key); err != nil {
+			return err
+		}
+	}
+	id := crm.MakeID(a.Number, seq)
+	if err := w.db.exec(sqlContact, a.Number, id, revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body); err != nil {
+		return err
+	}
+	if err := w.db.exec(sqlChange, a.Number, revision, id, int64(0)); err != nil {
+		return err
+	}
+	for _, key := range p.keys {
+		if err := w.db.exec(sqlKey, a.Number, key, id); err != nil {
+			return err
+		}
+	}
+	for _, name := range p.contact.Tags {
+		counts[name]++
+	}
+	return nil
+}

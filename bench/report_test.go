@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTheMedianAndTheEdges(t *testing.T) {
+	if got := spreadOf([]float64{3, 1, 2}); got != (spread{2, 1, 3}) {
+		t.Errorf("three rounds: %+v", got)
+	}
+	if got := spreadOf([]float64{4, 1, 2, 3}); got != (spread{2.5, 1, 4}) {
+		t.Errorf("four rounds: %+v", got)
+	}
+	if got := spreadOf(nil); !math.IsNaN(got.median) {
+		t.Errorf("no round: %+v", got)
+	}
+	times := make([]time.Duration, 100)
+	for i := range times {
+		times[i] = time.Duration(i + 1)
+	}
+	if percentile(times, .5) != 50 || percentile(times, .99) != 99 || percentile(times, 1) != 100 || percentile(nil, .5) != 0 {
+		t.Errorf("percentiles: %d, %d, %d", percentile(times, .5), percentile(times, .99), percentile(times, 1))
+	}
+}
+
+func TestRatiosAreMadeInsideARound(t *testing.T) {
+	all := results{"ours": {{cpu: 20}, {cpu: 40}}, "ceiling": {{cpu: 10}, {cpu: 10}}}
+	got := all.ratio("ceiling", "ours", cpuOf)
+	if len(got) != 2 || got[0] != 0.5 || got[1] != 0.25 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// example is a report of made-up rounds.
+func example() *report {
+	all := make(results)
+	sizes := growthSizes(100_000)
+	for _, work := range growthWorks(nil, generator{}) {
+		for i, s := range sizes {
+			all[growthName(work.name, s.name)] = []result{{requests: 10, seconds: 1, cpu: 10 + float64(i)}}
+		}
+	}
+	all["get, 64"] = []result{{requests: 1000, seconds: 1, cpu: 20, rss: 50}}
+	all["get ceiling, 64"] = []result{{requests: 2000, seconds: 1, cpu: 14}}
+	all["list, 64"] = []result{{err: errors.New("status 500: <oops> | no")}}
+	r := &report{all: all, sizes: sizes, contacts: 100_000, rounds: 1, at: time.Unix(0, 0)}
+	b := &bench{options: options{contacts: 100_000}, all: all, main: &dataset{Accounts: []account{{Contacts: 80_000}}}, library: &library{}}
+	r.outcomes = b.judge()
+	return r
+}
+
+func outcomeOf(t *testing.T, r *report, number string) outcome {
+	t.Helper()
+	for _, o := range r.outcomes {
+		if o.number == number {
+			return o
+		}
+	}
+	t.Fatalf("there is no goal %s", number)
+	return outcome{}
+}
+
+func TestGoalsAreJudged(t *testing.T) {
+	r := example()
+	if o := outcomeOf(t, r, "1"); !o.met() || o.valueText() != "0.70x" || o.limitText() != "at least 0.65x" {
+		t.Errorf("goal 1: %s, %s, %s", o.valueText(), o.limitText(), o.verdict())
+	}
+	if o := outcomeOf(t, r, "2"); o.met() || o.verdict() != "not measured" || !strings.Contains(o.reason, "status 500") {
+		t.Errorf("a goal with a failed cell: %s, %s", o.verdict(), o.reason)
+	}
+	if o := outcomeOf(t, r, "7"); o.verdict() != "not measured" || o.reason == "" {
+		t.Errorf("goal 7: %s, %q", o.verdict(), o.reason)
+	}
+	if o := outcomeOf(t, r, "growth"); !o.met() || o.spread.median != 1.3 {
+		t.Errorf("growth: %+v", o.spread)
+	}
+}
+
+func TestThePageKeepsWhatPeopleWrote(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "benchmarks.md")
+	if err := os.WriteFile(path, []byte("old figures\n"+notesMark+"\n\n## Why\n\nBecause.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := example().write(dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	for _, want := range []string{"| 1 | GET a contact", "0.70x", "| get, 64 | 1,000 |", "status 500: <oops> / no", "## Why\n\nBecause.\n", "| 100 x 1,000 |"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "old figures") || strings.Contains(page, "NaN") {
+		t.Errorf("the page has more than it should:\n%s", page)
+	}
+}
+
+func TestThePictureIsXMLWithABarForEachGoal(t *testing.T) {
+	r := example()
+	decoder := xml.NewDecoder(strings.NewReader(string(r.picture())))
+	count := make(map[string]int)
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			count[start.Name.Local]++
+		}
+	}
+	measured := 0
+	for _, o := range r.outcomes {
+		if o.reason == "" && o.number != "growth" {
+			measured++
+		}
+	}
+	if count["rect"] != measured || measured == 0 || count["polyline"] != len(r.growthWorks()) {
+		t.Errorf("%d bars for %d goals, %d lines", count["rect"], measured, count["polyline"])
+	}
+	if strings.Contains(string(r.picture()), "NaN") {
+		t.Error("the picture has places that are not numbers")
+	}
+}
+
+func TestTheOutputOfABenchmarkIsRead(t *testing.T) {
+	out := []byte("goos: linux\nBenchmarkCreateOnASlowDisk/Grouped-2   \t     100\t    297000 ns/op\nBenchmarkCreateOnASlowDisk/Alone   \t     100\t   4768000 ns/op\nPASS\n")
+	if grouped, alone := benchmarked(out, "Grouped"), benchmarked(out, "Alone"); len(grouped) != 1 || grouped[0] != 297 || len(alone) != 1 || alone[0] != 4768 {
+		t.Errorf("got %v and %v", grouped, alone)
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	contacts int
+	rounds   int
+	timing   timing
+	only     []string
+	postgres string
+	peers    bool
+	out      string
+	seed     uint64
+	program  string
+	cache    string
+}
+
+// bench is one run.
+type bench struct {
+	options
+	library *library
+	main    *dataset // accounts of 80, 15 and 5 % of the contacts
+	tmp     string   // copies and logs, removed at the end
+	running []*server
+	closing []func()
+	all     results
+	facts   facts
+}
+
+// facts are what is measured once, not in rounds of requests.
+type facts struct {
+	starts, firstLists, idle []float64 // ms, ms, MB
+	peak                     float64   // MB of the largest of our servers under load
+	walk                     []float64 // last tenth of the pages by the first tenth
+	walked                   int       // contacts
+	walkSeconds              []float64
+	grouped, alone           []float64 // microseconds a create on a slow disk
+	binary                   float64   // MB
+	static                   bool
+	postgres                 string // its version, and the size of the database
+	pocketbase               string // its version
+}
+
+// variant is something that is measured in every round.
+type variant struct {
+	name string
+	run  func(timing) result
+}
+
+// wants tells whether a part of the run was asked for.
+func (b *bench) wants(part string) bool {
+	return len(b.only) == 0 || slices.Contains(b.only, part)
+}
+
+// parts are the names that -only takes.
+var parts = []string{"get", "list", "pages", "walk", "create", "slow", "beside", "memory", "start", "size", "postgres", "allocations", "growth", "peers"}
+
+func newBench(o options) (b *bench, err error) {
+	for _, name := range o.only {
+		if !slices.Contains(parts, name) {
+			return nil, fmt.Errorf("-only %s: the parts are %s", name, strings.Join(parts, ", "))
+		}
+	}
+	if o.contacts < 1000 || o.rounds < 1 || o.timing.measured <= 0 {
+		return nil, errors.New("there must be 1000 contacts, a round and some time at least")
+	}
+	b = &bench{options: o, all: make(results)}
+	if err := os.MkdirAll(o.cache, 0o700); err != nil {
+		return nil, err
+	}
+	if b.tmp, err = os.MkdirTemp(o.cache, "run-"); err != nil {
+		return nil, err
+	}
+	if b.library, err = openLibrary(o.program, o.cache, o.seed); err != nil {
+		return b, err
+	}
+	n := o.contacts
+	b.main, err = b.library.get("main", []int{n * 80 / 100, n * 15 / 100, n - n*80/100 - n*15/100})
+	return b, err
+}
+
+// measure does everything that was asked for, one step after the other. A step that fails does not take the figures of the
+// others with it.
+func (b *bench) measure() (err error) {
+	for _, step := range []struct {
+		name  string
+		parts []string
+		run   func() error
+	}{
+		{"the binary", []string{"size"}, b.measureBinary},
+		{"starts and idle memory", []string{"start", "memory"}, b.measureStarts},
+		{"requests on SQLite", []string{"get", "list", "pages", "create", "beside", "memory", "allocations", "peers"}, b.measureRequests},
+		{"growth", []string{"growth", "walk"}, b.measureGrowth},
+		{"requests on PostgreSQL", []string{"postgres"}, b.measurePostgres},
+		{"a slow disk", []string{"slow"}, b.measureSlowDisk},
+	} {
+		if !slices.ContainsFunc(step.parts, b.wants) {
+			continue
+		}
+		progress("%s: %s", time.Now().Format(time.TimeOnly), step.name)
+		if failed := step.run(); failed != nil {
+			progress("  failed: %v", failed)
+			err = errors.Join(err, fmt.Errorf("%s: %w", step.name, failed))
+		}
+		b.stopAll()
+	}
+	return err
+}
+
+// repeat runs the variants, each round beginning with another one.
+func (b *bench) repeat(variants []variant) {
+	for round := range b.rounds {
+		for i := range variants {
+			v := variants[(i+round)%len(variants)]
+			r := v.run(b.timing)
+			b.all[v.name] = append(b.all[v.name], r)
+			if r.err != nil {
+				progress("  round %d: %-34s failed: %v", round+1, v.name, r.err)
+				continue
+			}
+			progress("  round %d: %-34s %9.0f/s %8.1f us", round+1, v.name, r.rate(), r.cpu)
+		}
+	}
+}
+
+// serve starts our server on a dataset.
+func (b *bench) serve(d *dataset, more ...string) (*server, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	a := d.Accounts[0]
+	ready := request(nil, "GET", fmt.Sprintf("/v1/contacts/%d", firstActive(a, 1)[0]), a.Key, nil)
+	args := append([]string{"--data", d.dir, "serve", "--tls", "off", "--rate-limit", "0", "--listen", address, "--metrics-listen", metrics}, more...)
+	s, err := start(b.tmp, address, metrics, ready, b.program, args...)
+	if err == nil {
+		b.running = append(b.running, s)
+	}
+	return s, err
+}
+
+// serveCopy starts our server on a copy, for writing.
+func (b *bench) serveCopy(d *dataset, name string) (*server, *dataset, error) {
+	copied, err := b.copy(d, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := b.serve(copied)
+	return s, copied, err
+}
+
+// copy is a copy of a dataset that is removed with the step it was made for.
+func (b *bench) copy(d *dataset, name string) (*dataset, error) {
+	progress("  copying %.0f MB for %s", d.size(), name)
+	dir := filepath.Join(b.tmp, name)
+	b.closing = append(b.closing, func() { _ = os.RemoveAll(dir) })
+	return d.copy(dir)
+}
+
+// stopAll ends what a step has started, last first.
+func (b *bench) stopAll() {
+	for _, s := range b.running {
+		s.stop()
+	}
+	for _, fn := range slices.Backward(b.closing) {
+		fn()
+	}
+	b.running, b.closing = nil, nil
+}
+
+func (b *bench) close() {
+	b.stopAll()
+	_ = os.RemoveAll(b.tmp)
+}

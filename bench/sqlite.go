@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// database is one connection to a file of the program, with its prepared statements.
+type database struct {
+	conn       *sqlite3.Conn
+	statements map[string]*sqlite3.Stmt
+}
+
+// durable are the settings that the program itself writes with; quick are for filling a file that nobody has yet.
+var (
+	durable = []string{"PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA cache_size = -4000"}
+	quick   = []string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE", "PRAGMA cache_size = -800000"}
+)
+
+func openDatabase(path string, pragmas []string) (*database, error) {
+	conn, err := sqlite3.Open((&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, pragma := range pragmas {
+		if err := conn.Exec(pragma); err != nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("%s: %s: %w", path, pragma, err)
+		}
+	}
+	return &database{conn: conn, statements: make(map[string]*sqlite3.Stmt)}, nil
+}
+
+func (d *database) close() error {
+	for _, stmt := range d.statements {
+		_ = stmt.Close()
+	}
+	return d.conn.Close()
+}
+
+// bind prepares a statement once and sets its parameters, which are written as ?.
+func (d *database) bind(sql string, args ...any) (*sqlite3.Stmt, error) {
+	stmt := d.statements[sql]
+	if stmt == nil {
+		var err error
+		if stmt, _, err = d.conn.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT); err != nil {
+			return nil, err
+		}
+		d.statements[sql] = stmt
+	}
+	for i, arg := range args {
+		var err error
+		switch v := arg.(type) {
+		case int64:
+			err = stmt.BindInt64(i+1, v)
+		case string:
+			err = stmt.BindText(i+1, v)
+		case []byte:
+			err = stmt.BindBlob(i+1, v)
+		default:
+			err = fmt.Errorf("a parameter of the type %T", arg)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return stmt, nil
+}
+
+func (d *database) exec(sql string, args ...any) error {
+	stmt, err := d.bind(sql, args...)
+	if err != nil {
+		return err
+	}
+	return stmt.Exec()
+}
+
+// each calls read for every row.
+func (d *database) each(read func(*sqlite3.Stmt), sql string, args ...any) error {
+	stmt, err := d.bind(sql, args...)
+	if err != nil {
+		return err
+	}
+	for stmt.Step() {
+		read(stmt)
+	}
+	if err := stmt.Err(); err != nil {
+		_ = stmt.Reset()
+		return err
+	}
+	return stmt.Reset()
+}
+
+// number asks for one number; 0 where there is none.
+func (d *database) number(sql string, args ...any) (n int64, err error) {
+	err = d.each(func(row *sqlite3.Stmt) { n = row.ColumnInt64(0) }, sql, args...)
+	return n, err
+}
