@@ -10,10 +10,14 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -s -w -X donorbook/internal/cli.version=$(VERSION)
 FUZZTIME ?= 5s
 
+# Everything but the tests with the race detector is compiled alike, so that nothing is compiled twice.
+export CGO_ENABLED = 0
+export GOFLAGS = -trimpath
+
 .PHONY: build run test lint fuzz bench bench-quick openapi screenshots clean
 
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
+	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
 
 run: build
 	bin/donorbook serve --demo
@@ -22,9 +26,9 @@ run: build
 # detector would find little in the console and make its passwords slow; it watches them in the whole program, in cli.
 test: build
 	.ci/install gcc libc6-dev curl postgresql pgbouncer nginx systemd chromium fonts-liberation
-	CGO_ENABLED=1 go test -race $$(go list ./... | grep -v /console$$)
-	CGO_ENABLED=0 go test ./internal/console
-	CGO_ENABLED=0 go -C browser test -count=1 ./...
+	GOFLAGS= CGO_ENABLED=1 go test -race $$(go list ./... | grep -v /console$$)
+	go test ./internal/console
+	go -C browser test -count=1 ./...
 
 lint:
 	.ci/lint
