@@ -1,5 +1,5 @@
 # make run    build and serve the demo
-# make test   install what is missing, then run all tests with the race detector
+# make test   install what is missing, then run all tests, most of them with the race detector
 # make lint   the linters that CI runs
 # make fuzz   each fuzz target for FUZZTIME
 # make screenshots   the pictures in docs/screenshots, from the demo
