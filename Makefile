@@ -1,7 +1,7 @@
 # make run    build and serve the demo
 # make test   install what is missing, then run all tests, most of them with the race detector
 # make lint   the linters that CI runs
-# make fuzz   each fuzz target for FUZZTIME
+# make fuzz   each fuzz target for FUZZTIME; FUZZ=internal/crm for those of one room
 # make screenshots   the pictures in docs/screenshots, from the demo
 # make bench  measure everything with 1,000,000 contacts and write docs/benchmarks.md; PEERS=1 measures PocketBase too
 # make bench-quick   the same with 100,000 contacts in less than three minutes; OUT=docs writes the page
@@ -34,7 +34,7 @@ lint:
 	.ci/lint
 
 fuzz:
-	.ci/fuzz $(FUZZTIME)
+	.ci/fuzz $(FUZZTIME) $(FUZZ)
 
 BENCH = go run ./bench -postgres new $(if $(PEERS),-peers)
 
