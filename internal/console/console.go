@@ -127,7 +127,7 @@ var routes = []route{
 
 // New is the console over a store.
 func New(s *store.Store, o Options) (*Console, error) {
-	pages, err := parsePages()
+	pages, err := findPages()
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,9 @@ func below(path, pattern string) string {
 
 // Routes adds the console to the service's mux, and leads people who type the bare address to it.
 func (c *Console) Routes(mux *web.Mux) {
-	mux.Handle("GET /favicon.ico", staticFiles()["icon.svg"].Serve) // browsers ask for it wherever they are
+	mux.Handle("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) error { // browsers ask for it wherever they are
+		return staticFiles()["icon.svg"].Serve(w, r)
+	})
 	mux.Handle("GET /{$}", func(w http.ResponseWriter, r *http.Request) error { return redirect(w, r, root) })
 	mux.Handle(root, c.Serve)
 	mux.Handle(root+"/", c.Serve)

@@ -1,6 +1,11 @@
 package console
 
-import "donorbook/internal/crm"
+import (
+	"errors"
+	"fmt"
+
+	"donorbook/internal/crm"
+)
 
 // Route is a line of the route tables, for tests that try all of them.
 type Route struct {
@@ -28,4 +33,15 @@ func StrangerRoutes() (all []Route) {
 		all = append(all, Route{below(root, r.pattern), 0})
 	}
 	return all
+}
+
+// ParsePages parses every page, of which the program parses each when it is shown.
+func ParsePages() error {
+	found, err := findPages()
+	for name, parse := range found {
+		if _, parseErr := parse(); parseErr != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", name, parseErr))
+		}
+	}
+	return err
 }

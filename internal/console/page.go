@@ -10,6 +10,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/web"
@@ -40,28 +41,26 @@ func (p page) Path(rest string) string { return orgPath(p.Account, rest) }
 func (p page) MayEdit() bool   { return p.Role >= crm.Editor }
 func (p page) MayManage() bool { return p.Role >= crm.Owner }
 
-// pages are the templates, each with the layout around it.
-type pages map[string]*template.Template
+// pages are the templates, each with the layout around it, parsed when it is shown for the first time: a start waits for none.
+type pages map[string]func() (*template.Template, error)
 
-// parsePages reads every template below templates/: layout.html and parts.html are part of each page.
-func parsePages() (pages, error) {
+// findPages knows every template below templates/: layout.html and parts.html are part of each page.
+func findPages() (pages, error) {
 	names, err := fs.Glob(templates, "templates/*.html")
 	if err != nil {
 		return nil, err
 	}
-	parsed := pages{}
+	found := pages{}
 	for _, name := range names {
 		base := strings.TrimSuffix(path.Base(name), ".html")
 		if base == "layout" || base == "parts" {
 			continue
 		}
-		t, err := template.New(base).Funcs(functions).ParseFS(templates, "templates/layout.html", "templates/parts.html", name)
-		if err != nil {
-			return nil, fmt.Errorf("template %s: %w", base, err)
-		}
-		parsed[base] = t
+		found[base] = sync.OnceValues(func() (*template.Template, error) {
+			return template.New(base).Funcs(functions).ParseFS(templates, "templates/layout.html", "templates/parts.html", name)
+		})
 	}
-	return parsed, nil
+	return found, nil
 }
 
 // render answers with a whole page. It is put together before anything is sent, so that a failure is still an error page.
@@ -90,15 +89,19 @@ func (c *Console) renderPart(w http.ResponseWriter, v visit, name, part string, 
 }
 
 func (c *Console) write(w http.ResponseWriter, status int, name, part string, p page) error {
+	t, err := c.pages[name]()
+	if err != nil {
+		return fmt.Errorf("template %s: %w", name, err)
+	}
 	var b bytes.Buffer
-	if err := c.pages[name].ExecuteTemplate(&b, part, p); err != nil {
+	if err := t.ExecuteTemplate(&b, part, p); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
-	_, err := w.Write(b.Bytes())
+	_, err = w.Write(b.Bytes())
 	return err
 }
 

@@ -3,7 +3,6 @@ package console
 import (
 	"embed"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"sync"
@@ -13,6 +12,9 @@ import (
 
 //go:embed static
 var static embed.FS
+
+// fileKinds are the media types of our files. What the machine thinks of an ending has no say in it.
+var fileKinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 // staticFiles are read once: the program is all that they depend on, so a failure is a mistake that every test finds.
 var staticFiles = sync.OnceValue(func() map[string]web.File {
@@ -26,7 +28,7 @@ var staticFiles = sync.OnceValue(func() map[string]web.File {
 		if err != nil {
 			panic(err)
 		}
-		files[path.Base(name)] = web.NewFile(mime.TypeByExtension(path.Ext(name)), body)
+		files[path.Base(name)] = web.NewFile(fileKinds[path.Ext(name)], body)
 	}
 	return files
 })

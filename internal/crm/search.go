@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/nyaruka/phonenumbers"
 )
 
 // KeyRange is a stretch of index keys, both ends included.
@@ -171,8 +169,8 @@ func phoneBeginnings(text, region string) []string {
 	case strings.HasPrefix(digits, "00"):
 		beginning = "+" + digits[2:]
 	default:
-		national := strings.TrimPrefix(digits, phonenumbers.GetNddPrefixForRegion(region, true))
-		beginning = "+" + strconv.Itoa(phonenumbers.GetCountryCodeForRegion(region)) + national
+		code, trunk := dialling(region)
+		beginning = "+" + strconv.Itoa(code) + strings.TrimPrefix(digits, trunk)
 	}
 	if whole, _ := normalPhone(text, region); whole != "" && whole != beginning { // a region may have rules of its own
 		return []string{whole, beginning}

@@ -2,25 +2,23 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics counts requests for Prometheus. Other rooms add theirs to the Registry. A nil *Metrics counts nothing.
+// Metrics counts requests, and tells Prometheus in its text format. A nil *Metrics counts nothing.
 type Metrics struct {
-	Registry *prometheus.Registry
+	version  string
+	inFlight atomic.Int64
 
-	requests *prometheus.CounterVec
-	duration *prometheus.HistogramVec
-	inFlight prometheus.Gauge
-
-	mu     sync.RWMutex
-	series map[seriesKey]series
+	mu        sync.RWMutex
+	series    map[seriesKey]series
+	requests  map[string]*atomic.Uint64 // by labels
+	durations map[string]*histogram     // by labels
+	others    []func() family
 }
 
 // seriesKey can take as many values as there are routes, known methods and statuses: none of it is in a client's hand.
@@ -31,39 +29,38 @@ type seriesKey struct {
 
 // series is where a request of one kind is counted, looked up once and kept.
 type series struct {
-	requests prometheus.Counter
-	duration prometheus.Observer
+	requests *atomic.Uint64
+	duration *histogram
 }
 
-// NewMetrics makes a registry with the metrics of HTTP, of the Go runtime and of the process.
+// NewMetrics makes metrics of HTTP, of the Go runtime and of the process.
 func NewMetrics(version string) *Metrics {
-	m := &Metrics{
-		Registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "donorbook_http_requests_total", Help: "Requests answered.",
-		}, []string{"method", "route", "status"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "donorbook_http_request_duration_seconds", Help: "Time from the request's header to the answer's end.",
-			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
-		}, []string{"method", "route"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "donorbook_http_requests_in_flight", Help: "Requests being answered.",
-		}),
-		series: make(map[seriesKey]series),
+	return &Metrics{
+		version:   version,
+		series:    make(map[seriesKey]series),
+		requests:  make(map[string]*atomic.Uint64),
+		durations: make(map[string]*histogram),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "donorbook_build_info", Help: "Always 1; the label says what is running.",
-		ConstLabels: prometheus.Labels{"version": version},
-	})
-	build.Set(1)
-	m.Registry.MustRegister(m.requests, m.duration, m.inFlight, build,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
+}
+
+// Counters adds a counter of another room, one for each value of a label, in that order.
+func (m *Metrics) Counters(name, help, label string, values ...string) []*atomic.Uint64 {
+	counters := make(map[string]*atomic.Uint64, len(values))
+	var inOrder []*atomic.Uint64
+	for _, value := range values {
+		counter := new(atomic.Uint64)
+		counters[labels(label, value)] = counter
+		inOrder = append(inOrder, counter)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.others = append(m.others, func() family { return counterFamily(name, help, counters) })
+	return inOrder
 }
 
 func (m *Metrics) begin() {
 	if m != nil {
-		m.inFlight.Inc()
+		m.inFlight.Add(1)
 	}
 }
 
@@ -71,7 +68,7 @@ func (m *Metrics) end(method, pattern string, status int, took time.Duration) {
 	if m == nil {
 		return
 	}
-	m.inFlight.Dec()
+	m.inFlight.Add(-1)
 	key := seriesKey{knownMethod(method), pattern, status}
 	m.mu.RLock()
 	s, ok := m.series[key]
@@ -79,29 +76,60 @@ func (m *Metrics) end(method, pattern string, status int, took time.Duration) {
 	if !ok {
 		s = m.open(key)
 	}
-	s.requests.Inc()
-	s.duration.Observe(took.Seconds())
+	s.requests.Add(1)
+	s.duration.observe(took)
 }
 
 func (m *Metrics) open(key seriesKey) series {
 	route := routeOf(key.pattern)
-	s := series{
-		requests: m.requests.WithLabelValues(key.method, route, strconv.Itoa(key.status)),
-		duration: m.duration.WithLabelValues(key.method, route),
-	}
 	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := series{
+		requests: once(m.requests, labels("method", key.method, "route", route, "status", strconv.Itoa(key.status))),
+		duration: once(m.durations, labels("method", key.method, "route", route)),
+	}
 	m.series[key] = s
-	m.mu.Unlock()
 	return s
+}
+
+// once is the value of a key, made at its first use.
+func once[V any](values map[string]*V, key string) *V {
+	if values[key] == nil {
+		values[key] = new(V)
+	}
+	return values[key]
+}
+
+// families are all metrics, in the order of their names.
+func (m *Metrics) families() []family {
+	m.mu.RLock()
+	all := []family{
+		gauge("donorbook_build_info", "Always 1; the label says what is running.", labels("version", m.version), 1),
+		gauge("donorbook_http_requests_in_flight", "Requests being answered.", "", float64(m.inFlight.Load())),
+		counterFamily("donorbook_http_requests_total", "Requests answered.", m.requests),
+		histogramFamily("donorbook_http_request_duration_seconds", "Time from the request's header to the answer's end.", m.durations),
+	}
+	for _, other := range m.others {
+		all = append(all, other())
+	}
+	m.mu.RUnlock()
+	all = append(all, runtimeFamilies()...)
+	all = append(all, processFamilies()...)
+	slices.SortFunc(all, byName)
+	return all
 }
 
 // Handler is for a listener of its own, away from the public: /metrics, /healthz and /readyz.
 func (m *Metrics) Handler(health *Health) http.Handler {
 	mux := NewMux()
 	health.Routes(mux)
-	exposition := promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
-	mux.Handle("GET /metrics", func(w http.ResponseWriter, r *http.Request) error {
-		exposition.ServeHTTP(w, r)
+	mux.Handle("GET /metrics", func(w http.ResponseWriter, _ *http.Request) error {
+		var text []byte
+		for _, f := range m.families() {
+			text = f.append(text)
+		}
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(text) // who went away needs no answer
 		return nil
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

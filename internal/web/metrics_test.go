@@ -5,8 +5,14 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func scrape(t *testing.T, m *Metrics) string {
@@ -49,6 +55,81 @@ func TestMetrics(t *testing.T) {
 		if strings.Contains(text, noise) {
 			t.Errorf("a label grew from %q", noise)
 		}
+	}
+}
+
+// The golden file was written by the library that Prometheus ships: dashboards and alerts know these names and labels.
+func TestMetricsAreThoseThatDashboardsKnow(t *testing.T) {
+	m := NewMetrics("dev")
+	m.Counters("donorbook_contacts_created_total", "Contacts created, by what became of them.", "outcome", "new", "merged")
+	m.begin()
+	m.end("GET", "GET /healthz", 200, 49*time.Microsecond)
+	want, err := os.ReadFile("testdata/metrics.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), withoutNumbers(scrape(t, m))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// withoutNumbers is an exposition without what differs from run to run.
+func withoutNumbers(text string) string {
+	var names strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			line = line[:strings.LastIndexByte(line, ' ')] + "\n"
+		}
+		names.WriteString(strings.Replace(line, runtime.Version(), "VERSION", 1))
+	}
+	return names.String()
+}
+
+func TestDurationsAreCountedInTheirBucketAndAllAbove(t *testing.T) {
+	m := NewMetrics("x")
+	for _, took := range []time.Duration{time.Millisecond, time.Millisecond + 1, time.Minute} {
+		m.begin()
+		m.end("GET", "GET /x", 200, took)
+	}
+	text := scrape(t, m)
+	for _, want := range []string{`le="0.0005"} 0`, `le="0.001"} 1`, `le="0.0025"} 2`, `le="30"} 2`, `le="+Inf"} 3`} {
+		if !strings.Contains(text, `_bucket{method="GET",route="/x",`+want+"\n") {
+			t.Errorf("no bucket %s", want)
+		}
+	}
+	if !strings.Contains(text, `_sum{method="GET",route="/x"} 60.002000001`+"\n") {
+		t.Error("the sum is wrong")
+	}
+}
+
+func TestMetricsOfTheProcessAreTrue(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells them")
+	}
+	values := make(map[string]float64)
+	for line := range strings.Lines(scrape(t, NewMetrics("x"))) {
+		if name, value, found := strings.Cut(strings.TrimSpace(line), " "); found {
+			values[name], _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	for name, limits := range map[string][2]float64{
+		"process_start_time_seconds":    {float64(time.Now().Add(-time.Hour).Unix()), float64(time.Now().Unix() + 1)},
+		"process_resident_memory_bytes": {1 << 20, 1 << 34},
+		"process_open_fds":              {3, values["process_max_fds"]},
+		"process_cpu_seconds_total":     {0, 3600},
+		"go_memstats_mallocs_total":     {1000, 1 << 40},
+		"go_goroutines":                 {1, 10000},
+		"go_threads":                    {1, 10000},
+	} {
+		if value := values[name]; value < limits[0] || value > limits[1] {
+			t.Errorf("%s is %g, not between %g and %g", name, value, limits[0], limits[1])
+		}
+	}
+}
+
+func TestLabelsAreEscaped(t *testing.T) {
+	if text := scrape(t, NewMetrics("a\"b\\c\nd")); !strings.Contains(text, `{version="a\"b\\c\nd"} 1`) {
+		t.Error(text)
 	}
 }
 

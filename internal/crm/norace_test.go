@@ -1,0 +1,5 @@
+//go:build !race
+
+package crm
+
+const raceDetector = false
