@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"donorbook/internal/crm"
 )
@@ -31,9 +30,8 @@ const (
 
 // filler writes a dataset straight into the file.
 type filler struct {
-	db        *database
-	generator generator
-	tags      bool // the schema counts tags
+	db   *database
+	tags bool // the schema counts tags
 }
 
 // makeSchema lets the program make an empty database, and tells its version.
@@ -52,40 +50,50 @@ func makeSchema(program, dir string) (version int64, err error) {
 	return version, err
 }
 
-// fill writes accounts with as many contacts as sizes tells, and returns them with their keys.
+// fill writes accounts with as many contacts as sizes tells, and returns them with their keys. One processor makes people,
+// another one writes them.
 func fill(dir string, g generator, sizes []int) (accounts []account, err error) {
-	db, err := openDatabase(filepath.Join(dir, "donorbook.db"), quick)
+	path := filepath.Join(dir, "donorbook.db")
+	db, err := openDatabase(path, quick)
 	if err != nil {
 		return nil, err
 	}
-	f := &filler{db: db, generator: g}
+	f := &filler{db: db}
 	has, err := db.number(sqlHasTags)
 	f.tags = has > 0
+	made, done := make(chan batch), make(chan struct{})
+	go makePeople(g, sizes, made, done)
 	first := 0
 	for i := 0; i < len(sizes) && err == nil; i++ {
 		var a account
 		if a, err = f.account(i); err == nil {
 			a.First, a.Contacts = first, sizes[i]
-			err = f.contacts(&a)
+			err = f.contacts(&a, made)
 			accounts = append(accounts, a)
 			first += sizes[i]
 		}
 	}
+	close(done)
 	if closing := db.close(); err == nil {
 		err = closing
+	}
+	if err == nil {
+		err = flush(path) // nothing was before
 	}
 	return accounts, err
 }
 
+func accountNumber(i int) int64 { return 1_000_001 + int64(i) }
+
 // account makes an account and a key for it.
 func (f *filler) account(i int) (a account, err error) {
-	a.Number = 1_000_001 + int64(i)
+	a.Number, a.ID = accountNumber(i), fmt.Sprintf("bench%011d", i)
 	key, secret, err := crm.NewKey(a.Number, 1, crm.KeyInput{Name: "bench", Permissions: crm.AllPermissions}, filledAt)
 	if err != nil {
 		return a, err
 	}
 	a.Key = secret
-	if err := f.db.exec(sqlAccount, a.Number, fmt.Sprintf("bench%011d", i), fmt.Sprintf("Account %d", i+1), filledAt.UnixMicro()); err != nil {
+	if err := f.db.exec(sqlAccount, a.Number, a.ID, fmt.Sprintf("Account %d", i+1), filledAt.UnixMicro()); err != nil {
 		return a, err
 	}
 	if err := f.db.exec(sqlTally, a.Number); err != nil {
@@ -98,21 +106,65 @@ func (f *filler) account(i int) (a account, err error) {
 // chunk is how many contacts are made and indexed together: their keys are sorted, which fills the index in order.
 const chunk = 50_000
 
-func (f *filler) contacts(a *account) error {
+// batch is a part of an account: people, and the rows of the index for them.
+type batch struct {
+	people []person
+	keys   []indexed
+	err    error
+}
+
+// indexed is a row of the index.
+type indexed struct {
+	key string
+	id  int64
+}
+
+// makePeople makes the people of all accounts, in order, until it is done or nobody wants more.
+func makePeople(g generator, sizes []int, made chan<- batch, done <-chan struct{}) {
+	first := 0
+	for i, size := range sizes {
+		for from := 0; from < size; from += chunk {
+			select {
+			case made <- makeBatch(g, accountNumber(i), first, from, min(chunk, size-from)):
+			case <-done:
+				return
+			}
+		}
+		first += size
+	}
+}
+
+func makeBatch(g generator, account int64, first, from, n int) (b batch) {
+	for place := from; place < from+n; place++ {
+		p, err := g.person(first+place, "", filledAt)
+		if err != nil {
+			return batch{err: err}
+		}
+		b.people = append(b.people, p)
+		for _, key := range p.keys {
+			b.keys = append(b.keys, indexed{key, crm.MakeID(account, int64(place)+1)})
+		}
+	}
+	slices.SortFunc(b.keys, func(a, b indexed) int { return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
+	return b
+}
+
+func (f *filler) contacts(a *account, made <-chan batch) error {
 	if err := f.db.exec(`BEGIN`); err != nil {
 		return err
 	}
 	counts := make(map[string]int64)
-	for from := 0; from < a.Contacts; from += chunk {
-		people, err := f.people(a.First+from, min(chunk, a.Contacts-from))
-		if err != nil {
+	for from := 0; from < a.Contacts; {
+		b := <-made
+		if b.err != nil {
+			return b.err
+		}
+		if err := f.write(a, from, b, counts); err != nil {
 			return err
 		}
-		if err := f.write(a, from, people, counts); err != nil {
-			return err
-		}
+		from += len(b.people)
 		if a.Contacts > chunk {
-			progress("  filled %d of %d contacts", from+len(people), a.Contacts)
+			progress("  filled %d of %d contacts", from, a.Contacts)
 		}
 	}
 	total := int64(a.Contacts)
@@ -134,32 +186,9 @@ func (f *filler) countTag(account int64, name string, n int64) error {
 	return f.db.exec(sqlTag, account, name, name, n)
 }
 
-// people makes contacts on two processors.
-func (f *filler) people(from, n int) ([]person, error) {
-	people := make([]person, n)
-	errs := make([]error, 2)
-	var wg sync.WaitGroup
-	for half := range errs {
-		wg.Go(func() {
-			for i := half * n / 2; i < (half+1)*n/2 && errs[half] == nil; i++ {
-				people[i], errs[half] = f.generator.person(from+i, "", filledAt)
-			}
-		})
-	}
-	wg.Wait()
-	return people, cmp.Or(errs[0], errs[1])
-}
-
-// indexed is a row of the index.
-type indexed struct {
-	key string
-	id  int64
-}
-
-func (f *filler) write(a *account, from int, people []person, counts map[string]int64) error {
-	var keys []indexed
-	for i := range people {
-		p := &people[i]
+func (f *filler) write(a *account, from int, b batch, counts map[string]int64) error {
+	for i := range b.people {
+		p := &b.people[i]
 		seq := int64(from + i + 1)
 		id := crm.MakeID(a.Number, seq)
 		hidden := int64(0)
@@ -177,12 +206,8 @@ func (f *filler) write(a *account, from int, people []person, counts map[string]
 		if err := f.db.exec(sqlChange, a.Number, seq, id, hidden); err != nil {
 			return err
 		}
-		for _, key := range p.keys {
-			keys = append(keys, indexed{key, id})
-		}
 	}
-	slices.SortFunc(keys, func(a, b indexed) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
-	for _, k := range keys {
+	for _, k := range b.keys {
 		if err := f.db.exec(sqlKey, a.Number, k.key, k.id); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -44,6 +45,9 @@ var (
 	}
 )
 
+// peopleVersion is told apart where data is kept: it goes up whenever the same seed makes other people.
+const peopleVersion = 2
+
 // dice are the random choices for one person.
 func (g generator) dice(n int) *rand.Rand { return rand.New(rand.NewPCG(g.seed, uint64(n))) }
 
@@ -53,10 +57,11 @@ func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 // are different people.
 func (g generator) request(dst []byte, n int, mark string) []byte {
 	r := g.dice(n)
+	first, last := names(r, n)
 	city := pick(r, cities)
 	handle := fmt.Sprintf("p%d%s", n, mark)
 	tag := r.IntN(len(causes))
-	dst = fmt.Appendf(dst, `{"first_name":"%s","middle_name":"%c.","last_name":"%s"`, pick(r, firstNames), 'A'+rune(r.IntN(26)), pick(r, lastNames))
+	dst = fmt.Appendf(dst, `{"first_name":"%s","middle_name":"%c.","last_name":"%s"`, first, 'A'+rune(r.IntN(26)), last)
 	dst = fmt.Appendf(dst, `,"dob":"%02d/%02d/%d","company":"%s","title":"%s"`, 1+r.IntN(12), 1+r.IntN(28), 1930+r.IntN(75), pick(r, companies), pick(r, titles))
 	dst = fmt.Appendf(dst, `,"linkedin_url":"https://www.linkedin.example/in/%s"`, handle)
 	dst = fmt.Appendf(dst, `,"emails":[{"type":"personal","value":"%s@mail.example.org"},{"type":"work","value":"%s@work.example.com"}]`, handle, handle)
@@ -65,6 +70,29 @@ func (g generator) request(dst []byte, n int, mark string) []byte {
 	dst = fmt.Appendf(dst, `"}],"addresses":[{"address_1":"%d %s","address_2":"Suite %d","city":"%s","state":"%s","zipcode":"%s","country":"USA"}]`,
 		1+r.IntN(9999), pick(r, streets), 1+r.IntN(400), city[0], city[1], city[2])
 	return fmt.Appendf(dst, `,"tags":["%s","%s","%s"]}`, causes[tag], causes[(tag+5)%len(causes)], causes[(tag+11)%len(causes)])
+}
+
+// names are the first choices. Most people share both names with many others; one in ten has a last name of their own.
+func names(r *rand.Rand, n int) (first, last string) {
+	first, last = pick(r, firstNames), pick(r, lastNames)
+	if rare(n) {
+		last = rareName(n)
+	}
+	return first, last
+}
+
+func rare(n int) bool { return n%10 == 3 }
+
+// rareName is a name of five syllables that no other of 1,889,568 people has.
+func rareName(n int) string {
+	const syllables = "babedidogufekalemihonurapesitovuzaje"
+	var name []byte
+	for range 5 {
+		at := n % 18 * 2
+		name = append(name, syllables[at:at+2]...)
+		n /= 18
+	}
+	return strings.ToUpper(string(name[:1])) + string(name[1:])
 }
 
 // phone is a number that nobody else has, as people of the server's region write it: each mark has a million of its own.

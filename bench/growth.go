@@ -25,15 +25,14 @@ func growthSizes(contacts int) []size {
 	}
 }
 
-// growthWorks are the works whose price must not grow with the data, a line for each. What is added here, such as a search in the
-// console (see requestAs), appears in the goals, the tables and the picture.
-func growthWorks(d *dataset, g generator) []struct {
+// growthWorks are the works whose price must not grow with the data, a line for each in the goals, the tables and the picture.
+func growthWorks(d *dataset, g generator, visitors []visitor) []struct {
 	name string
-	work work
+	task task
 } {
 	return []struct {
 		name string
-		work work
+		task task
 	}{
 		{"get", getAnyone(d)},
 		{"list, page 1", listFirstPage(d)},
@@ -41,6 +40,7 @@ func growthWorks(d *dataset, g generator) []struct {
 		{"create", create(d, g)},
 		{"change", patch(d)},
 		{"change of tags", retag(d)},
+		{"search in the console", search(d, g, visitors)},
 	}
 }
 
@@ -59,7 +59,10 @@ func (b *bench) measureGrowth() error {
 		if err != nil {
 			return err
 		}
-		s, d, err := b.serveCopy(d, "growth-"+size.name)
+		if d, err = b.copy(d, "growth-"+size.name); err != nil {
+			return err
+		}
+		s, visitors, err := b.receive(d)
 		if err != nil {
 			return err
 		}
@@ -71,11 +74,8 @@ func (b *bench) measureGrowth() error {
 				return err
 			}
 		}
-		if err := checkStored(s.address, d, b.library.generator); err != nil {
-			return err
-		}
-		for _, w := range growthWorks(d, b.library.generator) {
-			v := over("", s, 64, w.work)
+		for _, w := range growthWorks(d, b.library.generator, visitors) {
+			v := over("", s, 64, w.task)
 			v.name = growthName(w.name, size.name)
 			variants = append(variants, v)
 		}

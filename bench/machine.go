@@ -5,10 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 // machine describes where the figures come from.
@@ -16,8 +19,10 @@ type machine struct {
 	processor string
 	cores     int
 	memory    float64 // GB
+	disk      string  // the kind of filesystem and the device below it
 	kernel    string
 	goVersion string
+	sqlite    string
 	flush     time.Duration // what one flush of the disk takes
 }
 
@@ -30,6 +35,11 @@ func describeMachine(dir string) machine {
 	text, _ := os.ReadFile("/proc/meminfo")
 	kb, _ := strconv.ParseFloat(strings.TrimSuffix(fieldOf(string(text), "MemTotal"), " kB"), 64)
 	m.memory = kb / 1e6
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	if path, err := filepath.Abs(dir); err == nil {
+		m.disk = filesystemOf(string(mounts), path)
+	}
+	m.sqlite = sqliteVersion()
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	m.kernel = strings.TrimSpace(string(kernel))
 	return m
@@ -43,6 +53,41 @@ func fieldOf(text, name string) string {
 		}
 	}
 	return ""
+}
+
+// filesystemOf finds what a path lies on, such as "ext4 on sda1": the longest mount point that it begins with.
+func filesystemOf(mounts, path string) (name string) {
+	longest := 0
+	for line := range strings.Lines(mounts) {
+		place, kind, found := strings.Cut(line, " - ")
+		fields, more := strings.Fields(place), strings.Fields(kind)
+		if !found || len(fields) < 5 || len(more) < 2 {
+			continue
+		}
+		point := strings.TrimSuffix(fields[4], "/") + "/"
+		if strings.HasPrefix(path+"/", point) && len(point) >= longest {
+			longest, name = len(point), more[0]+" on "+filepath.Base(more[1])
+		}
+	}
+	return name
+}
+
+// sqliteVersion is that of the engine and of the library that brings it, which our server shares.
+func sqliteVersion() (version string) {
+	db, err := openDatabase(":memory:", nil)
+	if err != nil {
+		return "unknown"
+	}
+	defer db.close() //nolint:errcheck // there is nothing in it
+	_ = db.each(func(row *sqlite3.Stmt) { version = row.ColumnText(0) }, `SELECT sqlite_version()`)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == "github.com/ncruces/go-sqlite3" {
+				version += " (go-sqlite3 " + module.Version + ")"
+			}
+		}
+	}
+	return version
 }
 
 // flushTime is the median of some small writes that wait for the disk.
@@ -69,6 +114,6 @@ func flushTime(dir string) time.Duration {
 }
 
 func (m machine) String() string {
-	return fmt.Sprintf("%d processors (%s), %.0f GB of memory, Linux %s, %s; a flush of the disk takes %.2f ms",
-		m.cores, m.processor, m.memory, m.kernel, m.goVersion, milliseconds(m.flush))
+	return fmt.Sprintf("%d processors (%s), %.0f GB of memory, %s, where a flush takes %.2f ms, Linux %s, %s, SQLite %s",
+		m.cores, m.processor, m.memory, m.disk, milliseconds(m.flush), m.kernel, m.goVersion, m.sqlite)
 }

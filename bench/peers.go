@@ -24,7 +24,7 @@ type pocketbase struct {
 }
 
 // peerVariants are PocketBase's, where asked for.
-func (b *bench) peerVariants(*server) ([]variant, error) {
+func (b *bench) peerVariants(*ceilingServer) ([]variant, error) {
 	if !b.peers || !b.wants("peers") {
 		return nil, nil
 	}
@@ -36,18 +36,57 @@ func (b *bench) peerVariants(*server) ([]variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	const records = "/api/collections/contacts/records"
-	get := func(dst []byte, r *rand.Rand, _ int64) []byte {
+	return []variant{
+		over("pocketbase get", s, 64, p.get()),
+		over("pocketbase list", s, 64, p.list()),
+		over("pocketbase create", s, 64, p.add(b.library.generator)),
+	}, nil
+}
+
+// records is where PocketBase has the contacts.
+const records = "/api/collections/contacts/records"
+
+func (p *pocketbase) get() task {
+	next := func(dst []byte, r *rand.Rand, _ int64) []byte {
 		return request(dst, "GET", records+"/"+pocketbaseID(r.IntN(p.contacts)), p.token, nil)
 	}
-	add := func(dst []byte, _ *rand.Rand, n int64) []byte {
-		return request(dst, "POST", records, p.token, pocketbaseRecord(b.library.generator, int(n), newcomer))
+	return task{next, func(address string) error {
+		return p.check(address, "GET", records+"/"+pocketbaseID(7), nil, "email", "p7@mail.example.org")
+	}}
+}
+
+func (p *pocketbase) list() task {
+	const path = records + "?perPage=20"
+	return task{getPath(path, p.token), func(address string) error {
+		return p.check(address, "GET", path, nil, "totalItems", float64(p.contacts))
+	}}
+}
+
+func (p *pocketbase) add(g generator) task {
+	next := func(dst []byte, _ *rand.Rand, n int64) []byte {
+		return request(dst, "POST", records, p.token, pocketbaseRecord(g, int(n), newcomer))
 	}
-	return []variant{
-		over("pocketbase get", s, 64, get),
-		over("pocketbase list", s, 64, getPath(records+"?perPage=20", p.token)),
-		over("pocketbase create", s, 64, add),
-	}, nil
+	return task{next, func(address string) error {
+		n := int(serial.Add(1))
+		return p.check(address, "POST", records, pocketbaseRecord(g, n, newcomer), "email", fmt.Sprintf("p%d%s@mail.example.org", n, newcomer))
+	}}
+}
+
+// check asks for something, and looks at one field of the answer.
+func (p *pocketbase) check(address, method, path string, body []byte, field string, want any) error {
+	got, err := once(address, method, path, p.token, body)
+	if err != nil {
+		return err
+	}
+	var found map[string]any
+	if err := json.Unmarshal(got, &found); err != nil {
+		return err
+	}
+	items, listed := found["items"].([]any)
+	if found[field] != want || listed && len(items) != 20 {
+		return fmt.Errorf("PocketBase answers %.300s", got)
+	}
+	return nil
 }
 
 // openPocketbase builds the peer and fills its data, or finds that of an earlier run; it works on a copy.
@@ -66,7 +105,7 @@ func (b *bench) openPocketbase() (*pocketbase, error) {
 		return nil, err
 	}
 	b.facts.pocketbase = strings.TrimSpace(string(version))
-	filled := filepath.Join(root, fmt.Sprintf("pocketbase-%s-%d-seed%d", b.facts.pocketbase, p.contacts, b.seed))
+	filled := filepath.Join(root, fmt.Sprintf("pocketbase-%s-%d-people%d-seed%d", b.facts.pocketbase, p.contacts, peopleVersion, b.seed))
 	if _, err := os.Stat(filled); err != nil {
 		progress("filling %s", filled)
 		if err := b.fillPocketbase(p, filled+".part"); err != nil {
@@ -124,20 +163,6 @@ func (b *bench) servePocketbase(p *pocketbase) (*server, error) {
 		return nil, err
 	}
 	b.running = append(b.running, s)
-	got, err := once(address, "GET", "/api/collections/contacts/records/"+pocketbaseID(0), p.token, nil)
-	if err != nil {
-		return nil, err
-	}
-	var found, want map[string]any
-	if err := json.Unmarshal(got, &found); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(pocketbaseRecord(b.library.generator, 0, ""), &want); err != nil {
-		return nil, err
-	}
-	if found["email"] != want["email"] || found["last_name"] != want["last_name"] {
-		return nil, fmt.Errorf("PocketBase answers %.200s", got)
-	}
 	return s, nil
 }
 

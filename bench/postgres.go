@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,18 +47,19 @@ func (b *bench) measurePostgres() error {
 	if err := b.main.check(s.address, 20); err != nil {
 		return err
 	}
-	if _, _, err := checkCreate(s.address, b.main.Accounts[0], b.library.generator); err != nil {
+	a, adding := b.main.Accounts[0], create(b.main, b.library.generator)
+	adding.check = func(address string) error {
+		_, _, err := checkCreate(address, a, b.library.generator)
 		return err
 	}
-	a := b.main.Accounts[0]
 	b.repeat([]variant{
 		over("postgres get", s, 64, getAnyone(b.main)),
-		{"postgres get pgx", w.get},
-		over("postgres list", s, 64, getPath("/v1/contacts", a.Key)),
-		over("postgres page 1 of all", s, 64, getPath("/v1/contacts?scope=all&page=1", a.Key)),
-		over("postgres last page of all", s, 64, getPath(fmt.Sprintf("/v1/contacts?scope=all&page=%d", lastPage(a)), a.Key)),
-		over("postgres create", s, 64, create(b.main, b.library.generator)),
-		{"postgres create pgx", w.create},
+		{"postgres get pgx", w.checkGet, w.get},
+		over("postgres list", s, 64, listPage(b.main, a, "active", 1)),
+		over("postgres page 1 of all", s, 64, listPage(b.main, a, "all", 1)),
+		over("postgres last page of all", s, 64, listPage(b.main, a, "all", lastPage(a))),
+		over("postgres create", s, 64, adding),
+		{"postgres create pgx", w.checkCreate, w.create},
 	})
 	return nil
 }
@@ -168,10 +170,10 @@ func (w *rawPostgres) readFor(d time.Duration) (total int, err error) {
 		wg.Go(func() {
 			dice := rand.New(rand.NewPCG(uint64(serial.Add(1)), 4))
 			var body []byte
+			sql := dollars(sqlRawGet)
 			for time.Now().Before(end) && errs[i] == nil {
 				a, id := w.data.anyone(dice)
-				errs[i] = conn.QueryRow(context.Background(), `SELECT body FROM contact WHERE account_id = $1 AND id = $2 AND archived = 0`,
-					a.Number, id).Scan(&body)
+				errs[i] = conn.QueryRow(context.Background(), sql, a.Number, id).Scan(&body)
 				counts[i]++
 			}
 		})
@@ -181,6 +183,40 @@ func (w *rawPostgres) readFor(d time.Duration) (total int, err error) {
 		total += n
 	}
 	return total, errors.Join(errs...)
+}
+
+// checkGet reads one contact and compares it with the one that was copied.
+func (w *rawPostgres) checkGet() error {
+	a, id := w.data.anyone(w.data.dice())
+	want, err := w.data.contact(a, id)
+	if err != nil {
+		return err
+	}
+	var body []byte
+	err = w.conns[0].QueryRow(context.Background(), dollars(sqlRawGet), a.Number, id).Scan(&body)
+	if err == nil && !bytes.Equal(crm.AppendContact(nil, id, body), want) {
+		err = fmt.Errorf("contact %d is %.300s", id, body)
+	}
+	return err
+}
+
+// checkCreate creates somebody, and counts what belongs to them.
+func (w *rawPostgres) checkCreate() error {
+	a, ctx := w.data.Accounts[0], context.Background()
+	people, err := (&raw{generator: w.generator}).newcomers(1)
+	if err == nil {
+		err = w.commit(a, people)
+	}
+	if err != nil {
+		return err
+	}
+	var keys int
+	err = w.conns[0].QueryRow(ctx, `SELECT count(*) FROM account_tally JOIN contact USING (account_id, revision) JOIN contact_index USING (account_id, id)
+		WHERE account_id = $1 AND body = $2`, a.Number, people[0].body).Scan(&keys)
+	if err == nil && keys != len(people[0].keys) {
+		err = fmt.Errorf("somebody new has %d keys, not %d", keys, len(people[0].keys))
+	}
+	return err
 }
 
 // create writes groups of 100 on one connection.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -62,11 +64,7 @@ func loop(t timing, fn func(r *rand.Rand) (int, error)) result {
 func (w *raw) get(t timing) result {
 	return loop(t, func(r *rand.Rand) (int, error) {
 		for range 100 {
-			a, id := w.data.anyone(r)
-			err := w.db.each(func(row *sqlite3.Stmt) {
-				w.dst = crm.AppendContact(w.dst[:0], id, row.ColumnRawBlob(0))
-			}, sqlRawGet, a.Number, id)
-			if err != nil {
+			if err := w.read(w.data.anyone(r)); err != nil {
 				return 0, err
 			}
 		}
@@ -74,17 +72,74 @@ func (w *raw) get(t timing) result {
 	})
 }
 
+// read makes the answer for one contact.
+func (w *raw) read(a account, id int64) error {
+	return w.db.each(func(row *sqlite3.Stmt) {
+		w.dst = crm.AppendContact(w.dst[:0], id, row.ColumnRawBlob(0))
+	}, sqlRawGet, a.Number, id)
+}
+
+func (w *raw) checkGet() error {
+	a, id := w.data.anyone(w.data.dice())
+	want, err := w.data.contact(a, id)
+	if err == nil {
+		err = w.read(a, id)
+	}
+	return w.compare(want, err)
+}
+
+// compare tells whether the last answer is the right one.
+func (w *raw) compare(want []byte, err error) error {
+	if err == nil && !bytes.Equal(w.dst, want) {
+		err = fmt.Errorf("raw answers %.300s", w.dst)
+	}
+	return err
+}
+
 // list reads the first page of the first account: 20 active contacts in a range.
 func (w *raw) list(t timing) result {
 	a := w.data.Accounts[0]
 	first := firstActive(a, 20)
-	return loop(t, func(*rand.Rand) (int, error) {
-		w.dst = w.dst[:0]
-		err := w.db.each(func(row *sqlite3.Stmt) {
-			w.dst = crm.AppendContact(append(w.dst, ','), row.ColumnInt64(0), row.ColumnRawBlob(1))
-		}, sqlRawRange, a.Number, first[0], first[len(first)-1])
-		return 1, err
-	})
+	return loop(t, func(*rand.Rand) (int, error) { return 1, w.readRange(a, first[0], first[len(first)-1]) })
+}
+
+func (w *raw) readRange(a account, from, to int64) error {
+	w.dst = append(w.dst[:0], '[')
+	err := w.db.each(func(row *sqlite3.Stmt) {
+		if len(w.dst) > 1 {
+			w.dst = append(w.dst, ',')
+		}
+		w.dst = crm.AppendContact(w.dst, row.ColumnInt64(0), row.ColumnRawBlob(1))
+	}, sqlRawRange, a.Number, from, to)
+	w.dst = append(w.dst, ']')
+	return err
+}
+
+func (w *raw) checkList() error {
+	a := w.data.Accounts[0]
+	first := firstActive(a, 20)
+	want, err := w.data.page(a, "active", 1)
+	if err == nil {
+		err = w.readRange(a, first[0], first[len(first)-1])
+	}
+	return w.compare(want, err)
+}
+
+// checkCreate creates somebody, and looks for everything that belongs to them.
+func (w *raw) checkCreate() error {
+	a := w.data.Accounts[0]
+	people, err := w.newcomers(1)
+	if err == nil {
+		err = w.commit(a, people)
+	}
+	if err != nil {
+		return err
+	}
+	seq, err := w.db.number(`SELECT contact_seq FROM account_tally WHERE account_id = ?`, a.Number)
+	if err != nil {
+		return err
+	}
+	return w.db.holds(a, crm.MakeID(a.Number, seq), people[0])
 }
 
 // firstActive are the ids of the first active contacts of an account.

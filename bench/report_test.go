@@ -43,7 +43,7 @@ func TestRatiosAreMadeInsideARound(t *testing.T) {
 func example() *report {
 	all := make(results)
 	sizes := growthSizes(100_000)
-	for _, work := range growthWorks(nil, generator{}) {
+	for _, work := range growthWorks(nil, generator{}, nil) {
 		for i, s := range sizes {
 			all[growthName(work.name, s.name)] = []result{{requests: 10, seconds: 1, cpu: 10 + float64(i)}}
 		}
@@ -122,6 +122,11 @@ func TestThePictureIsXMLWithABarForEachGoal(t *testing.T) {
 		}
 		if start, ok := token.(xml.StartElement); ok {
 			count[start.Name.Local]++
+			for _, attribute := range start.Attr {
+				if attribute.Name.Local == "class" {
+					count[attribute.Value]++
+				}
+			}
 		}
 	}
 	measured := 0
@@ -130,11 +135,19 @@ func TestThePictureIsXMLWithABarForEachGoal(t *testing.T) {
 			measured++
 		}
 	}
-	if count["rect"] != measured || measured == 0 || count["polyline"] != len(r.growthWorks()) {
-		t.Errorf("%d bars for %d goals, %d lines", count["rect"], measured, count["polyline"])
+	if count["met"]+count["missed"] != measured || measured == 0 || count["polyline"] != len(r.growthWorks()) {
+		t.Errorf("%d bars for %d goals, %d lines", count["met"]+count["missed"], measured, count["polyline"])
 	}
 	if strings.Contains(string(r.picture()), "NaN") {
 		t.Error("the picture has places that are not numbers")
+	}
+}
+
+func TestTheWordsOfAGoalFitIntoThePicture(t *testing.T) {
+	for _, o := range example().outcomes {
+		if o.number != "growth" && len(o.words) > 62 {
+			t.Errorf("%q has %d letters", o.words, len(o.words))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,9 +18,6 @@ func (b *bench) measureRequests() error {
 	if err := b.main.check(ours.address, 200); err != nil {
 		return err
 	}
-	if err := checkGet(ours.address, b.main); err != nil {
-		return err
-	}
 	top, err := b.ceiling(ours)
 	if err != nil {
 		return err
@@ -28,7 +26,7 @@ func (b *bench) measureRequests() error {
 	if err != nil {
 		return err
 	}
-	for _, add := range []func(*server) ([]variant, error){b.writes, b.besides, b.peerVariants} {
+	for _, add := range []func(*ceilingServer) ([]variant, error){b.writes, b.besides, b.peerVariants} {
 		more, err := add(top)
 		if err != nil {
 			return err
@@ -44,16 +42,30 @@ func (b *bench) measureRequests() error {
 	return nil
 }
 
+// ceilingServer is the bare server with what it answers.
+type ceilingServer struct {
+	*server
+	account       account
+	one           string // the path of the contact
+	contact, list []byte
+}
+
+func (c *ceilingServer) get() task   { return getSame(c.one, c.account.Key, c.contact) }
+func (c *ceilingServer) first() task { return getSame("/v1/contacts", c.account.Key, c.list) }
+func (c *ceilingServer) bare() task  { return getSame("/bare", "", c.contact) }
+
 // ceiling starts the bare server, which answers what our server has just answered.
-func (b *bench) ceiling(ours *server) (*server, error) {
+func (b *bench) ceiling(ours *server) (c *ceilingServer, err error) {
 	a := b.main.Accounts[0]
-	paths := []string{fmt.Sprintf("/v1/contacts/%d", firstActive(a, 1)[0]), "/v1/contacts"}
+	c = &ceilingServer{account: a, one: fmt.Sprintf("/v1/contacts/%d", firstActive(a, 1)[0])}
+	if c.contact, err = once(ours.address, "GET", c.one, a.Key, nil); err != nil {
+		return nil, err
+	}
+	if c.list, err = once(ours.address, "GET", "/v1/contacts", a.Key, nil); err != nil {
+		return nil, err
+	}
 	args := []string{"ceiling", "", a.Key}
-	for i, path := range paths {
-		body, err := once(ours.address, "GET", path, a.Key, nil)
-		if err != nil {
-			return nil, err
-		}
+	for i, body := range [][]byte{c.contact, c.list} {
 		file := filepath.Join(b.tmp, fmt.Sprintf("answer%d", i))
 		if err := os.WriteFile(file, body, 0o600); err != nil {
 			return nil, err
@@ -69,54 +81,57 @@ func (b *bench) ceiling(ours *server) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := start(b.tmp, address, address, request(nil, "GET", "/bare", "", nil), self, args...)
+	c.server, err = start(b.tmp, address, address, request(nil, "GET", "/bare", "", nil), self, args...)
 	if err == nil {
-		b.running = append(b.running, s)
+		b.running = append(b.running, c.server)
 	}
-	return s, err
+	return c, err
 }
 
 // over is a variant that loads a server.
-func over(name string, s *server, connections int, w work) variant {
-	l := load{addresses: []string{s.address}, work: w, connections: connections}
-	return variant{fmt.Sprintf("%s, %d", name, connections), func(t timing) result { return l.run(t, s) }}
+func over(name string, s *server, connections int, t task) variant {
+	l := load{addresses: []string{s.address}, work: t.work, connections: connections}
+	return variant{
+		name:  fmt.Sprintf("%s, %d", name, connections),
+		check: func() error { return t.check(s.address) },
+		run:   func(t timing) result { return l.run(t, s) },
+	}
 }
 
 // reads are the variants that change nothing.
-func (b *bench) reads(ours, top *server) (variants []variant, err error) {
+func (b *bench) reads(ours *server, top *ceilingServer) (variants []variant, err error) {
 	a := b.main.Accounts[0]
 	reader, err := openRaw(b.main, b.library.generator)
 	if err != nil {
 		return nil, err
 	}
 	b.closing = append(b.closing, func() { _ = reader.db.close() })
-	one := fmt.Sprintf("/v1/contacts/%d", firstActive(a, 1)[0])
 	if slices.ContainsFunc([]string{"get", "memory", "allocations"}, b.wants) {
 		variants = append(variants,
-			over("get ceiling", top, 64, getPath(one, a.Key)),
+			over("get ceiling", top.server, 64, top.get()),
 			over("get", ours, 64, getAnyone(b.main)),
-			over("bare", top, 64, getPath("/bare", a.Key)))
+			over("bare", top.server, 64, top.bare()))
 	}
 	if b.wants("get") {
 		variants = append(variants,
 			over("get", ours, 16, getAnyone(b.main)),
 			over("get", ours, 2, getAnyone(b.main)),
 			over("get skewed", ours, 64, getRegulars(b.main)),
-			over("get ceiling", top, 16, getPath(one, a.Key)),
-			over("get ceiling", top, 2, getPath(one, a.Key)),
-			variant{"get raw", reader.get})
+			over("get ceiling", top.server, 16, top.get()),
+			over("get ceiling", top.server, 2, top.get()),
+			variant{"get raw", reader.checkGet, reader.get})
 	}
 	if b.wants("list") {
 		variants = append(variants,
-			over("list ceiling", top, 64, getPath("/v1/contacts", a.Key)),
-			over("list", ours, 64, getPath("/v1/contacts", a.Key)),
-			over("list", ours, 2, getPath("/v1/contacts", a.Key)),
-			variant{"list raw", reader.list})
+			over("list ceiling", top.server, 64, top.first()),
+			over("list", ours, 64, listPage(b.main, a, "active", 1)),
+			over("list", ours, 2, listPage(b.main, a, "active", 1)),
+			variant{"list raw", reader.checkList, reader.list})
 	}
 	if b.wants("pages") {
 		variants = append(variants,
-			over("page 1 of all", ours, 64, getPath("/v1/contacts?scope=all&page=1", a.Key)),
-			over("last page of all", ours, 64, getPath(fmt.Sprintf("/v1/contacts?scope=all&page=%d", lastPage(a)), a.Key)),
+			over("page 1 of all", ours, 64, listPage(b.main, a, "all", 1)),
+			over("last page of all", ours, 64, listPage(b.main, a, "all", lastPage(a))),
 			over("any page", ours, 64, listAnyPage(b.main)))
 	}
 	return variants, nil
@@ -126,13 +141,13 @@ func (b *bench) reads(ours, top *server) (variants []variant, err error) {
 func lastPage(a account) int { return a.Contacts / 20 }
 
 // writes are the variants that create, each kind on a copy of its own.
-func (b *bench) writes(*server) (variants []variant, err error) {
+func (b *bench) writes(*ceilingServer) (variants []variant, err error) {
 	if !b.wants("create") && !b.wants("peers") && !b.wants("memory") {
 		return nil, nil
 	}
 	for _, kind := range []struct {
 		name        string
-		work        func(*dataset, generator) work
+		work        func(*dataset, generator) task
 		connections []int
 	}{
 		{"create", create, []int{64, 16, 2}},
@@ -144,9 +159,6 @@ func (b *bench) writes(*server) (variants []variant, err error) {
 		}
 		s, d, err := b.serveCopy(b.main, kind.name)
 		if err != nil {
-			return nil, err
-		}
-		if err := checkStored(s.address, d, b.library.generator); err != nil {
 			return nil, err
 		}
 		for _, n := range kind.connections {
@@ -162,12 +174,12 @@ func (b *bench) writes(*server) (variants []variant, err error) {
 		return nil, err
 	}
 	b.closing = append(b.closing, func() { _ = w.db.close() })
-	return append(variants, variant{"create raw", w.create(100)}, variant{"create raw, one a transaction", w.create(1)}), nil
+	return append(variants, variant{"create raw", w.checkCreate, w.create(100)}, variant{"create raw, one a transaction", w.checkCreate, w.create(1)}), nil
 }
 
 // besides are reads while creates run flat out, on the same server; and the same on the ceiling, which shows how much of
 // the difference is that both share the machine's processors.
-func (b *bench) besides(top *server) ([]variant, error) {
+func (b *bench) besides(top *ceilingServer) ([]variant, error) {
 	if !b.wants("beside") {
 		return nil, nil
 	}
@@ -175,11 +187,16 @@ func (b *bench) besides(top *server) ([]variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	creates := load{addresses: []string{s.address}, work: create(d, b.library.generator), connections: 62}
+	writing := create(d, b.library.generator)
+	creates := load{addresses: []string{s.address}, work: writing.work, connections: 62}
 	amid := func(v variant) variant {
-		return variant{v.name + ", amid creates", func(t timing) result { return creates.beside(func() result { return v.run(t) }) }}
+		return variant{
+			name:  v.name + ", amid creates",
+			check: func() error { return errors.Join(v.check(), writing.check(s.address)) },
+			run:   func(t timing) result { return creates.beside(func() result { return v.run(t) }) },
+		}
 	}
 	get := over("get idle", s, 2, getAnyone(d))
-	bare := over("get ceiling idle", top, 2, getPath("/bare", ""))
+	bare := over("get ceiling idle", top.server, 2, top.bare())
 	return []variant{get, amid(get), bare, amid(bare)}, nil
 }

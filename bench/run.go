@@ -44,16 +44,20 @@ type facts struct {
 	walked                   int       // contacts
 	walkSeconds              []float64
 	grouped, alone           []float64 // microseconds a create on a slow disk
-	binary                   float64   // MB
+	flushes                  []flushing
+	rawFlushes               flushing
+	unwatched                string  // why flushes were not counted
+	binary                   float64 // MB
 	static                   bool
 	postgres                 string // its version, and the size of the database
 	pocketbase               string // its version
 }
 
-// variant is something that is measured in every round.
+// variant is something that is measured in every round, once a first answer of it was compared with the right one.
 type variant struct {
-	name string
-	run  func(timing) result
+	name  string
+	check func() error
+	run   func(timing) result
 }
 
 // wants tells whether a part of the run was asked for.
@@ -62,7 +66,7 @@ func (b *bench) wants(part string) bool {
 }
 
 // parts are the names that -only takes.
-var parts = []string{"get", "list", "pages", "walk", "create", "slow", "beside", "memory", "start", "size", "postgres", "allocations", "growth", "peers"}
+var parts = []string{"get", "list", "pages", "walk", "create", "flushes", "slow", "beside", "memory", "start", "size", "postgres", "allocations", "growth", "peers"}
 
 func newBench(o options) (b *bench, err error) {
 	for _, name := range o.only {
@@ -99,6 +103,7 @@ func (b *bench) measure() (err error) {
 		{"the binary", []string{"size"}, b.measureBinary},
 		{"starts and idle memory", []string{"start", "memory"}, b.measureStarts},
 		{"requests on SQLite", []string{"get", "list", "pages", "create", "beside", "memory", "allocations", "peers"}, b.measureRequests},
+		{"flushes of the disk", []string{"flushes"}, b.measureFlushes},
 		{"growth", []string{"growth", "walk"}, b.measureGrowth},
 		{"requests on PostgreSQL", []string{"postgres"}, b.measurePostgres},
 		{"a slow disk", []string{"slow"}, b.measureSlowDisk},
@@ -116,8 +121,9 @@ func (b *bench) measure() (err error) {
 	return err
 }
 
-// repeat runs the variants, each round beginning with another one.
+// repeat runs the variants, each round beginning with another one. What answers wrongly is not timed at all.
 func (b *bench) repeat(variants []variant) {
+	variants = b.checked(variants)
 	for round := range b.rounds {
 		for i := range variants {
 			v := variants[(i+round)%len(variants)]
@@ -132,8 +138,26 @@ func (b *bench) repeat(variants []variant) {
 	}
 }
 
+// checked are the variants that answer what they should. Of the others the error is kept.
+func (b *bench) checked(variants []variant) (sound []variant) {
+	for _, v := range variants {
+		if err := v.check(); err != nil {
+			progress("  %s answers wrongly: %v", v.name, err)
+			b.all[v.name] = []result{{err: fmt.Errorf("answers wrongly: %w", err)}}
+			continue
+		}
+		sound = append(sound, v)
+	}
+	return sound
+}
+
 // serve starts our server on a dataset.
 func (b *bench) serve(d *dataset, more ...string) (*server, error) {
+	return b.serveUnder(nil, d, more...)
+}
+
+// serveUnder starts our server through another program, which is told what to run.
+func (b *bench) serveUnder(wrapper []string, d *dataset, more ...string) (*server, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
@@ -144,8 +168,9 @@ func (b *bench) serve(d *dataset, more ...string) (*server, error) {
 	}
 	a := d.Accounts[0]
 	ready := request(nil, "GET", fmt.Sprintf("/v1/contacts/%d", firstActive(a, 1)[0]), a.Key, nil)
-	args := append([]string{"--data", d.dir, "serve", "--tls", "off", "--rate-limit", "0", "--listen", address, "--metrics-listen", metrics}, more...)
-	s, err := start(b.tmp, address, metrics, ready, b.program, args...)
+	args := append([]string{b.program, "--data", d.dir, "serve", "--tls", "off", "--rate-limit", "0", "--listen", address, "--metrics-listen", metrics}, more...)
+	args = slices.Concat(wrapper, args)
+	s, err := start(b.tmp, address, metrics, ready, args[0], args[1:]...)
 	if err == nil {
 		b.running = append(b.running, s)
 	}

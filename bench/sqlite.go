@@ -13,10 +13,14 @@ type database struct {
 	statements map[string]*sqlite3.Stmt
 }
 
-// durable are the settings that the program itself writes with; quick are for filling a file that nobody has yet.
+// durable are the settings that the program itself writes with, which a test compares; quick are for filling a file that nobody
+// has yet, with as large a cache as the memory of the engine allows.
 var (
-	durable = []string{"PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA cache_size = -4000"}
-	quick   = []string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE", "PRAGMA cache_size = -800000"}
+	durable = []string{
+		"PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
+		"PRAGMA cache_size = -4000", "PRAGMA wal_autocheckpoint = 4000", "PRAGMA trusted_schema = OFF",
+	}
+	quick = []string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE", "PRAGMA cache_size = -150000"}
 )
 
 func openDatabase(path string, pragmas []string) (*database, error) {

@@ -2,33 +2,44 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // The picture's measures, in pixels.
 const (
 	svgWidth   = 1040
-	rowHeight  = 24
-	labelWidth = 440
-	barWidth   = 300 // of twice the goal; the rest is for text
-	chartTop   = 70
-	lineHeight = 320 // of the chart of growth
+	margin     = 24
+	rowHeight  = 26
+	numberEnd  = margin + 84 // where the column of the goals' numbers ends
+	labelEnd   = 510         // where the column of their words ends
+	barStart   = labelEnd + 14
+	barWidth   = 230 // of twice the goal; the rest is for text
+	chartTop   = 96
+	lineHeight = 340 // of the chart of growth
+
+	growthRight = 740.0 // where that chart ends; names follow
 )
 
-// style works on light and on dark pages; verdicts are told in words as well as in colour.
+// style works on light and on dark pages, and brings a page of its own, so that nothing depends on what is around it; verdicts
+// are told in words as well as in colour.
 const style = `<style>
-	svg { color: #24292f; font: 13px system-ui, sans-serif; }
-	.met { fill: #2e7d32; } .missed { fill: #c62828; } .quiet { opacity: .65; }
+	svg { color: #1f2328; font: 13px system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif; }
+	.page { fill: #ffffff; stroke: #d1d9e0; } .track { fill: #eaeef2; }
+	.head { font-size: 17px; font-weight: 600; } .quiet { opacity: .7; } .strong { font-weight: 600; }
+	.met { fill: #2da44e; } .missed { fill: #d1242f; }
 	.s0 { stroke: #0969da; fill: #0969da; } .s1 { stroke: #8250df; fill: #8250df; } .s2 { stroke: #1a7f37; fill: #1a7f37; }
 	.s3 { stroke: #bf3989; fill: #bf3989; } .s4 { stroke: #9a6700; fill: #9a6700; } .s5 { stroke: #57606a; fill: #57606a; }
 	.s6 { stroke: #cf222e; fill: #cf222e; } .s7 { stroke: #0b7285; fill: #0b7285; }
-	polyline { stroke-width: 2; }
+	polyline { stroke-width: 2; stroke-linejoin: round; }
 	@media (prefers-color-scheme: dark) {
 		svg { color: #e6edf3; }
-		.met { fill: #57ab5a; } .missed { fill: #f47067; }
+		.page { fill: #0d1117; stroke: #30363d; } .track { fill: #21262d; }
+		.met { fill: #3fb950; } .missed { fill: #f85149; }
 		.s0 { stroke: #6cb6ff; fill: #6cb6ff; } .s1 { stroke: #dcbdfb; fill: #dcbdfb; } .s2 { stroke: #8ddb8c; fill: #8ddb8c; }
 		.s3 { stroke: #fc8dc7; fill: #fc8dc7; } .s4 { stroke: #f0c04f; fill: #f0c04f; } .s5 { stroke: #adbac7; fill: #adbac7; }
 		.s6 { stroke: #ff938a; fill: #ff938a; } .s7 { stroke: #76e3ea; fill: #76e3ea; }
@@ -57,18 +68,20 @@ func (r *report) picture() []byte {
 			bars = append(bars, o)
 		}
 	}
-	height := chartTop + len(bars)*rowHeight + 40
+	height := chartTop + len(bars)*rowHeight + margin
 	works := r.growthWorks()
+	top := float64(height + 70) // of the chart of growth
 	if len(works) > 0 {
-		height += lineHeight + 110
+		height += 70 + lineHeight + 50
 	}
 	c := &canvas{}
 	c.add(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img">`, svgWidth, height, svgWidth, height)
 	c.add(`<title>What was reached of each goal, and the price of requests as the data grows</title>`)
 	c.WriteString(style)
+	c.add(`<rect x=".5" y=".5" width="%d" height="%d" rx="8" class="page"/>`, svgWidth-1, height-1)
 	drawBars(c, bars)
 	if len(works) > 0 {
-		r.drawGrowth(c, works, float64(chartTop+len(bars)*rowHeight+90))
+		r.drawGrowth(c, works, top)
 	}
 	c.add(`</svg>`)
 	return c.Bytes()
@@ -76,33 +89,40 @@ func (r *report) picture() []byte {
 
 // drawBars shows how much of each goal was reached. The line is the goal itself.
 func drawBars(c *canvas, bars []outcome) {
-	c.text(10, 24, "", "start", "Goals: how much of each was reached. A bar that passes the line has met it; longer is better, cut at twice the goal.")
-	goal := float64(labelWidth + barWidth/2)
-	c.text(goal, chartTop-12, "quiet", "middle", "goal")
+	c.text(margin, 38, "head", "start", "Goals")
+	c.text(margin, 60, "quiet", "start", "How much of each was reached: a bar that passes the line has met its goal, longer is better, and it is cut at twice the goal.")
+	goal := float64(barStart + barWidth/2)
+	c.text(goal, chartTop-10, "quiet", "middle", "goal")
 	for i, o := range bars {
 		y := float64(chartTop + i*rowHeight)
-		c.text(labelWidth-10, y+15, "", "end", shorten(o.words, 60))
 		class := "missed"
 		if o.met() {
 			class = "met"
 		}
-		c.add(`<rect x="%d" y="%.1f" width="%.1f" height="%d" class="%s"/>`, labelWidth, y+3, barWidth/2*min(2, max(0.01, o.share())), rowHeight-8, class)
-		c.text(labelWidth+barWidth+8, y+15, "", "start", fmt.Sprintf("%s, %s: %s", number(o.spread.median), o.limitText(), o.verdict()))
+		c.text(margin, y+17, "quiet", "start", o.number)
+		c.text(labelEnd, y+17, "", "end", o.words)
+		c.add(`<rect x="%d" y="%.1f" width="%d" height="%d" rx="3" class="track"/>`, barStart, y+5, barWidth, rowHeight-10)
+		c.add(`<rect x="%d" y="%.1f" width="%.1f" height="%d" rx="3" class="%s"/>`, barStart, y+5, barWidth/2*min(2, max(0.02, o.share())), rowHeight-10, class)
+		c.text(barStart+barWidth+14, y+17, "strong", "start", number(o.spread.median)+unitText(o.unit))
+		c.text(svgWidth-margin, y+17, "quiet", "end", limitWords(o)+", "+o.verdict())
 	}
-	c.rule(goal, chartTop-6, goal, float64(chartTop+len(bars)*rowHeight), `stroke-width="2"`)
+	c.rule(goal, chartTop-4, goal, float64(chartTop+len(bars)*rowHeight), `stroke-width="2"`)
 }
 
-func shorten(text string, n int) string {
-	letters := []rune(text)
-	if len(letters) <= n {
-		return text
+// limitWords is the limit without its unit, which stands beside it already.
+func limitWords(o outcome) string {
+	if o.atMost {
+		return "at most " + plain(o.limit)
 	}
-	return string(letters[:n-1]) + "…"
+	return "at least " + plain(o.limit)
 }
+
+// plain writes a number without zeros that say nothing.
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // drawGrowth draws, for every work, its price at each size as a multiple of that at the smallest.
 func (r *report) drawGrowth(c *canvas, works []string, top float64) {
-	const left, right = 60.0, 700.0
+	const left = margin + 40.0
 	lines := make([][]float64, len(works))
 	high := 1.6
 	for i, work := range works {
@@ -116,15 +136,17 @@ func (r *report) drawGrowth(c *canvas, works []string, top float64) {
 		}
 	}
 	y := func(v float64) float64 { return top + lineHeight*(1-v/high) }
-	x := func(i int) float64 { return left + (right-left)*float64(i)/float64(len(r.sizes)-1) }
-	c.text(10, top-24, "", "start", "Growth: processor time of the server a request, as a multiple of that with the fewest contacts. The dashed line is the limit; on the right many accounts.")
+	x := func(i int) float64 { return left + 60 + (growthRight-left-60)*float64(i)/float64(len(r.sizes)-1) }
+	c.text(margin, top-50, "head", "start", "Growth")
+	c.text(margin, top-28, "quiet", "start", "Processor time of the server a request, as a multiple of that with the fewest contacts. The last column is the same amount of data in many accounts.")
 	for v := 0.0; v <= high; v += 0.5 {
-		c.rule(left, y(v), right, y(v), `opacity=".2"`)
-		c.text(left-8, y(v)+4, "quiet", "end", number(v))
+		c.rule(left, y(v), growthRight, y(v), `opacity=".2"`)
+		c.text(left-8, y(v)+4, "quiet", "end", plain(v))
 	}
-	c.rule(left, y(1.3), right, y(1.3), `stroke-width="2" stroke-dasharray="6 4"`)
+	c.rule(left, y(1.3), growthRight, y(1.3), `stroke-width="2" stroke-dasharray="6 4"`)
+	c.text(left+6, y(1.3)-6, "quiet", "start", "limit 1.3")
 	for i, s := range r.sizes {
-		c.text(x(i), top+lineHeight+20, "", "middle", s.name)
+		c.text(x(i), top+lineHeight+20, "", "middle", s.name+" contacts")
 	}
 	r.drawLines(c, works, lines, x, y)
 }
@@ -156,7 +178,7 @@ func (r *report) drawLines(c *canvas, works []string, lines [][]float64, x func(
 	for _, l := range labels { // names do not lie on each other
 		at := max(l.at, floor+16)
 		floor = at
-		last := lines[l.line][len(lines[l.line])-1]
-		c.add(`<text x="712" y="%.1f" class="s%d" style="stroke: none">%s: %sx</text>`, at+4, l.line%8, html.EscapeString(works[l.line]), number(last))
+		dearest := slices.MaxFunc(lines[l.line], cmp.Compare[float64]) // to which no number is less than any
+		c.add(`<text x="%.1f" y="%.1f" class="s%d" style="stroke: none">%s, up to %sx</text>`, growthRight+14, at+4, l.line%8, html.EscapeString(works[l.line]), number(dearest))
 	}
 }

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"strings"
-	"time"
 
 	"donorbook/internal/crm"
 )
@@ -16,16 +13,17 @@ import (
 const newcomer = "x"
 
 // getAnyone asks for contacts uniformly, getRegulars mostly for a few.
-func getAnyone(d *dataset) work   { return getBy(d.anyone) }
-func getRegulars(d *dataset) work { return getBy(d.regular) }
+func getAnyone(d *dataset) task   { return getBy(d, d.anyone) }
+func getRegulars(d *dataset) task { return getBy(d, d.regular) }
 
-func getBy(choose func(*rand.Rand) (account, int64)) work {
+func getBy(d *dataset, choose func(*rand.Rand) (account, int64)) task {
 	var path [64]byte
-	return func(dst []byte, r *rand.Rand, _ int64) []byte {
+	next := func(dst []byte, r *rand.Rand, _ int64) []byte {
 		a, id := choose(r)
 		buffer := path // a copy: many connections share the work
 		return request(dst, "GET", string(strconv.AppendInt(append(buffer[:0], "/v1/contacts/"...), id, 10)), a.Key, nil)
 	}
+	return task{next, func(address string) error { return checkGet(address, d, choose) }}
 }
 
 // getPath asks for the same thing again and again.
@@ -34,141 +32,111 @@ func getPath(path, key string) work {
 	return func(dst []byte, _ *rand.Rand, _ int64) []byte { return append(dst, wire...) }
 }
 
-// listAnyPage asks for random pages of random accounts.
-func listAnyPage(d *dataset) work {
-	return func(dst []byte, r *rand.Rand, _ int64) []byte {
-		a := d.byWeight(r)
-		return request(dst, "GET", fmt.Sprintf("/v1/contacts?page=%d", 1+r.IntN((a.Active+19)/20)), a.Key, nil)
+// getSame is getPath where the answer is known.
+func getSame(path, key string, want []byte) task {
+	return task{getPath(path, key), func(address string) error { return checkBody(address, path, key, want) }}
+}
+
+// listPage asks for one page of an account.
+func listPage(d *dataset, a account, scope string, number int) task {
+	return task{
+		getPath(pagePath(scope, number), a.Key),
+		func(address string) error { return d.checkPage(address, a, scope, number) },
 	}
+}
+
+// pagePath is the shortest address of a page.
+func pagePath(scope string, number int) string {
+	if scope == "active" && number == 1 {
+		return "/v1/contacts"
+	}
+	return fmt.Sprintf("/v1/contacts?scope=%s&page=%d", scope, number)
+}
+
+// listAnyPage asks for random pages of random accounts.
+func listAnyPage(d *dataset) task {
+	next := func(dst []byte, r *rand.Rand, _ int64) []byte {
+		a := d.byWeight(r)
+		return request(dst, "GET", fmt.Sprintf("/v1/contacts?page=%d", d.anyPage(r, a)), a.Key, nil)
+	}
+	return task{next, func(address string) error { return d.check(address, 5) }}
 }
 
 // listFirstPage asks for the first page of random accounts.
-func listFirstPage(d *dataset) work {
-	return func(dst []byte, r *rand.Rand, _ int64) []byte {
+func listFirstPage(d *dataset) task {
+	next := func(dst []byte, r *rand.Rand, _ int64) []byte {
 		return request(dst, "GET", "/v1/contacts", d.byWeight(r).Key, nil)
 	}
+	return task{next, func(address string) error { return d.checkPage(address, d.byWeight(d.dice()), "active", 1) }}
 }
 
 // create makes people whom nobody knows.
-func create(d *dataset, g generator) work {
-	return func(dst []byte, r *rand.Rand, n int64) []byte {
+func create(d *dataset, g generator) task {
+	next := func(dst []byte, r *rand.Rand, n int64) []byte {
 		return request(dst, "POST", "/v1/contacts", d.byWeight(r).Key, g.request(nil, int(n), newcomer))
 	}
+	return task{next, func(address string) error { return checkStored(address, d, g) }}
 }
 
 // createAgain is create where one in five is somebody who is there already, with a new title.
-func createAgain(d *dataset, g generator) work {
+func createAgain(d *dataset, g generator) task {
 	fresh := create(d, g)
-	return func(dst []byte, r *rand.Rand, n int64) []byte {
+	again := func(a account, id, n int64) []byte {
+		known := a.First + int(crm.IDSeq(id)) - 1
+		return fmt.Appendf(nil, `{"first_name":"Again","last_name":"Known","title":"Seen %d","emails":[{"value":"p%d@mail.example.org"}],"tags":["gala 2026"]}`, n, known)
+	}
+	next := func(dst []byte, r *rand.Rand, n int64) []byte {
 		if r.IntN(5) > 0 {
-			return fresh(dst, r, n)
+			return fresh.work(dst, r, n)
 		}
 		a, id := d.anyone(r)
-		known := a.First + int(crm.IDSeq(id)) - 1
-		body := fmt.Appendf(nil, `{"first_name":"Again","last_name":"Known","title":"Seen %d","emails":[{"value":"p%d@mail.example.org"}],"tags":["gala 2026"]}`, n, known)
-		return request(dst, "POST", "/v1/contacts", a.Key, body)
+		return request(dst, "POST", "/v1/contacts", a.Key, again(a, id, n))
 	}
+	return task{next, func(address string) error {
+		a, id := d.anyone(d.dice())
+		return errors.Join(fresh.check(address), checkChange(address, "POST", "/v1/contacts", a.Key, again(a, id, 1), id, "", "gala 2026"))
+	}}
 }
 
 // patch gives random contacts another title, retag another set of tags.
-func patch(d *dataset) work {
-	return func(dst []byte, r *rand.Rand, n int64) []byte {
+func patch(d *dataset) task {
+	next := func(dst []byte, r *rand.Rand, n int64) []byte {
 		a, id := d.anyone(r)
 		return request(dst, "PATCH", fmt.Sprintf("/v1/contacts/%d", id), a.Key, fmt.Appendf(nil, `{"title":"Changed %d"}`, n))
 	}
+	return task{next, func(address string) error {
+		a, id := d.anyone(d.dice())
+		return checkChange(address, "PATCH", fmt.Sprintf("/v1/contacts/%d", id), a.Key, []byte(`{"title":"Changed"}`), id, "Changed")
+	}}
 }
 
-func retag(d *dataset) work {
-	return func(dst []byte, r *rand.Rand, _ int64) []byte {
+func retag(d *dataset) task {
+	next := func(dst []byte, r *rand.Rand, _ int64) []byte {
 		a, id := d.anyone(r)
 		return request(dst, "POST", fmt.Sprintf("/v1/contacts/%d/tags/sync", id), a.Key,
 			fmt.Appendf(nil, `{"tags":["%s","%s","%s"]}`, pick(r, causes), pick(r, causes), pick(r, causes)))
 	}
+	return task{next, func(address string) error {
+		a, id := d.anyone(d.dice())
+		return checkChange(address, "POST", fmt.Sprintf("/v1/contacts/%d/tags/sync", id), a.Key, []byte(`{"tags":["choir","vip"]}`), id, "", "choir", "vip")
+	}}
 }
 
 // mixed is a day of a busy installation: of 20 requests 15 get, 2 list, 2 change and 1 creates.
-func mixed(d *dataset, g generator) work {
+func mixed(d *dataset, g generator) task {
 	get, list, change, add := getRegulars(d), listAnyPage(d), patch(d), createAgain(d, g)
-	return func(dst []byte, r *rand.Rand, n int64) []byte {
+	next := func(dst []byte, r *rand.Rand, n int64) []byte {
 		switch at := r.IntN(20); {
 		case at < 15:
-			return get(dst, r, n)
+			return get.work(dst, r, n)
 		case at < 17:
-			return list(dst, r, n)
+			return list.work(dst, r, n)
 		case at < 19:
-			return change(dst, r, n)
+			return change.work(dst, r, n)
 		}
-		return add(dst, r, n)
+		return add.work(dst, r, n)
 	}
-}
-
-// checkGet compares the body of one contact with what the database holds.
-func checkGet(address string, d *dataset) error {
-	db, err := openDatabase(d.file(), nil)
-	if err != nil {
-		return err
-	}
-	defer db.close() //nolint:errcheck // it only reads
-	a, id := d.anyone(d.dice())
-	got, err := once(address, "GET", fmt.Sprintf("/v1/contacts/%d", id), a.Key, nil)
-	if err != nil {
-		return err
-	}
-	stmt, err := db.bind(sqlRawGet, a.Number, id)
-	if err != nil {
-		return err
-	}
-	if !stmt.Step() || !bytes.Equal(got, crm.AppendContact(nil, id, stmt.ColumnRawBlob(0))) {
-		return fmt.Errorf("contact %d is not what the database holds", id)
-	}
-	return stmt.Reset()
-}
-
-// checkCreate creates somebody, and compares the answer with the document that crm makes of the same request.
-func checkCreate(address string, a account, g generator) (id int64, p person, err error) {
-	n, before := int(serial.Add(1)), time.Now()
-	got, err := once(address, "POST", "/v1/contacts", a.Key, g.request(nil, n, newcomer))
-	if err != nil {
-		return 0, p, err
-	}
-	var made struct{ ID int64 }
-	if err := json.Unmarshal(got, &made); err != nil {
-		return 0, p, err
-	}
-	again, err := once(address, "GET", fmt.Sprintf("/v1/contacts/%d", made.ID), a.Key, nil)
-	if err == nil && !bytes.Equal(got, again) {
-		err = fmt.Errorf("contact %d reads otherwise than it was created", made.ID)
-	}
-	for at := before; err == nil && !at.After(time.Now().Add(time.Second)); at = at.Add(time.Second) {
-		if p, err = g.person(n, newcomer, at); err == nil && bytes.Equal(got, crm.AppendContact(nil, made.ID, p.body)) {
-			return made.ID, p, nil
-		}
-	}
-	if err == nil {
-		err = fmt.Errorf("a create answered otherwise than expected: %.300s", got)
-	}
-	return 0, p, err
-}
-
-// checkStored creates somebody, and finds in the file what fill and raw would have written.
-func checkStored(address string, d *dataset, g generator) error {
-	a := d.Accounts[0]
-	id, p, err := checkCreate(address, a, g)
-	if err != nil {
-		return err
-	}
-	db, err := openDatabase(d.file(), nil)
-	if err != nil {
-		return err
-	}
-	defer db.close() //nolint:errcheck // it only reads
-	found, err := db.number(`SELECT count(*) FROM contact JOIN contact_change USING (account_id, revision, id, archived)
-		WHERE account_id = ? AND id = ? AND match_keys = ?`, a.Number, id, strings.Join(p.contact.MatchKeys, "\n"))
-	for i := 0; i < len(p.keys) && err == nil && found == 1; i++ {
-		found, err = db.number(`SELECT count(*) FROM contact_index WHERE account_id = ? AND key = ? AND id = ?`, a.Number, p.keys[i], id)
-	}
-	if err == nil && found != 1 {
-		err = fmt.Errorf("contact %d is stored otherwise than this program would have filled it in", id)
-	}
-	return err
+	return task{next, func(address string) error {
+		return errors.Join(get.check(address), list.check(address), change.check(address), add.check(address))
+	}}
 }
