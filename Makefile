@@ -18,7 +18,7 @@ export GOFLAGS = -trimpath
 .PHONY: build run test lint fuzz bench bench-quick bench-drivers openapi screenshots clean
 
 build:
-	go build $(if $(PGO),-pgo=$(PGO)) -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
+	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
 
 run: build
 	bin/donorbook serve --demo

@@ -24,7 +24,10 @@ const (
 	sqlUpdateContact = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6 WHERE account_id = $1 AND id = $2`
 	sqlInsertChange  = `INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, 0)`
 	sqlMoveChange    = `UPDATE contact_change SET revision = $3, archived = $4 WHERE account_id = $1 AND revision = $2`
-	sqlInsertKey     = `INSERT INTO contact_index (account_id, key, id) VALUES ($1, $2, $3)`
+	sqlInsertKey     = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3)`
+	sqlInsert2Keys   = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3), ($1, $2, $4)`
+	sqlInsert4Keys   = sqlInsert2Keys + `, ($1, $2, $5), ($1, $2, $6)`
+	sqlInsert8Keys   = sqlInsert4Keys + `, ($1, $2, $7), ($1, $2, $8), ($1, $2, $9), ($1, $2, $10)`
 	sqlDeleteKey     = `DELETE FROM contact_index WHERE account_id = $1 AND key = $2 AND id = $3`
 )
 
@@ -73,7 +76,10 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 	}
 	body, keys, matchKeys := fresh.AppendBody(nil), fresh.IndexKeys(), in.MatchKeys()
 	var made Document
-	err = s.update(ctx, account, func(t *tx) error {
+	if mode != crm.Dedupe {
+		matchKeys = nil
+	}
+	err = s.updateAhead(ctx, account, needs{keys: matchKeys}, func(t *tx) error {
 		if mode == crm.Dedupe {
 			found, ok, err := t.match(account, &in, matchKeys)
 			if err != nil {
@@ -124,7 +130,7 @@ func (s *Store) RestoreContact(ctx context.Context, account, id int64) (made Doc
 		return made, crm.ErrForbidden
 	}
 	now := s.now()
-	err = s.update(ctx, account, func(t *tx) error {
+	err = s.updateAhead(ctx, account, needs{contact: id}, func(t *tx) error {
 		found, err := t.load(account, id)
 		if err != nil {
 			return err
@@ -146,7 +152,7 @@ func (s *Store) changeContact(ctx context.Context, account, id int64, decide fun
 		return made, crm.ErrForbidden
 	}
 	now := s.now()
-	err = s.update(ctx, account, func(t *tx) error {
+	err = s.updateAhead(ctx, account, needs{contact: id}, func(t *tx) error {
 		found, err := t.load(account, id)
 		if err != nil {
 			return err
@@ -173,6 +179,9 @@ func (t *tx) load(account, id int64) (s stored, err error) {
 	if _, err := t.lock(account); err != nil {
 		return s, err
 	}
+	if row := t.ahead.contacts[id]; row != nil {
+		return row.parse(account, id)
+	}
 	s, err = loadContact(t.conn, account, id)
 	if errors.Is(err, crm.ErrNotFound) {
 		err = crm.ErrForbidden
@@ -181,20 +190,32 @@ func (t *tx) load(account, id int64) (s stored, err error) {
 }
 
 func loadContact(c conn, account, id int64) (s stored, err error) {
-	s.account = account
-	var matchKeys string
-	found, err := one(c, func(r rows) {
-		s.revision, matchKeys = r.int(1), r.text(3)
-		s.body = append(s.body[:0], r.bytes(4)...)
-	}, sqlLoadContact, account, id)
+	var row contactRow
+	found, err := one(c, row.read, sqlLoadContact, account, id)
+	if err == nil && !found {
+		err = crm.ErrNotFound
+	}
 	if err != nil {
 		return s, err
 	}
-	if !found {
-		return s, crm.ErrNotFound
-	}
-	s.contact, err = crm.ParseContact(id, s.body, splitKeys(matchKeys))
-	return s, err
+	return row.parse(account, id)
+}
+
+// contactRow is a contact as it was read.
+type contactRow struct {
+	revision  int64
+	matchKeys string
+	body      []byte
+}
+
+func (row *contactRow) read(r rows) {
+	row.revision, row.matchKeys = r.int(1), r.text(3)
+	row.body = append(row.body[:0], r.bytes(4)...)
+}
+
+func (row *contactRow) parse(account, id int64) (stored, error) {
+	contact, err := crm.ParseContact(id, row.body, splitKeys(row.matchKeys))
+	return stored{account, contact, row.revision, row.body}, err
 }
 
 // lock is tally for an account that a key belongs to: where it is missing, there is nothing the caller may do.
@@ -231,7 +252,9 @@ const fewCandidates = 8
 // may have the same name.
 func (t *tx) candidates(account int64, in *crm.ContactInput, keys []string) (ids []int64, err error) {
 	for _, key := range keys {
-		if ids, err = t.appendIDs(ids, sqlMatch, account, key); err != nil {
+		if found, ok := t.ahead.find(account, key); ok {
+			ids = append(ids, found...)
+		} else if ids, err = t.appendIDs(ids, sqlMatch, account, key); err != nil {
 			return nil, err
 		}
 	}
@@ -240,10 +263,13 @@ func (t *tx) candidates(account int64, in *crm.ContactInput, keys []string) (ids
 	if len(ids) > fewCandidates {
 		ids, err = t.active(account, ids)
 	}
-	if names, ok := in.NameRange(); err == nil && len(ids) > fewCandidates && ok {
+	if err != nil || len(ids) <= fewCandidates {
+		return ids, err
+	}
+	if names, ok := in.NameRange(); ok {
 		return t.named(account, ids, names)
 	}
-	return ids, err
+	return ids, nil
 }
 
 // active are those of the ids whose contacts are active.
@@ -333,18 +359,20 @@ func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
 	}
 	row.countTags(s.contact, -1)
 	row.countTags(changed, 1)
-	archived := flag(changed.Archived())
-	if _, err := t.exec(sqlUpdateContact, s.account, changed.ID, row.revision, archived, joinKeys(changed.MatchKeys), body); err != nil {
+	archived, matchKeys := flag(changed.Archived()), joinKeys(changed.MatchKeys)
+	t.ahead.change(changed.ID, contactRow{row.revision, matchKeys, body})
+	if err := t.post(sqlUpdateContact, s.account, changed.ID, row.revision, archived, matchKeys, body); err != nil {
 		return err
 	}
-	if _, err := t.exec(sqlMoveChange, s.account, s.revision, row.revision, archived); err != nil {
+	if err := t.post(sqlMoveChange, s.account, s.revision, row.revision, archived); err != nil {
 		return err
 	}
 	gone, added := crm.KeyDifference(s.contact.IndexKeys(), changed.IndexKeys())
 	for _, key := range gone {
-		if _, err := t.exec(sqlDeleteKey, s.account, key, changed.ID); err != nil {
+		if err := t.post(sqlDeleteKey, s.account, key, changed.ID); err != nil {
 			return err
 		}
+		t.ahead.remove(s.account, key, changed.ID)
 	}
 	return t.insertKeys(s.account, changed.ID, added)
 }
@@ -365,10 +393,10 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, keys []str
 	row.dirty = true
 	row.countTags(c, 1)
 	id = crm.MakeID(account, row.contactSeq)
-	if _, err := t.exec(sqlInsertContact, account, id, row.revision, joinKeys(c.MatchKeys), body); err != nil {
+	if err := t.post(sqlInsertContact, account, id, row.revision, joinKeys(c.MatchKeys), body); err != nil {
 		return 0, err
 	}
-	if _, err := t.exec(sqlInsertChange, account, row.revision, id); err != nil {
+	if err := t.post(sqlInsertChange, account, row.revision, id); err != nil {
 		return 0, err
 	}
 	return id, t.insertKeys(account, id, keys)
@@ -376,11 +404,34 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, keys []str
 
 func (t *tx) insertKeys(account, id int64, keys []string) error {
 	for _, key := range keys {
-		if _, err := t.exec(sqlInsertKey, account, key, id); err != nil {
+		t.ahead.add(account, key, id)
+	}
+	for len(keys) > 0 {
+		sql, n := t.insertKeySQL(len(keys))
+		args := append(make([]any, 0, 2+n), account, id)
+		for _, key := range keys[:n] {
+			args = append(args, key)
+		}
+		if err := t.post(sql, args...); err != nil {
 			return err
 		}
+		keys = keys[n:]
 	}
 	return nil
+}
+
+// insertKeySQL is the statement that writes the most of so many keys, and how many it writes. SQLite gains nothing by more
+// than one.
+func (t *tx) insertKeySQL(keys int) (sql string, n int) {
+	switch {
+	case t.distant && keys >= 8:
+		return sqlInsert8Keys, 8
+	case t.distant && keys >= 4:
+		return sqlInsert4Keys, 4
+	case t.distant && keys >= 2:
+		return sqlInsert2Keys, 2
+	}
+	return sqlInsertKey, 1
 }
 
 func flag(b bool) int64 {

@@ -33,6 +33,8 @@ type dialect struct {
 	// same before it is acknowledged: what it found may be on one server only.
 	confirms bool
 
+	distant bool // each round trip to the database costs more than most statements
+
 	lockVersion string // keeps other nodes from migrating; "" where a write transaction does already
 
 	tables   string // a query for the names of all tables
@@ -50,6 +52,12 @@ type conn interface {
 	exec(sql string, args ...any) (int64, error)
 	// query runs a statement and returns its rows; they must be closed before the same statement runs again.
 	query(sql string, args ...any) (rows, error)
+
+	// later runs a statement at once, or together with the next one that is waited for, the commit included: then that one
+	// tells of its failure. read, where it is not nil, gets each of its rows. The arguments are the connection's until then.
+	later(read func(rows) error, sql string, args ...any) error
+	// flush waits for everything that was to run later.
+	flush() error
 }
 
 // rows are the answer to a query. Bytes are valid until the next row.
@@ -98,3 +106,14 @@ func each(c conn, read func(rows) error, sql string, args ...any) (err error) {
 	}
 	return nil
 }
+
+// A call of SQLite is so cheap that there is nothing to wait for.
+func (c *sqliteConn) later(read func(rows) error, sql string, args ...any) error {
+	if read != nil {
+		return each(c, read, sql, args...)
+	}
+	_, err := c.exec(sql, args...)
+	return err
+}
+
+func (c *sqliteConn) flush() error { return nil }

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -96,6 +97,7 @@ type proxy struct {
 	server string
 	cut    atomic.Pointer[ending] // what to do with the next commit
 	cuts   atomic.Int64
+	trips  atomic.Int64 // how often the server said that it is ready for more
 	open   sync.WaitGroup
 }
 
@@ -136,8 +138,10 @@ func (p *proxy) serve(client net.Conn) {
 	committed := make(chan struct{}, 1)
 	p.open.Go(func() {
 		buffer := make([]byte, 64<<10)
+		var messages messageReader
 		for {
 			n, err := server.Read(buffer)
+			p.trips.Add(messages.count(buffer[:n], 'Z'))
 			if silent.Load() { // who was told of the commit waits for it
 				committed <- struct{}{}
 				return
@@ -173,6 +177,33 @@ func (p *proxy) serve(client net.Conn) {
 			return
 		}
 	}
+}
+
+// messageReader finds the messages in what a server sends, however it is cut into pieces.
+type messageReader struct {
+	head []byte // the beginning of a message: its kind and its length
+	skip int    // what is left of one
+}
+
+// count tells how many messages of a kind begin here.
+func (m *messageReader) count(data []byte, kind byte) (n int64) {
+	for len(data) > 0 {
+		if m.skip > 0 {
+			part := min(m.skip, len(data))
+			m.skip, data = m.skip-part, data[part:]
+			continue
+		}
+		m.head, data = append(m.head, data[0]), data[1:]
+		if len(m.head) < 5 {
+			continue
+		}
+		m.skip = int(binary.BigEndian.Uint32(m.head[1:])) - 4
+		if m.head[0] == kind {
+			n++
+		}
+		m.head = m.head[:0]
+	}
+	return n
 }
 
 // farewell is what a server or a pooler that shuts down says to its clients.

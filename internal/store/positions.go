@@ -1,10 +1,7 @@
 package store
 
 import (
-	"context"
 	"math/bits"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -18,7 +15,6 @@ import (
 const (
 	blockBits = 512             // the bits counted together
 	groupBits = 64 * blockBits  // the blocks counted together
-	sparse    = 4               // a page that lies scattered over more than so many times its length is fetched id by id
 	maxCached = 1_000_000 * 256 // bits of all accounts held in memory: 32 MB, and a quarter more for counts
 )
 
@@ -28,6 +24,7 @@ type positions struct {
 	mu       sync.Mutex
 	revision int64    // the account's revision that it stands for
 	size     int64    // sequence numbers given out
+	active   int64    // contacts that are active
 	words    []uint64 // bit seq-1 is set while the contact is active
 	blocks   []uint16 // set bits of each block
 	groups   []uint32 // set bits of each group
@@ -47,10 +44,12 @@ func (p *positions) set(seq int64, active bool) {
 	switch had := *word&bit != 0; {
 	case active && !had:
 		*word |= bit
+		p.active++
 		p.blocks[i/blockBits]++
 		p.groups[i/groupBits]++
 	case !active && had:
 		*word &^= bit
+		p.active--
 		p.blocks[i/blockBits]--
 		p.groups[i/groupBits]--
 	}
@@ -153,16 +152,12 @@ func (p *positions) catchUp(c conn, account, revision int64) error {
 
 // agrees tells whether the index counts what the account counts.
 func (p *positions) agrees(row *tally) bool {
-	active := int64(0)
-	for _, n := range p.groups {
-		active += int64(n)
-	}
-	return active == row.contactActive && p.size == row.contactSeq
+	return p.active == row.contactActive && p.size == row.contactSeq
 }
 
 // forget makes the index empty, to be built from the beginning.
 func (p *positions) forget() {
-	p.revision, p.size, p.words, p.blocks, p.groups = 0, 0, nil, nil, nil
+	p.revision, p.size, p.active, p.words, p.blocks, p.groups = 0, 0, 0, nil, nil, nil
 }
 
 // positionCache holds the indexes of the accounts that are listed.
@@ -195,84 +190,17 @@ func (cache *positionCache) full() bool {
 	return held >= maxCached
 }
 
-var (
-	sqlRange = `SELECT id, body FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 AND archived >= $4 AND archived <= $5 ORDER BY id`
-
-	sqlScattered = `SELECT id, body, match_keys FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) ORDER BY id`
-)
-
-// scatteredWidth is the largest page.
-const scatteredWidth = 100
-
-func parameters(from, n int) string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = "$" + strconv.Itoa(from+i)
+// known is the account's row that the index stands for, and what is on a page of the list then. There is nothing on it where
+// the index was not built yet.
+func (p *positions) known(account int64, scope crm.ContactScope, page crm.PageRequest) (*tally, []int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	row := &tally{account: account, revision: p.revision, contactSeq: p.size, contactActive: p.active}
+	from, to := oldestFirst(page, row.total(scope))
+	if from >= to {
+		return row, nil
 	}
-	return strings.Join(names, ", ")
-}
-
-// ListResult says how much of a list was found.
-type ListResult struct {
-	Total int64 // elements of the whole list
-	Count int64 // elements on this page
-}
-
-// Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first.
-func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-	start := len(dst)
-	result, err := s.listContacts(ctx, account, scope, page, oldestFirst, func(c conn, seqs []int64) (err error) {
-		dst, err = appendContacts(c, account, scope, seqs, dst[:start])
-		return err
-	})
-	return dst, result, err
-}
-
-// listContacts finds out which contacts are on a page, and has them read on the same snapshot. Their sequence numbers
-// ascend, whatever the order of the pages.
-func (s *Store) listContacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, order pageOrder, read func(conn, []int64) error) (result ListResult, err error) {
-	index := s.positions.of(account)
-	list := func(c conn, locked bool) (stale bool, err error) {
-		row, err := readTally(c, account, "")
-		if err != nil {
-			return false, err
-		}
-		from, to := order(page, row.total(scope))
-		seqs, stale, err := index.find(c, row, scope, from, to, locked)
-		if err != nil || stale {
-			return stale, err
-		}
-		result = ListResult{Total: row.total(scope), Count: int64(len(seqs))}
-		return false, read(c, seqs)
-	}
-	var stale bool
-	err = s.view(ctx, func(c conn) (err error) {
-		stale, err = list(c, false)
-		return err
-	})
-	if err == nil && stale {
-		// Somebody with a newer snapshot has moved the index on. Holding it, our next snapshot cannot be older than it. The
-		// transaction comes first, because all the others may hold theirs and wait for the index; its snapshot is taken by
-		// its first statement.
-		err = s.view(ctx, func(c conn) (err error) {
-			index.mu.Lock()
-			defer index.mu.Unlock()
-			_, err = list(c, true)
-			return err
-		})
-	}
-	return result, err
-}
-
-// total is how many contacts of the scope there are.
-func (row *tally) total(scope crm.ContactScope) int64 {
-	switch scope {
-	case crm.Active:
-		return row.contactActive
-	case crm.Archived:
-		return row.contactSeq - row.contactActive
-	}
-	return row.contactSeq
+	return row, p.page(scope, from, to-from)
 }
 
 // find works out which contacts are on a page, from one place in the list to another. It is stale where the index is newer than the snapshot.
@@ -300,44 +228,4 @@ func (p *positions) find(c conn, row *tally, scope crm.ContactScope, from, to in
 		return nil, false, nil
 	}
 	return p.page(scope, from, to-from), false, nil
-}
-
-// appendContacts reads contacts whose sequence numbers are known: as one range where they lie together.
-func appendContacts(c conn, account int64, scope crm.ContactScope, seqs []int64, dst []byte) ([]byte, error) {
-	if len(seqs) == 0 {
-		return dst, nil
-	}
-	first, last := seqs[0], seqs[len(seqs)-1]
-	var r rows
-	var err error
-	if last-first < sparse*int64(len(seqs)) {
-		r, err = c.query(sqlRange, account, crm.MakeID(account, first), crm.MakeID(account, last),
-			flag(scope == crm.Archived), flag(scope != crm.Active))
-	} else {
-		ids := make([]int64, 0, len(seqs))
-		for _, seq := range seqs {
-			ids = append(ids, crm.MakeID(account, seq))
-		}
-		r, err = c.query(sqlScattered, scatteredArgs(account, ids)...)
-	}
-	if err != nil {
-		return dst, err
-	}
-	for n := 0; r.next(); n++ {
-		if n > 0 {
-			dst = append(dst, ',')
-		}
-		dst = crm.AppendContact(dst, r.int(0), r.bytes(1))
-	}
-	return dst, r.close()
-}
-
-// scatteredArgs fills the statement's fixed width with the last id.
-func scatteredArgs(account int64, ids []int64) []any {
-	args := make([]any, 1, 2+scatteredWidth)
-	args[0] = account
-	for i := range scatteredWidth {
-		args = append(args, ids[min(i, len(ids)-1)])
-	}
-	return args
 }

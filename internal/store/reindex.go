@@ -32,6 +32,8 @@ func reindexContacts(c conn, _ dialect) error {
 	return err
 }
 
+const sqlReindex = `SELECT id, body FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
+
 func reindexAccount(t *tx, row *tally) error {
 	var keys []indexKey
 	for first := int64(1); first <= row.contactSeq; first += reindexRead {
@@ -43,7 +45,7 @@ func reindexAccount(t *tx, row *tally) error {
 			}
 			row.countTags(contact, 1)
 			return err
-		}, sqlRange, row.account, crm.MakeID(row.account, first), crm.MakeID(row.account, last), int64(0), int64(1))
+		}, sqlReindex, row.account, crm.MakeID(row.account, first), crm.MakeID(row.account, last))
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func oldDatabase(t testing.TB, o Options, account int64, bodies []string) {
 		run(`INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`, account, revision, id, flag(contact.Archived()))
 		for _, key := range contact.IndexKeys() {
 			key, _, _ = strings.Cut(key, " ")
-			run(sqlInsertKey, account, key, id)
+			run(sqlInsertKey, account, id, key)
 		}
 	}
 	n := int64(len(bodies))

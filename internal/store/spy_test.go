@@ -87,6 +87,14 @@ func (c *spyWriter) exec(sql string, args ...any) (int64, error) {
 	return n, err
 }
 
+func (c *spyWriter) later(read func(rows) error, sql string, args ...any) error {
+	err := c.conn.later(read, sql, args...)
+	if c.spy.wrote != nil && read == nil {
+		c.spy.wrote(sql)
+	}
+	return err
+}
+
 type spyReader struct {
 	conn
 	spy *spy

@@ -10,7 +10,7 @@ import (
 
 // work is what the database did.
 type work struct {
-	steps, scans, sorts, rows int64
+	steps, scans, sorts, rows, runs int64
 }
 
 // workOf sums what all prepared statements of a store have done while do ran.
@@ -21,6 +21,7 @@ func workOf(spy *spy, do func()) work {
 				w.steps += int64(statement.stmt.Status(sqlite3.STMTSTATUS_VM_STEP, false))
 				w.scans += int64(statement.stmt.Status(sqlite3.STMTSTATUS_FULLSCAN_STEP, false))
 				w.sorts += int64(statement.stmt.Status(sqlite3.STMTSTATUS_SORT, false))
+				w.runs += int64(statement.stmt.Status(sqlite3.STMTSTATUS_RUN, false))
 			}
 		}
 		w.rows = spy.rows.Load()
@@ -29,7 +30,7 @@ func workOf(spy *spy, do func()) work {
 	before := sum()
 	do()
 	after := sum()
-	return work{after.steps - before.steps, after.scans - before.scans, after.sorts - before.sorts, after.rows - before.rows}
+	return work{after.steps - before.steps, after.scans - before.scans, after.sorts - before.sorts, after.rows - before.rows, after.runs - before.runs}
 }
 
 // The price of a page does not depend on where it is, measured in the work of the database and not in time.
@@ -62,7 +63,7 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 				}
 			})
 		}
-		if w.scans != 0 || w.sorts != 0 || w.rows != wantCount+1 { // the contacts, and the account's totals
+		if w.scans != 0 || w.sorts != 0 || w.rows < wantCount || w.rows > wantCount+1 { // the contacts; the account's totals, where they were not known
 			t.Errorf("%s, page %d: %+v", scope, page, w)
 		}
 		return w

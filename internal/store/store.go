@@ -176,7 +176,12 @@ func snapshot(c conn, fn func(conn) error) error {
 // update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is
 // on disk. fn may run twice; it must decide before it writes, so that a refused change has written nothing.
 func (s *Store) update(ctx context.Context, account int64, fn func(*tx) error) error {
-	return s.writerOf(account).do(ctx, account, guarded(ctx, fn))
+	return s.updateAhead(ctx, account, needs{}, fn)
+}
+
+// updateAhead is update for a change that says before what it will look up.
+func (s *Store) updateAhead(ctx context.Context, account int64, n needs, fn func(*tx) error) error {
+	return s.writerOf(account).do(ctx, account, n, guarded(ctx, fn))
 }
 
 // writerOf is the one writer of an account on this node, so that its changes stand in one queue.

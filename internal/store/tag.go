@@ -69,13 +69,13 @@ func (t *tx) saveTags(row *tally) error {
 		if n == 0 {
 			continue
 		}
-		if _, err := t.exec(sqlCountTag, row.account, fold, name, n); err != nil {
+		if err := t.post(sqlCountTag, row.account, fold, name, n); err != nil {
 			return err
 		}
 		if n > 0 {
 			continue
 		}
-		if _, err := t.exec(sqlDropTag, row.account, fold, name); err != nil {
+		if err := t.post(sqlDropTag, row.account, fold, name); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -36,9 +37,11 @@ type writer struct {
 type change struct {
 	ctx      context.Context
 	account  int64
+	needs    needs
 	fn       func(*tx) error
 	err      error
 	finished chan struct{}
+	next     *change // who is told after this one
 }
 
 func startWriter(e engine) *writer {
@@ -58,12 +61,15 @@ func (w *writer) stop() {
 
 // do queues a change and waits until it is on disk or refused. Once it has begun, a client that goes away does not
 // cancel it.
-func (w *writer) do(ctx context.Context, account int64, fn func(*tx) error) error {
-	c := &change{ctx: ctx, account: account, fn: fn, finished: make(chan struct{})}
+func (w *writer) do(ctx context.Context, account int64, needs needs, fn func(*tx) error) error {
+	c := &change{ctx: ctx, account: account, needs: needs, fn: fn, finished: make(chan struct{})}
 	if err := w.enqueue(c); err != nil {
 		return err
 	}
 	<-c.finished
+	if c.next != nil {
+		close(c.next.finished)
+	}
 	return c.err
 }
 
@@ -88,15 +94,29 @@ func (w *writer) run() {
 		batch = w.collect(append(batch[:0], first))
 		start := time.Now()
 		err := w.commit(batch)
-		for i, c := range batch {
-			close(c.finished)
-			batch[i] = nil
-		}
+		release(batch)
+		clear(batch)
 		if errors.Is(err, crm.ErrUnavailable) && time.Since(start) > patience {
 			w.refuse(err)
 		}
 	}
 }
+
+// release tells a batch how it went: the first ones, each of which tells the next. Were all told at once, they would stand in
+// the way of everybody else who wants a processor, such as those who only read.
+func release(batch []*change) {
+	for i, c := range batch {
+		if i+releases < len(batch) {
+			c.next = batch[i+releases]
+		}
+	}
+	for _, c := range batch[:min(releases, len(batch))] {
+		close(c.finished)
+	}
+}
+
+// releases is how many of a batch go on at once.
+const releases = 2
 
 // refuse tells everybody who waits that the database is away. To let each of them find out by itself would make the last
 // one wait for all the others.
@@ -108,8 +128,20 @@ func (w *writer) refuse(err error) {
 	}
 }
 
-// collect takes what is waiting, without waiting for more.
+// collect takes what is waiting, without waiting for more: but whoever is about to queue a change, and only wants a processor
+// for it, gets one first. A larger batch costs less than two.
 func (w *writer) collect(batch []*change) []*change {
+	for {
+		runtime.Gosched()
+		before := len(batch)
+		if batch = w.take(batch); len(batch) == before || len(batch) == batchLimit {
+			return batch
+		}
+	}
+}
+
+// take takes what is in the queue.
+func (w *writer) take(batch []*change) []*change {
 	for len(batch) < batchLimit {
 		select {
 		case c, open := <-w.queue:
@@ -171,7 +203,14 @@ func (w *writer) attempt(batch []*change) error {
 		return failAll(batch, err)
 	}
 	defer c.rollback()
-	t := &tx{conn: c, forUpdate: w.engine.dialect().forUpdate}
+	t := &tx{conn: c, forUpdate: w.engine.dialect().forUpdate, distant: w.engine.dialect().distant}
+	if t.distant {
+		if err := t.lookAhead(batch); errors.Is(err, errSpoiled) {
+			return err
+		} else if err != nil {
+			return failAll(batch, err)
+		}
+	}
 	for _, change := range batch {
 		if change.err = change.ctx.Err(); change.err != nil {
 			continue // the client left before its turn
@@ -224,9 +263,11 @@ func runChange(t *tx, fn func(*tx) error) (err error) {
 type tx struct {
 	conn
 	forUpdate string
+	distant   bool
 	wrote     bool // by the change that runs
 	changed   bool // by any change of the batch
 	tallies   []*tally
+	ahead     ahead
 }
 
 func (t *tx) exec(sql string, args ...any) (int64, error) {
@@ -234,6 +275,12 @@ func (t *tx) exec(sql string, args ...any) (int64, error) {
 	n, err := t.conn.exec(sql, args...)
 	t.changed = t.changed || n > 0
 	return n, err
+}
+
+// post is exec for a statement that surely changes something and whose outcome nobody has to know before the commit.
+func (t *tx) post(sql string, args ...any) error {
+	t.wrote, t.changed = true, true
+	return t.conn.later(nil, sql, args...)
 }
 
 // tally is the row that every write of an account locks: read once a transaction, written once.
@@ -257,14 +304,16 @@ const (
 
 func readTally(c conn, account int64, forUpdate string) (*tally, error) {
 	t := &tally{account: account}
-	found, err := one(c, func(r rows) {
-		t.revision, t.contactSeq, t.contactActive = r.int(0), r.int(1), r.int(2)
-		t.keySeq, t.campaignRevision = r.int(3), r.int(4)
-	}, sqlTally+forUpdate, account)
+	found, err := one(c, t.read, sqlTally+forUpdate, account)
 	if err == nil && !found {
 		err = crm.ErrNotFound
 	}
 	return t, err
+}
+
+func (row *tally) read(r rows) {
+	row.revision, row.contactSeq, row.contactActive = r.int(0), r.int(1), r.int(2)
+	row.keySeq, row.campaignRevision = r.int(3), r.int(4)
 }
 
 // tally locks the account's row for the rest of the transaction.
@@ -294,7 +343,7 @@ func (t *tx) saveTallies() error {
 		if !row.dirty && !confirm {
 			continue
 		}
-		if _, err := t.exec(sqlSaveTally, row.account, row.revision, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision); err != nil {
+		if err := t.post(sqlSaveTally, row.account, row.revision, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision); err != nil {
 			return err
 		}
 		if err := t.saveTags(row); err != nil {

@@ -132,6 +132,9 @@ func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
 			_, err := tx.exec(sqlInsertTally, account)
 			return err
 		}, "taken"},
+		{"failing in SQL that it does not wait for", func(tx *tx, account int64) error {
+			return tx.post(sqlInsertTally, account)
+		}, "taken"},
 		{"panicking", func(*tx, int64) error { panic("oops") }, "panic in a change: oops"},
 		{"panicking after it wrote", func(tx *tx, account int64) error {
 			if err := write(tx, account); err != nil {

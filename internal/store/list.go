@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+)
+
+// A list must be read on one snapshot: the account's row, which tells how many there are, and the contacts of the page. Most
+// lists ask for what the index of positions knows already, so one statement reads the page together with that row: where the
+// row is still what the index stands for, the page is exact, and no transaction was needed.
+
+const sqlRange = `SELECT contact.id, contact.body FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
+	WHERE account_tally.account_id = $1 AND account_tally.revision = $2 AND account_tally.contact_seq = $3 AND account_tally.contact_active = $4
+	AND contact.id >= $5 AND contact.id <= $6 AND contact.archived <> $7 ORDER BY contact.id`
+
+var sqlScattered = `SELECT id, body, match_keys FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) ORDER BY id`
+
+// scatteredWidth is the largest page.
+const scatteredWidth = 100
+
+func parameters(from, n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = "$" + strconv.Itoa(from+i)
+	}
+	return strings.Join(names, ", ")
+}
+
+// ListResult says how much of a list was found.
+type ListResult struct {
+	Total int64 // elements of the whole list
+	Count int64 // elements on this page
+}
+
+// Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first.
+func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
+	start := len(dst)
+	row, seqs := s.positions.of(account).known(account, scope, page)
+	if compact(seqs) {
+		exact := false
+		err := s.read(ctx, func(c conn) (err error) {
+			dst, exact, err = appendRange(c, row, scope, seqs, dst[:start])
+			return err
+		})
+		if err != nil || exact {
+			return dst, ListResult{Total: row.total(scope), Count: int64(len(seqs))}, err
+		}
+	}
+	result, err := s.listContacts(ctx, account, scope, page, oldestFirst, func(c conn, row *tally, seqs []int64) (err error) {
+		dst, err = appendContacts(c, row, scope, seqs, dst[:start])
+		return err
+	})
+	return dst, result, err
+}
+
+// listContacts finds out which contacts are on a page, and has them read on the same snapshot. Their sequence numbers
+// ascend, whatever the order of the pages.
+func (s *Store) listContacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, order pageOrder, read func(conn, *tally, []int64) error) (result ListResult, err error) {
+	index := s.positions.of(account)
+	list := func(c conn, locked bool) (stale bool, err error) {
+		row, err := readTally(c, account, "")
+		if err != nil {
+			return false, err
+		}
+		from, to := order(page, row.total(scope))
+		seqs, stale, err := index.find(c, row, scope, from, to, locked)
+		if err != nil || stale {
+			return stale, err
+		}
+		result = ListResult{Total: row.total(scope), Count: int64(len(seqs))}
+		return false, read(c, row, seqs)
+	}
+	var stale bool
+	err = s.view(ctx, func(c conn) (err error) {
+		stale, err = list(c, false)
+		return err
+	})
+	if err == nil && stale {
+		// Somebody with a newer snapshot has moved the index on. Holding it, our next snapshot cannot be older than it. The
+		// transaction comes first, because all the others may hold theirs and wait for the index; its snapshot is taken by
+		// its first statement.
+		err = s.view(ctx, func(c conn) (err error) {
+			if err := c.flush(); err != nil {
+				return err
+			}
+			index.mu.Lock()
+			defer index.mu.Unlock()
+			_, err = list(c, true)
+			return err
+		})
+	}
+	return result, err
+}
+
+// appendContacts reads contacts whose sequence numbers are known, on the snapshot that the account's row was read on.
+func appendContacts(c conn, row *tally, scope crm.ContactScope, seqs []int64, dst []byte) ([]byte, error) {
+	if len(seqs) == 0 {
+		return dst, nil
+	}
+	if compact(seqs) {
+		dst, _, err := appendRange(c, row, scope, seqs, dst)
+		return dst, err
+	}
+	ids := make([]int64, 0, len(seqs))
+	for _, seq := range seqs {
+		ids = append(ids, crm.MakeID(row.account, seq))
+	}
+	n := 0
+	err := each(c, func(r rows) error {
+		dst = appendElement(dst, n, r)
+		n++
+		return nil
+	}, sqlScattered, scatteredArgs(row.account, ids)...)
+	return dst, err
+}
+
+// compact tells whether contacts are best read as one range: few others lie between them.
+func compact(seqs []int64) bool {
+	return len(seqs) > 0 && seqs[len(seqs)-1]-seqs[0] < sparse*int64(len(seqs))
+}
+
+// sparse: a page that lies scattered over more than so many times its length is fetched id by id.
+const sparse = 4
+
+// appendRange reads contacts that lie together. There are none, and the page is not exact, where the account's row is no longer
+// the given one.
+func appendRange(c conn, row *tally, scope crm.ContactScope, seqs []int64, dst []byte) (_ []byte, exact bool, err error) {
+	n := 0
+	err = each(c, func(r rows) error {
+		dst = appendElement(dst, n, r)
+		n++
+		return nil
+	}, sqlRange, row.account, row.revision, row.contactSeq, row.contactActive,
+		crm.MakeID(row.account, seqs[0]), crm.MakeID(row.account, seqs[len(seqs)-1]), excluded(scope))
+	return dst, n > 0, err
+}
+
+// excluded is the state of contacts that a scope leaves out, as the database writes it.
+func excluded(scope crm.ContactScope) int64 {
+	switch scope {
+	case crm.Active:
+		return 1
+	case crm.Archived:
+		return 0
+	}
+	return -1
+}
+
+// appendElement appends the nth contact of a page.
+func appendElement(dst []byte, n int, r rows) []byte {
+	if n > 0 {
+		dst = append(dst, ',')
+	}
+	return crm.AppendContact(dst, r.int(0), r.bytes(1))
+}
+
+// scatteredArgs fills the statement's fixed width with the last id.
+func scatteredArgs(account int64, ids []int64) []any {
+	args := make([]any, 1, 2+scatteredWidth)
+	args[0] = account
+	for i := range scatteredWidth {
+		args = append(args, ids[min(i, len(ids)-1)])
+	}
+	return args
+}
+
+// total is how many contacts of the scope there are.
+func (row *tally) total(scope crm.ContactScope) int64 {
+	switch scope {
+	case crm.Active:
+		return row.contactActive
+	case crm.Archived:
+		return row.contactSeq - row.contactActive
+	}
+	return row.contactSeq
+}
