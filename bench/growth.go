@@ -35,7 +35,6 @@ func growthWorks(d *dataset, g generator, visitors []visitor) []struct {
 		task task
 	}{
 		{"get", getAnyone(d)},
-		{"list, page 1", listFirstPage(d)},
 		{"list, any page", listAnyPage(d)},
 		{"create", create(d, g)},
 		{"change", patch(d)},

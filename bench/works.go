@@ -62,14 +62,6 @@ func listAnyPage(d *dataset) task {
 	return task{next, func(address string) error { return d.check(address, 5) }}
 }
 
-// listFirstPage asks for the first page of random accounts.
-func listFirstPage(d *dataset) task {
-	next := func(dst []byte, r *rand.Rand, _ int64) []byte {
-		return request(dst, "GET", "/v1/contacts", d.byWeight(r).Key, nil)
-	}
-	return task{next, func(address string) error { return d.checkPage(address, d.byWeight(d.dice()), "active", 1) }}
-}
-
 // create makes people whom nobody knows.
 func create(d *dataset, g generator) task {
 	next := func(dst []byte, r *rand.Rand, n int64) []byte {
