@@ -41,7 +41,7 @@ func describeMachine(dir string) machine {
 	}
 	m.sqlite = sqliteVersion()
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	m.kernel = strings.TrimSpace(string(kernel))
+	m.kernel, _, _ = strings.Cut(strings.TrimSpace(string(kernel)), "-") // what follows is a name somebody gave it
 	return m
 }
 

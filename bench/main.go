@@ -12,12 +12,16 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
 )
 
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // as our server does: it must not win by that
+	}
 	switch command, rest := split(os.Args[1:]); command {
 	case "ceiling":
 		exit(ceiling(rest))

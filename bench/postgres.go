@@ -248,16 +248,13 @@ func (w *rawPostgres) createFor(d time.Duration, dice *rand.Rand) (r result) {
 	return r
 }
 
-// commit writes people in one transaction: one round trip for the account and the look-ups, one for the rest.
+// commit writes people in one transaction and two round trips: one for its beginning, the account and the look-ups, one for
+// the rest with the commit.
 func (w *rawPostgres) commit(a account, people []person) error {
 	ctx, conn := context.Background(), w.conns[0]
-	tx, err := conn.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback(ctx) //nolint:errcheck // after a commit there is nothing to undo
 	var revision, seq, active int64
 	look := &pgx.Batch{}
+	look.Queue(`BEGIN`)
 	look.Queue(`SELECT revision, contact_seq, contact_active FROM account_tally WHERE account_id = $1 FOR UPDATE`, a.Number).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&revision, &seq, &active)
 	})
@@ -266,13 +263,12 @@ func (w *rawPostgres) commit(a account, people []person) error {
 			look.Queue(`SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 ORDER BY id`, a.Number, key)
 		}
 	}
-	if err := tx.SendBatch(ctx, look).Close(); err != nil {
+	if err := conn.SendBatch(ctx, look).Close(); err != nil {
 		return err
 	}
-	if err := tx.SendBatch(ctx, w.inserts(a, people, revision, seq, active)).Close(); err != nil {
-		return err
-	}
-	return tx.Commit(ctx)
+	rest := w.inserts(a, people, revision, seq, active)
+	rest.Queue(`COMMIT`)
+	return conn.SendBatch(ctx, rest).Close()
 }
 
 func (w *rawPostgres) inserts(a account, people []person, revision, seq, active int64) *pgx.Batch {
@@ -283,9 +279,7 @@ func (w *rawPostgres) inserts(a account, people []person, revision, seq, active 
 		id := crm.MakeID(a.Number, seq)
 		batch.Queue(dollars(sqlContact), a.Number, id, revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body)
 		batch.Queue(dollars(sqlChange), a.Number, revision, id, int64(0))
-		for _, key := range p.keys {
-			batch.Queue(dollars(sqlKey), a.Number, key, id)
-		}
+		queueKeys(batch, a.Number, id, p.keys)
 		for _, name := range p.contact.Tags {
 			counts[name]++
 		}
@@ -297,6 +291,23 @@ func (w *rawPostgres) inserts(a account, people []person, revision, seq, active 
 	}
 	batch.Queue(dollars(sqlCount), revision, seq, active, a.Number)
 	return batch
+}
+
+// queueKeys inserts up to eight keys with one statement, as the store does.
+func queueKeys(batch *pgx.Batch, account, id int64, keys []string) {
+	for len(keys) > 0 {
+		n := 8
+		for n > len(keys) {
+			n /= 2
+		}
+		sql, args := `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3)`, []any{account, id, keys[0]}
+		for i := 1; i < n; i++ {
+			sql += fmt.Sprintf(", ($1, $2, $%d)", i+3)
+			args = append(args, keys[i])
+		}
+		batch.Queue(sql, args...)
+		keys = keys[n:]
+	}
 }
 
 // dollars writes the parameters of a statement as PostgreSQL wants them.

@@ -91,7 +91,7 @@ func (r *report) markdown() string {
 	line("![The goals, and the price of requests as the data grows](benchmarks.svg)\n")
 	line("## How\n")
 	line("- Machine: %s. The server, the clients and PostgreSQL share it.", r.machine)
-	line("- Data: %s. One contact in 16 is archived, each has about 1.3 KB of JSON; the three accounts have 80, 15 and 5 %% of them; seed %d. Everything is in the page cache.",
+	line("- Data: %s. One contact in 16 is archived, each has about 1.3 KB of JSON; the three accounts have 80, 15 and 5 %% of them; seed %d. It was copied just before, so that most of it is in the page cache.",
 		strings.Join(r.files, "; "), r.seed)
 	if r.facts.postgres != "" {
 		line("- PostgreSQL %s, with fsync on; its processor time counts together with the client's.", r.facts.postgres)
@@ -104,12 +104,12 @@ func (r *report) markdown() string {
 		counted(r.rounds, "round"), r.timing.measured, r.timing.warm)
 	line("- Ratios are of processor time a request, of the server's process. Our server runs with its shipped settings: logs on, synchronous=FULL, exact totals, keys and sessions checked, de-duplication on; only TLS and the rate limit are off. " +
 		"Before a variant is timed one of its answers is compared with the database; a wrong one, any answer but 2xx or a broken connection makes its figures invalid.")
-	line("- The ceiling is a bare net/http server that routes, takes a key, hashes it, looks it up and answers fixed bytes of the same length. " +
+	line("- The ceiling is a bare net/http server that routes, takes a key, hashes it, looks it up and answers fixed bytes of the same length; it, raw and pgx collect their garbage as rarely as our server. " +
 		"Raw is a loop over the same driver, settings and schema with the same look-ups and inserts, 100 in a transaction, synchronous=FULL.")
 	line("- Flushes are counted by strace in a step of its own, whose times do not count; commits are counted by SQLite itself. " +
 		"Fewer than one flush a commit would mean that something was acknowledged before it was on disk; moving the log into the database adds some.")
 	line("- The search in the console is typed by somebody who has signed in, as the page's script sends it: a rare name, two words in either order, a common first name, " +
-		"an email, a phone number and a tag, in equal parts. An answer has up to 50 contacts.")
+		"an email, a phone number and a tag, in equal parts. An answer has up to 50 contacts. Among many accounts, eight are searched.")
 	line("- The slow disk is a benchmark inside the store (`BenchmarkCreateOnASlowDisk`), where a commit waits 2 ms longer, with 64 clients: the flushes of a static program cannot be slowed down from outside.\n")
 	line("Repeat it: `make bench`, with `PEERS=1` for PocketBase; `make bench-quick` takes less than three minutes.\n")
 	line("## Goals\n")

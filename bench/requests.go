@@ -197,6 +197,6 @@ func (b *bench) besides(top *ceilingServer) ([]variant, error) {
 		}
 	}
 	get := over("get idle", s, 2, getAnyone(d))
-	bare := over("get ceiling idle", top.server, 2, top.bare())
+	bare := over("get ceiling idle", top.server, 2, top.get())
 	return []variant{get, amid(get), bare, amid(bare)}, nil
 }

@@ -37,10 +37,10 @@ const (
 	sqlCount   = `UPDATE account_tally SET revision = ?, contact_seq = ?, contact_active = ? WHERE account_id = ?`
 )
 
-// pragmas are the program's.
+// pragmas are the program's, with a smaller cache.
 var pragmas = []string{
 	"PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-	"PRAGMA cache_size = -4000", "PRAGMA trusted_schema = OFF",
+	"PRAGMA cache_size = -4000", "PRAGMA wal_autocheckpoint = 4000", "PRAGMA trusted_schema = OFF",
 }
 
 // load is the work on one file.
@@ -230,10 +230,14 @@ func (l *load) commit(people []person) error {
 	}
 	err := l.readTally()
 	for i := 0; i < len(people) && err == nil; i++ {
+		known := false
 		for _, key := range people[i].keys[:matchKeys] {
 			if err == nil {
-				err = l.db.each(l.idInto, func() { err = errors.New("a newcomer is known") }, sqlMatch, l.account, key)
+				err = l.db.each(l.idInto, func() { known = true }, sqlMatch, l.account, key)
 			}
+		}
+		if err == nil && known {
+			err = errors.New("a newcomer is known")
 		}
 		if err == nil {
 			err = l.insert(people[i])

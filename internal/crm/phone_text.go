@@ -13,7 +13,8 @@ type typedPhone struct {
 	plus   bool // it began with +
 }
 
-// readPhone takes the digits out of a text. Most numbers are plain; what else people write needs patterns, which cost
+// readPhone takes the digits out of a text, by the steps and patterns of nyaruka/phonenumbers (MIT License), which follows
+// libphonenumber (Apache License 2.0). Most numbers are plain; what else people write needs patterns, which cost
 // as much as all the rest of a contact.
 func readPhone(value string) (typed typedPhone, ok bool) {
 	if typed, ok, plain := readPlainPhone(value); plain {
