@@ -20,6 +20,9 @@ func Acting(ctx context.Context, user, account int64, role crm.Role) context.Con
 	return context.WithValue(ctx, actorKey{}, actor{user, account, role})
 }
 
+// acting tells whether a change needs somebody's role.
+func acting(ctx context.Context) bool { return ctx.Value(actorKey{}) != nil }
+
 // guarded asks for the actor's role in the transaction of the change. It stays as it is until the transaction ends.
 func guarded(ctx context.Context, fn func(*tx) error) func(*tx) error {
 	a, ok := ctx.Value(actorKey{}).(actor)

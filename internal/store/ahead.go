@@ -14,6 +14,9 @@ type accountKey struct {
 	key     string
 }
 
+// aheadLimit is about how many contacts are read ahead: many large ones could fill the memory.
+const aheadLimit = 2 * batchLimit
+
 // needs is what a change will look up.
 type needs struct {
 	keys    []string // match keys
@@ -31,8 +34,8 @@ func (t *tx) lookAhead(batch []*change) error {
 		return err
 	}
 	for k, ids := range t.ahead.keys {
-		if len(ids) > fewCandidates {
-			continue
+		if len(ids) > fewCandidates || len(t.ahead.contacts) > aheadLimit {
+			continue // whoever needs them looks them up
 		}
 		for _, id := range ids {
 			if err := t.ahead.lookContact(t.conn, k.account, id); err != nil {
@@ -43,15 +46,16 @@ func (t *tx) lookAhead(batch []*change) error {
 	return t.conn.flush()
 }
 
-// ask ends before an account that somebody uses without having said what for: accounts are locked in their order.
+// ask ends before an account that somebody uses without having said what for, and behind one where somebody may yet lock
+// another row: rows are locked in the order of the accounts.
 func (t *tx) ask(batch []*change) (asked bool, err error) {
-	locked := int64(-1)
+	locked, more := int64(-1), true
 	for _, change := range batch {
 		if change.ctx.Err() != nil {
 			continue
 		}
 		if change.account != locked {
-			if change.needs.none() {
+			if change.needs.none() || !more {
 				break
 			}
 			locked, asked = change.account, true
@@ -59,6 +63,7 @@ func (t *tx) ask(batch []*change) (asked bool, err error) {
 				return asked, err
 			}
 		}
+		more = more && !change.needs.none() && !acting(change.ctx)
 		if err := t.look(change.account, &change.needs); err != nil {
 			return asked, err
 		}

@@ -135,7 +135,7 @@ func appendRange(c conn, row *tally, scope crm.ContactScope, seqs []int64, dst [
 		return nil
 	}, sqlRange, row.account, row.revision, row.contactSeq, row.contactActive,
 		crm.MakeID(row.account, seqs[0]), crm.MakeID(row.account, seqs[len(seqs)-1]), excluded(scope))
-	return dst, n > 0, err
+	return dst, n == len(seqs), err
 }
 
 // excluded is the state of contacts that a scope leaves out, as the database writes it.

@@ -144,10 +144,12 @@ func (p *positions) catchUp(c conn, account, revision int64) error {
 		p.set(crm.IDSeq(r.int(0)), r.int(1) == 0)
 		return nil
 	}, sqlChanges, account, p.revision)
-	if err == nil {
-		p.revision = revision
+	if err != nil {
+		p.forget() // a part was applied
+		return err
 	}
-	return err
+	p.revision = revision
+	return nil
 }
 
 // agrees tells whether the index counts what the account counts.

@@ -121,7 +121,7 @@ func (e *postgresEngine) writers() int { return postgresWriters }
 // transaction goes together with those of others. A client that goes away ends it between two statements: to break off a
 // statement would cost the connection, and all of them are short.
 func (e *postgresEngine) reader(ctx context.Context) (conn, error) {
-	return &postgresConn{engine: e, reads: true, client: ctx, ctx: ctx, cancel: func() {}}, nil
+	return &postgresConn{engine: e, reads: true, client: ctx, cancel: func() {}}, nil
 }
 
 // writer lends a connection for as long as ctx allows.

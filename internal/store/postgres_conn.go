@@ -215,12 +215,12 @@ type uncommitted struct{ err error }
 func (e *uncommitted) Error() string { return e.err.Error() }
 
 func (w *wire) commit(statements []statement) error {
-	delete(w.conn.CustomData(), warningKey)
 	x := w.send(context.Background(), statements...)
 	defer x.close() //nolint:errcheck // what the server said of the commit counts
 	var tag pgconn.CommandTag
 	var err error
 	for i := 0; i < len(statements) && err == nil; i++ {
+		delete(w.conn.CustomData(), warningKey) // only that of the commit counts
 		tag, err = x.take(statements[i].read)
 		if err != nil && i+1 < len(statements) && refuses(err) {
 			return &uncommitted{err}

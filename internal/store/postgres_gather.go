@@ -3,13 +3,15 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"runtime/debug"
 	"sync"
 	"time"
 )
 
 const (
-	gatherings  = 2         // groups of reads that are under way at once
+	gatherings  = 4         // groups of reads that are under way at once
 	gatherLimit = 100       // reads of one group
 	keptAnswer  = 256 << 10 // bytes of an answer whose memory is used again
 )
@@ -111,18 +113,22 @@ func (g *gatherer) refuse(err error) {
 }
 
 // answer asks a group of questions in one round trip. Its error is that of the first one that failed.
-func (e *postgresEngine) answer(group []*question) error {
+func (e *postgresEngine) answer(group []*question) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // nobody may be left waiting
+			err = fmt.Errorf("panic in a read: %v\n%s", p, debug.Stack())
+		}
+		for i, q := range group {
+			q.err = err
+			if i > 0 && err != nil { // it is not this one's fault, and a read may be tried again
+				q.err = &away{again: true, err: err}
+			}
+		}
+	}()
 	c := &postgresConn{engine: e, reads: true, client: context.Background(), cancel: func() {}}
 	defer e.release(c)
-	err := c.connect()
-	if err == nil {
+	if err = c.connect(); err == nil {
 		group, err = c.ask(group)
-	}
-	for i, q := range group {
-		q.err = err
-		if i > 0 && refuses(err) { // it is not this one's fault
-			q.err = &away{again: true, err: err}
-		}
 	}
 	return err
 }

@@ -59,12 +59,14 @@ type exchange struct {
 	pipeline *pgconn.Pipeline
 	fresh    []string // statements that are being prepared
 	err      error    // of an argument that cannot be sent
+	broken   bool     // nobody knows what the server has prepared
 }
 
 func (w *wire) send(ctx context.Context, statements ...statement) *exchange {
 	x := &exchange{wire: w, pipeline: w.conn.StartPipeline(ctx)}
 	for i := range statements {
 		if x.err = x.add(&statements[i]); x.err != nil {
+			x.broken = true
 			break
 		}
 	}
@@ -187,6 +189,9 @@ func (x *exchange) take(read func(rows) error) (pgconn.CommandTag, error) {
 // close reads what is left of the answers.
 func (x *exchange) close() error {
 	err := x.pipeline.Close()
+	if x.broken {
+		x.wire.conn.Close(context.Background()) //nolint:errcheck // it is given up in any case
+	}
 	for _, sql := range x.fresh { // the server has not come to these
 		delete(x.wire.prepared, sql)
 	}

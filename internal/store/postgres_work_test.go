@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm"
 )
@@ -234,4 +235,28 @@ func TestAChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 			t.Errorf("the tags of the changed contact are %q", restored.Tags)
 		}
 	})
+}
+
+func TestAClientWhoLeavesDuringAReadDoesNotCostAConnection(t *testing.T) {
+	t.Parallel()
+	s := open(t, testEngines[1].options(t))
+	pool := s.engine.(*postgresEngine).read
+	ctx, leave := context.WithCancel(t.Context())
+	err := s.view(ctx, func(c conn) error {
+		before := pool.Stat().NewConnsCount()
+		time.AfterFunc(50*time.Millisecond, leave)
+		if _, err := one(c, func(rows) {}, `SELECT 1 FROM pg_sleep($1 / 10.0)`, int64(3)); err != nil {
+			t.Errorf("the statement was broken off: %v", err)
+		}
+		if _, err := one(c, func(rows) {}, sqlVersion); !errors.Is(err, context.Canceled) {
+			t.Errorf("the next statement: %v", err)
+		}
+		if made := pool.Stat().NewConnsCount() - before; made != 0 {
+			t.Errorf("%d connections were made anew", made)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
