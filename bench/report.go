@@ -91,7 +91,7 @@ func (r *report) markdown() string {
 	line("![The goals, and the price of requests as the data grows](benchmarks.svg)\n")
 	line("## How\n")
 	line("- Machine: %s. The server, the clients and PostgreSQL share it.", r.machine)
-	line("- Data: %s. One contact in 16 is archived, each has about 1.3 KB of JSON; the three accounts have 80, 15 and 5 %% of them; seed %d. It was copied just before, so that most of it is in the page cache.",
+	line("- Data: %s. One contact in 16 is archived, each has about 1.3 KB of JSON; the three accounts have 80, 15 and 5 %% of them; seed %d. The files are read before each round, so that they are in the page cache.",
 		strings.Join(r.files, "; "), r.seed)
 	if r.facts.postgres != "" {
 		line("- PostgreSQL %s, with fsync on; its processor time counts together with the client's.", r.facts.postgres)
