@@ -131,8 +131,7 @@ func checkStored(address string, d *dataset, g generator) error {
 
 // holds tells whether a contact is stored with everything that belongs to it.
 func (d *database) holds(a account, id int64, p person) error {
-	found, err := d.number(`SELECT count(*) FROM contact JOIN contact_change USING (account_id, revision, id, archived)
-		WHERE account_id = ? AND id = ? AND match_keys = ?`, a.Number, id, strings.Join(p.contact.MatchKeys, "\n"))
+	found, err := d.number(`SELECT count(*) FROM contact WHERE archived = 0 AND account_id = ? AND id = ? AND match_keys = ?`, a.Number, id, strings.Join(p.contact.MatchKeys, "\n"))
 	for i := 0; i < len(p.keys) && err == nil && found == 1; i++ {
 		found, err = d.number(`SELECT count(*) FROM contact_index WHERE account_id = ? AND key = ? AND id = ?`, a.Number, p.keys[i], id)
 	}

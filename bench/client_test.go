@@ -58,7 +58,7 @@ func TestTheCountersOfAServerAreRead(t *testing.T) {
 	if got := gauge(text, "go_memstats_mallocs_total"); got != 1.5e6 {
 		t.Errorf("got %v", got)
 	}
-	if got := dollars(sqlChange); !strings.HasSuffix(got, "VALUES ($1, $2, $3, $4)") {
+	if got := dollars(sqlKey); !strings.HasSuffix(got, "VALUES ($1, $2, $3)") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -15,24 +15,22 @@ import (
 // What the program writes for a contact, and what raw writes to be compared with it.
 const (
 	sqlContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES (?, ?, ?, ?, ?, ?)`
-	sqlChange  = `INSERT INTO contact_change (account_id, revision, id, archived) VALUES (?, ?, ?, ?)`
+	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?, ?, ?, 1)`
 	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?, ?, ?)`
 	sqlCount   = `UPDATE account_tally SET revision = ?, contact_seq = ?, contact_active = ? WHERE account_id = ?`
 	sqlTag     = `INSERT INTO tag (account_id, fold, name, contacts) VALUES (?, ?, ?, ?)
 		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts`
+	sqlTagSize = `UPDATE tag SET size = length(CAST(contacts AS TEXT))
+		WHERE account_id = ? AND fold = ? AND name = ? AND size <> length(CAST(contacts AS TEXT))`
 
 	sqlAccount = `INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES (?, ?, ?, 0, ?)`
 	sqlTally   = `INSERT INTO account_tally (account_id, revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES (?, 0, 0, 0, 1, 0)`
 	sqlAPIKey  = `INSERT INTO api_key (account_id, id, name, hint, hash, permissions, created_at, last_used_at, expires_at, revoked_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`
-	sqlHasTags = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'tag'`
 )
 
 // filler writes a dataset straight into the file.
-type filler struct {
-	db   *database
-	tags bool // the schema counts tags
-}
+type filler struct{ db *database }
 
 // makeSchema lets the program make an empty database, and tells its version.
 func makeSchema(program, dir string) (version int64, err error) {
@@ -59,8 +57,6 @@ func fill(dir string, g generator, sizes []int) (accounts []account, err error) 
 		return nil, err
 	}
 	f := &filler{db: db}
-	has, err := db.number(sqlHasTags)
-	f.tags = has > 0
 	made, done := make(chan batch), make(chan struct{})
 	go makePeople(g, sizes, made, done)
 	first := 0
@@ -172,18 +168,19 @@ func (f *filler) contacts(a *account, made <-chan batch) error {
 		return err
 	}
 	for name, n := range counts {
-		if err := f.countTag(a.Number, name, n); err != nil {
+		if err := f.db.count(*a, name, n); err != nil {
 			return err
 		}
 	}
 	return f.db.exec(`COMMIT`)
 }
 
-func (f *filler) countTag(account int64, name string, n int64) error {
-	if !f.tags {
-		return nil
+// count adds to how many contacts have a tag.
+func (d *database) count(a account, name string, n int64) error {
+	if err := d.exec(sqlTag, a.Number, name, name, n); err != nil {
+		return err
 	}
-	return f.db.exec(sqlTag, account, name, name, n)
+	return d.exec(sqlTagSize, a.Number, name, name)
 }
 
 func (f *filler) write(a *account, from int, b batch, counts map[string]int64) error {
@@ -203,7 +200,10 @@ func (f *filler) write(a *account, from int, b batch, counts map[string]int64) e
 		if err := f.db.exec(sqlContact, a.Number, id, seq, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body); err != nil {
 			return err
 		}
-		if err := f.db.exec(sqlChange, a.Number, seq, id, hidden); err != nil {
+		if hidden == 0 {
+			continue
+		}
+		if err := f.db.exec(sqlArchive, a.Number, seq, id); err != nil {
 			return err
 		}
 	}

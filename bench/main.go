@@ -98,6 +98,9 @@ func (b *bench) closeOnSignal() {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	<-stop
+	for _, s := range b.running {
+		_ = s.cmd.Process.Kill() // what it was asked for no longer matters, and it may take its time to end in order
+	}
 	b.close()
 	os.Exit(1)
 }

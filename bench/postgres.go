@@ -83,7 +83,6 @@ type rawPostgres struct {
 	conns     []*pgx.Conn
 	data      *dataset
 	generator generator
-	tags      bool
 	backend   int // a process of PostgreSQL's
 }
 
@@ -100,11 +99,7 @@ func openRawPostgres(url string, d *dataset, g generator) (*rawPostgres, error) 
 		}
 		w.conns = append(w.conns, conn)
 	}
-	if err := w.conns[0].QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&w.backend); err != nil {
-		return nil, err
-	}
-	err := w.conns[0].QueryRow(ctx, `SELECT count(*) > 0 FROM pg_tables WHERE tablename = 'tag'`).Scan(&w.tags)
-	return w, err
+	return w, w.conns[0].QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&w.backend)
 }
 
 func (w *rawPostgres) close() {
@@ -278,16 +273,14 @@ func (w *rawPostgres) inserts(a account, people []person, revision, seq, active 
 		revision, seq, active = revision+1, seq+1, active+1
 		id := crm.MakeID(a.Number, seq)
 		batch.Queue(dollars(sqlContact), a.Number, id, revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body)
-		batch.Queue(dollars(sqlChange), a.Number, revision, id, int64(0))
 		queueKeys(batch, a.Number, id, p.keys)
 		for _, name := range p.contact.Tags {
 			counts[name]++
 		}
 	}
 	for name, n := range counts {
-		if w.tags {
-			batch.Queue(dollars(sqlTag), a.Number, name, name, n)
-		}
+		batch.Queue(dollars(sqlTag), a.Number, name, name, n)
+		batch.Queue(dollars(sqlTagSize), a.Number, name, name)
 	}
 	batch.Queue(dollars(sqlCount), revision, seq, active, a.Number)
 	return batch

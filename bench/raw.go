@@ -18,7 +18,6 @@ type raw struct {
 	db        *database
 	data      *dataset
 	generator generator
-	tags      bool
 	dst       []byte
 }
 
@@ -34,8 +33,7 @@ func openRaw(d *dataset, g generator) (*raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	has, err := db.number(sqlHasTags)
-	return &raw{db: db, data: d, generator: g, tags: has > 0}, err
+	return &raw{db: db, data: d, generator: g}, nil
 }
 
 // loop repeats fn and counts what this process uses. fn tells how many requests it stands for.
@@ -214,11 +212,9 @@ func (w *raw) commit(a account, people []person) error {
 	if err == nil {
 		err = w.db.exec(sqlCount, revision, seq, active, a.Number)
 	}
-	if w.tags {
-		for name, n := range counts {
-			if err == nil {
-				err = w.db.exec(sqlTag, a.Number, name, name, n)
-			}
+	for name, n := range counts {
+		if err == nil {
+			err = w.db.count(a, name, n)
 		}
 	}
 	if err == nil {
@@ -236,9 +232,6 @@ func (w *raw) insert(a account, revision, seq int64, p *person, counts map[strin
 	}
 	id := crm.MakeID(a.Number, seq)
 	if err := w.db.exec(sqlContact, a.Number, id, revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body); err != nil {
-		return err
-	}
-	if err := w.db.exec(sqlChange, a.Number, revision, id, int64(0)); err != nil {
 		return err
 	}
 	for _, key := range p.keys {

@@ -32,7 +32,6 @@ const (
 	sqlMatch   = `SELECT id FROM contact_index WHERE account_id = ? AND key = ? ORDER BY id`
 	sqlTally   = `SELECT account_id, revision, contact_seq, contact_active FROM account_tally WHERE account_id >= ? ORDER BY account_id LIMIT 1`
 	sqlContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES (?, ?, ?, 0, ?, ?)`
-	sqlChange  = `INSERT INTO contact_change (account_id, revision, id, archived) VALUES (?, ?, ?, 0)`
 	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?, ?, ?)`
 	sqlCount   = `UPDATE account_tally SET revision = ?, contact_seq = ?, contact_active = ? WHERE account_id = ?`
 )
@@ -40,7 +39,7 @@ const (
 // pragmas are the program's, with a smaller cache.
 var pragmas = []string{
 	"PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-	"PRAGMA cache_size = -4000", "PRAGMA wal_autocheckpoint = 4000", "PRAGMA trusted_schema = OFF",
+	"PRAGMA cache_size = -4000", "PRAGMA wal_autocheckpoint = 2000", "PRAGMA trusted_schema = OFF",
 }
 
 // load is the work on one file.
@@ -256,9 +255,6 @@ func (l *load) insert(p person) error {
 	l.revision, l.seq, l.active = l.revision+1, l.seq+1, l.active+1
 	id := l.contactID(l.seq)
 	if err := l.db.exec(sqlContact, l.account, id, l.revision, strings.Join(p.keys[:matchKeys], "\n"), p.body); err != nil {
-		return err
-	}
-	if err := l.db.exec(sqlChange, l.account, l.revision, id); err != nil {
 		return err
 	}
 	for _, key := range p.keys {

@@ -67,7 +67,7 @@ func TestACopyMovesAServiceToPostgreSQLAndBack(t *testing.T) {
 	// The two invitations are the set-up links that the server has printed.
 	const table = `TABLE            ROWS
 contact          5
-contact_change   5
+contact_archival 0
 contact_index    25
 tag              1
 campaign         0

@@ -20,15 +20,15 @@ const (
 	sqlMatch = `SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 ORDER BY id`
 	sqlNamed = `SELECT id FROM contact_index WHERE account_id = $1 AND key >= $2 AND key <= $3 ORDER BY key, id`
 
-	sqlInsertContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, 0, $4, $5)`
-	sqlUpdateContact = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6 WHERE account_id = $1 AND id = $2`
-	sqlInsertChange  = `INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, 0)`
-	sqlMoveChange    = `UPDATE contact_change SET revision = $3, archived = $4 WHERE account_id = $1 AND revision = $2`
-	sqlInsertKey     = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3)`
-	sqlInsert2Keys   = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3), ($1, $2, $4)`
-	sqlInsert4Keys   = sqlInsert2Keys + `, ($1, $2, $5), ($1, $2, $6)`
-	sqlInsert8Keys   = sqlInsert4Keys + `, ($1, $2, $7), ($1, $2, $8), ($1, $2, $9), ($1, $2, $10)`
-	sqlDeleteKey     = `DELETE FROM contact_index WHERE account_id = $1 AND key = $2 AND id = $3`
+	sqlInsertContact  = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, 0, $4, $5)`
+	sqlUpdateContact  = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6 WHERE account_id = $1 AND id = $2`
+	sqlForgetArchival = `DELETE FROM contact_archival WHERE account_id = $1 AND revision = $2`
+	sqlInsertArchival = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`
+	sqlInsertKey      = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3)`
+	sqlInsert2Keys    = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3), ($1, $2, $4)`
+	sqlInsert4Keys    = sqlInsert2Keys + `, ($1, $2, $5), ($1, $2, $6)`
+	sqlInsert8Keys    = sqlInsert4Keys + `, ($1, $2, $7), ($1, $2, $8), ($1, $2, $9), ($1, $2, $10)`
+	sqlDeleteKey      = `DELETE FROM contact_index WHERE account_id = $1 AND key = $2 AND id = $3`
 )
 
 var sqlActive = `SELECT id FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) AND archived = 0 ORDER BY id`
@@ -349,22 +349,19 @@ func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
 		return err
 	}
 	t.wrote = true // the counters move: from here on a failure must undo everything
-	row.revision++
-	row.dirty = true
-	switch {
-	case changed.Archived() && !s.contact.Archived():
-		row.contactActive--
-	case !changed.Archived() && s.contact.Archived():
-		row.contactActive++
+	revision, moved := s.revision, changed.Archived() != s.contact.Archived()
+	if moved || !slices.Equal(changed.Tags, s.contact.Tags) {
+		row.countTags(s.contact, -1)
+		row.countTags(changed, 1)
 	}
-	row.countTags(s.contact, -1)
-	row.countTags(changed, 1)
+	if moved {
+		if revision, err = t.moveContact(row, s, changed.Archived()); err != nil {
+			return err
+		}
+	}
 	archived, matchKeys := flag(changed.Archived()), joinKeys(changed.MatchKeys)
-	t.ahead.change(changed.ID, contactRow{row.revision, matchKeys, body})
-	if err := t.post(sqlUpdateContact, s.account, changed.ID, row.revision, archived, matchKeys, body); err != nil {
-		return err
-	}
-	if err := t.post(sqlMoveChange, s.account, s.revision, row.revision, archived); err != nil {
+	t.ahead.change(changed.ID, contactRow{revision, matchKeys, body})
+	if err := t.post(sqlUpdateContact, s.account, changed.ID, revision, archived, matchKeys, body); err != nil {
 		return err
 	}
 	gone, added := crm.KeyDifference(s.contact.IndexKeys(), changed.IndexKeys())
@@ -375,6 +372,17 @@ func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
 		t.ahead.remove(s.account, key, changed.ID)
 	}
 	return t.insertKeys(s.account, changed.ID, added)
+}
+
+// moveContact notes that a contact goes to the archive or comes back, which changes every list of the account.
+func (t *tx) moveContact(row *tally, s stored, archived bool) (revision int64, err error) {
+	row.revision++
+	row.contactActive += 1 - 2*flag(archived)
+	row.dirty = true
+	if err := t.post(sqlForgetArchival, s.account, s.revision); err != nil { // where it was moved before
+		return 0, err
+	}
+	return row.revision, t.post(sqlInsertArchival, s.account, row.revision, s.contact.ID, flag(archived))
 }
 
 // insertContact gives a new contact its id and writes it.
@@ -394,9 +402,6 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, keys []str
 	row.countTags(c, 1)
 	id = crm.MakeID(account, row.contactSeq)
 	if err := t.post(sqlInsertContact, account, id, row.revision, joinKeys(c.MatchKeys), body); err != nil {
-		return 0, err
-	}
-	if err := t.post(sqlInsertChange, account, row.revision, id); err != nil {
 		return 0, err
 	}
 	return id, t.insertKeys(account, id, keys)

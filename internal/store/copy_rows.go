@@ -17,14 +17,14 @@ var copyTables = []copyTable{
 	{"contact", []string{"id"}, []copyColumn{
 		{"account_id", intKind}, {"id", intKind}, {"revision", intKind}, {"archived", intKind}, {"match_keys", textKind}, {"body", bytesKind},
 	}},
-	{"contact_change", []string{"account_id", "revision"}, []copyColumn{
+	{"contact_archival", []string{"account_id", "revision"}, []copyColumn{
 		{"account_id", intKind}, {"revision", intKind}, {"id", intKind}, {"archived", intKind},
 	}},
 	{"contact_index", []string{"account_id", "key", "id"}, []copyColumn{
 		{"account_id", intKind}, {"key", textKind}, {"id", intKind},
 	}},
 	{"tag", []string{"account_id", "fold", "name"}, []copyColumn{
-		{"account_id", intKind}, {"fold", textKind}, {"name", textKind}, {"contacts", intKind},
+		{"account_id", intKind}, {"fold", textKind}, {"name", textKind}, {"contacts", intKind}, {"size", intKind},
 	}},
 	{"campaign", []string{"id"}, []copyColumn{
 		{"id", intKind}, {"account_id", intKind}, {"slug", textKind}, {"url_at", intKind}, {"body", bytesKind},

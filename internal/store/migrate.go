@@ -153,7 +153,32 @@ CREATE TABLE tag (
 CREATE INDEX tag_size ON tag (account_id, contacts DESC, fold, name);
 
 CREATE INDEX account_parent ON account (parent, account_id);
-`, fill: reindexContacts}}
+`, fill: reindexContacts}, {sql: `
+-- Which contacts were archived or restored, each at the revision at which that happened last. All the others are active, as
+-- every contact is at first, so that nothing has to be written here for a new one or for another change.
+CREATE TABLE contact_archival (
+	account_id BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	id BIGINT NOT NULL,
+	archived SMALLINT NOT NULL,
+	PRIMARY KEY (account_id, revision)
+) {clustered};
+
+INSERT INTO contact_archival (account_id, revision, id, archived)
+	SELECT account_id, revision, id, archived FROM contact_change WHERE archived = 1 ORDER BY account_id, revision;
+
+DROP TABLE contact_change;
+
+-- size is how many digits the number of contacts has. The index has it instead of the number itself, which moved a row of
+-- the index with every change of a tag.
+ALTER TABLE tag ADD COLUMN size SMALLINT NOT NULL DEFAULT 0;
+
+UPDATE tag SET size = length(CAST(contacts AS TEXT));
+
+DROP INDEX tag_size;
+
+CREATE INDEX tag_size ON tag (account_id, size DESC, fold, name);
+`}}
 
 // migration is one step: statements, and what must be worked out by a program.
 type migration struct {

@@ -10,7 +10,8 @@ import (
 
 // A list must jump to any page at the price of the first one, with exact totals. So the store keeps, for accounts that
 // are listed, which of their contacts are active: a bit for each sequence number, with counts to find the nth one. It
-// is brought up to date from the account's changes whenever the account's revision has moved, whoever moved it.
+// is brought up to date whenever the account's revision has moved, whoever moved it: by a new contact, or one that was archived
+// or restored. Nothing else moves it.
 
 const (
 	blockBits = 512             // the bits counted together
@@ -30,15 +31,23 @@ type positions struct {
 	groups   []uint32 // set bits of each group
 }
 
-// set notes the state of a contact, also of one that is new.
-func (p *positions) set(seq int64, active bool) {
+// grow adds contacts up to this one. They are active.
+func (p *positions) grow(seq int64) {
 	for int64(len(p.groups))*groupBits < seq {
 		p.groups = append(p.groups, 0)
 		p.blocks = append(p.blocks, make([]uint16, groupBits/blockBits)...)
 		p.words = append(p.words, make([]uint64, groupBits/64)...)
 		p.held.Store(int64(cap(p.words)) * 64)
 	}
-	p.size = max(p.size, seq)
+	for p.size < seq {
+		p.size++
+		p.set(p.size, true)
+	}
+}
+
+// set notes the state of a contact.
+func (p *positions) set(seq int64, active bool) {
+	p.grow(seq)
 	i := seq - 1
 	word, bit := &p.words[i/64], uint64(1)<<(i%64)
 	switch had := *word&bit != 0; {
@@ -133,22 +142,24 @@ func scoped(scope crm.ContactScope, active, span int64) int64 {
 	return span
 }
 
-const sqlChanges = `SELECT id, archived FROM contact_change WHERE account_id = $1 AND revision > $2 ORDER BY revision`
+const sqlArchivals = `SELECT id, archived FROM contact_archival WHERE account_id = $1 AND revision > $2 ORDER BY revision`
 
-// catchUp applies what has changed since. The snapshot that c reads must be at the given revision.
-func (p *positions) catchUp(c conn, account, revision int64) error {
-	if p.revision == revision {
+// catchUp adds the contacts that have come since, and applies who was archived or restored. The account's row must be of the
+// snapshot that c reads.
+func (p *positions) catchUp(c conn, row *tally) error {
+	if p.revision == row.revision {
 		return nil
 	}
+	p.grow(row.contactSeq)
 	err := each(c, func(r rows) error {
 		p.set(crm.IDSeq(r.int(0)), r.int(1) == 0)
 		return nil
-	}, sqlChanges, account, p.revision)
+	}, sqlArchivals, row.account, p.revision)
 	if err != nil {
 		p.forget() // a part was applied
 		return err
 	}
-	p.revision = revision
+	p.revision = row.revision
 	return nil
 }
 
@@ -217,12 +228,12 @@ func (p *positions) find(c conn, row *tally, scope crm.ContactScope, from, to in
 		}
 		p.forget() // the database itself went back, as after a restored backup
 	}
-	if err := p.catchUp(c, row.account, row.revision); err != nil {
+	if err := p.catchUp(c, row); err != nil {
 		return nil, false, err
 	}
 	if !p.agrees(row) { // it went back and on again
 		p.forget()
-		if err := p.catchUp(c, row.account, row.revision); err != nil {
+		if err := p.catchUp(c, row); err != nil {
 			return nil, false, err
 		}
 	}

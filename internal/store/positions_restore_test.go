@@ -27,7 +27,7 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 					for _, id := range lost {
 						for _, sql := range []string{
 							`DELETE FROM contact WHERE account_id = $1 AND id = $2`,
-							`DELETE FROM contact_change WHERE account_id = $1 AND id = $2`,
+							`DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`,
 							`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`,
 						} {
 							_, execErr := tx.exec(sql, account, id)

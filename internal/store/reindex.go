@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"donorbook/internal/crm"
@@ -26,7 +27,7 @@ func reindexContacts(c conn, _ dialect) error {
 	}, `SELECT account_id, contact_seq FROM account_tally ORDER BY account_id`)
 	for i := range accounts {
 		if err == nil {
-			err = reindexAccount(&tx{conn: c}, &accounts[i])
+			err = reindexAccount(c, &accounts[i])
 		}
 	}
 	return err
@@ -34,11 +35,11 @@ func reindexContacts(c conn, _ dialect) error {
 
 const sqlReindex = `SELECT id, body FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
 
-func reindexAccount(t *tx, row *tally) error {
+func reindexAccount(c conn, row *tally) error {
 	var keys []indexKey
 	for first := int64(1); first <= row.contactSeq; first += reindexRead {
 		last := min(first+reindexRead-1, row.contactSeq)
-		err := each(t.conn, func(r rows) error {
+		err := each(c, func(r rows) error {
 			contact, err := crm.ParseContact(r.int(0), r.bytes(1), nil)
 			for _, key := range contact.NameKeys() {
 				keys = append(keys, indexKey{key, contact.ID})
@@ -50,13 +51,25 @@ func reindexAccount(t *tx, row *tally) error {
 			return err
 		}
 		if len(keys) >= reindexKeys || last == row.contactSeq {
-			if err := insertIndexKeys(t.conn, row.account, keys); err != nil {
+			if err := insertIndexKeys(c, row.account, keys); err != nil {
 				return err
 			}
 			keys = keys[:0]
 		}
 	}
-	return t.saveTags(row)
+	return insertTags(c, row)
+}
+
+const sqlInsertTag = `INSERT INTO tag (account_id, fold, name, contacts) VALUES ($1, $2, $3, $4)`
+
+// insertTags writes the tags of an account that has none yet.
+func insertTags(c conn, row *tally) error {
+	for _, name := range slices.Sorted(maps.Keys(row.tags)) {
+		if _, err := c.exec(sqlInsertTag, row.account, crm.FoldTag(name), name, row.tags[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // indexKey is a key and the contact that it finds.

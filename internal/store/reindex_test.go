@@ -67,6 +67,23 @@ func oldDatabase(t testing.TB, o Options, account int64, bodies []string) {
 	}
 }
 
+// Whoever was archived in a database of the first version still is, and everybody can be moved.
+func TestAnOlderDatabaseKeepsItsArchive(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		const account = 1_234_567
+		oldDatabase(t, o, account, []string{`{"first_name":"A"}`, `{"first_name":"Archived B"}`, `{"first_name":"C"}`, `{"first_name":"Archived D"}`})
+		s := open(t, o) // whose end compares what is noted with the contacts
+		wantLists(t, s, account, []int64{1, 3}, []int64{2, 4})
+		archive(t, s, account, crm.MakeID(account, 1))
+		restore(t, s, account, crm.MakeID(account, 2))
+		wantLists(t, s, account, []int64{2, 3}, []int64{1, 4})
+		restore(t, s, account, crm.MakeID(account, 1))
+		archive(t, s, account, crm.MakeID(account, 1))
+		create(t, s, account, `{"first_name":"E"}`)
+		wantLists(t, s, account, []int64{2, 3, 5}, []int64{1, 4})
+	})
+}
+
 func TestAnOlderDatabaseCanBeSearched(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o Options) {
 		const account = 1_234_567

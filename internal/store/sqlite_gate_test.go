@@ -123,18 +123,31 @@ func TestStatementsOfARequest(t *testing.T) {
 	for _, page := range []int64{1, 2, 3} {
 		check(fmt.Sprintf("page %d", page), 1, func() { list(t, s, account, crm.Active, page, 20) })
 	}
-	archive(t, s, account, id)
-	check("a page after a change", 6, func() { list(t, s, account, crm.Active, 1, 20) }) // in vain; begin, totals, changes, contacts, end
-	check("a page past the end", 3, func() { list(t, s, account, crm.Active, 9, 20) })   // begin, totals, end
+	update := func() {
+		if _, err := s.UpdateContact(t.Context(), account, id, input(t, `{"title":"Dr."}`)); err != nil {
+			t.Error(err)
+		}
+	}
+	tag := func() {
+		if _, err := s.AddTags(t.Context(), account, id, []string{"vip"}); err != nil {
+			t.Error(err)
+		}
+	}
+	check("a change", 5, update)      // begin, the account's row, the contact read and written, commit
+	check("a change of tags", 8, tag) // and the key, the tag's number and its size
+	check("a page after changes that move nobody", 1, func() { list(t, s, account, crm.Active, 1, 20) })
+	check("archiving", 11, func() { archive(t, s, account, id) })                         // begin, row, contact, two for who is archived, contact, three for its tag, row, commit
+	check("a page after archiving", 6, func() { list(t, s, account, crm.Active, 1, 20) }) // in vain; begin, totals, who was archived, contacts, end
+	check("a page past the end", 3, func() { list(t, s, account, crm.Active, 9, 20) })    // begin, totals, end
 	for _, test := range []struct{ emails, phones, tags int }{{0, 0, 0}, {1, 0, 0}, {2, 1, 3}, {5, 5, 5}} {
 		in := manyKeys(t, test.emails, test.phones, test.tags)
 		fresh, err := crm.NewContact(in, s.now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Begin, the account's row read and written, the contact, its change, commit; each key looked up where it can match, and
-		// written; each tag counted.
-		want := 6 + len(in.MatchKeys()) + len(fresh.IndexKeys()) + test.tags
+		// Begin, the account's row read and written, the contact, commit; each key looked up where it can match, and written; each
+		// tag counted, and its size looked at.
+		want := 5 + len(in.MatchKeys()) + len(fresh.IndexKeys()) + 2*test.tags
 		check(fmt.Sprintf("a create with %+v", test), int64(want), func() {
 			if _, err := s.CreateContact(t.Context(), account, in, crm.Dedupe); err != nil {
 				t.Error(err)

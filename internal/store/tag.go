@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -10,12 +11,18 @@ import (
 
 const (
 	sqlSuggestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3 ORDER BY fold, name LIMIT $4`
-	sqlLargestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 ORDER BY contacts DESC, fold, name LIMIT $2`
+	sqlLargestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 ORDER BY size DESC, fold, name LIMIT $2`
 
 	sqlCountTag = `INSERT INTO tag (account_id, fold, name, contacts) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts`
+	sqlSizeTag = `UPDATE tag SET size = length(CAST(contacts AS TEXT))
+		WHERE account_id = $1 AND fold = $2 AND name = $3 AND size <> length(CAST(contacts AS TEXT))`
 	sqlDropTag = `DELETE FROM tag WHERE account_id = $1 AND fold = $2 AND name = $3 AND contacts <= 0`
 )
+
+// rankedTags is among how many tags the largest are looked for, those with more digits first. So one is missed only where a
+// thousand others have a number of as many digits, and come before it in the alphabet.
+const rankedTags = 1000
 
 // TagCount is a tag and how many active contacts have it.
 type TagCount struct {
@@ -35,7 +42,9 @@ func (s *Store) SuggestTags(ctx context.Context, account int64, prefix string, l
 
 // LargestTags are the tags that the most contacts have, the largest first.
 func (s *Store) LargestTags(ctx context.Context, account int64, limit int) ([]TagCount, error) {
-	return s.tagCounts(ctx, sqlLargestTags, account, int64(limit))
+	counts, err := s.tagCounts(ctx, sqlLargestTags, account, int64(max(limit, rankedTags)))
+	slices.SortStableFunc(counts, func(a, b TagCount) int { return cmp.Compare(b.Contacts, a.Contacts) })
+	return counts[:min(limit, len(counts))], err
 }
 
 func (s *Store) tagCounts(ctx context.Context, sql string, args ...any) (counts []TagCount, err error) {
@@ -62,7 +71,7 @@ func (row *tally) countTags(c crm.Contact, n int64) {
 	}
 }
 
-// saveTags writes what was counted: a statement for each tag, however many contacts got it.
+// saveTags writes what was counted, once for each tag, however many contacts got it.
 func (t *tx) saveTags(row *tally) error {
 	for _, name := range slices.Sorted(maps.Keys(row.tags)) {
 		n, fold := row.tags[name], crm.FoldTag(name)
@@ -70,6 +79,9 @@ func (t *tx) saveTags(row *tally) error {
 			continue
 		}
 		if err := t.post(sqlCountTag, row.account, fold, name, n); err != nil {
+			return err
+		}
+		if err := t.post(sqlSizeTag, row.account, fold, name); err != nil {
 			return err
 		}
 		if n > 0 {

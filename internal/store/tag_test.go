@@ -3,8 +3,11 @@ package store
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,6 +50,32 @@ func TestTagsCountTheActiveContactsThatHaveThem(t *testing.T) {
 		}
 		wantTags(t, s, account, TagCount{"Vip", 1})
 		wantTags(t, s, other, TagCount{"theirs", 1})
+	})
+}
+
+// The index of tags knows about how large they are; which is the largest is told exactly, also right where a number gets
+// another digit.
+func TestTheLargestTagsComeFirst(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		have := map[string]int{"a": 9, "b": 10, "c": 99, "d": 98, "e": 1, "f": 100, "g": 101}
+		var ids []int64
+		for i := range 101 {
+			var tags []string
+			for _, name := range slices.Sorted(maps.Keys(have)) {
+				if i < have[name] {
+					tags = append(tags, strconv.Quote(name))
+				}
+			}
+			ids = append(ids, create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":[%s]}`, i, strings.Join(tags, ","))).ID)
+		}
+		wantTags(t, s, account, TagCount{"g", 101}, TagCount{"f", 100}, TagCount{"c", 99}, TagCount{"d", 98}, TagCount{"b", 10}, TagCount{"a", 9}, TagCount{"e", 1})
+		if got, err := s.LargestTags(t.Context(), account, 2); err != nil || len(got) != 2 || got[1].Name != "f" {
+			t.Errorf("%v: the two largest are %v", err, got)
+		}
+		archive(t, s, account, ids[0]) // one fewer each
+		archive(t, s, account, ids[1])
+		wantTags(t, s, account, TagCount{"g", 99}, TagCount{"f", 98}, TagCount{"c", 97}, TagCount{"d", 96}, TagCount{"b", 8}, TagCount{"a", 7})
 	})
 }
 

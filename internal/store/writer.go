@@ -340,13 +340,13 @@ func (t *tx) saveTallies() error {
 	}
 	confirm := !t.changed
 	for _, row := range t.tallies {
+		if err := t.saveTags(row); err != nil {
+			return err
+		}
 		if !row.dirty && !confirm {
 			continue
 		}
 		if err := t.post(sqlSaveTally, row.account, row.revision, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision); err != nil {
-			return err
-		}
-		if err := t.saveTags(row); err != nil {
 			return err
 		}
 	}
