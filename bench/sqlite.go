@@ -17,8 +17,8 @@ type database struct {
 // has yet, with as large a cache as the memory of the engine allows.
 var (
 	durable = []string{
-		"PRAGMA busy_timeout = 10000", "PRAGMA page_size = 8192", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-		"PRAGMA cache_size = -10000", "PRAGMA wal_autocheckpoint = 2000", "PRAGMA trusted_schema = OFF",
+		"PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
+		"PRAGMA cache_size = -10000", "PRAGMA wal_autocheckpoint = 4000", "PRAGMA trusted_schema = OFF",
 	}
 	quick = []string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE", "PRAGMA cache_size = -150000"}
 )

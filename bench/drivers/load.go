@@ -39,7 +39,7 @@ const (
 // pragmas are the program's, with a smaller cache.
 var pragmas = []string{
 	"PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-	"PRAGMA cache_size = -4000", "PRAGMA wal_autocheckpoint = 2000", "PRAGMA trusted_schema = OFF",
+	"PRAGMA cache_size = -4000", "PRAGMA wal_autocheckpoint = 4000", "PRAGMA trusted_schema = OFF",
 }
 
 // load is the work on one file.

@@ -26,12 +26,11 @@ const sqliteReaders = 4
 // synchronous=FULL makes a commit durable before it is acknowledged.
 var sqlitePragmas = []string{
 	"PRAGMA busy_timeout = 10000",
-	"PRAGMA page_size = 8192", // of a new database: five contacts of an ordinary length fit
 	"PRAGMA journal_mode = WAL",
 	"PRAGMA synchronous = FULL",
 	"PRAGMA foreign_keys = ON",
 	"PRAGMA cache_size = -10000",       // 10 MB: what leads to the pages of a million contacts stays in memory
-	"PRAGMA wal_autocheckpoint = 2000", // 16 MB: pages that change often are written to the database more rarely
+	"PRAGMA wal_autocheckpoint = 4000", // 16 MB: pages that change often are written to the database more rarely
 	"PRAGMA trusted_schema = OFF",
 }
 
