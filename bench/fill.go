@@ -168,7 +168,7 @@ func (f *filler) contacts(a *account, made <-chan batch) error {
 		return err
 	}
 	for name, n := range counts {
-		if err := f.db.count(*a, name, n); err != nil {
+		if err := f.db.count(a.Number, name, n); err != nil {
 			return err
 		}
 	}
@@ -176,11 +176,11 @@ func (f *filler) contacts(a *account, made <-chan batch) error {
 }
 
 // count adds to how many contacts have a tag.
-func (d *database) count(a account, name string, n int64) error {
-	if err := d.exec(sqlTag, a.Number, name, name, n); err != nil {
+func (d *database) count(account int64, name string, n int64) error {
+	if err := d.exec(sqlTag, account, name, name, n); err != nil {
 		return err
 	}
-	return d.exec(sqlTagSize, a.Number, name, name)
+	return d.exec(sqlTagSize, account, name, name)
 }
 
 func (f *filler) write(a *account, from int, b batch, counts map[string]int64) error {

@@ -43,6 +43,10 @@ func growthWorks(d *dataset, g generator, visitors []visitor) []struct {
 	}
 }
 
+// growthLimit is what a create costs the database by itself, in transactions about as large as those of 64 clients: a row of the
+// table, not a goal.
+const growthLimit = "create raw, 32 in a transaction"
+
 // growthName is the variant of a work on an amount of data.
 func growthName(work, size string) string { return "growth: " + work + " at " + size }
 
@@ -78,6 +82,12 @@ func (b *bench) measureGrowth() error {
 			v.name = growthName(w.name, size.name)
 			variants = append(variants, v)
 		}
+		writer, err := openRaw(d, b.library.generator)
+		if err != nil {
+			return err
+		}
+		b.closing = append(b.closing, func() { _ = writer.db.close() })
+		variants = append(variants, variant{growthName(growthLimit, size.name), writer.checkCreate, writer.create(32)})
 	}
 	if b.wants("growth") {
 		b.repeat(variants)

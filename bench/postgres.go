@@ -198,7 +198,7 @@ func (w *rawPostgres) checkGet() error {
 // checkCreate creates somebody, and counts what belongs to them.
 func (w *rawPostgres) checkCreate() error {
 	a, ctx := w.data.Accounts[0], context.Background()
-	people, err := (&raw{generator: w.generator}).newcomers(1)
+	people, err := newcomers(w.generator, 1)
 	if err == nil {
 		err = w.commit(a, people)
 	}
@@ -227,7 +227,7 @@ func (w *rawPostgres) createFor(d time.Duration, dice *rand.Rand) (r result) {
 	before, making := w.cpu(), time.Duration(0)
 	for r.seconds < d.Seconds() {
 		used := ownCPU()
-		people, err := (&raw{generator: w.generator}).newcomers(100)
+		people, err := newcomers(w.generator, 100)
 		if err != nil {
 			return result{err: err}
 		}

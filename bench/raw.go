@@ -125,19 +125,19 @@ func (w *raw) checkList() error {
 
 // checkCreate creates somebody, and looks for everything that belongs to them.
 func (w *raw) checkCreate() error {
-	a := w.data.Accounts[0]
-	people, err := w.newcomers(1)
+	people, err := w.joining(1, w.data.dice())
 	if err == nil {
-		err = w.commit(a, people)
+		err = w.commit(people)
 	}
 	if err != nil {
 		return err
 	}
+	a := people[0].account
 	seq, err := w.db.number(`SELECT contact_seq FROM account_tally WHERE account_id = ?`, a.Number)
 	if err != nil {
 		return err
 	}
-	return w.db.holds(a, crm.MakeID(a.Number, seq), people[0])
+	return w.db.holds(a, crm.MakeID(a.Number, seq), people[0].person)
 }
 
 // firstActive are the ids of the first active contacts of an account.
@@ -165,13 +165,13 @@ func (w *raw) create(group int) func(timing) result {
 func (w *raw) createFor(d time.Duration, group int, dice *rand.Rand) (r result) {
 	var cpu time.Duration
 	for r.seconds < d.Seconds() {
-		people, err := w.newcomers(100)
+		people, err := w.joining(100, dice)
 		if err != nil {
 			return result{err: err}
 		}
 		used, start := ownCPU(), time.Now()
 		for len(people) > 0 {
-			if err := w.commit(w.data.byWeight(dice), people[:min(group, len(people))]); err != nil {
+			if err := w.commit(people[:min(group, len(people))]); err != nil {
 				return result{err: err}
 			}
 			people = people[min(group, len(people)):]
@@ -184,37 +184,58 @@ func (w *raw) createFor(d time.Duration, group int, dice *rand.Rand) (r result) 
 	return r
 }
 
-func (w *raw) newcomers(n int) ([]person, error) {
+// joining is somebody who is to be created in an account.
+type joining struct {
+	account account
+	person
+}
+
+// joining are new people, in accounts as clients would choose them: the more contacts one has, the likelier.
+func (w *raw) joining(n int, dice *rand.Rand) ([]joining, error) {
+	people, err := newcomers(w.generator, n)
+	join := make([]joining, len(people))
+	for i, p := range people {
+		join[i] = joining{w.data.byWeight(dice), p}
+	}
+	return join, err
+}
+
+// newcomers are people that nobody has created yet.
+func newcomers(g generator, n int) ([]person, error) {
 	people := make([]person, n)
 	for i := range people {
 		var err error
-		if people[i], err = w.generator.person(int(serial.Add(1)), "raw", time.Now()); err != nil {
+		if people[i], err = g.person(int(serial.Add(1)), "raw", time.Now()); err != nil {
 			return nil, err
 		}
 	}
 	return people, nil
 }
 
+// tally is the row of an account, and how many more of its contacts have each tag.
+type tally struct {
+	revision, seq, active int64
+	tags                  map[string]int64
+}
+
 // commit writes people in one transaction, with the look-ups that find duplicates.
-func (w *raw) commit(a account, people []person) error {
+func (w *raw) commit(people []joining) error {
 	if err := w.db.exec(`BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
-	var revision, seq, active int64
-	err := w.db.each(func(row *sqlite3.Stmt) {
-		revision, seq, active = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2)
-	}, sqlRawTally, a.Number)
-	counts := make(map[string]int64)
+	tallies := make(map[int64]*tally)
+	var err error
 	for i := 0; i < len(people) && err == nil; i++ {
-		revision, seq, active = revision+1, seq+1, active+1
-		err = w.insert(a, revision, seq, &people[i], counts)
+		err = w.insert(&people[i], tallies)
 	}
-	if err == nil {
-		err = w.db.exec(sqlCount, revision, seq, active, a.Number)
-	}
-	for name, n := range counts {
+	for number, t := range tallies {
 		if err == nil {
-			err = w.db.count(a, name, n)
+			err = w.db.exec(sqlCount, t.revision, t.seq, t.active, number)
+		}
+		for name, n := range t.tags {
+			if err == nil {
+				err = w.db.count(number, name, n)
+			}
 		}
 	}
 	if err == nil {
@@ -224,23 +245,37 @@ func (w *raw) commit(a account, people []person) error {
 	return err
 }
 
-func (w *raw) insert(a account, revision, seq int64, p *person, counts map[string]int64) error {
-	for _, key := range p.matchKeys {
-		if err := w.db.each(func(*sqlite3.Stmt) {}, sqlRawMatch, a.Number, key); err != nil {
+// insert writes somebody, and counts them.
+func (w *raw) insert(p *joining, tallies map[int64]*tally) error {
+	number := p.account.Number
+	t := tallies[number]
+	if t == nil {
+		t = &tally{tags: make(map[string]int64)}
+		tallies[number] = t
+		err := w.db.each(func(row *sqlite3.Stmt) {
+			t.revision, t.seq, t.active = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2)
+		}, sqlRawTally, number)
+		if err != nil {
 			return err
 		}
 	}
-	id := crm.MakeID(a.Number, seq)
-	if err := w.db.exec(sqlContact, a.Number, id, revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body); err != nil {
+	for _, key := range p.matchKeys {
+		if err := w.db.each(func(*sqlite3.Stmt) {}, sqlRawMatch, number, key); err != nil {
+			return err
+		}
+	}
+	t.revision, t.seq, t.active = t.revision+1, t.seq+1, t.active+1
+	id := crm.MakeID(number, t.seq)
+	if err := w.db.exec(sqlContact, number, id, t.revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body); err != nil {
 		return err
 	}
 	for _, key := range p.keys {
-		if err := w.db.exec(sqlKey, a.Number, key, id); err != nil {
+		if err := w.db.exec(sqlKey, number, key, id); err != nil {
 			return err
 		}
 	}
 	for _, name := range p.contact.Tags {
-		counts[name]++
+		t.tags[name]++
 	}
 	return nil
 }

@@ -146,7 +146,11 @@ func (r *report) growthTable(line func(string, ...any)) {
 	}
 	line("%s", head)
 	line("%s", rule)
-	for _, work := range r.growthWorks() {
+	works := r.growthWorks()
+	if len(works) > 0 {
+		works = append(works, growthLimit)
+	}
+	for _, work := range works {
 		row := "| " + work + " |"
 		for _, s := range r.sizes {
 			row += " " + r.all.of(growthName(work, s.name), cpuOf).text("") + " |"
