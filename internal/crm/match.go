@@ -117,13 +117,22 @@ func (c *Contact) IndexKeys() []string {
 // maxNameKey bounds a name's key, in bytes: people are told apart long before.
 const maxNameKey = 200
 
-// NameKeys are the keys of the contact's names and company, one for each word: the word, and after it all the others. So
-// everybody whose name begins with what was typed, be it "maria", "maria sm" or "smith mar", has keys side by side.
+// NameKeys are the keys of the contact's names and company, one for each word. After a word of the name stand all the others, so
+// everybody whose name begins with what was typed, be it "maria", "maria sm" or "smith mar", has keys side by side. After a
+// word of the company stands the rest of the company alone: so colleagues share their keys, which are written to the same
+// place of the index. A middle initial has no key of its own: it tells nobody apart.
 func (c *Contact) NameKeys() []string {
-	all := words(c.FirstName, c.LastName, c.MiddleName, c.Company)
+	names, company := words(c.FirstName, c.LastName, c.MiddleName), words(c.Company)
+	first := len(words(c.FirstName, c.LastName))
+	all := distinct(slices.Concat(names, company))
 	keys := make([]string, 0, len(all))
-	for _, word := range all {
-		keys = append(keys, nameKey(word, all))
+	for i, word := range names {
+		if i < first || first == 0 || len(word) > 1 {
+			keys = append(keys, nameKey(word, all))
+		}
+	}
+	for _, word := range all[len(names):] {
+		keys = append(keys, nameKey(word, company))
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys) // what differs beyond the bound only is one key

@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,7 +101,8 @@ func (s *Search) addRange(prefix string) {
 }
 
 // addNames looks for the words in the order in which they were typed, which is one range of keys. Any other order is found
-// among the keys of one word: the longest, which the fewest people share.
+// among the keys of one word, the longest first, which the fewest people share; it may be one of the company, whose keys have
+// no names in them, and then the keys of another word have all.
 func (s *Search) addNames(words []string) {
 	if len(words) == 0 {
 		return
@@ -109,16 +111,14 @@ func (s *Search) addNames(words []string) {
 	if len(words) == 1 {
 		return
 	}
-	longest := 0
-	for i, word := range words {
-		if len(word) > len(words[longest]) {
-			longest = i
-		}
+	leads := slices.Clone(words)
+	slices.SortStableFunc(leads, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for i, lead := range leads {
+		s.places = append(s.places, searchPlace{
+			KeyRange: startingWith(cut(namePrefix+lead, maxNameKey)),
+			words:    slices.Delete(slices.Clone(leads), i, i+1),
+		})
 	}
-	s.places = append(s.places, searchPlace{
-		KeyRange: startingWith(cut(namePrefix+words[longest], maxNameKey)),
-		words:    slices.Delete(slices.Clone(words), longest, longest+1),
-	})
 }
 
 // searchable is a text as it can be searched for: what no stored text holds is left out, and so is what is longer than any.

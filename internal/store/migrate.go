@@ -153,7 +153,7 @@ CREATE TABLE tag (
 CREATE INDEX tag_size ON tag (account_id, contacts DESC, fold, name);
 
 CREATE INDEX account_parent ON account (parent, account_id);
-`, fill: reindexContacts}, {sql: `
+`, fill: countAllTags}, {sql: `
 -- Which contacts were archived or restored, each at the revision at which that happened last. All the others are active, as
 -- every contact is at first, so that nothing has to be written here for a new one or for another change.
 CREATE TABLE contact_archival (
@@ -178,7 +178,7 @@ UPDATE tag SET size = length(CAST(contacts AS TEXT));
 DROP INDEX tag_size;
 
 CREATE INDEX tag_size ON tag (account_id, size DESC, fold, name);
-`}}
+`, fill: reindexNames}}
 
 // migration is one step: statements, and what must be worked out by a program.
 type migration struct {

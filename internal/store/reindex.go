@@ -13,13 +13,54 @@ const (
 	reindexKeys = 50_000 // keys that are sorted before they are written, so that neighbours go to the same pages
 )
 
-// reindexContacts brings what is derived from the stored contacts up to this program: the keys of their names, and how many
-// have each tag.
-func reindexContacts(c conn, _ dialect) error {
+// countAllTags fills the table of tags.
+func countAllTags(c conn, _ dialect) error {
+	return eachAccount(c, func(row *tally) error {
+		err := eachContact(c, row, func(contacts []crm.Contact) error {
+			for _, contact := range contacts {
+				row.countTags(contact, 1)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return insertTags(c, row)
+	})
+}
+
+// reindexNames brings the keys of all names up to this program.
+func reindexNames(c conn, _ dialect) error {
 	names := crm.AllNames()
 	if _, err := c.exec(`DELETE FROM contact_index WHERE key >= $1 AND key <= $2`, names.From, names.To); err != nil {
 		return err
 	}
+	return eachAccount(c, func(row *tally) error {
+		var keys []indexKey
+		write := func() error {
+			err := insertIndexKeys(c, row.account, keys)
+			keys = keys[:0]
+			return err
+		}
+		err := eachContact(c, row, func(contacts []crm.Contact) error {
+			for _, contact := range contacts {
+				for _, key := range contact.NameKeys() {
+					keys = append(keys, indexKey{key, contact.ID})
+				}
+			}
+			if len(keys) < reindexKeys {
+				return nil
+			}
+			return write()
+		})
+		if err != nil {
+			return err
+		}
+		return write()
+	})
+}
+
+func eachAccount(c conn, do func(*tally) error) error {
 	var accounts []tally
 	err := each(c, func(r rows) error {
 		accounts = append(accounts, tally{account: r.int(0), contactSeq: r.int(1)})
@@ -27,7 +68,7 @@ func reindexContacts(c conn, _ dialect) error {
 	}, `SELECT account_id, contact_seq FROM account_tally ORDER BY account_id`)
 	for i := range accounts {
 		if err == nil {
-			err = reindexAccount(c, &accounts[i])
+			err = do(&accounts[i])
 		}
 	}
 	return err
@@ -35,29 +76,24 @@ func reindexContacts(c conn, _ dialect) error {
 
 const sqlReindex = `SELECT id, body FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
 
-func reindexAccount(c conn, row *tally) error {
-	var keys []indexKey
+// eachContact reads an account's contacts, some at a time.
+func eachContact(c conn, row *tally, do func([]crm.Contact) error) error {
 	for first := int64(1); first <= row.contactSeq; first += reindexRead {
 		last := min(first+reindexRead-1, row.contactSeq)
+		var contacts []crm.Contact
 		err := each(c, func(r rows) error {
 			contact, err := crm.ParseContact(r.int(0), r.bytes(1), nil)
-			for _, key := range contact.NameKeys() {
-				keys = append(keys, indexKey{key, contact.ID})
-			}
-			row.countTags(contact, 1)
+			contacts = append(contacts, contact)
 			return err
 		}, sqlReindex, row.account, crm.MakeID(row.account, first), crm.MakeID(row.account, last))
+		if err == nil {
+			err = do(contacts)
+		}
 		if err != nil {
 			return err
 		}
-		if len(keys) >= reindexKeys || last == row.contactSeq {
-			if err := insertIndexKeys(c, row.account, keys); err != nil {
-				return err
-			}
-			keys = keys[:0]
-		}
 	}
-	return insertTags(c, row)
+	return nil
 }
 
 const sqlInsertTag = `INSERT INTO tag (account_id, fold, name, contacts) VALUES ($1, $2, $3, $4)`
