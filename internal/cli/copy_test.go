@@ -65,20 +65,20 @@ func TestACopyMovesAServiceToPostgreSQLAndBack(t *testing.T) {
 	want := source.call(key, http.StatusOK, "GET", "/v1/contacts?per_page=3", "").body
 	stdout, stderr := wantTyped(t, exitOK, "What is written to the source from now on is not copied.\n", "copy", "--from", "sqlite:"+data, "--to", there)
 	// The two invitations are the set-up links that the server has printed.
-	const table = `TABLE            ROWS
-contact          5
-contact_archival 0
-contact_index    25
-tag              1
-campaign         0
-campaign_reader  0
-api_key          1
-invitation       2
-app_user         0
-user_session     0
-member           0
-account_tally    1
-account          1
+	const table = `TABLE             ROWS
+contact           5
+contact_archival  0
+contact_index     25
+tag               1
+campaign          0
+campaign_reader   0
+api_key           1
+invitation        2
+app_user          0
+user_session      0
+member            0
+account_tally     1
+account           1
 Accounts: 1. Rows and checksums are the same on both sides.
 `
 	if stdout != table {
