@@ -125,7 +125,7 @@ func (w *raw) checkList() error {
 
 // checkCreate creates somebody, and looks for everything that belongs to them.
 func (w *raw) checkCreate() error {
-	people, err := w.joining(1, w.data.dice())
+	people, err := w.join(1, w.data.dice())
 	if err == nil {
 		err = w.commit(people)
 	}
@@ -165,11 +165,11 @@ func (w *raw) create(group int) func(timing) result {
 func (w *raw) createFor(d time.Duration, group int, dice *rand.Rand) (r result) {
 	var cpu time.Duration
 	for r.seconds < d.Seconds() {
-		people, err := w.joining(100, dice)
+		people, err := w.join(max(group, 100/group*group), dice)
 		if err != nil {
 			return result{err: err}
 		}
-		used, start := ownCPU(), time.Now()
+		made, used, start := len(people), ownCPU(), time.Now()
 		for len(people) > 0 {
 			if err := w.commit(people[:min(group, len(people))]); err != nil {
 				return result{err: err}
@@ -178,7 +178,7 @@ func (w *raw) createFor(d time.Duration, group int, dice *rand.Rand) (r result) 
 		}
 		cpu += ownCPU() - used
 		r.seconds += time.Since(start).Seconds()
-		r.requests += 100
+		r.requests += made
 	}
 	r.cpu = perRequest(cpu, r.requests)
 	return r
@@ -190,14 +190,14 @@ type joining struct {
 	person
 }
 
-// joining are new people, in accounts as clients would choose them: the more contacts one has, the likelier.
-func (w *raw) joining(n int, dice *rand.Rand) ([]joining, error) {
+// join makes new people, in accounts as clients would choose them: the more contacts one has, the likelier.
+func (w *raw) join(n int, dice *rand.Rand) ([]joining, error) {
 	people, err := newcomers(w.generator, n)
-	join := make([]joining, len(people))
+	joined := make([]joining, len(people))
 	for i, p := range people {
-		join[i] = joining{w.data.byWeight(dice), p}
+		joined[i] = joining{w.data.byWeight(dice), p}
 	}
-	return join, err
+	return joined, err
 }
 
 // newcomers are people that nobody has created yet.

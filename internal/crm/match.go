@@ -3,6 +3,8 @@ package crm
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // CreateMode says whether a create looks for the same person first.
@@ -26,10 +28,11 @@ func ParseForceCreate(value string, sent bool) (CreateMode, error) {
 
 // The kinds of index keys. The first two are match keys.
 const (
-	emailPrefix = "e:"
-	phonePrefix = "p:"
-	tagPrefix   = "t:"
-	namePrefix  = "n:"
+	emailPrefix   = "e:"
+	phonePrefix   = "p:"
+	tagPrefix     = "t:"
+	namePrefix    = "n:"
+	companyPrefix = "c:"
 )
 
 // MatchKeys are the normal forms by which this input finds the person it is about, those of emails first.
@@ -45,7 +48,7 @@ func (in *ContactInput) NameRange() (names KeyRange, ok bool) {
 	}
 	all := words(*in.FirstName, *in.LastName)
 	for _, lead := range slices.Concat(words(*in.LastName), all) {
-		return startingWith(nameKey(lead, all)), true
+		return startingWith(nameKey(namePrefix, lead, all)), true
 	}
 	return KeyRange{}, false
 }
@@ -102,7 +105,7 @@ func withoutEmpty(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })
 }
 
-// IndexKeys are all the keys under which the contact can be found: e: emails, p: phones, t: tags, n: names (see NameKeys).
+// IndexKeys are all the keys under which the contact can be found: e: emails, p: phones, t: tags, n: names and c: companies (see NameKeys).
 // They depend on the contact alone, are sorted and distinct.
 func (c *Contact) IndexKeys() []string {
 	keys := slices.Clone(c.MatchKeys)
@@ -115,32 +118,41 @@ func (c *Contact) IndexKeys() []string {
 }
 
 // maxNameKey bounds a name's key, in bytes: people are told apart long before.
-const maxNameKey = 200
+const maxNameKey = 400
 
-// NameKeys are the keys of the contact's names and company, one for each word. After a word of the name stand all the others, so
-// everybody whose name begins with what was typed, be it "maria", "maria sm" or "smith mar", has keys side by side. After a
-// word of the company stands the rest of the company alone: so colleagues share their keys, which are written to the same
-// place of the index. A middle initial has no key of its own: it tells nobody apart.
+// NameKeys are the keys of the contact's names (n:) and company (c:), one for each word. After a word of the name stand all the
+// others, so everybody whose name begins with what was typed, be it "maria", "maria sm" or "smith mar", has keys side by side.
+// After a word of the company stands the rest of the company alone: so colleagues share their keys, which are written to the
+// same place of the index. A middle initial has no key of its own: it tells nobody apart.
 func (c *Contact) NameKeys() []string {
-	names, company := words(c.FirstName, c.LastName, c.MiddleName), words(c.Company)
-	first := len(words(c.FirstName, c.LastName))
-	all := distinct(slices.Concat(names, company))
-	keys := make([]string, 0, len(all))
-	for i, word := range names {
-		if i < first || first == 0 || len(word) > 1 {
-			keys = append(keys, nameKey(word, all))
-		}
+	names, middle, company := words(c.FirstName, c.LastName), words(c.MiddleName), words(c.Company)
+	all := distinct(slices.Concat(names, middle, company))
+	if len(names) > 0 {
+		middle = slices.DeleteFunc(middle, isInitial)
 	}
-	for _, word := range all[len(names):] {
-		keys = append(keys, nameKey(word, company))
+	names = distinct(append(names, middle...))
+	keys := make([]string, 0, len(all))
+	for _, word := range names {
+		keys = append(keys, nameKey(namePrefix, word, all))
+	}
+	for _, word := range company {
+		if !slices.Contains(names, word) {
+			keys = append(keys, nameKey(companyPrefix, word, company))
+		}
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys) // what differs beyond the bound only is one key
 }
 
+// isInitial tells whether a word is one letter of an alphabet, as in J. Smith.
+func isInitial(word string) bool {
+	letter, size := utf8.DecodeRuneInString(word)
+	return size == len(word) && unicode.ToUpper(letter) != letter
+}
+
 // nameKey is the key of one of the words.
-func nameKey(lead string, all []string) string {
-	key := append(make([]byte, 0, maxNameKey), namePrefix+lead...)
+func nameKey(prefix, lead string, all []string) string {
+	key := append(append(make([]byte, 0, 100), prefix...), lead...)
 	for _, word := range all {
 		if len(key) >= maxNameKey {
 			break

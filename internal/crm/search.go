@@ -29,6 +29,7 @@ type Search struct {
 type searchPlace struct {
 	KeyRange
 	words []string // each begins a word of the key too, any but the first
+	needs KeyRange // where it holds no key, nothing is found here nor in the places that follow; "" is no condition
 }
 
 // ParseSearch understands what was typed: words of a name, the beginning of an email, a phone number, #tag.
@@ -96,28 +97,43 @@ func (s Search) First(c Contact) (place int, key string) {
 	return -1, ""
 }
 
-func (s *Search) addRange(prefix string) {
-	s.places = append(s.places, searchPlace{KeyRange: startingWith(prefix)})
+// Needs is a range of index keys that must hold one, or else nothing is found in the range of this number and in those after it.
+func (s Search) Needs(place int) (needs KeyRange, ok bool) {
+	needs = s.places[place].needs
+	return needs, needs.From != ""
 }
 
-// addNames looks for the words in the order in which they were typed, which is one range of keys. Any other order is found
-// among the keys of one word, the longest first, which the fewest people share; it may be one of the company, whose keys have
-// no names in them, and then the keys of another word have all.
+func (s *Search) addRange(prefix string) {
+	s.places = append(s.places, searchPlace{KeyRange: beginning(prefix)})
+}
+
+// beginning is the range of the keys that begin with what was typed, which may be longer than a key of a name.
+func beginning(typed string) KeyRange { return startingWith(cut(typed, maxNameKey)) }
+
+// addNames looks for the words in the order in which they were typed, which is one range of keys for names and one for companies.
+// Any other order is found among the keys of one word, the longest, which the fewest people share. Where that is a word of a
+// company, whose keys have no names in them, somebody of that company may be found by the keys of another word.
 func (s *Search) addNames(words []string) {
 	if len(words) == 0 {
 		return
 	}
-	s.addRange(cut(namePrefix+strings.Join(words, " "), maxNameKey))
+	s.addRange(namePrefix + strings.Join(words, " "))
+	s.addRange(companyPrefix + strings.Join(words, " "))
 	if len(words) == 1 {
 		return
 	}
 	leads := slices.Clone(words)
 	slices.SortStableFunc(leads, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for i, lead := range leads {
-		s.places = append(s.places, searchPlace{
-			KeyRange: startingWith(cut(namePrefix+lead, maxNameKey)),
-			words:    slices.Delete(slices.Clone(leads), i, i+1),
-		})
+		others := slices.Delete(slices.Clone(leads), i, i+1)
+		place := searchPlace{KeyRange: beginning(namePrefix + lead), words: others}
+		if i > 0 && !isInitial(leads[i-1]) {
+			place.needs = beginning(companyPrefix + leads[i-1])
+		}
+		s.places = append(s.places, place)
+		if i == 0 {
+			s.places = append(s.places, searchPlace{KeyRange: beginning(companyPrefix + lead), words: others})
+		}
 	}
 }
 

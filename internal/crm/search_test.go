@@ -39,6 +39,11 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 		{"q maria", true, false}, // a middle initial narrows down,
 		{"smith q", true, false},
 		{"zoo q sm", true, false},
+		{"zoo", true, false},
+		{"zoo acme", true, false},
+		{"ac zo", true, false},
+		{"acme mar", true, false},
+		{"elena acme", true, false},
 		{"q", false, false}, // and finds nobody by itself
 		{"mar sm el", true, false},
 		{"maria lukasz", false, false},
@@ -150,8 +155,15 @@ func TestAnyWordsOfANameInAnyOrderFindTheContact(t *testing.T) {
 		if !slices.Equal(words(text), typed) {
 			return // half a word may be none, or be another word of the name
 		}
-		if s := ParseSearch(text, "US"); !finds(s, c) {
+		s := ParseSearch(text, "US")
+		place, _ := s.First(c)
+		if place < 0 {
 			t.Fatalf("%q is not found among %q", text, c.NameKeys())
+		}
+		for earlier := range place + 1 {
+			if needs, ok := s.Needs(earlier); ok && !slices.ContainsFunc(c.NameKeys(), needs.Has) {
+				t.Fatalf("%q would be given up for want of %q among %q", text, needs, c.NameKeys())
+			}
 		}
 	})
 }

@@ -89,7 +89,10 @@ func distinct(names []string) []string {
 }
 
 // FoldTag is a tag's name as it is searched for by its beginning.
-func FoldTag(name string) string { return cut(fold(name), maxNameKey) }
+func FoldTag(name string) string { return cut(fold(name), maxTagFold) }
+
+// maxTagFold bounds it, in bytes.
+const maxTagFold = 200
 
 // TagRange is the range of folded names that begin with what was typed; where nothing was typed it begins with "".
 func TagRange(prefix string) KeyRange { return startingWith(FoldTag(searchable(prefix))) }

@@ -170,7 +170,7 @@ func (s *Store) changeContact(ctx context.Context, account, id int64, decide fun
 type stored struct {
 	account  int64
 	contact  crm.Contact
-	revision int64
+	revision int64 // at which it was created, archived or restored
 	body     []byte
 }
 

@@ -165,7 +165,9 @@ CREATE TABLE contact_archival (
 ) {clustered};
 
 INSERT INTO contact_archival (account_id, revision, id, archived)
-	SELECT account_id, revision, id, archived FROM contact_change WHERE archived = 1 ORDER BY account_id, revision;
+	SELECT account_id, revision, id, archived FROM contact_change WHERE archived = 1
+	AND EXISTS (SELECT 1 FROM account_tally WHERE account_tally.account_id = contact_change.account_id) -- not of a copy that never ended
+	ORDER BY account_id, revision;
 
 DROP TABLE contact_change;
 
@@ -178,7 +180,7 @@ UPDATE tag SET size = length(CAST(contacts AS TEXT));
 DROP INDEX tag_size;
 
 CREATE INDEX tag_size ON tag (account_id, size DESC, fold, name);
-`, fill: reindexNames}}
+`, fill: reindexNames}} // the words of companies get keys of another kind
 
 // migration is one step: statements, and what must be worked out by a program.
 type migration struct {

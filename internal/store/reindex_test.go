@@ -53,6 +53,9 @@ func oldDatabase(t testing.TB, o Options, account int64, bodies []string) {
 		run(`INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`, account, revision, id, flag(contact.Archived()))
 		for _, key := range contact.IndexKeys() {
 			key, _, _ = strings.Cut(key, " ")
+			if word, ok := strings.CutPrefix(key, "c:"); ok { // a company had no keys of its own kind
+				key = "n:" + word
+			}
 			run(sqlInsertKey, account, id, key)
 		}
 	}

@@ -15,10 +15,11 @@ import (
 const (
 	searchRows     = 250    // of the index that one statement reads
 	searchWork     = 20_000 // rows of the index that are read for one page; it ends early where so many have not filled it
-	searchDocument = 10     // a contact that is read counts like so many rows
+	searchDocument = 10     // a contact that is read counts like so many rows, and so does a statement
 
 	// What follows a place in the index, as two plain statements: no planner can take them for anything but a range.
 	sqlSameKey  = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = $2 AND id > $3 ORDER BY id LIMIT $4`
+	sqlAnyKey   = `SELECT id FROM contact_index WHERE account_id = $1 AND key >= $2 AND key <= $3 ORDER BY key, id LIMIT 1`
 	sqlNextKeys = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key > $2 AND key <= $3 ORDER BY key, id LIMIT $4`
 )
 
@@ -110,6 +111,9 @@ func (f *finder) run() error {
 		if f.tired() {
 			return nil
 		}
+		if inVain, err := f.inVain(); inVain || err != nil {
+			return err
+		}
 		hits, err := f.read()
 		if err != nil {
 			return err
@@ -135,10 +139,20 @@ func (f *finder) tired() bool {
 	return true
 }
 
+// inVain tells at the beginning of a range whether nothing can be found from here on.
+func (f *finder) inVain() (bool, error) {
+	needs, ok := f.search.Needs(f.at.place)
+	if !ok || f.at != startOf(f.ranges, f.at.place) {
+		return false, nil
+	}
+	found, err := one(f.conn, func(rows) {}, sqlAnyKey, f.account, needs.From, needs.To)
+	return !found, err
+}
+
 // read reads some rows of the index after the spot, moves it on, and returns those that are looked for.
 func (f *finder) read() (hits []spot, err error) {
 	place, to, read := f.at.place, f.ranges[f.at.place].To, 0
-	defer func() { f.work += read }()
+	defer func() { f.work += read + searchDocument }()
 	note := func(r rows) error {
 		read++
 		f.at.key, f.at.id = r.text(0), r.int(1)

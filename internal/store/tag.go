@@ -21,7 +21,7 @@ const (
 )
 
 // rankedTags is among how many tags the largest are looked for, those with more digits first. So one is missed only where a
-// thousand others have a number of as many digits, and come before it in the alphabet.
+// thousand others have a number of as many digits or more, and come before it in the alphabet.
 const rankedTags = 1000
 
 // TagCount is a tag and how many active contacts have it.
