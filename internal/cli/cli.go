@@ -84,9 +84,14 @@ type terminal struct {
 
 // Main runs a command line and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	context.AfterFunc(signalled, func() {
+		stop() // a second signal ends the process at once, also one that comes as soon as the first shows
+		cancel()
+	})
 	return run(ctx, args, stdin, stdout, stderr)
 }
 

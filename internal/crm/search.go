@@ -42,16 +42,16 @@ func ParseSearch(text, region string) Search {
 	switch {
 	case text == "":
 	case strings.Contains(text, "@"):
-		s.addRange(emailPrefix + foldCase(text))
+		s.addRange(startingWith(emailPrefix + foldCase(text)))
 	case looksLikePhone(text):
 		for _, number := range phoneBeginnings(text, region) {
-			s.addRange(phonePrefix + number)
+			s.addRange(startingWith(phonePrefix + number))
 		}
 		s.addNames(words(text)) // somebody may be called 1984
 	default:
 		s.addNames(words(text))
 		if !strings.ContainsFunc(text, unicode.IsSpace) {
-			s.addRange(emailPrefix + foldCase(text))
+			s.addRange(startingWith(emailPrefix + foldCase(text)))
 		}
 	}
 	return s
@@ -103,12 +103,10 @@ func (s Search) Needs(place int) (needs KeyRange, ok bool) {
 	return needs, needs.From != ""
 }
 
-func (s *Search) addRange(prefix string) {
-	s.places = append(s.places, searchPlace{KeyRange: beginning(prefix)})
-}
+func (s *Search) addRange(keys KeyRange) { s.places = append(s.places, searchPlace{KeyRange: keys}) }
 
-// beginning is the range of the keys that begin with what was typed, which may be longer than a key of a name.
-func beginning(typed string) KeyRange { return startingWith(cut(typed, maxNameKey)) }
+// namesFrom is the range of the keys of names that begin with what was typed, which may be longer than any of them.
+func namesFrom(typed string) KeyRange { return startingWith(cut(typed, maxNameKey)) }
 
 // addNames looks for the words in the order in which they were typed, which is one range of keys for names and one for companies.
 // Any other order is found among the keys of one word, the longest, which the fewest people share. Where that is a word of a
@@ -117,8 +115,8 @@ func (s *Search) addNames(words []string) {
 	if len(words) == 0 {
 		return
 	}
-	s.addRange(namePrefix + strings.Join(words, " "))
-	s.addRange(companyPrefix + strings.Join(words, " "))
+	s.addRange(namesFrom(namePrefix + strings.Join(words, " ")))
+	s.addRange(namesFrom(companyPrefix + strings.Join(words, " ")))
 	if len(words) == 1 {
 		return
 	}
@@ -126,13 +124,13 @@ func (s *Search) addNames(words []string) {
 	slices.SortStableFunc(leads, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for i, lead := range leads {
 		others := slices.Delete(slices.Clone(leads), i, i+1)
-		place := searchPlace{KeyRange: beginning(namePrefix + lead), words: others}
+		place := searchPlace{KeyRange: namesFrom(namePrefix + lead), words: others}
 		if i > 0 && !isInitial(leads[i-1]) {
-			place.needs = beginning(companyPrefix + leads[i-1])
+			place.needs = namesFrom(companyPrefix + leads[i-1])
 		}
 		s.places = append(s.places, place)
 		if i == 0 {
-			s.places = append(s.places, searchPlace{KeyRange: beginning(companyPrefix + lead), words: others})
+			s.places = append(s.places, searchPlace{KeyRange: namesFrom(companyPrefix + lead), words: others})
 		}
 	}
 }
