@@ -181,14 +181,14 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 const largestKept = 1 << 20
 
 // respond lets build append a body to a buffer that is used again, and sends it.
-func respond(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) error {
+func respond(w http.ResponseWriter, status int, build func(dst []byte) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
 	body, err := build((*buffer)[:0])
 	if cap(body) <= largestKept {
 		*buffer = body
 	}
 	if err == nil {
-		err = web.WriteJSON(w, http.StatusOK, body)
+		err = web.WriteJSON(w, status, body)
 	}
 	buffers.Put(buffer)
 	return err

@@ -16,7 +16,7 @@ func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) erro
 		return err
 	}
 	base := a.options.Proxies.BaseURL(r)
-	return respond(w, func(dst []byte) ([]byte, error) {
+	return respond(w, http.StatusOK, func(dst []byte) ([]byte, error) {
 		dst, found, err := a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, l.begin(dst))
 		if err != nil {
 			return dst, err

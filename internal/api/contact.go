@@ -12,7 +12,7 @@ import (
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
-	return respond(w, func(dst []byte) ([]byte, error) {
+	return respond(w, http.StatusOK, func(dst []byte) ([]byte, error) {
 		return a.store.Contact(r.Context(), c.who.Account, c.id, dst)
 	})
 }
@@ -26,7 +26,7 @@ func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error
 	if err := l.check(err); err != nil {
 		return err
 	}
-	return respond(w, func(dst []byte) ([]byte, error) {
+	return respond(w, http.StatusOK, func(dst []byte) ([]byte, error) {
 		dst, found, err := a.store.Contacts(r.Context(), c.who.Account, scope, l.page, l.begin(dst))
 		if err != nil {
 			return dst, err
@@ -55,7 +55,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 	if made.Merged {
 		w.Header().Set("X-Contact-Merged", "true")
 	}
-	return web.WriteJSON(w, http.StatusCreated, made.Append(nil))
+	return writeDocument(w, http.StatusCreated, made)
 }
 
 func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) error {
@@ -64,7 +64,7 @@ func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) erro
 		return a.resourceFirst(r.Context(), c, err)
 	}
 	made, err := a.store.UpdateContact(r.Context(), c.who.Account, c.id, in)
-	return writeDocument(w, made, err)
+	return writeChanged(w, made, err)
 }
 
 func (a *API) archiveContact(w http.ResponseWriter, r *http.Request, c call) error {
@@ -78,7 +78,7 @@ func (a *API) archiveContact(w http.ResponseWriter, r *http.Request, c call) err
 
 func (a *API) restoreContact(w http.ResponseWriter, r *http.Request, c call) error {
 	made, err := a.store.RestoreContact(r.Context(), c.who.Account, c.id)
-	return writeDocument(w, made, err)
+	return writeChanged(w, made, err)
 }
 
 // resourceFirst tells about the body only who may see the contact: an error of the resource comes before one of the body.
@@ -119,10 +119,14 @@ func readJSON(r *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// writeDocument answers with a contact that was changed.
-func writeDocument(w http.ResponseWriter, d store.Document, err error) error {
+// writeChanged answers with a contact that was changed.
+func writeChanged(w http.ResponseWriter, d store.Document, err error) error {
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, d.Append(nil))
+	return writeDocument(w, http.StatusOK, d)
+}
+
+func writeDocument(w http.ResponseWriter, status int, d store.Document) error {
+	return respond(w, status, func(dst []byte) ([]byte, error) { return d.Append(dst), nil })
 }

@@ -28,7 +28,7 @@ func (a *API) changeTags(w http.ResponseWriter, r *http.Request, c call, change 
 		return a.resourceFirst(r.Context(), c, err)
 	}
 	made, err := change(r.Context(), c.who.Account, c.id, tags)
-	return writeDocument(w, made, err)
+	return writeChanged(w, made, err)
 }
 
 func readTags(r *http.Request) ([]string, error) {

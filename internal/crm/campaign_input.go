@@ -60,6 +60,7 @@ func DecodeCampaigns(document []byte) ([]CampaignInput, error) {
 		return nil, r.err
 	}
 	r.token()
+	r.outside = 1 // a path begins inside its row
 	rows, wrong := []CampaignInput{}, &RowsInvalid{}
 	slugs := map[string]int{}
 	for r.err == nil && r.dec.PeekKind() != ']' {
@@ -113,158 +114,155 @@ func (in *CampaignInput) repeats(slugs map[string]int, row int) (first int, ok b
 func (in *CampaignInput) read(r *jsonReader, key string) {
 	switch key {
 	case "type":
-		in.Type = r.text(key, anyLength)
+		in.Type = r.textSent()
 	case "title":
-		in.Title = r.text(key, anyLength)
+		in.Title = r.textSent()
 	case "subtitle":
-		in.Subtitle = r.text(key, anyLength)
+		in.Subtitle = r.textSent()
 	case "description":
-		in.Description = r.text(key, anyLength)
+		in.Description = r.textSent()
 	case "slug":
-		in.Slug = r.text(key, anyLength)
+		in.Slug = r.textSent()
 	case "goal":
-		in.Goal = readCents(r, key)
+		in.Goal = readCents(r)
 	case "raised":
-		in.Raised = readCents(r, key)
+		in.Raised = readCents(r)
 	case "donors":
-		in.Donors = readDonors(r, key)
+		in.Donors = readDonors(r)
 	case "currency":
-		in.Currency = r.text(key, anyLength)
+		in.Currency = r.textSent()
 	case "logo":
-		in.Logo = r.text(key, anyLength)
+		in.Logo = r.textSent()
 	case "cover":
-		in.Cover = readObject(r, key, readCover)
+		in.Cover = readObject(r, readCover)
 	case "end_at":
-		in.EndAt = readTime(r, key)
+		in.EndAt = readTime(r)
 	case "created_at":
-		in.CreatedAt = readTime(r, key)
+		in.CreatedAt = readTime(r)
 	case "updated_at":
-		in.UpdatedAt = readTime(r, key)
+		in.UpdatedAt = readTime(r)
 	case "event":
-		in.Event = readObject(r, key, readEvent)
+		in.Event = readObject(r, readEvent)
 	case "beneficiaries":
-		in.Beneficiaries = readBeneficiaries(r, key)
+		in.Beneficiaries = readBeneficiaries(r)
 	default:
 		r.skip()
 	}
 }
 
 func readCover(r *jsonReader, c *Cover, key string) {
-	path := "cover." + key
 	switch key {
 	case "type":
-		c.Type = *r.text(path, anyLength)
+		c.Type = r.text()
 	case "url":
-		c.URL = *r.text(path, anyLength)
+		c.URL = r.text()
 	case "source":
-		c.Source = *r.text(path, anyLength)
+		c.Source = r.text()
 	default:
 		r.skip()
 	}
 }
 
 func readEvent(r *jsonReader, e *Event, key string) {
-	path := "event." + key
 	switch key {
 	case "title":
-		e.Title = *r.text(path, anyLength)
+		e.Title = r.text()
 	case "type":
-		e.Type = *r.text(path, anyLength)
+		e.Type = r.text()
 	case "location_name":
-		e.LocationName = *r.text(path, anyLength)
+		e.LocationName = r.text()
 	case "address_formatted":
-		e.AddressFormatted = *r.text(path, anyLength)
+		e.AddressFormatted = r.text()
 	case "google_place_id":
-		e.GooglePlaceID = *r.text(path, anyLength)
+		e.GooglePlaceID = r.text()
 	case "start_at":
-		e.StartAt = *readTime(r, path)
+		e.StartAt = *readTime(r)
 	case "end_at":
-		e.EndAt = *readTime(r, path)
+		e.EndAt = *readTime(r)
 	case "timezone":
-		e.Timezone = *r.text(path, anyLength)
+		e.Timezone = r.text()
 	case "details":
-		e.Details = *r.text(path, anyLength)
+		e.Details = r.text()
 	case "private":
-		e.Private = *r.boolean(path)
+		e.Private = r.boolean()
 	case "tickets_required":
-		e.TicketsRequired = *r.boolean(path)
+		e.TicketsRequired = r.boolean()
 	case "livestream":
-		e.Livestream = *readObject(r, path, readLivestream)
+		e.Livestream = *readObject(r, readLivestream)
 	case "livestream_start_at":
-		e.LivestreamStartAt = *readTime(r, path)
+		e.LivestreamStartAt = *readTime(r)
 	case "livestream_end_at":
-		e.LivestreamEndAt = *readTime(r, path)
+		e.LivestreamEndAt = *readTime(r)
 	default:
 		r.skip()
 	}
 }
 
 func readLivestream(r *jsonReader, l *Livestream, key string) {
-	path := "event.livestream." + key
 	switch key {
 	case "url":
-		l.URL = *r.text(path, anyLength)
+		l.URL = r.text()
 	case "type":
-		l.Type = *r.text(path, anyLength)
+		l.Type = r.text()
 	case "location":
-		l.Location = *r.text(path, anyLength)
+		l.Location = r.text()
 	case "platform":
-		l.Platform = *r.text(path, anyLength)
+		l.Platform = r.text()
 	case "embed_url":
-		l.EmbedURL = *r.text(path, anyLength)
+		l.EmbedURL = r.text()
 	case "scheduled":
-		l.Scheduled = *r.boolean(path)
+		l.Scheduled = r.boolean()
 	default:
 		r.skip()
 	}
 }
 
 // readObject reads an object, or null as a pointer to nothing.
-func readObject[T any](r *jsonReader, path string, member func(r *jsonReader, value *T, key string)) **T {
+func readObject[T any](r *jsonReader, member func(r *jsonReader, value *T, key string)) **T {
 	var value *T
 	if r.next() == '{' {
 		value = new(T)
 	}
-	if !r.object(func(key string) { member(r, value, key) }) && r.err == nil {
-		r.fault.Add(path, "The %s field must be an object.", path)
+	if !r.object(func(key string) { member(r, value, key) }) {
+		r.wrong("must be an object")
 	}
 	return &value
 }
 
-func readCents(r *jsonReader, path string) *int64 {
-	text, ok := r.number(path)
+func readCents(r *jsonReader) *int64 {
+	text, ok := r.number()
 	if !ok {
 		return new(int64)
 	}
 	cents, ok := parseDecimal(text, 2, centDigits)
 	if !ok {
-		r.fault.Add(path, "The %s field must be a number from 0 to 9999999999.99 with at most two decimals.", path)
+		r.wrong("must be a number from 0 to 9999999999.99 with at most two decimals")
 	}
 	return &cents
 }
 
-func readDonors(r *jsonReader, path string) *int64 {
-	text, ok := r.number(path)
+func readDonors(r *jsonReader) *int64 {
+	text, ok := r.number()
 	if !ok {
 		return new(int64)
 	}
 	donors, ok := parseDecimal(text, 0, donorDigits)
 	if !ok {
-		r.fault.Add(path, "The %s field must be an integer from 0 to %d.", path, maxDonors)
+		r.wrong("must be an integer from 0 to %d", maxDonors)
 	}
 	return &donors
 }
 
 // readTime reads a time as campaigns show it. null and "" are the zero time.
-func readTime(r *jsonReader, path string) *time.Time {
-	text := *r.text(path, anyLength)
+func readTime(r *jsonReader) *time.Time {
+	text := r.text()
 	if text == "" {
 		return new(time.Time)
 	}
 	t, ok := parseCampaignTime(text)
 	if !ok || t.Year() < 1000 {
-		if !r.fault.has(path) {
-			r.fault.Add(path, "The %s field must be a time in the format Y-m-d H:i:s.", path)
+		if !r.fault.has(r.path()) {
+			r.wrong("must be a time in the format Y-m-d H:i:s")
 		}
 		return new(time.Time)
 	}
@@ -274,10 +272,10 @@ func readTime(r *jsonReader, path string) *time.Time {
 const maxBeneficiaries = 1000
 
 // readBeneficiaries reads a list of account ids; null is the empty list.
-func readBeneficiaries(r *jsonReader, path string) *[]string {
+func readBeneficiaries(r *jsonReader) *[]string {
 	ids := []string{}
-	r.list(path, maxBeneficiaries, func(path string) {
-		ids = append(ids, *r.text(path, anyLength))
+	r.list(maxBeneficiaries, func() {
+		ids = append(ids, r.text())
 	})
 	return &ids
 }

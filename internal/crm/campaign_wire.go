@@ -119,7 +119,7 @@ func ParseCampaign(id int64, body []byte) (Campaign, error) {
 	r := newJSONReader("The stored document", document)
 	r.document(func(key string) {
 		if key == "account_id" {
-			c.AccountID = *r.text(key, anyLength)
+			c.AccountID = r.text()
 		} else {
 			in.read(r, key)
 		}

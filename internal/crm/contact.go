@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -38,14 +37,14 @@ type Contact struct {
 
 // Email is one address of a contact, as the client wrote it.
 type Email struct {
-	Type  string `json:"type"` // personal, work, or "" when it was not given
-	Value string `json:"value"`
+	Type  string // personal, work, or "" when it was not given
+	Value string
 }
 
 // Phone is one number of a contact, as the client wrote it.
 type Phone struct {
-	Type  string `json:"type"` // work, home, cell, or "" when it was not given
-	Value string `json:"value"`
+	Type  string // work, home, cell, or "" when it was not given
+	Value string
 }
 
 // Address is a postal address; each part is optional.
@@ -202,65 +201,6 @@ func appendList[T any](dst []byte, list []T, element func(dst []byte, i int) []b
 	return append(dst, ']')
 }
 
-// contactBody is the stored body, as far as it says something that is not derived from the rest of it.
-type contactBody struct {
-	FirstName   string          `json:"first_name"`
-	MiddleName  string          `json:"middle_name"`
-	LastName    string          `json:"last_name"`
-	DOB         microTime       `json:"dob"`
-	Company     string          `json:"company"`
-	Title       string          `json:"title"`
-	TwitterURL  string          `json:"twitter_url"`
-	LinkedinURL string          `json:"linkedin_url"`
-	FacebookURL string          `json:"facebook_url"`
-	Emails      []Email         `json:"emails"`
-	Phones      []Phone         `json:"phones"`
-	Note        string          `json:"note"`
-	Addresses   []storedAddress `json:"addresses"`
-	Stats       struct {
-		Recurring int64 `json:"recurring_contributions"`
-		Total     int64 `json:"total_contributions"`
-	} `json:"stats"`
-	Tags       []string    `json:"tags"`
-	ArchivedAt contactTime `json:"archived_at"`
-	CreatedAt  contactTime `json:"created_at"`
-	UpdatedAt  contactTime `json:"updated_at"`
-}
-
-type storedAddress struct {
-	Line1     string    `json:"address_1"`
-	Line2     string    `json:"address_2"`
-	City      string    `json:"city"`
-	State     string    `json:"state"`
-	Zipcode   string    `json:"zipcode"`
-	Country   string    `json:"country"`
-	CreatedAt microTime `json:"created_at"`
-	UpdatedAt microTime `json:"updated_at"`
-}
-
-// The two times are not embedded: time.Time would lend its own way of reading JSON, which takes more than we write.
-type (
-	contactTime struct{ at time.Time }
-	microTime   struct{ at time.Time }
-)
-
-func (t *contactTime) UnmarshalText(text []byte) error {
-	return parseStored(&t.at, string(text), parseContactTime)
-}
-
-func (t *microTime) UnmarshalText(text []byte) error {
-	return parseStored(&t.at, string(text), parseMicroTime)
-}
-
-func parseStored(dst *time.Time, text string, parse func(string) (time.Time, bool)) error {
-	t, ok := parse(text)
-	if !ok {
-		return fmt.Errorf("not a stored time: %q", text)
-	}
-	*dst = t
-	return nil
-}
-
 // ParseContact reads a stored body back.
 func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	if len(body) == 0 || body[0] != ',' {
@@ -268,24 +208,103 @@ func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	}
 	document := slices.Clone(body)
 	document[0] = '{'
-	var b contactBody
-	if err := json.Unmarshal(document, &b); err != nil {
+	c := Contact{ID: id, MatchKeys: matchKeys}
+	r := newJSONReader("The stored document", document)
+	r.document(func(key string) { c.read(r, key) })
+	if err := r.end(); err != nil {
 		return Contact{}, fmt.Errorf("contact %d: the stored document is damaged: %w", id, err)
 	}
-	c := Contact{
-		ID: id, FirstName: b.FirstName, MiddleName: b.MiddleName, LastName: b.LastName, DOB: b.DOB.at,
-		Company: b.Company, Title: b.Title,
-		TwitterURL: b.TwitterURL, LinkedinURL: b.LinkedinURL, FacebookURL: b.FacebookURL,
-		Emails: b.Emails, Phones: b.Phones, Note: b.Note,
-		Stats: Stats{RecurringContributions: b.Stats.Recurring, TotalContributions: b.Stats.Total},
-		Tags:  b.Tags, ArchivedAt: b.ArchivedAt.at, CreatedAt: b.CreatedAt.at, UpdatedAt: b.UpdatedAt.at,
-		MatchKeys: matchKeys,
-	}
-	for _, a := range b.Addresses {
-		c.Addresses = append(c.Addresses, Address{
-			Line1: a.Line1, Line2: a.Line2, City: a.City, State: a.State, Zipcode: a.Zipcode, Country: a.Country,
-			CreatedAt: a.CreatedAt.at, UpdatedAt: a.UpdatedAt.at,
-		})
-	}
 	return c, nil
+}
+
+// read takes the value of one key of a stored body. What is derived from the rest is not read.
+func (c *Contact) read(r *jsonReader, key string) {
+	switch key {
+	case "first_name":
+		c.FirstName = r.text()
+	case "middle_name":
+		c.MiddleName = r.text()
+	case "last_name":
+		c.LastName = r.text()
+	case "dob":
+		c.DOB = r.time(parseMicroTime)
+	case "company":
+		c.Company = r.text()
+	case "title":
+		c.Title = r.text()
+	case "twitter_url":
+		c.TwitterURL = r.text()
+	case "linkedin_url":
+		c.LinkedinURL = r.text()
+	case "facebook_url":
+		c.FacebookURL = r.text()
+	case "emails":
+		r.list(maxSent, func() { c.Emails = append(c.Emails, Email(r.typed())) })
+	case "phones":
+		r.list(maxSent, func() { c.Phones = append(c.Phones, Phone(r.typed())) })
+	case "note":
+		c.Note = r.text()
+	case "addresses":
+		r.list(maxSent, func() { c.Addresses = append(c.Addresses, r.storedAddress()) })
+	case "stats":
+		r.element(func(key string) { c.Stats.read(r, key) })
+	case "tags":
+		r.list(maxSent, func() { c.Tags = append(c.Tags, r.text()) })
+	case "archived_at":
+		c.ArchivedAt = r.time(parseContactTime)
+	case "created_at":
+		c.CreatedAt = r.time(parseContactTime)
+	case "updated_at":
+		c.UpdatedAt = r.time(parseContactTime)
+	default:
+		r.skip()
+	}
+}
+
+func (r *jsonReader) storedAddress() (a Address) {
+	r.element(func(key string) {
+		switch key {
+		case "created_at":
+			a.CreatedAt = r.time(parseMicroTime)
+		case "updated_at":
+			a.UpdatedAt = r.time(parseMicroTime)
+		default:
+			a.read(r, key)
+		}
+	})
+	return a
+}
+
+func (s *Stats) read(r *jsonReader, key string) {
+	switch key {
+	case "recurring_contributions":
+		s.RecurringContributions = r.integer()
+	case "total_contributions":
+		s.TotalContributions = r.integer()
+	default:
+		r.skip()
+	}
+}
+
+// time reads a time as we write it; null is the zero time.
+func (r *jsonReader) time(parse func(string) (time.Time, bool)) (t time.Time) {
+	text := r.text()
+	if text == "" {
+		return t
+	}
+	t, ok := parse(text)
+	if !ok {
+		r.wrong("is not a stored time: %q", text)
+	}
+	return t
+}
+
+// integer reads a number as we write it.
+func (r *jsonReader) integer() int64 {
+	text, _ := r.number()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		r.wrong("is not a stored number")
+	}
+	return n
 }

@@ -82,5 +82,8 @@ func words(texts ...string) []string {
 
 // isBetweenWords is false for marks as well: those left after folding are vowels, as in Hindi.
 func isBetweenWords(r rune) bool {
+	if r < utf8.RuneSelf {
+		return !isLetter(byte(r)) && !isDigit(byte(r))
+	}
 	return !unicode.In(r, unicode.L, unicode.M, unicode.N)
 }

@@ -41,31 +41,31 @@ func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {
 	r.document(func(key string) {
 		switch key {
 		case "first_name":
-			in.FirstName = r.text(key, anyLength)
+			in.FirstName = r.textSent()
 		case "middle_name":
-			in.MiddleName = r.text(key, anyLength)
+			in.MiddleName = r.textSent()
 		case "last_name":
-			in.LastName = r.text(key, anyLength)
+			in.LastName = r.textSent()
 		case "dob":
-			in.DOB = r.text(key, anyLength)
+			in.DOB = r.textSent()
 		case "company":
-			in.Company = r.text(key, anyLength)
+			in.Company = r.textSent()
 		case "title":
-			in.Title = r.text(key, anyLength)
+			in.Title = r.textSent()
 		case "twitter_url":
-			in.TwitterURL = r.text(key, anyLength)
+			in.TwitterURL = r.textSent()
 		case "linkedin_url":
-			in.LinkedinURL = r.text(key, anyLength)
+			in.LinkedinURL = r.textSent()
 		case "facebook_url":
-			in.FacebookURL = r.text(key, anyLength)
+			in.FacebookURL = r.textSent()
 		case "emails":
-			in.Emails = readTyped(r, key, func(kind, value string) Email { return Email{kind, value} })
+			in.Emails = readList(r, func() Email { return Email(r.typed()) })
 		case "phones":
-			in.Phones = readTyped(r, key, func(kind, value string) Phone { return Phone{kind, value} })
+			in.Phones = readList(r, func() Phone { return Phone(r.typed()) })
 		case "addresses":
-			in.Addresses = readAddresses(r, key)
+			in.Addresses = readList(r, r.address)
 		case "tags":
-			in.Tags = r.tags(key)
+			in.Tags = readList(r, r.text)
 		default:
 			r.skip()
 		}
@@ -76,46 +76,44 @@ func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {
 	return in, &r.fault, nil
 }
 
-// readTyped reads a list of {type, value}.
-func readTyped[T any](r *jsonReader, path string, make func(kind, value string) T) *[]T {
+// readList reads a list of what element reads; nil is one that was not sent.
+func readList[T any](r *jsonReader, element func() T) *[]T {
 	list := []T{}
-	sent := r.list(path, maxSent, func(path string) {
-		var kind, value string
-		r.element(path, func(key string) {
-			switch key {
-			case "type":
-				kind = *r.text(path+".type", anyLength)
-			case "value":
-				value = *r.text(path+".value", anyLength)
-			default:
-				r.skip()
-			}
-		})
-		list = append(list, make(kind, value))
-	})
-	if !sent {
+	if !r.list(maxSent, func() { list = append(list, element()) }) {
 		return nil
 	}
 	return &list
 }
 
-func readAddresses(r *jsonReader, path string) *[]Address {
-	list := []Address{}
-	sent := r.list(path, maxSent, func(path string) {
-		var a Address
-		r.element(path, func(key string) {
-			if part := a.part(key); part != nil {
-				*part = *r.text(path+"."+key, anyLength)
-			} else {
-				r.skip()
-			}
-		})
-		list = append(list, a)
+// typed is {type, value} on the wire: an email or a phone.
+type typed struct{ Type, Value string }
+
+func (r *jsonReader) typed() (t typed) {
+	r.element(func(key string) {
+		switch key {
+		case "type":
+			t.Type = r.text()
+		case "value":
+			t.Value = r.text()
+		default:
+			r.skip()
+		}
 	})
-	if !sent {
-		return nil
+	return t
+}
+
+func (r *jsonReader) address() (a Address) {
+	r.element(func(key string) { a.read(r, key) })
+	return a
+}
+
+// read takes the value of one key. Keys that are unknown or read-only are ignored.
+func (a *Address) read(r *jsonReader, key string) {
+	if part := a.part(key); part != nil {
+		*part = r.text()
+	} else {
+		r.skip()
 	}
-	return &list
 }
 
 // addressParts are the parts that a client may send.
@@ -141,12 +139,10 @@ func (a *Address) part(key string) *string {
 }
 
 // element reads an object inside a list, where null is no object.
-func (r *jsonReader) element(path string, member func(key string)) {
+func (r *jsonReader) element(member func(key string)) {
 	isNull := r.next() == 'n'
 	if !r.object(member) || isNull {
-		if r.err == nil {
-			r.fault.Add(path, "The %s field must be an object.", path)
-		}
+		r.wrong("must be an object")
 	}
 }
 

@@ -256,3 +256,38 @@ func TestNestingUnderAnIgnoredKeyIsAccepted(t *testing.T) {
 	valid(t, `{"note":`+strings.Repeat(`[`, 1000)+strings.Repeat(`]`, 1000)+`}`)
 	valid(t, ` {} `)
 }
+
+func TestEscapedTextIsWhatItStandsFor(t *testing.T) {
+	in := valid(t, `{"first\u005fname":"A\u006ena \"\\\" \ud83d\ude00","last_name":"B","emails":[{"v\u0061lue":"a\u0040example.org"}]}`)
+	if *in.FirstName != `Anna "\" 😀` || *in.LastName != "B" || (*in.Emails)[0].Value != "a@example.org" {
+		t.Errorf("got %q %q %v", *in.FirstName, *in.LastName, *in.Emails)
+	}
+}
+
+// Bodies are read before their turn to be written comes, by every client at once: what they leave behind is collected at
+// everybody's expense.
+func TestReadingABodyLeavesLittleBehind(t *testing.T) {
+	body := []byte(`{"first_name":"Ada","middle_name":"A.","last_name":"King","dob":"12/10/1915","company":"Analytical Engines","title":"Dr",
+		"linkedin_url":"https://linkedin.com/in/ada","emails":[{"type":"personal","value":"ada@example.org"},{"type":"work","value":"ada@work.example"}],
+		"phones":[{"type":"cell","value":"(212) 555-0100"}],"tags":["vip","board","gala"],
+		"addresses":[{"address_1":"1 Main","address_2":"Apt 2","city":"New York","state":"NY","zipcode":"10001","country":"USA"}]}`)
+	document := make([]byte, 0, 4096)
+	got := testing.AllocsPerRun(1000, func() {
+		in, faults, err := DecodeContact(body)
+		if err == nil {
+			err = in.Validate(faults, true, "US", noon)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := NewContact(in, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.AppendBody(document)
+		c.IndexKeys()
+	})
+	if !raceDetector && got > 80 {
+		t.Errorf("%v allocations to make a contact of a body, want at most 80", got)
+	}
+}

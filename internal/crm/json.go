@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
+	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,23 +18,46 @@ import (
 // key, bad UTF-8 or text after the end make the document unreadable) and collects everything that is wrong with
 // the values, so that the sender hears of all faults at once.
 type jsonReader struct {
-	dec   *jsontext.Decoder
-	what  string // how the document is called in messages, as in "The request body"
-	err   error  // the document cannot be read; everything after is skipped
-	fault Invalid
+	dec     *jsontext.Decoder
+	all     string // the document once more, so that a text can be a part of it and no copy
+	what    string // how the document is called in messages, as in "The request body"
+	outside int    // how many of the outermost objects and arrays a path does not begin with
+	err     error  // the document cannot be read; everything after is skipped
+	fault   Invalid
 }
 
 func newJSONReader(what string, document []byte) *jsonReader {
-	return &jsonReader{dec: jsontext.NewDecoder(bytes.NewBuffer(document)), what: what}
+	r := &jsonReader{dec: decoders.Get().(*jsontext.Decoder), all: string(document), what: what}
+	r.dec.Reset(bytes.NewBuffer(document))
+	return r
 }
 
-// end checks that nothing follows, and returns what was found wrong.
+// decoders are used again: each remembers which names it has seen in slices of its own.
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
+// path is where the value stands that was read last, as in emails.0.value.
+func (r *jsonReader) path() string {
+	names := slices.Collect(r.dec.StackPointer().Tokens())
+	return strings.Join(names[min(r.outside, len(names)):], ".")
+}
+
+// wrong notes what is wrong with the value that was read last, as the end of a sentence.
+func (r *jsonReader) wrong(format string, args ...any) {
+	if r.err == nil {
+		path := r.path()
+		r.fault.Add(path, "The %s field %s.", path, fmt.Sprintf(format, args...))
+	}
+}
+
+// end checks that nothing follows, and returns what was found wrong. Nothing can be read after it.
 func (r *jsonReader) end() error {
 	if r.err == nil {
 		if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
 			r.unreadable(err)
 		}
 	}
+	decoders.Put(r.dec)
+	r.dec = nil
 	if r.err != nil {
 		return r.err
 	}
@@ -111,8 +135,7 @@ func (r *jsonReader) object(member func(key string)) bool {
 	case '{':
 		r.token()
 		for r.err == nil && r.dec.PeekKind() != '}' {
-			key := r.token().String()
-			if r.err == nil {
+			if key := r.quoted(); r.err == nil {
 				member(key)
 			}
 		}
@@ -129,21 +152,21 @@ func (r *jsonReader) object(member func(key string)) bool {
 
 // list calls element for each element of an array, at most limit times; one element more is a fault, and the rest
 // is skipped. It returns whether the array was sent: null counts as not sent.
-func (r *jsonReader) list(path string, limit int, element func(path string)) (sent bool) {
+func (r *jsonReader) list(limit int, element func()) (sent bool) {
 	switch r.next() {
 	case '[':
 		r.token()
 		n := 0
 		for ; r.err == nil && r.dec.PeekKind() != ']'; n++ {
 			if n < limit {
-				element(path + "." + strconv.Itoa(n))
+				element()
 			} else {
 				r.skip()
 			}
 		}
 		r.token()
-		if n > limit && r.err == nil {
-			r.fault.Add(path, "The %s field must not have more than %d elements.", path, limit)
+		if n > limit {
+			r.wrong("must not have more than %d elements", limit)
 		}
 		return true
 	case 'n':
@@ -151,9 +174,7 @@ func (r *jsonReader) list(path string, limit int, element func(path string)) (se
 		return false
 	default:
 		r.skip()
-		if r.err == nil {
-			r.fault.Add(path, "The %s field must be an array.", path)
-		}
+		r.wrong("must be an array")
 		return false
 	}
 }
@@ -161,33 +182,53 @@ func (r *jsonReader) list(path string, limit int, element func(path string)) (se
 // anyLength leaves the length of a text to whoever validates it.
 const anyLength = math.MaxInt
 
-// text reads a string of at most limit characters, trimmed. null and "" are both "".
-func (r *jsonReader) text(path string, limit int) *string {
-	var value string
+// text reads a string, trimmed. null and "" are both "".
+func (r *jsonReader) text() (value string) {
 	switch r.next() {
 	case '"':
-		token := r.token()
-		if r.err != nil {
-			return &value
-		}
-		value = strings.TrimSpace(token.String())
-		if problem := textProblem(value, limit); problem != "" {
-			r.fault.Add(path, "The %s field %s.", path, problem)
+		value = strings.TrimSpace(r.quoted())
+		if problem := textProblem(value, anyLength); problem != "" {
+			r.wrong("%s", problem)
 		}
 	case 'n':
 		r.skip()
 	default:
 		r.skip()
-		if r.err == nil {
-			r.fault.Add(path, "The %s field must be a string.", path)
-		}
+		r.wrong("must be a string")
 	}
+	return value
+}
+
+// textSent is text for a field that may be sent or not.
+func (r *jsonReader) textSent() *string {
+	value := r.text()
 	return &value
+}
+
+// quoted reads the string that comes next. Where nothing in it is escaped it is a part of the document.
+func (r *jsonReader) quoted() string {
+	if r.err != nil {
+		return ""
+	}
+	value, err := r.dec.ReadValue()
+	if err != nil {
+		r.unreadable(err)
+		return ""
+	}
+	if bytes.IndexByte(value, '\\') < 0 {
+		end := int(r.dec.InputOffset())
+		return r.all[end-len(value)+1 : end-1]
+	}
+	text, err := jsontext.AppendUnquote(nil, value)
+	if err != nil {
+		r.unreadable(err)
+	}
+	return string(text)
 }
 
 // number reads a number as it was written, so that nothing is rounded. null is 0. ok is false where the value was
 // no number, which is noted.
-func (r *jsonReader) number(path string) (text string, ok bool) {
+func (r *jsonReader) number() (text string, ok bool) {
 	switch r.next() {
 	case '0':
 		value, err := r.dec.ReadValue()
@@ -201,21 +242,18 @@ func (r *jsonReader) number(path string) (text string, ok bool) {
 		return "0", true
 	}
 	r.skip()
-	if r.err == nil {
-		r.fault.Add(path, "The %s field must be a number.", path)
-	}
+	r.wrong("must be a number")
 	return "", false
 }
 
 // boolean reads true or false. null is false.
-func (r *jsonReader) boolean(path string) *bool {
+func (r *jsonReader) boolean() bool {
 	kind := r.next()
 	r.skip()
-	if r.err == nil && kind != 't' && kind != 'f' && kind != 'n' {
-		r.fault.Add(path, "The %s field must be true or false.", path)
+	if kind != 't' && kind != 'f' && kind != 'n' {
+		r.wrong("must be true or false")
 	}
-	value := kind == 't'
-	return &value
+	return kind == 't'
 }
 
 // textProblem says what is wrong with a text as the end of a sentence, "" where nothing is.

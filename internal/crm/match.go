@@ -108,11 +108,13 @@ func withoutEmpty(keys []string) []string {
 // IndexKeys are all the keys under which the contact can be found: e: emails, p: phones, t: tags, n: names and c: companies (see NameKeys).
 // They depend on the contact alone, are sorted and distinct.
 func (c *Contact) IndexKeys() []string {
-	keys := slices.Clone(c.MatchKeys)
+	names := c.NameKeys()
+	keys := make([]string, 0, len(c.MatchKeys)+len(c.Tags)+len(names))
+	keys = append(keys, c.MatchKeys...)
 	for _, name := range c.Tags {
 		keys = append(keys, tagPrefix+name)
 	}
-	keys = append(keys, c.NameKeys()...)
+	keys = append(keys, names...)
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }

@@ -2,21 +2,8 @@ package crm
 
 import (
 	"slices"
-	"strconv"
 	"time"
 )
-
-// tags reads a list of tag names.
-func (r *jsonReader) tags(path string) *[]string {
-	list := []string{}
-	sent := r.list(path, maxSent, func(path string) {
-		list = append(list, *r.text(path, anyLength))
-	})
-	if !sent {
-		return nil
-	}
-	return &list
-}
 
 // DecodeTags reads the body of the tag endpoints: at least one tag name.
 func DecodeTags(body []byte) ([]string, error) {
@@ -24,7 +11,7 @@ func DecodeTags(body []byte) ([]string, error) {
 	var tags *[]string
 	r.document(func(key string) {
 		if key == "tags" {
-			tags = r.tags(key)
+			tags = readList(r, r.text)
 		} else {
 			r.skip()
 		}
@@ -59,11 +46,11 @@ func CheckTags(names []string) ([]string, error) {
 // validateTags checks each name and keeps the distinct ones.
 func validateTags(v *Invalid, names []string) []string {
 	for i, name := range names {
-		path := "tags." + strconv.Itoa(i)
-		if name == "" && !v.has(path) {
-			v.Add(path, "The %s field must not be empty.", path)
+		at := place{"tags", i}
+		if name == "" && !v.hasAt(at, "") {
+			v.addAt(at, "", "must not be empty")
 		}
-		validateText(v, path, name, maxTag)
+		validateTextAt(v, at, "", name, maxTag)
 	}
 	names = distinct(names)
 	tooMany(v, "tags", len(names), maxTags)

@@ -25,6 +25,38 @@ func (in *ContactInput) validatePhones(v *Invalid, region string) {
 	*in.Phones, in.phoneKeys = checkTyped(v, valid, *in.Phones, func(p Phone) (string, string) { return p.Type, p.Value })
 }
 
+// place is an element of a list, as in emails.0. Its name is put together only where something is wrong there.
+type place struct {
+	list string
+	n    int
+}
+
+// field is the name of a part of the element, or of the element itself where the part is "".
+func (p place) field(part string) string {
+	name := p.list + "." + strconv.Itoa(p.n)
+	if part != "" {
+		name += "." + part
+	}
+	return name
+}
+
+func (v *Invalid) hasAt(at place, part string) bool {
+	return len(v.Faults) > 0 && v.has(at.field(part))
+}
+
+// addAt notes a fault of an element; problem is the end of a sentence.
+func (v *Invalid) addAt(at place, part, problem string) {
+	field := at.field(part)
+	v.Add(field, "The %s field %s.", field, problem)
+}
+
+// validateTextAt is validateText for a part of an element.
+func validateTextAt(v *Invalid, at place, part, value string, limit int) {
+	if problem := textProblem(value, limit); problem != "" && !v.hasAt(at, part) {
+		v.addAt(at, part, problem)
+	}
+}
+
 // typedRule is what a list of {type, value} must satisfy.
 type typedRule struct {
 	list    string
@@ -37,27 +69,27 @@ type typedRule struct {
 // checkTyped checks each element and keeps those that differ by normal form, with their match keys. A value that is fine
 // but tells nobody apart has the key "".
 func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind, value string)) (kept []T, keys []string) {
-	kept = []T{}
+	kept = make([]T, 0, len(list))
 	for i, element := range list {
-		path := rule.list + "." + strconv.Itoa(i)
-		if v.has(path) {
+		at := place{rule.list, i}
+		if v.hasAt(at, "") {
 			continue
 		}
 		kind, value := parts(element)
-		if kind != "" && !slices.Contains(rule.kinds, kind) && !v.has(path+".type") {
-			v.Add(path+".type", "The %s.type field must be one of %s.", path, strings.Join(rule.kinds, ", "))
+		if kind != "" && !slices.Contains(rule.kinds, kind) && !v.hasAt(at, "type") {
+			v.addAt(at, "type", "must be one of "+strings.Join(rule.kinds, ", "))
 		}
-		validateText(v, path+".value", value, maxText)
-		if v.has(path + ".value") {
+		validateTextAt(v, at, "value", value, maxText)
+		if v.hasAt(at, "value") {
 			continue
 		}
 		if value == "" {
-			v.Add(path+".value", "The %s.value field is required.", path)
+			v.addAt(at, "value", "is required")
 			continue
 		}
 		normal, ok := rule.normal(value)
 		if !ok {
-			v.Add(path+".value", "The %s.value field %s.", path, rule.problem)
+			v.addAt(at, "value", rule.problem)
 			continue
 		}
 		key := ""
@@ -82,15 +114,15 @@ func (in *ContactInput) validateAddresses(v *Invalid) {
 	}
 	kept := []Address{}
 	for i, a := range *in.Addresses {
-		path := "addresses." + strconv.Itoa(i)
+		at := place{"addresses", i}
 		for _, part := range addressParts {
-			validateText(v, path+"."+part, *a.part(part), maxText)
+			validateTextAt(v, at, part, *a.part(part), maxText)
 		}
-		if a.State != "" && !isTwoLetters(a.State) && !v.has(path+".state") {
-			v.Add(path+".state", "The %s.state field must be a two-letter postal code.", path)
+		if a.State != "" && !isTwoLetters(a.State) && !v.hasAt(at, "state") {
+			v.addAt(at, "state", "must be a two-letter postal code")
 		}
-		if a.Country != "" && !isCountry(a.Country) && !v.has(path+".country") {
-			v.Add(path+".country", "The %s.country field must be a three-letter ISO 3166-1 country code.", path)
+		if a.Country != "" && !isCountry(a.Country) && !v.hasAt(at, "country") {
+			v.addAt(at, "country", "must be a three-letter ISO 3166-1 country code")
 		}
 		if !a.empty() && !slices.ContainsFunc(kept, a.same) {
 			kept = append(kept, a)

@@ -74,7 +74,7 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 	if err != nil {
 		return Document{}, err
 	}
-	body, keys, matchKeys := fresh.AppendBody(nil), fresh.IndexKeys(), in.MatchKeys()
+	body, keys, matchKeys := fresh.AppendBody(make([]byte, 0, usualBody)), fresh.IndexKeys(), in.MatchKeys()
 	var made Document
 	if mode != crm.Dedupe {
 		matchKeys = nil
@@ -97,6 +97,9 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 	})
 	return made, err
 }
+
+// usualBody is room for the document of most contacts.
+const usualBody = 2048
 
 // UpdateContact changes what a valid input names.
 func (s *Store) UpdateContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
@@ -411,9 +414,10 @@ func (t *tx) insertKeys(account, id int64, keys []string) error {
 	for _, key := range keys {
 		t.ahead.add(account, key, id)
 	}
+	owner := []any{account, id}
 	for len(keys) > 0 {
 		sql, n := t.insertKeySQL(len(keys))
-		args := append(make([]any, 0, 2+n), account, id)
+		args := append(make([]any, 0, 2+n), owner...)
 		for _, key := range keys[:n] {
 			args = append(args, key)
 		}
