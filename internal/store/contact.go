@@ -25,9 +25,6 @@ const (
 	sqlForgetArchival = `DELETE FROM contact_archival WHERE account_id = $1 AND revision = $2`
 	sqlInsertArchival = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`
 	sqlInsertKey      = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3)`
-	sqlInsert2Keys    = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3), ($1, $2, $4)`
-	sqlInsert4Keys    = sqlInsert2Keys + `, ($1, $2, $5), ($1, $2, $6)`
-	sqlInsert8Keys    = sqlInsert4Keys + `, ($1, $2, $7), ($1, $2, $8), ($1, $2, $9), ($1, $2, $10)`
 	sqlDeleteKey      = `DELETE FROM contact_index WHERE account_id = $1 AND key = $2 AND id = $3`
 )
 
@@ -413,34 +410,11 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, keys []str
 func (t *tx) insertKeys(account, id int64, keys []string) error {
 	for _, key := range keys {
 		t.ahead.add(account, key, id)
-	}
-	owner := []any{account, id}
-	for len(keys) > 0 {
-		sql, n := t.insertKeySQL(len(keys))
-		args := append(make([]any, 0, 2+n), owner...)
-		for _, key := range keys[:n] {
-			args = append(args, key)
-		}
-		if err := t.post(sql, args...); err != nil {
+		if err := t.post(sqlInsertKey, account, id, key); err != nil {
 			return err
 		}
-		keys = keys[n:]
 	}
 	return nil
-}
-
-// insertKeySQL is the statement that writes the most of so many keys, and how many it writes. SQLite gains nothing by more
-// than one.
-func (t *tx) insertKeySQL(keys int) (sql string, n int) {
-	switch {
-	case t.distant && keys >= 8:
-		return sqlInsert8Keys, 8
-	case t.distant && keys >= 4:
-		return sqlInsert4Keys, 4
-	case t.distant && keys >= 2:
-		return sqlInsert2Keys, 2
-	}
-	return sqlInsertKey, 1
 }
 
 func flag(b bool) int64 {

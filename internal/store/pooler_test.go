@@ -98,6 +98,7 @@ type proxy struct {
 	cut    atomic.Pointer[ending] // what to do with the next commit
 	cuts   atomic.Int64
 	trips  atomic.Int64 // how often the server said that it is ready for more
+	ran    atomic.Int64 // how many statements it has run
 	open   sync.WaitGroup
 }
 
@@ -141,7 +142,14 @@ func (p *proxy) serve(client net.Conn) {
 		var messages messageReader
 		for {
 			n, err := server.Read(buffer)
-			p.trips.Add(messages.count(buffer[:n], 'Z'))
+			messages.each(buffer[:n], func(kind byte) {
+				switch kind {
+				case 'Z':
+					p.trips.Add(1)
+				case 'C':
+					p.ran.Add(1)
+				}
+			})
 			if silent.Load() { // who was told of the commit waits for it
 				committed <- struct{}{}
 				return
@@ -185,8 +193,8 @@ type messageReader struct {
 	skip int    // what is left of one
 }
 
-// count tells how many messages of a kind begin here.
-func (m *messageReader) count(data []byte, kind byte) (n int64) {
+// each calls found with the kind of every message that begins here.
+func (m *messageReader) each(data []byte, found func(kind byte)) {
 	for len(data) > 0 {
 		if m.skip > 0 {
 			part := min(m.skip, len(data))
@@ -198,12 +206,9 @@ func (m *messageReader) count(data []byte, kind byte) (n int64) {
 			continue
 		}
 		m.skip = int(binary.BigEndian.Uint32(m.head[1:])) - 4
-		if m.head[0] == kind {
-			n++
-		}
+		found(m.head[0])
 		m.head = m.head[:0]
 	}
-	return n
 }
 
 // farewell is what a server or a pooler that shuts down says to its clients.

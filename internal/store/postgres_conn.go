@@ -23,8 +23,9 @@ type postgresConn struct {
 	lent   *pgxpool.Conn // nil while there is none
 	wire   *wire
 
-	waiting []statement // goes with the next statement whose answer is waited for
-	begun   bool        // a transaction, though its beginning may be waiting
+	waiting []statement    // goes with the next statement whose answer is waited for
+	meeting map[string]int // where in it a statement is that others may be asked together with
+	begun   bool           // a transaction, though its beginning may be waiting
 }
 
 // connect lends a connection, where there is none yet.
@@ -77,8 +78,31 @@ func (c *postgresConn) begin(write bool) error {
 }
 
 func (c *postgresConn) later(read func(rows) error, sql string, args ...any) error {
-	c.waiting = append(c.waiting, statement{sql, args, read})
+	s := statement{sql: sql, args: args, read: read}
+	if at, ok := c.meeting[sql]; ok {
+		c.waiting[at].others = append(c.waiting[at].others, s)
+		return nil
+	}
+	if _, ok := asksTogether[sql]; !ok {
+		clear(c.meeting)
+	} else if c.meeting == nil {
+		c.meeting = map[string]int{sql: len(c.waiting)}
+	} else {
+		c.meeting[sql] = len(c.waiting)
+	}
+	c.waiting = append(c.waiting, s)
 	return nil
+}
+
+// depart is what has waited, as it is to be sent.
+func (c *postgresConn) depart() []statement {
+	waited := c.waiting
+	for i := range waited {
+		waited[i] = waited[i].asked()
+	}
+	c.waiting = nil
+	clear(c.meeting)
+	return waited
 }
 
 func (c *postgresConn) flush() error {
@@ -101,9 +125,8 @@ func (c *postgresConn) send(more ...statement) (*exchange, error) {
 	if err := c.connect(); err != nil {
 		return nil, err
 	}
-	waited := c.waiting
+	waited := c.depart()
 	x := c.wire.send(c.ctx, append(waited, more...)...)
-	c.waiting = waited[:0]
 	for i := range waited {
 		if _, err := x.take(waited[i].read); err != nil {
 			x.close() //nolint:errcheck // the first error counts
@@ -111,6 +134,7 @@ func (c *postgresConn) send(more ...statement) (*exchange, error) {
 		}
 	}
 	clear(waited)
+	c.waiting = waited[:0]
 	return x, nil
 }
 
@@ -190,8 +214,8 @@ func (r *postgresRows) close() error {
 // whose outcome is unknown has failed as far as anybody is told. It is never cancelled either: PostgreSQL would stop waiting
 // for the standby and show everybody what exists on one server only.
 func (c *postgresConn) commit() error {
-	last := append(c.waiting, statement{sql: "COMMIT"})
-	c.waiting, c.begun = nil, false
+	last := append(c.depart(), statement{sql: "COMMIT"})
+	c.begun = false
 	answer := make(chan error, 1)
 	go func(w *wire) { answer <- w.commit(last) }(c.wire)
 	timer := time.NewTimer(c.engine.commitTimeout)
@@ -285,6 +309,7 @@ func noteWarning(c *pgconn.PgConn, notice *pgconn.Notice) {
 
 func (c *postgresConn) rollback() {
 	c.waiting, c.begun = nil, false
+	clear(c.meeting)
 	if c.lent == nil || c.lent.Conn().IsClosed() || c.lent.Conn().PgConn().TxStatus() == 'I' {
 		return
 	}

@@ -18,6 +18,8 @@ type statement struct {
 	sql  string
 	args []any
 	read func(rows) error
+
+	others []statement // the same about other rows, to be asked together with this one
 }
 
 // wire speaks the protocol on one connection. It sends statements together, so that they cost one round trip, prepares each
@@ -120,6 +122,18 @@ func (w *wire) encode(args []any) error {
 			w.add(w.buffer[len(w.buffer)-len(v):], pgtype.TextOID, 0)
 		case []byte:
 			w.add(v, pgtype.ByteaOID, 1)
+		case []int64:
+			w.addList(pgtype.Int8ArrayOID, pgtype.Int8OID, len(v), func(i int) {
+				w.buffer = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(w.buffer, 8), uint64(v[i]))
+			})
+		case []string:
+			w.addList(pgtype.TextArrayOID, pgtype.TextOID, len(v), func(i int) {
+				w.buffer = append(binary.BigEndian.AppendUint32(w.buffer, uint32(len(v[i]))), v[i]...)
+			})
+		case [][]byte:
+			w.addList(pgtype.ByteaArrayOID, pgtype.ByteaOID, len(v), func(i int) {
+				w.buffer = append(binary.BigEndian.AppendUint32(w.buffer, uint32(len(v[i]))), v[i]...)
+			})
 		default:
 			return fmt.Errorf("a parameter has the type %T", arg)
 		}
@@ -134,6 +148,18 @@ func (w *wire) add(value []byte, oid uint32, format int16) {
 	w.values = append(w.values, value)
 	w.types = append(w.types, oid)
 	w.formats = append(w.formats, format)
+}
+
+// addList makes an array of one dimension, counted from 1 and without NULL. Each element has its length before it.
+func (w *wire) addList(oid, elements uint32, n int, appendElement func(i int)) {
+	start := len(w.buffer)
+	for _, head := range [...]uint32{1, 0, elements, uint32(n), 1} {
+		w.buffer = binary.BigEndian.AppendUint32(w.buffer, head)
+	}
+	for i := range n {
+		appendElement(i)
+	}
+	w.add(w.buffer[start:], oid, 1)
 }
 
 // next waits for the answer to the next statement.

@@ -161,9 +161,6 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlAccountList":    {"SCAN a USING INDEX account_parent", "USE TEMP B-TREE FOR ORDER BY"}, // all accounts, for the operator
 		"sqlAllUsers":       {"SCAN app_user USING INDEX sqlite_autoindex_app_user_2"},             // all users, for the operator
 		"sqlAllMemberships": {"SCAN member"},
-		"sqlInsert2Keys":    {"SCAN 2-ROW VALUES CLAUSE"}, // what is to be inserted
-		"sqlInsert4Keys":    {"SCAN 4-ROW VALUES CLAUSE"},
-		"sqlInsert8Keys":    {"SCAN 8-ROW VALUES CLAUSE"},
 		"sqlVersions":       {"SCAN schema_version USING COVERING INDEX sqlite_autoindex_schema_version_1"}, // a handful of rows
 	}
 	texts := sqlTexts(t)

@@ -1,0 +1,65 @@
+package store
+
+// What a batch asks PostgreSQL again and again, each time about another row, is asked once with lists for arguments: a statement
+// by itself costs the server more than most of the rows it is about.
+
+// jointly is how one statement is asked about many rows.
+type jointly struct {
+	sql   string
+	place int // the column that tells which of the rows an answer is about, counted from 1; 0 where there are no answers
+}
+
+// asksTogether has the statements that may be moved up to one of their own kind: none of them sees or undoes what another one
+// in here does, except that the sizes of tags come after their counts. Every other statement stays where it is, and those after
+// it are not moved before it.
+//
+// A subquery with an order or a limit is not taken apart by the planner: it looks up row by row, whatever it knows of the tables.
+var asksTogether = map[string]jointly{
+	sqlMatch: {`SELECT found.id, n.place FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS n (account_id, key, place)
+		CROSS JOIN LATERAL (SELECT id FROM contact_index WHERE account_id = n.account_id AND key = n.key ORDER BY id) AS found
+		ORDER BY n.place, found.id`, 1},
+	sqlLoadContact: {`SELECT found.id, revision, archived, match_keys, body, n.place FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS n (account_id, id, place)
+		CROSS JOIN LATERAL (SELECT id, revision, archived, match_keys, body FROM contact WHERE account_id = n.account_id AND id = n.id LIMIT 1) AS found`, 5},
+	sqlInsertContact: {`INSERT INTO contact (account_id, id, revision, archived, match_keys, body)
+		SELECT account_id, id, revision, 0, match_keys, body
+		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) AS n (account_id, id, revision, match_keys, body)`, 0},
+	sqlInsertKey: {`INSERT INTO contact_index (account_id, id, key)
+		SELECT account_id, id, key FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS n (account_id, id, key)`, 0},
+	sqlCountTag: {`INSERT INTO tag (account_id, fold, name, contacts)
+		SELECT account_id, fold, name, contacts FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS n (account_id, fold, name, contacts)
+		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts`, 0},
+	sqlSizeTag: {`UPDATE tag SET size = length(CAST(contacts AS TEXT))
+		WHERE account_id = ANY($1::bigint[]) AND fold = ANY($2::text[]) AND name = ANY($3::text[]) AND size <> length(CAST(contacts AS TEXT))`, 0}, // any tag whose size is wrong
+}
+
+// asked is the statement as it is sent, with the others of its kind that have come to it.
+func (s *statement) asked() statement {
+	if len(s.others) == 0 {
+		return *s
+	}
+	all, form := append([]statement{*s}, s.others...), asksTogether[s.sql]
+	joined := statement{sql: form.sql, args: make([]any, len(s.args))}
+	for column, arg := range s.args {
+		switch arg.(type) {
+		case int64:
+			joined.args[column] = columnOf[int64](all, column)
+		case string:
+			joined.args[column] = columnOf[string](all, column)
+		case []byte:
+			joined.args[column] = columnOf[[]byte](all, column)
+		}
+	}
+	if s.read != nil {
+		joined.read = func(r rows) error { return all[r.int(form.place)-1].read(r) }
+	}
+	return joined
+}
+
+// columnOf are the arguments of all the statements at one place.
+func columnOf[T any](all []statement, column int) []T {
+	list := make([]T, len(all))
+	for i := range all {
+		list[i] = all[i].args[column].(T)
+	}
+	return list
+}
