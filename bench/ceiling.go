@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"runtime"
@@ -29,6 +30,7 @@ func ceiling(args []string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/contacts/{id}", behindKey(keys, contact))
 	mux.HandleFunc("GET /v1/contacts", behindKey(keys, list))
+	mux.HandleFunc("POST /v1/contacts", afterBody(behindKey(keys, contact)))
 	mux.HandleFunc("GET /bare", func(w http.ResponseWriter, _ *http.Request) { answer(w, contact) })
 	mux.HandleFunc("GET /metrics", showAllocations)
 	return http.ListenAndServe(args[0], mux)
@@ -42,6 +44,17 @@ func behindKey(keys map[[sha256.Size]byte]int64, body []byte) http.HandlerFunc {
 			return
 		}
 		answer(w, body)
+	}
+}
+
+// afterBody reads what was sent before it answers.
+func afterBody(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadFull(r.Body, make([]byte, r.ContentLength)); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		next(w, r)
 	}
 }
 

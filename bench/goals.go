@@ -20,7 +20,8 @@ type goal struct {
 type finding struct {
 	ours, other string
 	values      []float64
-	reason      string // why there is none
+	bare        []float64 // the same where nothing is done but what must be, where that is measured
+	reason      string    // why there is none
 }
 
 // outcome is a goal with what became of it.
@@ -73,6 +74,14 @@ func (o outcome) valueText() string {
 	return o.spread.text(unitText(o.unit))
 }
 
+// bareText is what the bare parts alone would reach.
+func (o outcome) bareText() string {
+	if len(o.bare) == 0 {
+		return "-"
+	}
+	return spreadOf(o.bare).text(unitText(o.unit))
+}
+
 func unitText(unit string) string {
 	if unit == "x" {
 		return "x"
@@ -94,13 +103,13 @@ func number(v float64) string {
 // goals are all of them, in the order of the table. extraAllocations is what GET may allocate beyond bare net/http.
 func goals(b *bench) []goal {
 	list := []goal{
-		{"1", "get", "GET a contact, any of all, against the ceiling", 0.65, false, "x", byCPU("get ceiling, 64", "get, 64")},
+		{"1", "get", "GET a contact, any of all, against the ceiling", 0.65, false, "x", ofParts("get ceiling, 64", "get, 64", "get ceiling, 64", "get raw")},
 		{"1 (stretch)", "get", "GET a contact of a hot set, against the ceiling", 0.90, false, "x", byCPU("get ceiling, 64", "get skewed, 64")},
-		{"2", "list", "list of 20, page 1, against the ceiling", 0.60, false, "x", byCPU("list ceiling, 64", "list, 64")},
+		{"2", "list", "list of 20, page 1, against the ceiling", 0.60, false, "x", ofParts("list ceiling, 64", "list, 64", "list ceiling, 64", "list raw")},
 		{"3", "pages", fmt.Sprintf("page %s against page 1", thousands(lastPage(b.main.Accounts[0]))), 1.2, true, "x", overCPU("last page of all, 64", "page 1 of all, 64")},
 		{"3 (walk)", "walk", "walk by links.next: last tenth of the pages against the first", 1.2, true, "x", walkFinding},
-		{"4", "create", "durable create with de-duplication against raw", 0.70, false, "x", byCPU("create raw", "create, 64")},
-		{"4 (peer)", "peers", "the same against PocketBase", 15, false, "x", byCPU("pocketbase create, 64", "create, 64")},
+		{"4", "create", "durable create with de-duplication against raw", 0.70, false, "x", ofParts("create raw", "create, 64", "create ceiling, 64", rawIn32)},
+		{"4 (peer)", "peers", "the same against PocketBase", 15, false, "x", ofParts("pocketbase create, 64", "create, 64", "create ceiling, 64", rawIn32)},
 		{"4 (flushes)", "flushes", "flushes of the disk a commit, 64 connections create", 1, false, "a commit", flushFinding},
 		{"5", "slow", "create on a disk 2 ms slower, against one a transaction", 25, false, "x", slowFinding},
 		{"6", "beside", "p99 of GET while creates run flat out, against idle", 3, true, "x", besideFinding},
@@ -111,8 +120,8 @@ func goals(b *bench) []goal {
 		{"9", "start", "start to first answer", 60, true, "ms", figure(func(f *facts) []float64 { return f.starts })},
 		{"9 (list)", "start", "the first list after a start", 500, true, "ms", figure(func(f *facts) []float64 { return f.firstLists })},
 		{"10", "size", "one static binary without debug information", 25, true, "MB", binaryFinding},
-		{"11", "postgres", "PostgreSQL: create against groups of 100 by pgx", 0.70, false, "x", byCPU("postgres create pgx", "postgres create, 64")},
-		{"11 (get)", "postgres", "PostgreSQL: GET against a point read by pgx", 0.80, false, "x", byCPU("postgres get pgx", "postgres get, 64")},
+		{"11", "postgres", "PostgreSQL: create against groups of 100 by pgx", 0.70, false, "x", ofParts("postgres create pgx", "postgres create, 64", "create ceiling, 64", "postgres create pgx")},
+		{"11 (get)", "postgres", "PostgreSQL: GET against a point read by pgx", 0.80, false, "x", ofParts("postgres get pgx", "postgres get, 64", "get ceiling, 64", "postgres get pgx")},
 		{"11 (page)", "postgres", "PostgreSQL: last page against page 1", 1.25, true, "x", overCPU("postgres last page of all, 64", "postgres page 1 of all, 64")},
 		{"12", "allocations", "allocations of GET beyond bare net/http", extraAllocations, true, "allocations", allocationFinding(mallocsOf, "allocations")},
 		{"12 (bytes)", "allocations", "bytes allocated by GET beyond bare net/http", extraBytes, true, "bytes", allocationFinding(bytesOf, "bytes")},
@@ -149,7 +158,7 @@ func (b *bench) judge() (list []outcome) {
 			o.reason = "there are no figures"
 		}
 		if o.reason != "" {
-			o.ours, o.other, o.values = "", "", nil
+			o.ours, o.other, o.values, o.bare = "", "", nil, nil
 		}
 		o.spread = spreadOf(o.values)
 		list = append(list, o)
@@ -174,6 +183,18 @@ func ratioFinding(other, ours string, times bool) func(results, *facts) finding 
 			f.values = all.ratio(ours, other, cpuOf)
 		}
 		f.reason = all.failures(ours, other)
+		return f
+	}
+}
+
+// ofParts adds to a comparison with another variant what a server would reach that does nothing but these parts.
+func ofParts(other, ours string, parts ...string) func(results, *facts) finding {
+	compare := byCPU(other, ours)
+	return func(all results, facts *facts) finding {
+		f := compare(all, facts)
+		if all.failures(parts...) == "" {
+			f.bare = all.ratioOfSum(other, parts)
+		}
 		return f
 	}
 }
@@ -239,12 +260,12 @@ func flushFinding(_ results, f *facts) finding {
 
 func besideFinding(all results, _ *facts) finding {
 	const idle, amid = "get idle, 2", "get idle, 2, amid creates"
-	const bare, bareAmid = "get ceiling idle, 2", "get ceiling idle, 2, amid creates"
+	const bareIdle, bareAmid = "get ceiling idle, 2", "get ceiling idle, 2, amid creates"
 	ms := func(name string) string { return number(all.of(name, p99Of).median / 1000) }
 	return finding{
 		ours:   ms(amid) + " ms",
-		other:  fmt.Sprintf("%s ms idle; the ceiling beside it %s, idle %s", ms(idle), ms(bareAmid), ms(bare)),
-		values: all.ratio(amid, idle, p99Of), reason: all.failures(idle, amid, bare, bareAmid),
+		other:  fmt.Sprintf("%s ms idle; the ceiling beside it %s, idle %s", ms(idle), ms(bareAmid), ms(bareIdle)),
+		values: all.ratio(amid, idle, p99Of), bare: all.ratio(bareAmid, bareIdle, p99Of), reason: all.failures(idle, amid, bareIdle, bareAmid),
 	}
 }
 
@@ -300,6 +321,9 @@ func growthFinding(work string, sizes []size) func(results, *facts) finding {
 		}
 		f.ours = number(all.of(growthName(work, dearest), cpuOf).median) + " us at " + dearest
 		f.other = number(all.of(smallest, cpuOf).median) + " us"
+		if work == "create" {
+			f.bare = growthFinding(growthLimit, sizes)(all, nil).values
+		}
 		return f
 	}
 }

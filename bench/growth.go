@@ -45,7 +45,7 @@ func growthWorks(d *dataset, g generator, visitors []visitor) []struct {
 
 // growthLimit is what a create costs the database by itself, in transactions about as large as those of 64 clients: a row of the
 // table, not a goal.
-const growthLimit = "create raw, 32 in a transaction"
+const growthLimit = rawIn32
 
 // growthName is the variant of a work on an amount of data.
 func growthName(work, size string) string { return "growth: " + work + " at " + size }

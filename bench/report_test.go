@@ -54,6 +54,7 @@ func example() *report {
 	}
 	all["get, 64"] = []result{{requests: 1000, seconds: 1, cpu: 20, rss: 50}}
 	all["get ceiling, 64"] = []result{{requests: 2000, seconds: 1, cpu: 14}}
+	all["get raw"] = []result{{requests: 2000, seconds: 1, cpu: 2}}
 	all["list, 64"] = []result{{err: errors.New("status 500: <oops> | no")}}
 	r := &report{all: all, sizes: sizes, contacts: 100_000, rounds: 1, at: time.Unix(0, 0)}
 	b := &bench{options: options{contacts: 100_000}, all: all, main: &dataset{Accounts: []account{{Contacts: 80_000}}}, library: &library{}}
@@ -76,6 +77,12 @@ func TestGoalsAreJudged(t *testing.T) {
 	r := example()
 	if o := outcomeOf(t, r, "1"); !o.met() || o.valueText() != "0.70x" || o.limitText() != "at least 0.65x" {
 		t.Errorf("goal 1: %s, %s, %s", o.valueText(), o.limitText(), o.verdict())
+	}
+	if o := outcomeOf(t, r, "1"); o.bareText() != "0.88x" { // 14 of 14 + 2
+		t.Errorf("the bare parts of goal 1: %s", o.bareText())
+	}
+	if o := outcomeOf(t, r, "4"); o.bareText() != "-" {
+		t.Errorf("bare parts that nobody measured: %s", o.bareText())
 	}
 	if o := outcomeOf(t, r, "2"); o.met() || o.verdict() != "not measured" || !strings.Contains(o.reason, "status 500") {
 		t.Errorf("a goal with a failed cell: %s, %s", o.verdict(), o.reason)

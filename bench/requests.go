@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +54,22 @@ type ceilingServer struct {
 
 func (c *ceilingServer) get() task   { return getSame(c.one, c.account.Key, c.contact) }
 func (c *ceilingServer) first() task { return getSame("/v1/contacts", c.account.Key, c.list) }
-func (c *ceilingServer) bare() task  { return getSame("/bare", "", c.contact) }
+
+// create sends what clients send to create somebody; the answer is always the same.
+func (c *ceilingServer) create(g generator) task {
+	next := func(dst []byte, _ *rand.Rand, n int64) []byte {
+		return request(dst, "POST", "/v1/contacts", c.account.Key, g.request(nil, int(n), newcomer))
+	}
+	return task{next, func(address string) error {
+		got, err := once(address, "POST", "/v1/contacts", c.account.Key, g.request(nil, 1, newcomer))
+		if err == nil && !bytes.Equal(got, c.contact) {
+			err = fmt.Errorf("the bare server answers %.300s", got)
+		}
+		return err
+	}}
+}
+
+func (c *ceilingServer) bare() task { return getSame("/bare", "", c.contact) }
 
 // ceiling starts the bare server, which answers what our server has just answered.
 func (b *bench) ceiling(ours *server) (c *ceilingServer, err error) {
@@ -141,7 +158,7 @@ func (b *bench) reads(ours *server, top *ceilingServer) (variants []variant, err
 func lastPage(a account) int { return a.Contacts / 20 }
 
 // writes are the variants that create, each kind on a copy of its own.
-func (b *bench) writes(*ceilingServer) (variants []variant, err error) {
+func (b *bench) writes(top *ceilingServer) (variants []variant, err error) {
 	if !b.wants("create") && !b.wants("peers") && !b.wants("memory") {
 		return nil, nil
 	}
@@ -174,8 +191,15 @@ func (b *bench) writes(*ceilingServer) (variants []variant, err error) {
 		return nil, err
 	}
 	b.closing = append(b.closing, func() { _ = w.db.close() })
-	return append(variants, variant{"create raw", w.checkCreate, w.create(100)}, variant{"create raw, one a transaction", w.checkCreate, w.create(1)}), nil
+	return append(variants,
+		over("create ceiling", top.server, 64, top.create(b.library.generator)),
+		variant{"create raw", w.checkCreate, w.create(100)},
+		variant{rawIn32, w.checkCreate, w.create(32)},
+		variant{"create raw, one a transaction", w.checkCreate, w.create(1)}), nil
 }
+
+// rawIn32 is raw in transactions about as large as those of 64 clients.
+const rawIn32 = "create raw, 32 in a transaction"
 
 // besides are reads while creates run flat out, on the same server; and the same on the ceiling, which shows how much of
 // the difference is that both share the machine's processors.

@@ -101,3 +101,19 @@ func (all results) ratio(name, by string, measure func(result) float64) []float6
 	}
 	return list
 }
+
+// ratioOfSum divides the processor time of a variant by that of several others together, round by round.
+func (all results) ratioOfSum(name string, parts []string) (list []float64) {
+	sums := make([]float64, len(all[name]))
+	for _, part := range parts {
+		times := all.values(part, cpuOf)
+		sums = sums[:min(len(sums), len(times))]
+		for i := range sums {
+			sums[i] += times[i]
+		}
+	}
+	for i, sum := range sums {
+		list = append(list, all[name][i].cpu/sum)
+	}
+	return list
+}
