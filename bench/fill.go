@@ -18,6 +18,8 @@ const (
 	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?, ?, ?, 1)`
 	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?, ?, ?)`
 	sqlCount   = `UPDATE account_tally SET revision = ?, contact_seq = ?, contact_active = ? WHERE account_id = ?`
+	sqlAddTag  = `UPDATE tag SET contacts = contacts + ?1 WHERE account_id = ?2 AND fold = ?3 AND name = ?4
+		AND contacts + ?1 > 0 AND size = length(CAST(contacts + ?1 AS TEXT))`
 	sqlTag     = `INSERT INTO tag (account_id, fold, name, contacts) VALUES (?, ?, ?, ?)
 		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts`
 	sqlTagSize = `UPDATE tag SET size = length(CAST(contacts AS TEXT))
@@ -177,6 +179,9 @@ func (f *filler) contacts(a *account, made <-chan batch) error {
 
 // count adds to how many contacts have a tag.
 func (d *database) count(account int64, name string, n int64) error {
+	if err := d.exec(sqlAddTag, n, account, name, name); err != nil || d.conn.Changes() > 0 {
+		return err
+	}
 	if err := d.exec(sqlTag, account, name, name, n); err != nil {
 		return err
 	}

@@ -108,15 +108,20 @@ func withoutEmpty(keys []string) []string {
 // IndexKeys are all the keys under which the contact can be found: e: emails, p: phones, t: tags, n: names and c: companies (see NameKeys).
 // They depend on the contact alone, are sorted and distinct.
 func (c *Contact) IndexKeys() []string {
-	names := c.NameKeys()
-	keys := make([]string, 0, len(c.MatchKeys)+len(c.Tags)+len(names))
-	keys = append(keys, c.MatchKeys...)
+	return sortedKeys(slices.Concat(c.MatchKeys, c.tagKeys(), c.NameKeys()))
+}
+
+func sortedKeys(keys []string) []string {
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func (c *Contact) tagKeys() []string {
+	keys := make([]string, 0, len(c.Tags))
 	for _, name := range c.Tags {
 		keys = append(keys, tagPrefix+name)
 	}
-	keys = append(keys, names...)
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	return keys
 }
 
 // maxNameKey bounds a name's key, in bytes: people are told apart long before.
@@ -142,8 +147,7 @@ func (c *Contact) NameKeys() []string {
 			keys = append(keys, nameKey(companyPrefix, word, company))
 		}
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys) // what differs beyond the bound only is one key
+	return sortedKeys(keys) // what differs beyond the bound only is one key
 }
 
 // isInitial tells whether a word is one letter of an alphabet, as in J. Smith.
@@ -169,8 +173,29 @@ func nameKey(prefix, lead string, all []string) string {
 // AllNames is the range of the keys of all names.
 func AllNames() KeyRange { return startingWith(namePrefix) }
 
-// KeyDifference compares two sorted lists of index keys.
-func KeyDifference(old, new []string) (gone, added []string) {
+// KeyChange are the index keys that a contact loses and gains by a change. Those of a kind that it leaves alone are not even
+// worked out.
+func KeyChange(from, to *Contact) (gone, added []string) {
+	var old, new []string
+	if !slices.Equal(from.MatchKeys, to.MatchKeys) {
+		old, new = append(old, from.MatchKeys...), append(new, to.MatchKeys...)
+	}
+	if !slices.Equal(from.Tags, to.Tags) {
+		old, new = append(old, from.tagKeys()...), append(new, to.tagKeys()...)
+	}
+	if from.named() != to.named() {
+		old, new = append(old, from.NameKeys()...), append(new, to.NameKeys()...)
+	}
+	return keyDifference(sortedKeys(old), sortedKeys(new))
+}
+
+// named is everything that NameKeys are made of.
+func (c *Contact) named() [4]string {
+	return [...]string{c.FirstName, c.MiddleName, c.LastName, c.Company}
+}
+
+// keyDifference compares two sorted lists of index keys.
+func keyDifference(old, new []string) (gone, added []string) {
 	for len(old) > 0 || len(new) > 0 {
 		switch {
 		case len(new) == 0 || len(old) > 0 && old[0] < new[0]:

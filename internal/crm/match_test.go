@@ -174,7 +174,7 @@ func TestKeyDifferenceIsExact(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := lists.Draw(t, "old"), lists.Draw(t, "new")
-		gone, added := KeyDifference(old, new)
+		gone, added := keyDifference(old, new)
 		var left, wantAdded, wantGone []string
 		for _, key := range old {
 			if !slices.Contains(new, key) {
@@ -194,6 +194,30 @@ func TestKeyDifferenceIsExact(t *testing.T) {
 		slices.Sort(left)
 		if !slices.Equal(left, new) {
 			t.Fatalf("from %q to %q, and %q is left", old, new, left)
+		}
+	})
+}
+
+func TestAChangeMovesTheKeysThatDiffer(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from, other := someContact(t), someContact(t)
+		to := from
+		for _, change := range []func(){
+			func() { to.MatchKeys = other.MatchKeys },
+			func() { to.Tags = other.Tags },
+			func() { to.FirstName = other.FirstName },
+			func() { to.MiddleName = other.MiddleName },
+			func() { to.LastName = other.LastName },
+			func() { to.Company = other.Company },
+		} {
+			if rapid.Bool().Draw(t, "changes") {
+				change()
+			}
+		}
+		gone, added := KeyChange(&from, &to)
+		wantGone, wantAdded := keyDifference(from.IndexKeys(), to.IndexKeys())
+		if !slices.Equal(gone, wantGone) || !slices.Equal(added, wantAdded) {
+			t.Fatalf("gone %q, added %q; want %q and %q", gone, added, wantGone, wantAdded)
 		}
 	})
 }

@@ -364,7 +364,7 @@ func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
 	if err := t.post(sqlUpdateContact, s.account, changed.ID, revision, archived, matchKeys, body); err != nil {
 		return err
 	}
-	gone, added := crm.KeyDifference(s.contact.IndexKeys(), changed.IndexKeys())
+	gone, added := crm.KeyChange(&s.contact, &changed)
 	for _, key := range gone {
 		if err := t.post(sqlDeleteKey, s.account, key, changed.ID); err != nil {
 			return err

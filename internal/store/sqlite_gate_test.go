@@ -128,26 +128,29 @@ func TestStatementsOfARequest(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	tag := func() {
-		if _, err := s.AddTags(t.Context(), account, id, []string{"vip"}); err != nil {
-			t.Error(err)
+	tag := func(id int64) func() {
+		return func() {
+			if _, err := s.AddTags(t.Context(), account, id, []string{"vip"}); err != nil {
+				t.Error(err)
+			}
 		}
 	}
-	check("a change", 5, update)      // begin, the account's row, the contact read and written, commit
-	check("a change of tags", 8, tag) // and the key, the tag's number and its size
+	check("a change", 5, update)                // begin, the account's row, the contact read and written, commit
+	check("a new tag", 9, tag(id+1))            // and the key; the tag's number in vain, then the tag and its size
+	check("a tag that others have", 7, tag(id)) // and the key, the tag's number
 	check("a page after changes that move nobody", 1, func() { list(t, s, account, crm.Active, 1, 20) })
-	check("archiving", 11, func() { archive(t, s, account, id) })                         // begin, row, contact, two for who is archived, contact, three for its tag, row, commit
+	check("archiving", 9, func() { archive(t, s, account, id) })                          // begin, row, contact, two for who is archived, contact, its tag, row, commit
 	check("a page after archiving", 6, func() { list(t, s, account, crm.Active, 1, 20) }) // in vain; begin, totals, who was archived, contacts, end
 	check("a page past the end", 3, func() { list(t, s, account, crm.Active, 9, 20) })    // begin, totals, end
-	for _, test := range []struct{ emails, phones, tags int }{{0, 0, 0}, {1, 0, 0}, {2, 1, 3}, {5, 5, 5}} {
+	for _, test := range []struct{ emails, phones, tags, fresh int }{{0, 0, 0, 0}, {1, 0, 0, 0}, {2, 1, 3, 3}, {5, 5, 5, 2}} {
 		in := manyKeys(t, test.emails, test.phones, test.tags)
 		fresh, err := crm.NewContact(in, s.now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		// Begin, the account's row read and written, the contact, commit; each key looked up where it can match, and written; each
-		// tag counted, and its size looked at.
-		want := 5 + len(in.MatchKeys()) + len(fresh.IndexKeys()) + 2*test.tags
+		// tag counted, with two more where nobody had it.
+		want := 5 + len(in.MatchKeys()) + len(fresh.IndexKeys()) + test.tags + 2*test.fresh
 		check(fmt.Sprintf("a create with %+v", test), int64(want), func() {
 			if _, err := s.CreateContact(t.Context(), account, in, crm.Dedupe); err != nil {
 				t.Error(err)

@@ -13,6 +13,10 @@ const (
 	sqlSuggestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3 ORDER BY fold, name LIMIT $4`
 	sqlLargestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 ORDER BY size DESC, fold, name LIMIT $2`
 
+	// Mostly a number changes and keeps its digits, and then one statement is enough.
+	sqlAddToTag = `UPDATE tag SET contacts = contacts + $4 WHERE account_id = $1 AND fold = $2 AND name = $3
+		AND contacts + $4 > 0 AND size = length(CAST(contacts + $4 AS TEXT))`
+
 	sqlCountTag = `INSERT INTO tag (account_id, fold, name, contacts) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts`
 	sqlSizeTag = `UPDATE tag SET size = length(CAST(contacts AS TEXT))
@@ -74,22 +78,27 @@ func (row *tally) countTags(c crm.Contact, n int64) {
 // saveTags writes what was counted, once for each tag, however many contacts got it.
 func (t *tx) saveTags(row *tally) error {
 	for _, name := range slices.Sorted(maps.Keys(row.tags)) {
-		n, fold := row.tags[name], crm.FoldTag(name)
-		if n == 0 {
-			continue
-		}
-		if err := t.post(sqlCountTag, row.account, fold, name, n); err != nil {
-			return err
-		}
-		if err := t.post(sqlSizeTag, row.account, fold, name); err != nil {
-			return err
-		}
-		if n > 0 {
-			continue
-		}
-		if err := t.post(sqlDropTag, row.account, fold, name); err != nil {
-			return err
+		if n := row.tags[name]; n != 0 {
+			if err := t.saveTag(row.account, name, n); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+func (t *tx) saveTag(account int64, name string, n int64) error {
+	fold := crm.FoldTag(name)
+	if !t.distant { // where an answer costs no round trip
+		if found, err := t.exec(sqlAddToTag, account, fold, name, n); err != nil || found > 0 {
+			return err
+		}
+	}
+	if err := t.post(sqlCountTag, account, fold, name, n); err != nil {
+		return err
+	}
+	if err := t.post(sqlSizeTag, account, fold, name); err != nil || n > 0 {
+		return err
+	}
+	return t.post(sqlDropTag, account, fold, name)
 }
