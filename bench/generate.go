@@ -46,7 +46,7 @@ var (
 )
 
 // peopleVersion is told apart where data is kept: it goes up whenever the same seed makes other people.
-const peopleVersion = 2
+const peopleVersion = 3
 
 // dice are the random choices for one person.
 func (g generator) dice(n int) *rand.Rand { return rand.New(rand.NewPCG(g.seed, uint64(n))) }
@@ -59,7 +59,7 @@ func (g generator) request(dst []byte, n int, mark string) []byte {
 	r := g.dice(n)
 	first, last := names(r, n)
 	city := pick(r, cities)
-	handle := fmt.Sprintf("p%d%s", n, mark)
+	handle := handle(n, mark)
 	tag := r.IntN(len(causes))
 	dst = fmt.Appendf(dst, `{"first_name":"%s","middle_name":"%c.","last_name":"%s"`, first, 'A'+rune(r.IntN(26)), last)
 	dst = fmt.Appendf(dst, `,"dob":"%02d/%02d/%d","company":"%s","title":"%s"`, 1+r.IntN(12), 1+r.IntN(28), 1930+r.IntN(75), pick(r, companies), pick(r, titles))
@@ -95,13 +95,23 @@ func rareName(n int) string {
 	return strings.ToUpper(string(name[:1])) + string(name[1:])
 }
 
-// phone is a number that nobody else has, as people of the server's region write it: each mark has a million of its own.
+// handle is what a person's emails begin with.
+func handle(n int, mark string) string { return fmt.Sprintf("p%d%s", scattered(n), mark) }
+
+// scattered makes numbers out of order of those in order, one of each. The emails and phone numbers of people who come one after
+// the other have nothing to do with each other; were they in order, an index would have all new ones in one place.
+func scattered(n int) int {
+	const room = 10_000_000 // 7,654,321 has no factor in common with it
+	return n/room*room + n%room*7_654_321%room
+}
+
+// phone is a number that nobody else has, as people of the server's region write it: each mark has ten million of its own.
 func phone(n int, mark string) string {
 	slot := uint32(0)
 	for _, letter := range []byte(mark) {
 		slot = slot*31 + uint32(letter)
 	}
-	digits := 2_000_000_000 + (n+int(slot%7000)*1_000_000)%7_000_000_000
+	digits := 2_000_000_000 + (scattered(n)+int(slot%700)*10_000_000)%7_000_000_000
 	return fmt.Sprintf("(%03d) %03d-%04d", digits/10_000_000, digits/10_000%1000, digits%10_000)
 }
 

@@ -62,7 +62,7 @@ func TestAContactIsAsLargeAsThoseOfTheGoals(t *testing.T) {
 func TestNobodySharesAnEmailOrAPhone(t *testing.T) {
 	seen := make(map[string]string)
 	for _, mark := range []string{"", newcomer, "raw"} {
-		for n := range 300 {
+		for n := range 3000 {
 			p, err := generator{1}.person(n, mark, filledAt)
 			if err != nil {
 				t.Fatal(err)
@@ -77,6 +77,18 @@ func TestNobodySharesAnEmailOrAPhone(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestNeighboursHaveEmailsFarApart(t *testing.T) {
+	near := 0
+	for n := range 1000 {
+		if a, b := scattered(n), scattered(n+1); a/100_000 == b/100_000 {
+			near++
+		}
+	}
+	if near > 50 {
+		t.Errorf("%d of 1,000 people are followed by somebody of nearly the same email", near)
 	}
 }
 

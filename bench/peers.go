@@ -51,7 +51,7 @@ func (p *pocketbase) get() task {
 		return request(dst, "GET", records+"/"+pocketbaseID(r.IntN(p.contacts)), p.token, nil)
 	}
 	return task{next, func(address string) error {
-		return p.check(address, "GET", records+"/"+pocketbaseID(7), nil, "email", "p7@mail.example.org")
+		return p.check(address, "GET", records+"/"+pocketbaseID(7), nil, "email", handle(7, "")+"@mail.example.org")
 	}}
 }
 
@@ -68,7 +68,7 @@ func (p *pocketbase) add(g generator) task {
 	}
 	return task{next, func(address string) error {
 		n := int(serial.Add(1))
-		return p.check(address, "POST", records, pocketbaseRecord(g, n, newcomer), "email", fmt.Sprintf("p%d%s@mail.example.org", n, newcomer))
+		return p.check(address, "POST", records, pocketbaseRecord(g, n, newcomer), "email", handle(n, newcomer)+"@mail.example.org")
 	}}
 }
 
@@ -173,9 +173,9 @@ func pocketbaseID(n int) string { return fmt.Sprintf("p%014d", n) }
 // has a unique index. People of the dataset bring their id.
 func pocketbaseRecord(g generator, n int, mark string) []byte {
 	body := g.request(nil, n, mark)
-	dst := fmt.Appendf(nil, `{"email":"p%d%s@mail.example.org",`, n, mark)
+	dst := fmt.Appendf(nil, `{"email":"%s@mail.example.org",`, handle(n, mark))
 	if mark == "" {
-		dst = fmt.Appendf(nil, `{"id":"%s","email":"p%d%s@mail.example.org",`, pocketbaseID(n), n, mark)
+		dst = fmt.Appendf(nil, `{"id":"%s","email":"%s@mail.example.org",`, pocketbaseID(n), handle(n, mark))
 	}
 	return append(dst, body[1:]...)
 }

@@ -97,7 +97,7 @@ var kinds = []struct {
 	{"first name", func(_ visitor, _ generator, r *rand.Rand) query { return query{text: pick(r, firstNames)} }},
 	{"email", func(v visitor, _ generator, r *rand.Rand) query {
 		n, id := v.somebody(r, everybody)
-		return query{fmt.Sprintf("p%d@mail", n), id}
+		return query{handle(n, "") + "@mail", id}
 	}},
 	{"phone", func(v visitor, _ generator, r *rand.Rand) query {
 		n, id := v.somebody(r, everybody)

@@ -75,7 +75,7 @@ func createAgain(d *dataset, g generator) task {
 	fresh := create(d, g)
 	again := func(a account, id, n int64) []byte {
 		known := a.First + int(crm.IDSeq(id)) - 1
-		return fmt.Appendf(nil, `{"first_name":"Again","last_name":"Known","title":"Seen %d","emails":[{"value":"p%d@mail.example.org"}],"tags":["gala 2026"]}`, n, known)
+		return fmt.Appendf(nil, `{"first_name":"Again","last_name":"Known","title":"Seen %d","emails":[{"value":"%s@mail.example.org"}],"tags":["gala 2026"]}`, n, handle(known, ""))
 	}
 	next := func(dst []byte, r *rand.Rand, n int64) []byte {
 		if r.IntN(5) > 0 {
