@@ -20,10 +20,9 @@ const (
 	sqlCount   = `UPDATE account_tally SET revision = ?, contact_seq = ?, contact_active = ? WHERE account_id = ?`
 	sqlAddTag  = `UPDATE tag SET contacts = contacts + ?1 WHERE account_id = ?2 AND fold = ?3 AND name = ?4
 		AND contacts + ?1 > 0 AND size = length(CAST(contacts + ?1 AS TEXT))`
-	sqlTag     = `INSERT INTO tag (account_id, fold, name, contacts) VALUES (?, ?, ?, ?)
-		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts`
-	sqlTagSize = `UPDATE tag SET size = length(CAST(contacts AS TEXT))
-		WHERE account_id = ? AND fold = ? AND name = ? AND size <> length(CAST(contacts AS TEXT))`
+	sqlTag = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES (?1, ?2, ?3, ?4, length(CAST(?4 AS TEXT)))
+		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts,
+			size = length(CAST(tag.contacts + excluded.contacts AS TEXT))`
 
 	sqlAccount = `INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES (?, ?, ?, 0, ?)`
 	sqlTally   = `INSERT INTO account_tally (account_id, revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES (?, 0, 0, 0, 1, 0)`
@@ -182,10 +181,7 @@ func (d *database) count(account int64, name string, n int64) error {
 	if err := d.exec(sqlAddTag, n, account, name, name); err != nil || d.conn.Changes() > 0 {
 		return err
 	}
-	if err := d.exec(sqlTag, account, name, name, n); err != nil {
-		return err
-	}
-	return d.exec(sqlTagSize, account, name, name)
+	return d.exec(sqlTag, account, name, name, n)
 }
 
 func (f *filler) write(a *account, from int, b batch, counts map[string]int64) error {

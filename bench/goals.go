@@ -322,7 +322,9 @@ func growthFinding(work string, sizes []size) func(results, *facts) finding {
 		f.ours = number(all.of(growthName(work, dearest), cpuOf).median) + " us at " + dearest
 		f.other = number(all.of(smallest, cpuOf).median) + " us"
 		if work == "create" {
-			f.bare = growthFinding(growthLimit, sizes)(all, nil).values
+			if raw := growthFinding(growthLimit, sizes)(all, nil); raw.reason == "" {
+				f.bare = raw.values
+			}
 		}
 		return f
 	}

@@ -253,11 +253,12 @@ func (w *rawPostgres) commit(a account, people []person) error {
 	look.Queue(`SELECT revision, contact_seq, contact_active FROM account_tally WHERE account_id = $1 FOR UPDATE`, a.Number).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&revision, &seq, &active)
 	})
+	var keys []string
 	for i := range people {
-		for _, key := range people[i].matchKeys {
-			look.Queue(`SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 ORDER BY id`, a.Number, key)
-		}
+		keys = append(keys, people[i].matchKeys...)
 	}
+	look.Queue(`SELECT n.place, found.id FROM unnest($2::text[]) WITH ORDINALITY AS n (key, place)
+		CROSS JOIN LATERAL (SELECT id FROM contact_index WHERE account_id = $1 AND key = n.key ORDER BY id) AS found`, a.Number, keys)
 	if err := conn.SendBatch(ctx, look).Close(); err != nil {
 		return err
 	}
@@ -266,41 +267,38 @@ func (w *rawPostgres) commit(a account, people []person) error {
 	return conn.SendBatch(ctx, rest).Close()
 }
 
+// inserts writes people with one statement for each table, as the store does.
 func (w *rawPostgres) inserts(a account, people []person, revision, seq, active int64) *pgx.Batch {
 	batch, counts := &pgx.Batch{}, make(map[string]int64)
+	var ids, revisions, keyIDs, numbers []int64
+	var matchKeys, keys, tags []string
+	var bodies [][]byte
 	for i := range people {
 		p := &people[i]
 		revision, seq, active = revision+1, seq+1, active+1
 		id := crm.MakeID(a.Number, seq)
-		batch.Queue(dollars(sqlContact), a.Number, id, revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body)
-		queueKeys(batch, a.Number, id, p.keys)
+		ids, revisions = append(ids, id), append(revisions, revision)
+		matchKeys, bodies = append(matchKeys, strings.Join(p.contact.MatchKeys, "\n")), append(bodies, p.body)
+		for _, key := range p.keys {
+			keyIDs, keys = append(keyIDs, id), append(keys, key)
+		}
 		for _, name := range p.contact.Tags {
 			counts[name]++
 		}
 	}
 	for name, n := range counts {
-		batch.Queue(dollars(sqlTag), a.Number, name, name, n)
-		batch.Queue(dollars(sqlTagSize), a.Number, name, name)
+		tags, numbers = append(tags, name), append(numbers, n)
 	}
+	batch.Queue(`INSERT INTO contact (account_id, id, revision, archived, match_keys, body)
+		SELECT $1, n.id, n.revision, 0, n.match_keys, n.body
+		FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) AS n (id, revision, match_keys, body)`, a.Number, ids, revisions, matchKeys, bodies)
+	batch.Queue(`INSERT INTO contact_index (account_id, id, key) SELECT $1, n.id, n.key FROM unnest($2::bigint[], $3::text[]) AS n (id, key)`, a.Number, keyIDs, keys)
+	batch.Queue(`INSERT INTO tag (account_id, fold, name, contacts, size)
+		SELECT $1, n.name, n.name, n.contacts, length(CAST(n.contacts AS TEXT)) FROM unnest($2::text[], $3::bigint[]) AS n (name, contacts)
+		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts,
+			size = length(CAST(tag.contacts + excluded.contacts AS TEXT))`, a.Number, tags, numbers)
 	batch.Queue(dollars(sqlCount), revision, seq, active, a.Number)
 	return batch
-}
-
-// queueKeys inserts up to eight keys with one statement, as the store does.
-func queueKeys(batch *pgx.Batch, account, id int64, keys []string) {
-	for len(keys) > 0 {
-		n := 8
-		for n > len(keys) {
-			n /= 2
-		}
-		sql, args := `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3)`, []any{account, id, keys[0]}
-		for i := 1; i < n; i++ {
-			sql += fmt.Sprintf(", ($1, $2, $%d)", i+3)
-			args = append(args, keys[i])
-		}
-		batch.Queue(sql, args...)
-		keys = keys[n:]
-	}
 }
 
 // dollars writes the parameters of a statement as PostgreSQL wants them.

@@ -2,7 +2,6 @@ package crm
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -109,23 +108,17 @@ func (l *Livestream) append(dst []byte) []byte {
 // ParseCampaign reads a stored body back. A campaign is sent in the form in which it is shown, so one reader does
 // for both.
 func ParseCampaign(id int64, body []byte) (Campaign, error) {
-	if len(body) == 0 || body[0] != ',' {
-		return Campaign{}, fmt.Errorf("campaign %d: the stored document is damaged", id)
-	}
-	document := slices.Clone(body)
-	document[0] = '{'
 	c := Campaign{ID: id}
 	var in CampaignInput
-	r := newJSONReader("The stored document", document)
-	r.document(func(key string) {
+	err := readStored(body, func(r *jsonReader, key string) {
 		if key == "account_id" {
 			c.AccountID = r.text()
 		} else {
 			in.read(r, key)
 		}
 	})
-	if err := r.end(); err != nil {
-		return Campaign{}, fmt.Errorf("campaign %d: the stored document is damaged: %w", id, err)
+	if err != nil {
+		return Campaign{}, fmt.Errorf("campaign %d: %w", id, err)
 	}
 	c.apply(&in)
 	return c, nil

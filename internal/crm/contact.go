@@ -2,7 +2,6 @@ package crm
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -203,16 +202,9 @@ func appendList[T any](dst []byte, list []T, element func(dst []byte, i int) []b
 
 // ParseContact reads a stored body back.
 func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
-	if len(body) == 0 || body[0] != ',' {
-		return Contact{}, fmt.Errorf("contact %d: the stored document is damaged", id)
-	}
-	document := slices.Clone(body)
-	document[0] = '{'
 	c := Contact{ID: id, MatchKeys: matchKeys}
-	r := newJSONReader("The stored document", document)
-	r.document(func(key string) { c.read(r, key) })
-	if err := r.end(); err != nil {
-		return Contact{}, fmt.Errorf("contact %d: the stored document is damaged: %w", id, err)
+	if err := readStored(body, c.read); err != nil {
+		return Contact{}, fmt.Errorf("contact %d: %w", id, err)
 	}
 	return c, nil
 }
@@ -288,10 +280,11 @@ func (s *Stats) read(r *jsonReader, key string) {
 
 // time reads a time as we write it; null is the zero time.
 func (r *jsonReader) time(parse func(string) (time.Time, bool)) (t time.Time) {
-	text := r.text()
-	if text == "" {
+	if r.next() == 'n' {
+		r.skip()
 		return t
 	}
+	text := r.text()
 	t, ok := parse(text)
 	if !ok {
 		r.wrong("is not a stored time: %q", text)

@@ -2,6 +2,7 @@ package crm
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -83,10 +84,15 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 		strings.Replace(good, "2026-01-31T12:00:00+00:00", "2026-01-31T12:00:00Z", 1),
 		strings.Replace(good, "2026-01-31T12:00:00+00:00", "2026-02-30T12:00:00+00:00", 1),
 		strings.Replace(good, "2026-01-31T12:00:00+00:00", "yesterday", 1),
+		strings.Replace(good, "2026-01-31T12:00:00+00:00", "", 1),
 		strings.Replace(good, `"A"`, "\"\xff\"", 1),
 	} {
-		if _, err := ParseContact(7, []byte(body), nil); err == nil || !strings.Contains(err.Error(), "contact 7") {
+		_, err := ParseContact(7, []byte(body), nil)
+		if err == nil || !strings.Contains(err.Error(), "contact 7") {
 			t.Errorf("%.60q: got %v, want an error that names the contact", body, err)
+		}
+		if errors.As(err, new(*Invalid)) || errors.As(err, new(*Malformed)) {
+			t.Errorf("%.60q: %v would be told to a client as a fault of its own", body, err)
 		}
 	}
 }

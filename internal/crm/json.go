@@ -35,6 +35,22 @@ func newJSONReader(what string, document []byte) *jsonReader {
 // decoders are used again: each remembers which names it has seen in slices of its own.
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
+// readStored reads a document that we wrote and keep from its first comma on. What is wrong with it is nobody's input, so the
+// error says so in words alone.
+func readStored(body []byte, member func(r *jsonReader, key string)) error {
+	if len(body) == 0 || body[0] != ',' {
+		return errors.New("the stored document is damaged")
+	}
+	document := slices.Clone(body)
+	document[0] = '{'
+	r := newJSONReader("The stored document", document)
+	r.document(func(key string) { member(r, key) })
+	if err := r.end(); err != nil {
+		return fmt.Errorf("the stored document is damaged: %v", err) //nolint:errorlint // see above
+	}
+	return nil
+}
+
 // path is where the value stands that was read last, as in emails.0.value.
 func (r *jsonReader) path() string {
 	names := slices.Collect(r.dec.StackPointer().Tokens())
@@ -179,15 +195,12 @@ func (r *jsonReader) list(limit int, element func()) (sent bool) {
 	}
 }
 
-// anyLength leaves the length of a text to whoever validates it.
-const anyLength = math.MaxInt
-
-// text reads a string, trimmed. null and "" are both "".
+// text reads a string, trimmed. null and "" are both "". Its length is left to whoever validates it.
 func (r *jsonReader) text() (value string) {
 	switch r.next() {
 	case '"':
 		value = strings.TrimSpace(r.quoted())
-		if problem := textProblem(value, anyLength); problem != "" {
+		if problem := textProblem(value, math.MaxInt); problem != "" {
 			r.wrong("%s", problem)
 		}
 	case 'n':

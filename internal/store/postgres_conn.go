@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"time"
@@ -83,11 +84,12 @@ func (c *postgresConn) later(read func(rows) error, sql string, args ...any) err
 		c.waiting[at].others = append(c.waiting[at].others, s)
 		return nil
 	}
-	if _, ok := asksTogether[sql]; !ok {
-		clear(c.meeting)
-	} else if c.meeting == nil {
-		c.meeting = map[string]int{sql: len(c.waiting)}
-	} else {
+	_, joins := asksTogether[sql]
+	maps.DeleteFunc(c.meeting, func(other string, _ int) bool { return !joins || read == nil && asksTogether[other].place > 0 })
+	if joins {
+		if c.meeting == nil {
+			c.meeting = make(map[string]int)
+		}
 		c.meeting[sql] = len(c.waiting)
 	}
 	c.waiting = append(c.waiting, s)

@@ -10,7 +10,7 @@ import (
 
 var (
 	parameter   = regexp.MustCompile(`\$\d+`)
-	onlyAccount = regexp.MustCompile(`Cond: \((\w+\.)?account_id = \$\d+\)`)
+	onlyAccount = regexp.MustCompile(`Cond: \((\w+\.)?account_id = (\$\d+|n\.account_id)\)`)
 )
 
 // A prepared statement keeps the plan that was made for it when the tables were empty and nothing was known about them. It

@@ -6,12 +6,12 @@ package store
 // jointly is how one statement is asked about many rows.
 type jointly struct {
 	sql   string
-	place int // the column that tells which of the rows an answer is about, counted from 1; 0 where there are no answers
+	place int // the column, from 0, that has the number of the row, from 1, that an answer is about; 0 where there are no answers
 }
 
-// asksTogether has the statements that may be moved up to one of their own kind: none of them sees or undoes what another one
-// in here does, except that the sizes of tags come after their counts. Every other statement stays where it is, and those after
-// it are not moved before it.
+// asksTogether has the statements that may be moved up to one of their own kind: past a look-up, or past another one in here that
+// writes, since each of them writes to a table of its own and has no row twice. Every other statement stays where it is, and
+// none is moved before it; nor is a look-up moved before what was written.
 //
 // A subquery with an order or a limit is not taken apart by the planner: it looks up row by row, whatever it knows of the tables.
 var asksTogether = map[string]jointly{
@@ -25,11 +25,11 @@ var asksTogether = map[string]jointly{
 		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) AS n (account_id, id, revision, match_keys, body)`, 0},
 	sqlInsertKey: {`INSERT INTO contact_index (account_id, id, key)
 		SELECT account_id, id, key FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS n (account_id, id, key)`, 0},
-	sqlCountTag: {`INSERT INTO tag (account_id, fold, name, contacts)
-		SELECT account_id, fold, name, contacts FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS n (account_id, fold, name, contacts)
-		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts`, 0},
-	sqlSizeTag: {`UPDATE tag SET size = length(CAST(contacts AS TEXT))
-		WHERE account_id = ANY($1::bigint[]) AND fold = ANY($2::text[]) AND name = ANY($3::text[]) AND size <> length(CAST(contacts AS TEXT))`, 0}, // any tag whose size is wrong
+	sqlCountTag: {`INSERT INTO tag (account_id, fold, name, contacts, size)
+		SELECT account_id, fold, name, contacts, length(CAST(contacts AS TEXT))
+		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS n (account_id, fold, name, contacts)
+		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts,
+			size = length(CAST(tag.contacts + excluded.contacts AS TEXT))`, 0},
 }
 
 // asked is the statement as it is sent, with the others of its kind that have come to it.

@@ -39,6 +39,7 @@ type wire struct {
 const (
 	wireKey     = "donorbook.wire" // where a connection keeps its wire
 	maxPrepared = 256              // statements that are prepared on a connection; the others are rare
+	keptBuffer  = 1 << 20          // a rare giant batch does not stay in memory
 )
 
 // binaryFormat asks for numbers and bytes as they are.
@@ -112,6 +113,9 @@ func statementName(sql string) string {
 // encode makes the arguments of one statement ready to be sent.
 func (w *wire) encode(args []any) error {
 	w.values, w.formats, w.types, w.buffer = w.values[:0], w.formats[:0], w.types[:0], w.buffer[:0]
+	if cap(w.buffer) > keptBuffer {
+		w.buffer = nil
+	}
 	for _, arg := range args {
 		switch v := arg.(type) {
 		case int64:

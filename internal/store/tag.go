@@ -13,14 +13,13 @@ const (
 	sqlSuggestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3 ORDER BY fold, name LIMIT $4`
 	sqlLargestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 ORDER BY size DESC, fold, name LIMIT $2`
 
-	// Mostly a number changes and keeps its digits, and then one statement is enough.
+	// Mostly a number changes and keeps its digits. SQLite would move the row of the index all the same if it were named.
 	sqlAddToTag = `UPDATE tag SET contacts = contacts + $4 WHERE account_id = $1 AND fold = $2 AND name = $3
 		AND contacts + $4 > 0 AND size = length(CAST(contacts + $4 AS TEXT))`
 
-	sqlCountTag = `INSERT INTO tag (account_id, fold, name, contacts) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts`
-	sqlSizeTag = `UPDATE tag SET size = length(CAST(contacts AS TEXT))
-		WHERE account_id = $1 AND fold = $2 AND name = $3 AND size <> length(CAST(contacts AS TEXT))`
+	sqlCountTag = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES ($1, $2, $3, $4, length(CAST(CAST($4 AS BIGINT) AS TEXT)))
+		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts,
+			size = length(CAST(tag.contacts + excluded.contacts AS TEXT))`
 	sqlDropTag = `DELETE FROM tag WHERE account_id = $1 AND fold = $2 AND name = $3 AND contacts <= 0`
 )
 
@@ -94,10 +93,7 @@ func (t *tx) saveTag(account int64, name string, n int64) error {
 			return err
 		}
 	}
-	if err := t.post(sqlCountTag, account, fold, name, n); err != nil {
-		return err
-	}
-	if err := t.post(sqlSizeTag, account, fold, name); err != nil || n > 0 {
+	if err := t.post(sqlCountTag, account, fold, name, n); err != nil || n > 0 {
 		return err
 	}
 	return t.post(sqlDropTag, account, fold, name)
