@@ -120,7 +120,7 @@ func goals(b *bench) []goal {
 		{"9", "start", "start to first answer", 60, true, "ms", figure(func(f *facts) []float64 { return f.starts })},
 		{"9 (list)", "start", "the first list after a start", 500, true, "ms", figure(func(f *facts) []float64 { return f.firstLists })},
 		{"10", "size", "one static binary without debug information", 25, true, "MB", binaryFinding},
-		{"11", "postgres", "PostgreSQL: create against groups of 100 by pgx", 0.70, false, "x", ofParts("postgres create pgx", "postgres create, 64", "create ceiling, 64", "postgres create pgx")},
+		{"11", "postgres", "PostgreSQL: create against groups of 100 by pgx", 0.70, false, "x", ofParts("postgres create pgx", "postgres create, 64", "create ceiling, 64", pgxIn32)},
 		{"11 (get)", "postgres", "PostgreSQL: GET against a point read by pgx", 0.80, false, "x", ofParts("postgres get pgx", "postgres get, 64", "get ceiling, 64", "postgres get pgx")},
 		{"11 (page)", "postgres", "PostgreSQL: last page against page 1", 1.25, true, "x", overCPU("postgres last page of all, 64", "postgres page 1 of all, 64")},
 		{"12", "allocations", "allocations of GET beyond bare net/http", extraAllocations, true, "allocations", allocationFinding(mallocsOf, "allocations")},

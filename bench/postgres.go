@@ -59,10 +59,14 @@ func (b *bench) measurePostgres() error {
 		over("postgres page 1 of all", s, 64, listPage(b.main, a, "all", 1)),
 		over("postgres last page of all", s, 64, listPage(b.main, a, "all", lastPage(a))),
 		over("postgres create", s, 64, adding),
-		{"postgres create pgx", w.checkCreate, w.create},
+		{"postgres create pgx", w.checkCreate, w.create(100)},
+		{pgxIn32, w.checkCreate, w.create(32)},
 	})
 	return nil
 }
+
+// pgxIn32 is the loop over pgx in transactions about as large as those of 64 clients.
+const pgxIn32 = "postgres create pgx, 32 in a transaction"
 
 // postgresURL is the database that was named, or one in a throw-away cluster that waits for the disk as a real one does.
 func (b *bench) postgresURL() (string, error) {
@@ -78,7 +82,7 @@ func (b *bench) postgresURL() (string, error) {
 }
 
 // rawPostgres does what the store does in as few round trips as an application can: it sends the statements of a group of
-// 100 creates together.
+// creates together.
 type rawPostgres struct {
 	conns     []*pgx.Conn
 	data      *dataset
@@ -214,20 +218,22 @@ func (w *rawPostgres) checkCreate() error {
 	return err
 }
 
-// create writes groups of 100 on one connection.
-func (w *rawPostgres) create(t timing) result {
-	dice := rand.New(rand.NewPCG(uint64(serial.Add(1)), 5))
-	if r := w.createFor(t.warm, dice); r.err != nil {
-		return r
+// create writes groups on one connection.
+func (w *rawPostgres) create(group int) func(timing) result {
+	return func(t timing) result {
+		dice := rand.New(rand.NewPCG(uint64(serial.Add(1)), 5))
+		if r := w.createFor(t.warm, group, dice); r.err != nil {
+			return r
+		}
+		return w.createFor(t.measured, group, dice)
 	}
-	return w.createFor(t.measured, dice)
 }
 
-func (w *rawPostgres) createFor(d time.Duration, dice *rand.Rand) (r result) {
+func (w *rawPostgres) createFor(d time.Duration, group int, dice *rand.Rand) (r result) {
 	before, making := w.cpu(), time.Duration(0)
 	for r.seconds < d.Seconds() {
 		used := ownCPU()
-		people, err := newcomers(w.generator, 100)
+		people, err := newcomers(w.generator, group)
 		if err != nil {
 			return result{err: err}
 		}

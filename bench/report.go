@@ -94,7 +94,7 @@ func (r *report) markdown() string {
 	line("- Data: %s. One contact in 16 is archived, each has about 1.3 KB of JSON; the three accounts have 80, 15 and 5 %% of them; seed %d. The files are read before each round, so that they are in the page cache.",
 		strings.Join(r.files, "; "), r.seed)
 	if r.facts.postgres != "" {
-		line("- PostgreSQL %s, with fsync on; its processor time counts together with the client's.", r.facts.postgres)
+		line("- PostgreSQL %s, with fsync on; its processor time counts together with the client's. The loop over pgx writes a group with as few statements and round trips as our server, each group in one account.", r.facts.postgres)
 	}
 	if r.facts.pocketbase != "" {
 		line("- PocketBase %s with its shipped settings (synchronous=NORMAL), a collection with the same fields and a unique index on the email, %s contacts.",
@@ -114,7 +114,7 @@ func (r *report) markdown() string {
 	line("Repeat it: `make bench`, with `PEERS=1` for PocketBase; `make bench-quick` takes less than three minutes.\n")
 	line("## Goals\n")
 	line("Bare parts alone is what a server would reach that does nothing but what must be: for GET and list the ceiling and the same read by raw; for create a bare server that reads " +
-		"the body and answers, and raw in transactions of 32, about as large as those of 64 clients; on PostgreSQL the bare server and the loop over pgx (the bare server's figures are from the rounds on SQLite); " +
+		"the body and answers, and raw in transactions of 32, about as large as those of 64 clients; on PostgreSQL the bare server and the loop over pgx, for create in transactions of 32 (the bare server's figures are from the rounds on SQLite); " +
 		"beside creates the bare server; in growth raw on each amount of data.\n")
 	r.goalTable(line)
 	line("\n## Growth\n")
