@@ -220,13 +220,7 @@ func (w *rawPostgres) checkCreate() error {
 
 // create writes groups on one connection.
 func (w *rawPostgres) create(group int) func(timing) result {
-	return func(t timing) result {
-		dice := rand.New(rand.NewPCG(uint64(serial.Add(1)), 5))
-		if r := w.createFor(t.warm, group, dice); r.err != nil {
-			return r
-		}
-		return w.createFor(t.measured, group, dice)
-	}
+	return warmedUp(func(d time.Duration, dice *rand.Rand) result { return w.createFor(d, group, dice) })
 }
 
 func (w *rawPostgres) createFor(d time.Duration, group int, dice *rand.Rand) (r result) {

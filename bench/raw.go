@@ -153,12 +153,17 @@ func firstActive(a account, n int) (ids []int64) {
 // create makes contacts, so many in a transaction. The people themselves are made outside of what is counted, as a server
 // makes them before it queues.
 func (w *raw) create(group int) func(timing) result {
+	return warmedUp(func(d time.Duration, dice *rand.Rand) result { return w.createFor(d, group, dice) })
+}
+
+// warmedUp runs something for a while before it is measured.
+func warmedUp(run func(time.Duration, *rand.Rand) result) func(timing) result {
 	return func(t timing) result {
 		dice := rand.New(rand.NewPCG(uint64(serial.Add(1)), 3))
-		if r := w.createFor(t.warm, group, dice); r.err != nil {
+		if r := run(t.warm, dice); r.err != nil {
 			return r
 		}
-		return w.createFor(t.measured, group, dice)
+		return run(t.measured, dice)
 	}
 }
 
