@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
 
 	"donorbook/internal/crm"
 )
@@ -72,6 +73,10 @@ func (e *sqliteEngine) open() (*sqliteConn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the database %s cannot be opened: %w", e.path, err)
 	}
+	if err := fts5.Register(db); err != nil {
+		db.Close() //nolint:errcheck // the first error counts
+		return nil, fmt.Errorf("the database %s cannot be opened: %w", e.path, err)
+	}
 	for _, pragma := range sqlitePragmas {
 		if err := insist(db, pragma); err != nil {
 			db.Close() //nolint:errcheck // the first error counts
@@ -98,6 +103,8 @@ func insist(db *sqlite3.Conn, sql string) error {
 
 func (e *sqliteEngine) dialect() dialect {
 	return dialect{
+		name:      "sqlite",
+		search:    sqliteSearch,
 		id:        "INTEGER", // the name that makes it the key of the table's own tree
 		idKey:     "PRIMARY KEY (id)",
 		bytes:     "BLOB",

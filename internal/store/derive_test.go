@@ -51,11 +51,7 @@ func oldDatabase(t testing.TB, o Options, account int64, bodies []string) {
 		run(`INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, $4, $5, $6)`,
 			account, id, revision, flag(contact.Archived()), joinKeys(contact.MatchKeys), contact.AppendBody(nil))
 		run(`INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`, account, revision, id, flag(contact.Archived()))
-		for _, key := range contact.IndexKeys() {
-			key, _, _ = strings.Cut(key, " ")
-			if word, ok := strings.CutPrefix(key, "c:"); ok { // a company had no keys of its own kind
-				key = "n:" + word
-			}
+		for _, key := range append([]string{"n:ana", "t:old"}, contact.MatchKeys...) { // it had keys for names and tags too
 			run(sqlInsertKey, account, id, key)
 		}
 	}

@@ -13,51 +13,67 @@ const (
 	reindexKeys = 50_000 // keys that are sorted before they are written, so that neighbours go to the same pages
 )
 
-// countAllTags fills the table of tags.
-func countAllTags(c conn, _ dialect) error {
-	return eachAccount(c, func(row *tally) error {
-		err := eachContact(c, row, func(contacts []crm.Contact) error {
-			for _, contact := range contacts {
-				row.countTags(contact, 1)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return insertTags(c, row)
-	})
+// derivedContacts is everything that is worked out from the documents of contacts: match keys, words of the search, counts of tags.
+const derivedContacts = "contacts"
+
+const (
+	sqlDerived    = `SELECT version FROM derived WHERE name = $1`
+	sqlSetDerived = `INSERT INTO derived (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version`
+)
+
+// isDerived tells whether what is derived is of this program's version.
+func isDerived(c conn) (bool, error) {
+	version := int64(0)
+	_, err := one(c, func(r rows) { version = r.int(0) }, sqlDerived, derivedContacts)
+	return version == crm.WordsVersion, err
 }
 
-// reindexNames brings the keys of all names up to this program.
-func reindexNames(c conn, _ dialect) error {
-	names := crm.AllNames()
-	if _, err := c.exec(`DELETE FROM contact_index WHERE key >= $1 AND key <= $2`, names.From, names.To); err != nil {
+// derive works out anew what is derived from the documents, where a program of another version has done it.
+func derive(c conn, d dialect) error {
+	if done, err := isDerived(c); err != nil || done {
 		return err
 	}
-	return eachAccount(c, func(row *tally) error {
-		var keys []indexKey
-		write := func() error {
-			err := insertIndexKeys(c, row.account, keys)
-			keys = keys[:0]
+	for _, sql := range []string{`DELETE FROM contact_index`, `DELETE FROM tag`, d.search.clear} {
+		if _, err := c.exec(sql); err != nil {
 			return err
 		}
-		err := eachContact(c, row, func(contacts []crm.Contact) error {
-			for _, contact := range contacts {
-				for _, key := range contact.NameKeys() {
-					keys = append(keys, indexKey{key, contact.ID})
-				}
+	}
+	if err := eachAccount(c, func(row *tally) error { return deriveAccount(c, d, row) }); err != nil {
+		return err
+	}
+	_, err := c.exec(sqlSetDerived, derivedContacts, int64(crm.WordsVersion))
+	return err
+}
+
+func deriveAccount(c conn, d dialect, row *tally) error {
+	var keys []indexKey
+	write := func() error {
+		err := insertIndexKeys(c, row.account, keys)
+		keys = keys[:0]
+		return err
+	}
+	err := eachContact(c, row, func(contacts []crm.Contact) error {
+		for _, contact := range contacts {
+			row.countTags(contact, 1)
+			for _, key := range contact.MatchKeys {
+				keys = append(keys, indexKey{key, contact.ID})
 			}
-			if len(keys) < reindexKeys {
-				return nil
+			if err := c.later(nil, d.search.insert, row.account, contact.ID, contact.SearchDocument(row.account)); err != nil {
+				return err
 			}
-			return write()
-		})
-		if err != nil {
-			return err
+		}
+		if len(keys) < reindexKeys {
+			return nil
 		}
 		return write()
 	})
+	if err == nil {
+		err = write()
+	}
+	if err == nil {
+		err = insertTags(c, row)
+	}
+	return err
 }
 
 func eachAccount(c conn, do func(*tally) error) error {
@@ -74,7 +90,7 @@ func eachAccount(c conn, do func(*tally) error) error {
 	return err
 }
 
-const sqlReindex = `SELECT id, body FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
+const sqlReindex = `SELECT id, body, match_keys FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
 
 // eachContact reads an account's contacts, some at a time.
 func eachContact(c conn, row *tally, do func([]crm.Contact) error) error {
@@ -82,7 +98,7 @@ func eachContact(c conn, row *tally, do func([]crm.Contact) error) error {
 		last := min(first+reindexRead-1, row.contactSeq)
 		var contacts []crm.Contact
 		err := each(c, func(r rows) error {
-			contact, err := crm.ParseContact(r.int(0), r.bytes(1), nil)
+			contact, err := crm.ParseContact(r.int(0), r.bytes(1), splitKeys(r.text(2)))
 			contacts = append(contacts, contact)
 			return err
 		}, sqlReindex, row.account, crm.MakeID(row.account, first), crm.MakeID(row.account, last))
@@ -96,7 +112,7 @@ func eachContact(c conn, row *tally, do func([]crm.Contact) error) error {
 	return nil
 }
 
-const sqlInsertTag = `INSERT INTO tag (account_id, fold, name, contacts) VALUES ($1, $2, $3, $4)`
+const sqlInsertTag = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES ($1, $2, $3, $4, length(CAST(CAST($4 AS BIGINT) AS TEXT)))`
 
 // insertTags writes the tags of an account that has none yet.
 func insertTags(c conn, row *tally) error {
