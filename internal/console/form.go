@@ -128,6 +128,7 @@ func worded(fault crm.Fault, label string) string {
 // plainly says to people what the rules say to programs.
 var plainly = strings.NewReplacer(
 	"a date in the format m/d/Y, from 01/01/1000 to today", "a day from the year 1000 on that is not in the future",
+	"an absolute https URL", "a whole address that begins with https://",
 	"an absolute http or https URL", "a whole address that begins with https:// or http://",
 	"a three-letter ISO 3166-1 country code", "a country's code of three letters, such as USA or DEU",
 	"an ISO 4217 currency code in capital letters", "a currency's code of three letters, such as USD or EUR",

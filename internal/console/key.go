@@ -91,11 +91,11 @@ func (c *Console) showKeyForm(w http.ResponseWriter, r *http.Request, v visit, s
 	return c.render(w, r, v, status, "key_new", page{Title: "New API key", Section: "settings", Data: view})
 }
 
-// keyCreatedView shows the secret, this once.
-type keyCreatedView struct {
+// keyView is the page of one key. It shows the secret once, after the key was made.
+type keyView struct {
 	Key             keyRow
-	Secret, Example string
-	OwnAuthority    bool // the command names a file of this machine
+	Secret, Example string // "" where it was shown already
+	OwnAuthority    bool   // the command names a file of this machine
 }
 
 func (c *Console) createKey(w http.ResponseWriter, r *http.Request, v visit) error {
@@ -107,14 +107,27 @@ func (c *Console) createKey(w http.ResponseWriter, r *http.Request, v visit) err
 	if len(f.Faults) == 0 {
 		key, secret, err := c.store.CreateKey(r.Context(), v.account(), in)
 		if err == nil {
-			view := keyCreatedView{Key: newKeyRow(key, c.now()), Secret: secret, Example: c.curl(c.options.Proxies.BaseURL(r), secret, key.Permissions), OwnAuthority: c.options.Trust != ""}
-			return c.render(w, r, v, http.StatusOK, "key_created", page{Title: "Your new API key", Section: "settings", Data: view})
+			path := v.path("/settings/keys/" + strconv.FormatInt(key.ID, 10))
+			leaveSecret(w, path, secret)
+			return redirect(w, r, path)
 		}
 		if err := f.refuse(err); err != nil {
 			return err
 		}
 	}
 	return c.showKeyForm(w, r, v, http.StatusUnprocessableEntity, f)
+}
+
+func (c *Console) keyPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	key, err := c.keyOf(r, v)
+	if err != nil {
+		return err
+	}
+	view, title := keyView{Key: newKeyRow(key, c.now()), OwnAuthority: c.options.Trust != ""}, key.Name
+	if view.Secret = takeSecret(w, r); view.Secret != "" {
+		title, view.Example = "Your new API key", c.curl(c.options.Proxies.BaseURL(r), view.Secret, key.Permissions)
+	}
+	return c.render(w, r, v, http.StatusOK, "key", page{Title: title, Section: "settings", Data: view})
 }
 
 // readKey understands the form. No permission is none, and never all of them.

@@ -17,8 +17,9 @@ type peopleView struct {
 	Roles       []option
 	Owners      int
 
-	Link    string // of an invitation that was just made
+	Link    string // of an invitation that was just made, this once
 	Invited crm.Invitation
+	Shown   bool // the link was shown before
 }
 
 var roleOptions = newOptions("viewer=Viewer: sees contacts, campaigns and chapters", "editor=Editor: also changes contacts and campaigns",
@@ -26,6 +27,20 @@ var roleOptions = newOptions("viewer=Viewer: sees contacts, campaigns and chapte
 
 func (c *Console) peoplePage(w http.ResponseWriter, r *http.Request, v visit) error {
 	return c.showPeople(w, r, v, http.StatusOK, peopleView{})
+}
+
+// invitedPage is the page of people with the link of an invitation that was just made.
+func (c *Console) invitedPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	token := takeSecret(w, r)
+	if token == "" {
+		return c.showPeople(w, r, v, http.StatusOK, peopleView{Shown: true})
+	}
+	invitation, err := c.store.Invitation(r.Context(), token)
+	if err != nil {
+		return err
+	}
+	link := c.options.Proxies.BaseURL(r) + root + "/invite/" + token
+	return c.showPeople(w, r, v, http.StatusOK, peopleView{Link: link, Invited: invitation})
 }
 
 // showPeople fills in what the page shows besides what the request was about.
@@ -54,17 +69,16 @@ func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, st
 	return c.render(w, r, v, status, "people", page{Title: "People", Section: "settings", Data: view})
 }
 
-// invite makes a link and shows it, this once.
+// invite makes a link, which the next page shows once.
 func (c *Console) invite(w http.ResponseWriter, r *http.Request, v visit) error {
 	f, err := readForm(r)
 	if err != nil {
 		return err
 	}
 	role, err := crm.ParseRole(f.Value("role"))
-	var invitation crm.Invitation
 	var token string
 	if err == nil {
-		invitation, token, err = c.store.Invite(r.Context(), v.membership.Account, v.session.User, role, f.Value("email"))
+		_, token, err = c.store.Invite(r.Context(), v.membership.Account, v.session.User, role, f.Value("email"))
 	}
 	if err != nil {
 		if err := f.refuse(err); err != nil {
@@ -72,8 +86,9 @@ func (c *Console) invite(w http.ResponseWriter, r *http.Request, v visit) error 
 		}
 		return c.showPeople(w, r, v, http.StatusUnprocessableEntity, peopleView{Form: f})
 	}
-	link := c.options.Proxies.BaseURL(r) + root + "/invite/" + token
-	return c.showPeople(w, r, v, http.StatusOK, peopleView{Link: link, Invited: invitation})
+	path := v.path("/settings/people/invited")
+	leaveSecret(w, path, token)
+	return redirect(w, r, path)
 }
 
 func (c *Console) revokeInvitation(w http.ResponseWriter, r *http.Request, v visit) error {

@@ -77,7 +77,7 @@ func TestTheShortestCampaignHasAPage(t *testing.T) {
 func TestAPublicPageShowsPicturesOfHTTPSAloneAndLinksFilms(t *testing.T) {
 	s := anySite(t)
 	account := s.organisation("Harbor Light")
-	s.campaign(account, `{"title":"Plain","cover":{"url":"http://images.example.org/a.jpg"},"logo":"http://images.example.org/b.png"}`)
+	s.campaign(account, `{"title":"Plain"}`, plainPictures)
 	s.campaign(account, `{"title":"Film","cover":{"type":"video","url":"https://video.example.org/a"},"end_at":"2020-01-01 00:00:00","goal":10,"raised":11,"description":"One\n\nTwo "}`)
 	p := s.visitor()
 	if a := p.get("/plain"); strings.Contains(a.body, "<img") {

@@ -77,9 +77,9 @@ func TestCampaignWithEverything(t *testing.T) {
 }
 
 func TestCampaignObjectsHaveDefaults(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, `{"title":"Gala","cover":{"url":"http://img.example/c"},"event":{}}`), rose, 1, "gala", noon)
+	c := NewCampaign(oneCampaign(t, `{"title":"Gala","cover":{"url":"https://img.example/c"},"event":{}}`), rose, 1, "gala", noon)
 	for _, want := range []string{
-		`"cover":{"type":"image","url":"http://img.example/c","source":"upload"}`,
+		`"cover":{"type":"image","url":"https://img.example/c","source":"upload"}`,
 		`"event":{"title":"Gala","type":"in_person","location_name":null,"address_formatted":null,"google_place_id":null,"start_at":null,` +
 			`"end_at":null,"timezone":null,"details":null,"private":false,"tickets_required":false,"livestream":null,` +
 			`"livestream_start_at":null,"livestream_end_at":null}}`,

@@ -21,6 +21,7 @@ type ContactInput struct {
 	Tags                                 *[]string
 	Note                                 *string // for people alone: no request of the API sets it
 	Seen                                 string  // the version of what the change is about; "" for whatever is there
+	SeenMatch                            string  // the snapshot of another contact with this email or phone that a person has decided about
 
 	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.
 	dob       time.Time

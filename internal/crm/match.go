@@ -7,13 +7,42 @@ import (
 	"unicode/utf8"
 )
 
-// CreateMode says whether a create looks for the same person first.
+// CreateMode says what a create does about a match: a contact that shares an email or a phone.
 type CreateMode int
 
 const (
-	Dedupe CreateMode = iota // merge into the contact that shares an email or a phone, where there is one
-	Force                    // always make a new contact
+	Dedupe    CreateMode = iota // merge into the match, where there is one
+	Force                       // always make a new contact
+	MergeSeen                   // merge into the match that the input's SeenMatch names, and into no other
+	KeepSeen                    // make a new contact beside the match that SeenMatch names, and beside no other
 )
+
+// Matched is a create or a change that a person has to decide about first: its emails or phones are those of another contact.
+type Matched struct{ Contact Contact }
+
+func (m *Matched) Error() string { return "another contact has this email or phone" }
+
+// MergesInto tells whether a create is merged into its match, which is nil where there is none. A match that the person has
+// not seen as it is now is *Matched.
+func (in *ContactInput) MergesInto(match *Contact, mode CreateMode) (bool, error) {
+	switch {
+	case match == nil && mode == MergeSeen:
+		return false, ErrChanged
+	case match == nil || mode == Force:
+		return false, nil
+	case mode == Dedupe:
+		return true, nil
+	}
+	return mode == MergeSeen, in.CheckSeen(match)
+}
+
+// CheckSeen is *Matched where the input was not decided about this match as it is now.
+func (in *ContactInput) CheckSeen(match *Contact) error {
+	if in.SeenMatch != match.Snapshot() {
+		return &Matched{*match}
+	}
+	return nil
+}
 
 // ParseForceCreate reads the query parameter force_create; an absent one is Dedupe.
 func ParseForceCreate(value string, sent bool) (CreateMode, error) {
@@ -38,6 +67,27 @@ const (
 // MatchKeys are the normal forms by which this input finds the person it is about, those of emails first.
 func (in *ContactInput) MatchKeys() []string {
 	return withoutEmpty(slices.Concat(in.emailKeys, in.phoneKeys))
+}
+
+// AddedKeys are the match keys that the contact does not have yet.
+func (in *ContactInput) AddedKeys(c Contact) []string {
+	return slices.DeleteFunc(in.MatchKeys(), func(key string) bool { return slices.Contains(c.MatchKeys, key) })
+}
+
+// Shared are the emails and the phones of the input that the contact has too, as the input writes them.
+func (in *ContactInput) Shared(c Contact) (emails, phones []string) {
+	has := func(key string) bool { return key != "" && slices.Contains(c.MatchKeys, key) }
+	for i, key := range in.emailKeys {
+		if has(key) {
+			emails = append(emails, (*in.Emails)[i].Value)
+		}
+	}
+	for i, key := range in.phoneKeys {
+		if has(key) {
+			phones = append(phones, (*in.Phones)[i].Value)
+		}
+	}
+	return emails, phones
 }
 
 // NameRange is a range of index keys in which everybody of the same name has one; ok is false where the name has no word to

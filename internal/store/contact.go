@@ -64,7 +64,8 @@ func (s *Store) CheckContact(ctx context.Context, account, id int64) error {
 	return err
 }
 
-// CreateContact makes a contact of a valid input, or merges it into the contact that it matches.
+// CreateContact makes a contact of a valid input, or merges it into the contact that it matches. A mode that leaves the
+// decision to a person may answer *crm.Matched.
 func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
 	now := s.now()
 	fresh, err := crm.NewContact(in, now) // encoded here, so that the queue only looks up and inserts
@@ -73,20 +74,26 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 	}
 	body, keys, matchKeys := fresh.AppendBody(make([]byte, 0, usualBody)), fresh.IndexKeys(), in.MatchKeys()
 	var made Document
-	if mode != crm.Dedupe {
+	if mode == crm.Force {
 		matchKeys = nil
 	}
 	err = s.updateAhead(ctx, account, needs{keys: matchKeys}, func(t *tx) error {
-		if mode == crm.Dedupe {
-			found, ok, err := t.match(account, &in, matchKeys)
-			if err != nil {
-				return err
-			}
-			if ok {
-				made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
-				made.Merged, made.Before = true, found.body
-				return err
-			}
+		found, ok, err := t.match(account, &in, matchKeys)
+		if err != nil {
+			return err
+		}
+		var match *crm.Contact
+		if ok {
+			match = &found.contact
+		}
+		merge, err := in.MergesInto(match, mode)
+		if err != nil {
+			return err
+		}
+		if merge {
+			made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
+			made.Merged, made.Before = true, found.body
+			return err
 		}
 		made = Document{Body: body}
 		made.ID, err = t.insertContact(account, fresh, body, keys)
@@ -153,12 +160,9 @@ func (s *Store) changeContact(ctx context.Context, account, id int64, decide fun
 	}
 	now := s.now()
 	err = s.updateAhead(ctx, account, needs{contact: id}, func(t *tx) error {
-		found, err := t.load(account, id)
+		found, err := t.loadActive(account, id)
 		if err != nil {
 			return err
-		}
-		if found.contact.Archived() {
-			return crm.ErrForbidden
 		}
 		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return decide(c, now) })
 		return err
@@ -184,6 +188,15 @@ func (t *tx) load(account, id int64) (s stored, err error) {
 	}
 	s, err = loadContact(t.conn, account, id)
 	if errors.Is(err, crm.ErrNotFound) {
+		err = crm.ErrForbidden
+	}
+	return s, err
+}
+
+// loadActive is load for a contact that may be changed.
+func (t *tx) loadActive(account, id int64) (stored, error) {
+	s, err := t.load(account, id)
+	if err == nil && s.contact.Archived() {
 		err = crm.ErrForbidden
 	}
 	return s, err

@@ -26,6 +26,34 @@ func (s *Store) ContactRecord(ctx context.Context, account, id int64) (crm.Conta
 	return found.contact, err
 }
 
+// EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another active one
+// is *crm.Matched until the person has seen that contact.
+func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (made Document, err error) {
+	if foreign(account, id) {
+		return made, crm.ErrForbidden
+	}
+	now := s.now()
+	err = s.updateAhead(ctx, account, needs{contact: id, keys: in.MatchKeys()}, func(t *tx) error {
+		found, err := t.loadActive(account, id)
+		if err != nil {
+			return err
+		}
+		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) {
+			patched, err := c.Patch(in, now)
+			if err != nil {
+				return c, err
+			}
+			other, ok, err := t.match(account, &in, in.AddedKeys(c))
+			if err == nil && ok {
+				err = in.CheckSeen(&other.contact)
+			}
+			return patched, err
+		})
+		return err
+	})
+	return made, err
+}
+
 // ContactPage is one page of contacts, newest first.
 func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
 	result, err = s.listContacts(ctx, account, scope, page, newestFirst, func(c conn, _ *tally, seqs []int64) (err error) {
