@@ -69,6 +69,8 @@ type commands struct {
 		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
 	} `cmd:"" help:"Campaigns."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another database that is empty, such as from SQLite to PostgreSQL."`
+	Backup     backupCommand  `cmd:"" help:"Write everything into one file, while the server goes on."`
+	Restore    restoreCommand `cmd:"" help:"Put a backup into an empty data directory."`
 	ShowConfig showConfig     `cmd:"" name:"config" help:"Print the effective settings, without secrets."`
 	Version    versionCommand `cmd:"" help:"Print the version."`
 }

@@ -57,7 +57,12 @@ func (c *serveCommand) Run(t *terminal) error {
 }
 
 func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger) error {
-	server, err := c.server(s, t.storage.Data, log)
+	metrics := web.NewMetrics(Version())
+	backups, err := c.newBackups(t.storage.Options(), metrics, log)
+	if err != nil {
+		return err
+	}
+	server, err := c.server(s, t.storage.Data, metrics, log)
 	if err != nil {
 		return err
 	}
@@ -78,8 +83,11 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 		if startErr != nil {
 			stop()
 		}
+		backups.start(ctx)
 	}
 	err = server.Run(ctx)
+	stop()
+	backups.end()
 	if err == nil {
 		log.Info("stopped")
 	}
@@ -95,12 +103,11 @@ func collectRarely() {
 }
 
 // server puts the rooms together.
-func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*web.Server, error) {
+func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics, log *slog.Logger) (*web.Server, error) {
 	proxies, err := c.Proxies()
 	if err != nil {
 		return nil, err
 	}
-	metrics := web.NewMetrics(Version())
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
 	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
