@@ -41,6 +41,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	}
 	log, lines := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	defer lines.flush()
+	t.log = log
 	collectRarely()
 	var demo crm.Account
 	if c.Demo {

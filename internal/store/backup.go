@@ -139,8 +139,11 @@ func (o Options) isSQLite() bool {
 	return o.Database == "" || strings.HasPrefix(o.Database, "sqlite:")
 }
 
-// sqliteDir is the directory of the database.
-func (o Options) sqliteDir() string {
+// SQLiteDir is the directory of the database; "" where it is in PostgreSQL.
+func (o Options) SQLiteDir() string {
+	if !o.isSQLite() {
+		return ""
+	}
 	if rest, named := strings.CutPrefix(o.Database, "sqlite:"); named {
 		return strings.TrimPrefix(rest, "//")
 	}
@@ -152,8 +155,8 @@ func backupSource(o Options) (string, error) {
 	if !o.isSQLite() {
 		return "", ErrNoBackup
 	}
-	_, err := os.Stat(filepath.Join(o.sqliteDir(), databaseFile))
-	return o.sqliteDir(), err
+	_, err := os.Stat(filepath.Join(o.SQLiteDir(), databaseFile))
+	return o.SQLiteDir(), err
 }
 
 // ErrBackupPlace: a backup in the data directory is lost with it, and would be part of the next one.
@@ -164,7 +167,7 @@ func CheckBackupDir(dir string, o Options) error {
 	if !o.isSQLite() {
 		return ErrNoBackup
 	}
-	return checkBackupPlace(dir, o.Data, o.sqliteDir())
+	return checkBackupPlace(dir, o.Data, o.SQLiteDir())
 }
 
 func checkBackupPlace(dir string, sources ...string) error {
