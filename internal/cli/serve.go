@@ -63,6 +63,7 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 	if err != nil {
 		return err
 	}
+	measureStore(metrics, s)
 	server, err := c.server(s, t.storage.Data, metrics, log)
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 	}
 	return &web.Server{
 		Listen: c.Listen, Handler: plumbing.Wrap(pages.Fallback(door.Serve)), Health: health, Log: log,
-		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health),
+		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health), Metrics: metrics,
 		Timeouts: web.Timeouts{StopDelay: c.StopDelay},
 		TLS: web.TLS{
 			Mode: c.TLS, Dir: data, Names: names, CertFile: c.TLSCert, KeyFile: c.TLSKey,

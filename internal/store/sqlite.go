@@ -108,12 +108,25 @@ func (e *sqliteEngine) dialect() dialect {
 		key:       "TEXT",
 		clustered: "WITHOUT ROWID",
 		forUpdate: "", // a write transaction holds the whole database
+		size:      `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
 		tables:    `SELECT name FROM sqlite_schema WHERE type = 'table'`,
 		identity:  `SELECT file FROM pragma_database_list WHERE name = 'main'`,
 	}
 }
 
 func (e *sqliteEngine) writers() int { return 1 }
+
+func (e *sqliteEngine) pools() []Pool {
+	return []Pool{{"read", int64(sqliteReaders - len(e.read)), sqliteReaders}, {"write", int64(1 - len(e.write)), 1}}
+}
+
+func (e *sqliteEngine) log() int64 {
+	info, err := os.Stat(e.path + "-wal")
+	if err != nil {
+		return 0 // there is none before the first write
+	}
+	return info.Size()
+}
 
 func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	select {

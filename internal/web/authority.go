@@ -273,6 +273,17 @@ func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return pair, nil
 }
 
+// ends tells when the certificates end.
+func (a *authority) ends() map[string]time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ends := map[string]time.Time{"server": a.current.Leaf.NotAfter}
+	if ca, err := a.authorityCertificate(); err == nil {
+		ends["authority"] = ca.NotAfter
+	}
+	return ends
+}
+
 // certificateNames is the sorted list of what a certificate is good for.
 func certificateNames(leaf *x509.Certificate) []string {
 	names := slices.Clone(leaf.DNSNames)
