@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -122,12 +123,16 @@ const (
 )
 
 func newCopyWatch(t *terminal) *copyWatch {
-	w := &copyWatch{t: t, now: time.Now}
-	if file, ok := t.stderr.(*os.File); ok {
-		info, err := file.Stat()
-		w.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	return &copyWatch{t: t, now: time.Now, terminal: isTerminal(t.stderr)}
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
 	}
-	return w
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func (w *copyWatch) progress(p store.CopyProgress) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,6 +170,24 @@ func probesAndMetrics(t *testing.T, e engine) {
 		`go_goroutines`,
 	} {
 		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	patterns := []string{
+		`\ndonorbook_database_size_bytes [1-9]`,
+		`\ndonorbook_database_changes_waiting 0\n`,
+		`\ndonorbook_database_connections_in_use\{pool="read"\} [0-9]+\n`,
+		`\ndonorbook_database_connections_in_use\{pool="write"\} 0\n`,
+		`\ndonorbook_database_connections_max\{pool="read"\} [1-9]`,
+		`\ndonorbook_database_connections_max\{pool="write"\} [1-9]`,
+		`\ndonorbook_certificate_end_timestamp_seconds\{certificate="authority"\} [1-9]`,
+		`\ndonorbook_certificate_end_timestamp_seconds\{certificate="server"\} [1-9]`,
+	}
+	if e == sqlite {
+		patterns = append(patterns, `\ndonorbook_database_log_size_bytes [1-9]`)
+	}
+	for _, want := range patterns {
+		if !regexp.MustCompile(want).MatchString(metrics) {
 			t.Errorf("the metrics lack %s", want)
 		}
 	}

@@ -41,6 +41,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	}
 	log, lines := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	defer lines.flush()
+	t.log = log
 	collectRarely()
 	var demo crm.Account
 	if c.Demo {
@@ -57,7 +58,13 @@ func (c *serveCommand) Run(t *terminal) error {
 }
 
 func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger) error {
-	server, err := c.server(s, t.storage.Data, log)
+	metrics := web.NewMetrics(Version())
+	backups, err := c.newBackups(t.storage.Options(), metrics, log)
+	if err != nil {
+		return err
+	}
+	measureStore(metrics, s)
+	server, err := c.server(s, t.storage.Data, metrics, log)
 	if err != nil {
 		return err
 	}
@@ -78,8 +85,11 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 		if startErr != nil {
 			stop()
 		}
+		backups.start(ctx)
 	}
 	err = server.Run(ctx)
+	stop()
+	backups.end()
 	if err == nil {
 		log.Info("stopped")
 	}
@@ -95,12 +105,11 @@ func collectRarely() {
 }
 
 // server puts the rooms together.
-func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*web.Server, error) {
+func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics, log *slog.Logger) (*web.Server, error) {
 	proxies, err := c.Proxies()
 	if err != nil {
 		return nil, err
 	}
-	metrics := web.NewMetrics(Version())
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
 	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
@@ -117,7 +126,7 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 	}
 	return &web.Server{
 		Listen: c.Listen, Handler: plumbing.Wrap(pages.Fallback(door.Serve)), Health: health, Log: log,
-		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health),
+		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health), Metrics: metrics,
 		Timeouts: web.Timeouts{StopDelay: c.StopDelay},
 		TLS: web.TLS{
 			Mode: c.TLS, Dir: data, Names: names, CertFile: c.TLSCert, KeyFile: c.TLSKey,

@@ -64,6 +64,9 @@ type Server struct {
 
 	RateLimit     int           `help:"Requests a minute for each key, and for each address that guesses keys; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
 	PhoneRegion   string        `help:"Country of phone numbers written without +, as two letters. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
+	BackupDir     string        `help:"Directory for regular backups of SQLite, outside of the data directory. Left out: none are made." env:"DONORBOOK_BACKUP_DIR" placeholder:"DIR" name:"backup-dir"`
+	BackupEvery   time.Duration `help:"With --backup-dir: time from one backup to the next. Default: ${default}." default:"24h" env:"DONORBOOK_BACKUP_EVERY" placeholder:"TIME" name:"backup-every"`
+	BackupKeep    int           `help:"With --backup-dir: how many backups are kept; older ones are removed. Default: ${default}." default:"7" env:"DONORBOOK_BACKUP_KEEP" placeholder:"N" name:"backup-keep"`
 	MetricsListen string        `help:"Where to serve /metrics for Prometheus, such as localhost:9464. Left out: nowhere." env:"DONORBOOK_METRICS_LISTEN" placeholder:"HOST:PORT" name:"metrics-listen"`
 	StopDelay     time.Duration `help:"On SIGTERM, how long /readyz says no before the port closes, for load balancers to notice, such as 5s. Default: ${default}." default:"0s" env:"DONORBOOK_STOP_DELAY" placeholder:"TIME" name:"stop-delay"`
 	LogFormat     string        `help:"How the log on standard error is written: text or json. Default: ${default}." enum:"text,json" default:"text" env:"DONORBOOK_LOG_FORMAT" placeholder:"FORMAT" name:"log-format"`
@@ -102,6 +105,10 @@ func (s *Server) Check() error {
 		return problem("rate-limit", "%d is negative; 0 is no limit", s.RateLimit)
 	case !crm.IsPhoneRegion(s.PhoneRegion):
 		return problem("phone-region", "%q is not a country of two letters, such as US", s.PhoneRegion)
+	case s.BackupEvery < time.Minute:
+		return problem("backup-every", "%s is less than a minute", s.BackupEvery)
+	case s.BackupKeep < 1:
+		return problem("backup-keep", "%d is less than 1", s.BackupKeep)
 	case s.StopDelay < 0:
 		return problem("stop-delay", "%s is negative", s.StopDelay)
 	}

@@ -75,9 +75,7 @@ func NewCampaign(in CampaignInput, account Account, id int64, slug string, now t
 	}
 	c.apply(&in)
 	c.Slug = slug
-	if c.UpdatedAt.Before(c.CreatedAt) {
-		c.UpdatedAt = c.CreatedAt // a creation in the future was sent
-	}
+	c.UpdatedAt = changeTime(c.UpdatedAt, c.CreatedAt) // a creation in the future may have been sent
 	return c
 }
 
@@ -87,8 +85,9 @@ func (c Campaign) Update(in CampaignInput, now time.Time) Campaign {
 	next := c
 	next.apply(&in)
 	if valueOf(in.UpdatedAt).IsZero() && !c.same(&next) {
-		next.UpdatedAt = now.UTC().Truncate(time.Second)
+		next.UpdatedAt = changeTime(now, c.UpdatedAt)
 	}
+	next.UpdatedAt = changeTime(next.UpdatedAt, next.CreatedAt)
 	return next
 }
 

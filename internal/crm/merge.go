@@ -17,7 +17,7 @@ func NewContact(in ContactInput, now time.Time) (Contact, error) {
 // Merge adds a valid input to the contact that it matches: texts that were sent overwrite, new emails, phones,
 // addresses and tags are appended, nothing is dropped. Merging twice is merging once.
 func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
-	now = now.UTC().Truncate(time.Second)
+	now = changeTime(now, c.UpdatedAt)
 	merged := c
 	merged.MatchKeys = slices.Clone(c.MatchKeys)
 	for _, t := range merged.texts(&in) {
@@ -64,7 +64,7 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 	if in.Seen != "" && in.Seen != c.Version() {
 		return c, ErrChanged
 	}
-	now = now.UTC().Truncate(time.Second)
+	now = changeTime(now, c.UpdatedAt)
 	patched := c
 	for _, t := range patched.texts(&in) {
 		if t.sent != nil {
@@ -96,14 +96,14 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 
 // Archive and Restore move the contact between its two states.
 func (c Contact) Archive(now time.Time) Contact {
-	c.ArchivedAt = now.UTC().Truncate(time.Second)
+	c.ArchivedAt = changeTime(now, c.UpdatedAt)
 	c.UpdatedAt = c.ArchivedAt
 	return c
 }
 
 func (c Contact) Restore(now time.Time) Contact {
 	c.ArchivedAt = time.Time{}
-	c.UpdatedAt = now.UTC().Truncate(time.Second)
+	c.UpdatedAt = changeTime(now, c.UpdatedAt)
 	return c
 }
 
@@ -151,7 +151,7 @@ func (c Contact) changedFrom(old Contact, now time.Time) (Contact, error) {
 			v.Add(list.field, "The %s field is refused: the contact would have more than %d %s.", list.field, list.max, list.field)
 		}
 	}
-	c.UpdatedAt = now.UTC().Truncate(time.Second)
+	c.UpdatedAt = changeTime(now, old.UpdatedAt)
 	return c, v.Err()
 }
 

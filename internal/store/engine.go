@@ -15,6 +15,10 @@ type engine interface {
 	// writers is how many transactions may write at once.
 	writers() int
 
+	// pools tells how many connections are in use; log is the size of the write-ahead log, or -1 where it is not in a file of ours.
+	pools() []Pool
+	log() int64
+
 	// dialect fills in the words of the schema that differ.
 	dialect() dialect
 	close() error
@@ -37,6 +41,7 @@ type dialect struct {
 
 	lockVersion string // keeps other nodes from migrating; "" where a write transaction does already
 
+	size     string // a query for the size of the database in bytes
 	tables   string // a query for the names of all tables
 	identity string // a query for a text that no other database has
 }

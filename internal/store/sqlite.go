@@ -67,8 +67,7 @@ func openSQLite(dir string) (engine, error) {
 }
 
 func (e *sqliteEngine) open() (*sqliteConn, error) {
-	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: e.path}).EscapedPath()}).String()
-	db, err := sqlite3.Open(name)
+	db, err := sqlite3.Open(sqliteName(e.path))
 	if err != nil {
 		return nil, fmt.Errorf("the database %s cannot be opened: %w", e.path, err)
 	}
@@ -83,6 +82,11 @@ func (e *sqliteEngine) open() (*sqliteConn, error) {
 	e.opened = append(e.opened, c)
 	e.mu.Unlock()
 	return c, nil
+}
+
+// sqliteName is a file as SQLite takes it, whatever characters are in its path.
+func sqliteName(path string) string {
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 }
 
 // insist runs a statement again while the database is busy. The switch to WAL needs it, where two open a new database
@@ -104,12 +108,25 @@ func (e *sqliteEngine) dialect() dialect {
 		key:       "TEXT",
 		clustered: "WITHOUT ROWID",
 		forUpdate: "", // a write transaction holds the whole database
+		size:      `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
 		tables:    `SELECT name FROM sqlite_schema WHERE type = 'table'`,
 		identity:  `SELECT file FROM pragma_database_list WHERE name = 'main'`,
 	}
 }
 
 func (e *sqliteEngine) writers() int { return 1 }
+
+func (e *sqliteEngine) pools() []Pool {
+	return []Pool{{"read", int64(sqliteReaders - len(e.read)), sqliteReaders}, {"write", int64(1 - len(e.write)), 1}}
+}
+
+func (e *sqliteEngine) log() int64 {
+	info, err := os.Stat(e.path + "-wal")
+	if err != nil {
+		return 0 // there is none before the first write
+	}
+	return info.Size()
+}
 
 func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	select {
@@ -171,10 +188,7 @@ func (e *sqliteEngine) close() error {
 	close(e.read)
 	<-e.write
 	for _, c := range e.opened {
-		for _, s := range c.statements {
-			errs = append(errs, s.stmt.Close())
-		}
-		errs = append(errs, c.db.Close())
+		errs = append(errs, c.close())
 	}
 	return errors.Join(errs...)
 }
@@ -184,6 +198,14 @@ type sqliteConn struct {
 	db         *sqlite3.Conn
 	statements map[string]*sqliteRows
 	writes     bool // it is the writer
+}
+
+func (c *sqliteConn) close() error {
+	var errs []error
+	for _, s := range c.statements {
+		errs = append(errs, s.stmt.Close())
+	}
+	return errors.Join(append(errs, c.db.Close())...)
 }
 
 func (c *sqliteConn) begin(write bool) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
@@ -29,6 +30,8 @@ type Store struct {
 	positions positionCache
 	campaigns campaignCache
 	probe     probe
+	sizing    probe
+	size      atomic.Int64 // of the database, as it was asked for last
 	passwords hasher
 	now       func() time.Time
 	touching  sync.WaitGroup // notes of last use that are being written

@@ -22,6 +22,7 @@ type Server struct {
 
 	MetricsListen  string // "" for none
 	MetricsHandler http.Handler
+	Metrics        *Metrics // gets when the certificates end; nil where nobody watches
 
 	Timeouts Timeouts
 
@@ -135,6 +136,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	secured.measure(s.Metrics)
 	doors, err := s.open(secured)
 	if err != nil {
 		return err

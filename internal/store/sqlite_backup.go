@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// backupPages is how many pages are copied between two looks at whether the caller still wants them: 1 MB.
+const backupPages = 256
+
+// copySQLite copies the database of a data directory to a new file, as it is at one moment, while others write. The copy
+// holds a snapshot: it never begins again, however much is written meanwhile, and keeps nobody from writing. It is made
+// page by page, so that the schema may be of any version.
+func copySQLite(ctx context.Context, dir, file string, progress func(done, total int64)) (err error) {
+	opened, err := openSQLite(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.close()) }()
+	c, err := opened.writer(ctx)
+	if err != nil {
+		return err
+	}
+	defer opened.release(c)
+	db := c.(*sqliteConn).db
+	return snapshot(c, func(c conn) error {
+		if _, err := one(c, func(rows) {}, `SELECT COUNT(*) FROM sqlite_schema`); err != nil { // the snapshot begins with the first read
+			return err
+		}
+		backup, err := db.BackupInit("main", sqliteName(file))
+		if err != nil {
+			return sqliteError(err)
+		}
+		for done := false; !done && err == nil; {
+			if err = ctx.Err(); err == nil {
+				done, err = backup.Step(backupPages)
+				total := int64(backup.PageCount())
+				progress((total-int64(backup.Remaining()))*sqlitePage, total*sqlitePage)
+			}
+		}
+		return errors.Join(sqliteError(err), sqliteError(backup.Close()))
+	})
+}
+
+// sqlitePage is the size of a page where nobody has chosen another.
+const sqlitePage = 4096
+
+// Contents is what is in a database, for a person to recognize it by.
+type Contents struct {
+	Schema   int   // version
+	Accounts int64 // organizations and chapters
+	Contacts int64 // archived ones too
+}
+
+// checkSQLite reads every page of a database file that nobody else uses, and tells what is in it. The file is not changed,
+// and nothing is made beside it.
+func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
+	db, err := sqlite3.OpenFlags(sqliteName(file)+"?immutable=1", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
+	if err != nil {
+		return found, err
+	}
+	db.SetInterrupt(ctx)
+	c := &sqliteConn{db: db, statements: make(map[string]*sqliteRows)}
+	defer func() { err = errors.Join(err, c.close()) }()
+	var faults []string
+	err = each(c, func(r rows) error {
+		faults = append(faults, r.text(0))
+		return nil
+	}, `PRAGMA integrity_check(10)`)
+	if err == nil && !(len(faults) == 1 && faults[0] == "ok") {
+		err = &DamagedBackupError{fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))}
+	}
+	if err == nil {
+		_, err = one(c, func(r rows) { found.Schema = int(r.int(0)) }, sqlVersion)
+	}
+	if err == nil {
+		_, err = one(c, func(r rows) { found.Accounts, found.Contacts = r.int(0), r.int(1) },
+			`SELECT COUNT(*), COALESCE(SUM(contact_seq), 0) FROM account_tally`)
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return found, err
+}
