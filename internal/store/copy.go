@@ -278,6 +278,9 @@ func (k *copier) read(side *copySide, batches chan<- copyBatch) error {
 				return err
 			}
 			err := table.scan(c, k.source.dialect(), func(row []any) error {
+				if err := table.checkDocument(row); err != nil {
+					return err
+				}
 				batch.bytes += side.add(i, row)
 				batch.values = append(batch.values, row...)
 				if len(batch.values) < copyRows*len(row) && batch.bytes < copyBytes {

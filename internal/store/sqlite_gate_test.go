@@ -209,3 +209,14 @@ func TestNoStatementSkipsRows(t *testing.T) {
 		}
 	}
 }
+
+// Whether the database takes a write is only known once something has reached the disk.
+func TestReadyReachesTheDisk(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	syncs := countSyncs(t, s)
+	before := syncs.log.Load()
+	if err := s.Ready(t.Context()); err != nil || syncs.log.Load() != before+1 {
+		t.Errorf("%v, after %d flushes of the log", err, syncs.log.Load()-before)
+	}
+}

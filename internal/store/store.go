@@ -75,18 +75,20 @@ func (s *Store) Close() error {
 	return s.engine.close()
 }
 
-// Ready tells whether the database can work. Where several servers may hold it, it must take a write: one that only
-// answers may have been left behind.
+// Ready tells whether the database can work: it must take a write, and answer. One that only answers may be on a disk that is full,
+// or a server that was left behind.
 func (s *Store) Ready(ctx context.Context) error {
 	return s.probe.ask(ctx, s.now, func() error {
-		if !s.engine.dialect().confirms {
-			return s.read(context.WithoutCancel(ctx), func(c conn) error {
-				_, err := one(c, func(rows) {}, sqlVersion)
-				return err
-			})
-		}
-		return s.update(context.WithoutCancel(ctx), 0, func(t *tx) error {
+		ctx := context.WithoutCancel(ctx)
+		err := s.update(ctx, 0, func(t *tx) error {
 			_, err := t.exec(sqlProbe, int64(len(migrations)))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return s.read(ctx, func(c conn) error {
+			_, err := one(c, func(rows) {}, sqlVersion)
 			return err
 		})
 	})
