@@ -80,6 +80,7 @@ type terminal struct {
 	stdout  io.Writer
 	stderr  io.Writer
 	storage config.Storage
+	serving bool // it is a server, and the only one
 }
 
 // Main runs a command line and returns its exit code.
@@ -214,7 +215,7 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error
 		return err
 	}
 	options := t.storage.Options()
-	options.Now = now
+	options.Now, options.Serving = now, t.serving
 	s, err := store.Open(t.ctx, options)
 	if err != nil {
 		return err

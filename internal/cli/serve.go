@@ -42,6 +42,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	log, lines := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	defer lines.flush()
 	collectRarely()
+	t.serving = true
 	var demo crm.Account
 	if c.Demo {
 		clock := &demoClock{at: time.Now()}

@@ -93,6 +93,9 @@ func Copy(ctx context.Context, from, to Options, o CopyOptions) (report CopyRepo
 		if _, err := os.Stat(file); err != nil {
 			return report, fmt.Errorf("the source has no database: %w", err)
 		}
+		if err := from.checkFiles(); err != nil {
+			return report, fmt.Errorf("the source: %w", err)
+		}
 	}
 	for _, side := range []struct {
 		name   string
@@ -144,7 +147,7 @@ func (o Options) file() string {
 		}
 		dir = strings.TrimPrefix(rest, "//")
 	}
-	return filepath.Join(dir, "donorbook.db")
+	return filepath.Join(dir, databaseFile)
 }
 
 // copier is a copy under way.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 type Options struct {
 	Data     string // the data directory
 	Database string // a database URL; "" is SQLite in the data directory
+	Serving  bool   // no other server may use the same data directory of SQLite
 
 	Now func() time.Time // the clock; nil is the machine's
 }
@@ -36,6 +38,9 @@ type Store struct {
 
 // Open opens the database, makes it where there is none, and brings an older one up to date.
 func Open(ctx context.Context, o Options) (*Store, error) {
+	if err := o.checkFiles(); err != nil {
+		return nil, err
+	}
 	engine, err := openEngine(ctx, o)
 	if err != nil {
 		return nil, err
@@ -53,13 +58,21 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
+// checkFiles refuses files of SQLite that do not belong together.
+func (o Options) checkFiles() error {
+	if file := o.file(); file != "" {
+		return checkDirectory(filepath.Dir(file))
+	}
+	return nil
+}
+
 func openEngine(ctx context.Context, o Options) (engine, error) {
 	scheme, rest, _ := strings.Cut(o.Database, ":")
 	switch scheme {
 	case "":
-		return openSQLite(o.Data)
+		return openSQLite(o.Data, o.Serving)
 	case "sqlite":
-		return openSQLite(strings.TrimPrefix(rest, "//"))
+		return openSQLite(strings.TrimPrefix(rest, "//"), o.Serving)
 	case "postgres", "postgresql":
 		return openPostgres(ctx, o.Database)
 	}
