@@ -84,6 +84,7 @@ type terminal struct {
 	stderr  io.Writer
 	storage config.Storage
 	log     *slog.Logger // of the server; other commands have none
+	serving bool         // it is a server, and the only one
 }
 
 // Main runs a command line and returns its exit code.
@@ -220,7 +221,7 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error
 	}
 	t.tighten()
 	options := t.storage.Options()
-	options.Now = now
+	options.Now, options.Serving = now, t.serving
 	s, err := store.Open(t.ctx, options)
 	if err != nil {
 		return err

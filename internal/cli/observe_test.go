@@ -227,9 +227,18 @@ func TestFullDisk(t *testing.T) {
 	if n := len(p.contacts(key, "all")); n != acknowledged {
 		t.Errorf("%d contacts are there, %d were acknowledged", n, acknowledged)
 	}
+	p.waitFor("/readyz to say that nothing can be written", func() bool {
+		a, err := p.send(key, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Small"}`) // there may be room for somebody small
+		if err == nil && a.status == http.StatusCreated {
+			acknowledged++
+		}
+		ready, err := p.send("", "GET", "/readyz", "")
+		return err == nil && ready.status == http.StatusServiceUnavailable
+	})
 	p.stop()
-	cmd := exec.Command("sh", "-c", `ulimit -f 20; exec donorbook account list --data "$0"`, t.TempDir())
-	if said, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(string(said), "donorbook: the database cannot be used: sqlite3: ") {
+	empty := t.TempDir()
+	cmd := exec.Command("sh", "-c", `ulimit -f 20; exec donorbook account list --data "$0"`, empty)
+	if said, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(string(said), "donorbook: the database "+empty+"/donorbook.db cannot be opened: ") {
 		t.Errorf("a command on a full disk: %v: %s", cmd.ProcessState, said)
 	}
 

@@ -43,6 +43,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	defer lines.flush()
 	t.log = log
 	collectRarely()
+	t.serving = true
 	var demo crm.Account
 	if c.Demo {
 		clock := &demoClock{at: time.Now()}

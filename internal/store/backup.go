@@ -122,10 +122,7 @@ func Restore(ctx context.Context, file string, o Options, b BackupOptions) (repo
 	return report, work.moveInto(o.Data)
 }
 
-const (
-	databaseFile = "donorbook.db"
-	restoring    = ".donorbook-restore-"
-)
+const restoring = ".donorbook-restore-"
 
 func (b BackupOptions) step(what string) func(done, total int64) {
 	return func(done, total int64) {

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	sqlCampaignBySlug = `SELECT id, account_id, body FROM campaign WHERE slug = $1`
+	sqlCampaignBySlug = `SELECT id, account_id, body, checksum FROM campaign WHERE slug = $1`
 	sqlCampaignByID   = `SELECT account_id FROM campaign WHERE id = $1`
-	sqlInsertCampaign = `INSERT INTO campaign (id, account_id, slug, url_at, body) VALUES ($1, $2, $3, $4, $5)`
-	sqlUpdateCampaign = `UPDATE campaign SET slug = $2, url_at = $3, body = $4 WHERE id = $1`
+	sqlInsertCampaign = `INSERT INTO campaign (id, account_id, slug, url_at, body, checksum) VALUES ($1, $2, $3, $4, $5, $6)`
+	sqlUpdateCampaign = `UPDATE campaign SET slug = $2, url_at = $3, body = $4, checksum = $5 WHERE id = $1`
 
 	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
 	sqlPutReader       = `INSERT INTO campaign_reader (account_id, campaign_id, relation) VALUES ($1, $2, $3)
@@ -26,7 +26,7 @@ const (
 	sqlReaderCampaigns = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
 )
 
-var sqlCampaigns = `SELECT id, url_at, body FROM campaign WHERE id IN (` + parameters(1, scatteredWidth) + `) ORDER BY id`
+var sqlCampaigns = `SELECT id, url_at, body, checksum FROM campaign WHERE id IN (` + parameters(1, scatteredWidth) + `) ORDER BY id`
 
 // ImportResult says what an import did.
 type ImportResult struct {
@@ -146,22 +146,31 @@ func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, taken map[string]
 		if taken[slug] {
 			continue
 		}
-		var id, account int64
-		var body []byte
-		found, err := one(t.conn, func(r rows) {
-			id, account, body = r.int(0), r.int(1), slices.Clone(r.bytes(2))
-		}, sqlCampaignBySlug+t.forUpdate, slug)
+		c, account, err := campaignBySlug(t.conn, slug, t.forUpdate)
 		switch {
+		case errors.Is(err, crm.ErrNotFound):
+			return slug, nil, nil
 		case err != nil:
 			return "", nil, err
-		case !found:
-			return slug, nil, nil
 		case account == owner.Number:
-			c, err := crm.ParseCampaign(id, body)
-			return slug, &c, err
+			return slug, &c, nil
 		}
 	}
 	return "", nil, slugIsTaken()
+}
+
+// campaignBySlug finds a campaign and the number of the account that it belongs to.
+func campaignBySlug(c conn, slug, forUpdate string) (campaign crm.Campaign, account int64, err error) {
+	found := false
+	err = each(c, func(r rows) (err error) {
+		found, account = true, r.int(1)
+		campaign, err = parseCampaign(r, 2, r.int(0))
+		return err
+	}, sqlCampaignBySlug+forUpdate, slug)
+	if err == nil && !found {
+		err = crm.ErrNotFound
+	}
+	return campaign, account, err
 }
 
 func slugIsTaken() error {
@@ -220,9 +229,9 @@ func (t *tx) saveCampaign(account int64, p campaignPlan) error {
 	var err error
 	switch {
 	case p.isNew:
-		_, err = t.exec(sqlInsertCampaign, p.campaign.ID, account, p.campaign.Slug, int64(urlAt), body)
+		_, err = t.exec(sqlInsertCampaign, p.campaign.ID, account, p.campaign.Slug, int64(urlAt), body, checksum(body))
 	case p.changed:
-		_, err = t.exec(sqlUpdateCampaign, p.campaign.ID, p.campaign.Slug, int64(urlAt), body)
+		_, err = t.exec(sqlUpdateCampaign, p.campaign.ID, p.campaign.Slug, int64(urlAt), body, checksum(body))
 	}
 	if err != nil || p.readers == nil {
 		return err
@@ -326,10 +335,14 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.Campaign
 	err := s.view(ctx, func(c conn) (err error) {
 		dst = dst[:start]
 		result, err = s.campaigns.page(c, account, scope, page, oldestFirst, func(r rows) error {
+			body, err := campaignBody(r, 2, r.int(0))
+			if err != nil {
+				return err
+			}
 			if len(dst) > start {
 				dst = append(dst, ',')
 			}
-			dst = crm.AppendCampaign(dst, r.int(0), r.bytes(2), int(r.int(1)), baseURL)
+			dst = crm.AppendCampaign(dst, r.int(0), body, int(r.int(1)), baseURL)
 			return nil
 		})
 		return err

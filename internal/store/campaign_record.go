@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	sqlCampaign = `SELECT r.relation, c.body FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id
+	sqlCampaign = `SELECT r.relation, c.body, c.checksum FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id
 		WHERE r.account_id = $1 AND r.campaign_id = $2`
-	sqlOwnCampaign = `SELECT body FROM campaign WHERE id = $1 AND account_id = $2`
+	sqlOwnCampaign = `SELECT body, checksum FROM campaign WHERE id = $1 AND account_id = $2`
 	sqlSlugID      = `SELECT id FROM campaign WHERE slug = $1`
 	sqlPublicID    = `SELECT public_id FROM account WHERE account_id = $1`
 )
@@ -31,17 +31,15 @@ func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficia
 func (s *Store) Campaign(ctx context.Context, account, id int64) (record CampaignRecord, err error) {
 	err = s.view(ctx, func(c conn) error {
 		record = CampaignRecord{}
-		var body []byte
-		found, err := one(c, func(r rows) {
-			record.Relation, body = crm.Relation(r.int(0)), slices.Clone(r.bytes(1))
+		err := each(c, func(r rows) (err error) {
+			record.Relation = crm.Relation(r.int(0))
+			record.Campaign, err = parseCampaign(r, 1, id)
+			return err
 		}, sqlCampaign, account, id)
-		if err == nil && !found {
+		if err == nil && record.Relation == 0 {
 			err = crm.ErrNotFound
 		}
-		if err != nil {
-			return err
-		}
-		if record.Campaign, err = crm.ParseCampaign(id, body); err == nil && record.Relation&crm.Own != 0 {
+		if err == nil && record.Relation&crm.Own != 0 {
 			record.Beneficiaries, err = beneficiaries(c, id)
 		}
 		return err
@@ -71,7 +69,7 @@ func (s *Store) CampaignPage(ctx context.Context, account int64, scope crm.Campa
 	err = s.view(ctx, func(c conn) (err error) {
 		campaigns = nil
 		result, err = s.campaigns.page(c, account, scope, page, newestFirst, func(r rows) error {
-			campaign, err := crm.ParseCampaign(r.int(0), r.bytes(2))
+			campaign, err := parseCampaign(r, 2, r.int(0))
 			campaigns = append(campaigns, campaign)
 			return err
 		})
@@ -139,15 +137,14 @@ func (t *tx) planNew(owner crm.Account, in crm.CampaignInput, now time.Time) (p 
 
 // planUpdate locks the campaign first, so that two people who change different fields at once both have their way.
 func (t *tx) planUpdate(owner crm.Account, id int64, in crm.CampaignInput, now time.Time) (p campaignPlan, err error) {
-	var body []byte
-	found, err := one(t.conn, func(r rows) { body = slices.Clone(r.bytes(0)) }, sqlOwnCampaign+t.forUpdate, id, owner.Number)
-	if err == nil && !found {
+	var old crm.Campaign
+	err = each(t.conn, func(r rows) (err error) {
+		old, err = parseCampaign(r, 0, id)
+		return err
+	}, sqlOwnCampaign+t.forUpdate, id, owner.Number)
+	if err == nil && old.ID == 0 {
 		err = crm.ErrNotFound
 	}
-	if err != nil {
-		return p, err
-	}
-	old, err := crm.ParseCampaign(id, body)
 	if err == nil && in.Seen != "" {
 		err = t.checkSeen(old, in.Seen)
 	}

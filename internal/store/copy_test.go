@@ -104,7 +104,8 @@ func fillContacts(t testing.TB, s *Store, account int64, n int) {
 		id, archived := crm.MakeID(account, int64(i)), flag(contact.Archived())
 		active += 1 - archived
 		counted.countTags(contact, 1)
-		batches[0].values = append(batches[0].values, account, id, int64(i), archived, joinKeys(contact.MatchKeys), contact.AppendBody(nil))
+		body := contact.AppendBody(nil)
+		batches[0].values = append(batches[0].values, account, id, int64(i), archived, joinKeys(contact.MatchKeys), body, checksum(body))
 		if archived == 1 {
 			batches[1].values = append(batches[1].values, account, int64(i), id, archived)
 		}

@@ -57,6 +57,9 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 		if err != nil {
 			return err
 		}
+		if checksum(r.bytes(4)) != r.int(5) {
+			t.Errorf("contact %d has the checksum %d", id, r.int(5))
+		}
 		count++
 		active += 1 - archived
 		if id != crm.MakeID(account, count) {
@@ -78,7 +81,7 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 			}
 		}
 		return nil
-	}, `SELECT id, revision, archived, match_keys, body FROM contact WHERE account_id = $1 ORDER BY id`, account)
+	}, `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 ORDER BY id`, account)
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 // lists ask for what the index of positions knows already, so one statement reads the page together with that row: where the
 // row is still what the index stands for, the page is exact, and no transaction was needed.
 
-const sqlRange = `SELECT contact.id, contact.body FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
+const sqlRange = `SELECT contact.id, contact.body, contact.checksum FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
 	WHERE account_tally.account_id = $1 AND account_tally.revision = $2 AND account_tally.contact_seq = $3 AND account_tally.contact_active = $4
 	AND contact.id >= $5 AND contact.id <= $6 AND contact.archived <> $7 ORDER BY contact.id`
 
-var sqlScattered = `SELECT id, body, match_keys FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) ORDER BY id`
+var sqlScattered = `SELECT id, body, checksum, match_keys FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) ORDER BY id`
 
 // scatteredWidth is the largest page.
 const scatteredWidth = 100
@@ -109,10 +109,10 @@ func appendContacts(c conn, row *tally, scope crm.ContactScope, seqs []int64, ds
 		ids = append(ids, crm.MakeID(row.account, seq))
 	}
 	n := 0
-	err := each(c, func(r rows) error {
-		dst = appendElement(dst, n, r)
+	err := each(c, func(r rows) (err error) {
+		dst, err = appendElement(dst, n, r)
 		n++
-		return nil
+		return err
 	}, sqlScattered, scatteredArgs(row.account, ids)...)
 	return dst, err
 }
@@ -129,10 +129,10 @@ const sparse = 4
 // the given one.
 func appendRange(c conn, row *tally, scope crm.ContactScope, seqs []int64, dst []byte) (_ []byte, exact bool, err error) {
 	n := 0
-	err = each(c, func(r rows) error {
-		dst = appendElement(dst, n, r)
+	err = each(c, func(r rows) (err error) {
+		dst, err = appendElement(dst, n, r)
 		n++
-		return nil
+		return err
 	}, sqlRange, row.account, row.revision, row.contactSeq, row.contactActive,
 		crm.MakeID(row.account, seqs[0]), crm.MakeID(row.account, seqs[len(seqs)-1]), excluded(scope))
 	return dst, n == len(seqs), err
@@ -150,11 +150,16 @@ func excluded(scope crm.ContactScope) int64 {
 }
 
 // appendElement appends the nth contact of a page.
-func appendElement(dst []byte, n int, r rows) []byte {
+func appendElement(dst []byte, n int, r rows) ([]byte, error) {
+	id := r.int(0)
+	body, err := contactBody(r, 1, id)
+	if err != nil {
+		return dst, err
+	}
 	if n > 0 {
 		dst = append(dst, ',')
 	}
-	return crm.AppendContact(dst, r.int(0), r.bytes(1))
+	return crm.AppendContact(dst, id, body), nil
 }
 
 // scatteredArgs fills the statement's fixed width with the last id.

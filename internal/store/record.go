@@ -72,7 +72,12 @@ func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.Contac
 func loadContacts(c conn, account int64, ids []int64) (contacts []crm.Contact, err error) {
 	for part := range slices.Chunk(ids, scatteredWidth) {
 		err := each(c, func(r rows) error {
-			contact, err := crm.ParseContact(r.int(0), r.bytes(1), splitKeys(r.text(2)))
+			id := r.int(0)
+			body, err := contactBody(r, 1, id)
+			if err != nil {
+				return err
+			}
+			contact, err := crm.ParseContact(id, body, splitKeys(r.text(3)))
 			contacts = append(contacts, contact)
 			return err
 		}, sqlScattered, scatteredArgs(account, part)...)

@@ -17,7 +17,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// This file is all that knows the SQLite library.
+// The files whose names begin with sqlite are all that know the SQLite library.
 
 // sqliteReaders is how many connections read at once. Each has a page cache of its own, so they are few.
 const sqliteReaders = 4
@@ -37,28 +37,41 @@ var sqlitePragmas = []string{
 // sqliteEngine keeps one database file: one connection that writes, a few that read.
 type sqliteEngine struct {
 	path  string
-	write chan *sqliteConn // holds the writer while it is free
-	read  chan struct{}    // holds a token for each reader that is free, or was not opened yet
+	lock  *os.File           // of a server; nil for everybody else
+	fault func(string) error // diskFault, but for tests
+	write chan *sqliteConn   // holds the writer while it is free
+	read  chan struct{}      // holds a token for each reader that is free, or was not opened yet
 
 	mu     sync.Mutex
 	opened []*sqliteConn
 	idle   []*sqliteConn // free readers; the one used last comes last, and is used next, because its pages are warm
 }
 
-func openSQLite(dir string) (engine, error) {
+func openSQLite(dir string, serving bool) (_ engine, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the data directory cannot be made: %w", err)
 	}
 	e := &sqliteEngine{
-		path:  filepath.Join(dir, "donorbook.db"),
+		path:  filepath.Join(dir, databaseFile),
+		fault: diskFault,
 		write: make(chan *sqliteConn, 1),
 		read:  make(chan struct{}, sqliteReaders),
 	}
-	writer, err := e.open()
-	if err != nil {
-		return nil, err
+	if serving {
+		if e.lock, err = lockDirectory(dir); err != nil {
+			return nil, err
+		}
 	}
-	writer.writes = true
+	writer, err := e.openWriter()
+	if err != nil {
+		if fault := diskFault(dir); fault != nil {
+			err = fault
+		}
+		return nil, errors.Join(err, e.unlock())
+	}
+	if serving {
+		e.mark(writer)
+	}
 	e.write <- writer
 	for range sqliteReaders {
 		e.read <- struct{}{}
@@ -66,18 +79,37 @@ func openSQLite(dir string) (engine, error) {
 	return e, nil
 }
 
+func (e *sqliteEngine) openWriter() (*sqliteConn, error) {
+	if err := createDatabase(e.path); err != nil {
+		return nil, err
+	}
+	writer, err := e.open()
+	if err != nil {
+		return nil, err
+	}
+	writer.writes = true
+	return writer, nil
+}
+
+func (e *sqliteEngine) unlock() error {
+	if e.lock == nil {
+		return nil
+	}
+	return e.lock.Close()
+}
+
 func (e *sqliteEngine) open() (*sqliteConn, error) {
 	db, err := sqlite3.Open(sqliteName(e.path))
 	if err != nil {
-		return nil, fmt.Errorf("the database %s cannot be opened: %w", e.path, err)
+		return nil, cannotOpen(e.path, err)
 	}
 	for _, pragma := range sqlitePragmas {
 		if err := insist(db, pragma); err != nil {
 			db.Close() //nolint:errcheck // the first error counts
-			return nil, fmt.Errorf("the database %s cannot be opened: %s: %w", e.path, pragma, err)
+			return nil, cannotOpen(e.path, fmt.Errorf("%s: %w", pragma, err))
 		}
 	}
-	c := &sqliteConn{db: db, statements: make(map[string]*sqliteRows)}
+	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteRows)}
 	e.mu.Lock()
 	e.opened = append(e.opened, c)
 	e.mu.Unlock()
@@ -143,7 +175,7 @@ func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	c, err := e.open()
 	if err != nil {
 		e.read <- struct{}{}
-		return nil, err
+		return nil, e.translate(err)
 	}
 	return c, nil
 }
@@ -190,11 +222,12 @@ func (e *sqliteEngine) close() error {
 	for _, c := range e.opened {
 		errs = append(errs, c.close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, e.unlock())...)
 }
 
 // sqliteConn is a connection with its prepared statements.
 type sqliteConn struct {
+	engine     *sqliteEngine
 	db         *sqlite3.Conn
 	statements map[string]*sqliteRows
 	writes     bool // it is the writer
@@ -234,7 +267,7 @@ func (c *sqliteConn) exec(sql string, args ...any) (int64, error) {
 		return 0, err
 	}
 	if err := s.stmt.Exec(); err != nil {
-		return 0, sqliteError(err)
+		return 0, c.engine.translate(err)
 	}
 	return c.db.Changes(), nil
 }
@@ -253,12 +286,12 @@ func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
 	if s == nil {
 		stmt, tail, err := c.db.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
 		if err != nil {
-			return nil, sqliteError(err)
+			return nil, c.engine.translate(err)
 		}
 		if tail != "" {
 			return nil, errors.Join(fmt.Errorf("more than one statement: %s", sql), stmt.Close())
 		}
-		if s, err = newSQLiteRows(stmt); err != nil {
+		if s, err = newSQLiteRows(c.engine, stmt); err != nil {
 			return nil, errors.Join(err, stmt.Close())
 		}
 		c.statements[sql] = s
@@ -268,7 +301,7 @@ func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
 			return nil, fmt.Errorf("parameter $%d is missing: %s", arg+1, sql)
 		}
 		if err := bindSQLite(s.stmt, i+1, args[arg]); err != nil {
-			return nil, sqliteError(err)
+			return nil, c.engine.translate(err)
 		}
 	}
 	return s, nil
@@ -276,8 +309,8 @@ func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
 
 // newSQLiteRows works out which argument goes where: to SQLite $2 is only a name, and it numbers parameters in the
 // order in which they are first seen.
-func newSQLiteRows(stmt *sqlite3.Stmt) (*sqliteRows, error) {
-	s := &sqliteRows{stmt: stmt}
+func newSQLiteRows(e *sqliteEngine, stmt *sqlite3.Stmt) (*sqliteRows, error) {
+	s := &sqliteRows{engine: e, stmt: stmt}
 	for i := range stmt.BindCount() {
 		n, err := strconv.Atoi(strings.TrimPrefix(stmt.BindName(i+1), "$"))
 		if err != nil {
@@ -302,8 +335,9 @@ func bindSQLite(stmt *sqlite3.Stmt, i int, arg any) error {
 
 // sqliteRows is a prepared statement while its rows are read.
 type sqliteRows struct {
-	stmt *sqlite3.Stmt
-	args []int // the argument for each parameter
+	engine *sqliteEngine
+	stmt   *sqlite3.Stmt
+	args   []int // the argument for each parameter
 }
 
 func (r *sqliteRows) next() bool              { return r.stmt.Step() }
@@ -316,18 +350,22 @@ func (r *sqliteRows) close() error {
 	if reset := r.stmt.Reset(); err == nil {
 		err = reset
 	}
-	return sqliteError(err)
+	return r.engine.translate(err)
 }
 
-// sqliteError translates the codes that mean something to us.
-func sqliteError(err error) error {
+// translate translates the codes that mean something to us.
+func (e *sqliteEngine) translate(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE), errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY), errors.Is(err, sqlite3.CONSTRAINT_ROWID):
 		return fmt.Errorf("%w: %w", errTaken, err)
-	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.CANTOPEN),
-		errors.Is(err, sqlite3.READONLY):
+	case errors.Is(err, sqlite3.BUSY):
+		return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
+	case errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, sqlite3.READONLY):
+		if fault := e.fault(filepath.Dir(e.path)); fault != nil {
+			return fault
+		}
 		return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
 	}
 	return err

@@ -16,7 +16,7 @@ const backupPages = 256
 // holds a snapshot: it never begins again, however much is written meanwhile, and keeps nobody from writing. It is made
 // page by page, so that the schema may be of any version.
 func copySQLite(ctx context.Context, dir, file string, progress func(done, total int64)) (err error) {
-	opened, err := openSQLite(dir)
+	opened, err := openSQLite(dir, false)
 	if err != nil {
 		return err
 	}
@@ -26,14 +26,14 @@ func copySQLite(ctx context.Context, dir, file string, progress func(done, total
 		return err
 	}
 	defer opened.release(c)
-	db := c.(*sqliteConn).db
+	db, translate := c.(*sqliteConn).db, c.(*sqliteConn).engine.translate
 	return snapshot(c, func(c conn) error {
 		if _, err := one(c, func(rows) {}, `SELECT COUNT(*) FROM sqlite_schema`); err != nil { // the snapshot begins with the first read
 			return err
 		}
 		backup, err := db.BackupInit("main", sqliteName(file))
 		if err != nil {
-			return sqliteError(err)
+			return translate(err)
 		}
 		for done := false; !done && err == nil; {
 			if err = ctx.Err(); err == nil {
@@ -42,7 +42,7 @@ func copySQLite(ctx context.Context, dir, file string, progress func(done, total
 				progress((total-int64(backup.Remaining()))*sqlitePage, total*sqlitePage)
 			}
 		}
-		return errors.Join(sqliteError(err), sqliteError(backup.Close()))
+		return errors.Join(translate(err), translate(backup.Close()))
 	})
 }
 
@@ -64,7 +64,7 @@ func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
 		return found, err
 	}
 	db.SetInterrupt(ctx)
-	c := &sqliteConn{db: db, statements: make(map[string]*sqliteRows)}
+	c := &sqliteConn{engine: &sqliteEngine{path: file, fault: diskFault}, db: db, statements: make(map[string]*sqliteRows)}
 	defer func() { err = errors.Join(err, c.close()) }()
 	var faults []string
 	err = each(c, func(r rows) error {
