@@ -194,8 +194,8 @@ func realPath(path string) string {
 // archived is a file and its name in a backup.
 type archived struct{ name, path string }
 
-// otherFiles are all files of the data directory but the database and what only a running program needs: its log, its locks,
-// and files that are being written.
+// otherFiles are all files of the data directory but the database and what only a running program needs: its log, its locks, the
+// identity of the database file, and files that are being written.
 func otherFiles(dir string) (files []archived, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -203,7 +203,8 @@ func otherFiles(dir string) (files []archived, err error) {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if err != nil || strings.HasPrefix(name, databaseFile) || strings.HasSuffix(name, ".lock") || name == lostFound {
+		if err != nil || strings.HasPrefix(name, databaseFile) || strings.HasPrefix(name, identityFile) || strings.HasSuffix(name, ".probe") ||
+			strings.HasSuffix(name, ".lock") || name == lostFound {
 			continue
 		}
 		files, err = appendFiles(files, dir, name, maxDepth)

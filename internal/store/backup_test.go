@@ -81,7 +81,9 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 	writeTestFile(t, "account", data, "acme", "acme_account+key")
 	writeTestFile(t, "listen = ':1'", data, "donorbook.toml")
 	writeTestFile(t, "half", data, "tls", ".new-123")
-	writeTestFile(t, "", data, "donorbook.lock")
+	for _, name := range []string{lockFile, identityFile, identityFile + ".new"} {
+		writeTestFile(t, "{}", data, name)
+	}
 
 	report := backUp(t, Options{Data: data}, file)
 	if report.Accounts != 1 || report.Contacts != 20 {
