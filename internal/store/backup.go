@@ -259,6 +259,7 @@ func emptyDirectory(dir string) (undo func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return undo, err
 	}
+	_, _ = tightenPath(dir) // where that cannot be done, the next start says so
 	sweep(dir, restoring)
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
