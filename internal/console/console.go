@@ -206,6 +206,7 @@ func (c *Console) signedIn(next handler) web.HandlerFunc {
 		if err != nil {
 			return err
 		}
+		web.NoteUser(w, session.User.ID)
 		return next(c, w, r, visit{session: session})
 	}
 }

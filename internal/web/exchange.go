@@ -26,6 +26,7 @@ type request struct {
 	bytes   int64
 	account int64
 	key     int64
+	user    int64
 	err     error
 	quiet   bool // a probe: not worth a line unless it fails
 
@@ -101,6 +102,13 @@ func exchangeOf(w http.ResponseWriter) *exchange {
 func Note(w http.ResponseWriter, account, key int64) {
 	if x := exchangeOf(w); x != nil {
 		x.account, x.key = account, key
+	}
+}
+
+// NoteUser tells the log which user of the console made a request.
+func NoteUser(w http.ResponseWriter, user int64) {
+	if x := exchangeOf(w); x != nil {
+		x.user = user
 	}
 }
 

@@ -165,11 +165,17 @@ func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Du
 		slog.Int64("bytes", x.bytes),
 		slog.Duration("duration", took),
 	)
+	if client := p.clientText(x, r); client != "" {
+		attrs = append(attrs, slog.String("client", client))
+	}
 	if x.account != 0 {
 		attrs = append(attrs, slog.Int64("account", x.account))
 	}
 	if x.key != 0 {
 		attrs = append(attrs, slog.Int64("key", x.key))
+	}
+	if x.user != 0 {
+		attrs = append(attrs, slog.Int64("user", x.user))
 	}
 	if x.err != nil {
 		if private := cause(x.err, status); private != nil {
@@ -181,6 +187,12 @@ func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Du
 	line := slog.NewRecord(x.start.Add(took), level, "request", 0)
 	line.AddAttrs(slog.Attr{Value: slog.GroupValue(attrs...)})
 	_ = p.log.Handle(ctx, line) // nobody is left to tell
+}
+
+// clientText is the address that a request came from, "" where a trusted proxy named none that can be read.
+func (p *wrapper) clientText(x *exchange, r *http.Request) string {
+	var text [64]byte
+	return x.string(p.Proxies.Client(r).AppendTo(text[:0]))
 }
 
 // routeOf is a pattern without its method, "none" where no route matched.
