@@ -31,10 +31,8 @@ func (t TLS) setupACME(log *slog.Logger) (secured, error) {
 	if t.ACMEDirectory != "" {
 		manager.Client = &acme.Client{DirectoryURL: t.ACMEDirectory}
 	}
-	config := manager.TLSConfig()
-	config.MinVersion = tls.VersionTLS12
 	return secured{
-		config:    config,
+		config:    onlyModern(manager.TLSConfig()),
 		challenge: manager.HTTPHandler,
 		warm:      func() { t.fetchACME(manager, log) },
 	}, nil

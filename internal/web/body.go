@@ -41,6 +41,24 @@ func brokenBody(err error) error {
 	return &Error{Status: http.StatusBadRequest, Message: "The request body could not be read to its end.", Err: err}
 }
 
+// maxDrain is how much of a refused body is read and thrown away.
+const maxDrain = 16 << 20
+
+// drain reads what a refused request still sends. Simple clients send everything before they read the answer: if the
+// connection were closed at once, they would see it break and never learn why. net/http does this itself for 256 KiB.
+// The answer is sent first, for clients that do look. The read timeout of the request ends it in any case.
+func drain(x *exchange, r *http.Request) {
+	switch {
+	case r.ContentLength == 0 || x.status < http.StatusBadRequest || x.writeFailed:
+		return
+	case r.ProtoMajor != 1 || r.Header["Expect"] != nil:
+		return // HTTP/2 ends the one stream and says so; a client that asked first sends nothing once it is refused
+	}
+	if x.FlushError() == nil {
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // how it ends is all the same: the answer is given
+	}
+}
+
 // RequireJSON refuses a body that calls itself anything but JSON in UTF-8. A body without a type is taken for JSON.
 func RequireJSON(r *http.Request) error {
 	value := r.Header.Get("Content-Type")

@@ -2,10 +2,12 @@ package web
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +72,84 @@ func TestReadBodyThatNeverEnds(t *testing.T) {
 		if !strings.Contains(line, test.want) {
 			t.Errorf("%s: %q %v", test.name, line, err)
 		}
+	}
+}
+
+// sentFirst sends a whole request before it reads the answer, as simple clients do.
+func sentFirst(t *testing.T, address, head string, size int) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\n"+head+"\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	part := []byte(strings.Repeat("x", 64<<10))
+	for sent := 0; sent < size; sent += len(part) {
+		if strings.Contains(head, "chunked") {
+			_, err = fmt.Fprintf(conn, "%x\r\n%s\r\n", len(part), part)
+		} else {
+			_, err = conn.Write(part)
+		}
+		if err != nil {
+			t.Fatalf("the connection breaks after %d bytes: %v", sent, err)
+		}
+	}
+	if strings.Contains(head, "chunked") {
+		if _, err := io.WriteString(conn, "0\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		t.Errorf("the answer breaks off: %v", err)
+	}
+	return string(answer)
+}
+
+// A client that sends everything before it reads learns that its body was too large.
+func TestABodyThatIsTooLargeGetsItsAnswerFromSimpleClients(t *testing.T) {
+	t.Parallel()
+	server := echoServer(t, 1000, 0)
+	const size = 15 << 20
+	for _, head := range []string{"Connection: close\r\nContent-Length: " + strconv.Itoa(size), "Content-Length: " + strconv.Itoa(size), "Connection: close\r\nTransfer-Encoding: chunked"} {
+		answer := sentFirst(t, server.Listener.Addr().String(), head, size)
+		if !strings.HasPrefix(answer, "HTTP/1.1 413 ") || !strings.Contains(answer, "Connection: close\r\n") || !strings.HasSuffix(answer, `{"message":"The request body must not be larger than 1000 bytes."}`) {
+			t.Errorf("%q: %s", head, answer)
+		}
+	}
+}
+
+// A client that asks before it sends is answered at once, and sends nothing.
+func TestAClientThatAsksFirstSendsNothing(t *testing.T) {
+	t.Parallel()
+	server := echoServer(t, 1000, 0)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5000000\r\n\r\n")
+	answer, err := io.ReadAll(conn) // to the end of the connection
+	if !strings.HasPrefix(string(answer), "HTTP/1.1 413 ") || err != nil {
+		t.Errorf("%s, %v", answer, err)
+	}
+}
+
+// A body that never ends is not read for ever.
+func TestDrainingABodyEnds(t *testing.T) {
+	t.Parallel()
+	server := echoServer(t, 1000, 300*time.Millisecond)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000000\r\n\r\nx")
+	if answer, err := io.ReadAll(conn); !strings.HasPrefix(string(answer), "HTTP/1.1 413 ") || err != nil {
+		t.Errorf("%s, %v", answer, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"donorbook/internal/crm"
@@ -59,13 +60,18 @@ func StatusOf(err error) (status int, message string) {
 		return http.StatusBadRequest, malformed.Message
 	case errors.As(err, &invalid):
 		return http.StatusUnprocessableEntity, invalid.Error()
-	case errors.Is(err, crm.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, crm.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), outOfFiles(err):
 		return http.StatusServiceUnavailable, messageUnavailable
 	case errors.Is(err, context.Canceled):
 		return StatusClientClosed, messageUnavailable
 	default:
 		return http.StatusInternalServerError, messageInternal
 	}
+}
+
+// outOfFiles: the process or the machine has no file descriptor left. That passes as soon as others close theirs.
+func outOfFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // cause is what the log says about an error beyond its status, nil where the status says it all. The text of a
@@ -141,9 +147,11 @@ type ErrorRenderer func(w http.ResponseWriter, r *http.Request, err error)
 // WriteJSONError answers with the status and the public words of an error.
 func WriteJSONError(w http.ResponseWriter, err error) {
 	status, message := ErrorHeaders(w.Header(), err)
+	body := errorBody(err, message)
 	w.Header()["Content-Type"] = jsonType
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))} // it is sent before the handler returns: see drain
 	w.WriteHeader(status)
-	_, _ = w.Write(errorBody(err, message)) // a client that left cannot be told
+	_, _ = w.Write(body) // a client that left cannot be told
 }
 
 // ErrorHeaders sets the headers that belong to an error (Allow, Retry-After and the like) and gives the status to send and the

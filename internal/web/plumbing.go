@@ -110,6 +110,7 @@ func (p *wrapper) finish(x *exchange, r *http.Request) {
 	panicked := recover()
 	if panicked == nil {
 		p.record(x, r)
+		drain(x, r)
 		x.release()
 		return
 	}
