@@ -110,6 +110,10 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 	}
 	pages.Routes(door.Mux())
 	health.Routes(door.Mux())
+	connections := web.NewConnections(c.MaxConnections, c.MaxConnectionsPerAddress, proxies, metrics)
+	if allowed := connections.Max(); allowed < c.MaxConnections {
+		log.Warn("fewer connections are allowed than --max-connections asks for: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
+	}
 	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, RequireHTTPS: c.TLS == web.TLSOff}
 	names := []string{}
 	if host := proxies.BaseHost(); host != "" {
@@ -118,7 +122,7 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 	return &web.Server{
 		Listen: c.Listen, Handler: plumbing.Wrap(pages.Fallback(door.Serve)), Health: health, Log: log,
 		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health),
-		Timeouts: web.Timeouts{StopDelay: c.StopDelay},
+		Timeouts: web.Timeouts{StopDelay: c.StopDelay}, Connections: connections,
 		TLS: web.TLS{
 			Mode: c.TLS, Dir: data, Names: names, CertFile: c.TLSCert, KeyFile: c.TLSKey,
 			ACMEHosts: c.ACMEHost, ACMEEmail: c.ACMEEmail, ACMEDirectory: c.ACMEDirectory, ACMEHTTP: c.ACMEListen,

@@ -59,6 +59,10 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 	h["X-Request-Id"] = x.value(x.id)
 	h["X-Content-Type-Options"] = nosniff
 	h["Cache-Control"] = noStore
+	if hasTwoEnds(r) {
+		h["Connection"] = connectionClose
+		return &Error{Status: http.StatusBadRequest, Message: "The request must not have both Content-Length and Transfer-Encoding."}
+	}
 	if len(r.RequestURI)+headerSize(r.Header) > headerLimit {
 		return &Error{Status: http.StatusRequestHeaderFieldsTooLarge, Message: "The request headers must not be larger than 64 KiB."}
 	}
