@@ -104,7 +104,7 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
 	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
-	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, Created: created, Trust: c.trust(data)})
+	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, Trust: c.trust(data)})
 	if err != nil {
 		return nil, err
 	}

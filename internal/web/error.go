@@ -117,14 +117,21 @@ func retrySeconds(d time.Duration) string {
 }
 
 func bodyTooLarge(limit int64) error {
-	size := strconv.FormatInt(limit, 10) + " bytes"
-	if limit >= 1<<20 && limit%(1<<20) == 0 {
-		size = strconv.FormatInt(limit>>20, 10) + " MiB"
-	}
 	return &Error{
 		Status:  http.StatusRequestEntityTooLarge,
-		Message: "The request body must not be larger than " + size + ".",
+		Message: "The request body must not be larger than " + Size(limit) + ".",
 	}
+}
+
+// Size is a number of bytes in words.
+func Size(bytes int64) string {
+	switch {
+	case bytes >= 1<<20 && bytes%(1<<20) == 0:
+		return strconv.FormatInt(bytes>>20, 10) + " MiB"
+	case bytes >= 1<<10 && bytes%(1<<10) == 0:
+		return strconv.FormatInt(bytes>>10, 10) + " KiB"
+	}
+	return strconv.FormatInt(bytes, 10) + " bytes"
 }
 
 func notJSON() error {
