@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -41,7 +39,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	}
 	log, lines := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	defer lines.flush()
-	collectRarely()
+	boundMemory()
 	var demo crm.Account
 	if c.Demo {
 		clock := &demoClock{at: time.Now()}
@@ -84,14 +82,6 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 		log.Info("stopped")
 	}
 	return errors.Join(startErr, err)
-}
-
-// collectRarely lets the heap grow to five times of what is in use before the garbage is collected. Little is in use, so that
-// it would otherwise be collected many times a second under load, for a few megabytes.
-func collectRarely() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
 }
 
 // server puts the rooms together.
