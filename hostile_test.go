@@ -74,7 +74,7 @@ func (s *program) costs(megabytes int, do func()) {
 func TestFormsOfStrangersCostLittleMemory(t *testing.T) {
 	s := startProgram(t)
 	part := "note=" + strings.Repeat("'", 64<<10-6) + "&" // an apostrophe takes five bytes on a page
-	s.costs(150, func() {
+	s.costs(120, func() {
 		s.attack(200, func(w io.Writer, i int) {
 			size := 16 - 15*(i%2)
 			fmt.Fprintf(w, "POST /console/o/abc/contacts HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\nCookie: __Host-session=none\r\n"+
@@ -90,7 +90,7 @@ func TestFormsOfStrangersCostLittleMemory(t *testing.T) {
 func TestBodiesThatDoNotEndCostLittleMemory(t *testing.T) {
 	s := startProgram(t)
 	part := strings.Repeat(" ", 64<<10)
-	s.costs(150, func() {
+	s.costs(120, func() {
 		s.attack(300, func(w io.Writer, i int) {
 			key, size := s.secret, 16
 			if i%3 == 0 {

@@ -70,7 +70,7 @@ func (c *Console) signedIn(limit int64, next handler) web.HandlerFunc {
 	return c.sameOrigin(func(w http.ResponseWriter, r *http.Request) error {
 		session, err := c.identify(w, r)
 		if err == nil && r.Method == http.MethodPost {
-			if err := receiveForm(r, limit); err != nil {
+			if err := receiveForm(w, r, limit); err != nil {
 				return err
 			}
 			session, err = c.sessionOf(r)
@@ -97,7 +97,7 @@ func (c *Console) open(next func(*Console, http.ResponseWriter, *http.Request) e
 				defer c.carried()
 				limit = signInForm
 			}
-			if err := receiveForm(r, limit); err != nil {
+			if err := receiveForm(w, r, limit); err != nil {
 				return err
 			}
 		}

@@ -16,12 +16,12 @@ const (
 
 // carry takes over a form that is being sent, or was. One that is too large is left: nobody types so much. Passwords are
 // typed again.
-func (f *form) carry(r *http.Request) error {
+func (f *form) carry(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength > carriedForm || r.ContentLength < 0 { // browsers tell how long a form is
 		return nil
 	}
 	if r.PostForm == nil {
-		if err := receiveForm(r, carriedForm); err != nil {
+		if err := receiveForm(w, r, carriedForm); err != nil {
 			return err
 		}
 	}

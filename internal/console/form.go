@@ -32,13 +32,13 @@ const (
 func newForm() *form { return &form{values: url.Values{}} }
 
 // receiveForm reads a form that is being sent, up to a size.
-func receiveForm(r *http.Request, limit int64) error {
+func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
 		r.PostForm = url.Values{} // a form of no fields; nothing of ours sends another kind
 		return nil
 	}
-	body, err := web.ReadBody(r, limit)
+	body, err := web.ReadBody(w, r, limit)
 	if status, _ := web.StatusOf(err); err != nil && status == http.StatusRequestEntityTooLarge {
 		return &web.Error{Status: status, Message: "The form is larger than " + web.Size(limit) + ", so it was not read. Nothing was changed.", Err: err}
 	}

@@ -65,7 +65,7 @@ func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) error {
 		f := newForm()
 		if c.mayCarry(r) {
 			defer c.carried()
-			if err := f.carry(r); err != nil {
+			if err := f.carry(w, r); err != nil {
 				return err
 			}
 		}

@@ -11,20 +11,36 @@ import (
 )
 
 // ReadBody returns the whole body of a request of at most limit bytes.
-func ReadBody(r *http.Request, limit int64) ([]byte, error) {
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	switch {
 	case r.ContentLength > limit:
 		return nil, bodyTooLarge(limit)
 	case r.ContentLength == 0 || r.Body == nil:
 		return nil, nil
-	case r.ContentLength > 0:
-		body := make([]byte, r.ContentLength)
-		if _, err := io.ReadFull(r.Body, body); err != nil {
-			return nil, brokenBody(err)
-		}
-		return body, nil
+	case r.ContentLength < 0:
+		return readChunks(w, r, limit)
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err := holdBody(w, r.ContentLength); err != nil {
+		return nil, err
+	}
+	body := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		return nil, brokenBody(err)
+	}
+	return body, nil
+}
+
+// readChunks reads a body that does not tell its length.
+func readChunks(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, min(limit, smallBody)+1))
+	if err == nil && len(body) > smallBody {
+		if err := holdBody(w, limit); err != nil {
+			return nil, err
+		}
+		var rest []byte
+		rest, err = io.ReadAll(io.LimitReader(r.Body, limit+1-int64(len(body))))
+		body = append(body, rest...)
+	}
 	if err != nil {
 		return nil, brokenBody(err)
 	}
@@ -32,6 +48,30 @@ func ReadBody(r *http.Request, limit int64) ([]byte, error) {
 		return nil, bodyTooLarge(limit)
 	}
 	return body, nil
+}
+
+// Large bodies take memory from when they begin to arrive until their request is answered, so that all of them together may
+// take only so much. Nearly all bodies are small, and none of them ever waits for a large one.
+const (
+	smallBody   = 64 << 10
+	largeBodies = 32 << 20 // in all
+)
+
+// holdBody counts a body of so many bytes until the request is answered.
+func holdBody(w http.ResponseWriter, size int64) error {
+	x := exchangeOf(w)
+	if size <= smallBody || x == nil || x.bodies == nil {
+		return nil
+	}
+	if x.bodies.Add(size) > largeBodies {
+		x.bodies.Add(-size)
+		return &Error{
+			Status: http.StatusServiceUnavailable, Message: "Too many large requests are being read. Please try again in a moment.",
+			Header: http.Header{"Retry-After": {"1"}},
+		}
+	}
+	x.held += size
+	return nil
 }
 
 func brokenBody(err error) error {

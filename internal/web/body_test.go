@@ -16,7 +16,7 @@ import (
 func echoServer(t *testing.T, limit int64, readTimeout time.Duration) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(quietPlumbing().Wrap(func(w http.ResponseWriter, r *http.Request) error {
-		body, err := ReadBody(r, limit)
+		body, err := ReadBody(w, r, limit)
 		if err != nil {
 			return err
 		}
@@ -120,6 +120,56 @@ func TestABodyThatIsTooLargeGetsItsAnswerFromSimpleClients(t *testing.T) {
 			t.Errorf("%q: %s", head, answer)
 		}
 	}
+}
+
+// Large bodies that do not end take their share of memory and no more; small ones are read all the while.
+func TestLargeBodiesAreLimitedInAll(t *testing.T) {
+	t.Parallel()
+	server := echoServer(t, 1<<20, 0)
+	send := func(head string) net.Conn {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\n"+head+"\r\n\r\n")
+		return conn
+	}
+	refused := func(head string) bool {
+		conn := send(head)
+		_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		line, _ := bufio.NewReader(conn).ReadString('\n')
+		return strings.Contains(line, " 503 ")
+	}
+	var open []net.Conn
+	for range largeBodies >> 20 {
+		open = append(open, send("Content-Length: 1048576"))
+	}
+	waitUntil(t, "there is no room for more", func() bool { return refused("Content-Length: 1048576") })
+	waitUntil(t, "a large body that does not tell its length is refused", func() bool {
+		return refused("Transfer-Encoding: chunked\r\n\r\n40000\r\n" + strings.Repeat("x", 256<<10))
+	})
+	for _, body := range []io.Reader{strings.NewReader("small"), io.MultiReader(strings.NewReader("small"))} {
+		resp, err := http.Post(server.URL, "", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("a small body: %s", resp.Status)
+		}
+	}
+	for _, conn := range open {
+		conn.Close()
+	}
+	waitUntil(t, "there is room again", func() bool {
+		resp, err := http.Post(server.URL, "", strings.NewReader(strings.Repeat("x", 1<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
 }
 
 // A client that asks before it sends is answered at once, and sends nothing.

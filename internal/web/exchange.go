@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,7 +29,9 @@ type request struct {
 	key     int64
 	user    int64
 	err     error
-	quiet   bool // a probe: not worth a line unless it fails
+	bodies  *atomic.Int64 // bytes of large bodies that are held now, by all requests
+	held    int64         // of these by this one
+	quiet   bool          // a probe: not worth a line unless it fails
 
 	writeFailed bool // the client left, or was too slow
 

@@ -36,7 +36,7 @@ func eachPort(t *testing.T, handler http.Handler, test func(t *testing.T, dial f
 
 // echo answers with the body.
 func echo(w http.ResponseWriter, r *http.Request) error {
-	body, err := ReadBody(r, 1000)
+	body, err := ReadBody(w, r, 1000)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
@@ -36,12 +37,14 @@ func (p *Plumbing) Wrap(next HandlerFunc) http.Handler {
 
 type wrapper struct {
 	Plumbing
-	log  slog.Handler
-	next HandlerFunc
+	log    slog.Handler
+	next   HandlerFunc
+	bodies atomic.Int64
 }
 
 func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := newExchange(w)
+	x.bodies = &p.bodies
 	defer p.finish(x, r)
 	p.Metrics.begin()
 	x.err = p.serve(x, r)
@@ -111,6 +114,7 @@ func (p *wrapper) fail(x *exchange, r *http.Request) {
 
 // finish runs at the end of every request, also of one that panicked: it logs, counts and lets go.
 func (p *wrapper) finish(x *exchange, r *http.Request) {
+	p.bodies.Add(-x.held)
 	panicked := recover()
 	if panicked == nil {
 		p.record(x, r)
