@@ -1,10 +1,18 @@
 package cli
 
 import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"os"
+	"regexp"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 )
 
@@ -50,4 +58,59 @@ func (p *process) together(times int, do func()) {
 		group.Go(do)
 	}
 	group.Wait()
+}
+
+// serveWithFiles starts a server in a shell that limits its file descriptors.
+func serveWithFiles(t *testing.T, data, ulimit string) *process {
+	t.Helper()
+	p := launch(t, data, "sh", "-c", ulimit+` && exec donorbook serve --tls off --listen 127.0.0.1:0 --data "$0"`, data)
+	p.waitUntilServing()
+	return p
+}
+
+// The soft limit of open files, which many systems set low, is raised to the hard one.
+func TestTheSoftLimitOfFilesIsRaised(t *testing.T) {
+	t.Parallel()
+	p := serveWithFiles(t, onlySQLite(t), "ulimit -S -n 64")
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if soft := regexp.MustCompile(`Max open files +(\d+)`).FindSubmatch(limits); soft == nil || len(soft[1]) < 4 {
+		t.Errorf("the soft limit is low:\n%s", limits)
+	}
+}
+
+// However many connections clients open, the server has file descriptors left for its database.
+func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
+	t.Parallel()
+	data := onlySQLite(t)
+	_, key := newKey(t, data)
+	p := serveWithFiles(t, data, "ulimit -n 100")
+	if log := p.stderr.String(); !strings.Contains(log, "allowed=50 asked=2000") {
+		t.Errorf("the log does not tell that fewer connections are allowed: %s", log)
+	}
+	p.call("", http.StatusOK, "GET", "/healthz", "") // its connection stays open
+	refused := 0
+	for range 80 {
+		conn, err := net.Dial("tcp", p.addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be closed already
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || response.StatusCode == http.StatusServiceUnavailable { // not all are told
+			refused++
+		}
+		if err == nil {
+			response.Body.Close()
+		}
+	}
+	if refused != 31 {
+		t.Errorf("%d of 80 connections were refused, want 31", refused)
+	}
+	p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name": "Ana", "last_name": "Diaz"}`)
+	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
 }

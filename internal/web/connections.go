@@ -23,12 +23,15 @@ type Connections struct {
 	from map[netip.Addr]int
 	told [2]time.Time // when the log told about each limit
 
-	lingering chan struct{}
+	lingering chan struct{} // holds something for each connection that is being told why it is refused
 }
 
 // keptFiles is how many file descriptors connections leave to the databases, certificates and listeners. SQLite takes
 // about 20, the connections to PostgreSQL as many.
 const keptFiles = 64
+
+// maxLingering is how many connections are told at once why they are refused. They take of the kept descriptors.
+const maxLingering = 8
 
 // The limits that a connection can exceed, as metrics and the log call them.
 const (
@@ -48,7 +51,7 @@ func NewConnections(all, perAddress int, proxies *Proxies, metrics *Metrics) *Co
 			all = most
 		}
 	}
-	c := &Connections{all: all, perAddress: perAddress, proxies: proxies, from: make(map[netip.Addr]int), lingering: make(chan struct{}, 64)}
+	c := &Connections{all: all, perAddress: perAddress, proxies: proxies, from: make(map[netip.Addr]int), lingering: make(chan struct{}, maxLingering)}
 	c.refused = metrics.Counters("donorbook_connections_refused_total", "Connections closed because too many were open, by the limit that they exceeded.", "limit", limitNames...)
 	return c
 }
