@@ -18,6 +18,12 @@ import (
 // unsent sends the head of a form and none of its body, and returns what comes back.
 func (s *site) unsent(path, cookie string, length int) answer {
 	s.t.Helper()
+	return s.raw(path, cookie, length, "")
+}
+
+// raw sends the head of a form and what there is of its body, and only then reads what comes back.
+func (s *site) raw(path, cookie string, length int, body string) answer {
+	s.t.Helper()
 	config := s.http.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	config.NextProtos = []string{"http/1.1"}
 	conn, err := tls.Dial("tcp", s.http.Listener.Addr().String(), config)
@@ -28,16 +34,19 @@ func (s *site) unsent(path, cookie string, length int) answer {
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: example.com\r\nSec-Fetch-Site: same-origin\r\nCookie: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n",
 		path, cookie, length)
+	if _, err := io.WriteString(conn, body); err != nil {
+		s.t.Fatalf("%s breaks the connection: %v", path, err)
+	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		s.t.Fatalf("%s waits for the body: %v", path, err)
+		s.t.Fatalf("%s is not answered: %v", path, err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	page, err := io.ReadAll(response.Body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer{status: response.StatusCode, header: response.Header, body: string(body)}
+	return answer{status: response.StatusCode, header: response.Header, body: string(page)}
 }
 
 // The form of a stranger costs nothing: it is refused before its body arrives. A cookie that is no session changes nothing
@@ -62,6 +71,20 @@ func TestAStrangersFormIsNotRead(t *testing.T) {
 				t.Errorf("%s: %d", route.Pattern, a.status)
 			}
 		}
+	}
+}
+
+// A browser that sends a whole form before it reads gets its answer, however large the form is.
+func TestAFormThatIsTooLargeIsAnswered(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	cookie := p.client.Jar.Cookies(mustURL(t, s.http.URL))[0].String()
+	form := strings.Repeat("a", 10<<20)
+	if a := s.raw(p.org("/contacts"), cookie, len(form), form); a.status != http.StatusRequestEntityTooLarge || !strings.Contains(a.words(), "larger than 1 MiB") {
+		t.Errorf("%d: %s", a.status, a.words())
+	}
+	if a := s.raw(p.org("/contacts"), "x=y", len(form), form); a.status != http.StatusUnauthorized {
+		t.Errorf("a stranger: %d", a.status)
 	}
 }
 
