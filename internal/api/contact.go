@@ -41,7 +41,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 		return err
 	}
 	mode, modeErr := crm.ParseForceCreate(q.text("force_create"), q.sent("force_create"))
-	in, err := a.contactInput(r, true, modeErr)
+	in, err := a.contactInput(w, r, true, modeErr)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 }
 
 func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.contactInput(r, false, nil)
+	in, err := a.contactInput(w, r, false, nil)
 	if err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
@@ -91,8 +91,8 @@ func (a *API) resourceFirst(ctx context.Context, c call, bodyErr error) error {
 
 // contactInput reads and checks the body of a create or an update. queryErr is what is wrong with the query, to be told
 // together with what is wrong with the body.
-func (a *API) contactInput(r *http.Request, isNew bool, queryErr error) (crm.ContactInput, error) {
-	body, err := readJSON(r)
+func (a *API) contactInput(w http.ResponseWriter, r *http.Request, isNew bool, queryErr error) (crm.ContactInput, error) {
+	body, err := readJSON(w, r)
 	if err != nil {
 		return crm.ContactInput{}, err
 	}
@@ -111,8 +111,8 @@ func (a *API) contactInput(r *http.Request, isNew bool, queryErr error) (crm.Con
 }
 
 // readJSON reads a body that must be JSON by its type; no body at all has no type.
-func readJSON(r *http.Request) ([]byte, error) {
-	body, err := web.ReadBody(r, web.MaxBody)
+func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := web.ReadBody(w, r, web.MaxBody)
 	if err == nil && len(body) > 0 {
 		err = web.RequireJSON(r)
 	}

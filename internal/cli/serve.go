@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -41,9 +39,8 @@ func (c *serveCommand) Run(t *terminal) error {
 	}
 	log, lines := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	defer lines.flush()
-	t.log = log
-	collectRarely()
-	t.serving = true
+	t.log, t.serving = log, true
+	boundMemory()
 	var demo crm.Account
 	if c.Demo {
 		clock := &demoClock{at: time.Now()}
@@ -97,14 +94,6 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 	return errors.Join(startErr, err)
 }
 
-// collectRarely lets the heap grow to five times of what is in use before the garbage is collected. Little is in use, so that
-// it would otherwise be collected many times a second under load, for a few megabytes.
-func collectRarely() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
-}
-
 // server puts the rooms together.
 func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics, log *slog.Logger) (*web.Server, error) {
 	proxies, err := c.Proxies()
@@ -114,12 +103,16 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
 	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
-	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, Created: created, Trust: c.trust(data)})
+	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, Trust: c.trust(data)})
 	if err != nil {
 		return nil, err
 	}
 	pages.Routes(door.Mux())
 	health.Routes(door.Mux())
+	connections := web.NewConnections(c.MaxConnections, c.MaxConnectionsPerAddress, proxies, metrics)
+	if allowed := connections.Max(); allowed < c.MaxConnections {
+		log.Warn("fewer connections are allowed than --max-connections asks for: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
+	}
 	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, RequireHTTPS: c.TLS == web.TLSOff}
 	names := []string{}
 	if host := proxies.BaseHost(); host != "" {
@@ -128,7 +121,7 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 	return &web.Server{
 		Listen: c.Listen, Handler: plumbing.Wrap(pages.Fallback(door.Serve)), Health: health, Log: log,
 		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health), Metrics: metrics,
-		Timeouts: web.Timeouts{StopDelay: c.StopDelay},
+		Timeouts: web.Timeouts{StopDelay: c.StopDelay}, Connections: connections,
 		TLS: web.TLS{
 			Mode: c.TLS, Dir: data, Names: names, CertFile: c.TLSCert, KeyFile: c.TLSKey,
 			ACMEHosts: c.ACMEHost, ACMEEmail: c.ACMEEmail, ACMEDirectory: c.ACMEDirectory, ACMEHTTP: c.ACMEListen,

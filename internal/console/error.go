@@ -30,14 +30,22 @@ func (c *Console) errorPage(w http.ResponseWriter, r *http.Request, err error) {
 		shown.Heading = http.StatusText(status)
 	}
 	v := visit{}
-	if session, failed := c.sessionOf(r); failed == nil {
-		v.session = session
-		v.membership, _ = c.store.Membership(r.Context(), session.User.ID, r.PathValue("org"))
+	if status != http.StatusTooManyRequests { // a client that asks too often must not cost the database anything
+		v = c.visitOf(r)
 	}
 	if c.render(w, r, v, status, "error", page{Title: shown.Heading, Data: shown}) != nil {
 		// Not even the page around it can be made, as when the database is away.
 		_ = c.write(w, status, "error", "layout", page{Title: shown.Heading, Data: shown, RequestID: web.RequestID(w)})
 	}
+}
+
+// visitOf is who looks at an error page, as far as that can be found out.
+func (c *Console) visitOf(r *http.Request) (v visit) {
+	if session, err := c.sessionOf(r); err == nil {
+		v.session = session
+		v.membership, _ = c.store.Membership(r.Context(), session.User.ID, r.PathValue("org"))
+	}
+	return v
 }
 
 var headings = map[int]string{

@@ -29,6 +29,7 @@ func UserRoutes() (all []Route) {
 }
 
 func StrangerRoutes() (all []Route) {
+	all = append(all, Route{"GET " + root + "/static/{file}", 0})
 	for _, r := range strangerRoutes {
 		all = append(all, Route{below(root, r.pattern), 0})
 	}

@@ -17,6 +17,9 @@ import (
 const (
 	sessionCookie = "__Host-session"
 	sessionTime   = 30 * 24 * time.Hour
+
+	// The cookie outlives the session: by it a form is known that was typed before the session ended.
+	cookieTime = sessionTime + 24*time.Hour
 )
 
 func (c *Console) sessionOf(r *http.Request) (crm.Session, error) {
@@ -45,7 +48,7 @@ func (c *Console) device(r *http.Request) crm.Device {
 // begin signs a user in with this browser. A session that it had before ends.
 func (c *Console) begin(w http.ResponseWriter, r *http.Request, token string) {
 	c.endOld(r)
-	setCookie(w, sessionCookie, token, sessionTime)
+	setCookie(w, sessionCookie, token, cookieTime)
 }
 
 func (c *Console) endOld(r *http.Request) {
@@ -60,8 +63,17 @@ func (c *Console) endOld(r *http.Request) {
 func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost {
 		f := newForm()
-		f.carry(r)
-		f.fail("", "You were signed out in the meantime, so nothing was saved. Sign in, and you can send what you typed again.")
+		if c.mayCarry(r) {
+			defer c.carried()
+			if err := f.carry(w, r); err != nil {
+				return err
+			}
+		}
+		if f.Value(carriedTo) != "" {
+			f.fail("", "You were signed out in the meantime, so nothing was saved. Sign in, and you can send what you typed again.")
+		} else {
+			f.fail("", "You are not signed in, so nothing was saved. Sign in, then fill in the form again.")
+		}
 		return c.render(w, r, visit{}, http.StatusUnauthorized, "signin", page{Title: "Sign in", Data: f})
 	}
 	if isPart(r) { // the whole page must change, to what it shows now

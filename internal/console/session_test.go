@@ -229,7 +229,7 @@ func TestAFormThatIsTooLargeIsRefusedInWords(t *testing.T) {
 	p := anySite(t).visitor()
 	a := p.post("/console/signin", "email", strings.Repeat("a", 1<<20))
 	p.wantStatus(a, http.StatusRequestEntityTooLarge)
-	p.sees(a, "larger than 1 MiB")
+	p.sees(a, "larger than 16 KiB")
 }
 
 func TestFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {

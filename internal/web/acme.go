@@ -35,8 +35,7 @@ func (t TLS) setupACME(log *slog.Logger) (secured, error) {
 	if t.ACMEDirectory != "" {
 		manager.Client = &acme.Client{DirectoryURL: t.ACMEDirectory}
 	}
-	config := manager.TLSConfig()
-	config.MinVersion = tls.VersionTLS12
+	config := onlyModern(manager.TLSConfig())
 	served := &servedCertificates{next: manager.GetCertificate, until: make(map[string]time.Time)}
 	config.GetCertificate = served.certificate
 	return secured{

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,8 +27,11 @@ type request struct {
 	bytes   int64
 	account int64
 	key     int64
+	user    int64
 	err     error
-	quiet   bool // a probe: not worth a line unless it fails
+	bodies  *atomic.Int64 // bytes of large bodies that are held now, by all requests
+	held    int64         // of these by this one
+	quiet   bool          // a probe: not worth a line unless it fails
 
 	writeFailed bool // the client left, or was too slow
 
@@ -101,6 +105,13 @@ func exchangeOf(w http.ResponseWriter) *exchange {
 func Note(w http.ResponseWriter, account, key int64) {
 	if x := exchangeOf(w); x != nil {
 		x.account, x.key = account, key
+	}
+}
+
+// NoteUser tells the log which user of the console made a request.
+func NoteUser(w http.ResponseWriter, user int64) {
+	if x := exchangeOf(w); x != nil {
+		x.user = user
 	}
 }
 

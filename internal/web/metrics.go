@@ -53,6 +53,9 @@ func (m *Metrics) Counters(name, help, label string, values ...string) []*atomic
 		counters[labels(label, value)] = counter
 		inOrder = append(inOrder, counter)
 	}
+	if m == nil {
+		return inOrder
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.others = append(m.others, func() family { return counterFamily(name, help, counters) })

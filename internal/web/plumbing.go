@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
@@ -36,12 +37,14 @@ func (p *Plumbing) Wrap(next HandlerFunc) http.Handler {
 
 type wrapper struct {
 	Plumbing
-	log  slog.Handler
-	next HandlerFunc
+	log    slog.Handler
+	next   HandlerFunc
+	bodies atomic.Int64
 }
 
 func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := newExchange(w)
+	x.bodies = &p.bodies
 	defer p.finish(x, r)
 	p.Metrics.begin()
 	x.err = p.serve(x, r)
@@ -59,6 +62,10 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 	h["X-Request-Id"] = x.value(x.id)
 	h["X-Content-Type-Options"] = nosniff
 	h["Cache-Control"] = noStore
+	if hasTwoEnds(r) {
+		h["Connection"] = connectionClose
+		return &Error{Status: http.StatusBadRequest, Message: "The request must not have both Content-Length and Transfer-Encoding."}
+	}
 	if len(r.RequestURI)+headerSize(r.Header) > headerLimit {
 		return &Error{Status: http.StatusRequestHeaderFieldsTooLarge, Message: "The request headers must not be larger than 64 KiB."}
 	}
@@ -107,9 +114,11 @@ func (p *wrapper) fail(x *exchange, r *http.Request) {
 
 // finish runs at the end of every request, also of one that panicked: it logs, counts and lets go.
 func (p *wrapper) finish(x *exchange, r *http.Request) {
+	p.bodies.Add(-x.held)
 	panicked := recover()
 	if panicked == nil {
 		p.record(x, r)
+		drain(x, r)
 		x.release()
 		return
 	}
@@ -165,11 +174,17 @@ func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Du
 		slog.Int64("bytes", x.bytes),
 		slog.Duration("duration", took),
 	)
+	if client := p.clientText(x, r); client != "" {
+		attrs = append(attrs, slog.String("client", client))
+	}
 	if x.account != 0 {
 		attrs = append(attrs, slog.Int64("account", x.account))
 	}
 	if x.key != 0 {
 		attrs = append(attrs, slog.Int64("key", x.key))
+	}
+	if x.user != 0 {
+		attrs = append(attrs, slog.Int64("user", x.user))
 	}
 	if x.err != nil {
 		if private := cause(x.err, status); private != nil {
@@ -181,6 +196,12 @@ func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Du
 	line := slog.NewRecord(x.start.Add(took), level, "request", 0)
 	line.AddAttrs(slog.Attr{Value: slog.GroupValue(attrs...)})
 	_ = p.log.Handle(ctx, line) // nobody is left to tell
+}
+
+// clientText is the address that a request came from, "" where a trusted proxy named none that can be read.
+func (p *wrapper) clientText(x *exchange, r *http.Request) string {
+	var text [64]byte
+	return x.string(p.Proxies.Client(r).AppendTo(text[:0]))
 }
 
 // routeOf is a pattern without its method, "none" where no route matched.
