@@ -84,14 +84,26 @@ type campaignPlan struct {
 	readers  map[int64]crm.Relation // nil where they stay
 }
 
+// imported is what the rows before have taken. Rows that ask for the same go on where the last one has ended, so that a file
+// costs what its length says.
+type imported struct {
+	slugs map[string]bool
+	tried map[string]int // slugs of each title
+	ids   map[int64]bool
+	next  map[int64]int64 // the id to try after each first one
+}
+
+func newImport() *imported {
+	return &imported{slugs: map[string]bool{}, tried: map[string]int{}, ids: map[int64]bool{}, next: map[int64]int64{}}
+}
+
 // planImport decides about every row, and tells all faults at once.
 func (t *tx) planImport(owner crm.Account, inputs []crm.CampaignInput, now time.Time) ([]campaignPlan, error) {
 	wrong := &crm.RowsInvalid{}
-	taken := map[string]bool{} // slugs of rows before
-	ids := map[int64]bool{}
+	before := newImport()
 	var plans []campaignPlan
 	for i, in := range inputs {
-		p, err := t.planCampaign(owner, in, now, taken, ids)
+		p, err := t.planCampaign(owner, in, now, before)
 		var faults *crm.Invalid
 		switch {
 		case errors.As(err, &faults):
@@ -107,17 +119,17 @@ func (t *tx) planImport(owner crm.Account, inputs []crm.CampaignInput, now time.
 	return plans, nil
 }
 
-func (t *tx) planCampaign(owner crm.Account, in crm.CampaignInput, now time.Time, taken map[string]bool, ids map[int64]bool) (p campaignPlan, err error) {
-	slug, old, err := t.findSlug(owner, in, taken)
+func (t *tx) planCampaign(owner crm.Account, in crm.CampaignInput, now time.Time, before *imported) (p campaignPlan, err error) {
+	slug, old, err := t.findSlug(owner, in, before)
 	if err != nil {
 		return p, err
 	}
-	taken[slug] = true
+	before.slugs[slug] = true
 	if old == nil {
 		if err := in.CheckNew(); err != nil {
 			return p, err
 		}
-		id, err := t.freeCampaignID(in.ID(now), ids)
+		id, err := t.freeCampaignID(in.ID(now), before)
 		if err != nil {
 			return p, err
 		}
@@ -141,9 +153,9 @@ func planChange(old crm.Campaign, in crm.CampaignInput, now time.Time) campaignP
 
 // findSlug chooses the slug: the one that was sent, or the first one made from the title that is free or the account's
 // own. old is the campaign that has it.
-func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, taken map[string]bool) (slug string, old *crm.Campaign, err error) {
-	for slug := range crm.SlugCandidates(in) {
-		if taken[slug] {
+func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, before *imported) (slug string, old *crm.Campaign, err error) {
+	for slug := range crm.SlugCandidates(in, before.tried) {
+		if before.slugs[slug] {
 			continue
 		}
 		var id, account int64
@@ -171,9 +183,9 @@ func slugIsTaken() error {
 }
 
 // freeCampaignID is the first id from the given one on that no campaign has.
-func (t *tx) freeCampaignID(id int64, ids map[int64]bool) (int64, error) {
-	for ; ; id++ {
-		if ids[id] {
+func (t *tx) freeCampaignID(first int64, before *imported) (int64, error) {
+	for id := max(first, before.next[first]); ; id++ {
+		if before.ids[id] {
 			continue
 		}
 		found, err := one(t.conn, func(rows) {}, sqlCampaignByID, id)
@@ -181,7 +193,7 @@ func (t *tx) freeCampaignID(id int64, ids map[int64]bool) (int64, error) {
 			return 0, err
 		}
 		if !found {
-			ids[id] = true
+			before.ids[id], before.next[first] = true, id+1
 			return id, nil
 		}
 	}

@@ -133,7 +133,7 @@ func (t *tx) planNew(owner crm.Account, in crm.CampaignInput, now time.Time) (p 
 	if err := firstOrFaults(in.CheckNew(), slugErr, readersErr); err != nil {
 		return p, err
 	}
-	id, err := t.freeCampaignID(in.ID(now), map[int64]bool{})
+	id, err := t.freeCampaignID(in.ID(now), newImport())
 	return campaignPlan{campaign: crm.NewCampaign(in, owner, id, slug, now), isNew: true, changed: true, readers: readers}, err
 }
 
@@ -176,7 +176,7 @@ func (t *tx) checkSeen(c crm.Campaign, seen string) error {
 
 // freeSlug is the first slug for the input that no campaign has.
 func (t *tx) freeSlug(in crm.CampaignInput) (string, error) {
-	for slug := range crm.SlugCandidates(in) {
+	for slug := range crm.SlugCandidates(in, nil) {
 		found, err := one(t.conn, func(rows) {}, sqlSlugID, slug)
 		if err != nil || !found {
 			return slug, err
