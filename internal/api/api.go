@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"donorbook/internal/crm"
@@ -21,6 +20,7 @@ type Options struct {
 	Region    string // where a phone number without + is from
 	RateLimit int    // requests a minute for each key, 0 is no limit
 	Created   func(merged bool)
+	Budget    *web.Budget // for large bodies and answers; nil is one of its own
 }
 
 // API serves /v1, the contract document and its reference page.
@@ -60,6 +60,9 @@ var routes = []route{
 
 // New is the API over a store.
 func New(s *store.Store, o Options) *API {
+	if o.Budget == nil {
+		o.Budget = web.NewBudget()
+	}
 	a := &API{
 		store: s, options: o, mux: web.NewMux(),
 		keys: web.NewLimiter[int64](o.RateLimit), strangers: web.NewLimiter[netip.Addr](o.RateLimit),
@@ -172,26 +175,6 @@ func parseID(text string) (id int64, ok bool) {
 		id = 0
 	}
 	return id, true
-}
-
-// buffers hold answers while they are put together.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// largestKept keeps a rare giant answer from staying in memory.
-const largestKept = 1 << 20
-
-// respond lets build append a body to a buffer that is used again, and sends it.
-func respond(w http.ResponseWriter, status int, build func(dst []byte) ([]byte, error)) error {
-	buffer := buffers.Get().(*[]byte)
-	body, err := build((*buffer)[:0])
-	if cap(body) <= largestKept {
-		*buffer = body
-	}
-	if err == nil {
-		err = web.WriteJSON(w, status, body)
-	}
-	buffers.Put(buffer)
-	return err
 }
 
 func (d document) serve(w http.ResponseWriter, r *http.Request) error {

@@ -103,8 +103,9 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 	metrics := web.NewMetrics(Version())
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
-	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
-	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, Created: created, Trust: c.trust(data)})
+	budget := web.NewBudget()
+	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, Budget: budget})
+	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, Created: created, Trust: c.trust(data), Budget: budget})
 	if err != nil {
 		return nil, err
 	}

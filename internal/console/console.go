@@ -18,7 +18,8 @@ type Options struct {
 	Proxies *web.Proxies
 	Region  string // where a phone number without + is from
 	Created func(merged bool)
-	Trust   string // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
+	Trust   string      // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
+	Budget  *web.Budget // for large pages; nil is one of its own
 }
 
 // Console serves everything below /console.
@@ -130,6 +131,9 @@ func New(s *store.Store, o Options) (*Console, error) {
 	pages, err := findPages()
 	if err != nil {
 		return nil, err
+	}
+	if o.Budget == nil {
+		o.Budget = web.NewBudget()
 	}
 	c := &Console{store: s, options: o, mux: web.NewMux(), guesses: newGuesses(), pages: pages, now: time.Now}
 	c.mux.RenderErrors(c.errorPage)

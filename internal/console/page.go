@@ -97,6 +97,15 @@ func (c *Console) write(w http.ResponseWriter, status int, name, part string, p 
 	if err := t.ExecuteTemplate(&b, part, p); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
+	account := p.Account.Number
+	if p.User.ID == 0 {
+		account = web.NoAccount
+	}
+	release, err := c.options.Budget.Take(account, b.Len())
+	if err != nil {
+		return err
+	}
+	defer release()
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))

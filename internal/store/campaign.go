@@ -331,43 +331,54 @@ func (cache *campaignCache) of(c conn, account int64) (*campaignList, error) {
 	return list, nil
 }
 
-// Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first.
-func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte) ([]byte, ListResult, error) {
+// Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first. A large page goes through
+// flush piece by piece.
+func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte, flush Flush) ([]byte, ListResult, error) {
 	var result ListResult
-	start := len(dst)
+	var ids []int64
+	p := newPieces(dst, flush)
+	read := func(c conn, ids []int64) error {
+		return p.read(c, func(dst []byte, r rows) []byte {
+			return crm.AppendCampaign(dst, r.int(0), r.bytes(2), int(r.int(1)), baseURL)
+		}, sqlCampaigns, campaignArgs(ids)...)
+	}
 	err := s.view(ctx, func(c conn) (err error) {
-		dst = dst[:start]
-		result, err = s.campaigns.page(c, account, scope, page, oldestFirst, func(r rows) error {
-			if len(dst) > start {
-				dst = append(dst, ',')
-			}
-			dst = crm.AppendCampaign(dst, r.int(0), r.bytes(2), int(r.int(1)), baseURL)
-			return nil
-		})
-		return err
+		result, ids, err = s.campaigns.page(c, account, scope, page, oldestFirst)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		return read(c, ids)
 	})
-	return dst, result, err
+	if err == nil && p.full() {
+		err = p.rest(ctx, s, ids, read)
+	}
+	return p.dst, result, err
 }
 
-// page reads the rows of one page of the account's list, in ascending order whatever the order of pages is.
-func (cache *campaignCache) page(c conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder, read func(rows) error) (result ListResult, err error) {
+// page finds one page of the account's list, in ascending order whatever the order of pages is.
+func (cache *campaignCache) page(c conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder) (result ListResult, ids []int64, err error) {
 	list, err := cache.of(c, account)
 	if err != nil {
-		return result, err
+		return result, nil, err
 	}
-	ids := list.ids[scope]
+	ids = list.ids[scope]
 	result.Total = int64(len(ids))
 	if page.Skip() >= result.Total {
-		return result, nil
+		return result, nil, nil
 	}
 	from, to := order(page, result.Total)
 	ids = ids[from:to]
 	result.Count = int64(len(ids))
+	return result, ids, nil
+}
+
+// campaignArgs fills the statement's fixed width with the last id.
+func campaignArgs(ids []int64) []any {
 	args := make([]any, 0, scatteredWidth)
 	for i := range scatteredWidth {
 		args = append(args, ids[min(i, len(ids)-1)])
 	}
-	return result, each(c, read, sqlCampaigns, args...)
+	return args
 }
 
 // pageOrder says where a page lies in a list that is kept oldest first.

@@ -70,12 +70,16 @@ func beneficiaries(c conn, campaign int64) (ids []string, err error) {
 func (s *Store) CampaignPage(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest) (campaigns []crm.Campaign, result ListResult, err error) {
 	err = s.view(ctx, func(c conn) (err error) {
 		campaigns = nil
-		result, err = s.campaigns.page(c, account, scope, page, newestFirst, func(r rows) error {
+		var ids []int64
+		result, ids, err = s.campaigns.page(c, account, scope, page, newestFirst)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		return each(c, func(r rows) error {
 			campaign, err := crm.ParseCampaign(r.int(0), r.bytes(2))
 			campaigns = append(campaigns, campaign)
 			return err
-		})
-		return err
+		}, sqlCampaigns, campaignArgs(ids)...)
 	})
 	slices.Reverse(campaigns)
 	return campaigns, result, err

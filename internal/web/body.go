@@ -64,6 +64,12 @@ func RequireJSON(r *http.Request) error {
 // net/http counts a short answer by itself; a longer one it would send in chunks.
 const countedByServer = 2048
 
+// BeginJSON begins an answer whose length is not known yet.
+func BeginJSON(w http.ResponseWriter, status int) {
+	w.Header()["Content-Type"] = jsonType
+	w.WriteHeader(status)
+}
+
 // WriteJSON answers with bytes that are JSON already.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) error {
 	h := w.Header()
