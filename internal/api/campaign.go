@@ -17,7 +17,7 @@ func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) erro
 		return err
 	}
 	base := a.options.Proxies.BaseURL(r)
-	return a.respond(w, c, func(dst []byte, flush store.Flush) ([]byte, error) {
+	return a.respondList(w, c, func(dst []byte, flush store.Flush) ([]byte, error) {
 		dst, found, err := a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, l.begin(dst), flush)
 		if err != nil {
 			return dst, err

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.respond(w, c, func(dst []byte, _ store.Flush) ([]byte, error) {
+	return a.respond(w, c, func(dst []byte) ([]byte, error) {
 		return a.store.Contact(r.Context(), c.who.Account, c.id, dst)
 	})
 }
@@ -26,7 +26,7 @@ func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error
 	if err := l.check(err); err != nil {
 		return err
 	}
-	return a.respond(w, c, func(dst []byte, flush store.Flush) ([]byte, error) {
+	return a.respondList(w, c, func(dst []byte, flush store.Flush) ([]byte, error) {
 		dst, found, err := a.store.Contacts(r.Context(), c.who.Account, scope, l.page, l.begin(dst), flush)
 		if err != nil {
 			return dst, err

@@ -21,19 +21,33 @@ func keep(buffer *[]byte, body []byte) {
 	}
 }
 
-// respond lets build append a body to a buffer that is used again, and sends it: whole and with its length, or piece by piece
-// where build flushes. Memory that waits for the client is taken from the budget.
-func (a *API) respond(w http.ResponseWriter, c call, build func(dst []byte, flush store.Flush) ([]byte, error)) error {
+// respond lets build append a body to a buffer that is used again, and sends it. Memory that waits for the client is taken from
+// the budget.
+func (a *API) respond(w http.ResponseWriter, c call, build func(dst []byte) ([]byte, error)) error {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	body, err := build((*buffer)[:0])
+	keep(buffer, body)
+	if err != nil {
+		return err
+	}
+	out := delivery{w: w, budget: a.options.Budget, account: c.who.Account}
+	defer out.release()
+	return out.end(body)
+}
+
+// respondList is respond for a body that may be large: build flushes it piece by piece.
+func (a *API) respondList(w http.ResponseWriter, c call, build func(dst []byte, flush store.Flush) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	out := delivery{w: w, budget: a.options.Budget, account: c.who.Account}
+	defer out.release()
 	body, err := build((*buffer)[:0], out.flush)
 	keep(buffer, body)
-	if err == nil {
-		err = out.end(body)
+	if err != nil {
+		return err
 	}
-	out.release()
-	return err
+	return out.end(body)
 }
 
 // delivery is an answer on its way to the client.

@@ -38,23 +38,25 @@ type ListResult struct {
 // Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first. A large page goes through
 // flush piece by piece.
 func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
-	p := newPieces(dst, flush)
-	row, seqs := s.positions.of(account).known(account, scope, page)
+	p, index := newPieces(dst, flush), s.positions.of(account)
+	row, seqs := index.known(account, scope, page)
 	result, exact := ListResult{Total: row.total(scope), Count: int64(len(seqs))}, false
+	first := index.fits.first(seqs, p)
 	var err error
-	if compact(seqs) {
+	if compact(first) {
 		err = s.read(ctx, func(c conn) (err error) {
-			exact, err = p.readRange(c, row, scope, seqs)
+			exact, err = p.readRange(c, row, scope, first)
 			return err
 		})
 	}
 	if !exact && err == nil {
 		result, err = s.listContacts(ctx, account, scope, page, oldestFirst, func(c conn, row *tally, found []int64) error {
-			seqs = found
-			return p.readContacts(c, row, scope, seqs)
+			seqs, first = found, index.fits.first(found, p)
+			return p.readContacts(c, row, scope, first)
 		})
 	}
-	if err == nil && p.full() {
+	index.fits.learn(seqs, p)
+	if err == nil && (p.full() || len(first) < len(seqs)) {
 		err = p.rest(ctx, s, idsOf(account, seqs), func(c conn, ids []int64) error {
 			return p.read(c, appendContact, sqlScattered, scatteredArgs(account, ids)...)
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 )
 
 // A page may be far larger than an ordinary one: a hundred contacts of 128 KiB. So it is read in pieces, each is handed on
@@ -57,14 +58,16 @@ func (p *pieces) add(element func(dst []byte, r rows) []byte, r rows) error {
 
 func (p *pieces) full() bool { return p.flush != nil && len(p.dst)-p.start >= PieceSize }
 
-// rest reads the elements that did not fit into the first piece. ask reads those with the given ids.
+// rest reads the elements that did not fit into the first piece. ask reads those with the given ids. It is asked for about as
+// many as will fit: a database elsewhere would send all the others in vain.
 func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c conn, ids []int64) error) (err error) {
 	for ids = ids[p.n:]; len(ids) > 0; ids = ids[p.n:] {
 		if p.dst, err = p.flush(p.dst); err != nil {
 			return err
 		}
 		p.start, p.before = len(p.dst), p.before+p.n
-		if err := s.read(ctx, func(c conn) error { return ask(c, ids) }); err != nil {
+		some := ids[:min(len(ids), 2*p.n)]
+		if err := s.read(ctx, func(c conn) error { return ask(c, some) }); err != nil {
 			return err
 		}
 		if p.n == 0 {
@@ -72,4 +75,25 @@ func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c con
 		}
 	}
 	return nil
+}
+
+// fits remembers how many contacts of an account to ask for at first, where fewer than a page fill a piece; 0 is all of them.
+type fits struct{ atomic.Int64 }
+
+// first are those of a page to ask for at first.
+func (f *fits) first(seqs []int64, p *pieces) []int64 {
+	if n := int(f.Load()); n > 0 && n < len(seqs) && p.flush != nil {
+		return seqs[:n]
+	}
+	return seqs
+}
+
+// learn looks at the first piece of a page.
+func (f *fits) learn(seqs []int64, p *pieces) {
+	switch {
+	case p.full():
+		f.Store(2 * int64(p.n))
+	case p.n == len(seqs) && f.Load() != 0:
+		f.Store(0)
+	}
 }
