@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"donorbook/internal/crm"
@@ -172,26 +171,6 @@ func parseID(text string) (id int64, ok bool) {
 		id = 0
 	}
 	return id, true
-}
-
-// buffers hold answers while they are put together.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// largestKept keeps a rare giant answer from staying in memory.
-const largestKept = 1 << 20
-
-// respond lets build append a body to a buffer that is used again, and sends it.
-func respond(w http.ResponseWriter, status int, build func(dst []byte) ([]byte, error)) error {
-	buffer := buffers.Get().(*[]byte)
-	body, err := build((*buffer)[:0])
-	if cap(body) <= largestKept {
-		*buffer = body
-	}
-	if err == nil {
-		err = web.WriteJSON(w, status, body)
-	}
-	buffers.Put(buffer)
-	return err
 }
 
 func (d document) serve(w http.ResponseWriter, r *http.Request) error {

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
-	return respond(w, http.StatusOK, func(dst []byte) ([]byte, error) {
+	return respond(w, func(dst []byte) ([]byte, error) {
 		return a.store.Contact(r.Context(), c.who.Account, c.id, dst)
 	})
 }
@@ -26,8 +26,8 @@ func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error
 	if err := l.check(err); err != nil {
 		return err
 	}
-	return respond(w, http.StatusOK, func(dst []byte) ([]byte, error) {
-		dst, found, err := a.store.Contacts(r.Context(), c.who.Account, scope, l.page, l.begin(dst))
+	return respondList(w, func(dst []byte, flush store.Flush) ([]byte, error) {
+		dst, found, err := a.store.Contacts(r.Context(), c.who.Account, scope, l.page, l.begin(dst), flush)
 		if err != nil {
 			return dst, err
 		}
@@ -107,16 +107,10 @@ func (a *API) contactInput(w http.ResponseWriter, r *http.Request, isNew bool, q
 	if errors.As(queryErr, &query) {
 		faults.Faults = append(query.Faults, faults.Faults...)
 	}
-	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
-}
-
-// readJSON reads a body that must be JSON by its type; no body at all has no type.
-func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := web.ReadBody(w, r, web.MaxBody)
-	if err == nil && len(body) > 0 {
-		err = web.RequireJSON(r)
+	if err := r.Context().Err(); err != nil {
+		return in, err
 	}
-	return body, err
+	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
 }
 
 // writeChanged answers with a contact that was changed.
@@ -127,6 +121,11 @@ func writeChanged(w http.ResponseWriter, d store.Document, err error) error {
 	return writeDocument(w, http.StatusOK, d)
 }
 
+// writeDocument answers with a contact that was written. The answer is never refused for want of memory: the change is done.
 func writeDocument(w http.ResponseWriter, status int, d store.Document) error {
-	return respond(w, status, func(dst []byte) ([]byte, error) { return d.Append(dst), nil })
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	body := d.Append((*buffer)[:0])
+	keep(buffer, body)
+	return web.WriteJSON(w, status, body)
 }

@@ -97,6 +97,9 @@ func (c *Console) write(w http.ResponseWriter, status int, name, part string, p 
 	if err := t.ExecuteTemplate(&b, part, p); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
+	if err := web.Hold(w, b.Len()); err != nil {
+		return err
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))

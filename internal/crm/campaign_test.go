@@ -272,8 +272,8 @@ func TestCampaignScope(t *testing.T) {
 	}
 	for _, scope := range []string{"own", "ALL", " all", "chapter", "null"} {
 		_, err := ParseCampaignScope(scope)
-		want := &Invalid{Faults: []Fault{{"scope", "The scope field must be one of benefiting, chapters, all."}}}
-		if diff := cmp.Diff(error(want), err); diff != "" {
+		want := []Fault{{"scope", "The scope field must be one of benefiting, chapters, all."}}
+		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 			t.Errorf("%q: %s", scope, diff)
 		}
 	}

@@ -109,12 +109,13 @@ func (in *CampaignInput) validateBeneficiaries(v *Invalid) {
 		return
 	}
 	kept := []string{}
+	var seen textSet
 	for i, id := range *in.Beneficiaries {
 		path := "beneficiaries." + strconv.Itoa(i)
 		if !isAccountID(id) && !v.has(path) {
 			v.Add(path, "The %s field must be an account id of 16 letters and digits.", path)
 		}
-		if !slices.Contains(kept, id) {
+		if seen.add(id) {
 			kept = append(kept, id)
 		}
 	}

@@ -125,13 +125,18 @@ func (in *ContactInput) Closer(a, b Contact) bool {
 }
 
 func (in *ContactInput) sharesEmail(c Contact) bool {
-	return slices.ContainsFunc(in.emailKeys, func(key string) bool { return slices.Contains(c.MatchKeys, key) })
+	return slices.ContainsFunc(in.emailKeys, func(key string) bool { return containsSorted(c.MatchKeys, key) })
 }
 
 // SameName compares first and last name without regard to case and marks.
 func (in *ContactInput) SameName(c Contact) bool {
 	return in.FirstName != nil && in.LastName != nil &&
 		fold(*in.FirstName) == fold(c.FirstName) && fold(*in.LastName) == fold(c.LastName)
+}
+
+func containsSorted(keys []string, key string) bool {
+	_, found := slices.BinarySearch(keys, key)
+	return found
 }
 
 // addMatchKey adds a key and tells whether it was new. Match keys are kept sorted: equal sets are equal lists.

@@ -108,6 +108,9 @@ func (s *Search) addRange(keys KeyRange) { s.places = append(s.places, searchPla
 // namesFrom is the range of the keys of names that begin with what was typed, which may be longer than any of them.
 func namesFrom(typed string) KeyRange { return startingWith(cut(typed, maxNameKey)) }
 
+// maxSearchWords are as many as a search looks for: each is looked for beside all the others.
+const maxSearchWords = 20
+
 // addNames looks for the words in the order in which they were typed, which is one range of keys for names and one for companies.
 // Any other order is found among the keys of one word, the longest, which the fewest people share. Where that is a word of a
 // company, whose keys have no names in them, somebody of that company may be found by the keys of another word.
@@ -115,6 +118,7 @@ func (s *Search) addNames(words []string) {
 	if len(words) == 0 {
 		return
 	}
+	words = words[:min(len(words), maxSearchWords)]
 	s.addRange(namesFrom(namePrefix + strings.Join(words, " ")))
 	s.addRange(namesFrom(companyPrefix + strings.Join(words, " ")))
 	if len(words) == 1 {

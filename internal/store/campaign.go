@@ -84,14 +84,26 @@ type campaignPlan struct {
 	readers  map[int64]crm.Relation // nil where they stay
 }
 
+// imported is what the rows before have taken. Rows that ask for the same go on where the last one has ended, so that a file
+// costs what its length says.
+type imported struct {
+	slugs map[string]bool
+	tried map[string]int // slugs of each title
+	ids   map[int64]bool
+	next  map[int64]int64 // the id to try after each first one
+}
+
+func newImport() *imported {
+	return &imported{slugs: map[string]bool{}, tried: map[string]int{}, ids: map[int64]bool{}, next: map[int64]int64{}}
+}
+
 // planImport decides about every row, and tells all faults at once.
 func (t *tx) planImport(owner crm.Account, inputs []crm.CampaignInput, now time.Time) ([]campaignPlan, error) {
 	wrong := &crm.RowsInvalid{}
-	taken := map[string]bool{} // slugs of rows before
-	ids := map[int64]bool{}
+	before := newImport()
 	var plans []campaignPlan
 	for i, in := range inputs {
-		p, err := t.planCampaign(owner, in, now, taken, ids)
+		p, err := t.planCampaign(owner, in, now, before)
 		var faults *crm.Invalid
 		switch {
 		case errors.As(err, &faults):
@@ -107,17 +119,17 @@ func (t *tx) planImport(owner crm.Account, inputs []crm.CampaignInput, now time.
 	return plans, nil
 }
 
-func (t *tx) planCampaign(owner crm.Account, in crm.CampaignInput, now time.Time, taken map[string]bool, ids map[int64]bool) (p campaignPlan, err error) {
-	slug, old, err := t.findSlug(owner, in, taken)
+func (t *tx) planCampaign(owner crm.Account, in crm.CampaignInput, now time.Time, before *imported) (p campaignPlan, err error) {
+	slug, old, err := t.findSlug(owner, in, before)
 	if err != nil {
 		return p, err
 	}
-	taken[slug] = true
+	before.slugs[slug] = true
 	if old == nil {
 		if err := in.CheckNew(); err != nil {
 			return p, err
 		}
-		id, err := t.freeCampaignID(in.ID(now), ids)
+		id, err := t.freeCampaignID(in.ID(now), before)
 		if err != nil {
 			return p, err
 		}
@@ -141,9 +153,9 @@ func planChange(old crm.Campaign, in crm.CampaignInput, now time.Time) campaignP
 
 // findSlug chooses the slug: the one that was sent, or the first one made from the title that is free or the account's
 // own. old is the campaign that has it.
-func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, taken map[string]bool) (slug string, old *crm.Campaign, err error) {
-	for slug := range crm.SlugCandidates(in) {
-		if taken[slug] {
+func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, before *imported) (slug string, old *crm.Campaign, err error) {
+	for slug := range crm.SlugCandidates(in, before.tried) {
+		if before.slugs[slug] {
 			continue
 		}
 		c, account, err := campaignBySlug(t.conn, slug, t.forUpdate)
@@ -180,9 +192,9 @@ func slugIsTaken() error {
 }
 
 // freeCampaignID is the first id from the given one on that no campaign has.
-func (t *tx) freeCampaignID(id int64, ids map[int64]bool) (int64, error) {
-	for ; ; id++ {
-		if ids[id] {
+func (t *tx) freeCampaignID(first int64, before *imported) (int64, error) {
+	for id := max(first, before.next[first]); ; id++ {
+		if before.ids[id] {
 			continue
 		}
 		found, err := one(t.conn, func(rows) {}, sqlCampaignByID, id)
@@ -190,7 +202,7 @@ func (t *tx) freeCampaignID(id int64, ids map[int64]bool) (int64, error) {
 			return 0, err
 		}
 		if !found {
-			ids[id] = true
+			before.ids[id], before.next[first] = true, id+1
 			return id, nil
 		}
 	}
@@ -328,47 +340,58 @@ func (cache *campaignCache) of(c conn, account int64) (*campaignList, error) {
 	return list, nil
 }
 
-// Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first.
-func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte) ([]byte, ListResult, error) {
+// Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first. A large page goes through
+// flush piece by piece.
+func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte, flush Flush) ([]byte, ListResult, error) {
 	var result ListResult
-	start := len(dst)
-	err := s.view(ctx, func(c conn) (err error) {
-		dst = dst[:start]
-		result, err = s.campaigns.page(c, account, scope, page, oldestFirst, func(r rows) error {
+	var ids []int64
+	p := newPieces(dst, flush)
+	read := func(c conn, ids []int64) error {
+		return p.read(c, func(dst []byte, r rows) ([]byte, error) {
 			body, err := campaignBody(r, 2, r.int(0))
 			if err != nil {
-				return err
+				return dst, err
 			}
-			if len(dst) > start {
-				dst = append(dst, ',')
-			}
-			dst = crm.AppendCampaign(dst, r.int(0), body, int(r.int(1)), baseURL)
-			return nil
-		})
-		return err
+			return crm.AppendCampaign(dst, r.int(0), body, int(r.int(1)), baseURL), nil
+		}, sqlCampaigns, campaignArgs(ids)...)
+	}
+	err := s.view(ctx, func(c conn) (err error) {
+		result, ids, err = s.campaigns.page(c, account, scope, page, oldestFirst)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		return read(c, ids)
 	})
-	return dst, result, err
+	if err == nil && p.full() {
+		err = p.rest(ctx, s, ids, read)
+	}
+	return p.dst, result, err
 }
 
-// page reads the rows of one page of the account's list, in ascending order whatever the order of pages is.
-func (cache *campaignCache) page(c conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder, read func(rows) error) (result ListResult, err error) {
+// page finds one page of the account's list, in ascending order whatever the order of pages is.
+func (cache *campaignCache) page(c conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder) (result ListResult, ids []int64, err error) {
 	list, err := cache.of(c, account)
 	if err != nil {
-		return result, err
+		return result, nil, err
 	}
-	ids := list.ids[scope]
+	ids = list.ids[scope]
 	result.Total = int64(len(ids))
 	if page.Skip() >= result.Total {
-		return result, nil
+		return result, nil, nil
 	}
 	from, to := order(page, result.Total)
 	ids = ids[from:to]
 	result.Count = int64(len(ids))
+	return result, ids, nil
+}
+
+// campaignArgs fills the statement's fixed width with the last id.
+func campaignArgs(ids []int64) []any {
 	args := make([]any, 0, scatteredWidth)
 	for i := range scatteredWidth {
 		args = append(args, ids[min(i, len(ids)-1)])
 	}
-	return result, each(c, read, sqlCampaigns, args...)
+	return args
 }
 
 // pageOrder says where a page lies in a list that is kept oldest first.

@@ -68,12 +68,16 @@ func beneficiaries(c conn, campaign int64) (ids []string, err error) {
 func (s *Store) CampaignPage(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest) (campaigns []crm.Campaign, result ListResult, err error) {
 	err = s.view(ctx, func(c conn) (err error) {
 		campaigns = nil
-		result, err = s.campaigns.page(c, account, scope, page, newestFirst, func(r rows) error {
+		var ids []int64
+		result, ids, err = s.campaigns.page(c, account, scope, page, newestFirst)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		return each(c, func(r rows) error {
 			campaign, err := parseCampaign(r, 2, r.int(0))
 			campaigns = append(campaigns, campaign)
 			return err
-		})
-		return err
+		}, sqlCampaigns, campaignArgs(ids)...)
 	})
 	slices.Reverse(campaigns)
 	return campaigns, result, err
@@ -131,7 +135,7 @@ func (t *tx) planNew(owner crm.Account, in crm.CampaignInput, now time.Time) (p 
 	if err := firstOrFaults(in.CheckNew(), slugErr, readersErr); err != nil {
 		return p, err
 	}
-	id, err := t.freeCampaignID(in.ID(now), map[int64]bool{})
+	id, err := t.freeCampaignID(in.ID(now), newImport())
 	return campaignPlan{campaign: crm.NewCampaign(in, owner, id, slug, now), isNew: true, changed: true, readers: readers}, err
 }
 
@@ -173,7 +177,7 @@ func (t *tx) checkSeen(c crm.Campaign, seen string) error {
 
 // freeSlug is the first slug for the input that no campaign has.
 func (t *tx) freeSlug(in crm.CampaignInput) (string, error) {
-	for slug := range crm.SlugCandidates(in) {
+	for slug := range crm.SlugCandidates(in, nil) {
 		found, err := one(t.conn, func(rows) {}, sqlSlugID, slug)
 		if err != nil || !found {
 			return slug, err

@@ -59,7 +59,7 @@ func TestADamagedContactIsToldAndNeverServed(t *testing.T) {
 		wantDamage(t, "GET", err, names)
 		wantDamage(t, "looking whether it is there", s.CheckContact(t.Context(), account, id), names)
 		for range 2 { // before and after the positions are known
-			_, _, err = s.Contacts(t.Context(), account, crm.Active, page, nil)
+			_, _, err = s.Contacts(t.Context(), account, crm.Active, page, nil, nil)
 			wantDamage(t, "a list", err, names)
 		}
 		_, _, err = s.ContactPage(t.Context(), account, crm.Active, page)
@@ -93,7 +93,7 @@ func TestADamagedCampaignIsToldAndNeverServed(t *testing.T) {
 		damage(t, s, `UPDATE campaign SET body = $2 WHERE id = $1`, made.ID, []byte(strings.Replace(string(body), "Gala", "Gaza", 1)))
 
 		page := crm.PageRequest{Page: 1, PerPage: 20}
-		_, _, err := s.Campaigns(t.Context(), owner.Number, crm.OwnCampaigns, page, "", nil)
+		_, _, err := s.Campaigns(t.Context(), owner.Number, crm.OwnCampaigns, page, "", nil, nil)
 		wantDamage(t, "a list", err, names)
 		_, _, err = s.CampaignPage(t.Context(), owner.Number, crm.OwnCampaigns, page)
 		wantDamage(t, "a list of the console", err, names)

@@ -173,18 +173,18 @@ func sameAnswers(t *testing.T, a, b *Store) {
 		for _, size := range sizes {
 			for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
 				samePages(t, size, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-					return a.Contacts(ctx, account.Number, scope, page, dst)
+					return a.Contacts(ctx, account.Number, scope, page, dst, nil)
 				}, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-					return b.Contacts(ctx, account.Number, scope, page, dst)
+					return b.Contacts(ctx, account.Number, scope, page, dst, nil)
 				})
 			}
 		}
 		for _, size := range []int64{1, 2, 100} {
 			for _, scope := range crm.CampaignScopes {
 				samePages(t, size, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-					return a.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst)
+					return a.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst, nil)
 				}, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-					return b.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst)
+					return b.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst, nil)
 				})
 			}
 		}

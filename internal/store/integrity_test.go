@@ -24,7 +24,7 @@ func checkIntegrity(t testing.TB, s *Store) {
 			t.Error(err)
 		}
 		for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
-			_, result, err := s.Contacts(ctx, account.Number, scope, crm.PageRequest{Page: 1, PerPage: 100}, nil)
+			_, result, err := s.Contacts(ctx, account.Number, scope, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
 			if err != nil || result.Count != min(result.Total, 100) {
 				t.Errorf("%s contacts: %d of %d on the first page, %v", scope, result.Count, result.Total, err)
 			}

@@ -57,11 +57,7 @@ func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.Conta
 // ContactPage is one page of contacts, newest first.
 func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
 	result, err = s.listContacts(ctx, account, scope, page, newestFirst, func(c conn, _ *tally, seqs []int64) (err error) {
-		ids := make([]int64, 0, len(seqs))
-		for _, seq := range seqs {
-			ids = append(ids, crm.MakeID(account, seq))
-		}
-		contacts, err = loadContacts(c, account, ids)
+		contacts, err = loadContacts(c, account, idsOf(account, seqs))
 		slices.Reverse(contacts)
 		return err
 	})

@@ -217,7 +217,7 @@ func TestAListWithAnOldSnapshotDoesNotBlockTheOthers(t *testing.T) {
 	var stage atomic.Int64
 	lists := func() {
 		others.Go(func() {
-			if _, result, err := s.Contacts(ctx, account, crm.Active, page, nil); err != nil || result.Total != 3 {
+			if _, result, err := s.Contacts(ctx, account, crm.Active, page, nil, nil); err != nil || result.Total != 3 {
 				t.Errorf("another list: %+v, %v", result, err)
 			}
 		})
@@ -248,7 +248,7 @@ func TestAListWithAnOldSnapshotDoesNotBlockTheOthers(t *testing.T) {
 			}
 		}
 	}
-	if _, result, err := s.Contacts(ctx, account, crm.Active, page, nil); err != nil || result.Total != 3 {
+	if _, result, err := s.Contacts(ctx, account, crm.Active, page, nil, nil); err != nil || result.Total != 3 {
 		t.Errorf("the first list: %+v, %v", result, err)
 	}
 	others.Wait()

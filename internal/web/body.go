@@ -20,7 +20,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	case r.ContentLength < 0:
 		return readChunks(w, r, limit)
 	}
-	if err := holdBody(w, r.ContentLength); err != nil {
+	if err := Hold(w, bodyCopies*int(r.ContentLength)); err != nil {
 		return nil, err
 	}
 	body := make([]byte, r.ContentLength)
@@ -34,7 +34,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 func readChunks(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, min(limit, smallBody)+1))
 	if err == nil && len(body) > smallBody {
-		if err := holdBody(w, limit); err != nil {
+		if err := Hold(w, bodyCopies*int(limit)); err != nil {
 			return nil, err
 		}
 		var rest []byte
@@ -50,29 +50,11 @@ func readChunks(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, er
 	return body, nil
 }
 
-// Large bodies take memory from when they begin to arrive until their request is answered, so that all of them together may
-// take only so much. Nearly all bodies are small, and none of them ever waits for a large one.
-const (
-	smallBody   = 64 << 10
-	largeBodies = 32 << 20 // in all
-)
+// What a body takes for each of its bytes: itself, and the copy that the texts in it are parts of.
+const bodyCopies = 2
 
-// holdBody counts a body of so many bytes until the request is answered.
-func holdBody(w http.ResponseWriter, size int64) error {
-	x := exchangeOf(w)
-	if size <= smallBody || x == nil || x.bodies == nil {
-		return nil
-	}
-	if x.bodies.Add(size) > largeBodies {
-		x.bodies.Add(-size)
-		return &Error{
-			Status: http.StatusServiceUnavailable, Message: "Too many large requests are being read. Please try again in a moment.",
-			Header: http.Header{"Retry-After": {"1"}},
-		}
-	}
-	x.held += size
-	return nil
-}
+// smallBody is what is read of a body of unknown length before it counts as a large one.
+const smallBody = budgetFree / bodyCopies
 
 func brokenBody(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -121,6 +103,12 @@ func RequireJSON(r *http.Request) error {
 
 // net/http counts a short answer by itself; a longer one it would send in chunks.
 const countedByServer = 2048
+
+// BeginJSON begins an answer whose length is not known yet.
+func BeginJSON(w http.ResponseWriter, status int) {
+	w.Header()["Content-Type"] = jsonType
+	w.WriteHeader(status)
+}
 
 // WriteJSON answers with bytes that are JSON already.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) error {

@@ -123,7 +123,7 @@ func TestABodyThatIsTooLargeGetsItsAnswerFromSimpleClients(t *testing.T) {
 }
 
 // Large bodies that do not end take their share of memory and no more; small ones are read all the while.
-func TestLargeBodiesAreLimitedInAll(t *testing.T) {
+func TestLargeBodiesOfStrangersAreLimited(t *testing.T) {
 	t.Parallel()
 	server := echoServer(t, 1<<20, 0)
 	send := func(head string) net.Conn {
@@ -142,7 +142,7 @@ func TestLargeBodiesAreLimitedInAll(t *testing.T) {
 		return strings.Contains(line, " 503 ")
 	}
 	var open []net.Conn
-	for range largeBodies >> 20 {
+	for range budgetShare / (bodyCopies << 20) {
 		open = append(open, send("Content-Length: 1048576"))
 	}
 	waitUntil(t, "there is no room for more", func() bool { return refused("Content-Length: 1048576") })

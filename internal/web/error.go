@@ -193,8 +193,13 @@ func errorBody(err error, message string) []byte {
 	return b.Bytes()
 }
 
+// maxFaults is how many faults an answer lists; its message says how many there are. Otherwise an answer could be larger than
+// the body that it is about.
+const maxFaults = 1000
+
 // writeFaults writes one key a field, in the order in which the fields were found wrong.
 func writeFaults(b *bytes.Buffer, faults []crm.Fault) {
+	faults = faults[:min(len(faults), maxFaults)]
 	var fields []string
 	messages := make(map[string][]string)
 	for _, f := range faults {

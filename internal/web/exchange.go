@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -29,9 +28,9 @@ type request struct {
 	key     int64
 	user    int64
 	err     error
-	bodies  *atomic.Int64 // bytes of large bodies that are held now, by all requests
-	held    int64         // of these by this one
-	quiet   bool          // a probe: not worth a line unless it fails
+	budget  *budget
+	holds   []hold // of the budget
+	quiet   bool   // a probe: not worth a line unless it fails
 
 	writeFailed bool // the client left, or was too slow
 
@@ -151,12 +150,32 @@ func (x *exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
-	n, err := x.w.Write(b)
-	x.bytes += int64(n)
+	n, err := x.write(b)
 	if err != nil && !errors.Is(err, http.ErrBodyNotAllowed) && !errors.Is(err, http.ErrContentLength) {
 		x.writeFailed = true
 	}
 	return n, err
+}
+
+// A client must take each step of a long answer within the pace: then the answer may last as long as it needs, and a client
+// that does not read is given up soon. Short answers have the time that the server gives everything.
+const paceStep = 64 << 10
+
+var pace = 10 * time.Second
+
+func (x *exchange) write(b []byte) (written int, err error) {
+	for {
+		step := b[written:min(len(b), written+paceStep)]
+		if x.bytes+int64(len(b)-written) > paceStep {
+			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(pace)) // a writer without deadlines does not block
+		}
+		n, err := x.w.Write(step)
+		written += n
+		x.bytes += int64(n)
+		if err != nil || written == len(b) {
+			return written, err
+		}
+	}
 }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
@@ -32,19 +31,19 @@ func (p *Plumbing) Wrap(next HandlerFunc) http.Handler {
 	if log == nil {
 		log = slog.Default()
 	}
-	return &wrapper{Plumbing: *p, log: log.Handler(), next: next}
+	return &wrapper{Plumbing: *p, log: log.Handler(), next: next, budget: newBudget()}
 }
 
 type wrapper struct {
 	Plumbing
 	log    slog.Handler
 	next   HandlerFunc
-	bodies atomic.Int64
+	budget *budget
 }
 
 func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := newExchange(w)
-	x.bodies = &p.bodies
+	x.budget = p.budget
 	defer p.finish(x, r)
 	p.Metrics.begin()
 	x.err = p.serve(x, r)
@@ -114,7 +113,7 @@ func (p *wrapper) fail(x *exchange, r *http.Request) {
 
 // finish runs at the end of every request, also of one that panicked: it logs, counts and lets go.
 func (p *wrapper) finish(x *exchange, r *http.Request) {
-	p.bodies.Add(-x.held)
+	x.letGo()
 	panicked := recover()
 	if panicked == nil {
 		p.record(x, r)
