@@ -54,7 +54,7 @@ func readChunks(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, er
 // take only so much. Nearly all bodies are small, and none of them ever waits for a large one.
 const (
 	smallBody   = 64 << 10
-	largeBodies = 32 << 20 // in all
+	largeBodies = 16 << 20 // in all
 )
 
 // holdBody counts a body of so many bytes until the request is answered.
