@@ -26,14 +26,14 @@ func boundMemory() {
 	}
 }
 
-// heapGoal is how large the heap may become before garbage is collected. Normally a few megabytes are in use: at the
-// usual GOGC of 100 they would be collected many times per second under load, each time for a few megabytes more. So the
-// heap grows to five times of what is in use, but not beyond the goal: when an attack puts 60 MB to use, five times that
-// would be 300 MB.
+// heapGoal is how large the heap may become before garbage is collected. Normally a few megabytes are in use. With the
+// usual GOGC of 100, garbage would be collected many times per second under load, for a few megabytes each time. So the
+// heap may grow to five times what is in use (GOGC 400), but not beyond the goal: if an attack makes the server use 60 MB,
+// five times that would be 300 MB.
 const (
-	heapGoal       = 192 << 20
-	mostPercent    = 400
-	fewestPercents = 50 // where more is in use than the goal allows for: to collect even more often would cost too much
+	heapGoal    = 192 << 20
+	mostPercent = 400
+	minPercent  = 50 // where more is in use than the goal allows for; below this, collecting would cost too much
 )
 
 // collectAt is GOGC for a heap of which so many bytes are in use.
@@ -42,7 +42,7 @@ func collectAt(live uint64) int {
 	if live >= heapGoal {
 		room = 0
 	}
-	return int(min(max(room, fewestPercents), mostPercent))
+	return int(min(max(room, minPercent), mostPercent))
 }
 
 // liveHeap is how many bytes were in use at the last collection.
@@ -52,8 +52,8 @@ func liveHeap() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// everyCollection calls a function now and after every collection of garbage: an object that nobody holds is collected, and
-// another one takes its place.
+// everyCollection calls a function now and after every collection of garbage: an object without references is collected,
+// and another one takes its place.
 func everyCollection(do func()) {
 	type object struct{ _ [64]byte }
 	var collected func(int)
@@ -65,7 +65,7 @@ func everyCollection(do func()) {
 }
 
 // memoryLimit is the value of GOMEMLIMIT: near it garbage is collected as often as it takes. It leaves a quarter of the
-// memory to the database's caches and to the system. 0 where nobody knows how much memory there is.
+// memory to the database's caches and to the system. It is 0 where the system does not tell how much there is.
 func memoryLimit(root fs.FS) int64 { return memory(root) / 4 * 3 }
 
 // memory is what the process may use: the memory of the machine, or less where one of its control groups has less.

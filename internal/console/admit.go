@@ -63,9 +63,9 @@ func tooManyRequests(wait time.Duration) error {
 	return err
 }
 
-// signedIn lets in whoever has a session, and leads everybody else to the sign-in page. The session is asked for before
-// the form, so that a stranger's form is not read; and once more after it, because a slow sender may have been signed out
-// by then. What the role allows is asked after the form alone.
+// signedIn admits users who have a session, and leads others to the sign-in page. The session is looked at before the form
+// is read, so that a stranger's form is not read at all, and once more after it, because a slow sender may have been signed
+// out by then. The role is looked at after the form only.
 func (c *Console) signedIn(limit int64, next handler) web.HandlerFunc {
 	return c.sameOrigin(func(w http.ResponseWriter, r *http.Request) error {
 		session, err := c.identify(w, r)
@@ -85,7 +85,7 @@ func (c *Console) signedIn(limit int64, next handler) web.HandlerFunc {
 	})
 }
 
-// open lets everybody in.
+// open admits strangers too.
 func (c *Console) open(next func(*Console, http.ResponseWriter, *http.Request) error) web.HandlerFunc {
 	return c.sameOrigin(func(w http.ResponseWriter, r *http.Request) error {
 		if _, err := c.identify(w, r); err != nil && !errors.Is(err, crm.ErrUnauthenticated) {
@@ -105,7 +105,7 @@ func (c *Console) open(next func(*Console, http.ResponseWriter, *http.Request) e
 	})
 }
 
-// sameOrigin refuses what another site makes a browser send, before anybody looks at it.
+// sameOrigin refuses what another site makes a browser send, before anything else looks at it.
 func (c *Console) sameOrigin(next web.HandlerFunc) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := c.origin.Check(r); err != nil {
@@ -116,7 +116,7 @@ func (c *Console) sameOrigin(next web.HandlerFunc) web.HandlerFunc {
 }
 
 // mayCarry reports whether the form of a stranger is worth keeping: a browser that was signed in sends it from a page of
-// ours. Anybody can pretend that, so that only some are kept at once; carried gives the place free.
+// ours. Any client can pretend that, so that only some are kept at once; carried gives the place free.
 func (c *Console) mayCarry(r *http.Request) bool {
 	if _, err := r.Cookie(sessionCookie); err != nil || !fromOurPage(r) {
 		return false

@@ -14,8 +14,8 @@ const (
 	carriedField = "again."
 )
 
-// carry takes over a form that is being sent, or was. One that is too large is left: nobody types so much. Passwords are
-// typed again.
+// carry takes over a form that is being sent, or was. One that is too large is dropped: no one types so much. Passwords
+// are typed again.
 func (f *form) carry(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength > carriedForm || r.ContentLength < 0 { // browsers tell how long a form is
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Anybody can pretend to have been signed in, so that only so many forms are kept at once.
+// Any client can pretend to have been signed in, so only so many forms are kept at once.
 func TestOnlySomeFormsAreCarriedAtOnce(t *testing.T) {
 	c := &Console{carrying: make(chan struct{}, maxCarried)}
 	r := httptest.NewRequest("POST", "/console/profile/name", nil)

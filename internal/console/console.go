@@ -59,7 +59,7 @@ type route struct {
 	handle  handler
 }
 
-// strangerRoutes are what everybody may ask, beside the files that pages are made of.
+// strangerRoutes are open to strangers, beside the files that pages are made of.
 var strangerRoutes = []struct {
 	pattern string
 	handle  func(*Console, http.ResponseWriter, *http.Request) error

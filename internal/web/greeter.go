@@ -11,7 +11,7 @@ import (
 )
 
 // greeter shakes hands with the clients of a TLS port before net/http hears of them, so that what clients of HTTP/1 send
-// can be looked at (see heads). Each is greeted in a goroutine of its own: nobody waits for a client that is slow.
+// can be looked at (see heads). Each is greeted in a goroutine of its own, so that a slow client holds up no other.
 type greeter struct {
 	net.Listener
 	config  *tls.Config

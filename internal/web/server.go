@@ -189,6 +189,10 @@ func (s *Server) door(flag, address string, handler http.Handler) *door {
 	return &door{flag: flag, address: address, http: s.httpServer(handler), connections: s.Connections, timeouts: s.Timeouts}
 }
 
+// http2Limits keep one connection of HTTP/2 from costing as much as hundreds: it may carry 100 requests at once, the least
+// that RFC 9113 recommends, and 256 KiB of their bodies wait for a handler to read them. net/http allows 250 and 1 MiB.
+var http2Limits = &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10}
+
 func (s *Server) httpServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:                      s.ending(handler),
@@ -200,7 +204,7 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		DisableGeneralOptionsHandler: true, // OPTIONS * is ours to refuse
 		ErrorLog:                     log.New(errorLog{s.Log}, "", 0),
 		ConnContext:                  withHeads,
-		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10},
+		HTTP2:                        http2Limits,
 	}
 }
 
