@@ -68,6 +68,7 @@ type commands struct {
 		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
 		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
 	} `cmd:"" help:"Campaigns."`
+	Check      checkCommand   `cmd:"" help:"Check that everything in the database fits together; exit 1 where it does not."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another database that is empty, such as from SQLite to PostgreSQL."`
 	ShowConfig showConfig     `cmd:"" name:"config" help:"Print the effective settings, without secrets."`
 	Version    versionCommand `cmd:"" help:"Print the version."`
