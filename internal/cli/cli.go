@@ -69,6 +69,7 @@ type commands struct {
 		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
 		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
 	} `cmd:"" help:"Campaigns."`
+	Check      checkCommand   `cmd:"" help:"Check that everything in the database fits together; exit 1 where it does not."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another database that is empty, such as from SQLite to PostgreSQL."`
 	Backup     backupCommand  `cmd:"" help:"Write everything into one file, while the server goes on."`
 	Restore    restoreCommand `cmd:"" help:"Put a backup into an empty data directory."`

@@ -263,3 +263,19 @@ func keyDifference(old, new []string) (gone, added []string) {
 	}
 	return gone, added
 }
+
+// WithEmailKeys is the contact with the match keys of its emails worked out anew. Those of phones stay as they are: they depend on
+// the country that was set when a number came in.
+func (c Contact) WithEmailKeys() Contact {
+	keys := make([]string, 0, len(c.Emails))
+	for _, email := range c.Emails {
+		key, ok := normalEmail(email.Value)
+		if !ok { // it was accepted by other rules
+			return c
+		}
+		keys = append(keys, emailPrefix+key)
+	}
+	c.replaceMatchKeys(emailPrefix, keys)
+	c.MatchKeys = slices.Compact(c.MatchKeys)
+	return c
+}
