@@ -18,18 +18,19 @@ type Options struct {
 	Proxies *web.Proxies
 	Region  string // where a phone number without + is from
 	Created func(merged bool)
+	SignIn  func(SignInOutcome)
 	Trust   string // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
 }
 
 // Console serves everything below /console.
 type Console struct {
-	store   *store.Store
-	options Options
-	mux     *web.Mux
-	origin  http.CrossOriginProtection
-	guesses *guesses
-	pages   pages
-	now     func() time.Time
+	store    *store.Store
+	options  Options
+	mux      *web.Mux
+	origin   http.CrossOriginProtection
+	throttle *throttle
+	pages    pages
+	now      func() time.Time
 }
 
 const root = "/console"
@@ -131,7 +132,7 @@ func New(s *store.Store, o Options) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Console{store: s, options: o, mux: web.NewMux(), guesses: newGuesses(), pages: pages, now: time.Now}
+	c := &Console{store: s, options: o, mux: web.NewMux(), throttle: newThrottle(time.Now), pages: pages, now: time.Now}
 	c.mux.RenderErrors(c.errorPage)
 	for _, route := range strangerRoutes {
 		c.handle(below(root, route.pattern), func(w http.ResponseWriter, r *http.Request) error { return route.handle(c, w, r) })

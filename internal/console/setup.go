@@ -74,7 +74,7 @@ func (c *Console) welcome(w http.ResponseWriter, r *http.Request, user crm.User,
 	if err != nil {
 		return err
 	}
-	c.begin(w, r, token)
+	c.begin(w, r, user.ID, token)
 	leaveNotice(w, notice{Text: "Welcome, " + user.Name + ". This is " + account.Name + "."})
 	return redirect(w, r, orgPath(account, ""))
 }
