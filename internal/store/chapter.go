@@ -16,20 +16,7 @@ func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.
 	var below map[int64][]crm.Account
 	err = s.view(ctx, func(c conn) error {
 		below = map[int64][]crm.Account{}
-		for level := []int64{root.Number}; len(level) > 0; {
-			var next []int64
-			err := eachOf(c, func(r rows) error {
-				a := readAccount(r)
-				below[a.Parent] = append(below[a.Parent], a)
-				next = append(next, a.Number)
-				return nil
-			}, sqlAccountsBelow, level)
-			if err != nil {
-				return err
-			}
-			level = next
-		}
-		return nil
+		return eachChapter(c, root.Number, func(a crm.Account) { below[a.Parent] = append(below[a.Parent], a) })
 	})
 	if err != nil {
 		return nil, err
@@ -46,6 +33,24 @@ func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.
 	}
 	walk(root)
 	return chapters, nil
+}
+
+// eachChapter calls read for every account below another, level by level.
+func eachChapter(c conn, root int64, read func(crm.Account)) error {
+	for level := []int64{root}; len(level) > 0; {
+		var next []int64
+		err := eachOf(c, func(r rows) error {
+			a := readAccount(r)
+			read(a)
+			next = append(next, a.Number)
+			return nil
+		}, sqlAccountsBelow, level)
+		if err != nil {
+			return err
+		}
+		level = next
+	}
+	return nil
 }
 
 // CreateChapter makes an account below root, or below one of its chapters. Whoever makes it owns it.

@@ -134,7 +134,7 @@ func sqlTexts(t *testing.T) map[string]string {
 	pkg, _ := config.Check("store", fset, files, nil)
 	texts := map[string]string{
 		"sqlScattered": sqlScattered, "sqlCampaigns": sqlCampaigns, "sqlActive": sqlActive, // variables, because they are computed
-		"sqlAccountsByNumber": sqlAccountsByNumber, "sqlAccountsBelow": sqlAccountsBelow, "sqlUsersByID": sqlUsersByID,
+		"sqlAccountsByNumber": sqlAccountsByNumber, "sqlAccountsBelow": sqlAccountsBelow, "sqlUsersByID": sqlUsersByID, "sqlContactSeqs": sqlContactSeqs,
 	}
 	for _, name := range pkg.Scope().Names() {
 		if !strings.HasPrefix(name, "sql") || name == strings.ToLower(name) || strings.HasPrefix(name, "sqlite") {
