@@ -64,6 +64,31 @@ func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, p
 	})
 }
 
+// checkChapters refuses one more chapter below an account whose organization, top, has enough of them already.
+func (t *tx) checkChapters(top int64) error {
+	if _, err := t.tally(top); err != nil { // two at once cannot both be the last one
+		return err
+	}
+	chapters := int64(0)
+	if err := eachChapter(t.conn, top, func(crm.Account) { chapters++ }); err != nil {
+		return err
+	}
+	return crm.ChapterLimit.Check(chapters, 1)
+}
+
+// topOf finds the organization that an account belongs to, itself or the one at the top of the tree, and how many levels lie
+// between them. Neither ever changes.
+func topOf(c conn, account crm.Account) (top, levels int64, err error) {
+	top = account.Number
+	for above := account.Parent; above != 0; levels++ {
+		top = above
+		if _, err := one(c, func(r rows) { above = r.int(0) }, sqlParent, top); err != nil {
+			return 0, 0, err
+		}
+	}
+	return top, levels, nil
+}
+
 // RenameAccount changes the name of root or of one of its chapters.
 func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name string) error {
 	account, err := s.accountWithin(ctx, root, id)
