@@ -10,6 +10,8 @@ import (
 // profileView is what somebody decides about themselves.
 type profileView struct {
 	Name, Password *form
+	Organisations  []crm.Membership
+	Pager          pager
 	Sessions       []sessionRow
 }
 
@@ -32,6 +34,11 @@ func (c *Console) showProfile(w http.ResponseWriter, r *http.Request, v visit, s
 	if view.Password == nil {
 		view.Password = newForm()
 	}
+	all, err := c.store.Memberships(r.Context(), v.session.User.ID)
+	if err != nil {
+		return err
+	}
+	view.Organisations, view.Pager = paged(all, root+"/profile", r.URL.Query(), pageParameter)
 	sessions, err := c.store.Sessions(r.Context(), v.session.User.ID)
 	if err != nil {
 		return err
