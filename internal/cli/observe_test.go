@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -158,6 +159,9 @@ func probesAndMetrics(t *testing.T, e engine) {
 	body := `{"first_name":"Ada","last_name":"King","emails":[{"value":"ada@example.org","type":"work"}]}`
 	p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
 	p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
+	for _, status := range append(slices.Repeat([]int{http.StatusUnprocessableEntity}, 10), http.StatusTooManyRequests) {
+		p.call("", status, "POST", "/console/signin", "email=ada%40example.org&password=wrong", "Content-Type", "application/x-www-form-urlencoded")
+	}
 	metrics := p.scrape()
 	for _, want := range []string{
 		`donorbook_http_requests_total{method="GET",route="/v1/contacts",status="200"} 1`,
@@ -165,6 +169,9 @@ func probesAndMetrics(t *testing.T, e engine) {
 		`donorbook_http_requests_total{method="GET",route="none",status="404"} 1`,
 		`donorbook_contacts_created_total{outcome="new"} 1`,
 		`donorbook_contacts_created_total{outcome="merged"} 1`,
+		`donorbook_signins_total{outcome="ok"} 0`,
+		`donorbook_signins_total{outcome="wrong"} 10`,
+		`donorbook_signins_total{outcome="throttled"} 1`,
 		`donorbook_http_requests_in_flight 0`,
 		`donorbook_build_info{version="` + Version() + `"} 1`,
 		`go_goroutines`,

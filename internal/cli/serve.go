@@ -103,7 +103,9 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
 	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
-	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, Trust: c.trust(data)})
+	pages, err := console.New(s, console.Options{
+		Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, SignIn: countSignIns(metrics), Trust: c.trust(data),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +156,12 @@ func countCreated(metrics *web.Metrics) func(merged bool) {
 			fresh.Add(1)
 		}
 	}
+}
+
+// countSignIns counts attempts to sign in to the console.
+func countSignIns(metrics *web.Metrics) func(console.SignInOutcome) {
+	outcomes := metrics.Counters("donorbook_signins_total", "Attempts to sign in to the console, by outcome.", "outcome", "ok", "wrong", "throttled")
+	return func(outcome console.SignInOutcome) { outcomes[outcome].Add(1) }
 }
 
 // address is where the server is reached.

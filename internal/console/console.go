@@ -18,6 +18,7 @@ type Options struct {
 	Region    string // where a phone number without + is from
 	RateLimit int    // requests a minute for each user, and for each stranger's address; 0 is no limit
 	Created   func(merged bool)
+	SignIn    func(SignInOutcome)
 	Trust     string // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
 }
 
@@ -28,7 +29,7 @@ type Console struct {
 	mux      *web.Mux
 	origin   http.CrossOriginProtection
 	rates    rates
-	guesses  *guesses
+	throttle *throttle
 	carrying chan struct{} // holds something for each form that is being carried through the sign-in page
 	pages    pages
 	now      func() time.Time
@@ -135,7 +136,7 @@ func New(s *store.Store, o Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{
-		store: s, options: o, mux: web.NewMux(), rates: newRates(o.RateLimit), guesses: newGuesses(),
+		store: s, options: o, mux: web.NewMux(), rates: newRates(o.RateLimit), throttle: newThrottle(time.Now),
 		carrying: make(chan struct{}, maxCarried), pages: pages, now: time.Now,
 	}
 	c.mux.RenderErrors(c.errorPage)

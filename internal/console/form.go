@@ -116,6 +116,12 @@ func (f *form) refuse(err error) error {
 	return nil
 }
 
+// hasFault tells whether an input was refused for one of its fields.
+func hasFault(err error, field string) bool {
+	var invalid *crm.Invalid
+	return errors.As(err, &invalid) && slices.ContainsFunc(invalid.Faults, func(f crm.Fault) bool { return f.Field == field })
+}
+
 // fault is the first thing that is wrong with a field, in words that call it by its label.
 func (f *form) fault(name, label string) string {
 	if f.first == nil {

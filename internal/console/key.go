@@ -49,7 +49,13 @@ var permissions = []struct {
 	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns, with what was raised and who benefits."},
 }
 
-// keysPage lists the keys: first those in force, and the newest of each kind first.
+// keysView is one page of the list of keys.
+type keysView struct {
+	Rows  []keyRow
+	Pager pager
+}
+
+// keysPage lists the keys: first the active ones, and the newest of each kind first.
 func (c *Console) keysPage(w http.ResponseWriter, r *http.Request, v visit) error {
 	keys, err := c.store.Keys(r.Context(), v.account())
 	if err != nil {
@@ -64,7 +70,9 @@ func (c *Console) keysPage(w http.ResponseWriter, r *http.Request, v visit) erro
 			}
 		}
 	}
-	return c.render(w, r, v, http.StatusOK, "keys", page{Title: "API keys", Section: "settings", Data: rows})
+	var view keysView
+	view.Rows, view.Pager = paged(rows, v.path("/settings/keys"), r.URL.Query(), pageParameter)
+	return c.render(w, r, v, http.StatusOK, "keys", page{Title: "API keys", Section: "settings", Data: view})
 }
 
 // keyFormView is the form for a new key.

@@ -17,6 +17,9 @@ type peopleView struct {
 	Roles       []option
 	Owners      int
 
+	MemberPager, InvitationPager pager
+	Back                         string // the page numbers, for forms that lead back here
+
 	Link    string // of an invitation that was just made, this once
 	Invited crm.Invitation
 	Shown   bool // the link was shown before
@@ -44,7 +47,7 @@ func (c *Console) invitedPage(w http.ResponseWriter, r *http.Request, v visit) e
 }
 
 // showPeople fills in what the page shows besides what the request was about.
-func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, status int, view peopleView) (err error) {
+func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, status int, view peopleView) error {
 	if view.Form == nil {
 		view.Form = newForm()
 		view.Form.set("role", crm.Editor.String())
@@ -53,18 +56,26 @@ func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, st
 		view.Problem = newForm()
 	}
 	view.Roles = roleOptions
-	if view.Members, err = c.store.Members(r.Context(), v.account()); err != nil {
+	path, query := v.path("/settings/people"), r.URL.Query()
+	view.Back = samePage("", query)
+	members, err := c.store.Members(r.Context(), v.account())
+	if err != nil {
 		return err
 	}
-	for _, m := range view.Members {
+	for _, m := range members {
 		if m.Role == crm.Owner {
 			view.Owners++
 		}
 	}
+	view.Members, view.MemberPager = paged(members, path, query, pageParameter)
+	view.MemberPager.Label = "Pages of members"
 	if v.membership.Role >= crm.Owner {
-		if view.Invitations, err = c.store.Invitations(r.Context(), v.account()); err != nil {
+		invitations, err := c.store.Invitations(r.Context(), v.account())
+		if err != nil {
 			return err
 		}
+		view.Invitations, view.InvitationPager = paged(invitations, path, query, invitedParameter)
+		view.InvitationPager.Label = "Pages of invitations"
 	}
 	return c.render(w, r, v, status, "people", page{Title: "People", Section: "settings", Data: view})
 }
@@ -96,7 +107,7 @@ func (c *Console) revokeInvitation(w http.ResponseWriter, r *http.Request, v vis
 		return err
 	}
 	leaveNotice(w, notice{Text: "The invitation is taken back. Its link works no longer."})
-	return redirect(w, r, v.path("/settings/people"))
+	return redirect(w, r, samePage(v.path("/settings/people"), r.URL.Query()))
 }
 
 func (c *Console) setRole(w http.ResponseWriter, r *http.Request, v visit) error {
@@ -116,7 +127,7 @@ func (c *Console) setRole(w http.ResponseWriter, r *http.Request, v visit) error
 		return c.refuseMember(w, r, v, err)
 	}
 	leaveNotice(w, notice{Text: member.User.Name + " now has the role " + role.String() + "."})
-	return redirect(w, r, v.path("/settings/people"))
+	return redirect(w, r, samePage(v.path("/settings/people"), r.URL.Query()))
 }
 
 // removeMember lets owners send anybody away, and everybody leave.
@@ -137,7 +148,7 @@ func (c *Console) removeMember(w http.ResponseWriter, r *http.Request, v visit) 
 		return redirect(w, r, root+"/profile")
 	}
 	leaveNotice(w, notice{Text: member.User.Name + " is no longer a member. The links they invited people with work no longer."})
-	return redirect(w, r, v.path("/settings/people"))
+	return redirect(w, r, samePage(v.path("/settings/people"), r.URL.Query()))
 }
 
 // refuseMember says on the page why somebody stays what they are.

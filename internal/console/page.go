@@ -37,6 +37,11 @@ type page struct {
 // Path is the address of another page of the organisation: {{.Path "/contacts"}}.
 func (p page) Path(rest string) string { return orgPath(p.Account, rest) }
 
+// Switcher are the organizations that the menu offers. All of them are on the profile page.
+func (p page) Switcher() []crm.Membership {
+	return p.Organisations[:min(len(p.Organisations), rowsPerPage)]
+}
+
 // MayEdit and MayManage say which controls to show. The server asks again when they are used.
 func (p page) MayEdit() bool   { return p.Role >= crm.Editor }
 func (p page) MayManage() bool { return p.Role >= crm.Owner }

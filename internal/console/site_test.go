@@ -44,6 +44,7 @@ type site struct {
 	http  *httptest.Server
 
 	created, merged atomic.Int64 // what the metrics would count
+	signIns         [3]atomic.Int64
 }
 
 // eachSite runs a test on every engine.
@@ -69,7 +70,7 @@ func newSite(t *testing.T, o store.Options, settings ...func(*console.Options)) 
 		t.Fatal(err)
 	}
 	made := &site{t: t, store: s}
-	options := console.Options{Region: "US", Created: made.count}
+	options := console.Options{Region: "US", Created: made.count, SignIn: func(o console.SignInOutcome) { made.signIns[o].Add(1) }}
 	for _, set := range settings {
 		set(&options)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,6 +24,9 @@ const (
 	sqlDeleteReader = `DELETE FROM campaign_reader WHERE account_id = $1 AND campaign_id = $2`
 	sqlParent       = `SELECT parent FROM account WHERE account_id = $1`
 
+	// A campaign that only benefits an account is another organization's.
+	sqlCampaignCount = `SELECT COUNT(*) FROM campaign_reader WHERE account_id = $1 AND relation <> $2`
+
 	sqlReaderCampaigns = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
 )
 
@@ -39,6 +43,9 @@ func (s *Store) ImportCampaigns(ctx context.Context, owner crm.Account, inputs [
 	err = s.changeCampaigns(ctx, owner, func(t *tx, now time.Time) error {
 		plans, err := t.planImport(owner, inputs, now)
 		if err != nil {
+			return err
+		}
+		if err := t.checkCampaigns(owner, plans); err != nil {
 			return err
 		}
 		result = ImportResult{}
@@ -234,6 +241,37 @@ func (t *tx) campaignReaders(owner crm.Account, beneficiaries *[]string) (map[in
 		above = parent
 	}
 	return readers, faults.Err()
+}
+
+// checkCampaigns refuses new campaigns where the owner's organization would have too many. It locks the accounts that will
+// list them first, in ascending order, so that two at once cannot pass the limit together.
+func (t *tx) checkCampaigns(owner crm.Account, plans []campaignPlan) error {
+	created := int64(0)
+	var readers []int64
+	for _, p := range plans {
+		if p.isNew {
+			created++
+			readers = slices.AppendSeq(readers, maps.Keys(p.readers))
+		}
+	}
+	if created == 0 {
+		return nil
+	}
+	slices.Sort(readers)
+	for _, account := range slices.Compact(readers) {
+		if _, err := t.tally(account); err != nil {
+			return err
+		}
+	}
+	top, _, err := topOf(t.conn, owner)
+	if err != nil {
+		return err
+	}
+	campaigns, err := countRows(t.conn, sqlCampaignCount, top, int64(crm.Benefiting))
+	if err != nil {
+		return err
+	}
+	return crm.CampaignLimit.Check(campaigns, created)
 }
 
 func (t *tx) saveCampaign(account int64, p campaignPlan) error {

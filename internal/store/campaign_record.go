@@ -120,6 +120,9 @@ func (s *Store) changeCampaign(ctx context.Context, owner crm.Account, decide fu
 		if err != nil {
 			return err
 		}
+		if err := t.checkCampaigns(owner, []campaignPlan{p}); err != nil {
+			return err
+		}
 		campaign = p.campaign
 		return t.saveCampaign(owner.Number, p)
 	})

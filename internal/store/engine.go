@@ -93,6 +93,12 @@ func one(c conn, read func(rows), sql string, args ...any) (found bool, err erro
 	return found, err
 }
 
+// countRows is the number that a statement counts.
+func countRows(c conn, sql string, args ...any) (n int64, err error) {
+	_, err = one(c, func(r rows) { n = r.int(0) }, sql, args...)
+	return n, err
+}
+
 // each calls read for every row. The rows are closed even where read panics: the statement is used again.
 func each(c conn, read func(rows) error, sql string, args ...any) (err error) {
 	r, err := c.query(sql, args...)

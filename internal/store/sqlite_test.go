@@ -135,6 +135,7 @@ func sqlTexts(t *testing.T) map[string]string {
 	texts := map[string]string{
 		"sqlScattered": sqlScattered, "sqlCampaigns": sqlCampaigns, "sqlActive": sqlActive, // variables, because they are computed
 		"sqlAccountsByNumber": sqlAccountsByNumber, "sqlAccountsBelow": sqlAccountsBelow, "sqlUsersByID": sqlUsersByID, "sqlCheckKeys": sqlCheckKeys, "sqlCheckStates": sqlCheckStates,
+		"sqlContactSeqs": sqlContactSeqs,
 	}
 	for _, name := range pkg.Scope().Names() {
 		if !strings.HasPrefix(name, "sql") || name == strings.ToLower(name) || strings.HasPrefix(name, "sqlite") {
