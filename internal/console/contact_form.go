@@ -211,15 +211,13 @@ func readContact(f *form) crm.ContactInput {
 
 // tags are the rows of tags. A row with commas becomes a row for each of its tags.
 func (f *form) tags() []string {
-	tags := []string{}
-	n := f.compact("tags", tagParts)
-	for i := range n {
-		tags = append(tags, splitTags(f.Value(rowName("tags", i)("")))...)
+	var rows []string
+	for i := range f.compact("tags", tagParts) {
+		name := rowName("tags", i)("")
+		rows = append(rows, f.Value(name))
+		f.values.Del(name)
 	}
-	tags = tags[:min(len(tags), maxValues)] // far more than the rules take, so they refuse it
-	for i := range max(n, len(tags)) {
-		f.values.Del(rowName("tags", i)(""))
-	}
+	tags := splitTags(rows...)
 	for i, tag := range tags {
 		f.set(rowName("tags", i)(""), tag)
 	}

@@ -14,11 +14,16 @@ import (
 // suggestedTags are as many as a list below a field shows.
 const suggestedTags = 12
 
-// splitTags are the tags in a field: a comma separates them.
-func splitTags(typed string) (tags []string) {
-	for tag := range strings.SplitSeq(typed, ",") {
-		if tag = strings.TrimSpace(tag); tag != "" {
-			tags = append(tags, tag)
+// splitTags are the different tags in fields: a comma separates them. More than maxValues are
+// far too many for the rules, so the rest need not be read.
+func splitTags(fields ...string) (tags []string) {
+	seen := map[string]bool{}
+	for _, field := range fields {
+		for tag := range strings.SplitSeq(field, ",") {
+			if tag = strings.TrimSpace(tag); tag != "" && !seen[tag] && len(tags) < maxValues {
+				seen[tag] = true
+				tags = append(tags, tag)
+			}
 		}
 	}
 	return tags
@@ -30,12 +35,12 @@ func (c *Console) addTags(w http.ResponseWriter, r *http.Request, v visit) error
 
 // removeTag removes one tag by its whole name: a program may have given it a comma.
 func (c *Console) removeTag(w http.ResponseWriter, r *http.Request, v visit) error {
-	return c.changeTags(w, r, v, func(name string) []string { return []string{name} }, c.store.RemoveTags, "gone already", "removed")
+	return c.changeTags(w, r, v, func(names ...string) []string { return names }, c.store.RemoveTags, "gone already", "removed")
 }
 
 // changeTags adds or removes tags and says what became of those that the contact lacked and of those that it had. The next
 // page begins at the field for another one.
-func (c *Console) changeTags(w http.ResponseWriter, r *http.Request, v visit, read func(typed string) []string,
+func (c *Console) changeTags(w http.ResponseWriter, r *http.Request, v visit, read func(typed ...string) []string,
 	change func(ctx context.Context, account, id int64, tags []string) (store.Document, error), lacked, had string,
 ) error {
 	contact, ok, err := c.activeContact(w, r, v)

@@ -277,3 +277,25 @@ func TestAPersonIsToldWhoElseHasAnEmailOrPhone(t *testing.T) {
 		wantError(t, "a foreign contact", err, crm.ErrForbidden)
 	})
 }
+
+// Of people who add the same person at once, one does, and all others are asked.
+func TestPeopleWhoAddTheSamePersonAtOnceAreAsked(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		account := newAccount(t, a).Number
+		made, asked := make([]error, 16), 0
+		atOnce(16, func(i int) {
+			in := input(t, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`)
+			_, made[i] = []*Store{a, b}[i%2].CreateContact(t.Context(), account, in, crm.KeepSeen)
+		})
+		for _, err := range made {
+			if err != nil {
+				wantMatched(t, "the same person", err, crm.MakeID(account, 1))
+				asked++
+			}
+		}
+		wantLists(t, a, account, []int64{1}, nil)
+		if asked != 15 {
+			t.Errorf("%d were asked", asked)
+		}
+	})
+}
