@@ -103,7 +103,7 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 	metrics := web.NewMetrics(Version())
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
-	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
+	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, OwnAuthority: c.TLS == web.TLSAuto})
 	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, Created: created, Trust: c.trust(data)})
 	if err != nil {
 		return nil, err
