@@ -38,6 +38,7 @@ const cutOff = `(() => {
 		const style = getComputedStyle(e);
 		const hides = style.overflowX === "hidden" || style.overflowX === "clip";
 		if (hides && style.textOverflow !== "ellipsis" && !isHidden(e) && e.scrollWidth > e.clientWidth + 1) found.push("the text of " + name(e) + " is cut off");
+		if (e.matches("td, th") && style.overflowX === "visible" && !isHidden(e) && e.scrollWidth > e.clientWidth + 1) found.push(name(e) + " reaches into the next cell");
 		const scrolls = style.overflowX === "auto" || style.overflowX === "scroll";
 		if (scrolls && !isHidden(e) && e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0 && !e.querySelector("a[href], button")) found.push(name(e) + " scrolls, but not with the keyboard");
 	}
