@@ -154,7 +154,7 @@ var (
 	phoneScreen = [2]int64{390, 844}
 )
 
-// rowsInView counts the rows of the list that are whole in the window before anybody scrolls.
+// rowsInView counts the rows of the list that are whole in the window before it is scrolled.
 func (p *page) rowsInView(screen [2]int64) int {
 	p.t.Helper()
 	p.do("resizing", chromedp.EmulateViewport(screen[0], screen[1]))

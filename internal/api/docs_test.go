@@ -151,7 +151,7 @@ func TestMarkdownEscapes(t *testing.T) {
 	}
 }
 
-// readDocs is the reference page as somebody reads it who asks for it under a host name.
+// readDocs is the reference page as a client gets it under a host name.
 func readDocs(t *testing.T, a *API, host, encoding string) string {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "https://"+host+"/docs", nil)

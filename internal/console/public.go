@@ -59,7 +59,8 @@ func isForPrograms(path string) bool {
 	return first == "v1" || first == "healthz" || first == "readyz" || strings.HasPrefix(first, "openapi")
 }
 
-// publicErrorPage is what a stranger sees of a failure. It is the same for every address that leads nowhere, and for everybody.
+// publicErrorPage shows a failure to a person outside of the console. It is the same page for every address that leads nowhere and
+// for every visitor, so that it gives nothing away.
 func (c *Console) publicErrorPage(w http.ResponseWriter, _ *http.Request, err error) {
 	guard(w.Header())
 	shown := newProblem(w.Header(), err)

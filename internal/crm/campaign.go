@@ -26,8 +26,8 @@ type Campaign struct {
 	Event       *Event // nil where there is none
 }
 
-// Public is what everybody may know of a campaign. Of a private event that is its title. Where the campaign is the event, the rest
-// of the campaign stays private too: its texts, pictures and dates tell where and when.
+// Public is what anyone may see of a campaign. Of a private event that is its title. If the campaign is the event, the rest of the
+// campaign stays private too: its texts, pictures and dates tell where and when.
 func (c Campaign) Public() Campaign {
 	if c.Event == nil || !c.Event.Private {
 		return c
