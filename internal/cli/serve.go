@@ -102,7 +102,7 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 	}
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
-	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
+	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, OwnAuthority: c.TLS == web.TLSAuto})
 	pages, err := console.New(s, console.Options{
 		Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, SignIn: countSignIns(metrics), Trust: c.trust(data),
 	})

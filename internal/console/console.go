@@ -131,7 +131,7 @@ var routes = []route{
 
 // New is the console over a store.
 func New(s *store.Store, o Options) (*Console, error) {
-	pages, err := findPages()
+	pages, err := findPages(o.Region)
 	if err != nil {
 		return nil, err
 	}

@@ -49,12 +49,14 @@ func (p page) MayManage() bool { return p.Role >= crm.Owner }
 // pages are the templates, each with the layout around it, parsed when it is shown for the first time: a start waits for none.
 type pages map[string]func() (*template.Template, error)
 
-// findPages knows every template below templates/: layout.html and parts.html are part of each page.
-func findPages() (pages, error) {
+// findPages knows every template below templates/: layout.html and parts.html are part of each page. Phones are shown as people
+// write them in the region.
+func findPages(region string) (pages, error) {
 	names, err := fs.Glob(templates, "templates/*.html")
 	if err != nil {
 		return nil, err
 	}
+	shown := template.FuncMap{"phone": func(number string) string { return crm.FormatPhone(number, region) }}
 	found := pages{}
 	for _, name := range names {
 		base := strings.TrimSuffix(path.Base(name), ".html")
@@ -62,7 +64,7 @@ func findPages() (pages, error) {
 			continue
 		}
 		found[base] = sync.OnceValues(func() (*template.Template, error) {
-			return template.New(base).Funcs(functions).ParseFS(templates, "templates/layout.html", "templates/parts.html", name)
+			return template.New(base).Funcs(functions).Funcs(shown).ParseFS(templates, "templates/layout.html", "templates/parts.html", name)
 		})
 	}
 	return found, nil

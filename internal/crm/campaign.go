@@ -26,6 +26,19 @@ type Campaign struct {
 	Event       *Event // nil where there is none
 }
 
+// Public is what anyone may see of a campaign. Of a private event that is its title. If the campaign is the event, the rest of the
+// campaign stays private too: its texts, pictures and dates tell where and when.
+func (c Campaign) Public() Campaign {
+	if c.Event == nil || !c.Event.Private {
+		return c
+	}
+	c.Event = &Event{Title: c.Event.Title, Private: true}
+	if c.Type == "event" {
+		return Campaign{Type: c.Type, Title: c.Title, Event: c.Event}
+	}
+	return c
+}
+
 // Cover is the picture or film at the head of a campaign.
 type Cover struct {
 	Type   string // image or video

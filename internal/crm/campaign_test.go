@@ -278,3 +278,20 @@ func TestCampaignScope(t *testing.T) {
 		}
 	}
 }
+
+func TestAPrivateEventIsPublicByItsTitle(t *testing.T) {
+	c := NewCampaign(oneCampaign(t, fullRow), rose, 7, "run-2026", noon)
+	title := &Event{Title: "The run", Private: true}
+	if diff := cmp.Diff(Campaign{Type: "event", Title: c.Title, Event: title}, c.Public()); diff != "" {
+		t.Errorf("a campaign that is a private event: %s", diff)
+	}
+	want := c
+	c.Type, want.Type, want.Event = "collect", "collect", title
+	if diff := cmp.Diff(want, c.Public()); diff != "" {
+		t.Errorf("a campaign that has a private event: %s", diff)
+	}
+	c.Event.Private = false
+	if diff := cmp.Diff(c, c.Public()); diff != "" {
+		t.Errorf("an open event: %s", diff)
+	}
+}

@@ -114,6 +114,14 @@ func NoteUser(w http.ResponseWriter, user int64) {
 	}
 }
 
+// RenderErrors chooses how an error of this request is shown. A mux that renders errors itself, and takes the request later,
+// has the last word.
+func RenderErrors(w http.ResponseWriter, render ErrorRenderer) {
+	if x := exchangeOf(w); x != nil {
+		x.render = render
+	}
+}
+
 // RequestID is the id that the answer carries, for pages that show it to people.
 func RequestID(w http.ResponseWriter) string {
 	if x := exchangeOf(w); x != nil {
