@@ -152,6 +152,7 @@ type program struct {
 	t                *testing.T
 	address, metrics string
 	secret, contact  string
+	process          *os.Process
 }
 
 func startProgram(t *testing.T) *program {
@@ -171,6 +172,7 @@ func startProgram(t *testing.T) *program {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	s.process = cmd.Process
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()

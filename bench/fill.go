@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 
 // What the program writes for a contact, and what raw writes to be compared with it.
 const (
-	sqlContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES (?, ?, ?, ?, ?, ?)`
+	sqlContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?, ?, ?, 1)`
 	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?, ?, ?)`
 	sqlWords   = `INSERT INTO contact_search (rowid, words) VALUES (?, ?)`
@@ -30,6 +31,11 @@ const (
 	sqlAPIKey  = `INSERT INTO api_key (account_id, id, name, hint, hash, permissions, created_at, last_used_at, expires_at, revoked_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`
 )
+
+// checksum is what the program keeps with a document.
+func checksum(body []byte) int64 { return int64(crc32.Checksum(body, castagnoli)) }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // filler writes a dataset straight into the file.
 type filler struct{ db *database }
@@ -199,7 +205,7 @@ func (f *filler) write(a *account, from int, b batch, counts map[string]int64) e
 				counts[name]++
 			}
 		}
-		if err := f.db.exec(sqlContact, a.Number, id, seq, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body); err != nil {
+		if err := f.db.exec(sqlContact, a.Number, id, seq, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body)); err != nil {
 			return err
 		}
 		if err := f.db.exec(sqlWords, id, p.contact.SearchDocument(a.Number)); err != nil {

@@ -270,7 +270,7 @@ func (w *rawPostgres) commit(a account, people []person) error {
 // inserts writes people with one statement for each table, as the store does.
 func (w *rawPostgres) inserts(a account, people []person, revision, seq, active int64) *pgx.Batch {
 	batch, counts := &pgx.Batch{}, make(map[string]int64)
-	var ids, revisions, keyIDs, numbers []int64
+	var ids, revisions, sums, keyIDs, numbers []int64
 	var matchKeys, keys, tags, words []string
 	var bodies [][]byte
 	for i := range people {
@@ -279,7 +279,7 @@ func (w *rawPostgres) inserts(a account, people []person, revision, seq, active 
 		id := crm.MakeID(a.Number, seq)
 		ids, revisions = append(ids, id), append(revisions, revision)
 		matchKeys, bodies = append(matchKeys, strings.Join(p.contact.MatchKeys, "\n")), append(bodies, p.body)
-		words = append(words, p.contact.SearchDocument(a.Number))
+		sums, words = append(sums, checksum(p.body)), append(words, p.contact.SearchDocument(a.Number))
 		for _, key := range p.contact.MatchKeys {
 			keyIDs, keys = append(keyIDs, id), append(keys, key)
 		}
@@ -290,9 +290,10 @@ func (w *rawPostgres) inserts(a account, people []person, revision, seq, active 
 	for name, n := range counts {
 		tags, numbers = append(tags, name), append(numbers, n)
 	}
-	batch.Queue(`INSERT INTO contact (account_id, id, revision, archived, match_keys, body)
-		SELECT $1, n.id, n.revision, 0, n.match_keys, n.body
-		FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) AS n (id, revision, match_keys, body)`, a.Number, ids, revisions, matchKeys, bodies)
+	batch.Queue(`INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum)
+		SELECT $1, n.id, n.revision, 0, n.match_keys, n.body, n.checksum
+		FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bigint[]) AS n (id, revision, match_keys, body, checksum)`,
+		a.Number, ids, revisions, matchKeys, bodies, sums)
 	batch.Queue(`INSERT INTO contact_index (account_id, id, key) SELECT $1, n.id, n.key FROM unnest($2::bigint[], $3::text[]) AS n (id, key)`, a.Number, keyIDs, keys)
 	batch.Queue(`INSERT INTO contact_search (account_id, id, words) SELECT $1, n.id, array_to_tsvector(string_to_array(n.words, ' '))
 		FROM unnest($2::bigint[], $3::text[]) AS n (id, words)`, a.Number, ids, words)

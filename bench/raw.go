@@ -273,7 +273,7 @@ func (w *raw) insert(p *joining, tallies map[int64]*tally) error {
 	}
 	t.revision, t.seq, t.active = t.revision+1, t.seq+1, t.active+1
 	id := crm.MakeID(number, t.seq)
-	if err := w.db.exec(sqlContact, number, id, t.revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body); err != nil {
+	if err := w.db.exec(sqlContact, number, id, t.revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body)); err != nil {
 		return err
 	}
 	for _, key := range p.contact.MatchKeys {

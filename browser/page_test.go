@@ -42,6 +42,8 @@ type window struct {
 	scripts  bool // are loaded
 	size     [2]int64
 	scheme   string
+
+	questions questions
 }
 
 // open gives a new person a window of 1280 by 800.
@@ -54,6 +56,7 @@ func (s *server) openFor(t *testing.T) *page {
 	p := &page{&window{t: t, server: s, ctx: ctx, scripts: true}, "html"}
 	p.must("opening a window", chromedp.Do(ctx))
 	p.watch.listen(p)
+	p.listenToQuestions()
 	t.Cleanup(func() {
 		p.close()
 		cancel()

@@ -308,6 +308,41 @@ func TestChaptersGrowAndAreRenamed(t *testing.T) {
 	p.audit()
 }
 
+func TestAReloadMakesNoSecondKeyAndNoSecondInvitation(t *testing.T) {
+	t.Parallel()
+	p := start(t).owner()
+	settings := "/console/o/" + p.organisationID() + "/settings"
+	p.visit(settings + "/keys/new")
+	p.fill("Name", "Website form")
+	p.click("Make the key")
+	secret := p.text("#secret")
+	if strings.Contains(p.path(), secret) {
+		t.Error("the secret is in the address")
+	}
+	p.reload()
+	p.sees("The key was shown once", "create a new one")
+	p.doesNotSee(secret)
+	p.audit()
+	p.click("All API keys")
+	if rows := strings.Count(p.text(".keys tbody"), "Website form"); rows != 2 { // its name, and once more in the words of its button
+		t.Errorf("the name of the key is there %d times", rows)
+	}
+	p.back()
+	p.doesNotSee(secret)
+
+	p.visit(settings + "/people")
+	p.fill("Email", "vera@example.org")
+	p.click("Make an invitation link")
+	link := p.text("#link")
+	p.reload()
+	p.sees("The invitation link was shown once")
+	p.doesNotSee(link)
+	p.audit()
+	if rows := strings.Count(p.text("#invitations ~ .card tbody"), "vera@example.org"); rows != 2 {
+		t.Errorf("the invitation is there %d times", rows)
+	}
+}
+
 // Everything can be reached and done without a mouse, and without scripts.
 func TestAKeyIsMadeWithTheKeyboardAlone(t *testing.T) {
 	t.Parallel()

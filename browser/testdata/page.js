@@ -174,6 +174,7 @@
   }
 
   globalThis.harness = {
+    stay: () => { leaving = false; }, // after all
     state, atRest, point, fill, check, value, focused, weight,
     text: (scope) => read(within(scope)),
     exists: (scope, selector) => [...within(scope).querySelectorAll(selector)].some(isVisible),

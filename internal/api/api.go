@@ -17,10 +17,11 @@ import (
 
 // Options are what the API needs to know beside the store.
 type Options struct {
-	Proxies   *web.Proxies
-	Region    string // where a phone number without + is from
-	RateLimit int    // requests a minute for each key, 0 is no limit
-	Created   func(merged bool)
+	Proxies      *web.Proxies
+	Region       string // where a phone number without + is from
+	RateLimit    int    // requests a minute for each key, 0 is no limit
+	Created      func(merged bool)
+	OwnAuthority bool // the server made its certificate itself, so that curl must be told to trust it
 }
 
 // API serves /v1, the contract document and its reference page.
@@ -67,8 +68,14 @@ func New(s *store.Store, o Options) *API {
 	for _, route := range routes {
 		a.mux.Handle(route.pattern, a.guard(route))
 	}
+	page := sync.OnceValue(func() *docsPage { return newDocsPage(o.OwnAuthority) })
 	for _, path := range documentPaths {
-		a.mux.Handle("GET "+path, a.counted(func(w http.ResponseWriter, r *http.Request) error { return documents()[path].serve(w, r) }))
+		a.mux.Handle("GET "+path, a.counted(func(w http.ResponseWriter, r *http.Request) error {
+			if path == "/docs" {
+				return page().serve(w, r, o.Proxies.BaseURL(r))
+			}
+			return documents()[path].serve(w, r)
+		}))
 	}
 	return a
 }
@@ -174,31 +181,16 @@ func parseID(text string) (id int64, ok bool) {
 	return id, true
 }
 
-// buffers hold answers while they are put together.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// largestKept keeps a rare giant answer from staying in memory.
-const largestKept = 1 << 20
-
-// respond lets build append a body to a buffer that is used again, and sends it.
-func respond(w http.ResponseWriter, status int, build func(dst []byte) ([]byte, error)) error {
-	buffer := buffers.Get().(*[]byte)
-	body, err := build((*buffer)[:0])
-	if cap(body) <= largestKept {
-		*buffer = body
-	}
-	if err == nil {
-		err = web.WriteJSON(w, status, body)
-	}
-	buffers.Put(buffer)
-	return err
+func (d document) serve(w http.ResponseWriter, r *http.Request) error {
+	d.setHeaders(w.Header())
+	return d.Serve(w, r)
 }
 
-func (d document) serve(w http.ResponseWriter, r *http.Request) error {
-	h := w.Header()
+func (d document) setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-cache")
+	h.Set("Content-Type", d.Kind)
+	h.Set("Vary", "Accept-Encoding")
 	if d.policy != "" {
 		h.Set("Content-Security-Policy", d.policy)
 	}
-	return d.Serve(w, r)
 }

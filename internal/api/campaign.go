@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
 func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) error {
@@ -16,8 +17,8 @@ func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) erro
 		return err
 	}
 	base := a.options.Proxies.BaseURL(r)
-	return respond(w, http.StatusOK, func(dst []byte) ([]byte, error) {
-		dst, found, err := a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, l.begin(dst))
+	return respondList(w, func(dst []byte, flush store.Flush) ([]byte, error) {
+		dst, found, err := a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, l.begin(dst), flush)
 		if err != nil {
 			return dst, err
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
-	return respond(w, http.StatusOK, func(dst []byte) ([]byte, error) {
+	return respond(w, func(dst []byte) ([]byte, error) {
 		return a.store.Contact(r.Context(), c.who.Account, c.id, dst)
 	})
 }
@@ -26,8 +26,8 @@ func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error
 	if err := l.check(err); err != nil {
 		return err
 	}
-	return respond(w, http.StatusOK, func(dst []byte) ([]byte, error) {
-		dst, found, err := a.store.Contacts(r.Context(), c.who.Account, scope, l.page, l.begin(dst))
+	return respondList(w, func(dst []byte, flush store.Flush) ([]byte, error) {
+		dst, found, err := a.store.Contacts(r.Context(), c.who.Account, scope, l.page, l.begin(dst), flush)
 		if err != nil {
 			return dst, err
 		}
@@ -41,7 +41,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 		return err
 	}
 	mode, modeErr := crm.ParseForceCreate(q.text("force_create"), q.sent("force_create"))
-	in, err := a.contactInput(r, true, modeErr)
+	in, err := a.contactInput(w, r, true, modeErr)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 }
 
 func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.contactInput(r, false, nil)
+	in, err := a.contactInput(w, r, false, nil)
 	if err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
@@ -91,8 +91,8 @@ func (a *API) resourceFirst(ctx context.Context, c call, bodyErr error) error {
 
 // contactInput reads and checks the body of a create or an update. queryErr is what is wrong with the query, to be told
 // together with what is wrong with the body.
-func (a *API) contactInput(r *http.Request, isNew bool, queryErr error) (crm.ContactInput, error) {
-	body, err := readJSON(r)
+func (a *API) contactInput(w http.ResponseWriter, r *http.Request, isNew bool, queryErr error) (crm.ContactInput, error) {
+	body, err := readJSON(w, r)
 	if err != nil {
 		return crm.ContactInput{}, err
 	}
@@ -107,16 +107,10 @@ func (a *API) contactInput(r *http.Request, isNew bool, queryErr error) (crm.Con
 	if errors.As(queryErr, &query) {
 		faults.Faults = append(query.Faults, faults.Faults...)
 	}
-	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
-}
-
-// readJSON reads a body that must be JSON by its type; no body at all has no type.
-func readJSON(r *http.Request) ([]byte, error) {
-	body, err := web.ReadBody(r, web.MaxBody)
-	if err == nil && len(body) > 0 {
-		err = web.RequireJSON(r)
+	if err := r.Context().Err(); err != nil {
+		return in, err
 	}
-	return body, err
+	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
 }
 
 // writeChanged answers with a contact that was changed.
@@ -127,6 +121,11 @@ func writeChanged(w http.ResponseWriter, d store.Document, err error) error {
 	return writeDocument(w, http.StatusOK, d)
 }
 
+// writeDocument answers with a contact that was written. The answer is never refused for want of memory: the change is done.
 func writeDocument(w http.ResponseWriter, status int, d store.Document) error {
-	return respond(w, status, func(dst []byte) ([]byte, error) { return d.Append(dst), nil })
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	body := d.Append((*buffer)[:0])
+	keep(buffer, body)
+	return web.WriteJSON(w, status, body)
 }

@@ -47,15 +47,15 @@ var documents = sync.OnceValue(func() map[string]document {
 	return map[string]document{
 		"/openapi.json":  {web.NewFile("application/json", openapiJSON), ""},
 		"/openapi.yaml":  {web.NewFile("application/yaml", openapiYAML), ""},
-		"/docs":          {web.NewFile("text/html; charset=utf-8", docsPage(openapiJSON)), docsPolicy},
+		"/docs":          {web.NewFile("text/html; charset=utf-8", renderDocs(openapiJSON)), docsPolicy},
 		"/docs/docs.css": {web.NewFile("text/css; charset=utf-8", docsCSS), ""},
 		"/docs/docs.js":  {web.NewFile("text/javascript; charset=utf-8", docsJS), ""},
 	}
 })
 
-// docsPage renders the reference page. What it reads is part of the program, so a failure is a mistake of ours that
+// renderDocs renders the reference page. What it reads is part of the program, so a failure is a mistake of ours that
 // the tests find; it cannot depend on the machine.
-func docsPage(source []byte) []byte {
+func renderDocs(source []byte) []byte {
 	var api openapi
 	if err := json.Unmarshal(source, &api); err != nil {
 		panic(fmt.Sprintf("api: openapi.json: %v", err))

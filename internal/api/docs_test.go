@@ -1,12 +1,19 @@
 package api
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"donorbook/internal/web"
 )
 
 func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
@@ -98,7 +105,7 @@ func TestDocsNeedNothingFromOutside(t *testing.T) {
 	for _, match := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		target := html.UnescapeString(match[1])
 		_, isServed := served[target]
-		if !isServed && !strings.HasPrefix(target, "#") && !strings.HasPrefix(target, "data:image/") {
+		if !isServed && target != "/console" && !strings.HasPrefix(target, "#") && !strings.HasPrefix(target, "data:image/") {
 			t.Errorf("the page refers to %q, which this server does not have", target)
 		}
 	}
@@ -141,5 +148,88 @@ func TestMarkdownEscapes(t *testing.T) {
 		if got := string(markdown(text)); got != want {
 			t.Errorf("markdown(%q)\n got %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+// readDocs is the reference page as a client gets it under a host name.
+func readDocs(t *testing.T, a *API, host, encoding string) string {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "https://"+host+"/docs", nil)
+	r.Header.Set("Accept-Encoding", encoding)
+	w := httptest.NewRecorder()
+	if err := a.Serve(w, r); err != nil {
+		t.Fatal(err)
+	}
+	h := w.Header()
+	if h.Get("Content-Length") != strconv.Itoa(w.Body.Len()) || h.Get("Content-Security-Policy") != docsPolicy || h.Get("Vary") != "Accept-Encoding" || h.Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Errorf("%s: %d bytes, %v", host, w.Body.Len(), h)
+	}
+	if h.Get("Content-Encoding") != "gzip" {
+		return w.Body.String()
+	}
+	unzipped, err := gzip.NewReader(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(unzipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func TestExamplesNameTheHostTheyAreReadFrom(t *testing.T) {
+	at := func(baseURL string) *web.Proxies {
+		proxies, err := web.NewProxies(nil, baseURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return proxies
+	}
+	for _, test := range []struct {
+		options Options
+		base    string
+	}{
+		{Options{}, "https://donors.example.org:8443"},
+		{Options{Proxies: at("")}, "https://donors.example.org:8443"},
+		{Options{Proxies: at("https://give.example.net/book/"), OwnAuthority: true}, "https://give.example.net/book"},
+	} {
+		a := New(nil, test.options)
+		page := readDocs(t, a, "donors.example.org:8443", "")
+		for _, part := range []string{"&#34;" + test.base + "/v1/contacts/", ">" + test.base + "/v1/contacts<", `href="/console"`} {
+			if !strings.Contains(page, part) {
+				t.Errorf("%s: the page lacks %s", test.base, part)
+			}
+		}
+		if strings.Contains(page, "localhost") {
+			t.Errorf("%s: the page names another host", test.base)
+		}
+		// A file that the reader does not have would make every example fail.
+		if named := strings.Contains(page, "ca.pem"); named != test.options.OwnAuthority {
+			t.Errorf("%s: the examples name the file of an authority: %t", test.base, named)
+		}
+		if readDocs(t, a, "donors.example.org:8443", "gzip") != page {
+			t.Errorf("%s: the compressed page is another", test.base)
+		}
+	}
+}
+
+// A client that claims many host names fills no memory, and each gets the page that it asked for.
+func TestThePageIsKeptForFewHosts(t *testing.T) {
+	page := newDocsPage(false)
+	for i := range 3 * keptAddresses {
+		base := "https://host" + strconv.Itoa(i) + ".example.org"
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/docs", nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		if err := page.serve(w, r, base); err != nil {
+			t.Fatal(err)
+		}
+		if zipped := w.Header().Get("Content-Encoding") == "gzip"; zipped != (i < keptAddresses) || !zipped && !strings.Contains(w.Body.String(), base) {
+			t.Errorf("%s: %v", base, w.Header())
+		}
+	}
+	if len(page.zipped) != keptAddresses {
+		t.Errorf("%d pages are kept", len(page.zipped))
 	}
 }

@@ -187,12 +187,12 @@ func exampleAddress(e endpoint, parameters []parameter) string {
 	if len(query) > 0 {
 		address += "?" + strings.Join(query, "&")
 	}
-	return "https://localhost:8443" + address
+	return exampleBase + address
 }
 
 // curl is a command that a reader can paste into a shell.
 func curl(method, address string, body json.RawMessage) template.HTML {
-	lines := []string{"curl", `"` + address + `"`, "--cacert donorbook-data/tls/ca.pem", `-H "Authorization: Bearer $DONORBOOK_KEY"`}
+	lines := []string{"curl", `"` + address + `"`, exampleTrust, `-H "Authorization: Bearer $DONORBOOK_KEY"`}
 	if method != "GET" {
 		lines[0] += " -X " + method
 	}

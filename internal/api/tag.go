@@ -23,7 +23,7 @@ func (a *API) removeTags(w http.ResponseWriter, r *http.Request, c call) error {
 type tagChange func(ctx context.Context, account, id int64, tags []string) (store.Document, error)
 
 func (a *API) changeTags(w http.ResponseWriter, r *http.Request, c call, change tagChange) error {
-	tags, err := readTags(r)
+	tags, err := readTags(w, r)
 	if err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
@@ -31,8 +31,8 @@ func (a *API) changeTags(w http.ResponseWriter, r *http.Request, c call, change 
 	return writeChanged(w, made, err)
 }
 
-func readTags(r *http.Request) ([]string, error) {
-	body, err := readJSON(r)
+func readTags(w http.ResponseWriter, r *http.Request) ([]string, error) {
+	body, err := readJSON(w, r)
 	if err != nil {
 		return nil, err
 	}

@@ -138,11 +138,32 @@ func commandsAndRequestsTogether(t *testing.T, e engine) {
 	checkIntegrity(t, data)
 }
 
-// TestTwoServersOnOneDatabase: both work, and the same person posted to both at once is one contact.
-func TestTwoServersOnOneDatabase(t *testing.T) { eachEngine(t, twoServersOnOneDatabase) }
+// TestASecondServerIsRefused: one server works in a data directory of SQLite, beside any number of commands. After kill -9 the next
+// one starts at once.
+func TestASecondServerIsRefused(t *testing.T) {
+	t.Parallel()
+	data := onlySQLite(t)
+	first := serve(t, data)
+	_, key := newKey(t, data)
+	for _, args := range [][]string{{}, {"--demo"}} {
+		second := launch(t, data, append([]string{"donorbook", "serve", "--data", data, "--listen", "127.0.0.1:0"}, args...)...)
+		second.ended(exitFailed)
+		if want := fmt.Sprintf("donorbook: another server (process %d) is using the data directory %s", first.cmd.Process.Pid, data); !strings.Contains(second.stderr.String(), want) {
+			t.Errorf("serve %v says %s, want %s", args, &second.stderr, want)
+		}
+	}
+	first.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+	first.kill()
+	next := serve(t, data)
+	next.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+	next.stop()
+	checkIntegrity(t, data)
+}
 
-func twoServersOnOneDatabase(t *testing.T, e engine) {
-	data := e.data(t)
+// TestTwoServersOnOneDatabase: both work, and the same person posted to both at once is one contact.
+func TestTwoServersOnOneDatabase(t *testing.T) {
+	t.Parallel()
+	data := postgres.data(t)
 	_, key := newKey(t, data)
 	nodes := []*process{serve(t, data, "--rate-limit", "0"), serve(t, data, "--rate-limit", "0")}
 	const people, posts = 4, 16

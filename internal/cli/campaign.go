@@ -96,7 +96,7 @@ func (c *campaignList) Run(t *terminal) error {
 		list := []byte{'['}
 		page := crm.PageRequest{Page: 1, PerPage: campaignsAtOnce}
 		for more := true; more; page.Page++ {
-			part, found, err := s.Campaigns(t.ctx, account.Number, scope, page, c.BaseURL, nil)
+			part, found, err := s.Campaigns(t.ctx, account.Number, scope, page, c.BaseURL, nil, nil)
 			if err != nil {
 				return err
 			}

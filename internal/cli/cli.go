@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -68,7 +69,10 @@ type commands struct {
 		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
 		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
 	} `cmd:"" help:"Campaigns."`
+	Check      checkCommand   `cmd:"" help:"Check that everything in the database fits together; exit 1 where it does not."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another database that is empty, such as from SQLite to PostgreSQL."`
+	Backup     backupCommand  `cmd:"" help:"Write everything into one file, while the server goes on."`
+	Restore    restoreCommand `cmd:"" help:"Put a backup into an empty data directory."`
 	ShowConfig showConfig     `cmd:"" name:"config" help:"Print the effective settings, without secrets."`
 	Version    versionCommand `cmd:"" help:"Print the version."`
 }
@@ -80,10 +84,13 @@ type terminal struct {
 	stdout  io.Writer
 	stderr  io.Writer
 	storage config.Storage
+	log     *slog.Logger // of the server; other commands have none
+	serving bool         // it is a server, and the only one
 }
 
 // Main runs a command line and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	syscall.Umask(0o077) // what we write is for its owner alone
 	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -213,8 +220,9 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error
 	if err := t.storage.Check(); err != nil {
 		return err
 	}
+	t.tighten()
 	options := t.storage.Options()
-	options.Now = now
+	options.Now, options.Serving = now, t.serving
 	s, err := store.Open(t.ctx, options)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ func (c *copyCommand) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	watch := newCopyWatch(t)
+	watch := newCopyWatch(t, "What is written to the source from now on is not copied.")
 	report, err := store.Copy(t.ctx, from, to, store.CopyOptions{Restart: c.Restart, Progress: watch.progress})
 	watch.end()
 	if err != nil {
@@ -106,6 +107,7 @@ func copyFailure(err error, begun bool) error {
 // copyWatch tells a person how far a copy has come: in one line of a terminal that changes, in lines elsewhere.
 type copyWatch struct {
 	t        *terminal
+	intro    string // printed before anything else
 	terminal bool
 	now      func() time.Time
 
@@ -121,19 +123,23 @@ const (
 	watchLines    = 5 * time.Second
 )
 
-func newCopyWatch(t *terminal) *copyWatch {
-	w := &copyWatch{t: t, now: time.Now}
-	if file, ok := t.stderr.(*os.File); ok {
-		info, err := file.Stat()
-		w.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+func newCopyWatch(t *terminal, intro string) *copyWatch {
+	return &copyWatch{t: t, intro: intro, now: time.Now, terminal: isTerminal(t.stderr)}
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
 	}
-	return w
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func (w *copyWatch) progress(p store.CopyProgress) {
 	now := w.now()
-	if w.current.Table == "" {
-		fmt.Fprintln(w.t.stderr, "What is written to the source from now on is not copied.")
+	if w.current.Table == "" && w.intro != "" {
+		fmt.Fprintln(w.t.stderr, w.intro)
 	}
 	if p.Table != w.current.Table || p.Checking != w.current.Checking {
 		w.began, w.shown, w.complete = now, now, false

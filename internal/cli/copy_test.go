@@ -223,7 +223,7 @@ func TestProgressIsOneLineOfATerminalAndManyElsewhere(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		at := time.Unix(0, 0)
-		w := &copyWatch{t: &terminal{stderr: &out}, terminal: c.terminal, now: func() time.Time { return at }}
+		w := &copyWatch{t: &terminal{stderr: &out}, intro: "What is written to the source from now on is not copied.", terminal: c.terminal, now: func() time.Time { return at }}
 		for _, step := range []struct {
 			pass time.Duration
 			p    store.CopyProgress

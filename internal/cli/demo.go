@@ -83,7 +83,7 @@ func checkDemo(ctx context.Context, s *store.Store, root crm.Account) error {
 	for _, branch := range demoBranches {
 		want += len(branch.rows)
 	}
-	_, found, err := s.Campaigns(ctx, root.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 1}, "", nil)
+	_, found, err := s.Campaigns(ctx, root.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 1}, "", nil, nil)
 	if err == nil && found.Total < int64(want) {
 		err = &config.Problem{Flag: "demo", Reason: "an earlier start was interrupted before the demo was complete: use another database (--data or --database)"}
 	}

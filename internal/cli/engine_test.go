@@ -38,7 +38,7 @@ func eachEngine(t *testing.T, test func(*testing.T, engine)) {
 func onlySQLite(t *testing.T) string { return t.TempDir() }
 
 // sqliteScripts are about the settings and directories themselves; all others run on every engine.
-var sqliteScripts = []string{"config.txt", "database.txt", "usage.txt"}
+var sqliteScripts = []string{"backup.txt", "config.txt", "database.txt", "usage.txt"}
 
 // scripts are the files that TestScripts runs on an engine.
 func (e engine) scripts(t *testing.T) []string {

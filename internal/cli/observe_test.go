@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -157,6 +159,9 @@ func probesAndMetrics(t *testing.T, e engine) {
 	body := `{"first_name":"Ada","last_name":"King","emails":[{"value":"ada@example.org","type":"work"}]}`
 	p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
 	p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
+	for _, status := range append(slices.Repeat([]int{http.StatusUnprocessableEntity}, 10), http.StatusTooManyRequests) {
+		p.call("", status, "POST", "/console/signin", "email=ada%40example.org&password=wrong", "Content-Type", "application/x-www-form-urlencoded")
+	}
 	metrics := p.scrape()
 	for _, want := range []string{
 		`donorbook_http_requests_total{method="GET",route="/v1/contacts",status="200"} 1`,
@@ -164,11 +169,32 @@ func probesAndMetrics(t *testing.T, e engine) {
 		`donorbook_http_requests_total{method="GET",route="none",status="404"} 1`,
 		`donorbook_contacts_created_total{outcome="new"} 1`,
 		`donorbook_contacts_created_total{outcome="merged"} 1`,
+		`donorbook_signins_total{outcome="ok"} 0`,
+		`donorbook_signins_total{outcome="wrong"} 10`,
+		`donorbook_signins_total{outcome="throttled"} 1`,
 		`donorbook_http_requests_in_flight 0`,
 		`donorbook_build_info{version="` + Version() + `"} 1`,
 		`go_goroutines`,
 	} {
 		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	patterns := []string{
+		`\ndonorbook_database_size_bytes [1-9]`,
+		`\ndonorbook_database_changes_waiting 0\n`,
+		`\ndonorbook_database_connections_in_use\{pool="read"\} [0-9]+\n`,
+		`\ndonorbook_database_connections_in_use\{pool="write"\} 0\n`,
+		`\ndonorbook_database_connections_max\{pool="read"\} [1-9]`,
+		`\ndonorbook_database_connections_max\{pool="write"\} [1-9]`,
+		`\ndonorbook_certificate_end_timestamp_seconds\{certificate="authority"\} [1-9]`,
+		`\ndonorbook_certificate_end_timestamp_seconds\{certificate="server"\} [1-9]`,
+	}
+	if e == sqlite {
+		patterns = append(patterns, `\ndonorbook_database_log_size_bytes [1-9]`)
+	}
+	for _, want := range patterns {
+		if !regexp.MustCompile(want).MatchString(metrics) {
 			t.Errorf("the metrics lack %s", want)
 		}
 	}
@@ -208,9 +234,18 @@ func TestFullDisk(t *testing.T) {
 	if n := len(p.contacts(key, "all")); n != acknowledged {
 		t.Errorf("%d contacts are there, %d were acknowledged", n, acknowledged)
 	}
+	p.waitFor("/readyz to say that nothing can be written", func() bool {
+		a, err := p.send(key, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Small"}`) // there may be room for somebody small
+		if err == nil && a.status == http.StatusCreated {
+			acknowledged++
+		}
+		ready, err := p.send("", "GET", "/readyz", "")
+		return err == nil && ready.status == http.StatusServiceUnavailable
+	})
 	p.stop()
-	cmd := exec.Command("sh", "-c", `ulimit -f 20; exec donorbook account list --data "$0"`, t.TempDir())
-	if said, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(string(said), "donorbook: the database cannot be used: sqlite3: ") {
+	empty := t.TempDir()
+	cmd := exec.Command("sh", "-c", `ulimit -f 20; exec donorbook account list --data "$0"`, empty)
+	if said, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(string(said), "donorbook: the database "+empty+"/donorbook.db cannot be opened: ") {
 		t.Errorf("a command on a full disk: %v: %s", cmd.ProcessState, said)
 	}
 

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -41,7 +39,8 @@ func (c *serveCommand) Run(t *terminal) error {
 	}
 	log, lines := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	defer lines.flush()
-	collectRarely()
+	t.log, t.serving = log, true
+	boundMemory()
 	var demo crm.Account
 	if c.Demo {
 		clock := &demoClock{at: time.Now()}
@@ -57,7 +56,13 @@ func (c *serveCommand) Run(t *terminal) error {
 }
 
 func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger) error {
-	server, err := c.server(s, t.storage.Data, log)
+	metrics := web.NewMetrics(Version())
+	backups, err := c.newBackups(t.storage.Options(), metrics, log)
+	if err != nil {
+		return err
+	}
+	measureStore(metrics, s)
+	server, err := c.server(s, t.storage.Data, metrics, log)
 	if err != nil {
 		return err
 	}
@@ -78,38 +83,38 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 		if startErr != nil {
 			stop()
 		}
+		backups.start(ctx)
 	}
 	err = server.Run(ctx)
+	stop()
+	backups.end()
 	if err == nil {
 		log.Info("stopped")
 	}
 	return errors.Join(startErr, err)
 }
 
-// collectRarely lets the heap grow to five times of what is in use before the garbage is collected. Little is in use, so that
-// it would otherwise be collected many times a second under load, for a few megabytes.
-func collectRarely() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
-}
-
 // server puts the rooms together.
-func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*web.Server, error) {
+func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics, log *slog.Logger) (*web.Server, error) {
 	proxies, err := c.Proxies()
 	if err != nil {
 		return nil, err
 	}
-	metrics := web.NewMetrics(Version())
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
-	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created})
-	pages, err := console.New(s, console.Options{Proxies: proxies, Region: c.PhoneRegion, Created: created, Trust: c.trust(data)})
+	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, OwnAuthority: c.TLS == web.TLSAuto})
+	pages, err := console.New(s, console.Options{
+		Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, SignIn: countSignIns(metrics), Trust: c.trust(data),
+	})
 	if err != nil {
 		return nil, err
 	}
 	pages.Routes(door.Mux())
 	health.Routes(door.Mux())
+	connections := web.NewConnections(c.MaxConnections, c.MaxConnectionsPerAddress, proxies, metrics)
+	if allowed := connections.Max(); allowed < c.MaxConnections {
+		log.Warn("fewer connections are allowed than --max-connections asks for: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
+	}
 	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, RequireHTTPS: c.TLS == web.TLSOff}
 	names := []string{}
 	if host := proxies.BaseHost(); host != "" {
@@ -117,8 +122,8 @@ func (c *serveCommand) server(s *store.Store, data string, log *slog.Logger) (*w
 	}
 	return &web.Server{
 		Listen: c.Listen, Handler: plumbing.Wrap(pages.Fallback(door.Serve)), Health: health, Log: log,
-		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health),
-		Timeouts: web.Timeouts{StopDelay: c.StopDelay},
+		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health), Metrics: metrics,
+		Timeouts: web.Timeouts{StopDelay: c.StopDelay}, Connections: connections,
 		TLS: web.TLS{
 			Mode: c.TLS, Dir: data, Names: names, CertFile: c.TLSCert, KeyFile: c.TLSKey,
 			ACMEHosts: c.ACMEHost, ACMEEmail: c.ACMEEmail, ACMEDirectory: c.ACMEDirectory, ACMEHTTP: c.ACMEListen,
@@ -151,6 +156,12 @@ func countCreated(metrics *web.Metrics) func(merged bool) {
 			fresh.Add(1)
 		}
 	}
+}
+
+// countSignIns counts attempts to sign in to the console.
+func countSignIns(metrics *web.Metrics) func(console.SignInOutcome) {
+	outcomes := metrics.Counters("donorbook_signins_total", "Attempts to sign in to the console, by outcome.", "outcome", "ok", "wrong", "throttled")
+	return func(outcome console.SignInOutcome) { outcomes[outcome].Add(1) }
 }
 
 // address is where the server is reached.

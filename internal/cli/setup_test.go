@@ -9,19 +9,27 @@ import (
 // setUpLink is all that serve prints where there is no user yet.
 var setUpLink = regexp.MustCompile(`^No user yet\. Open this link once to make the first one:\nhttps://\S+/console/setup/([A-Za-z0-9_-]{43})\n$`)
 
-// Every start prints a link of its own until there is a user. The log never holds it.
+// Every start prints a link of its own until there is a user, and the link of the start before no longer works. The log
+// never holds one.
 func TestServePrintsASetUpLinkUntilThereIsAUser(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine) {
 		data := e.data(t)
 		account, _ := newKey(t, data)
+		var before []string // links of earlier starts
 		printed := func() string {
 			t.Helper()
 			p := serve(t, data)
 			p.call("", 200, "GET", "/healthz", "") // nothing is answered before it is printed
+			for _, token := range before {
+				p.call("", 410, "GET", "/console/setup/"+token, "")
+			}
 			p.stop()
 			link := setUpLink.FindStringSubmatch(p.stdout.String())
 			if link != nil && strings.Contains(p.stderr.String(), link[1]) {
 				t.Error("the log holds the link")
+			}
+			if link != nil {
+				before = append(before, link[1])
 			}
 			return p.stdout.String()
 		}

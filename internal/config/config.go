@@ -62,8 +62,14 @@ type Server struct {
 	ACMEListen    string   `help:"With --tls acme: where to answer HTTP-01 challenges, such as :80. Left out: TLS-ALPN-01 on the main port." env:"DONORBOOK_ACME_LISTEN" placeholder:"HOST:PORT" name:"acme-listen"`
 	TrustedProxy  []string `help:"Address or range of a proxy whose X-Forwarded-* headers count; may be repeated; none for no proxy. Left out: this machine." env:"DONORBOOK_TRUSTED_PROXY" placeholder:"CIDR" name:"trusted-proxy"`
 
-	RateLimit     int           `help:"Requests a minute for each key, and for each address that guesses keys; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
+	MaxConnections           int `help:"Connections that may be open at once, in all; 0 is as many as there are file descriptors. Default: ${default}." default:"2000" env:"DONORBOOK_MAX_CONNECTIONS" placeholder:"N" name:"max-connections"`
+	MaxConnectionsPerAddress int `help:"Connections that may be open at once from one address, other than a trusted proxy's; 0 is no limit. Default: ${default}." default:"200" env:"DONORBOOK_MAX_CONNECTIONS_PER_ADDRESS" placeholder:"N" name:"max-connections-per-address"`
+
+	RateLimit     int           `help:"Requests a minute for each key, each user of the console, and each address that uses neither; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
 	PhoneRegion   string        `help:"Country of phone numbers written without +, as two letters. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
+	BackupDir     string        `help:"Directory for regular backups of SQLite, outside of the data directory. Left out: none are made." env:"DONORBOOK_BACKUP_DIR" placeholder:"DIR" name:"backup-dir"`
+	BackupEvery   time.Duration `help:"With --backup-dir: time from one backup to the next. Default: ${default}." default:"24h" env:"DONORBOOK_BACKUP_EVERY" placeholder:"TIME" name:"backup-every"`
+	BackupKeep    int           `help:"With --backup-dir: how many backups are kept; older ones are removed. Default: ${default}." default:"7" env:"DONORBOOK_BACKUP_KEEP" placeholder:"N" name:"backup-keep"`
 	MetricsListen string        `help:"Where to serve /metrics for Prometheus, such as localhost:9464. Left out: nowhere." env:"DONORBOOK_METRICS_LISTEN" placeholder:"HOST:PORT" name:"metrics-listen"`
 	StopDelay     time.Duration `help:"On SIGTERM, how long /readyz says no before the port closes, for load balancers to notice, such as 5s. Default: ${default}." default:"0s" env:"DONORBOOK_STOP_DELAY" placeholder:"TIME" name:"stop-delay"`
 	LogFormat     string        `help:"How the log on standard error is written: text or json. Default: ${default}." enum:"text,json" default:"text" env:"DONORBOOK_LOG_FORMAT" placeholder:"FORMAT" name:"log-format"`
@@ -100,8 +106,16 @@ func (s *Server) Check() error {
 	switch {
 	case s.RateLimit < 0:
 		return problem("rate-limit", "%d is negative; 0 is no limit", s.RateLimit)
+	case s.MaxConnections < 0:
+		return problem("max-connections", "%d is negative; 0 is as many as there are file descriptors", s.MaxConnections)
+	case s.MaxConnectionsPerAddress < 0:
+		return problem("max-connections-per-address", "%d is negative; 0 is no limit", s.MaxConnectionsPerAddress)
 	case !crm.IsPhoneRegion(s.PhoneRegion):
 		return problem("phone-region", "%q is not a country of two letters, such as US", s.PhoneRegion)
+	case s.BackupEvery < time.Minute:
+		return problem("backup-every", "%s is less than a minute", s.BackupEvery)
+	case s.BackupKeep < 1:
+		return problem("backup-keep", "%d is less than 1", s.BackupKeep)
 	case s.StopDelay < 0:
 		return problem("stop-delay", "%s is negative", s.StopDelay)
 	}

@@ -58,7 +58,7 @@ func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit
 	if err != nil {
 		return c.refuseCampaign(w, r, v, f, in, crm.Campaign{}, err)
 	}
-	leaveNotice(w, notice{Text: "“" + made.Title + "” was created. The API lists it from now on."})
+	leaveNotice(w, notice{Text: "“" + made.Title + "” was created. The API lists it from now on.", Warning: removedWarning(f, made)})
 	return redirect(w, r, v.path(campaignPath(made.ID)))
 }
 
@@ -106,8 +106,25 @@ func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit) 
 	if err != nil {
 		return c.refuseCampaign(w, r, v, f, in, old, err)
 	}
-	leaveNotice(w, notice{Text: "“" + saved.Title + "” was saved."})
+	leaveNotice(w, notice{Text: "“" + saved.Title + "” was saved.", Warning: removedWarning(f, saved)})
 	return redirect(w, r, v.path(campaignPath(saved.ID)))
+}
+
+// removedWarning says what was taken out of the HTML that was typed, "" for nothing.
+func removedWarning(f *form, saved crm.Campaign) string {
+	kinds := crm.RemovedHTML(f.Value("description"), saved.Description)
+	if saved.Event != nil {
+		kinds = append(kinds, crm.RemovedHTML(f.Value("event.details"), saved.Event.Details)...)
+	}
+	slices.Sort(kinds)
+	if kinds = slices.Compact(kinds); len(kinds) == 0 {
+		return ""
+	}
+	warning := "Pages cannot show all of your HTML. This was removed: " + strings.Join(kinds, ", ") + "."
+	if slices.Contains(kinds, "pictures") || slices.Contains(kinds, "links") {
+		warning += " Pictures and links need an address that begins with https://."
+	}
+	return warning
 }
 
 // refuseOldCampaign shows the form again where somebody else has changed the campaign since it was opened.

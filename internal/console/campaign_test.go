@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,17 +14,26 @@ import (
 )
 
 // campaign makes a campaign of a row of a file.
-func (s *site) campaign(owner crm.Account, row string) crm.Campaign {
+func (s *site) campaign(owner crm.Account, row string, change ...func(*crm.CampaignInput)) crm.Campaign {
 	s.t.Helper()
 	inputs, err := crm.DecodeCampaigns([]byte("[" + row + "]"))
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	for _, c := range change {
+		c(&inputs[0])
 	}
 	c, err := s.store.CreateCampaign(s.t.Context(), owner, inputs[0])
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return c
+}
+
+// plainPictures are a cover and a logo that are refused now, and that an older version may have stored.
+func plainPictures(in *crm.CampaignInput) {
+	logo, cover := "http://img.example.org/l.png", &crm.Cover{Type: "image", URL: "http://img.example.org/c.png", Source: "upload"}
+	in.Logo, in.Cover = &logo, &cover
 }
 
 func (s *site) chapter(above *person, name string) crm.Account {
@@ -338,7 +348,7 @@ func TestAChapterNamesTheOrganisationAboveAsABeneficiary(t *testing.T) {
 func TestForeignAddressesOfACampaignAreOnlyLinks(t *testing.T) {
 	s := anySite(t)
 	owner := s.member(s.organisation("Harbor Light"), crm.Owner)
-	plain := s.campaign(owner.account, `{"title":"A","logo":"http://img.example.org/l.png","cover":{"url":"http://img.example.org/c.png"}}`)
+	plain := s.campaign(owner.account, `{"title":"A"}`, plainPictures)
 	film := s.campaign(owner.account, `{"title":"B","cover":{"type":"video","url":"https://youtu.be/x","source":"youtube"}}`)
 	for _, c := range []crm.Campaign{plain, film} {
 		page := owner.get(owner.campaignAddress(c))
@@ -348,3 +358,30 @@ func TestForeignAddressesOfACampaignAreOnlyLinks(t *testing.T) {
 	}
 	owner.sees(owner.get(owner.campaignAddress(film)), "Film (YouTube)")
 }
+
+func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor Light"), crm.Editor)
+		a := p.post(p.org("/campaigns"), "title", "Gala", "cover.url", "http://img.example.org/c.png", "cover.type", "image", "logo", "http://img.example.org/l.png")
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "2 things need your attention", "Address of the cover must be a whole address that begins with https://. Pages show no other pictures.", "Address of the logo must be a whole address that begins with https://.")
+		if !strings.Contains(a.body, `value="http://img.example.org/c.png"`) {
+			t.Error("what was typed is lost")
+		}
+		stored := s.campaign(p.account, `{"title":"Old"}`, plainPictures)
+		p.sees(p.get(p.campaignAddress(stored)), "Old", "Picture")
+	})
+}
+
+func TestHTMLThatIsRemovedIsSaid(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor Light"), crm.Editor)
+		a := p.follow(p.org("/campaigns"), "title", strings.Repeat("Gala ", 50), "description", `<p>Come</p><table><tr><td>Soup</td></tr></table><img src="http://img.example.org/a.png">`, "event.details", `<iframe src="x"></iframe>`)
+		p.sees(a, "was created.", "Pages cannot show all of your HTML. This was removed: embedded pages, pictures, tables. Pictures and links need an address that begins with https://.", "Soup")
+		path := strings.TrimSuffix(editPath.FindString(a.body), "/edit")
+		p.doesNotSee(p.follow(path, formValues(t, p.get(path+"/edit").body)...), "removed") // nothing more
+		p.sees(p.follow(path, "title", "Gala", "description", "<div>Come</div>"), "“Gala” was saved. Pages cannot show all of your HTML. This was removed: <div>.")
+	})
+}
+
+var editPath = regexp.MustCompile(`/console/o/\w+/campaigns/\d+/edit`)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -13,16 +14,26 @@ const (
 	carriedField = "again."
 )
 
-// carry takes over a form that was sent. Passwords are typed again.
-func (f *form) carry(r *http.Request) {
-	to := afterSignIn(r.URL.Path)
+// carry takes over a form that is being sent, or was. One that is too large is dropped: no one types so much. Passwords
+// are typed again.
+func (f *form) carry(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength > carriedForm || r.ContentLength < 0 { // browsers tell how long a form is
+		return nil
+	}
+	if r.PostForm == nil {
+		if err := receiveForm(w, r, carriedForm); err != nil {
+			return err
+		}
+	}
+	carried := url.Values{carriedTo: {afterSignIn(r.URL.Path)}}
 	for name, values := range r.PostForm {
 		if strings.Contains(name, "password") {
-			return
+			return nil
 		}
-		f.values[carriedField+name] = values
+		carried[carriedField+name] = values
 	}
-	f.set(carriedTo, to)
+	f.values = carried
+	return nil
 }
 
 // carried is one field of a form that is carried.

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"donorbook/internal/crm"
@@ -12,7 +13,9 @@ import (
 type chaptersView struct {
 	Form    *form // of a new chapter
 	Parents []option
-	Root    *chapterNode
+	Root    *chapterNode // and what of the tree is on this page
+	Pager   pager
+	Back    string // the page number, for forms that lead back here
 }
 
 // chapterNode is one box of the tree.
@@ -44,9 +47,12 @@ func (c *Console) showChapters(w http.ResponseWriter, r *http.Request, v visit, 
 	for _, m := range memberships {
 		roles[m.Account.Number] = m.Role
 	}
-	view := chaptersView{Form: f}
-	nodes, depth := map[int64]*chapterNode{}, map[int64]int{}
-	for _, a := range append([]crm.Account{v.membership.Account}, chapters...) {
+	query := r.URL.Query()
+	view := chaptersView{Form: f, Parents: chapterOptions(v.membership.Account, chapters), Back: samePage("", query)}
+	var shown []crm.Account
+	shown, view.Pager = paged(chapters, v.path("/chapters"), query, pageParameter)
+	nodes := map[int64]*chapterNode{}
+	for _, a := range append([]crm.Account{v.membership.Account}, withAncestors(chapters, shown)...) {
 		n := &chapterNode{Account: a, Name: a.Name, Role: roles[a.Number], Here: a.Number == v.account(), Owner: v.membership.Role >= crm.Owner}
 		if refused != nil && refused.Account.ID == a.ID {
 			n.Name, n.Fault = refused.Name, refused.Fault
@@ -54,12 +60,36 @@ func (c *Console) showChapters(w http.ResponseWriter, r *http.Request, v visit, 
 		nodes[a.Number] = n
 		if above := nodes[a.Parent]; above != nil && !n.Here { // it comes before what is below it
 			above.Below = append(above.Below, n)
-			depth[a.Number] = depth[a.Parent] + 1
 		}
-		view.Parents = append(view.Parents, option{Value: a.ID, Label: strings.Repeat("\u2003", depth[a.Number]) + a.Name})
 	}
 	view.Root = nodes[v.account()]
 	return c.render(w, r, v, status, "chapters", page{Title: "Chapters", Section: "chapters", Data: view})
+}
+
+// chapterOptions are the accounts that a new chapter may be made below, indented by their level.
+func chapterOptions(root crm.Account, chapters []crm.Account) []option {
+	all, level := []option{{Value: root.ID, Label: root.Name}}, map[int64]int{}
+	for _, a := range chapters {
+		level[a.Number] = level[a.Parent] + 1
+		all = append(all, option{Value: a.ID, Label: strings.Repeat("\u2003", level[a.Number]) + a.Name})
+	}
+	return all
+}
+
+// withAncestors puts the chapters above the first one of a page before it. All the others have theirs on the page already.
+func withAncestors(chapters, shown []crm.Account) []crm.Account {
+	if len(shown) == 0 {
+		return nil
+	}
+	accounts := map[int64]crm.Account{}
+	for _, a := range chapters {
+		accounts[a.Number] = a
+	}
+	all := slices.Clone(shown)
+	for above, found := accounts[shown[0].Parent]; found; above, found = accounts[above.Parent] {
+		all = slices.Insert(all, 0, above)
+	}
+	return all
 }
 
 func (c *Console) createChapter(w http.ResponseWriter, r *http.Request, v visit) error {
@@ -98,5 +128,5 @@ func (c *Console) renameChapter(w http.ResponseWriter, r *http.Request, v visit)
 		return err
 	}
 	leaveNotice(w, notice{Text: "The name is now " + name + "."})
-	return redirect(w, r, v.path("/chapters"))
+	return redirect(w, r, samePage(v.path("/chapters"), r.URL.Query()))
 }

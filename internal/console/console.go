@@ -3,7 +3,6 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -15,21 +14,25 @@ import (
 
 // Options are what the console needs to know beside the store.
 type Options struct {
-	Proxies *web.Proxies
-	Region  string // where a phone number without + is from
-	Created func(merged bool)
-	Trust   string // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
+	Proxies   *web.Proxies
+	Region    string // where a phone number without + is from
+	RateLimit int    // requests a minute for each user, and for each stranger's address; 0 is no limit
+	Created   func(merged bool)
+	SignIn    func(SignInOutcome)
+	Trust     string // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
 }
 
 // Console serves everything below /console.
 type Console struct {
-	store   *store.Store
-	options Options
-	mux     *web.Mux
-	origin  http.CrossOriginProtection
-	guesses *guesses
-	pages   pages
-	now     func() time.Time
+	store    *store.Store
+	options  Options
+	mux      *web.Mux
+	origin   http.CrossOriginProtection
+	rates    rates
+	throttle *throttle
+	carrying chan struct{} // holds something for each form that is being carried through the sign-in page
+	pages    pages
+	now      func() time.Time
 }
 
 const root = "/console"
@@ -57,12 +60,11 @@ type route struct {
 	handle  handler
 }
 
-// strangerRoutes are what everybody may ask.
+// strangerRoutes are open to strangers, beside the files that pages are made of.
 var strangerRoutes = []struct {
 	pattern string
 	handle  func(*Console, http.ResponseWriter, *http.Request) error
 }{
-	{"GET /static/{file}", (*Console).serveFile},
 	{"GET /signin", (*Console).signInPage},
 	{"POST /signin", (*Console).signIn},
 	{"GET /setup/{token}", (*Console).setupPage},
@@ -116,10 +118,12 @@ var routes = []route{
 	{"GET /settings/keys", crm.Owner, (*Console).keysPage},
 	{"GET /settings/keys/new", crm.Owner, (*Console).newKeyPage},
 	{"POST /settings/keys", crm.Owner, (*Console).createKey},
+	{"GET /settings/keys/{id}", crm.Owner, (*Console).keyPage},
 	{"GET /settings/keys/{id}/revoke", crm.Owner, (*Console).revokeKeyPage},
 	{"POST /settings/keys/{id}/revoke", crm.Owner, (*Console).revokeKey},
 	{"GET /settings/people", crm.Viewer, (*Console).peoplePage},
 	{"POST /settings/people/invite", crm.Owner, (*Console).invite},
+	{"GET /settings/people/invited", crm.Owner, (*Console).invitedPage},
 	{"POST /settings/people/invitations/{invitation}/revoke", crm.Owner, (*Console).revokeInvitation},
 	{"POST /settings/people/{user}/role", crm.Owner, (*Console).setRole},
 	{"POST /settings/people/{user}/remove", crm.Viewer, (*Console).removeMember},
@@ -127,20 +131,24 @@ var routes = []route{
 
 // New is the console over a store.
 func New(s *store.Store, o Options) (*Console, error) {
-	pages, err := findPages()
+	pages, err := findPages(o.Region)
 	if err != nil {
 		return nil, err
 	}
-	c := &Console{store: s, options: o, mux: web.NewMux(), guesses: newGuesses(), pages: pages, now: time.Now}
+	c := &Console{
+		store: s, options: o, mux: web.NewMux(), rates: newRates(o.RateLimit), throttle: newThrottle(time.Now),
+		carrying: make(chan struct{}, maxCarried), pages: pages, now: time.Now,
+	}
 	c.mux.RenderErrors(c.errorPage)
+	c.mux.Handle("GET "+root+"/static/{file}", c.serveFile)
 	for _, route := range strangerRoutes {
-		c.handle(below(root, route.pattern), func(w http.ResponseWriter, r *http.Request) error { return route.handle(c, w, r) })
+		c.mux.Handle(below(root, route.pattern), c.open(route.handle))
 	}
 	for _, route := range userRoutes {
-		c.handle(below(root, route.pattern), c.signedIn(route.handle))
+		c.mux.Handle(below(root, route.pattern), c.signedIn(ownForm, route.handle))
 	}
 	for _, route := range routes {
-		c.handle(below(root+"/o/{org}", route.pattern), c.member(route))
+		c.mux.Handle(below(root+"/o/{org}", route.pattern), c.member(route))
 	}
 	return c, nil
 }
@@ -168,7 +176,6 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Serve answers a request below /console.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request) error {
 	guard(w.Header())
-	r.Body = http.MaxBytesReader(w, r.Body, web.MaxBody)
 	return c.mux.Serve(w, r)
 }
 
@@ -180,40 +187,14 @@ func guard(h http.Header) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 }
 
-// handle adds a route. What another site makes a browser send is refused before anybody looks at it. A form is read to its
-// end before anybody asks who sent it and what they may do: who sends it slowly may have lost the right by then.
-func (c *Console) handle(pattern string, next web.HandlerFunc) {
-	c.mux.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
-		if err := c.origin.Check(r); err != nil {
-			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site, so it was refused. Nothing was changed.", Err: err}
-		}
-		if r.Method == http.MethodPost {
-			if _, err := readForm(r); err != nil {
-				return err
-			}
-		}
-		return next(w, r)
-	})
-}
-
-// signedIn lets in whoever has a session, and leads everybody else to the sign-in page.
-func (c *Console) signedIn(next handler) web.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		session, err := c.sessionOf(r)
-		if errors.Is(err, crm.ErrUnauthenticated) {
-			return c.toSignIn(w, r)
-		}
-		if err != nil {
-			return err
-		}
-		return next(c, w, r, visit{session: session})
-	}
-}
-
 // member lets in whoever belongs to the organisation in the path and has the role. To everybody else the organisation does
 // not exist.
 func (c *Console) member(route route) web.HandlerFunc {
-	return c.signedIn(func(c *Console, w http.ResponseWriter, r *http.Request, v visit) (err error) {
+	limit := int64(ownForm)
+	if route.role == crm.Editor { // editors change contacts and campaigns
+		limit = recordForm
+	}
+	return c.signedIn(limit, func(c *Console, w http.ResponseWriter, r *http.Request, v visit) (err error) {
 		if v.membership, err = c.store.Membership(r.Context(), v.session.User.ID, r.PathValue("org")); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 
 const (
 	contactsPerPage = 50
-	shownTags       = 3 // of each row of the list
+	shownTags       = 2 // of each row of the list
 	offeredTags     = 6 // above what a search found
 )
 
@@ -40,21 +40,6 @@ type contactRow struct {
 	Name, Address string
 	Tags          []tagLink
 	MoreTags      int
-}
-
-// Mailbox and MailDomain are the primary email in two parts: between them a narrow column breaks it first.
-func (row contactRow) Mailbox() string {
-	mailbox, _, _ := strings.Cut(row.email(), "@")
-	return mailbox
-}
-
-func (row contactRow) MailDomain() string { return strings.TrimPrefix(row.email(), row.Mailbox()) }
-
-func (row contactRow) email() string {
-	if len(row.Emails) == 0 {
-		return ""
-	}
-	return row.Emails[0].Value
 }
 
 // tagLink leads to everybody with a tag.

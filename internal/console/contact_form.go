@@ -51,17 +51,23 @@ func (c *Console) createContact(w http.ResponseWriter, r *http.Request, v visit)
 	if err != nil {
 		return err
 	}
+	if f.goesBack() {
+		return c.contactForm(w, r, v, http.StatusOK, f, crm.Contact{})
+	}
 	in := readContact(f)
 	tags := f.tags()
-	in.Tags = &tags
+	in.Tags, in.SeenMatch = &tags, f.Value(matchField)
 	if err := in.Validate(nil, true, c.options.Region, c.now()); err != nil {
 		return c.refuseContact(w, r, v, f, crm.Contact{}, err)
 	}
-	mode := crm.Dedupe
-	if f.Has("force", "yes") {
-		mode = crm.Force
+	made, err := c.store.CreateContact(r.Context(), v.account(), in, f.createMode())
+	if matched := new(crm.Matched); errors.As(err, &matched) {
+		return c.askAboutMatch(w, r, v, f, in, crm.Contact{}, matched.Contact)
 	}
-	made, err := c.store.CreateContact(r.Context(), v.account(), in, mode)
+	if errors.Is(err, crm.ErrChanged) {
+		f.fail("", "The other contact no longer has this email or phone, so nothing was added to it. Save again to add a new contact.")
+		return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, crm.Contact{})
+	}
 	if err != nil {
 		return c.refuseContact(w, r, v, f, crm.Contact{}, err)
 	}
@@ -86,11 +92,9 @@ func (c *Console) createContact(w http.ResponseWriter, r *http.Request, v visit)
 
 // mergeNotice says who it was, and what is different now.
 func mergeNotice(before, after crm.Contact) notice {
-	told := notice{Text: "There was a contact with this email or phone already, so what you typed was merged into " + contactName(before) + ".", Changes: crm.Changes(before, after)}
+	told := notice{Text: "What you typed was added to " + contactName(before) + ". This changed:", Changes: crm.Changes(before, after)}
 	if len(told.Changes) == 0 {
-		told.Text += " Nothing about them was new."
-	} else {
-		told.Text += " This changed:"
+		told.Text = contactName(before) + " already had everything that you typed. Nothing changed."
 	}
 	return told
 }
@@ -115,10 +119,16 @@ func (c *Console) saveContact(w http.ResponseWriter, r *http.Request, v visit) e
 	if err != nil {
 		return err
 	}
+	if f.goesBack() {
+		return c.contactForm(w, r, v, http.StatusOK, f, contact)
+	}
 	in := readContact(f)
-	in.Seen = f.Value(seenField)
+	in.Seen, in.SeenMatch = f.Value(seenField), f.Value(matchField)
 	if err = in.Validate(nil, false, c.options.Region, c.now()); err == nil {
-		_, err = c.store.UpdateContact(r.Context(), v.account(), contact.ID, in)
+		_, err = c.store.EditContact(r.Context(), v.account(), contact.ID, in)
+	}
+	if matched := new(crm.Matched); errors.As(err, &matched) {
+		return c.askAboutMatch(w, r, v, f, in, contact, matched.Contact)
 	}
 	if errors.Is(err, crm.ErrChanged) {
 		return c.refuseOldContact(w, r, v, f, in)
@@ -199,11 +209,17 @@ func readContact(f *form) crm.ContactInput {
 	}
 }
 
-// tags are the rows of tags.
+// tags are the rows of tags. A row with commas becomes a row for each of its tags.
 func (f *form) tags() []string {
-	tags := []string{}
+	var rows []string
 	for i := range f.compact("tags", tagParts) {
-		tags = append(tags, f.Value(rowName("tags", i)("")))
+		name := rowName("tags", i)("")
+		rows = append(rows, f.Value(name))
+		f.values.Del(name)
+	}
+	tags := splitTags(rows...)
+	for i, tag := range tags {
+		f.set(rowName("tags", i)(""), tag)
 	}
 	return tags
 }

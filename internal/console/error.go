@@ -15,8 +15,25 @@ type problem struct {
 
 // errorPage shows a failure to a person: what happened, what to do next, and the number under which the log has it.
 func (c *Console) errorPage(w http.ResponseWriter, r *http.Request, err error) {
-	status, message := web.ErrorHeaders(w.Header(), err)
-	w.Header().Del("WWW-Authenticate")
+	shown := newProblem(w.Header(), err)
+	v := visit{}
+	if shown.Status != http.StatusTooManyRequests { // a client that asks too often must not cost the database anything
+		v = c.visitOf(r)
+	}
+	if c.render(w, r, v, shown.Status, "error", page{Title: shown.Heading, Data: shown}) != nil {
+		_ = c.writeProblem(w, shown) // not even the page around it can be made, as when the database is away
+	}
+}
+
+// writeProblem shows a failure without anything that the database would have to tell.
+func (c *Console) writeProblem(w http.ResponseWriter, shown problem) error {
+	return c.write(w, shown.Status, "error", "layout", page{Title: shown.Heading, Data: shown, RequestID: web.RequestID(w)})
+}
+
+// newProblem puts an error into words, and sets the headers that belong to it.
+func newProblem(h http.Header, err error) problem {
+	status, message := web.ErrorHeaders(h, err)
+	h.Del("WWW-Authenticate")
 	shown := problem{Status: status, Heading: headings[status], Message: message}
 	switch status {
 	case http.StatusNotFound:
@@ -29,15 +46,16 @@ func (c *Console) errorPage(w http.ResponseWriter, r *http.Request, err error) {
 	if shown.Heading == "" {
 		shown.Heading = http.StatusText(status)
 	}
-	v := visit{}
-	if session, failed := c.sessionOf(r); failed == nil {
+	return shown
+}
+
+// visitOf is who looks at an error page, as far as that can be found out.
+func (c *Console) visitOf(r *http.Request) (v visit) {
+	if session, err := c.sessionOf(r); err == nil {
 		v.session = session
 		v.membership, _ = c.store.Membership(r.Context(), session.User.ID, r.PathValue("org"))
 	}
-	if c.render(w, r, v, status, "error", page{Title: shown.Heading, Data: shown}) != nil {
-		// Not even the page around it can be made, as when the database is away.
-		_ = c.write(w, status, "error", "layout", page{Title: shown.Heading, Data: shown, RequestID: web.RequestID(w)})
-	}
+	return v
 }
 
 var headings = map[int]string{

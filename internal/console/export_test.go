@@ -29,6 +29,7 @@ func UserRoutes() (all []Route) {
 }
 
 func StrangerRoutes() (all []Route) {
+	all = append(all, Route{"GET " + root + "/static/{file}", 0})
 	for _, r := range strangerRoutes {
 		all = append(all, Route{below(root, r.pattern), 0})
 	}
@@ -37,7 +38,7 @@ func StrangerRoutes() (all []Route) {
 
 // ParsePages parses every page, of which the program parses each when it is shown.
 func ParsePages() error {
-	found, err := findPages()
+	found, err := findPages("US")
 	for name, parse := range found {
 		if _, parseErr := parse(); parseErr != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", name, parseErr))

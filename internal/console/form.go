@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"html/template"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,15 +31,29 @@ const (
 
 func newForm() *form { return &form{values: url.Values{}} }
 
-// readForm reads a form that was sent.
-func readForm(r *http.Request) (*form, error) {
-	if err := r.ParseForm(); err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
-			return nil, &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form is larger than 1 MiB, so it was not read.", Err: err}
-		}
-		return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form could not be read.", Err: err}
+// receiveForm reads a form that is being sent, up to a size.
+func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) error {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/x-www-form-urlencoded" {
+		r.PostForm = url.Values{} // a form of no fields; nothing of ours sends another kind
+		return nil
 	}
+	body, err := web.ReadBody(w, r, limit)
+	if status, _ := web.StatusOf(err); err != nil && status == http.StatusRequestEntityTooLarge {
+		return &web.Error{Status: status, Message: "The form is larger than " + web.Size(limit) + ", so it was not read. Nothing was changed.", Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	if r.PostForm, err = url.ParseQuery(string(body)); err != nil {
+		return &web.Error{Status: http.StatusBadRequest, Message: "The form could not be read.", Err: err}
+	}
+	_, err = readForm(r)
+	return err
+}
+
+// readForm is a form that was received.
+func readForm(r *http.Request) (*form, error) {
 	n := 0
 	for _, values := range r.PostForm {
 		if n += len(values); n > maxValues {
@@ -101,6 +116,12 @@ func (f *form) refuse(err error) error {
 	return nil
 }
 
+// hasFault tells whether an input was refused for one of its fields.
+func hasFault(err error, field string) bool {
+	var invalid *crm.Invalid
+	return errors.As(err, &invalid) && slices.ContainsFunc(invalid.Faults, func(f crm.Fault) bool { return f.Field == field })
+}
+
 // fault is the first thing that is wrong with a field, in words that call it by its label.
 func (f *form) fault(name, label string) string {
 	if f.first == nil {
@@ -128,6 +149,7 @@ func worded(fault crm.Fault, label string) string {
 // plainly says to people what the rules say to programs.
 var plainly = strings.NewReplacer(
 	"a date in the format m/d/Y, from 01/01/1000 to today", "a day from the year 1000 on that is not in the future",
+	"an absolute https URL", "a whole address that begins with https://",
 	"an absolute http or https URL", "a whole address that begins with https:// or http://",
 	"a three-letter ISO 3166-1 country code", "a country's code of three letters, such as USA or DEU",
 	"an ISO 4217 currency code in capital letters", "a currency's code of three letters, such as USD or EUR",

@@ -70,9 +70,9 @@ func (s *site) state(e estate) string {
 		}
 		fmt.Fprintf(&b, "%+v\n", value)
 	}
-	contacts, _, err := s.store.Contacts(ctx, e.account.Number, crm.All, crm.PageRequest{Page: 1, PerPage: 100}, nil)
+	contacts, _, err := s.store.Contacts(ctx, e.account.Number, crm.All, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
 	add(string(contacts), err)
-	campaigns, _, err := s.store.Campaigns(ctx, e.account.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "", nil)
+	campaigns, _, err := s.store.Campaigns(ctx, e.account.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "", nil, nil)
 	add(string(campaigns), err)
 	keys, err := s.store.Keys(ctx, e.account.Number)
 	add(keys, err)

@@ -54,11 +54,14 @@ func (c *Console) join(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if wait, ok := c.guesses.take(f.Value("email"), c.options.Proxies.Client(r), c.now()); !ok { // it tells who is a user
-		return tooManyGuesses(wait)
-	}
-	token := r.PathValue("token")
-	user, account, err := c.store.JoinByInvitation(r.Context(), token, readUser(f))
+	token, in := r.PathValue("token"), readUser(f)
+	var user crm.User
+	var account crm.Account
+	a := attempt{login: crm.Login(in.Email), client: c.options.Proxies.Client(r)}
+	err = c.throttle.try(r.Context(), a, func() (wrong bool, err error) {
+		user, account, err = c.store.JoinByInvitation(r.Context(), token, in)
+		return hasFault(err, "email"), err // it tells who is a user
+	})
 	if err == nil {
 		return c.welcome(w, r, user, account)
 	}

@@ -49,7 +49,13 @@ var permissions = []struct {
 	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns, with what was raised and who benefits."},
 }
 
-// keysPage lists the keys: first those in force, and the newest of each kind first.
+// keysView is one page of the list of keys.
+type keysView struct {
+	Rows  []keyRow
+	Pager pager
+}
+
+// keysPage lists the keys: first the active ones, and the newest of each kind first.
 func (c *Console) keysPage(w http.ResponseWriter, r *http.Request, v visit) error {
 	keys, err := c.store.Keys(r.Context(), v.account())
 	if err != nil {
@@ -64,7 +70,9 @@ func (c *Console) keysPage(w http.ResponseWriter, r *http.Request, v visit) erro
 			}
 		}
 	}
-	return c.render(w, r, v, http.StatusOK, "keys", page{Title: "API keys", Section: "settings", Data: rows})
+	var view keysView
+	view.Rows, view.Pager = paged(rows, v.path("/settings/keys"), r.URL.Query(), pageParameter)
+	return c.render(w, r, v, http.StatusOK, "keys", page{Title: "API keys", Section: "settings", Data: view})
 }
 
 // keyFormView is the form for a new key.
@@ -91,11 +99,11 @@ func (c *Console) showKeyForm(w http.ResponseWriter, r *http.Request, v visit, s
 	return c.render(w, r, v, status, "key_new", page{Title: "New API key", Section: "settings", Data: view})
 }
 
-// keyCreatedView shows the secret, this once.
-type keyCreatedView struct {
+// keyView is the page of one key. It shows the secret once, after the key was made.
+type keyView struct {
 	Key             keyRow
-	Secret, Example string
-	OwnAuthority    bool // the command names a file of this machine
+	Secret, Example string // "" where it was shown already
+	OwnAuthority    bool   // the command names a file of this machine
 }
 
 func (c *Console) createKey(w http.ResponseWriter, r *http.Request, v visit) error {
@@ -107,14 +115,27 @@ func (c *Console) createKey(w http.ResponseWriter, r *http.Request, v visit) err
 	if len(f.Faults) == 0 {
 		key, secret, err := c.store.CreateKey(r.Context(), v.account(), in)
 		if err == nil {
-			view := keyCreatedView{Key: newKeyRow(key, c.now()), Secret: secret, Example: c.curl(c.options.Proxies.BaseURL(r), secret, key.Permissions), OwnAuthority: c.options.Trust != ""}
-			return c.render(w, r, v, http.StatusOK, "key_created", page{Title: "Your new API key", Section: "settings", Data: view})
+			path := v.path("/settings/keys/" + strconv.FormatInt(key.ID, 10))
+			leaveSecret(w, path, secret)
+			return redirect(w, r, path)
 		}
 		if err := f.refuse(err); err != nil {
 			return err
 		}
 	}
 	return c.showKeyForm(w, r, v, http.StatusUnprocessableEntity, f)
+}
+
+func (c *Console) keyPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	key, err := c.keyOf(r, v)
+	if err != nil {
+		return err
+	}
+	view, title := keyView{Key: newKeyRow(key, c.now()), OwnAuthority: c.options.Trust != ""}, key.Name
+	if view.Secret = takeSecret(w, r); view.Secret != "" {
+		title, view.Example = "Your new API key", c.curl(c.options.Proxies.BaseURL(r), view.Secret, key.Permissions)
+	}
+	return c.render(w, r, v, http.StatusOK, "key", page{Title: title, Section: "settings", Data: view})
 }
 
 // readKey understands the form. No permission is none, and never all of them.

@@ -13,10 +13,10 @@ import (
 
 var shownSecret = regexp.MustCompile(`<code id="secret">(dbk_[0-9A-Za-z]+)</code>`)
 
-// makeKey sends the form for a new key and returns the secret on the page.
+// makeKey sends the form for a new key and returns the secret on the next page.
 func (p *person) makeKey(pairs ...string) string {
 	p.site.t.Helper()
-	a := p.post(p.org("/settings/keys"), pairs...)
+	a := p.follow(p.org("/settings/keys"), pairs...)
 	found := shownSecret.FindStringSubmatch(a.body)
 	if a.status != http.StatusOK || found == nil {
 		p.site.t.Fatalf("status %d, and no secret: %s", a.status, a.words())
@@ -32,7 +32,7 @@ func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 		if strings.Count(form.body, " checked") != 3 {
 			t.Error("not everything is ticked at first")
 		}
-		made := p.post(p.org("/settings/keys"), "name", " Website ", "permission", "contacts:read", "permission", "campaigns:read", "expires", "90d")
+		made := p.follow(p.org("/settings/keys"), "name", " Website ", "permission", "contacts:read", "permission", "campaigns:read", "expires", "90d")
 		p.sees(made, "Website", "Copy the key now", "Read contacts, Read campaigns", s.http.URL+"/v1/contacts")
 		secret := shownSecret.FindStringSubmatch(made.body)[1]
 		if made.header.Get("Cache-Control") != "no-store" {
@@ -60,7 +60,7 @@ func TestTheExampleOfAKeyIsACallThatItMayMake(t *testing.T) {
 	for permission, call := range map[string]string{
 		"contacts:read": "/v1/contacts", "campaigns:read": "/v1/campaigns", "contacts:write": `"first_name":"Ada","last_name":"Lovelace"`,
 	} {
-		a := p.post(p.org("/settings/keys"), "name", "K", "permission", permission, "expires", "never")
+		a := p.follow(p.org("/settings/keys"), "name", "K", "permission", permission, "expires", "never")
 		p.sees(a, "curl -H 'Authorization: Bearer dbk_", call)
 	}
 }
@@ -128,4 +128,36 @@ func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.sees(p.get(p.org("/settings/keys")), "Short", "Everything", "Expires soon")
+}
+
+// The page after the form shows the secret, and a reload of it says that it was shown. It is in no address.
+func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organisation("Harbor"), crm.Owner)
+		other := p.makeKey("name", "Other", "permission", "contacts:read", "expires", "never")
+		sent := p.post(p.org("/settings/keys"), "name", "Website", "permission", "contacts:read", "expires", "never")
+		p.wantStatus(sent, http.StatusSeeOther)
+		cookie := sent.header.Get("Set-Cookie")
+		if strings.Contains(sent.location(), "dbk_") || !strings.Contains(cookie, "; HttpOnly; Secure") || !strings.Contains(cookie, "Max-Age=60") {
+			t.Errorf("the secret goes to %s with %s", sent.location(), cookie)
+		}
+		who, err := s.store.Authenticate(t.Context(), other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := p.get(p.org("/settings/keys/" + strconv.FormatInt(who.Key, 10))); shownSecret.MatchString(a.body) {
+			t.Error("the page of another key shows a secret")
+		}
+		first, again := p.get(sent.location()), p.get(sent.location())
+		if !shownSecret.MatchString(first.body) || shownSecret.MatchString(again.body) || strings.Contains(again.body, "dbk_") {
+			t.Error("the secret is not shown once")
+		}
+		p.sees(again, "Website", "The key was shown once", "revoke it", "create a new one", "Read contacts", "Active")
+		if keys, err := s.store.Keys(t.Context(), p.account.Number); err != nil || len(keys) != 2 {
+			t.Errorf("%v: %d keys", err, len(keys))
+		}
+		s.member(p.account, crm.Editor).wantStatus(s.member(p.account, crm.Editor).get(sent.location()), http.StatusForbidden)
+		stranger := s.member(s.organisation("Elsewhere"), crm.Owner)
+		stranger.wantStatus(stranger.get(stranger.org("/settings/keys/"+strconv.FormatInt(who.Key, 10))), http.StatusNotFound)
+	})
 }

@@ -17,8 +17,12 @@ type peopleView struct {
 	Roles       []option
 	Owners      int
 
-	Link    string // of an invitation that was just made
+	MemberPager, InvitationPager pager
+	Back                         string // the page numbers, for forms that lead back here
+
+	Link    string // of an invitation that was just made, this once
 	Invited crm.Invitation
+	Shown   bool // the link was shown before
 }
 
 var roleOptions = newOptions("viewer=Viewer: sees contacts, campaigns and chapters", "editor=Editor: also changes contacts and campaigns",
@@ -28,8 +32,22 @@ func (c *Console) peoplePage(w http.ResponseWriter, r *http.Request, v visit) er
 	return c.showPeople(w, r, v, http.StatusOK, peopleView{})
 }
 
+// invitedPage is the page of people with the link of an invitation that was just made.
+func (c *Console) invitedPage(w http.ResponseWriter, r *http.Request, v visit) error {
+	token := takeSecret(w, r)
+	if token == "" {
+		return c.showPeople(w, r, v, http.StatusOK, peopleView{Shown: true})
+	}
+	invitation, err := c.store.Invitation(r.Context(), token)
+	if err != nil {
+		return err
+	}
+	link := c.options.Proxies.BaseURL(r) + root + "/invite/" + token
+	return c.showPeople(w, r, v, http.StatusOK, peopleView{Link: link, Invited: invitation})
+}
+
 // showPeople fills in what the page shows besides what the request was about.
-func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, status int, view peopleView) (err error) {
+func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, status int, view peopleView) error {
 	if view.Form == nil {
 		view.Form = newForm()
 		view.Form.set("role", crm.Editor.String())
@@ -38,33 +56,40 @@ func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, st
 		view.Problem = newForm()
 	}
 	view.Roles = roleOptions
-	if view.Members, err = c.store.Members(r.Context(), v.account()); err != nil {
+	path, query := v.path("/settings/people"), r.URL.Query()
+	view.Back = samePage("", query)
+	members, err := c.store.Members(r.Context(), v.account())
+	if err != nil {
 		return err
 	}
-	for _, m := range view.Members {
+	for _, m := range members {
 		if m.Role == crm.Owner {
 			view.Owners++
 		}
 	}
+	view.Members, view.MemberPager = paged(members, path, query, pageParameter)
+	view.MemberPager.Label = "Pages of members"
 	if v.membership.Role >= crm.Owner {
-		if view.Invitations, err = c.store.Invitations(r.Context(), v.account()); err != nil {
+		invitations, err := c.store.Invitations(r.Context(), v.account())
+		if err != nil {
 			return err
 		}
+		view.Invitations, view.InvitationPager = paged(invitations, path, query, invitedParameter)
+		view.InvitationPager.Label = "Pages of invitations"
 	}
 	return c.render(w, r, v, status, "people", page{Title: "People", Section: "settings", Data: view})
 }
 
-// invite makes a link and shows it, this once.
+// invite makes a link, which the next page shows once.
 func (c *Console) invite(w http.ResponseWriter, r *http.Request, v visit) error {
 	f, err := readForm(r)
 	if err != nil {
 		return err
 	}
 	role, err := crm.ParseRole(f.Value("role"))
-	var invitation crm.Invitation
 	var token string
 	if err == nil {
-		invitation, token, err = c.store.Invite(r.Context(), v.membership.Account, v.session.User, role, f.Value("email"))
+		_, token, err = c.store.Invite(r.Context(), v.membership.Account, v.session.User, role, f.Value("email"))
 	}
 	if err != nil {
 		if err := f.refuse(err); err != nil {
@@ -72,8 +97,9 @@ func (c *Console) invite(w http.ResponseWriter, r *http.Request, v visit) error 
 		}
 		return c.showPeople(w, r, v, http.StatusUnprocessableEntity, peopleView{Form: f})
 	}
-	link := c.options.Proxies.BaseURL(r) + root + "/invite/" + token
-	return c.showPeople(w, r, v, http.StatusOK, peopleView{Link: link, Invited: invitation})
+	path := v.path("/settings/people/invited")
+	leaveSecret(w, path, token)
+	return redirect(w, r, path)
 }
 
 func (c *Console) revokeInvitation(w http.ResponseWriter, r *http.Request, v visit) error {
@@ -81,7 +107,7 @@ func (c *Console) revokeInvitation(w http.ResponseWriter, r *http.Request, v vis
 		return err
 	}
 	leaveNotice(w, notice{Text: "The invitation is taken back. Its link works no longer."})
-	return redirect(w, r, v.path("/settings/people"))
+	return redirect(w, r, samePage(v.path("/settings/people"), r.URL.Query()))
 }
 
 func (c *Console) setRole(w http.ResponseWriter, r *http.Request, v visit) error {
@@ -101,7 +127,7 @@ func (c *Console) setRole(w http.ResponseWriter, r *http.Request, v visit) error
 		return c.refuseMember(w, r, v, err)
 	}
 	leaveNotice(w, notice{Text: member.User.Name + " now has the role " + role.String() + "."})
-	return redirect(w, r, v.path("/settings/people"))
+	return redirect(w, r, samePage(v.path("/settings/people"), r.URL.Query()))
 }
 
 // removeMember lets owners send anybody away, and everybody leave.
@@ -122,7 +148,7 @@ func (c *Console) removeMember(w http.ResponseWriter, r *http.Request, v visit) 
 		return redirect(w, r, root+"/profile")
 	}
 	leaveNotice(w, notice{Text: member.User.Name + " is no longer a member. The links they invited people with work no longer."})
-	return redirect(w, r, v.path("/settings/people"))
+	return redirect(w, r, samePage(v.path("/settings/people"), r.URL.Query()))
 }
 
 // refuseMember says on the page why somebody stays what they are.

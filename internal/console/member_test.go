@@ -25,15 +25,17 @@ func (p *person) role() crm.Role {
 func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organisation("Harbor"), crm.Owner)
-		made := p.post(p.org("/settings/people/invite"), "email", "bo@example.org", "role", "viewer")
-		p.wantStatus(made, http.StatusOK)
+		sent := p.post(p.org("/settings/people/invite"), "email", "bo@example.org", "role", "viewer")
+		p.wantStatus(sent, http.StatusSeeOther)
+		made := p.get(sent.location())
 		p.sees(made, "The invitation is ready", "Send this link to bo@example.org", "becomes a viewer", "Open invitations")
 		link := shownLink.FindStringSubmatch(made.body)[1]
 		s.visitor().wantStatus(s.visitor().get(link), http.StatusOK)
-		list := p.get(p.org("/settings/people"))
+		again, list := p.get(sent.location()), p.get(p.org("/settings/people"))
+		p.sees(again, "The invitation link was shown once", "Open invitations")
 		p.sees(list, "bo@example.org", p.user.Name)
-		if strings.Contains(list.body, link) {
-			t.Error("the list shows the link")
+		if strings.Contains(again.body+list.body+sent.location(), link[len("/console/invite/"):]) {
+			t.Error("the link is shown again")
 		}
 		invitations, err := s.store.Invitations(t.Context(), p.account.Number)
 		if err != nil || len(invitations) != 1 {

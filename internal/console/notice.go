@@ -13,6 +13,7 @@ import (
 // repeat it, and nothing has to be stored.
 type notice struct {
 	Text    string       `json:"t"`
+	Warning string       `json:"w,omitempty"` // what was not done as it was meant
 	Changes []crm.Change `json:"c,omitempty"`
 	Undo    string       `json:"u,omitempty"` // address of a form that takes it back
 }
@@ -28,7 +29,7 @@ const (
 
 // leaveNotice tells the next page what to say.
 func leaveNotice(w http.ResponseWriter, n notice) {
-	n.Text = withoutMiddle(n.Text)
+	n.Text, n.Warning = withoutMiddle(n.Text), withoutMiddle(n.Warning)
 	if len(n.Changes) > noticeChanges {
 		n.Changes = n.Changes[:noticeChanges]
 	}

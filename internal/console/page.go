@@ -37,6 +37,11 @@ type page struct {
 // Path is the address of another page of the organisation: {{.Path "/contacts"}}.
 func (p page) Path(rest string) string { return orgPath(p.Account, rest) }
 
+// Switcher are the organizations that the menu offers. All of them are on the profile page.
+func (p page) Switcher() []crm.Membership {
+	return p.Organisations[:min(len(p.Organisations), rowsPerPage)]
+}
+
 // MayEdit and MayManage say which controls to show. The server asks again when they are used.
 func (p page) MayEdit() bool   { return p.Role >= crm.Editor }
 func (p page) MayManage() bool { return p.Role >= crm.Owner }
@@ -44,12 +49,14 @@ func (p page) MayManage() bool { return p.Role >= crm.Owner }
 // pages are the templates, each with the layout around it, parsed when it is shown for the first time: a start waits for none.
 type pages map[string]func() (*template.Template, error)
 
-// findPages knows every template below templates/: layout.html and parts.html are part of each page.
-func findPages() (pages, error) {
+// findPages knows every template below templates/: layout.html and parts.html are part of each page. Phones are shown as people
+// write them in the region.
+func findPages(region string) (pages, error) {
 	names, err := fs.Glob(templates, "templates/*.html")
 	if err != nil {
 		return nil, err
 	}
+	shown := template.FuncMap{"phone": func(number string) string { return crm.FormatPhone(number, region) }}
 	found := pages{}
 	for _, name := range names {
 		base := strings.TrimSuffix(path.Base(name), ".html")
@@ -57,7 +64,7 @@ func findPages() (pages, error) {
 			continue
 		}
 		found[base] = sync.OnceValues(func() (*template.Template, error) {
-			return template.New(base).Funcs(functions).ParseFS(templates, "templates/layout.html", "templates/parts.html", name)
+			return template.New(base).Funcs(functions).Funcs(shown).ParseFS(templates, "templates/layout.html", "templates/parts.html", name)
 		})
 	}
 	return found, nil
@@ -96,6 +103,9 @@ func (c *Console) write(w http.ResponseWriter, status int, name, part string, p 
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, part, p); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
+	}
+	if err := web.Hold(w, b.Len()); err != nil {
+		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

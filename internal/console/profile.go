@@ -10,6 +10,8 @@ import (
 // profileView is what somebody decides about themselves.
 type profileView struct {
 	Name, Password *form
+	Organisations  []crm.Membership
+	Pager          pager
 	Sessions       []sessionRow
 }
 
@@ -32,6 +34,11 @@ func (c *Console) showProfile(w http.ResponseWriter, r *http.Request, v visit, s
 	if view.Password == nil {
 		view.Password = newForm()
 	}
+	all, err := c.store.Memberships(r.Context(), v.session.User.ID)
+	if err != nil {
+		return err
+	}
+	view.Organisations, view.Pager = paged(all, root+"/profile", r.URL.Query(), pageParameter)
 	sessions, err := c.store.Sessions(r.Context(), v.session.User.ID)
 	if err != nil {
 		return err
@@ -57,21 +64,24 @@ func (c *Console) renameUser(w http.ResponseWriter, r *http.Request, v visit) er
 	return redirect(w, r, root+"/profile")
 }
 
-// changePassword counts as an attempt to sign in: a browser that was left open must not be good for guessing.
+// changePassword is throttled like signing in: a browser that was left open must not be good for guessing.
 func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, v visit) error {
 	f, err := readForm(r)
 	if err != nil {
 		return err
 	}
-	if wait, ok := c.guesses.take(crm.Login(v.session.User.Email), c.options.Proxies.Client(r), c.now()); !ok {
-		return tooManyGuesses(wait)
-	}
-	if err := c.store.ChangePassword(r.Context(), v.session, f.secret("current_password"), f.secret("password")); err != nil {
+	current, password := f.secret("current_password"), f.secret("password")
+	err = c.throttle.try(r.Context(), attempt{browser: v.session.ID}, func() (wrong bool, err error) {
+		err = c.store.ChangePassword(r.Context(), v.session, current, password)
+		return hasFault(err, "current_password"), err
+	})
+	if err != nil {
 		if err := f.refuse(err); err != nil {
 			return err
 		}
 		return c.showProfile(w, r, v, http.StatusUnprocessableEntity, profileView{Password: f})
 	}
+	c.remember(w, r, v.session.User.ID)
 	leaveNotice(w, notice{Text: "Your password is changed. Everywhere else you are signed out."})
 	return redirect(w, r, root+"/profile")
 }

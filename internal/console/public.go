@@ -26,9 +26,12 @@ type publicView struct {
 }
 
 // Fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
-// for a slug that no campaign has, is next's own.
+// for a slug that no campaign has, is next's own; but a person who looks at it with a browser is shown a page.
 func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		if !isForPrograms(r.URL.Path) && web.Accepts(r.Header.Get("Accept"), "text/html") {
+			web.RenderErrors(w, c.publicErrorPage)
+		}
 		err := next(w, r)
 		if err == nil {
 			return nil
@@ -49,6 +52,25 @@ func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
 	}
 }
 
+// isForPrograms tells whether errors of a path are JSON whatever the client accepts: those of the API, of its description and of
+// the probes.
+func isForPrograms(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return first == "v1" || first == "healthz" || first == "readyz" || strings.HasPrefix(first, "openapi")
+}
+
+// publicErrorPage shows a failure to a person outside of the console. It is the same page for every address that leads nowhere and
+// for every visitor, so that it gives nothing away.
+func (c *Console) publicErrorPage(w http.ResponseWriter, _ *http.Request, err error) {
+	guard(w.Header())
+	shown := newProblem(w.Header(), err)
+	if shown.Status == http.StatusNotFound {
+		shown.Heading = "Page not found"
+		shown.Message = "There is no page at this address. Check the address, or ask the person who gave it to you for a new link."
+	}
+	_ = c.writeProblem(w, shown) // a client that left cannot be told
+}
+
 // publicSlug is the slug in an address that may be a campaign's.
 func publicSlug(r *http.Request) (slug string, possible bool) {
 	slug, found := strings.CutPrefix(r.URL.Path, "/")
@@ -66,9 +88,7 @@ func (c *Console) publicPage(w http.ResponseWriter, campaign crm.Campaign, owner
 }
 
 func newPublicView(campaign crm.Campaign, owner string, ended bool) publicView {
-	if e := campaign.Event; e != nil && e.Private {
-		campaign.Event = &crm.Event{Title: e.Title, Private: true}
-	}
+	campaign = campaign.Public()
 	view := publicView{
 		Campaign: campaign, Owner: owner, Summary: summary(campaign), Progress: newProgress(campaign), Ended: ended,
 		Description: template.HTML(crm.Paragraphs(campaign.Description)), Logo: newPicture(campaign.Logo),

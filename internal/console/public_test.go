@@ -77,7 +77,7 @@ func TestTheShortestCampaignHasAPage(t *testing.T) {
 func TestAPublicPageShowsPicturesOfHTTPSAloneAndLinksFilms(t *testing.T) {
 	s := anySite(t)
 	account := s.organisation("Harbor Light")
-	s.campaign(account, `{"title":"Plain","cover":{"url":"http://images.example.org/a.jpg"},"logo":"http://images.example.org/b.png"}`)
+	s.campaign(account, `{"title":"Plain"}`, plainPictures)
 	s.campaign(account, `{"title":"Film","cover":{"type":"video","url":"https://video.example.org/a"},"end_at":"2020-01-01 00:00:00","goal":10,"raised":11,"description":"One\n\nTwo "}`)
 	p := s.visitor()
 	if a := p.get("/plain"); strings.Contains(a.body, "<img") {
@@ -104,6 +104,25 @@ func TestAPrivateEventKeepsItsPlaceToItself(t *testing.T) {
 	}
 }
 
+// A campaign that is an event tells nothing but its title where the event is private; one that only has an event tells of itself.
+func TestACampaignThatIsAPrivateEventShowsItsTitleAlone(t *testing.T) {
+	s := anySite(t)
+	row := strings.Replace(galaRow, `"title":"Winter Gala"`, `"title":"Winter Gala","type":"event"`, 1)
+	row = strings.Replace(strings.Replace(row, `"title":"Gala night"`, `"title":"Winter Gala"`, 1), `"tickets_required":true`, `"private":true`, 1)
+	s.campaign(s.organisation("Harbor Light"), row)
+	p := s.visitor()
+	a := p.get("/winter-gala")
+	p.wantStatus(a, http.StatusOK)
+	if got := a.words(); got != "Winter Gala · Harbor Light Harbor Light Winter Gala This event is private." {
+		t.Errorf("the page says %q", got)
+	}
+	for _, part := range []string{"harbor\"", "images.example.org", "og:image", "og:description", `name="description"`, "dine", "2127", "64,500", "1,148"} {
+		if strings.Contains(a.body, part) {
+			t.Errorf("the page tells %s", part)
+		}
+	}
+}
+
 // What leads nowhere says the same as without public pages, and no more than a page can be had.
 func TestWhatIsNoCampaignStaysAJSONError(t *testing.T) {
 	s := anySite(t)
@@ -118,6 +137,45 @@ func TestWhatIsNoCampaignStaysAJSONError(t *testing.T) {
 			a.header.Get("Content-Security-Policy") != "" {
 			t.Errorf("%s %s: %d %s %v", request.method, request.path, a.status, a.body, a.header)
 		}
+	}
+}
+
+const browserAccepts = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+// A person who mistypes an address is told so in words, and where to go; a program that calls one is not.
+func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
+	s := anySite(t)
+	owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+	stranger := s.visitor()
+	page := stranger.do("GET", "/nothing", nil, http.Header{"Accept": {browserAccepts}})
+	for _, request := range []struct {
+		who          *person
+		method, path string
+	}{
+		{stranger, "GET", "/nothing"}, {stranger, "GET", "/winter-gala/more"}, {stranger, "GET", "/" + owner.account.ID}, {stranger, "GET", "/v2"}, {stranger, "GET", "/V1/contacts"}, {stranger, "POST", "/nothing"}, {owner, "GET", "/nothing"},
+	} {
+		a := request.who.do(request.method, request.path, nil, http.Header{"Accept": {browserAccepts}})
+		stranger.wantStatus(a, http.StatusNotFound)
+		stranger.sees(a, "Page not found", "There is no page at this address.", "Go to the console")
+		if a.body != page.body || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `href="/console"`) ||
+			a.header.Get("Content-Security-Policy") != owner.get("/console/profile").header.Get("Content-Security-Policy") {
+			t.Errorf("%s %s: %v %s", request.method, request.path, a.header, a.body)
+		}
+	}
+	if head := stranger.do("HEAD", "/nothing", nil, http.Header{"Accept": {browserAccepts}}); head.status != http.StatusNotFound || head.body != "" {
+		t.Errorf("HEAD: %d %q", head.status, head.body)
+	}
+	for _, request := range []struct{ path, accept string }{
+		{"/nothing", "*/*"}, {"/nothing", "application/json"}, {"/nothing", "text/html;q=0, */*"}, {"/nothing", "text/*"},
+		{"/v1", browserAccepts}, {"/v1/nothing", browserAccepts}, {"/v1/contacts/x", browserAccepts}, {"/openapi.xml", browserAccepts}, {"/healthz/more", browserAccepts}, {"/readyz/more", browserAccepts},
+	} {
+		a := stranger.do("GET", request.path, nil, http.Header{"Accept": {request.accept}})
+		if a.status != http.StatusNotFound || a.body != `{"message":"Not found."}` || a.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s for %s: %d %s", request.path, request.accept, a.status, a.body)
+		}
+	}
+	if a := owner.do("GET", owner.org("/nothing"), nil, http.Header{"Accept": {browserAccepts}}); !strings.Contains(a.words(), "Sign out") {
+		t.Error("an unknown page of the console lost the navigation")
 	}
 }
 

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -12,11 +11,16 @@ import (
 	"donorbook/internal/crm"
 )
 
-// sessionCookie holds the token of a session. Its prefix makes browsers refuse it from anywhere but this very host over
-// HTTPS.
+// sessionCookie holds the token of a session, deviceCookie the tokens of users who have signed in with the browser before.
+// Their prefix makes browsers refuse them from anywhere but this very host over HTTPS.
 const (
 	sessionCookie = "__Host-session"
 	sessionTime   = 30 * 24 * time.Hour
+	deviceCookie  = "__Host-device"
+	deviceTime    = 400 * 24 * time.Hour // browsers keep no cookie longer
+
+	// The cookie outlives the session: by it a form is known that was typed before the session ended.
+	cookieTime = sessionTime + 24*time.Hour
 )
 
 func (c *Console) sessionOf(r *http.Request) (crm.Session, error) {
@@ -43,9 +47,34 @@ func (c *Console) device(r *http.Request) crm.Device {
 }
 
 // begin signs a user in with this browser. A session that it had before ends.
-func (c *Console) begin(w http.ResponseWriter, r *http.Request, token string) {
+func (c *Console) begin(w http.ResponseWriter, r *http.Request, user int64, token string) {
 	c.endOld(r)
-	setCookie(w, sessionCookie, token, sessionTime)
+	setCookie(w, sessionCookie, token, cookieTime)
+	c.remember(w, r, user)
+}
+
+// remember notes in the browser that the user has signed in with it.
+func (c *Console) remember(w http.ResponseWriter, r *http.Request, user int64) {
+	// A browser that cannot be remembered now is one more stranger the next time, and is signed in all the same.
+	if tokens, err := c.store.RememberDevice(r.Context(), user, cookieValue(r, deviceCookie)); err == nil {
+		setCookie(w, deviceCookie, tokens, deviceTime)
+	}
+}
+
+// knownBrowser is the id of a browser that the user with this email has signed in with before, "" for any other.
+func (c *Console) knownBrowser(r *http.Request, email string) (id string, err error) {
+	if tokens := cookieValue(r, deviceCookie); tokens != "" {
+		return c.store.KnownDevice(r.Context(), email, tokens)
+	}
+	return "", nil
+}
+
+func cookieValue(r *http.Request, name string) string {
+	cookie, err := r.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
 }
 
 func (c *Console) endOld(r *http.Request) {
@@ -60,8 +89,17 @@ func (c *Console) endOld(r *http.Request) {
 func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost {
 		f := newForm()
-		f.carry(r)
-		f.fail("", "You were signed out in the meantime, so nothing was saved. Sign in, and you can send what you typed again.")
+		if c.mayCarry(r) {
+			defer c.carried()
+			if err := f.carry(w, r); err != nil {
+				return err
+			}
+		}
+		if f.Value(carriedTo) != "" {
+			f.fail("", "You were signed out in the meantime, so nothing was saved. Sign in, and you can send what you typed again.")
+		} else {
+			f.fail("", "You are not signed in, so nothing was saved. Sign in, then fill in the form again.")
+		}
 		return c.render(w, r, visit{}, http.StatusUnauthorized, "signin", page{Title: "Sign in", Data: f})
 	}
 	if isPart(r) { // the whole page must change, to what it shows now
@@ -105,13 +143,9 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	email := f.Value("email")
-	if wait, ok := c.guesses.take(crm.Login(email), c.options.Proxies.Client(r), c.now()); !ok {
-		return tooManyGuesses(wait)
-	}
-	token, _, err := c.store.SignIn(r.Context(), email, f.secret("password"), c.device(r))
-	if errors.Is(err, context.Canceled) { // nobody compared anything, so that it was no guess
-		c.guesses.takeBack(crm.Login(email), c.options.Proxies.Client(r), c.now())
+	token, user, err := c.checkPassword(r, f.Value("email"), f.secret("password"))
+	if outcome, ok := outcomeOf(err); ok {
+		c.options.SignIn(outcome)
 	}
 	if errors.Is(err, crm.ErrUnauthenticated) {
 		f.fail("", "The email or the password is wrong.")
@@ -120,11 +154,24 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	c.begin(w, r, token)
+	c.begin(w, r, user.ID, token)
 	if again := f.Value(carriedTo); again != "" {
 		return c.render(w, r, visit{}, http.StatusOK, "again", page{Title: "Send it again?", Data: f})
 	}
 	return redirect(w, r, afterSignIn(f.Value("next")))
+}
+
+// checkPassword starts a session for a user who knows the password and is not throttled.
+func (c *Console) checkPassword(r *http.Request, email, password string) (token string, user crm.User, err error) {
+	a := attempt{login: crm.Login(email), client: c.options.Proxies.Client(r)}
+	if a.browser, err = c.knownBrowser(r, email); err != nil {
+		return "", crm.User{}, err
+	}
+	err = c.throttle.try(r.Context(), a, func() (wrong bool, err error) {
+		token, user, err = c.store.SignIn(r.Context(), email, password, c.device(r))
+		return errors.Is(err, crm.ErrUnauthenticated), err
+	})
+	return token, user, err
 }
 
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request, v visit) error {

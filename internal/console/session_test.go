@@ -41,16 +41,22 @@ func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 	})
 }
 
-// A database that was filled before there was a console has organisations, and nobody who can sign in.
+// An operator has made organizations, and no user. One that has contacts is not given away by a link.
 func TestTheSetUpLinkCanTakeAnOrganisationThatExists(t *testing.T) {
 	s := anySite(t)
-	account := s.organisation("Harbor Light")
+	account, used := s.organisation("Harbor Light"), s.organisation("Lakeside")
+	s.newcomer(used, "Ada", "King")
 	token, err := s.store.SetupToken(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, link := s.visitor(), "/console/setup/"+token
-	p.sees(p.get(link), "These are in the database already", "Harbor Light", "A new organisation")
+	page := p.get(link)
+	p.sees(page, "These exist already", "Harbor Light", "A new organization", "Organizations that already have contacts are not offered here", "donorbook user create")
+	if strings.Contains(page.words(), "Lakeside") {
+		t.Error("an organization with contacts is offered")
+	}
+	p.wantStatus(p.post(link, "account", used.ID, "name", "Ana", "email", "ana@example.org", "password", testPassword), http.StatusUnprocessableEntity)
 	a := p.post(link, "account", account.ID, "name", "Ana", "email", "ana@example.org", "password", testPassword)
 	if a.location() != "/console/o/"+account.ID {
 		t.Errorf("%d to %q: %s", a.status, a.location(), a.words())
@@ -229,7 +235,7 @@ func TestAFormThatIsTooLargeIsRefusedInWords(t *testing.T) {
 	p := anySite(t).visitor()
 	a := p.post("/console/signin", "email", strings.Repeat("a", 1<<20))
 	p.wantStatus(a, http.StatusRequestEntityTooLarge)
-	p.sees(a, "larger than 1 MiB")
+	p.sees(a, "larger than 16 KiB")
 }
 
 func TestFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {

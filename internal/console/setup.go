@@ -11,10 +11,11 @@ import (
 // setupView is the page behind the set-up link.
 type setupView struct {
 	Form     *form
-	Accounts []option // organisations that are there already
+	Accounts []option // organizations that exist and have no contacts
+	Withheld bool     // there are others, with contacts
 }
 
-// newAccount is the choice that makes a new organisation.
+// newAccount is the choice that makes a new organization.
 const newAccount = "new"
 
 func (c *Console) setupPage(w http.ResponseWriter, r *http.Request) error {
@@ -22,16 +23,16 @@ func (c *Console) setupPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (c *Console) showSetup(w http.ResponseWriter, r *http.Request, status int, f *form) error {
-	accounts, err := c.store.SetupAccounts(r.Context(), r.PathValue("token"))
+	offer, err := c.store.SetupOffer(r.Context(), r.PathValue("token"))
 	if err != nil {
-		return usedLink(err, "Whoever has made the first user can sign in and invite others. A new server prints another link when it is started again.")
+		return usedLink(err, "Each start of the server prints a new link, and only the newest works. If there is a first user already, they can sign in and invite others.")
 	}
-	view := setupView{Form: f}
-	for _, a := range accounts {
+	view := setupView{Form: f, Withheld: offer.Withheld}
+	for _, a := range offer.Accounts {
 		view.Accounts = append(view.Accounts, option{Value: a.ID, Label: a.Name})
 	}
-	if len(accounts) > 0 {
-		view.Accounts = append(view.Accounts, option{Value: newAccount, Label: "A new organisation"})
+	if len(offer.Accounts) > 0 {
+		view.Accounts = append(view.Accounts, option{Value: newAccount, Label: "A new organization"})
 	}
 	return c.render(w, r, visit{}, status, "setup", page{Title: "Set up", Data: view})
 }
@@ -60,7 +61,7 @@ func usedLink(err error, advice string) error {
 	if !errors.Is(err, crm.ErrNotFound) {
 		return err
 	}
-	return &web.Error{Status: http.StatusGone, Message: "It was used before, taken back, or is too old. " + advice}
+	return &web.Error{Status: http.StatusGone, Message: "It was used, canceled or replaced, or it has expired. " + advice}
 }
 
 // readUser takes the password out of the form: no page shows it again.
@@ -74,7 +75,7 @@ func (c *Console) welcome(w http.ResponseWriter, r *http.Request, user crm.User,
 	if err != nil {
 		return err
 	}
-	c.begin(w, r, token)
+	c.begin(w, r, user.ID, token)
 	leaveNotice(w, notice{Text: "Welcome, " + user.Name + ". This is " + account.Name + "."})
 	return redirect(w, r, orgPath(account, ""))
 }

@@ -44,6 +44,7 @@ type site struct {
 	http  *httptest.Server
 
 	created, merged atomic.Int64 // what the metrics would count
+	signIns         [3]atomic.Int64
 }
 
 // eachSite runs a test on every engine.
@@ -62,14 +63,18 @@ func eachSite(t *testing.T, test func(t *testing.T, s *site)) {
 // anySite is for tests of what no engine can change.
 func anySite(t *testing.T) *site { return newSite(t, store.Options{Data: t.TempDir()}) }
 
-func newSite(t *testing.T, o store.Options) *site {
+func newSite(t *testing.T, o store.Options, settings ...func(*console.Options)) *site {
 	t.Helper()
 	s, err := store.Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	made := &site{t: t, store: s}
-	pages, err := console.New(s, console.Options{Region: "US", Created: made.count})
+	options := console.Options{Region: "US", Created: made.count, SignIn: func(o console.SignInOutcome) { made.signIns[o].Add(1) }}
+	for _, set := range settings {
+		set(&options)
+	}
+	pages, err := console.New(s, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,27 +14,34 @@ import (
 // suggestedTags are as many as a list below a field shows.
 const suggestedTags = 12
 
+// splitTags are the different tags in fields: a comma separates them. More than maxValues are
+// far too many for the rules, so the rest need not be read.
+func splitTags(fields ...string) (tags []string) {
+	seen := map[string]bool{}
+	for _, field := range fields {
+		for tag := range strings.SplitSeq(field, ",") {
+			if tag = strings.TrimSpace(tag); tag != "" && !seen[tag] && len(tags) < maxValues {
+				seen[tag] = true
+				tags = append(tags, tag)
+			}
+		}
+	}
+	return tags
+}
+
 func (c *Console) addTags(w http.ResponseWriter, r *http.Request, v visit) error {
-	return c.changeTag(w, r, v, c.store.AddTags, func(had bool) string {
-		if had {
-			return "was there already"
-		}
-		return "was added"
-	})
+	return c.changeTags(w, r, v, splitTags, c.store.AddTags, "added", "there already")
 }
 
+// removeTag removes one tag by its whole name: a program may have given it a comma.
 func (c *Console) removeTag(w http.ResponseWriter, r *http.Request, v visit) error {
-	return c.changeTag(w, r, v, c.store.RemoveTags, func(had bool) string {
-		if had {
-			return "was removed"
-		}
-		return "was gone already"
-	})
+	return c.changeTags(w, r, v, func(names ...string) []string { return names }, c.store.RemoveTags, "gone already", "removed")
 }
 
-// changeTag adds or removes a tag and says what became of it. The next page begins at the field for another one.
-func (c *Console) changeTag(w http.ResponseWriter, r *http.Request, v visit,
-	change func(ctx context.Context, account, id int64, tags []string) (store.Document, error), told func(had bool) string,
+// changeTags adds or removes tags and says what became of those that the contact lacked and of those that it had. The next
+// page begins at the field for another one.
+func (c *Console) changeTags(w http.ResponseWriter, r *http.Request, v visit, read func(typed ...string) []string,
+	change func(ctx context.Context, account, id int64, tags []string) (store.Document, error), lacked, had string,
 ) error {
 	contact, ok, err := c.activeContact(w, r, v)
 	if err != nil || !ok {
@@ -44,26 +51,52 @@ func (c *Console) changeTag(w http.ResponseWriter, r *http.Request, v visit,
 	if err != nil {
 		return err
 	}
-	name := f.Value("tag")
-	tags, err := crm.CheckTags([]string{name})
+	names := read(f.Value("tag"))
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	tags, err := crm.CheckTags(names)
 	if err == nil {
 		_, err = change(r.Context(), v.account(), contact.ID, tags)
 	}
 	if err != nil {
-		return c.refuseTag(w, r, v, f, contact, err)
+		return c.refuseTags(w, r, v, f, contact, err)
 	}
-	leaveNotice(w, notice{Text: "“" + name + "” " + told(slices.Contains(contact.Tags, name)) + "."})
+	became := map[string][]string{}
+	for _, name := range tags {
+		word := lacked
+		if slices.Contains(contact.Tags, name) {
+			word = had
+		}
+		became[word] = append(became[word], "“"+name+"”")
+	}
+	leaveNotice(w, notice{Text: strings.TrimSpace(told(became[lacked], lacked) + " " + told(became[had], had))})
 	return redirect(w, r, v.path(contactPath(contact.ID))+"#f-tag")
 }
 
-// refuseTag shows the contact again, with what is wrong with the tag.
-func (c *Console) refuseTag(w http.ResponseWriter, r *http.Request, v visit, f *form, contact crm.Contact, err error) error {
+// told is a sentence about names, such as: “a”, “b” and “c” were added.
+func told(names []string, became string) string {
+	switch last := len(names) - 1; {
+	case last < 0:
+		return ""
+	case last == 0:
+		return names[0] + " was " + became + "."
+	default:
+		return strings.Join(names[:last], ", ") + " and " + names[last] + " were " + became + "."
+	}
+}
+
+// refuseTags shows the contact again, with what is wrong with the tags.
+func (c *Console) refuseTags(w http.ResponseWriter, r *http.Request, v visit, f *form, contact crm.Contact, err error) error {
 	if err := f.refuse(err); err != nil {
 		return c.goneBy(w, r, v, contact, err)
 	}
 	for i, fault := range f.Faults {
-		words := strings.NewReplacer("The tags.0 field", "A tag", "The tags field is refused: the", "The")
-		f.Faults[i] = crm.Fault{Field: "tag", Message: words.Replace(fault.Message)}
+		message := strings.Replace(fault.Message, "The tags field is refused: the", "The", 1)
+		if fault.Field != "tags" {
+			message = strings.Replace(message, "The "+fault.Field+" field", "A tag", 1)
+		}
+		f.Faults[i] = crm.Fault{Field: "tag", Message: message}
 	}
 	return c.showContact(w, r, v, http.StatusUnprocessableEntity, contact, f)
 }
@@ -77,7 +110,8 @@ func (c *Console) goneBy(w http.ResponseWriter, r *http.Request, v visit, contac
 	return redirect(w, r, v.path(contactPath(contact.ID)))
 }
 
-// suggestTags answers a script with the tags that begin with what is typed into a field.
+// suggestTags answers a script with the tags that begin with what is typed into a field. After a comma that is the next tag,
+// and each suggestion is the whole field with it.
 func (c *Console) suggestTags(w http.ResponseWriter, r *http.Request, v visit) error {
 	if !isPart(r) {
 		return redirect(w, r, v.path("/contacts"))
@@ -88,9 +122,14 @@ func (c *Console) suggestTags(w http.ResponseWriter, r *http.Request, v visit) e
 			typed = values[0]
 		}
 	}
-	counts, err := c.store.SuggestTags(r.Context(), v.account(), typed, suggestedTags)
+	last := strings.TrimLeft(typed[strings.LastIndex(typed, ",")+1:], " ")
+	counts, err := c.store.SuggestTags(r.Context(), v.account(), last, suggestedTags)
 	if err != nil {
 		return err
 	}
-	return c.renderPart(w, v, "contact", "tag-options", page{Data: tagLinks(v, counts)})
+	options := tagLinks(v, slices.DeleteFunc(counts, func(tag store.TagCount) bool { return strings.Contains(tag.Name, ",") })) // chosen, it would become two
+	for i := range options {
+		options[i].Name = strings.TrimSuffix(typed, last) + options[i].Name
+	}
+	return c.renderPart(w, v, "contact", "tag-options", page{Data: options})
 }

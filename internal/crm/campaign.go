@@ -26,6 +26,19 @@ type Campaign struct {
 	Event       *Event // nil where there is none
 }
 
+// Public is what anyone may see of a campaign. Of a private event that is its title. If the campaign is the event, the rest of the
+// campaign stays private too: its texts, pictures and dates tell where and when.
+func (c Campaign) Public() Campaign {
+	if c.Event == nil || !c.Event.Private {
+		return c
+	}
+	c.Event = &Event{Title: c.Event.Title, Private: true}
+	if c.Type == "event" {
+		return Campaign{Type: c.Type, Title: c.Title, Event: c.Event}
+	}
+	return c
+}
+
 // Cover is the picture or film at the head of a campaign.
 type Cover struct {
 	Type   string // image or video
@@ -75,9 +88,7 @@ func NewCampaign(in CampaignInput, account Account, id int64, slug string, now t
 	}
 	c.apply(&in)
 	c.Slug = slug
-	if c.UpdatedAt.Before(c.CreatedAt) {
-		c.UpdatedAt = c.CreatedAt // a creation in the future was sent
-	}
+	c.UpdatedAt = changeTime(c.UpdatedAt, c.CreatedAt) // a creation in the future may have been sent
 	return c
 }
 
@@ -87,8 +98,9 @@ func (c Campaign) Update(in CampaignInput, now time.Time) Campaign {
 	next := c
 	next.apply(&in)
 	if valueOf(in.UpdatedAt).IsZero() && !c.same(&next) {
-		next.UpdatedAt = now.UTC().Truncate(time.Second)
+		next.UpdatedAt = changeTime(now, c.UpdatedAt)
 	}
+	next.UpdatedAt = changeTime(next.UpdatedAt, next.CreatedAt)
 	return next
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/microcosm-cc/bluemonday"
+	"golang.org/x/net/html"
 )
 
 // sanitiseHTML leaves of an HTML text what a description needs, and nothing that could run, track by form, or
@@ -36,6 +37,57 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AddTargetBlankToFullyQualifiedLinks(true) // and rel=noopener
 	return p
 })
+
+// RemovedHTML says what sanitizing has taken out of a text that was typed, in words for people: tables, pictures, <div>.
+func RemovedHTML(typed, kept string) (kinds []string) {
+	left := map[string]int{}
+	htmlElements(kept, func(name string, shown bool) {
+		if shown {
+			left[name]++
+		}
+	})
+	htmlElements(typed, func(name string, _ bool) {
+		if left[name]--; left[name] < 0 && !slices.Contains(kinds, elementKind(name)) {
+			kinds = append(kinds, elementKind(name))
+		}
+	})
+	return kinds
+}
+
+// htmlElements finds the elements of a text. Links and pictures without an address are not shown.
+func htmlElements(text string, found func(name string, shown bool)) {
+	for z := html.NewTokenizer(strings.NewReader(text)); ; {
+		switch z.Next() {
+		case html.ErrorToken: // the end
+			return
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := z.Token()
+			needed := map[string]string{"a": "href", "img": "src"}[token.Data]
+			found(token.Data, needed == "" || slices.ContainsFunc(token.Attr, func(a html.Attribute) bool { return a.Key == needed }))
+		}
+	}
+}
+
+// elementKind is what people call an element.
+func elementKind(name string) string {
+	for kind, names := range elementKinds {
+		if slices.Contains(names, name) {
+			return kind
+		}
+	}
+	return "<" + name + ">"
+}
+
+var elementKinds = map[string][]string{
+	"tables":         strings.Fields("table caption colgroup col thead tbody tfoot tr th td"),
+	"pictures":       strings.Fields("img picture svg"),
+	"links":          {"a"},
+	"scripts":        strings.Fields("script noscript"),
+	"styles":         strings.Fields("style link"),
+	"embedded pages": strings.Fields("iframe frame frameset object embed"),
+	"video or audio": strings.Fields("video audio source track"),
+	"form fields":    strings.Fields("form fieldset legend label input button select option textarea"),
+}
 
 var (
 	tagName   = regexp.MustCompile(`</?([a-zA-Z][a-zA-Z0-9]*)(?:[\s/][^<>]*)?>|<[!?]`)

@@ -37,6 +37,29 @@ func TestSanitiseHTML(t *testing.T) {
 	}
 }
 
+func TestWhatSanitizingRemovesIsSaid(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                  "",
+		"plain <3 text & a < b":             "",
+		"one\n\ntwo <b>bold</b><br>":        "",
+		"<h2>Why</h2><ul><li>a</li></ul>":   "",
+		`<a href="https://a.example">a</a>`: "",
+		"<B>a</B><HR/>":                     "",
+		"<table><tr><th>a</th><td>b</td></tr></table><p>c</p>":                  "tables",
+		`<img src="http://a.example/x.png" alt="A">`:                            "pictures",
+		`<img src="https://a.example/x.png"><img src="x.png">`:                  "pictures",
+		`<a href="http://a.example">a</a><a href="https://a.example">b</a>`:     "links",
+		`<div><table></table><svg></svg></div><div>x</div>`:                     "<div> tables pictures",
+		`<script>"<table>"</script><style>b{}</style><iframe src="x"></iframe>`: "scripts styles embedded pages",
+		`<video src="x"></video><form><input><button>Give</button></form>`:      "video or audio form fields",
+		`Write to Ana <ana@example.org>`:                                        "<ana@example.org>",
+	} {
+		if got := strings.Join(RemovedHTML(text, sanitiseHTML(Paragraphs(text))), " "); got != want {
+			t.Errorf("%s: said is %q, want %q", text, got, want)
+		}
+	}
+}
+
 // allowedAttributes is the policy once more, told by what may come out.
 var allowedAttributes = map[string][]string{"a": {"href", "rel", "target"}, "img": {"src", "alt", "title", "width", "height"}}
 

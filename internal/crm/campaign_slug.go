@@ -56,8 +56,9 @@ func Slug(title string) string {
 }
 
 // SlugCandidates are the slugs that a new campaign may get, best first: the one that was sent and no other, or
-// those made from the title, which never end.
-func SlugCandidates(in CampaignInput) iter.Seq[string] {
+// those made from the title, which never end. tried remembers how far the candidates of a title were tried, so that a file
+// with many campaigns of one title does not try them all over again for each; it may be nil.
+func SlugCandidates(in CampaignInput, tried map[string]int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if in.Slug != nil && *in.Slug != "" {
 			yield(*in.Slug)
@@ -68,10 +69,17 @@ func SlugCandidates(in CampaignInput) iter.Seq[string] {
 			title = *in.Title
 		}
 		base := Slug(title)
-		if !slices.Contains(reservedSlugs, base) && !yield(base) {
-			return
-		}
-		for n := 2; yield(base + "-" + strconv.Itoa(n)); n++ {
+		for n := tried[base] + 1; ; n++ {
+			if tried != nil {
+				tried[base] = n
+			}
+			slug := base
+			if n > 1 {
+				slug += "-" + strconv.Itoa(n)
+			}
+			if !slices.Contains(reservedSlugs, slug) && !yield(slug) {
+				return
+			}
 		}
 	}
 }

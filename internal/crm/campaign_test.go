@@ -77,9 +77,9 @@ func TestCampaignWithEverything(t *testing.T) {
 }
 
 func TestCampaignObjectsHaveDefaults(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, `{"title":"Gala","cover":{"url":"http://img.example/c"},"event":{}}`), rose, 1, "gala", noon)
+	c := NewCampaign(oneCampaign(t, `{"title":"Gala","cover":{"url":"https://img.example/c"},"event":{}}`), rose, 1, "gala", noon)
 	for _, want := range []string{
-		`"cover":{"type":"image","url":"http://img.example/c","source":"upload"}`,
+		`"cover":{"type":"image","url":"https://img.example/c","source":"upload"}`,
 		`"event":{"title":"Gala","type":"in_person","location_name":null,"address_formatted":null,"google_place_id":null,"start_at":null,` +
 			`"end_at":null,"timezone":null,"details":null,"private":false,"tickets_required":false,"livestream":null,` +
 			`"livestream_start_at":null,"livestream_end_at":null}}`,
@@ -272,9 +272,26 @@ func TestCampaignScope(t *testing.T) {
 	}
 	for _, scope := range []string{"own", "ALL", " all", "chapter", "null"} {
 		_, err := ParseCampaignScope(scope)
-		want := &Invalid{Faults: []Fault{{"scope", "The scope field must be one of benefiting, chapters, all."}}}
-		if diff := cmp.Diff(error(want), err); diff != "" {
+		want := []Fault{{"scope", "The scope field must be one of benefiting, chapters, all."}}
+		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 			t.Errorf("%q: %s", scope, diff)
 		}
+	}
+}
+
+func TestAPrivateEventIsPublicByItsTitle(t *testing.T) {
+	c := NewCampaign(oneCampaign(t, fullRow), rose, 7, "run-2026", noon)
+	title := &Event{Title: "The run", Private: true}
+	if diff := cmp.Diff(Campaign{Type: "event", Title: c.Title, Event: title}, c.Public()); diff != "" {
+		t.Errorf("a campaign that is a private event: %s", diff)
+	}
+	want := c
+	c.Type, want.Type, want.Event = "collect", "collect", title
+	if diff := cmp.Diff(want, c.Public()); diff != "" {
+		t.Errorf("a campaign that has a private event: %s", diff)
+	}
+	c.Event.Private = false
+	if diff := cmp.Diff(c, c.Public()); diff != "" {
+		t.Errorf("an open event: %s", diff)
 	}
 }

@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,7 @@ func (in *CampaignInput) Validate(faults *Invalid, isNew bool) error {
 	if in.Currency != nil && *in.Currency != "" && !isCurrency(*in.Currency) && !v.has("currency") {
 		v.Add("currency", "The currency field must be an ISO 4217 currency code in capital letters.")
 	}
-	validateURL(v, "logo", in.Logo)
+	validatePicture(v, "logo", in.Logo)
 	if in.Cover != nil && *in.Cover != nil {
 		(*in.Cover).validate(v)
 	}
@@ -108,12 +109,13 @@ func (in *CampaignInput) validateBeneficiaries(v *Invalid) {
 		return
 	}
 	kept := []string{}
+	var seen textSet
 	for i, id := range *in.Beneficiaries {
 		path := "beneficiaries." + strconv.Itoa(i)
 		if !isAccountID(id) && !v.has(path) {
 			v.Add(path, "The %s field must be an account id of 16 letters and digits.", path)
 		}
-		if !slices.Contains(kept, id) {
+		if seen.add(id) {
 			kept = append(kept, id)
 		}
 	}
@@ -135,7 +137,11 @@ func (c *Cover) validate(v *Invalid) {
 	if c.URL == "" && !v.has("cover.url") {
 		v.Add("cover.url", "The cover.url field is required.")
 	}
-	validateURL(v, "cover.url", &c.URL)
+	if c.Type == defaultCoverType {
+		validatePicture(v, "cover.url", &c.URL)
+	} else {
+		validateURL(v, "cover.url", &c.URL)
+	}
 	validateOneOf(v, "cover.source", &c.Source, "upload", "youtube", "vimeo", "twitch", "facebook")
 }
 
@@ -183,6 +189,19 @@ func validateOptional(v *Invalid, field string, value *string, limit int) {
 func validateURL(v *Invalid, field string, value *string) {
 	validateOptional(v, field, value, maxURL)
 	validateWebURL(v, field, value)
+}
+
+// validatePicture accepts the address of a picture that a page would show: pages load pictures over https alone.
+func validatePicture(v *Invalid, field string, value *string) {
+	validateOptional(v, field, value, maxURL)
+	if value != nil && *value != "" && !v.has(field) && !isPictureURL(*value) {
+		v.Add(field, "The %s field must be an absolute https URL. Pages show no other pictures.", field)
+	}
+}
+
+func isPictureURL(value string) bool {
+	u, err := url.Parse(value)
+	return err == nil && u.Scheme == "https" && isWebURL(value)
 }
 
 // validateHTML sanitises a text that is short enough to be.

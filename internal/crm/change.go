@@ -43,13 +43,14 @@ func (l *changeList) text(field, before, after string) {
 
 // elements tells what a list has lost and what it has gained.
 func (l *changeList) elements(field string, before, after []string) {
+	had, has := setOf(before), setOf(after)
 	for _, element := range before {
-		if !slices.Contains(after, element) {
+		if !has.has(element) {
 			*l = append(*l, Change{Field: field + " removed", Before: element})
 		}
 	}
 	for _, element := range after {
-		if !slices.Contains(before, element) {
+		if !had.has(element) {
 			*l = append(*l, Change{Field: field + " added", After: element})
 		}
 	}

@@ -129,3 +129,13 @@ func parseTime(s, form, suffix string) (time.Time, bool) {
 	}
 	return calendarTime(parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6])
 }
+
+// changeTime is when a change happens, in whole seconds. It is never before the change before it: clients that ask what
+// changed since a time would miss one that was made after the clock was set back.
+func changeTime(now, last time.Time) time.Time {
+	now = now.UTC().Truncate(time.Second)
+	if now.Before(last) {
+		return last
+	}
+	return now
+}

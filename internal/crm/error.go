@@ -32,11 +32,28 @@ type Fault struct {
 // Invalid is an input that was refused: every fault at once, in the order of the fields.
 type Invalid struct {
 	Faults []Fault
+
+	fields  *textSet // of the faults that were counted, so that one of many is found at once
+	counted int
 }
 
 // Add notes one more fault.
 func (v *Invalid) Add(field, format string, args ...any) {
 	v.Faults = append(v.Faults, Fault{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+// has tells whether the field is wrong already: one fault for each place is enough.
+func (v *Invalid) has(field string) bool {
+	if len(v.Faults) == 0 {
+		return false
+	}
+	if v.fields == nil {
+		v.fields = new(textSet)
+	}
+	for ; v.counted < len(v.Faults); v.counted++ {
+		v.fields.add(v.Faults[v.counted].Field)
+	}
+	return v.fields.has(field)
 }
 
 // Err is the error to return: nil where nothing is wrong.

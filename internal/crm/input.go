@@ -21,6 +21,7 @@ type ContactInput struct {
 	Tags                                 *[]string
 	Note                                 *string // for people alone: no request of the API sets it
 	Seen                                 string  // the version of what the change is about; "" for whatever is there
+	SeenMatch                            string  // the snapshot of another contact with this email or phone that a person has decided about
 
 	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.
 	dob       time.Time
@@ -172,28 +173,37 @@ func (in *ContactInput) Validate(faults *Invalid, isNew bool, region string, now
 // sortFaults brings the faults into the order of the fields and of the elements of a list, whatever order the client
 // wrote them in.
 func sortFaults(v *Invalid, fields []string) {
-	place := func(f Fault) (rank, element int) {
-		if rank = slices.Index(fields, f.Field); rank >= 0 {
-			return rank, -1
-		}
-		field, rest, _ := strings.Cut(f.Field, ".")
-		number, _, _ := strings.Cut(rest, ".")
-		element, err := strconv.Atoi(number)
-		if err != nil {
-			element = -1 // a fault of the whole list comes first
-		}
-		return slices.Index(fields, field), element
+	if len(v.Faults) < 2 {
+		return
 	}
-	slices.SortStableFunc(v.Faults, func(a, b Fault) int {
-		aRank, aElement := place(a)
-		bRank, bElement := place(b)
-		return cmp.Or(aRank-bRank, aElement-bElement)
-	})
+	type placed struct {
+		rank, element int
+		fault         Fault
+	}
+	sorted := make([]placed, 0, len(v.Faults))
+	for _, fault := range v.Faults {
+		rank, element := rankOf(fault.Field, fields)
+		sorted = append(sorted, placed{rank, element, fault})
+	}
+	slices.SortStableFunc(sorted, func(a, b placed) int { return cmp.Or(a.rank-b.rank, a.element-b.element) })
+	for i := range sorted {
+		v.Faults[i] = sorted[i].fault
+	}
 }
 
-// has tells whether the field, or something inside it, is wrong already: one fault a place is enough.
-func (v *Invalid) has(field string) bool {
-	return slices.ContainsFunc(v.Faults, func(f Fault) bool { return f.Field == field })
+// rankOf is the place of a field among the others, and which element of a list it is about. A fault of the whole list comes
+// before those of its elements.
+func rankOf(name string, fields []string) (rank, element int) {
+	if rank = slices.Index(fields, name); rank >= 0 {
+		return rank, -1
+	}
+	field, rest, _ := strings.Cut(name, ".")
+	number, _, _ := strings.Cut(rest, ".")
+	element, err := strconv.Atoi(number)
+	if err != nil {
+		element = -1
+	}
+	return slices.Index(fields, field), element
 }
 
 func (in *ContactInput) validateTexts(v *Invalid) {

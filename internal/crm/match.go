@@ -5,13 +5,42 @@ import (
 	"strings"
 )
 
-// CreateMode says whether a create looks for the same person first.
+// CreateMode says what a create does about a match: a contact that shares an email or a phone.
 type CreateMode int
 
 const (
-	Dedupe CreateMode = iota // merge into the contact that shares an email or a phone, where there is one
-	Force                    // always make a new contact
+	Dedupe    CreateMode = iota // merge into the match, where there is one
+	Force                       // always make a new contact
+	MergeSeen                   // merge into the match that the input's SeenMatch names, and into no other
+	KeepSeen                    // make a new contact beside the match that SeenMatch names, and beside no other
 )
+
+// Matched is a create or a change that a person has to decide about first: its emails or phones are those of another contact.
+type Matched struct{ Contact Contact }
+
+func (m *Matched) Error() string { return "another contact has this email or phone" }
+
+// MergesInto tells whether a create is merged into its match, which is nil where there is none. A match that the person has
+// not seen as it is now is *Matched.
+func (in *ContactInput) MergesInto(match *Contact, mode CreateMode) (bool, error) {
+	switch {
+	case match == nil && mode == MergeSeen:
+		return false, ErrChanged
+	case match == nil || mode == Force:
+		return false, nil
+	case mode == Dedupe:
+		return true, nil
+	}
+	return mode == MergeSeen, in.CheckSeen(match)
+}
+
+// CheckSeen is *Matched where the input was not decided about this match as it is now.
+func (in *ContactInput) CheckSeen(match *Contact) error {
+	if in.SeenMatch != match.Snapshot() {
+		return &Matched{*match}
+	}
+	return nil
+}
 
 // ParseForceCreate reads the query parameter force_create; an absent one is Dedupe.
 func ParseForceCreate(value string, sent bool) (CreateMode, error) {
@@ -33,6 +62,27 @@ const (
 // MatchKeys are the normal forms by which this input finds the person it is about, those of emails first.
 func (in *ContactInput) MatchKeys() []string {
 	return withoutEmpty(slices.Concat(in.emailKeys, in.phoneKeys))
+}
+
+// AddedKeys are the match keys that the contact does not have yet.
+func (in *ContactInput) AddedKeys(c Contact) []string {
+	return slices.DeleteFunc(in.MatchKeys(), func(key string) bool { return slices.Contains(c.MatchKeys, key) })
+}
+
+// Shared are the emails and the phones of the input that the contact has too, as the input writes them.
+func (in *ContactInput) Shared(c Contact) (emails, phones []string) {
+	has := func(key string) bool { return key != "" && slices.Contains(c.MatchKeys, key) }
+	for i, key := range in.emailKeys {
+		if has(key) {
+			emails = append(emails, (*in.Emails)[i].Value)
+		}
+	}
+	for i, key := range in.phoneKeys {
+		if has(key) {
+			phones = append(phones, (*in.Phones)[i].Value)
+		}
+	}
+	return emails, phones
 }
 
 // SplitMatchKeys tells the keys of emails from those of phones.
@@ -57,13 +107,18 @@ func (in *ContactInput) Closer(a, b Contact) bool {
 }
 
 func (in *ContactInput) sharesEmail(c Contact) bool {
-	return slices.ContainsFunc(in.emailKeys, func(key string) bool { return slices.Contains(c.MatchKeys, key) })
+	return slices.ContainsFunc(in.emailKeys, func(key string) bool { return containsSorted(c.MatchKeys, key) })
 }
 
 // SameName compares first and last name without regard to case and marks.
 func (in *ContactInput) SameName(c Contact) bool {
 	return in.FirstName != nil && in.LastName != nil &&
 		fold(*in.FirstName) == fold(c.FirstName) && fold(*in.LastName) == fold(c.LastName)
+}
+
+func containsSorted(keys []string, key string) bool {
+	_, found := slices.BinarySearch(keys, key)
+	return found
 }
 
 // addMatchKey adds a key and tells whether it was new. Match keys are kept sorted: equal sets are equal lists.
@@ -106,4 +161,20 @@ func KeyChange(from, to *Contact) (gone, added []string) {
 		}
 	}
 	return gone, added
+}
+
+// WithEmailKeys is the contact with the match keys of its emails worked out anew. Those of phones stay as they are: they depend on
+// the country that was set when a number came in.
+func (c Contact) WithEmailKeys() Contact {
+	keys := make([]string, 0, len(c.Emails))
+	for _, email := range c.Emails {
+		key, ok := normalEmail(email.Value)
+		if !ok { // it was accepted by other rules
+			return c
+		}
+		keys = append(keys, emailPrefix+key)
+	}
+	c.replaceMatchKeys(emailPrefix, keys)
+	c.MatchKeys = slices.Compact(c.MatchKeys)
+	return c
 }

@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -103,4 +104,56 @@ func closest(in *ContactInput, candidates []Contact) (best Contact, found bool) 
 		}
 	}
 	return best, found
+}
+
+func TestAMatchIsMergedOrKeptAsWasDecided(t *testing.T) {
+	match := &Contact{ID: 7, FirstName: "Marta", MatchKeys: []string{"e:m@x.org"}}
+	twin := &Contact{ID: 8, FirstName: "Marta", MatchKeys: []string{"e:m@x.org"}}
+	changed := &Contact{ID: 7, FirstName: "Martha", MatchKeys: []string{"e:m@x.org"}}
+	for _, test := range []struct {
+		name  string
+		mode  CreateMode
+		match *Contact
+		merge bool
+		err   error
+	}{
+		{"a program merges", Dedupe, twin, true, nil},
+		{"a program forces", Force, twin, false, nil},
+		{"a program finds nobody", Dedupe, nil, false, nil},
+		{"merge into what was seen", MergeSeen, match, true, nil},
+		{"keep beside what was seen", KeepSeen, match, false, nil},
+		{"nobody is left to keep beside", KeepSeen, nil, false, nil},
+		{"nobody is left to merge into", MergeSeen, nil, false, ErrChanged},
+		{"never merge into another", MergeSeen, twin, false, &Matched{}},
+		{"never merge into what it has become", MergeSeen, changed, false, &Matched{}},
+		{"another one to keep beside", KeepSeen, twin, false, &Matched{}},
+	} {
+		in := valid(t, `{"first_name":"Ana","emails":[{"value":"m@x.org"}]}`)
+		in.SeenMatch = match.Snapshot()
+		merge, err := in.MergesInto(test.match, test.mode)
+		var matched *Matched
+		if errors.As(err, &matched) {
+			if matched.Contact.ID != test.match.ID {
+				t.Errorf("%s: the question is about %d", test.name, matched.Contact.ID)
+			}
+			_, wanted := test.err.(*Matched)
+			if !wanted {
+				t.Errorf("%s: got a question", test.name)
+			}
+		} else if merge != test.merge || err != test.err {
+			t.Errorf("%s: got %v, %v", test.name, merge, err)
+		}
+	}
+}
+
+func TestWhatIsSharedIsSaidAsItWasTyped(t *testing.T) {
+	in := valid(t, `{"emails":[{"value":"new@x.org"},{"value":"M@X.org"}],"phones":[{"value":"(212) 555-0100"},{"value":"212-555-0199"}]}`)
+	c := Contact{MatchKeys: []string{"e:m@x.org", "p:+12125550100"}}
+	emails, phones := in.Shared(c)
+	if !slices.Equal(emails, []string{"M@X.org"}) || !slices.Equal(phones, []string{"(212) 555-0100"}) {
+		t.Errorf("shared are %q and %q", emails, phones)
+	}
+	if added := in.AddedKeys(c); !slices.Equal(added, []string{"e:new@x.org", "p:+12125550199"}) {
+		t.Errorf("added are %q", added)
+	}
 }

@@ -17,7 +17,7 @@ func NewContact(in ContactInput, now time.Time) (Contact, error) {
 // Merge adds a valid input to the contact that it matches: texts that were sent overwrite, new emails, phones,
 // addresses and tags are appended, nothing is dropped. Merging twice is merging once.
 func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
-	now = now.UTC().Truncate(time.Second)
+	now = changeTime(now, c.UpdatedAt)
 	merged := c
 	merged.MatchKeys = slices.Clone(c.MatchKeys)
 	for _, t := range merged.texts(&in) {
@@ -47,8 +47,9 @@ func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
 	}
 	if in.Addresses != nil {
 		merged.Addresses = slices.Clone(c.Addresses)
-		for _, address := range *in.Addresses {
-			if !slices.ContainsFunc(merged.Addresses, address.same) {
+		known := addressPlaces(c.Addresses)
+		for _, address := range *in.Addresses { // which differ from each other
+			if _, found := known[address.normal()]; !found {
 				merged.Addresses = append(merged.Addresses, address.at(now))
 			}
 		}
@@ -64,7 +65,7 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 	if in.Seen != "" && in.Seen != c.Version() {
 		return c, ErrChanged
 	}
-	now = now.UTC().Truncate(time.Second)
+	now = changeTime(now, c.UpdatedAt)
 	patched := c
 	for _, t := range patched.texts(&in) {
 		if t.sent != nil {
@@ -84,8 +85,14 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 	}
 	if in.Addresses != nil {
 		patched.Addresses = make([]Address, 0, len(*in.Addresses))
+		known := addressPlaces(c.Addresses)
 		for _, address := range *in.Addresses {
-			patched.Addresses = append(patched.Addresses, address.keep(c.Addresses, now))
+			if i, found := known[address.normal()]; found {
+				address = address.keep(c.Addresses[i], now)
+			} else {
+				address = address.at(now)
+			}
+			patched.Addresses = append(patched.Addresses, address)
 		}
 	}
 	if in.Tags != nil {
@@ -96,14 +103,14 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 
 // Archive and Restore move the contact between its two states.
 func (c Contact) Archive(now time.Time) Contact {
-	c.ArchivedAt = now.UTC().Truncate(time.Second)
+	c.ArchivedAt = changeTime(now, c.UpdatedAt)
 	c.UpdatedAt = c.ArchivedAt
 	return c
 }
 
 func (c Contact) Restore(now time.Time) Contact {
 	c.ArchivedAt = time.Time{}
-	c.UpdatedAt = now.UTC().Truncate(time.Second)
+	c.UpdatedAt = changeTime(now, c.UpdatedAt)
 	return c
 }
 
@@ -151,7 +158,10 @@ func (c Contact) changedFrom(old Contact, now time.Time) (Contact, error) {
 			v.Add(list.field, "The %s field is refused: the contact would have more than %d %s.", list.field, list.max, list.field)
 		}
 	}
-	c.UpdatedAt = now.UTC().Truncate(time.Second)
+	if field := c.outgrown(&old); field != "" && v.Err() == nil {
+		v.Add(field, "The %s field is refused: the contact would be larger than %d KiB.", field, maxDocument>>10)
+	}
+	c.UpdatedAt = changeTime(now, old.UpdatedAt)
 	return c, v.Err()
 }
 
@@ -183,15 +193,23 @@ func (a Address) at(now time.Time) Address {
 	return a
 }
 
-// keep is the address as it goes into a replaced list: one that stays keeps its dates.
-func (a Address) keep(old []Address, now time.Time) Address {
-	i := slices.IndexFunc(old, a.same)
-	if i < 0 {
-		return a.at(now)
-	}
-	a.CreatedAt, a.UpdatedAt = old[i].CreatedAt, old[i].UpdatedAt
-	if a != old[i] { // written differently
+// keep is an address that stays in a replaced list: it keeps its dates.
+func (a Address) keep(old Address, now time.Time) Address {
+	a.CreatedAt, a.UpdatedAt = old.CreatedAt, old.UpdatedAt
+	if a != old { // written differently
 		a.UpdatedAt = now
 	}
 	return a
+}
+
+// addressPlaces tells where in a list each address is, by its normal form. The first of several counts.
+func addressPlaces(list []Address) map[string]int {
+	if len(list) == 0 {
+		return nil
+	}
+	places := make(map[string]int, len(list))
+	for i, address := range slices.Backward(list) {
+		places[address.normal()] = i
+	}
+	return places
 }

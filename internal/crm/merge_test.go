@@ -110,7 +110,7 @@ func TestMergeDropsNothingAndKeepsThePrimaryOnes(t *testing.T) {
 		}
 		if in.Addresses != nil {
 			for _, a := range *in.Addresses {
-				if !slices.ContainsFunc(m.Addresses, a.same) {
+				if !slices.ContainsFunc(m.Addresses, func(b Address) bool { return sameAddress(a, b) }) {
 					t.Fatalf("the address %v was not added", a)
 				}
 			}

@@ -16,24 +16,36 @@ const (
 //
 // The answers are those of libphonenumber, which phones use themselves; decision 14 tells why it is not in the program.
 func normalPhone(value, region string) (key string, ok bool) {
+	number, ok := parsePhone(value, region)
+	if !ok || number.local {
+		return "", ok
+	}
+	return "+" + strconv.Itoa(number.plan.code) + number.national, true
+}
+
+// phoneNumber is a possible phone number.
+type phoneNumber struct {
+	plan      *phonePlan // the main one of its country code
+	national  string     // the digits within the country
+	local     bool       // the area code is missing
+	extension string     // as it was written, without the word before it
+}
+
+func parsePhone(value, region string) (number phoneNumber, ok bool) {
 	if len(value) > maxPhoneBytes || utf8.RuneCountInString(value) > maxPhone || !utf8.ValidString(value) {
-		return "", false
+		return phoneNumber{}, false
 	}
 	typed, ok := readPhone(value)
 	if !ok {
-		return "", false
+		return phoneNumber{}, false
 	}
 	plan, national, ok := typed.resolve(planOf(region))
 	if !ok {
-		return "", false
+		return phoneNumber{}, false
 	}
-	switch mainPlan(plan.code).length(national) {
-	case lengthPossible:
-		return "+" + strconv.Itoa(plan.code) + national, true
-	case lengthLocal:
-		return "", true
-	}
-	return "", false
+	plan = mainPlan(plan.code)
+	length := plan.length(national)
+	return phoneNumber{plan, national, length == lengthLocal, typed.extension}, length == lengthPossible || length == lengthLocal
 }
 
 // IsPhoneRegion reports whether numbers without + can be read as numbers of this region.

@@ -26,6 +26,9 @@ type phonePlan struct {
 	*numberingPlan
 	once  sync.Once
 	rules struct{ international, prefix, number *regexp.Regexp }
+
+	formatOnce      sync.Once
+	compiledFormats []compiledFormat
 }
 
 // phoneIndex finds plans. A country code of several regions leads to the main one of them.

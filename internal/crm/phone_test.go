@@ -99,5 +99,10 @@ func FuzzNormalPhone(f *testing.F) {
 		if again, ok2 := normalPhone(value, region); ok != ok2 || key != again {
 			t.Fatalf("%q gave %q and then %q", value, key, again)
 		}
+		if shown := FormatPhone(value, region); ok && key != "" {
+			if again, _ := normalPhone(shown, region); again != key {
+				t.Fatalf("%q in %q is %q, and is shown as %q, which is %q", value, region, key, shown, again)
+			}
+		}
 	})
 }

@@ -7,10 +7,11 @@ import (
 	"unicode"
 )
 
-// typedPhone is a number as somebody typed it, without all that is no digit and without the extension.
+// typedPhone is a number as somebody typed it, without all that is no digit.
 type typedPhone struct {
-	digits string
-	plus   bool // it began with +
+	digits    string
+	plus      bool // it began with +
+	extension string
 }
 
 // readPhone takes the digits out of a text, by the steps and patterns of nyaruka/phonenumbers (MIT License), which follows
@@ -50,9 +51,9 @@ func readOddPhone(value string) (typed typedPhone, ok bool) {
 	if !ok || !isViablePhone(number) {
 		return typedPhone{}, false
 	}
-	number = withoutExtension(number)
+	number, extension := cutExtension(number)
 	national := strings.TrimLeft(number, "+\uff0b")
-	return typedPhone{digits: phoneDigits(national), plus: len(national) < len(number)}, true
+	return typedPhone{digits: phoneDigits(national), plus: len(national) < len(number), extension: extension}, true
 }
 
 // phoneOfURI takes the number out of a text, which may be a URI as RFC 3966 has it, with or without "tel:".
@@ -102,11 +103,15 @@ func isViablePhone(number string) bool {
 	return len(number) >= minNational && phoneText().viable.MatchString(number)
 }
 
-func withoutExtension(number string) string {
-	if match := phoneText().extension.FindStringIndex(number); match != nil && isViablePhone(number[:match[0]]) {
-		return number[:match[0]]
+// cutExtension takes off the extension with the word before it. The digits of the extension are what the ending ends with.
+func cutExtension(number string) (rest, extension string) {
+	match := phoneText().extension.FindStringIndex(number)
+	if match == nil || !isViablePhone(number[:match[0]]) {
+		return number, ""
 	}
-	return number
+	ending := strings.TrimSuffix(number[match[0]:], "#")
+	word := strings.TrimRightFunc(ending, unicode.IsDigit)
+	return number[:match[0]], ending[len(word):]
 }
 
 // phoneDigits are the digits of a number. From three letters on, letters are the keys that they are printed on.

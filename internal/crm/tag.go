@@ -64,17 +64,6 @@ func tooMany(v *Invalid, field string, n, limit int) {
 	}
 }
 
-// distinct keeps the first of each name, in order.
-func distinct(names []string) []string {
-	kept := make([]string, 0, len(names))
-	for _, name := range names {
-		if !slices.Contains(kept, name) {
-			kept = append(kept, name)
-		}
-	}
-	return kept
-}
-
 // FoldTag is a tag's name as it is searched for by its beginning.
 func FoldTag(name string) string { return cut(fold(name), maxTagFold) }
 
@@ -98,6 +87,6 @@ func (c Contact) SyncTags(tags []string, now time.Time) (Contact, error) {
 
 // RemoveTags drops the listed tags; one that the contact does not have is no fault.
 func (c Contact) RemoveTags(tags []string, now time.Time) (Contact, error) {
-	kept := slices.DeleteFunc(slices.Clone(c.Tags), func(name string) bool { return slices.Contains(tags, name) })
+	kept := slices.DeleteFunc(slices.Clone(c.Tags), setOf(tags).has)
 	return c.SyncTags(kept, now)
 }

@@ -85,10 +85,16 @@ func (in *SetupInput) Validate(accounts []Account) error {
 		in.Organisation = strings.TrimSpace(in.Organisation)
 		checkRequiredText(v, "organisation", in.Organisation)
 	} else if _, ok := in.Taken(accounts); !ok {
-		v.Add("organisation", "The organisation field must be one of those that exist, or the name of a new one.")
+		v.Add("organisation", notOffered)
 	}
 	return v.Err()
 }
+
+const notOffered = "The organisation field must be an organization without contacts, or the name of a new one. " +
+	"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create."
+
+// NotOffered is the error where an account that exists may not be taken over by a link.
+func NotOffered() error { return invalid("organisation", notOffered) }
 
 // Taken is the account that exists and was chosen.
 func (in *SetupInput) Taken(accounts []Account) (Account, bool) {

@@ -1,9 +1,12 @@
 package crm
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 func (in *ContactInput) validateEmails(v *Invalid) {
@@ -67,10 +70,14 @@ type typedRule struct {
 }
 
 // checkTyped checks each element and keeps those that differ by normal form, with their match keys. A value that is fine
-// but tells nobody apart has the key "".
+// but tells nobody apart has the key "", and is compared as it was written. Once there are too many, the rest is not looked at.
 func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind, value string)) (kept []T, keys []string) {
-	kept = make([]T, 0, len(list))
+	kept = make([]T, 0, min(len(list), maxEmails+1))
+	var seen textSet
 	for i, element := range list {
+		if len(kept) > maxEmails {
+			break
+		}
 		at := place{rule.list, i}
 		if v.hasAt(at, "") {
 			continue
@@ -96,11 +103,7 @@ func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind
 		if normal != "" {
 			key = rule.prefix + normal
 		}
-		known := func(e T) bool {
-			_, other := parts(e)
-			return other == value
-		}
-		if key == "" && !slices.ContainsFunc(kept, known) || key != "" && !slices.Contains(keys, key) {
+		if seen.add(cmp.Or(key, value)) {
 			kept, keys = append(kept, element), append(keys, key)
 		}
 	}
@@ -113,7 +116,11 @@ func (in *ContactInput) validateAddresses(v *Invalid) {
 		return
 	}
 	kept := []Address{}
+	var seen textSet
 	for i, a := range *in.Addresses {
+		if len(kept) > maxEmails {
+			break
+		}
 		at := place{"addresses", i}
 		for _, part := range addressParts {
 			validateTextAt(v, at, part, *a.part(part), maxText)
@@ -124,7 +131,7 @@ func (in *ContactInput) validateAddresses(v *Invalid) {
 		if a.Country != "" && !isCountry(a.Country) && !v.hasAt(at, "country") {
 			v.addAt(at, "country", "must be a three-letter ISO 3166-1 country code")
 		}
-		if !a.empty() && !slices.ContainsFunc(kept, a.same) {
+		if !a.empty() && seen.add(a.normal()) {
 			kept = append(kept, a)
 		}
 	}
@@ -140,12 +147,36 @@ func (a Address) empty() bool {
 	return a.Line1 == "" && a.Line2 == "" && a.City == "" && a.State == "" && a.Zipcode == "" && a.Country == ""
 }
 
-// same tells whether two addresses agree in all parts without regard to case and spaces.
-func (a Address) same(b Address) bool {
-	return alike(a.Line1, b.Line1) && alike(a.Line2, b.Line2) && alike(a.City, b.City) &&
-		alike(a.State, b.State) && alike(a.Zipcode, b.Zipcode) && alike(a.Country, b.Country)
+// normal is the form that addresses are compared by: all parts without regard to case and spaces.
+func (a *Address) normal() string {
+	parts := [...]string{a.Line1, a.Line2, a.City, a.State, a.Zipcode, a.Country}
+	size := len(parts)
+	for _, part := range parts {
+		size += len(part)
+	}
+	key := make([]byte, 0, size)
+	for _, part := range parts {
+		for _, r := range part {
+			if !unicode.IsSpace(r) {
+				key = utf8.AppendRune(key, caseless(r))
+			}
+		}
+		key = append(key, 0) // no part holds it
+	}
+	return string(key)
 }
 
-func alike(a, b string) bool {
-	return a == b || strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
+// caseless is the same letter for all that strings.EqualFold takes for equal: the first of them.
+func caseless(r rune) rune {
+	if r < utf8.RuneSelf {
+		if 'a' <= r && r <= 'z' {
+			r -= 'a' - 'A'
+		}
+		return r
+	}
+	first := r
+	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+		first = min(first, other)
+	}
+	return first
 }

@@ -3,12 +3,16 @@ package crm
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 )
 
 // Version names the state that a contact is in. Whoever changes it may say which one they saw: a time would not do, for
 // two changes of one second have the same.
 func (c *Contact) Version() string { return versionOf(c.AppendBody(nil)) }
+
+// Snapshot names the contact together with its state: twins may be in the same one.
+func (c *Contact) Snapshot() string { return strconv.FormatInt(c.ID, 10) + "-" + c.Version() }
 
 // Version names the state that a campaign is in. Whom it benefits is no part of what the API shows of it, but people
 // change it on the same form.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,22 +41,50 @@ func (s *Store) CreateAccount(ctx context.Context, name, parent string) (crm.Acc
 
 // addAccount makes an account below another; join writes what comes with it.
 func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, join func(*tx, crm.Account) error) (crm.Account, error) {
+	top, err := s.topAbove(ctx, above)
+	if err != nil {
+		return crm.Account{}, err
+	}
 	for range 20 { // a random number is rarely taken, and never so often
 		account, err := crm.NewAccount(name, above, s.now())
 		if err != nil {
 			return crm.Account{}, err
 		}
-		err = s.update(ctx, account.Number, func(t *tx) error {
+		err = s.update(ctx, cmp.Or(top, account.Number), func(t *tx) error {
+			if top != 0 {
+				if err := t.checkChapters(top); err != nil {
+					return err
+				}
+			}
 			if err := t.addAccount(account); err != nil {
 				return err
 			}
 			return join(t, account)
 		})
+		if err == nil {
+			return account, nil
+		}
 		if !errors.Is(err, errTaken) {
-			return account, err
+			return crm.Account{}, err
 		}
 	}
 	return crm.Account{}, errors.New("no free account number was found")
+}
+
+// topAbove is the organization at the top of a new chapter's tree, 0 where the account has none above it.
+func (s *Store) topAbove(ctx context.Context, above crm.Account) (top int64, err error) {
+	if above.Number == 0 {
+		return 0, nil
+	}
+	var levels int64
+	err = s.view(ctx, func(c conn) error {
+		top, levels, err = topOf(c, above)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return top, crm.LevelLimit.Check(levels, 1)
 }
 
 func (t *tx) addAccount(account crm.Account) error {

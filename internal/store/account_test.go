@@ -58,7 +58,7 @@ func TestUnknownAccountsAreNotFound(t *testing.T) {
 		if accounts, err := s.Accounts(t.Context()); err != nil || len(accounts) != 1 {
 			t.Errorf("%v: the accounts are %+v", err, accounts)
 		}
-		_, _, err := s.Contacts(t.Context(), account.Number+1, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil)
+		_, _, err := s.Contacts(t.Context(), account.Number+1, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
 		wantError(t, "the contacts of no account", err, crm.ErrNotFound)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -12,10 +13,10 @@ import (
 )
 
 const (
-	sqlCampaignBySlug = `SELECT id, account_id, body FROM campaign WHERE slug = $1`
+	sqlCampaignBySlug = `SELECT id, account_id, body, checksum FROM campaign WHERE slug = $1`
 	sqlCampaignByID   = `SELECT account_id FROM campaign WHERE id = $1`
-	sqlInsertCampaign = `INSERT INTO campaign (id, account_id, slug, url_at, body) VALUES ($1, $2, $3, $4, $5)`
-	sqlUpdateCampaign = `UPDATE campaign SET slug = $2, url_at = $3, body = $4 WHERE id = $1`
+	sqlInsertCampaign = `INSERT INTO campaign (id, account_id, slug, url_at, body, checksum) VALUES ($1, $2, $3, $4, $5, $6)`
+	sqlUpdateCampaign = `UPDATE campaign SET slug = $2, url_at = $3, body = $4, checksum = $5 WHERE id = $1`
 
 	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
 	sqlPutReader       = `INSERT INTO campaign_reader (account_id, campaign_id, relation) VALUES ($1, $2, $3)
@@ -23,10 +24,13 @@ const (
 	sqlDeleteReader = `DELETE FROM campaign_reader WHERE account_id = $1 AND campaign_id = $2`
 	sqlParent       = `SELECT parent FROM account WHERE account_id = $1`
 
+	// A campaign that only benefits an account is another organization's.
+	sqlCampaignCount = `SELECT COUNT(*) FROM campaign_reader WHERE account_id = $1 AND relation <> $2`
+
 	sqlReaderCampaigns = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
 )
 
-var sqlCampaigns = `SELECT id, url_at, body FROM campaign WHERE id IN (` + parameters(1, scatteredWidth) + `) ORDER BY id`
+var sqlCampaigns = `SELECT id, url_at, body, checksum FROM campaign WHERE id IN (` + parameters(1, scatteredWidth) + `) ORDER BY id`
 
 // ImportResult says what an import did.
 type ImportResult struct {
@@ -39,6 +43,9 @@ func (s *Store) ImportCampaigns(ctx context.Context, owner crm.Account, inputs [
 	err = s.changeCampaigns(ctx, owner, func(t *tx, now time.Time) error {
 		plans, err := t.planImport(owner, inputs, now)
 		if err != nil {
+			return err
+		}
+		if err := t.checkCampaigns(owner, plans); err != nil {
 			return err
 		}
 		result = ImportResult{}
@@ -84,14 +91,26 @@ type campaignPlan struct {
 	readers  map[int64]crm.Relation // nil where they stay
 }
 
+// imported is what the rows before have taken. Rows that ask for the same go on where the last one has ended, so that a file
+// costs what its length says.
+type imported struct {
+	slugs map[string]bool
+	tried map[string]int // slugs of each title
+	ids   map[int64]bool
+	next  map[int64]int64 // the id to try after each first one
+}
+
+func newImport() *imported {
+	return &imported{slugs: map[string]bool{}, tried: map[string]int{}, ids: map[int64]bool{}, next: map[int64]int64{}}
+}
+
 // planImport decides about every row, and tells all faults at once.
 func (t *tx) planImport(owner crm.Account, inputs []crm.CampaignInput, now time.Time) ([]campaignPlan, error) {
 	wrong := &crm.RowsInvalid{}
-	taken := map[string]bool{} // slugs of rows before
-	ids := map[int64]bool{}
+	before := newImport()
 	var plans []campaignPlan
 	for i, in := range inputs {
-		p, err := t.planCampaign(owner, in, now, taken, ids)
+		p, err := t.planCampaign(owner, in, now, before)
 		var faults *crm.Invalid
 		switch {
 		case errors.As(err, &faults):
@@ -107,17 +126,17 @@ func (t *tx) planImport(owner crm.Account, inputs []crm.CampaignInput, now time.
 	return plans, nil
 }
 
-func (t *tx) planCampaign(owner crm.Account, in crm.CampaignInput, now time.Time, taken map[string]bool, ids map[int64]bool) (p campaignPlan, err error) {
-	slug, old, err := t.findSlug(owner, in, taken)
+func (t *tx) planCampaign(owner crm.Account, in crm.CampaignInput, now time.Time, before *imported) (p campaignPlan, err error) {
+	slug, old, err := t.findSlug(owner, in, before)
 	if err != nil {
 		return p, err
 	}
-	taken[slug] = true
+	before.slugs[slug] = true
 	if old == nil {
 		if err := in.CheckNew(); err != nil {
 			return p, err
 		}
-		id, err := t.freeCampaignID(in.ID(now), ids)
+		id, err := t.freeCampaignID(in.ID(now), before)
 		if err != nil {
 			return p, err
 		}
@@ -141,27 +160,36 @@ func planChange(old crm.Campaign, in crm.CampaignInput, now time.Time) campaignP
 
 // findSlug chooses the slug: the one that was sent, or the first one made from the title that is free or the account's
 // own. old is the campaign that has it.
-func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, taken map[string]bool) (slug string, old *crm.Campaign, err error) {
-	for slug := range crm.SlugCandidates(in) {
-		if taken[slug] {
+func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, before *imported) (slug string, old *crm.Campaign, err error) {
+	for slug := range crm.SlugCandidates(in, before.tried) {
+		if before.slugs[slug] {
 			continue
 		}
-		var id, account int64
-		var body []byte
-		found, err := one(t.conn, func(r rows) {
-			id, account, body = r.int(0), r.int(1), slices.Clone(r.bytes(2))
-		}, sqlCampaignBySlug+t.forUpdate, slug)
+		c, account, err := campaignBySlug(t.conn, slug, t.forUpdate)
 		switch {
+		case errors.Is(err, crm.ErrNotFound):
+			return slug, nil, nil
 		case err != nil:
 			return "", nil, err
-		case !found:
-			return slug, nil, nil
 		case account == owner.Number:
-			c, err := crm.ParseCampaign(id, body)
-			return slug, &c, err
+			return slug, &c, nil
 		}
 	}
 	return "", nil, slugIsTaken()
+}
+
+// campaignBySlug finds a campaign and the number of the account that it belongs to.
+func campaignBySlug(c conn, slug, forUpdate string) (campaign crm.Campaign, account int64, err error) {
+	found := false
+	err = each(c, func(r rows) (err error) {
+		found, account = true, r.int(1)
+		campaign, err = parseCampaign(r, 2, r.int(0))
+		return err
+	}, sqlCampaignBySlug+forUpdate, slug)
+	if err == nil && !found {
+		err = crm.ErrNotFound
+	}
+	return campaign, account, err
 }
 
 func slugIsTaken() error {
@@ -171,9 +199,9 @@ func slugIsTaken() error {
 }
 
 // freeCampaignID is the first id from the given one on that no campaign has.
-func (t *tx) freeCampaignID(id int64, ids map[int64]bool) (int64, error) {
-	for ; ; id++ {
-		if ids[id] {
+func (t *tx) freeCampaignID(first int64, before *imported) (int64, error) {
+	for id := max(first, before.next[first]); ; id++ {
+		if before.ids[id] {
 			continue
 		}
 		found, err := one(t.conn, func(rows) {}, sqlCampaignByID, id)
@@ -181,7 +209,7 @@ func (t *tx) freeCampaignID(id int64, ids map[int64]bool) (int64, error) {
 			return 0, err
 		}
 		if !found {
-			ids[id] = true
+			before.ids[id], before.next[first] = true, id+1
 			return id, nil
 		}
 	}
@@ -215,14 +243,45 @@ func (t *tx) campaignReaders(owner crm.Account, beneficiaries *[]string) (map[in
 	return readers, faults.Err()
 }
 
+// checkCampaigns refuses new campaigns where the owner's organization would have too many. It locks the accounts that will
+// list them first, in ascending order, so that two at once cannot pass the limit together.
+func (t *tx) checkCampaigns(owner crm.Account, plans []campaignPlan) error {
+	created := int64(0)
+	var readers []int64
+	for _, p := range plans {
+		if p.isNew {
+			created++
+			readers = slices.AppendSeq(readers, maps.Keys(p.readers))
+		}
+	}
+	if created == 0 {
+		return nil
+	}
+	slices.Sort(readers)
+	for _, account := range slices.Compact(readers) {
+		if _, err := t.tally(account); err != nil {
+			return err
+		}
+	}
+	top, _, err := topOf(t.conn, owner)
+	if err != nil {
+		return err
+	}
+	campaigns, err := countRows(t.conn, sqlCampaignCount, top, int64(crm.Benefiting))
+	if err != nil {
+		return err
+	}
+	return crm.CampaignLimit.Check(campaigns, created)
+}
+
 func (t *tx) saveCampaign(account int64, p campaignPlan) error {
 	body, urlAt := p.campaign.AppendBody(nil)
 	var err error
 	switch {
 	case p.isNew:
-		_, err = t.exec(sqlInsertCampaign, p.campaign.ID, account, p.campaign.Slug, int64(urlAt), body)
+		_, err = t.exec(sqlInsertCampaign, p.campaign.ID, account, p.campaign.Slug, int64(urlAt), body, checksum(body))
 	case p.changed:
-		_, err = t.exec(sqlUpdateCampaign, p.campaign.ID, p.campaign.Slug, int64(urlAt), body)
+		_, err = t.exec(sqlUpdateCampaign, p.campaign.ID, p.campaign.Slug, int64(urlAt), body, checksum(body))
 	}
 	if err != nil || p.readers == nil {
 		return err
@@ -319,43 +378,58 @@ func (cache *campaignCache) of(c conn, account int64) (*campaignList, error) {
 	return list, nil
 }
 
-// Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first.
-func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte) ([]byte, ListResult, error) {
+// Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first. A large page goes through
+// flush piece by piece.
+func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte, flush Flush) ([]byte, ListResult, error) {
 	var result ListResult
-	start := len(dst)
-	err := s.view(ctx, func(c conn) (err error) {
-		dst = dst[:start]
-		result, err = s.campaigns.page(c, account, scope, page, oldestFirst, func(r rows) error {
-			if len(dst) > start {
-				dst = append(dst, ',')
+	var ids []int64
+	p := newPieces(dst, flush)
+	read := func(c conn, ids []int64) error {
+		return p.read(c, func(dst []byte, r rows) ([]byte, error) {
+			body, err := campaignBody(r, 2, r.int(0))
+			if err != nil {
+				return dst, err
 			}
-			dst = crm.AppendCampaign(dst, r.int(0), r.bytes(2), int(r.int(1)), baseURL)
-			return nil
-		})
-		return err
+			return crm.AppendCampaign(dst, r.int(0), body, int(r.int(1)), baseURL), nil
+		}, sqlCampaigns, campaignArgs(ids)...)
+	}
+	err := s.view(ctx, func(c conn) (err error) {
+		result, ids, err = s.campaigns.page(c, account, scope, page, oldestFirst)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		return read(c, ids)
 	})
-	return dst, result, err
+	if err == nil && p.full() {
+		err = p.rest(ctx, s, ids, read)
+	}
+	return p.dst, result, err
 }
 
-// page reads the rows of one page of the account's list, in ascending order whatever the order of pages is.
-func (cache *campaignCache) page(c conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder, read func(rows) error) (result ListResult, err error) {
+// page finds one page of the account's list, in ascending order whatever the order of pages is.
+func (cache *campaignCache) page(c conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder) (result ListResult, ids []int64, err error) {
 	list, err := cache.of(c, account)
 	if err != nil {
-		return result, err
+		return result, nil, err
 	}
-	ids := list.ids[scope]
+	ids = list.ids[scope]
 	result.Total = int64(len(ids))
 	if page.Skip() >= result.Total {
-		return result, nil
+		return result, nil, nil
 	}
 	from, to := order(page, result.Total)
 	ids = ids[from:to]
 	result.Count = int64(len(ids))
+	return result, ids, nil
+}
+
+// campaignArgs fills the statement's fixed width with the last id.
+func campaignArgs(ids []int64) []any {
 	args := make([]any, 0, scatteredWidth)
 	for i := range scatteredWidth {
 		args = append(args, ids[min(i, len(ids)-1)])
 	}
-	return result, each(c, read, sqlCampaigns, args...)
+	return args
 }
 
 // pageOrder says where a page lies in a list that is kept oldest first.

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	sqlCampaign = `SELECT r.relation, c.body FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id
+	sqlCampaign = `SELECT r.relation, c.body, c.checksum FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id
 		WHERE r.account_id = $1 AND r.campaign_id = $2`
-	sqlOwnCampaign = `SELECT body FROM campaign WHERE id = $1 AND account_id = $2`
+	sqlOwnCampaign = `SELECT body, checksum FROM campaign WHERE id = $1 AND account_id = $2`
 	sqlSlugID      = `SELECT id FROM campaign WHERE slug = $1`
 	sqlPublicID    = `SELECT public_id FROM account WHERE account_id = $1`
 )
@@ -31,17 +31,15 @@ func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficia
 func (s *Store) Campaign(ctx context.Context, account, id int64) (record CampaignRecord, err error) {
 	err = s.view(ctx, func(c conn) error {
 		record = CampaignRecord{}
-		var body []byte
-		found, err := one(c, func(r rows) {
-			record.Relation, body = crm.Relation(r.int(0)), slices.Clone(r.bytes(1))
+		err := each(c, func(r rows) (err error) {
+			record.Relation = crm.Relation(r.int(0))
+			record.Campaign, err = parseCampaign(r, 1, id)
+			return err
 		}, sqlCampaign, account, id)
-		if err == nil && !found {
+		if err == nil && record.Relation == 0 {
 			err = crm.ErrNotFound
 		}
-		if err != nil {
-			return err
-		}
-		if record.Campaign, err = crm.ParseCampaign(id, body); err == nil && record.Relation&crm.Own != 0 {
+		if err == nil && record.Relation&crm.Own != 0 {
 			record.Beneficiaries, err = beneficiaries(c, id)
 		}
 		return err
@@ -70,12 +68,16 @@ func beneficiaries(c conn, campaign int64) (ids []string, err error) {
 func (s *Store) CampaignPage(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest) (campaigns []crm.Campaign, result ListResult, err error) {
 	err = s.view(ctx, func(c conn) (err error) {
 		campaigns = nil
-		result, err = s.campaigns.page(c, account, scope, page, newestFirst, func(r rows) error {
-			campaign, err := crm.ParseCampaign(r.int(0), r.bytes(2))
+		var ids []int64
+		result, ids, err = s.campaigns.page(c, account, scope, page, newestFirst)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		return each(c, func(r rows) error {
+			campaign, err := parseCampaign(r, 2, r.int(0))
 			campaigns = append(campaigns, campaign)
 			return err
-		})
-		return err
+		}, sqlCampaigns, campaignArgs(ids)...)
 	})
 	slices.Reverse(campaigns)
 	return campaigns, result, err
@@ -118,6 +120,9 @@ func (s *Store) changeCampaign(ctx context.Context, owner crm.Account, decide fu
 		if err != nil {
 			return err
 		}
+		if err := t.checkCampaigns(owner, []campaignPlan{p}); err != nil {
+			return err
+		}
 		campaign = p.campaign
 		return t.saveCampaign(owner.Number, p)
 	})
@@ -133,21 +138,20 @@ func (t *tx) planNew(owner crm.Account, in crm.CampaignInput, now time.Time) (p 
 	if err := firstOrFaults(in.CheckNew(), slugErr, readersErr); err != nil {
 		return p, err
 	}
-	id, err := t.freeCampaignID(in.ID(now), map[int64]bool{})
+	id, err := t.freeCampaignID(in.ID(now), newImport())
 	return campaignPlan{campaign: crm.NewCampaign(in, owner, id, slug, now), isNew: true, changed: true, readers: readers}, err
 }
 
 // planUpdate locks the campaign first, so that two people who change different fields at once both have their way.
 func (t *tx) planUpdate(owner crm.Account, id int64, in crm.CampaignInput, now time.Time) (p campaignPlan, err error) {
-	var body []byte
-	found, err := one(t.conn, func(r rows) { body = slices.Clone(r.bytes(0)) }, sqlOwnCampaign+t.forUpdate, id, owner.Number)
-	if err == nil && !found {
+	var old crm.Campaign
+	err = each(t.conn, func(r rows) (err error) {
+		old, err = parseCampaign(r, 0, id)
+		return err
+	}, sqlOwnCampaign+t.forUpdate, id, owner.Number)
+	if err == nil && old.ID == 0 {
 		err = crm.ErrNotFound
 	}
-	if err != nil {
-		return p, err
-	}
-	old, err := crm.ParseCampaign(id, body)
 	if err == nil && in.Seen != "" {
 		err = t.checkSeen(old, in.Seen)
 	}
@@ -176,7 +180,7 @@ func (t *tx) checkSeen(c crm.Campaign, seen string) error {
 
 // freeSlug is the first slug for the input that no campaign has.
 func (t *tx) freeSlug(in crm.CampaignInput) (string, error) {
-	for slug := range crm.SlugCandidates(in) {
+	for slug := range crm.SlugCandidates(in, nil) {
 		found, err := one(t.conn, func(rows) {}, sqlSlugID, slug)
 		if err != nil || !found {
 			return slug, err

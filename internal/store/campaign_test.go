@@ -65,7 +65,7 @@ type listed struct {
 func campaignsOf(t *testing.T, s *Store, account crm.Account, scope crm.CampaignScope, perPage int64) (all []listed) {
 	t.Helper()
 	for page := int64(1); ; page++ {
-		body, found, err := s.Campaigns(t.Context(), account.Number, scope, crm.PageRequest{Page: page, PerPage: perPage}, "https://give.example.org", []byte("["))
+		body, found, err := s.Campaigns(t.Context(), account.Number, scope, crm.PageRequest{Page: page, PerPage: perPage}, "https://give.example.org", []byte("["), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

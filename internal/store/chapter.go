@@ -16,20 +16,7 @@ func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.
 	var below map[int64][]crm.Account
 	err = s.view(ctx, func(c conn) error {
 		below = map[int64][]crm.Account{}
-		for level := []int64{root.Number}; len(level) > 0; {
-			var next []int64
-			err := eachOf(c, func(r rows) error {
-				a := readAccount(r)
-				below[a.Parent] = append(below[a.Parent], a)
-				next = append(next, a.Number)
-				return nil
-			}, sqlAccountsBelow, level)
-			if err != nil {
-				return err
-			}
-			level = next
-		}
-		return nil
+		return eachChapter(c, root.Number, func(a crm.Account) { below[a.Parent] = append(below[a.Parent], a) })
 	})
 	if err != nil {
 		return nil, err
@@ -48,6 +35,24 @@ func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.
 	return chapters, nil
 }
 
+// eachChapter calls read for every account below another, level by level.
+func eachChapter(c conn, root int64, read func(crm.Account)) error {
+	for level := []int64{root}; len(level) > 0; {
+		var next []int64
+		err := eachOf(c, func(r rows) error {
+			a := readAccount(r)
+			read(a)
+			next = append(next, a.Number)
+			return nil
+		}, sqlAccountsBelow, level)
+		if err != nil {
+			return err
+		}
+		level = next
+	}
+	return nil
+}
+
 // CreateChapter makes an account below root, or below one of its chapters. Whoever makes it owns it.
 func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, parent, name string) (crm.Account, error) {
 	above, err := s.accountWithin(ctx, root, parent)
@@ -57,6 +62,31 @@ func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, p
 	return s.addAccount(ctx, name, above, func(t *tx, chapter crm.Account) error {
 		return t.addMember(chapter.Number, by, crm.Owner, s.now())
 	})
+}
+
+// checkChapters refuses one more chapter below an account whose organization, top, has enough of them already.
+func (t *tx) checkChapters(top int64) error {
+	if _, err := t.tally(top); err != nil { // two at once cannot both be the last one
+		return err
+	}
+	chapters := int64(0)
+	if err := eachChapter(t.conn, top, func(crm.Account) { chapters++ }); err != nil {
+		return err
+	}
+	return crm.ChapterLimit.Check(chapters, 1)
+}
+
+// topOf finds the organization that an account belongs to, itself or the one at the top of the tree, and how many levels lie
+// between them. Neither ever changes.
+func topOf(c conn, account crm.Account) (top, levels int64, err error) {
+	top = account.Number
+	for above := account.Parent; above != 0; levels++ {
+		top = above
+		if _, err := one(c, func(r rows) { above = r.int(0) }, sqlParent, top); err != nil {
+			return 0, 0, err
+		}
+	}
+	return top, levels, nil
 }
 
 // RenameAccount changes the name of root or of one of its chapters.

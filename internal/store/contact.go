@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	sqlContact = `SELECT body FROM contact WHERE account_id = $1 AND id = $2 AND archived = 0`
+	sqlContact = `SELECT body, checksum FROM contact WHERE account_id = $1 AND id = $2 AND archived = 0`
 
-	sqlLoadContact = `SELECT id, revision, archived, match_keys, body FROM contact WHERE account_id = $1 AND id = $2`
+	sqlLoadContact = `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id = $2`
 
 	// One key, no list and no join: a planner that knows nothing about the tables yet cannot begin at the wrong end, where it
 	// would read an account's every contact.
 	sqlMatch = `SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 ORDER BY id`
 
-	sqlInsertContact  = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, 0, $4, $5)`
-	sqlUpdateContact  = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6 WHERE account_id = $1 AND id = $2`
+	sqlInsertContact  = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum) VALUES ($1, $2, $3, 0, $4, $5, $6)`
+	sqlUpdateContact  = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6, checksum = $7 WHERE account_id = $1 AND id = $2`
 	sqlForgetArchival = `DELETE FROM contact_archival WHERE account_id = $1 AND revision = $2`
 	sqlInsertArchival = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`
 	sqlInsertKey      = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3)`
@@ -48,7 +48,15 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 	start := len(dst)
 	err := s.read(ctx, func(c conn) error {
 		dst = dst[:start]
-		found, err := one(c, func(r rows) { dst = crm.AppendContact(dst, id, r.bytes(0)) }, sqlContact, account, id)
+		found := false
+		err := each(c, func(r rows) error {
+			found = true
+			body, err := contactBody(r, 0, id)
+			if err == nil {
+				dst = crm.AppendContact(dst, id, body)
+			}
+			return err
+		}, sqlContact, account, id)
 		if err == nil && !found {
 			err = crm.ErrForbidden
 		}
@@ -63,7 +71,8 @@ func (s *Store) CheckContact(ctx context.Context, account, id int64) error {
 	return err
 }
 
-// CreateContact makes a contact of a valid input, or merges it into the contact that it matches.
+// CreateContact makes a contact of a valid input, or merges it into the contact that it matches. A mode that leaves the
+// decision to a person may answer *crm.Matched.
 func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
 	now := s.now()
 	fresh, err := crm.NewContact(in, now) // encoded here, so that the queue only looks up and inserts
@@ -73,20 +82,26 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 	body, matchKeys := fresh.AppendBody(make([]byte, 0, usualBody)), in.MatchKeys()
 	words := fresh.SearchDocument(account)
 	var made Document
-	if mode != crm.Dedupe {
+	if mode == crm.Force {
 		matchKeys = nil
 	}
 	err = s.updateAhead(ctx, account, needs{keys: matchKeys}, func(t *tx) error {
-		if mode == crm.Dedupe {
-			found, ok, err := t.match(account, &in, matchKeys)
-			if err != nil {
-				return err
-			}
-			if ok {
-				made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
-				made.Merged, made.Before = true, found.body
-				return err
-			}
+		found, ok, err := t.match(account, &in, matchKeys)
+		if err != nil {
+			return err
+		}
+		var match *crm.Contact
+		if ok {
+			match = &found.contact
+		}
+		merge, err := in.MergesInto(match, mode)
+		if err != nil {
+			return err
+		}
+		if merge {
+			made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
+			made.Merged, made.Before = true, found.body
+			return err
 		}
 		made = Document{Body: body}
 		made.ID, err = t.insertContact(account, fresh, body, words)
@@ -153,12 +168,9 @@ func (s *Store) changeContact(ctx context.Context, account, id int64, decide fun
 	}
 	now := s.now()
 	err = s.updateAhead(ctx, account, needs{contact: id}, func(t *tx) error {
-		found, err := t.load(account, id)
+		found, err := t.loadActive(account, id)
 		if err != nil {
 			return err
-		}
-		if found.contact.Archived() {
-			return crm.ErrForbidden
 		}
 		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return decide(c, now) })
 		return err
@@ -189,6 +201,15 @@ func (t *tx) load(account, id int64) (s stored, err error) {
 	return s, err
 }
 
+// loadActive is load for a contact that may be changed.
+func (t *tx) loadActive(account, id int64) (stored, error) {
+	s, err := t.load(account, id)
+	if err == nil && s.contact.Archived() {
+		err = crm.ErrForbidden
+	}
+	return s, err
+}
+
 func loadContact(c conn, account, id int64) (s stored, err error) {
 	var row contactRow
 	found, err := one(c, row.read, sqlLoadContact, account, id)
@@ -206,14 +227,18 @@ type contactRow struct {
 	revision  int64
 	matchKeys string
 	body      []byte
+	checksum  int64
 }
 
 func (row *contactRow) read(r rows) {
-	row.revision, row.matchKeys = r.int(1), r.text(3)
+	row.revision, row.matchKeys, row.checksum = r.int(1), r.text(3), r.int(5)
 	row.body = append(row.body[:0], r.bytes(4)...)
 }
 
 func (row *contactRow) parse(account, id int64) (stored, error) {
+	if checksum(row.body) != row.checksum {
+		return stored{}, damagedContact(id)
+	}
 	contact, err := crm.ParseContact(id, row.body, splitKeys(row.matchKeys))
 	return stored{account, contact, row.revision, row.body}, err
 }
@@ -345,9 +370,9 @@ func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
 			return err
 		}
 	}
-	archived, matchKeys := flag(changed.Archived()), joinKeys(changed.MatchKeys)
-	t.ahead.change(changed.ID, contactRow{revision, matchKeys, body})
-	if err := t.post(sqlUpdateContact, s.account, changed.ID, revision, archived, matchKeys, body); err != nil {
+	archived, matchKeys, sum := flag(changed.Archived()), joinKeys(changed.MatchKeys), checksum(body)
+	t.ahead.change(changed.ID, contactRow{revision, matchKeys, body, sum})
+	if err := t.post(sqlUpdateContact, s.account, changed.ID, revision, archived, matchKeys, body, sum); err != nil {
 		return err
 	}
 	gone, added := crm.KeyChange(&s.contact, &changed)
@@ -390,7 +415,7 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words stri
 	row.dirty = true
 	row.countTags(c, 1)
 	id = crm.MakeID(account, row.contactSeq)
-	if err := t.post(sqlInsertContact, account, id, row.revision, joinKeys(c.MatchKeys), body); err != nil {
+	if err := t.post(sqlInsertContact, account, id, row.revision, joinKeys(c.MatchKeys), body, checksum(body)); err != nil {
 		return 0, err
 	}
 	if err := t.insertKeys(account, id, c.MatchKeys); err != nil {

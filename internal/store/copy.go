@@ -93,6 +93,9 @@ func Copy(ctx context.Context, from, to Options, o CopyOptions) (report CopyRepo
 		if _, err := os.Stat(file); err != nil {
 			return report, fmt.Errorf("the source has no database: %w", err)
 		}
+		if err := from.checkFiles(); err != nil {
+			return report, fmt.Errorf("the source: %w", err)
+		}
 	}
 	for _, side := range []struct {
 		name   string
@@ -144,7 +147,7 @@ func (o Options) file() string {
 		}
 		dir = strings.TrimPrefix(rest, "//")
 	}
-	return filepath.Join(dir, "donorbook.db")
+	return filepath.Join(dir, databaseFile)
 }
 
 // copier is a copy under way.
@@ -278,6 +281,9 @@ func (k *copier) read(side *copySide, batches chan<- copyBatch) error {
 				return err
 			}
 			err := table.scan(c, k.source.dialect(), func(row []any) error {
+				if err := table.checkDocument(row); err != nil {
+					return err
+				}
 				batch.bytes += side.add(i, row)
 				batch.values = append(batch.values, row...)
 				if len(batch.values) < copyRows*len(row) && batch.bytes < copyBytes {

@@ -66,10 +66,10 @@ func TestACopyTakesATargetThatWasOnlyLookedAt(t *testing.T) {
 		b := open(t, to)
 		link := setupToken(t, b)
 		mustCopy(t, from, to, CopyOptions{})
-		_, err := b.SetupAccounts(t.Context(), link)
+		_, err := b.SetupOffer(t.Context(), link)
 		wantError(t, "the target's link", err, crm.ErrNotFound)
-		if accounts, err := b.SetupAccounts(t.Context(), copied); err != nil || len(accounts) != 1 {
-			t.Errorf("the source's link: %+v, %v", accounts, err)
+		if offer, err := b.SetupOffer(t.Context(), copied); err != nil || len(offer.Accounts) != 1 {
+			t.Errorf("the source's link: %+v, %v", offer, err)
 		}
 	})
 }

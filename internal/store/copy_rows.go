@@ -16,6 +16,7 @@ import (
 var copyTables = []copyTable{
 	{"contact", []string{"id"}, []copyColumn{
 		{"account_id", intKind}, {"id", intKind}, {"revision", intKind}, {"archived", intKind}, {"match_keys", textKind}, {"body", bytesKind},
+		{"checksum", intKind},
 	}},
 	{"contact_archival", []string{"account_id", "revision"}, []copyColumn{
 		{"account_id", intKind}, {"revision", intKind}, {"id", intKind}, {"archived", intKind},
@@ -27,7 +28,7 @@ var copyTables = []copyTable{
 		{"account_id", intKind}, {"fold", textKind}, {"name", textKind}, {"contacts", intKind}, {"size", intKind},
 	}},
 	{"campaign", []string{"id"}, []copyColumn{
-		{"id", intKind}, {"account_id", intKind}, {"slug", textKind}, {"url_at", intKind}, {"body", bytesKind},
+		{"id", intKind}, {"account_id", intKind}, {"slug", textKind}, {"url_at", intKind}, {"body", bytesKind}, {"checksum", intKind},
 	}},
 	{"campaign_reader", []string{"account_id", "campaign_id"}, []copyColumn{
 		{"account_id", intKind}, {"campaign_id", intKind}, {"relation", intKind},
@@ -145,6 +146,19 @@ func (t copyTable) read(r rows, row []any) {
 			row[i] = append(make([]byte, 0, len(r.bytes(i))), r.bytes(i)...)
 		}
 	}
+}
+
+// checkDocument refuses a row whose document was damaged: a copy of it would be of no use.
+func (t copyTable) checkDocument(row []any) error {
+	at := t.column("checksum")
+	if at < 0 || checksum(row[at-1].([]byte)) == row[at].(int64) {
+		return nil
+	}
+	id := row[t.column("id")].(int64)
+	if t.name == "campaign" {
+		return damagedCampaign(id)
+	}
+	return damagedContact(id)
 }
 
 func (t copyTable) insertSQL(n int) string {

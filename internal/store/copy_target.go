@@ -118,7 +118,7 @@ func (k *copier) claim(restart bool) error {
 		case state.occupied != "":
 			return fmt.Errorf("%w: its table %s has rows", ErrNotEmpty, state.occupied)
 		}
-		if _, err := c.exec(sqlEndSetups, int64(maxTime)); err != nil {
+		if _, err := c.exec(sqlEndSetups); err != nil {
 			return err
 		}
 		_, err = c.exec(sqlMark, k.mark)

@@ -104,7 +104,8 @@ func fillContacts(t testing.TB, s *Store, account int64, n int) {
 		id, archived := crm.MakeID(account, int64(i)), flag(contact.Archived())
 		active += 1 - archived
 		counted.countTags(contact, 1)
-		batches[0].values = append(batches[0].values, account, id, int64(i), archived, joinKeys(contact.MatchKeys), contact.AppendBody(nil))
+		body := contact.AppendBody(nil)
+		batches[0].values = append(batches[0].values, account, id, int64(i), archived, joinKeys(contact.MatchKeys), body, checksum(body))
 		if archived == 1 {
 			batches[1].values = append(batches[1].values, account, int64(i), id, archived)
 		}
@@ -172,18 +173,18 @@ func sameAnswers(t *testing.T, a, b *Store) {
 		for _, size := range sizes {
 			for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
 				samePages(t, size, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-					return a.Contacts(ctx, account.Number, scope, page, dst)
+					return a.Contacts(ctx, account.Number, scope, page, dst, nil)
 				}, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-					return b.Contacts(ctx, account.Number, scope, page, dst)
+					return b.Contacts(ctx, account.Number, scope, page, dst, nil)
 				})
 			}
 		}
 		for _, size := range []int64{1, 2, 100} {
 			for _, scope := range crm.CampaignScopes {
 				samePages(t, size, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-					return a.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst)
+					return a.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst, nil)
 				}, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-					return b.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst)
+					return b.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst, nil)
 				})
 			}
 		}

@@ -8,12 +8,26 @@ import (
 	"donorbook/internal/crm"
 )
 
-const (
-	reindexRead = 1_000  // contacts that one statement reads
-	reindexKeys = 50_000 // keys that are sorted before they are written, so that neighbours go to the same pages
-)
+// derived is what is worked out from a contact's document and kept beside it. A write keeps it up to date, a new version of the
+// program works it out anew, and a check compares it: all with this.
+type derived struct {
+	keys  []string // in contact_index
+	words string   // in contact_search
+	tags  []string // that count the contact
+}
 
-// derivedContacts is everything that is worked out from the documents of contacts: match keys, words of the search, counts of tags.
+func derivedFrom(account int64, c crm.Contact) derived {
+	c = c.WithEmailKeys()
+	d := derived{keys: c.MatchKeys, words: c.SearchDocument(account)}
+	if !c.Archived() {
+		d.tags = c.Tags
+	}
+	return d
+}
+
+const derivedKeys = 50_000 // keys that are sorted before they are written, so that neighbors go to the same pages
+
+// derivedContacts names everything that is derived from the documents of contacts.
 const derivedContacts = "contacts"
 
 const (
@@ -38,72 +52,107 @@ func derive(c conn, d dialect) error {
 			return err
 		}
 	}
-	if err := eachAccount(c, func(row *tally) error { return deriveAccount(c, d, row) }); err != nil {
+	var accounts []int64
+	err := each(c, func(r rows) error {
+		accounts = append(accounts, r.int(0))
+		return nil
+	}, `SELECT account_id FROM account_tally ORDER BY account_id`)
+	for _, account := range accounts {
+		if err == nil {
+			err = deriveAccount(c, d, account)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	_, err := c.exec(sqlSetDerived, derivedContacts, int64(crm.WordsVersion))
+	_, err = c.exec(sqlSetDerived, derivedContacts, int64(crm.WordsVersion))
 	return err
 }
 
-func deriveAccount(c conn, d dialect, row *tally) error {
+func deriveAccount(c conn, d dialect, account int64) error {
 	var keys []indexKey
-	write := func() error {
-		err := insertIndexKeys(c, row.account, keys)
-		keys = keys[:0]
-		return err
-	}
-	err := eachContact(c, row, func(contacts []crm.Contact) error {
-		for _, contact := range contacts {
-			row.countTags(contact, 1)
-			for _, key := range contact.MatchKeys {
-				keys = append(keys, indexKey{key, contact.ID})
-			}
-			if err := c.later(nil, d.search.insert, row.account, contact.ID, contact.SearchDocument(row.account)); err != nil {
+	var read []storedContact
+	tags := make(map[string]int64)
+	err := eachStored(c, account, func(s storedContact) error {
+		read = append(read, s)
+		return nil
+	}, func() error {
+		for _, s := range read {
+			found, err := s.derive(c, d, account)
+			if err != nil {
 				return err
 			}
+			for _, key := range found.keys {
+				keys = append(keys, indexKey{key, s.id})
+			}
+			for _, name := range found.tags {
+				tags[name]++
+			}
 		}
-		if len(keys) < reindexKeys {
+		read = read[:0]
+		if len(keys) < derivedKeys {
 			return nil
 		}
-		return write()
+		err := insertIndexKeys(c, account, keys)
+		keys = keys[:0]
+		return err
 	})
 	if err == nil {
-		err = write()
+		err = insertIndexKeys(c, account, keys)
 	}
 	if err == nil {
-		err = insertTags(c, row)
+		err = insertTags(c, account, tags)
 	}
 	return err
 }
 
-func eachAccount(c conn, do func(*tally) error) error {
-	var accounts []tally
-	err := each(c, func(r rows) error {
-		accounts = append(accounts, tally{account: r.int(0), contactSeq: r.int(1)})
-		return nil
-	}, `SELECT account_id, contact_seq FROM account_tally ORDER BY account_id`)
-	for i := range accounts {
-		if err == nil {
-			err = do(&accounts[i])
+// derive writes what belongs to the contact alone. One that is damaged keeps the match keys that are noted beside its document,
+// and a check tells of it: an upgrade is no reason to lose the others.
+func (s *storedContact) derive(c conn, d dialect, account int64) (derived, error) {
+	if s.damage != nil {
+		return derived{keys: splitKeys(s.matchKeys)}, nil
+	}
+	found := derivedFrom(account, s.contact)
+	if keys := joinKeys(found.keys); keys != s.matchKeys {
+		if err := c.later(nil, sqlSetMatchKeys, account, s.id, keys); err != nil {
+			return found, err
 		}
 	}
-	return err
+	return found, c.later(nil, d.search.insert, account, s.id, found.words)
 }
 
-const sqlReindex = `SELECT id, body, match_keys FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
+// storedContact is a contact as it is stored, whether it can be read or not.
+type storedContact struct {
+	id, revision, archived int64
+	matchKeys              string
+	contact                crm.Contact
+	damage                 error
+}
 
-// eachContact reads an account's contacts, some at a time.
-func eachContact(c conn, row *tally, do func([]crm.Contact) error) error {
-	for first := int64(1); first <= row.contactSeq; first += reindexRead {
-		last := min(first+reindexRead-1, row.contactSeq)
-		var contacts []crm.Contact
+const (
+	sqlStored  = `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+	storedRead = 200 // as the statement says
+
+	sqlSetMatchKeys = `UPDATE contact SET match_keys = $3 WHERE account_id = $1 AND id = $2`
+)
+
+// eachStored reads all contacts of an account; after is called after some of them, when another statement may run.
+func eachStored(c conn, account int64, read func(storedContact) error, after func() error) error {
+	id, end := int64(0), crm.MakeID(account, crm.MaxSeq)
+	for n := storedRead; n == storedRead; {
+		n = 0
 		err := each(c, func(r rows) error {
-			contact, err := crm.ParseContact(r.int(0), r.bytes(1), splitKeys(r.text(2)))
-			contacts = append(contacts, contact)
-			return err
-		}, sqlReindex, row.account, crm.MakeID(row.account, first), crm.MakeID(row.account, last))
+			n++
+			id = r.int(0)
+			s := storedContact{id: id, revision: r.int(1), archived: r.int(2), matchKeys: r.text(3)}
+			var body []byte
+			if body, s.damage = contactBody(r, 4, id); s.damage == nil {
+				s.contact, s.damage = crm.ParseContact(id, body, splitKeys(s.matchKeys))
+			}
+			return read(s)
+		}, sqlStored, account, id, end)
 		if err == nil {
-			err = do(contacts)
+			err = after()
 		}
 		if err != nil {
 			return err
@@ -115,9 +164,9 @@ func eachContact(c conn, row *tally, do func([]crm.Contact) error) error {
 const sqlInsertTag = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES ($1, $2, $3, $4, length(CAST(CAST($4 AS BIGINT) AS TEXT)))`
 
 // insertTags writes the tags of an account that has none yet.
-func insertTags(c conn, row *tally) error {
-	for _, name := range slices.Sorted(maps.Keys(row.tags)) {
-		if _, err := c.exec(sqlInsertTag, row.account, crm.FoldTag(name), name, row.tags[name]); err != nil {
+func insertTags(c conn, account int64, tags map[string]int64) error {
+	for _, name := range slices.Sorted(maps.Keys(tags)) {
+		if _, err := c.exec(sqlInsertTag, account, crm.FoldTag(name), name, tags[name]); err != nil {
 			return err
 		}
 	}

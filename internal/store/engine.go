@@ -15,6 +15,10 @@ type engine interface {
 	// writers is how many transactions may write at once.
 	writers() int
 
+	// pools tells how many connections are in use; log is the size of the write-ahead log, or -1 where it is not in a file of ours.
+	pools() []Pool
+	log() int64
+
 	// dialect fills in the words of the schema that differ.
 	dialect() dialect
 	close() error
@@ -40,6 +44,7 @@ type dialect struct {
 
 	lockVersion string // keeps other nodes from migrating; "" where a write transaction does already
 
+	size     string // a query for the size of the database in bytes
 	tables   string // a query for the names of all tables
 	identity string // a query for a text that no other database has
 }
@@ -89,6 +94,12 @@ func one(c conn, read func(rows), sql string, args ...any) (found bool, err erro
 		return nil
 	}, sql, args...)
 	return found, err
+}
+
+// countRows is the number that a statement counts.
+func countRows(c conn, sql string, args ...any) (n int64, err error) {
+	_, err = one(c, func(r rows) { n = r.int(0) }, sql, args...)
+	return n, err
 }
 
 // each calls read for every row. The rows are closed even where read panics: the statement is used again.

@@ -24,7 +24,7 @@ func checkIntegrity(t testing.TB, s *Store) {
 			t.Error(err)
 		}
 		for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
-			_, result, err := s.Contacts(ctx, account.Number, scope, crm.PageRequest{Page: 1, PerPage: 100}, nil)
+			_, result, err := s.Contacts(ctx, account.Number, scope, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
 			if err != nil || result.Count != min(result.Total, 100) {
 				t.Errorf("%s contacts: %d of %d on the first page, %v", scope, result.Count, result.Total, err)
 			}
@@ -58,6 +58,9 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 		if err != nil {
 			return err
 		}
+		if checksum(r.bytes(4)) != r.int(5) {
+			t.Errorf("contact %d has the checksum %d", id, r.int(5))
+		}
 		count++
 		active += 1 - archived
 		if id != crm.MakeID(account, count) {
@@ -82,7 +85,7 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 			}
 		}
 		return nil
-	}, `SELECT id, revision, archived, match_keys, body FROM contact WHERE account_id = $1 ORDER BY id`, account)
+	}, `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 ORDER BY id`, account)
 	if err != nil {
 		return err
 	}
@@ -153,10 +156,6 @@ func searchOf(c conn) *searchDialect {
 
 // forgetWords takes a contact out of the search.
 func forgetWords(t *tx, account, id int64) error {
-	sql := `DELETE FROM contact_search WHERE account_id = $1 AND id = $2`
-	if searchOf(t.conn) == &sqliteSearch {
-		sql = `DELETE FROM contact_search WHERE rowid = $2`
-	}
-	_, err := t.exec(sql, account, id)
+	_, err := t.exec(searchOf(t.conn).remove, account, id)
 	return err
 }

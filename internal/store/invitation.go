@@ -19,6 +19,8 @@ const (
 		FROM invitation i JOIN account a ON a.account_id = i.account_id LEFT JOIN app_user u ON u.id = i.invited_by WHERE i.hash = $1`
 	sqlInvitations = `SELECT hash, email, role, created_at, expires_at, invited_by FROM invitation WHERE account_id = $1`
 
+	sqlOpenInvitations = `SELECT COUNT(*) FROM invitation WHERE account_id = $1 AND expires_at > $2`
+
 	sqlDeleteInvitation    = `DELETE FROM invitation WHERE hash = $1`
 	sqlDeleteInvitationsBy = `DELETE FROM invitation WHERE account_id = $1 AND invited_by = $2`
 	sqlExpireInvitations   = `DELETE FROM invitation WHERE account_id = $1 AND expires_at <= $2`
@@ -35,6 +37,13 @@ func (s *Store) Invite(ctx context.Context, account crm.Account, by crm.User, ro
 	}
 	err = s.update(ctx, account.Number, func(t *tx) error {
 		if _, err := t.tally(account.Number); err != nil {
+			return err
+		}
+		open, err := countRows(t.conn, sqlOpenInvitations, account.Number, seconds(now))
+		if err != nil {
+			return err
+		}
+		if err := crm.InvitationLimit.Check(open, 1); err != nil {
 			return err
 		}
 		if _, err := t.exec(sqlExpireInvitations, account.Number, seconds(now)); err != nil {

@@ -168,7 +168,7 @@ func TestASetupLinkIsNoInvitationAndAnInvitationNoSetupLink(t *testing.T) {
 		wantGone(t, s, token)
 		account := newAccount(t, s)
 		_, invitation := invite(t, s, account, crm.User{}, crm.Owner) // while there is no user
-		_, err := s.SetupAccounts(t.Context(), invitation)
+		_, err := s.SetupOffer(t.Context(), invitation)
 		wantError(t, "a look", err, crm.ErrNotFound)
 		_, _, err = s.Setup(t.Context(), invitation, founder("ada"))
 		wantError(t, "to set up", err, crm.ErrNotFound)

@@ -18,6 +18,9 @@ const (
 	sqlKeys       = sqlKeyColumns + ` ORDER BY id`
 	sqlKey        = sqlKeyColumns + ` AND id = $2`
 
+	sqlActiveKeys = `SELECT COUNT(*) FROM api_key WHERE account_id = $1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > $2)`
+	sqlForgetKeys = `DELETE FROM api_key WHERE account_id = $1 AND id <= $2 AND (revoked_at <> 0 OR (expires_at <> 0 AND expires_at <= $3))`
+
 	sqlRevokeKey = `UPDATE api_key SET revoked_at = $3 WHERE account_id = $1 AND id = $2 AND revoked_at = 0`
 	sqlTouchKey  = `UPDATE api_key SET last_used_at = $3 WHERE account_id = $1 AND id = $2 AND last_used_at < $3`
 )
@@ -28,26 +31,39 @@ const (
 	touchInterval = time.Minute // the time of last use is written at most so often
 )
 
-// CreateKey makes a key. The secret is returned this once and kept nowhere.
+// CreateKey makes a key. The secret is returned this once and kept nowhere. Keys that ended long ago are forgotten.
 func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (key crm.Key, secret string, err error) {
 	err = s.update(ctx, account, func(t *tx) error {
 		row, err := t.tally(account)
 		if err != nil {
 			return err
 		}
-		key, secret, err = crm.NewKey(account, row.keySeq+1, in, s.now())
+		now := s.now()
+		if key, secret, err = crm.NewKey(account, row.keySeq+1, in, now); err != nil {
+			return err
+		}
+		active, err := countRows(t.conn, sqlActiveKeys, account, seconds(now))
 		if err != nil {
+			return err
+		}
+		if err := crm.KeyLimit.Check(active, 1); err != nil {
 			return err
 		}
 		t.wrote = true
 		row.keySeq++
 		row.dirty = true
+		if _, err := t.exec(sqlForgetKeys, account, crm.MakeID(account, row.keySeq-crm.KeptKeys), seconds(now)); err != nil {
+			return err
+		}
 		hash := crm.HashSecret(secret)
 		_, err = t.exec(sqlInsertAPIKey, account, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions),
 			seconds(key.CreatedAt), seconds(key.ExpiresAt))
 		return err
 	})
-	return key, secret, err
+	if err != nil {
+		return crm.Key{}, "", err
+	}
+	return key, secret, nil
 }
 
 // Keys lists the keys of an account, oldest first.

@@ -12,11 +12,11 @@ import (
 // lists ask for what the index of positions knows already, so one statement reads the page together with that row: where the
 // row is still what the index stands for, the page is exact, and no transaction was needed.
 
-const sqlRange = `SELECT contact.id, contact.body FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
+const sqlRange = `SELECT contact.id, contact.body, contact.checksum FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
 	WHERE account_tally.account_id = $1 AND account_tally.revision = $2 AND account_tally.contact_seq = $3 AND account_tally.contact_active = $4
 	AND contact.id >= $5 AND contact.id <= $6 AND contact.archived <> $7 ORDER BY contact.id`
 
-var sqlScattered = `SELECT id, body, match_keys FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) ORDER BY id`
+var sqlScattered = `SELECT id, body, checksum, match_keys FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) ORDER BY id`
 
 // scatteredWidth is the largest page.
 const scatteredWidth = 100
@@ -35,25 +35,41 @@ type ListResult struct {
 	Count int64 // elements on this page
 }
 
-// Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first.
-func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
-	start := len(dst)
-	row, seqs := s.positions.of(account).known(account, scope, page)
-	if compact(seqs) {
-		exact := false
-		err := s.read(ctx, func(c conn) (err error) {
-			dst, exact, err = appendRange(c, row, scope, seqs, dst[:start])
+// Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first. A large page goes through
+// flush piece by piece.
+func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
+	p, index := newPieces(dst, flush), s.positions.of(account)
+	row, seqs := index.known(account, scope, page)
+	result, exact := ListResult{Total: row.total(scope), Count: int64(len(seqs))}, false
+	first := index.fits.first(seqs, p)
+	var err error
+	if compact(first) {
+		err = s.read(ctx, func(c conn) (err error) {
+			exact, err = p.readRange(c, row, scope, first)
 			return err
 		})
-		if err != nil || exact {
-			return dst, ListResult{Total: row.total(scope), Count: int64(len(seqs))}, err
-		}
 	}
-	result, err := s.listContacts(ctx, account, scope, page, oldestFirst, func(c conn, row *tally, seqs []int64) (err error) {
-		dst, err = appendContacts(c, row, scope, seqs, dst[:start])
-		return err
-	})
-	return dst, result, err
+	if !exact && err == nil {
+		result, err = s.listContacts(ctx, account, scope, page, oldestFirst, func(c conn, row *tally, found []int64) error {
+			seqs, first = found, index.fits.first(found, p)
+			return p.readContacts(c, row, scope, first)
+		})
+	}
+	index.fits.learn(seqs, p)
+	if err == nil && (p.full() || len(first) < len(seqs)) {
+		err = p.rest(ctx, s, idsOf(account, seqs), func(c conn, ids []int64) error {
+			return p.read(c, appendContact, sqlScattered, scatteredArgs(account, ids)...)
+		})
+	}
+	return p.dst, result, err
+}
+
+func idsOf(account int64, seqs []int64) []int64 {
+	ids := make([]int64, 0, len(seqs))
+	for _, seq := range seqs {
+		ids = append(ids, crm.MakeID(account, seq))
+	}
+	return ids
 }
 
 // listContacts finds out which contacts are on a page, and has them read on the same snapshot. Their sequence numbers
@@ -95,26 +111,16 @@ func (s *Store) listContacts(ctx context.Context, account int64, scope crm.Conta
 	return result, err
 }
 
-// appendContacts reads contacts whose sequence numbers are known, on the snapshot that the account's row was read on.
-func appendContacts(c conn, row *tally, scope crm.ContactScope, seqs []int64, dst []byte) ([]byte, error) {
+// readContacts reads contacts whose sequence numbers are known, on the snapshot that the account's row was read on.
+func (p *pieces) readContacts(c conn, row *tally, scope crm.ContactScope, seqs []int64) error {
 	if len(seqs) == 0 {
-		return dst, nil
+		return nil
 	}
 	if compact(seqs) {
-		dst, _, err := appendRange(c, row, scope, seqs, dst)
-		return dst, err
+		_, err := p.readRange(c, row, scope, seqs)
+		return err
 	}
-	ids := make([]int64, 0, len(seqs))
-	for _, seq := range seqs {
-		ids = append(ids, crm.MakeID(row.account, seq))
-	}
-	n := 0
-	err := each(c, func(r rows) error {
-		dst = appendElement(dst, n, r)
-		n++
-		return nil
-	}, sqlScattered, scatteredArgs(row.account, ids)...)
-	return dst, err
+	return p.read(c, appendContact, sqlScattered, scatteredArgs(row.account, idsOf(row.account, seqs))...)
 }
 
 // compact tells whether contacts are best read as one range: few others lie between them.
@@ -125,17 +131,12 @@ func compact(seqs []int64) bool {
 // sparse: a page that lies scattered over more than so many times its length is fetched id by id.
 const sparse = 4
 
-// appendRange reads contacts that lie together. There are none, and the page is not exact, where the account's row is no longer
+// readRange reads contacts that lie together. There are none, and the page is not exact, where the account's row is no longer
 // the given one.
-func appendRange(c conn, row *tally, scope crm.ContactScope, seqs []int64, dst []byte) (_ []byte, exact bool, err error) {
-	n := 0
-	err = each(c, func(r rows) error {
-		dst = appendElement(dst, n, r)
-		n++
-		return nil
-	}, sqlRange, row.account, row.revision, row.contactSeq, row.contactActive,
+func (p *pieces) readRange(c conn, row *tally, scope crm.ContactScope, seqs []int64) (exact bool, err error) {
+	err = p.read(c, appendContact, sqlRange, row.account, row.revision, row.contactSeq, row.contactActive,
 		crm.MakeID(row.account, seqs[0]), crm.MakeID(row.account, seqs[len(seqs)-1]), excluded(scope))
-	return dst, n == len(seqs), err
+	return p.n == len(seqs) || p.full(), err
 }
 
 // excluded is the state of contacts that a scope leaves out, as the database writes it.
@@ -149,12 +150,12 @@ func excluded(scope crm.ContactScope) int64 {
 	return -1
 }
 
-// appendElement appends the nth contact of a page.
-func appendElement(dst []byte, n int, r rows) []byte {
-	if n > 0 {
-		dst = append(dst, ',')
+func appendContact(dst []byte, r rows) ([]byte, error) {
+	body, err := contactBody(r, 1, r.int(0))
+	if err != nil {
+		return dst, err
 	}
-	return crm.AppendContact(dst, r.int(0), r.bytes(1))
+	return crm.AppendContact(dst, r.int(0), body), nil
 }
 
 // scatteredArgs fills the statement's fixed width with the last id.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,6 +175,127 @@ func TestEveryEmailAndPhoneOfACreateCounts(t *testing.T) {
 					t.Errorf("the last of %d: found %d, %v", n, id, err)
 				}
 			}
+		}
+	})
+}
+
+// decide is a create or a change by a person who has seen a match, or "" for none.
+func decide(t *testing.T, body, seen string) crm.ContactInput {
+	t.Helper()
+	in := input(t, body)
+	in.SeenMatch = seen
+	return in
+}
+
+// wantMatched checks that a person was asked about a contact, and returns what they see.
+func wantMatched(t *testing.T, what string, err error, id int64) (snapshot string) {
+	t.Helper()
+	var matched *crm.Matched
+	if !errors.As(err, &matched) || matched.Contact.ID != id {
+		t.Fatalf("%s: the answer is %v, and no question about contact %d", what, err, id)
+	}
+	return matched.Contact.Snapshot()
+}
+
+func TestAPersonDecidesAboutTheMatchOfACreate(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		marta := create(t, s, account, `{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}]}`).ID
+		const typed = `{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"M@x.org"}],"tags":["new"]}`
+		add := func(seen string, mode crm.CreateMode) (Document, error) {
+			return s.CreateContact(t.Context(), account, decide(t, typed, seen), mode)
+		}
+		_, err := add("", crm.KeepSeen)
+		seen := wantMatched(t, "nothing was decided", err, marta)
+		_, err = add("", crm.MergeSeen)
+		wantMatched(t, "nothing was seen", err, marta)
+		if _, err := s.AddTags(t.Context(), account, marta, []string{"vip"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []crm.CreateMode{crm.MergeSeen, crm.KeepSeen} {
+			_, err = add(seen, mode)
+			wantMatched(t, "the match has changed", err, marta)
+		}
+		if p := get(t, s, account, marta); p.FirstName != "Marta" || len(p.Tags) != 1 {
+			t.Errorf("a question changed %+v", p)
+		}
+		wantLists(t, s, account, []int64{1}, nil)
+
+		_, err = add("", crm.KeepSeen)
+		seen = wantMatched(t, "once more", err, marta)
+		kept, err := add(seen, crm.KeepSeen)
+		if err != nil || kept.Merged || kept.ID == marta {
+			t.Fatalf("keeping both: %+v, %v", kept, err)
+		}
+		_, err = add(seen, crm.KeepSeen) // as a form that is sent twice does
+		seen = wantMatched(t, "the new contact matches better", err, kept.ID)
+		merged, err := add(seen, crm.MergeSeen)
+		if err != nil || !merged.Merged || merged.ID != kept.ID {
+			t.Fatalf("merging: %+v, %v", merged, err)
+		}
+		archive(t, s, account, marta)
+		archive(t, s, account, kept.ID)
+		_, err = add(seen, crm.MergeSeen)
+		wantError(t, "nobody matches any more", err, crm.ErrChanged)
+		if again, err := add(seen, crm.KeepSeen); err != nil || again.Merged {
+			t.Errorf("a new contact where nobody matches: %+v, %v", again, err)
+		}
+	})
+}
+
+func TestAPersonIsToldWhoElseHasAnEmailOrPhone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		marta := create(t, s, account, `{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}],"phones":[{"value":"212-555-0100"}]}`).ID
+		bo := create(t, s, account, `{"first_name":"Bo","last_name":"Ek","emails":[{"value":"b@x.org"}]}`).ID
+		edit := func(body, seen string) error {
+			_, err := s.EditContact(t.Context(), account, bo, decide(t, body, seen))
+			return err
+		}
+		for what, body := range map[string]string{"an email": `{"emails":[{"value":"b@x.org"},{"value":"M@X.org"}]}`, "a phone": `{"phones":[{"value":"+1 (212) 555-0100"}]}`} {
+			wantMatched(t, what, edit(body, ""), marta)
+			wantMatched(t, what, edit(body, "1-nonsense"), marta)
+		}
+		if p := get(t, s, account, bo); len(p.Emails) != 1 || len(p.Phones) != 0 {
+			t.Errorf("a question changed %+v", p)
+		}
+		const both = `{"title":"Dr","emails":[{"value":"b@x.org"},{"value":"m@x.org"}]}`
+		seen := wantMatched(t, "an email", edit(both, ""), marta)
+		if err := edit(both, seen); err != nil {
+			t.Errorf("saving anyway: %v", err)
+		}
+		if err := edit(both, ""); err != nil {
+			t.Errorf("an email that the contact has already: %v", err)
+		}
+		archive(t, s, account, marta)
+		if err := edit(`{"phones":[{"value":"212-555-0100"}]}`, ""); err != nil {
+			t.Errorf("the phone of an archived contact: %v", err)
+		}
+		archive(t, s, account, bo)
+		wantError(t, "an archived contact", edit(`{"title":"X"}`, ""), crm.ErrForbidden)
+		_, err := s.EditContact(t.Context(), account+1, bo, decide(t, `{"title":"X"}`, ""))
+		wantError(t, "a foreign contact", err, crm.ErrForbidden)
+	})
+}
+
+// Of people who add the same person at once, one does, and all others are asked.
+func TestPeopleWhoAddTheSamePersonAtOnceAreAsked(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		account := newAccount(t, a).Number
+		made, asked := make([]error, 16), 0
+		atOnce(16, func(i int) {
+			in := input(t, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`)
+			_, made[i] = []*Store{a, b}[i%2].CreateContact(t.Context(), account, in, crm.KeepSeen)
+		})
+		for _, err := range made {
+			if err != nil {
+				wantMatched(t, "the same person", err, crm.MakeID(account, 1))
+				asked++
+			}
+		}
+		wantLists(t, a, account, []int64{1}, nil)
+		if asked != 15 {
+			t.Errorf("%d were asked", asked)
 		}
 	})
 }

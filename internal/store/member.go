@@ -18,6 +18,7 @@ const (
 	sqlMembers = `SELECT user_id, role, created_at, seen_at FROM member WHERE account_id = $1`
 
 	sqlRole         = `SELECT role FROM member WHERE account_id = $1 AND user_id = $2`
+	sqlMemberCount  = `SELECT COUNT(*) FROM member WHERE account_id = $1`
 	sqlOwners       = `SELECT COUNT(*) FROM member WHERE account_id = $1 AND role = $2`
 	sqlInsertMember = `INSERT INTO member (account_id, user_id, role, created_at, seen_at) VALUES ($1, $2, $3, $4, 0)`
 	sqlSetRole      = `UPDATE member SET role = $3 WHERE account_id = $1 AND user_id = $2`
@@ -154,14 +155,22 @@ func (t *tx) setRole(account, user int64, was, role crm.Role) error {
 }
 
 func (t *tx) checkOwners(account int64, was, role crm.Role) error {
-	var owners int64
-	if _, err := one(t.conn, func(r rows) { owners = r.int(0) }, sqlOwners, account, int64(crm.Owner)); err != nil {
+	owners, err := countRows(t.conn, sqlOwners, account, int64(crm.Owner))
+	if err != nil {
 		return err
 	}
 	return was.CheckChange(role, owners)
 }
 
+// addMember lets a user into an account, which is locked or new.
 func (t *tx) addMember(account, user int64, role crm.Role, now time.Time) error {
-	_, err := t.exec(sqlInsertMember, account, user, int64(role), seconds(now))
+	members, err := countRows(t.conn, sqlMemberCount, account)
+	if err != nil {
+		return err
+	}
+	if err := crm.MemberLimit.Check(members, 1); err != nil {
+		return err
+	}
+	_, err = t.exec(sqlInsertMember, account, user, int64(role), seconds(now))
 	return err
 }

@@ -181,6 +181,11 @@ DROP INDEX tag_size;
 
 CREATE INDEX tag_size ON tag (account_id, size DESC, fold, name);
 `}, {sql: `
+-- The CRC-32C of the body, by which damage is noticed.
+ALTER TABLE contact ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+
+ALTER TABLE campaign ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+`, fill: fillChecksums}, {sql: `
 -- contact_index has match keys alone from now on, and contact_search the words. Both are derived from the documents (derive.go).
 DROP TABLE contact_index;
 
@@ -212,11 +217,12 @@ CREATE TABLE contact_search (
 CREATE INDEX contact_search_words ON contact_search USING GIN (words);
 `}}}
 
-// migration is one step: frozen texts, for all engines and for each by its name. A step changes tables and nothing else:
-// what must be worked out from documents is derived anew after the last step.
+// migration is one step: frozen texts, for all engines and for each by its name, and frozen code where texts are not enough.
+// What is derived from documents is no part of a step: it is derived anew after the last one (derive.go).
 type migration struct {
-	sql string
-	own map[string]string
+	sql  string
+	own  map[string]string
+	fill func(conn, dialect) error // nil where statements are enough
 }
 
 // migrate brings the database to this program's schema. Whoever comes second finds nothing left to do.
@@ -291,6 +297,11 @@ func applyMigration(c conn, d dialect, version int) error {
 			continue
 		}
 		if _, err := c.exec(statement); err != nil {
+			return err
+		}
+	}
+	if step.fill != nil {
+		if err := step.fill(c, d); err != nil {
 			return err
 		}
 	}

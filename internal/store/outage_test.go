@@ -123,7 +123,7 @@ func (l *load) list(ctx context.Context) error {
 	l.mu.Lock()
 	acked := len(l.acked)
 	l.mu.Unlock()
-	_, result, err := l.s.Contacts(ctx, l.account, crm.Active, crm.PageRequest{Page: 1, PerPage: 10}, nil)
+	_, result, err := l.s.Contacts(ctx, l.account, crm.Active, crm.PageRequest{Page: 1, PerPage: 10}, nil, nil)
 	if err == nil && (result.Total < int64(acked) || result.Count != min(10, result.Total)) {
 		l.t.Errorf("%d contacts were acknowledged, and the list shows %+v", acked, result)
 	}

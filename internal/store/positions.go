@@ -21,7 +21,8 @@ const (
 
 // positions is one account's index.
 type positions struct {
-	held     atomic.Int64 // bits there is room for; the one thing that is read without mu
+	held     atomic.Int64 // bits there is room for; like fits it is read without mu
+	fits     fits
 	mu       sync.Mutex
 	revision int64    // the account's revision that it stands for
 	size     int64    // sequence numbers given out

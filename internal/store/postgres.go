@@ -111,6 +111,7 @@ func (e *postgresEngine) dialect() dialect {
 		distant:   true,
 		// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it takes.
 		lockVersion: "SET LOCAL lock_timeout = 0; LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE",
+		size:        `SELECT pg_catalog.pg_database_size(pg_catalog.current_database())`,
 		tables:      `SELECT CAST(relname AS TEXT) FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)`,
 		identity: `SELECT CONCAT_WS(' ', oid, EXTRACT(EPOCH FROM pg_postmaster_start_time()), current_schema())
 			FROM pg_catalog.pg_database WHERE datname = current_database()`,
@@ -118,6 +119,16 @@ func (e *postgresEngine) dialect() dialect {
 }
 
 func (e *postgresEngine) writers() int { return postgresWriters }
+
+func (e *postgresEngine) pools() []Pool {
+	pool := func(name string, p *pgxpool.Pool) Pool {
+		stat := p.Stat()
+		return Pool{name, int64(stat.AcquiredConns()), int64(stat.MaxConns())}
+	}
+	return []Pool{pool("read", e.read), pool("write", e.write)}
+}
+
+func (e *postgresEngine) log() int64 { return -1 }
 
 // reader lends what one request reads with. It has no connection of its own before it needs one: a statement outside of a
 // transaction goes together with those of others. A client that goes away ends it between two statements: to break off a

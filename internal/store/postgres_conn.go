@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -371,6 +372,8 @@ func (c *postgresConn) translate(err error) error {
 		return &away{again: true, err: err}
 	case e.Code == "25P02": // an earlier statement of the transaction failed
 		return fmt.Errorf("%w: %w", errSpoiled, err)
+	case e.Code == "53100":
+		return &away{err: fmt.Errorf("%w: %w", syscall.ENOSPC, err)}
 	case class == "53", class == "58", e.Code == "57014", e.Code == "55P03": // full, cancelled, or locked for too long
 		return &away{err: err}
 	case e.Code == "26000", e.Code == "42P05":

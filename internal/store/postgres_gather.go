@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	gatherings  = 4         // groups of reads that are under way at once
-	gatherLimit = 100       // reads of one group
-	keptAnswer  = 256 << 10 // bytes of an answer whose memory is used again
+	gatherings  = 4             // groups of reads that are under way at once
+	gatherLimit = 100           // reads of one group
+	keptAnswer  = 256 << 10     // bytes of an answer whose memory is used again
+	pageAnswer  = 2 * PieceSize // bytes of an answer to a page; rows after them are asked for again
 )
 
 // gatherer sends what several requests read in one round trip. It takes whatever is waiting, as a writer does: a lone request
@@ -41,6 +42,7 @@ var questions = sync.Pool{New: func() any { return &question{turn: make(chan boo
 func (g *gatherer) ask(sql string, args []any) (rows, error) {
 	q := questions.Get().(*question)
 	q.statement, q.answer, q.err = statement{sql: sql, args: args}, newAnswer(), nil
+	q.answer.isPage = sql == sqlRange || sql == sqlScattered || sql == sqlCampaigns
 	if g.leads(q) || <-q.turn {
 		g.lead(q)
 	}
@@ -155,6 +157,7 @@ type answer struct {
 	ends    []int // of each value in data
 	columns int
 	row     int // the one that is read, from 1
+	isPage  bool
 }
 
 var answers = sync.Pool{New: func() any { return new(answer) }}
@@ -167,6 +170,9 @@ func newAnswer() *answer {
 
 // add keeps the row that r is at.
 func (a *answer) add(r rows) error {
+	if a.isPage && len(a.data) >= pageAnswer {
+		return nil
+	}
 	values := r.(wireRows).Values()
 	for _, value := range values {
 		a.data = append(a.data, value...)

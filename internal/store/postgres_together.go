@@ -18,11 +18,12 @@ var asksTogether = map[string]jointly{
 	sqlMatch: {`SELECT found.id, n.place FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS n (account_id, key, place)
 		CROSS JOIN LATERAL (SELECT id FROM contact_index WHERE account_id = n.account_id AND key = n.key ORDER BY id) AS found
 		ORDER BY n.place, found.id`, 1},
-	sqlLoadContact: {`SELECT found.id, revision, archived, match_keys, body, n.place FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS n (account_id, id, place)
-		CROSS JOIN LATERAL (SELECT id, revision, archived, match_keys, body FROM contact WHERE account_id = n.account_id AND id = n.id LIMIT 1) AS found`, 5},
-	sqlInsertContact: {`INSERT INTO contact (account_id, id, revision, archived, match_keys, body)
-		SELECT account_id, id, revision, 0, match_keys, body
-		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) AS n (account_id, id, revision, match_keys, body)`, 0},
+	sqlLoadContact: {`SELECT found.id, revision, archived, match_keys, body, checksum, n.place FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS n (account_id, id, place)
+		CROSS JOIN LATERAL (SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = n.account_id AND id = n.id LIMIT 1) AS found`, 6},
+	sqlInsertContact: {`INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum)
+		SELECT account_id, id, revision, 0, match_keys, body, checksum
+		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bigint[])
+		AS n (account_id, id, revision, match_keys, body, checksum)`, 0},
 	sqlInsertKey: {`INSERT INTO contact_index (account_id, id, key)
 		SELECT account_id, id, key FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS n (account_id, id, key)`, 0},
 	postgresSearch.insert: {`INSERT INTO contact_search (account_id, id, words)

@@ -26,14 +26,38 @@ func (s *Store) ContactRecord(ctx context.Context, account, id int64) (crm.Conta
 	return found.contact, err
 }
 
+// EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another active one
+// is *crm.Matched until the person has seen that contact.
+func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (made Document, err error) {
+	if foreign(account, id) {
+		return made, crm.ErrForbidden
+	}
+	now := s.now()
+	err = s.updateAhead(ctx, account, needs{contact: id, keys: in.MatchKeys()}, func(t *tx) error {
+		found, err := t.loadActive(account, id)
+		if err != nil {
+			return err
+		}
+		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) {
+			patched, err := c.Patch(in, now)
+			if err != nil {
+				return c, err
+			}
+			other, ok, err := t.match(account, &in, in.AddedKeys(c))
+			if err == nil && ok {
+				err = in.CheckSeen(&other.contact)
+			}
+			return patched, err
+		})
+		return err
+	})
+	return made, err
+}
+
 // ContactPage is one page of contacts, newest first.
 func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
 	result, err = s.listContacts(ctx, account, scope, page, newestFirst, func(c conn, _ *tally, seqs []int64) (err error) {
-		ids := make([]int64, 0, len(seqs))
-		for _, seq := range seqs {
-			ids = append(ids, crm.MakeID(account, seq))
-		}
-		contacts, err = loadContacts(c, account, ids)
+		contacts, err = loadContacts(c, account, idsOf(account, seqs))
 		slices.Reverse(contacts)
 		return err
 	})
@@ -44,7 +68,12 @@ func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.Contac
 func loadContacts(c conn, account int64, ids []int64) (contacts []crm.Contact, err error) {
 	for part := range slices.Chunk(ids, scatteredWidth) {
 		err := each(c, func(r rows) error {
-			contact, err := crm.ParseContact(r.int(0), r.bytes(1), splitKeys(r.text(2)))
+			id := r.int(0)
+			body, err := contactBody(r, 1, id)
+			if err != nil {
+				return err
+			}
+			contact, err := crm.ParseContact(id, body, splitKeys(r.text(3)))
 			contacts = append(contacts, contact)
 			return err
 		}, sqlScattered, scatteredArgs(account, part)...)

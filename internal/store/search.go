@@ -15,8 +15,10 @@ type searchDialect struct {
 	insert, replace string // $3 are the words
 	older, newer    string // ids on one side of $3, at most $4, the nearest first
 	count           string // how many ids there are, counted up to $3
+	remove          string // forgets a contact
+	within          string // an id above $2 up to $3, where there is one
 	clear           string // removes all words of all accounts
-	words           string // every contact of an account with each of its words; $1 and $2 are the least and greatest id
+	words           string // every contact with each of its words, in no order; $1 and $2 are the least and greatest id
 	expression      func(spaces []string, search crm.Search) string
 }
 

@@ -78,6 +78,9 @@ func (s *Store) startSession(ctx context.Context, user int64, hash string, devic
 		if _, err := t.exec(sqlExpireSessions, user, seconds(now), seconds(crm.IdleSince(now))); err != nil {
 			return err
 		}
+		if err := t.makeRoom(user, now); err != nil {
+			return err
+		}
 		_, err = t.exec(sqlInsertSession, session.ID, user, session.Account, session.Device.Address, session.Device.Agent,
 			seconds(session.CreatedAt), seconds(session.SeenAt), seconds(session.ExpiresAt))
 		if err != nil {
@@ -90,6 +93,20 @@ func (s *Store) startSession(ctx context.Context, user int64, hash string, devic
 		return "", err
 	}
 	return token, nil
+}
+
+// makeRoom ends the sessions that were not used for longest, so that one more may begin.
+func (t *tx) makeRoom(user int64, now time.Time) error {
+	sessions, err := validSessions(t.conn, user, now)
+	if err != nil {
+		return err
+	}
+	for _, old := range sessions[min(len(sessions), crm.MaxSessions-1):] {
+		if _, err := t.exec(sqlEndSession, old.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lastOpened is the account that a user worked with last, or any that they belong to.
@@ -145,14 +162,19 @@ func (s *Store) touchSession(session crm.Session, now time.Time) {
 func (s *Store) Sessions(ctx context.Context, user int64) (sessions []crm.Session, err error) {
 	now := s.now()
 	err = s.read(ctx, func(c conn) error {
-		sessions = nil
-		return each(c, func(r rows) error {
-			if session := readSession(r); session.Valid(now) {
-				sessions = append(sessions, session)
-			}
-			return nil
-		}, sqlSessions, user)
+		sessions, err = validSessions(c, user, now)
+		return err
 	})
+	return sessions, err
+}
+
+func validSessions(c conn, user int64, now time.Time) (sessions []crm.Session, err error) {
+	err = each(c, func(r rows) error {
+		if session := readSession(r); session.Valid(now) {
+			sessions = append(sessions, session)
+		}
+		return nil
+	}, sqlSessions, user)
 	slices.SortFunc(sessions, func(a, b crm.Session) int {
 		return cmp.Or(b.SeenAt.Compare(a.SeenAt), b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})

@@ -9,15 +9,18 @@ import (
 
 const (
 	sqlSetup        = `SELECT expires_at FROM invitation WHERE hash = $1 AND account_id = 0`
-	sqlEndSetups    = `DELETE FROM invitation WHERE account_id = 0 AND expires_at <= $1`
+	sqlEndSetups    = `DELETE FROM invitation WHERE account_id = 0`
 	sqlLockSetup    = `SELECT version FROM schema_version WHERE version = $1`
-	sqlRootAccounts = `SELECT a.account_id, a.public_id, a.name, a.parent, '', a.created_at FROM account a WHERE a.parent = 0`
+	sqlRootAccounts = `SELECT a.account_id, a.public_id, a.name, a.parent, '', a.created_at, t.contact_seq
+		FROM account a JOIN account_tally t ON t.account_id = a.account_id WHERE a.parent = 0`
 )
+
+var sqlContactSeqs = `SELECT contact_seq FROM account_tally WHERE account_id IN (` + parameters(1, fewWidth) + `)`
 
 var errNoSetup = fmt.Errorf("the set-up link: %w", crm.ErrNotFound)
 
-// SetupToken makes a link's token by which the first user joins, "" where there is a user. Every node may make one; the
-// first that is used ends all of them.
+// SetupToken makes a link's token by which the first user joins, "" where there is a user. It replaces the one before, of
+// whatever node: a link that was printed and forgotten must not stay good.
 func (s *Store) SetupToken(ctx context.Context) (token string, err error) {
 	used := false
 	err = s.read(ctx, func(c conn) error {
@@ -27,8 +30,7 @@ func (s *Store) SetupToken(ctx context.Context) (token string, err error) {
 	if err != nil || used {
 		return "", err
 	}
-	now := s.now()
-	link, token := crm.NewSetup(now)
+	link, token := crm.NewSetup(s.now())
 	err = s.update(ctx, 0, func(t *tx) error {
 		if err := t.lockSetup(); err != nil {
 			return err
@@ -36,7 +38,7 @@ func (s *Store) SetupToken(ctx context.Context) (token string, err error) {
 		if used, err = hasUsers(t.conn); err != nil || used {
 			return err
 		}
-		if _, err := t.exec(sqlEndSetups, seconds(now)); err != nil {
+		if _, err := t.exec(sqlEndSetups); err != nil {
 			return err
 		}
 		return t.addInvitation(link, 0)
@@ -47,32 +49,75 @@ func (s *Store) SetupToken(ctx context.Context) (token string, err error) {
 	return token, nil
 }
 
-// SetupAccounts are the organisations that the first user may take, where the token is valid.
-func (s *Store) SetupAccounts(ctx context.Context, token string) (accounts []crm.Account, err error) {
+// SetupOffer is what the first user may take over.
+type SetupOffer struct {
+	Accounts []crm.Account // organizations without contacts, by name
+	Withheld bool          // there are organizations with contacts
+}
+
+// setupOffers is how many organizations are offered at most.
+const setupOffers = 50
+
+// SetupOffer finds the organizations that the first user may take over, where the token is valid. One that has contacts is
+// never given away by a link: its first owner is made by the operator.
+func (s *Store) SetupOffer(ctx context.Context, token string) (offer SetupOffer, err error) {
 	err = s.view(ctx, func(c conn) error {
-		accounts = nil
+		offer = SetupOffer{}
 		if err := s.checkSetup(c, token); err != nil {
 			return err
 		}
-		return each(c, func(r rows) error {
-			accounts = append(accounts, readAccount(r))
+		var empty []crm.Account
+		err := each(c, func(r rows) error {
+			if r.int(6) > 0 {
+				offer.Withheld = true
+			} else {
+				empty = append(empty, readAccount(r))
+			}
 			return nil
 		}, sqlRootAccounts)
+		if err != nil {
+			return err
+		}
+		for _, root := range empty[:min(len(empty), setupOffers)] {
+			used, err := hasContacts(c, root.Number)
+			if err != nil {
+				return err
+			}
+			if used {
+				offer.Withheld = true
+			} else {
+				offer.Accounts = append(offer.Accounts, root)
+			}
+		}
+		return nil
 	})
-	sortAccounts(accounts)
-	return accounts, err
+	sortAccounts(offer.Accounts)
+	return offer, err
+}
+
+// hasContacts tells whether an account, or one of its chapters, has ever had a contact.
+func hasContacts(c conn, root int64) (found bool, err error) {
+	numbers := []int64{root}
+	if err := eachChapter(c, root, func(a crm.Account) { numbers = append(numbers, a.Number) }); err != nil {
+		return false, err
+	}
+	err = eachOf(c, func(r rows) error {
+		found = found || r.int(0) > 0
+		return nil
+	}, sqlContactSeqs, numbers)
+	return found, err
 }
 
 // Setup makes the first user, and the organisation that they own. Of all who try at the same moment, one succeeds.
 func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (user crm.User, account crm.Account, err error) {
-	accounts, err := s.SetupAccounts(ctx, token)
+	offer, err := s.SetupOffer(ctx, token)
 	if err != nil {
 		return crm.User{}, crm.Account{}, err
 	}
-	if err := in.Validate(accounts); err != nil {
+	if err := in.Validate(offer.Accounts); err != nil {
 		return crm.User{}, crm.Account{}, err
 	}
-	taken, exists := in.Taken(accounts)
+	taken, exists := in.Taken(offer.Accounts)
 	user, err = s.addUser(ctx, 0, in.UserInput, func(t *tx) error {
 		if err := t.lockSetup(); err != nil {
 			return err
@@ -81,7 +126,7 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (use
 			return err
 		}
 		if account = taken; exists {
-			return nil
+			return t.checkEmpty(taken.Number)
 		}
 		var err error
 		account, err = crm.NewAccount(in.Organisation, crm.Account{}, s.now())
@@ -95,7 +140,7 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (use
 		if err := t.addMember(account.Number, user.ID, crm.Owner, s.now()); err != nil {
 			return err
 		}
-		_, err := t.exec(sqlEndSetups, int64(maxTime))
+		_, err := t.exec(sqlEndSetups)
 		return err
 	})
 	if err != nil {
@@ -104,7 +149,17 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (use
 	return user, account, nil
 }
 
-const maxTime = 1<<63 - 1
+// checkEmpty refuses an account that got its first contact since it was offered.
+func (t *tx) checkEmpty(account int64) error {
+	if _, err := t.tally(account); err != nil {
+		return err
+	}
+	used, err := hasContacts(t.conn, account)
+	if err == nil && used {
+		err = crm.NotOffered()
+	}
+	return err
+}
 
 // lockSetup lets one change at a time, of all nodes, decide whether somebody is the first.
 func (t *tx) lockSetup() error {

@@ -27,9 +27,9 @@ func TestTheFirstUserSetsUpAnOrganisation(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		now := stopClock(a)
 		b.now = now.time
-		token, other := setupToken(t, a), setupToken(t, b)
-		if accounts, err := b.SetupAccounts(t.Context(), token); err != nil || len(accounts) != 0 {
-			t.Errorf("%v: the accounts are %+v", err, accounts)
+		other, token := setupToken(t, a), setupToken(t, b)
+		if offer, err := b.SetupOffer(t.Context(), token); err != nil || len(offer.Accounts) != 0 || offer.Withheld {
+			t.Errorf("%v: %+v is offered", err, offer)
 		}
 		user, account, err := b.Setup(t.Context(), token, founder("ada"))
 		if err != nil || user.Name != "ada" || user.Email != "ada@Example.org" || account.Name != "Harbor Light" || account.Parent != 0 {
@@ -43,7 +43,7 @@ func TestTheFirstUserSetsUpAnOrganisation(t *testing.T) {
 		signIn(t, a, "ada@example.org", goodPassword)
 		create(t, a, account.Number, `{"first_name":"First"}`)
 		for _, used := range []string{token, other} {
-			_, err := a.SetupAccounts(t.Context(), used)
+			_, err := a.SetupOffer(t.Context(), used)
 			wantError(t, "a second look", err, crm.ErrNotFound)
 			_, _, err = b.Setup(t.Context(), used, founder("bob"))
 			wantError(t, "a second user", err, crm.ErrNotFound)
@@ -72,8 +72,8 @@ func TestTheFirstUserMayTakeAnOrganisationThatExists(t *testing.T) {
 			t.Fatal(err)
 		}
 		token := setupToken(t, s)
-		got, err := s.SetupAccounts(t.Context(), token)
-		if diff := cmp.Diff([]crm.Account{made[1], made[0]}, got); err != nil || diff != "" {
+		got, err := s.SetupOffer(t.Context(), token)
+		if diff := cmp.Diff(SetupOffer{Accounts: []crm.Account{made[1], made[0]}}, got); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
 		}
 		in := founder("ada")
@@ -115,21 +115,17 @@ func TestASetupTokenLastsADay(t *testing.T) {
 		now := stopClock(s)
 		old := setupToken(t, s)
 		now.move(24*time.Hour - time.Second)
-		later := setupToken(t, s) // of another node; the first stays good
-		if _, err := s.SetupAccounts(t.Context(), old); err != nil {
+		if _, err := s.SetupOffer(t.Context(), old); err != nil {
 			t.Error(err)
 		}
 		now.move(time.Second)
-		_, err := s.SetupAccounts(t.Context(), old)
+		_, err := s.SetupOffer(t.Context(), old)
 		wantError(t, "after a day", err, crm.ErrNotFound)
 		_, _, err = s.Setup(t.Context(), old, founder("ada"))
 		wantError(t, "after a day", err, crm.ErrNotFound)
-		setupToken(t, s)
-		if n := count(t, s, `SELECT COUNT(*) FROM invitation`); n != 2 {
-			t.Errorf("%d tokens are kept", n)
-		}
+		later := setupToken(t, s)
 		for _, wrong := range []string{"", "x", later + "x", crm.HashToken(later)} {
-			_, err := s.SetupAccounts(t.Context(), wrong)
+			_, err := s.SetupOffer(t.Context(), wrong)
 			wantError(t, wrong, err, crm.ErrNotFound)
 		}
 		if _, _, err := s.Setup(t.Context(), later, founder("ada")); err != nil {
@@ -138,11 +134,78 @@ func TestASetupTokenLastsADay(t *testing.T) {
 	})
 }
 
+// A link that was printed and forgotten, in a log or on a screen, ends with the next start of whatever node.
+func TestANewSetupTokenReplacesTheOneBefore(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		stores := []*Store{a, b}
+		first, second := setupToken(t, a), setupToken(t, b)
+		for _, s := range stores {
+			_, err := s.SetupOffer(t.Context(), first)
+			wantError(t, "a look at the first link", err, crm.ErrNotFound)
+			_, _, err = s.Setup(t.Context(), first, founder("eve"))
+			wantError(t, "the first link", err, crm.ErrNotFound)
+			if _, err := s.SetupOffer(t.Context(), second); err != nil {
+				t.Error(err)
+			}
+		}
+		tokens := make([]string, 8)
+		atOnce(len(tokens), func(i int) { tokens[i] = setupToken(t, stores[i%2]) }) // nodes that start together
+		valid := 0
+		for _, token := range tokens {
+			if _, err := a.SetupOffer(t.Context(), token); err == nil {
+				valid++
+			}
+		}
+		if valid != 1 {
+			t.Errorf("%d of %d links work", valid, len(tokens))
+		}
+	})
+}
+
+func TestASetupTokenNeverGivesAwayAnOrganizationWithContacts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		empty, used, above := newAccount(t, s), newAccount(t, s), newAccount(t, s)
+		chapter, err := s.CreateAccount(t.Context(), "Chapter", above.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		create(t, s, used.Number, `{"first_name":"A"}`)
+		create(t, s, chapter.Number, `{"first_name":"B"}`)
+		token := setupToken(t, s)
+		offer, err := s.SetupOffer(t.Context(), token)
+		if diff := cmp.Diff(SetupOffer{Accounts: []crm.Account{empty}, Withheld: true}, offer); err != nil || diff != "" {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		in := founder("eve")
+		for what, account := range map[string]crm.Account{"with contacts": used, "with a chapter that has contacts": above, "a chapter": chapter} {
+			in.Account = account.ID
+			_, _, err := s.Setup(t.Context(), token, in)
+			wantRefused(t, what, err, "organisation")
+		}
+		spy := spyOn(t, s)
+		spy.read = func(sql string) { // its first contact comes after it was offered
+			if sql == sqlContactSeqs {
+				spy.read = nil
+				create(t, s, empty.Number, `{"first_name":"C"}`)
+			}
+		}
+		in.Account = empty.ID
+		_, _, err = s.Setup(t.Context(), token, in)
+		wantRefused(t, "that has a contact by now", err, "organisation")
+		if users, err := s.Users(t.Context()); err != nil || len(users) != 0 {
+			t.Errorf("%v: the users are %+v", err, users)
+		}
+		if _, _, err := s.Setup(t.Context(), token, founder("ada")); err != nil {
+			t.Errorf("a new organization: %v", err)
+		}
+	})
+}
+
 func TestASetupTokenEndsWhenAnOperatorMakesTheFirstUser(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		token := setupToken(t, s)
 		newUser(t, s, newAccount(t, s), crm.Owner, "ada")
-		_, err := s.SetupAccounts(t.Context(), token)
+		_, err := s.SetupOffer(t.Context(), token)
 		wantError(t, "a look", err, crm.ErrNotFound)
 		_, _, err = s.Setup(t.Context(), token, founder("bob"))
 		wantError(t, "a second user", err, crm.ErrNotFound)
@@ -152,11 +215,11 @@ func TestASetupTokenEndsWhenAnOperatorMakesTheFirstUser(t *testing.T) {
 func TestOfManyFirstUsersAtOnceOneIsFirst(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		stores := []*Store{a, b}
-		tokens := []string{setupToken(t, a), setupToken(t, b)}
+		token := setupToken(t, a)
 		var mu sync.Mutex
 		won := 0
 		atOnce(8, func(i int) {
-			_, _, err := stores[i%2].Setup(t.Context(), tokens[i%2], founder("user "+string(rune('a'+i))))
+			_, _, err := stores[i%2].Setup(t.Context(), token, founder("user "+string(rune('a'+i))))
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {

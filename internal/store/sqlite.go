@@ -13,12 +13,11 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
-	"github.com/ncruces/go-sqlite3/ext/fts5"
 
 	"donorbook/internal/crm"
 )
 
-// This file is all that knows the SQLite library.
+// The files whose names begin with sqlite are all that know the SQLite library.
 
 // sqliteReaders is how many connections read at once. Each has a page cache of its own, so they are few.
 const sqliteReaders = 4
@@ -38,28 +37,41 @@ var sqlitePragmas = []string{
 // sqliteEngine keeps one database file: one connection that writes, a few that read.
 type sqliteEngine struct {
 	path  string
-	write chan *sqliteConn // holds the writer while it is free
-	read  chan struct{}    // holds a token for each reader that is free, or was not opened yet
+	lock  *os.File           // of a server; nil for everybody else
+	fault func(string) error // diskFault, but for tests
+	write chan *sqliteConn   // holds the writer while it is free
+	read  chan struct{}      // holds a token for each reader that is free, or was not opened yet
 
 	mu     sync.Mutex
 	opened []*sqliteConn
 	idle   []*sqliteConn // free readers; the one used last comes last, and is used next, because its pages are warm
 }
 
-func openSQLite(dir string) (engine, error) {
+func openSQLite(dir string, serving bool) (_ engine, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the data directory cannot be made: %w", err)
 	}
 	e := &sqliteEngine{
-		path:  filepath.Join(dir, "donorbook.db"),
+		path:  filepath.Join(dir, databaseFile),
+		fault: diskFault,
 		write: make(chan *sqliteConn, 1),
 		read:  make(chan struct{}, sqliteReaders),
 	}
-	writer, err := e.open()
-	if err != nil {
-		return nil, err
+	if serving {
+		if e.lock, err = lockDirectory(dir); err != nil {
+			return nil, err
+		}
 	}
-	writer.writes = true
+	writer, err := e.openWriter()
+	if err != nil {
+		if fault := diskFault(dir); fault != nil {
+			err = fault
+		}
+		return nil, errors.Join(err, e.unlock())
+	}
+	if serving {
+		e.mark(writer)
+	}
 	e.write <- writer
 	for range sqliteReaders {
 		e.read <- struct{}{}
@@ -67,27 +79,46 @@ func openSQLite(dir string) (engine, error) {
 	return e, nil
 }
 
-func (e *sqliteEngine) open() (*sqliteConn, error) {
-	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: e.path}).EscapedPath()}).String()
-	db, err := sqlite3.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("the database %s cannot be opened: %w", e.path, err)
+func (e *sqliteEngine) openWriter() (*sqliteConn, error) {
+	if err := createDatabase(e.path); err != nil {
+		return nil, err
 	}
-	if err := fts5.Register(db); err != nil {
-		db.Close() //nolint:errcheck // the first error counts
-		return nil, fmt.Errorf("the database %s cannot be opened: %w", e.path, err)
+	writer, err := e.open()
+	if err != nil {
+		return nil, err
+	}
+	writer.writes = true
+	return writer, nil
+}
+
+func (e *sqliteEngine) unlock() error {
+	if e.lock == nil {
+		return nil
+	}
+	return e.lock.Close()
+}
+
+func (e *sqliteEngine) open() (*sqliteConn, error) {
+	db, err := sqlite3.Open(sqliteName(e.path))
+	if err != nil {
+		return nil, cannotOpen(e.path, err)
 	}
 	for _, pragma := range sqlitePragmas {
 		if err := insist(db, pragma); err != nil {
 			db.Close() //nolint:errcheck // the first error counts
-			return nil, fmt.Errorf("the database %s cannot be opened: %s: %w", e.path, pragma, err)
+			return nil, cannotOpen(e.path, fmt.Errorf("%s: %w", pragma, err))
 		}
 	}
-	c := &sqliteConn{db: db, statements: make(map[string]*sqliteRows)}
+	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteRows)}
 	e.mu.Lock()
 	e.opened = append(e.opened, c)
 	e.mu.Unlock()
 	return c, nil
+}
+
+// sqliteName is a file as SQLite takes it, whatever characters are in its path.
+func sqliteName(path string) string {
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 }
 
 // insist runs a statement again while the database is busy. The switch to WAL needs it, where two open a new database
@@ -111,12 +142,25 @@ func (e *sqliteEngine) dialect() dialect {
 		key:       "TEXT",
 		clustered: "WITHOUT ROWID",
 		forUpdate: "", // a write transaction holds the whole database
+		size:      `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
 		tables:    `SELECT name FROM sqlite_schema WHERE type = 'table'`,
 		identity:  `SELECT file FROM pragma_database_list WHERE name = 'main'`,
 	}
 }
 
 func (e *sqliteEngine) writers() int { return 1 }
+
+func (e *sqliteEngine) pools() []Pool {
+	return []Pool{{"read", int64(sqliteReaders - len(e.read)), sqliteReaders}, {"write", int64(1 - len(e.write)), 1}}
+}
+
+func (e *sqliteEngine) log() int64 {
+	info, err := os.Stat(e.path + "-wal")
+	if err != nil {
+		return 0 // there is none before the first write
+	}
+	return info.Size()
+}
 
 func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	select {
@@ -133,7 +177,7 @@ func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	c, err := e.open()
 	if err != nil {
 		e.read <- struct{}{}
-		return nil, err
+		return nil, e.translate(err)
 	}
 	return c, nil
 }
@@ -178,19 +222,25 @@ func (e *sqliteEngine) close() error {
 	close(e.read)
 	<-e.write
 	for _, c := range e.opened {
-		for _, s := range c.statements {
-			errs = append(errs, s.stmt.Close())
-		}
-		errs = append(errs, c.db.Close())
+		errs = append(errs, c.close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, e.unlock())...)
 }
 
 // sqliteConn is a connection with its prepared statements.
 type sqliteConn struct {
+	engine     *sqliteEngine
 	db         *sqlite3.Conn
 	statements map[string]*sqliteRows
 	writes     bool // it is the writer
+}
+
+func (c *sqliteConn) close() error {
+	var errs []error
+	for _, s := range c.statements {
+		errs = append(errs, s.stmt.Close())
+	}
+	return errors.Join(append(errs, c.db.Close())...)
 }
 
 func (c *sqliteConn) begin(write bool) error {
@@ -219,7 +269,7 @@ func (c *sqliteConn) exec(sql string, args ...any) (int64, error) {
 		return 0, err
 	}
 	if err := s.stmt.Exec(); err != nil {
-		return 0, sqliteError(err)
+		return 0, c.engine.translate(err)
 	}
 	return c.db.Changes(), nil
 }
@@ -238,12 +288,12 @@ func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
 	if s == nil {
 		stmt, tail, err := c.db.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
 		if err != nil {
-			return nil, sqliteError(err)
+			return nil, c.engine.translate(err)
 		}
 		if tail != "" {
 			return nil, errors.Join(fmt.Errorf("more than one statement: %s", sql), stmt.Close())
 		}
-		if s, err = newSQLiteRows(stmt); err != nil {
+		if s, err = newSQLiteRows(c.engine, stmt); err != nil {
 			return nil, errors.Join(err, stmt.Close())
 		}
 		c.statements[sql] = s
@@ -253,7 +303,7 @@ func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
 			return nil, fmt.Errorf("parameter $%d is missing: %s", arg+1, sql)
 		}
 		if err := bindSQLite(s.stmt, i+1, args[arg]); err != nil {
-			return nil, sqliteError(err)
+			return nil, c.engine.translate(err)
 		}
 	}
 	return s, nil
@@ -261,8 +311,8 @@ func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
 
 // newSQLiteRows works out which argument goes where: to SQLite $2 is only a name, and it numbers parameters in the
 // order in which they are first seen.
-func newSQLiteRows(stmt *sqlite3.Stmt) (*sqliteRows, error) {
-	s := &sqliteRows{stmt: stmt}
+func newSQLiteRows(e *sqliteEngine, stmt *sqlite3.Stmt) (*sqliteRows, error) {
+	s := &sqliteRows{engine: e, stmt: stmt}
 	for i := range stmt.BindCount() {
 		n, err := strconv.Atoi(strings.TrimPrefix(stmt.BindName(i+1), "$"))
 		if err != nil {
@@ -287,8 +337,9 @@ func bindSQLite(stmt *sqlite3.Stmt, i int, arg any) error {
 
 // sqliteRows is a prepared statement while its rows are read.
 type sqliteRows struct {
-	stmt *sqlite3.Stmt
-	args []int // the argument for each parameter
+	engine *sqliteEngine
+	stmt   *sqlite3.Stmt
+	args   []int // the argument for each parameter
 }
 
 func (r *sqliteRows) next() bool              { return r.stmt.Step() }
@@ -301,18 +352,22 @@ func (r *sqliteRows) close() error {
 	if reset := r.stmt.Reset(); err == nil {
 		err = reset
 	}
-	return sqliteError(err)
+	return r.engine.translate(err)
 }
 
-// sqliteError translates the codes that mean something to us.
-func sqliteError(err error) error {
+// translate translates the codes that mean something to us.
+func (e *sqliteEngine) translate(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE), errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY), errors.Is(err, sqlite3.CONSTRAINT_ROWID):
 		return fmt.Errorf("%w: %w", errTaken, err)
-	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.CANTOPEN),
-		errors.Is(err, sqlite3.READONLY):
+	case errors.Is(err, sqlite3.BUSY):
+		return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
+	case errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, sqlite3.READONLY):
+		if fault := e.fault(filepath.Dir(e.path)); fault != nil {
+			return fault
+		}
 		return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
 	}
 	return err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -50,8 +51,14 @@ func (f *countedFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapShare
 func countSyncs(t *testing.T, s *Store) *syncCounter {
 	t.Helper()
 	counter := &syncCounter{VFSFilename: vfs.Find("").(vfs.VFSFilename)}
-	name := filepath.Base(t.Name())
-	vfs.Register(name, counter)
+	replaceWriter(t, s, filepath.Base(t.Name()), counter)
+	return counter
+}
+
+// replaceWriter gives a store a writer that sees the disk through something else.
+func replaceWriter(t *testing.T, s *Store, name string, disk vfs.VFS) {
+	t.Helper()
+	vfs.Register(name, disk)
 	t.Cleanup(func() { vfs.Unregister(name) })
 	e := s.engine.(*sqliteEngine)
 	db, err := sqlite3.Open("file:" + e.path + "?vfs=" + name)
@@ -64,11 +71,46 @@ func countSyncs(t *testing.T, s *Store) *syncCounter {
 		}
 	}
 	<-e.write // it is closed with the others
-	c := &sqliteConn{db: db, statements: make(map[string]*sqliteRows), writes: true}
+	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteRows), writes: true}
 	e.opened = append(e.opened, c)
 	e.write <- c
-	return counter
 }
+
+// failWrites gives a store a writer whose disk refuses writes while the switch is on. Nothing may be under way.
+func failWrites(t *testing.T, s *Store, fault error) *atomic.Bool {
+	t.Helper()
+	disk := &failingDisk{VFSFilename: vfs.Find("").(vfs.VFSFilename), fault: fault}
+	replaceWriter(t, s, fmt.Sprintf("failing-%p", disk), disk)
+	return &disk.fails
+}
+
+type failingDisk struct {
+	vfs.VFSFilename
+	fails atomic.Bool
+	fault error
+}
+
+func (d *failingDisk) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	file, flags, err := d.VFSFilename.OpenFilename(name, flags)
+	if err != nil {
+		return nil, flags, err
+	}
+	return &failingFile{file, d}, flags, nil
+}
+
+type failingFile struct {
+	vfs.File
+	disk *failingDisk
+}
+
+func (f *failingFile) WriteAt(p []byte, at int64) (int, error) {
+	if f.disk.fails.Load() {
+		return 0, &os.PathError{Op: "write", Path: "a file", Err: f.disk.fault}
+	}
+	return f.File.WriteAt(p, at)
+}
+
+func (f *failingFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
 
 // A change is acknowledged after its flush and not before, and nobody pays for a second one.
 func TestACommitFlushesTheDiskOnce(t *testing.T) {
@@ -207,5 +249,16 @@ func TestNoStatementSkipsRows(t *testing.T) {
 		if strings.Contains(strings.ToUpper(text), "OFFSET") {
 			t.Errorf("%s skips rows: look up where the page begins instead (positions.go)\n%s", name, text)
 		}
+	}
+}
+
+// Whether the database takes a write is only known once something has reached the disk.
+func TestReadyReachesTheDisk(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	syncs := countSyncs(t, s)
+	before := syncs.log.Load()
+	if err := s.Ready(t.Context()); err != nil || syncs.log.Load() != before+1 {
+		t.Errorf("%v, after %d flushes of the log", err, syncs.log.Load()-before)
 	}
 }

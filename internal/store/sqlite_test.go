@@ -134,7 +134,8 @@ func sqlTexts(t *testing.T) map[string]string {
 	pkg, _ := config.Check("store", fset, files, nil)
 	texts := map[string]string{
 		"sqlScattered": sqlScattered, "sqlCampaigns": sqlCampaigns, "sqlActive": sqlActive, // variables, because they are computed
-		"sqlAccountsByNumber": sqlAccountsByNumber, "sqlAccountsBelow": sqlAccountsBelow, "sqlUsersByID": sqlUsersByID,
+		"sqlAccountsByNumber": sqlAccountsByNumber, "sqlAccountsBelow": sqlAccountsBelow, "sqlUsersByID": sqlUsersByID, "sqlCheckKeys": sqlCheckKeys, "sqlCheckStates": sqlCheckStates,
+		"sqlContactSeqs": sqlContactSeqs,
 	}
 	for _, name := range pkg.Scope().Names() {
 		if !strings.HasPrefix(name, "sql") || name == strings.ToLower(name) || strings.HasPrefix(name, "sqlite") {
@@ -217,7 +218,7 @@ func TestAListWithAnOldSnapshotDoesNotBlockTheOthers(t *testing.T) {
 	var stage atomic.Int64
 	lists := func() {
 		others.Go(func() {
-			if _, result, err := s.Contacts(ctx, account, crm.Active, page, nil); err != nil || result.Total != 3 {
+			if _, result, err := s.Contacts(ctx, account, crm.Active, page, nil, nil); err != nil || result.Total != 3 {
 				t.Errorf("another list: %+v, %v", result, err)
 			}
 		})
@@ -248,7 +249,7 @@ func TestAListWithAnOldSnapshotDoesNotBlockTheOthers(t *testing.T) {
 			}
 		}
 	}
-	if _, result, err := s.Contacts(ctx, account, crm.Active, page, nil); err != nil || result.Total != 3 {
+	if _, result, err := s.Contacts(ctx, account, crm.Active, page, nil, nil); err != nil || result.Total != 3 {
 		t.Errorf("the first list: %+v, %v", result, err)
 	}
 	others.Wait()

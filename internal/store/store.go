@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
@@ -17,6 +19,7 @@ import (
 type Options struct {
 	Data     string // the data directory
 	Database string // a database URL; "" is SQLite in the data directory
+	Serving  bool   // no other server may use the same data directory of SQLite
 
 	Now func() time.Time // the clock; nil is the machine's
 }
@@ -29,6 +32,8 @@ type Store struct {
 	positions positionCache
 	campaigns campaignCache
 	probe     probe
+	sizing    probe
+	size      atomic.Int64 // of the database, as it was asked for last
 	passwords hasher
 	now       func() time.Time
 	touching  sync.WaitGroup // notes of last use that are being written
@@ -36,6 +41,9 @@ type Store struct {
 
 // Open opens the database, makes it where there is none, and brings an older one up to date.
 func Open(ctx context.Context, o Options) (*Store, error) {
+	if err := o.checkFiles(); err != nil {
+		return nil, err
+	}
 	engine, err := openEngine(ctx, o)
 	if err != nil {
 		return nil, err
@@ -53,13 +61,21 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
+// checkFiles refuses files of SQLite that do not belong together.
+func (o Options) checkFiles() error {
+	if file := o.file(); file != "" {
+		return checkDirectory(filepath.Dir(file))
+	}
+	return nil
+}
+
 func openEngine(ctx context.Context, o Options) (engine, error) {
 	scheme, rest, _ := strings.Cut(o.Database, ":")
 	switch scheme {
 	case "":
-		return openSQLite(o.Data)
+		return openSQLite(o.Data, o.Serving)
 	case "sqlite":
-		return openSQLite(strings.TrimPrefix(rest, "//"))
+		return openSQLite(strings.TrimPrefix(rest, "//"), o.Serving)
 	case "postgres", "postgresql":
 		return openPostgres(ctx, o.Database)
 	}
@@ -75,18 +91,20 @@ func (s *Store) Close() error {
 	return s.engine.close()
 }
 
-// Ready tells whether the database can work. Where several servers may hold it, it must take a write: one that only
-// answers may have been left behind.
+// Ready tells whether the database can work: it must take a write, and answer. One that only answers may be on a disk that is full,
+// or a server that was left behind.
 func (s *Store) Ready(ctx context.Context) error {
 	return s.probe.ask(ctx, s.now, func() error {
-		if !s.engine.dialect().confirms {
-			return s.read(context.WithoutCancel(ctx), func(c conn) error {
-				_, err := one(c, func(rows) {}, sqlVersion)
-				return err
-			})
-		}
-		return s.update(context.WithoutCancel(ctx), 0, func(t *tx) error {
+		ctx := context.WithoutCancel(ctx)
+		err := s.update(ctx, 0, func(t *tx) error {
 			_, err := t.exec(sqlProbe, int64(len(migrations)))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return s.read(ctx, func(c conn) error {
+			_, err := one(c, func(rows) {}, sqlVersion)
 			return err
 		})
 	})

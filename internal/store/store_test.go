@@ -190,7 +190,7 @@ func list(t testing.TB, s *Store, account int64, scope crm.ContactScope, page, p
 
 func listBytes(t testing.TB, s *Store, account int64, scope crm.ContactScope, page, perPage int64) (documents string, total int64) {
 	t.Helper()
-	dst, result, err := s.Contacts(t.Context(), account, scope, crm.PageRequest{Page: page, PerPage: perPage}, []byte("kept"))
+	dst, result, err := s.Contacts(t.Context(), account, scope, crm.PageRequest{Page: page, PerPage: perPage}, []byte("kept"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

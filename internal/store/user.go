@@ -33,25 +33,18 @@ type UserRecord struct {
 	SeenAt      time.Time // in any organisation; zero: never
 }
 
-// hasher works out the hashes of passwords. Each takes tens of megabytes and milliseconds, so that only a few are worked
-// out at once, and only some wait, however many people knock.
+// hasher works out the hashes of passwords. Each takes tens of megabytes and milliseconds, so only a few are worked out at
+// once. The others wait their turn for as long as their client does, which costs nothing but a goroutine each.
 type hasher struct {
 	slots  chan struct{}
-	queued *atomic.Int64 // those who wait or work
 	worked *atomic.Int64 // hashes so far
 }
 
-const hashQueue = 50
-
 func newHasher() hasher {
-	return hasher{slots: make(chan struct{}, 2), queued: new(atomic.Int64), worked: new(atomic.Int64)}
+	return hasher{slots: make(chan struct{}, 2), worked: new(atomic.Int64)}
 }
 
 func (h hasher) do(ctx context.Context, work func()) error {
-	defer h.queued.Add(-1)
-	if h.queued.Add(1) > hashQueue {
-		return fmt.Errorf("%w: too many passwords are being compared", crm.ErrUnavailable)
-	}
 	select {
 	case h.slots <- struct{}{}:
 	case <-ctx.Done():

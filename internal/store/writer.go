@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
@@ -25,8 +26,9 @@ const (
 // writer is the one that changes the database. It takes whatever is waiting, runs it in one transaction, commits once
 // and answers all: with many clients a flush of the disk is shared, with one client nobody waits for a timer.
 type writer struct {
-	engine engine
-	done   chan struct{}
+	engine  engine
+	done    chan struct{}
+	waiting atomic.Int64 // changes that are queued or being committed
 
 	mu      sync.RWMutex // guards the end of the queue
 	stopped bool
@@ -63,6 +65,8 @@ func (w *writer) stop() {
 // cancel it.
 func (w *writer) do(ctx context.Context, account int64, needs needs, fn func(*tx) error) error {
 	c := &change{ctx: ctx, account: account, needs: needs, fn: fn, finished: make(chan struct{})}
+	w.waiting.Add(1)
+	defer w.waiting.Add(-1)
 	if err := w.enqueue(c); err != nil {
 		return err
 	}

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/mail"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
@@ -31,13 +35,42 @@ func (t TLS) setupACME(log *slog.Logger) (secured, error) {
 	if t.ACMEDirectory != "" {
 		manager.Client = &acme.Client{DirectoryURL: t.ACMEDirectory}
 	}
-	config := manager.TLSConfig()
-	config.MinVersion = tls.VersionTLS12
+	config := onlyModern(manager.TLSConfig())
+	served := &servedCertificates{next: manager.GetCertificate, until: make(map[string]time.Time)}
+	config.GetCertificate = served.certificate
 	return secured{
 		config:    config,
+		ends:      served.ends,
 		challenge: manager.HTTPHandler,
-		warm:      func() { t.fetchACME(manager, log) },
+		warm:      func() { t.fetchACME(served.certificate, log) },
 	}, nil
+}
+
+// servedCertificates remembers when the certificates end that were served last. Clients decide what names they ask for, but
+// only those of our own get a certificate.
+type servedCertificates struct {
+	next func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (s *servedCertificates) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	pair, err := s.next(hello)
+	if err == nil && pair.Leaf != nil && !slices.Contains(hello.SupportedProtos, acme.ALPNProto) { // which is a challenge
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, name := range pair.Leaf.DNSNames {
+			s.until[name] = pair.Leaf.NotAfter
+		}
+	}
+	return pair, err
+}
+
+func (s *servedCertificates) ends() map[string]time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.until)
 }
 
 // acmePolicy allows our own names alone, whatever port a challenge came through.
@@ -53,9 +86,9 @@ func acmePolicy(hosts []string) autocert.HostPolicy {
 
 // fetchACME gets the certificates before the first client asks, so that the operator, not a client, learns what is
 // wrong with the set-up.
-func (t TLS) fetchACME(manager *autocert.Manager, log *slog.Logger) {
+func (t TLS) fetchACME(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error), log *slog.Logger) {
 	for _, host := range t.ACMEHosts {
-		pair, err := manager.GetCertificate(&tls.ClientHelloInfo{
+		pair, err := certificate(&tls.ClientHelloInfo{
 			ServerName:   host,
 			CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
 		})

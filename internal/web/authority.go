@@ -30,9 +30,11 @@ const (
 	leafRetry     = time.Minute // after a renewal that failed
 )
 
-// authority is a certificate authority for one machine, made on first start: whoever trusts its ca.pem trusts this
+// authority is a certificate authority for one machine, made on first start: a client that trusts its ca.pem trusts this
 // server under all its names. Its directory appears whole, by one rename, and a new certificate keeps the old key, so
-// that every change is one file replaced at once and two processes can start on the same directory.
+// that every change is one file replaced at once and two processes can start on the same directory. The authority keeps
+// its key, too: while the clock is wrong its certificate may have to be replaced, and clients that trust the one before
+// trust the server again once the clock is right.
 type authority struct {
 	dir   string
 	names []string // sorted, each once
@@ -105,10 +107,21 @@ func (a *authority) createAuthority() error {
 	if err != nil {
 		host = "localhost"
 	}
+	if err := writeKey(a.path("ca-key.pem"), key); err != nil {
+		return err
+	}
+	subject := pkix.Name{CommonName: authorityName, Organization: []string{"Donorbook on " + host}}
+	_, err = a.signAuthority(key, &x509.Certificate{Subject: subject})
+	return err
+}
+
+// signAuthority makes the authority's certificate, under the name of the one before, and puts it in place.
+func (a *authority) signAuthority(key crypto.Signer, before *x509.Certificate) (*x509.Certificate, error) {
 	now := a.now()
 	template := &x509.Certificate{
 		SerialNumber:          serialNumber(),
-		Subject:               pkix.Name{CommonName: authorityName, Organization: []string{"Donorbook on " + host}},
+		Subject:               before.Subject,
+		SubjectKeyId:          before.SubjectKeyId,
 		NotBefore:             now.Add(-time.Hour), // clocks differ
 		NotAfter:              now.Add(authorityLife),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
@@ -118,12 +131,12 @@ func (a *authority) createAuthority() error {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := writeKey(a.path("ca-key.pem"), key); err != nil {
-		return err
+	if err := writeFile(a.path("ca.pem"), certificatePEM(der)); err != nil {
+		return nil, err
 	}
-	return writeFile(a.path("ca.pem"), certificatePEM(der), 0o644)
+	return x509.ParseCertificate(der)
 }
 
 // load reads the certificate in use, and says why it can no longer be used.
@@ -140,12 +153,19 @@ func (a *authority) load() (*tls.Certificate, error) {
 	switch {
 	case leaf.CheckSignatureFrom(ca) != nil:
 		return nil, errors.New("it is not from this authority")
-	case a.now().After(leaf.NotAfter.Add(-leafRenew)):
-		return nil, errors.New("it ends on " + leaf.NotAfter.Format(time.DateOnly))
+	case a.mustRenew(leaf), a.mustRenew(ca):
+		return nil, fmt.Errorf("it is valid from %s to %s, and its authority from %s to %s",
+			leaf.NotBefore.Format(time.DateOnly), leaf.NotAfter.Format(time.DateOnly), ca.NotBefore.Format(time.DateOnly), ca.NotAfter.Format(time.DateOnly))
 	case !slices.Equal(certificateNames(leaf), a.names):
 		return nil, errors.New("the names of this server changed")
 	}
 	return &pair, nil
+}
+
+// mustRenew tells whether a certificate ends soon or begins in the future, as one does that was made while the clock was wrong.
+func (a *authority) mustRenew(c *x509.Certificate) bool {
+	now := a.now()
+	return now.Before(c.NotBefore) || !now.Before(c.NotAfter.Add(-leafRenew))
 }
 
 // issue signs a certificate for all names and puts it in place.
@@ -158,21 +178,24 @@ func (a *authority) issue() (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := a.now()
-	if now.After(ca.NotAfter.Add(-leafRenew)) {
-		return nil, fmt.Errorf("the authority %s ends on %s; move %s away to start with a new one",
-			a.path("ca.pem"), ca.NotAfter.Format(time.DateOnly), a.dir)
+	if a.mustRenew(ca) {
+		old := ca
+		if ca, err = a.signAuthority(caKey, old); err != nil {
+			return nil, err
+		}
+		a.log.Warn("the authority's certificate was replaced, because it was not valid or about to end; give clients the new one",
+			"file", a.path("ca.pem"), "was_from", old.NotBefore, "was_until", old.NotAfter, "until", ca.NotAfter)
 	}
 	key, err := a.leafKey()
 	if err != nil {
 		return nil, err
 	}
-	template := a.leafTemplate(now, ca.NotAfter)
+	template := a.leafTemplate(a.now(), ca.NotAfter)
 	der, err := x509.CreateCertificate(rand.Reader, template, ca, key.Public(), caKey)
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFile(a.path("cert.pem"), certificatePEM(der), 0o644); err != nil {
+	if err := writeFile(a.path("cert.pem"), certificatePEM(der)); err != nil {
 		return nil, err
 	}
 	leaf, err := x509.ParseCertificate(der)
@@ -237,7 +260,7 @@ func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now()
-	if now.Before(a.current.Leaf.NotAfter.Add(-leafRenew)) || now.Before(a.retry) {
+	if !a.mustRenew(a.current.Leaf) || now.Before(a.retry) {
 		return a.current, nil
 	}
 	pair, err := a.issue()
@@ -248,6 +271,17 @@ func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	}
 	a.current = pair
 	return pair, nil
+}
+
+// ends tells when the certificates end.
+func (a *authority) ends() map[string]time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ends := map[string]time.Time{"server": a.current.Leaf.NotAfter}
+	if ca, err := a.authorityCertificate(); err == nil {
+		ends["authority"] = ca.NotAfter
+	}
+	return ends
 }
 
 // certificateNames is the sorted list of what a certificate is good for.

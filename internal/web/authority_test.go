@@ -71,7 +71,7 @@ func TestAuthorityIsMadeOnFirstStart(t *testing.T) {
 	if leaf.Issuer.CommonName != "Donorbook local authority" {
 		t.Errorf("issuer %q", leaf.Issuer.CommonName)
 	}
-	for file, mode := range map[string]fs.FileMode{"": 0o700, "ca.pem": 0o644, "ca-key.pem": 0o600, "cert.pem": 0o644, "key.pem": 0o600} {
+	for file, mode := range map[string]fs.FileMode{"": 0o700, "ca.pem": 0o600, "ca-key.pem": 0o600, "cert.pem": 0o600, "key.pem": 0o600} {
 		info, err := os.Stat(filepath.Join(data, "tls", file))
 		if err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%q: %v %v", file, info.Mode(), err)
@@ -128,6 +128,51 @@ func TestOldCertificateIsRenewedAtStartAndWhileRunning(t *testing.T) {
 	now = now.Add(368 * 24 * time.Hour)
 	if openAuthority(t, data, now, "localhost").serves(t).Equal(running) {
 		t.Error("not renewed at start")
+	}
+}
+
+func TestAWrongClockLeavesNoUnusableCertificate(t *testing.T) {
+	right := time.Now()
+	for name, wrong := range map[string]time.Time{
+		"twenty years ahead": right.AddDate(20, 0, 0), "two days ahead": right.AddDate(0, 0, 2), "at the beginning of time": time.Unix(0, 0),
+		"two years late": right.AddDate(-2, 0, 0),
+	} {
+		t.Run("made with a clock "+name, func(t *testing.T) {
+			data := t.TempDir()
+			running := openAuthority(t, data, wrong, "localhost")
+			if err := verify(t, data, running.serves(t), "localhost", wrong); err != nil {
+				t.Errorf("while the clock is wrong: %v", err)
+			}
+			restored := filepath.Join(t.TempDir(), "data")
+			if err := os.CopyFS(restored, os.DirFS(data)); err != nil {
+				t.Fatal(err)
+			}
+			if err := verify(t, restored, openAuthority(t, restored, right, "localhost").serves(t), "localhost", right); err != nil {
+				t.Errorf("started when the clock was right: %v", err)
+			}
+			running.now = func() time.Time { return right }
+			if err := verify(t, data, running.serves(t), "localhost", right); err != nil {
+				t.Errorf("still running when the clock was right: %v", err)
+			}
+		})
+		t.Run("in use with a clock "+name, func(t *testing.T) {
+			data := t.TempDir()
+			running := openAuthority(t, data, right, "localhost")
+			trusted := readFile(t, data, "tls", "ca.pem")
+			running.now = func() time.Time { return wrong }
+			if err := verify(t, data, running.serves(t), "localhost", wrong); err != nil {
+				t.Errorf("while the clock is wrong: %v", err)
+			}
+			running.now = func() time.Time { return right }
+			roots := x509.NewCertPool()
+			roots.AppendCertsFromPEM([]byte(trusted))
+			if _, err := running.serves(t).Verify(x509.VerifyOptions{Roots: roots, DNSName: "localhost", CurrentTime: right}); err != nil {
+				t.Errorf("a client that trusts the authority as it was: %v", err)
+			}
+			if err := verify(t, data, running.serves(t), "localhost", right); err != nil {
+				t.Errorf("a client that trusts the authority as it is: %v", err)
+			}
+		})
 	}
 }
 

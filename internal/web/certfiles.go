@@ -83,6 +83,12 @@ func (f *certFiles) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return f.current, nil
 }
 
+// ends tells when the certificate ends.
+func (f *certFiles) ends() map[string]time.Time {
+	pair, _ := f.certificate(nil)
+	return map[string]time.Time{"server": pair.Leaf.NotAfter}
+}
+
 // reload tries again as long as the files are broken: a renewal writes one file after the other.
 func (f *certFiles) reload() {
 	s, err := f.stamp()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"donorbook/internal/crm"
@@ -59,13 +60,18 @@ func StatusOf(err error) (status int, message string) {
 		return http.StatusBadRequest, malformed.Message
 	case errors.As(err, &invalid):
 		return http.StatusUnprocessableEntity, invalid.Error()
-	case errors.Is(err, crm.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, crm.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), outOfFiles(err):
 		return http.StatusServiceUnavailable, messageUnavailable
 	case errors.Is(err, context.Canceled):
 		return StatusClientClosed, messageUnavailable
 	default:
 		return http.StatusInternalServerError, messageInternal
 	}
+}
+
+// outOfFiles: the process or the machine has no file descriptor left. That passes as soon as others close theirs.
+func outOfFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // cause is what the log says about an error beyond its status, nil where the status says it all. The text of a
@@ -111,14 +117,21 @@ func retrySeconds(d time.Duration) string {
 }
 
 func bodyTooLarge(limit int64) error {
-	size := strconv.FormatInt(limit, 10) + " bytes"
-	if limit >= 1<<20 && limit%(1<<20) == 0 {
-		size = strconv.FormatInt(limit>>20, 10) + " MiB"
-	}
 	return &Error{
 		Status:  http.StatusRequestEntityTooLarge,
-		Message: "The request body must not be larger than " + size + ".",
+		Message: "The request body must not be larger than " + Size(limit) + ".",
 	}
+}
+
+// Size is a number of bytes in words.
+func Size(bytes int64) string {
+	switch {
+	case bytes >= 1<<20 && bytes%(1<<20) == 0:
+		return strconv.FormatInt(bytes>>20, 10) + " MiB"
+	case bytes >= 1<<10 && bytes%(1<<10) == 0:
+		return strconv.FormatInt(bytes>>10, 10) + " KiB"
+	}
+	return strconv.FormatInt(bytes, 10) + " bytes"
 }
 
 func notJSON() error {
@@ -141,9 +154,11 @@ type ErrorRenderer func(w http.ResponseWriter, r *http.Request, err error)
 // WriteJSONError answers with the status and the public words of an error.
 func WriteJSONError(w http.ResponseWriter, err error) {
 	status, message := ErrorHeaders(w.Header(), err)
+	body := errorBody(err, message)
 	w.Header()["Content-Type"] = jsonType
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))} // it is sent before the handler returns: see drain
 	w.WriteHeader(status)
-	_, _ = w.Write(errorBody(err, message)) // a client that left cannot be told
+	_, _ = w.Write(body) // a client that left cannot be told
 }
 
 // ErrorHeaders sets the headers that belong to an error (Allow, Retry-After and the like) and gives the status to send and the
@@ -178,8 +193,13 @@ func errorBody(err error, message string) []byte {
 	return b.Bytes()
 }
 
+// maxFaults is how many faults an answer lists; its message says how many there are. Otherwise an answer could be larger than
+// the body that it is about.
+const maxFaults = 1000
+
 // writeFaults writes one key a field, in the order in which the fields were found wrong.
 func writeFaults(b *bytes.Buffer, faults []crm.Fault) {
+	faults = faults[:min(len(faults), maxFaults)]
 	var fields []string
 	messages := make(map[string][]string)
 	for _, f := range faults {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http/httptest"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,6 +41,10 @@ func TestErrorAnswers(t *testing.T) {
 			`{"message":"The tags field must have at least one tag. (and 2 more errors)","errors":{` +
 				`"tags":["The tags field must have at least one tag.","The tags field must be a list."],` +
 				`"emails.0.value":["The email \"<a&b>\" is not an address."]}}`, [2]string{}},
+		{"no file descriptor left for a socket", fmt.Errorf("dial: %w", &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}), 503,
+			`{"message":"The service is temporarily unavailable. Please try again."}`, [2]string{"Retry-After", "1"}},
+		{"no file descriptor left on the machine", &os.PathError{Op: "open", Path: "cert.pem", Err: syscall.ENFILE}, 503,
+			`{"message":"The service is temporarily unavailable. Please try again."}`, [2]string{"Retry-After", "1"}},
 		{"too large", bodyTooLarge(MaxBody), 413,
 			`{"message":"The request body must not be larger than 1 MiB."}`, [2]string{}},
 		{"not JSON", notJSON(), 415,

@@ -26,8 +26,11 @@ type request struct {
 	bytes   int64
 	account int64
 	key     int64
+	user    int64
 	err     error
-	quiet   bool // a probe: not worth a line unless it fails
+	budget  *budget
+	holds   []hold // of the budget
+	quiet   bool   // a probe: not worth a line unless it fails
 
 	writeFailed bool // the client left, or was too slow
 
@@ -104,6 +107,21 @@ func Note(w http.ResponseWriter, account, key int64) {
 	}
 }
 
+// NoteUser tells the log which user of the console made a request.
+func NoteUser(w http.ResponseWriter, user int64) {
+	if x := exchangeOf(w); x != nil {
+		x.user = user
+	}
+}
+
+// RenderErrors chooses how an error of this request is shown. A mux that renders errors itself, and takes the request later,
+// has the last word.
+func RenderErrors(w http.ResponseWriter, render ErrorRenderer) {
+	if x := exchangeOf(w); x != nil {
+		x.render = render
+	}
+}
+
 // RequestID is the id that the answer carries, for pages that show it to people.
 func RequestID(w http.ResponseWriter) string {
 	if x := exchangeOf(w); x != nil {
@@ -140,12 +158,32 @@ func (x *exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
-	n, err := x.w.Write(b)
-	x.bytes += int64(n)
+	n, err := x.write(b)
 	if err != nil && !errors.Is(err, http.ErrBodyNotAllowed) && !errors.Is(err, http.ErrContentLength) {
 		x.writeFailed = true
 	}
 	return n, err
+}
+
+// A client must take each step of a long answer within the pace: then the answer may last as long as it needs, and a client
+// that does not read is given up soon. Short answers have the time that the server gives everything.
+const paceStep = 64 << 10
+
+var pace = 10 * time.Second
+
+func (x *exchange) write(b []byte) (written int, err error) {
+	for {
+		step := b[written:min(len(b), written+paceStep)]
+		if x.bytes+int64(len(b)-written) > paceStep {
+			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(pace)) // a writer without deadlines does not block
+		}
+		n, err := x.w.Write(step)
+		written += n
+		x.bytes += int64(n)
+		if err != nil || written == len(b) {
+			return written, err
+		}
+	}
 }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -23,10 +23,11 @@ type File struct {
 // NewFile is a file of a media type.
 func NewFile(kind string, body []byte) File {
 	hash := sha256.Sum256(body)
-	return File{Kind: kind, Body: body, Version: hex.EncodeToString(hash[:6]), zipped: sync.OnceValue(func() []byte { return zipped(body) })}
+	return File{Kind: kind, Body: body, Version: hex.EncodeToString(hash[:6]), zipped: sync.OnceValue(func() []byte { return Gzip(body) })}
 }
 
-func zipped(body []byte) []byte {
+// Gzip compresses a body as well as it can be.
+func Gzip(body []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that exists
 	_, _ = w.Write(body)                                  // a buffer takes everything
@@ -40,7 +41,7 @@ func (f File) Serve(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", f.Kind)
 	h.Set("Vary", "Accept-Encoding")
 	body := f.Body
-	if takesGzip(r.Header.Get("Accept-Encoding")) {
+	if Accepts(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
 		body = f.zipped()
 	}
@@ -49,11 +50,12 @@ func (f File) Serve(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// takesGzip understands gzip, and gzip with a weight that is not zero.
-func takesGzip(accepted string) bool {
-	for coding := range strings.SplitSeq(accepted, ",") {
-		name, weight, _ := strings.Cut(coding, ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+// Accepts tells whether a header such as Accept or Accept-Encoding names something, with a weight that is not zero. What it takes
+// only by a wildcard is not named.
+func Accepts(header, name string) bool {
+	for each := range strings.SplitSeq(header, ",") {
+		named, weight, _ := strings.Cut(each, ";")
+		if strings.EqualFold(strings.TrimSpace(named), name) {
 			value, _ := strings.CutPrefix(strings.TrimSpace(weight), "q=")
 			return strings.Trim(value, "0.") != "" || value == ""
 		}

@@ -2,8 +2,10 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -40,10 +42,21 @@ func (h *Health) readyz(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 		defer cancel()
 		if err := h.Ready(ctx); err != nil {
-			return &Error{Status: http.StatusServiceUnavailable, Message: "The service is not ready.", Err: err}
+			return &Error{Status: http.StatusServiceUnavailable, Message: "The service is not ready" + plainCause(err) + ".", Err: err}
 		}
 	}
 	return WriteJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
+}
+
+// plainCause is what an operator can do something about, in words that tell strangers nothing.
+func plainCause(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return ": there is no space left on the disk"
+	case errors.Is(err, syscall.EROFS):
+		return ": the disk is read-only"
+	}
+	return ""
 }
 
 // beQuiet keeps probes that succeed out of the log, where they would drown the rest.

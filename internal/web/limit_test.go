@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func TestLimiterWindow(t *testing.T) {
@@ -128,5 +129,21 @@ func TestStrangersOfOneNetworkCountAsOne(t *testing.T) {
 	c, d := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	if LimitAddr(c) == LimitAddr(d) || LimitAddr(netip.Addr{}) != (netip.Addr{}) {
 		t.Error("IPv4 addresses are not told apart")
+	}
+}
+
+// The wall clock may be set while callers wait: only the time that has passed counts.
+func TestLimiterIgnoresTheWallClock(t *testing.T) {
+	for _, by := range []time.Duration{48 * time.Hour, -48 * time.Hour} {
+		l, start := NewLimiter[int64](1), time.Now()
+		l.Take(1, start)
+		wall := (*uint64)(unsafe.Pointer(&start)) // 33 bits of seconds before 30 of nanoseconds; the monotonic reading is elsewhere
+		*wall += uint64(by/time.Second) << 30     //nolint:gosec // back in time too
+		if _, wait, ok := l.Take(1, start); ok || wait != limitWindow {
+			t.Errorf("%v: %v, wait %v", by, ok, wait)
+		}
+		if _, _, ok := l.Take(1, start.Add(limitWindow)); !ok {
+			t.Errorf("%v: still refused after the window", by)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -52,10 +53,36 @@ func (m *Metrics) Counters(name, help, label string, values ...string) []*atomic
 		counters[labels(label, value)] = counter
 		inOrder = append(inOrder, counter)
 	}
+	if m == nil {
+		return inOrder
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.others = append(m.others, func() family { return counterFamily(name, help, counters) })
 	return inOrder
+}
+
+// Gauge adds a number of another room, which is asked for whenever the metrics are read.
+func (m *Metrics) Gauge(name, help string, read func() float64) {
+	m.Gauges(name, help, "", func() map[string]float64 { return map[string]float64{"": read()} })
+}
+
+// Gauges adds numbers of another room, by the values of a label. A number that is not known now is left out.
+func (m *Metrics) Gauges(name, help, label string, read func() map[string]float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.others = append(m.others, func() family {
+		f := family{name: name, kind: "gauge", help: help}
+		values := read()
+		for _, value := range slices.Sorted(maps.Keys(values)) {
+			text := ""
+			if label != "" {
+				text = labels(label, value)
+			}
+			f.samples = append(f.samples, sample{"", text, values[value]})
+		}
+		return f
+	})
 }
 
 func (m *Metrics) begin() {
@@ -109,10 +136,11 @@ func (m *Metrics) families() []family {
 		counterFamily("donorbook_http_requests_total", "Requests answered.", m.requests),
 		histogramFamily("donorbook_http_request_duration_seconds", "Time from the request's header to the answer's end.", m.durations),
 	}
-	for _, other := range m.others {
+	others := m.others
+	m.mu.RUnlock()
+	for _, other := range others { // without the lock, which every request takes: another room may have to ask its database
 		all = append(all, other())
 	}
-	m.mu.RUnlock()
 	all = append(all, runtimeFamilies()...)
 	all = append(all, processFamilies()...)
 	slices.SortFunc(all, byName)

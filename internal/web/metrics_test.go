@@ -3,11 +3,13 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -136,6 +138,8 @@ func TestProbes(t *testing.T) {
 			{"/healthz", broken, 200, `{"status":"ok"}`},
 			{"/readyz", nil, 200, `{"status":"ready"}`},
 			{"/readyz", broken, 503, `{"message":"The service is not ready."}`},
+			{"/readyz", fmt.Errorf("%w: %w", broken, syscall.ENOSPC), 503, `{"message":"The service is not ready: there is no space left on the disk."}`},
+			{"/readyz", fmt.Errorf("%w: %w", broken, syscall.EROFS), 503, `{"message":"The service is not ready: the disk is read-only."}`},
 			{"/nothing", nil, 404, `{"message":"Not found."}`},
 		} {
 			ready = test.ready

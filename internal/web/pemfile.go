@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -40,20 +39,17 @@ func writeKey(path string, key *ecdsa.PrivateKey) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
+	return writeFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// writeFile replaces a file at once: readers see the old content or the new, also after a crash.
-func writeFile(path string, content []byte, mode fs.FileMode) error {
+// writeFile replaces a file at once: readers see the old content or the new, also after a crash. Only the owner may read it.
+func writeFile(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // gone already when all went well
 	_, err = f.Write(content)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
 	if err == nil {
 		err = f.Sync()
 	}

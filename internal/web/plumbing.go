@@ -31,17 +31,19 @@ func (p *Plumbing) Wrap(next HandlerFunc) http.Handler {
 	if log == nil {
 		log = slog.Default()
 	}
-	return &wrapper{Plumbing: *p, log: log.Handler(), next: next}
+	return &wrapper{Plumbing: *p, log: log.Handler(), next: next, budget: newBudget()}
 }
 
 type wrapper struct {
 	Plumbing
-	log  slog.Handler
-	next HandlerFunc
+	log    slog.Handler
+	next   HandlerFunc
+	budget *budget
 }
 
 func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := newExchange(w)
+	x.budget = p.budget
 	defer p.finish(x, r)
 	p.Metrics.begin()
 	x.err = p.serve(x, r)
@@ -59,6 +61,10 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 	h["X-Request-Id"] = x.value(x.id)
 	h["X-Content-Type-Options"] = nosniff
 	h["Cache-Control"] = noStore
+	if hasTwoEnds(r) {
+		h["Connection"] = connectionClose
+		return &Error{Status: http.StatusBadRequest, Message: "The request must not have both Content-Length and Transfer-Encoding."}
+	}
 	if len(r.RequestURI)+headerSize(r.Header) > headerLimit {
 		return &Error{Status: http.StatusRequestHeaderFieldsTooLarge, Message: "The request headers must not be larger than 64 KiB."}
 	}
@@ -107,9 +113,11 @@ func (p *wrapper) fail(x *exchange, r *http.Request) {
 
 // finish runs at the end of every request, also of one that panicked: it logs, counts and lets go.
 func (p *wrapper) finish(x *exchange, r *http.Request) {
+	x.letGo()
 	panicked := recover()
 	if panicked == nil {
 		p.record(x, r)
+		drain(x, r)
 		x.release()
 		return
 	}
@@ -165,11 +173,17 @@ func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Du
 		slog.Int64("bytes", x.bytes),
 		slog.Duration("duration", took),
 	)
+	if client := p.clientText(x, r); client != "" {
+		attrs = append(attrs, slog.String("client", client))
+	}
 	if x.account != 0 {
 		attrs = append(attrs, slog.Int64("account", x.account))
 	}
 	if x.key != 0 {
 		attrs = append(attrs, slog.Int64("key", x.key))
+	}
+	if x.user != 0 {
+		attrs = append(attrs, slog.Int64("user", x.user))
 	}
 	if x.err != nil {
 		if private := cause(x.err, status); private != nil {
@@ -181,6 +195,12 @@ func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Du
 	line := slog.NewRecord(x.start.Add(took), level, "request", 0)
 	line.AddAttrs(slog.Attr{Value: slog.GroupValue(attrs...)})
 	_ = p.log.Handle(ctx, line) // nobody is left to tell
+}
+
+// clientText is the address that a request came from, "" where a trusted proxy named none that can be read.
+func (p *wrapper) clientText(x *exchange, r *http.Request) string {
+	var text [64]byte
+	return x.string(p.Proxies.Client(r).AppendTo(text[:0]))
 }
 
 // routeOf is a pattern without its method, "none" where no route matched.

@@ -91,6 +91,43 @@ func TestLogLineNamesRouteAndCallerButNoPersonalData(t *testing.T) {
 	}
 }
 
+// The operator must be able to tell who is attacking. A stranger cannot put another address into the log.
+func TestLogLineNamesTheClientAndTheUser(t *testing.T) {
+	lines := new(logLines)
+	proxies, err := NewProxies([]string{"10.0.0.0/8"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := (&Plumbing{Log: lines.log(), Proxies: proxies}).Wrap(one("GET /console", func(w http.ResponseWriter, r *http.Request) error {
+		NoteUser(w, 31)
+		return answerOK(w, r)
+	}))
+	for _, test := range []struct{ peer, forwarded, want string }{
+		{"203.0.113.9:999", "", "203.0.113.9"},
+		{"203.0.113.9:999", "198.51.100.7", "203.0.113.9"},
+		{"10.1.2.3:999", "198.51.100.7, 10.9.9.9", "198.51.100.7"},
+		{"[2001:db8::1]:999", "", "2001:db8::1"},
+		{"[::ffff:203.0.113.9]:999", "", "203.0.113.9"},
+	} {
+		r := httptest.NewRequest("GET", "/console", nil)
+		r.RemoteAddr = test.peer
+		if test.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", test.forwarded)
+		}
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+		if line := lines.last(t); line["client"] != test.want || line["user"] != 31.0 {
+			t.Errorf("%s for %q: client %v, user %v", test.peer, test.forwarded, line["client"], line["user"])
+		}
+	}
+	r := httptest.NewRequest("GET", "/console", nil)
+	r.RemoteAddr = "10.1.2.3:999"
+	r.Header.Set("X-Forwarded-For", "nonsense")
+	handler.ServeHTTP(httptest.NewRecorder(), r)
+	if client, found := lines.last(t)["client"]; found {
+		t.Errorf("nonsense of a proxy is logged as %v", client)
+	}
+}
+
 func TestEveryAnswerHasRequestIDAndSecurityHeaders(t *testing.T) {
 	handler := quietPlumbing().Wrap(one("GET /fine", answerOK))
 	seen := map[string]bool{}

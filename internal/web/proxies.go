@@ -73,6 +73,15 @@ func peer(r *http.Request) netip.Addr {
 	return addr.Addr().Unmap().WithZone("")
 }
 
+// addrOf is the address of a connection's end, the zero address where it is not one of TCP.
+func addrOf(end net.Addr) netip.Addr {
+	tcp, ok := end.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	return tcp.AddrPort().Addr().Unmap().WithZone("")
+}
+
 // Client is the address a request comes from: the peer, or what trusted proxies say about it. It is the zero address
 // where they say something that is no address.
 func (p *Proxies) Client(r *http.Request) netip.Addr {

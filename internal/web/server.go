@@ -22,8 +22,10 @@ type Server struct {
 
 	MetricsListen  string // "" for none
 	MetricsHandler http.Handler
+	Metrics        *Metrics // gets when the certificates end; nil where nobody watches
 
-	Timeouts Timeouts
+	Timeouts    Timeouts
+	Connections *Connections // nil for as many as there are file descriptors
 
 	// Listening is called once all listeners are open, with the addresses they really have.
 	Listening func(Addresses)
@@ -83,7 +85,8 @@ func (t Timeouts) withDefaults() Timeouts {
 type door struct {
 	flag, address string
 	http          *http.Server
-	secure        bool
+	connections   *Connections
+	timeouts      Timeouts
 	gate          *gate
 	listener      net.Listener
 }
@@ -100,9 +103,11 @@ func (d *door) open(log *slog.Logger) error {
 		return fmt.Errorf("%s: cannot listen on %q: %w", d.flag, d.address, err)
 	}
 	d.gate = &gate{TCPListener: listener.(*net.TCPListener)}
-	d.listener = d.gate
-	if d.secure {
-		d.listener = sniffListener{d.gate, log}
+	counted := &countedListener{Listener: d.gate, connections: d.connections, plain: d.http.TLSConfig == nil, log: log}
+	if counted.plain {
+		d.listener = plainListener{counted}
+	} else {
+		d.listener = newGreeter(sniffListener{counted, log}, d.http.TLSConfig, d.timeouts.ReadHeader, log)
 	}
 	return nil
 }
@@ -115,13 +120,6 @@ func (d *door) at() string {
 	return d.listener.Addr().String()
 }
 
-func (d *door) serve() error {
-	if d.secure {
-		return d.http.ServeTLS(d.listener, "", "")
-	}
-	return d.http.Serve(d.listener)
-}
-
 // Run serves until the context ends, then lets requests in flight finish. It returns nil after an orderly stop.
 func (s *Server) Run(ctx context.Context) error {
 	s.Timeouts = s.Timeouts.withDefaults()
@@ -131,17 +129,21 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.Health == nil {
 		s.Health = new(Health)
 	}
+	if s.Connections == nil {
+		s.Connections = NewConnections(0, 0, nil, nil)
+	}
 	secured, err := s.TLS.setup(s.Listen, s.Log)
 	if err != nil {
 		return err
 	}
+	secured.measure(s.Metrics)
 	doors, err := s.open(secured)
 	if err != nil {
 		return err
 	}
 	failed := make(chan error, len(doors))
 	for _, d := range doors {
-		go func() { failed <- d.serve() }()
+		go func() { failed <- d.http.Serve(d.listener) }()
 	}
 	if secured.warm != nil {
 		go secured.warm()
@@ -156,16 +158,17 @@ func (s *Server) Run(ctx context.Context) error {
 // open opens every listener before anybody is served, so that a wrong setting is found at start.
 func (s *Server) open(secured secured) ([]*door, error) {
 	var metrics, challenge *door
-	main := &door{flag: "--listen", address: s.Listen, http: s.httpServer(s.Handler)}
-	main.http.TLSConfig, main.secure = secured.config, secured.config != nil
+	main := s.door("--listen", s.Listen, s.Handler)
+	main.http.TLSConfig = secured.config
 	doors := []*door{main}
 	if s.MetricsListen != "" {
-		metrics = &door{flag: "--metrics-listen", address: s.MetricsListen, http: s.httpServer(s.MetricsHandler)}
+		metrics = s.door("--metrics-listen", s.MetricsListen, s.MetricsHandler)
+		metrics.connections = NewConnections(0, 0, nil, nil) // an operator wants to watch an attack
 		doors = append(doors, metrics)
 	}
 	if s.TLS.ACMEHTTP != "" && secured.challenge != nil {
 		refuse := (&Plumbing{Log: s.Log}).Wrap(func(http.ResponseWriter, *http.Request) error { return httpsOnly() })
-		challenge = &door{flag: "--acme-listen", address: s.TLS.ACMEHTTP, http: s.httpServer(secured.challenge(refuse))}
+		challenge = s.door("--acme-listen", s.TLS.ACMEHTTP, secured.challenge(refuse))
 		doors = append(doors, challenge)
 	}
 	for i, d := range doors {
@@ -182,6 +185,14 @@ func (s *Server) open(secured secured) ([]*door, error) {
 	return doors, nil
 }
 
+func (s *Server) door(flag, address string, handler http.Handler) *door {
+	return &door{flag: flag, address: address, http: s.httpServer(handler), connections: s.Connections, timeouts: s.Timeouts}
+}
+
+// http2Limits keep one connection of HTTP/2 from costing as much as hundreds: it may carry 100 requests at once, the least
+// that RFC 9113 recommends, and 256 KiB of their bodies wait for a handler to read them. net/http allows 250 and 1 MiB.
+var http2Limits = &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10}
+
 func (s *Server) httpServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:                      s.ending(handler),
@@ -192,6 +203,8 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		MaxHeaderBytes:               maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is ours to refuse
 		ErrorLog:                     log.New(errorLog{s.Log}, "", 0),
+		ConnContext:                  withHeads,
+		HTTP2:                        http2Limits,
 	}
 }
 
@@ -237,15 +250,10 @@ func (s *Server) stop(doors []*door) error {
 	return errors.Join(errs...)
 }
 
-// errorLog is where net/http tells about connections. What any stranger can cause by knocking is for debugging.
+// errorLog is where net/http tells about connections.
 type errorLog struct{ log *slog.Logger }
 
 func (e errorLog) Write(line []byte) (int, error) {
-	text := strings.TrimSpace(string(line))
-	if strings.HasPrefix(text, "http: TLS handshake error") {
-		e.log.Debug(text)
-	} else {
-		e.log.Warn(text)
-	}
+	e.log.Warn(strings.TrimSpace(string(line)))
 	return len(line), nil
 }

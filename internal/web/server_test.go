@@ -108,6 +108,24 @@ func TestServerSpeaksHTTPSWithItsOwnAuthority(t *testing.T) {
 	}
 }
 
+// TLS 1.2 is spoken with suites that encrypt and authenticate in one step, and with none in CBC mode.
+func TestNoSuiteInCBCMode(t *testing.T) {
+	r := start(t, &Server{Handler: quietPlumbing().Wrap(answerOK)})
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if suite.SupportedVersions[len(suite.SupportedVersions)-1] != tls.VersionTLS12 || !strings.Contains(suite.Name, "ECDHE_ECDSA") {
+			continue
+		}
+		config := &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}} //nolint:gosec // only the suite is looked at
+		conn, err := tls.Dial("tcp", r.Main, config)
+		if err == nil {
+			conn.Close()
+		}
+		if modern := strings.Contains(suite.Name, "GCM") || strings.Contains(suite.Name, "POLY1305"); modern != (err == nil) {
+			t.Errorf("%s: %v", suite.Name, err)
+		}
+	}
+}
+
 func TestPlainHTTPOnTheTLSPort(t *testing.T) {
 	lines := new(logLines)
 	r := start(t, &Server{Log: lines.log(), Handler: quietPlumbing().Wrap(func(http.ResponseWriter, *http.Request) error {

@@ -57,7 +57,7 @@ func (c *sniffConn) refuse() {
 	random := newRequestID()
 	id := string(random[:])
 	body := errorBody(nil, messageHTTPSOnly)
-	c.log.Info("request", "request_id", id, "route", "none", "status", 400, "error", errPlainHTTP)
+	c.log.Info("request", "request_id", id, "route", "none", "status", 400, "client", addrOf(c.RemoteAddr()).String(), "error", errPlainHTTP)
 	_ = c.Conn.SetDeadline(time.Now().Add(refuseTime))
 	_, err := io.WriteString(c.Conn, "HTTP/1.1 400 Bad Request\r\n"+
 		"Content-Type: application/json\r\n"+

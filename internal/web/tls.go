@@ -37,10 +37,11 @@ type TLS struct {
 	ACMEHTTP      string   // where to answer HTTP-01 challenges, as in :80, optional
 }
 
-// secured is what a mode comes to: how to greet clients, who answers HTTP-01 challenges, and what to do once the
-// listeners are open.
+// secured is what a mode comes to: how to greet clients, when the certificates end, who answers HTTP-01 challenges, and
+// what to do once the listeners are open.
 type secured struct {
 	config    *tls.Config
+	ends      func() map[string]time.Time
 	challenge func(fallback http.Handler) http.Handler
 	warm      func()
 }
@@ -62,7 +63,19 @@ func (t TLS) setup(listen string, log *slog.Logger) (secured, error) {
 }
 
 func baseConfig() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	return onlyModern(&tls.Config{NextProtos: []string{"h2", "http/1.1"}})
+}
+
+// onlyModern leaves TLS 1.2 the suites that encrypt and authenticate in one step. Go still offers two that do so in CBC
+// mode, where both steps leak through their timing. TLS 1.3 has no such suite, and no choice to make.
+func onlyModern(config *tls.Config) *tls.Config {
+	config.MinVersion = tls.VersionTLS12
+	config.CipherSuites = []uint16{
+		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+		tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	}
+	return config
 }
 
 func (t TLS) setupAuto(listen string, log *slog.Logger) (secured, error) {
@@ -75,7 +88,7 @@ func (t TLS) setupAuto(listen string, log *slog.Logger) (secured, error) {
 	}
 	config := baseConfig()
 	config.GetCertificate = a.certificate
-	return secured{config: config}, nil
+	return secured{config: config, ends: a.ends}, nil
 }
 
 // autoNames is every name by which somebody may reach this machine, sorted, each once.
@@ -117,5 +130,19 @@ func (t TLS) setupFiles(log *slog.Logger) (secured, error) {
 	}
 	config := baseConfig()
 	config.GetCertificate = f.certificate
-	return secured{config: config}, nil
+	return secured{config: config, ends: f.ends}, nil
+}
+
+// measure adds when the certificates end. A certificate has the name server or authority, or the host that it is for.
+func (s secured) measure(m *Metrics) {
+	if s.ends == nil || m == nil {
+		return
+	}
+	m.Gauges("donorbook_certificate_end_timestamp_seconds", "When a certificate ends, in seconds since 1970.", "certificate", func() map[string]float64 {
+		values := make(map[string]float64)
+		for name, end := range s.ends() {
+			values[name] = float64(end.Unix())
+		}
+		return values
+	})
 }

@@ -36,6 +36,21 @@ document.addEventListener("submit", (event) => {
 });
 addEventListener("pageshow", () => { sent = new WeakSet(); });
 
+// <form data-guard> asks before a person leaves it with changes, unless by sending it. With data-unsaved it holds what was sent
+// before and is not saved. What a form held at first is known by its defaults: the browser may have filled it in anew since.
+const held = (form, atFirst) => [...form.elements].map((field) => {
+  if (!field.name || !field.matches("input:not([type=hidden]), select, textarea")) return "";
+  let value = atFirst ? field.defaultValue : field.value;
+  if (field.matches("[type=checkbox]")) value = field[atFirst ? "defaultChecked" : "checked"] ? field.value : "";
+  if (field.matches("select")) value = atFirst ? (field.querySelector("option[selected]") ?? field.options[0]).value : field.value;
+  return value && field.name + "=" + value;
+}).filter(Boolean).join("\n");
+const guarded = [...document.querySelectorAll("form[data-guard]")].map((form) => [form, held(form, true)]);
+addEventListener("beforeunload", (event) => {
+  const lost = ([form, atFirst]) => !sent.has(form) && ("unsaved" in form.dataset || held(form) !== atFirst);
+  if (guarded.some(lost)) event.preventDefault();
+});
+
 // <button data-copy="#id"> copies the text of an element, and says so.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
@@ -48,7 +63,18 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => { button.textContent = words; }, 2000);
 });
 
-// <button data-add="#template" data-to="#list"> adds another row to a list of a form; data-remove takes the row away.
+// <button data-add="#template" data-to="#list"> adds another row to a list of a form; data-remove takes the row away. The rows
+// are then counted anew: data-label of the list is what the first one is called, data-row what each was called before.
+const renumber = (list) => [...list.querySelectorAll("[data-row]")].forEach((row, i) => {
+  const old = row.dataset.row;
+  const now = list.dataset.label + (i ? " " + (i + 1) : "");
+  row.dataset.row = now;
+  row.querySelectorAll("label, legend, h3").forEach((label) => {
+    const text = label.firstChild;
+    if (text.data === old || text.data.startsWith(old + " ")) text.data = now + text.data.slice(old.length);
+  });
+  row.querySelector("[data-remove]").setAttribute("aria-label", "Remove " + now);
+});
 document.addEventListener("click", (event) => {
   const add = event.target.closest("[data-add]");
   if (add) {
@@ -57,6 +83,8 @@ document.addEventListener("click", (event) => {
     list.dataset.next = String(Number(next) + 1);
     const html = document.querySelector(add.dataset.add).innerHTML.replaceAll("NEXT", next);
     list.insertAdjacentHTML("beforeend", html);
+    renumber(list);
+    globalThis.htmx?.process(list.lastElementChild); // it looks for suggestions, as the others do
     list.lastElementChild.querySelector("input, select, textarea")?.focus();
     return;
   }
@@ -65,6 +93,7 @@ document.addEventListener("click", (event) => {
     const row = remove.closest("[data-row]");
     const list = row.parentElement;
     row.remove();
+    renumber(list);
     (list.querySelector("input") ?? list.nextElementSibling)?.focus();
   }
 });

@@ -1,0 +1,107 @@
+package donorbook_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What clients can make the program take, as it is shipped. Other tests say what each gets as an answer.
+
+// memoryPeak is the most memory that the program has had, in megabytes.
+func (s *program) memoryPeak() int {
+	s.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	if found == nil {
+		s.t.Fatalf("the system tells no peak:\n%s", status)
+	}
+	kilobytes, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return kilobytes >> 10
+}
+
+// attack opens connections that send something and read nothing, all at once, and keeps them open. It returns when all have
+// sent what the server took of it, and somebody else was answered.
+func (s *program) attack(connections int, send func(w io.Writer, i int)) {
+	s.t.Helper()
+	var group sync.WaitGroup
+	for i := range connections {
+		conn, err := net.Dial("tcp", s.address)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { conn.Close() })
+		_ = conn.SetWriteDeadline(time.Now().Add(5 * time.Second))
+		group.Go(func() {
+			w := bufio.NewWriterSize(conn, 64<<10)
+			send(w, i)
+			_ = w.Flush() // the server may have closed the connection
+		})
+	}
+	group.Wait()
+	for range 20 {
+		s.ask("/v1/contacts")
+	}
+}
+
+// costs fails where the program took more memory than this because of what was done.
+func (s *program) costs(megabytes int, do func()) {
+	s.t.Helper()
+	before := s.memoryPeak()
+	do()
+	grown := s.memoryPeak() - before
+	s.t.Logf("%d MB before, %d MB more", before, grown)
+	if grown > megabytes {
+		s.t.Errorf("the server took %d MB more, and may take %d", grown, megabytes)
+	}
+}
+
+// Strangers send forms of a megabyte and never read the answer, half of them so much as the sign-in page carries.
+func TestFormsOfStrangersCostLittleMemory(t *testing.T) {
+	s := startProgram(t)
+	part := "note=" + strings.Repeat("'", 64<<10-6) + "&" // an apostrophe takes five bytes on a page
+	s.costs(120, func() {
+		s.attack(200, func(w io.Writer, i int) {
+			size := 16 - 15*(i%2)
+			fmt.Fprintf(w, "POST /console/o/abc/contacts HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\nCookie: __Host-session=none\r\n"+
+				"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n", size*len(part))
+			for range size {
+				_, _ = io.WriteString(w, part)
+			}
+		})
+	})
+}
+
+// Clients with a key send bodies of a megabyte but for the last byte, and strangers send bodies that are far too large.
+func TestBodiesThatDoNotEndCostLittleMemory(t *testing.T) {
+	s := startProgram(t)
+	part := strings.Repeat(" ", 64<<10)
+	s.costs(120, func() {
+		s.attack(300, func(w io.Writer, i int) {
+			key, size := s.secret, 16
+			if i%3 == 0 {
+				key, size = "nobody's", 160
+			}
+			fmt.Fprintf(w, "POST /v1/contacts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+				"Content-Length: %d\r\n\r\n", key, size*len(part))
+			for range size - 1 {
+				_, _ = io.WriteString(w, part)
+			}
+			_, _ = io.WriteString(w, part[1:])
+		})
+	})
+}

@@ -1,0 +1,235 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// wideAddresses are n addresses of about 1,100 bytes each in the document.
+func wideAddresses(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`{"address_1":"%d %s","address_2":"%s","city":"%[2]s"}`, i, strings.Repeat("a", 240), strings.Repeat("b", 240)))
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+// withLargeContacts is a key of a new account with contacts of about 100 KB each.
+func withLargeContacts(t *testing.T, s *server, n int) (secret string) {
+	t.Helper()
+	account := newAccount(t, s.store, "large", "")
+	body := fmt.Sprintf(`{"first_name":"Ana","last_name":"Large","addresses":%s}`, wideAddresses(90))
+	in, faults, err := crm.DecodeContact([]byte(body))
+	if err == nil {
+		err = in.Validate(faults, true, "US", time.Now())
+	}
+	for range n {
+		if err == nil {
+			_, err = s.store.CreateContact(t.Context(), account.Number, in, crm.Force)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newKey(t, s.store, account)
+}
+
+func TestALargePageArrivesWhole(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		secret := withLargeContacts(t, s, 12)
+		a := s.ask(t, "GET", "/v1/contacts?per_page=100", secret, "")
+		var page struct {
+			Data []struct{ Addresses []any }
+			Meta struct{ Total, To int }
+		}
+		if err := json.Unmarshal([]byte(a.body), &page); err != nil || len(page.Data) != 12 || page.Meta.Total != 12 || page.Meta.To != 12 {
+			t.Fatalf("%v: %d contacts, %+v", err, len(page.Data), page.Meta)
+		}
+		for i, contact := range page.Data {
+			if len(contact.Addresses) != 90 {
+				t.Errorf("contact %d has %d addresses", i, len(contact.Addresses))
+			}
+		}
+		if a.header.Get("Content-Length") != "" {
+			t.Errorf("a page of %d bytes was kept in memory until its length was known", len(a.body))
+		}
+		if small := s.ask(t, "GET", "/v1/contacts?per_page=2", secret, ""); small.header.Get("Content-Length") != fmt.Sprint(len(small.body)) {
+			t.Errorf("a page of %d bytes has the length %q", len(small.body), small.header.Get("Content-Length"))
+		}
+	})
+}
+
+// lazy opens a connection, sends what is given and reads nothing.
+func (s *server) lazy(t *testing.T, sent string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	if _, err := io.WriteString(conn, sent); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// plainly asks without looking at more than the status and how long to wait.
+func (s *server) plainly(t *testing.T, method, target, secret, body string) (status int, retryAfter string) {
+	t.Helper()
+	response, err := s.client.Do(s.request(t, method, target, secret, body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() // without its body: others hold their answers for a while only
+	return response.StatusCode, response.Header.Get("Retry-After")
+}
+
+// eventually repeats a request until it gets the status that is wanted.
+func (s *server) eventually(t *testing.T, want int, method, target, secret, body string) (retryAfter string) {
+	t.Helper()
+	status := 0
+	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(20 * time.Millisecond) {
+		if status, retryAfter = s.plainly(t, method, target, secret, body); status == want {
+			return retryAfter
+		}
+	}
+	t.Fatalf("%s %s: %d, want %d", method, target, status, want)
+	return ""
+}
+
+func TestClientsThatDoNotReadUseUpTheirOwnShareAlone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, shared *server) {
+		s := newServer(t, shared.store, settings{region: "US"})
+		hostile, good := withLargeContacts(t, s, 100), withLargeContacts(t, s, 20)
+		const large = "/v1/contacts?per_page=100"
+		var lazy []net.Conn
+		for range 40 {
+			lazy = append(lazy, s.lazy(t, "GET "+large+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+hostile+"\r\n\r\n"))
+		}
+		if wait := s.eventually(t, http.StatusServiceUnavailable, "GET", large, hostile, ""); wait != "1" {
+			t.Errorf("Retry-After is %q", wait)
+		}
+		if status, _ := s.plainly(t, "GET", "/v1/contacts?per_page=1&page=200", hostile, ""); status != http.StatusOK {
+			t.Errorf("a small answer: %d", status)
+		}
+		if a := s.ask(t, "GET", large, good, ""); a.status != http.StatusOK {
+			t.Errorf("a large page of another account: %d", a.status)
+		}
+		for _, conn := range lazy {
+			conn.Close()
+		}
+		s.eventually(t, http.StatusOK, "GET", large, hostile, "")
+	})
+}
+
+func TestBodiesThatArriveSlowlyUseUpTheirOwnShareAlone(t *testing.T) {
+	shared := anyServer(t)
+	s := newServer(t, shared.store, settings{region: "US"})
+	hostile, good := newKey(t, s.store, newAccount(t, s.store, "hostile", "")), newKey(t, s.store, newAccount(t, s.store, "good", ""))
+	large := `{"first_name":"A","last_name":"B","addresses":` + wideAddresses(100) + `,"other":"` + strings.Repeat("x", 500_000) + `"}`
+	const small = `{"first_name":"A","last_name":"B"}`
+	var lazy []net.Conn
+	for i := range 10 {
+		head := "POST /v1/contacts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + hostile + "\r\n"
+		if i%2 == 0 {
+			head += "Content-Length: 1000000\r\n\r\n"
+		} else {
+			head += "Transfer-Encoding: chunked\r\n\r\nf0000\r\n"
+		}
+		lazy = append(lazy, s.lazy(t, head+strings.Repeat(" ", 100_000)))
+	}
+	if wait := s.eventually(t, http.StatusServiceUnavailable, "POST", "/v1/contacts", hostile, large); wait != "1" {
+		t.Errorf("Retry-After is %q", wait)
+	}
+	if status, _ := s.plainly(t, "POST", "/v1/contacts", hostile, small); status != http.StatusCreated {
+		t.Errorf("a small body: %d", status)
+	}
+	if status, _ := s.plainly(t, "POST", "/v1/contacts", good, large); status != http.StatusCreated {
+		t.Errorf("a large body of another account: %d", status)
+	}
+	for _, conn := range lazy {
+		conn.Close()
+	}
+	s.eventually(t, http.StatusCreated, "POST", "/v1/contacts", hostile, large)
+}
+
+// departing is a body whose client leaves once it is read.
+type departing struct {
+	io.Reader
+	leave func()
+}
+
+func (d departing) Read(p []byte) (int, error) {
+	n, err := d.Reader.Read(p)
+	if err != nil {
+		d.leave()
+	}
+	return n, err
+}
+
+// A body that nobody waits for any more is not even checked.
+func TestNothingIsDoneForAClientThatHasLeft(t *testing.T) {
+	s := anyServer(t)
+	account := newAccount(t, s.store, "main", "")
+	secret := newKey(t, s.store, account)
+	ctx, leave := context.WithCancel(t.Context())
+	r := s.request(t, "POST", "/v1/contacts", secret, "").WithContext(ctx)
+	r.Body, r.ContentLength, r.RemoteAddr = io.NopCloser(departing{strings.NewReader(`{"first_name":1}`), leave}), -1, "127.0.0.1:1"
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, r)
+	if recorder.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", recorder.Code, recorder.Body)
+	}
+}
+
+func TestAContactThatWouldBeTooLargeIsRefused(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		secret := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		wide := func(field, list string) string {
+			return `{"first_name":"Ana","last_name":"Wide","emails":[{"value":"ana@wide.example"}],"` + field + `":` + list + `}`
+		}
+		var tags []string
+		for i := range 400 {
+			tags = append(tags, fmt.Sprintf(`"%d %s"`, i, strings.Repeat("日", 50)))
+		}
+		many := "[" + strings.Join(tags, ",") + "]"
+		refused := func(a answer, field string) {
+			t.Helper()
+			want := fmt.Sprintf(`{"message":"The %[1]s field is refused: the contact would be larger than 128 KiB.","errors":{"%[1]s":["The %[1]s field is refused: the contact would be larger than 128 KiB."]}}`, field)
+			if a.status != http.StatusUnprocessableEntity || a.body != want {
+				t.Errorf("%d %s", a.status, clip(a.body))
+			}
+		}
+		refused(s.ask(t, "POST", "/v1/contacts", secret, `{"first_name":"Ana","last_name":"Wide","tags":`+many+`,"addresses":`+wideAddresses(100)+`}`), "addresses")
+		made := s.ask(t, "POST", "/v1/contacts", secret, wide("addresses", wideAddresses(90)))
+		path := "/v1/contacts/" + idOf(t, made.body)
+		refused(s.ask(t, "POST", "/v1/contacts", secret, wide("tags", many)), "tags") // a merge
+		refused(s.ask(t, "PATCH", path, secret, `{"title":"Dr","tags":`+many+`}`), "tags")
+		refused(s.ask(t, "POST", path+"/tags/add", secret, `{"tags":`+many+`}`), "tags")
+		refused(s.ask(t, "POST", path+"/tags/sync", secret, `{"tags":`+many+`}`), "tags")
+		if after := s.ask(t, "GET", path, secret, ""); after.body != made.body {
+			t.Error("a change that was refused has changed the contact")
+		}
+	})
+}
+
+func TestAnAnswerIsNotFarLargerThanTheBodyThatIsWrong(t *testing.T) {
+	s := anyServer(t)
+	secret := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+	wrong := strings.Repeat(`{"address_1":1,"address_2":1,"city":1,"state":1,"zipcode":1,"country":1},`, 4_000)
+	a := s.ask(t, "POST", "/v1/contacts", secret, `{"first_name":"A","last_name":"B","addresses":[`+strings.TrimSuffix(wrong, ",")+`]}`)
+	if a.status != http.StatusUnprocessableEntity || len(a.body) > 200_000 || !strings.Contains(a.body, `"The addresses.0.address_1 field must be a string. (and 23999 more errors)"`) {
+		t.Errorf("%d, %d bytes: %s", a.status, len(a.body), clip(a.body))
+	}
+}

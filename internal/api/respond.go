@@ -1,0 +1,90 @@
+package api
+
+import (
+	"net/http"
+	"sync"
+
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+// buffers hold answers while they are put together.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// keep lets a buffer be used again with the memory that it has got, unless that is a rare giant's.
+func keep(buffer *[]byte, body []byte) {
+	if cap(body) <= store.PieceSize {
+		*buffer = body[:0]
+	}
+}
+
+// respond lets build append a body to a buffer that is used again, and sends it. Memory that waits for the client is held.
+func respond(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) error {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	body, err := build((*buffer)[:0])
+	keep(buffer, body)
+	if err != nil {
+		return err
+	}
+	out := delivery{w: w}
+	return out.end(body)
+}
+
+// respondList is respond for a body that may be large: build flushes it piece by piece.
+func respondList(w http.ResponseWriter, build func(dst []byte, flush store.Flush) ([]byte, error)) error {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	out := delivery{w: w}
+	body, err := build((*buffer)[:0], out.flush)
+	keep(buffer, body)
+	if err != nil {
+		return err
+	}
+	return out.end(body)
+}
+
+// delivery is an answer on its way to the client.
+type delivery struct {
+	w     http.ResponseWriter
+	begun bool // the first piece was sent, and with it the status
+}
+
+// flush sends a piece. All pieces of an answer need the memory of one; a piece is longer than PieceSize by one element.
+func (d *delivery) flush(piece []byte) ([]byte, error) {
+	if !d.begun {
+		if err := web.Hold(d.w, 2*store.PieceSize); err != nil {
+			return piece, err
+		}
+		web.BeginJSON(d.w, http.StatusOK)
+		d.begun = true
+	}
+	_, err := d.w.Write(piece)
+	return piece[:0], err
+}
+
+// end sends what is left.
+func (d *delivery) end(body []byte) error {
+	if !d.begun || len(body) > 2*store.PieceSize {
+		if err := web.Hold(d.w, len(body)); err != nil {
+			return err
+		}
+	}
+	if d.begun {
+		_, err := d.w.Write(body)
+		return err
+	}
+	return web.WriteJSON(d.w, http.StatusOK, body)
+}
+
+// readJSON reads a body that must be JSON by its type; no body at all has no type.
+func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := web.ReadBody(w, r, web.MaxBody)
+	if err == nil && len(body) > 0 {
+		err = web.RequireJSON(r)
+	}
+	if err == nil {
+		err = r.Context().Err() // nobody waits for what would be done
+	}
+	return body, err
+}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+func filesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// TestAServerBacksItselfUp: a backup is made at the first start and none at the second, the log and the metrics tell, and a
+// server that starts from it has everything, its certificate included.
+func TestAServerBacksItselfUp(t *testing.T) {
+	t.Parallel()
+	data, dir := onlySQLite(t), filepath.Join(t.TempDir(), "backups")
+	_, key := newKey(t, data)
+	first := serve(t, data)
+	first.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King"}`)
+	first.stop()
+	metric := func(p *process, name string) string {
+		for line := range strings.Lines(p.scrape()) {
+			if value, found := strings.CutPrefix(line, name+" "); found {
+				return strings.TrimSpace(value)
+			}
+		}
+		return ""
+	}
+	p := serve(t, data, "--backup-dir", dir, "--metrics-listen", "127.0.0.1:0")
+	p.waitFor("the backup", func() bool { return strings.Contains(p.stderr.String(), "backup written") })
+	names := filesIn(t, dir)
+	if len(names) != 1 || !strings.Contains(p.stderr.String(), names[0]) {
+		t.Fatalf("the directory has %v", names)
+	}
+	info, err := os.Stat(filepath.Join(dir, names[0]))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if got := metric(p, `donorbook_backups_total{outcome="succeeded"}`); got != "1" {
+		t.Errorf("%s backups were counted", got)
+	}
+	if got := metric(p, "donorbook_backup_last_size_bytes"); got != fmt.Sprint(info.Size()) {
+		t.Errorf("the size is %s, not %d", got, info.Size())
+	}
+	last := metric(p, "donorbook_backup_last_success_timestamp_seconds")
+	if last == "" || last == "0" || metric(p, "donorbook_backup_last_duration_seconds") == "" {
+		t.Error("the time of the backup is not among the metrics")
+	}
+	p.stop()
+	again := serve(t, data, "--backup-dir", dir, "--metrics-listen", "127.0.0.1:0")
+	if got := metric(again, "donorbook_backup_last_success_timestamp_seconds"); got != last {
+		t.Errorf("after a start the last backup is of %s, not %s", got, last)
+	}
+	again.stop()
+	if now := filesIn(t, dir); !slices.Equal(now, names) {
+		t.Errorf("a second start made another backup: %v", now)
+	}
+
+	from := filepath.Join(t.TempDir(), "new")
+	wantTyped(t, exitOK, "", "restore", filepath.Join(dir, names[0]), "--data", from)
+	back := serve(t, from)
+	back.client = p.client // trusts the authority of the server that was backed up
+	if list := back.call(key, http.StatusOK, "GET", "/v1/contacts", ""); !strings.Contains(string(list.body), "King") {
+		t.Errorf("the restored server answers %s", list.body)
+	}
+}
+
+func TestAServerWithPostgreSQLTakesNoBackupDirectory(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t, cluster(t))
+	wantTyped(t, exitUsage, "--backup-dir: the database is in PostgreSQL", "serve", "--database", url, "--data", t.TempDir(), "--backup-dir", t.TempDir())
+}
+
+// testBackups is a schedule with a clock of the test's own, that writes empty files.
+func testBackups(t *testing.T, now *time.Time, names ...string) *backups {
+	t.Helper()
+	b := &backups{
+		dir: t.TempDir(), every: 24 * time.Hour, keep: 3, log: slog.New(slog.NewTextHandler(io.Discard, nil)), now: func() time.Time { return *now },
+		write: func(_ context.Context, file string) (store.BackupReport, error) {
+			return store.BackupReport{}, os.WriteFile(file, nil, 0o600)
+		},
+	}
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(b.dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.measure(web.NewMetrics("test"))
+	return b
+}
+
+func TestBackupsFollowFromWhatIsThere(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		name  string
+		files []string
+		wait  time.Duration
+		after []string // a backup was made
+	}{
+		{"nothing", nil, 0, []string{"donorbook-20260131T120000Z.tar.gz"}},
+		{"one of this morning", []string{"donorbook-20260131T060000Z.tar.gz"}, 18 * time.Hour,
+			[]string{"donorbook-20260131T060000Z.tar.gz", "donorbook-20260131T120000Z.tar.gz"}},
+		{"too many, and files of others", []string{"donorbook-20260101T000000Z.tar.gz", "donorbook-20260102T000000Z.tar.gz", "donorbook-20260103T000000Z.tar.gz",
+			"donorbook-20260104T000000Z.tar.gz", "donorbook-20260101T000000Z.tar.gz.old", "donorbook-mine.tar.gz", "a.tar.gz"}, 0,
+			[]string{"a.tar.gz", "donorbook-20260101T000000Z.tar.gz.old", "donorbook-20260103T000000Z.tar.gz", "donorbook-20260104T000000Z.tar.gz",
+				"donorbook-20260131T120000Z.tar.gz", "donorbook-mine.tar.gz"}},
+		{"those of a clock that was ahead", []string{"donorbook-20300101T000000Z.tar.gz", "donorbook-20300102T000000Z.tar.gz", "donorbook-20260130T000000Z.tar.gz"}, 0,
+			[]string{"donorbook-20260130T000000Z.tar.gz", "donorbook-20260131T120000Z.tar.gz", "donorbook-20300102T000000Z.tar.gz"}},
+	} {
+		b := testBackups(t, &now, test.files...)
+		if wait := b.wait(); wait != test.wait {
+			t.Errorf("%s: the next one is due in %s, want %s", test.name, wait, test.wait)
+		}
+		b.run(t.Context())
+		if got := filesIn(t, b.dir); !slices.Equal(got, test.after) {
+			t.Errorf("%s: there is now %v, want %v", test.name, got, test.after)
+		}
+		if wait := b.wait(); wait != 24*time.Hour {
+			t.Errorf("%s: after a backup the next one is due in %s", test.name, wait)
+		}
+	}
+}
+
+func TestABackupThatFailsIsTriedAgainLater(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	b := testBackups(t, &now)
+	works := b.write
+	b.write = func(context.Context, string) (store.BackupReport, error) {
+		return store.BackupReport{}, errors.New("no space left on device")
+	}
+	b.run(t.Context())
+	if b.failed.Load() != 1 || b.succeeded.Load() != 0 || b.wait() != backupRetry {
+		t.Errorf("%d failed, %d succeeded, the next one is due in %s", b.failed.Load(), b.succeeded.Load(), b.wait())
+	}
+	b.write, now = works, now.Add(backupRetry)
+	if wait := b.wait(); wait != 0 {
+		t.Errorf("an hour later, the next one is due in %s", wait)
+	}
+	b.run(t.Context())
+	if b.succeeded.Load() != 1 || b.wait() != b.every || b.last.Load() != now.Unix() {
+		t.Errorf("%d succeeded, the next one is due in %s", b.succeeded.Load(), b.wait())
+	}
+}

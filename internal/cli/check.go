@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"donorbook/internal/store"
+)
+
+type checkCommand struct {
+	Repair bool `help:"Work out anew what is derived from the documents and does not match them."`
+	JSON   bool `help:"Print a JSON object: problems, and how much was checked." name:"json"`
+}
+
+func (checkCommand) Help() string {
+	return `Reads the whole database as it is at one moment: every document must be readable and match its checksum, and everything that is derived from the documents must match them: match keys, the words of the search, totals, counts of tags, the archive, who may list a campaign. With SQLite the database file itself is checked too. Servers may go on meanwhile.
+
+	donorbook check
+	donorbook check --repair
+
+Each problem is one line on standard output that names the account and the contact or campaign. --repair corrects what is derived, in small steps beside running servers. It never changes a document: one that is damaged or missing must be restored from a backup.
+
+Exit codes: 0 no problems, or all of them were repaired; 1 problems are left, or the check failed.`
+}
+
+func (c *checkCommand) Run(t *terminal) error {
+	var report store.CheckReport
+	print := c.printer(t.stdout)
+	err := t.withStore(func(s *store.Store) (err error) {
+		watch := newCopyWatch(t, "")
+		defer watch.end()
+		report, err = s.Check(t.ctx, store.CheckOptions{Repair: c.Repair, Progress: watch.progress, Found: print})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.summary(t.stdout, report); err != nil {
+		return err
+	}
+	if left := report.Problems - report.Repaired; left > 0 {
+		return fmt.Errorf("%d %s left", left, plural(left, "problem is", "problems are"))
+	}
+	return nil
+}
+
+// printer prints problems as they are found: there may be many.
+func (c *checkCommand) printer(w io.Writer) func(store.Problem) {
+	first := true
+	return func(p store.Problem) {
+		if !c.JSON {
+			state := ""
+			if p.Repaired {
+				state = " (repaired)"
+			}
+			fmt.Fprintln(w, oneLine(p.String())+state)
+			return
+		}
+		lead := ",\n    "
+		if first {
+			lead = "{\n  \"problems\": [\n    "
+		}
+		first = false
+		line, _ := json.Marshal(p) // plain fields
+		fmt.Fprintf(w, "%s%s", lead, line)
+	}
+}
+
+func (c *checkCommand) summary(w io.Writer, r store.CheckReport) error {
+	if !c.JSON {
+		_, err := fmt.Fprintf(w, "Checked %d accounts, %d contacts, %d match keys, %d search words, %d campaigns: %d %s, %d repaired.\n",
+			r.Accounts, r.Contacts, r.IndexKeys, r.Words, r.Campaigns, r.Problems, plural(r.Problems, "problem", "problems"), r.Repaired)
+		return err
+	}
+	lead := "\n  ],"
+	if r.Problems == 0 {
+		lead = "{\n  \"problems\": [],"
+	}
+	checked, err := json.MarshalIndent(map[string]int64{
+		"accounts": r.Accounts, "contacts": r.Contacts, "match_keys": r.IndexKeys, "search_words": r.Words, "campaigns": r.Campaigns, "repaired": r.Repaired,
+	}, "  ", "  ")
+	_, printing := fmt.Fprintf(w, "%s\n  \"checked\": %s\n}\n", lead, checked)
+	return errors.Join(err, printing)
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"donorbook/internal/pgtest"
+)
+
+// damage changes a database behind the back of the server, as a disk that fails would.
+func damage(t *testing.T, data, sql string) {
+	t.Helper()
+	if url := databaseOf(data); url != "" {
+		if n, err := pgtest.Number(url, "WITH changed AS ("+sql+" RETURNING 1) SELECT count(*) FROM changed"); err != nil || n == 0 {
+			t.Fatalf("%s: %d rows, %v", sql, n, err)
+		}
+		return
+	}
+	db, err := sqlite3.Open(filepath.Join(data, "donorbook.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Exec("PRAGMA busy_timeout = 10000; " + sql); err != nil || db.Changes() == 0 {
+		t.Fatalf("%s: %d rows, %v", sql, db.Changes(), err)
+	}
+}
+
+// TestDamageIsToldAndChecked: what was damaged is a 500 that says nothing, with a log line that names the row; check names it
+// as well and repairs what can be, beside the server.
+func TestDamageIsToldAndChecked(t *testing.T) { eachEngine(t, damageIsToldAndChecked) }
+
+func damageIsToldAndChecked(t *testing.T, e engine) {
+	data := e.data(t)
+	account, key := newKey(t, data)
+	p := serve(t, data, "--log-format", "text")
+	var ids []int64
+	for i := range 3 {
+		a := p.call(key, http.StatusCreated, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"L%d","emails":[{"value":"ada%d@x.org"}],"tags":["vip"]}`, i, i))
+		ids = append(ids, decode[contact](t, a.body).ID)
+	}
+	typed := func(code int, args ...string) string {
+		t.Helper()
+		got, stdout, stderr := runLine(t, append(args, "--data", data)...)
+		if got != code {
+			t.Errorf("%v: exit code %d, want %d: %s%s", args, got, code, stdout, stderr)
+		}
+		return stdout
+	}
+	sound := "Checked 1 accounts, 3 contacts, 3 match keys, 21 search words, 0 campaigns: 0 problems, 0 repaired.\n"
+	if said := typed(exitOK, "check"); said != sound {
+		t.Errorf("check says %q, want %q", said, sound)
+	}
+
+	damage(t, data, fmt.Sprintf(`UPDATE contact_index SET key = 'e:eda0@x.org' WHERE id = %d`, ids[0]))
+	want := fmt.Sprintf("account %s: contact %d: the index lacks its keys [\"e:ada0@x.org\"]", account, ids[0])
+	if said := typed(exitFailed, "check"); !strings.Contains(said, want+"\n") || !strings.HasSuffix(said, ": 2 problems, 0 repaired.\n") {
+		t.Errorf("check says %q, want %q", said, want)
+	}
+	if said := typed(exitOK, "check", "--repair"); !strings.Contains(said, want+" (repaired)\n") || !strings.HasSuffix(said, ": 2 problems, 2 repaired.\n") {
+		t.Errorf("check --repair says %q, want %q", said, want)
+	}
+	if said := typed(exitOK, "check"); said != sound {
+		t.Errorf("after the repair check says %q", said)
+	}
+
+	damage(t, data, fmt.Sprintf(`UPDATE contact SET checksum = checksum + 1 WHERE id = %d`, ids[1]))
+	for _, line := range []string{fmt.Sprintf("GET /v1/contacts/%d", ids[1]), fmt.Sprintf("PATCH /v1/contacts/%d/restore", ids[1]), "GET /v1/contacts"} {
+		method, path, _ := strings.Cut(line, " ")
+		if a := p.call(key, http.StatusInternalServerError, method, path, ""); string(a.body) != `{"message":"Something went wrong on our side. Please try again later."}` {
+			t.Errorf("%s: %s", line, a)
+		}
+	}
+	named := fmt.Sprintf("contact %d of account number %d is damaged", ids[1], ids[1]/1_000_000_000)
+	p.waitFor("the log to name the damaged contact three times", func() bool { return strings.Count(p.stderr.String(), named) == 3 })
+	p.call(key, http.StatusOK, "GET", fmt.Sprintf("/v1/contacts/%d", ids[2]), "")
+	type result struct {
+		Problems []struct {
+			Account  string
+			Contact  int64
+			What     string
+			Repaired bool
+		}
+		Checked map[string]int
+	}
+	got := decode[result](t, []byte(typed(exitFailed, "check", "--repair", "--json")))
+	if len(got.Problems) != 1 || got.Problems[0].Account != account || got.Problems[0].Contact != ids[1] || got.Problems[0].Repaired ||
+		!strings.Contains(got.Problems[0].What, "restore it from a backup") || got.Checked["contacts"] != 3 {
+		t.Errorf("check --json says %+v", got)
+	}
+	damage(t, data, fmt.Sprintf(`UPDATE contact SET checksum = checksum - 1 WHERE id = %d`, ids[1]))
+	if got := decode[result](t, []byte(typed(exitOK, "check", "--json"))); len(got.Problems) != 0 || got.Checked["accounts"] != 1 {
+		t.Errorf("check --json says %+v", got)
+	}
+	p.stop()
+}

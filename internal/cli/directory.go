@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"donorbook/internal/store"
+)
+
+// tighten keeps other users of the machine out of the directories that a command uses, and tells what was open to them. What
+// cannot be changed is a warning: the operator may have reasons, such as a volume that belongs to somebody else.
+func (t *terminal) tighten() {
+	dirs := []string{t.storage.Data, t.storage.Options().SQLiteDir()}
+	for _, dir := range slices.Compact(dirs) {
+		if dir == "" {
+			continue
+		}
+		changed, err := store.Tighten(dir)
+		for _, c := range changed {
+			t.notice(fmt.Sprintf("%s was open to other users of this machine (mode %04o); now it is its owner's alone", c.Path, c.Was))
+		}
+		if err != nil {
+			t.notice(err.Error())
+		}
+	}
+}
+
+// notice tells the operator something that is not the result of a command.
+func (t *terminal) notice(text string) {
+	if t.log != nil {
+		t.log.Warn(text)
+		return
+	}
+	fmt.Fprintln(t.stderr, "donorbook: "+text)
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// limitFiles sets how many file descriptors a process may have; it keeps those that it has.
+func (p *process) limitFiles(soft uint64) {
+	p.t.Helper()
+	limit := syscall.Rlimit{Cur: soft, Max: 4096}
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.cmd.Process.Pid), syscall.RLIMIT_NOFILE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	if errno != 0 {
+		p.t.Fatal(errno)
+	}
+}
+
+// A server that is out of file descriptors asks clients to come back, and serves them as soon as there are some.
+func TestOutOfFileDescriptors(t *testing.T) { eachEngine(t, outOfFileDescriptors) }
+
+func outOfFileDescriptors(t *testing.T, e engine) {
+	data := e.data(t)
+	_, key := newKey(t, data)
+	p := serve(t, data)
+	const clients = 16
+	p.together(clients, func() { p.call("", http.StatusOK, "GET", "/healthz", "") }) // their connections stay open
+	p.limitFiles(3)
+	p.together(clients, func() {
+		for range 20 {
+			a, err := p.send(key, "GET", "/v1/contacts", "")
+			if err != nil || a.status != http.StatusOK && a.status != http.StatusServiceUnavailable {
+				t.Errorf("%s, %v", a, err)
+			}
+			if a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") == "" {
+				t.Errorf("%s does not say when to come back", a)
+			}
+		}
+	})
+	p.limitFiles(4096)
+	p.together(clients, func() { p.call(key, http.StatusOK, "GET", "/v1/contacts", "") })
+}
+
+// together does something so many times at once.
+func (p *process) together(times int, do func()) {
+	var group sync.WaitGroup
+	for range times {
+		group.Go(do)
+	}
+	group.Wait()
+}
+
+// serveWithFiles starts a server in a shell that limits its file descriptors.
+func serveWithFiles(t *testing.T, data, ulimit string) *process {
+	t.Helper()
+	p := launch(t, data, "sh", "-c", ulimit+` && exec donorbook serve --tls off --listen 127.0.0.1:0 --data "$0"`, data)
+	p.waitUntilServing()
+	return p
+}
+
+// The soft limit of open files, which many systems set low, is raised to the hard one.
+func TestTheSoftLimitOfFilesIsRaised(t *testing.T) {
+	t.Parallel()
+	p := serveWithFiles(t, onlySQLite(t), "ulimit -S -n 64")
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if soft := regexp.MustCompile(`Max open files +(\d+)`).FindSubmatch(limits); soft == nil || len(soft[1]) < 4 {
+		t.Errorf("the soft limit is low:\n%s", limits)
+	}
+}
+
+// However many connections clients open, the server has file descriptors left for its database.
+func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
+	t.Parallel()
+	data := onlySQLite(t)
+	_, key := newKey(t, data)
+	p := serveWithFiles(t, data, "ulimit -n 100")
+	if log := p.stderr.String(); !strings.Contains(log, "allowed=50 asked=2000") {
+		t.Errorf("the log does not tell that fewer connections are allowed: %s", log)
+	}
+	p.call("", http.StatusOK, "GET", "/healthz", "") // its connection stays open
+	refused := 0
+	for range 80 {
+		conn, err := net.Dial("tcp", p.addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be closed already
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || response.StatusCode == http.StatusServiceUnavailable { // not all are told
+			refused++
+		}
+		if err == nil {
+			response.Body.Close()
+		}
+	}
+	if refused != 31 {
+		t.Errorf("%d of 80 connections were refused, want 31", refused)
+	}
+	p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name": "Ana", "last_name": "Diaz"}`)
+	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"io/fs"
+	"math"
+	"os"
+	"runtime/debug"
+	"testing"
+	"testing/fstest"
+)
+
+// machine is what Linux tells about memory: 8 GB, and what its control groups say.
+func machine(files map[string]string) fs.FS {
+	root := fstest.MapFS{"proc/meminfo": {Data: []byte("MemTotal:        8000000 kB\nMemFree:          100000 kB\n")}}
+	for name, text := range files {
+		root[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return root
+}
+
+func TestTheMemoryLimitGoesByTheMachineAndItsControlGroups(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		files map[string]string
+		want  int64
+	}{
+		{"no group", nil, 8_000_000 << 10},
+		{"version 2 in a container", map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "536870912\n"}, 512 << 20},
+		{"version 2 without a limit", map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max\n"}, 8_000_000 << 10},
+		{"version 2, a group above has less", map[string]string{
+			"proc/self/cgroup": "0::/system.slice/donorbook.service\n",
+			"sys/fs/cgroup/system.slice/donorbook.service/memory.max": "1073741824\n",
+			"sys/fs/cgroup/system.slice/memory.max":                   "268435456\n",
+		}, 256 << 20},
+		{"version 1", map[string]string{
+			"proc/self/cgroup": "5:devices:/\n4:memory:/docker/abc\n0::/\n", "sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": "1073741824\n",
+		}, 1 << 30},
+		{"version 1 seen from inside a container", map[string]string{
+			"proc/self/cgroup": "4:memory:/docker/abc\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "134217728\n",
+		}, 128 << 20},
+		{"version 1 without a limit", map[string]string{
+			"proc/self/cgroup": "4:memory:/\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+		}, 8_000_000 << 10},
+	} {
+		if got := memoryLimit(machine(test.files)); got != test.want/4*3 {
+			t.Errorf("%s: %d, want three quarters of %d", test.name, got, test.want)
+		}
+	}
+	if got := memoryLimit(fstest.MapFS{}); got != 0 {
+		t.Errorf("a machine that tells nothing: %d", got)
+	}
+}
+
+// Little in use is collected rarely; however much is in use, the heap does not grow to many times of it.
+func TestGarbageIsCollectedMoreOftenWhenMuchIsInUse(t *testing.T) {
+	for live, want := range map[uint64]int{0: 400, 4 << 20: 400, 38 << 20: 400, 64 << 20: 200, 96 << 20: 100, 150 << 20: 50, 10 << 30: 50} {
+		if got := collectAt(live); got != want {
+			t.Errorf("%d MiB in use: GOGC %d, want %d", live>>20, got, want)
+		}
+	}
+}
+
+// What the operator has set counts.
+func TestGOMEMLIMITOfTheOperatorCounts(t *testing.T) {
+	before, percent := debug.SetMemoryLimit(math.MaxInt64), debug.SetGCPercent(100)
+	defer func() {
+		debug.SetMemoryLimit(before)
+		debug.SetGCPercent(percent)
+	}()
+	t.Setenv("GOGC", "100")
+	t.Setenv("GOMEMLIMIT", "off")
+	boundMemory()
+	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+		t.Errorf("GOMEMLIMIT=off became %d", limit)
+	}
+	t.Setenv("GOMEMLIMIT", "")
+	boundMemory()
+	if limit := debug.SetMemoryLimit(-1); limit != memoryLimit(os.DirFS("/")) {
+		t.Errorf("without GOMEMLIMIT the limit is %d", limit)
+	}
+}

@@ -1,0 +1,122 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"donorbook/internal/console"
+	"donorbook/internal/crm"
+)
+
+// signIn tries a password with this browser.
+func (p *person) signIn(email, password string) answer {
+	p.site.t.Helper()
+	return p.post("/console/signin", "email", email, "password", password)
+}
+
+// On the first morning everybody of one office signs in at the same moment, from one address.
+func TestManyPeopleSignInAtOnce(t *testing.T) {
+	s := anySite(t)
+	account := s.organisation("Harbor")
+	var people []*person
+	for range 6 {
+		people = append(people, s.member(account, crm.Viewer))
+	}
+	var group sync.WaitGroup
+	for n := range 120 {
+		browser := s.visitor()
+		group.Go(func() {
+			if a := browser.signIn(people[n%len(people)].user.Email, testPassword); a.status != http.StatusSeeOther {
+				t.Errorf("person %d: %d %s", n, a.status, a.words())
+			}
+		})
+	}
+	group.Wait()
+	if n := s.signIns[console.SignedIn].Load(); n != 120 {
+		t.Errorf("%d sign-ins were counted", n)
+	}
+}
+
+// A right password is no guess, however often it is typed.
+func TestSigningInOftenIsNotThrottled(t *testing.T) {
+	s := anySite(t)
+	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	for range 12 {
+		ana.wantStatus(ana.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
+	}
+}
+
+// A stranger's guesses do not lock out a user who has signed in from this browser before, until the password is new.
+func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		ana := s.member(s.organisation("Harbor"), crm.Owner)
+		known, other := s.visitor(), s.visitor()
+		known.wantStatus(known.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
+		known.wantStatus(known.post("/console/signout"), http.StatusSeeOther)
+		lock := func() {
+			t.Helper()
+			stranger := s.visitor()
+			for range 11 {
+				stranger.signIn(ana.user.Email, "wrong password")
+			}
+			other.wantStatus(other.signIn(ana.user.Email, testPassword), http.StatusTooManyRequests)
+		}
+		lock()
+		known.wantStatus(known.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
+		known.wantStatus(known.signIn("someone.else@example.org", testPassword), http.StatusUnprocessableEntity) // as any stranger
+		for outcome, want := range []int64{2, 11, 2} {
+			if n := s.signIns[outcome].Load(); n != want {
+				t.Errorf("%d sign-ins have the outcome %d, want %d", n, outcome, want)
+			}
+		}
+
+		if err := s.store.ResetPassword(t.Context(), ana.user.Email, "another password"); err != nil {
+			t.Fatal(err)
+		}
+		known.wantStatus(known.signIn(ana.user.Email, "another password"), http.StatusTooManyRequests)
+	})
+}
+
+// The browser in which a password was changed stays known.
+func TestABrowserThatChangedThePasswordIsKnown(t *testing.T) {
+	s := anySite(t)
+	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	ana.wantStatus(ana.post("/console/profile/password", "current_password", testPassword, "password", "another password"), http.StatusSeeOther)
+	stranger := s.visitor()
+	for range 11 {
+		stranger.signIn(ana.user.Email, "wrong password")
+	}
+	ana.wantStatus(ana.signIn(ana.user.Email, "another password"), http.StatusSeeOther)
+}
+
+// A browser that is known may not guess without end either.
+func TestAKnownBrowserMayNotGuessWithoutEnd(t *testing.T) {
+	s := anySite(t)
+	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	ana.wantStatus(ana.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
+	for n := range 10 {
+		ana.wantStatus(ana.signIn(ana.user.Email, fmt.Sprint("wrong password ", n)), http.StatusUnprocessableEntity)
+	}
+	ana.wantStatus(ana.signIn(ana.user.Email, testPassword), http.StatusTooManyRequests)
+}
+
+func TestTheDeviceCookieIsGuarded(t *testing.T) {
+	s := anySite(t)
+	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	a := ana.signIn(ana.user.Email, testPassword)
+	for _, line := range a.header.Values("Set-Cookie") {
+		cookie, err := http.ParseSetCookie(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cookie.Name == "__Host-device" {
+			if !cookie.HttpOnly || !cookie.Secure || cookie.Path != "/" || cookie.Domain != "" || cookie.SameSite != http.SameSiteLaxMode || cookie.MaxAge < 300*24*3600 {
+				t.Errorf("the cookie is %+v", cookie)
+			}
+			return
+		}
+	}
+	t.Error("there is no device cookie")
+}

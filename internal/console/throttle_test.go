@@ -1,0 +1,192 @@
+package console
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"donorbook/internal/web"
+)
+
+// address makes up the nth network of 2001:db8::/32, and a host in one of its parts.
+func address(network, part int) netip.Addr {
+	b := netip.MustParseAddr("2001:db8::1").As16()
+	binary.BigEndian.PutUint16(b[4:], uint16(network))
+	binary.BigEndian.PutUint16(b[6:], uint16(part))
+	return netip.AddrFrom16(b)
+}
+
+// stoppedThrottle has a clock that moves only when a test moves it.
+func stoppedThrottle() (*throttle, *time.Time) {
+	now := time.Now()
+	return newThrottle(func() time.Time { return now }), &now
+}
+
+func (t *throttle) guess(a attempt) error {
+	return t.try(context.Background(), a, func() (bool, error) { return true, nil })
+}
+
+func TestGuessesAreCountedByAddressUserAndNetwork(t *testing.T) {
+	for name, c := range map[string]struct {
+		allowed int
+		login   func(n int) string
+		client  func(n int) netip.Addr
+	}{
+		"one address, one user":   {10, func(int) string { return "ana" }, func(int) netip.Addr { return address(1, 1) }},
+		"one address, many users": {60, func(n int) string { return fmt.Sprint(n) }, func(int) netip.Addr { return address(1, 1) }},
+		"one network, any users":  {150, func(n int) string { return fmt.Sprint(n) }, func(n int) netip.Addr { return address(1, n) }},
+		"many networks, one user": {200, func(int) string { return "ana" }, func(n int) netip.Addr { return address(n, 1) }},
+		"one old address":         {10, func(int) string { return "ana" }, func(int) netip.Addr { return netip.MustParseAddr("192.0.2.1") }},
+	} {
+		g, now := stoppedThrottle()
+		try := func(n int) error { return g.guess(attempt{login: c.login(n), client: c.client(n)}) }
+		for n := range c.allowed {
+			if err := try(n); err != nil {
+				t.Fatalf("%s: attempt %d: %v", name, n+1, err)
+			}
+		}
+		var refused *web.Error
+		if err := try(c.allowed); !errors.As(err, &refused) || refused.Header.Get("Retry-After") != "900" {
+			t.Errorf("%s: attempt %d: %v", name, c.allowed+1, err)
+		}
+		*now = now.Add(throttleWindow)
+		if err := try(0); err != nil {
+			t.Errorf("%s: still refused after the time: %v", name, err)
+		}
+	}
+}
+
+// jumped is a time after an operator, or a time server, has set the wall clock: the monotonic reading stays.
+func jumped(t time.Time, by time.Duration) time.Time {
+	wall := (*uint64)(unsafe.Pointer(&t)) // 33 bits of seconds before 30 of nanoseconds
+	*wall += uint64(by/time.Second) << 30 //nolint:gosec // back in time too
+	return t
+}
+
+// A wall clock that is set neither frees guessers nor locks anyone out for longer.
+func TestTheThrottleIgnoresTheWallClock(t *testing.T) {
+	ana := attempt{login: "ana", client: address(1, 1)}
+	for _, by := range []time.Duration{48 * time.Hour, -48 * time.Hour} {
+		g, now := stoppedThrottle()
+		for range 10 {
+			if err := g.guess(ana); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := *now
+		*now = jumped(*now, by)
+		if now.Round(0).Sub(before.Round(0)) != by || now.Sub(before) != 0 {
+			t.Fatal("the test's clock has not jumped")
+		}
+		if g.guess(ana) == nil {
+			t.Errorf("%v: the guesser is free", by)
+		}
+		*now = now.Add(throttleWindow)
+		if err := g.guess(ana); err != nil {
+			t.Errorf("%v: still refused after the time: %v", by, err)
+		}
+	}
+}
+
+// Only a wrong password counts: neither a right one nor an attempt that was given up.
+func TestAnAttemptThatWasNotWrongDoesNotCount(t *testing.T) {
+	g, _ := stoppedThrottle()
+	a := attempt{login: "ana", client: address(1, 1)}
+	for range 500 {
+		if err := g.try(t.Context(), a, func() (bool, error) { return false, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Attempts at the same moment do not pass the limit together.
+func TestGuessesAtOnceAreCountedOneByOne(t *testing.T) {
+	g, _ := stoppedThrottle()
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	compared := 0
+	for range 100 {
+		group.Go(func() {
+			_ = g.try(t.Context(), attempt{login: "ana", client: address(1, 1)}, func() (bool, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				compared++
+				return true, nil
+			})
+		})
+	}
+	group.Wait()
+	if compared != 10 {
+		t.Errorf("%d passwords were compared", compared)
+	}
+}
+
+// However many strangers guess, or wait for their turn, a browser that the user has signed in with before comes in. It is no
+// way to guess without end either.
+func TestAKnownBrowserIsCountedByItself(t *testing.T) {
+	g, _ := stoppedThrottle()
+	for n := range 300 {
+		_ = g.guess(attempt{login: "ana", client: address(n, 1)})
+	}
+	if g.guess(attempt{login: "ana", client: address(999, 1)}) == nil {
+		t.Fatal("the user is not locked for strangers")
+	}
+	busy, free := make(chan struct{}), make(chan struct{})
+	var group sync.WaitGroup
+	for n := range comparedAtOnce {
+		group.Go(func() {
+			_ = g.try(t.Context(), attempt{login: "bob", client: address(500+n, 1)}, func() (bool, error) {
+				busy <- struct{}{}
+				<-free
+				return true, nil
+			})
+		})
+		<-busy
+	}
+	for range 10 {
+		if err := g.guess(attempt{login: "ana", client: address(1, 1), browser: "hers"}); err != nil {
+			t.Error(err)
+		}
+	}
+	close(free)
+	group.Wait()
+	if g.guess(attempt{login: "ana", client: address(1, 1), browser: "hers"}) == nil {
+		t.Error("a browser may guess without end")
+	}
+}
+
+// One who leaves does not wait.
+func TestAnAttemptWaitsNoLongerThanItsClient(t *testing.T) {
+	g, _ := stoppedThrottle()
+	for range comparedAtOnce {
+		g.strangers <- struct{}{}
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	if err := g.try(ctx, attempt{login: "ana"}, func() (bool, error) { return true, nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// However many strangers knock, another user still comes in, and the memory stays what it was.
+func TestStrangersKeepNoOneOut(t *testing.T) {
+	g, _ := stoppedThrottle()
+	for n := range 20_000 {
+		_ = g.guess(attempt{login: fmt.Sprint("stranger", n), client: address(n%40, n)})
+	}
+	refused := 0
+	for n := range 100 {
+		if g.guess(attempt{login: fmt.Sprint("colleague", n), client: address(5000+n, 1)}) != nil {
+			refused++
+		}
+	}
+	if refused > 2 { // by chance a window is shared
+		t.Errorf("%d of 100 were refused", refused)
+	}
+}

@@ -1,0 +1,52 @@
+package crm
+
+import (
+	"testing"
+	"time"
+)
+
+// TestNoChangeIsDatedBeforeTheOneBeforeIt changes things after the clock was set back by a day, in every way there is.
+func TestNoChangeIsDatedBeforeTheOneBeforeIt(t *testing.T) {
+	dayBefore := noon.AddDate(0, 0, -1)
+	ana, err := NewContact(valid(t, `{"first_name":"Ana","last_name":"B","tags":["a"],"addresses":[{"city":"Oslo"}]}`), noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archived := ana.Archive(noon)
+	for name, change := range map[string]func() (Contact, error){
+		"merge": func() (Contact, error) {
+			return ana.Merge(valid(t, `{"company":"New","addresses":[{"city":"Rome"}]}`), dayBefore)
+		},
+		"patch": func() (Contact, error) {
+			return ana.Patch(valid(t, `{"company":"New","addresses":[{"city":"OSLO"}]}`), dayBefore)
+		},
+		"add tags":    func() (Contact, error) { return ana.AddTags([]string{"b"}, dayBefore) },
+		"sync tags":   func() (Contact, error) { return ana.SyncTags([]string{"b"}, dayBefore) },
+		"remove tags": func() (Contact, error) { return ana.RemoveTags([]string{"a"}, dayBefore) },
+		"archive":     func() (Contact, error) { return ana.Archive(dayBefore), nil },
+		"restore":     func() (Contact, error) { return archived.Restore(dayBefore), nil },
+	} {
+		changed, err := change()
+		if err != nil || changed.sameAs(ana) && name != "restore" {
+			t.Errorf("%s: nothing changed: %v", name, err)
+		}
+		if !changed.UpdatedAt.Equal(noon) || changed.Archived() && !changed.ArchivedAt.Equal(noon) {
+			t.Errorf("%s: updated at %v, archived at %v; it was updated at %v before", name, changed.UpdatedAt, changed.ArchivedAt, noon)
+		}
+		for _, address := range changed.Addresses {
+			if address.CreatedAt.Before(noon) || address.UpdatedAt.Before(address.CreatedAt) {
+				t.Errorf("%s: an address is dated %v, %v", name, address.CreatedAt, address.UpdatedAt)
+			}
+		}
+	}
+	gala := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 1, "gala", noon)
+	for body, want := range map[string]time.Time{
+		`{"slug":"gala","raised":5}`:                         noon,
+		`{"slug":"gala","created_at":"2026-02-01 00:00:00"}`: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
+		`{"slug":"gala","updated_at":"2020-01-01 00:00:00"}`: noon, // it was created at noon
+	} {
+		if changed := gala.Update(oneCampaign(t, body), dayBefore); !changed.UpdatedAt.Equal(want) || changed.UpdatedAt.Before(changed.CreatedAt) {
+			t.Errorf("%s: created %v, updated %v, want %v", body, changed.CreatedAt, changed.UpdatedAt, want)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package crm
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestALimitSaysWhatToDo(t *testing.T) {
+	for limit, words := range map[Limit][]string{
+		KeyLimit: {"200", "Revoke"}, InvitationLimit: {"100", "Cancel"}, MemberLimit: {"1,000", "remove"}, ChapterLimit: {"1,000", "Rename"},
+		LevelLimit: {"10 levels", "higher up"}, CampaignLimit: {"10,000", "Edit"},
+	} {
+		if err := limit.Check(limit.Max-3, 3); err != nil {
+			t.Errorf("up to the limit: %v", err)
+		}
+		var invalid *Invalid
+		err := limit.Check(limit.Max-3, 4)
+		if !errors.As(err, &invalid) {
+			t.Fatalf("beyond the limit: %v", err)
+		}
+		for _, word := range words {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%q does not say %q", err, word)
+			}
+		}
+	}
+}

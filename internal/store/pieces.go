@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// A page may be far larger than an ordinary one: a hundred contacts of 128 KiB. So it is read in pieces, each is handed on
+// before the next is read, and a client that reads slowly holds no connection to the database. Which elements are on a page is
+// decided with its first piece. An element of a later piece is shown as it is when its turn comes.
+
+// PieceSize is how long a piece gets before it is handed on. The element that fills it is still in it, so that a piece may be
+// longer by one element. Ordinary pages are one piece.
+const PieceSize = 256 << 10
+
+// Flush takes over what was appended so far, and returns where to append what follows.
+type Flush func(dst []byte) ([]byte, error)
+
+// element appends one row of a list.
+type element func(dst []byte, r rows) ([]byte, error)
+
+// errFull ends the reading of a piece.
+var errFull = errors.New("the piece is full")
+
+// pieces appends the elements of a list to an answer, separated by commas.
+type pieces struct {
+	dst    []byte
+	flush  Flush // nil keeps everything in dst
+	start  int   // of the piece in dst
+	before int   // elements of the pieces before
+	n      int   // elements of the piece
+}
+
+func newPieces(dst []byte, flush Flush) *pieces {
+	return &pieces{dst: dst, flush: flush, start: len(dst)}
+}
+
+// read appends the rows of a statement, as far as the piece goes. What an earlier attempt has appended is dropped.
+func (p *pieces) read(c conn, element element, sql string, args ...any) error {
+	p.dst, p.n = p.dst[:p.start], 0
+	err := each(c, func(r rows) error { return p.add(element, r) }, sql, args...)
+	if errors.Is(err, errFull) {
+		return nil
+	}
+	return err
+}
+
+func (p *pieces) add(element element, r rows) (err error) {
+	if p.before+p.n > 0 {
+		p.dst = append(p.dst, ',')
+	}
+	if p.dst, err = element(p.dst, r); err != nil {
+		return err
+	}
+	p.n++
+	if p.full() {
+		return errFull
+	}
+	return nil
+}
+
+func (p *pieces) full() bool { return p.flush != nil && len(p.dst)-p.start >= PieceSize }
+
+// rest reads the elements that did not fit into the first piece. ask reads those with the given ids. It is asked for about as
+// many as will fit: a database elsewhere would send all the others in vain.
+func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c conn, ids []int64) error) (err error) {
+	for ids = ids[p.n:]; len(ids) > 0; ids = ids[p.n:] {
+		if p.dst, err = p.flush(p.dst); err != nil {
+			return err
+		}
+		p.start, p.before = len(p.dst), p.before+p.n
+		some := ids[:min(len(ids), 2*p.n)]
+		if err := s.read(ctx, func(c conn) error { return ask(c, some) }); err != nil {
+			return err
+		}
+		if p.n == 0 {
+			return fmt.Errorf("%d elements of a list cannot be found, the first one is %d", len(ids), ids[0])
+		}
+	}
+	return nil
+}
+
+// fits remembers how many contacts of an account to ask for at first, where fewer than a page fill a piece; 0 is all of them.
+type fits struct{ atomic.Int64 }
+
+// first are those of a page to ask for at first.
+func (f *fits) first(seqs []int64, p *pieces) []int64 {
+	if n := int(f.Load()); n > 0 && n < len(seqs) && p.flush != nil {
+		return seqs[:n]
+	}
+	return seqs
+}
+
+// learn looks at the first piece of a page.
+func (f *fits) learn(seqs []int64, p *pieces) {
+	switch {
+	case p.full():
+		f.Store(2 * int64(p.n))
+	case p.n == len(seqs) && f.Load() != 0:
+		f.Store(0)
+	}
+}

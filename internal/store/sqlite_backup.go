@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// backupPages is how many pages are copied between two looks at whether the caller still wants them: 1 MB.
+const backupPages = 256
+
+// copySQLite copies the database of a data directory to a new file, as it is at one moment, while others write. The copy
+// holds a snapshot: it never begins again, however much is written meanwhile, and keeps nobody from writing. It is made
+// page by page, so that the schema may be of any version.
+func copySQLite(ctx context.Context, dir, file string, progress func(done, total int64)) (err error) {
+	opened, err := openSQLite(dir, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.close()) }()
+	c, err := opened.writer(ctx)
+	if err != nil {
+		return err
+	}
+	defer opened.release(c)
+	db, translate := c.(*sqliteConn).db, c.(*sqliteConn).engine.translate
+	return snapshot(c, func(c conn) error {
+		if _, err := one(c, func(rows) {}, `SELECT COUNT(*) FROM sqlite_schema`); err != nil { // the snapshot begins with the first read
+			return err
+		}
+		backup, err := db.BackupInit("main", sqliteName(file))
+		if err != nil {
+			return translate(err)
+		}
+		for done := false; !done && err == nil; {
+			if err = ctx.Err(); err == nil {
+				done, err = backup.Step(backupPages)
+				total := int64(backup.PageCount())
+				progress((total-int64(backup.Remaining()))*sqlitePage, total*sqlitePage)
+			}
+		}
+		return errors.Join(translate(err), translate(backup.Close()))
+	})
+}
+
+// sqlitePage is the size of a page where nobody has chosen another.
+const sqlitePage = 4096
+
+// Contents is what is in a database, for a person to recognize it by.
+type Contents struct {
+	Schema   int   // version
+	Accounts int64 // organizations and chapters
+	Contacts int64 // archived ones too
+}
+
+// checkSQLite reads every page of a database file that nobody else uses, and tells what is in it. The file is not changed,
+// and nothing is made beside it.
+func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
+	db, err := sqlite3.OpenFlags(sqliteName(file)+"?immutable=1", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
+	if err != nil {
+		return found, err
+	}
+	db.SetInterrupt(ctx)
+	c := &sqliteConn{engine: &sqliteEngine{path: file, fault: diskFault}, db: db, statements: make(map[string]*sqliteRows)}
+	defer func() { err = errors.Join(err, c.close()) }()
+	faults, err := fileFaults(c, 10)
+	if err == nil && len(faults) > 0 {
+		err = &DamagedBackupError{fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))}
+	}
+	if err == nil {
+		_, err = one(c, func(r rows) { found.Schema = int(r.int(0)) }, sqlVersion)
+	}
+	if err == nil {
+		_, err = one(c, func(r rows) { found.Accounts, found.Contacts = r.int(0), r.int(1) },
+			`SELECT COUNT(*), COALESCE(SUM(contact_seq), 0) FROM account_tally`)
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return found, err
+}
+
+// fileFaults lets SQLite look at its file, and tells what it finds, up to a limit. A page that a table of the search needs makes the look itself
+// fail.
+func fileFaults(c conn, limit int) (faults []string, err error) {
+	err = each(c, func(r rows) error {
+		if said := r.text(0); said != "ok" {
+			faults = append(faults, said)
+		}
+		return nil
+	}, fmt.Sprintf(`PRAGMA integrity_check(%d)`, limit))
+	if errors.Is(err, sqlite3.CORRUPT) {
+		faults, err = append(faults, err.Error()), nil
+	}
+	return faults, err
+}

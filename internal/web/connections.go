@@ -1,0 +1,176 @@
+package web
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Connections bounds how many connections are open at once: in all, and from one address. A connection costs memory and a
+// file descriptor before anything is known about its client, so that without a bound one client could use up both.
+type Connections struct {
+	all, perAddress int // 0 is no limit
+	proxies         *Proxies
+	refused         []*atomic.Uint64 // by limit: in all, from one address
+
+	mu   sync.Mutex
+	open int
+	from map[netip.Addr]int
+	told [2]time.Time // when the log told about each limit
+
+	lingering chan struct{} // holds something for each connection that is being told why it is refused
+}
+
+// keptFiles is how many file descriptors connections leave to the databases, certificates and listeners. SQLite takes
+// about 20, the connections to PostgreSQL as many.
+const keptFiles = 64
+
+// maxLingering is how many connections are told at once why they are refused. They take of the kept descriptors.
+const maxLingering = 8
+
+// The limits that a connection can exceed, as metrics and the log call them.
+const (
+	limitAll = iota
+	limitAddress
+)
+
+var limitNames = []string{"all", "address"}
+
+// NewConnections limits connections in all and from one address; 0 is no limit. Connections of trusted proxies carry the
+// requests of many clients, so they count in all but not by their address. There are never more connections than file
+// descriptors, some of which are kept for the server itself.
+func NewConnections(all, perAddress int, proxies *Proxies, metrics *Metrics) *Connections {
+	if files := fileLimit(); files > 0 {
+		most := files - min(keptFiles, files/2)
+		if all == 0 || all > most {
+			all = most
+		}
+	}
+	c := &Connections{all: all, perAddress: perAddress, proxies: proxies, from: make(map[netip.Addr]int), lingering: make(chan struct{}, maxLingering)}
+	c.refused = metrics.Counters("donorbook_connections_refused_total", "Connections closed because too many were open, by the limit that they exceeded.", "limit", limitNames...)
+	return c
+}
+
+// Max is how many connections may be open in all, 0 where nothing limits them.
+func (c *Connections) Max() int { return c.all }
+
+// enter counts a connection, unless there are too many.
+func (c *Connections) enter(addr netip.Addr) (exceeded int, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all > 0 && c.open >= c.all {
+		return limitAll, false
+	}
+	if c.perAddress > 0 && !c.proxies.trusts(addr) {
+		place := LimitAddr(addr)
+		if c.from[place] >= c.perAddress {
+			return limitAddress, false
+		}
+		c.from[place]++
+	}
+	c.open++
+	return 0, true
+}
+
+func (c *Connections) leave(addr netip.Addr) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open--
+	if c.perAddress == 0 || c.proxies.trusts(addr) {
+		return
+	}
+	place := LimitAddr(addr)
+	if c.from[place]--; c.from[place] <= 0 {
+		delete(c.from, place)
+	}
+}
+
+// tellAgain reports whether the log has not told about a limit for a minute.
+func (c *Connections) tellAgain(exceeded int, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.told[exceeded]) < time.Minute {
+		return false
+	}
+	c.told[exceeded] = now
+	return true
+}
+
+// countedListener turns connections away that exceed a limit.
+type countedListener struct {
+	net.Listener
+	connections *Connections
+	plain       bool // clients speak HTTP without TLS
+	log         *slog.Logger
+}
+
+func (l *countedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		tcp, addr := conn.(*net.TCPConn), addrOf(conn.RemoteAddr())
+		exceeded, ok := l.connections.enter(addr)
+		if ok {
+			return &countedConn{TCPConn: tcp, leave: sync.OnceFunc(func() { l.connections.leave(addr) })}, nil
+		}
+		l.refuse(tcp, exceeded)
+	}
+}
+
+// countedConn gives its place free when it is closed.
+type countedConn struct {
+	*net.TCPConn
+	leave func()
+}
+
+func (c *countedConn) Close() error {
+	defer c.leave()
+	return c.TCPConn.Close()
+}
+
+// refuse closes a connection as cheaply as it can. Over plain HTTP it says why. To say it over TLS would take a handshake,
+// which is what costs most.
+func (l *countedListener) refuse(conn *net.TCPConn, exceeded int) {
+	c := l.connections
+	c.refused[exceeded].Add(1)
+	if c.tellAgain(exceeded, time.Now()) {
+		l.log.Warn("connections are refused because too many are open", "limit", limitNames[exceeded], "client", addrOf(conn.RemoteAddr()).String())
+	}
+	if l.plain {
+		select {
+		case c.lingering <- struct{}{}:
+			go c.tell(conn)
+			return
+		default: // enough are being told already
+		}
+	}
+	_ = conn.Close()
+}
+
+var tooManyConnections = func() string {
+	body := string(errorBody(nil, "Too many connections are open. Please try again in a moment."))
+	return "HTTP/1.1 503 Service Unavailable\r\n" +
+		"Content-Type: application/json\r\n" +
+		"Content-Length: " + strconv.Itoa(len(body)) + "\r\n" +
+		"Connection: close\r\n" +
+		"Cache-Control: no-store\r\n" +
+		"Retry-After: 5\r\n\r\n" + body
+}()
+
+// tell answers, then reads on for a moment: closing while the client still sends could destroy the answer.
+func (c *Connections) tell(conn *net.TCPConn) {
+	defer func() { <-c.lingering }()
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(refuseTime))
+	if _, err := io.WriteString(conn, tooManyConnections); err == nil {
+		_ = conn.CloseWrite()
+		_, _ = io.CopyN(io.Discard, conn, refuseRead)
+	}
+}

@@ -1,0 +1,123 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync/atomic"
+)
+
+// A request with both Content-Length and Transfer-Encoding has two ends, and where a proxy sees another end than we do, a
+// second request can hide in the first. net/http goes by Transfer-Encoding and takes Content-Length away before a handler
+// could see it. So the bytes of HTTP/1 are looked at on their way to net/http.
+
+// heads notices a head with both fields in what a client sends. It does not follow where bodies begin and end: a blank
+// line begins a new head, wherever it is. So no head can escape it, and a body that holds such a head is taken for one,
+// but neither JSON nor a form can hold it.
+type heads struct {
+	line   [len(codingField)]byte // how the line begins
+	filled int
+
+	length, coding bool // fields since the last blank line
+	both           atomic.Bool
+}
+
+const (
+	lengthField = "content-length:"
+	codingField = "transfer-encoding:"
+)
+
+func (h *heads) look(sent []byte) {
+	for len(sent) > 0 {
+		end := bytes.IndexByte(sent, '\n')
+		line, rest := sent, []byte(nil)
+		if end >= 0 {
+			line, rest = sent[:end], sent[end+1:]
+		}
+		h.filled += copy(h.line[h.filled:], line)
+		if end >= 0 {
+			h.endLine()
+		}
+		sent = rest
+	}
+}
+
+func (h *heads) endLine() {
+	line := h.line[:h.filled]
+	h.filled = 0
+	switch {
+	case len(line) == 0 || len(line) == 1 && line[0] == '\r':
+		h.length, h.coding = false, false
+		return
+	case begins(line, lengthField):
+		h.length = true
+	case begins(line, codingField):
+		h.coding = true
+	}
+	if h.length && h.coding {
+		h.both.Store(true)
+	}
+}
+
+func begins(line []byte, field string) bool {
+	return len(line) >= len(field) && bytes.EqualFold(line[:len(field)], []byte(field))
+}
+
+// twoEnds reports whether the client has sent a head with both fields.
+func (h *heads) twoEnds() bool { return h.both.Load() }
+
+// plainConn is a connection without TLS.
+type plainConn struct {
+	*countedConn
+	heads
+}
+
+func (c *plainConn) Read(b []byte) (int, error) {
+	n, err := c.countedConn.Read(b)
+	c.look(b[:n])
+	return n, err
+}
+
+// plainListener accepts connections without TLS.
+type plainListener struct{ net.Listener }
+
+func (l plainListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &plainConn{countedConn: conn.(*countedConn)}, nil
+}
+
+// secureConn is HTTP/1 over TLS. net/http asks it for its ConnectionState, as it asks a *tls.Conn.
+type secureConn struct {
+	*tls.Conn
+	heads
+}
+
+func (c *secureConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.look(b[:n])
+	return n, err
+}
+
+type headsKey struct{}
+
+// withHeads lets requests of HTTP/1 find what was noticed on their connection.
+func withHeads(ctx context.Context, conn net.Conn) context.Context {
+	if h, ok := conn.(interface{ twoEnds() bool }); ok {
+		return context.WithValue(ctx, headsKey{}, h)
+	}
+	return ctx
+}
+
+// hasTwoEnds reports whether a request may have come with both fields. The field that net/http goes by is left.
+func hasTwoEnds(r *http.Request) bool {
+	if r.ProtoMajor != 1 || len(r.TransferEncoding) == 0 && r.ProtoMinor > 0 { // HTTP/1.0 has no Transfer-Encoding
+		return false
+	}
+	h, ok := r.Context().Value(headsKey{}).(interface{ twoEnds() bool })
+	return ok && h.twoEnds()
+}
