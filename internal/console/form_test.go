@@ -53,6 +53,27 @@ func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
 	}
 }
 
+func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	form := []string{"first_name", "Ana", "last_name", "Diaz"}
+	for i := range 100 {
+		for _, part := range []string{"address_1", "address_2", "city", "zipcode"} {
+			form = append(form, fmt.Sprintf("addresses.%d.%s", i, part), fmt.Sprint(i, strings.Repeat("é", 200)))
+		}
+	}
+	a := p.post(p.org("/contacts"), form...)
+	p.wantStatus(a, http.StatusUnprocessableEntity)
+	p.sees(a, "Address is refused: the contact would be larger than 128 KiB.")
+	path := s.contact(p, "Ana", "Diaz")
+	a = p.post(path, form...)
+	p.wantStatus(a, http.StatusUnprocessableEntity)
+	p.sees(a, "Address is refused: the contact would be larger than 128 KiB.")
+	if all := s.contacts(p.account); len(all) != 1 || len(all[0].Addresses) != 0 {
+		t.Errorf("it changed something: %d contacts", len(all))
+	}
+}
+
 // What is wrong with a thousand rows is told in few words, and soon.
 func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 	s := anySite(t)
