@@ -74,6 +74,33 @@ func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
 	}
 }
 
+// Clients that do not read the large pages of an organisation wait for each other, and for nothing else.
+func TestLargePagesWaitForTheirTurn(t *testing.T) {
+	s := anySite(t)
+	p, other := s.member(s.organisation("Harbor"), crm.Editor), s.member(s.organisation("River"), crm.Editor)
+	large := func(in *crm.ContactInput) {
+		in.Addresses = &[]crm.Address{}
+		for i := range 100 {
+			*in.Addresses = append(*in.Addresses, crm.Address{Line1: fmt.Sprint(i), City: "Boston"})
+		}
+	}
+	page, otherPage := s.contact(p, "Ana", "Diaz", large)+"/edit", s.contact(other, "Ana", "Diaz", large)+"/edit"
+	p.wantStatus(p.get(page), http.StatusOK)
+	release, err := s.budget.Take(p.account.Number, 8<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := p.get(page)
+	p.wantStatus(a, http.StatusServiceUnavailable)
+	if wait := a.header.Get("Retry-After"); wait != "1" {
+		t.Errorf("Retry-After is %q", wait)
+	}
+	p.wantStatus(p.get(p.org("/contacts")), http.StatusOK)
+	other.wantStatus(other.get(otherPage), http.StatusOK)
+	release()
+	p.wantStatus(p.get(page), http.StatusOK)
+}
+
 // What is wrong with a thousand rows is told in few words, and soon.
 func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 	s := anySite(t)

@@ -44,6 +44,7 @@ type site struct {
 	http  *httptest.Server
 
 	created, merged atomic.Int64 // what the metrics would count
+	budget          *web.Budget
 }
 
 // eachSite runs a test on every engine.
@@ -68,8 +69,8 @@ func newSite(t *testing.T, o store.Options) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := &site{t: t, store: s}
-	pages, err := console.New(s, console.Options{Region: "US", Created: made.count})
+	made := &site{t: t, store: s, budget: web.NewBudget()}
+	pages, err := console.New(s, console.Options{Region: "US", Created: made.count, Budget: made.budget})
 	if err != nil {
 		t.Fatal(err)
 	}
