@@ -33,7 +33,7 @@ func copySQLite(ctx context.Context, dir, file string, progress func(done, total
 		}
 		backup, err := db.BackupInit("main", sqliteName(file))
 		if err != nil {
-			return sqliteError(err)
+			return copyFailed(err)
 		}
 		for done := false; !done && err == nil; {
 			if err = ctx.Err(); err == nil {
@@ -42,8 +42,17 @@ func copySQLite(ctx context.Context, dir, file string, progress func(done, total
 				progress((total-int64(backup.Remaining()))*sqlitePage, total*sqlitePage)
 			}
 		}
-		return errors.Join(sqliteError(err), sqliteError(backup.Close()))
+		return copyFailed(errors.Join(err, backup.Close()))
 	})
+}
+
+// copyFailed is an error of a copy. It does not say that the database is unavailable: the disk of the copy may be the one
+// that is full.
+func copyFailed(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("the database cannot be copied: %w", err)
 }
 
 // sqlitePage is the size of a page where nobody has chosen another.
@@ -72,7 +81,7 @@ func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
 		return nil
 	}, `PRAGMA integrity_check(10)`)
 	if err == nil && !(len(faults) == 1 && faults[0] == "ok") {
-		err = &DamagedBackupError{fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))}
+		err = fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))
 	}
 	if err == nil {
 		_, err = one(c, func(r rows) { found.Schema = int(r.int(0)) }, sqlVersion)
