@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// ErrNoBackup: PostgreSQL has programs of its own for backups, which know more than we do.
+// ErrNoBackup: PostgreSQL has its own programs for backups.
 var ErrNoBackup = errors.New("the database is in PostgreSQL: back it up and restore it with pg_dump and pg_restore, or with pg_basebackup, " +
 	"and copy tls and acme of the data directory (docs/operations.md has the commands)")
 
 // BackupOptions say how a backup is made or restored.
 type BackupOptions struct {
-	Replace  bool                                 // a file that is there
-	Progress func(what string, done, total int64) // in bytes; nil where nobody wants to know
+	Replace  bool                                 // an existing file
+	Progress func(what string, done, total int64) // in bytes; may be nil
 }
 
 // BackupReport is what a backup has in it.

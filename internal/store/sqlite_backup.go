@@ -13,7 +13,7 @@ import (
 const backupPages = 256
 
 // copySQLite copies the database of a data directory to a new file, as it is at one moment, while others write. The copy
-// holds a snapshot: it never begins again, however much is written meanwhile, and keeps nobody from writing. It is made
+// holds a snapshot: it never begins again, however much is written meanwhile, and it does not block writers. It is made
 // page by page, so that the schema may be of any version.
 func copySQLite(ctx context.Context, dir, file string, progress func(done, total int64)) (err error) {
 	opened, err := openSQLite(dir)
@@ -55,7 +55,7 @@ func copyFailed(err error) error {
 	return fmt.Errorf("the database cannot be copied: %w", err)
 }
 
-// sqlitePage is the size of a page where nobody has chosen another.
+// sqlitePage is SQLite's default size of a page.
 const sqlitePage = 4096
 
 // Contents is what is in a database, for a person to recognize it by.
@@ -65,8 +65,8 @@ type Contents struct {
 	Contacts int64 // archived ones too
 }
 
-// checkSQLite reads every page of a database file that nobody else uses, and tells what is in it. The file is not changed,
-// and nothing is made beside it.
+// checkSQLite reads every page of a database file that is not in use, and tells what is in it. It changes nothing and makes no
+// file beside it.
 func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
 	db, err := sqlite3.OpenFlags(sqliteName(file)+"?immutable=1", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
 	if err != nil {
