@@ -23,7 +23,7 @@ type Server struct {
 
 	MetricsListen  string // "" for none
 	MetricsHandler http.Handler
-	Metrics        *Metrics // gets when the certificates end; nil where nobody watches
+	Metrics        *Metrics // gets when the certificates end; may be nil
 
 	Timeouts    Timeouts
 	Connections *Connections // nil for as many as there are file descriptors
