@@ -114,7 +114,7 @@ func (a *accountCheck) readContacts() error {
 			return nil
 		}
 		return a.readContact(c)
-	}, func() error { return a.progress("contact", a.report.Contacts) })
+	}, a.progress)
 }
 
 func (a *accountCheck) readContact(c *checkedContact) error {
@@ -177,7 +177,7 @@ func (a *accountCheck) readIndex() error {
 		a.report.IndexKeys++
 		a.index.add(uint64(k.id), k.entry(), -1)
 		return nil
-	}, func() error { return a.progress("contact_index", a.report.IndexKeys) })
+	}, a.progress)
 }
 
 // compareIndex finds the keys that are missing, and those that are too many.

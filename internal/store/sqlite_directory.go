@@ -136,7 +136,7 @@ func (e *sqliteEngine) mark(writer *sqliteConn) {
 		err = writer.db.Exec(fmt.Sprintf("PRAGMA user_version = %d", fresh))
 	}
 	if err == nil {
-		err = writer.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+		err = writer.db.Exec("PRAGMA wal_checkpoint(PASSIVE)") // which waits for nobody
 	}
 	if err != nil {
 		return
