@@ -189,7 +189,7 @@ func createDatabase(path string) error {
 	defer os.Remove(fresh) //nolint:errcheck // where it was renamed, it is gone
 	db, err := sqlite3.Open(sqliteName(fresh))
 	if err == nil {
-		err = errors.Join(db.Exec("PRAGMA journal_mode = WAL"), db.Close())
+		err = errors.Join(db.Exec("PRAGMA journal_mode = WAL"), db.Close(), os.Chmod(fresh, 0o600))
 	}
 	if err == nil {
 		err = os.Link(fresh, path)
