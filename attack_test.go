@@ -41,7 +41,7 @@ func TestAnAttackNeitherFillsTheMemoryNorStopsAGoodClient(t *testing.T) {
 	}
 	before := s.memory()
 	attack := []string{
-		"POST /console/signin HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1048576\r\n\r\n" + strings.Repeat("a=%3Cb%3E&", 1<<20/10+1)[:1<<20],
+		"POST /console/o/A1b2C3d4E5f6G7h8/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000005\r\n\r\nnote=" + strings.Repeat("<", 1_000_000),
 		request("POST", "/v1/contacts", giants, manyAddresses(5_000)),
 		request("GET", "/v1/contacts?per_page=100", giants, ""),
 	}
