@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/alecthomas/kong"
@@ -34,6 +35,7 @@ func (u undisturbed) Run() int {
 		}
 	}
 	os.Setenv("GORACE", goRace)
+	syscall.Umask(0o077) // as Main sets it: directories of tests are those of an operator who has taken care
 	defer func() { removeCluster() }()
 	return u.M.Run()
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // tighten keeps other users of the machine out of the directories that a command uses, and tells what was open to them. What
-// cannot be changed is a warning: the operator may have reasons, such as a volume that belongs to somebody else.
+// cannot be changed is a warning: the operator may have reasons, such as a volume that belongs to another user.
 func (t *terminal) tighten() {
 	dirs := []string{t.storage.Data, t.storage.Options().SQLiteDir()}
 	for _, dir := range slices.Compact(dirs) {

@@ -53,6 +53,50 @@ func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
 	}
 }
 
+func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	form := []string{"first_name", "Ana", "last_name", "Diaz"}
+	for i := range 100 {
+		for _, part := range []string{"address_1", "address_2", "city", "zipcode"} {
+			form = append(form, fmt.Sprintf("addresses.%d.%s", i, part), fmt.Sprint(i, strings.Repeat("é", 200)))
+		}
+	}
+	a := p.post(p.org("/contacts"), form...)
+	p.wantStatus(a, http.StatusUnprocessableEntity)
+	p.sees(a, "Address is refused: the contact would be larger than 128 KiB.")
+	path := s.contact(p, "Ana", "Diaz")
+	a = p.post(path, form...)
+	p.wantStatus(a, http.StatusUnprocessableEntity)
+	p.sees(a, "Address is refused: the contact would be larger than 128 KiB.")
+	if all := s.contacts(p.account); len(all) != 1 || len(all[0].Addresses) != 0 {
+		t.Errorf("it changed something: %d contacts", len(all))
+	}
+}
+
+// Clients that do not read the large pages of an organisation wait for each other, and for nothing else.
+func TestLargePagesWaitForTheirTurn(t *testing.T) {
+	s := anySite(t)
+	p, other := s.member(s.organisation("Harbor"), crm.Editor), s.member(s.organisation("River"), crm.Editor)
+	large := func(in *crm.ContactInput) {
+		in.Addresses = &[]crm.Address{}
+		for i := range 100 {
+			*in.Addresses = append(*in.Addresses, crm.Address{Line1: fmt.Sprint(i), City: "Boston"})
+		}
+	}
+	page, otherPage := s.contact(p, "Ana", "Diaz", large)+"/edit", s.contact(other, "Ana", "Diaz", large)+"/edit"
+	p.wantStatus(p.get(page), http.StatusOK)
+	busy := http.Header{"X-Busy": {fmt.Sprint(p.account.Number)}}
+	a := p.do("GET", page, nil, busy)
+	p.wantStatus(a, http.StatusServiceUnavailable)
+	if wait := a.header.Get("Retry-After"); wait != "1" {
+		t.Errorf("Retry-After is %q", wait)
+	}
+	p.wantStatus(p.do("GET", p.org("/contacts"), nil, busy), http.StatusOK)
+	other.wantStatus(other.do("GET", otherPage, nil, busy), http.StatusOK)
+	p.wantStatus(p.get(page), http.StatusOK)
+}
+
 // What is wrong with a thousand rows is told in few words, and soon.
 func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 	s := anySite(t)

@@ -117,7 +117,7 @@ func TestAnEmailOrPhoneOfAnotherContactIsToldBeforeItIsSaved(t *testing.T) {
 		if !strings.Contains(a.body, `href="`+marta+`" target="_blank"`) || strings.Contains(a.words(), "Add to Marta") {
 			t.Error("no link leads to Marta, or it would merge")
 		}
-		p.sees(p.get(path), "Ana Diaz", "212-555-0199")
+		p.sees(p.get(path), "Ana Diaz", "(212) 555-0199")
 		back := p.answerQuestion(path, a, "back")
 		p.wantStatus(back, http.StatusOK)
 		if !strings.Contains(back.body, `value="Diaz-Ruiz"`) || !strings.Contains(back.body, `value="(212) 555-0100"`) || !strings.Contains(back.body, `name="seen"`) {
@@ -131,6 +131,6 @@ func TestAnEmailOrPhoneOfAnotherContactIsToldBeforeItIsSaved(t *testing.T) {
 		p.wantStatus(saved, http.StatusSeeOther)
 		p.sees(p.get(saved.location()), "The changes were saved.", "Ana Diaz-Ruiz", "(212) 555-0100")
 		p.sees(p.follow(path, formValues(t, p.get(path+"/edit").body)...), "The changes were saved.") // it has the phone by now
-		p.sees(p.get(marta), "Marta Lopez", "212-555-0100")
+		p.sees(p.get(marta), "Marta Lopez", "(212) 555-0100")
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -81,7 +82,16 @@ func newSite(t *testing.T, o store.Options, settings ...func(*console.Options)) 
 	mux := web.NewMux()
 	pages.Routes(mux)
 	plumbing := web.Plumbing{Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError}))}
-	made.http = httptest.NewTLSServer(plumbing.Wrap(pages.Fallback(mux.Serve)))
+	serve := pages.Fallback(mux.Serve)
+	made.http = httptest.NewTLSServer(plumbing.Wrap(func(w http.ResponseWriter, r *http.Request) error {
+		if account, _ := strconv.ParseInt(r.Header.Get("X-Busy"), 10, 64); account != 0 { // others of the account hold all that it may
+			web.Note(w, account, 0)
+			if err := web.Hold(w, 8<<20); err != nil {
+				return err
+			}
+		}
+		return serve(w, r)
+	}))
 	t.Cleanup(func() {
 		made.http.Close()
 		if err := s.Close(); err != nil {

@@ -27,9 +27,8 @@ type throttle struct {
 }
 
 const (
-	throttleWindow   = 15 * time.Minute
-	throttlePatience = 45 * time.Second // an answer that comes later would find the connection closed
-	comparedAtOnce   = 2
+	throttleWindow = 15 * time.Minute
+	comparedAtOnce = 2
 )
 
 func newThrottle(now func() time.Time) *throttle {
@@ -55,8 +54,6 @@ func (t *throttle) try(ctx context.Context, a attempt, compare func() (wrong boo
 	if err := t.count(counters, 0); err != nil { // one that would be refused anyway does not queue
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, throttlePatience)
-	defer cancel()
 	queue := t.strangers
 	if a.browser != "" {
 		queue = t.known
@@ -155,7 +152,7 @@ func tooManyAttempts(wait time.Duration) error {
 	err := web.TooManyRequests(wait)
 	var own *web.Error
 	if errors.As(err, &own) {
-		own.Message = "There were too many attempts with a wrong password. Try again in a quarter of an hour."
+		own.Message = "There were too many attempts. Try again in 15 minutes."
 	}
 	return err
 }

@@ -67,8 +67,10 @@ const (
 	maxEmails = 100 // and as many phones and addresses
 	maxTags   = 500
 
-	// How often a value may be repeated is bounded as well: so many elements are read of a list.
-	maxSent = 5_000
+	// How often a value may be repeated is bounded as well: of a list that a client sends, ten times as many elements are read as
+	// a contact may have. That is counted before anything else is done with them.
+	maxSent     = 10 * maxEmails
+	maxTagsSent = 10 * maxTags
 )
 
 // Archived tells whether the contact was archived.
@@ -241,7 +243,7 @@ func (c *Contact) read(r *jsonReader, key string) {
 	case "stats":
 		r.element(func(key string) { c.Stats.read(r, key) })
 	case "tags":
-		r.list(maxSent, func() { c.Tags = append(c.Tags, r.text()) })
+		r.list(maxTagsSent, func() { c.Tags = append(c.Tags, r.text()) })
 	case "archived_at":
 		c.ArchivedAt = r.time(parseContactTime)
 	case "created_at":

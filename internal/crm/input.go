@@ -60,13 +60,13 @@ func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {
 		case "facebook_url":
 			in.FacebookURL = r.textSent()
 		case "emails":
-			in.Emails = readList(r, func() Email { return Email(r.typed()) })
+			in.Emails = readList(r, maxSent, func() Email { return Email(r.typed()) })
 		case "phones":
-			in.Phones = readList(r, func() Phone { return Phone(r.typed()) })
+			in.Phones = readList(r, maxSent, func() Phone { return Phone(r.typed()) })
 		case "addresses":
-			in.Addresses = readList(r, r.address)
+			in.Addresses = readList(r, maxSent, r.address)
 		case "tags":
-			in.Tags = readList(r, r.text)
+			in.Tags = readList(r, maxTagsSent, r.text)
 		default:
 			r.skip()
 		}
@@ -77,10 +77,10 @@ func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {
 	return in, &r.fault, nil
 }
 
-// readList reads a list of what element reads; nil is one that was not sent.
-func readList[T any](r *jsonReader, element func() T) *[]T {
+// readList reads a list of what element reads, up to a limit; nil is one that was not sent.
+func readList[T any](r *jsonReader, limit int, element func() T) *[]T {
 	list := []T{}
-	if !r.list(maxSent, func() { list = append(list, element()) }) {
+	if !r.list(limit, func() { list = append(list, element()) }) {
 		return nil
 	}
 	return &list
@@ -163,7 +163,7 @@ func (in *ContactInput) Validate(faults *Invalid, isNew bool, region string, now
 	in.validateEmails(v)
 	in.validatePhones(v, region)
 	in.validateAddresses(v)
-	if in.Tags != nil {
+	if in.Tags != nil && !v.has("tags") {
 		*in.Tags = validateTags(v, *in.Tags)
 	}
 	sortFaults(v, contactFields)

@@ -11,7 +11,7 @@ func DecodeTags(body []byte) ([]string, error) {
 	var tags *[]string
 	r.document(func(key string) {
 		if key == "tags" {
-			tags = readList(r, r.text)
+			tags = readList(r, maxTagsSent, r.text)
 		} else {
 			r.skip()
 		}

@@ -47,7 +47,8 @@ func TestTheFirstUserNamesAnOrganisationOrTakesOne(t *testing.T) {
 		{"Harbor Light", "", nil},
 		{"", "BBBBBBBBBBBBBBBB", nil},
 		{" ", "", []Fault{{"organisation", "The organisation field is required."}}},
-		{"Harbor Light", "CCCCCCCCCCCCCCCC", []Fault{{"organisation", "The organisation field must be one of those that exist, or the name of a new one."}}},
+		{"Harbor Light", "CCCCCCCCCCCCCCCC", []Fault{{"organisation", "The organisation field must be an organization without contacts, or the name of a new one. " +
+			"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create."}}},
 	} {
 		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organisation, test.account}
 		if diff := cmp.Diff(test.want, faultsOf(t, in.Validate(known))); diff != "" {

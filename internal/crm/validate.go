@@ -10,7 +10,7 @@ import (
 )
 
 func (in *ContactInput) validateEmails(v *Invalid) {
-	if in.Emails == nil {
+	if in.Emails == nil || v.has("emails") { // more were sent than are looked at
 		return
 	}
 	valid := typedRule{list: "emails", kinds: []string{"personal", "work"}, prefix: emailPrefix,
@@ -19,7 +19,7 @@ func (in *ContactInput) validateEmails(v *Invalid) {
 }
 
 func (in *ContactInput) validatePhones(v *Invalid, region string) {
-	if in.Phones == nil {
+	if in.Phones == nil || v.has("phones") {
 		return
 	}
 	valid := typedRule{list: "phones", kinds: []string{"work", "home", "cell"}, prefix: phonePrefix,
@@ -112,7 +112,7 @@ func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind
 }
 
 func (in *ContactInput) validateAddresses(v *Invalid) {
-	if in.Addresses == nil {
+	if in.Addresses == nil || v.has("addresses") {
 		return
 	}
 	kept := []Address{}

@@ -334,7 +334,14 @@ func TestWhatIsRepeatedCountsOnceAlsoAgainstTheLimit(t *testing.T) {
 	if tags, err := DecodeTags([]byte(`{"tags":[` + repeated(`"t"`, maxTags+1) + `]}`)); err != nil || len(tags) != 1 {
 		t.Errorf("%q %v", tags, err)
 	}
-	if _, err := read(`{"tags":[`+repeated(`"t"`, maxSent+1)+`]}`, false); err == nil {
+	if _, err := read(`{"tags":[`+repeated(`"t"`, maxTagsSent+1)+`]}`, false); err == nil {
 		t.Error("there is no end to it")
+	}
+	for field, element := range map[string]string{"emails": `{"value":"a@x.org"}`, "phones": `{"value":"312-555-0123"}`, "addresses": `{"city":"Rome"}`} {
+		_, err := read(`{"`+field+`":[`+repeated(element, maxSent+1)+`]}`, false)
+		want := []Fault{{field, "The " + field + " field must not have more than 1000 elements."}}
+		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+			t.Errorf("%s: %s", field, diff)
+		}
 	}
 }

@@ -8,18 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
-// ErrNoBackup: PostgreSQL has programs of its own for backups, which know more than we do.
+// ErrNoBackup: PostgreSQL has its own programs for backups.
 var ErrNoBackup = errors.New("the database is in PostgreSQL: back it up and restore it with pg_dump and pg_restore, or with pg_basebackup, " +
 	"and copy tls and acme of the data directory (docs/operations.md has the commands)")
 
 // BackupOptions say how a backup is made or restored.
 type BackupOptions struct {
-	Replace  bool                                 // a file that is there
-	Progress func(what string, done, total int64) // in bytes; nil where nobody wants to know
+	Replace  bool                                 // an existing file
+	Progress func(what string, done, total int64) // in bytes; may be nil
 }
 
 // BackupReport is what a backup has in it.
@@ -42,13 +41,25 @@ func Backup(ctx context.Context, o Options, file string, b BackupOptions) (repor
 	if info, err := os.Stat(file); err == nil && (info.IsDir() || !b.Replace) {
 		return report, &fs.PathError{Op: "backup", Path: file, Err: fs.ErrExist}
 	}
-	work, err := makeWorkshop(filepath.Dir(file), ".donorbook-backup-")
+	stage, err := newStaging(filepath.Dir(file), ".donorbook-backup-")
 	if err != nil {
 		return report, err
 	}
-	defer work.remove()
+	defer stage.remove()
+	archive := filepath.Join(stage.path, "archive")
+	if report, err = pack(ctx, o.Data, dir, stage.path, archive, b); err != nil {
+		return report, err
+	}
+	if err := os.Rename(archive, file); err != nil {
+		return report, err
+	}
+	return report, syncPath(filepath.Dir(file))
+}
+
+// pack writes the archive: it copies the database to the staging directory, checks the copy, and reads again what it has written.
+func pack(ctx context.Context, data, dir, stage, archive string, b BackupOptions) (report BackupReport, err error) {
 	report.Taken = time.Now().UTC().Truncate(time.Second)
-	database, archive := filepath.Join(work.path, databaseFile), filepath.Join(work.path, "archive")
+	database := filepath.Join(stage, databaseFile)
 	if err := copySQLite(ctx, dir, database, b.step("copying the database")); err != nil {
 		return report, err
 	}
@@ -59,7 +70,7 @@ func Backup(ctx context.Context, o Options, file string, b BackupOptions) (repor
 	if report.Schema >= copyMark {
 		return report, ErrUnfinished
 	}
-	files, err := otherFiles(o.Data)
+	files, err := otherFiles(data)
 	if err != nil {
 		return report, err
 	}
@@ -76,10 +87,7 @@ func Backup(ctx context.Context, o Options, file string, b BackupOptions) (repor
 		return report, err
 	}
 	report.Bytes = info.Size()
-	if err := os.Rename(archive, file); err != nil {
-		return report, err
-	}
-	return report, syncPath(filepath.Dir(file))
+	return report, nil
 }
 
 // Restore puts a backup into a data directory that is empty or missing. Nothing is put in its place before everything was
@@ -102,24 +110,28 @@ func Restore(ctx context.Context, file string, o Options, b BackupOptions) (repo
 			undo()
 		}
 	}()
-	work, err := makeWorkshop(o.Data, restoring)
+	stage, err := newStaging(o.Data, restoring)
 	if err != nil {
 		return report, err
 	}
-	defer work.remove()
-	m, err := extractArchive(ctx, file, work.path, b.step("reading the backup"))
+	defer stage.remove()
+	m, err := extractArchive(ctx, file, stage.path, b.step("reading the backup"))
 	if err != nil {
 		return report, fmt.Errorf("%s cannot be restored: %w", file, err)
 	}
 	b.step("checking the database")(0, 0)
-	if report.Contents, err = checkSQLite(ctx, filepath.Join(work.path, databaseFile)); err != nil {
-		return report, fmt.Errorf("%s cannot be restored: %w", file, err)
-	}
-	if report.Schema > len(migrations) {
-		return report, &DamagedBackupError{fmt.Errorf("%s has schema version %d, and this program knows versions up to %d: use a newer donorbook", file, report.Schema, len(migrations))}
-	}
 	report.Taken = m.Taken
-	return report, work.moveInto(o.Data)
+	report.Contents, err = checkSQLite(ctx, filepath.Join(stage.path, databaseFile))
+	if err == nil && report.Schema > len(migrations) {
+		err = fmt.Errorf("it has schema version %d, and this program knows versions up to %d: use a newer donorbook", report.Schema, len(migrations))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return report, ctx.Err()
+	case err != nil:
+		return report, fmt.Errorf("%s cannot be restored: %w", file, &DamagedBackupError{err})
+	}
+	return report, stage.moveInto(o.Data)
 }
 
 const restoring = ".donorbook-restore-"
@@ -268,96 +280,4 @@ func emptyDirectory(dir string) (undo func(), err error) {
 		}
 	}
 	return undo, err
-}
-
-// workshop is a directory for files that are not finished. It is locked while its maker lives, so that what a killed one has
-// left is found and removed by the next.
-type workshop struct {
-	path string
-	lock *os.File
-}
-
-func makeWorkshop(dir, prefix string) (w *workshop, err error) {
-	sweep(dir, prefix)
-	for range 10 { // another sweep may come between the two steps
-		w = &workshop{}
-		if w.path, err = os.MkdirTemp(dir, prefix+"*"); err != nil { // mode 0700
-			return nil, err
-		}
-		if w.lock, err = lockPath(w.path); err == nil {
-			return w, nil
-		}
-	}
-	return nil, err
-}
-
-func (w *workshop) remove() {
-	_ = os.RemoveAll(w.path)
-	_ = w.lock.Close()
-}
-
-// sweep removes what is left of those that were killed.
-func sweep(dir, prefix string) {
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
-		if path := filepath.Join(dir, entry.Name()); entry.IsDir() && strings.HasPrefix(entry.Name(), prefix) {
-			if lock, err := lockPath(path); err == nil {
-				(&workshop{path, lock}).remove()
-			}
-		}
-	}
-}
-
-// lockPath locks a directory that is there. Two can never hold it.
-func lockPath(path string) (*os.File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
-		_, err = os.Stat(path) // it may have been removed by the one that held the lock
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// moveInto puts everything into the directory around the workshop, the database last: without it, no program takes the
-// directory for complete.
-func (w *workshop) moveInto(dir string) error {
-	err := filepath.WalkDir(w.path, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			err = syncPath(path)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(w.path)
-	if err != nil {
-		return err
-	}
-	names := []string{}
-	for _, entry := range entries {
-		if entry.Name() != databaseFile {
-			names = append(names, entry.Name())
-		}
-	}
-	for _, name := range append(names, databaseFile) {
-		if err := os.Rename(filepath.Join(w.path, name), filepath.Join(dir, name)); err != nil {
-			return err
-		}
-	}
-	return syncPath(dir)
-}
-
-// syncPath makes a file, or the names in a directory, last.
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -85,7 +85,7 @@ func (a *accountCheck) readContacts() error {
 			return nil
 		}
 		return a.readContact(c)
-	}, func() error { return a.progress("contact", a.report.Contacts) })
+	}, a.progress)
 }
 
 func (a *accountCheck) readContact(c storedContact) error {
@@ -149,7 +149,7 @@ func (a *accountCheck) readIndex() error {
 		a.report.IndexKeys++
 		a.index.add(uint64(k.id), k.entry(), -1)
 		return nil
-	}, func() error { return a.progress("contact_index", a.report.IndexKeys) })
+	}, a.progress)
 }
 
 // compareIndex finds the keys that are missing, and those that are too many.

@@ -37,7 +37,7 @@ func (k *checker) everyCampaign() error {
 				return err
 			}
 		}
-		if err := k.progress("campaign", k.report.Campaigns); err != nil {
+		if err := k.ctx.Err(); err != nil {
 			return err
 		}
 	}

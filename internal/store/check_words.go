@@ -44,16 +44,15 @@ func (k *checker) eachWord(from, to int64, read func(id int64, entry uint64) err
 
 // everyWord compares the words of the search with those of the documents.
 func (k *checker) everyWord() error {
-	k.totals["contact_search"] = k.words.total
 	err := k.eachWord(math.MinInt64, math.MaxInt64, func(id int64, entry uint64) error {
 		k.words.ledger.add(uint64(id), entry, -1)
 		if k.report.Words++; k.report.Words%wordSuspects != 0 {
 			return nil
 		}
-		return k.progress("contact_search", k.report.Words)
+		return k.progress()
 	})
 	if err == nil {
-		err = k.progress("contact_search", k.report.Words)
+		err = k.progress()
 	}
 	if err != nil || k.words.ledger.balanced() {
 		return err

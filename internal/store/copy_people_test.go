@@ -84,5 +84,6 @@ func TestACopyRefusesATargetWithAnInvitation(t *testing.T) {
 		tamper(t, to, `DELETE FROM account`)
 		_, err := Copy(t.Context(), from, to, CopyOptions{})
 		wantError(t, "the copy", err, ErrNotEmpty)
+		tamper(t, to, `DELETE FROM invitation`) // which nobody sent
 	})
 }

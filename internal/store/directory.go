@@ -17,7 +17,7 @@ type Tightened struct {
 	Was  fs.FileMode
 }
 
-// Tighten keeps other users of the machine out of a data directory, whoever made it and with whatever mode: the directory is
+// Tighten keeps other users of the machine out of a data directory, no matter which mode it was made with: the directory is
 // for its owner alone, and so is what we have in it. Other files that lie there are left as they are. It changes what it can, and its error says what the operator must do about the rest.
 func Tighten(dir string) (changed []Tightened, err error) {
 	info, err := os.Stat(dir)

@@ -19,6 +19,9 @@ func checkIntegrity(t testing.TB, s *Store) {
 	if err != nil {
 		t.Error(err)
 	}
+	if _, err := s.Check(ctx, CheckOptions{Found: func(p Problem) { t.Errorf("check: %s", p) }}); err != nil { // which must agree
+		t.Error(err)
+	}
 	for _, account := range accounts {
 		if err := s.view(ctx, func(c conn) error { return checkAccount(t, c, account.Number) }); err != nil {
 			t.Error(err)

@@ -114,6 +114,7 @@ func (s *Store) listContacts(ctx context.Context, account int64, scope crm.Conta
 // readContacts reads contacts whose sequence numbers are known, on the snapshot that the account's row was read on.
 func (p *pieces) readContacts(c conn, row *tally, scope crm.ContactScope, seqs []int64) error {
 	if len(seqs) == 0 {
+		p.again()
 		return nil
 	}
 	if compact(seqs) {

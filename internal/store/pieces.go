@@ -28,24 +28,28 @@ var errFull = errors.New("the piece is full")
 type pieces struct {
 	dst    []byte
 	flush  Flush // nil keeps everything in dst
-	start  int   // of the piece in dst
-	before int   // elements of the pieces before
-	n      int   // elements of the piece
+	begin  int   // of the piece in dst
+	start  int   // of what the last statement has read
+	before int   // elements of the statements before
+	n      int   // elements of the last statement
 }
 
 func newPieces(dst []byte, flush Flush) *pieces {
-	return &pieces{dst: dst, flush: flush, start: len(dst)}
+	return &pieces{dst: dst, flush: flush, begin: len(dst), start: len(dst)}
 }
 
-// read appends the rows of a statement, as far as the piece goes. What an earlier attempt has appended is dropped.
+// read appends the rows of a statement, as far as the piece goes.
 func (p *pieces) read(c conn, element element, sql string, args ...any) error {
-	p.dst, p.n = p.dst[:p.start], 0
+	p.again()
 	err := each(c, func(r rows) error { return p.add(element, r) }, sql, args...)
 	if errors.Is(err, errFull) {
 		return nil
 	}
 	return err
 }
+
+// again drops what an earlier attempt has appended.
+func (p *pieces) again() { p.dst, p.n = p.dst[:p.start], 0 }
 
 func (p *pieces) add(element element, r rows) (err error) {
 	if p.before+p.n > 0 {
@@ -61,17 +65,20 @@ func (p *pieces) add(element element, r rows) (err error) {
 	return nil
 }
 
-func (p *pieces) full() bool { return p.flush != nil && len(p.dst)-p.start >= PieceSize }
+func (p *pieces) full() bool { return p.flush != nil && len(p.dst)-p.begin >= PieceSize }
 
-// rest reads the elements that did not fit into the first piece. ask reads those with the given ids. It is asked for about as
-// many as will fit: a database elsewhere would send all the others in vain.
+// rest reads the elements that the first statement has left. ask reads those with the given ids. It is asked for about as many
+// as will fit: a database elsewhere would send all the others in vain.
 func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c conn, ids []int64) error) (err error) {
 	for ids = ids[p.n:]; len(ids) > 0; ids = ids[p.n:] {
-		if p.dst, err = p.flush(p.dst); err != nil {
-			return err
+		if p.full() {
+			if p.dst, err = p.flush(p.dst); err != nil {
+				return err
+			}
+			p.begin = len(p.dst)
 		}
 		p.start, p.before = len(p.dst), p.before+p.n
-		some := ids[:min(len(ids), 2*p.n)]
+		some := ids[:min(len(ids), max(1, 2*p.n))]
 		if err := s.read(ctx, func(c conn) error { return ask(c, some) }); err != nil {
 			return err
 		}
@@ -93,12 +100,11 @@ func (f *fits) first(seqs []int64, p *pieces) []int64 {
 	return seqs
 }
 
-// learn looks at the first piece of a page.
+// learn looks at what the first statement has read of a page.
 func (f *fits) learn(seqs []int64, p *pieces) {
-	switch {
-	case p.full():
+	if p.full() {
 		f.Store(2 * int64(p.n))
-	case p.n == len(seqs) && f.Load() != 0:
+	} else if f.Load() != 0 && (len(p.dst)-p.begin)*len(seqs) < PieceSize*p.n { // a page like this fits
 		f.Store(0)
 	}
 }

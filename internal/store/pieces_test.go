@@ -92,6 +92,32 @@ func TestALargePageIsReadInPieces(t *testing.T) {
 	})
 }
 
+// After a page of large contacts, one of small ones is read and sent as it always is.
+func TestASmallPageAfterALargeOneIsOnePiece(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		for n := range 4 {
+			createAs(t, s, account, largeContact(n), crm.Force)
+		}
+		for range 16 {
+			create(t, s, account, `{"first_name":"Small","last_name":"One"}`)
+		}
+		for _, page := range []struct{ number, pieces int }{{1, 1}, {2, 0}, {3, 0}, {1, 1}, {4, 0}} {
+			pieces := 0
+			var sent []byte
+			last, _, err := s.Contacts(t.Context(), account, crm.Active, crm.PageRequest{Page: int64(page.number), PerPage: 5}, nil, func(piece []byte) ([]byte, error) {
+				pieces++
+				sent = append(sent, piece...)
+				return piece[:0], nil
+			})
+			whole, _ := listBytes(t, s, account, crm.Active, int64(page.number), 5)
+			if err != nil || string(sent)+string(last) != whole || pieces != page.pieces {
+				t.Errorf("page %d: %v, %d pieces", page.number, err, pieces)
+			}
+		}
+	})
+}
+
 // Who is on a page is decided with its first piece, so that a page is whole whatever happens while a slow client reads it.
 func TestAPageStaysWholeWhileItsContactsMove(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {

@@ -11,8 +11,7 @@ const (
 	sqlSetup        = `SELECT expires_at FROM invitation WHERE hash = $1 AND account_id = 0`
 	sqlEndSetups    = `DELETE FROM invitation WHERE account_id = 0`
 	sqlLockSetup    = `SELECT version FROM schema_version WHERE version = $1`
-	sqlRootAccounts = `SELECT a.account_id, a.public_id, a.name, a.parent, '', a.created_at, t.contact_seq
-		FROM account a JOIN account_tally t ON t.account_id = a.account_id WHERE a.parent = 0`
+	sqlRootAccounts = `SELECT a.account_id, a.public_id, a.name, a.parent, '', a.created_at FROM account a WHERE a.parent = 0`
 )
 
 var sqlContactSeqs = `SELECT contact_seq FROM account_tally WHERE account_id IN (` + parameters(1, fewWidth) + `)`
@@ -66,30 +65,23 @@ func (s *Store) SetupOffer(ctx context.Context, token string) (offer SetupOffer,
 		if err := s.checkSetup(c, token); err != nil {
 			return err
 		}
-		var empty []crm.Account
+		var roots []crm.Account
 		err := each(c, func(r rows) error {
-			if r.int(6) > 0 {
-				offer.Withheld = true
-			} else {
-				empty = append(empty, readAccount(r))
-			}
+			roots = append(roots, readAccount(r))
 			return nil
 		}, sqlRootAccounts)
-		if err != nil {
-			return err
-		}
-		for _, root := range empty[:min(len(empty), setupOffers)] {
-			used, err := hasContacts(c, root.Number)
-			if err != nil {
-				return err
+		for _, root := range roots {
+			if err != nil || len(offer.Accounts) == setupOffers {
+				break
 			}
-			if used {
+			var used bool
+			if used, err = hasContacts(c, root.Number); used {
 				offer.Withheld = true
 			} else {
 				offer.Accounts = append(offer.Accounts, root)
 			}
 		}
-		return nil
+		return err
 	})
 	sortAccounts(offer.Accounts)
 	return offer, err

@@ -13,7 +13,7 @@ import (
 const backupPages = 256
 
 // copySQLite copies the database of a data directory to a new file, as it is at one moment, while others write. The copy
-// holds a snapshot: it never begins again, however much is written meanwhile, and keeps nobody from writing. It is made
+// holds a snapshot: it never begins again, however much is written meanwhile, and it does not block writers. It is made
 // page by page, so that the schema may be of any version.
 func copySQLite(ctx context.Context, dir, file string, progress func(done, total int64)) (err error) {
 	opened, err := openSQLite(dir, false)
@@ -26,14 +26,14 @@ func copySQLite(ctx context.Context, dir, file string, progress func(done, total
 		return err
 	}
 	defer opened.release(c)
-	db, translate := c.(*sqliteConn).db, c.(*sqliteConn).engine.translate
+	db := c.(*sqliteConn).db
 	return snapshot(c, func(c conn) error {
 		if _, err := one(c, func(rows) {}, `SELECT COUNT(*) FROM sqlite_schema`); err != nil { // the snapshot begins with the first read
 			return err
 		}
 		backup, err := db.BackupInit("main", sqliteName(file))
 		if err != nil {
-			return translate(err)
+			return copyFailed(err)
 		}
 		for done := false; !done && err == nil; {
 			if err = ctx.Err(); err == nil {
@@ -42,11 +42,20 @@ func copySQLite(ctx context.Context, dir, file string, progress func(done, total
 				progress((total-int64(backup.Remaining()))*sqlitePage, total*sqlitePage)
 			}
 		}
-		return errors.Join(translate(err), translate(backup.Close()))
+		return copyFailed(errors.Join(err, backup.Close()))
 	})
 }
 
-// sqlitePage is the size of a page where nobody has chosen another.
+// copyFailed is an error of a copy. It does not say that the database is unavailable: the disk of the copy may be the one
+// that is full.
+func copyFailed(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("the database cannot be copied: %w", err)
+}
+
+// sqlitePage is SQLite's default size of a page.
 const sqlitePage = 4096
 
 // Contents is what is in a database, for a person to recognize it by.
@@ -56,8 +65,8 @@ type Contents struct {
 	Contacts int64 // archived ones too
 }
 
-// checkSQLite reads every page of a database file that nobody else uses, and tells what is in it. The file is not changed,
-// and nothing is made beside it.
+// checkSQLite reads every page of a database file that is not in use, and tells what is in it. It changes nothing and makes no
+// file beside it.
 func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
 	db, err := sqlite3.OpenFlags(sqliteName(file)+"?immutable=1", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
 	if err != nil {
@@ -68,7 +77,7 @@ func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
 	defer func() { err = errors.Join(err, c.close()) }()
 	faults, err := fileFaults(c, 10)
 	if err == nil && len(faults) > 0 {
-		err = &DamagedBackupError{fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))}
+		err = fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))
 	}
 	if err == nil {
 		_, err = one(c, func(r rows) { found.Schema = int(r.int(0)) }, sqlVersion)

@@ -136,7 +136,7 @@ func (e *sqliteEngine) mark(writer *sqliteConn) {
 		err = writer.db.Exec(fmt.Sprintf("PRAGMA user_version = %d", fresh))
 	}
 	if err == nil {
-		err = writer.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+		err = writer.db.Exec("PRAGMA wal_checkpoint(PASSIVE)") // which waits for nobody
 	}
 	if err != nil {
 		return
@@ -189,7 +189,7 @@ func createDatabase(path string) error {
 	defer os.Remove(fresh) //nolint:errcheck // where it was renamed, it is gone
 	db, err := sqlite3.Open(sqliteName(fresh))
 	if err == nil {
-		err = errors.Join(db.Exec("PRAGMA journal_mode = WAL"), db.Close())
+		err = errors.Join(db.Exec("PRAGMA journal_mode = WAL"), db.Close(), os.Chmod(fresh, 0o600))
 	}
 	if err == nil {
 		err = os.Link(fresh, path)

@@ -192,7 +192,6 @@ func TestAMarkOnItsWayIsRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	writer := <-e.(*sqliteEngine).write
-	writer.run("PRAGMA busy_timeout = 1") //nolint:errcheck // then the test takes longer
 	if err := reader.Exec("BEGIN; SELECT * FROM account"); err != nil {
 		t.Fatal(err)
 	}
@@ -294,4 +293,19 @@ func TestAFullDiskIsCalledByItsName(t *testing.T) {
 	if err := diskFault(t.TempDir()); err != nil {
 		t.Errorf("a disk that is not full: %v", err)
 	}
+}
+
+// A connection that cannot be opened now, for want of file descriptors, may be opened later.
+func TestAConnectionThatCannotBeOpenedIsUnavailable(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	account := newAccount(t, s).Number
+	id := create(t, s, account, `{"first_name":"A"}`).ID
+	e := s.engine.(*sqliteEngine)
+	path := e.path
+	e.path = filepath.Join(t.TempDir(), "nowhere", databaseFile)
+	_, err := s.Contact(t.Context(), account, id, nil)
+	wantError(t, "a read", err, crm.ErrUnavailable)
+	e.path = path
+	get(t, s, account, id)
 }

@@ -8,8 +8,8 @@ type Pool struct {
 	InUse, Max int64
 }
 
-// Size is the size of the database in bytes. Like Ready, it asks the database one question at a time, and nobody waits for
-// long where it does not answer.
+// Size is the size of the database in bytes. Like Ready, it asks the database one question at a time, and callers do not
+// wait long for a database that does not answer.
 func (s *Store) Size(ctx context.Context) (int64, error) {
 	err := s.sizing.ask(ctx, s.now, func() error {
 		return s.read(context.WithoutCancel(ctx), func(c conn) error {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -270,4 +271,35 @@ func TestHashesWaitForEachOther(t *testing.T) {
 	close(free)
 	_, _, err = s.SignIn(t.Context(), "ada@example.org", goodPassword, crm.Device{})
 	wantError(t, "afterwards", err, crm.ErrUnauthenticated)
+}
+
+// However many people sign in at once, each gets their turn.
+func TestAllHashesGetTheirTurn(t *testing.T) {
+	t.Parallel()
+	h := newHasher()
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	done, most, working := 0, 0, 0
+	for range 500 {
+		group.Go(func() {
+			err := h.do(t.Context(), func() {
+				mu.Lock()
+				working++
+				most = max(most, working)
+				mu.Unlock()
+				runtime.Gosched()
+				mu.Lock()
+				working--
+				done++
+				mu.Unlock()
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if done != 500 || most > 2 {
+		t.Errorf("%d were worked out, up to %d at once", done, most)
+	}
 }

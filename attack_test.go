@@ -1,0 +1,251 @@
+package donorbook_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What the program promises while it is attacked.
+const (
+	attackers     = 300
+	attackTime    = 6 * time.Second
+	largestMemory = 400 << 20
+	slowest       = 250 * time.Millisecond // 99 of 100 requests of a good client
+)
+
+// The attackers run on the same machine and want its processors too. So each of them pauses between two requests; there are
+// enough of them all the same to keep the server busy.
+const attackPause = 500 * time.Millisecond
+
+func TestAnAttackNeitherFillsTheMemoryNorStopsAGoodClient(t *testing.T) {
+	s := startAttacked(t)
+	giants := s.account("Hostile")
+	for i := range 100 {
+		s.post(giants, "/v1/contacts?force_create=true", giantContact(i))
+	}
+	good := s.account("Good")
+	for i := range 20 {
+		s.post(good, "/v1/contacts", ordinaryContact(i))
+	}
+	before := s.memory()
+	attack := []string{
+		"POST /console/o/A1b2C3d4E5f6G7h8/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000005\r\n\r\nnote=" + strings.Repeat("<", 1_000_000),
+		request("POST", "/v1/contacts", giants, manyAddresses(5_000)),
+		request("GET", "/v1/contacts?per_page=100", giants, ""),
+	}
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	for i := range attackers {
+		running.Go(func() { s.attack(i, attack[i%len(attack)], stop) })
+	}
+	took, bare, err := s.use(good, attackTime)
+	close(stop)
+	running.Wait()
+	if err != nil {
+		t.Error(err)
+	}
+	slow, memory := percentile(took, 99), s.memory()
+	allowed := slowest + 2*percentile(bare, 99)
+	t.Logf("%d requests of a good client, half of them within %v, 99 of 100 within %v of the %v that are allowed; %d MiB at most, %d MiB before the attack",
+		len(took), percentile(took, 50), slow, allowed, memory>>20, before>>20)
+	if slow > allowed {
+		t.Errorf("99 of 100 requests of a good client took up to %v, and may take %v: look for work that one request causes and everybody waits for", slow, allowed)
+	}
+	if memory > largestMemory {
+		t.Errorf("the program took %d MiB, and may take %d: look for what a request keeps in memory while its client is slow", memory>>20, largestMemory>>20)
+	}
+}
+
+// attacked is a server of the built program.
+type attacked struct {
+	t          *testing.T
+	path, data string
+	address    string
+	pid        int
+	client     *http.Client
+}
+
+func startAttacked(t *testing.T) *attacked {
+	t.Helper()
+	s := &attacked{t: t, path: built(t), data: t.TempDir(), address: freeAddress(t), client: &http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(s.client.CloseIdleConnections)
+	cmd := exec.Command(s.path, "--data", s.data, "serve", "--tls", "off", "--listen", s.address, "--log-level", "warn")
+	cmd.Env = append(os.Environ(), "GOGC=", "GOMEMLIMIT=") // what it sets itself counts
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.pid = cmd.Process.Pid
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
+	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", s.address)
+		if err == nil {
+			conn.Close()
+			return s
+		}
+		if time.Since(start) > 20*time.Second {
+			t.Fatal(err)
+		}
+	}
+}
+
+// account makes an account and returns the secret of a key of it.
+func (s *attacked) account(name string) (secret string) {
+	s.t.Helper()
+	run := func(args ...string) string {
+		out, err := exec.Command(s.path, append([]string{"--data", s.data}, args...)...).Output()
+		if err != nil {
+			s.t.Fatalf("%v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	return run("key", "create", "--account", run("account", "create", "--name", name), "--name", name)
+}
+
+// memory is the most that the program has had in memory so far.
+func (s *attacked) memory() int {
+	s.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kilobytes, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return kilobytes << 10
+}
+
+func (s *attacked) post(secret, path, body string) {
+	s.t.Helper()
+	if err := s.send("POST", path, secret, body, http.StatusCreated); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *attacked) send(method, path, secret, body string, want int) error {
+	r, err := http.NewRequest(method, "http://"+s.address+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+secret)
+	response, err := s.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != want {
+		err = fmt.Errorf("%s %s: %d %.300s", method, path, response.StatusCode, answer)
+	}
+	return err
+}
+
+// use is what a good client does: it looks at a contact and at a list, and adds a contact, again and again. In between it asks a
+// server that does nothing: how long that takes is the fault of the attackers and of whatever else the machine does.
+func (s *attacked) use(secret string, duration time.Duration) (took, bare []time.Duration, err error) {
+	idle := httptest.NewServer(http.NotFoundHandler())
+	defer idle.Close()
+	for end, i := time.Now().Add(duration), 100; time.Now().Before(end) && err == nil; i++ {
+		begun := time.Now()
+		switch i % 3 {
+		case 0:
+			err = s.send("GET", "/v1/contacts?page=1", secret, "", http.StatusOK)
+		case 1:
+			err = s.send("GET", "/v1/contacts?per_page=1&page=7", secret, "", http.StatusOK)
+		case 2:
+			err = s.send("POST", "/v1/contacts", secret, ordinaryContact(i), http.StatusCreated)
+		}
+		took = append(took, time.Since(begun))
+		begun = time.Now()
+		response, bareErr := idle.Client().Get(idle.URL)
+		if bareErr != nil {
+			return took, bare, bareErr
+		}
+		response.Body.Close()
+		bare = append(bare, time.Since(begun))
+		time.Sleep(5 * time.Millisecond)
+	}
+	return took, bare, err
+}
+
+// percentile is the time within which so many of a hundred requests were answered.
+func percentile(took []time.Duration, n int) time.Duration {
+	slices.Sort(took)
+	return took[len(took)*n/100]
+}
+
+// attack sends the same request again and again, over a new connection each time, and reads no answer.
+func (s *attacked) attack(n int, sent string, stop <-chan struct{}) {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+n%30))}, Timeout: time.Second}
+	if s.paused(stop, time.Duration(n)*time.Second/attackers) { // all at once they would only be in each other's way
+		return
+	}
+	for {
+		if conn, err := dialer.Dial("tcp", s.address); err == nil { // one that is turned away comes again
+			_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+			_, _ = io.WriteString(conn, sent)
+			if s.paused(stop, attackPause) {
+				conn.Close()
+				return
+			}
+			if n%2 == 0 { // others stay for a while
+				s.paused(stop, 4*attackPause)
+			}
+			conn.Close()
+		}
+		if s.paused(stop, attackPause) {
+			return
+		}
+	}
+}
+
+func (s *attacked) paused(stop <-chan struct{}, pause time.Duration) (stopped bool) {
+	select {
+	case <-stop:
+		return true
+	case <-time.After(pause):
+		return false
+	}
+}
+
+func request(method, path, secret, body string) string {
+	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, secret, len(body), body)
+}
+
+func ordinaryContact(i int) string {
+	return fmt.Sprintf(`{"first_name":"Ana","last_name":"Okafor","company":"Blue Heron Books","emails":[{"type":"work","value":"w%d@example.com"}],
+		"addresses":[{"address_1":"12 Harbor Street","city":"Boston","state":"MA","zipcode":"02110","country":"USA"}],"tags":["newsletter","gala 2026"]}`, i)
+}
+
+// giantContact is about as large as a contact may be.
+func giantContact(i int) string {
+	var addresses []string
+	for n := range 100 {
+		addresses = append(addresses, fmt.Sprintf(`{"address_1":"%d %s","address_2":"%s","city":"%[2]s","zipcode":"%[2]s"}`, n, strings.Repeat("a", 250), strings.Repeat("b", 250)))
+	}
+	return fmt.Sprintf(`{"first_name":"Giant","last_name":"No %d","addresses":[%s]}`, i, strings.Join(addresses, ","))
+}
+
+func manyAddresses(n int) string {
+	var addresses []string
+	for i := range n {
+		addresses = append(addresses, fmt.Sprintf(`{"address_1":"%d Harbor Street, on the third floor, at the end of the corridor","address_2":"%[1]d","city":"Boston"}`, i))
+	}
+	return fmt.Sprintf(`{"first_name":"A","last_name":"B","addresses":[%s]}`, strings.Join(addresses, ","))
+}
