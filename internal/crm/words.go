@@ -27,13 +27,17 @@ const WordsVersion = 1
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func (c *Contact) SearchWords() []string {
-	found := words(c.FirstName, c.MiddleName, c.LastName, c.Company)
+	found := make([]string, 0, 32)
+	for _, text := range [...]string{c.FirstName, c.MiddleName, c.LastName, c.Company} {
+		found = appendWords(found, text)
+	}
 	for _, a := range c.Addresses {
-		found = append(found, words(a.City, a.State, a.Zipcode)...)
+		for _, text := range [...]string{a.City, a.State, a.Zipcode} {
+			found = appendWords(found, text)
+		}
 	}
 	for _, name := range c.Tags {
-		found = append(found, words(name)...)
-		found = append(found, tagSign+fold(name), exactTagSign+name)
+		found = append(appendWords(found, name), tagSign+fold(name), exactTagSign+name)
 	}
 	for _, e := range c.Emails {
 		email := foldCase(e.Value)
