@@ -22,7 +22,7 @@ import (
 // CONTRIBUTING.md lists them with the others.
 
 const (
-	largestProgram = 25_000_000
+	largestProgram = 32_000_000
 
 	// What a request may allocate beyond what net/http needs to answer the same bytes.
 	getAllocations, getBytes   = 8, 1000

@@ -132,8 +132,15 @@ func checkStored(address string, d *dataset, g generator) error {
 // holds tells whether a contact is stored with everything that belongs to it.
 func (d *database) holds(a account, id int64, p person) error {
 	found, err := d.number(`SELECT count(*) FROM contact WHERE archived = 0 AND account_id = ? AND id = ? AND match_keys = ?`, a.Number, id, strings.Join(p.contact.MatchKeys, "\n"))
-	for i := 0; i < len(p.keys) && err == nil && found == 1; i++ {
-		found, err = d.number(`SELECT count(*) FROM contact_index WHERE account_id = ? AND key = ? AND id = ?`, a.Number, p.keys[i], id)
+	for _, key := range p.contact.MatchKeys {
+		if err == nil && found == 1 {
+			found, err = d.number(`SELECT count(*) FROM contact_index WHERE account_id = ? AND key = ? AND id = ?`, a.Number, key, id)
+		}
+	}
+	for word := range strings.FieldsSeq(p.contact.SearchDocument(a.Number)) {
+		if err == nil && found == 1 {
+			found, err = d.number(`SELECT count(*) FROM contact_search WHERE contact_search MATCH ? AND rowid = ?`, `"`+word+`"`, id)
+		}
 	}
 	if err == nil && found != 1 {
 		err = fmt.Errorf("contact %d is stored otherwise than this program would have filled it in", id)

@@ -18,6 +18,7 @@ const (
 	sqlContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?, ?, ?, 1)`
 	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?, ?, ?)`
+	sqlWords   = `INSERT INTO contact_search (rowid, words) VALUES (?, ?)`
 	sqlCount   = `UPDATE account_tally SET revision = ?, contact_seq = ?, contact_active = ? WHERE account_id = ?`
 	sqlAddTag  = `UPDATE tag SET contacts = contacts + ?1 WHERE account_id = ?2 AND fold = ?3 AND name = ?4
 		AND contacts + ?1 > 0 AND size = length(CAST(contacts + ?1 AS TEXT))`
@@ -144,7 +145,7 @@ func makeBatch(g generator, account int64, first, from, n int) (b batch) {
 			return batch{err: err}
 		}
 		b.people = append(b.people, p)
-		for _, key := range p.keys {
+		for _, key := range p.contact.MatchKeys {
 			b.keys = append(b.keys, indexed{key, crm.MakeID(account, int64(place)+1)})
 		}
 	}
@@ -205,6 +206,9 @@ func (f *filler) write(a *account, from int, b batch, counts map[string]int64) e
 			}
 		}
 		if err := f.db.exec(sqlContact, a.Number, id, seq, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body)); err != nil {
+			return err
+		}
+		if err := f.db.exec(sqlWords, id, p.contact.SearchDocument(a.Number)); err != nil {
 			return err
 		}
 		if hidden == 0 {

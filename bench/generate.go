@@ -119,7 +119,6 @@ func phone(n int, mark string) string {
 type person struct {
 	contact   crm.Contact
 	body      []byte
-	keys      []string
 	matchKeys []string
 }
 
@@ -138,7 +137,7 @@ func (g generator) person(n int, mark string, now time.Time) (p person, err erro
 	if mark == "" && archived(n) {
 		p.contact = p.contact.Archive(now)
 	}
-	p.body, p.keys, p.matchKeys = p.contact.AppendBody(nil), p.contact.IndexKeys(), in.MatchKeys()
+	p.body, p.matchKeys = p.contact.AppendBody(nil), in.MatchKeys()
 	return p, nil
 }
 

@@ -212,8 +212,8 @@ func (w *rawPostgres) checkCreate() error {
 	var keys int
 	err = w.conns[0].QueryRow(ctx, `SELECT count(*) FROM account_tally JOIN contact USING (account_id, revision) JOIN contact_index USING (account_id, id)
 		WHERE account_id = $1 AND body = $2`, a.Number, people[0].body).Scan(&keys)
-	if err == nil && keys != len(people[0].keys) {
-		err = fmt.Errorf("somebody new has %d keys, not %d", keys, len(people[0].keys))
+	if want := len(people[0].contact.MatchKeys); err == nil && keys != want {
+		err = fmt.Errorf("somebody new has %d keys, not %d", keys, want)
 	}
 	return err
 }
@@ -271,7 +271,7 @@ func (w *rawPostgres) commit(a account, people []person) error {
 func (w *rawPostgres) inserts(a account, people []person, revision, seq, active int64) *pgx.Batch {
 	batch, counts := &pgx.Batch{}, make(map[string]int64)
 	var ids, revisions, sums, keyIDs, numbers []int64
-	var matchKeys, keys, tags []string
+	var matchKeys, keys, tags, words []string
 	var bodies [][]byte
 	for i := range people {
 		p := &people[i]
@@ -279,8 +279,8 @@ func (w *rawPostgres) inserts(a account, people []person, revision, seq, active 
 		id := crm.MakeID(a.Number, seq)
 		ids, revisions = append(ids, id), append(revisions, revision)
 		matchKeys, bodies = append(matchKeys, strings.Join(p.contact.MatchKeys, "\n")), append(bodies, p.body)
-		sums = append(sums, checksum(p.body))
-		for _, key := range p.keys {
+		sums, words = append(sums, checksum(p.body)), append(words, p.contact.SearchDocument(a.Number))
+		for _, key := range p.contact.MatchKeys {
 			keyIDs, keys = append(keyIDs, id), append(keys, key)
 		}
 		for _, name := range p.contact.Tags {
@@ -295,6 +295,8 @@ func (w *rawPostgres) inserts(a account, people []person, revision, seq, active 
 		FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bigint[]) AS n (id, revision, match_keys, body, checksum)`,
 		a.Number, ids, revisions, matchKeys, bodies, sums)
 	batch.Queue(`INSERT INTO contact_index (account_id, id, key) SELECT $1, n.id, n.key FROM unnest($2::bigint[], $3::text[]) AS n (id, key)`, a.Number, keyIDs, keys)
+	batch.Queue(`INSERT INTO contact_search (account_id, id, words) SELECT $1, n.id, array_to_tsvector(string_to_array(n.words, ' '))
+		FROM unnest($2::bigint[], $3::text[]) AS n (id, words)`, a.Number, ids, words)
 	batch.Queue(`INSERT INTO tag (account_id, fold, name, contacts, size)
 		SELECT $1, n.name, n.name, n.contacts, length(CAST(n.contacts AS TEXT)) FROM unnest($2::text[], $3::bigint[]) AS n (name, contacts)
 		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts,

@@ -193,6 +193,7 @@ func (w *raw) createFor(d time.Duration, group int, dice *rand.Rand) (r result) 
 type joining struct {
 	account account
 	person
+	words string // what the search finds them by
 }
 
 // join makes new people, in accounts as clients would choose them: the more contacts one has, the likelier.
@@ -200,7 +201,8 @@ func (w *raw) join(n int, dice *rand.Rand) ([]joining, error) {
 	people, err := newcomers(w.generator, n)
 	joined := make([]joining, len(people))
 	for i, p := range people {
-		joined[i] = joining{w.data.byWeight(dice), p}
+		a := w.data.byWeight(dice)
+		joined[i] = joining{a, p, p.contact.SearchDocument(a.Number)}
 	}
 	return joined, err
 }
@@ -274,10 +276,13 @@ func (w *raw) insert(p *joining, tallies map[int64]*tally) error {
 	if err := w.db.exec(sqlContact, number, id, t.revision, int64(0), strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body)); err != nil {
 		return err
 	}
-	for _, key := range p.keys {
+	for _, key := range p.contact.MatchKeys {
 		if err := w.db.exec(sqlKey, number, key, id); err != nil {
 			return err
 		}
+	}
+	if err := w.db.exec(sqlWords, id, p.words); err != nil {
+		return err
 	}
 	for _, name := range p.contact.Tags {
 		t.tags[name]++

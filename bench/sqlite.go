@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
 )
 
 // database is one connection to a file of the program, with its prepared statements.
@@ -26,6 +27,10 @@ var (
 func openDatabase(path string, pragmas []string) (*database, error) {
 	conn, err := sqlite3.Open((&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String())
 	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := fts5.Register(conn); err != nil {
+		_ = conn.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for _, pragma := range pragmas {

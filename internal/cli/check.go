@@ -15,7 +15,7 @@ type checkCommand struct {
 }
 
 func (checkCommand) Help() string {
-	return `Reads the whole database as it is at one moment: every document must be readable and match its checksum, and everything that is derived from the documents must match them: search keys, totals, counts of tags, the archive, who may list a campaign. With SQLite the database file itself is checked too. Servers may go on meanwhile.
+	return `Reads the whole database as it is at one moment: every document must be readable and match its checksum, and everything that is derived from the documents must match them: match keys, the words of the search, totals, counts of tags, the archive, who may list a campaign. With SQLite the database file itself is checked too. Servers may go on meanwhile.
 
 	donorbook check
 	donorbook check --repair
@@ -70,8 +70,8 @@ func (c *checkCommand) printer(w io.Writer) func(store.Problem) {
 
 func (c *checkCommand) summary(w io.Writer, r store.CheckReport) error {
 	if !c.JSON {
-		_, err := fmt.Fprintf(w, "Checked %d accounts, %d contacts, %d search keys, %d campaigns: %d %s, %d repaired.\n",
-			r.Accounts, r.Contacts, r.IndexKeys, r.Campaigns, r.Problems, plural(r.Problems, "problem", "problems"), r.Repaired)
+		_, err := fmt.Fprintf(w, "Checked %d accounts, %d contacts, %d match keys, %d search words, %d campaigns: %d %s, %d repaired.\n",
+			r.Accounts, r.Contacts, r.IndexKeys, r.Words, r.Campaigns, r.Problems, plural(r.Problems, "problem", "problems"), r.Repaired)
 		return err
 	}
 	lead := "\n  ],"
@@ -79,7 +79,7 @@ func (c *checkCommand) summary(w io.Writer, r store.CheckReport) error {
 		lead = "{\n  \"problems\": [],"
 	}
 	checked, err := json.MarshalIndent(map[string]int64{
-		"accounts": r.Accounts, "contacts": r.Contacts, "index_keys": r.IndexKeys, "campaigns": r.Campaigns, "repaired": r.Repaired,
+		"accounts": r.Accounts, "contacts": r.Contacts, "match_keys": r.IndexKeys, "search_words": r.Words, "campaigns": r.Campaigns, "repaired": r.Repaired,
 	}, "  ", "  ")
 	_, printing := fmt.Fprintf(w, "%s\n  \"checked\": %s\n}\n", lead, checked)
 	return errors.Join(err, printing)

@@ -29,9 +29,7 @@ type contactsView struct {
 	Tags     []tagLink // that begin with what was typed
 	Rows     []contactRow
 	Pager    pager
-	More     string // address of the next page of a search
-	Rest     bool   // a search that goes on from an earlier page
-	Start    string // address of its first page
+	Found    string // how many contacts a search has found
 	Searched bool
 	Part     bool // only the part that a search changes
 	Any      bool // the organisation has contacts
@@ -72,9 +70,6 @@ func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit) 
 	} else {
 		err = c.listContacts(r, v, &view)
 	}
-	if invalid := new(crm.Invalid); errors.As(err, &invalid) { // a place that the search does not have
-		return redirect(w, r, view.address(v, scope, ""))
-	}
 	if err != nil {
 		return err
 	}
@@ -88,16 +83,23 @@ func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit) 
 	return c.render(w, r, v, http.StatusOK, "contacts", p)
 }
 
-// address is the list with the same search in a scope, after a place.
-func (view contactsView) address(v visit, scope crm.ContactScope, after string) string {
+// address is the list with the same search in a scope, at a place of it.
+func (view contactsView) address(v visit, scope crm.ContactScope, at store.SearchPlace) string {
 	q := url.Values{}
 	if scope != crm.Active {
 		q.Set("scope", string(scope))
 	}
-	for name, value := range map[string]string{"tag": view.Tag, "q": view.Query, "after": after} {
-		if value != "" && (name != "q" || view.Tag == "") {
-			q.Set(name, value)
-		}
+	switch {
+	case view.Tag != "":
+		q.Set("tag", view.Tag)
+	case view.Query != "":
+		q.Set("q", view.Query)
+	}
+	if at.After != 0 {
+		q.Set("after", strconv.FormatInt(at.After, 10))
+	}
+	if at.Before != 0 {
+		q.Set("before", strconv.FormatInt(at.Before, 10))
 	}
 	if len(q) == 0 {
 		return v.path("/contacts")
@@ -110,25 +112,28 @@ func (c *Console) listContacts(r *http.Request, v visit, view *contactsView) err
 	contacts, found, err := c.store.ContactPage(r.Context(), v.account(), view.Scope, at)
 	view.Rows = contactRows(v, contacts)
 	query := r.URL.Query()
-	query.Del("q")
-	query.Del("after")
+	for _, name := range []string{"q", "after", "before"} {
+		query.Del(name)
+	}
 	view.Pager = newPager(v.path("/contacts"), query, at, found.Total)
 	return err
 }
 
 func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, search crm.Search) error {
-	after := r.URL.Query().Get("after")
-	found, err := c.store.SearchContacts(r.Context(), v.account(), view.Scope, search, after, contactsPerPage)
+	found, err := c.store.SearchContacts(r.Context(), v.account(), view.Scope, search, searchPlace(r.URL.Query()), contactsPerPage)
 	if err != nil {
 		return err
 	}
 	view.Rows = contactRows(v, found.Contacts)
-	view.Rest, view.Start = after != "", view.address(v, view.Scope, "")
-	if found.Next != "" {
-		view.More = view.address(v, view.Scope, found.Next)
+	view.Found = foundWords(found.Total)
+	if found.Prev != (store.SearchPlace{}) {
+		view.Pager.Previous = view.address(v, view.Scope, found.Prev)
+	}
+	if found.Next != (store.SearchPlace{}) {
+		view.Pager.Next = view.address(v, view.Scope, found.Next)
 	}
 	if view.Tag != "" {
-		view.Clear = contactsView{}.address(v, view.Scope, "")
+		view.Clear = contactsView{}.address(v, view.Scope, store.SearchPlace{})
 		return nil
 	}
 	counts, err := c.store.SuggestTags(r.Context(), v.account(), strings.TrimPrefix(view.Query, "#"), offeredTags)
@@ -136,12 +141,34 @@ func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, sea
 	return err
 }
 
+// searchPlace reads where a page of a search begins or ends. What is not a number is the first page: nobody typed it.
+func searchPlace(q url.Values) (at store.SearchPlace) {
+	if id, err := strconv.ParseInt(q.Get("after"), 10, 64); err == nil {
+		at.After = id
+	}
+	if id, err := strconv.ParseInt(q.Get("before"), 10, 64); err == nil {
+		at.Before = id
+	}
+	return at
+}
+
+// foundWords says how many contacts a search has found.
+func foundWords(total int64) string {
+	switch {
+	case total == 1:
+		return "1 contact"
+	case total > store.CountedResults:
+		return "More than " + shownCount(store.CountedResults) + " contacts"
+	}
+	return shownCount(total) + " contacts"
+}
+
 func (c *Console) contactTabs(r *http.Request, v visit, view *contactsView) error {
 	counts, err := c.store.Counts(r.Context(), v.account())
 	totals := map[crm.ContactScope]int64{crm.Active: counts.Active, crm.Archived: counts.Archived, crm.All: counts.Active + counts.Archived}
 	view.Any = totals[crm.All] > 0
 	for _, t := range contactTabs {
-		view.Tabs = append(view.Tabs, tab{Label: t.label, Address: view.address(v, t.scope, ""), Total: totals[t.scope], Current: t.scope == view.Scope})
+		view.Tabs = append(view.Tabs, tab{Label: t.label, Address: view.address(v, t.scope, store.SearchPlace{}), Total: totals[t.scope], Current: t.scope == view.Scope})
 	}
 	return err
 }

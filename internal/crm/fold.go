@@ -64,20 +64,25 @@ func bare(s string) string {
 	return string(b)
 }
 
-// words are the distinct folded words of the texts, in order. A word is letters and digits. An apostrophe is
-// dropped, because O'Brien is also typed OBrien; a hyphen splits, because people search for either half of
-// Smith-Jones; so does everything else.
+// words are the distinct folded words of the texts, in order.
 func words(texts ...string) []string {
-	var found []string
+	var all []string
 	for _, text := range texts {
-		text = strings.ReplaceAll(fold(text), "'", "")
-		for word := range strings.FieldsFuncSeq(text, isBetweenWords) {
-			if !slices.Contains(found, word) {
-				found = append(found, word)
-			}
+		all = appendWords(all, text)
+	}
+	found := all[:0]
+	for _, word := range all {
+		if !slices.Contains(found, word) {
+			found = append(found, word)
 		}
 	}
 	return found
+}
+
+// appendWords adds the folded words of a text. A word is letters and digits. An apostrophe is dropped, because O'Brien is also typed
+// OBrien; a hyphen splits, because people search for either half of Smith-Jones; so does everything else.
+func appendWords(found []string, text string) []string {
+	return slices.AppendSeq(found, strings.FieldsFuncSeq(strings.ReplaceAll(fold(text), "'", ""), isBetweenWords))
 }
 
 // isBetweenWords is false for marks as well: those left after folding are vowels, as in Hindi.

@@ -285,7 +285,7 @@ func TestReadingABodyLeavesLittleBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.AppendBody(document)
-		c.IndexKeys()
+		c.SearchWords()
 	})
 	if !raceDetector && got > 80 {
 		t.Errorf("%v allocations to make a contact of a body, want at most 80", got)

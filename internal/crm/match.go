@@ -3,8 +3,6 @@ package crm
 import (
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // CreateMode says what a create does about a match: a contact that shares an email or a phone.
@@ -55,13 +53,10 @@ func ParseForceCreate(value string, sent bool) (CreateMode, error) {
 	return Dedupe, invalid("force_create", "The force_create field must be true, 1, false or 0.")
 }
 
-// The kinds of index keys. The first two are match keys.
+// The kinds of match keys.
 const (
-	emailPrefix   = "e:"
-	phonePrefix   = "p:"
-	tagPrefix     = "t:"
-	namePrefix    = "n:"
-	companyPrefix = "c:"
+	emailPrefix = "e:"
+	phonePrefix = "p:"
 )
 
 // MatchKeys are the normal forms by which this input finds the person it is about, those of emails first.
@@ -88,19 +83,6 @@ func (in *ContactInput) Shared(c Contact) (emails, phones []string) {
 		}
 	}
 	return emails, phones
-}
-
-// NameRange is a range of index keys in which everybody of the same name has one; ok is false where the name has no word to
-// find it by.
-func (in *ContactInput) NameRange() (names KeyRange, ok bool) {
-	if in.FirstName == nil || in.LastName == nil {
-		return KeyRange{}, false
-	}
-	all := words(*in.FirstName, *in.LastName)
-	for _, lead := range slices.Concat(words(*in.LastName), all) {
-		return startingWith(nameKey(namePrefix, lead, all)), true
-	}
-	return KeyRange{}, false
 }
 
 // SplitMatchKeys tells the keys of emails from those of phones.
@@ -160,97 +142,14 @@ func withoutEmpty(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })
 }
 
-// IndexKeys are all the keys under which the contact can be found: e: emails, p: phones, t: tags, n: names and c: companies (see NameKeys).
-// They depend on the contact alone, are sorted and distinct.
-func (c *Contact) IndexKeys() []string {
-	return sortedKeys(slices.Concat(c.MatchKeys, c.tagKeys(), c.NameKeys()))
-}
-
 func sortedKeys(keys []string) []string {
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
 
-func (c *Contact) tagKeys() []string {
-	keys := make([]string, 0, len(c.Tags))
-	for _, name := range c.Tags {
-		keys = append(keys, tagPrefix+name)
-	}
-	return keys
-}
-
-// maxNameKey bounds a name's key, in bytes: people are told apart long before.
-const maxNameKey = 400
-
-// NameKeys are the keys of the contact's names (n:) and company (c:), one for each word. After a word of the name stand all the
-// others, so everybody whose name begins with what was typed, be it "maria", "maria sm" or "smith mar", has keys side by side.
-// After a word of the company stands the rest of the company alone: so colleagues share their keys, which are written to the
-// same place of the index. A middle initial has no key of its own: it tells nobody apart.
-func (c *Contact) NameKeys() []string {
-	names, middle, company := words(c.FirstName, c.LastName), words(c.MiddleName), words(c.Company)
-	all := distinct(slices.Concat(names, middle, company))
-	if len(names) > 0 {
-		middle = slices.DeleteFunc(middle, isInitial)
-	}
-	names = distinct(append(names, middle...))
-	keys := make([]string, 0, len(all))
-	for _, word := range names {
-		keys = append(keys, nameKey(namePrefix, word, all))
-	}
-	for _, word := range company {
-		if !slices.Contains(names, word) {
-			keys = append(keys, nameKey(companyPrefix, word, company))
-		}
-	}
-	return sortedKeys(keys) // what differs beyond the bound only is one key
-}
-
-// isInitial tells whether a word is one letter of an alphabet, as in J. Smith.
-func isInitial(word string) bool {
-	letter, size := utf8.DecodeRuneInString(word)
-	return size == len(word) && unicode.ToUpper(letter) != letter
-}
-
-// nameKey is the key of one of the words.
-func nameKey(prefix, lead string, all []string) string {
-	key := append(append(make([]byte, 0, 100), prefix...), lead...)
-	for _, word := range all {
-		if len(key) >= maxNameKey {
-			break
-		}
-		if word != lead {
-			key = append(append(key, ' '), word...)
-		}
-	}
-	return cut(string(key), maxNameKey)
-}
-
-// AllNames is the range of the keys of all names.
-func AllNames() KeyRange { return startingWith(namePrefix) }
-
-// KeyChange are the index keys that a contact loses and gains by a change. Those of a kind that it leaves alone are not even
-// worked out.
+// KeyChange are the match keys that a contact loses and gains by a change.
 func KeyChange(from, to *Contact) (gone, added []string) {
-	var old, new []string
-	if !slices.Equal(from.MatchKeys, to.MatchKeys) {
-		old, new = append(old, from.MatchKeys...), append(new, to.MatchKeys...)
-	}
-	if !slices.Equal(from.Tags, to.Tags) {
-		old, new = append(old, from.tagKeys()...), append(new, to.tagKeys()...)
-	}
-	if from.named() != to.named() {
-		old, new = append(old, from.NameKeys()...), append(new, to.NameKeys()...)
-	}
-	return keyDifference(sortedKeys(old), sortedKeys(new))
-}
-
-// named is everything that NameKeys are made of.
-func (c *Contact) named() [4]string {
-	return [...]string{c.FirstName, c.MiddleName, c.LastName, c.Company}
-}
-
-// keyDifference compares two sorted lists of index keys.
-func keyDifference(old, new []string) (gone, added []string) {
+	old, new := from.MatchKeys, to.MatchKeys
 	for len(old) > 0 || len(new) > 0 {
 		switch {
 		case len(new) == 0 || len(old) > 0 && old[0] < new[0]:

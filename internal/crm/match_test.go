@@ -4,9 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -87,115 +85,14 @@ func TestWithEmailKeys(t *testing.T) {
 	}
 }
 
-func TestIndexKeys(t *testing.T) {
-	c := made(t, `{"first_name":"Łucja","middle_name":"Maria maria","last_name":"O'Brien-Smith","company":"Ana & Co.","title":"Dr",
-		"emails":[{"value":"B@x.org"},{"value":"a@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["Vip","e:x","vip"]}`)
-	want := []string{
-		"c:ana co", "c:co ana", "e:a@x.org", "e:b@x.org",
-		"n:lucja obrien smith maria ana co",
-		"n:maria lucja obrien smith ana co", "n:obrien lucja smith maria ana co", "n:smith lucja obrien maria ana co",
-		"p:+12125550100", "t:Vip", "t:e:x", "t:vip",
-	}
-	if diff := cmp.Diff(want, c.IndexKeys()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestIndexKeysDependOnTheContactAlone(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := someContact(t)
-		keys := c.IndexKeys()
-		if !slices.IsSorted(keys) || len(slices.Compact(slices.Clone(keys))) != len(keys) {
-			t.Fatalf("not sorted, or not distinct: %q", keys)
-		}
-		read, err := ParseContact(c.ID, c.AppendBody(nil), c.MatchKeys)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(keys, read.IndexKeys()); diff != "" {
-			t.Fatalf("after it was stored and read:\n%s", diff)
-		}
-		shuffled := c // the order of tags is nothing that a key knows
-		shuffled.Tags = slices.Clone(c.Tags)
-		slices.Reverse(shuffled.Tags)
-		if diff := cmp.Diff(keys, shuffled.IndexKeys()); diff != "" {
-			t.Fatal(diff)
-		}
-	})
-}
-
-// initials are the words of a contact that find nobody by themselves: letters of a middle name.
-func initials(c Contact) []string {
-	names := words(c.FirstName, c.LastName)
-	if len(names) == 0 {
-		return nil
-	}
-	return slices.DeleteFunc(words(c.MiddleName), func(word string) bool { return !isInitial(word) || slices.Contains(names, word) })
-}
-
-func TestAWordOfANameLeadsOneKeyAndStandsOnceInEach(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := someContact(t)
-		company := words(c.Company)
-		all := words(c.FirstName, c.MiddleName, c.LastName, c.Company)
-		keys := c.NameKeys()
-		silent := slices.DeleteFunc(initials(c), func(word string) bool { return slices.Contains(company, word) })
-		if len(keys) != len(all)-len(silent) {
-			t.Fatalf("the words %q, of which %q have no key, and the keys %q", all, silent, keys)
-		}
-		for _, key := range keys {
-			if len(key) >= maxNameKey {
-				continue // it does not hold them all
-			}
-			in, want := strings.Split(key[len("n:"):], " "), company
-			if strings.HasPrefix(key, "n:") {
-				want = all
-			}
-			if !slices.Equal(slices.Sorted(slices.Values(in)), slices.Sorted(slices.Values(want))) {
-				t.Fatalf("the words %q, and the key %q", want, key)
-			}
-		}
-	})
-}
-
-func TestALongNameHasKeysOfABoundedLength(t *testing.T) {
-	long := strings.Repeat("é日", 127)
-	c := Contact{FirstName: "Ana " + long, LastName: "Diaz", Company: "日" + long + " " + strings.Repeat("a b c ", 42)}
-	for _, key := range c.NameKeys() {
-		if len(key) > maxNameKey || !utf8.ValidString(key) {
-			t.Errorf("%d bytes, valid is %v: %q", len(key), utf8.ValidString(key), key)
-		}
-	}
-	in := ContactInput{FirstName: &c.FirstName, LastName: &c.LastName}
-	if names, ok := in.NameRange(); !ok || !slices.ContainsFunc(c.NameKeys(), names.Has) {
-		t.Errorf("who has the name is not found: %+v", names)
-	}
-}
-
-func TestEverybodyOfTheSameNameHasAKeyInItsRange(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := someContact(t)
-		spelt := rapid.SampledFrom([]func(string) string{strings.ToUpper, strings.ToLower, strings.Clone}).Draw(t, "spelling")
-		first, last := spelt(c.FirstName), spelt(c.LastName)
-		in := ContactInput{FirstName: &first, LastName: &last}
-		names, ok := in.NameRange()
-		if ok != (len(words(first, last)) > 0) {
-			t.Fatalf("%q %q: ok is %v", first, last, ok)
-		}
-		if ok && in.SameName(c) && !slices.ContainsFunc(c.IndexKeys(), names.Has) {
-			t.Fatalf("%q %q is not in %q among %q", first, last, names, c.IndexKeys())
-		}
-	})
-}
-
-func TestKeyDifferenceIsExact(t *testing.T) {
+func TestAChangeMovesTheKeysThatDiffer(t *testing.T) {
 	lists := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e", "ü"}), 0, 8), func(keys []string) []string {
 		slices.Sort(keys)
 		return slices.Compact(keys)
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := lists.Draw(t, "old"), lists.Draw(t, "new")
-		gone, added := keyDifference(old, new)
+		gone, added := KeyChange(&Contact{MatchKeys: old}, &Contact{MatchKeys: new})
 		var left, wantAdded, wantGone []string
 		for _, key := range old {
 			if !slices.Contains(new, key) {
@@ -215,30 +112,6 @@ func TestKeyDifferenceIsExact(t *testing.T) {
 		slices.Sort(left)
 		if !slices.Equal(left, new) {
 			t.Fatalf("from %q to %q, and %q is left", old, new, left)
-		}
-	})
-}
-
-func TestAChangeMovesTheKeysThatDiffer(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		from, other := someContact(t), someContact(t)
-		to := from
-		for _, change := range []func(){
-			func() { to.MatchKeys = other.MatchKeys },
-			func() { to.Tags = other.Tags },
-			func() { to.FirstName = other.FirstName },
-			func() { to.MiddleName = other.MiddleName },
-			func() { to.LastName = other.LastName },
-			func() { to.Company = other.Company },
-		} {
-			if rapid.Bool().Draw(t, "changes") {
-				change()
-			}
-		}
-		gone, added := KeyChange(&from, &to)
-		wantGone, wantAdded := keyDifference(from.IndexKeys(), to.IndexKeys())
-		if !slices.Equal(gone, wantGone) || !slices.Equal(added, wantAdded) {
-			t.Fatalf("gone %q, added %q; want %q and %q", gone, added, wantGone, wantAdded)
 		}
 	})
 }

@@ -240,7 +240,7 @@ func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
 		if bodyOf(c) != before {
 			t.Fatal("the contact that was patched has changed in place")
 		}
-		if diff := cmp.Diff(fresh.IndexKeys(), patched.IndexKeys()); diff != "" {
+		if diff := cmp.Diff(fresh.SearchWords(), patched.SearchWords()); diff != "" {
 			t.Fatalf("the same contact has other keys when it was something else before:\n%s", diff)
 		}
 		fresh.ID, fresh.Note, fresh.Stats, fresh.ArchivedAt, fresh.CreatedAt, fresh.UpdatedAt = c.ID, c.Note, c.Stats, c.ArchivedAt, c.CreatedAt, patched.UpdatedAt

@@ -1,13 +1,187 @@
 package crm
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
+
+// SearchWord is one word that a search asks for, or the beginning of one.
+type SearchWord struct {
+	Text   string
+	Prefix bool
+}
+
+// SearchChoice is met by a contact that has all of its words.
+type SearchChoice []SearchWord
+
+// SearchTerm is met by any of its choices.
+type SearchTerm []SearchChoice
+
+// Search is what a person typed to find contacts: a contact is found that meets every term.
+type Search struct {
+	Text  string // as it was typed, without the spaces around it
+	Terms []SearchTerm
+}
+
+// maxTerms bounds the work of one search. Nobody types as many words.
+const maxTerms = 20
+
+// ParseSearch understands what was typed: the beginnings of words of a name, a company, a place or a tag, in any order; #tag; an
+// email or its domain; a phone number or four digits or more of its beginning or end, however it is written.
+func ParseSearch(text, region string) Search {
+	text = searchable(text)
+	s := Search{Text: text}
+	if name, ok := cutFold(text, "tag:"); ok {
+		return TagSearch(name)
+	}
+	parts := strings.Fields(strings.ReplaceAll(text, "# ", tagSign))
+	if slices.Equal(parts, []string{tagSign}) {
+		return Search{}
+	}
+	for len(parts) > 0 && len(s.Terms) < maxTerms {
+		n := 1
+		if number := leadingNumber(parts); number > 0 {
+			n = number
+			s.Terms = append(s.Terms, numberTerm(parts[:n], region))
+		} else {
+			s.add(partTerms(parts[0])...)
+		}
+		parts = parts[n:]
+	}
+	return s
+}
+
+func (s *Search) add(terms ...SearchTerm) { s.Terms = append(s.Terms, terms...) }
+
+// TagSearch finds the contacts with exactly this tag.
+func TagSearch(name string) Search {
+	if name = searchable(name); name == "" {
+		return Search{}
+	}
+	word := SearchWord{Text: searchWord(exactTagSign + name)}
+	return Search{Text: "tag:" + name, Terms: []SearchTerm{{{word}}}}
+}
+
+// NameSearch finds the contacts whose names have all words of this first and last name; ok is false where there is no word.
+func (in *ContactInput) NameSearch() (s Search, ok bool) {
+	if in.FirstName == nil || in.LastName == nil {
+		return s, false
+	}
+	for _, word := range words(*in.FirstName, *in.LastName) {
+		s.add(SearchTerm{{{Text: searchWord(word)}}})
+	}
+	return s, len(s.Terms) > 0
+}
+
+// IsEmpty tells whether nothing was asked for.
+func (s Search) IsEmpty() bool { return s.Text == "" }
+
+// partTerms are what one part of a text without spaces asks for.
+func partTerms(part string) []SearchTerm {
+	if name, ok := strings.CutPrefix(part, tagSign); ok {
+		if name == "" {
+			return nil
+		}
+		return []SearchTerm{{{beginning(tagSign + fold(name))}}}
+	}
+	folded := foldCase(part)
+	if strings.Contains(part, "@") {
+		return []SearchTerm{{{beginning(folded)}}}
+	}
+	plain := words(part)
+	if strings.Contains(part, ".") { // a domain, or the name of a company
+		term := SearchTerm{{beginning(domainSign + folded)}, {beginning(folded)}}
+		return []SearchTerm{append(term, allBeginnings(plain)...)}
+	}
+	terms := make([]SearchTerm, 0, len(plain))
+	for _, word := range plain {
+		term := SearchTerm{{beginning(word)}}
+		if len(word) >= minDomainPart {
+			term = append(term, SearchChoice{beginning(domainSign + word)})
+		}
+		terms = append(terms, term)
+	}
+	return terms
+}
+
+// minDomainPart is how much of a domain must be typed: less is the beginning of a name.
+const minDomainPart = 4
+
+func beginning(text string) SearchWord { return SearchWord{Text: searchWord(text), Prefix: true} }
+
+// allBeginnings is one choice of all the words, or none where there is no word.
+func allBeginnings(plain []string) []SearchChoice {
+	if len(plain) == 0 {
+		return nil
+	}
+	choice := make(SearchChoice, 0, len(plain))
+	for _, word := range plain {
+		choice = append(choice, beginning(word))
+	}
+	return []SearchChoice{choice}
+}
+
+// leadingNumber is how many of the parts are one number as people write it, such as (617) 555-0100.
+func leadingNumber(parts []string) (n int) {
+	for n < len(parts) && isNumberPart(parts[n]) && (n == 0 || !strings.HasPrefix(parts[n], "+")) {
+		n++
+	}
+	return n
+}
+
+// isNumberPart tells whether a text has digits and what people write between them, and nothing else.
+func isNumberPart(text string) bool {
+	return strings.ContainsAny(text, "0123456789") && strings.Trim(text, "0123456789+-()./") == ""
+}
+
+// numberTerm asks for a phone number by its beginning or end, or for the plain words that the digits may be: a ZIP code, the
+// number in a company's name.
+func numberTerm(parts []string, region string) SearchTerm {
+	text := strings.Join(parts, " ")
+	term := SearchTerm(allBeginnings(words(text)))
+	digits := digitsOf(text)
+	if len(digits) < minPhonePart {
+		return term
+	}
+	starts := append(phoneBeginnings(text, region), phoneSign+digits)
+	slices.Sort(starts)
+	for _, start := range slices.Compact(starts) {
+		term = append(term, SearchChoice{beginning(start)})
+	}
+	return append(term, SearchChoice{beginning(phoneEndSign + reversed(digits))})
+}
+
+// Finds tells whether a contact with these words is what was searched for. It is the rule that the databases follow.
+func (s Search) Finds(have []string) bool {
+	has := func(w SearchWord) bool {
+		return slices.ContainsFunc(have, func(word string) bool { return word == w.Text || w.Prefix && strings.HasPrefix(word, w.Text) })
+	}
+	for _, term := range s.Terms {
+		met := slices.ContainsFunc(term, func(choice SearchChoice) bool {
+			return !slices.ContainsFunc(choice, func(w SearchWord) bool { return !has(w) })
+		})
+		if !met {
+			return false
+		}
+	}
+	return len(s.Terms) > 0
+}
+
+// searchable is a text as it can be searched for: what no stored text holds is left out, and so is what is longer than any.
+func searchable(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
+	return strings.TrimSpace(cut(strings.TrimSpace(text), utf8.UTFMax*maxText))
+}
+
+// cutFold cuts a prefix without regard to letter case.
+func cutFold(text, prefix string) (rest string, ok bool) {
+	if len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix) {
+		return text[len(prefix):], true
+	}
+	return "", false
+}
 
 // KeyRange is a stretch of index keys, both ends included.
 type KeyRange struct{ From, To string }
@@ -19,167 +193,10 @@ func (r KeyRange) Has(key string) bool { return r.From <= key && key <= r.To }
 // character of Unicode, which is none that is ever given out.
 func startingWith(prefix string) KeyRange { return KeyRange{prefix, prefix + "\U0010FFFF"} }
 
-// Search is what somebody typed to find contacts: ranges of index keys, those that fit best first.
-type Search struct {
-	Text   string // as it was typed, without the spaces around it
-	places []searchPlace
-}
-
-// searchPlace is one range to look in.
-type searchPlace struct {
-	KeyRange
-	words []string // each begins a word of the key too, any but the first
-	needs KeyRange // where it holds no key, nothing is found here nor in the places that follow; "" is no condition
-}
-
-// ParseSearch understands what was typed: words of a name, the beginning of an email, a phone number, #tag.
-func ParseSearch(text, region string) Search {
-	text = searchable(text)
-	if name, ok := taggedName(text); ok {
-		return TagSearch(name)
-	}
-	s := Search{Text: text}
-	switch {
-	case text == "":
-	case strings.Contains(text, "@"):
-		s.addRange(startingWith(emailPrefix + foldCase(text)))
-	case looksLikePhone(text):
-		for _, number := range phoneBeginnings(text, region) {
-			s.addRange(startingWith(phonePrefix + number))
-		}
-		s.addNames(words(text)) // somebody may be called 1984
-	default:
-		s.addNames(words(text))
-		if !strings.ContainsFunc(text, unicode.IsSpace) {
-			s.addRange(startingWith(emailPrefix + foldCase(text)))
-		}
-	}
-	return s
-}
-
-// TagSearch finds everybody with exactly this tag.
-func TagSearch(name string) Search {
-	if name = searchable(name); name == "" {
-		return Search{}
-	}
-	key := tagPrefix + name
-	return Search{Text: "#" + name, places: []searchPlace{{KeyRange: KeyRange{key, key}}}}
-}
-
-// IsEmpty tells whether nothing was asked for.
-func (s Search) IsEmpty() bool { return s.Text == "" }
-
-// Ranges are the stretches of index keys to look in, one after the other.
-func (s Search) Ranges() []KeyRange {
-	ranges := make([]KeyRange, 0, len(s.places))
-	for _, place := range s.places {
-		ranges = append(ranges, place.KeyRange)
-	}
-	return ranges
-}
-
-// Finds tells whether a key is what the range of this number looks for.
-func (s Search) Finds(place int, key string) bool {
-	p := s.places[place]
-	return p.Has(key) && !slices.ContainsFunc(p.words, func(word string) bool { return !strings.Contains(key, " "+word) })
-}
-
-// First is where the contact is found before anywhere else. A contact has several keys; it is shown there and only there.
-func (s Search) First(c Contact) (place int, key string) {
-	keys := c.IndexKeys()
-	for place := range s.places {
-		for _, key := range keys {
-			if s.Finds(place, key) {
-				return place, key
-			}
-		}
-	}
-	return -1, ""
-}
-
-// Needs is a range of index keys that must hold one, or else nothing is found in the range of this number and in those after it.
-func (s Search) Needs(place int) (needs KeyRange, ok bool) {
-	needs = s.places[place].needs
-	return needs, needs.From != ""
-}
-
-func (s *Search) addRange(keys KeyRange) { s.places = append(s.places, searchPlace{KeyRange: keys}) }
-
-// namesFrom is the range of the keys of names that begin with what was typed, which may be longer than any of them.
-func namesFrom(typed string) KeyRange { return startingWith(cut(typed, maxNameKey)) }
-
-// maxSearchWords are as many as a search looks for: each is looked for beside all the others.
-const maxSearchWords = 20
-
-// addNames looks for the words in the order in which they were typed, which is one range of keys for names and one for companies.
-// Any other order is found among the keys of one word, the longest, which the fewest people share. Where that is a word of a
-// company, whose keys have no names in them, somebody of that company may be found by the keys of another word.
-func (s *Search) addNames(words []string) {
-	if len(words) == 0 {
-		return
-	}
-	words = words[:min(len(words), maxSearchWords)]
-	s.addRange(namesFrom(namePrefix + strings.Join(words, " ")))
-	s.addRange(namesFrom(companyPrefix + strings.Join(words, " ")))
-	if len(words) == 1 {
-		return
-	}
-	leads := slices.Clone(words)
-	slices.SortStableFunc(leads, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for i, lead := range leads {
-		others := slices.Delete(slices.Clone(leads), i, i+1)
-		place := searchPlace{KeyRange: namesFrom(namePrefix + lead), words: others}
-		if i > 0 && !isInitial(leads[i-1]) {
-			place.needs = namesFrom(companyPrefix + leads[i-1])
-		}
-		s.places = append(s.places, place)
-		if i == 0 {
-			s.places = append(s.places, searchPlace{KeyRange: namesFrom(companyPrefix + lead), words: others})
-		}
-	}
-}
-
-// searchable is a text as it can be searched for: what no stored text holds is left out, and so is what is longer than any.
-func searchable(text string) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
-	return strings.TrimSpace(cut(strings.TrimSpace(text), utf8.UTFMax*maxText))
-}
-
-// taggedName reads tag:NAME and #NAME.
-func taggedName(text string) (name string, ok bool) {
-	if name, ok = strings.CutPrefix(text, "#"); ok {
-		return name, true
-	}
-	const word = "tag:"
-	if len(text) >= len(word) && strings.EqualFold(text[:len(word)], word) {
-		return text[len(word):], true
-	}
-	return "", false
-}
-
-// looksLikePhone tells whether a text is a number as people write it, or the beginning of one.
-func looksLikePhone(text string) bool {
-	digits := 0
-	for _, r := range text {
-		switch {
-		case '0' <= r && r <= '9':
-			digits++
-		case !unicode.IsSpace(r) && !strings.ContainsRune("+-()./", r):
-			return false
-		}
-	}
-	return digits >= 3
-}
-
 // phoneBeginnings are the normal forms that a number may begin with, of which perhaps only a part was typed. Without + it is
 // one of the region: its country code takes the place of what people dial within the country.
 func phoneBeginnings(text, region string) []string {
-	digits := strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return r
-		}
-		return -1
-	}, text)
+	digits := digitsOf(text)
 	var beginning string
 	switch {
 	case strings.HasPrefix(text, "+"):

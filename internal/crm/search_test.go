@@ -6,19 +6,68 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
 // finds tells whether what was typed finds a contact.
-func finds(s Search, c Contact) bool {
-	place, _ := s.First(c)
-	return place >= 0
+func finds(s Search, c Contact) bool { return s.Finds(c.SearchWords()) }
+
+func TestSearchWords(t *testing.T) {
+	c := made(t, `{"first_name":"Łucja","middle_name":"Maria maria","last_name":"O'Brien-Smith","company":"Ana & Co.","title":"Dr",
+		"emails":[{"value":"B@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["Vip list"],
+		"addresses":[{"address_1":"12 Harbor Street","city":"New York","state":"NY","zipcode":"10001-2345"}]}`)
+	want := []string{
+		"#vip\uf820list", "+12125550100", "10001", "2345", "=\uf856ip\uf820list", "@x.org", "ana", "b@x.org", "co", "list", "lucja", "maria",
+		"new", "ny", "obrien", "smith", "vip", "york", "~00105552121",
+	}
+	if diff := cmp.Diff(want, c.SearchWords()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSearchWordsDependOnTheContactAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := someContact(t)
+		have := c.SearchWords()
+		if !slices.IsSorted(have) || len(slices.Compact(slices.Clone(have))) != len(have) {
+			t.Fatalf("not sorted, or not distinct: %q", have)
+		}
+		for _, word := range have {
+			if word == "" || len(word) > maxWord || !utf8.ValidString(word) || strings.ContainsFunc(word, breaksWord) {
+				t.Fatalf("%q is no word", word)
+			}
+		}
+		read, err := ParseContact(c.ID, c.AppendBody(nil), c.MatchKeys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(have, read.SearchWords()); diff != "" {
+			t.Fatalf("after it was stored and read:\n%s", diff)
+		}
+	})
+}
+
+func TestASearchForANameFindsEveryoneWhoHasIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := someContact(t)
+		spelt := rapid.SampledFrom([]func(string) string{strings.ToUpper, strings.ToLower, strings.Clone}).Draw(t, "spelling")
+		first, last := spelt(c.FirstName), spelt(c.LastName)
+		in := ContactInput{FirstName: &first, LastName: &last}
+		s, ok := in.NameSearch()
+		if ok != (len(words(first, last)) > 0) {
+			t.Fatalf("%q %q: ok is %v", first, last, ok)
+		}
+		if ok && in.SameName(c) && !finds(s, c) {
+			t.Fatalf("%q %q is not found among %q", first, last, c.SearchWords())
+		}
+	})
 }
 
 func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 	maria := made(t, `{"first_name":"Maria","middle_name":"Elena Q.","last_name":"O'Brien-Smith","company":"Acme Zoo",
 		"emails":[{"value":"Maria.Smith@Example.org"},{"value":"zoo@x.org"}],"phones":[{"value":"(212) 555-0100"},{"value":"+44 20 7946 0958"}],
-		"tags":["Major donor","VIP"]}`)
+		"tags":["Major donor","VIP"],"addresses":[{"city":"Brooklyn","state":"NY","zipcode":"11201"}]}`)
 	orwell := made(t, `{"first_name":"1984","last_name":"Łukasz"}`)
 	for _, test := range []struct {
 		typed         string
@@ -36,7 +85,7 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 		{"smith acme", true, false},
 		{"acme sm", true, false},
 		{"elena zoo mar", true, false},
-		{"q maria", true, false}, // a middle initial narrows down,
+		{"q maria", true, false}, // a middle initial narrows down
 		{"smith q", true, false},
 		{"zoo q sm", true, false},
 		{"zoo", true, false},
@@ -44,7 +93,7 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 		{"ac zo", true, false},
 		{"acme mar", true, false},
 		{"elena acme", true, false},
-		{"q", false, false}, // and finds nobody by itself
+		{"q", true, false}, // and finds the contact by itself
 		{"mar sm el", true, false},
 		{"maria lukasz", false, false},
 		{"maria arienzo", false, false},
@@ -61,25 +110,48 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 		{"zoo@x.org", true, false},
 		{"zo", true, false},
 		{"smith@example.org", false, false},
-		{"@example.org", false, false},
-		{"212", true, false},
+		{"@example.org", true, false},
+		{"@EXAM", true, false},
+		{"example.org", true, false},
+		{"exampl", true, false},
+		{"exa", false, false}, // too little of a domain
+		{"212", false, false}, // too few digits of a number
+		{"2125", true, false},
 		{"(212) 555", true, false},
 		{"212.555-01/00", true, false},
 		{"1 212 555 0100", true, false},
 		{"+1 212", true, false},
+		{"maria +1 212", true, false},
+		{"maria +1 212-555-0100 vip", true, false},
 		{"+44 20 79", true, false},
 		{"0044 20 79", true, false},
 		{"011 44 20 7946 0958", true, false},
-		{"555 0100", false, false},
+		{"555 0100", true, false},
+		{"555-0100", true, false},
+		{"0100", true, false},
+		{"100", false, false}, // too few digits of a number's end
+		{"7946 0958", true, false},
+		{"5550101", false, false},
+		{"brooklyn", true, false},
+		{"maria 11201", true, false},
+		{"112", true, false},
+		{"ny zoo", true, false},
 		{"213", false, false},
 		{"21", false, false},
 		{"#VIP", true, false},
 		{"# VIP", true, false},
 		{"tag:VIP", true, false},
 		{"Tag: Major donor", true, false},
-		{"#vip", false, false}, // a tag is exactly its name
-		{"#VI", false, false},
-		{"vip", false, false},
+		{"#vip", true, false},
+		{"#VI", true, false},
+		{"#ip", false, false},
+		{"vip", true, false},
+		{"#vip #major", true, false},
+		{"#vip #minor", false, false},
+		{"vip major maria", true, false},
+		{"#Major donor", true, false},
+		{"tag:vip", false, false}, // to the letter
+		{"tag:VI", false, false},
 		{"#!?", false, false},
 		{"???", false, false},
 		{"a\x00\xffcme", true, false},
@@ -93,7 +165,7 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 
 func TestASearchForNothingIsEmpty(t *testing.T) {
 	for _, typed := range []string{"", " ", "\t\n", "\x00", "\xff", "#", "tag:", " tag: ", "# "} {
-		if s := ParseSearch(typed, "US"); !s.IsEmpty() || len(s.Ranges()) != 0 {
+		if s := ParseSearch(typed, "US"); !s.IsEmpty() || len(s.Terms) != 0 {
 			t.Errorf("%q is not empty: %+v", typed, s)
 		}
 	}
@@ -113,10 +185,10 @@ func TestAPhoneIsSearchedForAsItIsDialledInTheRegion(t *testing.T) {
 		{"GB", "+442079460958", []string{"020 7946", "20 7946 0958", "442079460958"}},
 		{"IT", "+390612345678", []string{"06 123", "+3906"}}, // where the 0 is a part of the number
 	} {
-		c := Contact{MatchKeys: []string{"p:" + test.number}}
+		c := Contact{MatchKeys: []string{"p:" + test.number}, Phones: []Phone{{Value: test.number}}}
 		for _, typed := range test.typed {
 			if s := ParseSearch(typed, test.region); !finds(s, c) {
-				t.Errorf("%s: %q does not find %s but looks in %q", test.region, typed, test.number, s.Ranges())
+				t.Errorf("%s: %q does not find %s but looks for %v", test.region, typed, test.number, s.Terms)
 			}
 		}
 	}
@@ -135,45 +207,43 @@ func TestATagsOwnTextFindsTheTagAgain(t *testing.T) {
 	})
 }
 
-// Whichever words of a name somebody types, in whichever order, the last one perhaps unfinished: the contact is found.
-func TestAnyWordsOfANameInAnyOrderFindTheContact(t *testing.T) {
+// Whichever words somebody types, in whichever order, each perhaps unfinished: the contact is found.
+func TestAnyWordsInAnyOrderFindTheContact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
 		all := words(c.FirstName, c.MiddleName, c.LastName, c.Company)
-		if len(all) == 0 || slices.ContainsFunc(c.NameKeys(), func(key string) bool { return len(key) >= maxNameKey }) {
+		if len(all) == 0 {
 			return
 		}
-		typed := rapid.Permutation(all).Draw(t, "words")[:rapid.IntRange(1, len(all)).Draw(t, "n")]
-		named := func(word string) bool { return slices.Contains(words(c.FirstName, c.LastName, c.MiddleName), word) }
-		initial := func(word string) bool { return slices.Contains(initials(c), word) }
-		if slices.ContainsFunc(typed, initial) && !slices.ContainsFunc(typed, func(word string) bool { return named(word) && !initial(word) }) {
-			return // a middle initial only narrows down
+		typed := rapid.Permutation(all).Draw(t, "words")[:rapid.IntRange(1, min(len(all), maxTerms)).Draw(t, "n")]
+		for i, word := range typed {
+			letters := []rune(word)
+			typed[i] = string(letters[:rapid.IntRange(1, len(letters)).Draw(t, "letters")])
 		}
-		last := []rune(typed[len(typed)-1])
-		typed[len(typed)-1] = string(last[:rapid.IntRange(1, len(last)).Draw(t, "letters")])
 		text := strings.Join(typed, " ")
 		if !slices.Equal(words(text), typed) {
 			return // half a word may be none, or be another word of the name
 		}
-		s := ParseSearch(text, "US")
-		place, _ := s.First(c)
-		if place < 0 {
-			t.Fatalf("%q is not found among %q", text, c.NameKeys())
-		}
-		for earlier := range place + 1 {
-			if needs, ok := s.Needs(earlier); ok && !slices.ContainsFunc(c.NameKeys(), needs.Has) {
-				t.Fatalf("%q would be given up for want of %q among %q", text, needs, c.NameKeys())
-			}
+		if s := ParseSearch(text, "US"); !finds(s, c) {
+			t.Fatalf("%q is not found among %q", text, c.SearchWords())
 		}
 	})
 }
 
-func TestWhateverIsTypedLooksForTextThatCanBeStored(t *testing.T) {
+func TestWhateverIsTypedLooksForWordsThatCanBeStored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		typed := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
-		for _, r := range ParseSearch(typed, "US").Ranges() {
-			if !utf8.ValidString(r.From) || strings.Contains(r.From, "\x00") || r.From > r.To || len(r.From) > 5000 {
-				t.Fatalf("%q looks in %q", typed, r)
+		s := ParseSearch(typed, "US")
+		if len(s.Terms) > maxTerms+len(s.Text) {
+			t.Fatalf("%q has %d terms", typed, len(s.Terms))
+		}
+		for _, term := range s.Terms {
+			for _, choice := range term {
+				for _, w := range choice {
+					if w.Text == "" || len(w.Text) > maxWord || !utf8.ValidString(w.Text) || strings.ContainsFunc(w.Text, breaksWord) {
+						t.Fatalf("%q looks for %q", typed, w.Text)
+					}
+				}
 			}
 		}
 	})

@@ -55,52 +55,23 @@ func (a *accountCheck) problem(contact int64, format string, args ...any) Proble
 }
 
 const (
-	sqlCheckContacts = `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
-	sqlCheckIndex    = `SELECT key, id FROM contact_index WHERE account_id = $1 AND (key, id) > ($2, $3) ORDER BY key, id LIMIT 5000`
-	sqlCheckTags     = `SELECT fold, name, contacts, size FROM tag WHERE account_id = $1 AND (fold, name) > ($2, $3) ORDER BY fold, name LIMIT 1000`
+	sqlCheckIndex = `SELECT key, id FROM contact_index WHERE account_id = $1 AND (key, id) > ($2, $3) ORDER BY key, id LIMIT 5000`
+	sqlCheckTags  = `SELECT fold, name, contacts, size FROM tag WHERE account_id = $1 AND (fold, name) > ($2, $3) ORDER BY fold, name LIMIT 1000`
 )
 
 var sqlCheckKeys = `SELECT key FROM contact_index WHERE account_id = $1 AND id = $2 AND key IN (` + parameters(3, scatteredWidth) + `)`
 
-// checkedContact is a contact as it is stored.
-type checkedContact struct {
-	id, revision, archived int64
-	stored                 string // match keys
-	contact                crm.Contact
-	damage                 error
-}
-
 // end is the largest id that a contact of the account may have.
 func (a *accountCheck) end() int64 { return crm.MakeID(a.row.account, crm.MaxSeq) }
 
-// eachContact reads all contacts; after is called after some of them, when another statement may run.
-func (a *accountCheck) eachContact(read func(*checkedContact) error, after func() error) error {
-	id := int64(0)
-	for n := 200; n == 200; {
-		n = 0
-		err := each(a.conn, func(r rows) error {
-			n++
-			id = r.int(0)
-			c := &checkedContact{id: id, revision: r.int(1), archived: r.int(2), stored: r.text(3)}
-			var body []byte
-			if body, c.damage = contactBody(r, 4, id); c.damage == nil {
-				c.contact, c.damage = crm.ParseContact(id, body, splitKeys(c.stored))
-			}
-			return read(c)
-		}, sqlCheckContacts, a.row.account, id, a.end())
-		if err == nil && after != nil {
-			err = after()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// eachContact reads all contacts of the account.
+func (a *accountCheck) eachContact(read func(storedContact) error, after func() error) error {
+	return eachStored(a.conn, a.row.account, read, after)
 }
 
 // readContacts looks at each contact by itself, and enters what should be found elsewhere.
 func (a *accountCheck) readContacts() error {
-	return a.eachContact(func(c *checkedContact) error {
+	return a.eachContact(func(c storedContact) error {
 		a.report.Contacts++
 		a.revision = max(a.revision, c.revision)
 		if seq := crm.IDSeq(c.id); seq > a.last+1 {
@@ -117,7 +88,7 @@ func (a *accountCheck) readContacts() error {
 	}, a.progress)
 }
 
-func (a *accountCheck) readContact(c *checkedContact) error {
+func (a *accountCheck) readContact(c storedContact) error {
 	is := flag(c.contact.Archived())
 	a.active, a.archived = a.active+1-is, a.archived+is
 	if is != c.archived {
@@ -126,21 +97,22 @@ func (a *accountCheck) readContact(c *checkedContact) error {
 			return err
 		}
 	}
-	renewed := c.contact.WithEmailKeys()
-	if joinKeys(renewed.MatchKeys) != c.stored {
+	should := derivedFrom(a.row.account, c.contact)
+	if joinKeys(should.keys) != c.matchKeys {
 		if err := a.mend(a.problem(c.id, "its match keys are not those of its emails"), a.row.account, renewMatchKeys(a.row.account, c.id)); err != nil {
 			return err
 		}
 	}
-	for _, key := range renewed.IndexKeys() {
+	for _, key := range should.keys {
 		a.index.add(uint64(c.id), indexKey{key, c.id}.entry(), 1)
 	}
-	if is == 0 {
-		for _, name := range renewed.Tags {
-			k := keyOfTag(name)
-			a.tags.add(k.page(), k.entry(), 1)
-		}
+	for _, name := range should.tags {
+		k := keyOfTag(name)
+		a.tags.add(k.page(), k.entry(), 1)
 	}
+	sum, n := sumWords(c.id, should.words)
+	a.words.ledger.add(uint64(c.id), sum, 1)
+	a.words.total += n
 	return nil
 }
 
@@ -186,10 +158,9 @@ func (a *accountCheck) compareIndex() error {
 		return nil
 	}
 	wanted := make(map[int64][]string)
-	err := a.eachContact(func(c *checkedContact) error {
+	err := a.eachContact(func(c storedContact) error {
 		if c.damage == nil && a.index.differs(uint64(c.id)) {
-			renewed := c.contact.WithEmailKeys()
-			wanted[c.id] = renewed.IndexKeys()
+			wanted[c.id] = derivedFrom(a.row.account, c.contact).keys
 		}
 		return nil
 	}, func() error {
@@ -259,8 +230,7 @@ func (a *accountCheck) compareKeys(found []indexKey) error {
 	exists := make(map[int64]bool)
 	for _, contact := range contacts {
 		exists[contact.ID] = true
-		contact = contact.WithEmailKeys()
-		for _, key := range contact.IndexKeys() {
+		for _, key := range derivedFrom(a.row.account, contact).keys {
 			has[indexKey{key, contact.ID}] = true
 		}
 	}
@@ -309,15 +279,15 @@ func (a *accountCheck) compareTags() error {
 	}
 	type count struct{ is, counted int64 }
 	counts := make(map[tagKey]count)
-	err := a.eachContact(func(c *checkedContact) error {
-		for _, name := range c.contact.Tags {
-			if k := keyOfTag(name); !c.contact.Archived() && a.tags.differs(k.page()) {
+	err := a.eachContact(func(c storedContact) error {
+		for _, name := range derivedFrom(a.row.account, c.contact).tags {
+			if k := keyOfTag(name); a.tags.differs(k.page()) {
 				n := counts[k]
 				counts[k] = count{n.is + 1, n.counted}
 			}
 		}
 		return nil
-	}, nil)
+	}, a.ctx.Err)
 	if err == nil {
 		err = a.eachTag(func(k tagKey, contacts, _ int64) error {
 			if a.tags.differs(k.page()) {

@@ -26,21 +26,47 @@ func check(t *testing.T, s *Store, repair bool) (found []string, report CheckRep
 func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		w := newWorld(t, s, 1_100) // more than one statement reads
-		if found, report := check(t, s, false); len(found) > 0 || report.Contacts != 1_112 || report.Accounts != 4 || report.Campaigns != 3 || report.IndexKeys < 3_000 {
+		if found, report := check(t, s, false); len(found) > 0 || report.Contacts != 1_112 || report.Accounts != 4 || report.Campaigns != 3 || report.IndexKeys < 1_000 || report.Words < 5_000 {
 			t.Fatalf("a sound database: %q, %+v", found, report)
 		}
 		root := w.root.Number
 		id := func(seq int64) int64 { return crm.MakeID(root, seq) }
 		contact := func(seq int64) string { return fmt.Sprintf("account %s: contact %d: ", w.root.ID, id(seq)) }
 		account := "account " + w.root.ID + ": "
+		const otherWords = "its words in the search are not those of its document"
+		words, space := s.engine.dialect().search, crm.WordSpace(root, false)
+		load := func(seq int64) (c crm.Contact) {
+			err := s.read(t.Context(), func(reader conn) error {
+				found, err := loadContact(reader, root, id(seq))
+				c = found.contact
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		wordsOf := func(seq int64) string {
+			c := load(seq)
+			return c.SearchDocument(root)
+		}
+		if !strings.Contains(wordsOf(3), space+"board ") {
+			t.Fatalf("contact 3 has no tag to lose: %q", wordsOf(3))
+		}
 		for _, c := range []struct {
 			says string
 			sql  string
 			args []any
 		}{
-			{contact(3) + `the index lacks its keys ["t:board"]`, `DELETE FROM contact_index WHERE account_id = $1 AND id = $2 AND key = 't:board'`, []any{root, id(3)}},
-			{contact(1_003) + `the index has the key "t:more"`, `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 't:more', $2)`, []any{root, id(1_003)}},
-			{"contact 1: the index has the key \"t:more\"", `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 't:more', 1)`, []any{root}},
+			{contact(3) + `the index lacks its keys ["` + load(3).MatchKeys[0] + `"`, `DELETE FROM contact_index WHERE account_id = $1 AND id = $2`, []any{root, id(3)}},
+			{contact(1_003) + `the index has the key "e:more"`, `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', $2)`, []any{root, id(1_003)}},
+			{"contact 1: the index has the key \"e:more\"", `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', 1)`, []any{root}},
+			{contact(3) + otherWords, words.replace, []any{root, id(3), strings.Replace(wordsOf(3), space+"board ", "", 1)}},
+			{contact(3) + otherWords, words.replace, []any{root, id(3), wordsOf(3) + " " + space + "more"}},
+			{contact(3) + otherWords, words.replace, []any{root, id(3), strings.ReplaceAll(wordsOf(3), space, crm.WordSpace(root, true))}},
+			{contact(3) + otherWords, words.replace, []any{root, id(3), wordsOf(4)}},
+			{contact(1_003) + otherWords, words.remove, []any{root, id(1_003)}},
+			{contact(1_200) + "the search has words of it, and it does not exist", words.insert, []any{root, id(1_200), space + "more"}},
 			{contact(3) + "its match keys are not those of its emails", `UPDATE contact SET match_keys = '' WHERE id = $1`, []any{id(3)}},
 			{contact(3) + "archived is 1, and its document says 0", `UPDATE contact SET archived = 1 WHERE id = $1`, []any{id(3)}},
 			{contact(7) + "nothing notes that it was archived", `DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`, []any{root, id(7)}},
@@ -153,6 +179,7 @@ func TestARepairWorksBesideAnotherNode(t *testing.T) {
 		wantTotal(300)
 		damage(t, a, `DELETE FROM contact_index WHERE account_id = $1`, account)
 		damage(t, a, `DELETE FROM tag WHERE account_id = $1`, account)
+		damage(t, a, `DELETE FROM contact_search`)
 		damage(t, a, `UPDATE account_tally SET contact_active = 7 WHERE account_id = $1`, account)
 		done := make(chan error)
 		go func() {
@@ -172,6 +199,9 @@ func TestARepairWorksBesideAnotherNode(t *testing.T) {
 			t.Errorf("after the repair: %+v, %q", report, found)
 		}
 		wantTotal(350)
+		if found := search(t, b, account, crm.Active, typed("p2 late"), 25); len(found) != 11 { // P2 and P20 to P29
+			t.Errorf("the search finds %v", found)
+		}
 		wantTags(t, b, account, TagCount{"all", 350}, TagCount{"late", 50}, TagCount{"t0", 43}, TagCount{"t1", 43}, TagCount{"t2", 43}, TagCount{"t3", 43},
 			TagCount{"t4", 43}, TagCount{"t5", 43}, TagCount{"t6", 42})
 	})

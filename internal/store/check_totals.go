@@ -11,7 +11,6 @@ const (
 	sqlCheckArchived  = `SELECT id, revision FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 1 ORDER BY id LIMIT 1000`
 	sqlCheckArchival  = `SELECT id FROM contact_archival WHERE account_id = $1 AND revision = $2`
 	sqlCheckAPIKeys   = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
-	sqlCheckLost      = `SELECT id FROM contact_index WHERE account_id = $1 AND id > $2 AND id <= $3 LIMIT 1`
 )
 
 var sqlCheckStates = `SELECT id, revision, archived FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) ORDER BY id`
@@ -138,7 +137,7 @@ func (a *accountCheck) compareTotals() error {
 		return nil
 	}
 	if more < 0 { // where something is left of the contacts after the last one, they were lost
-		lost, err := one(a.conn, func(rows) {}, sqlCheckLost, a.row.account, crm.MakeID(a.row.account, a.last), crm.MakeID(a.row.account, a.row.contactSeq))
+		lost, err := one(a.conn, func(rows) {}, a.search.within, a.row.account, crm.MakeID(a.row.account, a.last), crm.MakeID(a.row.account, a.row.contactSeq))
 		if err != nil {
 			return err
 		}
@@ -152,7 +151,6 @@ func (a *accountCheck) compareTotals() error {
 }
 
 const (
-	sqlSetMatchKeys = `UPDATE contact SET match_keys = $3 WHERE account_id = $1 AND id = $2`
 	sqlSetArchived  = `UPDATE contact SET revision = $3, archived = $4 WHERE account_id = $1 AND id = $2`
 	sqlDropArchival = `DELETE FROM contact_archival WHERE account_id = $1 AND revision = $2 AND id = $3`
 	sqlKeepKey      = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3) ON CONFLICT (account_id, key, id) DO NOTHING`
@@ -226,8 +224,7 @@ func renewMatchKeys(account, id int64) func(*tx) error {
 		if err != nil {
 			return err
 		}
-		renewed := found.contact.WithEmailKeys()
-		_, err = t.exec(sqlSetMatchKeys, account, id, joinKeys(renewed.MatchKeys))
+		_, err = t.exec(sqlSetMatchKeys, account, id, joinKeys(derivedFrom(account, found.contact).keys))
 		return err
 	}
 }
@@ -244,8 +241,7 @@ func settleKeys(account, id int64, keys []string) func(*tx) error {
 		}
 		var has []string
 		if len(contacts) > 0 {
-			contact := contacts[0].WithEmailKeys()
-			has = contact.IndexKeys()
+			has = derivedFrom(account, contacts[0]).keys
 		}
 		for _, key := range keys {
 			if slices.Contains(has, key) {

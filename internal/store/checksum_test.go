@@ -66,7 +66,7 @@ func TestADamagedContactIsToldAndNeverServed(t *testing.T) {
 		wantDamage(t, "a list of the console", err, names)
 		_, err = s.ContactRecord(t.Context(), account, id)
 		wantDamage(t, "a record", err, names)
-		_, err = s.SearchContacts(t.Context(), account, crm.Active, crm.ParseSearch("ana1", "US"), "", 10)
+		_, err = s.SearchContacts(t.Context(), account, crm.Active, typed("ana1"), SearchPlace{}, 10)
 		wantDamage(t, "a search", err, names)
 		_, err = s.UpdateContact(t.Context(), account, id, input(t, `{"title":"Dr."}`))
 		wantDamage(t, "a change", err, names)

@@ -18,7 +18,6 @@ const (
 	// One key, no list and no join: a planner that knows nothing about the tables yet cannot begin at the wrong end, where it
 	// would read an account's every contact.
 	sqlMatch = `SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 ORDER BY id`
-	sqlNamed = `SELECT id FROM contact_index WHERE account_id = $1 AND key >= $2 AND key <= $3 ORDER BY key, id`
 
 	sqlInsertContact  = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum) VALUES ($1, $2, $3, 0, $4, $5, $6)`
 	sqlUpdateContact  = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6, checksum = $7 WHERE account_id = $1 AND id = $2`
@@ -80,7 +79,8 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 	if err != nil {
 		return Document{}, err
 	}
-	body, keys, matchKeys := fresh.AppendBody(make([]byte, 0, usualBody)), fresh.IndexKeys(), in.MatchKeys()
+	body, matchKeys := fresh.AppendBody(make([]byte, 0, usualBody)), in.MatchKeys()
+	words := fresh.SearchDocument(account)
 	var made Document
 	if mode == crm.Force {
 		matchKeys = nil
@@ -104,7 +104,7 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 			return err
 		}
 		made = Document{Body: body}
-		made.ID, err = t.insertContact(account, fresh, body, keys)
+		made.ID, err = t.insertContact(account, fresh, body, words)
 		return err
 	})
 	return made, err
@@ -291,8 +291,8 @@ func (t *tx) candidates(account int64, in *crm.ContactInput, keys []string) (ids
 	if err != nil || len(ids) <= fewCandidates {
 		return ids, err
 	}
-	if names, ok := in.NameRange(); ok {
-		return t.named(account, ids, names)
+	if name, ok := in.NameSearch(); ok {
+		return t.named(account, ids, name)
 	}
 	return ids, nil
 }
@@ -305,20 +305,6 @@ func (t *tx) active(account int64, ids []int64) (found []int64, err error) {
 		}
 	}
 	return found, nil
-}
-
-// named are those of the ids that have a key in the range, after the first of all. Who has such a name is read once, however
-// many ids there are.
-func (t *tx) named(account int64, ids []int64, names crm.KeyRange) ([]int64, error) {
-	named := ids[:1:1]
-	err := each(t.conn, func(r rows) error {
-		if id := r.int(0); containsSorted(ids, id) {
-			named = append(named, id)
-		}
-		return nil
-	}, sqlNamed, account, names.From, names.To)
-	slices.Sort(named)
-	return slices.Compact(named), err
 }
 
 func containsSorted(ids []int64, id int64) bool {
@@ -396,7 +382,10 @@ func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
 		}
 		t.ahead.remove(s.account, key, changed.ID)
 	}
-	return t.insertKeys(s.account, changed.ID, added)
+	if err := t.insertKeys(s.account, changed.ID, added); err != nil {
+		return err
+	}
+	return t.saveWords(s.account, &s.contact, &changed)
 }
 
 // moveContact notes that a contact goes to the archive or comes back, which changes every list of the account.
@@ -411,7 +400,7 @@ func (t *tx) moveContact(row *tally, s stored, archived bool) (revision int64, e
 }
 
 // insertContact gives a new contact its id and writes it.
-func (t *tx) insertContact(account int64, c crm.Contact, body []byte, keys []string) (id int64, err error) {
+func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words string) (id int64, err error) {
 	row, err := t.lock(account)
 	if err != nil {
 		return 0, err
@@ -429,7 +418,10 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, keys []str
 	if err := t.post(sqlInsertContact, account, id, row.revision, joinKeys(c.MatchKeys), body, checksum(body)); err != nil {
 		return 0, err
 	}
-	return id, t.insertKeys(account, id, keys)
+	if err := t.insertKeys(account, id, c.MatchKeys); err != nil {
+		return 0, err
+	}
+	return id, t.insertWords(account, id, words)
 }
 
 func (t *tx) insertKeys(account, id int64, keys []string) error {

@@ -317,8 +317,28 @@ func (k *copier) insert(batch copyBatch) error {
 				return err
 			}
 		}
-		return nil
+		if table.name != "contact" {
+			return nil
+		}
+		return k.insertWords(c, table, batch.values)
 	})
+}
+
+// insertWords makes copied contacts known to the target's search: its index is not copied, since no two engines have the same.
+func (k *copier) insertWords(c conn, table copyTable, values []any) error {
+	search := k.target.dialect().search
+	at := func(row []any, column string) any { return row[table.column(column)] }
+	for row := range slices.Chunk(values, len(table.columns)) {
+		account, id := at(row, "account_id").(int64), at(row, "id").(int64)
+		contact, err := crm.ParseContact(id, at(row, "body").([]byte), splitKeys(at(row, "match_keys").(string)))
+		if err != nil {
+			return fmt.Errorf("contact %d: %w", id, err)
+		}
+		if err := c.later(nil, search.insert, account, id, contact.SearchDocument(account)); err != nil {
+			return err
+		}
+	}
+	return c.flush()
 }
 
 // check reads the target again.

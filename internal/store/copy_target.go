@@ -16,6 +16,7 @@ type databaseState struct {
 	tables   []string // of those that are copied
 	version  int      // of its schema
 	mark     int64    // of a copy into it, or 0
+	searched bool     // it has an index for the search
 	occupied string   // a table with rows
 }
 
@@ -24,6 +25,7 @@ func inspect(c conn, d dialect) (s databaseState, err error) {
 	err = each(c, func(r rows) error {
 		name := r.text(0)
 		versioned = versioned || name == "schema_version"
+		s.searched = s.searched || name == "contact_search"
 		if slices.ContainsFunc(copyTables, func(t copyTable) bool { return t.name == name }) {
 			s.tables = append(s.tables, name)
 		}
@@ -166,7 +168,14 @@ func (k *copier) empty(state databaseState) error {
 			}
 		}
 	}
-	return k.change(func(c conn) error { return exactlyOne(c.exec(sqlUnmark, k.mark)) })
+	return k.change(func(c conn) error {
+		if state.searched {
+			if _, err := c.exec(k.target.dialect().search.clear); err != nil {
+				return err
+			}
+		}
+		return exactlyOne(c.exec(sqlUnmark, k.mark))
+	})
 }
 
 // exactlyOne insists on the mark that was written.

@@ -109,7 +109,7 @@ func fillContacts(t testing.TB, s *Store, account int64, n int) {
 		if archived == 1 {
 			batches[1].values = append(batches[1].values, account, int64(i), id, archived)
 		}
-		for _, key := range contact.IndexKeys() {
+		for _, key := range contact.MatchKeys {
 			index = append(index, indexRow{key, id})
 		}
 		if i%copyRows == 0 || i == n {
@@ -384,8 +384,8 @@ func TestACopyFindsEveryDifference(t *testing.T) {
 			{`UPDATE contact SET match_keys = '' WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3)}},
 			{`UPDATE contact_archival SET archived = 1 - archived WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`DELETE FROM contact WHERE id = $1`, "table contact: 42 rows in the source, 41 in the target\naccount " + w.root.ID + " (Root)", []any{crm.MakeID(root, 3)}},
-			{`DELETE FROM contact_index WHERE account_id = $1 AND id = $2 AND key = 't:board'`, w.root.ID, []any{root, crm.MakeID(root, 3)}},
-			{`INSERT INTO contact_index (account_id, key, id) VALUES ($1, 't:more', 1)`, w.chapter.ID, []any{w.chapter.Number}},
+			{`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`, w.root.ID, []any{root, crm.MakeID(root, 3)}},
+			{`INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', 1)`, w.chapter.ID, []any{w.chapter.Number}},
 			{`UPDATE campaign SET url_at = url_at + 1 WHERE slug = 'kept'`, w.below.ID, nil},
 			{`UPDATE campaign_reader SET relation = 7 WHERE account_id = $1`, w.stranger.ID, []any{w.stranger.Number}},
 			{`UPDATE api_key SET revoked_at = 0 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
@@ -475,7 +475,7 @@ func TestACopyRefusesASourceThatItCannotCopy(t *testing.T) {
 	})
 }
 
-// A table or a column that a later migration adds must not be forgotten.
+// A table or a column that a later migration adds must not be forgotten. What is derived is derived anew in the target.
 func TestACopyKnowsEveryTableAndColumn(t *testing.T) {
 	t.Parallel()
 	s := open(t, testEngines[1].options(t))
@@ -486,7 +486,7 @@ func TestACopyKnowsEveryTableAndColumn(t *testing.T) {
 			got[r.text(0)] = append(got[r.text(0)], copyColumn{r.text(1), kinds[r.text(2)]})
 			return nil
 		}, `SELECT CAST(table_name AS TEXT), CAST(column_name AS TEXT), CAST(data_type AS TEXT) FROM information_schema.columns
-			WHERE table_schema = 'public' AND table_name <> 'schema_version' ORDER BY table_name, ordinal_position`)
+			WHERE table_schema = 'public' AND table_name NOT IN ('schema_version', 'contact_search', 'derived') ORDER BY table_name, ordinal_position`)
 	})
 	for _, table := range copyTables {
 		want[table.name] = table.columns

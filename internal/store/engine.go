@@ -37,6 +37,9 @@ type dialect struct {
 	// same before it is acknowledged: what it found may be on one server only.
 	confirms bool
 
+	name   string // of the engine, where a step of the schema differs in more than words
+	search searchDialect
+
 	distant bool // each round trip to the database costs more than most statements
 
 	lockVersion string // keeps other nodes from migrating; "" where a write transaction does already

@@ -53,6 +53,7 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 	var active, count int64
 	contacts := map[int64]archivalRow{}
 	index, wantIndex := map[indexRow]bool{}, map[indexRow]bool{}
+	words, wantWords := map[indexRow]bool{}, map[indexRow]bool{}
 	tags, wantTags := map[tagName]int64{}, map[tagName]int64{}
 	err = each(c, func(r rows) error {
 		id, revision, archived := r.int(0), r.int(1), r.int(2)
@@ -75,7 +76,10 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 			t.Errorf("contact %d is of revision %d, and the account of %d", id, revision, row.revision)
 		}
 		contacts[id] = archivalRow{id, revision, archived}
-		for _, key := range contact.IndexKeys() {
+		for _, word := range contact.SearchWords() {
+			wantWords[indexRow{crm.WordSpace(account, archived == 1) + word, id}] = true
+		}
+		for _, key := range contact.MatchKeys {
 			wantIndex[indexRow{key, id}] = true
 		}
 		for _, name := range contact.Tags {
@@ -118,6 +122,16 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 		return err
 	}
 	err = each(c, func(r rows) error {
+		words[indexRow{r.text(1), r.int(0)}] = true
+		return nil
+	}, searchOf(c).words, crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq))
+	if diff := cmp.Diff(wantWords, words); diff != "" {
+		t.Errorf("account %d: the words differ from those of the contacts:\n%s", account, diff)
+	}
+	if err != nil {
+		return err
+	}
+	err = each(c, func(r rows) error {
 		tags[tagName{r.text(0), r.text(1)}] = r.int(2)
 		if size := len(strconv.FormatInt(r.int(2), 10)); int64(size) != r.int(3) {
 			t.Errorf("account %d: the tag %q of %d contacts has the size %d", account, r.text(1), r.int(2), r.int(3))
@@ -127,5 +141,24 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 	if diff := cmp.Diff(wantTags, tags); diff != "" {
 		t.Errorf("account %d: the tags are counted otherwise than the contacts have them:\n%s", account, diff)
 	}
+	return err
+}
+
+// searchOf is how the engine of a connection searches.
+func searchOf(c conn) *searchDialect {
+	switch c := c.(type) {
+	case *spyReader:
+		return searchOf(c.conn)
+	case *spyWriter:
+		return searchOf(c.conn)
+	case *sqliteConn:
+		return &sqliteSearch
+	}
+	return &postgresSearch
+}
+
+// forgetWords takes a contact out of the search.
+func forgetWords(t *tx, account, id int64) error {
+	_, err := t.exec(searchOf(t.conn).remove, account, id)
 	return err
 }

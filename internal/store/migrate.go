@@ -153,7 +153,7 @@ CREATE TABLE tag (
 CREATE INDEX tag_size ON tag (account_id, contacts DESC, fold, name);
 
 CREATE INDEX account_parent ON account (parent, account_id);
-`, fill: countAllTags}, {sql: `
+`}, {sql: `
 -- Which contacts were archived or restored, each at the revision at which that happened last. All the others are active, as
 -- every contact is at first, so that nothing has to be written here for a new one or for another change.
 CREATE TABLE contact_archival (
@@ -180,16 +180,48 @@ UPDATE tag SET size = length(CAST(contacts AS TEXT));
 DROP INDEX tag_size;
 
 CREATE INDEX tag_size ON tag (account_id, size DESC, fold, name);
-`, fill: reindexNames /* the words of companies get keys of another kind */}, {sql: `
+`}, {sql: `
 -- The CRC-32C of the body, by which damage is noticed.
 ALTER TABLE contact ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE campaign ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
-`, fill: fillChecksums}}
+`, fill: fillChecksums}, {sql: `
+-- contact_index has match keys alone from now on, and contact_search the words. Both are derived from the documents (derive.go).
+DROP TABLE contact_index;
 
-// migration is one step: statements, and what must be worked out by a program.
+CREATE TABLE contact_index (
+	account_id BIGINT NOT NULL,
+	key {key} NOT NULL,
+	id BIGINT NOT NULL,
+	PRIMARY KEY (account_id, key, id)
+) {clustered};
+
+-- Of which version the program was that has derived something. What is missing here must be derived.
+CREATE TABLE derived (
+	name {key} NOT NULL PRIMARY KEY,
+	version BIGINT NOT NULL
+);
+`, own: map[string]string{"sqlite": `
+-- The prefix is as long as what stands before a word, and the word's first letter.
+CREATE VIRTUAL TABLE contact_search USING fts5(words, content='', contentless_delete=1, detail=none, prefix='9', tokenize="ascii tokenchars '@.#+~=-_'");
+
+CREATE VIRTUAL TABLE contact_search_word USING fts5vocab(contact_search, instance);
+`, "postgres": `
+CREATE TABLE contact_search (
+	account_id BIGINT NOT NULL,
+	id BIGINT NOT NULL,
+	words tsvector NOT NULL,
+	PRIMARY KEY (account_id, id)
+);
+
+CREATE INDEX contact_search_words ON contact_search USING GIN (words);
+`}}}
+
+// migration is one step: frozen texts, for all engines and for each by its name, and frozen code where texts are not enough.
+// What is derived from documents is no part of a step: it is derived anew after the last one (derive.go).
 type migration struct {
 	sql  string
+	own  map[string]string
 	fill func(conn, dialect) error // nil where statements are enough
 }
 
@@ -201,8 +233,13 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 	defer s.engine.release(c)
 	version, err := schemaVersion(c)
-	if err != nil || version == len(migrations) {
+	if err != nil {
 		return err
+	}
+	if version == len(migrations) {
+		if done, err := isDerived(c); err != nil || done {
+			return err
+		}
 	}
 	if err := c.begin(true); err != nil {
 		return err
@@ -226,6 +263,9 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err := applyMigration(c, s.engine.dialect(), version); err != nil {
 			return fmt.Errorf("migration %d: %w", version+1, err)
 		}
+	}
+	if err := derive(c, s.engine.dialect()); err != nil {
+		return err
 	}
 	return c.commit()
 }
@@ -251,7 +291,8 @@ func schemaVersion(c conn) (version int, err error) {
 
 func applyMigration(c conn, d dialect, version int) error {
 	words := strings.NewReplacer("{id}", d.id, "{idKey}", d.idKey, "{bytes}", d.bytes, "{key}", d.key, "{clustered}", d.clustered)
-	for statement := range strings.SplitSeq(words.Replace(migrations[version].sql), ";\n") {
+	step := migrations[version]
+	for statement := range strings.SplitSeq(words.Replace(step.sql+step.own[d.name]), ";\n") {
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
@@ -259,8 +300,8 @@ func applyMigration(c conn, d dialect, version int) error {
 			return err
 		}
 	}
-	if fill := migrations[version].fill; fill != nil {
-		if err := fill(c, d); err != nil {
+	if step.fill != nil {
+		if err := step.fill(c, d); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,7 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 							_, execErr := tx.exec(sql, account, id)
 							err = errors.Join(err, execErr)
 						}
+						err = errors.Join(err, forgetWords(tx, account, id))
 					}
 					row.revision, row.contactSeq, row.contactActive, row.dirty = 1, 1, 1, true
 					return err

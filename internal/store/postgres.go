@@ -99,6 +99,8 @@ func postgresConfig(url string) (*pgxpool.Config, error) {
 
 func (e *postgresEngine) dialect() dialect {
 	return dialect{
+		name:      "postgres",
+		search:    postgresSearch,
 		id:        "BIGINT",
 		idKey:     "PRIMARY KEY (account_id, id)",
 		bytes:     "BYTEA",

@@ -26,6 +26,9 @@ var asksTogether = map[string]jointly{
 		AS n (account_id, id, revision, match_keys, body, checksum)`, 0},
 	sqlInsertKey: {`INSERT INTO contact_index (account_id, id, key)
 		SELECT account_id, id, key FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS n (account_id, id, key)`, 0},
+	postgresSearch.insert: {`INSERT INTO contact_search (account_id, id, words)
+		SELECT account_id, id, array_to_tsvector(string_to_array(words, ' '))
+		FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS n (account_id, id, words)`, 0},
 	sqlCountTag: {`INSERT INTO tag (account_id, fold, name, contacts, size)
 		SELECT account_id, fold, name, contacts, length(CAST(contacts AS TEXT))
 		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS n (account_id, fold, name, contacts)

@@ -134,6 +134,8 @@ func insist(db *sqlite3.Conn, sql string) error {
 
 func (e *sqliteEngine) dialect() dialect {
 	return dialect{
+		name:      "sqlite",
+		search:    sqliteSearch,
 		id:        "INTEGER", // the name that makes it the key of the table's own tree
 		idKey:     "PRIMARY KEY (id)",
 		bytes:     "BLOB",

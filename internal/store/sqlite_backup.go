@@ -75,12 +75,8 @@ func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
 	db.SetInterrupt(ctx)
 	c := &sqliteConn{engine: &sqliteEngine{path: file, fault: diskFault}, db: db, statements: make(map[string]*sqliteRows)}
 	defer func() { err = errors.Join(err, c.close()) }()
-	var faults []string
-	err = each(c, func(r rows) error {
-		faults = append(faults, r.text(0))
-		return nil
-	}, `PRAGMA integrity_check(10)`)
-	if err == nil && !(len(faults) == 1 && faults[0] == "ok") {
+	faults, err := fileFaults(c, 10)
+	if err == nil && len(faults) > 0 {
 		err = fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))
 	}
 	if err == nil {
@@ -94,4 +90,19 @@ func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
 		err = ctx.Err()
 	}
 	return found, err
+}
+
+// fileFaults lets SQLite look at its file, and tells what it finds, up to a limit. A page that a table of the search needs makes the look itself
+// fail.
+func fileFaults(c conn, limit int) (faults []string, err error) {
+	err = each(c, func(r rows) error {
+		if said := r.text(0); said != "ok" {
+			faults = append(faults, said)
+		}
+		return nil
+	}, fmt.Sprintf(`PRAGMA integrity_check(%d)`, limit))
+	if errors.Is(err, sqlite3.CORRUPT) {
+		faults, err = append(faults, err.Error()), nil
+	}
+	return faults, err
 }

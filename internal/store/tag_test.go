@@ -148,7 +148,7 @@ func TestAChangeThatFailedCountsNoTags(t *testing.T) {
 		creating := func(end func() error) func() error {
 			return func() error {
 				return s.update(t.Context(), account, func(x *tx) error {
-					if _, err := x.insertContact(account, contact, contact.AppendBody(nil), contact.IndexKeys()); err != nil {
+					if _, err := x.insertContact(account, contact, contact.AppendBody(nil), contact.SearchDocument(account)); err != nil {
 						return err
 					}
 					return end()

@@ -207,7 +207,8 @@ func (w *writer) attempt(batch []*change) error {
 		return failAll(batch, err)
 	}
 	defer c.rollback()
-	t := &tx{conn: c, forUpdate: w.engine.dialect().forUpdate, distant: w.engine.dialect().distant}
+	d := w.engine.dialect()
+	t := &tx{conn: c, forUpdate: d.forUpdate, distant: d.distant, search: &d.search}
 	if t.distant {
 		if err := t.lookAhead(batch); errors.Is(err, errSpoiled) {
 			return err
@@ -268,6 +269,7 @@ type tx struct {
 	conn
 	forUpdate string
 	distant   bool
+	search    *searchDialect
 	wrote     bool // by the change that runs
 	changed   bool // by any change of the batch
 	tallies   []*tally

@@ -113,7 +113,7 @@ func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = tx.insertContact(account, c, c.AppendBody(nil), []string{"t:spoiled"})
+		_, err = tx.insertContact(account, c, c.AppendBody(nil), "spoiled")
 		return err
 	}
 	for _, test := range []struct {

@@ -51,11 +51,7 @@ func oldDatabase(t testing.TB, o Options, account int64, bodies []string) {
 		run(`INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, $4, $5, $6)`,
 			account, id, revision, flag(contact.Archived()), joinKeys(contact.MatchKeys), contact.AppendBody(nil))
 		run(`INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`, account, revision, id, flag(contact.Archived()))
-		for _, key := range contact.IndexKeys() {
-			key, _, _ = strings.Cut(key, " ")
-			if word, ok := strings.CutPrefix(key, "c:"); ok { // a company had no keys of its own kind
-				key = "n:" + word
-			}
+		for _, key := range append([]string{"n:ana", "t:old"}, contact.MatchKeys...) { // it had keys for names and tags too
 			run(sqlInsertKey, account, id, key)
 		}
 	}
@@ -120,5 +116,67 @@ func TestAnOlderDatabaseCanBeSearched(t *testing.T) {
 			}
 		}
 		wantTags(t, s, account, TagCount{"many", 1_500}, TagCount{"new", 2}, TagCount{"board", 1}, TagCount{"newer", 1}, TagCount{"VIP", 1})
+	})
+}
+
+// forgetDerived leaves a database as if another version of the program had derived other things.
+func forgetDerived(t *testing.T, s *Store) {
+	t.Helper()
+	for _, sql := range []string{`UPDATE derived SET version = version - 1`, `DELETE FROM contact_index`, `DELETE FROM contact_search`, `UPDATE tag SET contacts = 5`} {
+		damage(t, s, sql)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatAnotherVersionHasDerivedIsDerivedAnew(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s := open(t, o)
+		account := newAccount(t, s).Number
+		for i := range 450 { // more than one statement reads
+			create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["t%d"]}`, i, i, i%3))
+		}
+		archive(t, s, account, crm.MakeID(account, 1))
+		forgetDerived(t, s)
+		s = open(t, o) // whose end compares everything
+		if got := search(t, s, account, crm.Active, typed("p44"), 25); !slices.Equal(got, []int64{450, 449, 448, 447, 446, 445, 444, 443, 442, 441, 45}) {
+			t.Errorf("got %v", got)
+		}
+		if d := create(t, s, account, `{"first_name":"Q","emails":[{"value":"P7@x.org"}]}`); !d.Merged || crm.IDSeq(d.ID) != 8 {
+			t.Errorf("merged into %d: %v", d.ID, d.Merged)
+		}
+		wantTags(t, s, account, TagCount{"t1", 150}, TagCount{"t2", 150}, TagCount{"t0", 149})
+	})
+}
+
+// A document that cannot be read keeps nobody from an upgrade. It is told whenever it is met, as before.
+func TestADamagedContactKeepsNobodyFromAnUpgrade(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s := open(t, o)
+		account := newAccount(t, s).Number
+		for i := range 3 {
+			create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["all"]}`, i, i))
+		}
+		id := crm.MakeID(account, 2)
+		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
+		forgetDerived(t, s)
+		s = open(t, o)
+		closeAfter(t, s)
+		if got := search(t, s, account, crm.Active, typed("p"), 25); !slices.Equal(got, []int64{3, 1}) {
+			t.Errorf("got %v", got)
+		}
+		_, err := s.CreateContact(t.Context(), account, input(t, `{"first_name":"Q","emails":[{"value":"p1@x.org"}]}`), crm.Dedupe)
+		wantDamage(t, "a create that matches it", err, fmt.Sprintf("contact %d", id))
+		if found, _ := check(t, s, true); len(found) != 1 || !strings.Contains(found[0], fmt.Sprintf("contact %d: its document is damaged", id)) {
+			t.Errorf("found %q", found)
+		}
+		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
+		if found, report := check(t, s, true); len(found) != 2 || report.Repaired != 2 { // its words, and how many have its tag
+			t.Errorf("once it can be read: %q", found)
+		}
+		if got := search(t, s, account, crm.Active, typed("p1"), 25); !slices.Equal(got, []int64{2}) {
+			t.Errorf("got %v", got)
+		}
 	})
 }

@@ -1,0 +1,114 @@
+package api_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"donorbook/internal/pgtest"
+	"donorbook/internal/store"
+)
+
+// oldAnswer is what the program of an older schema answered.
+type oldAnswer struct {
+	Key, Path string
+	Status    int
+	Body      string
+}
+
+// A database of any released schema opens in this program and answers every request as it did in its own.
+func TestOlderDatabasesAnswerAsBefore(t *testing.T) {
+	cluster, err := pgtest.Fast()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Remove)
+	fixtures, err := filepath.Glob("testdata/schemas/schema*.json.gz")
+	if err != nil || len(fixtures) < 3 {
+		t.Fatalf("%d fixtures: %v", len(fixtures), err)
+	}
+	for n := range fixtures {
+		name := fmt.Sprintf("testdata/schemas/schema%d", n+1)
+		t.Run(fmt.Sprintf("schema %d/sqlite", n+1), func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "donorbook.db"), unpacked(t, name+".db.gz"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			answersAsBefore(t, name, store.Options{Data: dir})
+		})
+		t.Run(fmt.Sprintf("schema %d/postgres", n+1), func(t *testing.T) {
+			url, err := cluster.Database()
+			if err != nil {
+				t.Fatal(err)
+			}
+			load(t, url, string(unpacked(t, name+".sql.gz")))
+			answersAsBefore(t, name, store.Options{Database: url})
+		})
+	}
+}
+
+func answersAsBefore(t *testing.T, name string, o store.Options) {
+	var asked []oldAnswer
+	if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil || len(asked) == 0 {
+		t.Fatalf("%d answers: %v", len(asked), err)
+	}
+	for range 2 { // upgraded, then opened once more
+		s, err := store.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, stop := startServer(t, s, settings{region: "US", baseURL: "https://donors.example.org"})
+		for _, old := range asked {
+			if got := server.ask(t, "GET", old.Path, old.Key, ""); got.status != old.Status || got.body != old.Body {
+				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(got.body), old.Status, clip(old.Body))
+			}
+		}
+		key := asked[0].Key
+		merged := server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Amelia","last_name":"Okafor-Reyes","emails":[{"value":"AMELIA@example.org"}]}`)
+		if merged.status != 201 || merged.header.Get("X-Contact-Merged") != "true" {
+			t.Errorf("a known email was not recognized: %d %s", merged.status, clip(merged.body))
+		}
+		stop()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func unpacked(t *testing.T, path string) []byte {
+	t.Helper()
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+// load runs the statements of a dump.
+func load(t *testing.T, url, statements string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,130 @@
+package crm
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The search finds a contact by its words. What is more than a plain word begins with a sign that no plain word has, so that
+// an email, a phone number and a tag can each be asked for by themselves.
+const (
+	domainSign   = "@" // of an email
+	phoneSign    = "+" // E.164
+	phoneEndSign = "~" // the same digits backward, so that the end of a number is the beginning of a word
+	tagSign      = "#" // the folded name
+	exactTagSign = "=" // the name to the letter
+)
+
+const (
+	maxWord      = 300 // bytes of a word; people are told apart long before
+	minPhonePart = 4   // digits of a phone number that a search takes
+)
+
+// WordsVersion counts the changes of SearchWords. A database whose words are of another version gets them anew when it is opened.
+const WordsVersion = 1
+
+// SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
+func (c *Contact) SearchWords() []string {
+	found := make([]string, 0, 32)
+	for _, text := range [...]string{c.FirstName, c.MiddleName, c.LastName, c.Company} {
+		found = appendWords(found, text)
+	}
+	for _, a := range c.Addresses {
+		for _, text := range [...]string{a.City, a.State, a.Zipcode} {
+			found = appendWords(found, text)
+		}
+	}
+	for _, name := range c.Tags {
+		found = append(appendWords(found, name), tagSign+fold(name), exactTagSign+name)
+	}
+	for _, e := range c.Emails {
+		email := foldCase(e.Value)
+		found = append(found, email)
+		if _, domain, ok := strings.Cut(email, "@"); ok {
+			found = append(found, domainSign+domain)
+		}
+	}
+	for _, number := range c.phoneDigits() {
+		found = append(found, phoneSign+number, phoneEndSign+reversed(number))
+	}
+	for i := range found {
+		found[i] = searchWord(found[i])
+	}
+	return sortedKeys(found)
+}
+
+// phoneDigits are the digits of the contact's phone numbers: of the normal form, or as they were written where a number tells
+// nobody apart.
+func (c *Contact) phoneDigits() (numbers []string) {
+	for _, key := range c.MatchKeys {
+		if number, ok := strings.CutPrefix(key, phonePrefix); ok {
+			numbers = append(numbers, digitsOf(number))
+		}
+	}
+	if len(numbers) < len(c.Phones) {
+		for _, p := range c.Phones {
+			numbers = append(numbers, digitsOf(p.Value))
+		}
+	}
+	return slices.DeleteFunc(numbers, func(number string) bool { return len(number) < minPhonePart })
+}
+
+func digitsOf(text string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+func reversed(digits string) string {
+	b := []byte(digits)
+	slices.Reverse(b)
+	return string(b)
+}
+
+// searchWord makes one word of a text, as every full-text index takes it: small letters, digits, a few signs and what lies beyond
+// ASCII. A space would end a word, and an index may make capital letters small; characters that no text has stand for those.
+func searchWord(text string) string {
+	text = cut(text, maxWord)
+	if strings.IndexFunc(text, breaksWord) < 0 {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if breaksWord(r) {
+			return privateUse + r
+		}
+		return r
+	}, text)
+}
+
+func breaksWord(r rune) bool {
+	return r < utf8.RuneSelf && !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("@.#+~=-_", r))
+}
+
+// privateUse is where Unicode has characters that mean nothing by themselves.
+const privateUse = 0xF800
+
+// WordSpace stands before every word of an account's active or archived contacts, always of one length: so no search meets the
+// words of another account, nor those of the other state.
+func WordSpace(account int64, archived bool) string {
+	state := "a"
+	if archived {
+		state = "z"
+	}
+	number := strconv.FormatInt(account, 36)
+	return state + strings.Repeat("0", max(0, 7-len(number))) + number
+}
+
+// SearchDocument is what a database indexes for one contact of an account: its words in their space.
+func (c *Contact) SearchDocument(account int64) string {
+	space := WordSpace(account, c.Archived())
+	b := make([]byte, 0, 512)
+	for _, word := range c.SearchWords() {
+		b = append(append(append(b, space...), word...), ' ')
+	}
+	return string(b[:max(0, len(b)-1)])
+}
