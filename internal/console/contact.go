@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"donorbook/internal/crm"
@@ -35,11 +36,16 @@ type contactsView struct {
 	Any      bool // the organisation has contacts
 }
 
+// contactRow is what the list shows of a contact, and nothing else of it: a contact may be large, and a page waits for the database
+// and for its client.
 type contactRow struct {
-	crm.Contact
-	Name, Address string
-	Tags          []tagLink
-	MoreTags      int
+	FirstName, LastName    string
+	Name, Company, Address string
+	Email, Phone           string
+	Archived               bool
+	CreatedAt              time.Time
+	Tags                   []tagLink
+	MoreTags               int
 }
 
 // tagLink leads to everybody with a tag.
@@ -175,8 +181,19 @@ func (c *Console) contactTabs(r *http.Request, v visit, view *contactsView) erro
 
 func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {
 	for _, contact := range contacts {
-		row := contactRow{Contact: contact, Name: contactName(contact), Address: v.path(contactPath(contact.ID))}
+		row := contactRow{
+			FirstName: strings.Clone(contact.FirstName), LastName: strings.Clone(contact.LastName), // their text is a part of the document's
+			Name: strings.Clone(contactName(contact)), Company: strings.Clone(contact.Company), Address: v.path(contactPath(contact.ID)),
+			Archived: contact.Archived(), CreatedAt: contact.CreatedAt,
+		}
+		if len(contact.Emails) > 0 {
+			row.Email = strings.Clone(contact.Emails[0].Value)
+		}
+		if len(contact.Phones) > 0 {
+			row.Phone = strings.Clone(contact.Phones[0].Value)
+		}
 		for _, name := range contact.Tags[:min(len(contact.Tags), shownTags)] {
+			name = strings.Clone(name)
 			row.Tags = append(row.Tags, tagLink{Name: name, Address: tagAddress(v, name)})
 		}
 		row.MoreTags = len(contact.Tags) - len(row.Tags)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"strconv"
 	"sync"
@@ -154,8 +155,15 @@ func (l *countedListener) refuse(conn *net.TCPConn, exceeded int) {
 	_ = conn.Close()
 }
 
+// errRequests is the answer to a request of HTTP/2 that exceeds a limit.
+var errRequests = &Error{
+	Status: http.StatusServiceUnavailable, Message: messageTooMany, Header: http.Header{"Retry-After": {"5"}},
+}
+
+const messageTooMany = "Too many connections are open. Please try again in a moment."
+
 var tooManyConnections = func() string {
-	body := string(errorBody(nil, "Too many connections are open. Please try again in a moment."))
+	body := string(errorBody(nil, messageTooMany))
 	return "HTTP/1.1 503 Service Unavailable\r\n" +
 		"Content-Type: application/json\r\n" +
 		"Content-Length: " + strconv.Itoa(len(body)) + "\r\n" +

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -77,6 +78,12 @@ func (g *greeter) hand(next greeting) {
 }
 
 func (g *greeter) greet(conn net.Conn) {
+	defer func() {
+		if p := recover(); p != nil { // one client must not end the server, as with net/http
+			g.log.Error("a TLS handshake panicked", "error", fmt.Sprint(p))
+			_ = conn.Close()
+		}
+	}()
 	secure := tls.Server(conn, g.config)
 	_ = secure.SetDeadline(time.Now().Add(g.timeout))
 	if err := secure.HandshakeContext(context.Background()); err != nil {

@@ -66,6 +66,7 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 		return &Error{Status: http.StatusBadRequest, Message: "The request must not have both Content-Length and Transfer-Encoding."}
 	}
 	if len(r.RequestURI)+headerSize(r.Header) > headerLimit {
+		clear(r.Header) // the client may never read the answer
 		return &Error{Status: http.StatusRequestHeaderFieldsTooLarge, Message: "The request headers must not be larger than 64 KiB."}
 	}
 	if !validHost(r.Host) {

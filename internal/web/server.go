@@ -48,9 +48,9 @@ type Timeouts struct {
 }
 
 // maxHeaderBytes is what net/http reads at most. It answers what is larger in plain text, so headers that are merely too
-// large (headerLimit) are read, and refused in our own words.
+// large (headerLimit) are read, and refused in our own words. More than that nobody reads: each connection may send as much.
 const (
-	maxHeaderBytes = 1 << 20
+	maxHeaderBytes = 128 << 10
 	headerLimit    = 64 << 10
 )
 
@@ -190,9 +190,9 @@ func (s *Server) door(flag, address string, handler http.Handler) *door {
 	return &door{flag: flag, address: address, http: s.httpServer(handler), connections: s.Connections, timeouts: s.Timeouts}
 }
 
-// http2Limits keep one connection of HTTP/2 from costing as much as hundreds: it may carry 100 requests at once, the least
-// that RFC 9113 recommends, and 256 KiB of their bodies wait for a handler to read them. net/http allows 250 and 1 MiB.
-var http2Limits = &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10}
+// http2Limits keep one connection of HTTP/2 from costing as much as hundreds: it may carry 10 requests at once, and 256 KiB of
+// their bodies wait for a handler to read them. net/http allows 250 and 1 MiB. A page of ours needs fewer at once.
+var http2Limits = &http.HTTP2Config{MaxConcurrentStreams: 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10}
 
 func (s *Server) httpServer(handler http.Handler) *http.Server {
 	return &http.Server{
@@ -215,6 +215,15 @@ func (s *Server) ending(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Health.stopping.Load() {
 			w.Header()["Connection"] = connectionClose
+		}
+		if r.ProtoMajor > 1 { // a request of HTTP/2 costs what a connection of HTTP/1 does, so it counts like one
+			addr := peer(r)
+			if _, ok := s.Connections.enter(addr); !ok {
+				clear(r.Header) // the client may never read the answer
+				WriteJSONError(w, errRequests)
+				return
+			}
+			defer s.Connections.leave(addr)
 		}
 		next.ServeHTTP(w, r)
 		// A client that sends many requests without waiting for answers gets its turn after others, request by request.
