@@ -27,11 +27,13 @@ run: build
 # detector would find little in the console and make its passwords slow; it watches them in the whole program, in cli. The tests
 # of the repository as a whole look at the program from outside, and compare what it allocates with what they allocate themselves.
 # The rules are tested once more without it: it sees a part only of what is held against the library of phone numbers. So is the
-# plumbing, because what it allocates can be counted only then.
+# plumbing, because what it allocates can be counted only then. The store is tested without it, and once more with it where
+# several act at once.
 test: build
 	.ci/install gcc libc6-dev curl postgresql pgbouncer nginx systemd chromium fonts-liberation
-	GOFLAGS= CGO_ENABLED=1 go test -race $$(go list ./... | grep -v -e /console$$ -e ^donorbook$$)
-	go test . ./internal/console ./internal/crm ./internal/web
+	GOFLAGS= CGO_ENABLED=1 go test -race $$(go list ./... | grep -v -e /console$$ -e /store$$ -e ^donorbook$$)
+	GOFLAGS= CGO_ENABLED=1 go test -race -run "$$(.ci/races internal/store)" ./internal/store
+	go test . ./internal/console ./internal/crm ./internal/store ./internal/web
 	go -C browser test -count=1 ./...
 
 lint:
