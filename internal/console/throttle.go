@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"net/http"
 	"net/netip"
@@ -184,7 +185,11 @@ func (w *failureWindows) add(bucket int, now time.Time, n int32) {
 }
 
 func tooManyAttempts(wait time.Duration) error {
-	return refusedAttempt(wait, "There were too many attempts. Try again in 15 minutes.")
+	unit, minutes := "minutes", (wait+time.Minute-1)/time.Minute // rounded up: no one comes too early
+	if minutes == 1 {
+		unit = "minute"
+	}
+	return refusedAttempt(wait, fmt.Sprintf("There were too many attempts. Try again in %d %s.", minutes, unit))
 }
 
 func refusedAttempt(wait time.Duration, message string) error {

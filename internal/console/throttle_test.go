@@ -64,6 +64,28 @@ func TestGuessesAreCountedByAddressUserAndNetwork(t *testing.T) {
 	}
 }
 
+// A refusal says how long it still lasts.
+func TestARefusalSaysHowLongItLasts(t *testing.T) {
+	g, now := stoppedThrottle()
+	ana := attempt{login: "ana", client: address(1, 1)}
+	for range 10 {
+		if err := g.guess(ana); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := *now
+	for passed, want := range map[time.Duration]string{
+		0: "in 15 minutes.", 59 * time.Second: "in 15 minutes.", time.Minute: "in 14 minutes.", 13*time.Minute + time.Second: "in 2 minutes.",
+		14 * time.Minute: "in 1 minute.", throttleWindow - time.Nanosecond: "in 1 minute.",
+	} {
+		*now = start.Add(passed)
+		var refused *web.Error
+		if err := g.guess(ana); !errors.As(err, &refused) || !strings.HasSuffix(refused.Message, want) {
+			t.Errorf("after %v: %v, want %q", passed, err, want)
+		}
+	}
+}
+
 // jumped is a time after an operator, or a time server, has set the wall clock: the monotonic reading stays.
 func jumped(t time.Time, by time.Duration) time.Time {
 	wall := (*uint64)(unsafe.Pointer(&t)) // 33 bits of seconds before 30 of nanoseconds
