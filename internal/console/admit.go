@@ -17,8 +17,6 @@ const (
 	recordForm    = 1 << 20  // a contact or a campaign, with all that the rules take
 	carriedForm   = 64 << 10 // a form that is carried through the sign-in page
 	signInForm    = 96 << 10 // signing in with a carried form, whose fields have longer names there
-
-	maxCarried = 32 // forms that are carried at once
 )
 
 // rates counts the requests of each user, and of strangers by their address.
@@ -93,8 +91,7 @@ func (c *Console) open(next func(*Console, http.ResponseWriter, *http.Request) e
 		}
 		if r.Method == http.MethodPost {
 			limit := int64(strangersForm)
-			if r.ContentLength > limit && c.mayCarry(r) {
-				defer c.carried()
+			if mayCarry(r) {
 				limit = signInForm
 			}
 			if err := receiveForm(w, r, limit); err != nil {
@@ -116,20 +113,11 @@ func (c *Console) sameOrigin(next web.HandlerFunc) web.HandlerFunc {
 }
 
 // mayCarry reports whether the form of a stranger is worth keeping: a browser that was signed in sends it from a page of
-// ours. Any client can pretend that, so that only some are kept at once; carried gives the place free.
-func (c *Console) mayCarry(r *http.Request) bool {
-	if _, err := r.Cookie(sessionCookie); err != nil || !fromOurPage(r) {
-		return false
-	}
-	select {
-	case c.carrying <- struct{}{}:
-		return true
-	default:
-		return false
-	}
+// ours. Any client can pretend that: the memory for the large bodies and pages of all strangers is bounded together.
+func mayCarry(r *http.Request) bool {
+	_, err := r.Cookie(sessionCookie)
+	return err == nil && fromOurPage(r)
 }
-
-func (c *Console) carried() { <-c.carrying }
 
 // fromOurPage goes by what browsers tell. That the origin is ours, if it is told, was checked before.
 func fromOurPage(r *http.Request) bool {

@@ -1,29 +1,52 @@
-package console
+package console_test
 
 import (
-	"net/http/httptest"
+	"net/http"
+	"strings"
 	"testing"
+
+	"donorbook/internal/crm"
 )
 
-// Any client can pretend to have been signed in, so only so many forms are kept at once.
-func TestOnlySomeFormsAreCarriedAtOnce(t *testing.T) {
-	c := &Console{carrying: make(chan struct{}, maxCarried)}
-	r := httptest.NewRequest("POST", "/console/profile/name", nil)
-	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	if c.mayCarry(r) {
-		t.Error("a form is carried for a browser without a cookie")
+// pretender has a cookie that was a session, or never was one.
+func (s *site) pretender() *person {
+	p := s.visitor()
+	p.client.Jar.SetCookies(mustURL(s.t, s.http.URL), []*http.Cookie{{Name: "__Host-session", Value: "ended", Path: "/", Secure: true}})
+	return p
+}
+
+// Strangers who send large forms slowly do not make a person lose what they typed. Where strangers hold all the memory that
+// they may have, the person is asked to try again, and a sign-in without a large form goes on as before.
+func TestStrangersDoNotMakePeopleLoseTheirForms(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organisation("Harbor"), crm.Editor)
+	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
+		t.Fatal(err)
 	}
-	r.Header.Set("Cookie", sessionCookie+"=ended")
-	for i := range maxCarried {
-		if !c.mayCarry(r) {
-			t.Fatalf("form %d is not carried", i+1)
+	lost := p.post(p.org("/contacts"), "first_name", "Amelia", "last_name", "Okafor", "note", strings.Repeat("n", 60_000))
+	p.wantStatus(lost, http.StatusUnauthorized)
+	signIn := append(hiddenFields(lost), "email", p.user.Email, "password", testPassword)
+	slowForms := func(n int) {
+		for range n {
+			s.pretender().begin("/console/signin", strings.Repeat("a", 90_000)) // its first byte is all that arrives
 		}
 	}
-	if c.mayCarry(r) {
-		t.Error("one form too many is carried")
+
+	slowForms(40)
+	person := s.pretender()
+	a := person.post("/console/signin", signIn...)
+	person.wantStatus(a, http.StatusOK)
+	person.sees(a, "Send it again?")
+
+	slowForms(40)
+	for a.status == http.StatusOK { // until all of them have reached the server
+		person = s.pretender()
+		a = person.post("/console/signin", signIn...)
 	}
-	c.carried()
-	if !c.mayCarry(r) {
-		t.Error("a place that was given free is not used")
+	person.wantStatus(a, http.StatusServiceUnavailable)
+	person.sees(a, "Please try again in a moment.")
+	if a.header.Get("Retry-After") == "" {
+		t.Error("the answer does not say how long to wait")
 	}
+	person.wantStatus(person.signIn(p.user.Email, testPassword), http.StatusSeeOther)
 }

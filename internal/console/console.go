@@ -30,7 +30,6 @@ type Console struct {
 	origin   http.CrossOriginProtection
 	rates    rates
 	throttle *throttle
-	carrying chan struct{} // holds something for each form that is being carried through the sign-in page
 	pages    pages
 	now      func() time.Time
 }
@@ -137,7 +136,7 @@ func New(s *store.Store, o Options) (*Console, error) {
 	}
 	c := &Console{
 		store: s, options: o, mux: web.NewMux(), rates: newRates(o.RateLimit), throttle: newThrottle(time.Now),
-		carrying: make(chan struct{}, maxCarried), pages: pages, now: time.Now,
+		pages: pages, now: time.Now,
 	}
 	c.mux.RenderErrors(c.errorPage)
 	c.mux.Handle("GET "+root+"/static/{file}", c.serveFile)

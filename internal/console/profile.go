@@ -71,7 +71,7 @@ func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, v visit
 		return err
 	}
 	current, password := f.secret("current_password"), f.secret("password")
-	err = c.throttle.try(r.Context(), attempt{browser: v.session.ID}, func() (wrong bool, err error) {
+	err = c.throttle.try(r.Context(), attempt{login: crm.Login(v.session.User.Email), browser: v.session.ID}, func() (wrong bool, err error) {
 		err = c.store.ChangePassword(r.Context(), v.session, current, password)
 		return hasFault(err, "current_password"), err
 	})

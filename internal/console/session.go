@@ -89,8 +89,7 @@ func (c *Console) endOld(r *http.Request) {
 func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost {
 		f := newForm()
-		if c.mayCarry(r) {
-			defer c.carried()
+		if mayCarry(r) {
 			if err := f.carry(w, r); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"net/http"
 	"net/netip"
@@ -22,13 +23,23 @@ type throttle struct {
 	// Passwords are compared a few at a time, and every attempt waits its turn. Known browsers do not queue behind strangers.
 	strangers, known chan struct{}
 
+	// A right password does not count, so one user could fill the queue for all. Each login has a few places in it.
+	queued map[place]int
+
 	now func() time.Time
-	mu  sync.Mutex // guards all windows
+	mu  sync.Mutex // guards all windows, and the places
+}
+
+// place is where attempts for one login queue.
+type place struct {
+	login string
+	known bool
 }
 
 const (
 	throttleWindow = 15 * time.Minute
 	comparedAtOnce = 2
+	queuedAtOnce   = 4 // for one login, with those that are being compared
 )
 
 func newThrottle(now func() time.Time) *throttle {
@@ -38,6 +49,7 @@ func newThrottle(now func() time.Time) *throttle {
 	return &throttle{
 		pairs: windows(10), addresses: windows(60), networks: windows(150), logins: windows(200), browsers: windows(10),
 		strangers: make(chan struct{}, comparedAtOnce), known: make(chan struct{}, comparedAtOnce), now: now,
+		queued: make(map[place]int),
 	}
 }
 
@@ -54,6 +66,11 @@ func (t *throttle) try(ctx context.Context, a attempt, compare func() (wrong boo
 	if err := t.count(counters, 0); err != nil { // one that would be refused anyway does not queue
 		return err
 	}
+	own := place{a.login, a.browser != ""}
+	if err := t.enter(own); err != nil {
+		return err
+	}
+	defer t.leave(own)
 	queue := t.strangers
 	if a.browser != "" {
 		queue = t.known
@@ -73,6 +90,25 @@ func (t *throttle) try(ctx context.Context, a attempt, compare func() (wrong boo
 		_ = t.count(counters, -1)
 	}
 	return err
+}
+
+// enter takes one of the places that a login has; leave gives it back.
+func (t *throttle) enter(p place) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.queued[p] >= queuedAtOnce {
+		return refusedAttempt(5*time.Second, "Too many attempts with this email are waiting already. Try again in a few seconds.")
+	}
+	t.queued[p]++
+	return nil
+}
+
+func (t *throttle) leave(p place) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.queued[p]--; t.queued[p] == 0 {
+		delete(t.queued, p)
+	}
 }
 
 // count adds to all counters, or refuses where one of them is full.
@@ -149,10 +185,18 @@ func (w *failureWindows) add(bucket int, now time.Time, n int32) {
 }
 
 func tooManyAttempts(wait time.Duration) error {
+	unit, minutes := "minutes", (wait+time.Minute-1)/time.Minute // rounded up: no one comes too early
+	if minutes == 1 {
+		unit = "minute"
+	}
+	return refusedAttempt(wait, fmt.Sprintf("There were too many attempts. Try again in %d %s.", minutes, unit))
+}
+
+func refusedAttempt(wait time.Duration, message string) error {
 	err := web.TooManyRequests(wait)
 	var own *web.Error
 	if errors.As(err, &own) {
-		own.Message = "There were too many attempts. Try again in 15 minutes."
+		own.Message = message
 	}
 	return err
 }

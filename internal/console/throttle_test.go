@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -62,6 +64,28 @@ func TestGuessesAreCountedByAddressUserAndNetwork(t *testing.T) {
 	}
 }
 
+// A refusal says how long it still lasts.
+func TestARefusalSaysHowLongItLasts(t *testing.T) {
+	g, now := stoppedThrottle()
+	ana := attempt{login: "ana", client: address(1, 1)}
+	for range 10 {
+		if err := g.guess(ana); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := *now
+	for passed, want := range map[time.Duration]string{
+		0: "in 15 minutes.", 59 * time.Second: "in 15 minutes.", time.Minute: "in 14 minutes.", 13*time.Minute + time.Second: "in 2 minutes.",
+		14 * time.Minute: "in 1 minute.", throttleWindow - time.Nanosecond: "in 1 minute.",
+	} {
+		*now = start.Add(passed)
+		var refused *web.Error
+		if err := g.guess(ana); !errors.As(err, &refused) || !strings.HasSuffix(refused.Message, want) {
+			t.Errorf("after %v: %v, want %q", passed, err, want)
+		}
+	}
+}
+
 // jumped is a time after an operator, or a time server, has set the wall clock: the monotonic reading stays.
 func jumped(t time.Time, by time.Duration) time.Time {
 	wall := (*uint64)(unsafe.Pointer(&t)) // 33 bits of seconds before 30 of nanoseconds
@@ -111,9 +135,9 @@ func TestGuessesAtOnceAreCountedOneByOne(t *testing.T) {
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	compared := 0
-	for range 100 {
+	for n := range 100 {
 		group.Go(func() {
-			_ = g.try(t.Context(), attempt{login: "ana", client: address(1, 1)}, func() (bool, error) {
+			_ = g.try(t.Context(), attempt{login: fmt.Sprint(n), client: address(1, 1)}, func() (bool, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				compared++
@@ -122,7 +146,7 @@ func TestGuessesAtOnceAreCountedOneByOne(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if compared != 10 {
+	if compared != 60 {
 		t.Errorf("%d passwords were compared", compared)
 	}
 }
@@ -161,7 +185,84 @@ func TestAKnownBrowserIsCountedByItself(t *testing.T) {
 	}
 }
 
-// One who leaves does not wait.
+// One user who signs in many times at once, with the right password too, does not fill the queue for others.
+func TestOneLoginHasFewPlacesInTheQueue(t *testing.T) {
+	for _, browser := range []string{"", "hers"} {
+		g, _ := stoppedThrottle()
+		busy, free, ended := make(chan struct{}, 200), make(chan struct{}), make(chan error, 200)
+		try := func(login string) {
+			go func() {
+				ended <- g.try(t.Context(), attempt{login: login, client: address(1, 1), browser: browser}, func() (bool, error) {
+					busy <- struct{}{}
+					<-free
+					return false, nil
+				})
+			}()
+		}
+		for range 190 {
+			try("ana")
+		}
+		for range 190 - queuedAtOnce { // none of these waits for the passwords that are being compared
+			var refused *web.Error
+			if err := <-ended; !errors.As(err, &refused) || refused.Status != http.StatusTooManyRequests ||
+				refused.Header.Get("Retry-After") != "5" || !strings.Contains(refused.Message, "in a few seconds") {
+				t.Fatalf("browser %q: it ended with %v", browser, err)
+			}
+		}
+		try("bob")
+		close(free)
+		for range queuedAtOnce + 1 {
+			if err := <-ended; err != nil {
+				t.Errorf("browser %q: %v", browser, err)
+			}
+		}
+		if len(busy) != queuedAtOnce+1 || len(g.queued) != 0 {
+			t.Errorf("browser %q: %d passwords were compared, and %d logins still have a place", browser, len(busy), len(g.queued))
+		}
+	}
+}
+
+// However many people at one address sign in at the same moment, all of them come in.
+func TestManyLoginsQueueAtOnce(t *testing.T) {
+	g, _ := stoppedThrottle()
+	free, ended := make(chan struct{}), make(chan error)
+	for n := range 120 {
+		go func() {
+			ended <- g.try(t.Context(), attempt{login: fmt.Sprint(n), client: address(1, 1)}, func() (bool, error) {
+				<-free
+				return false, nil
+			})
+		}()
+	}
+	for range 120 {
+		select {
+		case free <- struct{}{}:
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		case err := <-ended:
+			t.Fatalf("one did not wait: %v", err)
+		}
+	}
+}
+
+// Strangers who queue for a login do not take the places of the browsers that its user has signed in with.
+func TestStrangersDoNotTakeThePlacesOfAKnownBrowser(t *testing.T) {
+	g, _ := stoppedThrottle()
+	for range queuedAtOnce {
+		if err := g.enter(place{login: "ana"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g.guess(attempt{login: "ana", client: address(1, 1)}) == nil {
+		t.Error("the places for strangers are not full")
+	}
+	if err := g.guess(attempt{login: "ana", client: address(1, 1), browser: "hers"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// One who leaves does not wait, and leaves no place taken.
 func TestAnAttemptWaitsNoLongerThanItsClient(t *testing.T) {
 	g, _ := stoppedThrottle()
 	for range comparedAtOnce {
@@ -169,8 +270,8 @@ func TestAnAttemptWaitsNoLongerThanItsClient(t *testing.T) {
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	if err := g.try(ctx, attempt{login: "ana"}, func() (bool, error) { return true, nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("it ended with %v", err)
+	if err := g.try(ctx, attempt{login: "ana"}, func() (bool, error) { return true, nil }); !errors.Is(err, context.Canceled) || len(g.queued) != 0 {
+		t.Errorf("it ended with %v, and %d logins have a place", err, len(g.queued))
 	}
 }
 

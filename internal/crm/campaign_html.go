@@ -38,6 +38,9 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 	return p
 })
 
+// maxRemovedKinds is how many kinds of elements are worth listing. Listing each of thousands would take long, too.
+const maxRemovedKinds = 20
+
 // RemovedHTML says what sanitizing has taken out of a text that was typed, in words for people: tables, pictures, <div>.
 func RemovedHTML(typed, kept string) (kinds []string) {
 	left := map[string]int{}
@@ -47,8 +50,16 @@ func RemovedHTML(typed, kept string) (kinds []string) {
 		}
 	})
 	htmlElements(typed, func(name string, _ bool) {
-		if left[name]--; left[name] < 0 && !slices.Contains(kinds, elementKind(name)) {
-			kinds = append(kinds, elementKind(name))
+		if left[name]--; left[name] >= 0 || len(kinds) > maxRemovedKinds {
+			return
+		}
+		kind := elementKind(name)
+		switch {
+		case slices.Contains(kinds, kind):
+		case len(kinds) < maxRemovedKinds:
+			kinds = append(kinds, kind)
+		default:
+			kinds = append(kinds, "other elements")
 		}
 	})
 	return kinds

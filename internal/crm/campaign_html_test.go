@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -57,6 +58,21 @@ func TestWhatSanitizingRemovesIsSaid(t *testing.T) {
 		if got := strings.Join(RemovedHTML(text, sanitiseHTML(Paragraphs(text))), " "); got != want {
 			t.Errorf("%s: said is %q, want %q", text, got, want)
 		}
+	}
+}
+
+// A text of thousands of made-up elements gets a short list, and costs no more than its length.
+func TestOnlySomeKindsOfRemovedHTMLAreSaid(t *testing.T) {
+	var text strings.Builder
+	for n := range 20_000 {
+		fmt.Fprintf(&text, "<x%d>", n%10_000)
+	}
+	kinds := RemovedHTML(text.String(), "")
+	if len(kinds) != 21 || kinds[0] != "<x0>" || kinds[19] != "<x19>" || kinds[20] != "other elements" {
+		t.Errorf("%d kinds are said", len(kinds))
+	}
+	if twenty := RemovedHTML(strings.Join(kinds[:20], " ")+kinds[0], ""); len(twenty) != 20 {
+		t.Errorf("of twenty kinds said are %v", twenty)
 	}
 }
 
