@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,6 +157,32 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 		}
 		if bodies[0] != `,"first_name":"Q"}` || bodies[1] != bodies[0] {
 			t.Errorf("a damaged document was changed: %q", bodies)
+		}
+	})
+}
+
+// The account of a row is not the one in its id: the check tells it, and ends.
+func TestACheckTellsContactsInAnotherAccount(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		closeAfter(t, s)
+		low, high := newAccount(t, s), newAccount(t, s)
+		if low.Number > high.Number {
+			low, high = high, low
+		}
+		for range 3 {
+			create(t, s, high.Number, `{"first_name":"Ana"}`)
+		}
+		first, second := crm.MakeID(high.Number, 1), crm.MakeID(high.Number, 2)
+		damage(t, s, `UPDATE contact SET account_id = $1 WHERE id = $2`, low.Number, first)
+		damage(t, s, `UPDATE contact SET account_id = 77 WHERE id = $1`, second)
+		found, _ := check(t, s, false)
+		for _, want := range []string{
+			fmt.Sprintf("account %s: contact %d: its row is in this account, and its id is of account %s: restore it from a backup", low.ID, first, high.ID),
+			fmt.Sprintf("account number 77: contact %d: its row is in this account, and its id is of account %s: restore it from a backup", second, high.ID),
+		} {
+			if !slices.Contains(found, want) {
+				t.Errorf("%q is not told: %q", want, found)
+			}
 		}
 	})
 }
