@@ -232,6 +232,37 @@ func TestWhatAKilledBackupHasLeftIsRemoved(t *testing.T) {
 	living.remove()
 }
 
+// A path that is too long stands for a disk that becomes full: the directory is made, and what must go into it is not.
+func TestABackupThatCannotBeginLeavesNothing(t *testing.T) {
+	t.Parallel()
+	const prefix, longest = ".donorbook-backup-", 4095
+	for _, room := range []int{len("/lock"), len("/l")} { // beside the directory, whose name ends with up to 10 digits
+		dir := t.TempDir()
+		for length := longest - room - len("/"+prefix+"0123456789"); len(dir) < length; {
+			part := length - len(dir) - 1
+			if part > 255 {
+				part = 200
+			}
+			dir = filepath.Join(dir, strings.Repeat("d", part))
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		failed := false
+		for i := 0; i < 100 && !failed; i++ { // the number may have fewer digits
+			stage, err := newStaging(dir, prefix)
+			if failed = err != nil; !failed {
+				stage.remove()
+			} else if stage != nil {
+				t.Error("a staging directory was returned with an error")
+			}
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 || !failed {
+			t.Errorf("it failed: %v; there is %v, %v", failed, left, err)
+		}
+	}
+}
+
 func TestARestoreRefusesADirectoryThatIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	data, file := t.TempDir(), filepath.Join(t.TempDir(), "b")

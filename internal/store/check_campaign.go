@@ -163,14 +163,23 @@ func (k *checker) references() error {
 			return err
 		}
 	}
-	return nil
+	return k.displaced()
+}
+
+// displaced finds contacts whose row is in another account than their id says.
+func (k *checker) displaced() error {
+	return each(k.conn, func(r rows) error {
+		account, id := r.int(0), r.int(1)
+		k.tell(Problem{Account: k.name(account), Contact: id, What: fmt.Sprintf("its row is in this account, and its id is of account %s: %s", k.name(crm.IDAccount(id)), restoreIt)})
+		return nil
+	}, fmt.Sprintf("SELECT account_id, id FROM contact WHERE account_id <> id / %d", crm.MakeID(1, 0)))
 }
 
 // strays finds accounts that a table has rows of and that do not exist. It goes from one account to the next.
 func (k *checker) strays(table string) error {
 	next := fmt.Sprintf("SELECT account_id FROM %s WHERE account_id > $1 ORDER BY account_id LIMIT 1", table)
 	if table == "contact" && k.store.engine.dialect().idKey == "PRIMARY KEY (id)" {
-		next = fmt.Sprintf("SELECT account_id FROM contact WHERE id >= ($1 + 1) * %d ORDER BY id LIMIT 1", crm.MakeID(1, 0))
+		next = fmt.Sprintf("SELECT id / %[1]d FROM contact WHERE id >= ($1 + 1) * %[1]d ORDER BY id LIMIT 1", crm.MakeID(1, 0))
 	}
 	for account := int64(-1); ; {
 		found, err := one(k.conn, func(r rows) { account = r.int(0) }, next, account)

@@ -10,6 +10,7 @@ const (
 	sqlCheckArchivals = `SELECT revision, id, archived FROM contact_archival WHERE account_id = $1 AND revision > $2 ORDER BY revision LIMIT 100`
 	sqlCheckArchived  = `SELECT id, revision FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 1 ORDER BY id LIMIT 1000`
 	sqlCheckArchival  = `SELECT id FROM contact_archival WHERE account_id = $1 AND revision = $2`
+	sqlLastContact    = `SELECT id FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id DESC LIMIT 1`
 	sqlCheckAPIKeys   = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
 )
 
@@ -132,22 +133,14 @@ func (a *accountCheck) compareTotals() error {
 			return err
 		}
 	}
-	more := a.last - a.row.contactSeq
-	if more == 0 {
-		return nil
+	switch {
+	case a.last < a.row.contactSeq: // ids that were given out are never given out again: their contacts were lost
+		a.missing(a.last+1, a.row.contactSeq)
+	case a.last > a.row.contactSeq:
+		return a.mend(a.problem(0, "the sequence of its contacts is %d, and the last contact has %d", a.row.contactSeq, a.last), a.row.account,
+			raiseContactSeq(a.row.account))
 	}
-	if more < 0 { // where something is left of the contacts after the last one, they were lost
-		lost, err := one(a.conn, func(rows) {}, a.search.within, a.row.account, crm.MakeID(a.row.account, a.last), crm.MakeID(a.row.account, a.row.contactSeq))
-		if err != nil {
-			return err
-		}
-		if lost {
-			a.missing(a.last+1, a.row.contactSeq)
-			return nil
-		}
-	}
-	return a.mend(a.problem(0, "the sequence of its contacts is %d, and the last contact has %d", a.row.contactSeq, a.last), a.row.account,
-		changeTally(a.row.account, func(row *tally) { row.contactSeq += more }))
+	return nil
 }
 
 const (
@@ -169,6 +162,22 @@ func changeTally(account int64, change func(*tally)) func(*tx) error {
 		row.revision++
 		row.dirty = true
 		return nil
+	}
+}
+
+// raiseContactSeq moves the account's sequence of contacts on to the last one that there is now.
+func raiseContactSeq(account int64) func(*tx) error {
+	return func(t *tx) error {
+		row, err := t.tally(account)
+		if err != nil {
+			return err
+		}
+		last := row.contactSeq
+		_, err = one(t.conn, func(r rows) { last = max(last, crm.IDSeq(r.int(0))) }, sqlLastContact, account, crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq))
+		if err != nil || last == row.contactSeq {
+			return err
+		}
+		return changeTally(account, func(row *tally) { row.contactSeq = last })(t)
 	}
 }
 

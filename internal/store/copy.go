@@ -93,9 +93,6 @@ func Copy(ctx context.Context, from, to Options, o CopyOptions) (report CopyRepo
 		if _, err := os.Stat(file); err != nil {
 			return report, fmt.Errorf("the source has no database: %w", err)
 		}
-		if err := from.checkFiles(); err != nil {
-			return report, fmt.Errorf("the source: %w", err)
-		}
 	}
 	for _, side := range []struct {
 		name   string

@@ -48,6 +48,9 @@ type sqliteEngine struct {
 }
 
 func openSQLite(dir string, serving bool) (_ engine, err error) {
+	if err := checkDirectory(dir); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the data directory cannot be made: %w", err)
 	}

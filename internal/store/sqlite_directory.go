@@ -51,14 +51,15 @@ func lockDirectory(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// checkDirectory refuses a directory whose files do not belong together, before SQLite changes any of them.
+// checkDirectory refuses a directory whose files do not belong together, before SQLite changes any of them. Certificates without a
+// database are no reason: a copy makes one beside them.
 func checkDirectory(dir string) error {
 	path := filepath.Join(dir, databaseFile)
 	info, err := os.Stat(path)
 	log, _ := os.Stat(path + "-wal")
 	switch logged := log != nil && log.Size() > 0; {
 	case errors.Is(err, fs.ErrNotExist):
-		return checkUnused(dir)
+		return checkUnused(dir, databaseFile+"-wal")
 	case err != nil || !info.Mode().IsRegular(): // to open it tells what is wrong
 	case info.Size() == 0:
 		return fmt.Errorf("the database %s has 0 bytes: its content was lost. Restore a backup; if there never was any data, remove the file", path)
@@ -68,14 +69,14 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// checkUnused refuses a directory that has lost its database.
-func checkUnused(dir string) error {
+// checkUnused refuses a directory that has lost its database: one of the names shows that it had one.
+func checkUnused(dir string, names ...string) error {
 	path := filepath.Join(dir, databaseFile)
-	for _, name := range []string{identityFile, databaseFile + "-wal", "tls", "acme"} {
+	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			continue
 		}
-		if _, err := os.Stat(path); err == nil { // made by somebody else in between
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // it may have been made meanwhile
 			return nil
 		}
 		return fmt.Errorf("the database %s is missing, and the data directory was in use: %s is there. Put the database back or restore a backup; to start with no data, use an empty directory (for PostgreSQL, set --database)", path, name)

@@ -81,6 +81,18 @@ func wantNotOpened(t *testing.T, what, dir string, words ...string) {
 	}
 }
 
+func wantNotBackedUp(t *testing.T, what, dir, says string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "b")
+	_, err := Backup(t.Context(), Options{Data: dir}, file, BackupOptions{})
+	if err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%s was backed up: %v, want an error that says %q", what, err, says)
+	}
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) > 0 {
+		t.Errorf("%s: the refused backup has left %v, %v", what, left, err)
+	}
+}
+
 func TestTheLogOfACrashIsApplied(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -162,6 +174,11 @@ func TestALogOfAnotherDatabaseIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "does not belong to the database") {
 			t.Errorf("%s was copied: %v", what, err)
 		}
+		_, err = Copy(t.Context(), Options{Data: other}, Options{Data: left}, CopyOptions{})
+		if err == nil || !strings.Contains(err.Error(), "does not belong to the database") {
+			t.Errorf("%s was copied to: %v", what, err)
+		}
+		wantNotBackedUp(t, what, left, "does not belong to the database")
 		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 			t.Errorf("%s was changed: %v", what, err)
 		}
@@ -219,6 +236,10 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 	if err := os.Truncate(filepath.Join(empty, databaseFile), 0); err != nil {
 		t.Fatal(err)
 	}
+	wantNotBackedUp(t, "0 bytes", empty, databaseFile+" has 0 bytes")
+	if _, err := Copy(t.Context(), Options{Data: used()}, Options{Data: empty}, CopyOptions{}); err == nil || !strings.Contains(err.Error(), "has 0 bytes") {
+		t.Errorf("a copy to a database of 0 bytes: %v", err)
+	}
 	wantNotOpened(t, "0 bytes", empty, databaseFile+" has 0 bytes", "Restore a backup")
 	untouched := t.TempDir()
 	if err := os.WriteFile(filepath.Join(untouched, databaseFile), nil, 0o600); err != nil {
@@ -245,6 +266,14 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 		if err := open(t, Options{Data: certificates, Serving: true}).Close(); err != nil {
 			t.Error(err)
 		}
+	}
+	orphan := t.TempDir() // SQLite would apply the log to the database that a copy makes
+	if err := os.WriteFile(filepath.Join(orphan, databaseFile+"-wal"), []byte("of another database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Copy(t.Context(), Options{Data: used()}, Options{Data: orphan}, CopyOptions{})
+	if err == nil || !strings.Contains(err.Error(), databaseFile+"-wal is there") {
+		t.Errorf("a copy beside a log of another database: %v", err)
 	}
 	begun := t.TempDir() // a server that was killed before it made its database
 	lock, err := lockDirectory(begun)

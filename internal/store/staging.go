@@ -26,8 +26,13 @@ func newStaging(dir, prefix string) (*staging, error) {
 		}
 		s, err := lockStaging(root)
 		if err == nil {
-			return s, os.Mkdir(s.path, 0o700)
+			if err = os.Mkdir(s.path, 0o700); err != nil {
+				s.remove()
+				return nil, err
+			}
+			return s, nil
 		}
+		_ = os.RemoveAll(root)
 		if attempt == 10 { // the sweeps of others may come between the two steps, but not always
 			return nil, err
 		}

@@ -41,8 +41,10 @@ type Store struct {
 
 // Open opens the database, makes it where there is none, and brings an older one up to date.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	if err := o.checkFiles(); err != nil {
-		return nil, err
+	if file := o.file(); file != "" {
+		if err := checkUnused(filepath.Dir(file), identityFile, databaseFile+"-wal", "tls", "acme"); err != nil {
+			return nil, err
+		}
 	}
 	engine, err := openEngine(ctx, o)
 	if err != nil {
@@ -59,14 +61,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.writers = append(s.writers, startWriter(engine))
 	}
 	return s, nil
-}
-
-// checkFiles refuses files of SQLite that do not belong together.
-func (o Options) checkFiles() error {
-	if file := o.file(); file != "" {
-		return checkDirectory(filepath.Dir(file))
-	}
-	return nil
 }
 
 func openEngine(ctx context.Context, o Options) (engine, error) {
