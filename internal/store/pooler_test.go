@@ -264,6 +264,8 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := open(t, Options{Database: url})
+	low, high := neighbours(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	other, err := pgx.Connect(ctx, url)
@@ -276,11 +278,7 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Ours finds the deadlock soon, so that there is time left for another attempt; the other one leaves it to ours.
-	exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = 100', current_database()); END $$")
-	exec("SET deadlock_timeout = '20s'")
-	s := open(t, Options{Database: url})
-	low, high := neighbours(t, s)
+	exec("SET deadlock_timeout = '20s'") // so that the server ends ours
 	both := func() error {               // as an import for several accounts does
 		return s.update(t.Context(), low, func(t *tx) error {
 			_, first := t.tally(low)
