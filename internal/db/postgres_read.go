@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	gatherings  = 4             // groups of reads that are under way at once
-	gatherLimit = 100           // reads of one group
-	keptAnswer  = 256 << 10     // bytes of an answer whose memory is used again
-	pageAnswer  = 2 * PieceSize // bytes of an answer to a page; rows after them are asked for again
+	readBatches = 4         // groups of reads that are under way at once
+	readLimit   = 100       // reads of one group
+	keptAnswer  = 256 << 10 // bytes of an answer whose memory is used again
 )
 
-// gatherer sends what several requests read in one round trip. It takes whatever is waiting, as a writer does: a lone request
-// goes out at once, and what comes while others are under way goes together. Nothing is sent before it was asked for, so
-// that everybody sees their own last write.
-type gatherer struct {
+// readQueue sends what several requests read in one round trip. It takes whatever is waiting, as the queue of changes does: a lone
+// request goes out at once, and what comes while others are under way goes together. Nothing is sent before it was asked for, so
+// that every client sees its own last write.
+type readQueue struct {
 	engine *postgresEngine
 
 	mu      sync.Mutex
@@ -28,7 +27,7 @@ type gatherer struct {
 	waiting []*question
 }
 
-// question is one statement that somebody waits for.
+// question is one statement that a request waits for.
 type question struct {
 	statement
 	answer *answer
@@ -39,10 +38,10 @@ type question struct {
 var questions = sync.Pool{New: func() any { return &question{turn: make(chan bool, 1)} }}
 
 // ask waits for the rows of a statement.
-func (g *gatherer) ask(sql string, args []any) (rows, error) {
+func (g *readQueue) ask(limit int, sql string, args []any) (rows, error) {
 	q := questions.Get().(*question)
 	q.statement, q.answer, q.err = statement{sql: sql, args: args}, newAnswer(), nil
-	q.answer.isPage = sql == sqlRange || sql == sqlScattered || sql == sqlCampaigns
+	q.answer.limit = limit
 	if g.leads(q) || <-q.turn {
 		g.lead(q)
 	}
@@ -57,10 +56,10 @@ func (g *gatherer) ask(sql string, args []any) (rows, error) {
 }
 
 // leads tells whether a question goes out at once. Otherwise it waits.
-func (g *gatherer) leads(q *question) bool {
+func (g *readQueue) leads(q *question) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.running < gatherings {
+	if g.running < readBatches {
 		g.running++
 		return true
 	}
@@ -69,11 +68,11 @@ func (g *gatherer) leads(q *question) bool {
 }
 
 // lead asks for everybody who waits, tells them, and hands over to one of those who have come since.
-func (g *gatherer) lead(q *question) {
+func (g *readQueue) lead(q *question) {
 	start := time.Now()
-	group := append([]*question{q}, g.take(gatherLimit-1)...)
+	group := append([]*question{q}, g.take(readLimit-1)...)
 	err := g.engine.answer(group)
-	if errors.Is(err, errAgain) && time.Since(start) > patience {
+	if errors.Is(err, errRetry) && time.Since(start) > patience {
 		g.refuse(err)
 	}
 	g.handOver()
@@ -83,7 +82,7 @@ func (g *gatherer) lead(q *question) {
 }
 
 // take removes questions from those that wait.
-func (g *gatherer) take(limit int) []*question {
+func (g *readQueue) take(limit int) []*question {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := min(limit, len(g.waiting))
@@ -92,7 +91,7 @@ func (g *gatherer) take(limit int) []*question {
 	return group
 }
 
-func (g *gatherer) handOver() {
+func (g *readQueue) handOver() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting) == 0 {
@@ -107,7 +106,7 @@ func (g *gatherer) handOver() {
 
 // refuse tells everybody who waits that the database is away. To let each of them find out by itself would make the last
 // one wait for all the others.
-func (g *gatherer) refuse(err error) {
+func (g *readQueue) refuse(err error) {
 	for _, q := range g.take(math.MaxInt) {
 		q.err = err
 		q.turn <- false
@@ -123,7 +122,7 @@ func (e *postgresEngine) answer(group []*question) (err error) {
 		for i, q := range group {
 			q.err = err
 			if i > 0 && err != nil { // it is not this one's fault, and a read may be tried again
-				q.err = &away{again: true, err: err}
+				q.err = &unavailable{retry: true, err: err}
 			}
 		}
 	}()
@@ -157,7 +156,7 @@ type answer struct {
 	ends    []int // of each value in data
 	columns int
 	row     int // the one that is read, from 1
-	isPage  bool
+	limit   int // bytes after which rows are left out; 0 is none
 }
 
 var answers = sync.Pool{New: func() any { return new(answer) }}
@@ -169,8 +168,8 @@ func newAnswer() *answer {
 }
 
 // add keeps the row that r is at.
-func (a *answer) add(r rows) error {
-	if a.isPage && len(a.data) >= pageAnswer {
+func (a *answer) add(r Row) error {
+	if a.limit > 0 && len(a.data) >= a.limit {
 		return nil
 	}
 	values := r.(wireRows).Values()
@@ -187,7 +186,7 @@ func (a *answer) next() bool {
 	return a.row*a.columns <= len(a.ends) && a.columns > 0
 }
 
-func (a *answer) bytes(column int) []byte {
+func (a *answer) Bytes(column int) []byte {
 	i := (a.row-1)*a.columns + column
 	start := 0
 	if i > 0 {
@@ -196,8 +195,8 @@ func (a *answer) bytes(column int) []byte {
 	return a.data[start:a.ends[i]]
 }
 
-func (a *answer) int(column int) int64   { return wireInt(a.bytes(column)) }
-func (a *answer) text(column int) string { return string(a.bytes(column)) }
+func (a *answer) Int(column int) int64   { return wireInt(a.Bytes(column)) }
+func (a *answer) Text(column int) string { return string(a.Bytes(column)) }
 
 func (a *answer) close() error {
 	if cap(a.data) <= keptAnswer {

@@ -1,10 +1,9 @@
-package store
+package db
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"strings"
 	"syscall"
@@ -25,9 +24,8 @@ type postgresConn struct {
 	lent   *pgxpool.Conn // nil while there is none
 	wire   *wire
 
-	waiting []statement    // goes with the next statement whose answer is waited for
-	meeting map[string]int // where in it a statement is that others may be asked together with
-	begun   bool           // a transaction, though its beginning may be waiting
+	queued []statement // goes with the next statement whose answer is waited for
+	begun  bool        // a transaction, though its beginning may be queued
 }
 
 // connect lends a connection, where there is none yet.
@@ -73,43 +71,19 @@ func (c *postgresConn) begin(write bool) error {
 		steps = beginWrite
 	}
 	for _, sql := range steps {
-		c.waiting = append(c.waiting, statement{sql: sql})
+		c.queued = append(c.queued, statement{sql: sql})
 	}
 	c.begun = true
 	return nil
 }
 
-func (c *postgresConn) later(read func(rows) error, sql string, args ...any) error {
-	s := statement{sql: sql, args: args, read: read}
-	if at, ok := c.meeting[sql]; ok {
-		c.waiting[at].others = append(c.waiting[at].others, s)
-		return nil
-	}
-	_, joins := asksTogether[sql]
-	maps.DeleteFunc(c.meeting, func(other string, _ int) bool { return !joins || read == nil && asksTogether[other].place > 0 })
-	if joins {
-		if c.meeting == nil {
-			c.meeting = make(map[string]int)
-		}
-		c.meeting[sql] = len(c.waiting)
-	}
-	c.waiting = append(c.waiting, s)
+func (c *postgresConn) queue(read func(Row) error, sql string, args ...any) error {
+	c.queued = append(c.queued, statement{sql: sql, args: args, read: read})
 	return nil
 }
 
-// depart is what has waited, as it is to be sent.
-func (c *postgresConn) depart() []statement {
-	waited := c.waiting
-	for i := range waited {
-		waited[i] = waited[i].asked()
-	}
-	c.waiting = nil
-	clear(c.meeting)
-	return waited
-}
-
 func (c *postgresConn) flush() error {
-	if len(c.waiting) == 0 {
+	if len(c.queued) == 0 {
 		return nil
 	}
 	x, err := c.send()
@@ -119,7 +93,7 @@ func (c *postgresConn) flush() error {
 	return err
 }
 
-// send sends what waits, and statements after it, and takes the answers to what has waited. The other answers are left to the
+// send sends what is queued, and statements after it, and takes the answers to what was queued. The other answers are left to the
 // caller, who closes the exchange.
 func (c *postgresConn) send(more ...statement) (*exchange, error) {
 	if err := c.client.Err(); err != nil {
@@ -128,25 +102,26 @@ func (c *postgresConn) send(more ...statement) (*exchange, error) {
 	if err := c.connect(); err != nil {
 		return nil, err
 	}
-	waited := c.depart()
-	x := c.wire.send(c.ctx, append(waited, more...)...)
-	for i := range waited {
-		if _, err := x.take(waited[i].read); err != nil {
+	queued := c.queued
+	c.queued = nil
+	x := c.wire.send(c.ctx, append(queued, more...)...)
+	for i := range queued {
+		if _, err := x.take(queued[i].read); err != nil {
 			x.close() //nolint:errcheck // the first error counts
-			return nil, spoiled(c.translate(err))
+			return nil, poisoned(c.translate(err))
 		}
 	}
-	clear(waited)
-	c.waiting = waited[:0]
+	clear(queued)
+	c.queued = queued[:0]
 	return x, nil
 }
 
-// spoiled is the error of a statement that had waited. Whoever hears of it may not be the one who asked for it.
-func spoiled(err error) error {
-	if errors.As(err, new(*away)) {
+// poisoned is the error of a statement that was queued. The change that hears of it may not be the one that asked for it.
+func poisoned(err error) error {
+	if errors.As(err, new(*unavailable)) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", errSpoiled, err)
+	return fmt.Errorf("%w: %w", errPoisoned, err)
 }
 
 func (c *postgresConn) exec(sql string, args ...any) (int64, error) {
@@ -179,12 +154,12 @@ func (c *postgresConn) script(sql string) (int64, error) {
 	return tag.RowsAffected(), c.translate(err)
 }
 
-func (c *postgresConn) query(sql string, args ...any) (rows, error) {
+func (c *postgresConn) query(limit int, sql string, args ...any) (rows, error) {
 	if c.reads && !c.begun {
 		if err := c.client.Err(); err != nil {
 			return nil, c.late(err)
 		}
-		return c.engine.gatherer.ask(sql, args)
+		return c.engine.reads.ask(limit, sql, args)
 	}
 	x, err := c.send(statement{sql: sql, args: args})
 	if err != nil {
@@ -217,7 +192,8 @@ func (r *postgresRows) close() error {
 // whose outcome is unknown has failed as far as anybody is told. It is never cancelled either: PostgreSQL would stop waiting
 // for the standby and show everybody what exists on one server only.
 func (c *postgresConn) commit() error {
-	last := append(c.depart(), statement{sql: "COMMIT"})
+	last := append(c.queued, statement{sql: "COMMIT"})
+	c.queued = nil
 	c.begun = false
 	answer := make(chan error, 1)
 	go func(w *wire) { answer <- w.commit(last) }(c.wire)
@@ -227,12 +203,12 @@ func (c *postgresConn) commit() error {
 	case err := <-answer:
 		var before *uncommitted
 		if errors.As(err, &before) {
-			return spoiled(c.translate(before.err))
+			return poisoned(c.translate(before.err))
 		}
 		return err
 	case <-timer.C:
 		c.leave(answer)
-		return &away{err: errors.New("a commit was not answered in time, and its outcome is unknown")}
+		return &unavailable{err: errors.New("a commit was not answered in time, and its outcome is unknown")}
 	}
 }
 
@@ -256,14 +232,14 @@ func (w *wire) commit(statements []statement) error {
 	var refused *pgconn.PgError
 	switch warning := w.conn.CustomData()[warningKey]; {
 	case errors.As(err, &refused) && undone(refused):
-		return &away{again: true, err: err}
+		return &unavailable{retry: true, err: err}
 	case err != nil: // also where the server or a pooler said goodbye: it may have committed before
-		return &away{err: fmt.Errorf("the outcome of a commit is unknown: %w", err)}
+		return &unavailable{err: fmt.Errorf("the outcome of a commit is unknown: %w", err)}
 	case tag.String() != "COMMIT":
-		return fmt.Errorf("%w: the transaction had failed", errSpoiled)
+		return fmt.Errorf("%w: the transaction had failed", errPoisoned)
 	case warning != nil:
 		// Such as: the wait for the standby was cancelled, and the change is on one server only.
-		return &away{err: fmt.Errorf("committed with a warning: %v", warning)}
+		return &unavailable{err: fmt.Errorf("committed with a warning: %v", warning)}
 	}
 	return nil
 }
@@ -311,8 +287,7 @@ func noteWarning(c *pgconn.PgConn, notice *pgconn.Notice) {
 }
 
 func (c *postgresConn) rollback() {
-	c.waiting, c.begun = nil, false
-	clear(c.meeting)
+	c.queued, c.begun = nil, false
 	if c.lent == nil || c.lent.Conn().IsClosed() || c.lent.Conn().PgConn().TxStatus() == 'I' {
 		return
 	}
@@ -337,12 +312,18 @@ func (c *postgresConn) late(err error) error {
 	if errors.Is(c.client.Err(), context.Canceled) {
 		return context.Canceled
 	}
-	return &away{err: err}
+	return &unavailable{err: err}
 }
 
 // undone tells whether the server has taken a transaction back so that it can be tried again: two were in each other's
 // way.
 func undone(e *pgconn.PgError) bool { return e.Code == "40001" || e.Code == "40P01" }
+
+// outdated tells whether a statement was prepared for a schema that has changed since. Every other feature that a server does not
+// support it will not support the next time either.
+func outdated(e *pgconn.PgError) bool {
+	return e.Code == "0A000" && e.Routine == "RevalidateCachedQuery"
+}
 
 // translate tells apart what can be tried again, what is taken, and what is broken. It is not for a commit.
 func (c *postgresConn) translate(err error) error {
@@ -355,29 +336,35 @@ func (c *postgresConn) translate(err error) error {
 		case c.ctx.Err() != nil:
 			return c.late(err)
 		case c.lent.Conn().IsClosed():
-			return &away{again: true, err: err}
+			return &unavailable{retry: true, err: err}
 		}
 		return err
 	}
 	class := e.Code[:min(2, len(e.Code))]
 	switch {
 	case e.Code == "23505", e.Code == "42P07", e.Code == "42710": // a value, a table or a type
-		return fmt.Errorf("%w: %w", errTaken, err)
+		return fmt.Errorf("%w: %w", ErrTaken, err)
 	case undone(e):
-		return &away{again: true, err: err}
+		return &unavailable{retry: true, err: err}
 	case e.Code == "25006", // this server takes no writes any more
-		e.Code == "0A000", // a newer node has migrated, and a prepared statement is out of date
+		outdated(e), // a newer node has migrated, and a prepared statement is out of date
 		class == "08", strings.HasPrefix(e.Code, "57P"), e.SeverityUnlocalized == "FATAL", e.SeverityUnlocalized == "PANIC":
 		c.abandon()
-		return &away{again: true, err: err}
+		return &unavailable{retry: true, err: err}
 	case e.Code == "25P02": // an earlier statement of the transaction failed
-		return fmt.Errorf("%w: %w", errSpoiled, err)
+		return fmt.Errorf("%w: %w", errPoisoned, err)
 	case e.Code == "53100":
-		return &away{err: fmt.Errorf("%w: %w", syscall.ENOSPC, err)}
+		return &unavailable{err: fmt.Errorf("%w: %w", syscall.ENOSPC, err)}
 	case class == "53", class == "58", e.Code == "57014", e.Code == "55P03": // full, cancelled, or locked for too long
-		return &away{err: err}
+		return &unavailable{err: err}
 	case e.Code == "26000", e.Code == "42P05":
 		return fmt.Errorf("%w (a pooler that shares connections between transactions needs pooler=transaction in the database URL)", err)
 	}
 	return err
+}
+
+// takeTime lifts the limit that is meant for one request.
+func (c *postgresConn) takeTime(ctx context.Context) {
+	c.cancel()
+	c.ctx, c.cancel = context.WithCancel(ctx)
 }

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -17,9 +17,7 @@ import (
 type statement struct {
 	sql  string
 	args []any
-	read func(rows) error
-
-	others []statement // the same about other rows, to be asked together with this one
+	read func(Row) error
 }
 
 // wire speaks the protocol on one connection. It sends statements together, so that they cost one round trip, prepares each
@@ -197,7 +195,7 @@ func (x *exchange) keep(d *pgconn.StatementDescription) {
 }
 
 // take reads the answer to the next statement to its end.
-func (x *exchange) take(read func(rows) error) (pgconn.CommandTag, error) {
+func (x *exchange) take(read func(Row) error) (pgconn.CommandTag, error) {
 	r, err := x.next()
 	if err != nil {
 		return pgconn.CommandTag{}, err
@@ -235,9 +233,9 @@ func (x *exchange) close() error {
 type wireRows struct{ *pgconn.ResultReader }
 
 func (r wireRows) next() bool              { return r.NextRow() }
-func (r wireRows) int(column int) int64    { return wireInt(r.Values()[column]) }
-func (r wireRows) text(column int) string  { return string(r.Values()[column]) }
-func (r wireRows) bytes(column int) []byte { return r.Values()[column] }
+func (r wireRows) Int(column int) int64    { return wireInt(r.Values()[column]) }
+func (r wireRows) Text(column int) string  { return string(r.Values()[column]) }
+func (r wireRows) Bytes(column int) []byte { return r.Values()[column] }
 
 func (r wireRows) close() error {
 	_, err := r.Close()

@@ -1,18 +1,58 @@
 package store
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"strings"
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
-// migrations is the schema, step by step; its length is the schema's version. A step is never changed once it was
-// released: what must become different becomes another step. Words in braces are the engine's (see dialect).
+// The tables, each described once. Times are seconds since 1970 (an account's: microseconds), 0 where there is none.
+var (
+	contactTable  = db.NewTable("contact", "account_id id", "revision archived match_keys:text body:bytes checksum")
+	archivalTable = db.NewTable("contact_archival", "account_id revision", "id archived")
+	indexTable    = db.NewTable("contact_index", "account_id key:text id", "")
+	wordsTable    = db.NewSearch("contact_search")
+	tagTable      = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
+
+	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum")
+	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
+
+	keyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
+	invitationTable = db.NewTable("invitation", "hash:text", "account_id email:text role invited_by created_at expires_at")
+	userTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
+	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
+	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
+	tallyTable      = db.NewTable("account_tally", "account_id", "revision contact_seq contact_active key_seq campaign_revision")
+	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
+)
+
+// schema is everything that a database of ours has. What makes data reachable comes last, since a copy fills the tables in this
+// order.
+var schema = db.Schema{
+	Steps: steps,
+	Tables: []*db.Table{
+		contactTable, archivalTable, indexTable, tagTable, campaignTable, readerTable, keyTable, invitationTable, userTable, sessionTable,
+		memberTable, tallyTable, accountTable,
+	},
+	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion, Work: derive},
+}
+
+func init() {
+	contactTable.Words, contactTable.WordsOf = wordsTable, wordsOfRow
+	accountTable.NameOf = func(row []any) (id, name string) { return row[1].(string), row[2].(string) }
+	invitationTable.Transient = "account_id = 0" // set-up links
+}
+
+// wordsOfRow are the words of a contact in a row of its table.
+func wordsOfRow(row []any) (string, error) {
+	account, id := row[0].(int64), row[1].(int64)
+	contact, err := crm.ParseContact(id, row[contactTable.At("body")].([]byte), splitKeys(row[contactTable.At("match_keys")].(string)))
+	return contact.SearchDocument(account), err
+}
+
+// steps is the schema, step by step.
 //
-// account_id leads every key of tenant data, so that the rows of one account can live on one machine. Times are
-// seconds since 1970 (an account's: microseconds), 0 where there is none.
-var migrations = []migration{{sql: `
+// account_id leads every key of tenant data, so that the rows of one account can live on one machine.
+var steps = []db.Step{{SQL: `
 CREATE TABLE account (
 	account_id BIGINT NOT NULL PRIMARY KEY,
 	public_id {key} NOT NULL UNIQUE,
@@ -90,7 +130,7 @@ CREATE TABLE campaign_reader (
 ) {clustered};
 
 CREATE INDEX campaign_reader_campaign ON campaign_reader (campaign_id, account_id);
-`}, {sql: `
+`}, {SQL: `
 -- People who sign in. They belong to no account by themselves; member says where they do. opened is the account that they
 -- worked with last.
 CREATE TABLE app_user (
@@ -153,7 +193,7 @@ CREATE TABLE tag (
 CREATE INDEX tag_size ON tag (account_id, contacts DESC, fold, name);
 
 CREATE INDEX account_parent ON account (parent, account_id);
-`}, {sql: `
+`}, {SQL: `
 -- Which contacts were archived or restored, each at the revision at which that happened last. All the others are active, as
 -- every contact is at first, so that nothing has to be written here for a new one or for another change.
 CREATE TABLE contact_archival (
@@ -180,12 +220,12 @@ UPDATE tag SET size = length(CAST(contacts AS TEXT));
 DROP INDEX tag_size;
 
 CREATE INDEX tag_size ON tag (account_id, size DESC, fold, name);
-`}, {sql: `
+`}, {SQL: `
 -- The CRC-32C of the body, by which damage is noticed.
 ALTER TABLE contact ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE campaign ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
-`, fill: fillChecksums}, {sql: `
+`, Fill: fillChecksums}, {SQL: `
 -- contact_index has match keys alone from now on, and contact_search the words. Both are derived from the documents (derive.go).
 DROP TABLE contact_index;
 
@@ -201,110 +241,6 @@ CREATE TABLE derived (
 	name {key} NOT NULL PRIMARY KEY,
 	version BIGINT NOT NULL
 );
-`, own: map[string]string{"sqlite": `
--- The prefix is as long as what stands before a word, and the word's first letter.
-CREATE VIRTUAL TABLE contact_search USING fts5(words, content='', contentless_delete=1, detail=none, prefix='9', tokenize="ascii tokenchars '@.#+~=-_'");
 
-CREATE VIRTUAL TABLE contact_search_word USING fts5vocab(contact_search, instance);
-`, "postgres": `
-CREATE TABLE contact_search (
-	account_id BIGINT NOT NULL,
-	id BIGINT NOT NULL,
-	words tsvector NOT NULL,
-	PRIMARY KEY (account_id, id)
-);
-
-CREATE INDEX contact_search_words ON contact_search USING GIN (words);
-`}}}
-
-// migration is one step: frozen texts, for all engines and for each by its name, and frozen code where texts are not enough.
-// What is derived from documents is no part of a step: it is derived anew after the last one (derive.go).
-type migration struct {
-	sql  string
-	own  map[string]string
-	fill func(conn, dialect) error // nil where statements are enough
-}
-
-// migrate brings the database to this program's schema. Whoever comes second finds nothing left to do.
-func (s *Store) migrate(ctx context.Context) error {
-	c, err := s.engine.writer(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.engine.release(c)
-	version, err := schemaVersion(c)
-	if err != nil {
-		return err
-	}
-	if version == len(migrations) {
-		if done, err := isDerived(c); err != nil || done {
-			return err
-		}
-	}
-	if err := c.begin(true); err != nil {
-		return err
-	}
-	defer c.rollback()
-	if lock := s.engine.dialect().lockVersion; lock != "" {
-		if _, err := c.exec(lock); err != nil {
-			return err
-		}
-	}
-	if version, err = schemaVersion(c); err != nil { // again, now that nobody else can change it
-		return err
-	}
-	if version >= copyMark {
-		return ErrUnfinished
-	}
-	if version > len(migrations) {
-		return fmt.Errorf("the database has schema version %d, and this program knows versions up to %d: use a newer donorbook", version, len(migrations))
-	}
-	for ; version < len(migrations); version++ {
-		if err := applyMigration(c, s.engine.dialect(), version); err != nil {
-			return fmt.Errorf("migration %d: %w", version+1, err)
-		}
-	}
-	if err := derive(c, s.engine.dialect()); err != nil {
-		return err
-	}
-	return c.commit()
-}
-
-const (
-	sqlCreateVersion = `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)`
-	sqlVersion       = `SELECT COALESCE(MAX(version), 0) FROM schema_version`
-	sqlProbe         = `UPDATE schema_version SET version = version WHERE version = $1`
-	sqlAddVersion    = `INSERT INTO schema_version (version) VALUES ($1)`
-)
-
-func schemaVersion(c conn) (version int, err error) {
-	_, err = c.exec(sqlCreateVersion)
-	if errors.Is(err, errTaken) { // by a node that starts at the same moment
-		_, err = c.exec(sqlCreateVersion)
-	}
-	if err != nil {
-		return 0, err
-	}
-	_, err = one(c, func(r rows) { version = int(r.int(0)) }, sqlVersion)
-	return version, err
-}
-
-func applyMigration(c conn, d dialect, version int) error {
-	words := strings.NewReplacer("{id}", d.id, "{idKey}", d.idKey, "{bytes}", d.bytes, "{key}", d.key, "{clustered}", d.clustered)
-	step := migrations[version]
-	for statement := range strings.SplitSeq(words.Replace(step.sql+step.own[d.name]), ";\n") {
-		if strings.TrimSpace(statement) == "" {
-			continue
-		}
-		if _, err := c.exec(statement); err != nil {
-			return err
-		}
-	}
-	if step.fill != nil {
-		if err := step.fill(c, d); err != nil {
-			return err
-		}
-	}
-	_, err := c.exec(sqlAddVersion, int64(version+1))
-	return err
-}
+{search contact_search}
+`}}

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -7,14 +7,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
-
-	"donorbook/internal/crm"
 )
 
 // The files whose names begin with sqlite are all that know the SQLite library.
@@ -55,7 +54,7 @@ func openSQLite(dir string, serving bool) (_ engine, err error) {
 		return nil, fmt.Errorf("the data directory cannot be made: %w", err)
 	}
 	e := &sqliteEngine{
-		path:  filepath.Join(dir, databaseFile),
+		path:  filepath.Join(dir, DatabaseFile),
 		fault: diskFault,
 		write: make(chan *sqliteConn, 1),
 		read:  make(chan struct{}, sqliteReaders),
@@ -135,20 +134,50 @@ func insist(db *sqlite3.Conn, sql string) error {
 	}
 }
 
-func (e *sqliteEngine) dialect() dialect {
-	return dialect{
-		name:      "sqlite",
-		search:    sqliteSearch,
-		id:        "INTEGER", // the name that makes it the key of the table's own tree
-		idKey:     "PRIMARY KEY (id)",
-		bytes:     "BLOB",
-		key:       "TEXT",
-		clustered: "WITHOUT ROWID",
-		forUpdate: "", // a write transaction holds the whole database
-		size:      `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
-		tables:    `SELECT name FROM sqlite_schema WHERE type = 'table'`,
-		identity:  `SELECT file FROM pragma_database_list WHERE name = 'main'`,
+func (e *sqliteEngine) dialect() *dialect { return &sqliteDialect }
+
+func (c *sqliteConn) dialect() *dialect { return &sqliteDialect }
+
+var sqliteDialect = dialect{
+	words: map[string]string{
+		"id":        "INTEGER", // the name that makes it the key of the table's own tree
+		"idKey":     "PRIMARY KEY (id)",
+		"bytes":     "BLOB",
+		"key":       "TEXT",
+		"clustered": "WITHOUT ROWID",
+		"search":    sqliteSearchTable,
+	},
+	search:   sqliteSearch,
+	texts:    cached(sqliteTexts),
+	rowKeys:  true,
+	size:     `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
+	tables:   `SELECT name FROM sqlite_schema WHERE type = 'table'`,
+	identity: `SELECT file FROM pragma_database_list WHERE name = 'main'`,
+}
+
+// sqliteTexts write a row with each statement: a call of SQLite is so cheap that there is nothing to gain by lists. A row is locked
+// by reading it, since a write transaction holds the whole database.
+func sqliteTexts(t *Table) tableSQL {
+	s := t.common()
+	values := parameters(1, len(t.Columns))
+	key := strings.Join(t.key(true), ", ")
+	s.lock = fmt.Sprintf("SELECT %s FROM %s WHERE %s", t.all(), t.Name, t.where())
+	s.insert = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.Name, t.all(), values)
+	s.save = fmt.Sprintf("%s ON CONFLICT (%s) DO %s", s.insert, key, t.assign())
+	switch {
+	case t.search:
+		s.insert = fmt.Sprintf("INSERT INTO %s (rowid, words) VALUES ($2, $3)", t.Name)
+		s.save = fmt.Sprintf("INSERT OR REPLACE INTO %s (rowid, words) VALUES ($2, $3)", t.Name)
+		s.remove = fmt.Sprintf("DELETE FROM %s WHERE rowid = $2", t.Name)
+	case t.counter != "":
+		n := "$" + strconv.Itoa(t.Key+1)
+		s.add = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s, length(CAST(%s AS TEXT))) ON CONFLICT (%s) DO %s",
+			t.Name, t.all(), parameters(1, t.Key+1), n, key, t.addition())
+		// Mostly a number changes and keeps its digits. SQLite would move the row of the index all the same if they were named.
+		s.bump = fmt.Sprintf("UPDATE %s SET %s = %[2]s + %s WHERE %s AND %[2]s + %[3]s > 0 AND %[5]s = length(CAST(%[2]s + %[3]s AS TEXT))",
+			t.Name, t.counter, n, t.where(), t.Columns[t.Key+1].Name)
 	}
+	return s
 }
 
 func (e *sqliteEngine) writers() int { return 1 }
@@ -169,7 +198,7 @@ func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	select {
 	case _, open := <-e.read:
 		if !open {
-			return nil, fmt.Errorf("%w: the store is closed", crm.ErrUnavailable)
+			return nil, fmt.Errorf("%w: the store is closed", ErrUnavailable)
 		}
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -277,7 +306,7 @@ func (c *sqliteConn) exec(sql string, args ...any) (int64, error) {
 	return c.db.Changes(), nil
 }
 
-func (c *sqliteConn) query(sql string, args ...any) (rows, error) {
+func (c *sqliteConn) query(_ int, sql string, args ...any) (rows, error) {
 	s, err := c.bind(sql, args)
 	if err != nil {
 		return nil, err
@@ -285,11 +314,24 @@ func (c *sqliteConn) query(sql string, args ...any) (rows, error) {
 	return s, nil
 }
 
+// queue does not wait: a call of SQLite is so cheap that there is nothing to gain.
+func (c *sqliteConn) queue(read func(Row) error, sql string, args ...any) error {
+	if read != nil {
+		return each(c, 0, read, sql, args...)
+	}
+	_, err := c.exec(sql, args...)
+	return err
+}
+
+func (c *sqliteConn) flush() error { return nil }
+
+func (c *sqliteConn) takeTime(context.Context) {}
+
 // bind prepares a statement once and sets its parameters.
 func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
 	s := c.statements[sql]
 	if s == nil {
-		stmt, tail, err := c.db.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
+		stmt, tail, err := c.db.PrepareFlags(oneByOne.ReplaceAllString(sql, "= $1"), sqlite3.PREPARE_PERSISTENT)
 		if err != nil {
 			return nil, c.engine.translate(err)
 		}
@@ -301,16 +343,20 @@ func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
 		}
 		c.statements[sql] = s
 	}
+	s.elements = 0
 	for i, arg := range s.args {
 		if arg >= len(args) {
 			return nil, fmt.Errorf("parameter $%d is missing: %s", arg+1, sql)
 		}
-		if err := bindSQLite(s.stmt, i+1, args[arg]); err != nil {
+		if err := s.bind(i+1, args[arg]); err != nil {
 			return nil, c.engine.translate(err)
 		}
 	}
 	return s, nil
 }
+
+// oneByOne finds a list in a statement, which then runs once for each of its elements: each of them goes by an index for sure.
+var oneByOne = regexp.MustCompile(`= ANY\((\$\d+)\)`)
 
 // newSQLiteRows works out which argument goes where: to SQLite $2 is only a name, and it numbers parameters in the
 // order in which they are first seen.
@@ -326,35 +372,78 @@ func newSQLiteRows(e *sqliteEngine, stmt *sqlite3.Stmt) (*sqliteRows, error) {
 	return s, nil
 }
 
-func bindSQLite(stmt *sqlite3.Stmt, i int, arg any) error {
-	switch v := arg.(type) {
-	case int64:
-		return stmt.BindInt64(i, v)
-	case string:
-		return stmt.BindText(i, v)
-	case []byte:
-		return stmt.BindBlob(i, v)
-	}
-	return fmt.Errorf("parameter %d has the type %T", i, arg)
-}
-
 // sqliteRows is a prepared statement while its rows are read.
 type sqliteRows struct {
 	engine *sqliteEngine
 	stmt   *sqlite3.Stmt
 	args   []int // the argument for each parameter
+
+	list     any // the statement runs for each element of this one
+	place    int // the parameter that gets them
+	elements int // how many there are
+	done     int // how many were bound
+	failed   error
 }
 
-func (r *sqliteRows) next() bool              { return r.stmt.Step() }
-func (r *sqliteRows) int(column int) int64    { return r.stmt.ColumnInt64(column) }
-func (r *sqliteRows) text(column int) string  { return r.stmt.ColumnText(column) }
-func (r *sqliteRows) bytes(column int) []byte { return r.stmt.ColumnRawBlob(column) }
+func (r *sqliteRows) bind(place int, arg any) error {
+	switch v := arg.(type) {
+	case int64:
+		return r.stmt.BindInt64(place, v)
+	case string:
+		return r.stmt.BindText(place, v)
+	case []byte:
+		return r.stmt.BindBlob(place, v)
+	case []int64:
+		r.list, r.place, r.elements, r.done = arg, place, len(v), 0
+	case []string:
+		r.list, r.place, r.elements, r.done = arg, place, len(v), 0
+	default:
+		return fmt.Errorf("parameter %d has the type %T", place, arg)
+	}
+	if r.elements == 0 {
+		r.elements = -1 // an empty list finds nothing
+		return nil
+	}
+	return r.nextElement()
+}
+
+func (r *sqliteRows) nextElement() error {
+	r.done++
+	switch list := r.list.(type) {
+	case []int64:
+		return r.bind(r.place, list[r.done-1])
+	case []string:
+		return r.bind(r.place, list[r.done-1])
+	}
+	return nil
+}
+
+func (r *sqliteRows) next() bool {
+	for r.elements >= 0 && r.failed == nil {
+		if r.stmt.Step() {
+			return true
+		}
+		if r.stmt.Err() != nil || r.done >= r.elements {
+			return false
+		}
+		r.failed = errors.Join(r.stmt.Reset(), r.nextElement())
+	}
+	return false
+}
+
+func (r *sqliteRows) Int(column int) int64    { return r.stmt.ColumnInt64(column) }
+func (r *sqliteRows) Text(column int) string  { return r.stmt.ColumnText(column) }
+func (r *sqliteRows) Bytes(column int) []byte { return r.stmt.ColumnRawBlob(column) }
 
 func (r *sqliteRows) close() error {
 	err := r.stmt.Err()
+	if err == nil {
+		err = r.failed
+	}
 	if reset := r.stmt.Reset(); err == nil {
 		err = reset
 	}
+	r.list, r.elements, r.done, r.failed = nil, 0, 0, nil
 	return r.engine.translate(err)
 }
 
@@ -364,14 +453,14 @@ func (e *sqliteEngine) translate(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE), errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY), errors.Is(err, sqlite3.CONSTRAINT_ROWID):
-		return fmt.Errorf("%w: %w", errTaken, err)
+		return fmt.Errorf("%w: %w", ErrTaken, err)
 	case errors.Is(err, sqlite3.BUSY):
-		return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, sqlite3.READONLY):
 		if fault := e.fault(filepath.Dir(e.path)); fault != nil {
 			return fault
 		}
-		return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"encoding/binary"
@@ -15,15 +15,14 @@ import (
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
-
-	"donorbook/internal/crm"
 )
 
 // What a data directory of SQLite has beside the database: a lock, which the one server that works there holds, and the
 // identity of the database, by which a log is recognized that belongs to another file. SQLite itself would apply such a log.
 
 const (
-	databaseFile = "donorbook.db"
+	// DatabaseFile is the name of SQLite's file in its directory.
+	DatabaseFile = "donorbook.db"
 	lockFile     = "donorbook.lock"
 	identityFile = "donorbook.id"
 )
@@ -33,7 +32,7 @@ const (
 func lockDirectory(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, cannotOpen(filepath.Join(dir, databaseFile), err)
+		return nil, cannotOpen(filepath.Join(dir, DatabaseFile), err)
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		holder, _ := os.ReadFile(file.Name())
@@ -54,12 +53,12 @@ func lockDirectory(dir string) (*os.File, error) {
 // checkDirectory refuses a directory whose files do not belong together, before SQLite changes any of them. Certificates without a
 // database are no reason: a copy makes one beside them.
 func checkDirectory(dir string) error {
-	path := filepath.Join(dir, databaseFile)
+	path := filepath.Join(dir, DatabaseFile)
 	info, err := os.Stat(path)
 	log, _ := os.Stat(path + "-wal")
 	switch logged := log != nil && log.Size() > 0; {
 	case errors.Is(err, fs.ErrNotExist):
-		return checkUnused(dir, databaseFile+"-wal")
+		return checkUnused(dir, DatabaseFile+"-wal")
 	case err != nil || !info.Mode().IsRegular(): // to open it tells what is wrong
 	case info.Size() == 0:
 		return fmt.Errorf("the database %s has 0 bytes: its content was lost. Restore a backup; if there never was any data, remove the file", path)
@@ -71,7 +70,7 @@ func checkDirectory(dir string) error {
 
 // checkUnused refuses a directory that has lost its database: one of the names shows that it had one.
 func checkUnused(dir string, names ...string) error {
-	path := filepath.Join(dir, databaseFile)
+	path := filepath.Join(dir, DatabaseFile)
 	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			continue
@@ -86,7 +85,7 @@ func checkUnused(dir string, names ...string) error {
 
 // checkLog tells whether the log beside the database belongs to it. Where nothing is known about that, it does.
 func checkLog(dir string) error {
-	path := filepath.Join(dir, databaseFile)
+	path := filepath.Join(dir, DatabaseFile)
 	var known identity
 	text, err := os.ReadFile(filepath.Join(dir, identityFile))
 	if err != nil || json.Unmarshal(text, &known) != nil || len(known.Marks) == 0 {
@@ -126,7 +125,9 @@ func (e *sqliteEngine) mark(writer *sqliteConn) {
 	before, err := readHeader(e.path)
 	var logged uint32
 	if err == nil {
-		_, err = one(writer, func(r rows) { logged = uint32(r.int(0)) }, "PRAGMA user_version")
+		var mark int64
+		mark, err = Conn{conn: writer}.Int("PRAGMA user_version")
+		logged = uint32(mark)
 	}
 	fresh := rand.Int32()
 	known := identity{Marks: []uint32{before.mark, logged, uint32(fresh)}, Schema: before.schema}
@@ -219,7 +220,7 @@ func diskFault(dir string) error {
 	os.Remove(path) //nolint:errcheck // where it was not made
 	for _, fault := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS} {
 		if errors.Is(err, fault) {
-			return fmt.Errorf("%w: the data directory %s: %w", crm.ErrUnavailable, dir, fault)
+			return fmt.Errorf("%w: the data directory %s: %w", ErrUnavailable, dir, fault)
 		}
 	}
 	return nil

@@ -1,16 +1,16 @@
-package store
+package db
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"donorbook/internal/crm"
 )
 
 // The files whose names begin with postgres are all that know the PostgreSQL library.
@@ -31,7 +31,7 @@ const (
 // postgresEngine keeps a database on a server, or on whichever of several servers takes writes.
 type postgresEngine struct {
 	read, write   *pgxpool.Pool
-	gatherer      gatherer
+	reads         readQueue
 	prepares      bool // statements, which a pooler may not allow
 	commitTimeout time.Duration
 	pending       atomic.Int64 // commits that the server has not answered in time
@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, url string) (engine, error) {
 		return nil, err
 	}
 	e := &postgresEngine{commitTimeout: commitTimeout, prepares: config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}
-	e.gatherer.engine = e
+	e.reads.engine = e
 	if e.read, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
@@ -97,25 +97,77 @@ func postgresConfig(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-func (e *postgresEngine) dialect() dialect {
-	return dialect{
-		name:      "postgres",
-		search:    postgresSearch,
-		id:        "BIGINT",
-		idKey:     "PRIMARY KEY (account_id, id)",
-		bytes:     "BYTEA",
-		key:       `TEXT COLLATE "C"`,
-		clustered: "",
-		forUpdate: " FOR UPDATE",
-		confirms:  true,
-		distant:   true,
-		// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it takes.
-		lockVersion: "SET LOCAL lock_timeout = 0; LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE",
-		size:        `SELECT pg_catalog.pg_database_size(pg_catalog.current_database())`,
-		tables:      `SELECT CAST(relname AS TEXT) FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)`,
-		identity: `SELECT CONCAT_WS(' ', oid, EXTRACT(EPOCH FROM pg_postmaster_start_time()), current_schema())
-			FROM pg_catalog.pg_database WHERE datname = current_database()`,
+func (e *postgresEngine) dialect() *dialect { return &postgresDialect }
+
+func (c *postgresConn) dialect() *dialect { return &postgresDialect }
+
+var postgresDialect = dialect{
+	words: map[string]string{
+		"id":        "BIGINT",
+		"idKey":     "PRIMARY KEY (account_id, id)",
+		"bytes":     "BYTEA",
+		"key":       `TEXT COLLATE "C"`,
+		"clustered": "",
+		"search":    postgresSearchTable,
+	},
+	search:   postgresSearch,
+	texts:    cached(postgresTexts),
+	lists:    true,
+	confirms: true,
+	// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it takes.
+	lockVersion: "SET LOCAL lock_timeout = 0; LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE",
+	size:        `SELECT pg_catalog.pg_database_size(pg_catalog.current_database())`,
+	tables:      `SELECT CAST(relname AS TEXT) FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)`,
+	identity: `SELECT CONCAT_WS(' ', oid, EXTRACT(EPOCH FROM pg_postmaster_start_time()), current_schema())
+		FROM pg_catalog.pg_database WHERE datname = current_database()`,
+}
+
+// postgresTexts write many rows with one statement, which costs the server more than most rows. The rows of a table that has accounts
+// are all of one, $1, so that the statement goes to one machine where accounts are spread over several; lists come behind it. A
+// row that is there already is found by the conflict and not by a join, for which a planner that knows nothing about the table yet might
+// read all of it. A row is locked by writing it: a move of an account to another machine does not wait for a row that was only locked.
+func postgresTexts(t *Table) tableSQL {
+	s := t.common()
+	key := t.list(0, t.Key)
+	if t.Key < len(t.Columns) {
+		first := t.Columns[t.Key].Name
+		s.lock = fmt.Sprintf("UPDATE %s SET %s = %[2]s WHERE %s RETURNING %s", t.Name, first, t.where(), t.all())
 	}
+	from := t.lists(len(t.Columns))
+	values := strings.Join(from.values, ", ")
+	if t.search {
+		values = strings.Replace(values, "n.words", "array_to_tsvector(string_to_array(n.words, ' '))", 1)
+	}
+	s.insert = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", t.Name, t.all(), values, from.text)
+	s.save = fmt.Sprintf("%s ON CONFLICT (%s) DO %s", s.insert, key, t.assign())
+	if t.counter != "" {
+		from = t.lists(t.Key + 1)
+		s.add = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s, length(CAST(n.%s AS TEXT)) FROM %s ON CONFLICT (%s) DO %s",
+			t.Name, t.all(), strings.Join(from.values, ", "), t.counter, from.text, key, t.addition())
+	}
+	return s
+}
+
+// listTexts are the columns of rows that come as lists.
+type listTexts struct {
+	values []string
+	text   string
+}
+
+// lists are the first n columns: the account as $1, the others as lists.
+func (t *Table) lists(n int) (l listTexts) {
+	types := map[Kind]string{IntKind: "bigint[]", TextKind: "text[]", BytesKind: "bytea[]"}
+	var lists, names []string
+	for i, c := range t.Columns[:n] {
+		if i == 0 && t.tenant() {
+			l.values = append(l.values, "$1")
+			continue
+		}
+		l.values, names = append(l.values, "n."+c.Name), append(names, c.Name)
+		lists = append(lists, fmt.Sprintf("$%d::%s", i+1, types[c.Kind]))
+	}
+	l.text = fmt.Sprintf("unnest(%s) AS n (%s)", strings.Join(lists, ", "), strings.Join(names, ", "))
+	return l
 }
 
 func (e *postgresEngine) writers() int { return postgresWriters }
@@ -140,7 +192,7 @@ func (e *postgresEngine) reader(ctx context.Context) (conn, error) {
 // writer lends a connection for as long as ctx allows.
 func (e *postgresEngine) writer(ctx context.Context) (conn, error) {
 	if e.pending.Load() >= postgresWriters {
-		return nil, &away{err: errors.New("the server does not answer commits: it may be waiting for a standby")}
+		return nil, &unavailable{err: errors.New("the server does not answer commits: it may be waiting for a standby")}
 	}
 	c := &postgresConn{engine: e, client: ctx, ctx: ctx, cancel: func() {}}
 	return c, c.connect()
@@ -154,7 +206,7 @@ func (e *postgresEngine) lend(ctx context.Context, pool *pgxpool.Pool) (*pgxpool
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &away{again: true, err: err}
+		return nil, &unavailable{retry: true, err: err}
 	}
 	return c, nil
 }
@@ -174,17 +226,17 @@ func (e *postgresEngine) close() error {
 	return nil
 }
 
-// away is the error of a database that cannot answer now.
-type away struct {
-	again bool // what was asked for surely did not happen, and may be tried again
+// unavailable is the error of a database that cannot answer now.
+type unavailable struct {
+	retry bool // what was asked for surely did not happen, and may be tried again
 	err   error
 }
 
-func (a *away) Error() string { return "the database is unavailable: " + a.err.Error() }
+func (u *unavailable) Error() string { return "the database is unavailable: " + u.err.Error() }
 
-func (a *away) Unwrap() []error {
-	if a.again {
-		return []error{crm.ErrUnavailable, errAgain, a.err}
+func (u *unavailable) Unwrap() []error {
+	if u.retry {
+		return []error{ErrUnavailable, errRetry, u.err}
 	}
-	return []error{crm.ErrUnavailable, a.err}
+	return []error{ErrUnavailable, u.err}
 }

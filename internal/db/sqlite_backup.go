@@ -1,4 +1,4 @@
-package store
+package db
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 // backupPages is how many pages are copied between two looks at whether the caller still wants them: 1 MB.
 const backupPages = 256
 
-// copySQLite copies the database of a data directory to a new file, as it is at one moment, while others write. The copy
+// CopyFile copies the database of a data directory to a new file, as it is at one moment, while others write. The copy
 // holds a snapshot: it never begins again, however much is written meanwhile, and it does not block writers. It is made
 // page by page, so that the schema may be of any version.
-func copySQLite(ctx context.Context, dir, file string, progress func(done, total int64)) (err error) {
+func CopyFile(ctx context.Context, dir, file string, progress func(done, total int64)) (err error) {
 	opened, err := openSQLite(dir, false)
 	if err != nil {
 		return err
@@ -27,8 +27,8 @@ func copySQLite(ctx context.Context, dir, file string, progress func(done, total
 	}
 	defer opened.release(c)
 	db := c.(*sqliteConn).db
-	return snapshot(c, func(c conn) error {
-		if _, err := one(c, func(rows) {}, `SELECT COUNT(*) FROM sqlite_schema`); err != nil { // the snapshot begins with the first read
+	return snapshot(c, func(c Conn) error {
+		if _, err := c.Int(`SELECT COUNT(*) FROM sqlite_schema`); err != nil { // the snapshot begins with the first read
 			return err
 		}
 		backup, err := db.BackupInit("main", sqliteName(file))
@@ -58,19 +58,12 @@ func copyFailed(err error) error {
 // sqlitePage is SQLite's default size of a page.
 const sqlitePage = 4096
 
-// Contents is what is in a database, for a person to recognize it by.
-type Contents struct {
-	Schema   int   // version
-	Accounts int64 // organizations and chapters
-	Contacts int64 // archived ones too
-}
-
-// checkSQLite reads every page of a database file that is not in use, and tells what is in it. It changes nothing and makes no
-// file beside it.
-func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
+// CheckFile reads every page of a database file that is not in use, and then runs a statement on it. It returns the version of its
+// schema. It changes nothing and makes no file beside it.
+func CheckFile(ctx context.Context, file string, read func(Row), sql string) (version int, err error) {
 	db, err := sqlite3.OpenFlags(sqliteName(file)+"?immutable=1", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
 	if err != nil {
-		return found, err
+		return 0, err
 	}
 	db.SetInterrupt(ctx)
 	c := &sqliteConn{engine: &sqliteEngine{path: file, fault: diskFault}, db: db, statements: make(map[string]*sqliteRows)}
@@ -79,24 +72,40 @@ func checkSQLite(ctx context.Context, file string) (found Contents, err error) {
 	if err == nil && len(faults) > 0 {
 		err = fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))
 	}
+	found := int64(0)
 	if err == nil {
-		_, err = one(c, func(r rows) { found.Schema = int(r.int(0)) }, sqlVersion)
+		found, err = Conn{conn: c}.Int(sqlVersion)
+	}
+	if err == nil && found >= copyMark {
+		err = ErrUnfinished
 	}
 	if err == nil {
-		_, err = one(c, func(r rows) { found.Accounts, found.Contacts = r.int(0), r.int(1) },
-			`SELECT COUNT(*), COALESCE(SUM(contact_seq), 0) FROM account_tally`)
+		_, err = Conn{conn: c}.One(read, sql)
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	return found, err
+	return int(found), err
 }
 
-// fileFaults lets SQLite look at its file, and tells what it finds, up to a limit. A page that a table of the search needs makes the look itself
-// fail.
-func fileFaults(c conn, limit int) (faults []string, err error) {
-	err = each(c, func(r rows) error {
-		if said := r.text(0); said != "ok" {
+// FileFaults lets SQLite look at its file, and tells what it finds. A server looks after its own files.
+func (c Conn) FileFaults(searches ...*Table) ([]string, error) {
+	s, ok := c.conn.(*sqliteConn)
+	if !ok {
+		return nil, nil
+	}
+	for _, search := range searches { // FTS5 would look for what a transaction before has left, were it not told of this one by a statement of its own
+		if _, err := c.Exists(search.spell(sqliteSearch.begin)); err != nil {
+			return nil, err
+		}
+	}
+	return fileFaults(s, 100)
+}
+
+// fileFaults finds faults up to a limit. A damaged page that a search needs makes the look itself fail.
+func fileFaults(c *sqliteConn, limit int) (faults []string, err error) {
+	err = each(c, 0, func(r Row) error {
+		if said := r.Text(0); said != "ok" {
 			faults = append(faults, said)
 		}
 		return nil
