@@ -13,12 +13,14 @@ import (
 // arrows lists, for each room, the rooms that it may know. What is not here is an arrow that nobody decided on.
 var arrows = map[string][]string{
 	"internal/crm":     {},
-	"internal/store":   {"internal/crm"},
+	"internal/db":      {},
+	"internal/store":   {"internal/crm", "internal/db"},
 	"internal/web":     {"internal/crm"},
 	"internal/api":     {"internal/crm", "internal/store", "internal/web"},
 	"internal/console": {"internal/crm", "internal/store", "internal/web"},
 	"internal/config":  {"internal/crm", "internal/store", "internal/web"},
-	"internal/cli":     {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/console", "internal/config"},
+	"internal/backup":  {"internal/db", "internal/store"},
+	"internal/cli":     {"internal/crm", "internal/store", "internal/backup", "internal/web", "internal/api", "internal/console", "internal/config"},
 	"cmd/donorbook":    {"internal/cli"},
 
 	"internal/pgtest":  {},                                  // for tests
@@ -32,8 +34,8 @@ var arrows = map[string][]string{
 var outside = map[string][]string{
 	"net/http":                      {"internal/web", "internal/api", "internal/console", "bench"},
 	"database/sql":                  {"bench/drivers"},
-	"github.com/ncruces/go-sqlite3": {"internal/store", "bench", "bench/drivers"},
-	"github.com/jackc/pgx/v5":       {"internal/store", "internal/pgtest", "bench"},
+	"github.com/ncruces/go-sqlite3": {"internal/db", "bench", "bench/drivers"},
+	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
 }
 
 func TestRoomsImportOnlyWhatTheArchitectureAllows(t *testing.T) {

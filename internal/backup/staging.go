@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"donorbook/internal/db"
 )
 
 // staging is a directory for files that are not finished. It is locked while the process that made it lives, so that the next
@@ -17,26 +19,19 @@ type staging struct {
 	lock *os.File
 }
 
-func newStaging(dir, prefix string) (*staging, error) {
+func newStaging(dir, prefix string) (s *staging, err error) {
 	sweep(dir, prefix)
-	for attempt := 1; ; attempt++ {
-		root, err := os.MkdirTemp(dir, prefix+"*") // mode 0700
-		if err != nil {
-			return nil, err
+	for range 10 { // the sweep of another may come between the two steps, but not always
+		root, made := os.MkdirTemp(dir, prefix+"*") // mode 0700
+		if made != nil {
+			return nil, made
 		}
-		s, err := lockStaging(root)
-		if err == nil {
-			if err = os.Mkdir(s.path, 0o700); err != nil {
-				s.remove()
-				return nil, err
-			}
+		if s, err = lockStaging(root); err == nil {
 			return s, nil
 		}
 		_ = os.RemoveAll(root)
-		if attempt == 10 { // the sweeps of others may come between the two steps, but not always
-			return nil, err
-		}
 	}
+	return nil, err
 }
 
 func (s *staging) remove() {
@@ -57,21 +52,24 @@ func sweep(dir, prefix string) {
 	}
 }
 
-// lockStaging locks a staging directory. Its file, and not the directory, is locked: network file systems lock only what can
-// be written to.
+// lockStaging locks a staging directory and gets it ready. Its file, and not the directory, is locked: network file systems lock
+// only what can be written to.
 func lockStaging(root string) (*staging, error) {
-	path := filepath.Join(root, "lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	lock, files := filepath.Join(root, "lock"), filepath.Join(root, "files")
+	f, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
-		_, err = os.Stat(path) // the process that held the lock may have removed it
+		_, err = os.Stat(lock) // the process that held the lock may have removed it
+	}
+	if err == nil {
+		err = os.MkdirAll(files, 0o700)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &staging{root, filepath.Join(root, "files"), f}, nil
+	return &staging{root, files, f}, nil
 }
 
 // moveInto puts everything into the directory around it, the database last: without it, no program takes the
@@ -79,7 +77,7 @@ func lockStaging(root string) (*staging, error) {
 func (s *staging) moveInto(dir string) error {
 	err := filepath.WalkDir(s.path, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
-			err = syncPath(path)
+			err = db.SyncDirectory(path)
 		}
 		return err
 	})
@@ -87,28 +85,15 @@ func (s *staging) moveInto(dir string) error {
 		return err
 	}
 	entries, err := os.ReadDir(s.path)
+	for _, last := range []bool{false, true} {
+		for _, entry := range entries {
+			if err == nil && last == (entry.Name() == db.DatabaseFile) {
+				err = os.Rename(filepath.Join(s.path, entry.Name()), filepath.Join(dir, entry.Name()))
+			}
+		}
+	}
 	if err != nil {
 		return err
 	}
-	names := []string{}
-	for _, entry := range entries {
-		if entry.Name() != databaseFile {
-			names = append(names, entry.Name())
-		}
-	}
-	for _, name := range append(names, databaseFile) {
-		if err := os.Rename(filepath.Join(s.path, name), filepath.Join(dir, name)); err != nil {
-			return err
-		}
-	}
-	return syncPath(dir)
-}
-
-// syncPath makes a file, or the names in a directory, last.
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return db.SyncDirectory(dir)
 }

@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"errors"
@@ -9,7 +9,15 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"donorbook/internal/store"
 )
+
+// Directories are where the data is: the data directory, and that of the database where it has another one.
+func Directories(o store.Options) []string {
+	dirs := slices.Compact([]string{o.Data, source(o).Directory()})
+	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
+}
 
 // Tightened is a file that other users of the machine could read or change until now.
 type Tightened struct {
@@ -18,7 +26,8 @@ type Tightened struct {
 }
 
 // Tighten keeps other users of the machine out of a data directory, no matter which mode it was made with: the directory is
-// for its owner alone, and so is what we have in it. Other files that lie there are left as they are. It changes what it can, and its error says what the operator must do about the rest.
+// for its owner alone, and so is what we have in it. Other files that lie there are left as they are. It changes what it can, and
+// its error says what the operator must do about the rest.
 func Tighten(dir string) (changed []Tightened, err error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
@@ -34,9 +43,8 @@ func Tighten(dir string) (changed []Tightened, err error) {
 	errs := []error{err}
 	tighten := func(path string) {
 		was, err := tightenPath(path)
-		if err != nil {
-			errs = append(errs, err)
-		} else if was != 0 {
+		errs = append(errs, err)
+		if was != 0 {
 			changed = append(changed, Tightened{path, was})
 		}
 	}
