@@ -20,9 +20,6 @@ func Acting(ctx context.Context, user, account int64, role crm.Role) context.Con
 	return context.WithValue(ctx, actorKey{}, actor{user, account, role})
 }
 
-// acting tells whether a change needs somebody's role.
-func acting(ctx context.Context) bool { return ctx.Value(actorKey{}) != nil }
-
 // guarded asks for the actor's role in the transaction of the change. It stays as it is until the transaction ends.
 func guarded(ctx context.Context, fn func(*tx) error) func(*tx) error {
 	a, ok := ctx.Value(actorKey{}).(actor)
@@ -30,8 +27,8 @@ func guarded(ctx context.Context, fn func(*tx) error) func(*tx) error {
 		return fn
 	}
 	return func(t *tx) error {
-		role := crm.Role(0)
-		if _, err := one(t.conn, func(r rows) { role = crm.Role(r.int(0)) }, sqlRole+t.forUpdate, a.account, a.user); err != nil {
+		role, _, err := t.role(a.account, a.user)
+		if err != nil {
 			return err
 		}
 		if role < a.role {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const sqlRenameAccount = `UPDATE account SET name = $2 WHERE account_id = $1`
@@ -14,7 +15,7 @@ const sqlRenameAccount = `UPDATE account SET name = $2 WHERE account_id = $1`
 // Chapters are all accounts below an account, each followed by those below it, and side by side by name.
 func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.Account, err error) {
 	var below map[int64][]crm.Account
-	err = s.view(ctx, func(c conn) error {
+	err = s.view(ctx, func(c db.Conn) error {
 		below = map[int64][]crm.Account{}
 		return eachChapter(c, root.Number, func(a crm.Account) { below[a.Parent] = append(below[a.Parent], a) })
 	})
@@ -36,10 +37,10 @@ func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.
 }
 
 // eachChapter calls read for every account below another, level by level.
-func eachChapter(c conn, root int64, read func(crm.Account)) error {
+func eachChapter(c db.Conn, root int64, read func(crm.Account)) error {
 	for level := []int64{root}; len(level) > 0; {
 		var next []int64
-		err := eachOf(c, func(r rows) error {
+		err := c.Each(func(r db.Row) error {
 			a := readAccount(r)
 			read(a)
 			next = append(next, a.Number)
@@ -66,11 +67,11 @@ func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, p
 
 // checkChapters refuses one more chapter below an account whose organization, top, has enough of them already.
 func (t *tx) checkChapters(top int64) error {
-	if _, err := t.tally(top); err != nil { // two at once cannot both be the last one
+	if _, err := t.lock(top); err != nil { // two at once cannot both be the last one
 		return err
 	}
 	chapters := int64(0)
-	if err := eachChapter(t.conn, top, func(crm.Account) { chapters++ }); err != nil {
+	if err := eachChapter(t.Conn, top, func(crm.Account) { chapters++ }); err != nil {
 		return err
 	}
 	return crm.ChapterLimit.Check(chapters, 1)
@@ -78,11 +79,11 @@ func (t *tx) checkChapters(top int64) error {
 
 // topOf finds the organization that an account belongs to, itself or the one at the top of the tree, and how many levels lie
 // between them. Neither ever changes.
-func topOf(c conn, account crm.Account) (top, levels int64, err error) {
+func topOf(c db.Conn, account crm.Account) (top, levels int64, err error) {
 	top = account.Number
 	for above := account.Parent; above != 0; levels++ {
 		top = above
-		if _, err := one(c, func(r rows) { above = r.int(0) }, sqlParent, top); err != nil {
+		if _, err := c.One(func(r db.Row) { above = r.Int(0) }, sqlParent, top); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -98,11 +99,11 @@ func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name st
 	if name, err = crm.AccountName(name); err != nil {
 		return err
 	}
-	return s.update(ctx, account.Number, func(t *tx) error {
-		if _, err := t.tally(account.Number); err != nil {
+	return s.update(ctx, account.Number, needs{}, func(t *tx) error {
+		if _, err := t.lock(account.Number); err != nil {
 			return err
 		}
-		_, err := t.exec(sqlRenameAccount, account.Number, name)
+		_, err := t.Exec(sqlRenameAccount, account.Number, name)
 		return err
 	})
 }
@@ -114,12 +115,12 @@ func (s *Store) accountWithin(ctx context.Context, root crm.Account, id string) 
 	if !crm.IsAccountID(id) {
 		return crm.Account{}, outside
 	}
-	err = s.view(ctx, func(c conn) error {
+	err = s.view(ctx, func(c db.Conn) error {
 		if account, err = findAccount(c, id); err != nil {
 			return err
 		}
 		for above := account.Number; above != root.Number; {
-			found, err := one(c, func(r rows) { above = r.int(0) }, sqlParent, above)
+			found, err := c.One(func(r db.Row) { above = r.Int(0) }, sqlParent, above)
 			if err != nil {
 				return err
 			}

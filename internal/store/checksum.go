@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // castagnoli is CRC-32C, which processors compute with an instruction of their own.
@@ -23,25 +24,25 @@ func (d *Damaged) Error() string {
 }
 
 // contactBody is the document of a contact in a column of a row, which its checksum follows. It is valid until the next row.
-func contactBody(r rows, column int, id int64) ([]byte, error) {
-	body := r.bytes(column)
-	if checksum(body) != r.int(column+1) {
+func contactBody(r db.Row, column int, id int64) ([]byte, error) {
+	body := r.Bytes(column)
+	if checksum(body) != r.Int(column+1) {
 		return nil, damagedContact(id)
 	}
 	return body, nil
 }
 
 // campaignBody is contactBody for a campaign.
-func campaignBody(r rows, column int, id int64) ([]byte, error) {
-	body := r.bytes(column)
-	if checksum(body) != r.int(column+1) {
+func campaignBody(r db.Row, column int, id int64) ([]byte, error) {
+	body := r.Bytes(column)
+	if checksum(body) != r.Int(column+1) {
 		return nil, damagedCampaign(id)
 	}
 	return body, nil
 }
 
 // parseCampaign reads a campaign whose document and checksum are in two columns.
-func parseCampaign(r rows, column int, id int64) (crm.Campaign, error) {
+func parseCampaign(r db.Row, column int, id int64) (crm.Campaign, error) {
 	body, err := campaignBody(r, column, id)
 	if err != nil {
 		return crm.Campaign{}, err

@@ -12,6 +12,9 @@ import (
 // CountedResults is up to where the results of a search are counted.
 const CountedResults = 1000
 
+// SearchPlace is where a page of results lies.
+type SearchPlace = db.Place
+
 // SearchResult is one page of what was found, newest first.
 type SearchResult struct {
 	Contacts   []crm.Contact

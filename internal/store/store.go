@@ -59,11 +59,23 @@ func (s *Store) Close() error {
 	return s.db.Close()
 }
 
-// Database tells how the database is doing.
-func (s *Store) Database() *db.DB { return s.db }
-
 // Ready tells whether the database can work: it must take a write, and answer.
 func (s *Store) Ready(ctx context.Context) error { return translate(s.db.Ready(ctx)) }
+
+// Pool is a number of connections to the database.
+type Pool = db.Pool
+
+// Pools tells how many connections are in use.
+func (s *Store) Pools() []Pool { return s.db.Pools() }
+
+// Size is the size of the database in bytes.
+func (s *Store) Size(ctx context.Context) (int64, error) { return s.db.Size(ctx) }
+
+// LogSize is the size of the write-ahead log; ok is false where it is the affair of a server.
+func (s *Store) LogSize() (bytes int64, ok bool) { return s.db.LogSize() }
+
+// Waiting is how many changes are queued or being committed.
+func (s *Store) Waiting() int64 { return s.db.Waiting() }
 
 // translate gives an error of the database the name by which doors know it.
 func translate(err error) error {
