@@ -33,14 +33,6 @@ type manifest struct {
 	Schema int       `json:"schema"`
 }
 
-func (m manifest) write(file string) error {
-	text, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, text, 0o600)
-}
-
 // archived is a file and its name in a backup.
 type archived struct{ name, path string }
 

@@ -4,6 +4,7 @@ package backup
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,7 +80,11 @@ func pack(ctx context.Context, o store.Options, stage, archive string, b Options
 	if report.Contents, err = store.ContentsOf(ctx, database); err != nil {
 		return report, err
 	}
-	if err := (manifest{Format: format, Taken: report.Taken, Schema: report.Schema}).write(about); err != nil {
+	text, err := json.Marshal(manifest{format, report.Taken, report.Schema})
+	if err == nil {
+		err = os.WriteFile(about, text, 0o600)
+	}
+	if err != nil {
 		return report, err
 	}
 	files, err := otherFiles(o.Data, "", maxDepth)
@@ -187,13 +192,11 @@ func realPath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if parent := filepath.Dir(path); parent != path {
+	real, err := filepath.EvalSymlinks(path)
+	if parent := filepath.Dir(path); err != nil && parent != path {
 		return filepath.Join(realPath(parent), filepath.Base(path))
 	}
-	return path
+	return real
 }
 
 const (

@@ -23,7 +23,7 @@ func open(t *testing.T, o store.Options) *store.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, err := s.Check(context.Background(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("check: %s", p) }}) // the test's own context has ended
+		_, err := s.Check(context.Background(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("check: %v", p) }}) // the test's own context has ended
 		if err := errors.Join(err, s.Close()); err != nil {
 			t.Error(err)
 		}
