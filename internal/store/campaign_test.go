@@ -1,0 +1,252 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+// family is an organisation with a chapter, and a chapter of that, and a stranger.
+type family struct {
+	root, chapter, below, stranger crm.Account
+}
+
+func newFamily(t *testing.T, s *Store) (f family) {
+	t.Helper()
+	make := func(name, parent string) crm.Account {
+		a, err := s.CreateAccount(t.Context(), name, parent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	f.root = make("Root", "")
+	f.chapter = make("Chapter", f.root.ID)
+	f.below = make("Below", f.chapter.ID)
+	f.stranger = make("Stranger", "")
+	return f
+}
+
+func importAll(t *testing.T, s *Store, owner crm.Account, rows string) (ImportResult, error) {
+	t.Helper()
+	inputs, err := crm.DecodeCampaigns([]byte(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.ImportCampaigns(t.Context(), owner, inputs)
+}
+
+func mustImport(t *testing.T, s *Store, owner crm.Account, rows string) ImportResult {
+	t.Helper()
+	done, err := importAll(t, s, owner, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// listed is what a test looks at in a campaign.
+type listed struct {
+	ID        int64
+	AccountID string `json:"account_id"`
+	Title     string
+	Slug      string
+	URL       string
+	Raised    float64
+	UpdatedAt string `json:"updated_at"`
+}
+
+// campaignsOf walks all pages of a list.
+func campaignsOf(t *testing.T, s *Store, account crm.Account, scope crm.CampaignScope, perPage int64) (all []listed) {
+	t.Helper()
+	for page := int64(1); ; page++ {
+		body, found, err := s.Campaigns(t.Context(), account.Number, scope, crm.PageRequest{Page: page, PerPage: perPage}, "https://give.example.org", []byte("["), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var part []listed
+		if err := json.Unmarshal(append(body, ']'), &part); err != nil {
+			t.Fatal(err)
+		}
+		if int64(len(part)) != found.Count {
+			t.Fatalf("%d campaigns on page %d, and a count of %d", len(part), page, found.Count)
+		}
+		all = append(all, part...)
+		if len(part) == 0 {
+			if int64(len(all)) != found.Total {
+				t.Fatalf("%d campaigns on all pages, and a total of %d", len(all), found.Total)
+			}
+			return all
+		}
+	}
+}
+
+func titles(list []listed) []string {
+	var names []string
+	for _, c := range list {
+		names = append(names, c.Title)
+	}
+	return names
+}
+
+func TestCampaignScopesFollowTheTreeAndTheBeneficiaries(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		f := newFamily(t, s)
+		mustImport(t, s, f.root, `[{"title":"Root 1"},{"title":"Root 2"}]`)
+		mustImport(t, s, f.chapter, `[{"title":"Chapter 1"}]`)
+		mustImport(t, s, f.below, `[{"title":"Below 1","beneficiaries":["`+f.root.ID+`","`+f.stranger.ID+`"]}]`)
+		mustImport(t, s, f.stranger, `[{"title":"Stranger 1","beneficiaries":["`+f.chapter.ID+`"]}]`)
+		for _, want := range []struct {
+			account crm.Account
+			scope   crm.CampaignScope
+			titles  []string
+		}{
+			{f.root, crm.OwnCampaigns, []string{"Root 1", "Root 2"}},
+			{f.root, crm.BenefitingCampaigns, []string{"Below 1"}},
+			{f.root, crm.ChapterCampaigns, []string{"Chapter 1", "Below 1"}},
+			{f.root, crm.AllCampaigns, []string{"Root 1", "Root 2", "Chapter 1", "Below 1"}},
+			{f.chapter, crm.OwnCampaigns, []string{"Chapter 1"}},
+			{f.chapter, crm.BenefitingCampaigns, []string{"Stranger 1"}},
+			{f.chapter, crm.ChapterCampaigns, []string{"Below 1"}},
+			{f.chapter, crm.AllCampaigns, []string{"Chapter 1", "Below 1", "Stranger 1"}},
+			{f.below, crm.ChapterCampaigns, nil},
+			{f.below, crm.AllCampaigns, []string{"Below 1"}},
+			{f.stranger, crm.BenefitingCampaigns, []string{"Below 1"}},
+			{f.stranger, crm.AllCampaigns, []string{"Below 1", "Stranger 1"}},
+		} {
+			for _, perPage := range []int64{1, 2, 100} {
+				list := campaignsOf(t, s, want.account, want.scope, perPage)
+				if got := titles(list); !slices.Equal(got, want.titles) {
+					t.Errorf("%s %q at %d a page: %q, want %q", want.account.Name, want.scope, perPage, got, want.titles)
+				}
+				if !slices.IsSortedFunc(list, func(a, b listed) int { return int(a.ID - b.ID) }) {
+					t.Errorf("%s %q is not in ascending order of ids", want.account.Name, want.scope)
+				}
+			}
+		}
+	})
+}
+
+func TestASecondImportUpdatesBySlug(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		f := newFamily(t, s)
+		first := mustImport(t, s, f.root, `[{"title":"Coats","raised":10.5},{"title":"Ride","slug":"ride"}]`)
+		if first != (ImportResult{Created: 2}) {
+			t.Errorf("first import: %+v", first)
+		}
+		before := campaignsOf(t, s, f.root, crm.OwnCampaigns, 100)
+		if again := mustImport(t, s, f.root, `[{"title":"Coats","raised":10.5},{"title":"Ride","slug":"ride"}]`); again != (ImportResult{Unchanged: 2}) {
+			t.Errorf("the same import again: %+v", again)
+		}
+		second := mustImport(t, s, f.root, `[{"slug":"ride","title":"Ride on"},{"title":"Coats","raised":99}]`)
+		if second != (ImportResult{Updated: 2}) {
+			t.Errorf("second import: %+v", second)
+		}
+		after := campaignsOf(t, s, f.root, crm.OwnCampaigns, 100)
+		if len(after) != 2 || after[0].ID != before[0].ID || after[0].Raised != 99 || after[1].Title != "Ride on" || after[1].URL != "https://give.example.org/ride" {
+			t.Errorf("after: %+v", after)
+		}
+	})
+}
+
+func TestBeneficiariesAreReplacedWhenSentAndKeptWhenNot(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		f := newFamily(t, s)
+		row := `[{"title":"Coats","beneficiaries":["` + f.stranger.ID + `"]}]`
+		mustImport(t, s, f.root, row)
+		mustImport(t, s, f.root, `[{"title":"Coats","goal":5}]`)
+		if got := titles(campaignsOf(t, s, f.stranger, crm.BenefitingCampaigns, 10)); !slices.Equal(got, []string{"Coats"}) {
+			t.Errorf("not sent, and gone: %q", got)
+		}
+		mustImport(t, s, f.root, `[{"title":"Coats","beneficiaries":["`+f.chapter.ID+`"]}]`)
+		if got := campaignsOf(t, s, f.stranger, crm.AllCampaigns, 10); len(got) != 0 {
+			t.Errorf("no longer a beneficiary, and still sees %v", got)
+		}
+		if got := titles(campaignsOf(t, s, f.chapter, crm.BenefitingCampaigns, 10)); !slices.Equal(got, []string{"Coats"}) {
+			t.Errorf("a beneficiary now, and sees %q", got)
+		}
+	})
+}
+
+func TestARefusedImportChangesNothingAndNamesTheRow(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		f := newFamily(t, s)
+		mustImport(t, s, f.stranger, `[{"title":"Taken","slug":"taken"}]`)
+		_, err := importAll(t, s, f.root, `[{"title":"Good"},{"title":"X","slug":"taken"},{"slug":"new-one"},{"title":"Y","beneficiaries":["`+f.chapter.ID+`","AAAAAAAAAAAAAAAA"]}]`)
+		var rows *crm.RowsInvalid
+		if !errors.As(err, &rows) {
+			t.Fatalf("%v", err)
+		}
+		for _, line := range []string{"row 2: slug: ", "row 3: title: ", "row 4: beneficiaries.1: "} {
+			if !strings.Contains(err.Error(), line) {
+				t.Errorf("no %q in:\n%v", line, err)
+			}
+		}
+		if strings.Contains(err.Error(), "row 1") {
+			t.Errorf("row 1 is good:\n%v", err)
+		}
+		if got := campaignsOf(t, s, f.root, crm.AllCampaigns, 10); len(got) != 0 {
+			t.Errorf("refused, and yet there: %v", got)
+		}
+	})
+}
+
+func TestSlugsMadeFromTitlesGiveWay(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		f := newFamily(t, s)
+		mustImport(t, s, f.stranger, `[{"title":"Coats"}]`)
+		rows := `[{"title":"Coats"},{"title":"Coats!"},{"title":"Docs"}]`
+		mustImport(t, s, f.root, rows)
+		if again := mustImport(t, s, f.root, rows); again.Created != 0 {
+			t.Errorf("imported again: %+v", again)
+		}
+		var slugs []string
+		for _, c := range campaignsOf(t, s, f.root, crm.OwnCampaigns, 10) {
+			slugs = append(slugs, c.Slug)
+		}
+		if want := []string{"coats-2", "coats-3", "docs-2"}; !slices.Equal(slugs, want) {
+			t.Errorf("slugs %q, want %q", slugs, want)
+		}
+	})
+}
+
+// TestCampaignsOfTheSameMomentGetTheirOwnIDs also for two stores that import at once.
+func TestCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		f := newFamily(t, a)
+		var rows []string
+		for i := range 150 {
+			rows = append(rows, fmt.Sprintf(`{"title":"Old %d","created_at":"2020-01-01 00:00:00"}`, i))
+		}
+		done := make(chan error, 2)
+		for i, s := range []*Store{a, b} {
+			owner := []crm.Account{f.root, f.chapter}[i]
+			go func() {
+				inputs, err := crm.DecodeCampaigns([]byte("[" + strings.Join(rows, ",") + "]"))
+				if err == nil {
+					_, err = s.ImportCampaigns(t.Context(), owner, inputs)
+				}
+				done <- err
+			}()
+		}
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, s := range []*Store{a, b} {
+			ids := map[int64]bool{}
+			for _, c := range campaignsOf(t, s, f.root, crm.AllCampaigns, 100) {
+				ids[c.ID] = true
+			}
+			if len(ids) != 300 {
+				t.Errorf("%d ids, want 300", len(ids))
+			}
+		}
+	})
+}

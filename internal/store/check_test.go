@@ -1,0 +1,289 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+// check checks a store, and returns what was found.
+func check(t *testing.T, s *Store, repair bool) (found []string, report CheckReport) {
+	t.Helper()
+	report, err := s.Check(t.Context(), CheckOptions{Repair: repair, Found: func(p Problem) {
+		if p.Repaired != repair && !strings.Contains(p.What, "restore") {
+			t.Errorf("%s: repaired is %v", p, p.Repaired)
+		}
+		found = append(found, p.String())
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found, report
+}
+
+func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		w := newWorld(t, s, 1_100) // more than one statement reads
+		if found, report := check(t, s, false); len(found) > 0 || report.Contacts != 1_112 || report.Accounts != 4 || report.Campaigns != 3 || report.IndexKeys < 1_000 || report.Words < 5_000 {
+			t.Fatalf("a sound database: %q, %+v", found, report)
+		}
+		root := w.root.Number
+		id := func(seq int64) int64 { return crm.MakeID(root, seq) }
+		contact := func(seq int64) string { return fmt.Sprintf("account %s: contact %d: ", w.root.ID, id(seq)) }
+		account := "account " + w.root.ID + ": "
+		const otherWords = "its words in the search are not those of its document"
+		words, space := s.engine.dialect().search, crm.WordSpace(root, false)
+		load := func(seq int64) (c crm.Contact) {
+			err := s.read(t.Context(), func(reader conn) error {
+				found, err := loadContact(reader, root, id(seq))
+				c = found.contact
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		wordsOf := func(seq int64) string {
+			c := load(seq)
+			return c.SearchDocument(root)
+		}
+		if !strings.Contains(wordsOf(3), space+"board ") {
+			t.Fatalf("contact 3 has no tag to lose: %q", wordsOf(3))
+		}
+		for _, c := range []struct {
+			says string
+			sql  string
+			args []any
+		}{
+			{contact(3) + `the index lacks its keys ["` + load(3).MatchKeys[0] + `"`, `DELETE FROM contact_index WHERE account_id = $1 AND id = $2`, []any{root, id(3)}},
+			{contact(1_003) + `the index has the key "e:more"`, `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', $2)`, []any{root, id(1_003)}},
+			{"contact 1: the index has the key \"e:more\"", `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', 1)`, []any{root}},
+			{contact(3) + otherWords, words.replace, []any{root, id(3), strings.Replace(wordsOf(3), space+"board ", "", 1)}},
+			{contact(3) + otherWords, words.replace, []any{root, id(3), wordsOf(3) + " " + space + "more"}},
+			{contact(3) + otherWords, words.replace, []any{root, id(3), strings.ReplaceAll(wordsOf(3), space, crm.WordSpace(root, true))}},
+			{contact(3) + otherWords, words.replace, []any{root, id(3), wordsOf(4)}},
+			{contact(1_003) + otherWords, words.remove, []any{root, id(1_003)}},
+			{contact(1_200) + "the search has words of it, and it does not exist", words.insert, []any{root, id(1_200), space + "more"}},
+			{contact(3) + "its match keys are not those of its emails", `UPDATE contact SET match_keys = '' WHERE id = $1`, []any{id(3)}},
+			{contact(3) + "archived is 1, and its document says 0", `UPDATE contact SET archived = 1 WHERE id = $1`, []any{id(3)}},
+			{contact(7) + "nothing notes that it was archived", `DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`, []any{root, id(7)}},
+			{contact(7) + "it is noted as archived = 0", `UPDATE contact_archival SET archived = 0 WHERE account_id = $1 AND id = $2`, []any{root, id(7)}},
+			{contact(8) + "it is noted as archived = 1", `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES ($1, 5, $2, 1)`, []any{root, id(8)}},
+			{account + "943 active contacts are counted as 944", `UPDATE account_tally SET contact_active = contact_active + 1 WHERE account_id = $1`, []any{root}},
+			{account + "the sequence of its contacts is 1095", `UPDATE account_tally SET contact_seq = contact_seq - 5 WHERE account_id = $1`, []any{root}},
+			{account + "its revision is 2", `UPDATE account_tally SET revision = 2 WHERE account_id = $1`, []any{root}},
+			{account + "the sequence of its API keys is 0", `UPDATE account_tally SET key_seq = 0 WHERE account_id = $1`, []any{root}},
+			{account + "its totals are missing", `DELETE FROM account_tally WHERE account_id = $1`, []any{root}},
+			{`have the tag "board", and `, `UPDATE tag SET contacts = contacts + 1 WHERE account_id = $1 AND name = 'board'`, []any{root}},
+			{`have the tag "board", and 0 are counted`, `DELETE FROM tag WHERE account_id = $1 AND name = 'board'`, []any{root}},
+			{`0 active contacts have the tag "nobody's", and 4 are counted`, `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES ($1, 'nobody''s', 'nobody''s', 4, 1)`, []any{root}},
+			{`have the tag "Überraschung", and 0 are counted`, `UPDATE tag SET fold = 'x' WHERE account_id = $1 AND name = 'Überraschung'`, []any{root}},
+			{`the tag "board" of `, `UPDATE tag SET size = 9 WHERE account_id = $1 AND name = 'board'`, []any{root}},
+			{"its slug \"kept\" or the place of its URL", `UPDATE campaign SET url_at = url_at + 1 WHERE slug = 'kept'`, nil},
+			{"its slug \"lost\" or the place of its URL", `UPDATE campaign SET slug = 'lost' WHERE slug = 'kept'`, nil},
+			{"those who may list it", `DELETE FROM campaign_reader WHERE account_id = $1`, []any{root}},
+			{"those who may list it", `UPDATE campaign_reader SET relation = 7 WHERE account_id = $1`, []any{w.stranger.Number}},
+			{"those who may list it", `INSERT INTO campaign_reader (account_id, campaign_id, relation) SELECT 77, id, 2 FROM campaign WHERE slug = 'kept'`, nil},
+		} {
+			_, before := list(t, s, root, crm.Active, 1, 1) // the positions are known
+			damage(t, s, c.sql, c.args...)
+			found, _ := check(t, s, false)
+			if !strings.Contains(strings.Join(found, "\n"), c.says) {
+				t.Errorf("%s: found %q, want %q", c.sql, found, c.says)
+			}
+			if len(found) > 60 {
+				t.Errorf("%s: %d problems", c.sql, len(found))
+			}
+			if found, report := check(t, s, true); len(found) == 0 || report.Repaired != report.Problems {
+				t.Errorf("%s: %+v, %q", c.sql, report, found)
+			}
+			if found, _ := check(t, s, false); len(found) > 0 {
+				t.Errorf("%s: after the repair %q", c.sql, found)
+			}
+			if _, after := list(t, s, root, crm.Active, 1, 1); after != before {
+				t.Errorf("%s: %d active contacts became %d", c.sql, before, after)
+			}
+		}
+	}) // the end of which compares everything in another way
+}
+
+// What cannot be derived is told, and left as it is.
+func TestACheckTellsWhatIsLost(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		closeAfter(t, s)
+		w := newWorld(t, s, 30)
+		root := w.root.Number
+		id := func(seq int64) int64 { return crm.MakeID(root, seq) }
+		damage(t, s, `UPDATE contact SET body = $2 WHERE id = $1`, id(3), []byte(`,"first_name":"Q"}`))
+		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id(14)) // archived
+		damage(t, s, `DELETE FROM contact WHERE id = $1`, id(5))
+		damage(t, s, `DELETE FROM contact WHERE id >= $1 AND id <= $2`, id(29), id(30))
+		damage(t, s, `UPDATE campaign SET body = $1 WHERE slug = 'kept'`, []byte(`{}`))
+		damage(t, s, `UPDATE member SET user_id = 77 WHERE account_id = $1`, w.chapter.Number)
+		damage(t, s, `UPDATE api_key SET account_id = 78 WHERE account_id = $1`, w.chapter.Number)
+		damage(t, s, `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum) VALUES (79, $1, 1, 0, '', $2, 0)`, crm.MakeID(79, 1), []byte(`{}`))
+		damage(t, s, `UPDATE account SET parent = 80 WHERE account_id = $1`, w.stranger.Number)
+		var bodies []string
+		for range 2 {
+			found, report := check(t, s, true)
+			all := strings.Join(found, "\n")
+			for _, want := range []string{
+				fmt.Sprintf("account %s: contact %d: its document is damaged: restore it from a backup", w.root.ID, id(3)),
+				fmt.Sprintf("account %s: contact %d: its document is damaged: restore it from a backup", w.root.ID, id(14)),
+				fmt.Sprintf("account %s: contact %d: it is missing: restore it from a backup", w.root.ID, id(5)),
+				fmt.Sprintf("account %s: the contacts %d to %d are missing: restore them from a backup", w.root.ID, id(29), id(30)),
+				"its document is damaged: restore it from a backup", "whose user_id is 77, and the table app_user has no such row",
+				"whose account_id is 78, and the table account has no such row", "account number 79: the table contact has rows of it",
+				"whose parent is 80, and the table account has no such row",
+			} {
+				if !strings.Contains(all, want) {
+					t.Errorf("%q is not told:\n%s", want, all)
+				}
+			}
+			if report.Problems-report.Repaired < 9 {
+				t.Errorf("%+v: %s", report, all)
+			}
+			err := s.read(t.Context(), func(c conn) error {
+				_, err := one(c, func(r rows) { bodies = append(bodies, string(r.bytes(4))) }, sqlLoadContact, root, id(3))
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if bodies[0] != `,"first_name":"Q"}` || bodies[1] != bodies[0] {
+			t.Errorf("a damaged document was changed: %q", bodies)
+		}
+	})
+}
+
+// The account of a row is not the one in its id: the check tells it, and ends.
+func TestACheckTellsContactsInAnotherAccount(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		closeAfter(t, s)
+		low, high := newAccount(t, s), newAccount(t, s)
+		if low.Number > high.Number {
+			low, high = high, low
+		}
+		for range 3 {
+			create(t, s, high.Number, `{"first_name":"Ana"}`)
+		}
+		first, second := crm.MakeID(high.Number, 1), crm.MakeID(high.Number, 2)
+		damage(t, s, `UPDATE contact SET account_id = $1 WHERE id = $2`, low.Number, first)
+		damage(t, s, `UPDATE contact SET account_id = 77 WHERE id = $1`, second)
+		found, _ := check(t, s, false)
+		for _, want := range []string{
+			fmt.Sprintf("account %s: contact %d: its row is in this account, and its id is of account %s: restore it from a backup", low.ID, first, high.ID),
+			fmt.Sprintf("account number 77: contact %d: its row is in this account, and its id is of account %s: restore it from a backup", second, high.ID),
+		} {
+			if !slices.Contains(found, want) {
+				t.Errorf("%q is not told: %q", want, found)
+			}
+		}
+	})
+}
+
+// Ids after the last contact were given out, so its contacts were lost. Another node goes on after them during the repair.
+func TestARepairNeverGivesAnIDOutAgain(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		closeAfter(t, a)
+		closeAfter(t, b)
+		account := newAccount(t, a).Number
+		for range 3 {
+			create(t, a, account, `{"first_name":"Early"}`)
+		}
+		damage(t, a, `UPDATE account_tally SET contact_seq = 8 WHERE account_id = $1`, account)
+		meanwhile := false
+		var found []string
+		report, err := a.Check(t.Context(), CheckOptions{Repair: true, Found: func(p Problem) { found = append(found, p.String()) }, Progress: func(CopyProgress) {
+			if !meanwhile {
+				meanwhile = true
+				create(t, b, account, `{"first_name":"Meanwhile"}`)
+			}
+		}})
+		lost := fmt.Sprintf("the contacts %d to %d are missing: restore them from a backup", crm.MakeID(account, 4), crm.MakeID(account, 8))
+		if err != nil || report.Repaired > 0 || len(found) != 1 || !strings.Contains(found[0], lost) {
+			t.Errorf("found %q, %+v, %v, want %q", found, report, err, lost)
+		}
+		for seq := int64(10); seq < 15; seq++ { // the ninth was created meanwhile
+			if c := create(t, a, account, `{"first_name":"Late"}`); c.ID != crm.MakeID(account, seq) {
+				t.Errorf("a new contact is %d, want %d", c.ID, crm.MakeID(account, seq))
+			}
+		}
+	})
+}
+
+// A sequence that is behind is raised to the last contact, though another repair has done so meanwhile.
+func TestTwoRepairsRaiseASequenceOnce(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		account := newAccount(t, a).Number
+		for range 5 {
+			create(t, a, account, `{"first_name":"Early"}`)
+		}
+		damage(t, a, `UPDATE account_tally SET contact_seq = 3 WHERE account_id = $1`, account)
+		meanwhile := false
+		_, err := a.Check(t.Context(), CheckOptions{Repair: true, Found: func(Problem) {}, Progress: func(CopyProgress) {
+			if !meanwhile {
+				meanwhile = true
+				check(t, b, true)
+				create(t, b, account, `{"first_name":"Meanwhile"}`)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := create(t, a, account, `{"first_name":"Late"}`); c.ID != crm.MakeID(account, 7) {
+			t.Errorf("a new contact is %d, want %d", c.ID, crm.MakeID(account, 7))
+		}
+	})
+}
+
+// A whole index is worked out anew while another node writes.
+func TestARepairWorksBesideAnotherNode(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		account := newAccount(t, a).Number
+		for i := range 300 {
+			create(t, a, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["all","t%d"]}`, i, i, i%7))
+		}
+		wantTotal := func(n int64) {
+			t.Helper()
+			for _, s := range []*Store{a, b} {
+				if _, total := list(t, s, account, crm.Active, 1, 1); total != n {
+					t.Errorf("%d contacts are listed, want %d", total, n)
+				}
+			}
+		}
+		wantTotal(300)
+		damage(t, a, `DELETE FROM contact_index WHERE account_id = $1`, account)
+		damage(t, a, `DELETE FROM tag WHERE account_id = $1`, account)
+		damage(t, a, `DELETE FROM contact_search`)
+		damage(t, a, `UPDATE account_tally SET contact_active = 7 WHERE account_id = $1`, account)
+		done := make(chan error)
+		go func() {
+			var err error
+			for i := 0; i < 50 && err == nil; i++ {
+				if _, err = b.CreateContact(t.Context(), account, input(t, fmt.Sprintf(`{"first_name":"N%d","tags":["all"]}`, i)), crm.Force); err == nil {
+					_, err = b.AddTags(t.Context(), account, crm.MakeID(account, int64(i+1)), []string{"late"})
+				}
+			}
+			done <- err
+		}()
+		check(t, a, true)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if found, report := check(t, a, false); len(found) > 0 || report.Contacts != 350 {
+			t.Errorf("after the repair: %+v, %q", report, found)
+		}
+		wantTotal(350)
+		if found := search(t, b, account, crm.Active, typed("p2 late"), 25); len(found) != 11 { // P2 and P20 to P29
+			t.Errorf("the search finds %v", found)
+		}
+		wantTags(t, b, account, TagCount{"all", 350}, TagCount{"late", 50}, TagCount{"t0", 43}, TagCount{"t1", 43}, TagCount{"t2", 43}, TagCount{"t3", 43},
+			TagCount{"t4", 43}, TagCount{"t5", 43}, TagCount{"t6", 42})
+	})
+}

@@ -1,0 +1,497 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
+)
+
+// world is a source with some of everything.
+type world struct {
+	family
+	keys, revoked []string // secrets
+	people
+}
+
+// newWorld fills a store: contacts of all kinds in a large account, in small ones and in none, campaigns and keys.
+func newWorld(t *testing.T, s *Store, contacts int) (w world) {
+	t.Helper()
+	w.family = newFamily(t, s)
+	fillContacts(t, s, w.root.Number, contacts)
+	for i := range 12 { // through the same door as everybody's
+		document(t, s, w.chapter.Number, i, crm.Force)
+	}
+	merged := create(t, s, w.chapter.Number, `{"first_name":"Zoë","emails":[{"value":"P3@example.org"}],"tags":["naïve","日本語"]}`)
+	if _, err := s.RemoveTags(t.Context(), w.chapter.Number, merged.ID, []string{"日本語"}); err != nil {
+		t.Fatal(err)
+	}
+	for seq := range int64(4) {
+		archive(t, s, w.chapter.Number, crm.MakeID(w.chapter.Number, 5+seq))
+	}
+	restore(t, s, w.chapter.Number, crm.MakeID(w.chapter.Number, 6))
+	mustImport(t, s, w.below, `[{"title":"Kept","slug":"kept","goal":12.5},{"title":"Für alle 🎗","beneficiaries":["`+w.stranger.ID+`","`+w.root.ID+`"]}]`)
+	mustImport(t, s, w.root, `[{"title":"Gala","type":"event","event":{"start_at":"2027-01-31 18:00:00"}}]`)
+	for _, account := range []crm.Account{w.root, w.root, w.chapter} {
+		for _, list := range []*[]string{&w.keys, &w.revoked} {
+			key, secret, err := s.CreateKey(t.Context(), account.Number, crm.KeyInput{Name: "Schlüssel", Permissions: crm.ContactsRead})
+			if err == nil && list == &w.revoked {
+				err = s.RevokeKey(t.Context(), key.ID)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			*list = append(*list, secret)
+		}
+	}
+	w.people = newPeople(t, s, w.root, w.chapter)
+	return w
+}
+
+func document(t testing.TB, s *Store, account int64, i int, mode crm.CreateMode) {
+	t.Helper()
+	createAs(t, s, account, personBody(i), mode)
+}
+
+// personBody is a contact of one of several kinds.
+func personBody(i int) string {
+	switch i % 10 {
+	case 0:
+		return fmt.Sprintf(`{"first_name":"Only %d"}`, i)
+	case 1:
+		return fmt.Sprintf(`{"first_name":"李 %d","last_name":"O'Brien \"\\\u2028 🎉","tags":["t%d","Überraschung","z"],"company":"A & B <c>"}`, i, i%50)
+	case 2:
+		return fmt.Sprintf(`{"first_name":"Two","phones":[{"type":"cell","value":"(617) 555-%04d"},{"value":"+44 20 7946 %04d"}],"dob":"02/29/2000"}`, i%10000, i%10000)
+	default:
+		return fmt.Sprintf(`{"first_name":"P%d","last_name":"Müller","emails":[{"value":"p%d@example.org"},{"type":"work","value":"W%d@Example.com"}],
+			"addresses":[{"line1":"%d Elm Street","city":"Zürich","country":"CHE"}],"tags":["board","t%d"]}`, i, i, i, i, i%50)
+	}
+}
+
+// fillContacts writes many contacts at once, past the queue, every seventh of them archived.
+func fillContacts(t testing.TB, s *Store, account int64, n int) {
+	t.Helper()
+	k := &copier{ctx: t.Context(), target: s.engine, mark: int64(len(migrations))}
+	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	active := int64(0)
+	batches := []copyBatch{{table: 0}, {table: 1}, {table: 2}}
+	write := func(b int) {
+		if err := k.insert(batches[b]); err != nil {
+			t.Fatal(err)
+		}
+		batches[b].values = batches[b].values[:0]
+	}
+	var index []indexRow
+	var counted tally
+	for i := 1; i <= n; i++ {
+		contact, err := crm.NewContact(input(t, personBody(i)), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%7 == 0 {
+			contact = contact.Archive(at.Add(time.Hour))
+		}
+		id, archived := crm.MakeID(account, int64(i)), flag(contact.Archived())
+		active += 1 - archived
+		counted.countTags(contact, 1)
+		body := contact.AppendBody(nil)
+		batches[0].values = append(batches[0].values, account, id, int64(i), archived, joinKeys(contact.MatchKeys), body, checksum(body))
+		if archived == 1 {
+			batches[1].values = append(batches[1].values, account, int64(i), id, archived)
+		}
+		for _, key := range contact.MatchKeys {
+			index = append(index, indexRow{key, id})
+		}
+		if i%copyRows == 0 || i == n {
+			write(0)
+			write(1)
+		}
+	}
+	slices.SortFunc(index, func(a, b indexRow) int { return strings.Compare(a.Key, b.Key) })
+	for part := range slices.Chunk(index, copyRows) {
+		for _, row := range part {
+			batches[2].values = append(batches[2].values, account, row.Key, row.ID)
+		}
+		write(2)
+	}
+	err := s.update(t.Context(), account, func(x *tx) error {
+		row, err := x.tally(account)
+		if err != nil {
+			return err
+		}
+		_, err = x.exec(sqlSaveTally, account, int64(n), int64(n), active, row.keySeq, row.campaignRevision)
+		row.revision, row.contactSeq, row.contactActive = int64(n), int64(n), active
+		row.tags, row.dirty = counted.tags, true
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sameAnswers asks two stores for everything and wants the same bytes.
+func sameAnswers(t *testing.T, a, b *Store) {
+	t.Helper()
+	ctx := t.Context()
+	accounts, err := a.Accounts(ctx)
+	others, err2 := b.Accounts(ctx)
+	if diff := cmp.Diff(accounts, others); diff != "" || err != nil || err2 != nil || len(accounts) == 0 {
+		t.Fatalf("%v, %v: the accounts differ:\n%s", err, err2, diff)
+	}
+	for _, account := range accounts {
+		keys, err := a.Keys(ctx, account.Number)
+		others, err2 := b.Keys(ctx, account.Number)
+		if diff := cmp.Diff(keys, others); diff != "" || err != nil || err2 != nil {
+			t.Errorf("%v, %v: the keys differ:\n%s", err, err2, diff)
+		}
+		_, total := listBytes(t, a, account.Number, crm.All, 1, 1)
+		var one, two []byte
+		for seq := int64(1); seq <= total+1; seq++ {
+			one, err = a.Contact(ctx, account.Number, crm.MakeID(account.Number, seq), one[:0])
+			two, err2 = b.Contact(ctx, account.Number, crm.MakeID(account.Number, seq), two[:0])
+			if !bytes.Equal(one, two) || fmt.Sprint(err) != fmt.Sprint(err2) || seq > total && err == nil {
+				t.Fatalf("contact %d is\n%s, %v, and\n%s, %v", seq, one, err, two, err2)
+			}
+		}
+		sizes := []int64{100, 37}
+		if total <= 50 {
+			sizes = nil
+			for size := range int64(100) {
+				sizes = append(sizes, size+1)
+			}
+		}
+		for _, size := range sizes {
+			for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
+				samePages(t, size, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
+					return a.Contacts(ctx, account.Number, scope, page, dst, nil)
+				}, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
+					return b.Contacts(ctx, account.Number, scope, page, dst, nil)
+				})
+			}
+		}
+		for _, size := range []int64{1, 2, 100} {
+			for _, scope := range crm.CampaignScopes {
+				samePages(t, size, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
+					return a.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst, nil)
+				}, func(page crm.PageRequest, dst []byte) ([]byte, ListResult, error) {
+					return b.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst, nil)
+				})
+			}
+		}
+	}
+}
+
+type pager func(crm.PageRequest, []byte) ([]byte, ListResult, error)
+
+func samePages(t *testing.T, size int64, a, b pager) {
+	t.Helper()
+	var one, two []byte
+	for page := (crm.PageRequest{Page: 1, PerPage: size}); ; page.Page++ {
+		var found, other ListResult
+		var err, err2 error
+		one, found, err = a(page, one[:0])
+		two, other, err2 = b(page, two[:0])
+		if !bytes.Equal(one, two) || found != other || err != nil || err2 != nil {
+			t.Fatalf("page %+v is\n%s, %+v, %v, and\n%s, %+v, %v", page, one, found, err, two, other, err2)
+		}
+		if page.Page > page.LastPage(found.Total) { // one past the end
+			return
+		}
+	}
+}
+
+func mustCopy(t *testing.T, from, to Options, o CopyOptions) CopyReport {
+	t.Helper()
+	report, err := Copy(t.Context(), from, to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// eachWay runs a test for every pair of engines.
+func eachWay(t *testing.T, test func(t *testing.T, from, to Options)) {
+	t.Helper()
+	t.Parallel()
+	for _, from := range testEngines {
+		for _, to := range testEngines {
+			t.Run(from.name+" to "+to.name, func(t *testing.T) {
+				t.Parallel()
+				test(t, from.options(t), to.options(t))
+			})
+		}
+	}
+}
+
+func TestACopyAnswersLikeItsSourceAndGoesOn(t *testing.T) {
+	eachWay(t, func(t *testing.T, from, to Options) {
+		a := open(t, from)
+		w := newWorld(t, a, 2000)
+		report := mustCopy(t, from, to, CopyOptions{})
+		if report.Tables[0] != (TableCount{"contact", 2012}) || len(report.Accounts) != 4 {
+			t.Errorf("the report is %+v", report)
+		}
+		b := open(t, to)
+		sameAnswers(t, a, b)
+		samePeople(t, a, b, w)
+
+		for _, secret := range w.keys {
+			who, err := b.Authenticate(t.Context(), secret)
+			if was, err2 := a.Authenticate(t.Context(), secret); err != nil || err2 != nil || who != was {
+				t.Errorf("%v, %v: the key is of %+v, and was of %+v", err, err2, who, was)
+			}
+		}
+		for _, secret := range w.revoked {
+			_, err := b.Authenticate(t.Context(), secret)
+			wantError(t, "a revoked key", err, crm.ErrUnauthenticated)
+		}
+		if d := create(t, b, w.root.Number, `{"emails":[{"value":"P1994@EXAMPLE.org"}]}`); !d.Merged || crm.IDSeq(d.ID) != 1994 {
+			t.Errorf("contact 1994 is not found by its email: %d, %v", crm.IDSeq(d.ID), d.Merged)
+		}
+		if d := create(t, b, w.root.Number, `{"first_name":"New"}`); crm.IDSeq(d.ID) != 2001 {
+			t.Errorf("the next contact has the number %d", crm.IDSeq(d.ID))
+		}
+		if key, _, err := b.CreateKey(t.Context(), w.root.Number, crm.KeyInput{Name: "K"}); err != nil || crm.IDSeq(key.ID) != 5 {
+			t.Errorf("the next key has the number %d, %v", crm.IDSeq(key.ID), err)
+		}
+		if done := mustImport(t, b, w.below, `[{"title":"Kept","slug":"kept","goal":99}]`); done.Updated != 1 {
+			t.Errorf("a copied campaign was not updated: %+v", done)
+		}
+	})
+}
+
+func TestACopyIsOneMoment(t *testing.T) {
+	eachWay(t, func(t *testing.T, from, to Options) {
+		a := open(t, from)
+		account := newAccount(t, a)
+		fillContacts(t, a, account.Number, 50)
+		wrote := false
+		mustCopy(t, from, to, CopyOptions{Progress: func(p CopyProgress) {
+			if !wrote {
+				wrote = true
+				create(t, a, account.Number, `{"first_name":"Late","tags":["late"]}`)
+				archive(t, a, account.Number, crm.MakeID(account.Number, 1))
+				newAccount(t, a)
+			}
+		}})
+		b := open(t, to)
+		if accounts, err := b.Accounts(t.Context()); err != nil || len(accounts) != 1 {
+			t.Errorf("%v: there are %d accounts", err, len(accounts))
+		}
+		if _, total := listBytes(t, b, account.Number, crm.All, 1, 1); total != 50 {
+			t.Errorf("there are %d contacts", total)
+		}
+		get(t, b, account.Number, crm.MakeID(account.Number, 1))
+	})
+}
+
+func TestACopyRefusesATargetThatIsNotEmpty(t *testing.T) {
+	eachWay(t, func(t *testing.T, from, to Options) {
+		newWorld(t, open(t, from), 10)
+		b := open(t, to)
+		account := newAccount(t, b)
+		create(t, b, account.Number, `{"first_name":"Here before"}`)
+		before, _ := listBytes(t, b, account.Number, crm.All, 1, 100)
+		for _, restart := range []bool{false, true} {
+			report, err := Copy(t.Context(), from, to, CopyOptions{Restart: restart})
+			wantError(t, "the copy", err, ErrNotEmpty)
+			if report.Begun {
+				t.Error("it had begun")
+			}
+		}
+		if after, total := listBytes(t, b, account.Number, crm.All, 1, 100); after != before || total != 1 {
+			t.Errorf("the target is changed: %s", after)
+		}
+		if accounts, err := b.Accounts(t.Context()); err != nil || len(accounts) != 1 {
+			t.Errorf("%v: there are %d accounts", err, len(accounts))
+		}
+	})
+}
+
+func TestAnInterruptedCopyIsRefusedUntilItIsRestarted(t *testing.T) {
+	eachWay(t, func(t *testing.T, from, to Options) {
+		a := open(t, from)
+		newWorld(t, a, 100)
+		for _, table := range []string{"contact", "contact_index", "account"} {
+			for _, checking := range []bool{false, true} {
+				ctx, cancel := context.WithCancel(t.Context())
+				report, err := Copy(ctx, from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
+					if p.Table == table && p.Checking == checking {
+						cancel()
+					}
+				}})
+				cancel()
+				wantError(t, "the copy", err, context.Canceled)
+				if !report.Begun {
+					t.Error("it had not begun")
+				}
+				if s, err := Open(t.Context(), to); !errors.Is(err, ErrUnfinished) {
+					t.Errorf("the target opens: %v, %v", s, err)
+				}
+				_, err = Copy(t.Context(), from, to, CopyOptions{})
+				wantError(t, "another copy", err, ErrUnfinished)
+				_, err = Copy(t.Context(), to, Options{Data: t.TempDir()}, CopyOptions{})
+				wantError(t, "a copy of it", err, ErrUnfinished)
+			}
+		}
+		mustCopy(t, from, to, CopyOptions{Restart: true})
+		sameAnswers(t, a, open(t, to))
+	})
+}
+
+// Of copies that begin together one is made, and a restart takes a running one's target away from it.
+func TestTwoCopiesDoNotMix(t *testing.T) {
+	eachWay(t, func(t *testing.T, from, to Options) {
+		a := open(t, from)
+		newWorld(t, a, 100)
+		again := false
+		_, err := Copy(t.Context(), from, to, CopyOptions{Progress: func(p CopyProgress) {
+			if p.Table == "contact_index" && !again {
+				again = true
+				_, err := Copy(t.Context(), from, to, CopyOptions{})
+				wantError(t, "a copy beside another", err, ErrUnfinished)
+				mustCopy(t, from, to, CopyOptions{Restart: true})
+			}
+		}})
+		if err == nil || !strings.Contains(err.Error(), "another copy has taken the target over") {
+			t.Errorf("the first copy ended with %v", err)
+		}
+		sameAnswers(t, a, open(t, to))
+	})
+}
+
+func TestACopyFindsEveryDifference(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, to Options) {
+		from := Options{Data: t.TempDir()}
+		w := newWorld(t, open(t, from), 30)
+		root, number := w.root.Number, fmt.Sprint(w.root.Number)
+		for _, c := range []struct {
+			sql, says string
+			args      []any
+		}{
+			{`UPDATE contact SET body = $2 WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3), []byte(`,"first_name":"Q"}`)}},
+			{`UPDATE contact SET archived = 1 - archived WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3)}},
+			{`UPDATE contact SET match_keys = '' WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3)}},
+			{`UPDATE contact_archival SET archived = 1 - archived WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`DELETE FROM contact WHERE id = $1`, "table contact: 42 rows in the source, 41 in the target\naccount " + w.root.ID + " (Root)", []any{crm.MakeID(root, 3)}},
+			{`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`, w.root.ID, []any{root, crm.MakeID(root, 3)}},
+			{`INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', 1)`, w.chapter.ID, []any{w.chapter.Number}},
+			{`UPDATE campaign SET url_at = url_at + 1 WHERE slug = 'kept'`, w.below.ID, nil},
+			{`UPDATE campaign_reader SET relation = 7 WHERE account_id = $1`, w.stranger.ID, []any{w.stranger.Number}},
+			{`UPDATE api_key SET revoked_at = 0 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
+			{`UPDATE tag SET contacts = contacts + 1 WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`UPDATE tag SET size = size + 1 WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`UPDATE member SET role = 3 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
+			{`UPDATE invitation SET role = 3 WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`UPDATE user_session SET user_id = 7 WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`UPDATE app_user SET password = 'x'`, "what belongs to no account: the checksum is ", nil},
+			{`INSERT INTO invitation (hash, account_id, email, role, invited_by, created_at, expires_at) VALUES ('x', 0, '', 0, 0, 0, 0)`,
+				"table invitation: 1 rows in the source, 2 in the target\nwhat belongs to no account: ", nil},
+			{`UPDATE account_tally SET contact_seq = contact_seq - 1 WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`UPDATE account SET name = 'Roof' WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`DELETE FROM account WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`INSERT INTO account_tally SELECT 77, 0, 0, 0, 0, 0 FROM account WHERE account_id = ` + number, "account number 77", nil},
+		} {
+			_, err := Copy(t.Context(), from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
+				if p.Checking && p.Table == copyTables[0].name && p.Done == 0 {
+					tamper(t, to, c.sql, c.args...)
+				}
+			}})
+			if err == nil || !strings.Contains(err.Error(), "the copy is not like the source") || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v", c.sql, err)
+			}
+			if _, err := Open(t.Context(), to); !errors.Is(err, ErrUnfinished) {
+				t.Errorf("the target opens: %v", err)
+			}
+		}
+	})
+}
+
+// tamper changes a database behind everybody's back.
+func tamper(t *testing.T, o Options, sql string, args ...any) {
+	t.Helper()
+	e, err := openEngine(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &copier{ctx: t.Context(), target: e}
+	err = k.change(func(c conn) error { return atLeastOne(c.exec(sql, args...)) })
+	if err = errors.Join(err, e.close()); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func atLeastOne(changed int64, err error) error {
+	if err == nil && changed == 0 {
+		err = errors.New("nothing was changed")
+	}
+	return err
+}
+
+func TestACopyRefusesASourceThatItCannotCopy(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, from Options) {
+		to := Options{Data: filepath.Join(t.TempDir(), "target")}
+		_, err := Copy(t.Context(), from, to, CopyOptions{})
+		if from.file() != "" {
+			wantError(t, "no file", err, os.ErrNotExist)
+		} else {
+			wantError(t, "no tables", err, crm.ErrNotFound)
+		}
+		newAccount(t, open(t, from))
+		tamper(t, from, `DELETE FROM schema_version WHERE version < `+fmt.Sprint(len(migrations)))
+		for _, version := range []string{"0", fmt.Sprint(len(migrations) + 1)} {
+			tamper(t, from, `UPDATE schema_version SET version = `+version)
+			_, err = Copy(t.Context(), from, to, CopyOptions{})
+			if version != "0" {
+				wantError(t, "version "+version, err, ErrSchema)
+			} else {
+				wantError(t, "version "+version, err, crm.ErrNotFound)
+			}
+		}
+		tamper(t, from, `UPDATE schema_version SET version = `+fmt.Sprint(len(migrations)))
+		_, err = Copy(t.Context(), from, from, CopyOptions{})
+		wantError(t, "onto itself", err, ErrSameDatabase)
+		if from.file() != "" {
+			link := filepath.Join(t.TempDir(), "link")
+			if err := os.Symlink(from.Data, link); err != nil {
+				t.Fatal(err)
+			}
+			_, err = Copy(t.Context(), from, Options{Database: "sqlite:" + link}, CopyOptions{})
+			wantError(t, "onto itself by another name", err, ErrSameDatabase)
+		}
+		if _, err := os.Stat(to.Data); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the target was made: %v", err)
+		}
+	})
+}
+
+// A table or a column that a later migration adds must not be forgotten. What is derived is derived anew in the target.
+func TestACopyKnowsEveryTableAndColumn(t *testing.T) {
+	t.Parallel()
+	s := open(t, testEngines[1].options(t))
+	kinds := map[string]columnKind{"bigint": intKind, "smallint": intKind, "text": textKind, "bytea": bytesKind}
+	got, want := map[string][]copyColumn{}, map[string][]copyColumn{}
+	err := s.view(t.Context(), func(c conn) error {
+		return each(c, func(r rows) error {
+			got[r.text(0)] = append(got[r.text(0)], copyColumn{r.text(1), kinds[r.text(2)]})
+			return nil
+		}, `SELECT CAST(table_name AS TEXT), CAST(column_name AS TEXT), CAST(data_type AS TEXT) FROM information_schema.columns
+			WHERE table_schema = 'public' AND table_name NOT IN ('schema_version', 'contact_search', 'derived') ORDER BY table_name, ordinal_position`)
+	})
+	for _, table := range copyTables {
+		want[table.name] = table.columns
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(copyColumn{})); err != nil || diff != "" {
+		t.Errorf("%v: copied (-), in the database (+):\n%s", err, diff)
+	}
+}

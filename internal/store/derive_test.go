@@ -1,0 +1,182 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// oldDatabase makes a database as version 1 of the schema left it, with contacts that have a key for each word of a name.
+func oldDatabase(t testing.TB, o Options, account int64, bodies []string) {
+	t.Helper()
+	e, err := openEngine(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := e.writer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := c.exec(sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := schemaVersion(c); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.begin(true); err != nil {
+		t.Fatal(err)
+	}
+	if err := applyMigration(c, e.dialect(), 0); err != nil {
+		t.Fatal(err)
+	}
+	run(`INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES ($1, 'old', 'Old', 0, 0)`, account)
+	active := int64(0)
+	for i, body := range bodies {
+		id, revision := crm.MakeID(account, int64(i+1)), int64(i+1)
+		contact, err := crm.NewContact(input(t, body), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(body, "Archived") {
+			contact = contact.Archive(time.Now())
+		}
+		active += 1 - flag(contact.Archived())
+		run(`INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, $4, $5, $6)`,
+			account, id, revision, flag(contact.Archived()), joinKeys(contact.MatchKeys), contact.AppendBody(nil))
+		run(`INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`, account, revision, id, flag(contact.Archived()))
+		for _, key := range append([]string{"n:ana", "t:old"}, contact.MatchKeys...) { // it had keys for names and tags too
+			run(sqlInsertKey, account, id, key)
+		}
+	}
+	n := int64(len(bodies))
+	run(`INSERT INTO account_tally (account_id, revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, $2, $2, $3, 0, 0)`, account, n, active)
+	if err := c.commit(); err != nil {
+		t.Fatal(err)
+	}
+	e.release(c)
+	if err := e.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whoever was archived in a database of the first version still is, and everybody can be moved.
+func TestAnOlderDatabaseKeepsItsArchive(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		const account = 1_234_567
+		oldDatabase(t, o, account, []string{`{"first_name":"A"}`, `{"first_name":"Archived B"}`, `{"first_name":"C"}`, `{"first_name":"Archived D"}`})
+		s := open(t, o) // whose end compares what is noted with the contacts
+		wantLists(t, s, account, []int64{1, 3}, []int64{2, 4})
+		archive(t, s, account, crm.MakeID(account, 1))
+		restore(t, s, account, crm.MakeID(account, 2))
+		wantLists(t, s, account, []int64{2, 3}, []int64{1, 4})
+		restore(t, s, account, crm.MakeID(account, 1))
+		archive(t, s, account, crm.MakeID(account, 1))
+		create(t, s, account, `{"first_name":"E"}`)
+		wantLists(t, s, account, []int64{2, 3, 5}, []int64{1, 4})
+	})
+}
+
+func TestAnOlderDatabaseCanBeSearched(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		const account = 1_234_567
+		bodies := []string{
+			`{"first_name":"Maria","last_name":"Smith","company":"Acme","emails":[{"value":"maria@x.org"}],"tags":["VIP","board"]}`,
+			`{"first_name":"Archived","last_name":"Smith","tags":["VIP"]}`,
+		}
+		for i := range 1_500 { // more than one statement reads, and who shares a phone is told apart by the name
+			bodies = append(bodies, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","phones":[{"value":"212-555-0100"}],"tags":["many"]}`, i))
+		}
+		oldDatabase(t, o, account, bodies)
+		s := open(t, o) // whose end compares the index and the counts with the documents
+		for text, want := range map[string][]int64{"smith mar": {1}, "maria": {1}, "acme smith": {1}, "p1499": {1_502}, "ek p7 ": {10, 73}} {
+			got := search(t, s, account, crm.Active, typed(text), 25)
+			if slices.Sort(got); len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+				t.Errorf("%q: got %v, want %v", text, got, want)
+			}
+		}
+		if got := search(t, s, account, crm.Archived, typed("smith"), 25); !slices.Equal(got, []int64{2}) {
+			t.Errorf("the archived one: got %v", got)
+		}
+		wantTags(t, s, account, TagCount{"many", 1_500}, TagCount{"board", 1}, TagCount{"VIP", 1})
+
+		for body, want := range map[string]int64{
+			`{"first_name":"Maria","last_name":"Smith","emails":[{"value":"MARIA@x.org"}],"tags":["new"]}`:    1,
+			`{"first_name":"p777","last_name":"EK","phones":[{"value":"+1 212 555 0100"}],"tags":["new"]}`:    780,
+			`{"first_name":"Nobody","last_name":"Ek","phones":[{"value":"(212) 555-0100"}],"tags":["newer"]}`: 3,
+		} {
+			if d := create(t, s, account, body); !d.Merged || crm.IDSeq(d.ID) != want {
+				t.Errorf("%s was merged into %d: %v, want %d", body, crm.IDSeq(d.ID), d.Merged, want)
+			}
+		}
+		wantTags(t, s, account, TagCount{"many", 1_500}, TagCount{"new", 2}, TagCount{"board", 1}, TagCount{"newer", 1}, TagCount{"VIP", 1})
+	})
+}
+
+// forgetDerived leaves a database as if another version of the program had derived other things.
+func forgetDerived(t *testing.T, s *Store) {
+	t.Helper()
+	for _, sql := range []string{`UPDATE derived SET version = version - 1`, `DELETE FROM contact_index`, `DELETE FROM contact_search`, `UPDATE tag SET contacts = 5`} {
+		damage(t, s, sql)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatAnotherVersionHasDerivedIsDerivedAnew(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s := open(t, o)
+		account := newAccount(t, s).Number
+		for i := range 450 { // more than one statement reads
+			create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["t%d"]}`, i, i, i%3))
+		}
+		archive(t, s, account, crm.MakeID(account, 1))
+		forgetDerived(t, s)
+		s = open(t, o) // whose end compares everything
+		if got := search(t, s, account, crm.Active, typed("p44"), 25); !slices.Equal(got, []int64{450, 449, 448, 447, 446, 445, 444, 443, 442, 441, 45}) {
+			t.Errorf("got %v", got)
+		}
+		if d := create(t, s, account, `{"first_name":"Q","emails":[{"value":"P7@x.org"}]}`); !d.Merged || crm.IDSeq(d.ID) != 8 {
+			t.Errorf("merged into %d: %v", d.ID, d.Merged)
+		}
+		wantTags(t, s, account, TagCount{"t1", 150}, TagCount{"t2", 150}, TagCount{"t0", 149})
+	})
+}
+
+// A document that cannot be read keeps nobody from an upgrade. It is told whenever it is met, as before.
+func TestADamagedContactKeepsNobodyFromAnUpgrade(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s := open(t, o)
+		account := newAccount(t, s).Number
+		for i := range 3 {
+			create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["all"]}`, i, i))
+		}
+		id := crm.MakeID(account, 2)
+		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
+		forgetDerived(t, s)
+		s = open(t, o)
+		closeAfter(t, s)
+		if got := search(t, s, account, crm.Active, typed("p"), 25); !slices.Equal(got, []int64{3, 1}) {
+			t.Errorf("got %v", got)
+		}
+		_, err := s.CreateContact(t.Context(), account, input(t, `{"first_name":"Q","emails":[{"value":"p1@x.org"}]}`), crm.Dedupe)
+		wantDamage(t, "a create that matches it", err, fmt.Sprintf("contact %d", id))
+		if found, _ := check(t, s, true); len(found) != 1 || !strings.Contains(found[0], fmt.Sprintf("contact %d: its document is damaged", id)) {
+			t.Errorf("found %q", found)
+		}
+		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
+		if found, report := check(t, s, true); len(found) != 2 || report.Repaired != 2 { // its words, and how many have its tag
+			t.Errorf("once it can be read: %q", found)
+		}
+		if got := search(t, s, account, crm.Active, typed("p1"), 25); !slices.Equal(got, []int64{2}) {
+			t.Errorf("got %v", got)
+		}
+	})
+}

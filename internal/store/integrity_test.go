@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
+)
+
+// checkIntegrity reads every account as a whole and compares everything that is kept twice: totals, the index, the
+// list of who was archived, and what the documents say.
+func checkIntegrity(t testing.TB, s *Store) {
+	t.Helper()
+	ctx := context.Background() // the test's own has ended
+	accounts, err := s.Accounts(ctx)
+	if err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Check(ctx, CheckOptions{Found: func(p Problem) { t.Errorf("check: %s", p) }}); err != nil { // which must agree
+		t.Error(err)
+	}
+	for _, account := range accounts {
+		if err := s.view(ctx, func(c conn) error { return checkAccount(t, c, account.Number) }); err != nil {
+			t.Error(err)
+		}
+		for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
+			_, result, err := s.Contacts(ctx, account.Number, scope, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
+			if err != nil || result.Count != min(result.Total, 100) {
+				t.Errorf("%s contacts: %d of %d on the first page, %v", scope, result.Count, result.Total, err)
+			}
+		}
+	}
+}
+
+type archivalRow struct{ ID, Revision, Archived int64 }
+
+type indexRow struct {
+	Key string
+	ID  int64
+}
+
+type tagName struct{ Fold, Name string }
+
+func checkAccount(t testing.TB, c conn, account int64) error {
+	t.Helper()
+	row, err := readTally(c, account, "")
+	if err != nil {
+		return err
+	}
+	var active, count int64
+	contacts := map[int64]archivalRow{}
+	index, wantIndex := map[indexRow]bool{}, map[indexRow]bool{}
+	words, wantWords := map[indexRow]bool{}, map[indexRow]bool{}
+	tags, wantTags := map[tagName]int64{}, map[tagName]int64{}
+	err = each(c, func(r rows) error {
+		id, revision, archived := r.int(0), r.int(1), r.int(2)
+		contact, err := crm.ParseContact(id, r.bytes(4), splitKeys(r.text(3)))
+		if err != nil {
+			return err
+		}
+		if checksum(r.bytes(4)) != r.int(5) {
+			t.Errorf("contact %d has the checksum %d", id, r.int(5))
+		}
+		count++
+		active += 1 - archived
+		if id != crm.MakeID(account, count) {
+			t.Errorf("contact %d of account %d has the id %d", count, account, id)
+		}
+		if contact.Archived() != (archived == 1) {
+			t.Errorf("contact %d: archived is %d, and the document says %v", id, archived, contact.ArchivedAt)
+		}
+		if revision < 1 || revision > row.revision {
+			t.Errorf("contact %d is of revision %d, and the account of %d", id, revision, row.revision)
+		}
+		contacts[id] = archivalRow{id, revision, archived}
+		for _, word := range contact.SearchWords() {
+			wantWords[indexRow{crm.WordSpace(account, archived == 1) + word, id}] = true
+		}
+		for _, key := range contact.MatchKeys {
+			wantIndex[indexRow{key, id}] = true
+		}
+		for _, name := range contact.Tags {
+			if !contact.Archived() {
+				wantTags[tagName{crm.FoldTag(name), name}]++
+			}
+		}
+		return nil
+	}, `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 ORDER BY id`, account)
+	if err != nil {
+		return err
+	}
+	if count != row.contactSeq || active != row.contactActive {
+		t.Errorf("account %d: %d contacts, %d of them active, are counted as %d and %d", account, count, active, row.contactSeq, row.contactActive)
+	}
+	err = each(c, func(r rows) error {
+		noted := archivalRow{r.int(0), r.int(1), r.int(2)}
+		if contacts[noted.ID] != noted {
+			t.Errorf("account %d: contact %v is noted as %v", account, contacts[noted.ID], noted)
+		}
+		delete(contacts, noted.ID)
+		return nil
+	}, `SELECT id, revision, archived FROM contact_archival WHERE account_id = $1`, account)
+	if err != nil {
+		return err
+	}
+	for _, contact := range contacts {
+		if contact.Archived != 0 {
+			t.Errorf("account %d: nobody noted that contact %v was archived", account, contact)
+		}
+	}
+	err = each(c, func(r rows) error {
+		index[indexRow{r.text(0), r.int(1)}] = true
+		return nil
+	}, `SELECT key, id FROM contact_index WHERE account_id = $1`, account)
+	if diff := cmp.Diff(wantIndex, index); diff != "" {
+		t.Errorf("account %d: the index differs from the contacts:\n%s", account, diff)
+	}
+	if err != nil {
+		return err
+	}
+	err = each(c, func(r rows) error {
+		words[indexRow{r.text(1), r.int(0)}] = true
+		return nil
+	}, searchOf(c).words, crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq))
+	if diff := cmp.Diff(wantWords, words); diff != "" {
+		t.Errorf("account %d: the words differ from those of the contacts:\n%s", account, diff)
+	}
+	if err != nil {
+		return err
+	}
+	err = each(c, func(r rows) error {
+		tags[tagName{r.text(0), r.text(1)}] = r.int(2)
+		if size := len(strconv.FormatInt(r.int(2), 10)); int64(size) != r.int(3) {
+			t.Errorf("account %d: the tag %q of %d contacts has the size %d", account, r.text(1), r.int(2), r.int(3))
+		}
+		return nil
+	}, `SELECT fold, name, contacts, size FROM tag WHERE account_id = $1`, account)
+	if diff := cmp.Diff(wantTags, tags); diff != "" {
+		t.Errorf("account %d: the tags are counted otherwise than the contacts have them:\n%s", account, diff)
+	}
+	return err
+}
+
+// searchOf is how the engine of a connection searches.
+func searchOf(c conn) *searchDialect {
+	switch c := c.(type) {
+	case *spyReader:
+		return searchOf(c.conn)
+	case *spyWriter:
+		return searchOf(c.conn)
+	case *sqliteConn:
+		return &sqliteSearch
+	}
+	return &postgresSearch
+}
+
+// forgetWords takes a contact out of the search.
+func forgetWords(t *tx, account, id int64) error {
+	_, err := t.exec(searchOf(t.conn).remove, account, id)
+	return err
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// largeContact is the body of a contact of about 100 KiB.
+func largeContact(n int) string {
+	var addresses []string
+	for i := range 90 {
+		addresses = append(addresses, fmt.Sprintf(`{"address_1":"%d %s","address_2":"%s","city":"%[2]s"}`, i, strings.Repeat("a", 240), strings.Repeat("b", 240)))
+	}
+	return fmt.Sprintf(`{"first_name":"Ana","last_name":"No %d","addresses":[%s]}`, n, strings.Join(addresses, ","))
+}
+
+// checkPieces reads a page in pieces and compares it with the page as a whole. Between the pieces no connection is lent.
+func checkPieces(t *testing.T, s *Store, whole string, page func(flush Flush) ([]byte, ListResult, error)) {
+	t.Helper()
+	var sent bytes.Buffer
+	pieces := 0
+	last, _, err := page(func(piece []byte) ([]byte, error) {
+		if len(piece) > PieceSize+128<<10 {
+			t.Errorf("a piece of %d bytes", len(piece))
+		}
+		pieces++
+		sent.Write(piece)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		var lent []conn
+		for range sqliteReaders {
+			c, err := s.engine.reader(ctx)
+			if err != nil {
+				t.Fatalf("a connection is still lent: %v", err)
+			}
+			lent = append(lent, c)
+		}
+		for _, c := range lent {
+			s.engine.release(c)
+		}
+		return piece[:0], nil
+	})
+	sent.Write(last)
+	if err != nil || pieces < 2 || sent.String() != whole {
+		t.Errorf("%v: %d pieces of %d bytes, and the page has %d", err, pieces, sent.Len(), len(whole))
+	}
+}
+
+func TestALargePageIsReadInPieces(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		var ids []int64
+		for n := range 12 {
+			ids = append(ids, createAs(t, s, account, largeContact(n), crm.Force).ID)
+		}
+		request := crm.PageRequest{Page: 1, PerPage: 100}
+		contacts := func(scope crm.ContactScope) func(Flush) ([]byte, ListResult, error) {
+			return func(flush Flush) ([]byte, ListResult, error) {
+				return s.Contacts(t.Context(), account, scope, request, []byte("kept"), flush)
+			}
+		}
+		whole, _ := listBytes(t, s, account, crm.Active, 1, 100)
+		checkPieces(t, s, "kept"+whole, contacts(crm.Active)) // the index of positions knows the page
+		create(t, s, account, `{"first_name":"Small","last_name":"One"}`)
+		whole, _ = listBytes(t, s, account, crm.All, 1, 100)
+		create(t, s, account, `{"first_name":"Next","last_name":"One"}`)
+		fresh, _ := listBytes(t, s, account, crm.All, 1, 100)
+		if !strings.HasPrefix(fresh, whole) {
+			t.Fatal("a new contact moved others")
+		}
+		s.positions = positionCache{} // it has to be worked out
+		checkPieces(t, s, "kept"+fresh, contacts(crm.All))
+		for _, id := range ids[:9] { // scattered ones are asked for by their ids
+			archive(t, s, account, id)
+		}
+		for range 40 {
+			create(t, s, account, `{"first_name":"Small","last_name":"Two"}`)
+		}
+		for _, id := range ids[9:] {
+			archive(t, s, account, id)
+		}
+		whole, _ = listBytes(t, s, account, crm.Archived, 1, 100)
+		checkPieces(t, s, "kept"+whole, contacts(crm.Archived))
+	})
+}
+
+// After a page of large contacts, one of small ones is read and sent as it always is.
+func TestASmallPageAfterALargeOneIsOnePiece(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		for n := range 4 {
+			createAs(t, s, account, largeContact(n), crm.Force)
+		}
+		for range 16 {
+			create(t, s, account, `{"first_name":"Small","last_name":"One"}`)
+		}
+		for _, page := range []struct{ number, pieces int }{{1, 1}, {2, 0}, {3, 0}, {1, 1}, {4, 0}} {
+			pieces := 0
+			var sent []byte
+			last, _, err := s.Contacts(t.Context(), account, crm.Active, crm.PageRequest{Page: int64(page.number), PerPage: 5}, nil, func(piece []byte) ([]byte, error) {
+				pieces++
+				sent = append(sent, piece...)
+				return piece[:0], nil
+			})
+			whole, _ := listBytes(t, s, account, crm.Active, int64(page.number), 5)
+			if err != nil || string(sent)+string(last) != whole || pieces != page.pieces {
+				t.Errorf("page %d: %v, %d pieces", page.number, err, pieces)
+			}
+		}
+	})
+}
+
+// Who is on a page is decided with its first piece, so that a page is whole whatever happens while a slow client reads it.
+func TestAPageStaysWholeWhileItsContactsMove(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		var ids []int64
+		for n := range 8 {
+			ids = append(ids, createAs(t, s, account, largeContact(n), crm.Force).ID)
+		}
+		moved := false
+		var sent bytes.Buffer
+		last, found, err := s.Contacts(t.Context(), account, crm.Active, crm.PageRequest{Page: 1, PerPage: 8}, []byte("["), func(piece []byte) ([]byte, error) {
+			if !moved {
+				archive(t, s, account, ids[0])
+				archive(t, s, account, ids[7])
+				moved = true
+			}
+			sent.Write(piece)
+			return piece[:0], nil
+		})
+		sent.Write(append(last, ']'))
+		var got []int64
+		var people []person
+		if err := json.Unmarshal(sent.Bytes(), &people); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range people {
+			got = append(got, p.ID)
+		}
+		if err != nil || !slices.Equal(got, ids) || found != (ListResult{Total: 8, Count: 8}) {
+			t.Errorf("%v: %v of %v, and %+v", err, got, ids, found)
+		}
+	})
+}
+
+func TestALargePageOfCampaignsIsReadInPieces(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		owner := newAccount(t, s)
+		var rows []string
+		for n := range 10 {
+			rows = append(rows, fmt.Sprintf(`{"title":"Gala %d","description":"<p>%s</p>"}`, n, strings.Repeat("long ", 19_000)))
+		}
+		inputs, err := crm.DecodeCampaigns([]byte("[" + strings.Join(rows, ",") + "]"))
+		if err == nil {
+			_, err = s.ImportCampaigns(t.Context(), owner, inputs)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := func(flush Flush) ([]byte, ListResult, error) {
+			return s.Campaigns(t.Context(), owner.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "https://x.org", nil, flush)
+		}
+		whole, _, err := page(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPieces(t, s, string(whole), page)
+	})
+}

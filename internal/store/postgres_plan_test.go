@@ -1,0 +1,100 @@
+package store
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	parameter   = regexp.MustCompile(`\$\d+`)
+	onlyAccount = regexp.MustCompile(`Cond: \((\w+\.)?account_id = (\$\d+|n\.account_id)\)`)
+)
+
+// A prepared statement keeps the plan that was made for it when the tables were empty and nothing was known about them. It
+// must be one that is good for a million rows.
+func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
+	t.Parallel()
+	s := open(t, testEngines[1].options(t))
+	account := newAccount(t, s).Number
+	atOnce(50, func(i int) {
+		create(t, s, account, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}]}`, i, i))
+	})
+	whole := []string{"sqlAccounts", "sqlAccountList", "sqlAllUsers", "sqlAllMemberships", "sqlVersion", "sqlVersions", "sqlProbe"} // small tables, read or looked at as a whole
+	planned := 0
+	many := []string{
+		"sqlKeys", "sqlKeyColumns", "sqlReaderCampaigns", // all keys and campaigns of an account are asked for
+		"sqlScattered", "sqlActive", "sqlCheckStates", // rare; while a table is small enough to have no statistics
+		"sqlLargestTags",                                                 // the first ones, in the order of an index
+		"sqlParent", "sqlPublicID", "sqlAccountName", "sqlRenameAccount", // an account has one row
+		"sqlActiveKeys", "sqlForgetKeys", "sqlOpenInvitations", "sqlMemberCount", "sqlCampaignCount", // counted, or cleared, so that they stay few
+		"sqlMembers", "sqlOwners", "sqlInvitations", "sqlExpireInvitations", "sqlDeleteInvitationsBy", // all people of an account
+	}
+	texts := sqlTexts(t)
+	for sql, joint := range asksTogether {
+		texts["together: "+sql] = joint.sql
+	}
+	for name, sql := range texts {
+		if strings.HasPrefix(sql, "CREATE ") || slices.Contains(whole, name) {
+			continue
+		}
+		scanned := ""
+		for _, line := range planOf(t, s, sql) {
+			if strings.Contains(line, " Scan ") {
+				scanned = line
+			}
+			// By the account alone, an index is as bad as none, except that of the accounts' own rows.
+			alone := onlyAccount.MatchString(line) && !strings.Contains(scanned, "account_tally_pkey")
+			if strings.Contains(line, "Seq Scan") || alone && !slices.Contains(many, name) {
+				t.Errorf("%s: %s\n%s", name, line, sql)
+			}
+		}
+		planned++
+	}
+	if planned < 20 {
+		t.Errorf("only %d statements were planned", planned)
+	}
+}
+
+// planOf is the plan of a prepared statement that knows nothing about its arguments.
+func planOf(t *testing.T, s *Store, sql string) (lines []string) {
+	t.Helper()
+	nulls := make([]string, 0)
+	seen := map[string]bool{}
+	for _, p := range parameter.FindAllString(sql, -1) {
+		if !seen[p] {
+			seen[p] = true
+			nulls = append(nulls, "NULL")
+		}
+	}
+	call := "EXPLAIN EXECUTE statement"
+	if len(nulls) > 0 {
+		call += "(" + strings.Join(nulls, ", ") + ")"
+	}
+	err := s.read(t.Context(), func(c conn) error {
+		lines = nil
+		if err := c.begin(true); err != nil { // so that the next statements are of one session, also through a pooler
+			return err
+		}
+		defer c.rollback()
+		for _, step := range []string{"SET LOCAL plan_cache_mode = force_generic_plan", "PREPARE statement AS " + sql} {
+			if _, err := c.exec(step); err != nil {
+				return fmt.Errorf("%s: %w", step, err)
+			}
+		}
+		err := each(c, func(r rows) error {
+			lines = append(lines, r.text(0))
+			return nil
+		}, call)
+		if err == nil {
+			_, err = c.exec("DEALLOCATE statement")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}

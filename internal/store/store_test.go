@@ -1,0 +1,369 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/pgtest"
+)
+
+// cluster is where the tests' PostgreSQL databases are.
+var cluster *pgtest.Cluster
+
+func TestMain(m *testing.M) {
+	var err error
+	if cluster, err = pgtest.Fast(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	cluster.Remove()
+	os.Exit(code)
+}
+
+// testEngines are the databases that every test runs on.
+var testEngines = []struct {
+	name    string
+	options func(testing.TB) Options // of a database that nobody else uses
+}{
+	{"sqlite", func(t testing.TB) Options { return Options{Data: t.TempDir()} }},
+	{"postgres", func(t testing.TB) Options {
+		url, err := cluster.Database()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Options{Database: url}
+	}},
+}
+
+// eachEngine runs a test on every engine, with an empty store.
+func eachEngine(t *testing.T, test func(t *testing.T, s *Store)) {
+	t.Helper()
+	eachDatabase(t, func(t *testing.T, o Options) { test(t, open(t, o)) })
+}
+
+// eachPair runs a test on every engine with two stores on one database: two nodes, or a command line beside a server.
+func eachPair(t *testing.T, test func(t *testing.T, a, b *Store)) {
+	t.Helper()
+	eachDatabase(t, func(t *testing.T, o Options) { test(t, open(t, o), open(t, o)) })
+}
+
+func eachDatabase(t *testing.T, test func(t *testing.T, o Options)) {
+	t.Helper()
+	t.Parallel()
+	for _, e := range testEngines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, e.options(t))
+		})
+	}
+}
+
+// openTest opens a store in a directory of its own.
+func openTest(t testing.TB) *Store {
+	t.Helper()
+	return open(t, Options{Data: t.TempDir()})
+}
+
+// open opens a store. When the test ends, everything in it must fit together.
+func open(t testing.TB, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if s.writers[0].stopped {
+			return // the test has closed it
+		}
+		checkIntegrity(t, s)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func newAccount(t testing.TB, s *Store) crm.Account {
+	t.Helper()
+	a, err := s.CreateAccount(t.Context(), "Test", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// input is a valid input from a JSON body.
+func input(t testing.TB, body string) crm.ContactInput {
+	t.Helper()
+	in, faults, err := crm.DecodeContact([]byte(body))
+	if err == nil {
+		err = in.Validate(faults, false, "US", time.Now())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// person is what a test looks at in a contact.
+type person struct {
+	ID        int64
+	FirstName string  `json:"first_name"`
+	Title     *string `json:"title"`
+	Emails    []struct{ Value string }
+	Phones    []struct{ Value string }
+	Tags      []string
+	Archived  *string `json:"archived_at"`
+	Updated   string  `json:"updated_at"`
+}
+
+func parse(t testing.TB, document []byte) (p person) {
+	t.Helper()
+	if err := json.Unmarshal(document, &p); err != nil {
+		t.Fatalf("%v: %s", err, document)
+	}
+	return p
+}
+
+func create(t testing.TB, s *Store, account int64, body string) Document {
+	t.Helper()
+	return createAs(t, s, account, body, crm.Dedupe)
+}
+
+func createAs(t testing.TB, s *Store, account int64, body string, mode crm.CreateMode) Document {
+	t.Helper()
+	d, err := s.CreateContact(t.Context(), account, input(t, body), mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func get(t testing.TB, s *Store, account, id int64) person {
+	t.Helper()
+	document, err := s.Contact(t.Context(), account, id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, document)
+}
+
+func archive(t testing.TB, s *Store, account, id int64) {
+	t.Helper()
+	if err := s.ArchiveContact(t.Context(), account, id); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func restore(t testing.TB, s *Store, account, id int64) Document {
+	t.Helper()
+	d, err := s.RestoreContact(t.Context(), account, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// list is one page: the ids on it, and the total.
+func list(t testing.TB, s *Store, account int64, scope crm.ContactScope, page, perPage int64) (ids []int64, total int64) {
+	t.Helper()
+	documents, total := listBytes(t, s, account, scope, page, perPage)
+	var people []person
+	if err := json.Unmarshal([]byte("["+documents+"]"), &people); err != nil {
+		t.Fatalf("%v: %s", err, documents)
+	}
+	for _, p := range people {
+		ids = append(ids, p.ID)
+	}
+	return ids, total
+}
+
+func listBytes(t testing.TB, s *Store, account int64, scope crm.ContactScope, page, perPage int64) (documents string, total int64) {
+	t.Helper()
+	dst, result, err := s.Contacts(t.Context(), account, scope, crm.PageRequest{Page: page, PerPage: perPage}, []byte("kept"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, ok := strings.CutPrefix(string(dst), "kept")
+	if !ok {
+		t.Fatalf("what was there before is gone: %s", dst)
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal([]byte("["+documents+"]"), &all); err != nil || int64(len(all)) != result.Count {
+		t.Fatalf("%v: %d contacts, and %d are said to be there", err, len(all), result.Count)
+	}
+	return documents, result.Total
+}
+
+// want fails where an error is not the one wanted.
+func wantError(t testing.TB, what string, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("%s: got the error %v, want %v", what, got, want)
+	}
+}
+
+// clock is a time that stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// stop makes a store live by a clock of the test.
+func stopClock(s *Store) *clock {
+	c := &clock{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
+	s.now = c.time
+	return c
+}
+
+func (c *clock) time() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func TestReopeningKeepsEverything(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s := open(t, o)
+		account := newAccount(t, s)
+		for i := range 5 {
+			create(t, s, account.Number, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["t"]}`, i, i))
+		}
+		archive(t, s, account.Number, crm.MakeID(account.Number, 2))
+		key, secret, err := s.CreateKey(t.Context(), account.Number, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _ := listBytes(t, s, account.Number, crm.All, 1, 100)
+		checkIntegrity(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+
+		s = open(t, o)
+		if after, total := listBytes(t, s, account.Number, crm.All, 1, 100); after != before || total != 5 {
+			t.Errorf("%d contacts:\n%s\nwere\n%s", total, after, before)
+		}
+		if accounts, err := s.Accounts(t.Context()); err != nil || len(accounts) != 1 || accounts[0].ID != account.ID {
+			t.Errorf("%v: the accounts are %+v", err, accounts)
+		}
+		if who, err := s.Authenticate(t.Context(), secret); err != nil || who.Key != key.ID || who.Permissions != crm.ContactsRead {
+			t.Errorf("%v: the key is of %+v", err, who)
+		}
+		if d := create(t, s, account.Number, `{"emails":[{"value":"P3@X.ORG"}]}`); !d.Merged || crm.IDSeq(d.ID) != 4 {
+			t.Errorf("the fourth contact is not found by its email: %+v", d)
+		}
+		if d := create(t, s, account.Number, `{"first_name":"New"}`); crm.IDSeq(d.ID) != 6 {
+			t.Errorf("the next contact has the number %d", crm.IDSeq(d.ID))
+		}
+	})
+}
+
+func TestReadyTellsWhetherTheDatabaseAnswers(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		if err := s.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 20 { // a free connection may be had all the same, but nothing may hang
+			if err := s.Ready(gone); err != nil {
+				wantError(t, "a client that has left", err, context.Canceled)
+			}
+		}
+	})
+}
+
+func TestAClosedStoreIsUnavailable(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s)
+		id := create(t, s, account.Number, `{"first_name":"A"}`).ID
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.CreateContact(t.Context(), account.Number, input(t, `{"first_name":"B"}`), crm.Dedupe)
+		wantError(t, "a write", err, crm.ErrUnavailable)
+		_, err = s.Contact(t.Context(), account.Number, id, nil)
+		wantError(t, "a read", err, crm.ErrUnavailable)
+		wantError(t, "ready", s.Ready(t.Context()), crm.ErrUnavailable)
+	})
+}
+
+func TestOpenRefusesWhatItCannotUse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := filepath.Join(dir, "text")
+	inTheWay := filepath.Join(dir, "in-the-way")
+	if err := errors.Join(os.MkdirAll(filepath.Join(inTheWay, "donorbook.db"), 0o700), os.Mkdir(text, 0o700),
+		os.WriteFile(filepath.Join(text, "donorbook.db"), []byte(strings.Repeat("this is no database\n", 100)), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		o    Options
+		says []string
+	}{
+		{"the data directory is a file", Options{Data: file}, []string{"the data directory cannot be made", file}},
+		{"a directory has the name of the database", Options{Data: inTheWay}, []string{"the database", "donorbook.db", "cannot be opened"}},
+		{"the database is something else", Options{Data: text}, []string{"the database", "donorbook.db", "not a database"}},
+		{"an unknown database", Options{Data: dir, Database: "mysql://localhost/x"}, []string{"the database URL must begin with"}},
+	}
+	if os.Geteuid() != 0 { // root may write everywhere
+		locked := filepath.Join(dir, "locked")
+		if err := os.Mkdir(locked, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		tests = append(tests, struct {
+			name string
+			o    Options
+			says []string
+		}{"the data directory is not writable", Options{Data: locked}, []string{"donorbook.db", "cannot be opened"}})
+	}
+	for _, test := range tests {
+		s, err := Open(t.Context(), test.o)
+		if err == nil {
+			t.Errorf("%s: it was opened", test.name)
+			s.Close() //nolint:errcheck // the test has failed
+			continue
+		}
+		for _, words := range test.says {
+			if !strings.Contains(err.Error(), words) {
+				t.Errorf("%s: %q does not say %q", test.name, err, words)
+			}
+		}
+	}
+}
+
+func TestOpenMakesTheDataDirectoryForTheOwnerAlone(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a b", "ü?#%20")
+	open(t, Options{Data: dir})
+	open(t, Options{Database: "sqlite:" + dir})
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "donorbook.db")); err != nil {
+		t.Error(err)
+	}
+}

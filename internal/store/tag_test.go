@@ -1,0 +1,214 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"donorbook/internal/crm"
+)
+
+// wantTags checks the largest tags of an account.
+func wantTags(t testing.TB, s *Store, account int64, want ...TagCount) {
+	t.Helper()
+	got, err := s.LargestTags(t.Context(), account, 100)
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		t.Errorf("%v: the tags (-want +got)\n%s", err, diff)
+	}
+}
+
+func TestTagsCountTheActiveContactsThatHaveThem(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		wantTags(t, s, account)
+		a := create(t, s, account, `{"first_name":"A","emails":[{"value":"a@x.org"}],"tags":["Board","vip"]}`).ID
+		b := create(t, s, account, `{"first_name":"B","tags":["vip","Vip"]}`).ID
+		create(t, s, other, `{"first_name":"C","tags":["theirs"]}`)
+		wantTags(t, s, account, TagCount{"vip", 2}, TagCount{"Board", 1}, TagCount{"Vip", 1})
+
+		create(t, s, account, `{"emails":[{"value":"A@x.org"}],"tags":["vip","new"]}`) // merged
+		wantTags(t, s, account, TagCount{"vip", 2}, TagCount{"Board", 1}, TagCount{"new", 1}, TagCount{"Vip", 1})
+		if _, err := s.SyncTags(t.Context(), account, b, []string{"Vip"}); err != nil {
+			t.Fatal(err)
+		}
+		wantTags(t, s, account, TagCount{"Board", 1}, TagCount{"new", 1}, TagCount{"Vip", 1}, TagCount{"vip", 1})
+		archive(t, s, account, a)
+		wantTags(t, s, account, TagCount{"Vip", 1})
+		restore(t, s, account, a)
+		restore(t, s, account, a)
+		wantTags(t, s, account, TagCount{"Board", 1}, TagCount{"new", 1}, TagCount{"Vip", 1}, TagCount{"vip", 1})
+		if _, err := s.RemoveTags(t.Context(), account, a, []string{"Board", "new", "vip", "never"}); err != nil {
+			t.Fatal(err)
+		}
+		wantTags(t, s, account, TagCount{"Vip", 1})
+		wantTags(t, s, other, TagCount{"theirs", 1})
+	})
+}
+
+// The index of tags knows about how large they are; which is the largest is told exactly, also right where a number gets
+// another digit.
+func TestTheLargestTagsComeFirst(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		have := map[string]int{"a": 9, "b": 10, "c": 99, "d": 98, "e": 1, "f": 100, "g": 101}
+		var ids []int64
+		for i := range 101 {
+			var tags []string
+			for _, name := range slices.Sorted(maps.Keys(have)) {
+				if i < have[name] {
+					tags = append(tags, strconv.Quote(name))
+				}
+			}
+			ids = append(ids, create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":[%s]}`, i, strings.Join(tags, ","))).ID)
+		}
+		wantTags(t, s, account, TagCount{"g", 101}, TagCount{"f", 100}, TagCount{"c", 99}, TagCount{"d", 98}, TagCount{"b", 10}, TagCount{"a", 9}, TagCount{"e", 1})
+		if got, err := s.LargestTags(t.Context(), account, 2); err != nil || len(got) != 2 || got[1].Name != "f" {
+			t.Errorf("%v: the two largest are %v", err, got)
+		}
+		archive(t, s, account, ids[0]) // one fewer each
+		archive(t, s, account, ids[1])
+		wantTags(t, s, account, TagCount{"g", 99}, TagCount{"f", 98}, TagCount{"c", 97}, TagCount{"d", 96}, TagCount{"b", 8}, TagCount{"a", 7})
+	})
+}
+
+func TestTagsAreSuggestedByTheirBeginning(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		create(t, s, account, `{"first_name":"A","tags":["Émile","emil","Em dash","zebra","100% \u0444","e_","z"]}`)
+		create(t, s, account, `{"first_name":"B","tags":["zebra"]}`)
+		create(t, s, other, `{"first_name":"C","tags":["emilia"]}`)
+		for _, test := range []struct {
+			typed string
+			limit int
+			want  []string
+		}{
+			{"em", 10, []string{"Em dash", "emil", "Émile"}},
+			{" ÉMI", 10, []string{"emil", "Émile"}},
+			{"em", 2, []string{"Em dash", "emil"}},
+			{"100%", 10, []string{"100% ф"}},
+			{"%", 10, nil},
+			{"e_", 10, []string{"e_"}},
+			{"m", 10, nil},
+			{"", 2, []string{"zebra", "100% ф"}},
+			{"\x00\xff ", 1, []string{"zebra"}},
+		} {
+			counts, err := s.SuggestTags(t.Context(), account, test.typed, test.limit)
+			var names []string
+			for _, count := range counts {
+				names = append(names, count.Name)
+			}
+			if diff := cmp.Diff(test.want, names); err != nil || diff != "" {
+				t.Errorf("%q: %v\n%s", test.typed, err, diff)
+			}
+		}
+	})
+}
+
+// A batch of creates writes each tag once, however many contacts have it.
+func TestABatchCountsATagOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		spy := spyOn(t, s)
+		counted := 0
+		spy.wrote = func(sql string) {
+			if sql == sqlCountTag {
+				counted++
+			}
+		}
+		in := input(t, `{"first_name":"A","tags":["a","b"]}`)
+		creates := slices.Repeat([]func() error{func() error {
+			_, err := s.CreateContact(t.Context(), account, in, crm.Force)
+			return err
+		}}, 20)
+		if err := errors.Join(together(t, s, account, creates...)...); err != nil || counted != 2 {
+			t.Errorf("%v: tags were written %d times", err, counted)
+		}
+		wantTags(t, s, account, TagCount{"a", 20}, TagCount{"b", 20})
+	})
+}
+
+// What a change has counted goes with it: one that fails after it has written leaves nothing behind, and the others of its
+// batch, which run again, are counted once.
+func TestAChangeThatFailedCountsNoTags(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		contact, err := crm.NewContact(input(t, `{"first_name":"A","tags":["a"]}`), s.now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := errors.New("broken")
+		creating := func(end func() error) func() error {
+			return func() error {
+				return s.update(t.Context(), account, func(x *tx) error {
+					if _, err := x.insertContact(account, contact, contact.AppendBody(nil), contact.SearchDocument(account)); err != nil {
+						return err
+					}
+					return end()
+				})
+			}
+		}
+		fine := creating(func() error { return nil })
+		errs := together(t, s, account, fine, creating(func() error { return broken }), fine, creating(func() error { panic("broken") }), fine)
+		wantError(t, "the change that fails", errs[1], broken)
+		if errs[3] == nil || errors.Join(errs[0], errs[2], errs[4]) != nil {
+			t.Errorf("the changes ended with %v", errs)
+		}
+		wantTags(t, s, account, TagCount{"a", 3})
+	})
+}
+
+// Whatever is done at once, the counts are those of the documents: the test's end compares them.
+func TestTagCountsStayTrueUnderRandomChanges(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		accounts := []int64{newAccount(t, a).Number, newAccount(t, a).Number}
+		tags := func() string {
+			list := ""
+			for _, name := range []string{"a", "A", "é", "e", "日本"} {
+				if rand.IntN(2) == 0 {
+					list += fmt.Sprintf(",%q", name)
+				}
+			}
+			return "[" + list[min(1, len(list)):] + "]"
+		}
+		names := []string{"a", "é", "never"}
+		atOnce(8, func(i int) {
+			s := []*Store{a, b}[i%2]
+			for range 25 {
+				account := accounts[rand.IntN(len(accounts))]
+				id := crm.MakeID(account, 1+rand.Int64N(12))
+				var err error
+				switch rand.IntN(8) {
+				case 0, 1, 2:
+					body := fmt.Sprintf(`{"first_name":"P","emails":[{"value":"p%d@x.org"}],"tags":%s}`, rand.IntN(12), tags())
+					_, err = s.CreateContact(t.Context(), account, input(t, body), crm.Dedupe)
+				case 3:
+					_, err = s.UpdateContact(t.Context(), account, id, input(t, `{"tags":`+tags()+`}`))
+				case 4:
+					_, err = s.AddTags(t.Context(), account, id, names)
+				case 5:
+					_, err = s.RemoveTags(t.Context(), account, id, names)
+				case 6:
+					err = s.ArchiveContact(t.Context(), account, id)
+				case 7:
+					_, err = s.RestoreContact(t.Context(), account, id)
+				}
+				if err != nil && !errors.Is(err, crm.ErrForbidden) { // one that is archived, or not there yet
+					t.Error(err)
+				}
+			}
+		})
+		for _, account := range accounts {
+			if counts, err := a.LargestTags(t.Context(), account, 100); err != nil || len(counts) == 0 {
+				t.Errorf("%v: the tags %v", err, counts)
+			}
+		}
+	})
+}
