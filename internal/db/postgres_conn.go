@@ -132,11 +132,11 @@ func (c *postgresConn) exec(sql string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	tag, err := x.take(nil)
+	result, err := x.take(nil)
 	if closing := x.close(); err == nil {
 		err = closing
 	}
-	return tag.RowsAffected(), c.translate(err)
+	return result.RowsAffected(), c.translate(err)
 }
 
 // script runs a text that may hold several statements.
@@ -150,8 +150,8 @@ func (c *postgresConn) script(sql string) (int64, error) {
 	if err := c.connect(); err != nil {
 		return 0, err
 	}
-	tag, err := c.lent.Exec(c.ctx, sql)
-	return tag.RowsAffected(), c.translate(err)
+	result, err := c.lent.Exec(c.ctx, sql)
+	return result.RowsAffected(), c.translate(err)
 }
 
 func (c *postgresConn) query(limit int, sql string, args ...any) (rows, error) {
@@ -220,11 +220,11 @@ func (e *uncommitted) Error() string { return e.err.Error() }
 func (w *wire) commit(statements []statement) error {
 	x := w.send(context.Background(), statements...)
 	defer x.close() //nolint:errcheck // what the server said of the commit counts
-	var tag pgconn.CommandTag
+	var result pgconn.CommandTag
 	var err error
 	for i := 0; i < len(statements) && err == nil; i++ {
 		delete(w.conn.CustomData(), warningKey) // only that of the commit counts
-		tag, err = x.take(statements[i].read)
+		result, err = x.take(statements[i].read)
 		if err != nil && i+1 < len(statements) && refuses(err) {
 			return &uncommitted{err}
 		}
@@ -235,7 +235,7 @@ func (w *wire) commit(statements []statement) error {
 		return &unavailable{retry: true, err: err}
 	case err != nil: // also where the server or a pooler said goodbye: it may have committed before
 		return &unavailable{err: fmt.Errorf("the outcome of a commit is unknown: %w", err)}
-	case tag.String() != "COMMIT":
+	case result.String() != "COMMIT":
 		return fmt.Errorf("%w: the transaction had failed", errPoisoned)
 	case warning != nil:
 		// Such as: the wait for the standby was cancelled, and the change is on one server only.
