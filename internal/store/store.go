@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -79,11 +78,20 @@ func (s *Store) Waiting() int64 { return s.db.Waiting() }
 
 // translate gives an error of the database the name by which doors know it.
 func translate(err error) error {
-	if errors.Is(err, db.ErrUnavailable) {
-		return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
+	switch {
+	case errors.Is(err, db.ErrUnavailable):
+		return &known{crm.ErrUnavailable, err}
+	case errors.Is(err, db.ErrNotFound):
+		return &known{crm.ErrNotFound, err}
 	}
 	return err
 }
+
+// known is an error that doors know by another one.
+type known struct{ as, err error }
+
+func (k *known) Error() string   { return k.err.Error() }
+func (k *known) Unwrap() []error { return []error{k.as, k.err} }
 
 // read lends a connection for a single statement. fn may run again.
 func (s *Store) read(ctx context.Context, fn func(db.Conn) error) error {
