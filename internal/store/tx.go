@@ -53,6 +53,9 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 			ids[n.account] = append(ids[n.account], n.contact)
 		}
 	}
+	if len(numbers) == 0 {
+		return nil // and nothing to wait for
+	}
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
 	for _, number := range numbers {
