@@ -105,11 +105,23 @@ func Copy(ctx context.Context, from, to Options, o CopyOptions) (report CopyRepo
 	if err := source.compare(target); err != nil {
 		return report, err
 	}
-	if err := k.change(func(t *Tx) error { return exactlyOne(t.Exec(sqlUnmark, k.mark)) }); err != nil {
+	if err := k.change(k.finish); err != nil {
 		return report, err
 	}
 	report.Tables, report.Accounts = source.report()
 	return report, nil
+}
+
+// finish makes the target one that every program opens.
+func (k *copier) finish(t *Tx) error {
+	for _, table := range k.schema.Tables {
+		if table.Words != nil {
+			if err := t.CompactSearch(table.Words); err != nil {
+				return err
+			}
+		}
+	}
+	return exactlyOne(t.Exec(sqlUnmark, k.mark))
 }
 
 // copier is a copy under way.

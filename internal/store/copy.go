@@ -12,6 +12,7 @@ type (
 	CopyProgress = db.CopyProgress
 	CopyReport   = db.CopyReport
 	URLError     = db.URLError
+	AccountSum   = db.AccountSum
 )
 
 // Why a copy is refused.
