@@ -118,6 +118,9 @@ func (d *DB) ReplaceWriter(t testing.TB, vfs string) {
 	e.write <- c
 }
 
+// DiskFault is why nothing can be written to a directory.
+func DiskFault(dir string) error { return diskFault(dir) }
+
 // SetDiskFault replaces the look at the real disk of a database of SQLite.
 func (d *DB) SetDiskFault(fault func(dir string) error) { d.bare().(*sqliteEngine).fault = fault }
 
