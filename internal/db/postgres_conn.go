@@ -224,7 +224,7 @@ func (w *wire) commit(statements []statement) error {
 	var refused *pgconn.PgError
 	switch warning := w.conn.CustomData()[warningKey]; {
 	case errors.As(err, &refused) && undone(refused):
-		return &unavailable{retry: true, err: err}
+		return &unavailable{retry: true, undone: true, err: err}
 	case err != nil: // also where the server or a pooler said goodbye: it may have committed before
 		return &unavailable{err: fmt.Errorf("the outcome of a commit is unknown: %w", err)}
 	case result.String() != "COMMIT":
@@ -337,7 +337,7 @@ func (c *postgresConn) translate(err error) error {
 	case e.Code == "23505", e.Code == "42P07", e.Code == "42710": // a value, a table or a type
 		return fmt.Errorf("%w: %w", ErrTaken, err)
 	case undone(e):
-		return &unavailable{retry: true, err: err}
+		return &unavailable{retry: true, undone: true, err: err}
 	case e.Code == "25006", // this server takes no writes any more
 		outdated(e), // a newer node has migrated, and a prepared statement is out of date
 		class == "08", strings.HasPrefix(e.Code, "57P"), e.SeverityUnlocalized == "FATAL", e.SeverityUnlocalized == "PANIC":

@@ -52,6 +52,9 @@ func (o Options) database(now func() time.Time) db.Options {
 	return db.Options{Dir: o.Data, URL: o.Database, Serving: o.Serving, Schema: &schema, Begin: newTx, Now: now, Progress: o.Progress}
 }
 
+// DB is the database, for those who watch what passes through it.
+func (s *Store) DB() *db.DB { return s.db }
+
 // Close waits for what is being written and closes the database.
 func (s *Store) Close() error {
 	s.touching.Wait()
