@@ -174,3 +174,6 @@ func (c Conn) InTransaction(fn func(exec func(sql string) error) error) error {
 		return err
 	})
 }
+
+// Planned tells whether PostgreSQL plans a statement each time, so that no old plan is kept for it.
+func Planned(sql string) bool { return planned(sql) }

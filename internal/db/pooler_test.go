@@ -99,8 +99,9 @@ type proxy struct {
 	server string
 	cut    atomic.Pointer[ending] // what to do with the next commit
 	cuts   atomic.Int64
-	trips  atomic.Int64 // how often the server said that it is ready for more
-	ran    atomic.Int64 // how many statements it has run
+	trips  atomic.Int64     // how often the server said that it is ready for more
+	ran    atomic.Int64     // how many statements it has run
+	said   func(sql string) // told of every statement that a client sends as a text; may be nil
 	open   sync.WaitGroup
 }
 
@@ -166,10 +167,14 @@ func (p *proxy) serve(client net.Conn) {
 		}
 	})
 	buffer := make([]byte, 64<<10)
+	var requests requestReader
 	for {
 		n, err := client.Read(buffer)
 		if err != nil {
 			return
+		}
+		if p.said != nil {
+			requests.each(buffer[:n], p.said)
 		}
 		if bytes.Contains(buffer[:n], []byte("COMMIT\x00")) {
 			if c := p.cut.Swap(nil); c != nil {
@@ -210,6 +215,38 @@ func (m *messageReader) each(data []byte, found func(kind byte)) {
 		m.skip = int(binary.BigEndian.Uint32(m.head[1:])) - 4
 		found(m.head[0])
 		m.head = m.head[:0]
+	}
+}
+
+// requestReader finds the statements in what a client sends, however it is cut into pieces.
+type requestReader struct {
+	begun bool // the first message has no kind
+	data  []byte
+}
+
+func (m *requestReader) each(data []byte, said func(sql string)) {
+	m.data = append(m.data, data...)
+	for {
+		head := 0
+		if m.begun {
+			head = 1
+		}
+		if len(m.data) < head+4 {
+			return
+		}
+		size := head + int(binary.BigEndian.Uint32(m.data[head:]))
+		if len(m.data) < size {
+			return
+		}
+		if texts := strings.Split(string(m.data[head+4:size]), "\x00"); m.begun {
+			switch m.data[0] {
+			case 'P': // after the name of a statement that is prepared
+				said(texts[1])
+			case 'Q':
+				said(texts[0])
+			}
+		}
+		m.begun, m.data = true, m.data[size:]
 	}
 }
 

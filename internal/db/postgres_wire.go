@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -88,7 +89,7 @@ func (x *exchange) add(s *statement) error {
 		x.pipeline.SendQueryStatement(known, w.values, w.formats, binaryFormat)
 	case known != nil: // earlier in this exchange
 		x.pipeline.SendQueryPrepared(statementName(s.sql), w.values, w.formats, binaryFormat)
-	case !w.prepares || len(w.prepared) >= maxPrepared || ends(s.sql):
+	case !w.prepares || len(w.prepared) >= maxPrepared || ends(s.sql) || planned(s.sql):
 		x.pipeline.SendQueryParams(s.sql, w.values, w.types, w.formats, binaryFormat)
 	default:
 		w.prepared[s.sql] = &pgconn.StatementDescription{}
@@ -101,6 +102,12 @@ func (x *exchange) add(s *statement) error {
 
 // ends tells whether a statement ends a transaction. There is nothing in it to prepare.
 func ends(sql string) bool { return sql == "COMMIT" || sql == "ROLLBACK" }
+
+// planned tells whether a statement is planned each time: what is best for a list or for words depends on them, and on how large the
+// table is now. A plan that was kept from when the table was small would read all rows of the account.
+func planned(sql string) bool {
+	return strings.Contains(sql, "= ANY(") || strings.Contains(sql, " @@ ")
+}
 
 // statementName is the same for everybody who prepares the same text.
 func statementName(sql string) string {
