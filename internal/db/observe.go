@@ -23,6 +23,22 @@ func (d *DB) Observe(o *Observer) {
 	}
 }
 
+// Queued is how many changes wait for the end of the batches before them.
+func (d *DB) Queued() (n int) {
+	for _, q := range d.queues {
+		n += len(q.changes)
+	}
+	return n
+}
+
+// Closing tells whether the changes of an account are refused from now on.
+func (d *DB) Closing(account int64) bool {
+	q := d.queueOf(account)
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	return q.stopped
+}
+
 type observed struct {
 	engine
 	*Observer

@@ -116,14 +116,6 @@ func (c *postgresConn) send(more ...statement) (*exchange, error) {
 	return x, nil
 }
 
-// poisoned is the error of a statement that was queued. The change that hears of it may not be the one that asked for it.
-func poisoned(err error) error {
-	if errors.As(err, new(*unavailable)) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", errPoisoned, err)
-}
-
 func (c *postgresConn) exec(sql string, args ...any) (int64, error) {
 	if len(args) == 0 {
 		return c.script(sql)

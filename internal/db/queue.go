@@ -253,10 +253,13 @@ func (t *Tx) decide(work Batch, batch []*Change) error {
 }
 
 // commit writes what is left and commits. A transaction that has changed nothing may have to write all the same: only then does
-// its commit wait for the servers that must have what it found.
+// its commit wait for the servers that must have what it found. Otherwise there is nothing to commit.
 func (t *Tx) commit() error {
+	if !t.changed && !t.dialect.confirms {
+		return nil
+	}
 	err := t.write()
-	if err == nil && !t.changed && t.dialect.confirms {
+	if err == nil && !t.changed {
 		err = t.queue(nil, sqlConfirm)
 	}
 	if err == nil {

@@ -1,6 +1,8 @@
 package db
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -133,10 +135,19 @@ func (t *Tx) write() error {
 	clear(t.setOf)
 	for _, set := range sets {
 		if err := t.writeSet(set); err != nil {
-			return err
+			return poisoned(err)
 		}
 	}
 	return nil
+}
+
+// poisoned is the error of something that was written later than it was asked for. The change that hears of it may not be the one
+// that asked for it.
+func poisoned(err error) error {
+	if errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errPoisoned, err)
 }
 
 // writeSet removes rows first: another one may be about to get a value that must be unique.

@@ -18,7 +18,7 @@ const (
 	sqlCampaignByID   = `SELECT account_id FROM campaign WHERE id = $1`
 
 	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
-	sqlParent       = `SELECT parent FROM account WHERE account_id = $1`
+	sqlParent          = `SELECT parent FROM account WHERE account_id = $1`
 
 	// A campaign that only benefits an account is another organization's.
 	sqlCampaignCount = `SELECT COUNT(*) FROM campaign_reader WHERE account_id = $1 AND relation <> $2`

@@ -18,10 +18,10 @@ const (
 		WHERE a.public_id = $2 AND m.user_id = $1`
 	sqlMembers = `SELECT user_id, role, created_at, seen_at FROM member WHERE account_id = $1`
 
-	sqlRole         = `SELECT role FROM member WHERE account_id = $1 AND user_id = $2`
-	sqlMemberCount  = `SELECT COUNT(*) FROM member WHERE account_id = $1`
-	sqlOwners       = `SELECT COUNT(*) FROM member WHERE account_id = $1 AND role = $2`
-	sqlSetRole      = `UPDATE member SET role = $3 WHERE account_id = $1 AND user_id = $2`
+	sqlRole        = `SELECT role FROM member WHERE account_id = $1 AND user_id = $2`
+	sqlMemberCount = `SELECT COUNT(*) FROM member WHERE account_id = $1`
+	sqlOwners      = `SELECT COUNT(*) FROM member WHERE account_id = $1 AND role = $2`
+	sqlSetRole     = `UPDATE member SET role = $3 WHERE account_id = $1 AND user_id = $2`
 )
 
 var errNoMember = fmt.Errorf("the member: %w", crm.ErrNotFound)

@@ -43,7 +43,7 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 	keys, ids := make(map[int64][]string), make(map[int64][]int64)
 	var numbers []int64
 	for _, change := range changes {
-		n := change.Needs.(*needs)
+		n, _ := change.Needs.(*needs)
 		if n == nil || change.Gone() {
 			continue
 		}
