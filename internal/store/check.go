@@ -63,7 +63,7 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 	}
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
-		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.compare, k.everyCampaign, k.references} {
+		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.sizes, k.compare, k.everyCampaign, k.references, k.displaced} {
 			if err := errors.Join(step(), k.flush()); err != nil {
 				return err
 			}
@@ -110,12 +110,11 @@ func (k *checker) problem(account, contact int64, format string, args ...any) Pr
 	return Problem{Account: k.name(account), Contact: contact, What: fmt.Sprintf(format, args...)}
 }
 
-// mend tells a problem of an account, and of a contact where that is not 0, and repairs it where that is wanted.
-func (k *checker) mend(account, contact int64, do func(*tx) error, format string, args ...any) error {
-	return k.repair(k.problem(account, contact, format, args...), account, do)
-}
-
-func (k *checker) repair(p Problem, account int64, do func(*tx) error) error {
+// mend tells a problem, and repairs it where that is wanted.
+func (k *checker) mend(p Problem, account int64, do func(*tx) error) error {
+	if p.Contact != 0 && k.told[p.Contact] {
+		return nil
+	}
 	if !k.options.Repair {
 		k.tell(p)
 		return nil
@@ -219,9 +218,6 @@ var references = []reference{
 	{"campaign_reader", "account_id", "campaign_id", "campaign", "id", ""},
 }
 
-// strays finds the accounts that a table has rows of and that do not exist.
-const strays = `SELECT DISTINCT account_id FROM %s AS named WHERE NOT EXISTS (SELECT 1 FROM account AS target WHERE target.account_id = named.account_id)`
-
 // references finds rows that name an account, a user or a campaign that is not there.
 func (k *checker) references() error {
 	for _, ref := range references {
@@ -229,35 +225,31 @@ func (k *checker) references() error {
 		if ref.unless != "" {
 			condition = " AND NOT (" + ref.unless + ")"
 		}
-		err := k.conn.Each(func(r db.Row) error {
-			k.tell(Problem{What: fmt.Sprintf("the table %s has a row (%s %d) whose %s is %d, and the table %s has no such row: restore a backup, or remove the row", ref.table, ref.id, r.Int(0), ref.column, r.Int(1), ref.target)})
-			return nil
-		}, fmt.Sprintf("SELECT %s, %s FROM %s AS named WHERE NOT EXISTS (SELECT 1 FROM %s AS target WHERE target.%s = named.%[2]s)%[6]s",
-			ref.id, ref.column, ref.table, ref.target, ref.key, condition))
+		err := k.tellEach(func(r db.Row) Problem {
+			return Problem{What: fmt.Sprintf("the table %s has a row (%s %d) whose %s is %d, and the table %s has no such row: restore a backup, or remove the row", ref.table, ref.id, r.Int(0), ref.column, r.Int(1), ref.target)}
+		}, "SELECT %s, %s FROM %s AS named WHERE NOT EXISTS (SELECT 1 FROM %s AS target WHERE target.%s = named.%[2]s)%[6]s",
+			ref.id, ref.column, ref.table, ref.target, ref.key, condition)
 		if err != nil {
 			return err
 		}
 	}
 	for _, table := range []*db.Table{contactTable, indexTable, archivalTable, tagTable} {
-		err := k.conn.Each(func(r db.Row) error {
-			k.tell(k.problem(r.Int(0), 0, "the table %s has rows of it, and it does not exist: restore a backup", table.Name))
-			return nil
-		}, fmt.Sprintf(strays, table.Name))
+		err := k.tellEach(func(r db.Row) Problem {
+			return k.problem(r.Int(0), 0, "the table %s has rows of it, and it does not exist: restore a backup", table.Name)
+		}, "SELECT DISTINCT account_id FROM %s AS named WHERE NOT EXISTS (SELECT 1 FROM account WHERE account.account_id = named.account_id)", table.Name)
 		if err != nil {
 			return err
 		}
 	}
-	return k.displaced()
+	return nil
 }
 
 // displaced finds rows of contacts in another account than their ids say.
 func (k *checker) displaced() error {
 	displaced := fmt.Sprintf("account_id <> id / %d", crm.MakeID(1, 0))
-	err := k.conn.Each(func(r db.Row) error {
-		account, id := r.Int(0), r.Int(1)
-		k.tell(k.problem(account, id, "its row is in this account, and its id is of account %s: %s", k.name(crm.IDAccount(id)), restoreIt))
-		return nil
-	}, "SELECT account_id, id FROM contact WHERE "+displaced)
+	err := k.tellEach(func(r db.Row) Problem {
+		return k.problem(r.Int(0), r.Int(1), "its row is in this account, and its id is of account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)
+	}, "SELECT account_id, id FROM contact WHERE %s", displaced)
 	if err != nil {
 		return err
 	}
@@ -265,6 +257,13 @@ func (k *checker) displaced() error {
 		if k.accounts[r.Int(0)] == nil {
 			return nil
 		}
-		return k.extraKey(r.Int(0), r.Int(1), r.Text(2))
+		return k.mendKey(r.Int(0), r.Int(1), r.Text(2))
 	}, "SELECT account_id, id, key FROM contact_index WHERE "+displaced)
+}
+
+func (k *checker) tellEach(problem func(db.Row) Problem, format string, names ...any) error {
+	return k.conn.Each(func(r db.Row) error {
+		k.tell(problem(r))
+		return nil
+	}, fmt.Sprintf(format, names...))
 }

@@ -20,14 +20,10 @@ type checkedAccount struct {
 // everyAccount compares the contacts of each account with its totals and its archive, and enters what should be found elsewhere.
 func (k *checker) everyAccount() error {
 	for _, number := range k.numbers {
-		a := k.accounts[number]
 		for _, step := range []func(*checkedAccount) error{k.readContacts, k.archive, k.compareTotals} {
-			if err := step(a); err != nil {
+			if err := step(k.accounts[number]); err != nil {
 				return err
 			}
-		}
-		if err := k.flush(); err != nil {
-			return err
 		}
 		k.report.Accounts++
 	}
@@ -37,62 +33,62 @@ func (k *checker) everyAccount() error {
 // readContacts looks at each contact by itself.
 func (k *checker) readContacts(a *checkedAccount) error {
 	if !a.counted {
-		if err := k.mend(a.Number, 0, changeTotals(a.Number, func(*tally) {}), "its totals are missing"); err != nil {
+		if err := k.mend(k.problem(a.Number, 0, "its totals are missing"), a.Number, changeTotals(a.Number, func(*tally) {})); err != nil {
 			return err
 		}
 	}
 	return eachStored(k.conn, a.Number, func(c storedContact) error {
 		k.report.Contacts++
 		a.revision = max(a.revision, c.revision)
-		if seq := crm.IDSeq(c.id); seq > a.last+1 {
-			k.missing(a, a.last+1, seq-1)
-		}
+		k.tellMissing(a, crm.IDSeq(c.id)-1)
 		a.last = crm.IDSeq(c.id)
-		if c.damage != nil {
-			k.told[c.id], k.told[a.Number] = true, true
-			k.tell(k.problem(a.Number, c.id, "its document is damaged: %s", restoreIt))
-			a.active += 1 - c.archived
-			return nil
+		if c.damage == nil {
+			return k.readContact(a, c)
 		}
-		return k.readContact(a, c)
+		a.active += 1 - c.archived
+		k.tell(k.problem(a.Number, c.id, "its document is damaged: %s", restoreIt))
+		k.told[c.id], k.told[a.Number] = true, true
+		return nil
 	}, k.progress)
 }
 
 func (k *checker) readContact(a *checkedAccount, c storedContact) error {
-	is := flag(c.contact.Archived())
-	a.active += 1 - is
-	if is != c.archived {
-		k.told[c.id] = true
-		if err := k.mend(a.Number, c.id, renew(a.Number, c.id, 0), "archived is %d, and its document says %d", c.archived, is); err != nil {
-			return err
-		}
-	}
 	should := derivedFrom(a.Number, c.contact)
-	should.facts(a.Number, c.id, func(f fact, times uint64) {
-		k.ledger.add(f, times)
-		if f.kind == hasWords {
+	should.eachSaid(a.Number, c.id, func(f fact, n uint64) {
+		k.ledger.add(f, n)
+		if f.table == wordsTable {
 			k.words++
 		}
 	})
-	if joinKeys(should.keys) == c.matchKeys {
+	is := flag(c.contact.Archived())
+	a.active += 1 - is
+	if joinKeys(should.keys) != c.matchKeys {
+		if err := k.mend(k.problem(a.Number, c.id, "its match keys are not those of its emails"), a.Number, renew(a.Number, c.id, 0)); err != nil {
+			return err
+		}
+	}
+	if is == c.archived {
 		return nil
 	}
-	return k.mend(a.Number, c.id, renew(a.Number, c.id, 0), "its match keys are not those of its emails")
+	err := k.mend(k.problem(a.Number, c.id, "archived is %d, and its document says %d", c.archived, is), a.Number, renew(a.Number, c.id, 0))
+	k.told[c.id] = true
+	return err
 }
 
-// missing tells of contacts that are not there.
-func (k *checker) missing(a *checkedAccount, from, to int64) {
-	if from == to {
-		k.tell(k.problem(a.Number, crm.MakeID(a.Number, from), "it is missing: %s", restoreIt))
-		return
+// tellMissing tells of contacts that are not there, after the last one that is.
+func (k *checker) tellMissing(a *checkedAccount, to int64) {
+	switch first, last := crm.MakeID(a.Number, a.last+1), crm.MakeID(a.Number, to); {
+	case first == last:
+		k.tell(k.problem(a.Number, first, "it is missing: %s", restoreIt))
+	case first < last:
+		k.tell(k.problem(a.Number, 0, "the contacts %d to %d are missing: restore them from a backup", first, last))
 	}
-	k.tell(k.problem(a.Number, 0, "the contacts %d to %d are missing: restore them from a backup", crm.MakeID(a.Number, from), crm.MakeID(a.Number, to)))
 }
 
 const (
-	sqlWrongNotes = `SELECT id, archived, revision FROM contact_archival AS note WHERE account_id = $1 AND NOT EXISTS (SELECT 1 FROM contact AS c
+	sqlWrongNotes = `SELECT id, revision, archived FROM contact_archival AS note WHERE account_id = $1 AND NOT EXISTS (SELECT 1 FROM contact AS c
 		WHERE c.account_id = $1 AND c.id = note.id AND c.revision = note.revision AND c.archived = note.archived)`
-	sqlUnnoted = `SELECT id FROM contact AS c WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 1 AND NOT EXISTS (SELECT 1
+	sqlUnnoted = `SELECT id, revision FROM contact AS c WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 1 AND NOT EXISTS (SELECT 1
 		FROM contact_archival AS note WHERE note.account_id = $1 AND note.revision = c.revision AND note.id = c.id)`
 
 	sqlLastNote = `SELECT COALESCE(MAX(revision), 0) FROM contact_archival WHERE account_id = $1`
@@ -102,21 +98,13 @@ const (
 // archive compares the notes of when contacts were archived or restored with the contacts.
 func (k *checker) archive(a *checkedAccount) error {
 	err := k.conn.Each(func(r db.Row) error {
-		id, archived, revision := r.Int(0), r.Int(1), r.Int(2)
-		if k.told[id] {
-			return nil
-		}
-		return k.mend(a.Number, id, renew(a.Number, id, revision), "it is noted as archived = %d at revision %d, which it is not", archived, revision)
+		return k.mend(k.problem(a.Number, r.Int(0), "it is noted as archived = %d at revision %d, which it is not", r.Int(2), r.Int(1)), a.Number, renew(a.Number, r.Int(0), r.Int(1)))
 	}, sqlWrongNotes, a.Number)
 	if err != nil {
 		return err
 	}
 	return k.conn.Each(func(r db.Row) error {
-		id := r.Int(0)
-		if k.told[id] {
-			return nil
-		}
-		return k.mend(a.Number, id, renew(a.Number, id, 0), "nothing notes that it was archived")
+		return k.mend(k.problem(a.Number, r.Int(0), "nothing notes that it was archived"), a.Number, renew(a.Number, r.Int(0), r.Int(1)))
 	}, sqlUnnoted, a.Number, crm.MakeID(a.Number, 0), crm.MakeID(a.Number, crm.MaxSeq))
 }
 
@@ -128,34 +116,27 @@ func (k *checker) compareTotals(a *checkedAccount) error {
 		return err
 	}
 	key, err := k.conn.Int(sqlLastKey, a.Number)
-	if err != nil {
-		return err
-	}
+	k.tellMissing(a, a.totals.contactSeq) // ids that were given out are never given out again: their contacts were lost
 	revision, more := max(a.revision, note), a.active-a.totals.contactActive
-	if a.last < a.totals.contactSeq { // ids that were given out are never given out again: their contacts were lost
-		k.missing(a, a.last+1, a.totals.contactSeq)
-	}
 	for _, c := range []struct {
-		wrong   bool
 		problem Problem
-		change  func(*tally)
+		settle  func(*tally)
 	}{
-		{crm.IDSeq(key) > a.totals.keySeq, k.problem(a.Number, 0, "the sequence of its API keys is %d, and key %d was given out", a.totals.keySeq, key),
+		{k.problem(a.Number, 0, "the sequence of its API keys is %d, and key %d was given out", a.totals.keySeq, key),
 			func(row *tally) { row.keySeq = max(row.keySeq, crm.IDSeq(key)) }},
-		{more != 0, k.problem(a.Number, 0, "%d active contacts are counted as %d", a.active, a.totals.contactActive),
+		{k.problem(a.Number, 0, "%d active contacts are counted as %d", a.active, a.totals.contactActive),
 			func(row *tally) { row.contactActive += more }},
-		{revision > a.totals.revision, k.problem(a.Number, 0, "its revision is %d, and %d was used", a.totals.revision, revision),
+		{k.problem(a.Number, 0, "its revision is %d, and %d was used", a.totals.revision, revision),
 			func(row *tally) { row.revision = max(row.revision, revision) }},
-		{a.last > a.totals.contactSeq, k.problem(a.Number, 0, "the sequence of its contacts is %d, and the last contact has %d", a.totals.contactSeq, a.last),
+		{k.problem(a.Number, 0, "the sequence of its contacts is %d, and the last contact has %d", a.totals.contactSeq, a.last),
 			func(row *tally) { row.contactSeq = max(row.contactSeq, a.last) }},
 	} {
-		if c.wrong {
-			if err := k.repair(c.problem, a.Number, changeTotals(a.Number, c.change)); err != nil {
-				return err
-			}
+		settled := a.totals
+		if c.settle(&settled); settled != a.totals && err == nil {
+			err = k.mend(c.problem, a.Number, changeTotals(a.Number, c.settle))
 		}
 	}
-	return nil
+	return err
 }
 
 // changeTotals changes the account's totals, and makes them where there are none. Its revision moves, so that every node looks at its
@@ -177,10 +158,8 @@ func changeTotals(account int64, change func(*tally)) func(*tx) error {
 	}
 }
 
-const sqlNote = `SELECT archived FROM contact_archival WHERE account_id = $1 AND revision = $2 AND id = $3`
-
-// renew settles everything that is derived from a contact: its match keys, its words, and whether it is archived. What was found of it
-// and may be wrong is a note of the archive, 0 for none, and keys of the index. A contact that is not there keeps nothing.
+// renew settles everything that is derived from a contact: its match keys, its words, and its place in the archive. What was found of it
+// and may be wrong are the note at a revision, 0 for none, and keys of the index. A contact that is not there keeps nothing.
 func renew(account, id, note int64, keys ...string) func(*tx) error {
 	return func(t *tx) error {
 		a, err := t.lock(account)
@@ -188,15 +167,9 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 			return err
 		}
 		row, err := t.row(a, id)
-		if err != nil {
-			return err
-		}
 		var found stored
-		noted := int64(0)
-		if row != nil {
-			if found, err = row.parse(account); err == nil {
-				noted, err = t.Int(sqlNote, account, row.revision, id)
-			}
+		if err == nil && row != nil {
+			found, err = row.parse(account)
 		}
 		if err != nil {
 			return err
@@ -209,29 +182,29 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 		}
 		switch {
 		case row != nil:
-			t.renewContact(a, *row, found.contact, note != 0 || noted != row.archived)
-		case !foreign(account, id): // whose words may be another account's
+			t.renewContact(a, *row, found.contact, note != 0)
+		case !foreign(account, id): // the words of another account's stay
 			t.Delete(wordsTable, account, id)
 		}
 		return nil
 	}
 }
 
-// renewContact writes what is derived from a contact's document, and notes it in the archive anew where that is wrong.
-func (t *tx) renewContact(a *accountUnit, row contactRow, c crm.Contact, wrong bool) {
+// renewContact writes what is derived from a contact's document. Where its place in the archive was wrong, it is noted anew.
+func (t *tx) renewContact(a *accountUnit, row contactRow, c crm.Contact, move bool) {
 	should := derivedFrom(a.account, c)
-	for _, key := range should.keys {
+	for _, key := range should.keys { // one that is there is written again
 		t.dropKey(a, key, c.ID)
 	}
 	t.insertKeys(a, c.ID, should.keys)
 	t.Save(wordsTable, a.account, c.ID, should.words)
 	row.matchKeys = joinKeys(should.keys)
-	if is := flag(c.Archived()); wrong || is != row.archived {
+	if is := flag(c.Archived()); move || is != row.archived {
 		a.touch(t)
 		a.revision++
 		t.Delete(archivalTable, a.account, row.revision)
-		row.revision, row.archived = a.revision, is
 		t.Insert(archivalTable, a.account, a.revision, c.ID, is)
+		row.revision, row.archived = a.revision, is
 	}
 	t.writeContact(t.Save, a, &row)
 }

@@ -8,7 +8,10 @@ import (
 	"donorbook/internal/db"
 )
 
-const sqlCheckCampaigns = `SELECT id, account_id, slug, url_at, body, checksum FROM campaign WHERE id > $1 ORDER BY id LIMIT 100`
+const (
+	sqlCheckCampaigns = `SELECT id, account_id, slug, url_at, body, checksum FROM campaign WHERE id > $1 ORDER BY id LIMIT 100`
+	sqlPlaceCampaign  = `UPDATE campaign SET slug = $2, url_at = $3 WHERE id = $1 AND checksum = $4`
+)
 
 // checkedCampaign is a campaign as it is stored.
 type checkedCampaign struct {
@@ -60,7 +63,10 @@ func (k *checker) checkCampaign(c checkedCampaign) error {
 		return nil
 	}
 	if body, urlAt := c.campaign.AppendBody(nil); c.damage == nil && (int64(urlAt) != c.urlAt || c.campaign.Slug != c.slug) {
-		err := k.repair(problem("its slug %q or the place of its URL differs from its document", c.slug), c.account, renewCampaign(c.campaign, int64(urlAt), checksum(body)))
+		err := k.mend(problem("its slug %q or the place of its URL differs from its document", c.slug), c.account, func(t *tx) error {
+			_, err := t.Exec(sqlPlaceCampaign, c.id, c.campaign.Slug, int64(urlAt), checksum(body)) // where that has not changed meanwhile
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -69,7 +75,7 @@ func (k *checker) checkCampaign(c checkedCampaign) error {
 	if err != nil || maps.Equal(have, k.readers(owner, have)) {
 		return err
 	}
-	return k.repair(problem("those who may list it are not its owner, its beneficiaries and the accounts above"), c.account, k.renewReaders(owner, c.id))
+	return k.mend(problem("those who may list it are not its owner, its beneficiaries and the accounts above"), c.account, k.renewReaders(owner, c.id))
 }
 
 // readers is who may list a campaign. Its beneficiaries are written nowhere else.
@@ -85,16 +91,6 @@ func (k *checker) readers(owner *checkedAccount, have map[int64]crm.Relation) ma
 		readers[above.Number] |= crm.Chapter
 	}
 	return readers
-}
-
-const sqlPlaceCampaign = `UPDATE campaign SET slug = $2, url_at = $3 WHERE id = $1 AND checksum = $4`
-
-// renewCampaign writes what a campaign is found by as its document has it, where that has not changed meanwhile.
-func renewCampaign(c crm.Campaign, urlAt, sum int64) func(*tx) error {
-	return func(t *tx) error {
-		_, err := t.Exec(sqlPlaceCampaign, c.ID, c.Slug, urlAt, sum)
-		return err
-	}
 }
 
 func (k *checker) renewReaders(owner *checkedAccount, campaign int64) func(*tx) error {

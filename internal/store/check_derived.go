@@ -6,35 +6,23 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
-// fact is something that the documents say and that is kept in another table, too.
+// fact is something that documents say and that is kept in another table, too: that a contact has a key, which words a contact has,
+// and how many contacts have a tag.
 type fact struct {
-	kind  factKind
+	table *db.Table
 	owner int64  // the contact; the account of a tag
-	text  string // a key; what a tag is searched as and its name, with a zero byte between them; nothing for words
+	text  string // the key, or what the tag is searched as
+	name  string // of the tag
 }
 
-type factKind byte
-
-const (
-	hasKey    factKind = iota
-	hasWords           // all of a contact's; how often is the sum of random numbers that stand for them
-	countsTag          // how often is the number of contacts
-)
-
-func tagFact(account int64, fold, name string) fact {
-	return fact{countsTag, account, fold + "\x00" + name}
-}
-
-func (f fact) tag() (fold, name string) {
-	fold, name, _ = strings.Cut(f.text, "\x00")
-	return fold, name
-}
+// times is how often a fact should be there, and is. For the words of a contact it is the sum of random numbers that stand for them.
+type times struct{ should, is uint64 }
 
 var checkSeed = maphash.MakeSeed()
 
@@ -42,63 +30,63 @@ var checkSeed = maphash.MakeSeed()
 // numbers, on many small pages.
 type ledger [1 << 14]uint64
 
-func (l *ledger) add(f fact, times uint64) {
+func (l *ledger) add(f fact, n uint64) {
 	hash := maphash.Comparable(checkSeed, f)
-	l[hash%uint64(len(l))] += hash * times
+	l[hash%uint64(len(l))] += hash * n
 }
 
 // differs tells whether there is a difference on the page of a fact.
 func (l *ledger) differs(f fact) bool { return l[maphash.Comparable(checkSeed, f)%uint64(len(l))] != 0 }
 
-// facts are those that the document of a contact says.
-func (d derived) facts(account, id int64, enter func(f fact, times uint64)) {
+// eachSaid are the facts that a document says.
+func (d derived) eachSaid(account, id int64, enter func(f fact, n uint64)) {
 	for _, key := range d.keys {
-		enter(fact{hasKey, id, key}, 1)
+		enter(fact{table: indexTable, owner: id, text: key}, 1)
 	}
 	for _, word := range strings.Fields(d.words) {
-		enter(fact{hasWords, id, ""}, maphash.String(checkSeed, word))
+		enter(fact{table: wordsTable, owner: id}, maphash.String(checkSeed, word))
 	}
 	for _, name := range d.tags {
-		enter(tagFact(account, crm.FoldTag(name), name), 1)
+		enter(fact{tagTable, account, crm.FoldTag(name), name}, 1)
 	}
 }
 
-// eachFound reads the keys and the words of the contacts from one id to another. They are read for all accounts at once: a database may
-// keep words in an order of their own, so that those of one contact cost as much as those of all.
-func (k *checker) eachFound(from, to int64, enter func(f fact, times uint64) error) error {
+// eachKept are the facts that are kept of the contacts from one id to another, and after the last contact those of tags. They are read
+// for all accounts at once: a database may keep words in an order of their own, so that those of one contact cost as much as all.
+func (k *checker) eachKept(from, to int64, enter func(f fact, n uint64) error) error {
 	err := k.conn.EachRow(indexTable, func(row []any) error {
 		account, id := row[0].(int64), row[2].(int64)
 		if id < from || id > to || foreign(account, id) {
 			return nil
 		}
-		return enter(fact{hasKey, id, row[1].(string)}, 1)
+		return enter(fact{table: indexTable, owner: id, text: row[1].(string)}, 1)
 	})
 	if err != nil {
 		return err
 	}
-	return k.conn.EachWord(wordsTable, from, to, func(id int64, word string) error {
-		return enter(fact{hasWords, id, ""}, maphash.String(checkSeed, word))
+	err = k.conn.EachWord(wordsTable, from, to, func(id int64, word string) error {
+		return enter(fact{table: wordsTable, owner: id}, maphash.String(checkSeed, word))
 	})
-}
-
-// eachTag reads the tags of the accounts that exist.
-func (k *checker) eachTag(enter func(f fact, contacts, size int64) error) error {
+	if err != nil || to < math.MaxInt64 {
+		return err
+	}
 	return k.conn.EachRow(tagTable, func(row []any) error {
-		account := row[0].(int64)
-		if k.accounts[account] == nil {
+		f := fact{tagTable, row[0].(int64), row[1].(string), row[2].(string)}
+		if k.accounts[f.owner] == nil {
 			return nil
 		}
-		return enter(tagFact(account, row[1].(string), row[2].(string)), row[3].(int64), row[4].(int64))
+		return enter(f, uint64(row[3].(int64)))
 	})
 }
 
-// everyFact takes what is there from what should be there.
+// everyFact takes what is kept from what the documents say.
 func (k *checker) everyFact() error {
-	err := k.eachFound(math.MinInt64, math.MaxInt64, func(f fact, times uint64) error {
-		k.ledger.add(f, -times)
-		if f.kind == hasKey {
+	err := k.eachKept(math.MinInt64, math.MaxInt64, func(f fact, n uint64) error {
+		k.ledger.add(f, -n)
+		switch f.table {
+		case indexTable:
 			k.report.IndexKeys++
-		} else {
+		case wordsTable:
 			k.report.Words++
 		}
 		if (k.report.IndexKeys+k.report.Words)%10_000 != 0 {
@@ -106,20 +94,10 @@ func (k *checker) everyFact() error {
 		}
 		return k.progress()
 	})
-	if err == nil {
-		err = k.progress()
-	}
 	if err != nil {
 		return err
 	}
-	return k.eachTag(func(f fact, contacts, size int64) error {
-		k.ledger.add(f, -uint64(contacts))
-		if contacts > 0 && size == int64(len(strconv.FormatInt(contacts, 10))) {
-			return nil
-		}
-		_, name := f.tag()
-		return k.mend(f.owner, 0, recount(f, 0), "the tag %q of %d contacts has the size %d", name, contacts, size)
-	})
+	return k.progress()
 }
 
 // difference is what is looked at one by one, because it is on pages that differ.
@@ -129,9 +107,6 @@ type difference struct {
 	contacts map[fact]times
 	tags     map[fact]times
 }
-
-// times is how often a fact should be there, and is.
-type times struct{ should, is uint64 }
 
 // factsAtOnce is about how many are compared with one walk over the index and the words.
 const factsAtOnce = 300_000
@@ -146,7 +121,7 @@ func (k *checker) compare() error {
 		last := int64(0)
 		err := eachStored(k.conn, number, func(c storedContact) error {
 			if last = c.id; c.damage == nil {
-				derivedFrom(number, c.contact).facts(number, c.id, func(f fact, n uint64) { d.enter(f, n, 0) })
+				derivedFrom(number, c.contact).eachSaid(number, c.id, func(f fact, n uint64) { d.enter(f, times{should: n}) })
 			}
 			return nil
 		}, func() error {
@@ -162,116 +137,103 @@ func (k *checker) compare() error {
 	if err := d.settle(math.MaxInt64); err != nil {
 		return err
 	}
-	return d.settleTags()
+	return d.tellFacts(d.tags)
 }
 
-func (d *difference) enter(f fact, should, is uint64) {
+func (d *difference) enter(f fact, n times) {
 	if d.told[f.owner] || !d.ledger.differs(f) {
 		return
 	}
 	facts := d.contacts
-	if f.kind == countsTag {
+	if f.table == tagTable {
 		facts = d.tags
 	}
-	n := facts[f]
-	facts[f] = times{n.should + should, n.is + is}
-}
-
-// wrong is what differs of a contact.
-type wrong struct {
-	lost, extra []string // keys of the index
-	words       times
+	before := facts[f]
+	facts[f] = times{before.should + n.should, before.is + n.is}
 }
 
 // settle compares the contacts up to an id.
 func (d *difference) settle(to int64) error {
-	err := d.eachFound(d.from, to, func(f fact, n uint64) error {
-		d.enter(f, 0, n)
+	err := d.eachKept(d.from, to, func(f fact, n uint64) error {
+		d.enter(f, times{is: n})
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	contacts := make(map[int64]wrong)
-	for f, n := range d.contacts {
-		if n.should == n.is {
-			continue
-		}
-		w := contacts[f.owner]
-		switch {
-		case f.kind == hasWords:
-			w.words = n
-		case n.is == 0:
-			w.lost = append(w.lost, f.text)
-		default:
-			w.extra = append(w.extra, f.text)
-		}
-		contacts[f.owner] = w
+	if err == nil {
+		err = d.tellFacts(d.contacts)
 	}
 	clear(d.contacts)
 	d.from = to + 1
-	for _, id := range slices.Sorted(maps.Keys(contacts)) {
-		if err := d.tellWrong(id, contacts[id]); err != nil {
+	return err
+}
+
+// tellFacts tells which facts differ; the keys that a contact has lost are told together.
+func (k *checker) tellFacts(facts map[fact]times) error {
+	maps.DeleteFunc(facts, func(_ fact, n times) bool { return n.should == n.is })
+	sorted := slices.SortedFunc(maps.Keys(facts), func(a, b fact) int {
+		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.table.Name, b.table.Name), cmp.Compare(facts[a].is, facts[b].is), cmp.Compare(a.text, b.text), cmp.Compare(a.name, b.name))
+	})
+	var lost []string
+	for i, f := range sorted {
+		if f.table == indexTable && facts[f].is == 0 {
+			lost = append(lost, f.text)
+			if next := i + 1; next < len(sorted) && sorted[next].table == indexTable && sorted[next].owner == f.owner && facts[sorted[next]].is == 0 {
+				continue
+			}
+		}
+		if err := k.tellFact(f, facts[f], lost); err != nil {
 			return err
 		}
+		lost = nil
 	}
 	return nil
 }
 
 const sqlContactExists = `SELECT 1 FROM contact WHERE account_id = $1 AND id = $2`
 
-// tellWrong tells what differs of a contact. What is left of one that was lost stays: it is told as such.
-func (k *checker) tellWrong(id int64, w wrong) error {
-	account := crm.IDAccount(id)
+// tellFact tells a fact that differs. What is left of a contact that was lost stays: it is told as such.
+func (k *checker) tellFact(f fact, n times, lost []string) error {
+	if f.table == tagTable { // what others change meanwhile they add as well
+		is, counted := int64(n.should), int64(n.is)
+		return k.mend(k.problem(f.owner, 0, "%d active contacts have the tag %q, and %d are counted", is, f.name, counted), f.owner, recount(f, is-counted))
+	}
+	account, id := crm.IDAccount(f.owner), f.owner
 	a := k.accounts[account]
-	if a == nil {
-		if w.words.is != 0 && !k.told[account] {
+	if a == nil { // keys of an account that does not exist are told by their table
+		if f.table == wordsTable && !k.told[account] {
 			k.told[account] = true
-			k.tell(Problem{Account: k.name(account), What: "the search has words of it, and it does not exist: restore a backup"})
+			k.tell(k.problem(account, 0, "the search has words of it, and it does not exist: restore a backup"))
 		}
 		return nil
 	}
 	exists, err := k.conn.Exists(sqlContactExists, account, id)
-	if err != nil || !exists && (!a.counted || crm.IDSeq(id) <= a.totals.contactSeq) {
+	switch {
+	case err != nil || !exists && (!a.counted || crm.IDSeq(id) <= a.totals.contactSeq):
 		return err
+	case len(lost) > 0:
+		return k.mend(k.problem(account, id, "the index lacks its keys %q", lost), account, renew(account, id, 0))
+	case f.table == indexTable:
+		return k.mendKey(account, id, f.text)
+	case exists:
+		return k.mend(k.problem(account, id, "its words in the search are not those of its document"), account, renew(account, id, 0))
 	}
-	if len(w.lost) > 0 {
-		slices.Sort(w.lost)
-		err = k.mend(account, id, renew(account, id, 0), "the index lacks its keys %q", w.lost)
-	}
-	for _, key := range w.extra {
-		if err == nil {
-			err = k.extraKey(account, id, key)
-		}
-	}
-	if err != nil || w.words.should == w.words.is {
-		return err
-	}
-	if exists {
-		return k.mend(account, id, renew(account, id, 0), "its words in the search are not those of its document")
-	}
-	return k.mend(account, id, renew(account, id, 0), "the search has words of it, and it does not exist")
+	return k.mend(k.problem(account, id, "the search has words of it, and it does not exist"), account, renew(account, id, 0))
 }
 
-func (k *checker) extraKey(account, id int64, key string) error {
-	return k.mend(account, id, renew(account, id, 0, key), "the index has the key %q, which it does not have", key)
+func (k *checker) mendKey(account, id int64, key string) error {
+	return k.mend(k.problem(account, id, "the index has the key %q, which it does not have", key), account, renew(account, id, 0, key))
 }
 
-// settleTags compares the tags. A repair adds the difference: what others change meanwhile they add as well.
-func (d *difference) settleTags() error {
-	err := d.eachTag(func(f fact, contacts, _ int64) error {
-		d.enter(f, 0, uint64(contacts))
-		return nil
-	})
-	maps.DeleteFunc(d.tags, func(_ fact, n times) bool { return n.should == n.is })
-	for _, f := range slices.SortedFunc(maps.Keys(d.tags), func(a, b fact) int { return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.text, b.text)) }) {
-		if err == nil {
-			n := d.tags[f]
-			_, name := f.tag()
-			err = d.mend(f.owner, 0, recount(f, int64(n.should-n.is)), "%d active contacts have the tag %q, and %d are counted", n.should, name, int64(n.is))
+const sqlWrongSizes = `SELECT account_id, fold, name, contacts, size FROM tag WHERE contacts <= 0 OR size <> length(CAST(contacts AS TEXT)) ORDER BY account_id, fold, name`
+
+// sizes finds tags that count no contacts, or the digits wrongly.
+func (k *checker) sizes() error {
+	return k.conn.Each(func(r db.Row) error {
+		f := fact{tagTable, r.Int(0), r.Text(1), r.Text(2)}
+		if k.accounts[f.owner] == nil {
+			return nil
 		}
-	}
-	return err
+		return k.mend(k.problem(f.owner, 0, "the tag %q of %d contacts has the size %d", f.name, r.Int(3), r.Int(4)), f.owner, recount(f, 0))
+	}, sqlWrongSizes)
 }
 
 const (
@@ -285,13 +247,11 @@ func recount(f fact, n int64) func(*tx) error {
 		if _, err := t.lock(f.owner); err != nil {
 			return err
 		}
-		fold, name := f.tag()
-		t.Add(tagTable, n, f.owner, fold, name)
-		for _, sql := range []string{sqlResizeTag, sqlDropTag} {
-			if _, err := t.Exec(sql, f.owner, fold, name); err != nil {
-				return err
-			}
+		t.Add(tagTable, n, f.owner, f.text, f.name)
+		if _, err := t.Exec(sqlResizeTag, f.owner, f.text, f.name); err != nil {
+			return err
 		}
-		return nil
+		_, err := t.Exec(sqlDropTag, f.owner, f.text, f.name)
+		return err
 	}
 }
