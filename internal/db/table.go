@@ -188,6 +188,11 @@ func (t *Table) rowKey(b []byte, values []any) []byte {
 	return b
 }
 
+// EachRow reads all rows of a table in the order of its key. The row is valid until the next one; what is in it stays.
+func (c Conn) EachRow(t *Table, read func(row []any) error) error {
+	return t.scan(c.conn, c.dialect(), read)
+}
+
 // scan reads all rows in the order of the key, a bounded number with each statement. The row is valid until the next one;
 // what is in it stays.
 func (t *Table) scan(c conn, d *dialect, read func(row []any) error) error {

@@ -293,14 +293,20 @@ func (t *tx) saveCampaign(account int64, p campaignPlan) error {
 	return t.saveReaders(p.campaign.ID, p.readers)
 }
 
+// relations is who may list a campaign now.
+func relations(c db.Conn, campaign int64) (map[int64]crm.Relation, error) {
+	readers := make(map[int64]crm.Relation)
+	err := c.Each(func(r db.Row) error {
+		readers[r.Int(0)] = crm.Relation(r.Int(1))
+		return nil
+	}, sqlCampaignReaders, campaign)
+	return readers, err
+}
+
 // saveReaders writes the difference, in the order of accounts, and moves the campaign revision of each account that is
 // concerned.
 func (t *tx) saveReaders(campaign int64, readers map[int64]crm.Relation) error {
-	old := map[int64]crm.Relation{}
-	err := t.Each(func(r db.Row) error {
-		old[r.Int(0)] = crm.Relation(r.Int(1))
-		return nil
-	}, sqlCampaignReaders, campaign)
+	old, err := relations(t.Conn, campaign)
 	if err != nil {
 		return err
 	}

@@ -176,16 +176,23 @@ func (t *tx) load(account, id int64) (s stored, err error) {
 	if err != nil {
 		return s, err
 	}
-	row, known := a.contacts[id]
-	if !known {
-		if _, err := t.One(func(r db.Row) { row = scanContact(r) }, sqlLoadContacts, account, []int64{id}); err != nil {
-			return s, err
-		}
+	row, err := t.row(a, id)
+	if err == nil && row == nil {
+		err = crm.ErrForbidden
 	}
-	if row == nil {
-		return s, crm.ErrForbidden
+	if err != nil {
+		return s, err
 	}
 	return row.parse(account)
+}
+
+// row is a contact as it is stored, nil where there is none.
+func (t *tx) row(a *accountUnit, id int64) (row *contactRow, err error) {
+	row, known := a.contacts[id]
+	if !known {
+		_, err = t.One(func(r db.Row) { row = scanContact(r) }, sqlLoadContacts, a.account, []int64{id})
+	}
+	return row, err
 }
 
 // loadActive is load for a contact that may be changed.
@@ -345,8 +352,7 @@ func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
 	t.writeContact(t.Save, a, &contactRow{changed.ID, revision, flag(changed.Archived()), joinKeys(changed.MatchKeys), body, checksum(body)})
 	gone, added := crm.KeyChange(&s.contact, &changed)
 	for _, key := range gone {
-		t.Delete(indexTable, s.account, key, changed.ID)
-		a.removeKey(key, changed.ID)
+		t.dropKey(a, key, changed.ID)
 	}
 	t.insertKeys(a, changed.ID, added)
 	if words := changed.SearchDocument(s.account); words != s.contact.SearchDocument(s.account) {
@@ -401,8 +407,9 @@ func (t *tx) insertKeys(a *accountUnit, id int64, keys []string) {
 	}
 }
 
-// removeKey notes that a contact has lost a key.
-func (a *accountUnit) removeKey(key string, id int64) {
+// dropKey takes a key from a contact.
+func (t *tx) dropKey(a *accountUnit, key string, id int64) {
+	t.Delete(indexTable, a.account, key, id)
 	if found, known := a.keys[key]; known {
 		a.keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
 	}
