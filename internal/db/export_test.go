@@ -177,3 +177,6 @@ func (c Conn) InTransaction(fn func(exec func(sql string) error) error) error {
 
 // Planned tells whether PostgreSQL plans a statement each time, so that no old plan is kept for it.
 func Planned(sql string) bool { return planned(sql) }
+
+// Single is a statement about a list, asked about one element.
+func Single(sql string) string { return single(sql) }

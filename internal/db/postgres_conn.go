@@ -78,7 +78,7 @@ func (c *postgresConn) begin(write bool) error {
 }
 
 func (c *postgresConn) queue(read func(Row) error, sql string, args ...any) error {
-	c.queued = append(c.queued, statement{sql: sql, args: args, read: read})
+	c.queued = append(c.queued, newStatement(read, sql, args))
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (c *postgresConn) exec(sql string, args ...any) (int64, error) {
 	if len(args) == 0 {
 		return c.script(sql)
 	}
-	x, err := c.send(statement{sql: sql, args: args})
+	x, err := c.send(newStatement(nil, sql, args))
 	if err != nil {
 		return 0, err
 	}
@@ -153,7 +153,7 @@ func (c *postgresConn) query(limit int, sql string, args ...any) (rows, error) {
 		}
 		return c.engine.reads.ask(limit, sql, args)
 	}
-	x, err := c.send(statement{sql: sql, args: args})
+	x, err := c.send(newStatement(nil, sql, args))
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,7 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	}
 	texts := statementTexts(t, s)
 	for name, sql := range texts {
+		sql = db.Single(sql) // a longer list is planned each time
 		if strings.HasPrefix(sql, "CREATE ") || slices.Contains(whole, name) || db.Planned(sql) {
 			continue
 		}

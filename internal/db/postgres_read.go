@@ -40,7 +40,7 @@ var questions = sync.Pool{New: func() any { return &question{turn: make(chan boo
 // ask waits for the rows of a statement.
 func (g *readQueue) ask(limit int, sql string, args []any) (rows, error) {
 	q := questions.Get().(*question)
-	q.statement, q.answer, q.err = statement{sql: sql, args: args}, newAnswer(), nil
+	q.statement, q.answer, q.err = newStatement(nil, sql, args), newAnswer(), nil
 	q.answer.limit = limit
 	if g.leads(q) || <-q.turn {
 		g.lead(q)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,6 +20,38 @@ type statement struct {
 	sql  string
 	args []any
 	read func(Row) error
+}
+
+// newStatement asks about a list of one element as about the element: the server plans that once, and cannot plan it wrong.
+func newStatement(read func(Row) error, sql string, args []any) statement {
+	if !strings.Contains(sql, anyOf) {
+		return statement{sql: sql, args: args, read: read}
+	}
+	for i, arg := range args {
+		switch list := arg.(type) {
+		case []int64:
+			if len(list) == 1 {
+				return statement{sql: single(sql), args: replaced(args, i, list[0]), read: read}
+			}
+		case []string:
+			if len(list) == 1 {
+				return statement{sql: single(sql), args: replaced(args, i, list[0]), read: read}
+			}
+		}
+	}
+	return statement{sql: sql, args: args, read: read}
+}
+
+// anyOf is how a statement asks about a list.
+const anyOf = "= ANY("
+
+// single is a statement about a list, asked about one element.
+func single(sql string) string { return oneByOne.ReplaceAllString(sql, "= $1") }
+
+func replaced(args []any, i int, arg any) []any {
+	args = slices.Clone(args)
+	args[i] = arg
+	return args
 }
 
 // wire speaks the protocol on one connection. It sends statements together, so that they cost one round trip, prepares each
@@ -106,7 +139,7 @@ func ends(sql string) bool { return sql == "COMMIT" || sql == "ROLLBACK" }
 // planned tells whether a statement is planned each time: what is best for a list or for words depends on them, and on how large the
 // table is now. A plan that was kept from when the table was small would read all rows of the account.
 func planned(sql string) bool {
-	return strings.Contains(sql, "= ANY(") || strings.Contains(sql, " @@ ")
+	return strings.Contains(sql, anyOf) || strings.Contains(sql, " @@ ")
 }
 
 // statementName is the same for everybody who prepares the same text.

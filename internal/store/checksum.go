@@ -12,7 +12,7 @@ func checksum(body []byte) int64 { return db.Checksum(body) }
 
 // contactBody is the document of a contact in a column of a row, which its checksum follows. It is valid until the next row.
 func contactBody(r db.Row, column int, id int64) ([]byte, error) {
-	return body(r, column, &Damaged{"contact", id, crm.IDAccount(id)})
+	return body(r, column, &Damaged{Table: "contact", ID: id, Account: crm.IDAccount(id)})
 }
 
 // campaignBody is contactBody for a campaign.

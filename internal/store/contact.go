@@ -230,7 +230,7 @@ func scanContact(r db.Row) *contactRow {
 
 func (row *contactRow) parse(account int64) (stored, error) {
 	if checksum(row.body) != row.checksum {
-		return stored{}, &Damaged{"contact", row.id, account}
+		return stored{}, &Damaged{Table: "contact", ID: row.id, Account: account}
 	}
 	contact, err := crm.ParseContact(row.id, row.body, splitKeys(row.matchKeys))
 	return stored{account, contact, row.revision, row.body}, err

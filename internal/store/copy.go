@@ -13,6 +13,7 @@ type (
 	CopyReport   = db.CopyReport
 	URLError     = db.URLError
 	AccountSum   = db.AccountSum
+	TableCount   = db.TableCount
 )
 
 // Why a copy is refused.
