@@ -85,6 +85,8 @@ var (
 	ErrTaken = errors.New("taken")
 	// errRetry: the transaction surely did not happen, by no one's fault, and may be tried again.
 	errRetry = errors.New("try again")
+	// errUndone: the database has taken a transaction back because another one was in its way, which it may find out late.
+	errUndone = errors.New("taken back")
 	// errPoisoned: a change failed after it had written, so that its transaction cannot be kept.
 	errPoisoned = errors.New("the transaction cannot be kept")
 )

@@ -60,10 +60,8 @@ func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) e
 	}
 	defer c.rollback()
 	t := newTx(c, e.dialect())
-	if lock := e.dialect().lockVersion; lock != "" {
-		if _, err := c.exec(lock); err != nil {
-			return err
-		}
+	if err := t.lockVersion(); err != nil {
+		return err
 	}
 	version, err := schemaVersion(c) // again, now that no other program can change it
 	if err != nil {
@@ -84,6 +82,15 @@ func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) e
 		return err
 	}
 	return c.commit()
+}
+
+// lockVersion keeps other programs from migrating, and from beginning a copy, until the transaction ends.
+func (t *Tx) lockVersion() error {
+	if t.dialect.lockVersion == "" {
+		return nil
+	}
+	_, err := t.conn.exec(t.dialect.lockVersion)
+	return err
 }
 
 // done tells whether there is nothing to do.

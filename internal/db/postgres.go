@@ -228,15 +228,20 @@ func (e *postgresEngine) close() error {
 
 // unavailable is the error of a database that cannot answer now.
 type unavailable struct {
-	retry bool // what was asked for surely did not happen, and may be tried again
-	err   error
+	retry  bool // what was asked for surely did not happen, and may be tried again
+	undone bool // the server has taken the transaction back, for the sake of another one
+	err    error
 }
 
 func (u *unavailable) Error() string { return "the database is unavailable: " + u.err.Error() }
 
 func (u *unavailable) Unwrap() []error {
+	all := []error{ErrUnavailable, u.err}
 	if u.retry {
-		return []error{ErrUnavailable, errRetry, u.err}
+		all = append(all, errRetry)
 	}
-	return []error{ErrUnavailable, u.err}
+	if u.undone {
+		all = append(all, errUndone)
+	}
+	return all
 }

@@ -124,11 +124,11 @@ func (c *postgresConn) exec(sql string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	tag, err := x.take(nil)
+	result, err := x.take(nil)
 	if closing := x.close(); err == nil {
 		err = closing
 	}
-	return tag.RowsAffected(), c.translate(err)
+	return result.RowsAffected(), c.translate(err)
 }
 
 // script runs a text that may hold several statements.
@@ -142,8 +142,8 @@ func (c *postgresConn) script(sql string) (int64, error) {
 	if err := c.connect(); err != nil {
 		return 0, err
 	}
-	tag, err := c.lent.Exec(c.ctx, sql)
-	return tag.RowsAffected(), c.translate(err)
+	result, err := c.lent.Exec(c.ctx, sql)
+	return result.RowsAffected(), c.translate(err)
 }
 
 func (c *postgresConn) query(limit int, sql string, args ...any) (rows, error) {
@@ -212,11 +212,11 @@ func (e *uncommitted) Error() string { return e.err.Error() }
 func (w *wire) commit(statements []statement) error {
 	x := w.send(context.Background(), statements...)
 	defer x.close() //nolint:errcheck // what the server said of the commit counts
-	var tag pgconn.CommandTag
+	var result pgconn.CommandTag
 	var err error
 	for i := 0; i < len(statements) && err == nil; i++ {
 		delete(w.conn.CustomData(), warningKey) // only that of the commit counts
-		tag, err = x.take(statements[i].read)
+		result, err = x.take(statements[i].read)
 		if err != nil && i+1 < len(statements) && refuses(err) {
 			return &uncommitted{err}
 		}
@@ -224,10 +224,10 @@ func (w *wire) commit(statements []statement) error {
 	var refused *pgconn.PgError
 	switch warning := w.conn.CustomData()[warningKey]; {
 	case errors.As(err, &refused) && undone(refused):
-		return &unavailable{retry: true, err: err}
+		return &unavailable{retry: true, undone: true, err: err}
 	case err != nil: // also where the server or a pooler said goodbye: it may have committed before
 		return &unavailable{err: fmt.Errorf("the outcome of a commit is unknown: %w", err)}
-	case tag.String() != "COMMIT":
+	case result.String() != "COMMIT":
 		return fmt.Errorf("%w: the transaction had failed", errPoisoned)
 	case warning != nil:
 		// Such as: the wait for the standby was cancelled, and the change is on one server only.
@@ -337,7 +337,7 @@ func (c *postgresConn) translate(err error) error {
 	case e.Code == "23505", e.Code == "42P07", e.Code == "42710": // a value, a table or a type
 		return fmt.Errorf("%w: %w", ErrTaken, err)
 	case undone(e):
-		return &unavailable{retry: true, err: err}
+		return &unavailable{retry: true, undone: true, err: err}
 	case e.Code == "25006", // this server takes no writes any more
 		outdated(e), // a newer node has migrated, and a prepared statement is out of date
 		class == "08", strings.HasPrefix(e.Code, "57P"), e.SeverityUnlocalized == "FATAL", e.SeverityUnlocalized == "PANIC":

@@ -206,12 +206,12 @@ func (x *exchange) take(read func(Row) error) (pgconn.CommandTag, error) {
 			err = read(rows)
 		}
 	}
-	tag, closing := r.Close()
+	result, closing := r.Close()
 	if closing != nil {
 		x.err = closing
-		return tag, closing
+		return result, closing
 	}
-	return tag, err
+	return result, err
 }
 
 // close reads what is left of the answers.

@@ -189,12 +189,17 @@ func (q *queue) commit(batch []*Change) (err error) {
 	return err
 }
 
-// persist tries a batch again while the database says that it did not happen, for a moment.
+// persist tries a batch again while the database says that it did not happen, for a moment; once more, however late, where it was
+// taken back: the database waits before it looks for transactions that are in each other's way.
 func (q *queue) persist(batch []*Change) (err error) {
-	start := time.Now()
+	start, undone := time.Now(), false
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
 		err = q.attempt(batch)
-		if !errors.Is(err, errRetry) || time.Since(start)+wait > retryTime {
+		late := time.Since(start)+wait > retryTime
+		if errors.Is(err, errUndone) && !undone {
+			undone, late = true, false
+		}
+		if !errors.Is(err, errRetry) || late {
 			return err
 		}
 		time.Sleep(wait/2 + rand.N(wait))

@@ -12,6 +12,7 @@ type searchDialect struct {
 	older, newer string // ids on one side of $3, at most $4, the nearest first
 	count        string // how many ids there are, counted up to $3
 	clear        string // removes all words of all accounts
+	compact      string // makes the search as cheap to write to as it can be, after many documents came at once; "" where it is that already
 	words        string // every id with each of its words, in no order; $1 and $2 are the least and the greatest id
 	begin        string // a look at the search that tells it of this transaction; "" where it needs none
 	and, or      string
@@ -89,6 +90,16 @@ func (c Conn) EachWord(search *Table, from, to int64, read func(id int64, word s
 // ClearSearch removes all words of all accounts.
 func (t *Tx) ClearSearch(search *Table) error {
 	_, err := t.Exec(search.spell(t.dialect.search.clear))
+	return err
+}
+
+// CompactSearch makes the search as cheap to write to as it can be, after many documents came at once: without it, the next changes
+// would pay for that.
+func (t *Tx) CompactSearch(search *Table) error {
+	if t.dialect.search.compact == "" {
+		return nil
+	}
+	_, err := t.Exec(search.spell(t.dialect.search.compact))
 	return err
 }
 

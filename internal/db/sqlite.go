@@ -28,7 +28,7 @@ var sqlitePragmas = []string{
 	"PRAGMA journal_mode = WAL",
 	"PRAGMA synchronous = FULL",
 	"PRAGMA foreign_keys = ON",
-	"PRAGMA cache_size = -10000",       // 10 MB: what leads to the pages of a million contacts stays in memory
+	"PRAGMA cache_size = -10000",       // 10 MB: what leads to the pages of a million rows stays in memory
 	"PRAGMA wal_autocheckpoint = 4000", // 16 MB: pages that change often are written to the database more rarely
 	"PRAGMA trusted_schema = OFF",
 }
@@ -300,6 +300,12 @@ func (c *sqliteConn) exec(sql string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if s.list != nil {
+		before := c.db.TotalChanges()
+		for s.next() {
+		}
+		return c.db.TotalChanges() - before, s.close()
+	}
 	if err := s.stmt.Exec(); err != nil {
 		return 0, c.engine.translate(err)
 	}
@@ -343,7 +349,7 @@ func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
 		}
 		c.statements[sql] = s
 	}
-	s.elements = 0
+	s.list, s.elements = nil, 0
 	for i, arg := range s.args {
 		if arg >= len(args) {
 			return nil, fmt.Errorf("parameter $%d is missing: %s", arg+1, sql)

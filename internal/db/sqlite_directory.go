@@ -27,6 +27,13 @@ const (
 	identityFile = "donorbook.id"
 )
 
+// OwnFile tells whether a file in a data directory is the database, or one that only a running program needs: its log, its lock, its
+// identity, or what it is writing.
+func OwnFile(name string) bool {
+	return strings.HasPrefix(name, DatabaseFile) || strings.HasPrefix(name, identityFile) ||
+		strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".probe")
+}
+
 // lockDirectory makes sure that no other server works in the directory. The system releases the lock with the process, however
 // that ends.
 func lockDirectory(dir string) (*os.File, error) {
@@ -161,7 +168,7 @@ func (e *sqliteEngine) writeIdentity(i identity) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Dir(path))
+	return SyncDirectory(filepath.Dir(path))
 }
 
 func writeSynced(path string, content []byte) error {
@@ -173,7 +180,8 @@ func writeSynced(path string, content []byte) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-func syncDirectory(dir string) error {
+// SyncDirectory makes the names in a directory last.
+func SyncDirectory(dir string) error {
 	file, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -205,7 +213,7 @@ func createDatabase(path string) error {
 	if err != nil {
 		return cannotOpen(path, err)
 	}
-	return syncDirectory(filepath.Dir(path))
+	return SyncDirectory(filepath.Dir(path))
 }
 
 func cannotOpen(path string, err error) error {

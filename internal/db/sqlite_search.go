@@ -17,14 +17,15 @@ CREATE VIRTUAL TABLE %s_word USING fts5vocab(%s, instance);
 `
 
 var sqliteSearch = searchDialect{
-	older: `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid < $3 ORDER BY rowid DESC LIMIT $4`,
-	newer: `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid > $3 ORDER BY rowid LIMIT $4`,
-	count: `SELECT COUNT(*) FROM (SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3)`,
-	clear: `INSERT INTO %s (%s) VALUES ('delete-all')`,
-	words: `SELECT doc, term FROM %s_word WHERE doc >= $1 AND doc <= $2`,
-	begin: `SELECT rowid FROM %s WHERE rowid = 0`,
-	and:   " AND ",
-	or:    " OR ",
+	older:   `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid < $3 ORDER BY rowid DESC LIMIT $4`,
+	newer:   `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid > $3 ORDER BY rowid LIMIT $4`,
+	count:   `SELECT COUNT(*) FROM (SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3)`,
+	clear:   `INSERT INTO %s (%s) VALUES ('delete-all')`,
+	compact: `INSERT INTO %s (%s) VALUES ('optimize')`,
+	words:   `SELECT doc, term FROM %s_word WHERE doc >= $1 AND doc <= $2`,
+	begin:   `SELECT rowid FROM %s WHERE rowid = 0`,
+	and:     " AND ",
+	or:      " OR ",
 	word: func(text string, prefix bool) string {
 		if prefix {
 			return `"` + text + `"*`

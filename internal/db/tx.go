@@ -39,6 +39,7 @@ type setKey struct {
 }
 
 type pendingRow struct {
+	key    string
 	do     action
 	values []any // the key alone for a row that is removed
 }
@@ -97,8 +98,9 @@ func (t *Tx) put(table *Table, do action, values []any) {
 		return
 	}
 	set := t.set(table, values)
-	set.at[string(t.key)] = len(set.rows)
-	set.rows = append(set.rows, pendingRow{do, values})
+	key := string(t.key)
+	set.at[key] = len(set.rows)
+	set.rows = append(set.rows, pendingRow{key, do, values})
 	t.pending++
 }
 
@@ -150,9 +152,11 @@ func poisoned(err error) error {
 	return fmt.Errorf("%w: %w", errPoisoned, err)
 }
 
-// writeSet removes rows first: another one may be about to get a value that must be unique.
+// writeSet writes rows in the order of their keys: neighbors lie on the same page, and a search writes documents that come in order
+// together, but any other by itself. It removes rows first: another one may be about to get a value that must be unique.
 func (t *Tx) writeSet(set *rowSet) error {
 	sql := t.dialect.texts(set.table)
+	slices.SortFunc(set.rows, func(a, b pendingRow) int { return strings.Compare(a.key, b.key) })
 	for _, row := range set.rows {
 		if row.do == remove {
 			if err := t.queue(nil, sql.remove, row.values[:set.table.Key]...); err != nil {
@@ -221,15 +225,12 @@ func column[T any](rows [][]any, i int) []T {
 	return list
 }
 
-// writeCounts adds to counters, in the order of their keys: neighbors lie on the same page.
+// writeCounts adds to counters.
 func (t *Tx) writeCounts(set *rowSet, sql tableSQL) error {
 	if set.table.counter == "" {
 		return nil
 	}
 	set.rows = slices.DeleteFunc(set.rows, func(row pendingRow) bool { return row.do != add || row.values[set.table.Key].(int64) == 0 })
-	slices.SortFunc(set.rows, func(a, b pendingRow) int {
-		return strings.Compare(string(set.table.rowKey(nil, a.values)), string(set.table.rowKey(nil, b.values)))
-	})
 	if sql.bump != "" {
 		err := t.bump(set, sql)
 		if err != nil {

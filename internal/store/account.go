@@ -70,15 +70,15 @@ func (s *Store) topAbove(ctx context.Context, above crm.Account) (top int64, err
 	if above.Number == 0 {
 		return 0, nil
 	}
-	var levels int64
+	var higher []int64
 	err = s.view(ctx, func(c db.Conn) error {
-		top, levels, err = topOf(c, above)
+		higher, err = accountsAbove(c, above)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return top, crm.LevelLimit.Check(levels, 1)
+	return topOf(above, higher), crm.LevelLimit.Check(int64(len(higher)), 1)
 }
 
 func (t *tx) addAccount(a crm.Account) {

@@ -56,11 +56,20 @@ func (s *Store) ImportCampaigns(ctx context.Context, owner crm.Account, inputs [
 	return result, err
 }
 
-// changeCampaigns begins again where another node has taken an id or a slug while we looked.
-func (s *Store) changeCampaigns(ctx context.Context, owner crm.Account, fn func(*tx, time.Time) error) (err error) {
+// changeCampaigns locks the owner and the accounts above, which list its campaigns. It begins again where another node has taken an id or
+// a slug while we looked.
+func (s *Store) changeCampaigns(ctx context.Context, owner crm.Account, fn func(*tx, time.Time) error) error {
+	var above []int64
+	err := s.view(ctx, func(c db.Conn) (err error) {
+		above, err = accountsAbove(c, owner)
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	for range 20 {
 		now := s.now()
-		err = s.update(ctx, owner.Number, needs{}, func(t *tx) error { return fn(t, now) })
+		err = s.update(ctx, owner.Number, needs{also: above}, func(t *tx) error { return fn(t, now) })
 		if !errors.Is(err, db.ErrTaken) {
 			break
 		}
@@ -228,13 +237,12 @@ func (t *tx) campaignReaders(owner crm.Account, beneficiaries *[]string) (map[in
 			readers[account.Number] |= crm.Benefiting
 		}
 	}
-	for above := owner.Parent; above != 0; {
-		readers[above] |= crm.Chapter
-		parent := int64(0)
-		if _, err := t.One(func(r db.Row) { parent = r.Int(0) }, sqlParent, above); err != nil {
-			return nil, err
-		}
-		above = parent
+	above, err := accountsAbove(t.Conn, owner)
+	if err != nil {
+		return nil, err
+	}
+	for _, account := range above {
+		readers[account] |= crm.Chapter
 	}
 	return readers, faults.Err()
 }
@@ -259,11 +267,11 @@ func (t *tx) checkCampaigns(owner crm.Account, plans []campaignPlan) error {
 			return err
 		}
 	}
-	top, _, err := topOf(t.Conn, owner)
+	above, err := accountsAbove(t.Conn, owner)
 	if err != nil {
 		return err
 	}
-	campaigns, err := t.Int(sqlCampaignCount, top, int64(crm.Benefiting))
+	campaigns, err := t.Int(sqlCampaignCount, topOf(owner, above), int64(crm.Benefiting))
 	if err != nil {
 		return err
 	}

@@ -77,17 +77,21 @@ func (t *tx) checkChapters(top int64) error {
 	return crm.ChapterLimit.Check(chapters, 1)
 }
 
-// topOf finds the organization that an account belongs to, itself or the one at the top of the tree, and how many levels lie
-// between them. Neither ever changes.
-func topOf(c db.Conn, account crm.Account) (top, levels int64, err error) {
-	top = account.Number
-	for above := account.Parent; above != 0; levels++ {
-		top = above
-		if _, err := c.One(func(r db.Row) { above = r.Int(0) }, sqlParent, top); err != nil {
-			return 0, 0, err
-		}
+// accountsAbove are the accounts above another, up to the top of its tree. They never change.
+func accountsAbove(c db.Conn, account crm.Account) (numbers []int64, err error) {
+	for above := account.Parent; above != 0 && err == nil; {
+		numbers = append(numbers, above)
+		above, err = c.Int(sqlParent, above)
 	}
-	return top, levels, nil
+	return numbers, err
+}
+
+// topOf is the organization that an account belongs to: itself, or the one at the top of the tree.
+func topOf(account crm.Account, above []int64) int64 {
+	if len(above) == 0 {
+		return account.Number
+	}
+	return above[len(above)-1]
 }
 
 // RenameAccount changes the name of root or of one of its chapters.

@@ -223,7 +223,7 @@ func scanContact(r db.Row) *contactRow {
 
 func (row *contactRow) parse(account int64) (stored, error) {
 	if checksum(row.body) != row.checksum {
-		return stored{}, damagedContact(row.id)
+		return stored{}, &Damaged{"contact", row.id, account}
 	}
 	contact, err := crm.ParseContact(row.id, row.body, splitKeys(row.matchKeys))
 	return stored{account, contact, row.revision, row.body}, err

@@ -50,7 +50,10 @@ func derive(t *db.Tx, progress db.Progress) error {
 			})
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return t.CompactSearch(wordsTable)
 }
 
 const sqlTallies = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision FROM account_tally ORDER BY account_id`

@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -53,6 +52,9 @@ func (o Options) database(now func() time.Time) db.Options {
 	return db.Options{Dir: o.Data, URL: o.Database, Serving: o.Serving, Schema: &schema, Begin: newTx, Now: now, Progress: o.Progress}
 }
 
+// DB is the database, for those who watch what passes through it.
+func (s *Store) DB() *db.DB { return s.db }
+
 // Close waits for what is being written and closes the database.
 func (s *Store) Close() error {
 	s.touching.Wait()
@@ -79,11 +81,20 @@ func (s *Store) Waiting() int64 { return s.db.Waiting() }
 
 // translate gives an error of the database the name by which doors know it.
 func translate(err error) error {
-	if errors.Is(err, db.ErrUnavailable) {
-		return fmt.Errorf("%w: %w", crm.ErrUnavailable, err)
+	switch {
+	case errors.Is(err, db.ErrUnavailable):
+		return &known{crm.ErrUnavailable, err}
+	case errors.Is(err, db.ErrNotFound):
+		return &known{crm.ErrNotFound, err}
 	}
 	return err
 }
+
+// known is an error that doors know by another one.
+type known struct{ as, err error }
+
+func (k *known) Error() string   { return k.err.Error() }
+func (k *known) Unwrap() []error { return []error{k.as, k.err} }
 
 // read lends a connection for a single statement. fn may run again.
 func (s *Store) read(ctx context.Context, fn func(db.Conn) error) error {

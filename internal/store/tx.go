@@ -43,7 +43,7 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 	keys, ids := make(map[int64][]string), make(map[int64][]int64)
 	var numbers []int64
 	for _, change := range changes {
-		n, _ := change.Needs.(*needs)
+		n, _ := change.Needs.(*needs) // a change of no account has none
 		if n == nil || change.Gone() {
 			continue
 		}
@@ -52,6 +52,9 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 		if n.contact != 0 {
 			ids[n.account] = append(ids[n.account], n.contact)
 		}
+	}
+	if len(numbers) == 0 {
+		return nil // and nothing to wait for
 	}
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)

@@ -1,4 +1,4 @@
-package store
+package db_test
 
 import (
 	"context"
@@ -14,14 +14,16 @@ import (
 	"go.uber.org/goleak"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
+	"donorbook/internal/store"
 )
 
 // load is what many clients do at once: they create, read, list and authenticate, and look at every answer. A client
 // whose create failed repeats it until it is acknowledged.
 type load struct {
 	t       *testing.T
-	s       *Store
+	s       *store.Store
 	account int64
 	secret  string
 	stopped chan struct{}
@@ -36,7 +38,7 @@ type load struct {
 	refused int              // answers that said: unavailable
 }
 
-func startLoad(t *testing.T, s *Store) *load {
+func startLoad(t *testing.T, s *store.Store) *load {
 	t.Helper()
 	l := &load{t: t, s: s, account: newAccount(t, s).Number, stopped: make(chan struct{}), acked: map[int64]string{}, last: time.Now()}
 	_, secret, err := s.CreateKey(t.Context(), l.account, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
@@ -188,7 +190,7 @@ func (l *load) stop() {
 }
 
 // ready waits until the store says that it is ready, or that it is not. No single answer may take long.
-func ready(t *testing.T, s *Store, want bool) {
+func ready(t *testing.T, s *store.Store, want bool) {
 	t.Helper()
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		asked := time.Now()
@@ -228,7 +230,7 @@ func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), Options{Database: url})
+	s, err := store.Open(t.Context(), store.Options{Database: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +256,7 @@ func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 		}
 		l.recover()
 	}
-	if n := connections(t, url); n > postgresReaders+postgresWriters {
+	if n := connections(t, url); n > db.PostgresReaders+db.PostgresWriters {
 		t.Errorf("%d connections", n)
 	}
 	l.stop()
@@ -275,7 +277,7 @@ func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 }
 
 // wantQuickRefusal sends more than any queue holds to a database that is away. All of it is refused soon.
-func wantQuickRefusal(t *testing.T, s *Store, account int64) {
+func wantQuickRefusal(t *testing.T, s *store.Store, account int64) {
 	t.Helper()
 	in := input(t, `{"first_name":"Nobody"}`)
 	start := time.Now()
@@ -308,7 +310,7 @@ func TestAnErrorNeverTellsThePassword(t *testing.T) {
 		"postgres://u:" + secret + "@127.0.0.1/db?pooler=session",
 		"postgres://u:%zz" + secret + "@127.0.0.1/db",
 	} {
-		s, err := Open(t.Context(), Options{Database: url})
+		s, err := store.Open(t.Context(), store.Options{Database: url})
 		if err == nil {
 			s.Close() //nolint:errcheck // the test has failed
 			t.Fatalf("%s was opened", url)

@@ -22,20 +22,21 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 				create(t, s, account, `{"first_name":"One"}`)
 				lost := []int64{create(t, s, account, `{"first_name":"Two"}`).ID, create(t, s, account, `{"first_name":"Three"}`).ID}
 				wantLists(t, s, account, []int64{1, 2, 3}, nil)
-				err := s.update(t.Context(), account, func(tx *tx) error {
-					row, err := tx.tally(account)
+				err := s.update(t.Context(), account, needs{}, func(tx *tx) error {
+					row, err := tx.lock(account)
 					for _, id := range lost {
 						for _, sql := range []string{
 							`DELETE FROM contact WHERE account_id = $1 AND id = $2`,
 							`DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`,
 							`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`,
 						} {
-							_, execErr := tx.exec(sql, account, id)
+							_, execErr := tx.Exec(sql, account, id)
 							err = errors.Join(err, execErr)
 						}
-						err = errors.Join(err, forgetWords(tx, account, id))
+						tx.Delete(wordsTable, account, id)
 					}
-					row.revision, row.contactSeq, row.contactActive, row.dirty = 1, 1, 1, true
+					row.revision, row.contactSeq, row.contactActive = 1, 1, 1
+					row.touch(tx)
 					return err
 				})
 				if err != nil {

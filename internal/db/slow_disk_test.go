@@ -1,4 +1,4 @@
-package store
+package db_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
 )
 
 // flushDelay is how much longer a commit takes on the disk of the benchmark.
@@ -30,7 +32,7 @@ func BenchmarkCreateOnASlowDisk(b *testing.B) {
 }
 
 func createOnASlowDisk(b *testing.B, around func(create func())) {
-	s, err := Open(b.Context(), Options{Data: b.TempDir()})
+	s, err := store.Open(b.Context(), store.Options{Data: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -39,10 +41,10 @@ func createOnASlowDisk(b *testing.B, around func(create func())) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	spyOn(b, s).committing = func() error {
+	s.DB().Observe(&db.Observer{Committing: func() error {
 		time.Sleep(flushDelay)
 		return nil
-	}
+	}})
 	var next atomic.Int64
 	b.ResetTimer()
 	atOnce(64, func(int) {

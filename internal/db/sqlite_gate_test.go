@@ -1,4 +1,4 @@
-package store
+package db_test
 
 import (
 	"fmt"
@@ -7,12 +7,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/util/vfsutil"
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
 // Gates on what a request costs, in things that can be counted: CONTRIBUTING.md lists them.
@@ -48,7 +49,7 @@ func (f *countedFile) Sync(flags vfs.SyncFlag) error {
 func (f *countedFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
 
 // countSyncs gives a store a writer whose flushes are counted. Nothing may be under way.
-func countSyncs(t *testing.T, s *Store) *syncCounter {
+func countSyncs(t *testing.T, s *store.Store) *syncCounter {
 	t.Helper()
 	counter := &syncCounter{VFSFilename: vfs.Find("").(vfs.VFSFilename)}
 	replaceWriter(t, s, filepath.Base(t.Name()), counter)
@@ -56,28 +57,15 @@ func countSyncs(t *testing.T, s *Store) *syncCounter {
 }
 
 // replaceWriter gives a store a writer that sees the disk through something else.
-func replaceWriter(t *testing.T, s *Store, name string, disk vfs.VFS) {
+func replaceWriter(t *testing.T, s *store.Store, name string, disk vfs.VFS) {
 	t.Helper()
-	vfs.Register(name, disk)
-	t.Cleanup(func() { vfs.Unregister(name) })
-	e := s.engine.(*sqliteEngine)
-	db, err := sqlite3.Open("file:" + e.path + "?vfs=" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pragma := range sqlitePragmas {
-		if err := insist(db, pragma); err != nil {
-			t.Fatal(err)
-		}
-	}
-	<-e.write // it is closed with the others
-	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteRows), writes: true}
-	e.opened = append(e.opened, c)
-	e.write <- c
+	vfs.Register(name, disk) // for good: the store is closed after everything else
+
+	s.DB().ReplaceWriter(t, name)
 }
 
 // failWrites gives a store a writer whose disk refuses writes while the switch is on. Nothing may be under way.
-func failWrites(t *testing.T, s *Store, fault error) *atomic.Bool {
+func failWrites(t *testing.T, s *store.Store, fault error) *atomic.Bool {
 	t.Helper()
 	disk := &failingDisk{VFSFilename: vfs.Find("").(vfs.VFSFilename), fault: fault}
 	replaceWriter(t, s, fmt.Sprintf("failing-%p", disk), disk)
@@ -115,7 +103,7 @@ func (f *failingFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapShare
 // A change is acknowledged after its flush and not before, and nobody pays for a second one.
 func TestACommitFlushesTheDiskOnce(t *testing.T) {
 	t.Parallel()
-	s := openTest(t)
+	s := openSQLite(t)
 	account := newAccount(t, s).Number
 	syncs := countSyncs(t, s)
 	create(t, s, account, `{"first_name":"Zero"}`)
@@ -147,16 +135,15 @@ func TestACommitFlushesTheDiskOnce(t *testing.T) {
 // What a request asks of the database is a fixed number of statements, transactions included.
 func TestStatementsOfARequest(t *testing.T) {
 	t.Parallel()
-	s := openTest(t)
+	s := openSQLite(t)
 	account := newAccount(t, s).Number
 	for i := range 60 {
 		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d"}`, i))
 	}
-	spy := spyOn(t, s)
 	list(t, s, account, crm.Active, 1, 20) // brings the positions up to date
 	check := func(what string, want int64, do func()) {
 		t.Helper()
-		if got := workOf(spy, do).runs; got != want {
+		if got := workOf(s, do).Runs; got != want {
 			t.Errorf("%s ran %d statements, want %d: look at what the request asks one by one; if it must, change this gate", what, got, want)
 		}
 	}
@@ -186,7 +173,7 @@ func TestStatementsOfARequest(t *testing.T) {
 	check("a page past the end", 3, func() { list(t, s, account, crm.Active, 9, 20) })    // begin, totals, end
 	for _, test := range []struct{ emails, phones, tags, fresh int }{{0, 0, 0, 0}, {1, 0, 0, 0}, {2, 1, 3, 3}, {5, 5, 5, 2}} {
 		in := manyKeys(t, test.emails, test.phones, test.tags)
-		fresh, err := crm.NewContact(in, s.now())
+		fresh, err := crm.NewContact(in, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +206,7 @@ func manyKeys(t *testing.T, emails, phones, tags int) crm.ContactInput {
 
 // The last page reads as many rows as the first, on every engine: its contacts.
 func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Store) {
+	eachEngine(t, func(t *testing.T, s *store.Store) {
 		account := newAccount(t, s).Number
 		var changes []func() error
 		for i := range 60 {
@@ -231,11 +218,11 @@ func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
 			}
 		}
 		list(t, s, account, crm.Active, 1, 20) // brings the positions up to date
-		spy := spyOn(t, s)
+		read := countRows(s)
 		for _, page := range []int64{1, 2, 3} {
-			before := spy.rows.Load()
+			before := read.Load()
 			list(t, s, account, crm.Active, page, 20)
-			if rows := spy.rows.Load() - before; rows != 20 {
+			if rows := read.Load() - before; rows != 20 {
 				t.Errorf("page %d of 20 contacts read %d rows, want 20: look at how a page is found", page, rows)
 			}
 		}
@@ -245,7 +232,7 @@ func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
 // OFFSET reads everything before the page, in the database, where no count of ours sees it.
 func TestNoStatementSkipsRows(t *testing.T) {
 	t.Parallel()
-	for name, text := range sqlTexts(t) {
+	for name, text := range statementTexts(t, openSQLite(t)) {
 		if strings.Contains(strings.ToUpper(text), "OFFSET") {
 			t.Errorf("%s skips rows: look up where the page begins instead (positions.go)\n%s", name, text)
 		}
@@ -255,7 +242,7 @@ func TestNoStatementSkipsRows(t *testing.T) {
 // Whether the database takes a write is only known once something has reached the disk.
 func TestReadyReachesTheDisk(t *testing.T) {
 	t.Parallel()
-	s := openTest(t)
+	s := openSQLite(t)
 	syncs := countSyncs(t, s)
 	before := syncs.log.Load()
 	if err := s.Ready(t.Context()); err != nil || syncs.log.Load() != before+1 {

@@ -1,4 +1,4 @@
-package store
+package db_test
 
 import (
 	"context"
@@ -11,17 +11,15 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
 )
 
 // openCounted opens a store on PostgreSQL whose round trips are counted.
-func openCounted(t *testing.T) (*Store, *proxy) {
+func openCounted(t *testing.T) (*store.Store, *proxy) {
 	t.Helper()
-	url, err := cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, through := startProxy(t, url)
-	return open(t, Options{Database: through}), p
+	p, through := startProxy(t, newDatabase(t))
+	return open(t, store.Options{Database: through}), p
 }
 
 // least is by how much something moves a counter. It is the least of a few times: a connection that nobody has used for a
@@ -119,25 +117,18 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 }
 
 // gathered runs reads as one group. Each gets what it does while the reads that are under way take up all the room.
-func gathered(t *testing.T, s *Store, reads ...func() error) []error {
+func gathered(t *testing.T, s *store.Store, reads ...func() error) []error {
 	t.Helper()
-	g := &s.engine.(*postgresEngine).gatherer
-	g.mu.Lock()
-	g.running += gatherings
-	g.mu.Unlock()
+	release := s.DB().HoldReads()
 	errs := make([]error, len(reads))
 	var wg sync.WaitGroup
 	for i, read := range reads {
 		wg.Go(func() { errs[i] = read() })
-		for waiting := 0; waiting <= i; runtime.Gosched() {
-			g.mu.Lock()
-			waiting = len(g.waiting)
-			g.mu.Unlock()
+		for s.DB().WaitingReads() <= i {
+			runtime.Gosched()
 		}
 	}
-	for range gatherings { // the first hands over to those who wait
-		g.handOver()
-	}
+	release()
 	wg.Wait()
 	return errs
 }
@@ -165,7 +156,7 @@ func TestReadsThatWaitShareARoundTrip(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if got > gatherings {
+	if got > db.ReadBatches {
 		t.Errorf("%d reads took %d round trips", len(ids), got)
 	}
 }
@@ -182,23 +173,23 @@ func TestAReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 		}
 	}
 	impossible := func() error {
-		return s.read(t.Context(), func(c conn) error {
-			_, err := one(c, func(rows) {}, `SELECT 1 / $1`, int64(0))
+		return s.DB().Read(t.Context(), func(c db.Conn) error {
+			_, err := c.Exists(`SELECT 1 / $1`, int64(0))
 			return err
 		})
 	}
 	leaving, leave := context.WithCancel(t.Context())
 	leaver := func() error {
 		defer leave()
-		return s.read(leaving, func(c conn) error {
-			_, err := one(c, func(rows) {}, sqlContact, account, id)
+		return s.DB().Read(leaving, func(c db.Conn) error {
+			_, err := c.Exists(`SELECT 1 FROM contact WHERE account_id = $1 AND id = $2`, account, id)
 			leave()
 			return errors.Join(err, read(leaving, id)())
 		})
 	}
 	errs := gathered(t, s, read(t.Context(), id), impossible, leaver, read(t.Context(), id+1), read(t.Context(), id), impossible)
 	for _, i := range []int{1, 5} {
-		if errs[i] == nil || errors.Is(errs[i], crm.ErrUnavailable) {
+		if errs[i] == nil || errors.Is(errs[i], db.ErrUnavailable) {
 			t.Errorf("a division by zero: %v", errs[i])
 		}
 	}
@@ -209,84 +200,18 @@ func TestAReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 	}
 }
 
-// What a batch looks up before it runs is what its earlier changes leave, not what was there before them.
-func TestAChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Store) {
-		account := newAccount(t, s).Number
-		old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
-		made := make([]Document, 6)
-		creates := func(i int, body string) func() error {
-			in := input(t, body)
-			return func() (err error) {
-				made[i], err = s.CreateContact(t.Context(), account, in, crm.Dedupe)
-				return err
-			}
-		}
-		patch := input(t, `{"emails":[{"value":"moved@x.org"}]}`)
-		errs := together(t, s, account,
-			creates(0, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`),
-			creates(1, `{"emails":[{"value":"ana@x.org"}],"tags":["again"]}`),
-			func() error {
-				_, err := s.UpdateContact(t.Context(), account, old, patch)
-				return err
-			},
-			creates(2, `{"first_name":"New","emails":[{"value":"old@x.org"}]}`),
-			creates(3, `{"emails":[{"value":"moved@x.org"}],"tags":["found"]}`),
-			func() error {
-				_, err := s.AddTags(t.Context(), account, old, []string{"last"})
-				return err
-			},
-			func() error { return s.ArchiveContact(t.Context(), account, old) },
-			creates(4, `{"first_name":"Other","emails":[{"value":"moved@x.org"}]}`),
-			func() error {
-				_, err := s.AddTags(t.Context(), account, old, []string{"late"})
-				if !errors.Is(err, crm.ErrForbidden) {
-					t.Errorf("a tag for an archived contact: %v", err)
-				}
-				return nil
-			})
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
-		for i, want := range []struct {
-			seq    int64
-			merged bool
-		}{{2, false}, {2, true}, {3, false}, {1, true}, {4, false}} {
-			if crm.IDSeq(made[i].ID) != want.seq || made[i].Merged != want.merged {
-				t.Errorf("create %d: contact %d, merged %v; want %+v", i, crm.IDSeq(made[i].ID), made[i].Merged, want)
-			}
-		}
-		tag := func(name string) func() error {
-			return func() error {
-				_, err := s.AddTags(t.Context(), account, made[2].ID, []string{name})
-				return err
-			}
-		}
-		if err := errors.Join(together(t, s, account, tag("a"), tag("b"), creates(5, `{"emails":[{"value":"old@x.org"}],"tags":["c"]}`), tag("d"))...); err != nil {
-			t.Fatal(err)
-		}
-		if tags := get(t, s, account, made[2].ID).Tags; fmt.Sprint(tags) != "[a b c d]" {
-			t.Errorf("the tags of the contact that was changed again and again are %q", tags)
-		}
-		restored := parse(t, restore(t, s, account, old).Append(nil))
-		if fmt.Sprint(restored.Tags) != "[found last]" {
-			t.Errorf("the tags of the changed contact are %q", restored.Tags)
-		}
-	})
-}
-
 func TestAClientWhoLeavesDuringAReadDoesNotCostAConnection(t *testing.T) {
 	t.Parallel()
 	s := open(t, testEngines[1].options(t))
-	pool := s.engine.(*postgresEngine).read
+	pool := s.DB().ReadPool()
 	ctx, leave := context.WithCancel(t.Context())
-	err := s.view(ctx, func(c conn) error {
+	err := s.DB().View(ctx, func(c db.Conn) error {
 		before := pool.Stat().NewConnsCount()
 		time.AfterFunc(50*time.Millisecond, leave)
-		if _, err := one(c, func(rows) {}, `SELECT 1 FROM pg_sleep($1 / 10.0)`, int64(3)); err != nil {
+		if _, err := c.Exists(`SELECT 1 FROM pg_sleep($1 / 10.0)`, int64(3)); err != nil {
 			t.Errorf("the statement was broken off: %v", err)
 		}
-		if _, err := one(c, func(rows) {}, sqlVersion); !errors.Is(err, context.Canceled) {
+		if _, err := c.Exists(db.VersionQuery); !errors.Is(err, context.Canceled) {
 			t.Errorf("the next statement: %v", err)
 		}
 		if made := pool.Stat().NewConnsCount() - before; made != 0 {

@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"archive/tar"
@@ -16,12 +16,13 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
 // backUp makes a backup that must succeed.
-func backUp(t *testing.T, o Options, file string) BackupReport {
+func backUp(t *testing.T, o store.Options, file string) Report {
 	t.Helper()
-	report, err := Backup(t.Context(), o, file, BackupOptions{})
+	report, err := Write(t.Context(), o, file, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,10 +30,10 @@ func backUp(t *testing.T, o Options, file string) BackupReport {
 }
 
 // restored is the store of a backup, in a new directory.
-func restored(t *testing.T, file string) (*Store, Options) {
+func restored(t *testing.T, file string) (*store.Store, store.Options) {
 	t.Helper()
-	o := Options{Data: filepath.Join(t.TempDir(), "new")}
-	if _, err := Restore(t.Context(), file, o, BackupOptions{}); err != nil {
+	o := store.Options{Data: filepath.Join(t.TempDir(), "new")}
+	if _, err := Restore(t.Context(), file, o, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return open(t, o), o
@@ -67,7 +68,7 @@ func writeTestFile(t *testing.T, content string, path ...string) {
 func TestABackupHasEverythingInIt(t *testing.T) {
 	t.Parallel()
 	data, file := t.TempDir(), filepath.Join(t.TempDir(), "backup.tar.gz")
-	s := open(t, Options{Data: data})
+	s := open(t, store.Options{Data: data})
 	account := newAccount(t, s)
 	for i := range 20 {
 		create(t, s, account.Number, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["t"]}`, i, i))
@@ -76,16 +77,16 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, _ := listBytes(t, s, account.Number, crm.All, 1, 100)
+	before, _ := list(t, s, account.Number)
 	writeTestFile(t, "authority", data, "tls", "ca.pem")
 	writeTestFile(t, "account", data, "acme", "acme_account+key")
 	writeTestFile(t, "listen = ':1'", data, "donorbook.toml")
 	writeTestFile(t, "half", data, "tls", ".new-123")
-	for _, name := range []string{lockFile, identityFile, identityFile + ".new"} {
+	for _, name := range []string{"donorbook.lock", "donorbook.id", "donorbook.id.new"} {
 		writeTestFile(t, "{}", data, name)
 	}
 
-	report := backUp(t, Options{Data: data}, file)
+	report := backUp(t, store.Options{Data: data}, file)
 	if report.Accounts != 1 || report.Contacts != 20 {
 		t.Errorf("the report says %+v", report)
 	}
@@ -95,7 +96,7 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 	create(t, s, account.Number, `{"first_name":"Later"}`)
 
 	again, o := restored(t, file)
-	if after, total := listBytes(t, again, account.Number, crm.All, 1, 100); after != before || total != 20 {
+	if after, total := list(t, again, account.Number); after != before || total != 20 {
 		t.Errorf("%d contacts:\n%s\nwere\n%s", total, after, before)
 	}
 	if _, err := again.Authenticate(t.Context(), secret); err != nil {
@@ -121,7 +122,7 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 func TestABackupShowsOneMoment(t *testing.T) {
 	t.Parallel()
 	data, file := t.TempDir(), filepath.Join(t.TempDir(), "b")
-	s := open(t, Options{Data: data})
+	s := open(t, store.Options{Data: data})
 	account := newAccount(t, s)
 	var addresses []string // so many that the pages are not copied at once
 	for i := range 20 {
@@ -133,7 +134,7 @@ func TestABackupShowsOneMoment(t *testing.T) {
 	}
 	first := crm.MakeID(account.Number, 1)
 	written := 0
-	_, err := Backup(t.Context(), Options{Data: data}, file, BackupOptions{Progress: func(what string, done, total int64) {
+	_, err := Write(t.Context(), store.Options{Data: data}, file, Options{Progress: func(what string, done, total int64) {
 		if what != "copying the database" || done == total {
 			return
 		}
@@ -147,10 +148,10 @@ func TestABackupShowsOneMoment(t *testing.T) {
 		t.Fatalf("%v, %d contacts were written meanwhile", err, written)
 	}
 	again, _ := restored(t, file)
-	if _, total := list(t, again, account.Number, crm.All, 1, 1); total != 300 {
+	if _, total := list(t, again, account.Number); total != 300 {
 		t.Errorf("the backup has %d contacts", total)
 	}
-	if tags := get(t, again, account.Number, first).Tags; len(tags) != 0 {
+	if tags := tagsOf(t, again, account.Number, first); len(tags) != 0 {
 		t.Errorf("the backup has the tags %v", tags)
 	}
 }
@@ -158,29 +159,29 @@ func TestABackupShowsOneMoment(t *testing.T) {
 func TestABackupRefusesWhatItMustNotTouch(t *testing.T) {
 	t.Parallel()
 	data, dir := t.TempDir(), t.TempDir()
-	s := open(t, Options{Data: data})
+	s := open(t, store.Options{Data: data})
 	newAccount(t, s)
 	there := filepath.Join(dir, "there")
 	writeTestFile(t, "precious", there)
-	try := func(o Options, file string, b BackupOptions) error {
-		_, err := Backup(t.Context(), o, file, b)
+	try := func(o store.Options, file string, b Options) error {
+		_, err := Write(t.Context(), o, file, b)
 		return err
 	}
-	wantError(t, "a file that is there", try(Options{Data: data}, there, BackupOptions{}), fs.ErrExist)
-	wantError(t, "a directory", try(Options{Data: data}, dir, BackupOptions{Replace: true}), fs.ErrExist)
-	wantError(t, "the data directory", try(Options{Data: data}, filepath.Join(data, "b"), BackupOptions{}), ErrBackupPlace)
-	wantError(t, "below the data directory", try(Options{Data: data}, filepath.Join(data, "x", "b"), BackupOptions{}), ErrBackupPlace)
-	wantError(t, "no database", try(Options{Data: filepath.Join(dir, "none")}, filepath.Join(dir, "b"), BackupOptions{}), fs.ErrNotExist)
-	wantError(t, "no directory", try(Options{Data: data}, filepath.Join(dir, "none", "b"), BackupOptions{}), fs.ErrNotExist)
-	wantError(t, "PostgreSQL", try(Options{Data: data, Database: "postgres://h/d"}, filepath.Join(dir, "b"), BackupOptions{}), ErrNoBackup)
+	wantError(t, "a file that is there", try(store.Options{Data: data}, there, Options{}), fs.ErrExist)
+	wantError(t, "a directory", try(store.Options{Data: data}, dir, Options{Replace: true}), fs.ErrExist)
+	wantError(t, "the data directory", try(store.Options{Data: data}, filepath.Join(data, "b"), Options{}), ErrPlace)
+	wantError(t, "below the data directory", try(store.Options{Data: data}, filepath.Join(data, "x", "b"), Options{}), ErrPlace)
+	wantError(t, "no database", try(store.Options{Data: filepath.Join(dir, "none")}, filepath.Join(dir, "b"), Options{}), fs.ErrNotExist)
+	wantError(t, "no directory", try(store.Options{Data: data}, filepath.Join(dir, "none", "b"), Options{}), fs.ErrNotExist)
+	wantError(t, "PostgreSQL", try(store.Options{Data: data, Database: "postgres://h/d"}, filepath.Join(dir, "b"), Options{}), ErrServer)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Backup(gone, Options{Data: data}, filepath.Join(dir, "b"), BackupOptions{})
+	_, err := Write(gone, store.Options{Data: data}, filepath.Join(dir, "b"), Options{})
 	wantError(t, "a caller that has left", err, context.Canceled)
 	if got := namesAndModes(t, dir); !slices.Equal(got, []string{". " + got[0][2:], "there -rw-r--r--"}) {
 		t.Errorf("there is now %v", got)
 	}
-	if err := try(Options{Data: data}, there, BackupOptions{Replace: true}); err != nil {
+	if err := try(store.Options{Data: data}, there, Options{Replace: true}); err != nil {
 		t.Error(err)
 	}
 	restored(t, there)
@@ -189,7 +190,10 @@ func TestABackupRefusesWhatItMustNotTouch(t *testing.T) {
 func TestADamagedDatabaseIsNotBackedUp(t *testing.T) {
 	t.Parallel()
 	data, dir := t.TempDir(), t.TempDir()
-	s := open(t, Options{Data: data})
+	s, err := store.Open(t.Context(), store.Options{Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
 	account := newAccount(t, s)
 	for i := range 200 {
 		create(t, s, account.Number, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}]}`, i, i))
@@ -206,7 +210,7 @@ func TestADamagedDatabaseIsNotBackedUp(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Backup(t.Context(), Options{Data: data}, filepath.Join(dir, "b"), BackupOptions{})
+	_, err = Write(t.Context(), store.Options{Data: data}, filepath.Join(dir, "b"), Options{})
 	if err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("got the error %v", err)
 	}
@@ -218,13 +222,13 @@ func TestADamagedDatabaseIsNotBackedUp(t *testing.T) {
 func TestWhatAKilledBackupHasLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	data, dir := t.TempDir(), t.TempDir()
-	newAccount(t, open(t, Options{Data: data}))
+	newAccount(t, open(t, store.Options{Data: data}))
 	writeTestFile(t, "half", dir, ".donorbook-backup-1", "donorbook.db")
 	living, err := newStaging(dir, ".donorbook-backup-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	backUp(t, Options{Data: data}, filepath.Join(dir, "b"))
+	backUp(t, store.Options{Data: data}, filepath.Join(dir, "b"))
 	left, _ := os.ReadDir(dir)
 	if len(left) != 2 || left[0].Name() != filepath.Base(living.root) {
 		t.Errorf("there is %v", left)
@@ -266,19 +270,19 @@ func TestABackupThatCannotBeginLeavesNothing(t *testing.T) {
 func TestARestoreRefusesADirectoryThatIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	data, file := t.TempDir(), filepath.Join(t.TempDir(), "b")
-	newAccount(t, open(t, Options{Data: data}))
-	backUp(t, Options{Data: data}, file)
+	newAccount(t, open(t, store.Options{Data: data}))
+	backUp(t, store.Options{Data: data}, file)
 
 	full := t.TempDir()
 	writeTestFile(t, "mine", full, "notes.txt")
-	_, err := Restore(t.Context(), file, Options{Data: full}, BackupOptions{})
+	_, err := Restore(t.Context(), file, store.Options{Data: full}, Options{})
 	if err == nil || !strings.Contains(err.Error(), "is not empty (it has notes.txt)") || !strings.Contains(err.Error(), "--data") {
 		t.Errorf("got the error %v", err)
 	}
 	if left := namesAndModes(t, full); len(left) != 2 {
 		t.Errorf("there is %v", left)
 	}
-	if _, err := Restore(t.Context(), file, Options{Data: full, Database: "postgres://h/d"}, BackupOptions{}); !errors.Is(err, ErrNoBackup) {
+	if _, err := Restore(t.Context(), file, store.Options{Data: full, Database: "postgres://h/d"}, Options{}); !errors.Is(err, ErrServer) {
 		t.Errorf("got the error %v", err)
 	}
 	mounted := t.TempDir() // a new file system, on which a restore was killed
@@ -286,7 +290,7 @@ func TestARestoreRefusesADirectoryThatIsNotEmpty(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(mounted, "lost+found"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(t.Context(), file, Options{Data: mounted}, BackupOptions{}); err != nil {
+	if _, err := Restore(t.Context(), file, store.Options{Data: mounted}, Options{}); err != nil {
 		t.Error(err)
 	}
 	if left := namesAndModes(t, mounted); len(left) != 3 || left[0] != ". drwx------" || left[1] != "donorbook.db -rw-------" {
@@ -298,9 +302,9 @@ func TestARestoreRefusesADirectoryThatIsNotEmpty(t *testing.T) {
 func TestARestoreRefusesADamagedBackup(t *testing.T) {
 	t.Parallel()
 	data, dir := t.TempDir(), t.TempDir()
-	newAccount(t, open(t, Options{Data: data}))
+	newAccount(t, open(t, store.Options{Data: data}))
 	whole := filepath.Join(dir, "whole")
-	backUp(t, Options{Data: data}, whole)
+	backUp(t, store.Options{Data: data}, whole)
 	content, err := os.ReadFile(whole)
 	if err != nil {
 		t.Fatal(err)
@@ -331,8 +335,8 @@ func TestARestoreRefusesADamagedBackup(t *testing.T) {
 			t.Fatal(err)
 		}
 		target := filepath.Join(t.TempDir(), "new")
-		_, err := Restore(t.Context(), file, Options{Data: target}, BackupOptions{})
-		var refused *DamagedBackupError
+		_, err := Restore(t.Context(), file, store.Options{Data: target}, Options{})
+		var refused *DamagedError
 		if name == "a file twice" && err == nil || name != "a file twice" && !errors.As(err, &refused) {
 			t.Errorf("%s: got the error %v", name, err)
 		}

@@ -1,4 +1,4 @@
-package store
+package db_test
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
+	"donorbook/internal/store"
 )
 
 // pair is a primary, a standby that every commit waits for, and the URL of a database that names both.
@@ -28,10 +30,10 @@ func pair(t *testing.T) (primary, standby *pgtest.Cluster, url string) {
 }
 
 // openHasty opens a store that does not wait long for a standby.
-func openHasty(t *testing.T, url string) *Store {
+func openHasty(t *testing.T, url string) *store.Store {
 	t.Helper()
-	s := open(t, Options{Database: url})
-	s.engine.(*postgresEngine).commitTimeout = 700 * time.Millisecond
+	s := open(t, store.Options{Database: url})
+	s.DB().SetCommitTimeout(700 * time.Millisecond)
 	return s
 }
 
@@ -62,7 +64,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	if after := l.done[0].Load(); after != before {
 		t.Errorf("%d creates were acknowledged that are on one server only", after-before)
 	}
-	if n := connections(t, standby.URL("donors")); n > postgresReaders+2*postgresWriters {
+	if n := connections(t, standby.URL("donors")); n > db.PostgresReaders+2*db.PostgresWriters {
 		t.Errorf("%d connections", n)
 	}
 	if err := standby.Set("synchronous_standby_names", ""); err != nil {
@@ -90,7 +92,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	}
 }
 
-func wantUnavailable(t *testing.T, s *Store, account int64) {
+func wantUnavailable(t *testing.T, s *store.Store, account int64) {
 	t.Helper()
 	_, err := s.CreateContact(t.Context(), account, input(t, `{"emails":[{"value":"first@x.org"}],"tags":["new"]}`), crm.Dedupe)
 	wantError(t, "a create that no standby has", err, crm.ErrUnavailable)
@@ -156,7 +158,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 	}
 	standby.Thaw()
 	for range 500 {
-		if s.engine.(*postgresEngine).pending.Load() == 0 {
+		if s.DB().PendingCommits() == 0 {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -196,7 +198,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 }
 
 // newAccountFrozen makes an account while the standby works.
-func newAccountFrozen(t *testing.T, s *Store, standby *pgtest.Cluster) int64 {
+func newAccountFrozen(t *testing.T, s *store.Store, standby *pgtest.Cluster) int64 {
 	t.Helper()
 	standby.Thaw()
 	for range 500 {

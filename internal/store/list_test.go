@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"donorbook/internal/crm"
 )
 
@@ -33,89 +31,6 @@ func (m model) page(scope crm.ContactScope, skip, n int64) []int64 {
 func cut(seqs []int64, skip, n int64) []int64 {
 	skip = min(skip, int64(len(seqs)))
 	return seqs[skip:min(skip+n, int64(len(seqs)))]
-}
-
-// follow makes positions that say the same as the model, by an eventful way.
-func follow(random *rand.Rand, m model) *positions {
-	p := new(positions)
-	order := random.Perm(len(m)) // revisions come in any order of the contacts
-	for _, i := range order {
-		if random.IntN(4) == 0 {
-			p.set(int64(i)+1, !m[i])
-		}
-	}
-	for _, i := range order {
-		p.set(int64(i)+1, m[i])
-		if random.IntN(8) == 0 {
-			p.set(int64(i)+1, m[i])
-		}
-	}
-	return p
-}
-
-func TestPositionsAgreeWithANaiveList(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2))
-	for _, size := range []int{1, 2, 63, 64, 65, 511, 512, 513, 5000, groupBits, groupBits + 1, 2*groupBits + 700} {
-		for _, chance := range []float64{0, 0.002, 0.5, 0.998, 1} { // to be active
-			m := make(model, size)
-			for i := range m {
-				m[i] = random.Float64() < chance
-			}
-			if size > 2000 { // a long stretch of one kind, to be stepped over
-				at := random.IntN(size - 1500)
-				for i := range 1500 {
-					m[at+i] = chance > 0.5
-				}
-			}
-			p := follow(random, m)
-			for _, scope := range scopes {
-				all := m.scope(scope)
-				total := int64(len(all))
-				skips := []int64{0, 1, total / 3, total - 101, total - 20, total - 1}
-				for range 20 {
-					skips = append(skips, random.Int64N(total+1))
-				}
-				for _, skip := range skips {
-					if skip < 0 || skip >= total {
-						continue // the totals are known before positions are asked
-					}
-					for _, n := range []int64{1, 20, 100} {
-						if got, want := p.page(scope, skip, n), cut(all, skip, n); !slices.Equal(got, want) {
-							t.Fatalf("%d contacts, %v active, %s after %d: got %v, want %v", size, chance, scope, skip, got, want)
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
-func TestPositionsAgreeWithANaiveListWhateverHappens(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		m, p := model{}, new(positions)
-		for _, change := range rapid.SliceOfN(rapid.IntRange(-300, 300), 1, 200).Draw(t, "changes") {
-			switch {
-			case len(m) == 0, change > 200: // a new contact
-				m = append(m, true)
-				p.set(int64(len(m)), true)
-			default: // one of them is archived or restored
-				i := max(change, -change) % len(m)
-				m[i] = change > 0
-				p.set(int64(i)+1, m[i])
-			}
-		}
-		n := rapid.Int64Range(1, 100).Draw(t, "per page")
-		for _, scope := range scopes {
-			all := m.scope(scope)
-			for skip := range int64(len(all)) {
-				if got, want := p.page(scope, skip, n), cut(all, skip, n); !slices.Equal(got, want) {
-					t.Fatalf("%s after %d: got %v, want %v", scope, skip, got, want)
-				}
-			}
-		}
-	})
 }
 
 // Every list of a store, in every scope and page size, while contacts come, go and return.
@@ -273,41 +188,6 @@ func TestListsReadAtOnceAreEachOfOneMoment(t *testing.T) {
 		close(stop)
 		<-stopped
 	})
-}
-
-func TestTheCacheOfPositionsIsBounded(t *testing.T) {
-	t.Parallel()
-	var cache positionCache
-	for account := int64(1); account <= 35; account++ {
-		p := cache.of(account)
-		p.held.Store(maxCached / 10) // a large account
-		if cache.of(account) != p {
-			t.Fatal("an account that was just listed is forgotten")
-		}
-		if n := len(cache.accounts); n > 10 {
-			t.Fatalf("%d accounts are held", n)
-		}
-	}
-	p := new(positions)
-	p.set(3*groupBits, true)
-	if held := p.held.Load(); held < 3*groupBits {
-		t.Errorf("%d contacts take room for %d", 3*groupBits, held)
-	}
-}
-
-// For the race detector: one index grows while others are looked up.
-func TestPositionsGrowWhileOthersAreLookedUp(t *testing.T) {
-	t.Parallel()
-	var cache positionCache
-	atOnce(8, func(i int) {
-		p := cache.of(int64(i))
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.set(groupBits+1, true)
-	})
-	if len(cache.accounts) != 8 {
-		t.Errorf("%d accounts are held", len(cache.accounts))
-	}
 }
 
 func TestAccountsAreListedAtOnce(t *testing.T) {

@@ -1,4 +1,4 @@
-package store
+package db_test
 
 import (
 	"fmt"
@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"donorbook/internal/db"
+	"donorbook/internal/store"
 )
 
 var (
@@ -32,10 +35,7 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 		"sqlActiveKeys", "sqlForgetKeys", "sqlOpenInvitations", "sqlMemberCount", "sqlCampaignCount", // counted, or cleared, so that they stay few
 		"sqlMembers", "sqlOwners", "sqlInvitations", "sqlExpireInvitations", "sqlDeleteInvitationsBy", // all people of an account
 	}
-	texts := sqlTexts(t)
-	for sql, joint := range asksTogether {
-		texts["together: "+sql] = joint.sql
-	}
+	texts := statementTexts(t, s)
 	for name, sql := range texts {
 		if strings.HasPrefix(sql, "CREATE ") || slices.Contains(whole, name) {
 			continue
@@ -59,7 +59,7 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 }
 
 // planOf is the plan of a prepared statement that knows nothing about its arguments.
-func planOf(t *testing.T, s *Store, sql string) (lines []string) {
+func planOf(t *testing.T, s *store.Store, sql string) (lines []string) {
 	t.Helper()
 	nulls := make([]string, 0)
 	seen := map[string]bool{}
@@ -73,25 +73,23 @@ func planOf(t *testing.T, s *Store, sql string) (lines []string) {
 	if len(nulls) > 0 {
 		call += "(" + strings.Join(nulls, ", ") + ")"
 	}
-	err := s.read(t.Context(), func(c conn) error {
+	err := s.DB().Read(t.Context(), func(c db.Conn) error {
 		lines = nil
-		if err := c.begin(true); err != nil { // so that the next statements are of one session, also through a pooler
-			return err
-		}
-		defer c.rollback()
-		for _, step := range []string{"SET LOCAL plan_cache_mode = force_generic_plan", "PREPARE statement AS " + sql} {
-			if _, err := c.exec(step); err != nil {
-				return fmt.Errorf("%s: %w", step, err)
+		return c.InTransaction(func(exec func(string) error) error { // so that the statements are of one session
+			for _, step := range []string{"SET LOCAL plan_cache_mode = force_generic_plan", "PREPARE statement AS " + sql} {
+				if err := exec(step); err != nil {
+					return fmt.Errorf("%s: %w", step, err)
+				}
 			}
-		}
-		err := each(c, func(r rows) error {
-			lines = append(lines, r.text(0))
-			return nil
-		}, call)
-		if err == nil {
-			_, err = c.exec("DEALLOCATE statement")
-		}
-		return err
+			err := c.Each(func(r db.Row) error {
+				lines = append(lines, r.Text(0))
+				return nil
+			}, call)
+			if err != nil {
+				return err
+			}
+			return exec("DEALLOCATE statement") // which a rollback would not do
+		})
 	})
 	if err != nil {
 		t.Fatal(err)

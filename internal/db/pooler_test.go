@@ -1,4 +1,4 @@
-package store
+package db_test
 
 import (
 	"bytes"
@@ -16,23 +16,25 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
+	"donorbook/internal/store"
 )
 
 func TestATransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 	t.Parallel()
-	pooler, err := cluster.Pooler(8)
+	pooler, err := db.Cluster.Pooler(8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pooler.Remove)
-	direct, err := cluster.Database()
+	direct, err := db.Cluster.Database()
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := pooler.URL(databaseName(direct)) + "&pooler=transaction"
 	atOnce(3, func(int) { // nodes that start together
-		s, err := Open(t.Context(), Options{Database: url})
+		s, err := store.Open(t.Context(), store.Options{Database: url})
 		if err != nil {
 			t.Error(err)
 			return
@@ -41,7 +43,7 @@ func TestATransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	stores := []*Store{open(t, Options{Database: url}), open(t, Options{Database: url}), open(t, Options{Database: direct})}
+	stores := []*store.Store{open(t, store.Options{Database: url}), open(t, store.Options{Database: url}), open(t, store.Options{Database: direct})}
 	s := stores[0]
 	account := newAccount(t, s).Number
 
@@ -114,7 +116,7 @@ func startProxy(t *testing.T, url string) (p *proxy, through string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = &proxy{Listener: listener, server: "127.0.0.1:" + cluster.Port}
+	p = &proxy{Listener: listener, server: "127.0.0.1:" + db.Cluster.Port}
 	p.open.Go(func() {
 		for {
 			client, err := p.Accept()
@@ -221,12 +223,12 @@ func farewell(code string) []byte {
 // tried again either: it may be there already.
 func TestACommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *testing.T) {
 	t.Parallel()
-	url, err := cluster.Database()
+	url, err := db.Cluster.Database()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, through := startProxy(t, url)
-	s := open(t, Options{Database: through})
+	s := open(t, store.Options{Database: through})
 	account := newAccount(t, s).Number
 	var want int64
 	for _, test := range []struct {
@@ -260,11 +262,11 @@ func TestACommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *testing.T)
 // that is ours, nobody notices.
 func TestADeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	url, err := cluster.Database()
+	url, err := db.Cluster.Database()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, Options{Database: url})
+	s := open(t, store.Options{Database: url})
 	low, high := neighbours(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -278,17 +280,21 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	const lockTally = `SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE`
 	exec("SET deadlock_timeout = '20s'") // so that the server ends ours
 	both := func() error {               // as an import for several accounts does
-		return s.update(t.Context(), low, func(t *tx) error {
-			_, first := t.tally(low)
-			_, second := t.tally(high)
+		return s.DB().Update(t.Context(), low, nil, func(b db.Batch) error {
+			lock := b.(interface {
+				Lock(read func(db.Row), table *db.Table, key ...any) (bool, error)
+			}).Lock
+			_, first := lock(func(db.Row) {}, s.DB().Table("account_tally"), low)
+			_, second := lock(func(db.Row) {}, s.DB().Table("account_tally"), high)
 			return errors.Join(first, second)
 		})
 	}
 	for _, changes := range [][]func() error{{creating(t, s, high, "High"), creating(t, s, low, "Low")}, {both}} {
 		exec("BEGIN")
-		exec(sqlTally+" FOR UPDATE", high)
+		exec(lockTally, high)
 		release := held(t, s, low)
 		wait := queue(s, low, changes...)
 		release()
@@ -298,7 +304,7 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		exec(sqlTally+" FOR UPDATE", low)
+		exec(lockTally, low)
 		exec("COMMIT")
 		for _, err := range wait() {
 			if err != nil {
@@ -325,36 +331,13 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 }
 
 // neighbours are two accounts of one writer, in the order in which it locks them.
-func neighbours(t *testing.T, s *Store) (low, high int64) {
+func neighbours(t *testing.T, s *store.Store) (low, high int64) {
 	t.Helper()
 	first := newAccount(t, s).Number
 	for {
 		second := newAccount(t, s).Number
-		if s.writerOf(first) == s.writerOf(second) {
+		if s.DB().SameQueue(first, second) {
 			return min(first, second), max(first, second)
-		}
-	}
-}
-
-func TestTheURLHasTheLastWordOnConnections(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		settings string
-		conns    int32
-		connect  time.Duration
-		name     string
-	}{
-		{"", postgresReaders, connectTimeout, "donorbook"},
-		{"?pool_max_conns=3&connect_timeout=7&application_name=node2", 3, 7 * time.Second, "node2"},
-		{"?pooler=transaction", postgresReaders, connectTimeout, "donorbook"},
-	} {
-		config, err := postgresConfig("postgres://u:pool_max_conns@a:1,b:2/db" + test.settings)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := config.ConnConfig
-		if config.MaxConns != test.conns || c.ConnectTimeout != test.connect || c.RuntimeParams["application_name"] != test.name || len(c.RuntimeParams) != 1 {
-			t.Errorf("%s: %d connections, %v to connect, and the server is told %v", test.settings, config.MaxConns, c.ConnectTimeout, c.RuntimeParams)
 		}
 	}
 }

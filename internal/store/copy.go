@@ -1,0 +1,30 @@
+package store
+
+import (
+	"context"
+
+	"donorbook/internal/db"
+)
+
+// A copy moves everything from one database to another that is empty.
+type (
+	CopyOptions  = db.CopyOptions
+	CopyProgress = db.CopyProgress
+	CopyReport   = db.CopyReport
+	URLError     = db.URLError
+	AccountSum   = db.AccountSum
+)
+
+// Why a copy is refused.
+var (
+	ErrSameDatabase = db.ErrSameDatabase
+	ErrNotEmpty     = db.ErrNotEmpty
+	ErrUnfinished   = db.ErrUnfinished
+	ErrSchema       = db.ErrSchema
+)
+
+// Copy copies everything that is in one database to another one, which must be empty.
+func Copy(ctx context.Context, from, to Options, o CopyOptions) (CopyReport, error) {
+	report, err := db.Copy(ctx, from.database(nil), to.database(nil), o)
+	return report, translate(err)
+}
