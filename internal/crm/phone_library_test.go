@@ -66,6 +66,9 @@ func isShort(value, region string) bool {
 // Every area code in the US, whether it is in use or not, and some in each other region.
 func TestEveryAreaCodeIsReadAndShownAsByTheLibrary(t *testing.T) {
 	regions := append(regionsOfLibrary(), "ZZ", "")
+	if raceDetector {
+		regions = []string{"US", "CA", "BS", "GB", "ZZ", ""}
+	}
 	forms := []string{"%03d5550100", "1%03d5550100", "+1%03d5550100", "(%03d) 555-0100", "1-%03d-555-0100", "+1 (%03d) 555.0100"}
 	for _, region := range regions {
 		step := 499 // a plan of another country
