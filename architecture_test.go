@@ -34,6 +34,8 @@ var outside = map[string][]string{
 	"database/sql":                  {"bench/drivers"},
 	"github.com/ncruces/go-sqlite3": {"internal/store", "bench", "bench/drivers"},
 	"github.com/jackc/pgx/v5":       {"internal/store", "internal/pgtest", "bench"},
+
+	"github.com/prometheus/client_golang/prometheus": {"internal/web"},
 }
 
 func TestRoomsImportOnlyWhatTheArchitectureAllows(t *testing.T) {
