@@ -37,6 +37,9 @@ var outside = map[string][]string{
 	"database/sql":                  {"bench/drivers"},
 	"github.com/ncruces/go-sqlite3": {"internal/db", "bench", "bench/drivers"},
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
+
+	"github.com/prometheus/client_golang": {"internal/web"},
+	"github.com/nyaruka/phonenumbers":     {"internal/crm"},
 }
 
 func TestRoomsImportOnlyWhatTheArchitectureAllows(t *testing.T) {
