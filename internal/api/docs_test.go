@@ -121,6 +121,25 @@ func TestDocsShowEveryField(t *testing.T) {
 	}
 }
 
+// A box beside the text without anything in it would look broken.
+func TestDocsShowSamplesBesideEveryOperationAndObject(t *testing.T) {
+	articles := strings.Split(string(docsHTML), `<article class="operation" id="`)[1:]
+	shown := 0
+	for _, article := range articles {
+		id, _, _ := strings.Cut(article, `"`)
+		_, samples, beside := strings.Cut(article, `<div class="samples">`)
+		if beside {
+			shown++
+			if !regexp.MustCompile(`^\s*(<div class="choice">\s*)?<(figure|details) class="code"`).MatchString(samples) {
+				t.Errorf("there is no example beside %s", id)
+			}
+		}
+	}
+	if shown != 10+6 {
+		t.Errorf("%d operations and objects have examples, want 16", shown)
+	}
+}
+
 // The page must work on a machine that reaches nothing but the server, and under its own policy.
 func TestDocsNeedNothingFromOutside(t *testing.T) {
 	page := string(docsHTML)

@@ -24,7 +24,7 @@ var source string
 
 // Page renders the page. It panics if it cannot show what the document has.
 func Page(openapiJSON []byte) []byte {
-	d := &document{string(openapiJSON), map[string][]member{}}
+	d := newDocument(string(openapiJSON))
 	var b bytes.Buffer
 	check(newTemplate(d).Execute(&b, d.root))
 	return b.Bytes()
@@ -53,6 +53,8 @@ type document struct {
 	root   string
 	parsed map[string][]member // by their text, because most are read many times
 }
+
+func newDocument(root string) *document { return &document{root, map[string][]member{}} }
 
 // member is a member of an object, or of a list, where it has no key.
 type member struct{ Key, Value string }

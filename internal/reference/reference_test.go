@@ -6,7 +6,7 @@ import (
 )
 
 func TestMarkdownEscapes(t *testing.T) {
-	page := newTemplate(&document{})
+	page := newTemplate(newDocument(""))
 	for text, want := range map[string]string{
 		"a < b & `<c>`":          "<p>a &lt; b &amp; <code>&lt;c&gt;</code></p>",
 		"**x** and [y](#y)":      `<p><strong>x</strong> and <a href="#y">y</a></p>`,
@@ -25,5 +25,18 @@ func TestMarkdownEscapes(t *testing.T) {
 		if got := b.String(); got != want {
 			t.Errorf("%q\n got %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+// An apostrophe would end the quotes of the shell.
+func TestACommandKeepsItsBodyInQuotes(t *testing.T) {
+	page := newTemplate(newDocument(""))
+	var b strings.Builder
+	request := []any{"POST", "/v1/contacts", `{}`}
+	if err := page.ExecuteTemplate(&b, "code", []any{request, `{"company": "O'Neill & Co"}`}); err != nil {
+		t.Fatal(err)
+	}
+	if body := `&#34;O\u0027Neill &amp; Co&#34;`; !strings.Contains(b.String(), body) || strings.Count(b.String(), "&#39;") != 2 {
+		t.Errorf("the command is %s", b.String())
 	}
 }
