@@ -59,9 +59,9 @@ bench-quick: bin/bench
 bench-drivers: build
 	go -C bench/drivers run .
 
-# openapi writes openapi.json anew after a change of openapi.yaml.
+# openapi writes openapi.json and the reference page anew, after a change of openapi.yaml or of the template of the page.
 openapi:
-	UPDATE=1 go test ./internal/api -run TestOpenAPIJSONEqualsYAML
+	UPDATE=1 go test ./internal/api -run 'TestOpenAPIJSONEqualsYAML|TestReferencePageEqualsOpenAPIJSON'
 
 screenshots:
 	.ci/install chromium fonts-liberation

@@ -24,6 +24,8 @@ var arrows = map[string][]string{
 	"internal/cli":     {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/console", "internal/config", "internal/backup"},
 	"cmd/donorbook":    {"internal/cli"},
 
+	"internal/reference": {}, // makes the reference page of the API; no part of the program
+
 	"internal/pgtest":  {},                                  // for tests
 	"bench":            {"internal/crm", "internal/pgtest"}, // sees a server as a client does; fills its data as the store would
 	"bench/drivers":    {},                                  // the SQLite libraries that could be used; a module of its own, too
@@ -33,7 +35,7 @@ var arrows = map[string][]string{
 
 // outside lists packages that only some rooms may know.
 var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/api", "internal/console", "bench"},
+	"net/http":                      {"internal/web", "internal/api", "internal/console", "internal/reference", "bench"},
 	"database/sql":                  {"bench/drivers"},
 	"github.com/ncruces/go-sqlite3": {"internal/db", "bench", "bench/drivers"},
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
