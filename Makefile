@@ -31,9 +31,9 @@ run: build
 # several act at once.
 test: build
 	.ci/install gcc libc6-dev curl postgresql pgbouncer nginx systemd chromium fonts-liberation
-	GOFLAGS= CGO_ENABLED=1 go test -race $$(go list ./... | grep -v -e /console$$ -e /store$$ -e ^donorbook$$)
-	GOFLAGS= CGO_ENABLED=1 go test -race -run "$$(.ci/races internal/store)" ./internal/store
-	go test ./internal/store
+	GOFLAGS= CGO_ENABLED=1 go test -race $$(go list ./... | grep -v -e /console$$ -e /store$$ -e /db$$ -e ^donorbook$$)
+	GOFLAGS= CGO_ENABLED=1 go test -race -run "$$(.ci/races internal/store internal/db)" ./internal/store ./internal/db
+	go test ./internal/store ./internal/db
 	go test . ./internal/console ./internal/crm ./internal/web
 	go -C browser test -count=1 ./...
 

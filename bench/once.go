@@ -59,7 +59,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // be slowed down from outside, so this happens in a test of the store, where a spy stands before the engine.
 func (b *bench) measureSlowDisk() error {
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkCreateOnASlowDisk$",
-		"-benchtime", b.timing.measured.String(), "-count", strconv.Itoa(b.rounds), "./internal/store")
+		"-benchtime", b.timing.measured.String(), "-count", strconv.Itoa(b.rounds), "./internal/db")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

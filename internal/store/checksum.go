@@ -12,19 +12,25 @@ func checksum(body []byte) int64 { return db.Checksum(body) }
 
 // contactBody is the document of a contact in a column of a row, which its checksum follows. It is valid until the next row.
 func contactBody(r db.Row, column int, id int64) ([]byte, error) {
-	return body(r, column, &Damaged{Table: "contact", ID: id, Account: crm.IDAccount(id)})
+	body, ok := undamaged(r, column)
+	if !ok {
+		return nil, &Damaged{Table: "contact", ID: id, Account: crm.IDAccount(id)}
+	}
+	return body, nil
 }
 
 // campaignBody is contactBody for a campaign.
 func campaignBody(r db.Row, column int, id int64) ([]byte, error) {
-	return body(r, column, &Damaged{Table: "campaign", ID: id})
+	body, ok := undamaged(r, column)
+	if !ok {
+		return nil, &Damaged{Table: "campaign", ID: id}
+	}
+	return body, nil
 }
 
-func body(r db.Row, column int, damaged error) ([]byte, error) {
-	if body := r.Bytes(column); checksum(body) == r.Int(column+1) {
-		return body, nil
-	}
-	return nil, damaged
+func undamaged(r db.Row, column int) (body []byte, ok bool) {
+	body = r.Bytes(column)
+	return body, checksum(body) == r.Int(column+1)
 }
 
 // parseCampaign reads a campaign whose document and checksum are in two columns.

@@ -164,10 +164,20 @@ const sparse = 4
 // readRange reads contacts that lie together. There are none, and the page is not exact, where the account's row is no longer
 // what the index stands for.
 func (p *pieces) readRange(c db.Conn, account int64, state db.ListState, scope crm.ContactScope, seqs []int64) (exact bool, err error) {
-	excluded := map[crm.ContactScope]int64{crm.Active: 1, crm.Archived: 0, crm.All: -1}[scope]
 	err = p.read(c, appendContact, sqlRange, account, state.Revision, state.Size, state.On,
-		crm.MakeID(account, seqs[0]), crm.MakeID(account, seqs[len(seqs)-1]), excluded)
+		crm.MakeID(account, seqs[0]), crm.MakeID(account, seqs[len(seqs)-1]), excluded(scope))
 	return p.n == len(seqs) || p.full(), err
+}
+
+// excluded is the state of contacts that a scope leaves out, as the database writes it.
+func excluded(scope crm.ContactScope) int64 {
+	switch scope {
+	case crm.Active:
+		return 1
+	case crm.Archived:
+		return 0
+	}
+	return -1
 }
 
 func appendContact(dst []byte, r db.Row) ([]byte, error) {
