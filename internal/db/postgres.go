@@ -235,13 +235,14 @@ type unavailable struct {
 
 func (u *unavailable) Error() string { return "the database is unavailable: " + u.err.Error() }
 
+// Unwrap has the cause last: that is what an operator is told.
 func (u *unavailable) Unwrap() []error {
-	all := []error{ErrUnavailable, u.err}
+	all := []error{ErrUnavailable}
 	if u.retry {
 		all = append(all, errRetry)
 	}
 	if u.undone {
 		all = append(all, errUndone)
 	}
-	return all
+	return append(all, u.err)
 }

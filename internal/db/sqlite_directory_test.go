@@ -45,6 +45,20 @@ func wantNotCopied(t *testing.T, what, dir, says string) {
 	}
 }
 
+// copyDirectory copies the database of one directory to another as the command does, row by row.
+func copyDirectory(t *testing.T, from, to string) error {
+	t.Helper()
+	_, err := Copy(t.Context(), tinyOptions(Options{Dir: from}), tinyOptions(Options{Dir: to}), CopyOptions{})
+	return err
+}
+
+func wantCopyRefused(t *testing.T, what, from, to, says string) {
+	t.Helper()
+	if err := copyDirectory(t, from, to); err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%s: %v, want an error that says %q", what, err, says)
+	}
+}
+
 // crashed is a data directory as kill -9 leaves it: with a log that has rows which the database has not. It is copied while a
 // server works, which is what a process that ends at this moment would leave.
 func crashed(t *testing.T, dir string) string {
@@ -182,6 +196,8 @@ func TestALogOfAnotherDatabaseIsRefused(t *testing.T) {
 		}
 		wantNotOpened(t, what, left, "the log "+path+"-wal does not belong to the database", "remove "+path+"-wal")
 		wantNotCopied(t, what, left, "does not belong to the database")
+		wantCopyRefused(t, what+" as the source", left, t.TempDir(), "does not belong to the database")
+		wantCopyRefused(t, what+" as the target", other, left, "does not belong to the database")
 		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 			t.Errorf("%s was changed: %v", what, err)
 		}
@@ -239,6 +255,7 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantNotCopied(t, "0 bytes", empty, DatabaseFile+" has 0 bytes")
+	wantCopyRefused(t, "a target of 0 bytes", used(), empty, "has 0 bytes")
 	wantNotOpened(t, "0 bytes", empty, DatabaseFile+" has 0 bytes", "Restore a backup")
 	untouched := t.TempDir()
 	if err := os.WriteFile(filepath.Join(untouched, DatabaseFile), nil, 0o600); err != nil {
@@ -260,7 +277,19 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 		if left, err := os.ReadDir(certificates); err != nil || len(left) != 1 {
 			t.Errorf("something was made: %v, %v", left, err)
 		}
+		// A node that has worked with PostgreSQL has such a directory, and may come back.
+		if err := copyDirectory(t, used(), certificates); err != nil {
+			t.Errorf("a copy beside certificates: %v", err)
+		}
+		if err := serve(t, certificates).Close(); err != nil {
+			t.Error(err)
+		}
 	}
+	orphan := t.TempDir() // SQLite would apply the log to the database that a copy makes
+	if err := os.WriteFile(filepath.Join(orphan, DatabaseFile+"-wal"), []byte("of another database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantCopyRefused(t, "a target with a log of another database", used(), orphan, DatabaseFile+"-wal is there")
 	begun := t.TempDir() // a server that was killed before it made its database
 	lock, err := lockDirectory(begun)
 	if err = errors.Join(err, lock.Close()); err != nil {

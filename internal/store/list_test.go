@@ -59,8 +59,8 @@ func TestListsAgreeWithANaiveList(t *testing.T) {
 			for _, scope := range scopes {
 				want := m.scope(scope)
 				pages := crm.PageRequest{Page: 1, PerPage: perPage}.LastPage(int64(len(want)))
-				for page := int64(1); page <= pages+1; page++ {
-					ids, total := list(t, s, account, scope, page, perPage)
+				for number := int64(1); number <= pages+1; number++ {
+					ids, total := page(t, s, account, scope, number, perPage)
 					var got []int64
 					for _, id := range ids {
 						if crm.IDAccount(id) != account {
@@ -68,8 +68,8 @@ func TestListsAgreeWithANaiveList(t *testing.T) {
 						}
 						got = append(got, crm.IDSeq(id))
 					}
-					if want := m.page(scope, (page-1)*perPage, perPage); !slices.Equal(got, want) || total != int64(len(m.scope(scope))) {
-						t.Fatalf("%s, page %d by %d: got %v, %d in all, want %v", scope, page, perPage, got, total, want)
+					if want := m.page(scope, (number-1)*perPage, perPage); !slices.Equal(got, want) || total != int64(len(m.scope(scope))) {
+						t.Fatalf("%s, page %d by %d: got %v, %d in all, want %v", scope, number, perPage, got, total, want)
 					}
 				}
 			}
@@ -129,8 +129,8 @@ func TestAWalkSeesEachContactOnceWhileWritesGoOn(t *testing.T) {
 			perPage := int64(walker + 3)
 			scope := []crm.ContactScope{crm.Active, crm.All}[walker%2]
 			var seen []int64
-			for page := int64(1); page <= 60/perPage+1; page++ {
-				ids, total := list(t, s, account, scope, page, perPage)
+			for number := int64(1); number <= 60/perPage+1; number++ {
+				ids, total := page(t, s, account, scope, number, perPage)
 				seen = append(seen, ids...)
 				if total < 60 || total < int64(len(seen)) {
 					t.Errorf("%d in all after %d were seen", total, len(seen))
@@ -175,11 +175,11 @@ func TestListsReadAtOnceAreEachOfOneMoment(t *testing.T) {
 		}()
 		atOnce(12, func(i int) {
 			for range 25 {
-				active, total := list(t, s, account, crm.Active, 1, 100)
+				active, total := page(t, s, account, crm.Active, 1, 100)
 				if int64(len(active)) != min(total, 100) || total < 9 {
 					t.Errorf("%d active contacts, %d in all", len(active), total)
 				}
-				archived, total := list(t, s, account, crm.Archived, 1, 100)
+				archived, total := page(t, s, account, crm.Archived, 1, 100)
 				if int64(len(archived)) != total || total > 1 {
 					t.Errorf("%d archived contacts, %d in all", len(archived), total)
 				}
@@ -199,7 +199,7 @@ func TestAccountsAreListedAtOnce(t *testing.T) {
 		atOnce(len(accounts), func(i int) {
 			for n := int64(1); n <= 5; n++ {
 				create(t, s, accounts[i], fmt.Sprintf(`{"first_name":"N%d"}`, n))
-				if ids, total := list(t, s, accounts[i], crm.Active, 1, 100); int64(len(ids)) != n || total != n {
+				if ids, total := page(t, s, accounts[i], crm.Active, 1, 100); int64(len(ids)) != n || total != n {
 					t.Errorf("%d contacts, %d in all, want %d", len(ids), total, n)
 				}
 			}

@@ -79,6 +79,9 @@ func (s *Store) LogSize() (bytes int64, ok bool) { return s.db.LogSize() }
 // Waiting is how many changes are queued or being committed.
 func (s *Store) Waiting() int64 { return s.db.Waiting() }
 
+// ErrUnavailable is crm.ErrUnavailable as the database says it, with the cause behind it.
+var ErrUnavailable = db.ErrUnavailable
+
 // translate gives an error of the database the name by which doors know it.
 func translate(err error) error {
 	switch {
