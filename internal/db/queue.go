@@ -227,6 +227,8 @@ func (q *queue) attempt(batch []*Change) error {
 	err = guard(t, func() error { return work.Prefetch(batch) })
 	if err == nil {
 		err = t.decide(work, batch)
+	} else {
+		err = poisoned(err) // what one change needs and cannot be read must not fail the others
 	}
 	if err == nil && slices.ContainsFunc(batch, func(c *Change) bool { return c.err == nil }) {
 		if err = guard(t, work.Finish); err == nil {

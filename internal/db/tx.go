@@ -15,6 +15,7 @@ type Tx struct {
 	sets    []*rowSet
 	setOf   map[setKey]*rowSet
 	pending int  // rows and counters that were not written yet
+	taken   bool // a row was to be new and is not
 	wrote   bool // by the change that runs
 	changed bool // by any change of the batch
 	key     []byte
@@ -94,6 +95,9 @@ func (t *Tx) Touch() { t.wrote, t.changed = true, true }
 func (t *Tx) put(table *Table, do action, values []any) {
 	t.Touch()
 	if row := t.find(table, values); row != nil {
+		if do == insert && (row.do == insert || row.do == save) {
+			t.taken = true
+		}
 		row.do, row.values = do.after(row.do), values
 		return
 	}
@@ -131,6 +135,9 @@ func (t *Tx) set(table *Table, values []any) *rowSet {
 func (t *Tx) write() error {
 	if t.pending == 0 {
 		return nil
+	}
+	if t.taken {
+		return poisoned(ErrTaken)
 	}
 	sets := t.sets
 	t.sets, t.pending = nil, 0
@@ -286,8 +293,10 @@ func (t *Tx) Prefetch(read func(Row) error, sql string, args ...any) error {
 
 // PrefetchLock is Lock together with what else is asked for, before Fetch.
 func (t *Tx) PrefetchLock(read func(Row) error, table *Table, key ...any) error {
-	t.changed = t.changed || t.dialect.confirms // it writes the row
-	return t.Prefetch(read, t.dialect.texts(table).lock, key...)
+	return t.Prefetch(func(r Row) error {
+		t.changed = t.changed || t.dialect.confirms // it wrote the row
+		return read(r)
+	}, t.dialect.texts(table).lock, key...)
 }
 
 // Fetch waits for everything that was asked for.
@@ -295,8 +304,9 @@ func (t *Tx) Fetch() error { return t.flush() }
 
 // Lock reads the row with a key, all its columns, and keeps it as it is until the transaction ends.
 func (t *Tx) Lock(read func(Row), table *Table, key ...any) (found bool, err error) {
-	t.changed = t.changed || t.dialect.confirms
-	return t.One(read, t.dialect.texts(table).lock, key...)
+	found, err = t.One(read, t.dialect.texts(table).lock, key...)
+	t.changed = t.changed || found && t.dialect.confirms
+	return found, err
 }
 
 // LockAll lets one change at a time, of all nodes, decide about what belongs to no account.

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -236,4 +237,15 @@ func TestUnitsOfWorkAgreeWithANaiveList(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestARowThatIsInsertedTwiceIsTaken(t *testing.T) {
+	t.Parallel()
+	table := NewTable("x", "id", "name:text")
+	tx := newTx(nil, &sqliteDialect)
+	tx.Insert(table, int64(1), "first")
+	tx.Insert(table, int64(1), "second")
+	if err := tx.write(); !errors.Is(err, ErrTaken) {
+		t.Errorf("the second one got %v", err)
+	}
 }

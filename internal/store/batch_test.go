@@ -1,8 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -320,4 +323,44 @@ func TestAChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 			t.Errorf("the tags of the changed contact are %q", restored.Tags)
 		}
 	})
+}
+
+// A page of the disk that cannot be read concerns the change that needs it, and not the others of its batch.
+func TestADamagedPageDoesNotDisturbABatch(t *testing.T) {
+	t.Parallel()
+	o := Options{Data: t.TempDir()}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := newAccount(t, s).Number, newAccount(t, s).Number
+	bad := create(t, s, one, largeContact(200)).ID
+	create(t, s, two, `{"first_name":"Z"}`)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(o.Data, "donorbook.db")
+	raw, _ := os.ReadFile(file)
+	n := 0
+	for at := 4096; at < len(raw); at += 4096 {
+		if bytes.Contains(raw[at:at+4096], bytes.Repeat([]byte("a"), 240)) && n < 3 {
+			if n++; n == 3 {
+				copy(raw[at:], []byte{0, 0, 0, 0})
+			}
+		}
+	}
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	closeAfter(t, s)
+	errs := together(t, s, two, func() error {
+		_, err := s.AddTags(t.Context(), one, bad, []string{"x"})
+		return err
+	}, creating(t, s, two, "Innocent"), creating(t, s, two, "Innocent2"))
+	if errs[0] == nil || errs[1] != nil || errs[2] != nil {
+		t.Errorf("the changes got %v", errs)
+	}
 }

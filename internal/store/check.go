@@ -63,7 +63,7 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 	}
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
-		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.sizes, k.compare, k.everyCampaign, k.references, k.displaced} {
+		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.compare, k.sizes, k.everyCampaign, k.references, k.displaced} {
 			if err := errors.Join(step(), k.flush()); err != nil {
 				return err
 			}

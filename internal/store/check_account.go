@@ -91,6 +91,7 @@ const (
 	sqlUnnoted = `SELECT id, revision FROM contact AS c WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 1 AND NOT EXISTS (SELECT 1
 		FROM contact_archival AS note WHERE note.account_id = $1 AND note.revision = c.revision AND note.id = c.id)`
 
+	sqlDropNote = `DELETE FROM contact_archival WHERE account_id = $1 AND revision = $2 AND id = $3` // another contact's may be there
 	sqlLastNote = `SELECT COALESCE(MAX(revision), 0) FROM contact_archival WHERE account_id = $1`
 	sqlLastKey  = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
 )
@@ -178,11 +179,13 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 			t.dropKey(a, key, id)
 		}
 		if note != 0 {
-			t.Delete(archivalTable, account, note)
+			if _, err := t.Exec(sqlDropNote, account, note, id); err != nil {
+				return err
+			}
 		}
 		switch {
 		case row != nil:
-			t.renewContact(a, *row, found.contact, note != 0)
+			return t.renewContact(a, *row, found.contact, note != 0)
 		case !foreign(account, id): // the words of another account's stay
 			t.Delete(wordsTable, account, id)
 		}
@@ -191,7 +194,7 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 }
 
 // renewContact writes what is derived from a contact's document. Where its place in the archive was wrong, it is noted anew.
-func (t *tx) renewContact(a *accountUnit, row contactRow, c crm.Contact, move bool) {
+func (t *tx) renewContact(a *accountUnit, row contactRow, c crm.Contact, move bool) error {
 	should := derivedFrom(a.account, c)
 	for _, key := range should.keys { // one that is there is written again
 		t.dropKey(a, key, c.ID)
@@ -202,9 +205,12 @@ func (t *tx) renewContact(a *accountUnit, row contactRow, c crm.Contact, move bo
 	if is := flag(c.Archived()); move || is != row.archived {
 		a.touch(t)
 		a.revision++
-		t.Delete(archivalTable, a.account, row.revision)
+		if _, err := t.Exec(sqlDropNote, a.account, row.revision, c.ID); err != nil {
+			return err
+		}
 		t.Insert(archivalTable, a.account, a.revision, c.ID, is)
 		row.revision, row.archived = a.revision, is
 	}
 	t.writeContact(t.Save, a, &row)
+	return nil
 }

@@ -304,3 +304,33 @@ func TestARepairWorksBesideAnotherNode(t *testing.T) {
 			TagCount{"t4", 43}, TagCount{"t5", 43}, TagCount{"t6", 42})
 	})
 }
+
+// A repair settles what was found and leaves what is right.
+func TestARepairHurtsNothingElse(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s, err := Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeAfter(t, s)
+		account := newAccount(t, s).Number
+		a := create(t, s, account, `{"first_name":"A","tags":["gala","ball"]}`).ID
+		b := create(t, s, account, `{"first_name":"B","tags":["gala"]}`).ID
+		create(t, s, account, `{"first_name":"C","tags":["gala"]}`)
+		archive(t, s, account, a)
+		archive(t, s, account, b)
+		// The note of the other one lies at the revision that this one has now.
+		damage(t, s, `UPDATE contact SET revision = 5 WHERE account_id = $1 AND id = $2`, account, a)
+		damage(t, s, `UPDATE tag SET contacts = -3, size = 2 WHERE account_id = $1`, account)
+		if found, _ := check(t, s, true); len(found) == 0 {
+			t.Error("nothing was found")
+		}
+		if again, _ := check(t, s, false); len(again) > 0 {
+			t.Errorf("after the repair: %q", again)
+		}
+		counts, err := s.LargestTags(t.Context(), account, 5)
+		if err != nil || len(counts) != 1 || counts[0] != (TagCount{"gala", 1}) {
+			t.Errorf("tags are counted as %v, %v", counts, err)
+		}
+	})
+}

@@ -157,14 +157,16 @@ func (s *Store) AcceptInvitation(ctx context.Context, token string, user int64) 
 		if _, err := s.findInvitation(t.Conn, invitation.ID); err != nil {
 			return err
 		}
-		t.Delete(invitationTable, invitation.ID)
 		switch {
 		case !found:
-			return t.addMember(account, user, invitation.Role, s.now())
+			err = t.addMember(account, user, invitation.Role, s.now())
 		case invitation.Role > was:
-			return t.setRole(account, user, was, invitation.Role)
+			err = t.setRole(account, user, was, invitation.Role)
 		}
-		return nil
+		if err == nil {
+			t.Delete(invitationTable, invitation.ID)
+		}
+		return err
 	})
 }
 
