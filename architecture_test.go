@@ -28,7 +28,6 @@ var arrows = map[string][]string{
 
 	"internal/pgtest":  {},                                  // for tests
 	"bench":            {"internal/crm", "internal/pgtest"}, // sees a server as a client does; fills its data as the store would
-	"bench/drivers":    {},                                  // the SQLite libraries that could be used; a module of its own, too
 	"bench/pocketbase": {},                                  // a peer to compare with; a module of its own, so that the program does not depend on it
 	"browser":          {},                                  // sees a server as a person does; a module of its own, so that the program does not depend on it
 }
@@ -36,8 +35,8 @@ var arrows = map[string][]string{
 // outside lists packages that only some rooms may know.
 var outside = map[string][]string{
 	"net/http":                      {"internal/web", "internal/api", "internal/console", "internal/reference", "bench"},
-	"database/sql":                  {"bench/drivers"},
-	"github.com/ncruces/go-sqlite3": {"internal/db", "bench", "bench/drivers"},
+	"database/sql":                  {},
+	"github.com/ncruces/go-sqlite3": {"internal/db", "bench"},
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
 
 	"github.com/prometheus/client_golang": {"internal/web"},
