@@ -129,7 +129,7 @@ func goals(b *bench) []goal {
 	list = append(list, goal{"13", "size", "the database against the bytes of its documents", 1.5, true, "x", figure(func(f *facts) []float64 { return positive(f.stored) })})
 	sizes := growthSizes(b.contacts)
 	for _, work := range growthWorks(b.main, b.library.generator, nil) {
-		list = append(list, goal{"12", "growth", work.name + ": dearest of all sizes against " + sizes[0].name, 1.3, true, "x", growthFinding(work.name, sizes)})
+		list = append(list, goal{"growth", "growth", work.name + ": dearest of all sizes against " + sizes[0].name, 1.3, true, "x", growthFinding(work.name, sizes)})
 	}
 	return list
 }
