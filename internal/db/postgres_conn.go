@@ -50,7 +50,7 @@ func (c *postgresConn) connect() (err error) {
 var (
 	beginRead = []string{"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"}
 
-	// A node that vanishes with its machine must not hold an account's row until the server's network notices, and whoever
+	// A node that vanishes with its machine must not hold an account's row until the server's network notices, and a node that
 	// waits for such a row must be told in time. These are set with each transaction and not once with each connection: a
 	// pooler would not let us.
 	beginWrite = []string{
@@ -60,8 +60,8 @@ var (
 	}
 )
 
-// begin travels with the first statement of the transaction. Its connection is taken at once: nobody may have to wait for one
-// while others who have theirs wait for them.
+// begin travels with the first statement of the transaction. Its connection is taken at once: no request may have to wait for one
+// while others that have theirs wait for it.
 func (c *postgresConn) begin(write bool) error {
 	if err := c.connect(); err != nil {
 		return err
@@ -180,9 +180,9 @@ func (r *postgresRows) close() error {
 	return r.conn.translate(err)
 }
 
-// commit travels with what waits. It succeeds only where the server says so. Nobody's going away reaches it, and a commit
-// whose outcome is unknown has failed as far as anybody is told. It is never cancelled either: PostgreSQL would stop waiting
-// for the standby and show everybody what exists on one server only.
+// commit travels with what waits. It succeeds only where the server says so. A client that goes away does not reach it, and a commit
+// whose outcome is unknown is reported as failed. It is never cancelled either: PostgreSQL would stop waiting
+// for the standby and show all clients what exists on one server only.
 func (c *postgresConn) commit() error {
 	last := append(c.queued, statement{sql: "COMMIT"})
 	c.queued = nil
@@ -236,14 +236,14 @@ func (w *wire) commit(statements []statement) error {
 	return nil
 }
 
-// refuses tells whether an error is the server's answer to one statement, and no end of the connection, of which nobody knows
+// refuses tells whether an error is the server's answer to one statement, and no end of the connection, of which it is unknown
 // when it came.
 func refuses(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.SeverityUnlocalized == "ERROR" || e.Severity == "ERROR") && !strings.HasPrefix(e.Code, "08") && !strings.HasPrefix(e.Code, "57P")
 }
 
-// leave lets a commit go on that nobody waits for any more. Its connection is not the pool's any longer; there are never
+// leave lets a commit go on that no client waits for any more. Its connection is not the pool's any longer; there are never
 // more of them than writers. Where the server itself cannot be reached, it is given up.
 func (c *postgresConn) leave(answer <-chan error) {
 	c.engine.pending.Add(1)
@@ -299,7 +299,7 @@ func closeConn(conn *pgx.Conn) {
 	conn.Close(ctx) //nolint:errcheck // it is given up in any case
 }
 
-// late is the error of somebody who has left, or whose time is over.
+// late is the error of a client that has left, or whose time is over.
 func (c *postgresConn) late(err error) error {
 	if errors.Is(c.client.Err(), context.Canceled) {
 		return context.Canceled

@@ -67,7 +67,7 @@ func (g *readQueue) leads(q *question) bool {
 	return false
 }
 
-// lead asks for everybody who waits, tells them, and hands over to one of those who have come since.
+// lead asks for all requests that wait, tells them, and hands over to one of those who have come since.
 func (g *readQueue) lead(q *question) {
 	start := time.Now()
 	group := append([]*question{q}, g.take(readLimit-1)...)
@@ -104,7 +104,7 @@ func (g *readQueue) handOver() {
 	next.turn <- true
 }
 
-// refuse tells everybody who waits that the database is away. To let each of them find out by itself would make the last
+// refuse tells all requests that wait that the database is away. To let each of them find out by itself would make the last
 // one wait for all the others.
 func (g *readQueue) refuse(err error) {
 	for _, q := range g.take(math.MaxInt) {
@@ -116,7 +116,7 @@ func (g *readQueue) refuse(err error) {
 // answer asks a group of questions in one round trip. Its error is that of the first one that failed.
 func (e *postgresEngine) answer(group []*question) (err error) {
 	defer func() {
-		if p := recover(); p != nil { // nobody may be left waiting
+		if p := recover(); p != nil { // no request may be left waiting
 			err = fmt.Errorf("panic in a read: %v\n%s", p, debug.Stack())
 		}
 		for i, q := range group {
@@ -150,7 +150,7 @@ func (c *postgresConn) ask(group []*question) ([]*question, error) {
 	return nil, nil
 }
 
-// answer is what a server has answered, kept for somebody who reads it later.
+// answer is what a server has answered, kept for the request that reads it later.
 type answer struct {
 	data    []byte
 	ends    []int // of each value in data

@@ -94,7 +94,7 @@ type exchange struct {
 	pipeline *pgconn.Pipeline
 	fresh    []string // statements that are being prepared
 	err      error    // of an argument that cannot be sent
-	broken   bool     // nobody knows what the server has prepared
+	broken   bool     // it is unknown what the server has prepared
 }
 
 func (w *wire) send(ctx context.Context, statements ...statement) *exchange {
@@ -142,7 +142,7 @@ func planned(sql string) bool {
 	return strings.Contains(sql, anyOf) || strings.Contains(sql, " @@ ")
 }
 
-// statementName is the same for everybody who prepares the same text.
+// statementName is the same on every connection that prepares the same text.
 func statementName(sql string) string {
 	sum := sha256.Sum256([]byte(sql))
 	return "donorbook_" + hex.EncodeToString(sum[:12])
@@ -223,7 +223,7 @@ func (x *exchange) next() (*pgconn.ResultReader, error) {
 	return nil, x.err
 }
 
-// keep remembers a statement that the server has prepared. One that answers no rows is given a column that nobody reads:
+// keep remembers a statement that the server has prepared. One that answers no rows is given a column that is never read:
 // the library asks for the columns again each time where it knows of none.
 func (x *exchange) keep(d *pgconn.StatementDescription) {
 	d.SQL, x.fresh = x.fresh[0], x.fresh[1:]

@@ -36,7 +36,7 @@ var sqlitePragmas = []string{
 // sqliteEngine keeps one database file: one connection that writes, a few that read.
 type sqliteEngine struct {
 	path  string
-	lock  *os.File           // of a server; nil for everybody else
+	lock  *os.File           // of a server; nil for other commands
 	fault func(string) error // diskFault, but for tests
 	write chan *sqliteConn   // holds the writer while it is free
 	read  chan struct{}      // holds a token for each reader that is free, or was not opened yet
@@ -286,7 +286,7 @@ func (c *sqliteConn) commit() error { return c.run("COMMIT") }
 
 func (c *sqliteConn) rollback() {
 	if !c.db.GetAutocommit() { // some failures have rolled back already
-		c.run("ROLLBACK") //nolint:errcheck // whoever rolls back has an error to tell already
+		c.run("ROLLBACK") //nolint:errcheck // the caller has an error to report already
 	}
 }
 

@@ -145,12 +145,12 @@ func (e *sqliteEngine) mark(writer *sqliteConn) {
 		err = writer.db.Exec(fmt.Sprintf("PRAGMA user_version = %d", fresh))
 	}
 	if err == nil {
-		err = writer.db.Exec("PRAGMA wal_checkpoint(PASSIVE)") // which waits for nobody
+		err = writer.db.Exec("PRAGMA wal_checkpoint(PASSIVE)") // which does not wait
 	}
 	if err != nil {
 		return
 	}
-	if now, err := readHeader(e.path); err == nil && now.mark == uint32(fresh) { // not so while somebody reads an old snapshot
+	if now, err := readHeader(e.path); err == nil && now.mark == uint32(fresh) { // not so while a reader has an old snapshot
 		e.writeIdentity(identity{Marks: []uint32{now.mark}, Schema: now.schema}) //nolint:errcheck // the one before is right as well
 	}
 }
@@ -189,7 +189,7 @@ func SyncDirectory(dir string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// createDatabase makes a database where there is none, under another name first: so nobody ever sees a file without content,
+// createDatabase makes a database where there is none, under another name first: so no program ever sees a file without content,
 // and one that has none was damaged.
 func createDatabase(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -205,7 +205,7 @@ func createDatabase(path string) error {
 		err = os.Link(fresh, path)
 	}
 	switch {
-	case errors.Is(err, fs.ErrExist): // somebody else was faster
+	case errors.Is(err, fs.ErrExist): // another program was faster
 		return nil
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENOTSUP): // a file system without links
 		err = os.Rename(fresh, path)

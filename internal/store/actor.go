@@ -14,8 +14,8 @@ type actor struct {
 
 type actorKey struct{}
 
-// Acting is a context in which every change needs a user to have a role in an account while it is made. Whoever asked before
-// knows only what was allowed then; somebody may have taken the role away since.
+// Acting is a context in which every change needs a user to have a role in an account while it is made. A check before that
+// shows only what was allowed then; the role may have been taken away since.
 func Acting(ctx context.Context, user, account int64, role crm.Role) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor{user, account, role})
 }

@@ -9,7 +9,7 @@ import (
 
 const sqlAccountName = `SELECT name FROM account WHERE account_id = $1`
 
-// CampaignBySlug finds a campaign, and the name of the account that it belongs to, for whoever knows its address.
+// CampaignBySlug finds a campaign, and the name of the account that it belongs to, for anyone who knows its address.
 func (s *Store) CampaignBySlug(ctx context.Context, slug string) (campaign crm.Campaign, owner string, err error) {
 	err = s.view(ctx, func(c db.Conn) (err error) {
 		var account int64

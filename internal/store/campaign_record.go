@@ -18,7 +18,7 @@ const (
 	sqlPublicID    = `SELECT public_id FROM account WHERE account_id = $1`
 )
 
-// CampaignRecord is a campaign as somebody who may list it sees it.
+// CampaignRecord is a campaign as an account that may list it sees it.
 type CampaignRecord struct {
 	Campaign      crm.Campaign
 	Relation      crm.Relation
@@ -170,7 +170,7 @@ func (t *tx) planUpdate(owner crm.Account, id int64, in crm.CampaignInput, now t
 	return p, firstOrFaults(slugErr, readersErr)
 }
 
-// checkSeen tells whether a campaign that is locked is still what somebody saw of it.
+// checkSeen tells whether a campaign that is locked is still what the user saw of it.
 func (t *tx) checkSeen(c crm.Campaign, seen string) error {
 	ids, err := beneficiaries(t.Conn, c.ID)
 	if err == nil && c.Version(ids) != seen {

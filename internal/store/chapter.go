@@ -54,7 +54,7 @@ func eachChapter(c db.Conn, root int64, read func(crm.Account)) error {
 	return nil
 }
 
-// CreateChapter makes an account below root, or below one of its chapters. Whoever makes it owns it.
+// CreateChapter makes an account below root, or below one of its chapters. The user who makes it owns it.
 func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, parent, name string) (crm.Account, error) {
 	above, err := s.accountWithin(ctx, root, parent)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name st
 	})
 }
 
-// accountWithin finds an account by its public id, where it is root or somewhere below it. Nobody learns more about any
+// accountWithin finds an account by its public id, where it is root or somewhere below it. The caller learns nothing about any
 // other.
 func (s *Store) accountWithin(ctx context.Context, root crm.Account, id string) (account crm.Account, err error) {
 	outside := fmt.Errorf("account %q: %w", id, crm.ErrNotFound)

@@ -59,7 +59,7 @@ func (t *tx) addInvitation(i crm.Invitation, by int64) {
 	t.Insert(invitationTable, i.ID, i.Account.Number, i.Email, int64(i.Role), by, seconds(i.CreatedAt), seconds(i.ExpiresAt))
 }
 
-// Invitations are those of an account that nobody has used yet, newest first.
+// Invitations are those of an account that were not used yet, newest first.
 func (s *Store) Invitations(ctx context.Context, account int64) (invitations []crm.Invitation, err error) {
 	now := s.now()
 	err = s.view(ctx, func(c db.Conn) error {

@@ -134,7 +134,7 @@ func (s *Store) touch(key crm.Key, now time.Time) {
 		return
 	}
 	s.touching.Go(func() {
-		// A note that cannot be written is tried again with the next request; nobody waits for it.
+		// A note that cannot be written is tried again with the next request; no client waits for it.
 		_ = s.update(context.Background(), key.Account, needs{}, func(t *tx) error {
 			_, err := t.Exec(sqlTouchKey, key.Account, key.ID, seconds(now))
 			return err

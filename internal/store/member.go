@@ -26,7 +26,7 @@ const (
 
 var errNoMember = fmt.Errorf("the member: %w", crm.ErrNotFound)
 
-// Memberships are the organisations that a user belongs to, by name.
+// Memberships are the organizations that a user belongs to, by name.
 func (s *Store) Memberships(ctx context.Context, user int64) (memberships []crm.Membership, err error) {
 	err = s.view(ctx, func(c db.Conn) error {
 		memberships = nil
@@ -49,7 +49,7 @@ func (s *Store) Memberships(ctx context.Context, user int64) (memberships []crm.
 	return memberships, err
 }
 
-// Membership finds the organisation with a public id, for a user who belongs to it.
+// Membership finds the organization with a public id, for a user who belongs to it.
 func (s *Store) Membership(ctx context.Context, user int64, account string) (membership crm.Membership, err error) {
 	if !crm.IsAccountID(account) {
 		return crm.Membership{}, errNoMember
@@ -96,7 +96,7 @@ func (s *Store) SetRole(ctx context.Context, account, user int64, role crm.Role)
 	return s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error { return t.setRole(account, user, was, role) })
 }
 
-// RemoveMember takes somebody out of an organisation, and back the invitations that they made. The last owner stays.
+// RemoveMember takes a user out of an organization, and back the invitations that they made. The last owner stays.
 func (s *Store) RemoveMember(ctx context.Context, account, user int64) error {
 	return s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error {
 		if err := t.checkOwners(account, was, 0); err != nil {
@@ -127,7 +127,7 @@ func (t *tx) role(account, user int64) (role crm.Role, found bool, err error) {
 	return role, found, err
 }
 
-// setRole also takes back the invitations of somebody who may invite no longer.
+// setRole also takes back the invitations of a user who may no longer invite.
 func (t *tx) setRole(account, user int64, was, role crm.Role) error {
 	if err := t.checkOwners(account, was, role); err != nil {
 		return err

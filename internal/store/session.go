@@ -28,7 +28,7 @@ const (
 
 var errNoSession = fmt.Errorf("the session: %w", crm.ErrNotFound)
 
-// SignIn starts a session for whoever knows a password. Nobody learns what was wrong, neither from the error nor from
+// SignIn starts a session for a user who knows the password. The caller does not learn what was wrong, neither from the error nor from
 // the time it takes.
 func (s *Store) SignIn(ctx context.Context, email, password string, device crm.Device) (token string, user crm.User, err error) {
 	user, hash, err := s.userByEmail(ctx, email)
@@ -52,7 +52,7 @@ func (s *Store) SignIn(ctx context.Context, email, password string, device crm.D
 	return token, user, nil
 }
 
-// StartSession starts a session for somebody who has just joined.
+// StartSession starts a session for a user who has just joined.
 func (s *Store) StartSession(ctx context.Context, user int64, device crm.Device) (token string, err error) {
 	return s.startSession(ctx, user, "", device)
 }
@@ -140,7 +140,7 @@ func (s *Store) touchSession(session crm.Session, now time.Time) {
 		return
 	}
 	s.touching.Go(func() {
-		// A note that cannot be written is tried again with the next request; nobody waits for it.
+		// A note that cannot be written is tried again with the next request; no client waits for it.
 		_ = s.updateShared(context.Background(), session.User.ID, func(t *tx) error {
 			if _, err := t.Exec(sqlTouchSession, session.ID, seconds(now)); err != nil {
 				return err
@@ -207,7 +207,7 @@ func (s *Store) EndSessions(ctx context.Context, user int64, except string) erro
 	})
 }
 
-// OpenAccount notes which organisation a session works with.
+// OpenAccount notes which organization a session works with.
 func (s *Store) OpenAccount(ctx context.Context, session crm.Session, account int64) error {
 	now := s.now()
 	return s.updateShared(ctx, session.User.ID, func(t *tx) error {

@@ -30,7 +30,7 @@ const sqlUsersByID = `SELECT id, email, name, created_at FROM app_user WHERE id 
 type UserRecord struct {
 	User        crm.User
 	Memberships []crm.Membership
-	SeenAt      time.Time // in any organisation; zero: never
+	SeenAt      time.Time // in any organization; zero: never
 }
 
 // hasher works out the hashes of passwords. Each takes tens of megabytes and milliseconds, so only a few are worked out at
@@ -83,7 +83,7 @@ func (s *Store) CreateUser(ctx context.Context, account crm.Account, role crm.Ro
 }
 
 // addUser makes a user in a change of an account: decide may refuse it, and join writes what comes with it. The hash is
-// worked out before the change, so that nobody waits for it.
+// worked out before the change, so that no other change waits for it.
 func (s *Store) addUser(ctx context.Context, account int64, n *needs, in crm.UserInput, decide func(*tx) error, join func(*tx, crm.User) error) (user crm.User, err error) {
 	login := crm.Login(in.Email)
 	hash, err := s.passwords.hash(ctx, in.Password)
@@ -137,7 +137,7 @@ func (s *Store) AddMember(ctx context.Context, account crm.Account, role crm.Rol
 	})
 }
 
-// Users lists everybody and where they belong, by email.
+// Users lists all users and where they belong, by email.
 func (s *Store) Users(ctx context.Context) (users []UserRecord, err error) {
 	err = s.view(ctx, func(c db.Conn) error {
 		users, err = db.List(c, func(r db.Row) UserRecord { return UserRecord{User: readUser(r)} }, sqlAllUsers)
@@ -170,7 +170,7 @@ func (s *Store) Users(ctx context.Context) (users []UserRecord, err error) {
 	return users, err
 }
 
-// RenameUser changes how somebody is called.
+// RenameUser changes a user's name.
 func (s *Store) RenameUser(ctx context.Context, user int64, name string) error {
 	name, err := crm.UserName(name)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Store) RenameUser(ctx context.Context, user int64, name string) error {
 	})
 }
 
-// ChangePassword sets the password of whoever knows the current one. All their other sessions end.
+// ChangePassword sets the password of a user who knows the current one. All their other sessions end.
 func (s *Store) ChangePassword(ctx context.Context, session crm.Session, current, password string) error {
 	user, hash, err := s.findUser(ctx, sqlUserByID, session.User.ID)
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *Store) ChangePassword(ctx context.Context, session crm.Session, current
 	return s.setPassword(ctx, user.ID, hash, password, session.ID)
 }
 
-// ResetPassword sets the password of somebody who forgot it. All their sessions end.
+// ResetPassword sets the password of a user who forgot it. All their sessions end.
 func (s *Store) ResetPassword(ctx context.Context, email, password string) error {
 	user, _, err := s.userByEmail(ctx, email)
 	if err != nil {
@@ -254,7 +254,7 @@ func (t *tx) lockUser(user int64) (hash string, err error) {
 
 // userByEmail finds a user and the hash of their password.
 func (s *Store) userByEmail(ctx context.Context, email string) (user crm.User, hash string, err error) {
-	if !crm.IsEmail(email) { // nobody's, and perhaps not even a text
+	if !crm.IsEmail(email) { // no user has it, and it is perhaps not even a text
 		return crm.User{}, "", fmt.Errorf("the user: %w", crm.ErrNotFound)
 	}
 	return s.findUser(ctx, sqlUserByLogin, crm.Login(email))
