@@ -5,7 +5,6 @@
 # make screenshots   the pictures in docs/screenshots, from the demo
 # make bench  measure everything with 1,000,000 contacts and write docs/benchmarks.md; PEERS=1 measures PocketBase too
 # make bench-quick   the same with 100,000 contacts in less than three minutes; OUT=docs writes the page
-# make bench-drivers compare the SQLite libraries that could be used (docs/decisions/0013-sqlite-driver.md)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -s -w -X donorbook/internal/cli.version=$(VERSION)
@@ -15,7 +14,7 @@ FUZZTIME ?= 5s
 export CGO_ENABLED = 0
 export GOFLAGS = -trimpath
 
-.PHONY: bin/bench build run test lint fuzz bench bench-quick bench-drivers openapi screenshots clean
+.PHONY: bin/bench build run test lint fuzz bench bench-quick openapi screenshots clean
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
@@ -31,9 +30,9 @@ run: build
 # several act at once.
 test: build
 	.ci/install gcc libc6-dev curl postgresql pgbouncer nginx systemd chromium fonts-liberation
-	GOFLAGS= CGO_ENABLED=1 go test -race $$(go list ./... | grep -v -e /console$$ -e /store$$ -e ^donorbook$$)
-	GOFLAGS= CGO_ENABLED=1 go test -race -run "$$(.ci/races internal/store)" ./internal/store
-	go test ./internal/store
+	GOFLAGS= CGO_ENABLED=1 go test -race $$(go list ./... | grep -v -e /console$$ -e /store$$ -e /db$$ -e ^donorbook$$)
+	GOFLAGS= CGO_ENABLED=1 go test -race -run "$$(.ci/races internal/store internal/db)" ./internal/store ./internal/db
+	go test ./internal/store ./internal/db
 	go test . ./internal/console ./internal/crm ./internal/web
 	go -C browser test -count=1 ./...
 
@@ -56,12 +55,9 @@ bench: bin/bench
 bench-quick: bin/bench
 	$(BENCH) -contacts 100000 -rounds 2 -seconds 0.4 -warm 0.15 $(if $(OUT),-out $(OUT))
 
-bench-drivers: build
-	go -C bench/drivers run .
-
-# openapi writes openapi.json anew after a change of openapi.yaml.
+# openapi writes openapi.json and the reference page anew, after a change of openapi.yaml or of the template of the page.
 openapi:
-	UPDATE=1 go test ./internal/api -run TestOpenAPIJSONEqualsYAML
+	UPDATE=1 go test ./internal/api -run 'TestOpenAPIJSONEqualsYAML|TestReferencePageEqualsOpenAPIJSON'
 
 screenshots:
 	.ci/install chromium fonts-liberation

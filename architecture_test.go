@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,27 +14,33 @@ import (
 // arrows lists, for each room, the rooms that it may know. What is not here is an arrow that nobody decided on.
 var arrows = map[string][]string{
 	"internal/crm":     {},
-	"internal/store":   {"internal/crm"},
+	"internal/db":      {},
+	"internal/store":   {"internal/crm", "internal/db"},
+	"internal/backup":  {"internal/db", "internal/store"},
 	"internal/web":     {"internal/crm"},
 	"internal/api":     {"internal/crm", "internal/store", "internal/web"},
 	"internal/console": {"internal/crm", "internal/store", "internal/web"},
 	"internal/config":  {"internal/crm", "internal/store", "internal/web"},
-	"internal/cli":     {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/console", "internal/config"},
+	"internal/cli":     {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/console", "internal/config", "internal/backup"},
 	"cmd/donorbook":    {"internal/cli"},
+
+	"internal/reference": {}, // makes the reference page of the API; no part of the program
 
 	"internal/pgtest":  {},                                  // for tests
 	"bench":            {"internal/crm", "internal/pgtest"}, // sees a server as a client does; fills its data as the store would
-	"bench/drivers":    {},                                  // the SQLite libraries that could be used; a module of its own, too
 	"bench/pocketbase": {},                                  // a peer to compare with; a module of its own, so that the program does not depend on it
 	"browser":          {},                                  // sees a server as a person does; a module of its own, so that the program does not depend on it
 }
 
 // outside lists packages that only some rooms may know.
 var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/api", "internal/console", "bench"},
-	"database/sql":                  {"bench/drivers"},
-	"github.com/ncruces/go-sqlite3": {"internal/store", "bench", "bench/drivers"},
-	"github.com/jackc/pgx/v5":       {"internal/store", "internal/pgtest", "bench"},
+	"net/http":                      {"internal/web", "internal/api", "internal/console", "internal/reference", "bench"},
+	"database/sql":                  {},
+	"github.com/ncruces/go-sqlite3": {"internal/db", "bench"},
+	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
+
+	"github.com/prometheus/client_golang": {"internal/web"},
+	"github.com/nyaruka/phonenumbers":     {"internal/crm"},
 }
 
 func TestRoomsImportOnlyWhatTheArchitectureAllows(t *testing.T) {
@@ -77,8 +84,37 @@ func checkFile(t *testing.T, path string) {
 		if inside, found := strings.CutPrefix(name, "donorbook/"); found && !slices.Contains(allowed, inside) {
 			t.Errorf("%s imports %s", path, inside)
 		}
-		if rooms, limited := outside[name]; limited && !slices.Contains(rooms, room) {
-			t.Errorf("%s imports %s, which is for %v", path, name, rooms)
+		for limited, rooms := range outside {
+			if (name == limited || strings.HasPrefix(name, limited+"/")) && !slices.Contains(rooms, room) {
+				t.Errorf("%s imports %s, which is for %v", path, name, rooms)
+			}
+		}
+	}
+}
+
+// The room of databases knows no noun, and the room of nouns no database: neither in code nor in a comment.
+func TestNounsAndEnginesStayApart(t *testing.T) {
+	for room, foreign := range map[string]*regexp.Regexp{
+		"internal/db":    regexp.MustCompile(`(?i)contact|campaign|gift|invitation|\bmembers?\b|\btags?\b|app_user|user_session|api_key`),
+		"internal/store": regexp.MustCompile(`(?i)sqlite|postgres|pgx|ncruces|fts5|tsvector|citus`),
+	} {
+		paths, err := filepath.Glob(room + "/*.go")
+		if err != nil || len(paths) == 0 {
+			t.Fatal(room, err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, line := range strings.Split(string(source), "\n") {
+				if word := foreign.FindString(line); word != "" {
+					t.Errorf("%s:%d names %q", path, i+1, word)
+				}
+			}
 		}
 	}
 }

@@ -78,6 +78,9 @@ func fill(dir string, g generator, sizes []int) (accounts []account, err error) 
 		}
 	}
 	close(done)
+	if err == nil { // as the program does after many contacts came at once
+		err = db.exec(`INSERT INTO contact_search (contact_search) VALUES ('optimize')`)
+	}
 	if closing := db.close(); err == nil {
 		err = closing
 	}

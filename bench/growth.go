@@ -26,21 +26,24 @@ func growthSizes(contacts int) []size {
 }
 
 // growthWorks are the works whose price must not grow with the data, a line for each in the goals, the tables and the picture.
-func growthWorks(d *dataset, g generator, visitors []visitor) []struct {
-	name string
-	task task
-} {
-	return []struct {
-		name string
-		task task
-	}{
+func growthWorks(d *dataset, g generator, visitors []visitor) []growing {
+	works := []growing{
 		{"get", getAnyone(d)},
 		{"list, any page", listAnyPage(d)},
 		{"create", create(d, g)},
 		{"change", patch(d)},
 		{"change of tags", retag(d)},
-		{"search in the console", search(d, g, visitors)},
 	}
+	for _, kind := range kinds {
+		works = append(works, growing{"search: " + kind.name, search(d, g, visitors, kind)})
+	}
+	return works
+}
+
+// growing is something that is done on growing amounts of data.
+type growing struct {
+	name string
+	task task
 }
 
 // growthLimit is what a create costs the database by itself, in transactions about as large as those of 64 clients: a row of the

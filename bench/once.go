@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,23 @@ import (
 	"time"
 )
 
+// measureDatabase compares the size of the database with the documents in it.
+func (b *bench) measureDatabase() error {
+	info, err := os.Stat(b.main.file())
+	if err != nil {
+		return err
+	}
+	db, err := openDatabase(b.main.file(), nil)
+	if err != nil {
+		return err
+	}
+	documents, err := db.number(`SELECT sum(length(body)) FROM contact`)
+	if documents > 0 {
+		b.facts.stored = float64(info.Size()) / float64(documents)
+	}
+	return errors.Join(err, db.close())
+}
+
 // measureBinary looks at the program as it is shipped.
 func (b *bench) measureBinary() error {
 	info, err := os.Stat(b.program)
@@ -19,6 +37,9 @@ func (b *bench) measureBinary() error {
 		return err
 	}
 	b.facts.binary = float64(info.Size()) / 1e6
+	if err := b.measureDatabase(); err != nil {
+		return err
+	}
 	file, err := elf.Open(b.program)
 	if err != nil {
 		return err
@@ -59,7 +80,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // be slowed down from outside, so this happens in a test of the store, where a spy stands before the engine.
 func (b *bench) measureSlowDisk() error {
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkCreateOnASlowDisk$",
-		"-benchtime", b.timing.measured.String(), "-count", strconv.Itoa(b.rounds), "./internal/store")
+		"-benchtime", b.timing.measured.String(), "-count", strconv.Itoa(b.rounds), "./internal/db")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -109,8 +109,8 @@ func (r *report) markdown() string {
 	line("- Flushes are counted by strace in a step of its own, whose times do not count; commits are counted by SQLite itself. " +
 		"Fewer than one flush a commit would mean that something was acknowledged before it was on disk; moving the log into the database adds some.")
 	line("- The search in the console is typed by somebody who has signed in, as the page's script sends it: a rare name, two words in either order, a common first name, " +
-		"an email, a phone number and a tag, in equal parts. An answer has up to 50 contacts. Among many accounts, eight are searched.")
-	line("- The slow disk is a benchmark inside the store (`BenchmarkCreateOnASlowDisk`), where a commit waits 2 ms longer, with 64 clients: the flushes of a static program cannot be slowed down from outside.\n")
+		"an email, a phone number and a tag, each by itself. An answer has up to 50 contacts. Among many accounts, eight are searched.")
+	line("- The slow disk is a benchmark inside `internal/db` (`BenchmarkCreateOnASlowDisk`), where a commit waits 2 ms longer, with 64 clients: the flushes of a static program cannot be slowed down from outside.\n")
 	line("Repeat it: `make bench`, with `PEERS=1` for PocketBase; `make bench-quick` takes less than three minutes.\n")
 	line("## Goals\n")
 	line("Bare parts alone is what a server would reach that does nothing but what must be: for GET and list the ceiling and the same read by raw; for create a bare server that reads " +

@@ -75,7 +75,7 @@ func outcomeOf(t *testing.T, r *report, number string) outcome {
 
 func TestGoalsAreJudged(t *testing.T) {
 	r := example()
-	if o := outcomeOf(t, r, "1"); !o.met() || o.valueText() != "0.70x" || o.limitText() != "at least 0.65x" {
+	if o := outcomeOf(t, r, "1"); !o.met() || o.valueText() != "0.70x" || o.limitText() != "at least 0.60x" {
 		t.Errorf("goal 1: %s, %s, %s", o.valueText(), o.limitText(), o.verdict())
 	}
 	if o := outcomeOf(t, r, "1"); o.bareText() != "0.88x" { // 14 of 14 + 2

@@ -50,8 +50,9 @@ type facts struct {
 	unwatched                string  // why flushes were not counted
 	binary                   float64 // MB
 	static                   bool
-	postgres                 string // its version, and the size of the database
-	pocketbase               string // its version
+	stored                   float64 // size of the database by the bytes of its documents
+	postgres                 string  // its version, and the size of the database
+	pocketbase               string  // its version
 }
 
 // variant is something that is measured in every round, once a first answer of it was compared with the right one.

@@ -11,7 +11,7 @@ import (
 
 // Raw is a fair limit only as long as it writes with the very settings of the store, which this room may not know.
 func TestRawWritesWithTheSettingsOfTheStore(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../internal/store/sqlite.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../internal/db/sqlite.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

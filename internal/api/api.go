@@ -69,12 +69,13 @@ func New(s *store.Store, o Options) *API {
 		a.mux.Handle(route.pattern, a.guard(route))
 	}
 	page := sync.OnceValue(func() *docsPage { return newDocsPage(o.OwnAuthority) })
-	for _, path := range documentPaths {
+	a.mux.Handle("GET /docs", a.counted(func(w http.ResponseWriter, r *http.Request) error {
+		return page().serve(w, r, o.Proxies.BaseURL(r))
+	}))
+	for path, file := range documents {
 		a.mux.Handle("GET "+path, a.counted(func(w http.ResponseWriter, r *http.Request) error {
-			if path == "/docs" {
-				return page().serve(w, r, o.Proxies.BaseURL(r))
-			}
-			return documents()[path].serve(w, r)
+			w.Header().Set("Cache-Control", "no-cache")
+			return file().Serve(w, r)
 		}))
 	}
 	return a
@@ -179,18 +180,4 @@ func parseID(text string) (id int64, ok bool) {
 		id = 0
 	}
 	return id, true
-}
-
-func (d document) serve(w http.ResponseWriter, r *http.Request) error {
-	d.setHeaders(w.Header())
-	return d.Serve(w, r)
-}
-
-func (d document) setHeaders(h http.Header) {
-	h.Set("Cache-Control", "no-cache")
-	h.Set("Content-Type", d.Kind)
-	h.Set("Vary", "Accept-Encoding")
-	if d.policy != "" {
-		h.Set("Content-Security-Policy", d.policy)
-	}
 }

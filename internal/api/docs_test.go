@@ -24,40 +24,67 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 		"/docs/docs.css": "text/css; charset=utf-8",
 		"/docs/docs.js":  "text/javascript; charset=utf-8",
 	}
-	served := documents()
-	if len(served) != len(types) || len(documentPaths) != len(types) {
-		t.Errorf("%d documents are served at %d paths, want %d", len(served), len(documentPaths), len(types))
+	if len(documents)+1 != len(types) {
+		t.Errorf("%d documents are served beside the page, want %d", len(documents), len(types)-1)
 	}
+	a := New(nil, Options{})
 	for path, contentType := range types {
-		if !slices.Contains(documentPaths, path) {
-			t.Errorf("nothing leads to %s", path)
-		}
-		d := served[path]
-		if d.Kind != contentType || len(d.Body) == 0 {
-			t.Errorf("%s: %d bytes of %q, want some of %q", path, len(d.Body), d.Kind, contentType)
-		}
-		if isPage := path == "/docs"; isPage != (d.policy != "") {
-			t.Errorf("%s: policy is %q", path, d.policy)
+		for _, encoding := range []string{"", "gzip"} {
+			r := httptest.NewRequest(http.MethodGet, "https://localhost"+path, nil)
+			r.Header.Set("Accept-Encoding", encoding)
+			w := httptest.NewRecorder()
+			if err := a.Serve(w, r); err != nil {
+				t.Errorf("nothing leads to %s: %v", path, err)
+			}
+			h := w.Header()
+			if h.Get("Content-Type") != contentType || w.Body.Len() == 0 || h.Get("Content-Encoding") != encoding ||
+				h.Get("Content-Length") != strconv.Itoa(w.Body.Len()) || h.Get("Cache-Control") != "no-cache" || h.Get("Vary") != "Accept-Encoding" {
+				t.Errorf("%s: %d bytes, %v, want some of %q in the encoding %q", path, w.Body.Len(), h, contentType, encoding)
+			}
+			if isPage := path == "/docs"; isPage != (h.Get("Content-Security-Policy") != "") {
+				t.Errorf("%s: policy is %q", path, h.Get("Content-Security-Policy"))
+			}
 		}
 	}
 }
 
-func TestDocsShowEveryOperation(t *testing.T) {
-	page := string(documents()["/docs"].Body)
-	var api openapi
-	if err := json.Unmarshal(openapiJSON, &api); err != nil {
+// contract is the document as far as the tests compare the page with it.
+type contract struct {
+	Paths map[string]map[string]struct {
+		OperationID, Summary string
+		Responses            map[string]any
+	}
+	Components struct {
+		Schemas map[string]struct{ Properties map[string]any }
+	}
+}
+
+func readContract(t *testing.T) contract {
+	t.Helper()
+	var c contract
+	if err := json.Unmarshal(openapiJSON, &c); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// anchor is the id of an operation on the page: create-contact for createContact.
+func anchor(operation string) string {
+	return strings.ToLower(regexp.MustCompile(`[A-Z]`).ReplaceAllString(operation, "-$0"))
+}
+
+func TestDocsShowEveryOperation(t *testing.T) {
+	page := string(docsHTML)
 	operations := 0
-	for _, route := range api.Paths.keys {
-		shown := "<code>" + string(breakable(route)) + "</code>"
+	for route, methods := range readContract(t).Paths {
+		shown := "<code>" + strings.NewReplacer("/", "/<wbr>", ".", ".<wbr>", "_", "_<wbr>").Replace(route) + "</code>"
 		if !strings.Contains(page, shown) {
 			t.Errorf("the page does not show %s", route)
 		}
-		for method, op := range api.Paths.values[route].values {
+		for method, op := range methods {
 			operations++
 			for _, want := range []string{
-				`id="` + kebab(op.OperationID) + `"`,
+				`id="` + anchor(op.OperationID) + `"`,
 				"<code>" + op.OperationID + "</code>",
 				strings.ToUpper(method) + "</span> " + shown,
 				op.Summary,
@@ -66,8 +93,8 @@ func TestDocsShowEveryOperation(t *testing.T) {
 					t.Errorf("%s %s: the page has no %q", method, route, want)
 				}
 			}
-			for _, status := range op.Responses.keys {
-				if id := `id="` + kebab(op.OperationID) + "-" + status + `"`; !strings.Contains(page, id) {
+			for status := range op.Responses {
+				if id := `id="` + anchor(op.OperationID) + "-" + status + `"`; !strings.Contains(page, id) {
 					t.Errorf("%s: the page does not explain the status %s", op.OperationID, status)
 				}
 			}
@@ -79,13 +106,9 @@ func TestDocsShowEveryOperation(t *testing.T) {
 }
 
 func TestDocsShowEveryField(t *testing.T) {
-	page := string(documents()["/docs"].Body)
-	var api openapi
-	if err := json.Unmarshal(openapiJSON, &api); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range api.Components.Schemas.keys {
-		for _, key := range api.Components.Schemas.values[name].Properties.keys {
+	page := string(docsHTML)
+	for name, schema := range readContract(t).Components.Schemas {
+		for key := range schema.Properties {
 			if field := regexp.MustCompile(`data-title="([^"]*\.)?` + key + `"`); !field.MatchString(page) {
 				t.Errorf("the page does not explain %s of %s", key, name)
 			}
@@ -98,13 +121,31 @@ func TestDocsShowEveryField(t *testing.T) {
 	}
 }
 
+// A box beside the text without anything in it would look broken.
+func TestDocsShowSamplesBesideEveryOperationAndObject(t *testing.T) {
+	articles := strings.Split(string(docsHTML), `<article class="operation" id="`)[1:]
+	shown := 0
+	for _, article := range articles {
+		id, _, _ := strings.Cut(article, `"`)
+		_, samples, beside := strings.Cut(article, `<div class="samples">`)
+		if beside {
+			shown++
+			if !regexp.MustCompile(`^\s*(<div class="choice">\s*)?<(figure|details) class="code"`).MatchString(samples) {
+				t.Errorf("there is no example beside %s", id)
+			}
+		}
+	}
+	if shown != 10+6 {
+		t.Errorf("%d operations and objects have examples, want 16", shown)
+	}
+}
+
 // The page must work on a machine that reaches nothing but the server, and under its own policy.
 func TestDocsNeedNothingFromOutside(t *testing.T) {
-	served := documents()
-	page := string(served["/docs"].Body)
+	page := string(docsHTML)
 	for _, match := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		target := html.UnescapeString(match[1])
-		_, isServed := served[target]
+		_, isServed := documents[target]
 		if !isServed && target != "/console" && !strings.HasPrefix(target, "#") && !strings.HasPrefix(target, "data:image/") {
 			t.Errorf("the page refers to %q, which this server does not have", target)
 		}
@@ -122,7 +163,7 @@ func TestDocsNeedNothingFromOutside(t *testing.T) {
 }
 
 func TestDocsAnchorsResolve(t *testing.T) {
-	page := string(documents()["/docs"].Body)
+	page := string(docsHTML)
 	var ids []string
 	for _, match := range regexp.MustCompile(`\sid="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if slices.Contains(ids, match[1]) {
@@ -133,20 +174,6 @@ func TestDocsAnchorsResolve(t *testing.T) {
 	for _, match := range regexp.MustCompile(`(?:href="#|aria-labelledby="|aria-describedby="|for="|popovertarget=")([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if !slices.Contains(ids, match[1]) {
 			t.Errorf("a link leads to #%s, which is nowhere", match[1])
-		}
-	}
-}
-
-func TestMarkdownEscapes(t *testing.T) {
-	for text, want := range map[string]string{
-		"a < b & `<c>`":           "<p>a &lt; b &amp; <code>&lt;c&gt;</code></p>",
-		"**x** and [y](#y)":       `<p><strong>x</strong> and <a href="#y">y</a></p>`,
-		"[y](javascript:alert)":   "<p>[y](javascript:alert)</p>",
-		"- one\n  more\n- `two`":  "<ul><li>one more</li><li><code>two</code></li></ul>",
-		"first\nline\n\n- second": "<p>first line</p><ul><li>second</li></ul>",
-	} {
-		if got := string(markdown(text)); got != want {
-			t.Errorf("markdown(%q)\n got %s\nwant %s", text, got, want)
 		}
 	}
 }

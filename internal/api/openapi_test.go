@@ -10,6 +10,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	yaml "github.com/oasdiff/yaml3"
+
+	"donorbook/internal/reference"
 )
 
 func TestOpenAPIDocumentIsValid(t *testing.T) {
@@ -69,6 +71,27 @@ func TestOpenAPIJSONEqualsYAML(t *testing.T) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Error("openapi.json is older than openapi.yaml: run UPDATE=1 go test ./internal/api -run TestOpenAPIJSON")
+	}
+}
+
+// docs.html is openapi.json for people; UPDATE=1 go test writes it anew, after openapi.json.
+func TestReferencePageEqualsOpenAPIJSON(t *testing.T) {
+	source, err := os.ReadFile("openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := reference.Page(source)
+	if os.Getenv("UPDATE") == "1" {
+		if err := os.WriteFile("docs.html", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("docs.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("docs.html is older than openapi.json or its template: run make openapi")
 	}
 }
 

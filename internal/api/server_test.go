@@ -127,6 +127,9 @@ func eachEngine(t *testing.T, test func(t *testing.T, s *server)) {
 func anyServer(t testing.TB) *server { return engines[0].server(t) }
 
 func TestMain(m *testing.M) {
+	if options := os.Getenv(killedUpgrade); options != "" {
+		dieUpgrading(options)
+	}
 	_ = flag.Set("test.parallel", "8") // scenarios wait for clocks and disks more than they work
 	code := m.Run()
 	for _, e := range engines {

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -36,23 +38,73 @@ func TestOlderDatabasesAnswerAsBefore(t *testing.T) {
 		t.Fatalf("%d fixtures: %v", len(fixtures), err)
 	}
 	for n := range fixtures {
-		name := fmt.Sprintf("testdata/schemas/schema%d", n+1)
-		t.Run(fmt.Sprintf("schema %d/sqlite", n+1), func(t *testing.T) {
-			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "donorbook.db"), unpacked(t, name+".db.gz"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			answersAsBefore(t, name, store.Options{Data: dir})
-		})
-		t.Run(fmt.Sprintf("schema %d/postgres", n+1), func(t *testing.T) {
-			url, err := cluster.Database()
+		eachFixture(t, cluster, n+1, answersAsBefore)
+	}
+}
+
+// eachFixture runs a test with an old database on each engine.
+func eachFixture(t *testing.T, cluster *pgtest.Cluster, version int, test func(t *testing.T, name string, o store.Options)) {
+	name := fmt.Sprintf("testdata/schemas/schema%d", version)
+	t.Run(fmt.Sprintf("schema %d/sqlite", version), func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "donorbook.db"), unpacked(t, name+".db.gz"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		test(t, name, store.Options{Data: dir})
+	})
+	t.Run(fmt.Sprintf("schema %d/postgres", version), func(t *testing.T) {
+		url, err := cluster.Database()
+		if err != nil {
+			t.Fatal(err)
+		}
+		load(t, url, string(unpacked(t, name+".sql.gz")))
+		test(t, name, store.Options{Database: url})
+	})
+}
+
+// killedUpgrade is the variable that makes this program upgrade a database and kill itself in the middle.
+const killedUpgrade = "DONORBOOK_TEST_KILLED_UPGRADE"
+
+// dieUpgrading opens a database and kills the process when the upgrade has reported progress so many times.
+func dieUpgrading(options string) {
+	var o struct {
+		Data, Database string
+		Reports        int
+	}
+	if err := json.Unmarshal([]byte(options), &o); err != nil {
+		panic(err)
+	}
+	_, err := store.Open(context.Background(), store.Options{Data: o.Data, Database: o.Database, Progress: func(string, int64, int64) {
+		if o.Reports--; o.Reports == 0 {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // until it is dead
+		}
+	}})
+	panic(fmt.Sprint("the upgrade ended before it was killed: ", err))
+}
+
+// An upgrade that is killed in the middle leaves the database as it was, and the next start upgrades it.
+func TestAnUpgradeThatIsKilledBeginsAgain(t *testing.T) {
+	cluster, err := pgtest.Fast()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Remove)
+	eachFixture(t, cluster, 3, func(t *testing.T, name string, o store.Options) {
+		for _, reports := range []int{1, 3} { // while checksums are worked out, and while the search is built
+			options, err := json.Marshal(map[string]any{"Data": o.Data, "Database": o.Database, "Reports": reports})
 			if err != nil {
 				t.Fatal(err)
 			}
-			load(t, url, string(unpacked(t, name+".sql.gz")))
-			answersAsBefore(t, name, store.Options{Database: url})
-		})
-	}
+			killed := exec.Command(os.Args[0])
+			killed.Env = append(os.Environ(), killedUpgrade+"="+string(options))
+			out, err := killed.CombinedOutput()
+			if killed.ProcessState == nil || killed.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+				t.Fatalf("the upgrade was not killed: %v %s", err, out)
+			}
+		}
+		answersAsBefore(t, name, o)
+	})
 }
 
 func answersAsBefore(t *testing.T, name string, o store.Options) {

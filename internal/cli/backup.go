@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"donorbook/internal/backup"
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
 )
 
 type backupCommand struct {
@@ -38,7 +38,7 @@ func (c *backupCommand) Run(t *terminal) error {
 		return err
 	}
 	watch := newByteWatch(t)
-	report, err := store.Backup(t.ctx, t.storage.Options(), c.File, store.BackupOptions{Replace: c.Force, Progress: watch.progress})
+	report, err := backup.Write(t.ctx, t.storage.Options(), c.File, backup.Options{Replace: c.Force, Progress: watch.progress})
 	watch.end()
 	if err != nil {
 		return backupFailure(err, c.File)
@@ -46,7 +46,7 @@ func (c *backupCommand) Run(t *terminal) error {
 	return c.print(t, report)
 }
 
-func (c *backupCommand) print(t *terminal, report store.BackupReport) error {
+func (c *backupCommand) print(t *terminal, report backup.Report) error {
 	if c.JSON {
 		return printBackup(t, c.File, report)
 	}
@@ -78,7 +78,7 @@ func (c *restoreCommand) Run(t *terminal) error {
 		return &config.Problem{Flag: "database", Reason: "a backup is restored into the data directory alone; leave --database out"}
 	}
 	watch := newByteWatch(t)
-	report, err := store.Restore(t.ctx, c.File, t.storage.Options(), store.BackupOptions{Progress: watch.progress})
+	report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{Progress: watch.progress})
 	watch.end()
 	if err != nil {
 		return backupFailure(err, c.File)
@@ -92,12 +92,12 @@ func (c *restoreCommand) Run(t *terminal) error {
 
 // backupFailure is the error as a script sees it.
 func backupFailure(err error, file string) error {
-	var full *store.NotEmptyError
-	var damaged *store.DamagedBackupError
+	var full *backup.NotEmptyError
+	var damaged *backup.DamagedError
 	switch {
-	case errors.Is(err, store.ErrNoBackup):
+	case errors.Is(err, backup.ErrServer):
 		return &config.Problem{Flag: "database", Reason: err.Error()}
-	case errors.Is(err, store.ErrBackupPlace):
+	case errors.Is(err, backup.ErrPlace):
 		return usageError{err}
 	case errors.Is(err, fs.ErrExist):
 		if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
@@ -112,13 +112,13 @@ func backupFailure(err error, file string) error {
 	return err
 }
 
-func printBackup(t *terminal, file string, report store.BackupReport) error {
+func printBackup(t *terminal, file string, report backup.Report) error {
 	return t.printJSON(map[string]any{
 		"file": file, "bytes": report.Bytes, "taken_at": report.Taken, "schema": report.Schema, "accounts": report.Accounts, "contacts": report.Contacts,
 	})
 }
 
-func contentsInWords(report store.BackupReport) string {
+func contentsInWords(report backup.Report) string {
 	return fmt.Sprintf("accounts: %d, contacts: %d", report.Accounts, report.Contacts)
 }
 

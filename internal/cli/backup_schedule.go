@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"donorbook/internal/backup"
 	"donorbook/internal/config"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
@@ -24,7 +25,7 @@ type backups struct {
 	keep  int
 	log   *slog.Logger
 	now   func() time.Time
-	write func(ctx context.Context, file string) (store.BackupReport, error)
+	write func(ctx context.Context, file string) (backup.Report, error)
 
 	retry   time.Time // not before, after a failure
 	running sync.WaitGroup
@@ -47,15 +48,15 @@ func (c *serveCommand) newBackups(o store.Options, metrics *web.Metrics, log *sl
 	if c.BackupDir == "" {
 		return nil, nil
 	}
-	if err := store.CheckBackupDir(c.BackupDir, o); err != nil {
+	if err := backup.CheckDir(c.BackupDir, o); err != nil {
 		return nil, &config.Problem{Flag: "backup-dir", Reason: err.Error()}
 	}
 	if err := os.MkdirAll(c.BackupDir, 0o700); err != nil {
 		return nil, &config.Problem{Flag: "backup-dir", Reason: err.Error()}
 	}
 	b := &backups{dir: c.BackupDir, every: c.BackupEvery, keep: c.BackupKeep, log: log, now: time.Now}
-	b.write = func(ctx context.Context, file string) (store.BackupReport, error) {
-		return store.Backup(ctx, o, file, store.BackupOptions{})
+	b.write = func(ctx context.Context, file string) (backup.Report, error) {
+		return backup.Write(ctx, o, file, backup.Options{})
 	}
 	b.measure(metrics)
 	return b, nil

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/store"
+	"donorbook/internal/backup"
 	"donorbook/internal/web"
 )
 
@@ -97,8 +97,8 @@ func testBackups(t *testing.T, now *time.Time, names ...string) *backups {
 	t.Helper()
 	b := &backups{
 		dir: t.TempDir(), every: 24 * time.Hour, keep: 3, log: slog.New(slog.NewTextHandler(io.Discard, nil)), now: func() time.Time { return *now },
-		write: func(_ context.Context, file string) (store.BackupReport, error) {
-			return store.BackupReport{}, os.WriteFile(file, nil, 0o600)
+		write: func(_ context.Context, file string) (backup.Report, error) {
+			return backup.Report{}, os.WriteFile(file, nil, 0o600)
 		},
 	}
 	for _, name := range names {
@@ -148,8 +148,8 @@ func TestABackupThatFailsIsTriedAgainLater(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	b := testBackups(t, &now)
 	works := b.write
-	b.write = func(context.Context, string) (store.BackupReport, error) {
-		return store.BackupReport{}, errors.New("no space left on device")
+	b.write = func(context.Context, string) (backup.Report, error) {
+		return backup.Report{}, errors.New("no space left on device")
 	}
 	b.run(t.Context())
 	if b.failed.Load() != 1 || b.succeeded.Load() != 0 || b.wait() != backupRetry {

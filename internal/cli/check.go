@@ -31,7 +31,9 @@ func (c *checkCommand) Run(t *terminal) error {
 	err := t.withStore(func(s *store.Store) (err error) {
 		watch := newCopyWatch(t, "")
 		defer watch.end()
-		report, err = s.Check(t.ctx, store.CheckOptions{Repair: c.Repair, Progress: watch.progress, Found: print})
+		report, err = s.Check(t.ctx, store.CheckOptions{Repair: c.Repair, Found: print, Progress: func(what string, done, total int64) {
+			watch.progress(store.CopyProgress{Checking: true, Table: what, Done: done, Total: total})
+		}})
 		return err
 	})
 	if err != nil {

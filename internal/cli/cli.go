@@ -198,7 +198,7 @@ func report(stderr io.Writer, err error) int {
 
 // unwrapped is what lies behind an unavailable service, for whoever has to make it available.
 func unwrapped(err error) error {
-	for errors.Is(err, crm.ErrUnavailable) {
+	for errors.Is(err, crm.ErrUnavailable) || errors.Is(err, store.ErrUnavailable) {
 		causes := []error{errors.Unwrap(err)}
 		if several, ok := err.(interface{ Unwrap() []error }); ok {
 			causes = several.Unwrap()
@@ -222,7 +222,7 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error
 	}
 	t.tighten()
 	options := t.storage.Options()
-	options.Now, options.Serving = now, t.serving
+	options.Now, options.Serving, options.Progress = now, t.serving, newUpgradeWatch(t).progress
 	s, err := store.Open(t.ctx, options)
 	if err != nil {
 		return err

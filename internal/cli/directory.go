@@ -2,20 +2,15 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
-	"donorbook/internal/store"
+	"donorbook/internal/backup"
 )
 
 // tighten keeps other users of the machine out of the directories that a command uses, and tells what was open to them. What
 // cannot be changed is a warning: the operator may have reasons, such as a volume that belongs to another user.
 func (t *terminal) tighten() {
-	dirs := []string{t.storage.Data, t.storage.Options().SQLiteDir()}
-	for _, dir := range slices.Compact(dirs) {
-		if dir == "" {
-			continue
-		}
-		changed, err := store.Tighten(dir)
+	for _, dir := range backup.Directories(t.storage.Options()) {
+		changed, err := backup.Tighten(dir)
 		for _, c := range changed {
 			t.notice(fmt.Sprintf("%s was open to other users of this machine (mode %04o); now it is its owner's alone", c.Path, c.Was))
 		}

@@ -1,90 +1,71 @@
 package crm
 
 import (
-	"regexp"
-	"strconv"
+	"strings"
+
+	"github.com/nyaruka/phonenumbers"
 )
 
 // FormatPhone writes a stored number in the style that all numbers are shown in: as people write it at home where it has the
 // country code of the region, with its country code otherwise. A text that is no possible number is shown as it was written, and so
 // is a number that would read as another one in this style.
-//
-// The grouping is that of libphonenumber.
 func FormatPhone(value, region string) string {
-	number, ok := parsePhone(value, region)
+	if n, ok := plainNorthAmerican(value, region); ok {
+		if isNorthAmerican(region) {
+			return "(" + n[:3] + ") " + n[3:6] + "-" + n[6:]
+		}
+		return "+1 " + n[:3] + "-" + n[3:6] + "-" + n[6:]
+	}
+	number, _, ok := parsePhone(value, region)
 	if !ok {
 		return value
 	}
-	shown := number.international()
-	if home := planOf(region); home != nil && home.code == number.plan.code {
-		shown = number.atHome()
-	}
-	if again, ok := parsePhone(shown, region); !ok || again.plan != number.plan || again.national != number.national {
+	extension := number.GetExtension()
+	number.Extension = nil // the library writes it in the style of each country; we write all of them alike
+	shown, ok := styled(number, region)
+	if !ok {
 		return value
 	}
-	if number.extension != "" {
-		shown += " ext. " + number.extension
+	if extension != "" {
+		shown += " ext. " + extension
 	}
 	return shown
 }
 
-func (n phoneNumber) atHome() string {
-	for _, format := range n.plan.formats() {
-		if format.national != "" && format.fits(n.national) {
-			return format.digits.ReplaceAllString(n.national, format.national)
+// styled is a number without its extension in the style of the region; ok tells whether it still reads as the same number.
+func styled(number *phonenumbers.PhoneNumber, region string) (shown string, ok bool) {
+	same := func(text string) bool {
+		again, _, ok := parsePhone(text, region)
+		return ok && phonenumbers.Format(again, phonenumbers.E164) == phonenumbers.Format(number, phonenumbers.E164)
+	}
+	if int(number.GetCountryCode()) != phonenumbers.GetCountryCodeForRegion(region) {
+		shown = phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
+		return shown, same(shown)
+	}
+	if shown = phonenumbers.Format(number, phonenumbers.NATIONAL); same(shown) {
+		return shown, true
+	}
+	shown = phonenumbers.FormatByPattern(number, phonenumbers.NATIONAL, formatsAtHome(number))
+	return shown, same(shown)
+}
+
+// formatsAtHome are the library's own formats for a number, mended: the trunk prefix goes before the group that is shown first. The
+// library puts it before group 1, and so makes a wrong number of a mobile number of Argentina, which shows group 2 first.
+func formatsAtHome(number *phonenumbers.PhoneNumber) (formats []*phonenumbers.NumberFormat) {
+	country := phonenumbers.GetRegionCodeForCountryCode(int(number.GetCountryCode()))
+	all, _ := phonenumbers.MetadataCollection() // the library would not have started without it
+	for _, plan := range all.GetMetadata() {
+		if plan.GetId() != country {
+			continue
+		}
+		for _, f := range plan.GetNumberFormat() {
+			format := f.GetFormat()
+			if rule := f.GetNationalPrefixFormattingRule(); rule != "" {
+				first := phonenumbers.FIRST_GROUP_PATTERN.FindString(format)
+				format = strings.Replace(format, first, strings.Replace(rule, "$1", first, 1), 1)
+			}
+			formats = append(formats, &phonenumbers.NumberFormat{Pattern: f.Pattern, LeadingDigitsPattern: f.LeadingDigitsPattern, Format: &format})
 		}
 	}
-	return n.national
-}
-
-func (n phoneNumber) international() string {
-	grouped := n.national
-	for _, format := range n.plan.formats() {
-		if format.international != "" && format.fits(n.national) {
-			grouped = format.digits.ReplaceAllString(n.national, format.international)
-			break
-		}
-	}
-	return "+" + strconv.Itoa(n.plan.code) + " " + grouped
-}
-
-// phoneFormat is how numbers of one kind are grouped.
-type phoneFormat struct {
-	pattern       string // of a whole national number, with a group for each part
-	leading       string // a pattern of its first digits, "" for any
-	national      string // what people write at home; "" where another format says so
-	international string // what follows the country code; "" where another format says so
-}
-
-// countryFormats are the formats of a country code, those that are tried first at the beginning.
-type countryFormats struct {
-	code    int
-	formats []phoneFormat
-}
-
-// compiledFormat is a format with its patterns.
-type compiledFormat struct {
-	*phoneFormat
-	digits, first *regexp.Regexp
-}
-
-func (f compiledFormat) fits(national string) bool {
-	return f.first.MatchString(national) && f.digits.MatchString(national)
-}
-
-// formats are those of the plan's country code, compiled for the first number that is shown.
-func (p *phonePlan) formats() []compiledFormat {
-	p.formatOnce.Do(func() {
-		for _, country := range phoneFormats {
-			if country.code != p.code {
-				continue
-			}
-			for i := range country.formats {
-				format := &country.formats[i]
-				p.compiledFormats = append(p.compiledFormats, compiledFormat{format,
-					regexp.MustCompile("^(?:" + format.pattern + ")$"), regexp.MustCompile("^(?:" + format.leading + ")")})
-			}
-		}
-	})
-	return p.compiledFormats
+	return formats
 }

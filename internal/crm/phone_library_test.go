@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// libraryPhone is normalPhone as the library would have it.
+// libraryPhone is normalPhone as the library would have it, without our short path.
 func libraryPhone(value, region string) (key string, ok bool) {
 	if utf8.RuneCountInString(value) > maxPhone || !utf8.ValidString(value) {
 		return "", false
@@ -29,13 +30,97 @@ func libraryPhone(value, region string) (key string, ok bool) {
 	return "", false
 }
 
+// libraryFormat is FormatPhone as the library would have it.
+func libraryFormat(value, region string) string {
+	number, err := phonenumbers.Parse(value, region)
+	switch {
+	case err != nil:
+		return value
+	case phonenumbers.GetCountryCodeForRegion(region) == int(number.GetCountryCode()):
+		return phonenumbers.Format(number, phonenumbers.NATIONAL)
+	}
+	return phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
+}
+
+// sameAsLibrary holds our reading of a number against the library's. What our short path takes must be shown alike, too.
 func sameAsLibrary(t *testing.T, value, region string) (ok bool) {
 	t.Helper()
 	key, ok := normalPhone(value, region)
 	if want, wantOK := libraryPhone(value, region); key != want || ok != wantOK {
 		t.Errorf("normalPhone(%q, %q) = %q, %v; the library says %q, %v", value, region, key, ok, want, wantOK)
 	}
+	if isShort(value, region) {
+		if shown, want := FormatPhone(value, region), libraryFormat(value, region); shown != want {
+			t.Errorf("FormatPhone(%q, %q) = %q; the library says %q", value, region, shown, want)
+		}
+	}
 	return ok
+}
+
+// isShort tells whether a number is read without the library.
+func isShort(value, region string) bool {
+	_, ok := plainNorthAmerican(value, region)
+	return ok
+}
+
+// Every area code in the US, whether it is in use or not, and some in each other region.
+func TestEveryAreaCodeIsReadAndShownAsByTheLibrary(t *testing.T) {
+	regions := append(regionsOfLibrary(), "ZZ", "")
+	if raceDetector {
+		regions = []string{"US", "CA", "BS", "GB", "ZZ", ""}
+	}
+	forms := []string{"%03d5550100", "1%03d5550100", "+1%03d5550100", "(%03d) 555-0100", "1-%03d-555-0100", "+1 (%03d) 555.0100"}
+	for _, region := range regions {
+		step := 499 // a plan of another country
+		switch {
+		case region == "US" && !raceDetector:
+			step = 1
+		case isNorthAmerican(region):
+			step = 53
+		}
+		for area := 0; area < 1000; area += step {
+			for _, form := range forms {
+				value := fmt.Sprintf(form, area)
+				sameAsLibrary(t, value, region)
+				if want := area >= 200 && (isNorthAmerican(region) || form[0] == '+'); isShort(value, region) != want {
+					t.Errorf("%q in %q takes the short path: %v, want %v", value, region, !want, want)
+				}
+			}
+		}
+	}
+}
+
+// plainPhone is about as many digits as a North American number has, with some of the usual punctuation and some of the unusual.
+func plainPhone(random *rand.Rand) string {
+	value := []string{"", "+", "1", "+1", "(", "+ 1-", "00", "011"}[random.IntN(8)]
+	for range 9 + random.IntN(3) {
+		value += string('0' + rune(random.IntN(10)))
+		if random.IntN(4) == 0 {
+			value += string(" .-() .-()/+x"[random.IntN(13)])
+		}
+	}
+	return value
+}
+
+func TestPlainNumbersAreReadAndShownAsByTheLibrary(t *testing.T) {
+	random, regions := rand.New(rand.NewPCG(3, 4)), append(regionsOfLibrary(), "ZZ", "")
+	rounds, short := 10_000, 0
+	if raceDetector {
+		rounds = 500
+	}
+	for range rounds {
+		value, region := plainPhone(random), "US"
+		if random.IntN(2) == 0 {
+			region = regions[random.IntN(len(regions))]
+		}
+		sameAsLibrary(t, value, region)
+		if isShort(value, region) {
+			short++
+		}
+	}
+	if short < rounds/20 {
+		t.Errorf("only %d of %d numbers took the short path", short, rounds)
+	}
 }
 
 func regionsOfLibrary() []string { return slices.Sorted(maps.Keys(phonenumbers.GetSupportedRegions())) }
@@ -117,21 +202,6 @@ func TestOddSpellingsAreReadAsTheLibraryReadsThem(t *testing.T) {
 	}
 }
 
-func TestEveryRegionIsOneOfTheLibrary(t *testing.T) {
-	for a := 'A' - 1; a <= 'Z'; a++ {
-		for b := 'A' - 1; b <= 'Z'; b++ {
-			region := string(a) + string(b)
-			if got, want := IsPhoneRegion(region), phonenumbers.GetSupportedRegions()[region]; got != want {
-				t.Errorf("IsPhoneRegion(%q) = %v", region, got)
-			}
-			code, trunk := dialling(region)
-			if wantCode, want := phonenumbers.GetCountryCodeForRegion(region), phonenumbers.GetNddPrefixForRegion(region, true); code != wantCode || trunk != want {
-				t.Errorf("in %s people dial %d %q, the library says %d %q", region, code, trunk, wantCode, want)
-			}
-		}
-	}
-}
-
 // phonePieces are what mutations put into numbers.
 var phonePieces = strings.Split("0|00|1|9|15|+|++|＋|-| |(|)|.|/|x|X|ext|#|,|,,|;|;ext=|*|~|tel:|;phone-context=|;isub=|a|F|３|٣|०|\u00a0|–|\\|&&|]|011|8~10|\t", "|")
 
@@ -173,4 +243,22 @@ func FuzzPhoneIsReadAsTheLibraryReadsIt(f *testing.F) {
 		f.Add(value, regionsOfLibrary()[i])
 	}
 	f.Fuzz(func(t *testing.T, value, region string) { sameAsLibrary(t, value, region) })
+}
+
+// What a phone number costs, and what it would cost without the short path.
+func BenchmarkPhone(b *testing.B) {
+	for _, value := range []string{"(212) 555-0100", "+1 212-555-0100", "212-555-0100 x42", "+44 20 7946 0958"} {
+		for name, read := range map[string]func(){
+			"read":    func() { normalPhone(value, "US") },
+			"shown":   func() { FormatPhone(value, "US") },
+			"library": func() { libraryPhone(value, "US") },
+		} {
+			b.Run(value+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					read()
+				}
+			})
+		}
+	}
 }

@@ -47,6 +47,38 @@ func TestNormalPhoneRefuses(t *testing.T) {
 	}
 }
 
+// The library reads with patterns, and would try them on every character. What is too long never comes to it: it would allocate.
+func TestLongTextsAreRefusedBeforeTheLibraryReadsThem(t *testing.T) {
+	for _, value := range []string{
+		strings.Repeat("1", 65), strings.Repeat("1", 300), strings.Repeat("٣", 65), "+1 312 555 0123" + strings.Repeat(" ", 50),
+		strings.Repeat("+1 (312) 555-0123 x", 1<<16), strings.Repeat("0-", 1<<19) + "x", ";phone-context=+" + strings.Repeat("1-", 1<<19),
+	} {
+		allocated := testing.AllocsPerRun(2, func() {
+			if key, ok := normalPhone(value, "US"); ok {
+				t.Errorf("%d bytes are a phone number: %q", len(value), key)
+			}
+			if FormatPhone(value, "US") != value {
+				t.Errorf("%d bytes are not shown as they were written", len(value))
+			}
+		})
+		if allocated > 0 {
+			t.Errorf("%d bytes took %v allocations", len(value), allocated)
+		}
+	}
+	if _, ok := normalPhone(strings.Repeat("(", 32)+"3125550123"+strings.Repeat(" ", 22), "US"); !ok {
+		t.Error("a number of 64 characters is refused")
+	}
+}
+
+// The digits of any script are digits.
+func TestPhonesInOtherScripts(t *testing.T) {
+	for _, value := range []string{"٣١٢ ٥٥٥ ٠١٢٣", "３１２-５５５-０１２３", "＋１ ３１２ ５５５ ０１２３", "۳۱۲ ۵۵۵ ۰۱۲۳"} {
+		if key, ok := normalPhone(value, "US"); !ok || key != "+13125550123" {
+			t.Errorf("normalPhone(%q) = %q, %v", value, key, ok)
+		}
+	}
+}
+
 func TestIsPhoneRegion(t *testing.T) {
 	for _, region := range []string{"US", "GB", "DE", "JP", "KE", "BR"} {
 		if !IsPhoneRegion(region) {

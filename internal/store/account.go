@@ -5,26 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const (
-	sqlInsertAccount = `INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES ($1, $2, $3, $4, $5)`
-	sqlInsertTally   = `INSERT INTO account_tally (account_id, revision, contact_seq, contact_active, key_seq, campaign_revision)
-		VALUES ($1, 0, 0, 0, 0, 0)`
-
 	sqlAccounts = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at
 		FROM account a LEFT JOIN account p ON p.account_id = a.parent`
 	sqlAccountList = sqlAccounts + ` ORDER BY a.created_at, a.account_id`
 	sqlAccountByID = sqlAccounts + ` WHERE a.public_id = $1`
 )
 
-var (
-	sqlAccountsByNumber = `SELECT account_id, public_id, name, parent, '', created_at FROM account WHERE account_id IN (` + parameters(1, fewWidth) + `)`
-	sqlAccountsBelow    = `SELECT account_id, public_id, name, parent, '', created_at FROM account WHERE parent IN (` + parameters(1, fewWidth) + `)`
+const (
+	sqlAccountsByNumber = `SELECT account_id, public_id, name, parent, '', created_at FROM account WHERE account_id = ANY($1)`
+	sqlAccountsBelow    = `SELECT account_id, public_id, name, parent, '', created_at FROM account WHERE parent = ANY($1)`
 )
 
 // CreateAccount makes an account; parent is the public id of the account above, "" for none.
@@ -50,21 +46,19 @@ func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, 
 		if err != nil {
 			return crm.Account{}, err
 		}
-		err = s.update(ctx, cmp.Or(top, account.Number), func(t *tx) error {
+		err = s.update(ctx, cmp.Or(top, account.Number), needs{}, func(t *tx) error {
 			if top != 0 {
 				if err := t.checkChapters(top); err != nil {
 					return err
 				}
 			}
-			if err := t.addAccount(account); err != nil {
-				return err
-			}
+			t.addAccount(account)
 			return join(t, account)
 		})
 		if err == nil {
 			return account, nil
 		}
-		if !errors.Is(err, errTaken) {
+		if !errors.Is(err, db.ErrTaken) {
 			return crm.Account{}, err
 		}
 	}
@@ -76,67 +70,55 @@ func (s *Store) topAbove(ctx context.Context, above crm.Account) (top int64, err
 	if above.Number == 0 {
 		return 0, nil
 	}
-	var levels int64
-	err = s.view(ctx, func(c conn) error {
-		top, levels, err = topOf(c, above)
+	var higher []int64
+	err = s.view(ctx, func(c db.Conn) error {
+		higher, err = accountsAbove(c, above)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return top, crm.LevelLimit.Check(levels, 1)
+	return topOf(above, higher), crm.LevelLimit.Check(int64(len(higher)), 1)
 }
 
-func (t *tx) addAccount(account crm.Account) error {
-	if _, err := t.exec(sqlInsertAccount, account.Number, account.ID, account.Name, account.Parent, account.CreatedAt.UnixMicro()); err != nil {
-		return err
-	}
-	_, err := t.exec(sqlInsertTally, account.Number)
-	return err
+func (t *tx) addAccount(a crm.Account) {
+	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
+	t.Insert(tallyTable, a.Number, int64(0), int64(0), int64(0), int64(0), int64(0))
 }
 
 // Account finds an account by its public id.
 func (s *Store) Account(ctx context.Context, id string) (account crm.Account, err error) {
-	err = s.read(ctx, func(c conn) error {
-		account, err = findAccount(c, id)
-		return err
-	})
-	return account, err
+	return find(ctx, s, noAccount(id), readAccount, sqlAccountByID, id)
 }
 
-func findAccount(c conn, id string) (account crm.Account, err error) {
-	found, err := one(c, func(r rows) { account = readAccount(r) }, sqlAccountByID, id)
+func noAccount(id string) error { return fmt.Errorf("account %q: %w", id, crm.ErrNotFound) }
+
+func findAccount(c db.Conn, id string) (account crm.Account, err error) {
+	found, err := c.One(func(r db.Row) { account = readAccount(r) }, sqlAccountByID, id)
 	if err == nil && !found {
-		err = fmt.Errorf("account %q: %w", id, crm.ErrNotFound)
+		err = noAccount(id)
 	}
 	return account, err
 }
 
 // Accounts lists all accounts, oldest first.
 func (s *Store) Accounts(ctx context.Context) (accounts []crm.Account, err error) {
-	err = s.read(ctx, func(c conn) error {
-		accounts = nil
-		return each(c, func(r rows) error {
-			accounts = append(accounts, readAccount(r))
-			return nil
-		}, sqlAccountList)
-	})
-	return accounts, err
+	return list(ctx, s, readAccount, sqlAccountList)
 }
 
-func readAccount(r rows) crm.Account {
-	return crm.Account{Number: r.int(0), ID: r.text(1), Name: r.text(2), Parent: r.int(3), ParentID: r.text(4), CreatedAt: time.UnixMicro(r.int(5)).UTC()}
+func readAccount(r db.Row) crm.Account {
+	return crm.Account{Number: r.Int(0), ID: r.Text(1), Name: r.Text(2), Parent: r.Int(3), ParentID: r.Text(4), CreatedAt: time.UnixMicro(r.Int(5)).UTC()}
 }
 
 // accountsByNumber are accounts with the public ids of those above them.
-func accountsByNumber(c conn, numbers []int64) (map[int64]crm.Account, error) {
+func accountsByNumber(c db.Conn, numbers []int64) (map[int64]crm.Account, error) {
 	found := map[int64]crm.Account{}
-	read := func(r rows) error {
+	read := func(r db.Row) error {
 		a := readAccount(r)
 		found[a.Number] = a
 		return nil
 	}
-	if err := eachOf(c, read, sqlAccountsByNumber, numbers); err != nil {
+	if err := c.Each(read, sqlAccountsByNumber, numbers); err != nil {
 		return nil, err
 	}
 	var above []int64
@@ -145,7 +127,7 @@ func accountsByNumber(c conn, numbers []int64) (map[int64]crm.Account, error) {
 			above = append(above, a.Parent)
 		}
 	}
-	if err := eachOf(c, read, sqlAccountsByNumber, above); err != nil {
+	if err := c.Each(read, sqlAccountsByNumber, above); err != nil {
 		return nil, err
 	}
 	for number, a := range found {
@@ -153,21 +135,4 @@ func accountsByNumber(c conn, numbers []int64) (map[int64]crm.Account, error) {
 		found[number] = a
 	}
 	return found, nil
-}
-
-const fewWidth = 20
-
-// eachOf calls read for every row that a statement finds for some numbers, a few at a time. A join would leave it to the
-// database whether it goes by the index; here it must.
-func eachOf(c conn, read func(rows) error, sql string, numbers []int64) error {
-	for part := range slices.Chunk(numbers, fewWidth) {
-		args := make([]any, fewWidth)
-		for i := range args {
-			args[i] = part[min(i, len(part)-1)]
-		}
-		if err := each(c, read, sql, args...); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -14,14 +14,11 @@ type actor struct {
 
 type actorKey struct{}
 
-// Acting is a context in which every change needs a user to have a role in an account while it is made. Whoever asked before
-// knows only what was allowed then; somebody may have taken the role away since.
+// Acting is a context in which every change needs a user to have a role in an account while it is made. A check before that
+// shows only what was allowed then; the role may have been taken away since.
 func Acting(ctx context.Context, user, account int64, role crm.Role) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor{user, account, role})
 }
-
-// acting tells whether a change needs somebody's role.
-func acting(ctx context.Context) bool { return ctx.Value(actorKey{}) != nil }
 
 // guarded asks for the actor's role in the transaction of the change. It stays as it is until the transaction ends.
 func guarded(ctx context.Context, fn func(*tx) error) func(*tx) error {
@@ -30,8 +27,8 @@ func guarded(ctx context.Context, fn func(*tx) error) func(*tx) error {
 		return fn
 	}
 	return func(t *tx) error {
-		role := crm.Role(0)
-		if _, err := one(t.conn, func(r rows) { role = crm.Role(r.int(0)) }, sqlRole+t.forUpdate, a.account, a.user); err != nil {
+		role, _, err := t.role(a.account, a.user)
+		if err != nil {
 			return err
 		}
 		if role < a.role {

@@ -10,19 +10,15 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const (
 	sqlCampaignBySlug = `SELECT id, account_id, body, checksum FROM campaign WHERE slug = $1`
 	sqlCampaignByID   = `SELECT account_id FROM campaign WHERE id = $1`
-	sqlInsertCampaign = `INSERT INTO campaign (id, account_id, slug, url_at, body, checksum) VALUES ($1, $2, $3, $4, $5, $6)`
-	sqlUpdateCampaign = `UPDATE campaign SET slug = $2, url_at = $3, body = $4, checksum = $5 WHERE id = $1`
 
 	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
-	sqlPutReader       = `INSERT INTO campaign_reader (account_id, campaign_id, relation) VALUES ($1, $2, $3)
-		ON CONFLICT (account_id, campaign_id) DO UPDATE SET relation = excluded.relation`
-	sqlDeleteReader = `DELETE FROM campaign_reader WHERE account_id = $1 AND campaign_id = $2`
-	sqlParent       = `SELECT parent FROM account WHERE account_id = $1`
+	sqlParent          = `SELECT parent FROM account WHERE account_id = $1`
 
 	// A campaign that only benefits an account is another organization's.
 	sqlCampaignCount = `SELECT COUNT(*) FROM campaign_reader WHERE account_id = $1 AND relation <> $2`
@@ -30,7 +26,7 @@ const (
 	sqlReaderCampaigns = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
 )
 
-var sqlCampaigns = `SELECT id, url_at, body, checksum FROM campaign WHERE id IN (` + parameters(1, scatteredWidth) + `) ORDER BY id`
+const sqlCampaigns = `SELECT id, url_at, body, checksum FROM campaign WHERE id = ANY($1) ORDER BY id`
 
 // ImportResult says what an import did.
 type ImportResult struct {
@@ -60,12 +56,21 @@ func (s *Store) ImportCampaigns(ctx context.Context, owner crm.Account, inputs [
 	return result, err
 }
 
-// changeCampaigns begins again where another node has taken an id or a slug while we looked.
-func (s *Store) changeCampaigns(ctx context.Context, owner crm.Account, fn func(*tx, time.Time) error) (err error) {
+// changeCampaigns locks the owner and the accounts above, which list its campaigns. It begins again where another node has taken an id or
+// a slug while we looked.
+func (s *Store) changeCampaigns(ctx context.Context, owner crm.Account, fn func(*tx, time.Time) error) error {
+	var above []int64
+	err := s.view(ctx, func(c db.Conn) (err error) {
+		above, err = accountsAbove(c, owner)
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	for range 20 {
 		now := s.now()
-		err = s.update(ctx, owner.Number, func(t *tx) error { return fn(t, now) })
-		if !errors.Is(err, errTaken) {
+		err = s.update(ctx, owner.Number, needs{also: above}, func(t *tx) error { return fn(t, now) })
+		if !errors.Is(err, db.ErrTaken) {
 			break
 		}
 	}
@@ -165,7 +170,7 @@ func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, before *imported)
 		if before.slugs[slug] {
 			continue
 		}
-		c, account, err := campaignBySlug(t.conn, slug, t.forUpdate)
+		c, account, err := campaignBySlug(t.Conn, slug)
 		switch {
 		case errors.Is(err, crm.ErrNotFound):
 			return slug, nil, nil
@@ -179,13 +184,13 @@ func (t *tx) findSlug(owner crm.Account, in crm.CampaignInput, before *imported)
 }
 
 // campaignBySlug finds a campaign and the number of the account that it belongs to.
-func campaignBySlug(c conn, slug, forUpdate string) (campaign crm.Campaign, account int64, err error) {
+func campaignBySlug(c db.Conn, slug string) (campaign crm.Campaign, account int64, err error) {
 	found := false
-	err = each(c, func(r rows) (err error) {
-		found, account = true, r.int(1)
-		campaign, err = parseCampaign(r, 2, r.int(0))
+	err = c.Each(func(r db.Row) (err error) {
+		found, account = true, r.Int(1)
+		campaign, err = parseCampaign(r, 2, r.Int(0))
 		return err
-	}, sqlCampaignBySlug+forUpdate, slug)
+	}, sqlCampaignBySlug, slug)
 	if err == nil && !found {
 		err = crm.ErrNotFound
 	}
@@ -204,7 +209,7 @@ func (t *tx) freeCampaignID(first int64, before *imported) (int64, error) {
 		if before.ids[id] {
 			continue
 		}
-		found, err := one(t.conn, func(rows) {}, sqlCampaignByID, id)
+		found, err := t.Exists(sqlCampaignByID, id)
 		if err != nil {
 			return 0, err
 		}
@@ -221,7 +226,7 @@ func (t *tx) campaignReaders(owner crm.Account, beneficiaries *[]string) (map[in
 	faults := &crm.Invalid{}
 	if beneficiaries != nil {
 		for i, id := range *beneficiaries {
-			account, err := findAccount(t.conn, id)
+			account, err := findAccount(t.Conn, id)
 			switch {
 			case errors.Is(err, crm.ErrNotFound):
 				field := fmt.Sprintf("beneficiaries.%d", i)
@@ -232,13 +237,12 @@ func (t *tx) campaignReaders(owner crm.Account, beneficiaries *[]string) (map[in
 			readers[account.Number] |= crm.Benefiting
 		}
 	}
-	for above := owner.Parent; above != 0; {
-		readers[above] |= crm.Chapter
-		parent := int64(0)
-		if _, err := one(t.conn, func(r rows) { parent = r.int(0) }, sqlParent, above); err != nil {
-			return nil, err
-		}
-		above = parent
+	above, err := accountsAbove(t.Conn, owner)
+	if err != nil {
+		return nil, err
+	}
+	for _, account := range above {
+		readers[account] |= crm.Chapter
 	}
 	return readers, faults.Err()
 }
@@ -259,15 +263,15 @@ func (t *tx) checkCampaigns(owner crm.Account, plans []campaignPlan) error {
 	}
 	slices.Sort(readers)
 	for _, account := range slices.Compact(readers) {
-		if _, err := t.tally(account); err != nil {
+		if _, err := t.lock(account); err != nil {
 			return err
 		}
 	}
-	top, _, err := topOf(t.conn, owner)
+	above, err := accountsAbove(t.Conn, owner)
 	if err != nil {
 		return err
 	}
-	campaigns, err := countRows(t.conn, sqlCampaignCount, top, int64(crm.Benefiting))
+	campaigns, err := t.Int(sqlCampaignCount, topOf(owner, above), int64(crm.Benefiting))
 	if err != nil {
 		return err
 	}
@@ -276,27 +280,33 @@ func (t *tx) checkCampaigns(owner crm.Account, plans []campaignPlan) error {
 
 func (t *tx) saveCampaign(account int64, p campaignPlan) error {
 	body, urlAt := p.campaign.AppendBody(nil)
-	var err error
+	row := []any{p.campaign.ID, account, p.campaign.Slug, int64(urlAt), body, checksum(body)}
 	switch {
 	case p.isNew:
-		_, err = t.exec(sqlInsertCampaign, p.campaign.ID, account, p.campaign.Slug, int64(urlAt), body, checksum(body))
+		t.Insert(campaignTable, row...)
 	case p.changed:
-		_, err = t.exec(sqlUpdateCampaign, p.campaign.ID, p.campaign.Slug, int64(urlAt), body, checksum(body))
+		t.Save(campaignTable, row...)
 	}
-	if err != nil || p.readers == nil {
-		return err
+	if p.readers == nil {
+		return nil
 	}
 	return t.saveReaders(p.campaign.ID, p.readers)
+}
+
+// relations is who may list a campaign now.
+func relations(c db.Conn, campaign int64) (map[int64]crm.Relation, error) {
+	readers := make(map[int64]crm.Relation)
+	err := c.Each(func(r db.Row) error {
+		readers[r.Int(0)] = crm.Relation(r.Int(1))
+		return nil
+	}, sqlCampaignReaders, campaign)
+	return readers, err
 }
 
 // saveReaders writes the difference, in the order of accounts, and moves the campaign revision of each account that is
 // concerned.
 func (t *tx) saveReaders(campaign int64, readers map[int64]crm.Relation) error {
-	old := map[int64]crm.Relation{}
-	err := each(t.conn, func(r rows) error {
-		old[r.int(0)] = crm.Relation(r.int(1))
-		return nil
-	}, sqlCampaignReaders, campaign)
+	old, err := relations(t.Conn, campaign)
 	if err != nil {
 		return err
 	}
@@ -313,19 +323,16 @@ func (t *tx) saveReaders(campaign int64, readers map[int64]crm.Relation) error {
 			continue
 		}
 		if readers[account] == 0 {
-			_, err = t.exec(sqlDeleteReader, account, campaign)
+			t.Delete(readerTable, account, campaign)
 		} else {
-			_, err = t.exec(sqlPutReader, account, campaign, int64(readers[account]))
+			t.Save(readerTable, account, campaign, int64(readers[account]))
 		}
+		row, err := t.lock(account)
 		if err != nil {
 			return err
 		}
-		row, err := t.tally(account)
-		if err != nil {
-			return err
-		}
+		row.touch(t)
 		row.campaignRevision++
-		row.dirty = true
 	}
 	return nil
 }
@@ -346,8 +353,8 @@ type campaignList struct {
 const campaignListsKept = 10_000
 
 // of is the account's list at the snapshot that c reads.
-func (cache *campaignCache) of(c conn, account int64) (*campaignList, error) {
-	row, err := readTally(c, account, "")
+func (cache *campaignCache) of(c db.Conn, account int64) (*campaignList, error) {
+	row, err := readTally(c, account)
 	if err != nil {
 		return nil, err
 	}
@@ -358,10 +365,10 @@ func (cache *campaignCache) of(c conn, account int64) (*campaignList, error) {
 		return list, nil
 	}
 	list = &campaignList{revision: row.campaignRevision, ids: map[crm.CampaignScope][]int64{}}
-	err = each(c, func(r rows) error {
+	err = c.Each(func(r db.Row) error {
 		for _, scope := range crm.CampaignScopes {
-			if crm.Relation(r.int(1))&scope.Mask() != 0 {
-				list.ids[scope] = append(list.ids[scope], r.int(0))
+			if crm.Relation(r.Int(1))&scope.Mask() != 0 {
+				list.ids[scope] = append(list.ids[scope], r.Int(0))
 			}
 		}
 		return nil
@@ -384,16 +391,16 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.Campaign
 	var result ListResult
 	var ids []int64
 	p := newPieces(dst, flush)
-	read := func(c conn, ids []int64) error {
-		return p.read(c, func(dst []byte, r rows) ([]byte, error) {
-			body, err := campaignBody(r, 2, r.int(0))
+	read := func(c db.Conn, ids []int64) error {
+		return p.read(c, func(dst []byte, r db.Row) ([]byte, error) {
+			body, err := campaignBody(r, 2, r.Int(0))
 			if err != nil {
 				return dst, err
 			}
-			return crm.AppendCampaign(dst, r.int(0), body, int(r.int(1)), baseURL), nil
-		}, sqlCampaigns, campaignArgs(ids)...)
+			return crm.AppendCampaign(dst, r.Int(0), body, int(r.Int(1)), baseURL), nil
+		}, sqlCampaigns, ids)
 	}
-	err := s.view(ctx, func(c conn) (err error) {
+	err := s.view(ctx, func(c db.Conn) (err error) {
 		result, ids, err = s.campaigns.page(c, account, scope, page, oldestFirst)
 		if err != nil || len(ids) == 0 {
 			return err
@@ -407,7 +414,7 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.Campaign
 }
 
 // page finds one page of the account's list, in ascending order whatever the order of pages is.
-func (cache *campaignCache) page(c conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder) (result ListResult, ids []int64, err error) {
+func (cache *campaignCache) page(c db.Conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder) (result ListResult, ids []int64, err error) {
 	list, err := cache.of(c, account)
 	if err != nil {
 		return result, nil, err
@@ -417,29 +424,8 @@ func (cache *campaignCache) page(c conn, account int64, scope crm.CampaignScope,
 	if page.Skip() >= result.Total {
 		return result, nil, nil
 	}
-	from, to := order(page, result.Total)
+	from, to := order(page)(result.Total)
 	ids = ids[from:to]
 	result.Count = int64(len(ids))
 	return result, ids, nil
-}
-
-// campaignArgs fills the statement's fixed width with the last id.
-func campaignArgs(ids []int64) []any {
-	args := make([]any, 0, scatteredWidth)
-	for i := range scatteredWidth {
-		args = append(args, ids[min(i, len(ids)-1)])
-	}
-	return args
-}
-
-// pageOrder says where a page lies in a list that is kept oldest first.
-type pageOrder func(page crm.PageRequest, total int64) (from, to int64)
-
-func oldestFirst(page crm.PageRequest, total int64) (from, to int64) {
-	return page.Skip(), min(page.Skip()+page.PerPage, total)
-}
-
-func newestFirst(page crm.PageRequest, total int64) (from, to int64) {
-	from, to = oldestFirst(page, total)
-	return total - to, total - from
 }

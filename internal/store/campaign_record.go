@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 	sqlPublicID    = `SELECT public_id FROM account WHERE account_id = $1`
 )
 
-// CampaignRecord is a campaign as somebody who may list it sees it.
+// CampaignRecord is a campaign as an account that may list it sees it.
 type CampaignRecord struct {
 	Campaign      crm.Campaign
 	Relation      crm.Relation
@@ -29,10 +30,10 @@ func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficia
 
 // Campaign finds a campaign that the account may list, for whatever reason. All others do not exist for it.
 func (s *Store) Campaign(ctx context.Context, account, id int64) (record CampaignRecord, err error) {
-	err = s.view(ctx, func(c conn) error {
+	err = s.view(ctx, func(c db.Conn) error {
 		record = CampaignRecord{}
-		err := each(c, func(r rows) (err error) {
-			record.Relation = crm.Relation(r.int(0))
+		err := c.Each(func(r db.Row) (err error) {
+			record.Relation = crm.Relation(r.Int(0))
 			record.Campaign, err = parseCampaign(r, 1, id)
 			return err
 		}, sqlCampaign, account, id)
@@ -47,17 +48,17 @@ func (s *Store) Campaign(ctx context.Context, account, id int64) (record Campaig
 	return record, err
 }
 
-func beneficiaries(c conn, campaign int64) (ids []string, err error) {
+func beneficiaries(c db.Conn, campaign int64) (ids []string, err error) {
 	var accounts []int64
-	err = each(c, func(r rows) error {
-		if crm.Relation(r.int(1))&crm.Benefiting != 0 {
-			accounts = append(accounts, r.int(0))
+	err = c.Each(func(r db.Row) error {
+		if crm.Relation(r.Int(1))&crm.Benefiting != 0 {
+			accounts = append(accounts, r.Int(0))
 		}
 		return nil
 	}, sqlCampaignReaders, campaign)
 	for _, account := range accounts {
 		if err == nil {
-			_, err = one(c, func(r rows) { ids = append(ids, r.text(0)) }, sqlPublicID, account)
+			_, err = c.One(func(r db.Row) { ids = append(ids, r.Text(0)) }, sqlPublicID, account)
 		}
 	}
 	slices.Sort(ids)
@@ -66,18 +67,18 @@ func beneficiaries(c conn, campaign int64) (ids []string, err error) {
 
 // CampaignPage is one page of campaigns, newest first.
 func (s *Store) CampaignPage(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest) (campaigns []crm.Campaign, result ListResult, err error) {
-	err = s.view(ctx, func(c conn) (err error) {
+	err = s.view(ctx, func(c db.Conn) (err error) {
 		campaigns = nil
 		var ids []int64
 		result, ids, err = s.campaigns.page(c, account, scope, page, newestFirst)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		return each(c, func(r rows) error {
-			campaign, err := parseCampaign(r, 2, r.int(0))
+		return c.Each(func(r db.Row) error {
+			campaign, err := parseCampaign(r, 2, r.Int(0))
 			campaigns = append(campaigns, campaign)
 			return err
-		}, sqlCampaigns, campaignArgs(ids)...)
+		}, sqlCampaigns, ids)
 	})
 	slices.Reverse(campaigns)
 	return campaigns, result, err
@@ -85,7 +86,7 @@ func (s *Store) CampaignPage(ctx context.Context, account int64, scope crm.Campa
 
 // CampaignTotals is how many campaigns the account has in each scope.
 func (s *Store) CampaignTotals(ctx context.Context, account int64) (totals map[crm.CampaignScope]int64, err error) {
-	err = s.view(ctx, func(c conn) error {
+	err = s.view(ctx, func(c db.Conn) error {
 		list, err := s.campaigns.of(c, account)
 		if err != nil {
 			return err
@@ -145,10 +146,10 @@ func (t *tx) planNew(owner crm.Account, in crm.CampaignInput, now time.Time) (p 
 // planUpdate locks the campaign first, so that two people who change different fields at once both have their way.
 func (t *tx) planUpdate(owner crm.Account, id int64, in crm.CampaignInput, now time.Time) (p campaignPlan, err error) {
 	var old crm.Campaign
-	err = each(t.conn, func(r rows) (err error) {
+	err = t.Each(func(r db.Row) (err error) {
 		old, err = parseCampaign(r, 0, id)
 		return err
-	}, sqlOwnCampaign+t.forUpdate, id, owner.Number)
+	}, sqlOwnCampaign, id, owner.Number)
 	if err == nil && old.ID == 0 {
 		err = crm.ErrNotFound
 	}
@@ -169,9 +170,9 @@ func (t *tx) planUpdate(owner crm.Account, id int64, in crm.CampaignInput, now t
 	return p, firstOrFaults(slugErr, readersErr)
 }
 
-// checkSeen tells whether a campaign that is locked is still what somebody saw of it.
+// checkSeen tells whether a campaign that is locked is still what the user saw of it.
 func (t *tx) checkSeen(c crm.Campaign, seen string) error {
-	ids, err := beneficiaries(t.conn, c.ID)
+	ids, err := beneficiaries(t.Conn, c.ID)
 	if err == nil && c.Version(ids) != seen {
 		err = crm.ErrChanged
 	}
@@ -181,7 +182,7 @@ func (t *tx) checkSeen(c crm.Campaign, seen string) error {
 // freeSlug is the first slug for the input that no campaign has.
 func (t *tx) freeSlug(in crm.CampaignInput) (string, error) {
 	for slug := range crm.SlugCandidates(in, nil) {
-		found, err := one(t.conn, func(rows) {}, sqlSlugID, slug)
+		found, err := t.Exists(sqlSlugID, slug)
 		if err != nil || !found {
 			return slug, err
 		}

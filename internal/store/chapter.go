@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const sqlRenameAccount = `UPDATE account SET name = $2 WHERE account_id = $1`
@@ -14,7 +15,7 @@ const sqlRenameAccount = `UPDATE account SET name = $2 WHERE account_id = $1`
 // Chapters are all accounts below an account, each followed by those below it, and side by side by name.
 func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.Account, err error) {
 	var below map[int64][]crm.Account
-	err = s.view(ctx, func(c conn) error {
+	err = s.view(ctx, func(c db.Conn) error {
 		below = map[int64][]crm.Account{}
 		return eachChapter(c, root.Number, func(a crm.Account) { below[a.Parent] = append(below[a.Parent], a) })
 	})
@@ -36,10 +37,10 @@ func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.
 }
 
 // eachChapter calls read for every account below another, level by level.
-func eachChapter(c conn, root int64, read func(crm.Account)) error {
+func eachChapter(c db.Conn, root int64, read func(crm.Account)) error {
 	for level := []int64{root}; len(level) > 0; {
 		var next []int64
-		err := eachOf(c, func(r rows) error {
+		err := c.Each(func(r db.Row) error {
 			a := readAccount(r)
 			read(a)
 			next = append(next, a.Number)
@@ -53,7 +54,7 @@ func eachChapter(c conn, root int64, read func(crm.Account)) error {
 	return nil
 }
 
-// CreateChapter makes an account below root, or below one of its chapters. Whoever makes it owns it.
+// CreateChapter makes an account below root, or below one of its chapters. The user who makes it owns it.
 func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, parent, name string) (crm.Account, error) {
 	above, err := s.accountWithin(ctx, root, parent)
 	if err != nil {
@@ -66,27 +67,31 @@ func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, p
 
 // checkChapters refuses one more chapter below an account whose organization, top, has enough of them already.
 func (t *tx) checkChapters(top int64) error {
-	if _, err := t.tally(top); err != nil { // two at once cannot both be the last one
+	if _, err := t.lock(top); err != nil { // two at once cannot both be the last one
 		return err
 	}
 	chapters := int64(0)
-	if err := eachChapter(t.conn, top, func(crm.Account) { chapters++ }); err != nil {
+	if err := eachChapter(t.Conn, top, func(crm.Account) { chapters++ }); err != nil {
 		return err
 	}
 	return crm.ChapterLimit.Check(chapters, 1)
 }
 
-// topOf finds the organization that an account belongs to, itself or the one at the top of the tree, and how many levels lie
-// between them. Neither ever changes.
-func topOf(c conn, account crm.Account) (top, levels int64, err error) {
-	top = account.Number
-	for above := account.Parent; above != 0; levels++ {
-		top = above
-		if _, err := one(c, func(r rows) { above = r.int(0) }, sqlParent, top); err != nil {
-			return 0, 0, err
-		}
+// accountsAbove are the accounts above another, up to the top of its tree. They never change.
+func accountsAbove(c db.Conn, account crm.Account) (numbers []int64, err error) {
+	for above := account.Parent; above != 0 && err == nil; {
+		numbers = append(numbers, above)
+		above, err = c.Int(sqlParent, above)
 	}
-	return top, levels, nil
+	return numbers, err
+}
+
+// topOf is the organization that an account belongs to: itself, or the one at the top of the tree.
+func topOf(account crm.Account, above []int64) int64 {
+	if len(above) == 0 {
+		return account.Number
+	}
+	return above[len(above)-1]
 }
 
 // RenameAccount changes the name of root or of one of its chapters.
@@ -98,28 +103,28 @@ func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name st
 	if name, err = crm.AccountName(name); err != nil {
 		return err
 	}
-	return s.update(ctx, account.Number, func(t *tx) error {
-		if _, err := t.tally(account.Number); err != nil {
+	return s.update(ctx, account.Number, needs{}, func(t *tx) error {
+		if _, err := t.lock(account.Number); err != nil {
 			return err
 		}
-		_, err := t.exec(sqlRenameAccount, account.Number, name)
+		_, err := t.Exec(sqlRenameAccount, account.Number, name)
 		return err
 	})
 }
 
-// accountWithin finds an account by its public id, where it is root or somewhere below it. Nobody learns more about any
+// accountWithin finds an account by its public id, where it is root or somewhere below it. The caller learns nothing about any
 // other.
 func (s *Store) accountWithin(ctx context.Context, root crm.Account, id string) (account crm.Account, err error) {
 	outside := fmt.Errorf("account %q: %w", id, crm.ErrNotFound)
 	if !crm.IsAccountID(id) {
 		return crm.Account{}, outside
 	}
-	err = s.view(ctx, func(c conn) error {
+	err = s.view(ctx, func(c db.Conn) error {
 		if account, err = findAccount(c, id); err != nil {
 			return err
 		}
 		for above := account.Number; above != root.Number; {
-			found, err := one(c, func(r rows) { above = r.int(0) }, sqlParent, above)
+			found, err := c.One(func(r db.Row) { above = r.Int(0) }, sqlParent, above)
 			if err != nil {
 				return err
 			}

@@ -1,306 +1,216 @@
 package store
 
 import (
-	"cmp"
-	"fmt"
-	"hash/maphash"
-	"maps"
-	"slices"
-	"strconv"
+	"errors"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
-// accountCheck compares the contacts of one account with everything that is derived from them. What it remembers does not grow
-// with the account: the keys of the index and the tags are added up in ledgers, and only where two sums differ is it looked at
-// one by one.
-type accountCheck struct {
-	*checker
-	row  *tally
-	name string
-
-	last, active, archived int64 // the last sequence number; contacts by what their documents say
-	revision               int64 // the largest
-	unreadable             map[int64]bool
-	index, tags            ledger
+// checkedAccount is an account with what was counted of it.
+type checkedAccount struct {
+	crm.Account
+	totals   tally
+	counted  bool  // it has totals
+	last     int64 // sequence number of a contact
+	active   int64 // contacts, by what their documents say
+	revision int64 // the largest
 }
 
-// ledger compares two sets that are too large for the memory: what should be there and what is there are added up as random
-// numbers, in many small accounts.
-type ledger struct{ balance [ledgerPages]uint64 }
+// everyAccount compares the contacts of each account with its totals and its archive, and enters what should be found elsewhere.
+func (k *checker) everyAccount() error {
+	for _, number := range k.numbers {
+		for _, step := range []func(*checkedAccount) error{k.readContacts, k.archive, k.compareTotals} {
+			if err := step(k.accounts[number]); err != nil {
+				return err
+			}
+		}
+		k.report.Accounts++
+	}
+	return k.progress()
+}
 
-const ledgerPages = 1 << 14
+// readContacts looks at each contact by itself.
+func (k *checker) readContacts(a *checkedAccount) error {
+	if !a.counted {
+		if err := k.mend(k.problem(a.Number, 0, "its totals are missing"), a.Number, changeTotals(a.Number, func(*tally) {})); err != nil {
+			return err
+		}
+	}
+	return eachStored(k.conn, a.Number, func(c storedContact) error {
+		k.report.Contacts++
+		a.revision = max(a.revision, c.revision)
+		k.tellMissing(a, crm.IDSeq(c.id)-1)
+		a.last = crm.IDSeq(c.id)
+		if c.damage == nil {
+			return k.readContact(a, c)
+		}
+		a.active += 1 - c.archived
+		k.tell(k.problem(a.Number, c.id, "its document is damaged: %s", restoreIt))
+		k.told[c.id], k.told[a.Number] = true, true
+		return nil
+	}, k.progress)
+}
 
-var ledgerSeed = maphash.MakeSeed()
+func (k *checker) readContact(a *checkedAccount, c storedContact) error {
+	should := derivedFrom(a.Number, c.contact)
+	should.eachSaid(a.Number, c.id, func(f fact, n uint64) {
+		k.ledger.add(f, n)
+		if f.table == wordsTable {
+			k.words++
+		}
+	})
+	is := flag(c.contact.Archived())
+	a.active += 1 - is
+	if joinKeys(should.keys) != c.matchKeys {
+		if err := k.mend(k.problem(a.Number, c.id, "its match keys are not those of its emails"), a.Number, renew(a.Number, c.id, 0)); err != nil {
+			return err
+		}
+	}
+	if is == c.archived {
+		return nil
+	}
+	err := k.mend(k.problem(a.Number, c.id, "archived is %d, and its document says %d", c.archived, is), a.Number, renew(a.Number, c.id, 0))
+	k.told[c.id] = true
+	return err
+}
 
-func (l *ledger) add(page, entry uint64, n int64) { l.balance[page%ledgerPages] += uint64(n) * entry }
-
-// differs tells whether there is a difference among the entries of a page.
-func (l *ledger) differs(page uint64) bool { return l.balance[page%ledgerPages] != 0 }
-
-func (l *ledger) balanced() bool { return l.balance == [ledgerPages]uint64{} }
-
-func (k indexKey) entry() uint64 { return maphash.Comparable(ledgerSeed, k) }
-
-// tagKey is the key of a tag in its table.
-type tagKey struct{ fold, name string }
-
-func (k tagKey) page() uint64  { return maphash.String(ledgerSeed, k.name) }
-func (k tagKey) entry() uint64 { return maphash.Comparable(ledgerSeed, k) }
-
-func keyOfTag(name string) tagKey { return tagKey{crm.FoldTag(name), name} }
-
-func (a *accountCheck) problem(contact int64, format string, args ...any) Problem {
-	return Problem{Account: a.name, Contact: contact, What: fmt.Sprintf(format, args...)}
+// tellMissing tells of contacts that are not there, after the last one that is.
+func (k *checker) tellMissing(a *checkedAccount, to int64) {
+	switch first, last := crm.MakeID(a.Number, a.last+1), crm.MakeID(a.Number, to); {
+	case first == last:
+		k.tell(k.problem(a.Number, first, "it is missing: %s", restoreIt))
+	case first < last:
+		k.tell(k.problem(a.Number, 0, "the contacts %d to %d are missing: restore them from a backup", first, last))
+	}
 }
 
 const (
-	sqlCheckIndex = `SELECT key, id FROM contact_index WHERE account_id = $1 AND (key, id) > ($2, $3) ORDER BY key, id LIMIT 5000`
-	sqlCheckTags  = `SELECT fold, name, contacts, size FROM tag WHERE account_id = $1 AND (fold, name) > ($2, $3) ORDER BY fold, name LIMIT 1000`
+	sqlWrongNotes = `SELECT id, revision, archived FROM contact_archival AS note WHERE account_id = $1 AND NOT EXISTS (SELECT 1 FROM contact AS c
+		WHERE c.account_id = $1 AND c.id = note.id AND c.revision = note.revision AND c.archived = note.archived)`
+	sqlUnnoted = `SELECT id, revision FROM contact AS c WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 1 AND NOT EXISTS (SELECT 1
+		FROM contact_archival AS note WHERE note.account_id = $1 AND note.revision = c.revision AND note.id = c.id)`
+
+	sqlDropNote = `DELETE FROM contact_archival WHERE account_id = $1 AND revision = $2 AND id = $3` // another contact's may be there
+	sqlLastNote = `SELECT COALESCE(MAX(revision), 0) FROM contact_archival WHERE account_id = $1`
+	sqlLastKey  = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
 )
 
-var sqlCheckKeys = `SELECT key FROM contact_index WHERE account_id = $1 AND id = $2 AND key IN (` + parameters(3, scatteredWidth) + `)`
-
-// end is the largest id that a contact of the account may have.
-func (a *accountCheck) end() int64 { return crm.MakeID(a.row.account, crm.MaxSeq) }
-
-// eachContact reads all contacts of the account.
-func (a *accountCheck) eachContact(read func(storedContact) error, after func() error) error {
-	return eachStored(a.conn, a.row.account, read, after)
-}
-
-// readContacts looks at each contact by itself, and enters what should be found elsewhere.
-func (a *accountCheck) readContacts() error {
-	return a.eachContact(func(c storedContact) error {
-		a.report.Contacts++
-		a.revision = max(a.revision, c.revision)
-		if seq := crm.IDSeq(c.id); seq > a.last+1 {
-			a.missing(a.last+1, seq-1)
-		}
-		a.last = crm.IDSeq(c.id)
-		if c.damage != nil {
-			a.unreadable[c.id] = true
-			a.tell(a.problem(c.id, "its document is damaged: %s", restoreIt))
-			a.active, a.archived = a.active+1-c.archived, a.archived+c.archived
-			return nil
-		}
-		return a.readContact(c)
-	}, a.progress)
-}
-
-func (a *accountCheck) readContact(c storedContact) error {
-	is := flag(c.contact.Archived())
-	a.active, a.archived = a.active+1-is, a.archived+is
-	if is != c.archived {
-		err := a.mend(a.problem(c.id, "archived is %d, and its document says %d", c.archived, is), a.row.account, resettle(a.row.account, c.id))
-		if err != nil {
-			return err
-		}
-	}
-	should := derivedFrom(a.row.account, c.contact)
-	if joinKeys(should.keys) != c.matchKeys {
-		if err := a.mend(a.problem(c.id, "its match keys are not those of its emails"), a.row.account, renewMatchKeys(a.row.account, c.id)); err != nil {
-			return err
-		}
-	}
-	for _, key := range should.keys {
-		a.index.add(uint64(c.id), indexKey{key, c.id}.entry(), 1)
-	}
-	for _, name := range should.tags {
-		k := keyOfTag(name)
-		a.tags.add(k.page(), k.entry(), 1)
-	}
-	sum, n := sumWords(c.id, should.words)
-	a.words.ledger.add(uint64(c.id), sum, 1)
-	a.words.total += n
-	return nil
-}
-
-// missing tells of contacts that are not there.
-func (a *accountCheck) missing(from, to int64) {
-	if from == to {
-		a.tell(a.problem(crm.MakeID(a.row.account, from), "it is missing: %s", restoreIt))
-		return
-	}
-	a.tell(a.problem(0, "the contacts %d to %d are missing: restore them from a backup", crm.MakeID(a.row.account, from), crm.MakeID(a.row.account, to)))
-}
-
-func (a *accountCheck) eachKey(read func(indexKey) error, after func() error) error {
-	var at indexKey
-	for n := 5000; n == 5000; {
-		n = 0
-		err := each(a.conn, func(r rows) error {
-			n++
-			at = indexKey{r.text(0), r.int(1)}
-			return read(at)
-		}, sqlCheckIndex, a.row.account, at.key, at.id)
-		if err == nil {
-			err = after()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *accountCheck) readIndex() error {
-	return a.eachKey(func(k indexKey) error {
-		a.report.IndexKeys++
-		a.index.add(uint64(k.id), k.entry(), -1)
-		return nil
-	}, a.progress)
-}
-
-// compareIndex finds the keys that are missing, and those that are too many.
-func (a *accountCheck) compareIndex() error {
-	if a.index.balanced() {
-		return nil
-	}
-	wanted := make(map[int64][]string)
-	err := a.eachContact(func(c storedContact) error {
-		if c.damage == nil && a.index.differs(uint64(c.id)) {
-			wanted[c.id] = derivedFrom(a.row.account, c.contact).keys
-		}
-		return nil
-	}, func() error {
-		for _, id := range slices.Sorted(maps.Keys(wanted)) {
-			if err := a.findKeys(id, wanted[id]); err != nil {
-				return err
-			}
-		}
-		clear(wanted)
-		return nil
-	})
+// archive compares the notes of when contacts were archived or restored with the contacts.
+func (k *checker) archive(a *checkedAccount) error {
+	err := k.conn.Each(func(r db.Row) error {
+		return k.mend(k.problem(a.Number, r.Int(0), "it is noted as archived = %d at revision %d, which it is not", r.Int(2), r.Int(1)), a.Number, renew(a.Number, r.Int(0), r.Int(1)))
+	}, sqlWrongNotes, a.Number)
 	if err != nil {
 		return err
 	}
-	var suspects []indexKey
-	return a.eachKey(func(k indexKey) error {
-		if a.index.differs(uint64(k.id)) && !a.unreadable[k.id] {
-			suspects = append(suspects, k)
-		}
-		return nil
-	}, func() error {
-		for part := range slices.Chunk(suspects, scatteredWidth) {
-			if err := a.compareKeys(part); err != nil {
-				return err
-			}
-		}
-		suspects = suspects[:0]
-		return nil
-	})
+	return k.conn.Each(func(r db.Row) error {
+		return k.mend(k.problem(a.Number, r.Int(0), "nothing notes that it was archived"), a.Number, renew(a.Number, r.Int(0), r.Int(1)))
+	}, sqlUnnoted, a.Number, crm.MakeID(a.Number, 0), crm.MakeID(a.Number, crm.MaxSeq))
 }
 
-// findKeys finds keys of a contact that the index does not have.
-func (a *accountCheck) findKeys(id int64, keys []string) error {
-	missing := make(map[string]bool)
-	for part := range slices.Chunk(keys, scatteredWidth) {
-		args := []any{a.row.account, id}
-		for i := range scatteredWidth {
-			args = append(args, part[min(i, len(part)-1)])
-			missing[part[min(i, len(part)-1)]] = true
-		}
-		err := each(a.conn, func(r rows) error {
-			delete(missing, r.text(0))
-			return nil
-		}, sqlCheckKeys, args...)
-		if err != nil {
-			return err
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	lost := slices.Sorted(maps.Keys(missing))
-	return a.mend(a.problem(id, "the index lacks its keys %q", lost), a.row.account, settleKeys(a.row.account, id, lost))
-}
-
-// compareKeys finds keys of the index that their contacts do not have.
-func (a *accountCheck) compareKeys(found []indexKey) error {
-	ids := make([]int64, 0, len(found))
-	for _, k := range found {
-		ids = append(ids, k.id)
-	}
-	contacts, err := loadContacts(a.conn, a.row.account, ids)
+// compareTotals compares the account's totals with what was counted. A repair never goes back behind what others have counted
+// meanwhile, and of the active contacts it adds the difference, as they do.
+func (k *checker) compareTotals(a *checkedAccount) error {
+	note, err := k.conn.Int(sqlLastNote, a.Number)
 	if err != nil {
 		return err
 	}
-	has := make(map[indexKey]bool)
-	exists := make(map[int64]bool)
-	for _, contact := range contacts {
-		exists[contact.ID] = true
-		for _, key := range derivedFrom(a.row.account, contact).keys {
-			has[indexKey{key, contact.ID}] = true
-		}
-	}
-	for _, k := range found {
-		lost := !exists[k.id] && !foreign(a.row.account, k.id) && crm.IDSeq(k.id) <= a.row.contactSeq
-		if has[k] || lost { // a contact that was lost is told as such, and its keys are left
-			continue
-		}
-		if err := a.mend(a.problem(k.id, "the index has the key %q, which it does not have", k.key), a.row.account, settleKeys(a.row.account, k.id, []string{k.key})); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *accountCheck) eachTag(read func(k tagKey, contacts, size int64) error) error {
-	var at tagKey
-	for n := 1000; n == 1000; {
-		n = 0
-		err := each(a.conn, func(r rows) error {
-			n++
-			at = tagKey{r.text(0), r.text(1)}
-			return read(at, r.int(2), r.int(3))
-		}, sqlCheckTags, a.row.account, at.fold, at.name)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *accountCheck) readTags() error {
-	return a.eachTag(func(k tagKey, contacts, size int64) error {
-		a.tags.add(k.page(), k.entry(), -contacts)
-		if contacts > 0 && size == int64(len(strconv.FormatInt(contacts, 10))) {
-			return nil
-		}
-		return a.mend(a.problem(0, "the tag %q of %d contacts has the size %d", k.name, contacts, size), a.row.account, resizeTag(a.row.account, k))
-	})
-}
-
-// compareTags counts the tags whose sums differ. Where a document cannot be read, nobody knows its tags.
-func (a *accountCheck) compareTags() error {
-	if a.tags.balanced() || len(a.unreadable) > 0 {
-		return nil
-	}
-	type count struct{ is, counted int64 }
-	counts := make(map[tagKey]count)
-	err := a.eachContact(func(c storedContact) error {
-		for _, name := range derivedFrom(a.row.account, c.contact).tags {
-			if k := keyOfTag(name); a.tags.differs(k.page()) {
-				n := counts[k]
-				counts[k] = count{n.is + 1, n.counted}
-			}
-		}
-		return nil
-	}, a.ctx.Err)
-	if err == nil {
-		err = a.eachTag(func(k tagKey, contacts, _ int64) error {
-			if a.tags.differs(k.page()) {
-				counts[k] = count{counts[k].is, contacts}
-			}
-			return nil
-		})
-	}
-	for _, k := range slices.SortedFunc(maps.Keys(counts), func(a, b tagKey) int { return cmp.Compare(a.name, b.name) }) {
-		if n := counts[k]; n.is != n.counted && err == nil {
-			err = a.mend(a.problem(0, "%d active contacts have the tag %q, and %d are counted", n.is, k.name, n.counted), a.row.account,
-				recountTag(a.row.account, k, n.is-n.counted))
+	key, err := k.conn.Int(sqlLastKey, a.Number)
+	k.tellMissing(a, a.totals.contactSeq) // ids that were given out are never given out again: their contacts were lost
+	revision, more := max(a.revision, note), a.active-a.totals.contactActive
+	for _, c := range []struct {
+		problem Problem
+		settle  func(*tally)
+	}{
+		{k.problem(a.Number, 0, "the sequence of its API keys is %d, and key %d was given out", a.totals.keySeq, key),
+			func(row *tally) { row.keySeq = max(row.keySeq, crm.IDSeq(key)) }},
+		{k.problem(a.Number, 0, "%d active contacts are counted as %d", a.active, a.totals.contactActive),
+			func(row *tally) { row.contactActive += more }},
+		{k.problem(a.Number, 0, "its revision is %d, and %d was used", a.totals.revision, revision),
+			func(row *tally) { row.revision = max(row.revision, revision) }},
+		{k.problem(a.Number, 0, "the sequence of its contacts is %d, and the last contact has %d", a.totals.contactSeq, a.last),
+			func(row *tally) { row.contactSeq = max(row.contactSeq, a.last) }},
+	} {
+		settled := a.totals
+		if c.settle(&settled); settled != a.totals && err == nil {
+			err = k.mend(c.problem, a.Number, changeTotals(a.Number, c.settle))
 		}
 	}
 	return err
+}
+
+// changeTotals changes the account's totals, and makes them where there are none. Its revision moves, so that every node looks at its
+// positions again.
+func changeTotals(account int64, change func(*tally)) func(*tx) error {
+	return func(t *tx) error {
+		a, err := t.lock(account)
+		if errors.Is(err, crm.ErrNotFound) {
+			a, err = t.account(account), nil
+			a.exists = true
+		}
+		if err != nil {
+			return err
+		}
+		a.touch(t)
+		change(&a.tally)
+		a.revision++
+		return nil
+	}
+}
+
+// renew settles everything that is derived from a contact: its match keys, its words, and its place in the archive. What was found of it
+// and may be wrong are the note at a revision, 0 for none, and keys of the index. A contact that is not there keeps nothing.
+func renew(account, id, note int64, keys ...string) func(*tx) error {
+	return func(t *tx) error {
+		a, err := t.lock(account)
+		if err != nil {
+			return err
+		}
+		row, err := t.row(a, id)
+		var found stored
+		if err == nil && row != nil {
+			found, err = row.parse(account)
+		}
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			t.dropKey(a, key, id)
+		}
+		if note != 0 {
+			if _, err := t.Exec(sqlDropNote, account, note, id); err != nil {
+				return err
+			}
+		}
+		switch {
+		case row != nil:
+			return t.renewContact(a, *row, found.contact, note != 0)
+		case !foreign(account, id): // the words of another account's stay
+			t.Delete(wordsTable, account, id)
+		}
+		return nil
+	}
+}
+
+// renewContact writes what is derived from a contact's document. Where its place in the archive was wrong, it is noted anew.
+func (t *tx) renewContact(a *accountUnit, row contactRow, c crm.Contact, move bool) error {
+	should := derivedFrom(a.account, c)
+	for _, key := range should.keys { // one that is there is written again
+		t.dropKey(a, key, c.ID)
+	}
+	t.insertKeys(a, c.ID, should.keys)
+	t.Save(wordsTable, a.account, c.ID, should.words)
+	row.matchKeys = joinKeys(should.keys)
+	if is := flag(c.Archived()); move || is != row.archived {
+		a.touch(t)
+		a.revision++
+		if _, err := t.Exec(sqlDropNote, a.account, row.revision, c.ID); err != nil {
+			return err
+		}
+		t.Insert(archivalTable, a.account, a.revision, c.ID, is)
+		row.revision, row.archived = a.revision, is
+	}
+	t.writeContact(t.Save, a, &row)
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // check checks a store, and returns what was found.
@@ -35,9 +36,9 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 		contact := func(seq int64) string { return fmt.Sprintf("account %s: contact %d: ", w.root.ID, id(seq)) }
 		account := "account " + w.root.ID + ": "
 		const otherWords = "its words in the search are not those of its document"
-		words, space := s.engine.dialect().search, crm.WordSpace(root, false)
+		space := crm.WordSpace(root, false)
 		load := func(seq int64) (c crm.Contact) {
-			err := s.read(t.Context(), func(reader conn) error {
+			err := s.read(t.Context(), func(reader db.Conn) error {
 				found, err := loadContact(reader, root, id(seq))
 				c = found.contact
 				return err
@@ -51,6 +52,18 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			c := load(seq)
 			return c.SearchDocument(root)
 		}
+		const words = "other words" // instead of a statement: the search has these words of a contact
+		saveWords := func(id int64, words string) {
+			err := s.update(t.Context(), root, needs{}, func(x *tx) error {
+				if x.Save(wordsTable, root, id, words); words == "" {
+					x.Delete(wordsTable, root, id)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 		if !strings.Contains(wordsOf(3), space+"board ") {
 			t.Fatalf("contact 3 has no tag to lose: %q", wordsOf(3))
 		}
@@ -62,12 +75,12 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{contact(3) + `the index lacks its keys ["` + load(3).MatchKeys[0] + `"`, `DELETE FROM contact_index WHERE account_id = $1 AND id = $2`, []any{root, id(3)}},
 			{contact(1_003) + `the index has the key "e:more"`, `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', $2)`, []any{root, id(1_003)}},
 			{"contact 1: the index has the key \"e:more\"", `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', 1)`, []any{root}},
-			{contact(3) + otherWords, words.replace, []any{root, id(3), strings.Replace(wordsOf(3), space+"board ", "", 1)}},
-			{contact(3) + otherWords, words.replace, []any{root, id(3), wordsOf(3) + " " + space + "more"}},
-			{contact(3) + otherWords, words.replace, []any{root, id(3), strings.ReplaceAll(wordsOf(3), space, crm.WordSpace(root, true))}},
-			{contact(3) + otherWords, words.replace, []any{root, id(3), wordsOf(4)}},
-			{contact(1_003) + otherWords, words.remove, []any{root, id(1_003)}},
-			{contact(1_200) + "the search has words of it, and it does not exist", words.insert, []any{root, id(1_200), space + "more"}},
+			{contact(3) + otherWords, words, []any{id(3), strings.Replace(wordsOf(3), space+"board ", "", 1)}},
+			{contact(3) + otherWords, words, []any{id(3), wordsOf(3) + " " + space + "more"}},
+			{contact(3) + otherWords, words, []any{id(3), strings.ReplaceAll(wordsOf(3), space, crm.WordSpace(root, true))}},
+			{contact(3) + otherWords, words, []any{id(3), wordsOf(4)}},
+			{contact(1_003) + otherWords, words, []any{id(1_003), ""}},
+			{contact(1_200) + "the search has words of it, and it does not exist", words, []any{id(1_200), space + "more"}},
 			{contact(3) + "its match keys are not those of its emails", `UPDATE contact SET match_keys = '' WHERE id = $1`, []any{id(3)}},
 			{contact(3) + "archived is 1, and its document says 0", `UPDATE contact SET archived = 1 WHERE id = $1`, []any{id(3)}},
 			{contact(7) + "nothing notes that it was archived", `DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`, []any{root, id(7)}},
@@ -89,8 +102,12 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{"those who may list it", `UPDATE campaign_reader SET relation = 7 WHERE account_id = $1`, []any{w.stranger.Number}},
 			{"those who may list it", `INSERT INTO campaign_reader (account_id, campaign_id, relation) SELECT 77, id, 2 FROM campaign WHERE slug = 'kept'`, nil},
 		} {
-			_, before := list(t, s, root, crm.Active, 1, 1) // the positions are known
-			damage(t, s, c.sql, c.args...)
+			_, before := page(t, s, root, crm.Active, 1, 1) // the positions are known
+			if c.sql == words {
+				saveWords(c.args[0].(int64), c.args[1].(string))
+			} else {
+				damage(t, s, c.sql, c.args...)
+			}
 			found, _ := check(t, s, false)
 			if !strings.Contains(strings.Join(found, "\n"), c.says) {
 				t.Errorf("%s: found %q, want %q", c.sql, found, c.says)
@@ -104,7 +121,7 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			if found, _ := check(t, s, false); len(found) > 0 {
 				t.Errorf("%s: after the repair %q", c.sql, found)
 			}
-			if _, after := list(t, s, root, crm.Active, 1, 1); after != before {
+			if _, after := page(t, s, root, crm.Active, 1, 1); after != before {
 				t.Errorf("%s: %d active contacts became %d", c.sql, before, after)
 			}
 		}
@@ -147,8 +164,8 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 			if report.Problems-report.Repaired < 9 {
 				t.Errorf("%+v: %s", report, all)
 			}
-			err := s.read(t.Context(), func(c conn) error {
-				_, err := one(c, func(r rows) { bodies = append(bodies, string(r.bytes(4))) }, sqlLoadContact, root, id(3))
+			err := s.read(t.Context(), func(c db.Conn) error {
+				_, err := c.One(func(r db.Row) { bodies = append(bodies, string(r.Bytes(4))) }, sqlLoadContacts, root, []int64{id(3)})
 				return err
 			})
 			if err != nil {
@@ -199,7 +216,7 @@ func TestARepairNeverGivesAnIDOutAgain(t *testing.T) {
 		damage(t, a, `UPDATE account_tally SET contact_seq = 8 WHERE account_id = $1`, account)
 		meanwhile := false
 		var found []string
-		report, err := a.Check(t.Context(), CheckOptions{Repair: true, Found: func(p Problem) { found = append(found, p.String()) }, Progress: func(CopyProgress) {
+		report, err := a.Check(t.Context(), CheckOptions{Repair: true, Found: func(p Problem) { found = append(found, p.String()) }, Progress: func(string, int64, int64) {
 			if !meanwhile {
 				meanwhile = true
 				create(t, b, account, `{"first_name":"Meanwhile"}`)
@@ -226,7 +243,7 @@ func TestTwoRepairsRaiseASequenceOnce(t *testing.T) {
 		}
 		damage(t, a, `UPDATE account_tally SET contact_seq = 3 WHERE account_id = $1`, account)
 		meanwhile := false
-		_, err := a.Check(t.Context(), CheckOptions{Repair: true, Found: func(Problem) {}, Progress: func(CopyProgress) {
+		_, err := a.Check(t.Context(), CheckOptions{Repair: true, Found: func(Problem) {}, Progress: func(string, int64, int64) {
 			if !meanwhile {
 				meanwhile = true
 				check(t, b, true)
@@ -252,7 +269,7 @@ func TestARepairWorksBesideAnotherNode(t *testing.T) {
 		wantTotal := func(n int64) {
 			t.Helper()
 			for _, s := range []*Store{a, b} {
-				if _, total := list(t, s, account, crm.Active, 1, 1); total != n {
+				if _, total := page(t, s, account, crm.Active, 1, 1); total != n {
 					t.Errorf("%d contacts are listed, want %d", total, n)
 				}
 			}
@@ -285,5 +302,35 @@ func TestARepairWorksBesideAnotherNode(t *testing.T) {
 		}
 		wantTags(t, b, account, TagCount{"all", 350}, TagCount{"late", 50}, TagCount{"t0", 43}, TagCount{"t1", 43}, TagCount{"t2", 43}, TagCount{"t3", 43},
 			TagCount{"t4", 43}, TagCount{"t5", 43}, TagCount{"t6", 42})
+	})
+}
+
+// A repair settles what was found and leaves what is right.
+func TestARepairHurtsNothingElse(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s, err := Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeAfter(t, s)
+		account := newAccount(t, s).Number
+		a := create(t, s, account, `{"first_name":"A","tags":["gala","ball"]}`).ID
+		b := create(t, s, account, `{"first_name":"B","tags":["gala"]}`).ID
+		create(t, s, account, `{"first_name":"C","tags":["gala"]}`)
+		archive(t, s, account, a)
+		archive(t, s, account, b)
+		// The note of the other one lies at the revision that this one has now.
+		damage(t, s, `UPDATE contact SET revision = 5 WHERE account_id = $1 AND id = $2`, account, a)
+		damage(t, s, `UPDATE tag SET contacts = -3, size = 2 WHERE account_id = $1`, account)
+		if found, _ := check(t, s, true); len(found) == 0 {
+			t.Error("nothing was found")
+		}
+		if again, _ := check(t, s, false); len(again) > 0 {
+			t.Errorf("after the repair: %q", again)
+		}
+		counts, err := s.LargestTags(t.Context(), account, 5)
+		if err != nil || len(counts) != 1 || counts[0] != (TagCount{"gala", 1}) {
+			t.Errorf("tags are counted as %v, %v", counts, err)
+		}
 	})
 }

@@ -1,56 +1,43 @@
 package store
 
 import (
-	"fmt"
-	"hash/crc32"
-
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
-// castagnoli is CRC-32C, which processors compute with an instruction of their own.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// checksum is kept with each document, so that one that was damaged on the disk is noticed before it is served or changed.
-func checksum(body []byte) int64 { return int64(crc32.Checksum(body, castagnoli)) }
-
 // Damaged is a stored document that is not what was written.
-type Damaged struct {
-	Document string // which one, for the log
-}
+type Damaged = db.Damaged
 
-func (d *Damaged) Error() string {
-	return d.Document + " is damaged: its document does not match its checksum. Run donorbook check, and restore the document from a backup"
-}
+func checksum(body []byte) int64 { return db.Checksum(body) }
 
 // contactBody is the document of a contact in a column of a row, which its checksum follows. It is valid until the next row.
-func contactBody(r rows, column int, id int64) ([]byte, error) {
-	body := r.bytes(column)
-	if checksum(body) != r.int(column+1) {
-		return nil, damagedContact(id)
+func contactBody(r db.Row, column int, id int64) ([]byte, error) {
+	body, ok := undamaged(r, column)
+	if !ok {
+		return nil, &Damaged{Table: "contact", ID: id, Account: crm.IDAccount(id)}
 	}
 	return body, nil
 }
 
 // campaignBody is contactBody for a campaign.
-func campaignBody(r rows, column int, id int64) ([]byte, error) {
-	body := r.bytes(column)
-	if checksum(body) != r.int(column+1) {
-		return nil, damagedCampaign(id)
+func campaignBody(r db.Row, column int, id int64) ([]byte, error) {
+	body, ok := undamaged(r, column)
+	if !ok {
+		return nil, &Damaged{Table: "campaign", ID: id}
 	}
 	return body, nil
 }
 
+func undamaged(r db.Row, column int) (body []byte, ok bool) {
+	body = r.Bytes(column)
+	return body, checksum(body) == r.Int(column+1)
+}
+
 // parseCampaign reads a campaign whose document and checksum are in two columns.
-func parseCampaign(r rows, column int, id int64) (crm.Campaign, error) {
+func parseCampaign(r db.Row, column int, id int64) (crm.Campaign, error) {
 	body, err := campaignBody(r, column, id)
 	if err != nil {
 		return crm.Campaign{}, err
 	}
 	return crm.ParseCampaign(id, body)
 }
-
-func damagedContact(id int64) error {
-	return &Damaged{fmt.Sprintf("contact %d of account number %d", id, crm.IDAccount(id))}
-}
-
-func damagedCampaign(id int64) error { return &Damaged{fmt.Sprintf("campaign %d", id)} }

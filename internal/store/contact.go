@@ -8,26 +8,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
-const (
-	sqlContact = `SELECT body, checksum FROM contact WHERE account_id = $1 AND id = $2 AND archived = 0`
-
-	sqlLoadContact = `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id = $2`
-
-	// One key, no list and no join: a planner that knows nothing about the tables yet cannot begin at the wrong end, where it
-	// would read an account's every contact.
-	sqlMatch = `SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 ORDER BY id`
-
-	sqlInsertContact  = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum) VALUES ($1, $2, $3, 0, $4, $5, $6)`
-	sqlUpdateContact  = `UPDATE contact SET revision = $3, archived = $4, match_keys = $5, body = $6, checksum = $7 WHERE account_id = $1 AND id = $2`
-	sqlForgetArchival = `DELETE FROM contact_archival WHERE account_id = $1 AND revision = $2`
-	sqlInsertArchival = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`
-	sqlInsertKey      = `INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3)`
-	sqlDeleteKey      = `DELETE FROM contact_index WHERE account_id = $1 AND key = $2 AND id = $3`
-)
-
-var sqlActive = `SELECT id FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) AND archived = 0 ORDER BY id`
+const sqlContact = `SELECT body, checksum FROM contact WHERE account_id = $1 AND id = $2 AND archived = 0`
 
 // Document is a contact as it is stored and answered.
 type Document struct {
@@ -46,10 +30,10 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 		return dst, crm.ErrForbidden
 	}
 	start := len(dst)
-	err := s.read(ctx, func(c conn) error {
+	err := s.read(ctx, func(c db.Conn) error {
 		dst = dst[:start]
 		found := false
-		err := each(c, func(r rows) error {
+		err := c.Each(func(r db.Row) error {
 			found = true
 			body, err := contactBody(r, 0, id)
 			if err == nil {
@@ -85,7 +69,7 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 	if mode == crm.Force {
 		matchKeys = nil
 	}
-	err = s.updateAhead(ctx, account, needs{keys: matchKeys}, func(t *tx) error {
+	err = s.update(ctx, account, needs{keys: matchKeys}, func(t *tx) error {
 		found, ok, err := t.match(account, &in, matchKeys)
 		if err != nil {
 			return err
@@ -145,7 +129,7 @@ func (s *Store) RestoreContact(ctx context.Context, account, id int64) (made Doc
 		return made, crm.ErrForbidden
 	}
 	now := s.now()
-	err = s.updateAhead(ctx, account, needs{contact: id}, func(t *tx) error {
+	err = s.update(ctx, account, needs{contact: id}, func(t *tx) error {
 		found, err := t.load(account, id)
 		if err != nil {
 			return err
@@ -167,7 +151,7 @@ func (s *Store) changeContact(ctx context.Context, account, id int64, decide fun
 		return made, crm.ErrForbidden
 	}
 	now := s.now()
-	err = s.updateAhead(ctx, account, needs{contact: id}, func(t *tx) error {
+	err = s.update(ctx, account, needs{contact: id}, func(t *tx) error {
 		found, err := t.loadActive(account, id)
 		if err != nil {
 			return err
@@ -186,19 +170,29 @@ type stored struct {
 	body     []byte
 }
 
-// load locks the account and reads one of its contacts.
+// load reads a contact of an account.
 func (t *tx) load(account, id int64) (s stored, err error) {
-	if _, err := t.lock(account); err != nil {
+	a, err := t.lockKnown(account)
+	if err != nil {
 		return s, err
 	}
-	if row := t.ahead.contacts[id]; row != nil {
-		return row.parse(account, id)
-	}
-	s, err = loadContact(t.conn, account, id)
-	if errors.Is(err, crm.ErrNotFound) {
+	row, err := t.row(a, id)
+	if err == nil && row == nil {
 		err = crm.ErrForbidden
 	}
-	return s, err
+	if err != nil {
+		return s, err
+	}
+	return row.parse(account)
+}
+
+// row is a contact as it is stored, nil where there is none.
+func (t *tx) row(a *accountUnit, id int64) (row *contactRow, err error) {
+	row, known := a.contacts[id]
+	if !known {
+		_, err = t.One(func(r db.Row) { row = scanContact(r) }, sqlLoadContacts, a.account, []int64{id})
+	}
+	return row, err
 }
 
 // loadActive is load for a contact that may be changed.
@@ -210,56 +204,56 @@ func (t *tx) loadActive(account, id int64) (stored, error) {
 	return s, err
 }
 
-func loadContact(c conn, account, id int64) (s stored, err error) {
-	var row contactRow
-	found, err := one(c, row.read, sqlLoadContact, account, id)
-	if err == nil && !found {
+func loadContact(c db.Conn, account, id int64) (s stored, err error) {
+	var row *contactRow
+	_, err = c.One(func(r db.Row) { row = scanContact(r) }, sqlLoadContacts, account, []int64{id})
+	if err == nil && row == nil {
 		err = crm.ErrNotFound
 	}
 	if err != nil {
 		return s, err
 	}
-	return row.parse(account, id)
+	return row.parse(account)
 }
 
-// contactRow is a contact as it was read.
+// contactRow is a contact as it is stored.
 type contactRow struct {
-	revision  int64
-	matchKeys string
-	body      []byte
-	checksum  int64
+	id, revision, archived int64
+	matchKeys              string
+	body                   []byte
+	checksum               int64
 }
 
-func (row *contactRow) read(r rows) {
-	row.revision, row.matchKeys, row.checksum = r.int(1), r.text(3), r.int(5)
-	row.body = append(row.body[:0], r.bytes(4)...)
+func scanContact(r db.Row) *contactRow {
+	return &contactRow{r.Int(0), r.Int(1), r.Int(2), r.Text(3), slices.Clone(r.Bytes(4)), r.Int(5)}
 }
 
-func (row *contactRow) parse(account, id int64) (stored, error) {
+func (row *contactRow) parse(account int64) (stored, error) {
 	if checksum(row.body) != row.checksum {
-		return stored{}, damagedContact(id)
+		return stored{}, &Damaged{Table: "contact", ID: row.id, Account: account}
 	}
-	contact, err := crm.ParseContact(id, row.body, splitKeys(row.matchKeys))
+	contact, err := crm.ParseContact(row.id, row.body, splitKeys(row.matchKeys))
 	return stored{account, contact, row.revision, row.body}, err
 }
 
-// lock is tally for an account that a key belongs to: where it is missing, there is nothing the caller may do.
-func (t *tx) lock(account int64) (*tally, error) {
-	row, err := t.tally(account)
+// lockKnown is lock for an account that a key belongs to: where it is missing, there is nothing the caller may do.
+func (t *tx) lockKnown(account int64) (*accountUnit, error) {
+	a, err := t.lock(account)
 	if errors.Is(err, crm.ErrNotFound) {
-		return nil, crm.ErrForbidden
+		err = crm.ErrForbidden
 	}
-	return row, err
+	return a, err
 }
 
 // match finds the active contact that the input is about.
 func (t *tx) match(account int64, in *crm.ContactInput, keys []string) (best stored, ok bool, err error) {
-	if _, err := t.lock(account); err != nil || len(keys) == 0 {
+	a, err := t.lockKnown(account)
+	if err != nil || len(keys) == 0 {
 		return best, false, err
 	}
 	emails, phones := crm.SplitMatchKeys(keys)
 	for _, kind := range [][]string{emails, phones} { // an email match beats any phone match
-		ids, err := t.candidates(account, in, kind)
+		ids, err := t.candidates(a, in, kind)
 		if err != nil {
 			return best, false, err
 		}
@@ -275,42 +269,38 @@ const fewCandidates = 8
 
 // candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those that
 // may have the same name.
-func (t *tx) candidates(account int64, in *crm.ContactInput, keys []string) (ids []int64, err error) {
+func (t *tx) candidates(a *accountUnit, in *crm.ContactInput, keys []string) (ids []int64, err error) {
+	var unknown []string
 	for _, key := range keys {
-		if found, ok := t.ahead.find(account, key); ok {
+		if found, ok := a.keys[key]; ok {
 			ids = append(ids, found...)
-		} else if ids, err = t.appendIDs(ids, sqlMatch, account, key); err != nil {
+		} else {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) > 0 {
+		found, err := db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, sqlMatch, a.account, unknown)
+		if err != nil {
 			return nil, err
 		}
+		ids = append(ids, found...)
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	if len(ids) > fewCandidates {
-		ids, err = t.active(account, ids)
+		ids, err = db.List(t.Conn, number, sqlActive, a.account, ids)
+		slices.Sort(ids)
 	}
 	if err != nil || len(ids) <= fewCandidates {
 		return ids, err
 	}
 	if name, ok := in.NameSearch(); ok {
-		return t.named(account, ids, name)
+		return t.named(a.account, ids, name)
 	}
 	return ids, nil
 }
 
-// active are those of the ids whose contacts are active.
-func (t *tx) active(account int64, ids []int64) (found []int64, err error) {
-	for part := range slices.Chunk(ids, scatteredWidth) {
-		if found, err = t.appendIDs(found, sqlActive, scatteredArgs(account, part)...); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}
-
-func containsSorted(ids []int64, id int64) bool {
-	_, found := slices.BinarySearch(ids, id)
-	return found
-}
+const sqlActive = `SELECT id FROM contact WHERE account_id = $1 AND id = ANY($2) AND archived = 0`
 
 // closest loads candidates until it is known which active one the input is about: none after the first with the same name
 // is closer.
@@ -333,14 +323,6 @@ func (t *tx) closest(account int64, in *crm.ContactInput, ids []int64) (best sto
 	return best, ok, nil
 }
 
-func (t *tx) appendIDs(ids []int64, sql string, args ...any) ([]int64, error) {
-	err := each(t.conn, func(r rows) error {
-		ids = append(ids, r.int(0))
-		return nil
-	}, sql, args...)
-	return ids, err
-}
-
 // change saves what decide makes of a contact. Where nothing changed, nothing is written.
 func (t *tx) change(s stored, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
 	changed, err := decide(s.contact)
@@ -355,83 +337,82 @@ func (t *tx) change(s stored, decide func(crm.Contact) (crm.Contact, error)) (Do
 }
 
 func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
-	row, err := t.lock(s.account)
+	a, err := t.lockKnown(s.account)
 	if err != nil {
 		return err
 	}
-	t.wrote = true // the counters move: from here on a failure must undo everything
 	revision, moved := s.revision, changed.Archived() != s.contact.Archived()
 	if moved || !slices.Equal(changed.Tags, s.contact.Tags) {
-		row.countTags(s.contact, -1)
-		row.countTags(changed, 1)
+		t.countTags(s.account, s.contact, -1)
+		t.countTags(s.account, changed, 1)
 	}
 	if moved {
-		if revision, err = t.moveContact(row, s, changed.Archived()); err != nil {
-			return err
-		}
+		revision = t.moveContact(a, s, changed.Archived())
 	}
-	archived, matchKeys, sum := flag(changed.Archived()), joinKeys(changed.MatchKeys), checksum(body)
-	t.ahead.change(changed.ID, contactRow{revision, matchKeys, body, sum})
-	if err := t.post(sqlUpdateContact, s.account, changed.ID, revision, archived, matchKeys, body, sum); err != nil {
-		return err
-	}
+	t.writeContact(t.Save, a, &contactRow{changed.ID, revision, flag(changed.Archived()), joinKeys(changed.MatchKeys), body, checksum(body)})
 	gone, added := crm.KeyChange(&s.contact, &changed)
 	for _, key := range gone {
-		if err := t.post(sqlDeleteKey, s.account, key, changed.ID); err != nil {
-			return err
-		}
-		t.ahead.remove(s.account, key, changed.ID)
+		t.dropKey(a, key, changed.ID)
 	}
-	if err := t.insertKeys(s.account, changed.ID, added); err != nil {
-		return err
+	t.insertKeys(a, changed.ID, added)
+	if words := changed.SearchDocument(s.account); words != s.contact.SearchDocument(s.account) {
+		t.Save(wordsTable, s.account, changed.ID, words)
 	}
-	return t.saveWords(s.account, &s.contact, &changed)
+	return nil
+}
+
+// writeContact writes a contact, and notes it for the changes that come after.
+func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, row *contactRow) {
+	a.contacts[row.id] = row
+	write(contactTable, a.account, row.id, row.revision, row.archived, row.matchKeys, row.body, row.checksum)
 }
 
 // moveContact notes that a contact goes to the archive or comes back, which changes every list of the account.
-func (t *tx) moveContact(row *tally, s stored, archived bool) (revision int64, err error) {
-	row.revision++
-	row.contactActive += 1 - 2*flag(archived)
-	row.dirty = true
-	if err := t.post(sqlForgetArchival, s.account, s.revision); err != nil { // where it was moved before
-		return 0, err
-	}
-	return row.revision, t.post(sqlInsertArchival, s.account, row.revision, s.contact.ID, flag(archived))
+func (t *tx) moveContact(a *accountUnit, s stored, archived bool) (revision int64) {
+	a.touch(t)
+	a.revision++
+	a.contactActive += 1 - 2*flag(archived)
+	t.Delete(archivalTable, s.account, s.revision) // where it was moved before
+	t.Insert(archivalTable, s.account, a.revision, s.contact.ID, flag(archived))
+	return a.revision
 }
 
 // insertContact gives a new contact its id and writes it.
 func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words string) (id int64, err error) {
-	row, err := t.lock(account)
+	a, err := t.lockKnown(account)
 	if err != nil {
 		return 0, err
 	}
-	if row.contactSeq >= crm.MaxSeq {
+	if a.contactSeq >= crm.MaxSeq {
 		return 0, errors.New("the account has given out all its ids")
 	}
-	t.wrote = true // the counters move: from here on a failure must undo everything
-	row.revision++
-	row.contactSeq++
-	row.contactActive++
-	row.dirty = true
-	row.countTags(c, 1)
-	id = crm.MakeID(account, row.contactSeq)
-	if err := t.post(sqlInsertContact, account, id, row.revision, joinKeys(c.MatchKeys), body, checksum(body)); err != nil {
-		return 0, err
-	}
-	if err := t.insertKeys(account, id, c.MatchKeys); err != nil {
-		return 0, err
-	}
-	return id, t.insertWords(account, id, words)
+	a.touch(t)
+	a.revision++
+	a.contactSeq++
+	a.contactActive++
+	id = crm.MakeID(account, a.contactSeq)
+	t.countTags(account, c, 1)
+	t.writeContact(t.Insert, a, &contactRow{id, a.revision, 0, joinKeys(c.MatchKeys), body, checksum(body)})
+	t.insertKeys(a, id, c.MatchKeys)
+	t.Insert(wordsTable, account, id, words)
+	return id, nil
 }
 
-func (t *tx) insertKeys(account, id int64, keys []string) error {
+func (t *tx) insertKeys(a *accountUnit, id int64, keys []string) {
 	for _, key := range keys {
-		t.ahead.add(account, key, id)
-		if err := t.post(sqlInsertKey, account, id, key); err != nil {
-			return err
+		if found, known := a.keys[key]; known {
+			a.keys[key] = append(found, id)
 		}
+		t.Insert(indexTable, a.account, key, id)
 	}
-	return nil
+}
+
+// dropKey takes a key from a contact.
+func (t *tx) dropKey(a *accountUnit, key string, id int64) {
+	t.Delete(indexTable, a.account, key, id)
+	if found, known := a.keys[key]; known {
+		a.keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
+	}
 }
 
 func flag(b bool) int64 {

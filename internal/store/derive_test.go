@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,33 +9,31 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // oldDatabase makes a database as version 1 of the schema left it, with contacts that have a key for each word of a name.
 func oldDatabase(t testing.TB, o Options, account int64, bodies []string) {
 	t.Helper()
-	e, err := openEngine(t.Context(), o)
+	old := o.database(time.Now)
+	old.Schema = &db.Schema{Steps: steps[:1]}
+	d, err := db.Open(t.Context(), old)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := e.writer(t.Context())
-	if err != nil {
+	err = d.Update(t.Context(), account, (*needs)(nil), func(b db.Batch) error {
+		return fillOldDatabase(t, b.(*tx), account, bodies)
+	})
+	if err := errors.Join(err, d.Close()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func fillOldDatabase(t testing.TB, x *tx, account int64, bodies []string) (err error) {
 	run := func(sql string, args ...any) {
-		t.Helper()
-		if _, err := c.exec(sql, args...); err != nil {
-			t.Fatal(err)
+		if err == nil {
+			_, err = x.Exec(sql, args...)
 		}
-	}
-	if _, err := schemaVersion(c); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.begin(true); err != nil {
-		t.Fatal(err)
-	}
-	if err := applyMigration(c, e.dialect(), 0); err != nil {
-		t.Fatal(err)
 	}
 	run(`INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES ($1, 'old', 'Old', 0, 0)`, account)
 	active := int64(0)
@@ -42,7 +41,7 @@ func oldDatabase(t testing.TB, o Options, account int64, bodies []string) {
 		id, revision := crm.MakeID(account, int64(i+1)), int64(i+1)
 		contact, err := crm.NewContact(input(t, body), time.Now())
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		if strings.Contains(body, "Archived") {
 			contact = contact.Archive(time.Now())
@@ -52,18 +51,12 @@ func oldDatabase(t testing.TB, o Options, account int64, bodies []string) {
 			account, id, revision, flag(contact.Archived()), joinKeys(contact.MatchKeys), contact.AppendBody(nil))
 		run(`INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`, account, revision, id, flag(contact.Archived()))
 		for _, key := range append([]string{"n:ana", "t:old"}, contact.MatchKeys...) { // it had keys for names and tags too
-			run(sqlInsertKey, account, id, key)
+			run(`INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3)`, account, id, key)
 		}
 	}
 	n := int64(len(bodies))
 	run(`INSERT INTO account_tally (account_id, revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, $2, $2, $3, 0, 0)`, account, n, active)
-	if err := c.commit(); err != nil {
-		t.Fatal(err)
-	}
-	e.release(c)
-	if err := e.close(); err != nil {
-		t.Fatal(err)
-	}
+	return err
 }
 
 // Whoever was archived in a database of the first version still is, and everybody can be moved.

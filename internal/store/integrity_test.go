@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // checkIntegrity reads every account as a whole and compares everything that is kept twice: totals, the index, the
@@ -19,11 +20,11 @@ func checkIntegrity(t testing.TB, s *Store) {
 	if err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Check(ctx, CheckOptions{Found: func(p Problem) { t.Errorf("check: %s", p) }}); err != nil { // which must agree
+	if _, err := s.Check(ctx, CheckOptions{Found: func(p Problem) { t.Errorf("check: %v", p) }}); err != nil { // which must agree
 		t.Error(err)
 	}
 	for _, account := range accounts {
-		if err := s.view(ctx, func(c conn) error { return checkAccount(t, c, account.Number) }); err != nil {
+		if err := s.view(ctx, func(c db.Conn) error { return checkAccount(t, c, account.Number) }); err != nil {
 			t.Error(err)
 		}
 		for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
@@ -44,9 +45,9 @@ type indexRow struct {
 
 type tagName struct{ Fold, Name string }
 
-func checkAccount(t testing.TB, c conn, account int64) error {
+func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	t.Helper()
-	row, err := readTally(c, account, "")
+	row, err := readTally(c, account)
 	if err != nil {
 		return err
 	}
@@ -55,14 +56,14 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 	index, wantIndex := map[indexRow]bool{}, map[indexRow]bool{}
 	words, wantWords := map[indexRow]bool{}, map[indexRow]bool{}
 	tags, wantTags := map[tagName]int64{}, map[tagName]int64{}
-	err = each(c, func(r rows) error {
-		id, revision, archived := r.int(0), r.int(1), r.int(2)
-		contact, err := crm.ParseContact(id, r.bytes(4), splitKeys(r.text(3)))
+	err = c.Each(func(r db.Row) error {
+		id, revision, archived := r.Int(0), r.Int(1), r.Int(2)
+		contact, err := crm.ParseContact(id, r.Bytes(4), splitKeys(r.Text(3)))
 		if err != nil {
 			return err
 		}
-		if checksum(r.bytes(4)) != r.int(5) {
-			t.Errorf("contact %d has the checksum %d", id, r.int(5))
+		if checksum(r.Bytes(4)) != r.Int(5) {
+			t.Errorf("contact %d has the checksum %d", id, r.Int(5))
 		}
 		count++
 		active += 1 - archived
@@ -95,8 +96,8 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 	if count != row.contactSeq || active != row.contactActive {
 		t.Errorf("account %d: %d contacts, %d of them active, are counted as %d and %d", account, count, active, row.contactSeq, row.contactActive)
 	}
-	err = each(c, func(r rows) error {
-		noted := archivalRow{r.int(0), r.int(1), r.int(2)}
+	err = c.Each(func(r db.Row) error {
+		noted := archivalRow{r.Int(0), r.Int(1), r.Int(2)}
 		if contacts[noted.ID] != noted {
 			t.Errorf("account %d: contact %v is noted as %v", account, contacts[noted.ID], noted)
 		}
@@ -111,8 +112,8 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 			t.Errorf("account %d: nobody noted that contact %v was archived", account, contact)
 		}
 	}
-	err = each(c, func(r rows) error {
-		index[indexRow{r.text(0), r.int(1)}] = true
+	err = c.Each(func(r db.Row) error {
+		index[indexRow{r.Text(0), r.Int(1)}] = true
 		return nil
 	}, `SELECT key, id FROM contact_index WHERE account_id = $1`, account)
 	if diff := cmp.Diff(wantIndex, index); diff != "" {
@@ -121,44 +122,25 @@ func checkAccount(t testing.TB, c conn, account int64) error {
 	if err != nil {
 		return err
 	}
-	err = each(c, func(r rows) error {
-		words[indexRow{r.text(1), r.int(0)}] = true
+	err = c.EachWord(wordsTable, crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq), func(id int64, word string) error {
+		words[indexRow{word, id}] = true
 		return nil
-	}, searchOf(c).words, crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq))
+	})
 	if diff := cmp.Diff(wantWords, words); diff != "" {
 		t.Errorf("account %d: the words differ from those of the contacts:\n%s", account, diff)
 	}
 	if err != nil {
 		return err
 	}
-	err = each(c, func(r rows) error {
-		tags[tagName{r.text(0), r.text(1)}] = r.int(2)
-		if size := len(strconv.FormatInt(r.int(2), 10)); int64(size) != r.int(3) {
-			t.Errorf("account %d: the tag %q of %d contacts has the size %d", account, r.text(1), r.int(2), r.int(3))
+	err = c.Each(func(r db.Row) error {
+		tags[tagName{r.Text(0), r.Text(1)}] = r.Int(2)
+		if size := len(strconv.FormatInt(r.Int(2), 10)); int64(size) != r.Int(3) {
+			t.Errorf("account %d: the tag %q of %d contacts has the size %d", account, r.Text(1), r.Int(2), r.Int(3))
 		}
 		return nil
 	}, `SELECT fold, name, contacts, size FROM tag WHERE account_id = $1`, account)
 	if diff := cmp.Diff(wantTags, tags); diff != "" {
 		t.Errorf("account %d: the tags are counted otherwise than the contacts have them:\n%s", account, diff)
 	}
-	return err
-}
-
-// searchOf is how the engine of a connection searches.
-func searchOf(c conn) *searchDialect {
-	switch c := c.(type) {
-	case *spyReader:
-		return searchOf(c.conn)
-	case *spyWriter:
-		return searchOf(c.conn)
-	case *sqliteConn:
-		return &sqliteSearch
-	}
-	return &postgresSearch
-}
-
-// forgetWords takes a contact out of the search.
-func forgetWords(t *tx, account, id int64) error {
-	_, err := t.exec(searchOf(t.conn).remove, account, id)
 	return err
 }

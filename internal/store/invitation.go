@@ -7,12 +7,10 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const (
-	sqlInsertInvitation = `INSERT INTO invitation (hash, account_id, email, role, invited_by, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`
-
 	// The set-up link belongs to no account, so that it is no invitation.
 	sqlInvitation = `SELECT a.account_id, a.public_id, a.name, a.parent, '', a.created_at,
 		i.hash, i.email, i.role, i.created_at, i.expires_at, COALESCE(u.name, '')
@@ -21,7 +19,6 @@ const (
 
 	sqlOpenInvitations = `SELECT COUNT(*) FROM invitation WHERE account_id = $1 AND expires_at > $2`
 
-	sqlDeleteInvitation    = `DELETE FROM invitation WHERE hash = $1`
 	sqlDeleteInvitationsBy = `DELETE FROM invitation WHERE account_id = $1 AND invited_by = $2`
 	sqlExpireInvitations   = `DELETE FROM invitation WHERE account_id = $1 AND expires_at <= $2`
 )
@@ -35,21 +32,22 @@ func (s *Store) Invite(ctx context.Context, account crm.Account, by crm.User, ro
 	if err != nil {
 		return crm.Invitation{}, "", err
 	}
-	err = s.update(ctx, account.Number, func(t *tx) error {
-		if _, err := t.tally(account.Number); err != nil {
+	err = s.update(ctx, account.Number, needs{}, func(t *tx) error {
+		if _, err := t.lock(account.Number); err != nil {
 			return err
 		}
-		open, err := countRows(t.conn, sqlOpenInvitations, account.Number, seconds(now))
+		open, err := t.Int(sqlOpenInvitations, account.Number, seconds(now))
 		if err != nil {
 			return err
 		}
 		if err := crm.InvitationLimit.Check(open, 1); err != nil {
 			return err
 		}
-		if _, err := t.exec(sqlExpireInvitations, account.Number, seconds(now)); err != nil {
+		if _, err := t.Exec(sqlExpireInvitations, account.Number, seconds(now)); err != nil {
 			return err
 		}
-		return t.addInvitation(invitation, by.ID)
+		t.addInvitation(invitation, by.ID)
+		return nil
 	})
 	if err != nil {
 		return crm.Invitation{}, "", err
@@ -57,25 +55,24 @@ func (s *Store) Invite(ctx context.Context, account crm.Account, by crm.User, ro
 	return invitation, token, nil
 }
 
-func (t *tx) addInvitation(i crm.Invitation, by int64) error {
-	_, err := t.exec(sqlInsertInvitation, i.ID, i.Account.Number, i.Email, int64(i.Role), by, seconds(i.CreatedAt), seconds(i.ExpiresAt))
-	return err
+func (t *tx) addInvitation(i crm.Invitation, by int64) {
+	t.Insert(invitationTable, i.ID, i.Account.Number, i.Email, int64(i.Role), by, seconds(i.CreatedAt), seconds(i.ExpiresAt))
 }
 
-// Invitations are those of an account that nobody has used yet, newest first.
+// Invitations are those of an account that were not used yet, newest first.
 func (s *Store) Invitations(ctx context.Context, account int64) (invitations []crm.Invitation, err error) {
 	now := s.now()
-	err = s.view(ctx, func(c conn) error {
+	err = s.view(ctx, func(c db.Conn) error {
 		invitations = nil
 		accounts, err := accountsByNumber(c, []int64{account})
 		if err != nil {
 			return err
 		}
 		var by []int64
-		err = each(c, func(r rows) error {
+		err = c.Each(func(r db.Row) error {
 			if i := readInvitation(r, 0); i.Valid(now) {
 				i.Account = accounts[account]
-				invitations, by = append(invitations, i), append(by, r.int(5))
+				invitations, by = append(invitations, i), append(by, r.Int(5))
 			}
 			return nil
 		}, sqlInvitations, account)
@@ -99,35 +96,35 @@ func (s *Store) RevokeInvitation(ctx context.Context, account int64, id string) 
 	if !crm.IsHash(id) {
 		return errNoInvitation
 	}
-	return s.update(ctx, account, func(t *tx) error {
-		if _, err := t.tally(account); err != nil {
+	return s.update(ctx, account, needs{}, func(t *tx) error {
+		if _, err := t.lock(account); err != nil {
 			return err
 		}
-		i, err := s.findInvitation(t.conn, id)
+		i, err := s.findInvitation(t.Conn, id)
 		if err != nil {
 			return err
 		}
 		if i.Account.Number != account {
 			return errNoInvitation
 		}
-		_, err = t.exec(sqlDeleteInvitation, id)
-		return err
+		t.Delete(invitationTable, id)
+		return nil
 	})
 }
 
 // Invitation is what a link leads to.
 func (s *Store) Invitation(ctx context.Context, token string) (invitation crm.Invitation, err error) {
-	err = s.read(ctx, func(c conn) error {
+	err = s.read(ctx, func(c db.Conn) error {
 		invitation, err = s.findInvitation(c, crm.HashToken(token))
 		return err
 	})
 	return invitation, err
 }
 
-func (s *Store) findInvitation(c conn, id string) (invitation crm.Invitation, err error) {
-	found, err := one(c, func(r rows) {
+func (s *Store) findInvitation(c db.Conn, id string) (invitation crm.Invitation, err error) {
+	found, err := c.One(func(r db.Row) {
 		invitation = readInvitation(r, 6)
-		invitation.Account, invitation.By = readAccount(r), r.text(11)
+		invitation.Account, invitation.By = readAccount(r), r.Text(11)
 	}, sqlInvitation, id)
 	if err == nil && (!found || !invitation.Valid(s.now())) {
 		err = errNoInvitation
@@ -139,9 +136,9 @@ func (s *Store) findInvitation(c conn, id string) (invitation crm.Invitation, er
 }
 
 // readInvitation reads the five columns from a column on.
-func readInvitation(r rows, from int) crm.Invitation {
+func readInvitation(r db.Row, from int) crm.Invitation {
 	return crm.Invitation{
-		ID: r.text(from), Email: r.text(from + 1), Role: crm.Role(r.int(from + 2)), CreatedAt: moment(r.int(from + 3)), ExpiresAt: moment(r.int(from + 4)),
+		ID: r.Text(from), Email: r.Text(from + 1), Role: crm.Role(r.Int(from + 2)), CreatedAt: moment(r.Int(from + 3)), ExpiresAt: moment(r.Int(from + 4)),
 	}
 }
 
@@ -152,24 +149,24 @@ func (s *Store) AcceptInvitation(ctx context.Context, token string, user int64) 
 		return crm.Account{}, err
 	}
 	account := invitation.Account.Number
-	return invitation.Account, s.update(ctx, account, func(t *tx) error {
+	return invitation.Account, s.update(ctx, account, needs{}, func(t *tx) error {
 		was, found, err := t.role(account, user)
 		if err != nil {
 			return err
 		}
-		if _, err := s.findInvitation(t.conn, invitation.ID); err != nil {
-			return err
-		}
-		if _, err := t.exec(sqlDeleteInvitation, invitation.ID); err != nil {
+		if _, err := s.findInvitation(t.Conn, invitation.ID); err != nil {
 			return err
 		}
 		switch {
 		case !found:
-			return t.addMember(account, user, invitation.Role, s.now())
+			err = t.addMember(account, user, invitation.Role, s.now())
 		case invitation.Role > was:
-			return t.setRole(account, user, was, invitation.Role)
+			err = t.setRole(account, user, was, invitation.Role)
 		}
-		return nil
+		if err == nil {
+			t.Delete(invitationTable, invitation.ID)
+		}
+		return err
 	})
 }
 
@@ -183,16 +180,14 @@ func (s *Store) JoinByInvitation(ctx context.Context, token string, in crm.UserI
 		return crm.User{}, crm.Account{}, err
 	}
 	account := invitation.Account.Number
-	user, err := s.addUser(ctx, account, in, func(t *tx) error {
-		if _, err := t.tally(account); err != nil {
+	user, err := s.addUser(ctx, account, &needs{account: account}, in, func(t *tx) error {
+		if _, err := t.lock(account); err != nil {
 			return err
 		}
-		_, err := s.findInvitation(t.conn, invitation.ID)
+		_, err := s.findInvitation(t.Conn, invitation.ID)
 		return err
 	}, func(t *tx, user crm.User) error {
-		if _, err := t.exec(sqlDeleteInvitation, invitation.ID); err != nil {
-			return err
-		}
+		t.Delete(invitationTable, invitation.ID)
 		return t.addMember(account, user.ID, invitation.Role, s.now())
 	})
 	if err != nil {

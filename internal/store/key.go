@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const (
-	sqlInsertAPIKey = `INSERT INTO api_key (account_id, id, name, hint, hash, permissions, created_at, last_used_at, expires_at, revoked_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0)`
-
 	sqlKeyColumns = `SELECT id, name, hint, permissions, created_at, last_used_at, expires_at, revoked_at, hash FROM api_key WHERE account_id = $1`
 	sqlKeys       = sqlKeyColumns + ` ORDER BY id`
 	sqlKey        = sqlKeyColumns + ` AND id = $2`
@@ -33,8 +31,8 @@ const (
 
 // CreateKey makes a key. The secret is returned this once and kept nowhere. Keys that ended long ago are forgotten.
 func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (key crm.Key, secret string, err error) {
-	err = s.update(ctx, account, func(t *tx) error {
-		row, err := t.tally(account)
+	err = s.update(ctx, account, needs{}, func(t *tx) error {
+		row, err := t.lock(account)
 		if err != nil {
 			return err
 		}
@@ -42,23 +40,22 @@ func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (
 		if key, secret, err = crm.NewKey(account, row.keySeq+1, in, now); err != nil {
 			return err
 		}
-		active, err := countRows(t.conn, sqlActiveKeys, account, seconds(now))
+		active, err := t.Int(sqlActiveKeys, account, seconds(now))
 		if err != nil {
 			return err
 		}
 		if err := crm.KeyLimit.Check(active, 1); err != nil {
 			return err
 		}
-		t.wrote = true
+		row.touch(t)
 		row.keySeq++
-		row.dirty = true
-		if _, err := t.exec(sqlForgetKeys, account, crm.MakeID(account, row.keySeq-crm.KeptKeys), seconds(now)); err != nil {
+		if _, err := t.Exec(sqlForgetKeys, account, crm.MakeID(account, row.keySeq-crm.KeptKeys), seconds(now)); err != nil {
 			return err
 		}
 		hash := crm.HashSecret(secret)
-		_, err = t.exec(sqlInsertAPIKey, account, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions),
-			seconds(key.CreatedAt), seconds(key.ExpiresAt))
-		return err
+		t.Insert(keyTable, account, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions),
+			seconds(key.CreatedAt), int64(0), seconds(key.ExpiresAt), int64(0))
+		return nil
 	})
 	if err != nil {
 		return crm.Key{}, "", err
@@ -68,20 +65,13 @@ func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (
 
 // Keys lists the keys of an account, oldest first.
 func (s *Store) Keys(ctx context.Context, account int64) (keys []crm.Key, err error) {
-	err = s.read(ctx, func(c conn) error {
-		keys = nil
-		return each(c, func(r rows) error {
-			keys = append(keys, readKey(account, r))
-			return nil
-		}, sqlKeys, account)
-	})
-	return keys, err
+	return list(ctx, s, func(r db.Row) crm.Key { return readKey(account, r) }, sqlKeys, account)
 }
 
-func readKey(account int64, r rows) crm.Key {
+func readKey(account int64, r db.Row) crm.Key {
 	return crm.Key{
-		Account: account, ID: r.int(0), Name: r.text(1), Hint: r.text(2), Permissions: crm.Permission(r.int(3)),
-		CreatedAt: moment(r.int(4)), LastUsedAt: moment(r.int(5)), ExpiresAt: moment(r.int(6)), RevokedAt: moment(r.int(7)),
+		Account: account, ID: r.Int(0), Name: r.Text(1), Hint: r.Text(2), Permissions: crm.Permission(r.Int(3)),
+		CreatedAt: moment(r.Int(4)), LastUsedAt: moment(r.Int(5)), ExpiresAt: moment(r.Int(6)), RevokedAt: moment(r.Int(7)),
 	}
 }
 
@@ -89,15 +79,15 @@ func readKey(account int64, r rows) crm.Key {
 // revoked before stays so.
 func (s *Store) RevokeKey(ctx context.Context, id int64) error {
 	account := crm.IDAccount(id)
-	err := s.update(ctx, account, func(t *tx) error {
-		found, err := one(t.conn, func(rows) {}, sqlKey, account, id)
+	err := s.update(ctx, account, needs{}, func(t *tx) error {
+		found, err := t.Exists(sqlKey, account, id)
 		if err != nil {
 			return err
 		}
 		if !found {
 			return fmt.Errorf("key %d: %w", id, crm.ErrNotFound)
 		}
-		_, err = t.exec(sqlRevokeKey, account, id, seconds(s.now()))
+		_, err = t.Exec(sqlRevokeKey, account, id, seconds(s.now()))
 		return err
 	})
 	s.keys.forget(id)
@@ -118,8 +108,8 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (crm.Principal,
 	var key crm.Key
 	var same bool
 	account := crm.IDAccount(id)
-	err := s.read(ctx, func(c conn) error {
-		_, err := one(c, func(r rows) { key, same = readKey(account, r), crm.SameHash(r.bytes(8), hash[:]) }, sqlKey, account, id)
+	err := s.read(ctx, func(c db.Conn) error {
+		_, err := c.One(func(r db.Row) { key, same = readKey(account, r), crm.SameHash(r.Bytes(8), hash[:]) }, sqlKey, account, id)
 		return err
 	})
 	if err != nil {
@@ -144,9 +134,9 @@ func (s *Store) touch(key crm.Key, now time.Time) {
 		return
 	}
 	s.touching.Go(func() {
-		// A note that cannot be written is tried again with the next request; nobody waits for it.
-		_ = s.update(context.Background(), key.Account, func(t *tx) error {
-			_, err := t.exec(sqlTouchKey, key.Account, key.ID, seconds(now))
+		// A note that cannot be written is tried again with the next request; no client waits for it.
+		_ = s.update(context.Background(), key.Account, needs{}, func(t *tx) error {
+			_, err := t.Exec(sqlTouchKey, key.Account, key.ID, seconds(now))
 			return err
 		})
 	})

@@ -19,8 +19,8 @@ func fill(t testing.TB, s *Store, n int64, insert string, columns string) {
 
 func run(t testing.TB, s *Store, sql string) {
 	t.Helper()
-	err := s.update(t.Context(), 0, func(t *tx) error {
-		_, err := t.exec(sql)
+	err := s.updateShared(t.Context(), 0, func(t *tx) error {
+		_, err := t.Exec(sql)
 		return err
 	})
 	if err != nil {

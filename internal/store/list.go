@@ -2,10 +2,10 @@ package store
 
 import (
 	"context"
-	"strconv"
-	"strings"
+	"errors"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // A list must be read on one snapshot: the account's row, which tells how many there are, and the contacts of the page. Most
@@ -16,18 +16,7 @@ const sqlRange = `SELECT contact.id, contact.body, contact.checksum FROM account
 	WHERE account_tally.account_id = $1 AND account_tally.revision = $2 AND account_tally.contact_seq = $3 AND account_tally.contact_active = $4
 	AND contact.id >= $5 AND contact.id <= $6 AND contact.archived <> $7 ORDER BY contact.id`
 
-var sqlScattered = `SELECT id, body, checksum, match_keys FROM contact WHERE account_id = $1 AND id IN (` + parameters(2, scatteredWidth) + `) ORDER BY id`
-
-// scatteredWidth is the largest page.
-const scatteredWidth = 100
-
-func parameters(from, n int) string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = "$" + strconv.Itoa(from+i)
-	}
-	return strings.Join(names, ", ")
-}
+const sqlScattered = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
 
 // ListResult says how much of a list was found.
 type ListResult struct {
@@ -38,30 +27,45 @@ type ListResult struct {
 // Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first. A large page goes through
 // flush piece by piece.
 func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
-	p, index := newPieces(dst, flush), s.positions.of(account)
-	row, seqs := index.known(account, scope, page)
-	result, exact := ListResult{Total: row.total(scope), Count: int64(len(seqs))}, false
-	first := index.fits.first(seqs, p)
+	p, index := newPieces(dst, flush), s.positions.Of(account)
+	state, seqs := index.Known(listScope(scope), oldestFirst(page))
+	result, exact := ListResult{Total: state.Total(listScope(scope)), Count: int64(len(seqs))}, false
+	first := p.first(index, seqs)
 	var err error
 	if compact(first) {
-		err = s.read(ctx, func(c conn) (err error) {
-			exact, err = p.readRange(c, row, scope, first)
+		err = s.read(ctx, func(c db.Conn) (err error) {
+			exact, err = p.readRange(c, account, state, scope, first)
 			return err
 		})
 	}
 	if !exact && err == nil {
-		result, err = s.listContacts(ctx, account, scope, page, oldestFirst, func(c conn, row *tally, found []int64) error {
-			seqs, first = found, index.fits.first(found, p)
-			return p.readContacts(c, row, scope, first)
+		result, err = s.listContacts(ctx, account, scope, page, oldestFirst, func(c db.Conn, state db.ListState, found []int64) error {
+			seqs, first = found, p.first(index, found)
+			return p.readContacts(c, account, state, scope, first)
 		})
 	}
-	index.fits.learn(seqs, p)
+	p.learn(index, seqs)
 	if err == nil && (p.full() || len(first) < len(seqs)) {
-		err = p.rest(ctx, s, idsOf(account, seqs), func(c conn, ids []int64) error {
-			return p.read(c, appendContact, sqlScattered, scatteredArgs(account, ids)...)
+		err = p.rest(ctx, s, idsOf(account, seqs), func(c db.Conn, ids []int64) error {
+			return p.read(c, appendContact, sqlScattered, account, ids)
 		})
 	}
 	return p.dst, result, err
+}
+
+func listScope(scope crm.ContactScope) db.Scope {
+	switch scope {
+	case crm.Active:
+		return db.On
+	case crm.Archived:
+		return db.Off
+	}
+	return db.All
+}
+
+// list is what the account's row says about its list of contacts.
+func (row *tally) list() db.ListState {
+	return db.ListState{Revision: row.revision, Size: row.contactSeq, On: row.contactActive}
 }
 
 func idsOf(account int64, seqs []int64) []int64 {
@@ -72,56 +76,81 @@ func idsOf(account int64, seqs []int64) []int64 {
 	return ids
 }
 
+// pageOrder says where a page lies in a list that is kept oldest first.
+type pageOrder func(page crm.PageRequest) db.Span
+
+func oldestFirst(page crm.PageRequest) db.Span {
+	return func(total int64) (from, to int64) { return page.Skip(), min(page.Skip()+page.PerPage, total) }
+}
+
+func newestFirst(page crm.PageRequest) db.Span {
+	return func(total int64) (int64, int64) {
+		from, to := oldestFirst(page)(total)
+		return total - to, total - from
+	}
+}
+
+const sqlArchivals = `SELECT id, archived FROM contact_archival WHERE account_id = $1 AND revision > $2 ORDER BY revision`
+
+// archivals reads which contacts were archived or restored.
+func archivals(c db.Conn, account int64) db.Switches {
+	return func(after int64, set func(seq int64, on bool)) error {
+		return c.Each(func(r db.Row) error {
+			set(crm.IDSeq(r.Int(0)), r.Int(1) == 0)
+			return nil
+		}, sqlArchivals, account, after)
+	}
+}
+
 // listContacts finds out which contacts are on a page, and has them read on the same snapshot. Their sequence numbers
 // ascend, whatever the order of the pages.
-func (s *Store) listContacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, order pageOrder, read func(conn, *tally, []int64) error) (result ListResult, err error) {
-	index := s.positions.of(account)
-	list := func(c conn, locked bool) (stale bool, err error) {
-		row, err := readTally(c, account, "")
+func (s *Store) listContacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, order pageOrder, read func(db.Conn, db.ListState, []int64) error) (result ListResult, err error) {
+	index, in, span := s.positions.Of(account), listScope(scope), order(page)
+	list := func(c db.Conn, locate func(db.ListState, db.Switches) ([]int64, error)) error {
+		row, err := readTally(c, account)
 		if err != nil {
-			return false, err
+			return err
 		}
-		from, to := order(page, row.total(scope))
-		seqs, stale, err := index.find(c, row, scope, from, to, locked)
-		if err != nil || stale {
-			return stale, err
+		seqs, err := locate(row.list(), archivals(c, account))
+		if err != nil {
+			return err
 		}
-		result = ListResult{Total: row.total(scope), Count: int64(len(seqs))}
-		return false, read(c, row, seqs)
+		result = ListResult{Total: row.list().Total(in), Count: int64(len(seqs))}
+		return read(c, row.list(), seqs)
 	}
-	var stale bool
-	err = s.view(ctx, func(c conn) (err error) {
-		stale, err = list(c, false)
-		return err
+	err = s.view(ctx, func(c db.Conn) error {
+		return list(c, func(state db.ListState, switches db.Switches) ([]int64, error) {
+			return index.Find(state, in, span, switches)
+		})
 	})
-	if err == nil && stale {
-		// Somebody with a newer snapshot has moved the index on. Holding it, our next snapshot cannot be older than it. The
-		// transaction comes first, because all the others may hold theirs and wait for the index; its snapshot is taken by
-		// its first statement.
-		err = s.view(ctx, func(c conn) (err error) {
-			if err := c.flush(); err != nil {
+	if errors.Is(err, db.ErrStale) {
+		// The index has moved on with a newer snapshot. Holding it, our next snapshot cannot be older than it. The transaction comes
+		// first, because all the others may hold theirs and wait for the index; its snapshot is taken by its first statement.
+		err = s.view(ctx, func(c db.Conn) error {
+			if err := c.Settle(); err != nil {
 				return err
 			}
-			index.mu.Lock()
-			defer index.mu.Unlock()
-			_, err = list(c, true)
-			return err
+			index.Lock()
+			defer index.Unlock()
+			return list(c, func(state db.ListState, switches db.Switches) ([]int64, error) {
+				return index.FindLocked(state, in, span, switches)
+			})
 		})
 	}
 	return result, err
 }
 
 // readContacts reads contacts whose sequence numbers are known, on the snapshot that the account's row was read on.
-func (p *pieces) readContacts(c conn, row *tally, scope crm.ContactScope, seqs []int64) error {
+func (p *pieces) readContacts(c db.Conn, account int64, state db.ListState, scope crm.ContactScope, seqs []int64) error {
 	if len(seqs) == 0 {
 		p.again()
 		return nil
 	}
 	if compact(seqs) {
-		_, err := p.readRange(c, row, scope, seqs)
+		_, err := p.readRange(c, account, state, scope, seqs)
 		return err
 	}
-	return p.read(c, appendContact, sqlScattered, scatteredArgs(row.account, idsOf(row.account, seqs))...)
+	return p.read(c, appendContact, sqlScattered, account, idsOf(account, seqs))
 }
 
 // compact tells whether contacts are best read as one range: few others lie between them.
@@ -133,10 +162,10 @@ func compact(seqs []int64) bool {
 const sparse = 4
 
 // readRange reads contacts that lie together. There are none, and the page is not exact, where the account's row is no longer
-// the given one.
-func (p *pieces) readRange(c conn, row *tally, scope crm.ContactScope, seqs []int64) (exact bool, err error) {
-	err = p.read(c, appendContact, sqlRange, row.account, row.revision, row.contactSeq, row.contactActive,
-		crm.MakeID(row.account, seqs[0]), crm.MakeID(row.account, seqs[len(seqs)-1]), excluded(scope))
+// what the index stands for.
+func (p *pieces) readRange(c db.Conn, account int64, state db.ListState, scope crm.ContactScope, seqs []int64) (exact bool, err error) {
+	err = p.read(c, appendContact, sqlRange, account, state.Revision, state.Size, state.On,
+		crm.MakeID(account, seqs[0]), crm.MakeID(account, seqs[len(seqs)-1]), excluded(scope))
 	return p.n == len(seqs) || p.full(), err
 }
 
@@ -151,31 +180,10 @@ func excluded(scope crm.ContactScope) int64 {
 	return -1
 }
 
-func appendContact(dst []byte, r rows) ([]byte, error) {
-	body, err := contactBody(r, 1, r.int(0))
+func appendContact(dst []byte, r db.Row) ([]byte, error) {
+	body, err := contactBody(r, 1, r.Int(0))
 	if err != nil {
 		return dst, err
 	}
-	return crm.AppendContact(dst, r.int(0), body), nil
-}
-
-// scatteredArgs fills the statement's fixed width with the last id.
-func scatteredArgs(account int64, ids []int64) []any {
-	args := make([]any, 1, 2+scatteredWidth)
-	args[0] = account
-	for i := range scatteredWidth {
-		args = append(args, ids[min(i, len(ids)-1)])
-	}
-	return args
-}
-
-// total is how many contacts of the scope there are.
-func (row *tally) total(scope crm.ContactScope) int64 {
-	switch scope {
-	case crm.Active:
-		return row.contactActive
-	case crm.Archived:
-		return row.contactSeq - row.contactActive
-	}
-	return row.contactSeq
+	return crm.AppendContact(dst, r.Int(0), body), nil
 }

@@ -86,7 +86,7 @@ func TestForceNeverMerges(t *testing.T) {
 				t.Error("a forced create was merged")
 			}
 		})
-		if ids, total := list(t, s, account, crm.Active, 1, 100); total != 17 || len(ids) != 17 {
+		if ids, total := page(t, s, account, crm.Active, 1, 100); total != 17 || len(ids) != 17 {
 			t.Errorf("%d contacts, %d in all", len(ids), total)
 		}
 		if d := create(t, s, account, body); !d.Merged || crm.IDSeq(d.ID) != 1 {
@@ -165,7 +165,7 @@ func TestEveryEmailAndPhoneOfACreateCounts(t *testing.T) {
 			emails[n-1], phones[n-1] = `{"value":"KNOWN@x.org"}`, `{"value":"+12125559999"}`
 			for _, body := range []string{`{"emails":[` + strings.Join(emails, ",") + `]}`, `{"phones":[` + strings.Join(phones, ",") + `]}`} {
 				id := int64(0)
-				err := s.update(t.Context(), account, func(tx *tx) error {
+				err := s.update(t.Context(), account, needs{}, func(tx *tx) error {
 					in := input(t, body)
 					found, _, err := tx.match(account, &in, in.MatchKeys())
 					id = found.contact.ID

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const (
@@ -17,24 +18,22 @@ const (
 		WHERE a.public_id = $2 AND m.user_id = $1`
 	sqlMembers = `SELECT user_id, role, created_at, seen_at FROM member WHERE account_id = $1`
 
-	sqlRole         = `SELECT role FROM member WHERE account_id = $1 AND user_id = $2`
-	sqlMemberCount  = `SELECT COUNT(*) FROM member WHERE account_id = $1`
-	sqlOwners       = `SELECT COUNT(*) FROM member WHERE account_id = $1 AND role = $2`
-	sqlInsertMember = `INSERT INTO member (account_id, user_id, role, created_at, seen_at) VALUES ($1, $2, $3, $4, 0)`
-	sqlSetRole      = `UPDATE member SET role = $3 WHERE account_id = $1 AND user_id = $2`
-	sqlDeleteMember = `DELETE FROM member WHERE account_id = $1 AND user_id = $2`
+	sqlRole        = `SELECT role FROM member WHERE account_id = $1 AND user_id = $2`
+	sqlMemberCount = `SELECT COUNT(*) FROM member WHERE account_id = $1`
+	sqlOwners      = `SELECT COUNT(*) FROM member WHERE account_id = $1 AND role = $2`
+	sqlSetRole     = `UPDATE member SET role = $3 WHERE account_id = $1 AND user_id = $2`
 )
 
 var errNoMember = fmt.Errorf("the member: %w", crm.ErrNotFound)
 
-// Memberships are the organisations that a user belongs to, by name.
+// Memberships are the organizations that a user belongs to, by name.
 func (s *Store) Memberships(ctx context.Context, user int64) (memberships []crm.Membership, err error) {
-	err = s.view(ctx, func(c conn) error {
+	err = s.view(ctx, func(c db.Conn) error {
 		memberships = nil
 		var numbers []int64
-		err := each(c, func(r rows) error {
-			numbers = append(numbers, r.int(0))
-			memberships = append(memberships, crm.Membership{Role: crm.Role(r.int(1))})
+		err := c.Each(func(r db.Row) error {
+			numbers = append(numbers, r.Int(0))
+			memberships = append(memberships, crm.Membership{Role: crm.Role(r.Int(1))})
 			return nil
 		}, sqlMemberships, user)
 		if err != nil {
@@ -50,19 +49,14 @@ func (s *Store) Memberships(ctx context.Context, user int64) (memberships []crm.
 	return memberships, err
 }
 
-// Membership finds the organisation with a public id, for a user who belongs to it.
+// Membership finds the organization with a public id, for a user who belongs to it.
 func (s *Store) Membership(ctx context.Context, user int64, account string) (membership crm.Membership, err error) {
 	if !crm.IsAccountID(account) {
 		return crm.Membership{}, errNoMember
 	}
-	err = s.read(ctx, func(c conn) error {
-		found, err := one(c, func(r rows) { membership = crm.Membership{Account: readAccount(r), Role: crm.Role(r.int(6))} }, sqlMembership, user, account)
-		if err == nil && !found {
-			err = errNoMember
-		}
-		return err
-	})
-	return membership, err
+	return find(ctx, s, errNoMember, func(r db.Row) crm.Membership {
+		return crm.Membership{Account: readAccount(r), Role: crm.Role(r.Int(6))}
+	}, sqlMembership, user, account)
 }
 
 func sortMemberships(list []crm.Membership) {
@@ -71,12 +65,12 @@ func sortMemberships(list []crm.Membership) {
 
 // Members are the users of an account, by name.
 func (s *Store) Members(ctx context.Context, account int64) (members []crm.Member, err error) {
-	err = s.view(ctx, func(c conn) error {
+	err = s.view(ctx, func(c db.Conn) error {
 		members = nil
 		var ids []int64
-		err := each(c, func(r rows) error {
-			ids = append(ids, r.int(0))
-			members = append(members, crm.Member{Role: crm.Role(r.int(1)), Since: moment(r.int(2)), SeenAt: moment(r.int(3))})
+		err := c.Each(func(r db.Row) error {
+			ids = append(ids, r.Int(0))
+			members = append(members, crm.Member{Role: crm.Role(r.Int(1)), Since: moment(r.Int(2)), SeenAt: moment(r.Int(3))})
 			return nil
 		}, sqlMembers, account)
 		if err != nil {
@@ -102,22 +96,20 @@ func (s *Store) SetRole(ctx context.Context, account, user int64, role crm.Role)
 	return s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error { return t.setRole(account, user, was, role) })
 }
 
-// RemoveMember takes somebody out of an organisation, and back the invitations that they made. The last owner stays.
+// RemoveMember takes a user out of an organization, and back the invitations that they made. The last owner stays.
 func (s *Store) RemoveMember(ctx context.Context, account, user int64) error {
 	return s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error {
 		if err := t.checkOwners(account, was, 0); err != nil {
 			return err
 		}
-		if _, err := t.exec(sqlDeleteMember, account, user); err != nil {
-			return err
-		}
-		_, err := t.exec(sqlDeleteInvitationsBy, account, user)
+		t.Delete(memberTable, account, user)
+		_, err := t.Exec(sqlDeleteInvitationsBy, account, user)
 		return err
 	})
 }
 
 func (s *Store) changeMember(ctx context.Context, account, user int64, change func(t *tx, was crm.Role) error) error {
-	return s.update(ctx, account, func(t *tx) error {
+	return s.update(ctx, account, needs{}, func(t *tx) error {
 		was, found, err := t.role(account, user)
 		if err != nil {
 			return err
@@ -131,31 +123,24 @@ func (s *Store) changeMember(ctx context.Context, account, user int64, change fu
 
 // role is what a user may do in an account. It stays so until the transaction ends.
 func (t *tx) role(account, user int64) (role crm.Role, found bool, err error) {
-	if _, err := t.tally(account); err != nil {
-		return 0, false, err
-	}
-	return readRole(t.conn, account, user)
-}
-
-func readRole(c conn, account, user int64) (role crm.Role, found bool, err error) {
-	found, err = one(c, func(r rows) { role = crm.Role(r.int(0)) }, sqlRole, account, user)
+	found, err = t.Lock(func(r db.Row) { role = crm.Role(r.Int(2)) }, memberTable, account, user)
 	return role, found, err
 }
 
-// setRole also takes back the invitations of somebody who may invite no longer.
+// setRole also takes back the invitations of a user who may no longer invite.
 func (t *tx) setRole(account, user int64, was, role crm.Role) error {
 	if err := t.checkOwners(account, was, role); err != nil {
 		return err
 	}
-	if _, err := t.exec(sqlSetRole, account, user, int64(role)); err != nil || role == crm.Owner {
+	if _, err := t.Exec(sqlSetRole, account, user, int64(role)); err != nil || role == crm.Owner {
 		return err
 	}
-	_, err := t.exec(sqlDeleteInvitationsBy, account, user)
+	_, err := t.Exec(sqlDeleteInvitationsBy, account, user)
 	return err
 }
 
 func (t *tx) checkOwners(account int64, was, role crm.Role) error {
-	owners, err := countRows(t.conn, sqlOwners, account, int64(crm.Owner))
+	owners, err := t.Int(sqlOwners, account, int64(crm.Owner))
 	if err != nil {
 		return err
 	}
@@ -164,13 +149,13 @@ func (t *tx) checkOwners(account int64, was, role crm.Role) error {
 
 // addMember lets a user into an account, which is locked or new.
 func (t *tx) addMember(account, user int64, role crm.Role, now time.Time) error {
-	members, err := countRows(t.conn, sqlMemberCount, account)
+	members, err := t.Int(sqlMemberCount, account)
 	if err != nil {
 		return err
 	}
 	if err := crm.MemberLimit.Check(members, 1); err != nil {
 		return err
 	}
-	_, err = t.exec(sqlInsertMember, account, user, int64(role), seconds(now))
-	return err
+	t.Insert(memberTable, account, user, int64(role), seconds(now), int64(0))
+	return nil
 }

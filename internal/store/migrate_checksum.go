@@ -1,62 +1,63 @@
 package store
 
-import "hash/crc32"
+import (
+	"hash/crc32"
+
+	"donorbook/internal/db"
+)
 
 // Step 4 of the schema works out the checksums of all documents. It was released: what is in this file stays as it is, and
 // uses nothing that may become different.
 
-// checksumStep is how the documents of one table get their checksums: read some that follow an account and an id, write each of
-// them or, where a round trip is expensive, all of them at once.
-type checksumStep struct{ read, writeOne, writeAll string }
+const (
+	sqlStep4Accounts  = `SELECT account_id, contact_seq FROM account_tally ORDER BY account_id`
+	sqlStep4Contacts  = `SELECT id, body FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 500`
+	sqlStep4Contact   = `UPDATE contact SET checksum = $3 WHERE account_id = $1 AND id = $2`
+	sqlStep4Campaigns = `SELECT id, body FROM campaign WHERE $1 >= 0 AND id > $2 AND id <= $3 ORDER BY id LIMIT 500`
+	sqlStep4Campaign  = `UPDATE campaign SET checksum = $3 WHERE $1 >= 0 AND id = $2`
+)
 
-const checksumStepRows = 500 // that one statement reads
-
-func fillChecksums(c conn, d dialect) error {
-	contacts := checksumStep{
-		`SELECT account_id, id, body FROM contact WHERE (account_id, id) > ($1, $2) ORDER BY account_id, id LIMIT 500`,
-		`UPDATE contact SET checksum = $3 WHERE account_id = $1 AND id = $2`,
-		`UPDATE contact SET checksum = n.checksum FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS n (account_id, id, checksum)
-			WHERE contact.account_id = n.account_id AND contact.id = n.id`,
+func fillChecksums(t *db.Tx, progress db.Progress) error {
+	type account struct{ number, contacts int64 }
+	accounts, err := db.List(t.Conn, func(r db.Row) account { return account{r.Int(0), r.Int(1)} }, sqlStep4Accounts)
+	if err != nil {
+		return err
 	}
-	if d.idKey == "PRIMARY KEY (id)" { // ids of one account follow each other, so that this is the same order
-		contacts.read = `SELECT account_id, id, body FROM contact WHERE $1 >= 0 AND id > $2 ORDER BY id LIMIT 500`
+	done, total := int64(0), int64(0)
+	for _, a := range accounts {
+		total += a.contacts
 	}
-	campaigns := checksumStep{
-		`SELECT account_id, id, body FROM campaign WHERE $1 >= 0 AND id > $2 ORDER BY id LIMIT 500`,
-		`UPDATE campaign SET checksum = $3 WHERE account_id = $1 AND id = $2`,
-		`UPDATE campaign SET checksum = n.checksum FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS n (account_id, id, checksum)
-			WHERE campaign.account_id = n.account_id AND campaign.id = n.id`,
-	}
-	for _, step := range []checksumStep{contacts, campaigns} {
-		if err := step.run(c, d.distant); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s checksumStep) run(c conn, distant bool) error {
-	table := crc32.MakeTable(crc32.Castagnoli)
-	for account, id, n := int64(0), int64(0), checksumStepRows; n == checksumStepRows; {
-		var accounts, ids, sums []int64
-		err := each(c, func(r rows) error {
-			accounts, ids = append(accounts, r.int(0)), append(ids, r.int(1))
-			sums = append(sums, int64(crc32.Checksum(r.bytes(2), table)))
-			return nil
-		}, s.read, account, id)
-		if n = len(ids); err != nil || n == 0 {
-			return err
-		}
-		account, id = accounts[n-1], ids[n-1]
-		if distant {
-			_, err = c.exec(s.writeAll, accounts, ids, sums)
-		}
-		for i := 0; i < n && !distant && err == nil; i++ {
-			_, err = c.exec(s.writeOne, accounts[i], ids[i], sums[i])
-		}
+	for _, a := range accounts {
+		first := a.number * 1_000_000_000
+		err := step4Fill(t, sqlStep4Contacts, sqlStep4Contact, a.number, first, first+999_999_999, func(n int64) {
+			done += n
+			progress("working out the checksums of contacts", done, total)
+		})
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return step4Fill(t, sqlStep4Campaigns, sqlStep4Campaign, 0, 0, 1<<63-1, func(int64) {})
+}
+
+func step4Fill(t *db.Tx, read, write string, account, after, end int64, progress func(n int64)) error {
+	type document struct{ id, checksum int64 }
+	table := crc32.MakeTable(crc32.Castagnoli)
+	for n := 500; n == 500; {
+		documents, err := db.List(t.Conn, func(r db.Row) document {
+			return document{r.Int(0), int64(crc32.Checksum(r.Bytes(1), table))}
+		}, read, account, after, end)
+		if err != nil {
+			return err
+		}
+		n = len(documents)
+		for _, d := range documents {
+			after = d.id
+			if err := t.Prefetch(nil, write, account, d.id, d.checksum); err != nil {
+				return err
+			}
+		}
+		progress(int64(n))
+	}
+	return t.Fetch()
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+
+	"donorbook/internal/db"
 )
 
 // A page may be far larger than an ordinary one: a hundred contacts of 128 KiB. So it is read in pieces, each is handed on
@@ -19,7 +20,7 @@ const PieceSize = 256 << 10
 type Flush func(dst []byte) ([]byte, error)
 
 // element appends one row of a list.
-type element func(dst []byte, r rows) ([]byte, error)
+type element func(dst []byte, r db.Row) ([]byte, error)
 
 // errFull ends the reading of a piece.
 var errFull = errors.New("the piece is full")
@@ -39,9 +40,9 @@ func newPieces(dst []byte, flush Flush) *pieces {
 }
 
 // read appends the rows of a statement, as far as the piece goes.
-func (p *pieces) read(c conn, element element, sql string, args ...any) error {
+func (p *pieces) read(c db.Conn, element element, sql string, args ...any) error {
 	p.again()
-	err := each(c, func(r rows) error { return p.add(element, r) }, sql, args...)
+	err := c.UpTo(2*PieceSize).Each(func(r db.Row) error { return p.add(element, r) }, sql, args...)
 	if errors.Is(err, errFull) {
 		return nil
 	}
@@ -51,7 +52,7 @@ func (p *pieces) read(c conn, element element, sql string, args ...any) error {
 // again drops what an earlier attempt has appended.
 func (p *pieces) again() { p.dst, p.n = p.dst[:p.start], 0 }
 
-func (p *pieces) add(element element, r rows) (err error) {
+func (p *pieces) add(element element, r db.Row) (err error) {
 	if p.before+p.n > 0 {
 		p.dst = append(p.dst, ',')
 	}
@@ -69,7 +70,7 @@ func (p *pieces) full() bool { return p.flush != nil && len(p.dst)-p.begin >= Pi
 
 // rest reads the elements that the first statement has left. ask reads those with the given ids. It is asked for about as many
 // as will fit: a database elsewhere would send all the others in vain.
-func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c conn, ids []int64) error) (err error) {
+func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
 	for ids = ids[p.n:]; len(ids) > 0; ids = ids[p.n:] {
 		if p.full() {
 			if p.dst, err = p.flush(p.dst); err != nil {
@@ -79,7 +80,7 @@ func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c con
 		}
 		p.start, p.before = len(p.dst), p.before+p.n
 		some := ids[:min(len(ids), max(1, 2*p.n))]
-		if err := s.read(ctx, func(c conn) error { return ask(c, some) }); err != nil {
+		if err := s.read(ctx, func(c db.Conn) error { return ask(c, some) }); err != nil {
 			return err
 		}
 		if p.n == 0 {
@@ -89,22 +90,19 @@ func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c con
 	return nil
 }
 
-// fits remembers how many contacts of an account to ask for at first, where fewer than a page fill a piece; 0 is all of them.
-type fits struct{ atomic.Int64 }
-
-// first are those of a page to ask for at first.
-func (f *fits) first(seqs []int64, p *pieces) []int64 {
-	if n := int(f.Load()); n > 0 && n < len(seqs) && p.flush != nil {
+// first are those of a page to ask for at first: fewer than all of them where they are known to be large.
+func (p *pieces) first(index *db.Positions, seqs []int64) []int64 {
+	if n := int(index.Fits.Load()); n > 0 && n < len(seqs) && p.flush != nil {
 		return seqs[:n]
 	}
 	return seqs
 }
 
 // learn looks at what the first statement has read of a page.
-func (f *fits) learn(seqs []int64, p *pieces) {
+func (p *pieces) learn(index *db.Positions, seqs []int64) {
 	if p.full() {
-		f.Store(2 * int64(p.n))
-	} else if f.Load() != 0 && (len(p.dst)-p.begin)*len(seqs) < PieceSize*p.n { // a page like this fits
-		f.Store(0)
+		index.Fits.Store(2 * int64(p.n))
+	} else if index.Fits.Load() != 0 && (len(p.dst)-p.begin)*len(seqs) < PieceSize*p.n { // a page like this fits
+		index.Fits.Store(0)
 	}
 }

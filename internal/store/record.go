@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // Counts is how many contacts an account has.
@@ -19,7 +21,7 @@ func (s *Store) ContactRecord(ctx context.Context, account, id int64) (crm.Conta
 		return crm.Contact{}, crm.ErrNotFound
 	}
 	var found stored
-	err := s.read(ctx, func(c conn) (err error) {
+	err := s.read(ctx, func(c db.Conn) (err error) {
 		found, err = loadContact(c, account, id)
 		return err
 	})
@@ -33,7 +35,7 @@ func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.Conta
 		return made, crm.ErrForbidden
 	}
 	now := s.now()
-	err = s.updateAhead(ctx, account, needs{contact: id, keys: in.MatchKeys()}, func(t *tx) error {
+	err = s.update(ctx, account, needs{contact: id, keys: in.MatchKeys()}, func(t *tx) error {
 		found, err := t.loadActive(account, id)
 		if err != nil {
 			return err
@@ -56,7 +58,7 @@ func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.Conta
 
 // ContactPage is one page of contacts, newest first.
 func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
-	result, err = s.listContacts(ctx, account, scope, page, newestFirst, func(c conn, _ *tally, seqs []int64) (err error) {
+	result, err = s.listContacts(ctx, account, scope, page, newestFirst, func(c db.Conn, _ db.ListState, seqs []int64) (err error) {
 		contacts, err = loadContacts(c, account, idsOf(account, seqs))
 		slices.Reverse(contacts)
 		return err
@@ -64,59 +66,38 @@ func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.Contac
 	return contacts, result, err
 }
 
-// loadContacts reads the contacts with these ids in ascending order, each once.
-func loadContacts(c conn, account int64, ids []int64) (contacts []crm.Contact, err error) {
-	for part := range slices.Chunk(ids, scatteredWidth) {
-		err := each(c, func(r rows) error {
-			id := r.int(0)
-			body, err := contactBody(r, 1, id)
-			if err != nil {
-				return err
-			}
-			contact, err := crm.ParseContact(id, body, splitKeys(r.text(3)))
-			contacts = append(contacts, contact)
-			return err
-		}, sqlScattered, scatteredArgs(account, part)...)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return contacts, nil
+// loadContacts reads the contacts with these ids, in ascending order.
+func loadContacts(c db.Conn, account int64, ids []int64) (contacts []crm.Contact, err error) {
+	err = c.Each(func(r db.Row) error {
+		found, err := scanContact(r).parse(account)
+		contacts = append(contacts, found.contact)
+		return err
+	}, sqlLoadContacts, account, ids)
+	slices.SortFunc(contacts, func(a, b crm.Contact) int { return cmp.Compare(a.ID, b.ID) })
+	return contacts, err
 }
 
 // Counts is how many contacts the account has.
-func (s *Store) Counts(ctx context.Context, account int64) (counts Counts, err error) {
-	err = s.read(ctx, func(c conn) error {
-		row, err := readTally(c, account, "")
-		counts = Counts{Active: row.total(crm.Active), Archived: row.total(crm.Archived)}
-		return err
-	})
-	return counts, err
+func (s *Store) Counts(ctx context.Context, account int64) (Counts, error) {
+	row, err := find(ctx, s, crm.ErrNotFound, scanTally, sqlTally, account)
+	return Counts{Active: row.list().Total(db.On), Archived: row.list().Total(db.Off)}, err
 }
 
 // Growth is how many contacts had been made before each of the moments, which ascend.
 func (s *Store) Growth(ctx context.Context, account int64, moments []time.Time) (before []int64, err error) {
-	err = s.view(ctx, func(c conn) error {
-		before = make([]int64, 0, len(moments))
-		row, err := readTally(c, account, "")
-		if err != nil {
-			return err
+	err = s.view(ctx, func(c db.Conn) error {
+		row, err := readTally(c, account)
+		if err == nil {
+			before, err = countBefore(c, row, moments)
 		}
-		for part := range slices.Chunk(moments, scatteredWidth) {
-			counts, err := countBefore(c, row, part)
-			if err != nil {
-				return err
-			}
-			before = append(before, counts...)
-		}
-		return nil
+		return err
 	})
 	return before, err
 }
 
 // countBefore finds all moments together: contacts are numbered as they are made and never removed, so that each round of
 // looking at the contacts in the middle halves what is left.
-func countBefore(c conn, row *tally, moments []time.Time) (low []int64, err error) {
+func countBefore(c db.Conn, row tally, moments []time.Time) (low []int64, err error) {
 	low, high := make([]int64, len(moments)), make([]int64, len(moments))
 	for i := range high {
 		high[i] = row.contactSeq

@@ -56,7 +56,7 @@ func TestAMergeTellsWhatTheContactWasBefore(t *testing.T) {
 // wantPages checks that the pages of a scope are the list of the API from the other end.
 func wantPages(t *testing.T, s *Store, account int64, scope crm.ContactScope, perPage int64) {
 	t.Helper()
-	oldest, wantTotal := list(t, s, account, scope, 1, 100)
+	oldest, wantTotal := page(t, s, account, scope, 1, 100)
 	slices.Reverse(oldest)
 	var got []int64
 	for page := int64(1); ; page++ {
@@ -93,7 +93,7 @@ func TestPagesOfContactsBeginWithTheNewest(t *testing.T) {
 			}
 		}
 		counts, err := s.Counts(t.Context(), account)
-		_, active := list(t, s, account, crm.Active, 1, 1)
+		_, active := page(t, s, account, crm.Active, 1, 1)
 		if want := (Counts{Active: active, Archived: 23 - active}); err != nil || counts != want || counts.Archived == 0 {
 			t.Errorf("%v: the counts are %+v, want %+v", err, counts, want)
 		}

@@ -188,7 +188,7 @@ func fillNamed(t testing.TB, s *Store, account int64, n int, body func(i int) st
 	t.Helper()
 	const part = 500
 	for first := 0; first < n; first += part {
-		err := s.update(t.Context(), account, func(x *tx) error {
+		err := s.update(t.Context(), account, needs{}, func(x *tx) error {
 			for i := first; i < min(first+part, n); i++ {
 				contact, err := crm.NewContact(input(t, body(i)), s.now())
 				if err == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 func TestASessionIsOfWhoeverSignedIn(t *testing.T) {
@@ -129,8 +130,8 @@ func TestASessionExpires(t *testing.T) {
 
 func count(t testing.TB, s *Store, sql string) (n int64) {
 	t.Helper()
-	err := s.read(t.Context(), func(c conn) error {
-		_, err := one(c, func(r rows) { n = r.int(0) }, sql)
+	err := s.read(t.Context(), func(c db.Conn) (err error) {
+		n, err = c.Int(sql)
 		return err
 	})
 	if err != nil {

@@ -5,16 +5,16 @@ import (
 	"fmt"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const (
 	sqlSetup        = `SELECT expires_at FROM invitation WHERE hash = $1 AND account_id = 0`
 	sqlEndSetups    = `DELETE FROM invitation WHERE account_id = 0`
-	sqlLockSetup    = `SELECT version FROM schema_version WHERE version = $1`
 	sqlRootAccounts = `SELECT a.account_id, a.public_id, a.name, a.parent, '', a.created_at FROM account a WHERE a.parent = 0`
 )
 
-var sqlContactSeqs = `SELECT contact_seq FROM account_tally WHERE account_id IN (` + parameters(1, fewWidth) + `)`
+const sqlContactSeqs = `SELECT contact_seq FROM account_tally WHERE account_id = ANY($1)`
 
 var errNoSetup = fmt.Errorf("the set-up link: %w", crm.ErrNotFound)
 
@@ -22,7 +22,7 @@ var errNoSetup = fmt.Errorf("the set-up link: %w", crm.ErrNotFound)
 // whatever node: a link that was printed and forgotten must not stay good.
 func (s *Store) SetupToken(ctx context.Context) (token string, err error) {
 	used := false
-	err = s.read(ctx, func(c conn) error {
+	err = s.read(ctx, func(c db.Conn) error {
 		used, err = hasUsers(c)
 		return err
 	})
@@ -30,17 +30,18 @@ func (s *Store) SetupToken(ctx context.Context) (token string, err error) {
 		return "", err
 	}
 	link, token := crm.NewSetup(s.now())
-	err = s.update(ctx, 0, func(t *tx) error {
-		if err := t.lockSetup(); err != nil {
+	err = s.updateShared(ctx, 0, func(t *tx) error {
+		if err := t.LockAll(); err != nil {
 			return err
 		}
-		if used, err = hasUsers(t.conn); err != nil || used {
+		if used, err = hasUsers(t.Conn); err != nil || used {
 			return err
 		}
-		if _, err := t.exec(sqlEndSetups); err != nil {
+		if _, err := t.Exec(sqlEndSetups); err != nil {
 			return err
 		}
-		return t.addInvitation(link, 0)
+		t.addInvitation(link, 0)
+		return nil
 	})
 	if err != nil || used {
 		return "", err
@@ -60,16 +61,12 @@ const setupOffers = 50
 // SetupOffer finds the organizations that the first user may take over, where the token is valid. One that has contacts is
 // never given away by a link: its first owner is made by the operator.
 func (s *Store) SetupOffer(ctx context.Context, token string) (offer SetupOffer, err error) {
-	err = s.view(ctx, func(c conn) error {
+	err = s.view(ctx, func(c db.Conn) error {
 		offer = SetupOffer{}
 		if err := s.checkSetup(c, token); err != nil {
 			return err
 		}
-		var roots []crm.Account
-		err := each(c, func(r rows) error {
-			roots = append(roots, readAccount(r))
-			return nil
-		}, sqlRootAccounts)
+		roots, err := db.List(c, readAccount, sqlRootAccounts)
 		for _, root := range roots {
 			if err != nil || len(offer.Accounts) == setupOffers {
 				break
@@ -88,13 +85,13 @@ func (s *Store) SetupOffer(ctx context.Context, token string) (offer SetupOffer,
 }
 
 // hasContacts tells whether an account, or one of its chapters, has ever had a contact.
-func hasContacts(c conn, root int64) (found bool, err error) {
+func hasContacts(c db.Conn, root int64) (found bool, err error) {
 	numbers := []int64{root}
 	if err := eachChapter(c, root, func(a crm.Account) { numbers = append(numbers, a.Number) }); err != nil {
 		return false, err
 	}
-	err = eachOf(c, func(r rows) error {
-		found = found || r.int(0) > 0
+	err = c.Each(func(r db.Row) error {
+		found = found || r.Int(0) > 0
 		return nil
 	}, sqlContactSeqs, numbers)
 	return found, err
@@ -110,11 +107,11 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (use
 		return crm.User{}, crm.Account{}, err
 	}
 	taken, exists := in.Taken(offer.Accounts)
-	user, err = s.addUser(ctx, 0, in.UserInput, func(t *tx) error {
-		if err := t.lockSetup(); err != nil {
+	user, err = s.addUser(ctx, 0, nil, in.UserInput, func(t *tx) error {
+		if err := t.LockAll(); err != nil {
 			return err
 		}
-		if err := s.checkSetup(t.conn, token); err != nil {
+		if err := s.checkSetup(t.Conn, token); err != nil {
 			return err
 		}
 		if account = taken; exists {
@@ -125,14 +122,12 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (use
 		return err
 	}, func(t *tx, user crm.User) error {
 		if !exists {
-			if err := t.addAccount(account); err != nil {
-				return err
-			}
+			t.addAccount(account)
 		}
 		if err := t.addMember(account.Number, user.ID, crm.Owner, s.now()); err != nil {
 			return err
 		}
-		_, err := t.exec(sqlEndSetups)
+		_, err := t.Exec(sqlEndSetups)
 		return err
 	})
 	if err != nil {
@@ -143,25 +138,19 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (use
 
 // checkEmpty refuses an account that got its first contact since it was offered.
 func (t *tx) checkEmpty(account int64) error {
-	if _, err := t.tally(account); err != nil {
+	if _, err := t.lock(account); err != nil {
 		return err
 	}
-	used, err := hasContacts(t.conn, account)
+	used, err := hasContacts(t.Conn, account)
 	if err == nil && used {
 		err = crm.NotOffered()
 	}
 	return err
 }
 
-// lockSetup lets one change at a time, of all nodes, decide whether somebody is the first.
-func (t *tx) lockSetup() error {
-	_, err := one(t.conn, func(rows) {}, sqlLockSetup+t.forUpdate, int64(len(migrations)))
-	return err
-}
-
-func (s *Store) checkSetup(c conn, token string) error {
+func (s *Store) checkSetup(c db.Conn, token string) error {
 	link := crm.Invitation{}
-	found, err := one(c, func(r rows) { link.ExpiresAt = moment(r.int(0)) }, sqlSetup, crm.HashToken(token))
+	found, err := c.One(func(r db.Row) { link.ExpiresAt = moment(r.Int(0)) }, sqlSetup, crm.HashToken(token))
 	if err != nil {
 		return err
 	}
@@ -172,4 +161,4 @@ func (s *Store) checkSetup(c conn, token string) error {
 	return err
 }
 
-func hasUsers(c conn) (bool, error) { return one(c, func(rows) {}, sqlAnyUser, int64(0)) }
+func hasUsers(c db.Conn) (bool, error) { return c.Exists(sqlAnyUser, int64(0)) }

@@ -1,39 +1,33 @@
-// Package store remembers: it opens transactions, loads, lets crm decide, and saves. It is the only room that knows a
-// database. Everything above it sees contacts, campaigns, accounts and keys, and the errors of crm.
+// Package store remembers: it loads, lets crm decide, and says which rows have changed. It knows the nouns, one file each, and no
+// database: that is db's affair. Everything above it sees contacts, campaigns, accounts and keys, and the errors of crm.
 package store
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // Options say where the data is.
 type Options struct {
 	Data     string // the data directory
-	Database string // a database URL; "" is SQLite in the data directory
-	Serving  bool   // no other server may use the same data directory of SQLite
+	Database string // a database URL; "" is a file in the data directory
+	Serving  bool   // no other server may use the same data directory
 
-	Now func() time.Time // the clock; nil is the machine's
+	Now      func() time.Time // the clock; nil is the machine's
+	Progress db.Progress      // of an upgrade; may be nil
 }
 
 // Store is an open database.
 type Store struct {
-	engine    engine
-	writers   []*writer // each has some of the accounts
+	db        *db.DB
 	keys      keyCache
-	positions positionCache
+	positions db.PositionCache
 	campaigns campaignCache
-	probe     probe
-	sizing    probe
-	size      atomic.Int64 // of the database, as it was asked for last
 	passwords hasher
 	now       func() time.Time
 	touching  sync.WaitGroup // notes of last use that are being written
@@ -41,165 +35,121 @@ type Store struct {
 
 // Open opens the database, makes it where there is none, and brings an older one up to date.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	if file := o.file(); file != "" {
-		if err := checkUnused(filepath.Dir(file), identityFile, databaseFile+"-wal", "tls", "acme"); err != nil {
-			return nil, err
-		}
-	}
-	engine, err := openEngine(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{engine: engine, now: o.Now, passwords: newHasher()}
+	s := &Store{now: o.Now, passwords: newHasher()}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if err := s.migrate(ctx); err != nil {
-		return nil, errors.Join(err, engine.close())
+	opened, err := db.Open(ctx, o.database(s.now))
+	if err != nil {
+		return nil, translate(err)
 	}
-	for range engine.writers() {
-		s.writers = append(s.writers, startWriter(engine))
-	}
+	s.db = opened
 	return s, nil
 }
 
-func openEngine(ctx context.Context, o Options) (engine, error) {
-	scheme, rest, _ := strings.Cut(o.Database, ":")
-	switch scheme {
-	case "":
-		return openSQLite(o.Data, o.Serving)
-	case "sqlite":
-		return openSQLite(strings.TrimPrefix(rest, "//"), o.Serving)
-	case "postgres", "postgresql":
-		return openPostgres(ctx, o.Database)
-	}
-	return nil, errors.New("the database URL must begin with postgres: or sqlite: (or be left out for SQLite in the data directory)")
+// database is where the data is, for db.
+func (o Options) database(now func() time.Time) db.Options {
+	return db.Options{Dir: o.Data, URL: o.Database, Serving: o.Serving, Schema: &schema, Begin: newTx, Now: now, Progress: o.Progress}
 }
+
+// DB is the database, for those who watch what passes through it.
+func (s *Store) DB() *db.DB { return s.db }
 
 // Close waits for what is being written and closes the database.
 func (s *Store) Close() error {
 	s.touching.Wait()
-	for _, w := range s.writers {
-		w.stop()
-	}
-	return s.engine.close()
+	return s.db.Close()
 }
 
-// Ready tells whether the database can work: it must take a write, and answer. One that only answers may be on a disk that is full,
-// or a server that was left behind.
-func (s *Store) Ready(ctx context.Context) error {
-	return s.probe.ask(ctx, s.now, func() error {
-		ctx := context.WithoutCancel(ctx)
-		err := s.update(ctx, 0, func(t *tx) error {
-			_, err := t.exec(sqlProbe, int64(len(migrations)))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		return s.read(ctx, func(c conn) error {
-			_, err := one(c, func(rows) {}, sqlVersion)
-			return err
-		})
-	})
-}
+// Ready tells whether the database can work: it must take a write, and answer.
+func (s *Store) Ready(ctx context.Context) error { return translate(s.db.Ready(ctx)) }
 
-// probe asks the database one question at a time and remembers the answer for a moment, however many want to know.
-type probe struct {
-	mu      sync.Mutex
-	at      time.Time
-	err     error
-	pending chan struct{} // closed when the answer is there; nil where nobody asks
-}
+// Pool is a number of connections to the database.
+type Pool = db.Pool
 
-const (
-	probeTime     = time.Second     // an answer counts for so long
-	probePatience = 2 * time.Second // nobody waits for one longer
-)
+// Pools tells how many connections are in use.
+func (s *Store) Pools() []Pool { return s.db.Pools() }
 
-func (p *probe) ask(ctx context.Context, now func() time.Time, question func() error) error {
-	p.mu.Lock()
-	if now().Sub(p.at) < probeTime {
-		defer p.mu.Unlock()
-		return p.err
-	}
-	if p.pending == nil {
-		pending := make(chan struct{})
-		p.pending = pending
-		go func() {
-			err := question()
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.at, p.err, p.pending = now(), err, nil
-			close(pending)
-		}()
-	}
-	pending := p.pending
-	p.mu.Unlock()
-	select {
-	case <-pending:
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.err
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(probePatience):
-		return fmt.Errorf("%w: the database has not answered yet", crm.ErrUnavailable)
-	}
-}
+// Size is the size of the database in bytes.
+func (s *Store) Size(ctx context.Context) (int64, error) { return s.db.Size(ctx) }
 
-// read lends a connection for a single statement. fn may run again: a connection that was lost is replaced, and the next
-// one may have been lost with it.
-func (s *Store) read(ctx context.Context, fn func(conn) error) (err error) {
-	for wait := time.Duration(0); wait < readRetries; wait = 2*wait + 10*time.Millisecond {
-		time.Sleep(wait)
-		if err = s.readOnce(ctx, fn); !errors.Is(err, errAgain) {
-			return err
-		}
+// LogSize is the size of the write-ahead log; ok is false where it is the affair of a server.
+func (s *Store) LogSize() (bytes int64, ok bool) { return s.db.LogSize() }
+
+// Waiting is how many changes are queued or being committed.
+func (s *Store) Waiting() int64 { return s.db.Waiting() }
+
+// ErrUnavailable is crm.ErrUnavailable as the database says it, with the cause behind it.
+var ErrUnavailable = db.ErrUnavailable
+
+// translate gives an error of the database the name by which doors know it.
+func translate(err error) error {
+	switch {
+	case errors.Is(err, db.ErrUnavailable):
+		return &known{crm.ErrUnavailable, err}
+	case errors.Is(err, db.ErrNotFound):
+		return &known{crm.ErrNotFound, err}
 	}
 	return err
 }
 
-// readRetries is how long a read waits between two attempts at most.
-const readRetries = 100 * time.Millisecond
+// known is an error that doors know by another one.
+type known struct{ as, err error }
 
-func (s *Store) readOnce(ctx context.Context, fn func(conn) error) error {
-	c, err := s.engine.reader(ctx)
-	if err != nil {
+func (k *known) Error() string   { return k.err.Error() }
+func (k *known) Unwrap() []error { return []error{k.as, k.err} }
+
+// read lends a connection for a single statement. fn may run again.
+func (s *Store) read(ctx context.Context, fn func(db.Conn) error) error {
+	return translate(s.db.Read(ctx, fn))
+}
+
+// view runs several statements on one snapshot. fn may run again.
+func (s *Store) view(ctx context.Context, fn func(db.Conn) error) error {
+	return translate(s.db.View(ctx, fn))
+}
+
+// update runs a change of an account, whose row it locks before anything else. It is queued, commits together with the others that
+// wait, and returns when it is on disk. fn may run again; it must decide before it writes, so that a refused change has written
+// nothing.
+func (s *Store) update(ctx context.Context, account int64, n needs, fn func(*tx) error) error {
+	n.account = account
+	return s.queue(ctx, account, &n, fn)
+}
+
+// updateShared is update for what belongs to no account, such as a user. Changes with the same number wait for each other.
+func (s *Store) updateShared(ctx context.Context, number int64, fn func(*tx) error) error {
+	return s.queue(ctx, number, nil, fn)
+}
+
+func (s *Store) queue(ctx context.Context, number int64, n *needs, fn func(*tx) error) error {
+	fn = guarded(ctx, fn)
+	return translate(s.db.Update(ctx, number, n, func(b db.Batch) error { return fn(b.(*tx)) }))
+}
+
+// find reads a single row; missing is the error where there is none.
+func find[T any](ctx context.Context, s *Store, missing error, scan func(db.Row) T, sql string, args ...any) (found T, err error) {
+	err = s.read(ctx, func(c db.Conn) error {
+		ok, err := c.One(func(r db.Row) { found = scan(r) }, sql, args...)
+		if err == nil && !ok {
+			err = missing
+		}
 		return err
-	}
-	defer s.engine.release(c)
-	return fn(c)
+	})
+	return found, err
 }
 
-// view runs several statements on one snapshot.
-func (s *Store) view(ctx context.Context, fn func(conn) error) error {
-	return s.read(ctx, func(c conn) error { return snapshot(c, fn) })
-}
-
-func snapshot(c conn, fn func(conn) error) error {
-	if err := c.begin(false); err != nil {
+// list reads all rows.
+func list[T any](ctx context.Context, s *Store, scan func(db.Row) T, sql string, args ...any) (found []T, err error) {
+	err = s.read(ctx, func(c db.Conn) error {
+		found, err = db.List(c, scan, sql, args...)
 		return err
-	}
-	defer c.rollback()
-	return fn(c)
+	})
+	return found, err
 }
 
-// update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is
-// on disk. fn may run twice; it must decide before it writes, so that a refused change has written nothing.
-func (s *Store) update(ctx context.Context, account int64, fn func(*tx) error) error {
-	return s.updateAhead(ctx, account, needs{}, fn)
-}
-
-// updateAhead is update for a change that says before what it will look up.
-func (s *Store) updateAhead(ctx context.Context, account int64, n needs, fn func(*tx) error) error {
-	return s.writerOf(account).do(ctx, account, n, guarded(ctx, fn))
-}
-
-// writerOf is the one writer of an account on this node, so that its changes stand in one queue.
-func (s *Store) writerOf(account int64) *writer {
-	return s.writers[account%int64(len(s.writers))]
-}
+// number is a row that has one number.
+func number(r db.Row) int64 { return r.Int(0) }
 
 // seconds and moment turn times into what the database keeps and back.
 func seconds(t time.Time) int64 {
@@ -216,5 +166,5 @@ func moment(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-// foreign tells whether an id cannot be one of the account's. Nobody learns more about such an id.
+// foreign tells whether an id cannot be one of the account's. No one learns more about such an id.
 func foreign(account, id int64) bool { return crm.IDAccount(id) != account || id <= 0 }

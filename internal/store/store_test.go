@@ -82,7 +82,7 @@ func open(t testing.TB, o Options) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.writers[0].stopped {
+		if s.db.Closing(0) {
 			return // the test has closed it
 		}
 		checkIntegrity(t, s)
@@ -174,8 +174,8 @@ func restore(t testing.TB, s *Store, account, id int64) Document {
 	return d
 }
 
-// list is one page: the ids on it, and the total.
-func list(t testing.TB, s *Store, account int64, scope crm.ContactScope, page, perPage int64) (ids []int64, total int64) {
+// page is one page: the ids on it, and the total.
+func page(t testing.TB, s *Store, account int64, scope crm.ContactScope, page, perPage int64) (ids []int64, total int64) {
 	t.Helper()
 	documents, total := listBytes(t, s, account, scope, page, perPage)
 	var people []person

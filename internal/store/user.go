@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const (
-	sqlInsertUser  = `INSERT INTO app_user (id, login, email, name, password, opened, created_at) VALUES ($1, $2, $3, $4, $5, 0, $6)`
 	sqlUserByLogin = `SELECT id, email, name, created_at, password FROM app_user WHERE login = $1`
 	sqlUserByID    = `SELECT id, email, name, created_at, password FROM app_user WHERE id = $1`
 	sqlAnyUser     = `SELECT id FROM app_user WHERE id > $1 ORDER BY id LIMIT 1`
@@ -24,13 +24,13 @@ const (
 	sqlAllMemberships = `SELECT account_id, user_id, role, seen_at FROM member`
 )
 
-var sqlUsersByID = `SELECT id, email, name, created_at FROM app_user WHERE id IN (` + parameters(1, fewWidth) + `)`
+const sqlUsersByID = `SELECT id, email, name, created_at FROM app_user WHERE id = ANY($1)`
 
 // UserRecord is a user as the operator of the service sees them.
 type UserRecord struct {
 	User        crm.User
 	Memberships []crm.Membership
-	SeenAt      time.Time // in any organisation; zero: never
+	SeenAt      time.Time // in any organization; zero: never
 }
 
 // hasher works out the hashes of passwords. Each takes tens of megabytes and milliseconds, so only a few are worked out at
@@ -74,8 +74,8 @@ func (s *Store) CreateUser(ctx context.Context, account crm.Account, role crm.Ro
 	if err := role.Check(); err != nil {
 		return crm.User{}, err
 	}
-	return s.addUser(ctx, account.Number, in, func(t *tx) error {
-		_, err := t.tally(account.Number)
+	return s.addUser(ctx, account.Number, &needs{account: account.Number}, in, func(t *tx) error {
+		_, err := t.lock(account.Number)
 		return err
 	}, func(t *tx, user crm.User) error {
 		return t.addMember(account.Number, user.ID, role, s.now())
@@ -83,8 +83,8 @@ func (s *Store) CreateUser(ctx context.Context, account crm.Account, role crm.Ro
 }
 
 // addUser makes a user in a change of an account: decide may refuse it, and join writes what comes with it. The hash is
-// worked out before the change, so that nobody waits for it.
-func (s *Store) addUser(ctx context.Context, account int64, in crm.UserInput, decide func(*tx) error, join func(*tx, crm.User) error) (user crm.User, err error) {
+// worked out before the change, so that no other change waits for it.
+func (s *Store) addUser(ctx context.Context, account int64, n *needs, in crm.UserInput, decide func(*tx) error, join func(*tx, crm.User) error) (user crm.User, err error) {
 	login := crm.Login(in.Email)
 	hash, err := s.passwords.hash(ctx, in.Password)
 	if err != nil {
@@ -92,23 +92,21 @@ func (s *Store) addUser(ctx context.Context, account int64, in crm.UserInput, de
 	}
 	for range 20 { // a random number is rarely taken, and the same email cannot come in twice
 		user = crm.NewUser(in, s.now())
-		err = s.update(ctx, account, func(t *tx) error {
+		err = s.queue(ctx, account, n, func(t *tx) error {
 			if err := decide(t); err != nil {
 				return err
 			}
-			taken, err := one(t.conn, func(rows) {}, sqlUserByLogin, login)
+			taken, err := t.Exists(sqlUserByLogin, login)
 			if err != nil {
 				return err
 			}
 			if taken {
 				return crm.EmailTaken()
 			}
-			if _, err = t.exec(sqlInsertUser, user.ID, login, user.Email, user.Name, hash, seconds(user.CreatedAt)); err != nil {
-				return err
-			}
+			t.Insert(userTable, user.ID, login, user.Email, user.Name, hash, int64(0), seconds(user.CreatedAt))
 			return join(t, user)
 		})
-		if !errors.Is(err, errTaken) {
+		if !errors.Is(err, db.ErrTaken) {
 			break
 		}
 	}
@@ -127,7 +125,7 @@ func (s *Store) AddMember(ctx context.Context, account crm.Account, role crm.Rol
 	if err != nil {
 		return crm.User{}, err
 	}
-	return user, s.update(ctx, account.Number, func(t *tx) error {
+	return user, s.update(ctx, account.Number, needs{}, func(t *tx) error {
 		was, found, err := t.role(account.Number, user.ID)
 		if err != nil {
 			return err
@@ -139,31 +137,28 @@ func (s *Store) AddMember(ctx context.Context, account crm.Account, role crm.Rol
 	})
 }
 
-// Users lists everybody and where they belong, by email.
+// Users lists all users and where they belong, by email.
 func (s *Store) Users(ctx context.Context) (users []UserRecord, err error) {
-	err = s.view(ctx, func(c conn) error {
-		users = nil
+	err = s.view(ctx, func(c db.Conn) error {
+		users, err = db.List(c, func(r db.Row) UserRecord { return UserRecord{User: readUser(r)} }, sqlAllUsers)
+		if err != nil {
+			return err
+		}
+		found, err := db.List(c, readAccount, sqlAccountList)
+		if err != nil {
+			return err
+		}
 		at, accounts := map[int64]int{}, map[int64]crm.Account{}
-		err := each(c, func(r rows) error {
-			at[r.int(0)] = len(users)
-			users = append(users, UserRecord{User: readUser(r)})
-			return nil
-		}, sqlAllUsers)
-		if err != nil {
-			return err
+		for i, u := range users {
+			at[u.User.ID] = i
 		}
-		err = each(c, func(r rows) error {
-			a := readAccount(r)
+		for _, a := range found {
 			accounts[a.Number] = a
-			return nil
-		}, sqlAccountList)
-		if err != nil {
-			return err
 		}
-		return each(c, func(r rows) error {
-			u := &users[at[r.int(1)]]
-			u.Memberships = append(u.Memberships, crm.Membership{Account: accounts[r.int(0)], Role: crm.Role(r.int(2))})
-			if seen := moment(r.int(3)); seen.After(u.SeenAt) {
+		return c.Each(func(r db.Row) error {
+			u := &users[at[r.Int(1)]]
+			u.Memberships = append(u.Memberships, crm.Membership{Account: accounts[r.Int(0)], Role: crm.Role(r.Int(2))})
+			if seen := moment(r.Int(3)); seen.After(u.SeenAt) {
 				u.SeenAt = seen
 			}
 			return nil
@@ -175,22 +170,22 @@ func (s *Store) Users(ctx context.Context) (users []UserRecord, err error) {
 	return users, err
 }
 
-// RenameUser changes how somebody is called.
+// RenameUser changes a user's name.
 func (s *Store) RenameUser(ctx context.Context, user int64, name string) error {
 	name, err := crm.UserName(name)
 	if err != nil {
 		return err
 	}
-	return s.update(ctx, user, func(t *tx) error {
+	return s.updateShared(ctx, user, func(t *tx) error {
 		if _, err := t.lockUser(user); err != nil {
 			return err
 		}
-		_, err := t.exec(sqlRenameUser, user, name)
+		_, err := t.Exec(sqlRenameUser, user, name)
 		return err
 	})
 }
 
-// ChangePassword sets the password of whoever knows the current one. All their other sessions end.
+// ChangePassword sets the password of a user who knows the current one. All their other sessions end.
 func (s *Store) ChangePassword(ctx context.Context, session crm.Session, current, password string) error {
 	user, hash, err := s.findUser(ctx, sqlUserByID, session.User.ID)
 	if err != nil {
@@ -211,7 +206,7 @@ func (s *Store) ChangePassword(ctx context.Context, session crm.Session, current
 	return s.setPassword(ctx, user.ID, hash, password, session.ID)
 }
 
-// ResetPassword sets the password of somebody who forgot it. All their sessions end.
+// ResetPassword sets the password of a user who forgot it. All their sessions end.
 func (s *Store) ResetPassword(ctx context.Context, email, password string) error {
 	user, _, err := s.userByEmail(ctx, email)
 	if err != nil {
@@ -230,7 +225,7 @@ func (s *Store) setPassword(ctx context.Context, user int64, was, password, sess
 	if err != nil {
 		return err
 	}
-	return s.update(ctx, user, func(t *tx) error {
+	return s.updateShared(ctx, user, func(t *tx) error {
 		kept, err := t.lockUser(user)
 		if err != nil {
 			return err
@@ -240,17 +235,17 @@ func (s *Store) setPassword(ctx context.Context, user int64, was, password, sess
 			faults.Add("current_password", "The password was changed a moment ago.")
 			return faults
 		}
-		if _, err := t.exec(sqlSetPassword, user, hash); err != nil {
+		if _, err := t.Exec(sqlSetPassword, user, hash); err != nil {
 			return err
 		}
-		_, err = t.exec(sqlEndSessions, user, session)
+		_, err = t.Exec(sqlEndSessions, user, session)
 		return err
 	})
 }
 
 // lockUser keeps a user's password as it is for the rest of the transaction, and returns its hash.
 func (t *tx) lockUser(user int64) (hash string, err error) {
-	found, err := one(t.conn, func(r rows) { hash = r.text(4) }, sqlUserByID+t.forUpdate, user)
+	found, err := t.Lock(func(r db.Row) { hash = r.Text(4) }, userTable, user)
 	if err == nil && !found {
 		err = fmt.Errorf("the user: %w", crm.ErrNotFound)
 	}
@@ -259,30 +254,27 @@ func (t *tx) lockUser(user int64) (hash string, err error) {
 
 // userByEmail finds a user and the hash of their password.
 func (s *Store) userByEmail(ctx context.Context, email string) (user crm.User, hash string, err error) {
-	if !crm.IsEmail(email) { // nobody's, and perhaps not even a text
+	if !crm.IsEmail(email) { // no user has it, and it is perhaps not even a text
 		return crm.User{}, "", fmt.Errorf("the user: %w", crm.ErrNotFound)
 	}
 	return s.findUser(ctx, sqlUserByLogin, crm.Login(email))
 }
 
 func (s *Store) findUser(ctx context.Context, sql string, key any) (user crm.User, hash string, err error) {
-	err = s.read(ctx, func(c conn) error {
-		found, err := one(c, func(r rows) { user, hash = readUser(r), r.text(4) }, sql, key)
-		if err == nil && !found {
-			err = fmt.Errorf("the user: %w", crm.ErrNotFound)
-		}
-		return err
-	})
+	user, err = find(ctx, s, fmt.Errorf("the user: %w", crm.ErrNotFound), func(r db.Row) crm.User {
+		hash = r.Text(4)
+		return readUser(r)
+	}, sql, key)
 	return user, hash, err
 }
 
-func readUser(r rows) crm.User {
-	return crm.User{ID: r.int(0), Email: r.text(1), Name: r.text(2), CreatedAt: moment(r.int(3))}
+func readUser(r db.Row) crm.User {
+	return crm.User{ID: r.Int(0), Email: r.Text(1), Name: r.Text(2), CreatedAt: moment(r.Int(3))}
 }
 
-func usersByID(c conn, ids []int64) (map[int64]crm.User, error) {
+func usersByID(c db.Conn, ids []int64) (map[int64]crm.User, error) {
 	found := map[int64]crm.User{}
-	err := eachOf(c, func(r rows) error {
+	err := c.Each(func(r db.Row) error {
 		u := readUser(r)
 		found[u.ID] = u
 		return nil

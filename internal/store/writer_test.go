@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // held stops the writer of an account, so that what is queued meanwhile becomes one batch; release lets it go on.
@@ -20,7 +21,7 @@ func held(t *testing.T, s *Store, account int64) (release func()) {
 	ended := make(chan error, 1)
 	refused := errors.New("held") // so that nothing is written
 	go func() {
-		ended <- s.update(context.Background(), account, func(*tx) error {
+		ended <- s.updateShared(context.Background(), account, func(*tx) error {
 			close(started)
 			<-free
 			return refused
@@ -38,9 +39,9 @@ func queue(s *Store, account int64, changes ...func() error) (wait func() []erro
 	results := make([]chan error, len(changes))
 	for i, change := range changes {
 		results[i] = make(chan error, 1)
-		before := len(s.writerOf(account).queue)
+		before := s.db.Queued()
 		go func() { results[i] <- change() }()
-		for len(s.writerOf(account).queue) == before {
+		for s.db.Queued() == before {
 			runtime.Gosched()
 		}
 	}
@@ -73,7 +74,7 @@ func creating(t *testing.T, s *Store, account int64, name string) func() error {
 // names are the first names of the account's contacts, oldest first.
 func names(t *testing.T, s *Store, account int64) (names []string) {
 	t.Helper()
-	ids, _ := list(t, s, account, crm.All, 1, 100)
+	ids, _ := page(t, s, account, crm.All, 1, 100)
 	for _, id := range ids {
 		names = append(names, get(t, s, account, id).FirstName)
 	}
@@ -99,7 +100,7 @@ func TestWhatWaitsCommitsTogether(t *testing.T) {
 				t.Errorf("%d changes took %d commits, want %d", test.changes, commits, test.commits)
 			}
 		}
-		if _, total := list(t, s, account, crm.Active, 1, 1); total != 266 {
+		if _, total := page(t, s, account, crm.Active, 1, 1); total != 266 {
 			t.Errorf("%d contacts were made", total)
 		}
 	})
@@ -129,11 +130,12 @@ func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
 			return failure
 		}, "no"},
 		{"failing in SQL", func(tx *tx, account int64) error {
-			_, err := tx.exec(sqlInsertTally, account)
+			_, err := tx.Exec(`INSERT INTO account_tally (account_id, revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, 0, 0, 0, 0, 0)`, account)
 			return err
 		}, "taken"},
 		{"failing in SQL that it does not wait for", func(tx *tx, account int64) error {
-			return tx.post(sqlInsertTally, account)
+			tx.Insert(tallyTable, account, int64(0), int64(0), int64(0), int64(0), int64(0))
+			return nil
 		}, "taken"},
 		{"panicking", func(*tx, int64) error { panic("oops") }, "panic in a change: oops"},
 		{"panicking after it wrote", func(tx *tx, account int64) error {
@@ -143,7 +145,7 @@ func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
 			panic("oops")
 		}, "panic in a change: oops"},
 		{"panicking after it counted", func(tx *tx, account int64) error {
-			row, err := tx.tally(account)
+			row, err := tx.lock(account)
 			if err != nil {
 				return err
 			}
@@ -151,7 +153,7 @@ func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
 			panic("oops")
 		}, "panic in a change: oops"},
 		{"panicking over a row", func(tx *tx, account int64) error {
-			return each(tx.conn, func(rows) error { panic("oops") }, sqlTally+tx.forUpdate, account)
+			return tx.Each(func(db.Row) error { panic("oops") }, sqlTally, account)
 		}, "panic in a change: oops"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -159,7 +161,7 @@ func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
 				account := newAccount(t, s).Number
 				create(t, s, account, `{"first_name":"Zero"}`)
 				bad := func() error {
-					return s.update(t.Context(), account, func(tx *tx) error { return test.fn(tx, account) })
+					return s.update(t.Context(), account, needs{}, func(tx *tx) error { return test.fn(tx, account) })
 				}
 				errs := together(t, s, account, creating(t, s, account, "One"), creating(t, s, account, "Two"), bad,
 					creating(t, s, account, "Three"), bad, creating(t, s, account, "Four"))
@@ -192,7 +194,7 @@ func TestACommitThatFailsIsToldToAll(t *testing.T) {
 		spy.committing = func() error { return broken }
 		failure := errors.New("no")
 		errs := together(t, s, account, creating(t, s, account, "One"), func() error {
-			return s.update(t.Context(), account, func(*tx) error { return failure })
+			return s.update(t.Context(), account, needs{}, func(*tx) error { return failure })
 		}, creating(t, s, account, "Two"))
 		wantError(t, "the first", errs[0], crm.ErrUnavailable)
 		wantError(t, "the refused one, which may have been refused for what the first had done", errs[1], crm.ErrUnavailable)
@@ -257,10 +259,8 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 		wait := queue(s, account, changes...)
 		closed := make(chan error)
 		go func() { closed <- s.Close() }()
-		for stopping := false; !stopping; runtime.Gosched() {
-			s.writerOf(account).mu.RLock()
-			stopping = s.writerOf(account).stopped
-			s.writerOf(account).mu.RUnlock()
+		for !s.db.Closing(account) {
+			runtime.Gosched()
 		}
 		wantError(t, "a write after the end has begun", creating(t, s, account, "Late")(), crm.ErrUnavailable)
 		release()

@@ -1,88 +1,106 @@
 package web
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics counts requests, and tells Prometheus in its text format. A nil *Metrics counts nothing.
+// Metrics counts requests for Prometheus. A nil *Metrics counts nothing.
 type Metrics struct {
-	version  string
-	inFlight atomic.Int64
+	registry  *prometheus.Registry
+	inFlight  atomic.Int64
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
 
-	mu        sync.RWMutex
-	series    map[seriesKey]series
-	requests  map[string]*atomic.Uint64 // by labels
-	durations map[string]*histogram     // by labels
-	others    []func() family
+	mu     sync.RWMutex
+	series map[seriesKey]series
 }
 
-// seriesKey can take as many values as there are routes, known methods and statuses: none of it is in a client's hand.
+// seriesKey has as many values as there are routes, known methods and statuses, so a client cannot make the map grow without end.
 type seriesKey struct {
 	method, pattern string
 	status          int
 }
 
-// series is where a request of one kind is counted, looked up once and kept.
+// series counts requests of one kind. It is kept because to find it by its labels takes longer and allocates.
 type series struct {
-	requests *atomic.Uint64
-	duration *histogram
+	requests prometheus.Counter
+	duration prometheus.Observer
 }
+
+// durationBounds are the upper bounds of the buckets, in seconds. Alerts name them.
+var durationBounds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 // NewMetrics makes metrics of HTTP, of the Go runtime and of the process.
 func NewMetrics(version string) *Metrics {
-	return &Metrics{
-		version:   version,
-		series:    make(map[seriesKey]series),
-		requests:  make(map[string]*atomic.Uint64),
-		durations: make(map[string]*histogram),
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "donorbook_http_requests_total", Help: "Requests answered.",
+		}, []string{"method", "route", "status"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "donorbook_http_request_duration_seconds", Help: "Time from the request's header to the answer's end.", Buckets: durationBounds,
+		}, []string{"method", "route"}),
+		series: make(map[seriesKey]series),
 	}
+	m.registry.MustRegister(m.requests, m.durations,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.Gauge("donorbook_http_requests_in_flight", "Requests being answered.", func() float64 { return float64(m.inFlight.Load()) })
+	m.Gauges("donorbook_build_info", "Always 1; the label says what is running.", "version", func() map[string]float64 {
+		return map[string]float64{version: 1}
+	})
+	return m
 }
 
 // Counters adds a counter of another room, one for each value of a label, in that order.
 func (m *Metrics) Counters(name, help, label string, values ...string) []*atomic.Uint64 {
-	counters := make(map[string]*atomic.Uint64, len(values))
-	var inOrder []*atomic.Uint64
-	for _, value := range values {
+	counters := make([]*atomic.Uint64, len(values))
+	for i, value := range values {
 		counter := new(atomic.Uint64)
-		counters[labels(label, value)] = counter
-		inOrder = append(inOrder, counter)
-	}
-	if m == nil {
-		return inOrder
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.others = append(m.others, func() family { return counterFamily(name, help, counters) })
-	return inOrder
-}
-
-// Gauge adds a number of another room, which is asked for whenever the metrics are read.
-func (m *Metrics) Gauge(name, help string, read func() float64) {
-	m.Gauges(name, help, "", func() map[string]float64 { return map[string]float64{"": read()} })
-}
-
-// Gauges adds numbers of another room, by the values of a label. A number that is not known now is left out.
-func (m *Metrics) Gauges(name, help, label string, read func() map[string]float64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.others = append(m.others, func() family {
-		f := family{name: name, kind: "gauge", help: help}
-		values := read()
-		for _, value := range slices.Sorted(maps.Keys(values)) {
-			text := ""
-			if label != "" {
-				text = labels(label, value)
-			}
-			f.samples = append(f.samples, sample{"", text, values[value]})
+		counters[i] = counter
+		if m != nil {
+			m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+				Name: name, Help: help, ConstLabels: prometheus.Labels{label: value},
+			}, func() float64 { return float64(counter.Load()) }))
 		}
-		return f
-	})
+	}
+	return counters
+}
+
+// Gauge adds a number of another room, which is read at every scrape.
+func (m *Metrics) Gauge(name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+}
+
+// Gauges adds numbers of another room, by the values of a label; "" is no label. A number that is not known now is left out.
+func (m *Metrics) Gauges(name, help, label string, read func() map[string]float64) {
+	var labels []string
+	if label != "" {
+		labels = []string{label}
+	}
+	m.registry.MustRegister(gauges{prometheus.NewDesc(name, help, labels, nil), len(labels), read})
+}
+
+// gauges are numbers whose labels are known only when they are read.
+type gauges struct {
+	desc   *prometheus.Desc
+	labels int // none or one
+	read   func() map[string]float64
+}
+
+func (g gauges) Describe(descs chan<- *prometheus.Desc) { descs <- g.desc }
+
+func (g gauges) Collect(metrics chan<- prometheus.Metric) {
+	for value, number := range g.read() {
+		metrics <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, number, []string{value}[:g.labels]...)
+	}
 }
 
 func (m *Metrics) begin() {
@@ -103,61 +121,30 @@ func (m *Metrics) end(method, pattern string, status int, took time.Duration) {
 	if !ok {
 		s = m.open(key)
 	}
-	s.requests.Add(1)
-	s.duration.observe(took)
+	s.requests.Inc()
+	s.duration.Observe(took.Seconds())
 }
 
 func (m *Metrics) open(key seriesKey) series {
 	route := routeOf(key.pattern)
+	s := series{
+		requests: m.requests.WithLabelValues(key.method, route, strconv.Itoa(key.status)),
+		duration: m.durations.WithLabelValues(key.method, route),
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := series{
-		requests: once(m.requests, labels("method", key.method, "route", route, "status", strconv.Itoa(key.status))),
-		duration: once(m.durations, labels("method", key.method, "route", route)),
-	}
 	m.series[key] = s
 	return s
-}
-
-// once is the value of a key, made at its first use.
-func once[V any](values map[string]*V, key string) *V {
-	if values[key] == nil {
-		values[key] = new(V)
-	}
-	return values[key]
-}
-
-// families are all metrics, in the order of their names.
-func (m *Metrics) families() []family {
-	m.mu.RLock()
-	all := []family{
-		gauge("donorbook_build_info", "Always 1; the label says what is running.", labels("version", m.version), 1),
-		gauge("donorbook_http_requests_in_flight", "Requests being answered.", "", float64(m.inFlight.Load())),
-		counterFamily("donorbook_http_requests_total", "Requests answered.", m.requests),
-		histogramFamily("donorbook_http_request_duration_seconds", "Time from the request's header to the answer's end.", m.durations),
-	}
-	others := m.others
-	m.mu.RUnlock()
-	for _, other := range others { // without the lock, which every request takes: another room may have to ask its database
-		all = append(all, other())
-	}
-	all = append(all, runtimeFamilies()...)
-	all = append(all, processFamilies()...)
-	slices.SortFunc(all, byName)
-	return all
 }
 
 // Handler is for a listener of its own, away from the public: /metrics, /healthz and /readyz.
 func (m *Metrics) Handler(health *Health) http.Handler {
 	mux := NewMux()
 	health.Routes(mux)
-	mux.Handle("GET /metrics", func(w http.ResponseWriter, _ *http.Request) error {
-		var text []byte
-		for _, f := range m.families() {
-			text = f.append(text)
-		}
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = w.Write(text) // who went away needs no answer
+	// Prometheus is near: compression would cost more memory than it saves time.
+	page := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
+	mux.Handle("GET /metrics", func(w http.ResponseWriter, r *http.Request) error {
+		page.ServeHTTP(w, r)
 		return nil
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,0 @@
-//go:build modernc
-
-package main
-
-import _ "modernc.org/sqlite"
-
-const driverName = "sqlite"

@@ -1,0 +1,226 @@
+package backup
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"donorbook/internal/db"
+)
+
+// A backup is a tar archive, compressed with gzip: first what it is, then every file under its name in the data directory.
+const (
+	format       = 1
+	manifestFile = "donorbook-backup.json"
+)
+
+type manifest struct {
+	Format int       `json:"format"`
+	Taken  time.Time `json:"taken_at"`
+	Schema int       `json:"schema"`
+}
+
+// archived is a file and its name in a backup.
+type archived struct{ name, path string }
+
+// writeArchive writes files into an archive and flushes it to the disk. It returns the checksum of what it has read.
+func writeArchive(ctx context.Context, path string, files []archived, step progress) (sum []byte, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	buffer := bufio.NewWriterSize(f, 1<<20)
+	packed, err := gzip.NewWriterLevel(buffer, gzip.BestSpeed) // the processor is shared with those who are served
+	archive, meter := tar.NewWriter(packed), newMeter(ctx, step)
+	for _, file := range files {
+		if n, err := size(file.path); err == nil {
+			meter.total += n
+		}
+	}
+	for _, file := range files {
+		if err == nil {
+			err = addFile(archive, file, meter)
+		}
+	}
+	for _, finish := range []func() error{archive.Close, packed.Close, buffer.Flush, f.Sync} {
+		if err == nil {
+			err = finish()
+		}
+	}
+	return meter.hash.Sum(nil), err
+}
+
+func addFile(archive *tar.Writer, file archived, meter *meter) error {
+	f, err := os.Open(file.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		err = archive.WriteHeader(&tar.Header{Name: file.name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()})
+	}
+	if err == nil {
+		_, err = io.Copy(archive, meter.watch(file.name, f))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file.path, err)
+	}
+	return nil
+}
+
+// readArchive reads an archive to its end, which proves that nothing of it is missing or changed. It returns the checksum of its files.
+func readArchive(ctx context.Context, path string, step progress, each func(name string, content io.Reader) error) (m manifest, sum []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return m, nil, err
+	}
+	defer f.Close()
+	unpacked, err := gzip.NewReader(bufio.NewReaderSize(f, 1<<20))
+	if err != nil {
+		return m, nil, notABackup(err)
+	}
+	archive, meter := tar.NewReader(unpacked), newMeter(ctx, step)
+	header, err := archive.Next()
+	if err == nil && header.Name != manifestFile {
+		err = errors.New("it does not begin with " + manifestFile)
+	}
+	if err == nil {
+		err = json.NewDecoder(meter.watch(manifestFile, io.LimitReader(archive, 1<<16))).Decode(&m)
+	}
+	if err != nil {
+		return m, nil, notABackup(err)
+	}
+	if m.Format != format {
+		return m, nil, &DamagedError{fmt.Errorf("it has the format %d, and this program knows format %d: use a newer donorbook", m.Format, format)}
+	}
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			_, err = io.Copy(io.Discard, unpacked) // its checksum comes last
+			return m, meter.hash.Sum(nil), damaged(err)
+		}
+		if err == nil {
+			err = checkEntry(header)
+		}
+		if err == nil {
+			err = each(header.Name, meter.watch(header.Name, archive))
+		}
+		if err != nil {
+			return m, nil, damaged(err)
+		}
+	}
+}
+
+// DamagedError is a file that is not a backup, or not a whole one.
+type DamagedError struct{ Reason error }
+
+func (e *DamagedError) Error() string { return e.Reason.Error() }
+func (e *DamagedError) Unwrap() error { return e.Reason }
+
+func notABackup(err error) error {
+	return &DamagedError{fmt.Errorf("it is not a backup of donorbook, or damaged: %w", err)}
+}
+
+func damaged(err error) error {
+	var corrupt flate.CorruptInputError
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, tar.ErrHeader) || errors.As(err, &corrupt) {
+		return &DamagedError{fmt.Errorf("it is damaged or not complete: %w", err)}
+	}
+	return err
+}
+
+// checkEntry refuses what no backup of ours has in it: everything but a file below the data directory.
+func checkEntry(header *tar.Header) error {
+	if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || strings.HasPrefix(header.Name, ".") || strings.Contains(header.Name, `\`) {
+		return &DamagedError{fmt.Errorf("it has %q in it, which is no file of a data directory", header.Name)}
+	}
+	return nil
+}
+
+// compareArchive tells whether an archive has in it what was written.
+func compareArchive(ctx context.Context, path string, sum []byte, step progress) error {
+	_, found, err := readArchive(ctx, path, step, func(_ string, content io.Reader) error {
+		_, err := io.Copy(io.Discard, content)
+		return err
+	})
+	if err == nil && !bytes.Equal(found, sum) {
+		err = errors.New("its content is not the same")
+	}
+	return err
+}
+
+// extractArchive writes the files of an archive below a directory and flushes them to the disk. No name leads out of it.
+func extractArchive(ctx context.Context, path, dir string, step progress) (m manifest, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return m, err
+	}
+	defer root.Close()
+	complete := false
+	m, _, err = readArchive(ctx, path, step, func(name string, content io.Reader) error {
+		complete = complete || name == db.DatabaseFile
+		return extractFile(root, name, content)
+	})
+	if err == nil && !complete {
+		err = notABackup(errors.New("it has no " + db.DatabaseFile))
+	}
+	return m, err
+}
+
+func extractFile(root *os.Root, name string, content io.Reader) (err error) {
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := io.Copy(f, content); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// meter counts and sums up what is read of files, and ends the work of a caller that has left.
+type meter struct {
+	ctx         context.Context
+	hash        hash.Hash
+	done, total int64
+	step        progress
+}
+
+// progress tells how many bytes of a step are done; of how many, where that is known.
+type progress func(done, total int64)
+
+func newMeter(ctx context.Context, step progress) *meter {
+	return &meter{ctx: ctx, hash: sha256.New(), step: step}
+}
+
+// watch is the content of a file, for the meter to see it as it is read.
+func (m *meter) watch(name string, content io.Reader) io.Reader {
+	m.hash.Write([]byte(name))
+	return io.TeeReader(content, m)
+}
+
+func (m *meter) Write(b []byte) (int, error) {
+	m.hash.Write(b)
+	m.done += int64(len(b))
+	m.step(m.done, m.total)
+	return len(b), m.ctx.Err()
+}

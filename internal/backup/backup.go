@@ -1,0 +1,262 @@
+// Package backup looks after the files of a data directory: it puts them into one file while others write, puts them back, and keeps
+// other users of the machine out of them.
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+var (
+	// ErrServer: PostgreSQL has its own programs for backups.
+	ErrServer = errors.New("the database is in PostgreSQL: back it up and restore it with pg_dump and pg_restore, or with pg_basebackup, " +
+		"and copy tls and acme of the data directory (docs/operations.md has the commands)")
+
+	// ErrPlace: a backup in the data directory is lost with it, and would be part of the next one.
+	ErrPlace = errors.New("a backup must not be in the data directory: it would be lost together with it")
+)
+
+// Options say how a backup is made or restored.
+type Options struct {
+	Replace  bool        // an existing file
+	Progress db.Progress // in bytes; may be nil
+}
+
+// Report is what a backup has in it.
+type Report struct {
+	store.Contents
+	Taken time.Time // the moment that it shows
+	Bytes int64     // of the file
+}
+
+// Write writes everything that cannot be derived into one file: the database as it is at one moment, and the other files of
+// the data directory. Others may go on writing. The file appears only once it was read again and found right.
+func Write(ctx context.Context, o store.Options, file string, b Options) (report Report, err error) {
+	dir := filepath.Dir(file)
+	if err := CheckDir(dir, o); err != nil {
+		return report, err
+	}
+	if _, err := os.Stat(source(o).File()); err != nil { // to open it would make it
+		return report, err
+	}
+	if info, err := os.Stat(file); err == nil && (info.IsDir() || !b.Replace) {
+		return report, &fs.PathError{Op: "backup", Path: file, Err: fs.ErrExist}
+	}
+	stage, err := newStaging(dir, ".donorbook-backup-")
+	if err != nil {
+		return report, err
+	}
+	defer stage.remove()
+	archive := filepath.Join(stage.path, "archive")
+	if report, err = pack(ctx, o, stage.path, archive, b); err != nil {
+		return report, err
+	}
+	if err := os.Rename(archive, file); err != nil {
+		return report, err
+	}
+	return report, db.SyncDirectory(dir)
+}
+
+// pack writes the archive: it copies the database to the staging directory, checks the copy, and reads again what it has written.
+func pack(ctx context.Context, o store.Options, stage, archive string, b Options) (report Report, err error) {
+	report.Taken = time.Now().UTC().Truncate(time.Second)
+	database, about := filepath.Join(stage, db.DatabaseFile), filepath.Join(stage, manifestFile)
+	if err := db.CopyFile(ctx, source(o).Directory(), database, b.step("copying the database")); err != nil {
+		return report, err
+	}
+	b.step("checking the database")(0, 0)
+	if report.Contents, err = store.ContentsOf(ctx, database); err != nil {
+		return report, err
+	}
+	text, err := json.Marshal(manifest{format, report.Taken, report.Schema})
+	if err == nil {
+		err = os.WriteFile(about, text, 0o600)
+	}
+	if err != nil {
+		return report, err
+	}
+	files, err := otherFiles(o.Data, "", maxDepth)
+	if err != nil {
+		return report, err
+	}
+	files = slices.Concat([]archived{{manifestFile, about}}, files, []archived{{db.DatabaseFile, database}})
+	sum, err := writeArchive(ctx, archive, files, b.step("writing the backup"))
+	if err != nil {
+		return report, err
+	}
+	if err := compareArchive(ctx, archive, sum, b.step("reading the backup again")); err != nil {
+		return report, fmt.Errorf("the backup does not read as it was written: %w", err)
+	}
+	report.Bytes, err = size(archive)
+	return report, err
+}
+
+// Restore puts a backup into a data directory that is empty or missing. Nothing is put in its place before everything was
+// read and checked.
+func Restore(ctx context.Context, file string, o store.Options, b Options) (report Report, err error) {
+	if source(o).File() == "" {
+		return report, ErrServer
+	}
+	bytes, err := size(file)
+	if err != nil {
+		return report, err
+	}
+	made, err := emptyDirectory(o.Data)
+	defer func() {
+		if made && err != nil {
+			_ = os.Remove(o.Data) // its parents may stay
+		}
+	}()
+	if err != nil {
+		return report, err
+	}
+	stage, err := newStaging(o.Data, restoring)
+	if err != nil {
+		return report, err
+	}
+	defer stage.remove()
+	if report, err = unpack(ctx, file, stage.path, b); err != nil {
+		return report, fmt.Errorf("%s cannot be restored: %w", file, err)
+	}
+	report.Bytes = bytes
+	return report, stage.moveInto(o.Data)
+}
+
+// unpack writes the files of an archive to the staging directory, and checks the database among them.
+func unpack(ctx context.Context, archive, stage string, b Options) (report Report, err error) {
+	m, err := extractArchive(ctx, archive, stage, b.step("reading the backup"))
+	if err != nil {
+		return report, err
+	}
+	b.step("checking the database")(0, 0)
+	report.Taken = m.Taken
+	report.Contents, err = store.ContentsOf(ctx, filepath.Join(stage, db.DatabaseFile))
+	if known := store.SchemaVersion(); err == nil && report.Schema > known {
+		err = fmt.Errorf("it has schema version %d, and this program knows versions up to %d: use a newer donorbook", report.Schema, known)
+	}
+	if err != nil && ctx.Err() == nil {
+		err = &DamagedError{err}
+	}
+	return report, err
+}
+
+const restoring = ".donorbook-restore-"
+
+func (b Options) step(what string) progress {
+	return func(done, total int64) {
+		if b.Progress != nil {
+			b.Progress(what, done, total)
+		}
+	}
+}
+
+// source is where the database is.
+func source(o store.Options) db.Options { return db.Options{Dir: o.Data, URL: o.Database} }
+
+func size(file string) (int64, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// CheckDir tells whether backups may be in a directory.
+func CheckDir(dir string, o store.Options) error {
+	if source(o).File() == "" {
+		return ErrServer
+	}
+	for _, data := range Directories(o) {
+		inside, err := filepath.Rel(realPath(data), realPath(dir))
+		if err == nil && filepath.IsLocal(inside) {
+			return ErrPlace
+		}
+	}
+	return nil
+}
+
+// realPath is the path without links, as far as it exists.
+func realPath(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if parent := filepath.Dir(path); err != nil && parent != path {
+		return filepath.Join(realPath(parent), filepath.Base(path))
+	}
+	return real
+}
+
+const (
+	lostFound = "lost+found" // what a new file system has in it
+	maxDepth  = 16           // of directories; more are links in a circle
+)
+
+// otherFiles are all files below a data directory but those of the database, and those that are being written. It follows links:
+// what counts is what the program finds there.
+func otherFiles(data, below string, depth int) (files []archived, err error) {
+	entries, err := os.ReadDir(filepath.Join(data, below))
+	if below == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // the database is elsewhere, and so are the certificates
+	}
+	for _, entry := range entries {
+		name := path.Join(below, entry.Name())
+		if strings.HasPrefix(entry.Name(), ".") || name == lostFound || below == "" && db.OwnFile(name) {
+			continue
+		}
+		file := filepath.Join(data, name)
+		info, err := os.Stat(file)
+		switch {
+		case err != nil:
+			return nil, err
+		case info.Mode().IsRegular():
+			files = append(files, archived{name, file})
+		case info.IsDir() && depth == 0:
+			return nil, fmt.Errorf("%s is too deep: it may be a link to a directory above it", file)
+		case info.IsDir(): // a socket or the like has no content
+			more, err := otherFiles(data, name, depth-1)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, more...)
+		}
+	}
+	return files, err
+}
+
+// NotEmptyError is a data directory that a backup cannot be restored into.
+type NotEmptyError struct{ Dir, Found string }
+
+func (e *NotEmptyError) Error() string {
+	return fmt.Sprintf("%s is not empty (it has %s): restore into another directory with --data, or stop the server and move this one away", e.Dir, e.Found)
+}
+
+// emptyDirectory makes a directory, or finds an empty one.
+func emptyDirectory(dir string) (made bool, err error) {
+	_, err = os.Stat(dir)
+	made = errors.Is(err, fs.ErrNotExist)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return made, err
+	}
+	_, _ = tightenPath(dir) // where that cannot be done, the next start says so
+	sweep(dir, restoring)
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		if entry.Name() != lostFound {
+			return made, &NotEmptyError{dir, entry.Name()}
+		}
+	}
+	return made, err
+}

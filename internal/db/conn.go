@@ -1,0 +1,162 @@
+package db
+
+import (
+	"context"
+	"errors"
+)
+
+// engine is everything that the databases disagree on.
+type engine interface {
+	// reader lends a connection for reading, writer the one for a write transaction. Both are given back by release.
+	reader(ctx context.Context) (conn, error)
+	writer(ctx context.Context) (conn, error)
+	release(conn)
+
+	// writers is how many transactions may write at once.
+	writers() int
+
+	// pools tells how many connections are in use; log is the size of the write-ahead log, or -1 where it is not in a file of ours.
+	pools() []Pool
+	log() int64
+
+	dialect() *dialect
+	close() error
+}
+
+// dialect holds the words of SQL that differ between engines.
+type dialect struct {
+	words   map[string]string // of the schema, in braces there
+	search  searchDialect
+	texts   func(*Table) tableSQL // how the rows of a table are written
+	lists   bool                  // a statement may write many rows, given as lists
+	rowKeys bool                  // an id alone is the key of a table whose rows have one
+
+	// confirms: a commit waits for other servers, but only one that wrote something. So a change that finds nothing to do writes
+	// all the same before it is acknowledged: what it found may be on one server only.
+	confirms bool
+
+	lockVersion string // keeps other nodes from migrating; "" where a write transaction does already
+	size        string // a query for the size of the database in bytes
+	tables      string // a query for the names of all tables
+	identity    string // a query for a text that no other database has
+}
+
+// conn is one connection. It is used by one goroutine at a time.
+type conn interface {
+	// begin opens a transaction: a snapshot for reading, or the right to write.
+	begin(write bool) error
+	commit() error
+	rollback()
+
+	// exec runs a statement and returns how many rows it changed.
+	exec(sql string, args ...any) (int64, error)
+	// query runs a statement and returns its rows; they must be closed before the same statement runs again. Rows after the first
+	// limit bytes may be left out where limit is not 0.
+	query(limit int, sql string, args ...any) (rows, error)
+
+	// queue runs a statement at once, or together with the next one that is waited for, the commit included: then that one
+	// reports its failure. read, where it is not nil, gets each of its rows. The arguments belong to the connection until then.
+	queue(read func(Row) error, sql string, args ...any) error
+	// flush waits for all queued statements.
+	flush() error
+	// takeTime lifts the time limit that is meant for one request.
+	takeTime(ctx context.Context)
+	dialect() *dialect
+}
+
+// Row is one row of an answer. Its bytes are valid until the next row.
+type Row interface {
+	Int(column int) int64
+	Text(column int) string
+	Bytes(column int) []byte
+}
+
+// rows are the answer to a query.
+type rows interface {
+	Row
+	next() bool
+	close() error
+}
+
+var (
+	// ErrUnavailable: the database cannot answer now.
+	ErrUnavailable = errors.New("the database is unavailable")
+	// ErrTaken: a value that must be unique exists already.
+	ErrTaken = errors.New("taken")
+	// errRetry: the transaction surely did not happen, by no one's fault, and may be tried again.
+	errRetry = errors.New("try again")
+	// errUndone: the database has taken a transaction back because another one was in its way, which it may find out late.
+	errUndone = errors.New("taken back")
+	// errPoisoned: a change failed after it had written, so that its transaction cannot be kept.
+	errPoisoned = errors.New("the transaction cannot be kept")
+)
+
+// Conn reads, on a snapshot or in a transaction.
+type Conn struct {
+	conn
+	tx    *Tx // whose rows are written before anything is read; nil for a reader
+	limit int
+}
+
+// UpTo reads rows until they have so many bytes; it may leave out the others.
+func (c Conn) UpTo(bytes int) Conn {
+	c.limit = bytes
+	return c
+}
+
+// Each calls read for every row. A list is asked for with = ANY($n): each of its elements finds its rows, in no common order.
+// The rows are closed even where read panics: the statement is used again.
+func (c Conn) Each(read func(Row) error, sql string, args ...any) (err error) {
+	if c.tx != nil {
+		if err := c.tx.write(); err != nil {
+			return err
+		}
+	}
+	return each(c.conn, c.limit, read, sql, args...)
+}
+
+func each(c conn, limit int, read func(Row) error, sql string, args ...any) (err error) {
+	r, err := c.query(limit, sql, args...)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := r.close(); err == nil { // the first error counts
+			err = closing
+		}
+	}()
+	for r.next() {
+		if err := read(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// One reads a single row; found is false where there is none.
+func (c Conn) One(read func(Row), sql string, args ...any) (found bool, err error) {
+	err = c.Each(func(r Row) error {
+		found = true
+		read(r)
+		return nil
+	}, sql, args...)
+	return found, err
+}
+
+// Exists tells whether a statement finds a row.
+func (c Conn) Exists(sql string, args ...any) (bool, error) { return c.One(func(Row) {}, sql, args...) }
+
+// Int is the number that a statement finds, 0 where there is none.
+func (c Conn) Int(sql string, args ...any) (n int64, err error) {
+	_, err = c.One(func(r Row) { n = r.Int(0) }, sql, args...)
+	return n, err
+}
+
+// List reads all rows.
+func List[T any](c Conn, scan func(Row) T, sql string, args ...any) (list []T, err error) {
+	err = c.Each(func(r Row) error {
+		list = append(list, scan(r))
+		return nil
+	}, sql, args...)
+	return list, err
+}

@@ -1,0 +1,297 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+)
+
+// A copy moves everything from one database to another that is empty. The source is read as it was at one moment and never written.
+// The target is filled in transactions of bounded size; until all of it was compared, a mark makes every program refuse it. Accounts
+// come last: a server that had the target open before shows no one's data.
+
+var (
+	// ErrSameDatabase: the source is the target.
+	ErrSameDatabase = errors.New("the source and the target are the same database")
+	// ErrNotEmpty: the target holds something, and was left as it is.
+	ErrNotEmpty = errors.New("the target is not empty")
+	// ErrUnfinished: a copy has not got to its end.
+	ErrUnfinished = errors.New("a copy into this database is running or was interrupted, and it is not complete: run donorbook copy with --restart, which empties it first")
+	// ErrSchema: the source has another schema than this program's.
+	ErrSchema = errors.New("the source has another schema")
+	// ErrNotFound: the source has no tables of ours.
+	ErrNotFound = errors.New("not found")
+)
+
+// URLError is a database URL that cannot be one.
+type URLError struct {
+	Side string // from or to
+	Err  error
+}
+
+func (e *URLError) Error() string { return e.Err.Error() }
+func (e *URLError) Unwrap() error { return e.Err }
+
+// copyMark and above are versions that no schema will ever have. While a copy runs, the target has one of them, drawn at random, so
+// that two copies cannot take each other's for their own.
+const copyMark = 1_000_000_000
+
+const (
+	copyRows    = scanRows // of a transaction
+	copyBytes   = 4 << 20  // of a transaction, about
+	sqlMark     = sqlAddVersion
+	sqlUnmark   = `DELETE FROM schema_version WHERE version = $1`
+	sqlMyMark   = `UPDATE schema_version SET version = version WHERE version = $1` // a copy that would take the mark away waits
+	sqlVersions = `SELECT version FROM schema_version ORDER BY version`
+)
+
+// CopyOptions say how to copy.
+type CopyOptions struct {
+	Restart  bool               // empty a target that an interrupted copy has left
+	Progress func(CopyProgress) // may be nil
+}
+
+// CopyProgress is how far a copy has come with one table.
+type CopyProgress struct {
+	Checking    bool // the target is read again, and not filled
+	Table       string
+	Done, Total int64
+}
+
+// CopyReport is what was copied.
+type CopyReport struct {
+	Begun    bool // the target was marked: where the copy failed, it is refused from now on
+	Tables   []TableCount
+	Accounts []AccountSum
+}
+
+// TableCount is how many rows a table has on both sides.
+type TableCount struct {
+	Table string `json:"table"`
+	Rows  int64  `json:"rows"`
+}
+
+// AccountSum is the checksum of all rows of an account, on both sides.
+type AccountSum struct {
+	ID     string `json:"id"`
+	SHA256 string `json:"sha256"`
+}
+
+// Copy copies everything that is in one database to another one, which must be empty.
+func Copy(ctx context.Context, from, to Options, o CopyOptions) (report CopyReport, err error) {
+	k := &copier{ctx: ctx, schema: to.Schema, mark: copyMark + rand.Int64N(copyMark), progress: o.Progress}
+	if k.progress == nil {
+		k.progress = func(CopyProgress) {}
+	}
+	defer func() { err = errors.Join(err, k.close()) }()
+	if err := k.open(from, to); err != nil {
+		return report, err
+	}
+	if err := k.claim(o.Restart, to.Progress); err != nil {
+		return report, err
+	}
+	report.Begun = true
+	source, err := k.fill()
+	if err != nil {
+		return report, err
+	}
+	target, err := k.check(source)
+	if err != nil {
+		return report, err
+	}
+	if err := source.compare(target); err != nil {
+		return report, err
+	}
+	if err := k.change(k.finish); err != nil {
+		return report, err
+	}
+	report.Tables, report.Accounts = source.report()
+	return report, nil
+}
+
+// finish makes the target one that every program opens.
+func (k *copier) finish(t *Tx) error {
+	for _, table := range k.schema.Tables {
+		if table.Words != nil {
+			if err := t.CompactSearch(table.Words); err != nil {
+				return err
+			}
+		}
+	}
+	return exactlyOne(t.Exec(sqlUnmark, k.mark))
+}
+
+// copier is a copy under way.
+type copier struct {
+	ctx            context.Context
+	schema         *Schema
+	source, target engine
+	mark           int64
+	progress       func(CopyProgress)
+}
+
+// open opens both databases. The source is looked at before a target is made.
+func (k *copier) open(from, to Options) (err error) {
+	if file := from.File(); file != "" {
+		if _, err := os.Stat(file); err != nil {
+			return fmt.Errorf("the source has no database: %w", err)
+		}
+	}
+	if k.source, err = openSide(k.ctx, "from", from); err == nil {
+		err = longView(k.ctx, k.source, k.checkSource)
+	}
+	if err == nil {
+		k.target, err = openSide(k.ctx, "to", to)
+	}
+	return err
+}
+
+func openSide(ctx context.Context, side string, o Options) (engine, error) {
+	e, err := openEngine(ctx, o)
+	if err != nil && o.File() == "" && !errors.Is(err, ErrUnavailable) {
+		err = &URLError{side, err}
+	}
+	return e, err
+}
+
+func (k *copier) close() (err error) {
+	for _, e := range []engine{k.source, k.target} {
+		if e != nil {
+			err = errors.Join(err, e.close())
+		}
+	}
+	return err
+}
+
+// change runs a transaction on the target. It waits for what was written before it commits: a commit cannot be interrupted.
+func (k *copier) change(fn func(*Tx) error) error {
+	c, err := k.target.writer(k.ctx)
+	if err != nil {
+		return err
+	}
+	defer k.target.release(c)
+	if err := c.begin(true); err != nil {
+		return err
+	}
+	defer c.rollback()
+	t := newTx(c, k.target.dialect())
+	if err = fn(t); err == nil {
+		err = t.write()
+	}
+	if err == nil {
+		err = c.flush()
+	}
+	if err == nil {
+		err = c.commit()
+	}
+	return err
+}
+
+// changeOwn is change as long as the mark is ours.
+func (k *copier) changeOwn(fn func(*Tx) error) error {
+	return k.change(func(t *Tx) error {
+		if err := exactlyOne(t.Exec(sqlMyMark, k.mark)); err != nil {
+			return err
+		}
+		return fn(t)
+	})
+}
+
+// exactlyOne insists on the mark that was written.
+func exactlyOne(changed int64, err error) error {
+	if err == nil && changed != 1 {
+		err = errors.New("another copy has taken the target over")
+	}
+	return err
+}
+
+// fill copies a snapshot of the source, and returns what it was.
+func (k *copier) fill() (side *copySide, err error) {
+	err = longView(k.ctx, k.source, func(c Conn) error {
+		if err := k.checkSource(c); err != nil { // the very snapshot that is copied
+			return err
+		}
+		totals := make([]int64, len(k.schema.Tables))
+		for i, table := range k.schema.Tables {
+			if totals[i], err = c.Int("SELECT COUNT(*) FROM " + table.Name); err != nil {
+				return err
+			}
+		}
+		side, err = k.scan(c, CopyProgress{}, totals, func(table *Table, rows [][]any) error {
+			return k.changeOwn(func(t *Tx) error { return t.insertRows(table, rows) })
+		})
+		return err
+	})
+	return side, err
+}
+
+// check reads the target again.
+func (k *copier) check(source *copySide) (side *copySide, err error) {
+	err = longView(k.ctx, k.target, func(c Conn) error {
+		side, err = k.scan(c, CopyProgress{Checking: true}, source.rows, func(*Table, [][]any) error { return k.ctx.Err() })
+		return err
+	})
+	return side, err
+}
+
+// scan reads a whole database, table by table, and hands over as many rows at a time as a transaction may write.
+func (k *copier) scan(c Conn, p CopyProgress, totals []int64, hand func(*Table, [][]any) error) (*copySide, error) {
+	side := newCopySide(k.schema.Tables)
+	for i, table := range k.schema.Tables {
+		p.Table, p.Done, p.Total = table.Name, 0, totals[i]
+		k.progress(p)
+		var rows [][]any
+		bytes := 0
+		next := func() error {
+			if len(rows) == 0 {
+				return nil
+			}
+			err := hand(table, rows)
+			rows, bytes = rows[:0], 0
+			if err == nil {
+				p.Done = side.rows[i]
+				k.progress(p)
+			}
+			return err
+		}
+		err := table.scan(c.conn, c.dialect(), func(row []any) error {
+			bytes += side.add(i, row)
+			rows = append(rows, slices.Clone(row))
+			if len(rows) < copyRows && bytes < copyBytes {
+				return nil
+			}
+			return next()
+		})
+		if err == nil {
+			err = next()
+		}
+		if err != nil {
+			return side, fmt.Errorf("%s: %w", table.Name, err)
+		}
+	}
+	return side, nil
+}
+
+// insertRows writes copied rows and makes them known to the search: its index is not copied, since no two engines have the same.
+// A damaged document is refused: a copy of it would be of no use.
+func (t *Tx) insertRows(table *Table, rows [][]any) error {
+	for _, row := range rows {
+		if err := table.checkDocument(row); err != nil {
+			return err
+		}
+		t.Insert(table, row...)
+		if table.Words == nil {
+			continue
+		}
+		id := row[table.At("id")]
+		words, err := table.WordsOf(row)
+		if err != nil {
+			return fmt.Errorf("%s %d: %w", table.Name, id, err)
+		}
+		t.Insert(table.Words, row[table.At("account_id")], id, words)
+	}
+	return nil
+}

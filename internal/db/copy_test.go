@@ -1,0 +1,277 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/pgtest"
+)
+
+// The schema of these tests has one table of each kind: documents with words, a counter, rows that need not be kept, and accounts.
+var (
+	testWords    = NewSearch("paper_search")
+	testPapers   = NewTable("paper", "account_id id", "body:bytes checksum")
+	testCounts   = NewCounter("shelf", "account_id name:text", "papers", "size")
+	testLinks    = NewTable("link", "hash:text", "account_id")
+	testAccounts = NewTable("account", "account_id", "name:text")
+	testSchema   = &Schema{
+		Steps: []Step{{SQL: `
+CREATE TABLE paper (account_id BIGINT NOT NULL, id {id} NOT NULL, body {bytes} NOT NULL, checksum BIGINT NOT NULL, {idKey});
+CREATE TABLE shelf (account_id BIGINT NOT NULL, name {key} NOT NULL, papers BIGINT NOT NULL, size SMALLINT NOT NULL, PRIMARY KEY (account_id, name));
+CREATE TABLE link (hash {key} NOT NULL PRIMARY KEY, account_id BIGINT NOT NULL);
+CREATE TABLE account (account_id BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE derived (name {key} NOT NULL PRIMARY KEY, version BIGINT NOT NULL);
+{search paper_search}
+`}},
+		Tables:  []*Table{testPapers, testCounts, testLinks, testAccounts},
+		Derived: Derived{Name: "words", Version: 3, Work: func(*Tx, Progress) error { return nil }},
+	}
+)
+
+func init() {
+	testPapers.Words, testPapers.WordsOf = testWords, func(row []any) (string, error) { return string(row[2].([]byte)), nil }
+	testLinks.Transient = "account_id = 0"
+	testAccounts.NameOf = func(row []any) (id, name string) { return fmt.Sprintf("A%d", row[0]), row[1].(string) }
+}
+
+// testRows is more than a transaction of a copy writes.
+const testRows = copyRows + 100
+
+type idle struct{}
+
+func (idle) Prefetch([]*Change) error { return nil }
+func (idle) Finish() error            { return nil }
+
+func testOptions(o Options) Options {
+	o.Schema, o.Now, o.Begin = testSchema, time.Now, func(*Tx) Batch { return idle{} }
+	return o
+}
+
+// tamper changes a database behind the back of all others.
+func tamper(t *testing.T, o Options, fn func(*Tx) error) {
+	t.Helper()
+	e, err := openEngine(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &copier{ctx: t.Context(), target: e}
+	if err := errors.Join(k.change(fn), k.close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func makeDatabase(t *testing.T, o Options) {
+	t.Helper()
+	d, err := Open(t.Context(), o)
+	if err == nil {
+		err = d.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newSource(t *testing.T) Options {
+	t.Helper()
+	o := testOptions(Options{Dir: t.TempDir()})
+	makeDatabase(t, o)
+	tamper(t, o, func(x *Tx) error {
+		var rows [][]any
+		for i := range int64(testRows) {
+			body := fmt.Appendf(nil, "000001~Zoë 000001~paper%d", i)
+			rows = append(rows, []any{1 + i%2, (1+i%2)<<40 + i, body, Checksum(body)})
+		}
+		x.Insert(testCounts, int64(1), "日本", int64(12), int64(2))
+		x.Insert(testLinks, "of the account", int64(1))
+		x.Insert(testLinks, "transient", int64(0))
+		x.Insert(testAccounts, int64(1), "First")
+		x.Insert(testAccounts, int64(2), "Second")
+		return x.insertRows(testPapers, rows)
+	})
+	return o
+}
+
+// found is how many documents a search for a word finds, and which version of what is derived the database has.
+func found(t *testing.T, o Options, word string) (n, derived int64) {
+	t.Helper()
+	d, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close() //nolint:errcheck // it was only read
+	err = d.View(t.Context(), func(c Conn) (err error) {
+		q := Query{Account: 1, Spaces: []string{"000001~"}, Terms: [][][]Word{{{{Text: word}}}}}
+		if n, err = c.CountResults(testWords, q, 10*testRows); err == nil {
+			derived, err = c.Int(sqlDerived, "words")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, derived
+}
+
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	cluster, err := pgtest.Fast()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Remove)
+	engines := map[string]func(t *testing.T) Options{
+		"sqlite": func(t *testing.T) Options { return testOptions(Options{Dir: t.TempDir()}) },
+		"postgres": func(t *testing.T) Options {
+			url, err := cluster.Database()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return testOptions(Options{URL: url})
+		},
+	}
+	for name, target := range engines {
+		t.Run("there and back "+name, func(t *testing.T) { copyThereAndBack(t, target(t)) })
+		t.Run("interrupted "+name, func(t *testing.T) { copyInterrupted(t, target(t)) })
+		t.Run("different "+name, func(t *testing.T) { copyDifferent(t, target(t)) })
+		t.Run("refused "+name, func(t *testing.T) { copyRefused(t, target(t)) })
+	}
+}
+
+func copyThereAndBack(t *testing.T, there Options) {
+	from, back := newSource(t), testOptions(Options{Dir: filepath.Join(t.TempDir(), "new")})
+	makeDatabase(t, there)
+	tamper(t, there, func(x *Tx) error { // a look at the target leaves such a row
+		x.Insert(testLinks, "of the target", int64(0))
+		return nil
+	})
+	var watched []CopyProgress
+	first, err := Copy(t.Context(), from, there, CopyOptions{Progress: func(p CopyProgress) { watched = append(watched, p) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := Copy(t.Context(), there, back, CopyOptions{})
+	if diff := cmp.Diff(first, second); err != nil || diff != "" {
+		t.Errorf("%v: the reports differ:\n%s", err, diff)
+	}
+	if diff := cmp.Diff([]TableCount{{"paper", testRows}, {"shelf", 1}, {"link", 2}, {"account", 2}}, first.Tables); diff != "" {
+		t.Error(diff)
+	}
+	if len(first.Accounts) != 2 || first.Accounts[1].ID != "A2" || len(first.Accounts[1].SHA256) != 64 {
+		t.Errorf("the accounts are %+v", first.Accounts)
+	}
+	for _, want := range []CopyProgress{{false, "paper", 0, testRows}, {false, "paper", copyRows, testRows}, {false, "paper", testRows, testRows},
+		{true, "paper", 0, testRows}, {true, "paper", testRows, testRows}, {true, "account", 2, 2}} {
+		if !strings.Contains(fmt.Sprint(watched), fmt.Sprint(want)) {
+			t.Errorf("the progress has no %+v", want)
+		}
+	}
+	for _, o := range []Options{there, back} {
+		if n, derived := found(t, o, "paper16"); n != 1 || derived != 3 {
+			t.Errorf("the search finds %d, and what is derived has the version %d", n, derived)
+		}
+	}
+}
+
+func copyInterrupted(t *testing.T, to Options) {
+	from := newSource(t)
+	for _, when := range []CopyProgress{{false, "paper", copyRows, testRows}, {false, "account", 0, 2}, {true, "paper", 0, testRows}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		report, err := Copy(ctx, from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
+			if p == when {
+				cancel()
+			}
+		}})
+		cancel()
+		if !errors.Is(err, context.Canceled) || !report.Begun {
+			t.Errorf("%+v: %+v, %v", when, report, err)
+		}
+		if _, err := Open(t.Context(), to); !errors.Is(err, ErrUnfinished) {
+			t.Errorf("the target opens: %v", err)
+		}
+		if report, err := Copy(t.Context(), from, to, CopyOptions{}); !errors.Is(err, ErrUnfinished) || report.Begun {
+			t.Errorf("another copy: %+v, %v", report, err)
+		}
+		if _, err := Copy(t.Context(), to, testOptions(Options{Dir: t.TempDir()}), CopyOptions{}); !errors.Is(err, ErrUnfinished) {
+			t.Errorf("a copy of it: %v", err)
+		}
+	}
+	again := false
+	_, err := Copy(t.Context(), from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
+		if p.Table == "shelf" && !again {
+			again = true
+			if _, err := Copy(t.Context(), from, to, CopyOptions{Restart: true}); err != nil {
+				t.Errorf("a restart beside a copy: %v", err)
+			}
+		}
+	}})
+	if err == nil || !strings.Contains(err.Error(), "another copy has taken the target over") {
+		t.Errorf("the copy whose target was taken over: %v", err)
+	}
+	if n, _ := found(t, to, "paper16"); n != 1 {
+		t.Errorf("the search finds %d", n)
+	}
+}
+
+func copyDifferent(t *testing.T, to Options) {
+	from := newSource(t)
+	for sql, says := range map[string]string{
+		`UPDATE shelf SET size = 7`:                      "account A1 (First): the checksum is ",
+		`DELETE FROM account WHERE account_id = 2`:       "table account: 2 rows in the source, 1 in the target\naccount A2 (Second): ",
+		`UPDATE paper SET checksum = 1 WHERE id % 2 = 1`: "account A2 (Second): ",
+		`INSERT INTO link VALUES ('x', 0)`:               "what belongs to no account: ",
+		`INSERT INTO link VALUES ('x', 77)`:              "account number 77: the checksum is nothing in the source, ",
+	} {
+		_, err := Copy(t.Context(), from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
+			if p.Checking && p.Table == "paper" && p.Done == 0 {
+				tamper(t, to, func(x *Tx) error { _, err := x.Exec(sql); return err })
+			}
+		}})
+		if err == nil || !strings.Contains(err.Error(), "the copy is not like the source:\n") || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}
+
+func copyRefused(t *testing.T, o Options) {
+	from, to := newSource(t), testOptions(Options{Dir: filepath.Join(t.TempDir(), "target")})
+	_, err := Copy(t.Context(), o, to, CopyOptions{})
+	if !errors.Is(err, ErrNotFound) && !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no source: %v", err)
+	}
+	makeDatabase(t, o)
+	tamper(t, o, func(x *Tx) error { x.Insert(testLinks, "of an account", int64(5)); return nil })
+	if _, err := Copy(t.Context(), from, o, CopyOptions{Restart: true}); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "table link has rows") {
+		t.Errorf("a target that is not empty: %v", err)
+	}
+	if _, err := Copy(t.Context(), o, o, CopyOptions{}); !errors.Is(err, ErrSameDatabase) {
+		t.Errorf("onto itself: %v", err)
+	}
+	tamper(t, o, func(x *Tx) error { _, err := x.Exec(sqlAddVersion, int64(2)); return err })
+	if _, err := Copy(t.Context(), o, to, CopyOptions{}); !errors.Is(err, ErrSchema) {
+		t.Errorf("a newer source: %v", err)
+	}
+	if _, err := os.Stat(to.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the target was made: %v", err)
+	}
+	tamper(t, o, func(x *Tx) error {
+		x.Insert(testPapers, int64(5), int64(50), []byte("good"), Checksum([]byte("goof")))
+		_, err := x.Exec(`DELETE FROM schema_version WHERE version = 2`)
+		return err
+	})
+	var damaged *Damaged
+	if _, err := Copy(t.Context(), o, to, CopyOptions{}); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "paper 50 of account number 5 is damaged") {
+		t.Errorf("a damaged source: %v", err)
+	}
+	var url *URLError
+	if _, err := Copy(t.Context(), from, testOptions(Options{URL: "mysql://u:secret@h/d"}), CopyOptions{}); !errors.As(err, &url) || url.Side != "to" {
+		t.Errorf("a URL that cannot be one: %v", err)
+	}
+}

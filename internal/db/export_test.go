@@ -1,0 +1,182 @@
+package db
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/ncruces/go-sqlite3"
+)
+
+// What tests that also need nouns, and so cannot be in this package, see of its insides.
+
+// The sizes of pools and batches, and the names of files.
+const (
+	SQLiteReaders   = sqliteReaders
+	PostgresReaders = postgresReaders
+	PostgresWriters = postgresWriters
+	ReadBatches     = readBatches
+	IdentityFile    = identityFile
+	VersionQuery    = sqlVersion
+)
+
+// bare is the engine itself, without an observer before it.
+func (d *DB) bare() engine {
+	if e, ok := d.engine.(*observed); ok {
+		return e.engine
+	}
+	return d.engine
+}
+
+// Stopped tells whether the database was closed.
+func (d *DB) Stopped() bool { return d.queueOf(0).Stopped() }
+
+// Stopped tells whether the queue takes nothing more.
+func (q *queue) Stopped() bool {
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	return q.stopped
+}
+
+// QueuedOf is how many changes wait in the queue of an account.
+func (d *DB) QueuedOf(account int64) int { return len(d.queueOf(account).changes) }
+
+// SameQueue tells whether the changes of two accounts wait in one queue.
+func (d *DB) SameQueue(a, b int64) bool { return d.queueOf(a) == d.queueOf(b) }
+
+// Table is a table of the schema by its name.
+func (d *DB) Table(name string) *Table {
+	i := slices.IndexFunc(d.schema.Tables, func(t *Table) bool { return t.Name == name })
+	return d.schema.Tables[i]
+}
+
+// Tables are all tables that have texts of their own, the searches included.
+func (d *DB) Tables() (tables []*Table) {
+	for _, t := range d.schema.Tables {
+		tables = append(tables, t)
+		if t.Words != nil {
+			tables = append(tables, t.Words)
+		}
+	}
+	return tables
+}
+
+// Tenant tells whether the rows of a table belong to accounts.
+func (t *Table) Tenant() bool { return t.tenant() }
+
+// TableTexts are the statements that the engine writes the rows of a table with, by what they do.
+func (d *DB) TableTexts(t *Table) map[string]string {
+	s := d.engine.dialect().texts(t)
+	texts := map[string]string{"insert": s.insert, "save": s.save, "remove": s.remove, "lock": s.lock, "add": s.add, "bump": s.bump, "drop": s.drop}
+	for name, text := range texts {
+		if text == "" || t.search && name == "lock" { // nobody locks the words of a document
+			delete(texts, name)
+		}
+	}
+	return texts
+}
+
+// SearchTexts are the statements by which requests search.
+func (d *DB) SearchTexts(search *Table) map[string]string {
+	s := &d.engine.dialect().search
+	return map[string]string{"older": search.spell(s.older), "newer": search.spell(s.newer), "count": search.spell(s.count)}
+}
+
+// Work is what SQLite has done.
+type Work struct{ Steps, Scans, Sorts, Runs int64 }
+
+// SQLiteWork is what all prepared statements have done.
+func (d *DB) SQLiteWork() (w Work) {
+	for _, c := range d.bare().(*sqliteEngine).opened {
+		for _, statement := range c.statements {
+			w.Steps += int64(statement.stmt.Status(sqlite3.STMTSTATUS_VM_STEP, false))
+			w.Scans += int64(statement.stmt.Status(sqlite3.STMTSTATUS_FULLSCAN_STEP, false))
+			w.Sorts += int64(statement.stmt.Status(sqlite3.STMTSTATUS_SORT, false))
+			w.Runs += int64(statement.stmt.Status(sqlite3.STMTSTATUS_RUN, false))
+		}
+	}
+	return w
+}
+
+// ReplaceWriter gives a database of SQLite a writer that sees the disk through a VFS with this name. Nothing may be under way.
+func (d *DB) ReplaceWriter(t testing.TB, vfs string) {
+	t.Helper()
+	e := d.bare().(*sqliteEngine)
+	db, err := sqlite3.Open("file:" + e.path + "?vfs=" + vfs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pragma := range sqlitePragmas {
+		if err := insist(db, pragma); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-e.write // it is closed with the others
+	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteRows), writes: true}
+	e.opened = append(e.opened, c)
+	e.write <- c
+}
+
+// DiskFault is why nothing can be written to a directory.
+func DiskFault(dir string) error { return diskFault(dir) }
+
+// SetDiskFault replaces the look at the real disk of a database of SQLite.
+func (d *DB) SetDiskFault(fault func(dir string) error) { d.bare().(*sqliteEngine).fault = fault }
+
+// SetPath makes a database of SQLite open new connections elsewhere, and returns where they were opened before.
+func (d *DB) SetPath(path string) (before string) {
+	e := d.bare().(*sqliteEngine)
+	before, e.path = e.path, path
+	return before
+}
+
+// SetCommitTimeout is how long a database of PostgreSQL waits for a commit.
+func (d *DB) SetCommitTimeout(timeout time.Duration) {
+	d.bare().(*postgresEngine).commitTimeout = timeout
+}
+
+// PendingCommits are those that PostgreSQL has not answered in time.
+func (d *DB) PendingCommits() int64 { return d.bare().(*postgresEngine).pending.Load() }
+
+// ReadPool is PostgreSQL's pool of connections for reading.
+func (d *DB) ReadPool() *pgxpool.Pool { return d.bare().(*postgresEngine).read }
+
+// HoldReads makes reads of PostgreSQL wait, as if others took up all the room, until release.
+func (d *DB) HoldReads() (release func()) {
+	g := &d.bare().(*postgresEngine).reads
+	g.mu.Lock()
+	g.running += readBatches
+	g.mu.Unlock()
+	return func() {
+		for range readBatches { // the first hands over to those who wait
+			g.handOver()
+		}
+	}
+}
+
+// WaitingReads are the reads that wait.
+func (d *DB) WaitingReads() int {
+	g := &d.bare().(*postgresEngine).reads
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.waiting)
+}
+
+// InTransaction runs statements in one write transaction, which is rolled back.
+func (c Conn) InTransaction(fn func(exec func(sql string) error) error) error {
+	if err := c.begin(true); err != nil {
+		return err
+	}
+	defer c.rollback()
+	return fn(func(sql string) error {
+		_, err := c.conn.exec(sql)
+		return err
+	})
+}
+
+// Planned tells whether PostgreSQL plans a statement each time, so that no old plan is kept for it.
+func Planned(sql string) bool { return planned(sql) }
+
+// Single is a statement about a list, asked about one element.
+func Single(sql string) string { return single(sql) }

@@ -1,0 +1,215 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/pgtest"
+	"donorbook/internal/store"
+)
+
+// pair is a primary, a standby that every commit waits for, and the URL of a database that names both.
+func pair(t *testing.T) (primary, standby *pgtest.Cluster, url string) {
+	t.Helper()
+	primary, standby, err := pgtest.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(standby.Remove)
+	t.Cleanup(primary.Remove)
+	if err := primary.Exec("CREATE DATABASE donors"); err != nil {
+		t.Fatal(err)
+	}
+	return primary, standby, fmt.Sprintf("postgres://postgres@127.0.0.1:%s,127.0.0.1:%s/donors?sslmode=disable&target_session_attrs=read-write",
+		primary.Port, standby.Port)
+}
+
+// openHasty opens a store that does not wait long for a standby.
+func openHasty(t *testing.T, url string) *store.Store {
+	t.Helper()
+	s := open(t, store.Options{Database: url})
+	s.DB().SetCommitTimeout(700 * time.Millisecond)
+	return s
+}
+
+func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
+	t.Parallel()
+	primary, standby, url := pair(t)
+	s := openHasty(t, url)
+	l := startLoad(t, s)
+	l.recover()
+	primary.Kill()
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	took := l.recover()
+	l.mu.Lock()
+	pause := l.pause
+	l.mu.Unlock()
+	t.Logf("everything worked again %v after the standby took over; the longest pause between creates was %v",
+		took.Round(time.Millisecond), pause.Round(time.Millisecond))
+
+	// A primary that waits for a standby that it has not: as after a promotion that left the settings as they were.
+	if err := standby.Set("synchronous_standby_names", "FIRST 1 (s1)"); err != nil {
+		t.Fatal(err)
+	}
+	ready(t, s, false)
+	before := l.done[0].Load()
+	wantUnavailable(t, s, l.account)
+	if after := l.done[0].Load(); after != before {
+		t.Errorf("%d creates were acknowledged that are on one server only", after-before)
+	}
+	if n := connections(t, standby.URL("donors")); n > db.PostgresReaders+2*db.PostgresWriters {
+		t.Errorf("%d connections", n)
+	}
+	if err := standby.Set("synchronous_standby_names", ""); err != nil {
+		t.Fatal(err)
+	}
+	l.recover()
+	ready(t, s, true)
+	l.stop()
+	if l.slowest > 15*time.Second {
+		t.Errorf("somebody waited for %v", l.slowest)
+	}
+
+	// The old primary comes back, knows of nothing, and stands first in the URL.
+	if err := primary.Start(); err != nil {
+		t.Fatal(err)
+	}
+	misled := openHasty(t, url)
+	ready(t, misled, false)
+	wantUnavailable(t, misled, l.account)
+	ready(t, s, true) // this one never left the new one
+	primary.Kill()
+	ready(t, misled, true)
+	if _, err := misled.Contact(t.Context(), l.account, crm.MakeID(l.account, 1), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func wantUnavailable(t *testing.T, s *store.Store, account int64) {
+	t.Helper()
+	_, err := s.CreateContact(t.Context(), account, input(t, `{"emails":[{"value":"first@x.org"}],"tags":["new"]}`), crm.Dedupe)
+	wantError(t, "a create that no standby has", err, crm.ErrUnavailable)
+}
+
+// waiting waits until a commit waits for the standby, and returns the process that does.
+func waiting(t *testing.T, primary *pgtest.Cluster) (pid int64) {
+	t.Helper()
+	for range 1000 {
+		pid, err := pgtest.Number(primary.URL("donors"), "SELECT COALESCE(MAX(pid), 0) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pid != 0 {
+			return pid
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatal("no commit waits for the standby")
+	return 0
+}
+
+func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	primary, standby, url := pair(t)
+	s := openHasty(t, url)
+	account := newAccount(t, s).Number
+	key, _, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// later runs a change and, while its commit waits for the standby, something else. It returns the change's error.
+	later := func(change func() error, meanwhile func(pid int64)) error {
+		result := make(chan error, 1)
+		go func() { result <- change() }()
+		meanwhile(waiting(t, primary))
+		return <-result
+	}
+	cancel := func(pid int64) {
+		if err := primary.Exec(fmt.Sprintf("SELECT pg_cancel_backend(%d)", pid)); err != nil {
+			t.Error(err)
+		}
+	}
+	ana := creating(t, s, account, "Ana")
+	revoke := func() error { return s.RevokeKey(t.Context(), key.ID) }
+
+	standby.Freeze()
+	wantError(t, "a create whose wait was cancelled", later(ana, cancel), crm.ErrUnavailable)
+	wantError(t, "a revocation whose wait was cancelled", later(revoke, cancel), crm.ErrUnavailable)
+	if got := names(t, s, account); len(got) != 1 {
+		t.Fatalf("the contacts are %q: the test has not come to its point", got)
+	}
+	// Both change nothing now; they must wait for the standby all the same.
+	wantError(t, "the same create again", ana(), crm.ErrUnavailable)
+	wantError(t, "the same revocation again", revoke(), crm.ErrUnavailable)
+
+	// Nobody who gives up waiting makes the server give up too: what the standby has not, nobody sees.
+	other := newAccountFrozen(t, s, standby)
+	standby.Freeze()
+	wantError(t, "a create that nobody waits for any more", creating(t, s, other, "Ben")(), crm.ErrUnavailable)
+	if got := names(t, s, other); len(got) != 0 {
+		t.Errorf("seen before the standby has it: %q", got)
+	}
+	standby.Thaw()
+	for range 500 {
+		if s.DB().PendingCommits() == 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got := names(t, s, other); len(got) != 1 {
+		t.Errorf("%q after the standby was back", got)
+	}
+	for _, again := range []func() error{ana, revoke, creating(t, s, other, "Ben")} {
+		if err := again(); err != nil {
+			t.Error(err)
+		}
+	}
+
+	// A client that leaves while its commit waits does not take it back.
+	standby.Freeze()
+	ctx, leave := context.WithCancel(t.Context())
+	in := input(t, `{"first_name":"Cleo"}`)
+	err = later(func() error {
+		_, err := s.CreateContact(ctx, account, in, crm.Dedupe)
+		return err
+	}, func(int64) { leave(); standby.Thaw() })
+	if err != nil {
+		t.Error(err)
+	}
+
+	primary.Kill()
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	ready(t, s, true)
+	if got := names(t, s, account); len(got) != 2 || got[0] != "Ana" || got[1] != "Cleo" {
+		t.Errorf("after the standby took over the contacts are %q", got)
+	}
+	if keys, err := s.Keys(t.Context(), account); err != nil || len(keys) != 1 || keys[0].RevokedAt.IsZero() {
+		t.Errorf("after the standby took over the keys are %+v, %v", keys, err)
+	}
+}
+
+// newAccountFrozen makes an account while the standby works.
+func newAccountFrozen(t *testing.T, s *store.Store, standby *pgtest.Cluster) int64 {
+	t.Helper()
+	standby.Thaw()
+	for range 500 {
+		account, err := s.CreateAccount(t.Context(), "Other", "")
+		if err == nil {
+			return account.Number
+		}
+		if !errors.Is(err, crm.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("no account can be made")
+	return 0
+}

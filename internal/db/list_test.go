@@ -1,0 +1,101 @@
+package db
+
+import (
+	"slices"
+	"testing"
+)
+
+// A list finds the rows of each of its elements, however long it is, and the next list those of its own.
+func TestAListParameterFindsTheRowsOfItsElements(t *testing.T) {
+	eachDB(t, func(t *testing.T, d *DB) {
+		err := d.write(t.Context(), 1, func(tx *Tx) error {
+			for account := range int64(2) {
+				for id := range int64(6) {
+					tx.Insert(docTable, account+1, account*100+id+1, "T", []byte("b"))
+					tx.Insert(markTable, account+1, string(rune('a'+id)), account*100+id+1)
+				}
+			}
+			tx.Insert(markTable, int64(1), "a", int64(50))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const byID = `SELECT id FROM doc WHERE account_id = $1 AND id = ANY($2)`
+		const byName = `SELECT id FROM mark WHERE account_id = $1 AND name = ANY($2)`
+		const between = `SELECT id FROM mark WHERE id >= $3 AND account_id = $1 AND name = ANY($2) AND id <= $4`
+		wantAll := func(find func(sql string, args ...any) ([]int64, error)) {
+			t.Helper()
+			for _, test := range []struct {
+				sql  string
+				args []any
+				want []int64
+			}{
+				{byID, []any{int64(1), []int64{2}}, []int64{2}},
+				{byID, []any{int64(1), []int64{}}, nil},
+				{byID, []any{int64(1), []int64{6, 1, 3}}, []int64{1, 3, 6}},
+				{byID, []any{int64(1), []int64{4, 104, 9999}}, []int64{4}}, // of another account, and of none
+				{byID, []any{int64(2), []int64(nil)}, nil},
+				{byID, []any{int64(2), []int64{104}}, []int64{104}},
+				{byName, []any{int64(1), []string{"a"}}, []int64{1, 50}},
+				{byName, []any{int64(1), []string{}}, nil},
+				{byName, []any{int64(1), []string{"f", "a", "c"}}, []int64{1, 3, 6, 50}},
+				{byName, []any{int64(1), []string{"", "{b,c}", "b"}}, []int64{2}},
+				{byName, []any{int64(2), []string{"a", "b"}}, []int64{101, 102}},
+				{between, []any{int64(1), []string{"a", "b", "c"}, int64(2), int64(49)}, []int64{2, 3}},
+			} {
+				got, err := find(test.sql, test.args...)
+				slices.Sort(got)
+				if err != nil || !slices.Equal(got, test.want) {
+					t.Errorf("%s with %v: got %v, %v, want %v", test.sql, test.args, got, err, test.want)
+				}
+			}
+		}
+		for range 2 { // prepared, then used again
+			wantAll(func(sql string, args ...any) ([]int64, error) { return d.readAll(t, sql, args...) })
+		}
+		err = d.write(t.Context(), 1, func(tx *Tx) error {
+			wantAll(func(sql string, args ...any) (list []int64, err error) { // together with what else is asked for
+				err = tx.Prefetch(func(r Row) error {
+					list = append(list, r.Int(0))
+					return nil
+				}, sql, args...)
+				if err == nil {
+					err = tx.Fetch()
+				}
+				return list, err
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A statement that changes rows does so for each element, too.
+func TestAListParameterChangesTheRowsOfItsElements(t *testing.T) {
+	eachDB(t, func(t *testing.T, d *DB) {
+		const remove = `DELETE FROM doc WHERE account_id = $1 AND id = ANY($2)`
+		err := d.write(t.Context(), 1, func(tx *Tx) error {
+			for id := range int64(6) {
+				tx.Insert(docTable, int64(1), id+1, "T", []byte("b"))
+			}
+			for _, test := range []struct {
+				ids  []int64
+				want int64
+			}{{[]int64{}, 0}, {[]int64{2}, 1}, {[]int64{}, 0}, {[]int64{2, 3, 5}, 2}} {
+				if n, err := tx.Exec(remove, int64(1), test.ids); err != nil || n != test.want {
+					t.Errorf("%v: %d rows, %v, want %d", test.ids, n, err, test.want)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left, err := d.readAll(t, `SELECT id FROM doc ORDER BY id`); err != nil || !slices.Equal(left, []int64{1, 4, 6}) {
+			t.Errorf("%v are left, %v", left, err)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Schema is what a database looks like.
+type Schema struct {
+	Steps  []Step   // its length is the schema's version
+	Tables []*Table // all that have data, in the order in which a copy fills them: what makes data reachable comes last
+
+	Derived Derived
+}
+
+// Derived is everything that is derived from documents. It is worked out anew where a program with another version has done it.
+// Where Work is nil, nothing is derived.
+type Derived struct {
+	Name    string
+	Version int64
+	Work    func(t *Tx, progress Progress) error
+}
+
+// Step is one step of a schema: a frozen text, and frozen code where a text is not enough. It is never changed once it was
+// released: what must become different becomes another step. Words in braces are the engine's.
+type Step struct {
+	SQL  string
+	Fill func(t *Tx, progress Progress) error
+}
+
+const (
+	sqlCreateVersion = `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)`
+	sqlVersion       = `SELECT COALESCE(MAX(version), 0) FROM schema_version`
+	sqlAddVersion    = `INSERT INTO schema_version (version) VALUES ($1)`
+	sqlConfirm       = `UPDATE schema_version SET version = version WHERE version = 1`
+
+	sqlDerived    = `SELECT version FROM derived WHERE name = $1`
+	sqlSetDerived = `INSERT INTO derived (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version`
+)
+
+// migrate brings a database to the program's schema, in one transaction: a program that is killed leaves what was there. Of two that
+// start at once, the second finds nothing left to do.
+func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) error {
+	if progress == nil {
+		progress = func(string, int64, int64) {}
+	}
+	c, err := e.writer(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.release(c)
+	if done, err := schema.done(c); err != nil || done {
+		return err
+	}
+	if err := c.begin(true); err != nil {
+		return err
+	}
+	defer c.rollback()
+	t := newTx(c, e.dialect())
+	if err := t.lockVersion(); err != nil {
+		return err
+	}
+	version, err := schemaVersion(c) // again, now that no other program can change it
+	if err != nil {
+		return err
+	}
+	if version >= copyMark {
+		return ErrUnfinished
+	}
+	if version > len(schema.Steps) {
+		return fmt.Errorf("the database has schema version %d, and this program knows versions up to %d: use a newer donorbook", version, len(schema.Steps))
+	}
+	for ; version < len(schema.Steps); version++ {
+		if err := t.apply(schema.Steps[version], version+1, progress); err != nil {
+			return fmt.Errorf("migration %d: %w", version+1, err)
+		}
+	}
+	if err := schema.derive(t, progress); err != nil {
+		return err
+	}
+	return c.commit()
+}
+
+// lockVersion keeps other programs from migrating, and from beginning a copy, until the transaction ends.
+func (t *Tx) lockVersion() error {
+	if t.dialect.lockVersion == "" {
+		return nil
+	}
+	_, err := t.conn.exec(t.dialect.lockVersion)
+	return err
+}
+
+// done tells whether there is nothing to do.
+func (s *Schema) done(c conn) (bool, error) {
+	version, err := schemaVersion(c)
+	if err != nil || version != len(s.Steps) || s.Derived.Work == nil {
+		return err == nil && version == len(s.Steps), err
+	}
+	derived, err := Conn{conn: c}.Int(sqlDerived, s.Derived.Name)
+	return derived == s.Derived.Version, err
+}
+
+func (s *Schema) derive(t *Tx, progress Progress) error {
+	if s.Derived.Work == nil {
+		return nil
+	}
+	if derived, err := t.Int(sqlDerived, s.Derived.Name); err != nil || derived == s.Derived.Version {
+		return err
+	}
+	if err := s.Derived.Work(t, progress); err != nil {
+		return err
+	}
+	_, err := t.Exec(sqlSetDerived, s.Derived.Name, s.Derived.Version)
+	return err
+}
+
+func schemaVersion(c conn) (version int, err error) {
+	_, err = c.exec(sqlCreateVersion)
+	if errors.Is(err, ErrTaken) { // by a node that starts at the same moment
+		_, err = c.exec(sqlCreateVersion)
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := Conn{conn: c}.Int(sqlVersion)
+	return int(n), err
+}
+
+func (t *Tx) apply(step Step, version int, progress Progress) error {
+	for statement := range strings.SplitSeq(t.dialect.spell(step.SQL), ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := t.Exec(statement); err != nil {
+			return err
+		}
+	}
+	if step.Fill != nil {
+		if err := step.Fill(t, progress); err != nil {
+			return err
+		}
+	}
+	_, err := t.Exec(sqlAddVersion, int64(version))
+	return err
+}
+
+var schemaWord = regexp.MustCompile(`\{(\w+)( \w+)?\}`)
+
+// spell puts the engine's words in place of those in braces; a name behind a word goes where the engine's text has a %s.
+func (d *dialect) spell(sql string) string {
+	return schemaWord.ReplaceAllStringFunc(sql, func(found string) string {
+		word, name, named := strings.Cut(strings.Trim(found, "{}"), " ")
+		if named {
+			return strings.ReplaceAll(d.words[word], "%s", name)
+		}
+		return d.words[word]
+	})
+}

@@ -1,0 +1,322 @@
+package db_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/pgtest"
+	"donorbook/internal/store"
+)
+
+// load is what many clients do at once: they create, read, list and authenticate, and look at every answer. A client
+// whose create failed repeats it until it is acknowledged.
+type load struct {
+	t       *testing.T
+	s       *store.Store
+	account int64
+	secret  string
+	stopped chan struct{}
+	workers sync.WaitGroup
+	done    [4]atomic.Int64 // successes of each kind
+
+	mu      sync.Mutex
+	acked   map[int64]string // the names of acknowledged contacts by their ids
+	last    time.Time        // of the last acknowledgement
+	pause   time.Duration    // the longest one between two acknowledgements
+	slowest time.Duration    // the longest that anybody waited for any answer
+	refused int              // answers that said: unavailable
+}
+
+func startLoad(t *testing.T, s *store.Store) *load {
+	t.Helper()
+	l := &load{t: t, s: s, account: newAccount(t, s).Number, stopped: make(chan struct{}), acked: map[int64]string{}, last: time.Now()}
+	_, secret, err := s.CreateKey(t.Context(), l.account, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.secret = secret
+	l.acked[create(t, s, l.account, `{"first_name":"first","emails":[{"value":"first@x.org"}]}`).ID] = "first"
+	for i := range 6 {
+		l.work(0, l.creator(i))
+		l.work(1, l.get)
+		l.work(2, l.list)
+		l.work(3, l.authenticate)
+	}
+	return l
+}
+
+// work does the same again and again. Nothing may fail but for the database's being away.
+func (l *load) work(kind int, do func(context.Context) error) {
+	l.workers.Go(func() {
+		for {
+			select {
+			case <-l.stopped:
+				return
+			default:
+			}
+			start := time.Now()
+			err := do(context.Background())
+			l.mu.Lock()
+			l.slowest = max(l.slowest, time.Since(start))
+			if err != nil {
+				l.refused++
+			}
+			l.mu.Unlock()
+			switch {
+			case err == nil:
+				l.done[kind].Add(1)
+			case !errors.Is(err, crm.ErrUnavailable):
+				l.t.Errorf("work of kind %d: %v", kind, err)
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+	})
+}
+
+func (l *load) creator(worker int) func(context.Context) error {
+	n, repeated := 0, false
+	return func(ctx context.Context) error {
+		name := fmt.Sprintf("w%d-%d", worker, n)
+		d, err := l.s.CreateContact(ctx, l.account, input(l.t, fmt.Sprintf(`{"first_name":%q,"emails":[{"value":"%s@x.org"}]}`, name, name)), crm.Dedupe)
+		if err != nil {
+			repeated = true
+			return err
+		}
+		if d.Merged && !repeated {
+			l.t.Errorf("%s was there before it was created", name)
+		}
+		n, repeated = n+1, false
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.acked[d.ID] = name
+		l.pause, l.last = max(l.pause, time.Since(l.last)), time.Now()
+		return nil
+	}
+}
+
+// get reads any contact that was acknowledged.
+func (l *load) get(ctx context.Context) error {
+	var id int64
+	var name string
+	l.mu.Lock()
+	for id, name = range l.acked {
+		break
+	}
+	l.mu.Unlock()
+	document, err := l.s.Contact(ctx, l.account, id, nil)
+	if err == nil && parse(l.t, document).FirstName != name {
+		l.t.Errorf("contact %d is %s, want %s", id, document, name)
+	}
+	return err
+}
+
+func (l *load) list(ctx context.Context) error {
+	l.mu.Lock()
+	acked := len(l.acked)
+	l.mu.Unlock()
+	_, result, err := l.s.Contacts(ctx, l.account, crm.Active, crm.PageRequest{Page: 1, PerPage: 10}, nil, nil)
+	if err == nil && (result.Total < int64(acked) || result.Count != min(10, result.Total)) {
+		l.t.Errorf("%d contacts were acknowledged, and the list shows %+v", acked, result)
+	}
+	return err
+}
+
+func (l *load) authenticate(ctx context.Context) error {
+	who, err := l.s.Authenticate(ctx, l.secret)
+	if err == nil && (who.Account != l.account || who.Permissions != crm.ContactsRead) {
+		l.t.Errorf("the key is of %+v", who)
+	}
+	return err
+}
+
+// recover waits until everything works again, and says how long that took.
+func (l *load) recover() time.Duration {
+	l.t.Helper()
+	start := time.Now()
+	for kind := range l.done {
+		before := l.done[kind].Load()
+		for l.done[kind].Load() < before+5 {
+			if time.Since(start) > 30*time.Second {
+				l.t.Fatalf("work of kind %d does not come back", kind)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	return time.Since(start)
+}
+
+// stop ends the load. Every contact that was acknowledged must be there, once.
+func (l *load) stop() {
+	l.t.Helper()
+	close(l.stopped)
+	l.workers.Wait()
+	there := map[int64]string{}
+	seen := map[string]bool{}
+	for page := int64(1); ; page++ {
+		documents, _ := listBytes(l.t, l.s, l.account, crm.Active, page, 100)
+		var people []person
+		if err := json.Unmarshal([]byte("["+documents+"]"), &people); err != nil {
+			l.t.Fatal(err)
+		}
+		for _, p := range people {
+			there[p.ID] = p.FirstName
+			if seen[p.FirstName] {
+				l.t.Errorf("%s is there twice", p.FirstName)
+			}
+			seen[p.FirstName] = true
+		}
+		if len(people) == 0 {
+			break
+		}
+	}
+	for id, name := range l.acked {
+		if there[id] != name {
+			l.t.Errorf("contact %d was acknowledged as %s, and is %q", id, name, there[id])
+		}
+	}
+	l.t.Logf("%d contacts acknowledged, %d there; %d answers were: unavailable; the longest wait for an answer was %v, the longest pause between creates %v",
+		len(l.acked), len(there), l.refused, l.slowest.Round(time.Millisecond), l.pause.Round(time.Millisecond))
+}
+
+// ready waits until the store says that it is ready, or that it is not. No single answer may take long.
+func ready(t *testing.T, s *store.Store, want bool) {
+	t.Helper()
+	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		asked := time.Now()
+		err := s.Ready(t.Context())
+		if took := time.Since(asked); took > 4*time.Second {
+			t.Errorf("to say %v took %v", err, took)
+		}
+		if err != nil && !errors.Is(err, crm.ErrUnavailable) {
+			t.Error(err)
+		}
+		if (err == nil) == want {
+			return
+		}
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("Ready says %v", err)
+		}
+	}
+}
+
+func connections(t *testing.T, url string) int64 {
+	t.Helper()
+	n, err := pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'donorbook'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
+	leaks := goleak.IgnoreCurrent()
+	server, err := pgtest.New("fsync = off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Remove()
+	url, err := server.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), store.Options{Database: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := startLoad(t, s)
+	l.recover()
+	ready(t, s, true)
+	for _, away := range []func(){
+		func() { server.Stop(); ready(t, s, false); wantQuickRefusal(t, s, l.account) },
+		server.Kill,
+	} {
+		away()
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+		took := l.recover()
+		ready(t, s, true)
+		t.Logf("everything worked again %v after the server did; %d connections", took.Round(time.Millisecond), connections(t, url))
+	}
+	// Connections that are lost one by one are replaced, and hardly anybody notices.
+	for range 3 {
+		if _, err := pgtest.Number(url, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'donorbook'"); err != nil {
+			t.Fatal(err)
+		}
+		l.recover()
+	}
+	if n := connections(t, url); n > db.PostgresReaders+db.PostgresWriters {
+		t.Errorf("%d connections", n)
+	}
+	l.stop()
+	if l.slowest > 8*time.Second {
+		t.Errorf("somebody waited for %v", l.slowest)
+	}
+	checkIntegrity(t, s)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for start := time.Now(); connections(t, url) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > 5*time.Second {
+			t.Fatalf("%d connections after the end", connections(t, url))
+		}
+	}
+	server.Remove()
+	goleak.VerifyNone(t, leaks)
+}
+
+// wantQuickRefusal sends more than any queue holds to a database that is away. All of it is refused soon.
+func wantQuickRefusal(t *testing.T, s *store.Store, account int64) {
+	t.Helper()
+	in := input(t, `{"first_name":"Nobody"}`)
+	start := time.Now()
+	atOnce(1000, func(i int) {
+		if i%2 == 0 {
+			_, err := s.Contact(t.Context(), account, crm.MakeID(account, 1), nil)
+			wantError(t, "a read", err, crm.ErrUnavailable)
+			return
+		}
+		_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
+		wantError(t, "a create", err, crm.ErrUnavailable)
+	})
+	if took := time.Since(start); took > 8*time.Second {
+		t.Errorf("1000 requests to a database that is away took %v", took)
+	}
+}
+
+// A password must not reach a log or a terminal, whatever is wrong with the URL.
+func TestAnErrorNeverTellsThePassword(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cr3t"
+	for _, url := range []string{
+		"postgres://u:" + secret + "@127.0.0.1:1/db",
+		"postgres://u:" + secret + "@127.0.0.1:1,127.0.0.1:2/db?sslmode=disable",
+		"postgres://u@127.0.0.1:1/db?password=" + secret,
+		"postgres://u:" + secret + "@127.0.0.1:x/db",
+		"postgres://u:" + secret + "/more@127.0.0.1/db",
+		"postgres://u:" + secret + "@127.0.0.1/db?sslmode=wrong",
+		"postgres://u:" + secret + "@127.0.0.1/db?pool_max_conns=wrong",
+		"postgres://u:" + secret + "@127.0.0.1/db?pooler=session",
+		"postgres://u:%zz" + secret + "@127.0.0.1/db",
+	} {
+		s, err := store.Open(t.Context(), store.Options{Database: url})
+		if err == nil {
+			s.Close() //nolint:errcheck // the test has failed
+			t.Fatalf("%s was opened", url)
+		}
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}

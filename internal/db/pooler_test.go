@@ -1,0 +1,380 @@
+package db_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/pgtest"
+	"donorbook/internal/store"
+)
+
+func TestATransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
+	t.Parallel()
+	pooler, err := db.Cluster.Pooler(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pooler.Remove)
+	direct, err := db.Cluster.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := pooler.URL(databaseName(direct)) + "&pooler=transaction"
+	atOnce(3, func(int) { // nodes that start together
+		s, err := store.Open(t.Context(), store.Options{Database: url})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	stores := []*store.Store{open(t, store.Options{Database: url}), open(t, store.Options{Database: url}), open(t, store.Options{Database: direct})}
+	s := stores[0]
+	account := newAccount(t, s).Number
+
+	ids := make([]int64, 64)
+	atOnce(64, func(i int) {
+		s := stores[i%len(stores)]
+		ids[i] = create(t, s, account, fmt.Sprintf(`{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["t%d"]}`, i)).ID
+		create(t, s, account, fmt.Sprintf(`{"first_name":"N%d ü \\ '","phones":[{"value":"+1202555%04d"}]}`, i, 100+i))
+		if _, total := list(t, s, account, crm.All, 1, 20); total < 2 {
+			t.Errorf("%d contacts right after two were made", total)
+		}
+	})
+	for _, id := range ids {
+		if id != ids[0] {
+			t.Errorf("one email, and the contacts %d and %d", ids[0], id)
+		}
+	}
+	if p := get(t, s, account, ids[0]); len(p.Tags) != 64 {
+		t.Errorf("%d of 64 tags", len(p.Tags))
+	}
+	archive(t, s, account, ids[0])
+	restore(t, s, account, ids[0])
+	key, secret, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, err := s.Authenticate(t.Context(), secret); err != nil || who.Key != key.ID {
+		t.Errorf("%+v, %v", who, err)
+	}
+	if err := s.RevokeKey(t.Context(), key.ID); err != nil {
+		t.Error(err)
+	}
+	_, err = s.Authenticate(t.Context(), secret)
+	wantError(t, "a revoked key", err, crm.ErrUnauthenticated)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	want, total := listBytes(t, stores[2], account, crm.All, 1, 100)
+	if got, _ := listBytes(t, s, account, crm.All, 1, 100); got != want || total != 65 {
+		t.Errorf("%d contacts; the pooler shows\n%s\nwant\n%s", total, got, want)
+	}
+}
+
+func databaseName(url string) string {
+	_, name, _ := strings.Cut(strings.TrimPrefix(url, "postgres://"), "/")
+	name, _, _ = strings.Cut(name, "?")
+	return name
+}
+
+// proxy stands between a store and its server and can cut connections.
+type proxy struct {
+	net.Listener
+	server string
+	cut    atomic.Pointer[ending] // what to do with the next commit
+	cuts   atomic.Int64
+	trips  atomic.Int64     // how often the server said that it is ready for more
+	ran    atomic.Int64     // how many statements it has run
+	said   func(sql string) // told of every statement that a client sends as a text; may be nil
+	open   sync.WaitGroup
+}
+
+// ending is a connection's end in the middle of a commit.
+type ending struct {
+	forward bool   // the server gets the commit, and commits
+	answer  []byte // what the client hears instead of the server's answer
+}
+
+func startProxy(t *testing.T, url string) (p *proxy, through string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = &proxy{Listener: listener, server: "127.0.0.1:" + db.Cluster.Port}
+	p.open.Go(func() {
+		for {
+			client, err := p.Accept()
+			if err != nil {
+				return
+			}
+			p.open.Go(func() { p.serve(client) })
+		}
+	})
+	t.Cleanup(func() { listener.Close(); p.open.Wait() })
+	return p, strings.Replace(url, p.server, listener.Addr().String(), 1)
+}
+
+func (p *proxy) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", p.server)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var silent atomic.Bool
+	committed := make(chan struct{}, 1)
+	p.open.Go(func() {
+		buffer := make([]byte, 64<<10)
+		var messages messageReader
+		for {
+			n, err := server.Read(buffer)
+			messages.each(buffer[:n], func(kind byte) {
+				switch kind {
+				case 'Z':
+					p.trips.Add(1)
+				case 'C':
+					p.ran.Add(1)
+				}
+			})
+			if silent.Load() { // who was told of the commit waits for it
+				committed <- struct{}{}
+				return
+			}
+			if err == nil {
+				_, err = client.Write(buffer[:n])
+			}
+			if err != nil {
+				client.Close()
+				return
+			}
+		}
+	})
+	buffer := make([]byte, 64<<10)
+	var requests requestReader
+	for {
+		n, err := client.Read(buffer)
+		if err != nil {
+			return
+		}
+		if p.said != nil {
+			requests.each(buffer[:n], p.said)
+		}
+		if bytes.Contains(buffer[:n], []byte("COMMIT\x00")) {
+			if c := p.cut.Swap(nil); c != nil {
+				p.cuts.Add(1)
+				silent.Store(true)
+				if c.forward {
+					server.Write(buffer[:n]) //nolint:errcheck // the test looks at what came of it
+					<-committed
+				}
+				client.Write(c.answer) //nolint:errcheck // the connection ends in any case
+				return
+			}
+		}
+		if _, err := server.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// messageReader finds the messages in what a server sends, however it is cut into pieces.
+type messageReader struct {
+	head []byte // the beginning of a message: its kind and its length
+	skip int    // what is left of one
+}
+
+// each calls found with the kind of every message that begins here.
+func (m *messageReader) each(data []byte, found func(kind byte)) {
+	for len(data) > 0 {
+		if m.skip > 0 {
+			part := min(m.skip, len(data))
+			m.skip, data = m.skip-part, data[part:]
+			continue
+		}
+		m.head, data = append(m.head, data[0]), data[1:]
+		if len(m.head) < 5 {
+			continue
+		}
+		m.skip = int(binary.BigEndian.Uint32(m.head[1:])) - 4
+		found(m.head[0])
+		m.head = m.head[:0]
+	}
+}
+
+// requestReader finds the statements in what a client sends, however it is cut into pieces.
+type requestReader struct {
+	begun bool // the first message has no kind
+	data  []byte
+}
+
+func (m *requestReader) each(data []byte, said func(sql string)) {
+	m.data = append(m.data, data...)
+	for {
+		head := 0
+		if m.begun {
+			head = 1
+		}
+		if len(m.data) < head+4 {
+			return
+		}
+		size := head + int(binary.BigEndian.Uint32(m.data[head:]))
+		if len(m.data) < size {
+			return
+		}
+		if texts := strings.Split(string(m.data[head+4:size]), "\x00"); m.begun {
+			switch m.data[0] {
+			case 'P': // after the name of a statement that is prepared
+				said(texts[1])
+			case 'Q':
+				said(texts[0])
+			}
+		}
+		m.begun, m.data = true, m.data[size:]
+	}
+}
+
+// farewell is what a server or a pooler that shuts down says to its clients.
+func farewell(code string) []byte {
+	fields := "SFATAL\x00VFATAL\x00C" + code + "\x00Mgoodbye\x00\x00"
+	return append([]byte{'E', 0, 0, 0, byte(len(fields) + 4)}, fields...)
+}
+
+// Whoever loses the connection during a commit does not know whether it happened. That is not a success, and it is not
+// tried again either: it may be there already.
+func TestACommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *testing.T) {
+	t.Parallel()
+	url, err := db.Cluster.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, through := startProxy(t, url)
+	s := open(t, store.Options{Database: through})
+	account := newAccount(t, s).Number
+	var want int64
+	for _, test := range []struct {
+		name string
+		cut  ending
+	}{
+		{"cut after the server committed", ending{forward: true}},
+		{"ended by a server that shuts down", ending{true, farewell("57P01")}},
+		{"ended by a pooler that lost the server", ending{true, farewell("08P01")}},
+		{"cut before the server committed", ending{forward: false}},
+	} {
+		p.cut.Store(&test.cut)
+		_, err := s.CreateContact(t.Context(), account, input(t, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`), crm.Force)
+		wantError(t, test.name, err, crm.ErrUnavailable)
+		if test.cut.forward {
+			want++
+		}
+		if _, total := list(t, s, account, crm.Active, 1, 10); total != want {
+			t.Errorf("%s: %d contacts, want %d", test.name, total, want)
+		}
+	}
+	if n := p.cuts.Load(); n != 4 {
+		t.Errorf("%d commits were cut", n)
+	}
+	if d := create(t, s, account, `{"emails":[{"value":"ana@x.org"}]}`); !d.Merged {
+		t.Errorf("the repeated create made %+v", d)
+	}
+}
+
+// Two transactions that lock two accounts in opposite order wait for each other until the server ends one of them. If
+// that is ours, nobody notices.
+func TestADeadlockIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	url, err := db.Cluster.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, store.Options{Database: url})
+	low, high := neighbours(t, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	other, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(ctx)
+	exec := func(sql string, args ...any) {
+		if _, err := other.Exec(ctx, sql, args...); err != nil {
+			t.Error(err)
+		}
+	}
+	const lockTally = `SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE`
+	exec("SET deadlock_timeout = '20s'") // so that the server ends ours
+	both := func() error {               // as an import for several accounts does
+		return s.DB().Update(t.Context(), low, nil, func(b db.Batch) error {
+			lock := b.(interface {
+				Lock(read func(db.Row), table *db.Table, key ...any) (bool, error)
+			}).Lock
+			_, first := lock(func(db.Row) {}, s.DB().Table("account_tally"), low)
+			_, second := lock(func(db.Row) {}, s.DB().Table("account_tally"), high)
+			return errors.Join(first, second)
+		})
+	}
+	for _, changes := range [][]func() error{{creating(t, s, high, "High"), creating(t, s, low, "Low")}, {both}} {
+		exec("BEGIN")
+		exec(lockTally, high)
+		release := held(t, s, low)
+		wait := queue(s, low, changes...)
+		release()
+		for blocked := int64(0); blocked == 0; {
+			// In this database: pg_locks has those of the other tests as well.
+			if blocked, err = pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec(lockTally, low)
+		exec("COMMIT")
+		for _, err := range wait() {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, account := range []int64{low, high} {
+		if got := names(t, s, account); len(got) != 1 {
+			t.Errorf("the contacts are %q", got)
+		}
+	}
+	for range 500 { // the server counts with some delay
+		n, err := pgtest.Number(url, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n >= 2 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("there was no deadlock: the test has not come to its point")
+}
+
+// neighbours are two accounts of one writer, in the order in which it locks them.
+func neighbours(t *testing.T, s *store.Store) (low, high int64) {
+	t.Helper()
+	first := newAccount(t, s).Number
+	for {
+		second := newAccount(t, s).Number
+		if s.DB().SameQueue(first, second) {
+			return min(first, second), max(first, second)
+		}
+	}
+}

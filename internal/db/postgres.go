@@ -1,0 +1,248 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// The files whose names begin with postgres are all that know the PostgreSQL library.
+
+const (
+	postgresWriters = 4                      // transactions that write at once, each for some of the accounts
+	postgresReaders = 16                     // connections for reading, where the URL does not say pool_max_conns
+	connectTimeout  = 3 * time.Second        // to reach one server, where the URL does not say connect_timeout
+	lendTimeout     = 5 * time.Second        // to get a connection
+	readTimeout     = 15 * time.Second       // for what one request reads
+	commitTimeout   = 10 * time.Second       // for a commit, which may wait for a standby
+	deadCheck       = 5 * time.Second        // how often a server that still owes the answer to a commit is looked at
+	maxConnLifetime = time.Hour              // so that load spreads again after a server was away
+	healthCheck     = 15 * time.Second       // how often connections that are too old are replaced
+	closeTimeout    = 500 * time.Millisecond // to say goodbye
+)
+
+// postgresEngine keeps a database on a server, or on whichever of several servers takes writes.
+type postgresEngine struct {
+	read, write   *pgxpool.Pool
+	reads         readQueue
+	prepares      bool // statements, which a pooler may not allow
+	commitTimeout time.Duration
+	pending       atomic.Int64 // commits that the server has not answered in time
+}
+
+func openPostgres(ctx context.Context, url string) (engine, error) {
+	config, err := postgresConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	e := &postgresEngine{commitTimeout: commitTimeout, prepares: config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}
+	e.reads.engine = e
+	if e.read, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, err
+	}
+	config = config.Copy()
+	config.MaxConns = postgresWriters
+	if e.write, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		e.read.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// postgresConfig is what the URL says, and our own choice where it says nothing. Its errors do not repeat the URL, which
+// may hold a password.
+func postgresConfig(url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("the database URL is not one of PostgreSQL, such as postgres://user@host/database")
+	}
+	said, err := pgx.ParseConfig(url) // this one leaves the settings of the pool where they can be seen
+	if err != nil {
+		return nil, errors.New("the database URL cannot be used")
+	}
+	if _, ok := said.RuntimeParams["pool_max_conns"]; !ok {
+		config.MaxConns = postgresReaders
+	}
+	if _, ok := said.RuntimeParams["pool_max_conn_lifetime"]; !ok {
+		config.MaxConnLifetime = maxConnLifetime
+	}
+	if _, ok := said.RuntimeParams["pool_health_check_period"]; !ok {
+		config.HealthCheckPeriod = healthCheck
+	}
+	if said.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	params := config.ConnConfig.RuntimeParams
+	switch pooler, ok := params["pooler"]; {
+	case ok && pooler != "transaction":
+		return nil, errors.New("the database URL says pooler=, which can only be pooler=transaction")
+	case ok: // statements of one client run on different connections, so that nothing can be prepared
+		delete(params, "pooler")
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	if params["application_name"] == "" {
+		params["application_name"] = "donorbook"
+	}
+	if config.ConnConfig.ValidateConnect == nil { // a server that takes no writes is of no use to us
+		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	config.ConnConfig.OnNotice = noteWarning
+	return config, nil
+}
+
+func (e *postgresEngine) dialect() *dialect { return &postgresDialect }
+
+func (c *postgresConn) dialect() *dialect { return &postgresDialect }
+
+var postgresDialect = dialect{
+	words: map[string]string{
+		"id":        "BIGINT",
+		"idKey":     "PRIMARY KEY (account_id, id)",
+		"bytes":     "BYTEA",
+		"key":       `TEXT COLLATE "C"`,
+		"clustered": "",
+		"search":    postgresSearchTable,
+	},
+	search:   postgresSearch,
+	texts:    cached(postgresTexts),
+	lists:    true,
+	confirms: true,
+	// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it takes.
+	lockVersion: "SET LOCAL lock_timeout = 0; LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE",
+	size:        `SELECT pg_catalog.pg_database_size(pg_catalog.current_database())`,
+	tables:      `SELECT CAST(relname AS TEXT) FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)`,
+	identity: `SELECT CONCAT_WS(' ', oid, EXTRACT(EPOCH FROM pg_postmaster_start_time()), current_schema())
+		FROM pg_catalog.pg_database WHERE datname = current_database()`,
+}
+
+// postgresTexts write many rows with one statement, which costs the server more than most rows. The rows of a table that has accounts
+// are all of one, $1, so that the statement goes to one machine where accounts are spread over several; lists come behind it. A
+// row that is there already is found by the conflict and not by a join, for which a planner that knows nothing about the table yet might
+// read all of it. A row is locked by writing it: a move of an account to another machine does not wait for a row that was only locked.
+func postgresTexts(t *Table) tableSQL {
+	s := t.common()
+	key := t.list(0, t.Key)
+	if t.Key < len(t.Columns) {
+		first := t.Columns[t.Key].Name
+		s.lock = fmt.Sprintf("UPDATE %s SET %s = %[2]s WHERE %s RETURNING %s", t.Name, first, t.where(), t.all())
+	}
+	from := t.lists(len(t.Columns))
+	values := strings.Join(from.values, ", ")
+	if t.search {
+		values = strings.Replace(values, "n.words", "array_to_tsvector(string_to_array(n.words, ' '))", 1)
+	}
+	s.insert = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", t.Name, t.all(), values, from.text)
+	s.save = fmt.Sprintf("%s ON CONFLICT (%s) DO %s", s.insert, key, t.assign())
+	if t.counter != "" {
+		from = t.lists(t.Key + 1)
+		s.add = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s, length(CAST(n.%s AS TEXT)) FROM %s ON CONFLICT (%s) DO %s",
+			t.Name, t.all(), strings.Join(from.values, ", "), t.counter, from.text, key, t.addition())
+	}
+	return s
+}
+
+// listTexts are the columns of rows that come as lists.
+type listTexts struct {
+	values []string
+	text   string
+}
+
+// lists are the first n columns: the account as $1, the others as lists.
+func (t *Table) lists(n int) (l listTexts) {
+	types := map[Kind]string{IntKind: "bigint[]", TextKind: "text[]", BytesKind: "bytea[]"}
+	var lists, names []string
+	for i, c := range t.Columns[:n] {
+		if i == 0 && t.tenant() {
+			l.values = append(l.values, "$1")
+			continue
+		}
+		l.values, names = append(l.values, "n."+c.Name), append(names, c.Name)
+		lists = append(lists, fmt.Sprintf("$%d::%s", i+1, types[c.Kind]))
+	}
+	l.text = fmt.Sprintf("unnest(%s) AS n (%s)", strings.Join(lists, ", "), strings.Join(names, ", "))
+	return l
+}
+
+func (e *postgresEngine) writers() int { return postgresWriters }
+
+func (e *postgresEngine) pools() []Pool {
+	pool := func(name string, p *pgxpool.Pool) Pool {
+		stat := p.Stat()
+		return Pool{name, int64(stat.AcquiredConns()), int64(stat.MaxConns())}
+	}
+	return []Pool{pool("read", e.read), pool("write", e.write)}
+}
+
+func (e *postgresEngine) log() int64 { return -1 }
+
+// reader lends what one request reads with. It has no connection of its own before it needs one: a statement outside of a
+// transaction goes together with those of others. A client that goes away ends it between two statements: to break off a
+// statement would cost the connection, and all of them are short.
+func (e *postgresEngine) reader(ctx context.Context) (conn, error) {
+	return &postgresConn{engine: e, reads: true, client: ctx, cancel: func() {}}, nil
+}
+
+// writer lends a connection for as long as ctx allows.
+func (e *postgresEngine) writer(ctx context.Context) (conn, error) {
+	if e.pending.Load() >= postgresWriters {
+		return nil, &unavailable{err: errors.New("the server does not answer commits: it may be waiting for a standby")}
+	}
+	c := &postgresConn{engine: e, client: ctx, ctx: ctx, cancel: func() {}}
+	return c, c.connect()
+}
+
+func (e *postgresEngine) lend(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	wait, cancel := context.WithTimeout(ctx, lendTimeout)
+	defer cancel()
+	c, err := pool.Acquire(wait)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &unavailable{retry: true, err: err}
+	}
+	return c, nil
+}
+
+func (e *postgresEngine) release(c conn) {
+	p := c.(*postgresConn)
+	p.rollback()
+	p.cancel()
+	if p.lent != nil {
+		p.lent.Release()
+	}
+}
+
+func (e *postgresEngine) close() error {
+	e.read.Close()
+	e.write.Close()
+	return nil
+}
+
+// unavailable is the error of a database that cannot answer now.
+type unavailable struct {
+	retry  bool // what was asked for surely did not happen, and may be tried again
+	undone bool // the server has taken the transaction back, for the sake of another one
+	err    error
+}
+
+func (u *unavailable) Error() string { return "the database is unavailable: " + u.err.Error() }
+
+// Unwrap has the cause last: that is what an operator is told.
+func (u *unavailable) Unwrap() []error {
+	all := []error{ErrUnavailable}
+	if u.retry {
+		all = append(all, errRetry)
+	}
+	if u.undone {
+		all = append(all, errUndone)
+	}
+	return append(all, u.err)
+}

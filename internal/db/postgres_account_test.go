@@ -1,0 +1,228 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// On several machines, the rows of an account lie together on one of them. A statement that names its account goes there; any other
+// one is asked of all machines, or cannot be run at all. A lock that writes nothing is not waited for when an account is moved, and a
+// LATERAL is more than a distributed planner can send on.
+
+var (
+	tableNamed    = regexp.MustCompile(`(?i)\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)`)
+	accountNamed  = regexp.MustCompile(`\b(\w+\.)?account_id = \$1\b`)
+	accountJoined = regexp.MustCompile(`\b\w+\.account_id = \w+\.account_id\b`)
+	accountGiven  = regexp.MustCompile(`^INSERT INTO \w+ \(account_id\b[^)]*\) (VALUES \(|SELECT )\$1[,)]`)
+	notSpread     = regexp.MustCompile(`(?i)\bLATERAL\b|\bFOR\s+(NO KEY )?(UPDATE|SHARE)\b`)
+)
+
+// spreadFault says what is wrong with a statement for a database whose accounts lie on several machines; "" is nothing.
+func spreadFault(sql string, tenant func(table string) bool) string {
+	if found := notSpread.FindString(sql); found != "" {
+		return "it has " + found
+	}
+	tables := 0
+	for _, named := range tableNamed.FindAllStringSubmatch(sql, -1) {
+		if tenant(named[1]) {
+			tables++
+		}
+	}
+	switch named := len(accountNamed.FindAllString(sql, -1)); {
+	case tables == 0, accountGiven.MatchString(sql) && tables == 1:
+		return ""
+	case named == 0:
+		return "it does not name its account as $1"
+	case named+len(accountJoined.FindAllString(sql, -1)) < tables:
+		return "one of its tables is not bound to the account"
+	}
+	return ""
+}
+
+func TestWhatCannotBeSpreadIsFound(t *testing.T) {
+	t.Parallel()
+	tenant := func(table string) bool { return table == "contact" || table == "account_tally" }
+	for sql, fault := range map[string]string{
+		`SELECT 1 FROM contact WHERE account_id = $1 AND id = ANY($2)`: "",
+		`SELECT 1 FROM contact WHERE id = $1`:                          "does not name",
+		`SELECT 1 FROM contact WHERE account_id = ANY($1)`:             "does not name",
+		`SELECT 1 FROM contact WHERE id = $1 AND account_id = $2`:      "does not name",
+		`SELECT 1 FROM contact WHERE account_id = $12`:                 "does not name",
+		`SELECT 1 FROM app_user WHERE id = $1`:                         "",
+		`SELECT 1 FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id WHERE account_tally.account_id = $1`:    "",
+		`SELECT 1 FROM account_tally JOIN contact ON contact.revision = account_tally.revision WHERE account_tally.account_id = $1`:        "not bound",
+		`SELECT 1 FROM contact WHERE account_id = $1 FOR UPDATE`:                                                                           "FOR UPDATE",
+		`SELECT 1 FROM unnest($2) AS n CROSS JOIN LATERAL (SELECT 1 FROM contact WHERE account_id = $1 LIMIT 1) AS c`:                      "LATERAL",
+		`INSERT INTO contact (account_id, id) SELECT $1, n.id FROM unnest($2::bigint[]) AS n (id) ON CONFLICT (account_id, id) DO NOTHING`: "",
+		`INSERT INTO contact (account_id, id) VALUES ($1, $2)`:                                                                             "",
+		`INSERT INTO contact (account_id, id) SELECT n.account_id, n.id FROM unnest($1::bigint[], $2::bigint[]) AS n (account_id, id)`:     "does not name",
+		`INSERT INTO contact (account_id, id) SELECT account_id, id FROM account_tally`:                                                    "does not name",
+		`UPDATE account_tally SET revision = revision WHERE account_id = $1 RETURNING account_id`:                                          "",
+		`UPDATE account_tally SET revision = $1 WHERE revision = $2`:                                                                       "does not name",
+		`DELETE FROM contact WHERE account_id = $1 AND id = $2`:                                                                            "",
+		`DELETE FROM contact WHERE id = $2`:                                                                                                "does not name",
+		`UPDATE schema_version SET version = version WHERE version = 1`:                                                                    "",
+		`SELECT COUNT(*) FROM (SELECT 1 FROM contact WHERE account_id = $1 LIMIT $2) AS found`:                                             "",
+		`SELECT COUNT(*) FROM (SELECT 1 FROM contact WHERE revision > $1 LIMIT $2) AS found`:                                               "does not name",
+	} {
+		if got := spreadFault(sql, tenant); (got == "") != (fault == "") || !strings.Contains(got, fault) {
+			t.Errorf("%s: %q, want %q", sql, got, fault)
+		}
+	}
+}
+
+// tenants are the tables whose rows lie with their account. Members are few, and kept on every machine, as users and sessions are.
+func tenants(s *store.Store) func(table string) bool {
+	var names []string
+	for _, table := range s.DB().Tables() {
+		if table.Tenant() && table.Name != "member" {
+			names = append(names, table.Name)
+		}
+	}
+	return func(table string) bool { return slices.Contains(names, table) }
+}
+
+func TestWhatTablesAreWrittenWithNamesOneAccount(t *testing.T) {
+	t.Parallel()
+	s := open(t, testEngines[1].options(t))
+	looked := 0
+	for _, table := range s.DB().Tables() {
+		if !table.Tenant() {
+			continue
+		}
+		all := s.DB().TableTexts(table)
+		if table.Name == "contact_search" {
+			for name, text := range s.DB().SearchTexts(table) {
+				all[name] = text
+			}
+		}
+		for name, text := range all {
+			looked++
+			if fault := spreadFault(text, func(name string) bool { return name == table.Name }); fault != "" {
+				t.Errorf("%s of %s: %s\n%s", name, table.Name, fault, text)
+			}
+		}
+	}
+	if looked < 40 {
+		t.Errorf("only %d statements were looked at", looked)
+	}
+}
+
+// Everything that the API does, and the console's search, as it reaches the server.
+func TestHotStatementsNameOneAccount(t *testing.T) {
+	t.Parallel()
+	p, through := startProxy(t, newDatabase(t))
+	var mu sync.Mutex
+	said := make(map[string]string) // by the text, what said it first
+	doing := ""
+	p.said = func(sql string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, ok := said[sql]; !ok && doing != "" {
+			said[sql] = doing
+		}
+	}
+	s := open(t, store.Options{Database: through + "&pooler=transaction"}) // so that nothing is prepared, and each text is sent every time
+	low, high := neighbours(t, s)
+	_, secret, err := s.CreateKey(t.Context(), low, crm.KeyInput{Name: "K", Permissions: crm.AllPermissions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]int64, 60)
+	for i := range ids {
+		ids[i] = create(t, s, low, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}]}`, i, i)).ID
+	}
+	made := func(_ any, err error) error { return err }
+	ctx, id := t.Context(), ids[7]
+	creates := func(account int64, body string) func() error {
+		in := input(t, body)
+		return func() error { return made(s.CreateContact(ctx, account, in, crm.Dedupe)) }
+	}
+	const ana = `{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"phones":[{"value":"(212) 555-0100"}],"tags":["gala","vip"]}`
+	search := func(text string) error {
+		return made(s.SearchContacts(ctx, low, crm.Active, crm.ParseSearch(text, "US"), db.Place{}, 20))
+	}
+	page := func(scope crm.ContactScope, n int64) error {
+		_, _, err := s.Contacts(ctx, low, scope, crm.PageRequest{Page: n, PerPage: 20}, nil, nil)
+		return err
+	}
+	for _, hot := range []struct {
+		name string
+		do   func() error
+	}{
+		{"creates of two accounts together", func() error {
+			return errors.Join(together(t, s, low, creates(low, ana), creates(high, ana), creates(low, ana), creates(high, `{"first_name":"Ben"}`), creates(low, ana))...)
+		}},
+		{"a create that is merged", creates(low, `{"emails":[{"value":"p3@x.org"}],"tags":["again"]}`)},
+		{"a change", func() error {
+			return made(s.UpdateContact(ctx, low, id, input(t, `{"title":"Dr.","emails":[{"value":"new@x.org"}]}`)))
+		}},
+		{"adding tags", func() error { return made(s.AddTags(ctx, low, id, []string{"a", "b"})) }},
+		{"replacing tags", func() error { return made(s.SyncTags(ctx, low, id, []string{"b", "c"})) }},
+		{"removing tags", func() error { return made(s.RemoveTags(ctx, low, id, []string{"c"})) }},
+		{"a change of the console", func() error {
+			return made(s.EditContact(ctx, low, id, input(t, `{"first_name":"Pia","emails":[{"value":"pia@x.org"}]}`)))
+		}},
+		{"a GET", func() error { return made(s.Contact(ctx, low, id, nil)) }},
+		{"a page", func() error { return page(crm.Active, 1) }},
+		{"archiving", func() error { return s.ArchiveContact(ctx, low, id) }},
+		{"a page after that", func() error {
+			return errors.Join(page(crm.Active, 1), page(crm.Active, 3), page(crm.Archived, 1), page(crm.All, 2))
+		}},
+		{"restoring", func() error { return made(s.RestoreContact(ctx, low, id)) }},
+		{"scattered contacts", func() error {
+			return errors.Join(s.ArchiveContact(ctx, low, ids[1]), s.ArchiveContact(ctx, low, ids[50]), page(crm.Archived, 1))
+		}},
+		{"authentication", func() error { return made(s.Authenticate(ctx, secret)) }},
+		{"search", func() error {
+			return errors.Join(search("ana"), search("p1 x.org"), search("5550100"), search("#gala"))
+		}},
+		{"tags", func() error {
+			return errors.Join(made(s.SuggestTags(ctx, low, "g", 5)), made(s.LargestTags(ctx, low, 5)))
+		}},
+		{"counts", func() error { return made(s.Counts(ctx, low)) }},
+		{"a record", func() error { return made(s.ContactRecord(ctx, low, id)) }},
+	} {
+		mu.Lock()
+		before := len(said)
+		doing = hot.name
+		mu.Unlock()
+		if err := hot.do(); err != nil {
+			t.Errorf("%s: %v", hot.name, err)
+		}
+		mu.Lock()
+		if len(said) == before && hot.name == "creates of two accounts together" {
+			t.Errorf("%s: no statement was seen", hot.name)
+		}
+		mu.Unlock()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	tenant := tenants(s)
+	touched := make(map[string]bool)
+	for sql, by := range said {
+		if fault := spreadFault(sql, tenant); fault != "" {
+			t.Errorf("%s: %s\n%s", by, fault, sql)
+		}
+		for _, named := range tableNamed.FindAllStringSubmatch(sql, -1) {
+			touched[named[1]] = true
+		}
+	}
+	for _, table := range []string{"contact", "contact_index", "contact_archival", "contact_search", "tag", "api_key", "account_tally"} {
+		if !touched[table] {
+			t.Errorf("no statement for %s was seen", table)
+		}
+	}
+	if len(said) < 20 {
+		t.Errorf("only %d statements were seen", len(said))
+	}
+}

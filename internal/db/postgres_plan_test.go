@@ -1,0 +1,100 @@
+package db_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+var (
+	parameter   = regexp.MustCompile(`\$\d+`)
+	onlyAccount = regexp.MustCompile(`Cond: \((\w+\.)?account_id = (\$\d+|n\.account_id)\)`)
+)
+
+// A prepared statement keeps the plan that was made for it when the tables were empty and nothing was known about them. It
+// must be one that is good for a million rows.
+func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
+	t.Parallel()
+	s := open(t, testEngines[1].options(t))
+	account := newAccount(t, s).Number
+	atOnce(50, func(i int) {
+		create(t, s, account, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}]}`, i, i))
+	})
+	whole := []string{"sqlTallies", "sqlStep4Accounts", "sqlAccounts", "sqlAccountList", "sqlAllUsers", "sqlAllMemberships", "sqlVersion", "sqlVersions", "sqlProbe", // small tables, read or looked at as a whole
+		"sqlCheckTotal", "sqlWrongNotes", "sqlUnnoted", "sqlWrongSizes"} // a check reads everything
+	planned := 0
+	many := []string{
+		"sqlKeys", "sqlKeyColumns", "sqlReaderCampaigns", // all keys and campaigns of an account are asked for
+		"sqlScattered", "sqlActive", "sqlCheckStates", // rare; while a table is small enough to have no statistics
+		"sqlLargestTags",                                                                                                            // the first ones, in the order of an index
+		"sqlParent", "sqlPublicID", "sqlAccountName", "sqlRenameAccount", "sqlAccountsByNumber", "account: lock", "account: remove", // an account has one row
+		"sqlActiveKeys", "sqlForgetKeys", "sqlOpenInvitations", "sqlMemberCount", "sqlCampaignCount", // counted, or cleared, so that they stay few
+		"sqlMembers", "sqlOwners", "sqlInvitations", "sqlExpireInvitations", "sqlDeleteInvitationsBy", // all people of an account
+	}
+	texts := statementTexts(t, s)
+	for name, sql := range texts {
+		sql = db.Single(sql) // a longer list is planned each time
+		if strings.HasPrefix(sql, "CREATE ") || slices.Contains(whole, name) || db.Planned(sql) {
+			continue
+		}
+		scanned := ""
+		for _, line := range planOf(t, s, sql) {
+			if strings.Contains(line, " Scan ") {
+				scanned = line
+			}
+			// By the account alone, an index is as bad as none, except that of the accounts' own rows.
+			alone := onlyAccount.MatchString(line) && !strings.Contains(scanned, "account_tally_pkey")
+			if strings.Contains(line, "Seq Scan") || alone && !slices.Contains(many, name) {
+				t.Errorf("%s: %s\n%s", name, line, sql)
+			}
+		}
+		planned++
+	}
+	if planned < 20 {
+		t.Errorf("only %d statements were planned", planned)
+	}
+}
+
+// planOf is the plan of a prepared statement that knows nothing about its arguments.
+func planOf(t *testing.T, s *store.Store, sql string) (lines []string) {
+	t.Helper()
+	nulls := make([]string, 0)
+	seen := map[string]bool{}
+	for _, p := range parameter.FindAllString(sql, -1) {
+		if !seen[p] {
+			seen[p] = true
+			nulls = append(nulls, "NULL")
+		}
+	}
+	call := "EXPLAIN EXECUTE statement"
+	if len(nulls) > 0 {
+		call += "(" + strings.Join(nulls, ", ") + ")"
+	}
+	err := s.DB().Read(t.Context(), func(c db.Conn) error {
+		lines = nil
+		return c.InTransaction(func(exec func(string) error) error { // so that the statements are of one session
+			for _, step := range []string{"SET LOCAL plan_cache_mode = force_generic_plan", "PREPARE statement AS " + sql} {
+				if err := exec(step); err != nil {
+					return fmt.Errorf("%s: %w", step, err)
+				}
+			}
+			err := c.Each(func(r db.Row) error {
+				lines = append(lines, r.Text(0))
+				return nil
+			}, call)
+			if err != nil {
+				return err
+			}
+			return exec("DEALLOCATE statement") // which a rollback would not do
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}

@@ -1,0 +1,225 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// openCounted opens a store on PostgreSQL whose round trips are counted.
+func openCounted(t *testing.T) (*store.Store, *proxy) {
+	t.Helper()
+	p, through := startProxy(t, newDatabase(t))
+	return open(t, store.Options{Database: through}), p
+}
+
+// least is by how much something moves a counter. It is the least of a few times: a connection that nobody has used for a
+// while is tried first, and one that is new prepares itself.
+func least(counter *atomic.Int64, do func()) int64 {
+	least := int64(1 << 62)
+	for range 4 {
+		before := counter.Load()
+		do()
+		least = min(least, counter.Load()-before)
+	}
+	return least
+}
+
+// What many changes ask in the same words is asked once, about all of them.
+func TestCreatesOfABatchShareTheirStatements(t *testing.T) {
+	t.Parallel()
+	s, p := openCounted(t)
+	account := newAccount(t, s).Number
+	n := 0
+	creates := func(count int) func() {
+		return func() {
+			changes := make([]func() error, count)
+			for i := range changes {
+				n++
+				in := input(t, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}],"phones":[{"value":"(212) 555-%04d"}],"tags":["a","t%d"]}`, n, n, n, n))
+				changes[i] = func() error {
+					_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
+					return err
+				}
+			}
+			if err := errors.Join(together(t, s, account, changes...)...); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	alone, grouped := least(&p.ran, creates(1)), least(&p.ran, creates(50))
+	if alone < 8 || grouped > alone {
+		t.Errorf("a create takes %d statements, and 50 in a group %d", alone, grouped)
+	}
+	for i, name := range names(t, s, account) {
+		if name != fmt.Sprintf("N%d", i+1) {
+			t.Errorf("contact %d is %s", i+1, name)
+		}
+	}
+	counts, err := s.SuggestTags(t.Context(), account, "a", 1)
+	if err != nil || len(counts) != 1 || counts[0].Contacts != int64(n) {
+		t.Errorf("of %d contacts with a tag, %v are counted, %v", n, counts, err)
+	}
+}
+
+// What a request costs on PostgreSQL is mostly how often it waits for the server.
+func TestRequestsTakeFewRoundTrips(t *testing.T) {
+	t.Parallel()
+	s, p := openCounted(t)
+	account := newAccount(t, s).Number
+	id := create(t, s, account, `{"first_name":"Ana"}`).ID
+	n := 0
+	changes := func(count int, change func(i int) func() error) func() {
+		return func() {
+			all := make([]func() error, count)
+			for i := range all {
+				n++
+				all[i] = change(n)
+			}
+			if err := errors.Join(together(t, s, account, all...)...); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	creates := func(i int) func() error { return creating(t, s, account, fmt.Sprintf("N%d", i)) }
+	tags := func(i int) func() error {
+		return func() error {
+			_, err := s.AddTags(t.Context(), account, id, []string{fmt.Sprintf("t%d", i)})
+			return err
+		}
+	}
+	for _, test := range []struct {
+		name string
+		do   func()
+		most int64
+	}{
+		{"a contact", func() { get(t, s, account, id) }, 1},
+		{"a page", func() { list(t, s, account, crm.Active, 1, 1) }, 1},
+		{"a create", changes(1, creates), 2},
+		{"50 creates in a group", changes(50, creates), 2},
+		{"a change", changes(1, tags), 2},
+		{"20 changes of one contact", changes(20, tags), 2},
+		{"20 creates of one person", changes(20, func(int) func() error { return creating(t, s, account, "Twin") }), 3},
+	} {
+		if got := least(&p.trips, test.do); got < 1 || got > test.most {
+			t.Errorf("%s: %d round trips, want at most %d", test.name, got, test.most)
+		}
+	}
+}
+
+// gathered runs reads as one group. Each gets what it does while the reads that are under way take up all the room.
+func gathered(t *testing.T, s *store.Store, reads ...func() error) []error {
+	t.Helper()
+	release := s.DB().HoldReads()
+	errs := make([]error, len(reads))
+	var wg sync.WaitGroup
+	for i, read := range reads {
+		wg.Go(func() { errs[i] = read() })
+		for s.DB().WaitingReads() <= i {
+			runtime.Gosched()
+		}
+	}
+	release()
+	wg.Wait()
+	return errs
+}
+
+func TestReadsThatWaitShareARoundTrip(t *testing.T) {
+	t.Parallel()
+	s, p := openCounted(t)
+	account := newAccount(t, s).Number
+	var ids []int64
+	for i := range 50 {
+		ids = append(ids, create(t, s, account, fmt.Sprintf(`{"first_name":"N%d"}`, i)).ID)
+	}
+	got := least(&p.trips, func() {
+		reads := make([]func() error, len(ids))
+		for i, id := range ids {
+			reads[i] = func() error {
+				document, err := s.Contact(t.Context(), account, id, nil)
+				if err == nil && parse(t, document).FirstName != fmt.Sprintf("N%d", i) {
+					t.Errorf("contact %d is %s", i, document)
+				}
+				return err
+			}
+		}
+		if err := errors.Join(gathered(t, s, reads...)...); err != nil {
+			t.Error(err)
+		}
+	})
+	if got > db.ReadBatches {
+		t.Errorf("%d reads took %d round trips", len(ids), got)
+	}
+}
+
+func TestAReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
+	t.Parallel()
+	s := open(t, testEngines[1].options(t))
+	account := newAccount(t, s).Number
+	id := create(t, s, account, `{"first_name":"Ana"}`).ID
+	read := func(ctx context.Context, id int64) func() error {
+		return func() error {
+			_, err := s.Contact(ctx, account, id, nil)
+			return err
+		}
+	}
+	impossible := func() error {
+		return s.DB().Read(t.Context(), func(c db.Conn) error {
+			_, err := c.Exists(`SELECT 1 / $1`, int64(0))
+			return err
+		})
+	}
+	leaving, leave := context.WithCancel(t.Context())
+	leaver := func() error {
+		defer leave()
+		return s.DB().Read(leaving, func(c db.Conn) error {
+			_, err := c.Exists(`SELECT 1 FROM contact WHERE account_id = $1 AND id = $2`, account, id)
+			leave()
+			return errors.Join(err, read(leaving, id)())
+		})
+	}
+	errs := gathered(t, s, read(t.Context(), id), impossible, leaver, read(t.Context(), id+1), read(t.Context(), id), impossible)
+	for _, i := range []int{1, 5} {
+		if errs[i] == nil || errors.Is(errs[i], db.ErrUnavailable) {
+			t.Errorf("a division by zero: %v", errs[i])
+		}
+	}
+	wantError(t, "who left", errs[2], context.Canceled)
+	wantError(t, "a contact that is not there", errs[3], crm.ErrForbidden)
+	if errs[0] != nil || errs[4] != nil {
+		t.Errorf("the neighbours got %v and %v", errs[0], errs[4])
+	}
+}
+
+func TestAClientWhoLeavesDuringAReadDoesNotCostAConnection(t *testing.T) {
+	t.Parallel()
+	s := open(t, testEngines[1].options(t))
+	pool := s.DB().ReadPool()
+	ctx, leave := context.WithCancel(t.Context())
+	err := s.DB().View(ctx, func(c db.Conn) error {
+		before := pool.Stat().NewConnsCount()
+		time.AfterFunc(50*time.Millisecond, leave)
+		if _, err := c.Exists(`SELECT 1 FROM pg_sleep($1 / 10.0)`, int64(3)); err != nil {
+			t.Errorf("the statement was broken off: %v", err)
+		}
+		if _, err := c.Exists(db.VersionQuery); !errors.Is(err, context.Canceled) {
+			t.Errorf("the next statement: %v", err)
+		}
+		if made := pool.Stat().NewConnsCount() - before; made != 0 {
+			t.Errorf("%d connections were made anew", made)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,301 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	batchLimit   = 100                     // changes that commit together at most; more gain nothing
+	batchTimeout = 15 * time.Second        // for a batch, up to its commit
+	retryTime    = 1500 * time.Millisecond // in which a batch is begun again where the database says that it did not happen
+	patience     = time.Second             // a failure that took longer is told to everyone who waits
+)
+
+// Batch is what the caller makes of a unit of work.
+type Batch interface {
+	// Prefetch locks and loads what the changes have said they need, in as few round trips as possible.
+	Prefetch(changes []*Change) error
+	// Finish writes what the changes have only counted.
+	Finish() error
+}
+
+// Change is one queued change.
+type Change struct {
+	Account int64 // whose queue it stands in
+	Needs   any   // what it will look up, for Prefetch
+
+	ctx      context.Context
+	decide   func(*Tx, Batch) error
+	err      error
+	finished chan struct{}
+	next     *Change // who is told after this one
+}
+
+// Gone tells whether the client has left before the change got its turn.
+func (c *Change) Gone() bool { return c.ctx.Err() != nil }
+
+// queue takes whatever changes are waiting, runs them in one transaction, commits once and answers all: with many clients a flush
+// of the disk is shared, with one client no one waits for a timer.
+type queue struct {
+	engine  engine
+	begin   func(*Tx) Batch
+	done    chan struct{}
+	waiting atomic.Int64 // changes that are queued or being committed
+
+	mu      sync.RWMutex // guards the end of the queue
+	stopped bool
+	changes chan *Change
+}
+
+func startQueue(e engine, begin func(*Tx) Batch) *queue {
+	q := &queue{engine: e, begin: begin, changes: make(chan *Change, 4*batchLimit), done: make(chan struct{})}
+	go q.run()
+	return q
+}
+
+// stop finishes what is queued; what comes later is refused.
+func (q *queue) stop() {
+	q.mu.Lock()
+	q.stopped = true
+	close(q.changes)
+	q.mu.Unlock()
+	<-q.done
+}
+
+// do queues a change and waits until it is on disk or refused. Once it has begun, a client that goes away does not cancel it.
+func (q *queue) do(c *Change) error {
+	c.finished = make(chan struct{})
+	q.waiting.Add(1)
+	defer q.waiting.Add(-1)
+	if err := q.enqueue(c); err != nil {
+		return err
+	}
+	<-c.finished
+	if c.next != nil {
+		close(c.next.finished)
+	}
+	return c.err
+}
+
+func (q *queue) enqueue(c *Change) error {
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	if q.stopped {
+		return ErrUnavailable
+	}
+	select {
+	case q.changes <- c:
+		return nil
+	case <-c.ctx.Done():
+		return c.ctx.Err()
+	}
+}
+
+func (q *queue) run() {
+	defer close(q.done)
+	batch := make([]*Change, 0, batchLimit)
+	for first := range q.changes {
+		batch = q.collect(append(batch[:0], first))
+		start := time.Now()
+		err := q.commit(batch)
+		release(batch)
+		clear(batch)
+		if errors.Is(err, ErrUnavailable) && time.Since(start) > patience {
+			q.refuse(err)
+		}
+	}
+}
+
+// release tells a batch how it went: the first ones, each of which tells the next. Were all told at once, they would stand in
+// the way of those who only read and want a processor, too.
+func release(batch []*Change) {
+	for i, c := range batch {
+		if i+releases < len(batch) {
+			c.next = batch[i+releases]
+		}
+	}
+	for _, c := range batch[:min(releases, len(batch))] {
+		close(c.finished)
+	}
+}
+
+// releases is how many of a batch go on at once.
+const releases = 2
+
+// refuse tells everyone who waits that the database is away. If each of them had to find out by itself, the last one would wait
+// for all the others.
+func (q *queue) refuse(err error) {
+	for range len(q.changes) {
+		c := <-q.changes
+		c.err = err
+		close(c.finished)
+	}
+}
+
+// collect takes what is waiting, without waiting for more: but a client that is about to queue a change, and only wants a
+// processor for it, gets one first. A larger batch costs less than two.
+func (q *queue) collect(batch []*Change) []*Change {
+	for {
+		runtime.Gosched()
+		before := len(batch)
+		if batch = q.take(batch); len(batch) == before || len(batch) == batchLimit {
+			return batch
+		}
+	}
+}
+
+// take takes what is in the queue.
+func (q *queue) take(batch []*Change) []*Change {
+	for len(batch) < batchLimit {
+		select {
+		case c, open := <-q.changes:
+			if !open {
+				return batch
+			}
+			batch = append(batch, c)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit runs the batch together; where one of its changes poisons the transaction, each runs alone.
+func (q *queue) commit(batch []*Change) (err error) {
+	// Every node locks accounts in the same order, so that no two wait for each other.
+	slices.SortStableFunc(batch, func(a, b *Change) int { return cmp.Compare(a.Account, b.Account) })
+	err = q.persist(batch)
+	if !errors.Is(err, errPoisoned) {
+		return err
+	}
+	for i, change := range batch {
+		if len(batch) > 1 {
+			err = q.persist(batch[i : i+1])
+		}
+		if err != nil && change.err == nil { // it did not notice that its transaction had failed
+			change.err = err
+		}
+	}
+	return err
+}
+
+// persist tries a batch again while the database says that it did not happen, for a moment; once more, however late, where it was
+// taken back: the database waits before it looks for transactions that are in each other's way.
+func (q *queue) persist(batch []*Change) (err error) {
+	start, undone := time.Now(), false
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		err = q.attempt(batch)
+		late := time.Since(start)+wait > retryTime
+		if errors.Is(err, errUndone) && !undone {
+			undone, late = true, false
+		}
+		if !errors.Is(err, errRetry) || late {
+			return err
+		}
+		time.Sleep(wait/2 + rand.N(wait))
+	}
+}
+
+// attempt runs changes in one transaction. Each one's error is in the change; the error returned is of the whole.
+func (q *queue) attempt(batch []*Change) error {
+	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+	defer cancel()
+	for _, change := range batch {
+		change.err = nil // of an earlier attempt
+	}
+	c, err := q.engine.writer(ctx)
+	if err == nil {
+		defer q.engine.release(c)
+		err = c.begin(true)
+	}
+	if err != nil {
+		return failAll(batch, err)
+	}
+	defer c.rollback()
+	t := newTx(c, q.engine.dialect())
+	work := q.begin(t)
+	err = guard(t, func() error { return work.Prefetch(batch) })
+	if err == nil {
+		err = t.decide(work, batch)
+	} else {
+		err = poisoned(err) // what one change needs and cannot be read must not fail the others
+	}
+	if err == nil && slices.ContainsFunc(batch, func(c *Change) bool { return c.err == nil }) {
+		if err = guard(t, work.Finish); err == nil {
+			err = t.commit()
+		}
+	}
+	if err != nil && !errors.Is(err, errPoisoned) {
+		return failAll(batch, err)
+	}
+	return err
+}
+
+// decide lets each change decide and write in its turn.
+func (t *Tx) decide(work Batch, batch []*Change) error {
+	for _, change := range batch {
+		if change.err = change.ctx.Err(); change.err != nil {
+			continue // the client left before its turn
+		}
+		t.wrote = false
+		change.err = guard(t, func() error { return change.decide(t, work) })
+		if errors.Is(change.err, errRetry) || errors.Is(change.err, ErrUnavailable) {
+			return change.err
+		}
+		if change.err != nil && t.wrote || errors.Is(change.err, errPoisoned) {
+			return fmt.Errorf("%w: %w", errPoisoned, change.err)
+		}
+	}
+	return nil
+}
+
+// commit writes what is left and commits. A transaction that has changed nothing may have to write all the same: only then does
+// its commit wait for the servers that must have what it found. Otherwise there is nothing to commit.
+func (t *Tx) commit() error {
+	if !t.changed && !t.dialect.confirms {
+		return nil
+	}
+	err := t.write()
+	if err == nil && !t.changed {
+		err = t.queue(nil, sqlConfirm)
+	}
+	if err == nil {
+		err = t.conn.commit()
+	}
+	if err != nil && !errors.Is(err, errPoisoned) {
+		err = fmt.Errorf("%w: commit: %w", ErrUnavailable, err)
+	}
+	return err
+}
+
+// failAll gives every change the error of the whole. That holds for one that was refused, too: it may have been refused for what
+// another one of the batch had done.
+func failAll(batch []*Change, err error) error {
+	for _, change := range batch {
+		if !errors.Is(change.err, context.Canceled) {
+			change.err = err
+		}
+	}
+	return err
+}
+
+// guard turns a panic into an error: the queue must go on for all others.
+func guard(t *Tx, fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.wrote = true // it is unknown how far it came
+			err = fmt.Errorf("%w: panic in a change: %v\n%s", errPoisoned, p, debug.Stack())
+		}
+	}()
+	return fn()
+}

@@ -1,0 +1,43 @@
+package db
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// A server finds out only after a while that two transactions wait for each other. The one that it takes back is tried again all the
+// same; a database that is slow to say that it is away is not.
+func TestATransactionThatTheServerTookBackIsTriedAgainHoweverLate(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		failure  *unavailable
+		attempts int
+	}{
+		{"taken back", &unavailable{retry: true, undone: true, err: errors.New("deadlock")}, 2},
+		{"away", &unavailable{retry: true, err: errors.New("away")}, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachDB(t, func(t *testing.T, d *DB) {
+				attempts := 0
+				d.Observe(&Observer{Committing: func() error {
+					if attempts++; attempts > 1 {
+						return nil
+					}
+					time.Sleep(retryTime)
+					return test.failure
+				}})
+				err := d.write(t.Context(), 1, func(tx *Tx) error {
+					tx.Insert(personTable, int64(1), "ana")
+					return nil
+				})
+				if attempts != test.attempts || (err == nil) != (test.attempts > 1) {
+					t.Errorf("%d attempts, and the change hears %v", attempts, err)
+				}
+				if n := d.number(t, `SELECT COUNT(*) FROM person`); n != int64(test.attempts-1) {
+					t.Errorf("%d people", n)
+				}
+			})
+		})
+	}
+}

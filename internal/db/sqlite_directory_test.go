@@ -1,0 +1,316 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// What only the data directory of SQLite has: files that may be missing, empty, or of another database.
+
+// serve opens the database of a directory as a server does.
+func serve(t *testing.T, dir string) *DB {
+	t.Helper()
+	return openTiny(t, tinyOptions(Options{Dir: dir, Serving: true}))
+}
+
+// put writes a document.
+func put(t *testing.T, d *DB, id int64) {
+	t.Helper()
+	err := d.write(t.Context(), 1, func(tx *Tx) error {
+		tx.Insert(docTable, int64(1), id, fmt.Sprintf("D%d", id), []byte(strings.Repeat("x", 1000)))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantNotCopied tells whether a copy of the file, as a backup makes it, is refused and leaves nothing.
+func wantNotCopied(t *testing.T, what, dir, says string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "b")
+	err := CopyFile(t.Context(), dir, file, func(int64, int64) {})
+	if err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%s was copied: %v, want an error that says %q", what, err, says)
+	}
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) > 0 {
+		t.Errorf("%s: the refused copy has left %v, %v", what, left, err)
+	}
+}
+
+// copyDirectory copies the database of one directory to another as the command does, row by row.
+func copyDirectory(t *testing.T, from, to string) error {
+	t.Helper()
+	_, err := Copy(t.Context(), tinyOptions(Options{Dir: from}), tinyOptions(Options{Dir: to}), CopyOptions{})
+	return err
+}
+
+func wantCopyRefused(t *testing.T, what, from, to, says string) {
+	t.Helper()
+	if err := copyDirectory(t, from, to); err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%s: %v, want an error that says %q", what, err, says)
+	}
+}
+
+// crashed is a data directory as kill -9 leaves it: with a log that has rows which the database has not. It is copied while a
+// server works, which is what a process that ends at this moment would leave.
+func crashed(t *testing.T, dir string) string {
+	t.Helper()
+	left := t.TempDir()
+	for _, name := range []string{DatabaseFile, DatabaseFile + "-wal", identityFile} {
+		if err := copyFile(filepath.Join(dir, name), filepath.Join(left, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(left, DatabaseFile+"-wal")); err != nil || info.Size() == 0 {
+		t.Fatalf("there is no log: %v", err)
+	}
+	return left
+}
+
+// copyFile overwrites a file in place, as cp does.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // it was only read
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// wantOpens tells whether a directory opens, for a server and for a command, and has so many documents.
+func wantOpens(t *testing.T, what, dir string, documents int64) {
+	t.Helper()
+	for _, serving := range []bool{false, true, true, false} {
+		d, err := Open(t.Context(), tinyOptions(Options{Dir: dir, Serving: serving}))
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			return
+		}
+		total := d.number(t, `SELECT COUNT(*) FROM doc`)
+		if err := d.Close(); err != nil || total != documents {
+			t.Errorf("%s: %d documents, want %d, %v", what, total, documents, err)
+		}
+	}
+}
+
+func wantNotOpened(t *testing.T, what, dir string, words ...string) {
+	t.Helper()
+	for _, serving := range []bool{false, true} {
+		d, err := Open(t.Context(), tinyOptions(Options{Dir: dir, Serving: serving}))
+		if err == nil {
+			t.Errorf("%s: it was opened", what)
+			d.Close() //nolint:errcheck // the test has failed
+			continue
+		}
+		for _, word := range words {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: %q does not say %q", what, err, word)
+			}
+		}
+	}
+}
+
+func TestTheLogOfACrashIsApplied(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for round := range int64(4) { // the directory of each round was left by the one before
+		d := serve(t, dir)
+		for i := range int64(100) {
+			put(t, d, round*100+i+1)
+		}
+		left := crashed(t, dir)
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		moved := filepath.Join(t.TempDir(), "moved")
+		if err := os.CopyFS(moved, os.DirFS(left)); err != nil { // another place, other inodes
+			t.Fatal(err)
+		}
+		wantOpens(t, "a copy of the whole directory", moved, (round+1)*100)
+		if err := os.CopyFS(filepath.Join(dir, "of an older program"), os.DirFS(left)); err != nil {
+			t.Fatal(err)
+		}
+		old := filepath.Join(dir, "of an older program")
+		if err := os.Remove(filepath.Join(old, identityFile)); err != nil {
+			t.Fatal(err)
+		}
+		wantOpens(t, "a directory without an identity", old, (round+1)*100)
+		if err := os.RemoveAll(old); err != nil {
+			t.Fatal(err)
+		}
+		dir = left
+	}
+}
+
+func TestALogOfAnotherDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	dir, copies := t.TempDir(), t.TempDir()
+	d := serve(t, dir)
+	put(t, d, 1)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stopped, online, other := filepath.Join(copies, "stopped"), filepath.Join(copies, "online"), t.TempDir()
+	if err := copyFile(filepath.Join(dir, DatabaseFile), stopped); err != nil {
+		t.Fatal(err)
+	}
+	serve(t, other) // of somebody else
+
+	d = serve(t, dir)
+	put(t, d, 2) // before the copy
+	db, err := sqlite3.Open(filepath.Join(dir, DatabaseFile))
+	if err == nil {
+		err = errors.Join(db.Backup("main", online), db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, d, 3)
+	left := crashed(t, dir)
+	wantOpens(t, "the crash by itself", left, 3)
+
+	left = crashed(t, dir)
+	for what, file := range map[string]string{
+		"a copy made while the server was stopped": stopped, "an online copy of the same run": online, "another database": filepath.Join(other, DatabaseFile),
+	} {
+		path := filepath.Join(left, DatabaseFile)
+		if err := copyFile(file, path); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantNotOpened(t, what, left, "the log "+path+"-wal does not belong to the database", "remove "+path+"-wal")
+		wantNotCopied(t, what, left, "does not belong to the database")
+		wantCopyRefused(t, what+" as the source", left, t.TempDir(), "does not belong to the database")
+		wantCopyRefused(t, what+" as the target", other, left, "does not belong to the database")
+		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+			t.Errorf("%s was changed: %v", what, err)
+		}
+	}
+	if err := errors.Join(copyFile(online, filepath.Join(left, DatabaseFile)), os.Remove(filepath.Join(left, DatabaseFile+"-wal"))); err != nil {
+		t.Fatal(err)
+	}
+	wantOpens(t, "a backup that was restored without the log", left, 2)
+}
+
+// Somebody reads while a server starts: the new mark stays in the log for a while.
+func TestAMarkOnItsWayIsRight(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := serve(t, dir)
+	put(t, d, 1)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := sqlite3.Open(filepath.Join(dir, DatabaseFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close() //nolint:errcheck // it was only read
+	e, err := openSQLite(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer := <-e.(*sqliteEngine).write
+	if err := reader.Exec("BEGIN; SELECT * FROM doc"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		e.(*sqliteEngine).mark(writer)
+		left := crashed(t, dir)
+		wantOpens(t, "a crash meanwhile", left, 1)
+	}
+	e.release(writer)
+	if err := e.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestALostDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	used := func() string {
+		dir := t.TempDir()
+		if err := serve(t, dir).Close(); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	empty := used()
+	if err := os.Truncate(filepath.Join(empty, DatabaseFile), 0); err != nil {
+		t.Fatal(err)
+	}
+	wantNotCopied(t, "0 bytes", empty, DatabaseFile+" has 0 bytes")
+	wantCopyRefused(t, "a target of 0 bytes", used(), empty, "has 0 bytes")
+	wantNotOpened(t, "0 bytes", empty, DatabaseFile+" has 0 bytes", "Restore a backup")
+	untouched := t.TempDir()
+	if err := os.WriteFile(filepath.Join(untouched, DatabaseFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantNotOpened(t, "0 bytes, and nothing else", untouched, DatabaseFile+" has 0 bytes", "remove the file")
+
+	missing := used()
+	if err := os.Remove(filepath.Join(missing, DatabaseFile)); err != nil {
+		t.Fatal(err)
+	}
+	wantNotOpened(t, "no database", missing, DatabaseFile+" is missing", identityFile+" is there", "restore a backup")
+	for _, name := range []string{"tls", "acme"} {
+		certificates := t.TempDir()
+		if err := os.Mkdir(filepath.Join(certificates, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		wantNotOpened(t, "certificates alone", certificates, DatabaseFile+" is missing", name+" is there", "--database")
+		if left, err := os.ReadDir(certificates); err != nil || len(left) != 1 {
+			t.Errorf("something was made: %v, %v", left, err)
+		}
+		// A node that has worked with PostgreSQL has such a directory, and may come back.
+		if err := copyDirectory(t, used(), certificates); err != nil {
+			t.Errorf("a copy beside certificates: %v", err)
+		}
+		if err := serve(t, certificates).Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	orphan := t.TempDir() // SQLite would apply the log to the database that a copy makes
+	if err := os.WriteFile(filepath.Join(orphan, DatabaseFile+"-wal"), []byte("of another database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantCopyRefused(t, "a target with a log of another database", used(), orphan, DatabaseFile+"-wal is there")
+	begun := t.TempDir() // a server that was killed before it made its database
+	lock, err := lockDirectory(begun)
+	if err = errors.Join(err, lock.Close()); err != nil {
+		t.Fatal(err)
+	}
+	serve(t, begun)
+}
+
+func TestASecondServerIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := serve(t, dir)
+	put(t, first, 1)
+	_, err := Open(t.Context(), tinyOptions(Options{URL: "sqlite:" + dir, Serving: true}))
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("another server (process %d) is using the data directory %s", os.Getpid(), dir)) {
+		t.Errorf("a second server: %v", err)
+	}
+	command := openTiny(t, tinyOptions(Options{Dir: dir}))
+	put(t, command, 2)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, serve(t, dir), 3) // while the command goes on
+}

@@ -1,0 +1,251 @@
+package db_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3/util/vfsutil"
+	"github.com/ncruces/go-sqlite3/vfs"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// Gates on what a request costs, in things that can be counted: CONTRIBUTING.md lists them.
+
+// syncCounter stands between SQLite and the disk, and counts how often a file is flushed.
+type syncCounter struct {
+	vfs.VFSFilename
+	log, database atomic.Int64
+}
+
+func (c *syncCounter) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	count := &c.database
+	if flags&vfs.OPEN_WAL != 0 {
+		count = &c.log
+	}
+	file, flags, err := c.VFSFilename.OpenFilename(name, flags)
+	if err != nil {
+		return nil, flags, err
+	}
+	return &countedFile{file, count}, flags, nil
+}
+
+type countedFile struct {
+	vfs.File
+	syncs *atomic.Int64
+}
+
+func (f *countedFile) Sync(flags vfs.SyncFlag) error {
+	f.syncs.Add(1)
+	return f.File.Sync(flags)
+}
+
+func (f *countedFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
+
+// countSyncs gives a store a writer whose flushes are counted. Nothing may be under way.
+func countSyncs(t *testing.T, s *store.Store) *syncCounter {
+	t.Helper()
+	counter := &syncCounter{VFSFilename: vfs.Find("").(vfs.VFSFilename)}
+	replaceWriter(t, s, filepath.Base(t.Name()), counter)
+	return counter
+}
+
+// replaceWriter gives a store a writer that sees the disk through something else.
+func replaceWriter(t *testing.T, s *store.Store, name string, disk vfs.VFS) {
+	t.Helper()
+	vfs.Register(name, disk) // for good: the store is closed after everything else
+
+	s.DB().ReplaceWriter(t, name)
+}
+
+// failWrites gives a store a writer whose disk refuses writes while the switch is on. Nothing may be under way.
+func failWrites(t *testing.T, s *store.Store, fault error) *atomic.Bool {
+	t.Helper()
+	disk := &failingDisk{VFSFilename: vfs.Find("").(vfs.VFSFilename), fault: fault}
+	replaceWriter(t, s, fmt.Sprintf("failing-%p", disk), disk)
+	return &disk.fails
+}
+
+type failingDisk struct {
+	vfs.VFSFilename
+	fails atomic.Bool
+	fault error
+}
+
+func (d *failingDisk) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	file, flags, err := d.VFSFilename.OpenFilename(name, flags)
+	if err != nil {
+		return nil, flags, err
+	}
+	return &failingFile{file, d}, flags, nil
+}
+
+type failingFile struct {
+	vfs.File
+	disk *failingDisk
+}
+
+func (f *failingFile) WriteAt(p []byte, at int64) (int, error) {
+	if f.disk.fails.Load() {
+		return 0, &os.PathError{Op: "write", Path: "a file", Err: f.disk.fault}
+	}
+	return f.File.WriteAt(p, at)
+}
+
+func (f *failingFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
+
+// A change is acknowledged after its flush and not before, and nobody pays for a second one.
+func TestACommitFlushesTheDiskOnce(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	account := newAccount(t, s).Number
+	syncs := countSyncs(t, s)
+	create(t, s, account, `{"first_name":"Zero"}`)
+	made := 0
+	for _, test := range []struct{ changes, commits int64 }{{1, 1}, {1, 1}, {10, 1}, {100, 1}, {150, 2}, {1, 1}} {
+		log, database := syncs.log.Load(), syncs.database.Load()
+		changes := make([]func() error, test.changes)
+		for i := range changes {
+			made++
+			changes[i] = creating(t, s, account, fmt.Sprintf("N%d", made))
+		}
+		for _, err := range together(t, s, account, changes...) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		log, database = syncs.log.Load()-log, syncs.database.Load()-database
+		if log < test.commits {
+			t.Errorf("%d creates were acknowledged after %d flushes of the log, want %d: look at synchronous=FULL in sqlitePragmas, and at when the writer answers",
+				test.changes, log, test.commits)
+		}
+		if log > test.commits || database > 0 {
+			t.Errorf("%d creates that waited together took %d flushes of the log and %d of the database, want %d and 0: look at the writer's batches, and at what else commits",
+				test.changes, log, database, test.commits)
+		}
+	}
+}
+
+// What a request asks of the database is a fixed number of statements, transactions included.
+func TestStatementsOfARequest(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	account := newAccount(t, s).Number
+	for i := range 60 {
+		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d"}`, i))
+	}
+	list(t, s, account, crm.Active, 1, 20) // brings the positions up to date
+	check := func(what string, want int64, do func()) {
+		t.Helper()
+		if got := workOf(s, do).Runs; got != want {
+			t.Errorf("%s ran %d statements, want %d: look at what the request asks one by one; if it must, change this gate", what, got, want)
+		}
+	}
+	id := crm.MakeID(account, 7)
+	check("a GET", 1, func() { get(t, s, account, id) })
+	for _, page := range []int64{1, 2, 3} {
+		check(fmt.Sprintf("page %d", page), 1, func() { list(t, s, account, crm.Active, page, 20) })
+	}
+	update := func() {
+		if _, err := s.UpdateContact(t.Context(), account, id, input(t, `{"title":"Dr."}`)); err != nil {
+			t.Error(err)
+		}
+	}
+	tag := func(id int64) func() {
+		return func() {
+			if _, err := s.AddTags(t.Context(), account, id, []string{"vip"}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	check("a change", 5, update)                // begin, the account's row, the contact read and written, commit
+	check("a new tag", 8, tag(id+1))            // and the words; the tag's number in vain, then the tag
+	check("a tag that others have", 7, tag(id)) // and the words, the tag's number
+	check("a page after changes that move nobody", 1, func() { list(t, s, account, crm.Active, 1, 20) })
+	check("archiving", 10, func() { archive(t, s, account, id) })                         // begin, row, contact, two for who is archived, contact, words, its tag, row, commit
+	check("a page after archiving", 6, func() { list(t, s, account, crm.Active, 1, 20) }) // in vain; begin, totals, who was archived, contacts, end
+	check("a page past the end", 3, func() { list(t, s, account, crm.Active, 9, 20) })    // begin, totals, end
+	for _, test := range []struct{ emails, phones, tags, fresh int }{{0, 0, 0, 0}, {1, 0, 0, 0}, {2, 1, 3, 3}, {5, 5, 5, 2}} {
+		in := manyKeys(t, test.emails, test.phones, test.tags)
+		fresh, err := crm.NewContact(in, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Begin, the account's row read and written, the contact, its words, commit; each key looked up where it can match, and written; each
+		// tag counted, with one more where nobody had it.
+		want := 6 + len(in.MatchKeys()) + len(fresh.MatchKeys) + test.tags + test.fresh
+		check(fmt.Sprintf("a create with %+v", test), int64(want), func() {
+			if _, err := s.CreateContact(t.Context(), account, in, crm.Dedupe); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// manyKeys is somebody new with so many emails, phones and tags.
+func manyKeys(t *testing.T, emails, phones, tags int) crm.ContactInput {
+	var e, p, g []string
+	for i := range emails {
+		e = append(e, fmt.Sprintf(`{"value":"p%d-%d@x.org"}`, emails, i))
+	}
+	for i := range phones {
+		p = append(p, fmt.Sprintf(`{"value":"+1212555%02d%02d"}`, phones, i))
+	}
+	for i := range tags {
+		g = append(g, fmt.Sprintf(`"t%d"`, i))
+	}
+	return input(t, fmt.Sprintf(`{"first_name":"Ana","emails":[%s],"phones":[%s],"tags":[%s]}`,
+		strings.Join(e, ","), strings.Join(p, ","), strings.Join(g, ",")))
+}
+
+// The last page reads as many rows as the first, on every engine: its contacts.
+func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *store.Store) {
+		account := newAccount(t, s).Number
+		var changes []func() error
+		for i := range 60 {
+			changes = append(changes, creating(t, s, account, fmt.Sprintf("N%d", i)))
+		}
+		for _, err := range together(t, s, account, changes...) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		list(t, s, account, crm.Active, 1, 20) // brings the positions up to date
+		read := countRows(s)
+		for _, page := range []int64{1, 2, 3} {
+			before := read.Load()
+			list(t, s, account, crm.Active, page, 20)
+			if rows := read.Load() - before; rows != 20 {
+				t.Errorf("page %d of 20 contacts read %d rows, want 20: look at how a page is found", page, rows)
+			}
+		}
+	})
+}
+
+// OFFSET reads everything before the page, in the database, where no count of ours sees it.
+func TestNoStatementSkipsRows(t *testing.T) {
+	t.Parallel()
+	for name, text := range statementTexts(t, openSQLite(t)) {
+		if strings.Contains(strings.ToUpper(text), "OFFSET") {
+			t.Errorf("%s skips rows: look up where the page begins instead (positions.go)\n%s", name, text)
+		}
+	}
+}
+
+// Whether the database takes a write is only known once something has reached the disk.
+func TestReadyReachesTheDisk(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	syncs := countSyncs(t, s)
+	before := syncs.log.Load()
+	if err := s.Ready(t.Context()); err != nil || syncs.log.Load() != before+1 {
+		t.Errorf("%v, after %d flushes of the log", err, syncs.log.Load()-before)
+	}
+}

@@ -1,0 +1,35 @@
+package db
+
+import (
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
+)
+
+// Every connection knows FTS5, since SQLite reads no table of an unknown kind, not even to check its file.
+func init() { sqlite3.AutoExtension(fts5.Register) }
+
+// A search in SQLite is an FTS5 table with one row a document. It keeps no text and no places of words, only which document has
+// which word. The text is frozen, because steps of schemas have it. The prefix is as long as what stands before a word, and the
+// word's first letter.
+const sqliteSearchTable = `CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, detail=none, prefix='9', tokenize="ascii tokenchars '@.#+~=-_'");
+
+CREATE VIRTUAL TABLE %s_word USING fts5vocab(%s, instance);
+`
+
+var sqliteSearch = searchDialect{
+	older:   `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid < $3 ORDER BY rowid DESC LIMIT $4`,
+	newer:   `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid > $3 ORDER BY rowid LIMIT $4`,
+	count:   `SELECT COUNT(*) FROM (SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3)`,
+	clear:   `INSERT INTO %s (%s) VALUES ('delete-all')`,
+	compact: `INSERT INTO %s (%s) VALUES ('optimize')`,
+	words:   `SELECT doc, term FROM %s_word WHERE doc >= $1 AND doc <= $2`,
+	begin:   `SELECT rowid FROM %s WHERE rowid = 0`,
+	and:     " AND ",
+	or:      " OR ",
+	word: func(text string, prefix bool) string {
+		if prefix {
+			return `"` + text + `"*`
+		}
+		return `"` + text + `"`
+	},
+}

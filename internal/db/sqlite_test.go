@@ -1,0 +1,144 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// What only SQLite has: its settings, its file, its few connections.
+
+// sqliteConns borrows every connection of a store at once.
+func sqliteConns(t *testing.T, d *DB) []conn {
+	t.Helper()
+	var conns []conn
+	for range sqliteReaders {
+		c, err := d.engine.reader(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, c)
+	}
+	c, err := d.engine.writer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns = append(conns, c)
+	t.Cleanup(func() { // before the store is closed
+		for _, c := range conns {
+			d.engine.release(c)
+		}
+	})
+	return conns
+}
+
+func TestEveryConnectionIsDurable(t *testing.T) {
+	t.Parallel()
+	d := tinySQLite(t)
+	for i, c := range sqliteConns(t, d) {
+		for pragma, want := range map[string]string{
+			"journal_mode":   "wal",
+			"synchronous":    "2", // FULL: a commit is on disk before it is acknowledged
+			"busy_timeout":   "10000",
+			"foreign_keys":   "1",
+			"trusted_schema": "0",
+		} {
+			var got string
+			if _, err := (Conn{conn: c}).One(func(r Row) { got = r.Text(0) }, "PRAGMA "+pragma); err != nil || got != want {
+				t.Errorf("connection %d: %s is %s, %v, want %s", i, pragma, got, err, want)
+			}
+		}
+	}
+}
+
+func TestAReaderWaitsForAFreeConnection(t *testing.T) {
+	t.Parallel()
+	d := tinySQLite(t)
+	var held []conn
+	for range sqliteReaders {
+		c, err := d.engine.reader(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.Ready(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("a client that has left waits on: %v", err)
+	}
+	ready := make(chan error)
+	go func() { ready <- d.Ready(t.Context()) }()
+	for _, c := range held {
+		d.engine.release(c)
+	}
+	if err := <-ready; err != nil {
+		t.Error(err)
+	}
+}
+
+// Who makes a database switches it to WAL, and must wait for somebody who writes at that moment.
+func TestOpenWaitsForWhoeverWritesANewDatabase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	other, err := sqlite3.Open("file:" + filepath.Join(dir, "donorbook.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close() //nolint:errcheck // it has nothing to keep
+	if err := other.Exec(`CREATE TABLE something (x); BEGIN IMMEDIATE; INSERT INTO something VALUES (1)`); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error)
+	go func() {
+		d, err := Open(t.Context(), tinyOptions(Options{Dir: dir}))
+		if err == nil {
+			err = d.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Errorf("it did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond):
+		if err := errors.Join(other.Exec(`COMMIT`), <-opened); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSQLiteErrorsAreTranslated(t *testing.T) {
+	t.Parallel()
+	d := tinySQLite(t)
+	c, err := d.engine.writer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.engine.release(c)
+	if _, err := c.exec("INSERT INTO nowhere VALUES (1)"); err == nil || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTaken) {
+		t.Errorf("a mistake in SQL is %v", err)
+	}
+	if _, err := c.exec("PRAGMA query_only = 1"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.exec(sqlAddVersion, int64(9))
+	if !errors.Is(err, ErrUnavailable) {
+		t.Errorf("a database that cannot be written: %v", err)
+	}
+	if _, err := c.exec("PRAGMA query_only = 0"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.exec("SELECT 1; SELECT 2"); err == nil {
+		t.Error("two statements in one were accepted")
+	}
+	if _, err := c.exec("SELECT ?"); err == nil {
+		t.Error("a parameter without a number was accepted")
+	}
+	if _, err := c.exec("SELECT $1", 1.5); err == nil {
+		t.Error("a parameter of an unknown type was accepted")
+	}
+}

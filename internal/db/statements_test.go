@@ -1,0 +1,132 @@
+package db_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// sqlTexts are the constants of a package that hold SQL, by name.
+func sqlTexts(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	fset := token.NewFileSet()
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	// The packages that are imported need not be known to work out a constant text.
+	config := types.Config{Error: func(error) {}, FakeImportC: true}
+	pkg, _ := config.Check("texts", fset, files, nil)
+	texts := make(map[string]string)
+	for _, name := range pkg.Scope().Names() {
+		if !strings.HasPrefix(name, "sql") || name == strings.ToLower(name) || strings.HasPrefix(name, "sqlite") {
+			continue
+		}
+		switch object := pkg.Scope().Lookup(name).(type) {
+		case *types.Const:
+			texts[name] = constant.StringVal(object.Val())
+		case *types.Var:
+			t.Errorf("the variable %s holds SQL that nobody looks at: make it a constant", name)
+		}
+	}
+	return texts
+}
+
+// statementTexts are all statements that a store runs, by name: the constants of both rooms, and what is made of the descriptions
+// of tables and searches.
+func statementTexts(t *testing.T, s *store.Store) map[string]string {
+	t.Helper()
+	texts := sqlTexts(t, "../store")
+	for name, text := range sqlTexts(t, ".") {
+		texts[name] = text
+	}
+	for _, table := range s.DB().Tables() {
+		for name, text := range s.DB().TableTexts(table) {
+			texts[table.Name+": "+name] = text
+		}
+	}
+	for name, text := range s.DB().SearchTexts(s.DB().Table("contact").Words) {
+		texts["search: "+name] = text
+	}
+	return texts
+}
+
+// searched is a step that asks the index of a search for words, or for one row.
+var searched = regexp.MustCompile(`^SCAN \w+ VIRTUAL TABLE INDEX \d+:(M1|=)`)
+
+func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	// What may read a whole table or sort, and why.
+	allowed := map[string][]string{
+		"sqlAccounts":       {"SCAN a"},                                                            // only a part of the two that follow
+		"sqlAccountList":    {"SCAN a USING INDEX account_parent", "USE TEMP B-TREE FOR ORDER BY"}, // all accounts, for the operator
+		"sqlAllUsers":       {"SCAN app_user USING INDEX sqlite_autoindex_app_user_2"},             // all users, for the operator
+		"sqlAllMemberships": {"SCAN member"},
+		"sqlTallies":        {"SCAN account_tally USING INDEX sqlite_autoindex_account_tally_1"}, // an upgrade goes through all accounts
+		"sqlStep4Accounts":  {"SCAN account_tally USING INDEX sqlite_autoindex_account_tally_1"},
+		"sqlCheckTotal":     {"SCAN CONSTANT ROW", "SCALAR SUBQUERY 1", "SCAN contact", "SCALAR SUBQUERY 2", "SCAN contact_index"}, // a check reads everything
+		"sqlWrongNotes":     {"CORRELATED SCALAR SUBQUERY 1"},
+		"sqlUnnoted":        {"CORRELATED SCALAR SUBQUERY 1"},
+		"sqlWrongSizes":     {"SCAN tag"},
+		"search: count":     {"CO-ROUTINE (subquery-1)", "SCAN (subquery-1)"},                               // what was found, up to a limit
+		"sqlVersions":       {"SCAN schema_version USING COVERING INDEX sqlite_autoindex_schema_version_1"}, // a handful of rows
+	}
+	texts := statementTexts(t, s)
+	if len(texts) < 25 {
+		t.Fatalf("only %d SQL texts were found", len(texts))
+	}
+	explained := 0
+	err := s.DB().Read(t.Context(), func(c db.Conn) error {
+		for name, text := range texts {
+			if strings.HasPrefix(text, "CREATE ") {
+				continue
+			}
+			args := make([]any, 1+strings.Count(text, "$"))
+			for i := range args {
+				args[i] = int64(1)
+			}
+			var plan []string
+			err := c.Each(func(r db.Row) error {
+				plan = append(plan, r.Text(3))
+				return nil
+			}, "EXPLAIN QUERY PLAN "+text, args...)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			explained++
+			for _, step := range plan {
+				costly := !strings.HasPrefix(step, "SEARCH ") && !searched.MatchString(step) || strings.Contains(step, "AUTOMATIC")
+				if costly && !slices.Contains(allowed[name], step) {
+					t.Errorf("%s: %s\n%s", name, step, text)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || explained < 25 {
+		t.Errorf("%d statements were explained, %v", explained, err)
+	}
+}

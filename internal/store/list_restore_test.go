@@ -1,0 +1,56 @@
+package store
+
+import (
+	"errors"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+// A node that goes on while its database is replaced by an older copy must not answer from what it remembers.
+func TestListsFollowADatabaseThatWentBack(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		then string // what happens after it went back, before the next list
+	}{
+		{"and stays there", ""},
+		{"and goes on to the same revision", `{"first_name":"Again","emails":[{"value":"again@x.org"}]}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachEngine(t, func(t *testing.T, s *Store) {
+				account := newAccount(t, s).Number
+				create(t, s, account, `{"first_name":"One"}`)
+				lost := []int64{create(t, s, account, `{"first_name":"Two"}`).ID, create(t, s, account, `{"first_name":"Three"}`).ID}
+				wantLists(t, s, account, []int64{1, 2, 3}, nil)
+				err := s.update(t.Context(), account, needs{}, func(tx *tx) error {
+					row, err := tx.lock(account)
+					for _, id := range lost {
+						for _, sql := range []string{
+							`DELETE FROM contact WHERE account_id = $1 AND id = $2`,
+							`DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`,
+							`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`,
+						} {
+							_, execErr := tx.Exec(sql, account, id)
+							err = errors.Join(err, execErr)
+						}
+						tx.Delete(wordsTable, account, id)
+					}
+					row.revision, row.contactSeq, row.contactActive = 1, 1, 1
+					row.touch(tx)
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := []int64{1}
+				if test.then != "" {
+					d := create(t, s, account, test.then)
+					archive(t, s, account, d.ID)
+					wantLists(t, s, account, want, []int64{crm.IDSeq(d.ID)})
+					return
+				}
+				wantLists(t, s, account, want, nil)
+			})
+		})
+	}
+}

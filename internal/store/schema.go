@@ -1,0 +1,246 @@
+package store
+
+import (
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// The tables, each described once. Times are seconds since 1970 (an account's: microseconds), 0 where there is none.
+var (
+	contactTable  = db.NewTable("contact", "account_id id", "revision archived match_keys:text body:bytes checksum")
+	archivalTable = db.NewTable("contact_archival", "account_id revision", "id archived")
+	indexTable    = db.NewTable("contact_index", "account_id key:text id", "")
+	wordsTable    = db.NewSearch("contact_search")
+	tagTable      = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
+
+	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum")
+	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
+
+	keyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
+	invitationTable = db.NewTable("invitation", "hash:text", "account_id email:text role invited_by created_at expires_at")
+	userTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
+	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
+	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
+	tallyTable      = db.NewTable("account_tally", "account_id", "revision contact_seq contact_active key_seq campaign_revision")
+	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
+)
+
+// schema is everything that a database of ours has. What makes data reachable comes last, since a copy fills the tables in this
+// order.
+var schema = db.Schema{
+	Steps: steps,
+	Tables: []*db.Table{
+		contactTable, archivalTable, indexTable, tagTable, campaignTable, readerTable, keyTable, invitationTable, userTable, sessionTable,
+		memberTable, tallyTable, accountTable,
+	},
+	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion, Work: derive},
+}
+
+func init() {
+	contactTable.Words, contactTable.WordsOf = wordsTable, wordsOfRow
+	accountTable.NameOf = func(row []any) (id, name string) { return row[1].(string), row[2].(string) }
+	invitationTable.Transient = "account_id = 0" // set-up links
+}
+
+// wordsOfRow are the words of a contact in a row of its table.
+func wordsOfRow(row []any) (string, error) {
+	account, id := row[0].(int64), row[1].(int64)
+	contact, err := crm.ParseContact(id, row[contactTable.At("body")].([]byte), splitKeys(row[contactTable.At("match_keys")].(string)))
+	return contact.SearchDocument(account), err
+}
+
+// steps is the schema, step by step.
+//
+// account_id leads every key of tenant data, so that the rows of one account can live on one machine.
+var steps = []db.Step{{SQL: `
+CREATE TABLE account (
+	account_id BIGINT NOT NULL PRIMARY KEY,
+	public_id {key} NOT NULL UNIQUE,
+	name TEXT NOT NULL,
+	parent BIGINT NOT NULL,
+	created_at BIGINT NOT NULL
+);
+
+-- What every write of an account locks and counts: its revision, its sequences and its totals.
+CREATE TABLE account_tally (
+	account_id BIGINT NOT NULL PRIMARY KEY,
+	revision BIGINT NOT NULL,
+	contact_seq BIGINT NOT NULL,
+	contact_active BIGINT NOT NULL,
+	key_seq BIGINT NOT NULL,
+	campaign_revision BIGINT NOT NULL
+);
+
+-- A contact is one document: the bytes that the API answers, all but the id.
+CREATE TABLE contact (
+	account_id BIGINT NOT NULL,
+	id {id} NOT NULL,
+	revision BIGINT NOT NULL,
+	archived SMALLINT NOT NULL,
+	match_keys TEXT NOT NULL,
+	body {bytes} NOT NULL,
+	{idKey}
+);
+
+-- The last change of each contact, in the order of the account's revisions.
+CREATE TABLE contact_change (
+	account_id BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	id BIGINT NOT NULL,
+	archived SMALLINT NOT NULL,
+	PRIMARY KEY (account_id, revision)
+) {clustered};
+
+-- Every key under which a contact can be found (crm.IndexKeys).
+CREATE TABLE contact_index (
+	account_id BIGINT NOT NULL,
+	key {key} NOT NULL,
+	id BIGINT NOT NULL,
+	PRIMARY KEY (account_id, key, id)
+) {clustered};
+
+CREATE TABLE api_key (
+	account_id BIGINT NOT NULL,
+	id BIGINT NOT NULL,
+	name TEXT NOT NULL,
+	hint TEXT NOT NULL,
+	hash {bytes} NOT NULL,
+	permissions BIGINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	last_used_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL,
+	revoked_at BIGINT NOT NULL,
+	PRIMARY KEY (account_id, id)
+);
+
+-- Campaigns are few and shared between accounts; who may list one, and why, is a row under the account that reads.
+CREATE TABLE campaign (
+	id BIGINT NOT NULL PRIMARY KEY,
+	account_id BIGINT NOT NULL,
+	slug {key} NOT NULL UNIQUE,
+	url_at BIGINT NOT NULL,
+	body {bytes} NOT NULL
+);
+
+CREATE TABLE campaign_reader (
+	account_id BIGINT NOT NULL,
+	campaign_id BIGINT NOT NULL,
+	relation SMALLINT NOT NULL,
+	PRIMARY KEY (account_id, campaign_id)
+) {clustered};
+
+CREATE INDEX campaign_reader_campaign ON campaign_reader (campaign_id, account_id);
+`}, {SQL: `
+-- People who sign in. They belong to no account by themselves; member says where they do. opened is the account that they
+-- worked with last.
+CREATE TABLE app_user (
+	id BIGINT NOT NULL PRIMARY KEY,
+	login {key} NOT NULL UNIQUE,
+	email TEXT NOT NULL,
+	name TEXT NOT NULL,
+	password TEXT NOT NULL,
+	opened BIGINT NOT NULL,
+	created_at BIGINT NOT NULL
+);
+
+CREATE TABLE member (
+	account_id BIGINT NOT NULL,
+	user_id BIGINT NOT NULL,
+	role SMALLINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	seen_at BIGINT NOT NULL,
+	PRIMARY KEY (account_id, user_id)
+);
+
+CREATE INDEX member_user ON member (user_id, account_id);
+
+-- Sessions and invitations are found by the hash, in hexadecimal, of a token that is kept nowhere.
+CREATE TABLE user_session (
+	hash {key} NOT NULL PRIMARY KEY,
+	user_id BIGINT NOT NULL,
+	account_id BIGINT NOT NULL,
+	address TEXT NOT NULL,
+	agent TEXT NOT NULL,
+	created_at BIGINT NOT NULL,
+	seen_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL
+);
+
+CREATE INDEX user_session_user ON user_session (user_id, created_at);
+
+-- An invitation to account 0 is the set-up link.
+CREATE TABLE invitation (
+	hash {key} NOT NULL PRIMARY KEY,
+	account_id BIGINT NOT NULL,
+	email TEXT NOT NULL,
+	role SMALLINT NOT NULL,
+	invited_by BIGINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL
+);
+
+CREATE INDEX invitation_account ON invitation (account_id, created_at);
+
+-- How many active contacts have each tag; fold is the name as it is searched for.
+CREATE TABLE tag (
+	account_id BIGINT NOT NULL,
+	fold {key} NOT NULL,
+	name {key} NOT NULL,
+	contacts BIGINT NOT NULL,
+	PRIMARY KEY (account_id, fold, name)
+) {clustered};
+
+CREATE INDEX tag_size ON tag (account_id, contacts DESC, fold, name);
+
+CREATE INDEX account_parent ON account (parent, account_id);
+`}, {SQL: `
+-- Which contacts were archived or restored, each at the revision at which that happened last. All the others are active, as
+-- every contact is at first, so that nothing has to be written here for a new one or for another change.
+CREATE TABLE contact_archival (
+	account_id BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	id BIGINT NOT NULL,
+	archived SMALLINT NOT NULL,
+	PRIMARY KEY (account_id, revision)
+) {clustered};
+
+INSERT INTO contact_archival (account_id, revision, id, archived)
+	SELECT account_id, revision, id, archived FROM contact_change WHERE archived = 1
+	AND EXISTS (SELECT 1 FROM account_tally WHERE account_tally.account_id = contact_change.account_id) -- not of a copy that never ended
+	ORDER BY account_id, revision;
+
+DROP TABLE contact_change;
+
+-- size is how many digits the number of contacts has. The index has it instead of the number itself, which moved a row of
+-- the index with every change of a tag.
+ALTER TABLE tag ADD COLUMN size SMALLINT NOT NULL DEFAULT 0;
+
+UPDATE tag SET size = length(CAST(contacts AS TEXT));
+
+DROP INDEX tag_size;
+
+CREATE INDEX tag_size ON tag (account_id, size DESC, fold, name);
+`}, {SQL: `
+-- The CRC-32C of the body, by which damage is noticed.
+ALTER TABLE contact ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+
+ALTER TABLE campaign ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0;
+`, Fill: fillChecksums}, {SQL: `
+-- contact_index has match keys alone from now on, and contact_search the words. Both are derived from the documents (derive.go).
+DROP TABLE contact_index;
+
+CREATE TABLE contact_index (
+	account_id BIGINT NOT NULL,
+	key {key} NOT NULL,
+	id BIGINT NOT NULL,
+	PRIMARY KEY (account_id, key, id)
+) {clustered};
+
+-- Of which version the program was that has derived something. What is missing here must be derived.
+CREATE TABLE derived (
+	name {key} NOT NULL PRIMARY KEY,
+	version BIGINT NOT NULL
+);
+
+{search contact_search}
+`}}

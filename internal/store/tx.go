@@ -1,0 +1,194 @@
+package store
+
+import (
+	"errors"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// tx is a unit of work: the changes of a batch, with what they know of their accounts. Each account's row is locked, so that only the
+// batch itself can make that out of date: what a change writes is noted here, too.
+type tx struct {
+	*db.Tx
+	accounts map[int64]*accountUnit
+	loaded   int // contacts that were asked for
+}
+
+// accountUnit is what a batch knows of one account.
+type accountUnit struct {
+	tally
+	exists   bool
+	keys     map[string][]int64    // the contacts that have a key, for keys that were looked up
+	contacts map[int64]*contactRow // those that were looked up; nil where there is none
+}
+
+// needs is what a change will look up.
+type needs struct {
+	account int64
+	also    []int64  // other accounts that it will lock
+	keys    []string // match keys
+	contact int64    // the id of a contact; 0 is none
+}
+
+// prefetchLimit is about how many contacts are read before the changes decide: many large ones could fill the memory.
+const prefetchLimit = 200
+
+func newTx(t *db.Tx) db.Batch { return &tx{Tx: t, accounts: make(map[int64]*accountUnit)} }
+
+// Prefetch locks accounts in ascending order and looks up what the changes need, in one round trip, and then the contacts that were
+// found by their keys.
+func (t *tx) Prefetch(changes []*db.Change) error {
+	keys, ids := make(map[int64][]string), make(map[int64][]int64)
+	var numbers []int64
+	for _, change := range changes {
+		n, _ := change.Needs.(*needs) // a change of no account has none
+		if n == nil || change.Gone() {
+			continue
+		}
+		numbers = append(append(numbers, n.account), n.also...)
+		keys[n.account] = append(keys[n.account], n.keys...)
+		if n.contact != 0 {
+			ids[n.account] = append(ids[n.account], n.contact)
+		}
+	}
+	if len(numbers) == 0 {
+		return nil // and nothing to wait for
+	}
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	for _, number := range numbers {
+		a := t.account(number)
+		err := errors.Join(t.PrefetchLock(a.read, tallyTable, number), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]))
+		if err != nil {
+			return err
+		}
+	}
+	if err := t.Fetch(); err != nil {
+		return err
+	}
+	for _, number := range numbers {
+		a := t.accounts[number]
+		if err := a.lookUpContacts(t, a.candidates()); err != nil {
+			return err
+		}
+	}
+	return t.Fetch()
+}
+
+// account is what the batch knows of an account.
+func (t *tx) account(number int64) *accountUnit {
+	a := t.accounts[number]
+	if a == nil {
+		a = &accountUnit{tally: tally{account: number}, keys: make(map[string][]int64), contacts: make(map[int64]*contactRow)}
+		t.accounts[number] = a
+	}
+	return a
+}
+
+func (a *accountUnit) read(r db.Row) error {
+	a.tally, a.exists = scanTally(r), true
+	return nil
+}
+
+const (
+	sqlMatch        = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = ANY($2)`
+	sqlLoadContacts = `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2)`
+)
+
+func (a *accountUnit) lookUpKeys(t *tx, keys []string) error {
+	slices.Sort(keys)
+	if keys = slices.Compact(keys); len(keys) == 0 {
+		return nil
+	}
+	for _, key := range keys {
+		a.keys[key] = nil
+	}
+	return t.Tx.Prefetch(func(r db.Row) error {
+		a.keys[r.Text(0)] = append(a.keys[r.Text(0)], r.Int(1))
+		return nil
+	}, sqlMatch, a.account, keys)
+}
+
+func (a *accountUnit) lookUpContacts(t *tx, ids []int64) error {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if ids = ids[:min(len(ids), max(0, prefetchLimit-t.loaded))]; len(ids) == 0 {
+		return nil // what is left is looked up when it is needed
+	}
+	t.loaded += len(ids)
+	for _, id := range ids {
+		a.contacts[id] = nil
+	}
+	return t.Tx.Prefetch(func(r db.Row) error {
+		a.contacts[r.Int(0)] = scanContact(r)
+		return nil
+	}, sqlLoadContacts, a.account, ids)
+}
+
+// candidates are the contacts that were found by keys. Where many have one, the change that needs them looks them up.
+func (a *accountUnit) candidates() (ids []int64) {
+	for _, found := range a.keys {
+		if len(found) <= fewCandidates {
+			ids = append(ids, found...)
+		}
+	}
+	return slices.DeleteFunc(ids, func(id int64) bool { return a.contacts[id] != nil })
+}
+
+// lock locks the account's row for the rest of the transaction.
+func (t *tx) lock(account int64) (*accountUnit, error) {
+	a := t.account(account)
+	if !a.exists {
+		if _, err := t.Lock(func(r db.Row) { _ = a.read(r) }, tallyTable, account); err != nil {
+			return nil, err
+		}
+	}
+	if !a.exists {
+		return nil, crm.ErrNotFound
+	}
+	return a, nil
+}
+
+// tally is the row that every write of an account locks: read once a transaction, written once.
+type tally struct {
+	account          int64
+	revision         int64
+	contactSeq       int64
+	contactActive    int64
+	keySeq           int64
+	campaignRevision int64
+	dirty            bool
+}
+
+const sqlTally = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision FROM account_tally WHERE account_id = $1`
+
+// scanTally reads all columns of the table.
+func scanTally(r db.Row) tally {
+	return tally{account: r.Int(0), revision: r.Int(1), contactSeq: r.Int(2), contactActive: r.Int(3), keySeq: r.Int(4), campaignRevision: r.Int(5)}
+}
+
+func readTally(c db.Conn, account int64) (row tally, err error) {
+	found, err := c.One(func(r db.Row) { row = scanTally(r) }, sqlTally, account)
+	if err == nil && !found {
+		err = crm.ErrNotFound
+	}
+	return row, err
+}
+
+// touch says that the row changes. From here on, a failure must undo everything.
+func (a *accountUnit) touch(t *tx) {
+	a.dirty = true
+	t.Touch()
+}
+
+// Finish writes the rows of accounts that were counted on.
+func (t *tx) Finish() error {
+	for _, a := range t.accounts {
+		if a.dirty {
+			t.Save(tallyTable, a.account, a.revision, a.contactSeq, a.contactActive, a.keySeq, a.campaignRevision)
+		}
+	}
+	return nil
+}
