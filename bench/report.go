@@ -108,7 +108,7 @@ func (r *report) markdown() string {
 		"Raw is a loop over the same driver, settings and schema with the same look-ups and inserts, 100 in a transaction, synchronous=FULL.")
 	line("- Flushes are counted by strace in a step of its own, whose times do not count; commits are counted by SQLite itself. " +
 		"Fewer than one flush a commit would mean that something was acknowledged before it was on disk; moving the log into the database adds some.")
-	line("- The search in the console is typed by somebody who has signed in, as the page's script sends it: a rare name, two words in either order, a common first name, " +
+	line("- The search in the console is typed by a user who has signed in, as the page's script sends it: a rare name, two words in either order, a common first name, " +
 		"an email, a phone number and a tag, each by itself. An answer has up to 50 contacts. Among many accounts, eight are searched.")
 	line("- The slow disk is a benchmark inside `internal/db` (`BenchmarkCreateOnASlowDisk`), where a commit waits 2 ms longer, with 64 clients: the flushes of a static program cannot be slowed down from outside.\n")
 	line("Repeat it: `make bench`, with `PEERS=1` for PocketBase; `make bench-quick` takes less than three minutes.\n")
