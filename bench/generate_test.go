@@ -80,7 +80,7 @@ func TestNobodySharesAnEmailOrAPhone(t *testing.T) {
 	}
 }
 
-func TestNeighboursHaveEmailsFarApart(t *testing.T) {
+func TestNeighborsHaveEmailsFarApart(t *testing.T) {
 	near := 0
 	for n := range 1000 {
 		if a, b := scattered(n), scattered(n+1); a/100_000 == b/100_000 {

@@ -10,7 +10,7 @@ import (
 // spread is the median of several rounds with the smallest and the largest.
 type spread struct{ median, min, max float64 }
 
-// spreadOf summarises rounds; without any it is not a number.
+// spreadOf summarizes rounds; without any it is not a number.
 func spreadOf(values []float64) spread {
 	if len(values) == 0 {
 		return spread{math.NaN(), math.NaN(), math.NaN()}

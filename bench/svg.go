@@ -26,7 +26,7 @@ const (
 )
 
 // style works on light and on dark pages, and brings a page of its own, so that nothing depends on what is around it; verdicts
-// are told in words as well as in colour.
+// are told in words as well as in color.
 const style = `<style>
 	svg { color: #1f2328; font: 13px system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif; }
 	.page { fill: #ffffff; stroke: #d1d9e0; } .track { fill: #eaeef2; }

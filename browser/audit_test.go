@@ -17,7 +17,7 @@ var axe string
 const pageLimit = 100_000
 
 // audit fails the test where the page, in the state in which it is, keeps somebody out or does not fit: on a desk and on a
-// phone, in light and in dark colours. Call it once for each state that looks different.
+// phone, in light and in dark colors. Call it once for each state that looks different.
 func (p *page) audit() {
 	p.t.Helper()
 	for _, finding := range p.findings() {
@@ -29,17 +29,17 @@ func (p *page) audit() {
 func (p *page) findings() (all []string) {
 	p.t.Helper()
 	size, scheme := p.size, p.scheme
-	p.colours("light")
+	p.colors("light")
 	for _, width := range []int64{1280, 390} {
 		p.width(width)
 		all = append(all, p.findingsAt(fmt.Sprintf("%d wide", width))...)
 	}
-	p.colours("dark") // which no width changes
+	p.colors("dark") // which no width changes
 	for _, finding := range p.axe("color-contrast", "link-in-text-block") {
 		all = append(all, "dark: "+finding)
 	}
 	p.width(size[0])
-	p.colours(scheme)
+	p.colors(scheme)
 	weight, err := ask[int](p, "weight")
 	p.must("weighing the page", err)
 	if weight > pageLimit {

@@ -26,7 +26,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	key := s.key(p.organisationID())
+	key := s.key(p.organizationID())
 	p.click("Campaigns")
 	p.sees("No campaigns yet")
 	p.audit()
@@ -92,7 +92,7 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	p.visit("/console/o/" + p.organisationID() + "/campaigns/new")
+	p.visit("/console/o/" + p.organizationID() + "/campaigns/new")
 	p.fill("Title", "Winter Gala")
 	p.fill("Subtitle", "An evening for the harbor")
 	p.fill("Description", "We <3 the sea.\n\nCome and dine.")
@@ -113,7 +113,7 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	}
 	p.run(`document.querySelector("#address").removeAttribute("target")`) // the test has one window
 	p.click("#address")
-	shown := []string{organisation, "Winter Gala", "An evening for the harbor", "We <3 the sea.", "$64,500.50 raised of $120,000", "Donors 148", "Custom House Hall", "18:00 (America/New_York)", "Watch the livestream"}
+	shown := []string{organization, "Winter Gala", "An evening for the harbor", "We <3 the sea.", "$64,500.50 raised of $120,000", "Donors 148", "Custom House Hall", "18:00 (America/New_York)", "Watch the livestream"}
 	p.sees(shown...)
 	p.doesNotSee("Edit", "Contacts", "Sign out")
 	if p.path() != "/winter-gala" || !p.has("img.cover") {
@@ -131,18 +131,18 @@ func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	p.visit("/console/o/" + p.organisationID() + "/campaigns/new")
+	p.visit("/console/o/" + p.organizationID() + "/campaigns/new")
 	p.fill("Title", "Gala")
 	p.fill("Goal", "a lot")
 	p.click("#event > summary")
 	p.fill("Begins", "2027-03-14T02:30")
 	p.fill("Time zone", "America/New_York")
-	p.fill("Other organisations", "AAAA")
+	p.fill("Other organizations", "AAAA")
 	p.expects(422)
 	p.click("Create campaign")
 	p.sees("3 things need your attention", "Goal must be an amount from 0 to 9,999,999,999.99", "Begins is a time that the clocks of America/New_York leave out on that day.",
-		"“AAAA” is not the id of an organisation here.")
-	if p.value("Title") != "Gala" || p.value("Goal") != "a lot" || p.value("Begins") != "2027-03-14T02:30" || p.value("Other organisations") != "AAAA" {
+		"“AAAA” is not the id of an organization here.")
+	if p.value("Title") != "Gala" || p.value("Goal") != "a lot" || p.value("Begins") != "2027-03-14T02:30" || p.value("Other organizations") != "AAAA" {
 		t.Error("what was typed is lost")
 	}
 	p.press("Tab", "Enter") // the first complaint leads to its field
@@ -155,7 +155,7 @@ func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	p.audit()
 	p.fill("Goal", "10")
 	p.fill("Begins", "2027-03-14T03:30")
-	p.fill("Other organisations", "")
+	p.fill("Other organizations", "")
 	p.click("Create campaign")
 	p.sees("“Gala” was created.", "14 Mar 2027, 03:30 (America/New_York)")
 }
@@ -170,7 +170,7 @@ func TestHostileHTMLOfACampaignIsHarmless(t *testing.T) {
 		`<a href="javascript:window.pwned=1">press me</a><iframe srcdoc="<script>parent.pwned=1</script>"></iframe><style>main{display:none}</style>` +
 		`<form action="/console/signout" method="post"><button>Sign in again</button></form><p class="alert" style="position:fixed" hx-get="/x" hx-trigger="load">styled</p>` +
 		`</div></main><base href="https://evil.example"><meta http-equiv="refresh" content="0;url=https://evil.example"><details open ontoggle="window.pwned=1">x</details>`
-	p.visit("/console/o/" + p.organisationID() + "/campaigns/new")
+	p.visit("/console/o/" + p.organizationID() + "/campaigns/new")
 	p.fill("Title", `<img src=x onerror=window.pwned=1>`)
 	p.fill("Description", hostile)
 	p.click("#event > summary")
@@ -178,7 +178,7 @@ func TestHostileHTMLOfACampaignIsHarmless(t *testing.T) {
 	p.fill("Place", `"><script>window.pwned=1</script>`)
 	p.click("Create campaign")
 	p.sees("was created", "fine", "press me", "styled", `<img src=x onerror=window.pwned=1>`, `"><script>window.pwned=1</script>`)
-	for _, page := range []string{p.path(), p.path() + "/edit", "/console/o/" + p.organisationID() + "/campaigns"} {
+	for _, page := range []string{p.path(), p.path() + "/edit", "/console/o/" + p.organizationID() + "/campaigns"} {
 		p.visit(page)
 		ran, err := evaluate[bool](p, "typeof window.pwned !== 'undefined'")
 		if err != nil || ran {
@@ -195,7 +195,7 @@ func TestCampaignsHaveFourScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	ours := p.organisationID()
+	ours := p.organizationID()
 	chapter := s.donorbook("account", "create", "--name", "Rescue North", "--parent", ours)
 	friend := s.donorbook("account", "create", "--name", "Friends")
 
@@ -211,7 +211,7 @@ func TestCampaignsHaveFourScopes(t *testing.T) {
 	other := s.visitor(friend, "friend@example.org", "editor")
 	other.visit("/console/o/" + friend + "/campaigns/new")
 	other.fill("Title", "For the animals")
-	other.fill("Other organisations", ours)
+	other.fill("Other organizations", ours)
 	other.click("Create campaign")
 
 	p.visit("/console/o/" + ours + "/campaigns")
@@ -262,7 +262,7 @@ func TestAViewerLooksAtCampaignsAndChangesNone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	account := p.organisationID()
+	account := p.organizationID()
 	p.visit("/console/o/" + account + "/campaigns/new")
 	p.fill("Title", "Spring appeal")
 	p.click("Create campaign")
@@ -283,7 +283,7 @@ func TestACampaignNeedsNeitherScriptsNorAMouse(t *testing.T) {
 	s := start(t)
 	p := s.owner()
 	p.withoutScripts()
-	p.visit("/console/o/" + p.organisationID() + "/campaigns")
+	p.visit("/console/o/" + p.organizationID() + "/campaigns")
 	p.tabTo("link “New campaign”")
 	p.press("Enter")
 	p.tabTo("field “Title required”")

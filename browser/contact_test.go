@@ -48,7 +48,7 @@ func TestAContactIsAddedEditedAndRead(t *testing.T) {
 	p.sees("Zoë Okafor was added.", "Harbor Bakery", "zoe@example.org", "third@example.org", "(212) 555-0100", "1 Main St", "Boston, MA", "volunteer", "Prefers letters.", "29 Feb 1980")
 	p.audit()
 	if href, err := evaluate[string](p, `document.querySelector('a[href^="tel:"]').getAttribute("href")`); err != nil || href != "tel:2125550100" {
-		t.Errorf("the phone is dialled as %s, %v", href, err)
+		t.Errorf("the phone is dialed as %s, %v", href, err)
 	}
 
 	p.click("Edit")
@@ -102,7 +102,7 @@ func TestTagsAreSuggestedAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	s.addContacts(p.organisationID(), `{"first_name":"Bo","last_name":"Ek","tags":["volunteer","Vólleyball","board"]}`, `{"first_name":"Ana","last_name":"Diaz"}`)
+	s.addContacts(p.organizationID(), `{"first_name":"Bo","last_name":"Ek","tags":["volunteer","Vólleyball","board"]}`, `{"first_name":"Ana","last_name":"Diaz"}`)
 	p.in(".side").click("Contacts")
 	p.click("Ana Diaz")
 	p.click("Add a tag") // its label leads into the field
@@ -144,7 +144,7 @@ func TestAContactIsArchivedUndoneAndRestored(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	s.addContacts(p.organisationID(), `{"first_name":"Ana","last_name":"Diaz"}`, `{"first_name":"Bo","last_name":"Ek"}`)
+	s.addContacts(p.organizationID(), `{"first_name":"Ana","last_name":"Diaz"}`, `{"first_name":"Bo","last_name":"Ek"}`)
 	p.in(".side").click("Contacts")
 	p.click("Ana Diaz")
 	p.click("Archive")
@@ -168,7 +168,7 @@ func TestContactsAreSearchedWhileTyping(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	s.addContacts(p.organisationID(),
+	s.addContacts(p.organizationID(),
 		`{"first_name":"Maria","last_name":"Smith","emails":[{"value":"boss@example.org"}],"phones":[{"value":"212-555-0100"}],"tags":["VIP"]}`,
 		`{"first_name":"Bo","last_name":"Ek","tags":["volunteer"]}`)
 	p.in(".side").click("Contacts")
@@ -219,7 +219,7 @@ func TestTheListHasPages(t *testing.T) {
 	for i := range 120 {
 		bodies = append(bodies, fmt.Sprintf(`{"first_name":"Number","last_name":"N%03d"}`, i))
 	}
-	s.addContacts(p.organisationID(), bodies...)
+	s.addContacts(p.organizationID(), bodies...)
 	p.in(".side").click("Contacts")
 	p.sees("Number N119", "Number N070")
 	p.doesNotSee("N069")

@@ -10,7 +10,7 @@ func TestLeavingAFormWithChangesAsksFirst(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	s.addContacts(p.organisationID(), `{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"a@example.org","type":"work"},{"value":"b@example.org"}],"note":"One\nTwo"}`)
+	s.addContacts(p.organizationID(), `{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"a@example.org","type":"work"},{"value":"b@example.org"}],"note":"One\nTwo"}`)
 	p.in(".side").click("Contacts")
 	p.click("Ana Diaz")
 	p.click("Edit")

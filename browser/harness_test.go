@@ -41,7 +41,7 @@ const form = `<!DOCTYPE html><html lang="en"><head><title>A form</title><meta na
 	<link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css"><script src="/script.js" defer></script></head><body>
 	<main><h1>Form</h1><p>Made by hand.</p><form method="get" action="/form">
 		<label>Name <input name="name" value="old"></label>
-		<label for="c">Colour</label><select id="c" name="colour"><option>red</option><option value="b">blue</option></select>
+		<label for="c">Color</label><select id="c" name="color"><option>red</option><option value="b">blue</option></select>
 		<label>Born <input type="date" name="born"></label>
 		<input type="checkbox" id="n" name="news"><label for="n">Newsletter</label>
 		<button>Save</button> <button disabled>Never</button>
@@ -135,16 +135,16 @@ func TestAFormIsFilledAsAPersonDoes(t *testing.T) {
 	p := sample(t).open()
 	p.visit("/form")
 	p.fill("Name", "Zoë")
-	p.fill("colour", "blue")
+	p.fill("color", "blue")
 	p.fill("Born", "1990-02-03")
 	p.tick("Newsletter")
 	p.untick("Newsletter")
 	p.click("Newsletter")
-	if p.value("Name") != "Zoë" || p.value("Colour") != "b" || p.value("Born") != "1990-02-03" || p.value("news") != "true" {
+	if p.value("Name") != "Zoë" || p.value("Color") != "b" || p.value("Born") != "1990-02-03" || p.value("news") != "true" {
 		t.Error("the values are not in the fields")
 	}
 	p.in("main").click("Save")
-	if got, want := p.path(), "/form?name=Zo%C3%AB&colour=b&born=1990-02-03&news=on"; got != want {
+	if got, want := p.path(), "/form?name=Zo%C3%AB&color=b&born=1990-02-03&news=on"; got != want {
 		t.Errorf("the form went to %s, want %s", got, want)
 	}
 	if got := p.value("Name"); got != "old" {

@@ -11,7 +11,7 @@ func demo(t *testing.T, args ...string) *page {
 	return p
 }
 
-func TestTheHomeOfAnOrganisationShowsItAtAGlance(t *testing.T) {
+func TestTheHomeOfAnOrganizationShowsItAtAGlance(t *testing.T) {
 	t.Parallel()
 	p := demo(t)
 	p.in("h1").sees("Harbor Light Foundation")
@@ -38,17 +38,17 @@ func TestTheHomeLeadsOn(t *testing.T) {
 	}
 }
 
-func TestTheHomeOfANewOrganisationSaysWhatToDoNext(t *testing.T) {
+func TestTheHomeOfANewOrganizationSaysWhatToDoNext(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	p.in("h1").sees(organisation)
+	p.in("h1").sees(organization)
 	p.sees("Add your first contact", "Create your first campaign", "Connect your tools")
 	p.audit()
 	p.click("New API key")
 	p.in("h1").sees("New API key")
 
-	viewer := s.visitor(p.organisationID(), "vera@example.org", "viewer")
+	viewer := s.visitor(p.organizationID(), "vera@example.org", "viewer")
 	viewer.sees("Nothing is here yet.")
 	viewer.doesNotSee("Add your first contact", "New API key")
 	viewer.audit()

@@ -73,7 +73,7 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	s := start(t)
 	p := s.owner()
 	home := p.path()
-	account := p.organisationID()
+	account := p.organizationID()
 	s.addContacts(account, full(1), fmt.Sprintf(`{"first_name":%q,"last_name":%q,"company":%[1]q,"emails":[{"value":"%[3]s@example.org"}],"phones":[{"value":"+44 20 7946 0958"}]}`,
 		longWord, longWord+longWord, strings.ToLower(longWord[:21])))
 	s.visitor(account, "maximiliana.featherstonehaugh@correspondence.example.org", "editor")
@@ -176,7 +176,7 @@ func TestTheListOfContactsIsDense(t *testing.T) {
 	for i := range 30 {
 		bodies = append(bodies, full(i))
 	}
-	s.addContacts(p.organisationID(), bodies...)
+	s.addContacts(p.organizationID(), bodies...)
 	p.in(".side").click("Contacts")
 	if rows := p.rowsInView(deskScreen); rows < 16 {
 		t.Errorf("%d contacts are on a screen of 1280 by 800, want 16", rows)
@@ -201,7 +201,7 @@ func TestTheListOfContactsIsDense(t *testing.T) {
 	if rows := p.rowsInView(phoneScreen); rows < 6 {
 		t.Errorf("%d contacts are on the screen of a phone, want 6", rows)
 	}
-	if status, answer := s.call(s.key(p.organisationID()), http.MethodGet, "/v1/contacts?per_page=1", ""); status != http.StatusOK || !strings.Contains(answer, `"+1 212.555.0000 x42"`) {
+	if status, answer := s.call(s.key(p.organizationID()), http.MethodGet, "/v1/contacts?per_page=1", ""); status != http.StatusOK || !strings.Contains(answer, `"+1 212.555.0000 x42"`) {
 		t.Errorf("the API answers %d %s", status, answer)
 	}
 }

@@ -66,7 +66,7 @@ func (s *server) openFor(t *testing.T) *page {
 	_, err = chromedp.Call(ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: pageScript})
 	p.must("preparing the window", err)
 	p.width(1280)
-	p.colours("light")
+	p.colors("light")
 	return p
 }
 
@@ -403,14 +403,14 @@ func (p *page) width(pixels int64) {
 	p.do("resizing", chromedp.EmulateViewport(pixels, height))
 }
 
-// colours is the scheme that the person prefers: "light" or "dark". Nothing moves: that keeps pictures the same.
-func (p *page) colours(scheme string) {
+// colors is the scheme that the person prefers: "light" or "dark". Nothing moves: that keeps pictures the same.
+func (p *page) colors(scheme string) {
 	p.t.Helper()
 	p.scheme = scheme
 	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
-	p.must("choosing colours", err)
+	p.must("choosing colors", err)
 }
 
 // withoutScripts makes every script fail to load from the next page on. Pages have no script inside them, so this is what a

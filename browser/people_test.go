@@ -10,14 +10,14 @@ import (
 
 const otherPassword = "another long password"
 
-// The whole way: the set-up link, an organisation, a key, a call.
+// The whole way: the set-up link, an organization, a key, a call.
 func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.open()
 	p.visit(s.prints(`(https://\S+/console/setup/\S+)`))
 	p.audit()
-	p.fill("Name of your organisation", organisation)
+	p.fill("Name of your organization", organization)
 	p.fill("Your name", "Anna Berg")
 	p.fill("Your email", "anna at home")
 	p.fill("Password", "too short")
@@ -31,7 +31,7 @@ func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	p.fill("Your email", ownerEmail)
 	p.fill("Password", ownerPassword)
 	p.click("Create and sign in")
-	p.sees("Welcome, Anna Berg. This is " + organisation)
+	p.sees("Welcome, Anna Berg. This is " + organization)
 
 	p.click("Settings")
 	p.audit()
@@ -71,7 +71,7 @@ func TestAKeyMayDoWhatWasTickedUntilItIsRevoked(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	p.visit("/console/o/" + p.organisationID() + "/settings/keys/new")
+	p.visit("/console/o/" + p.organizationID() + "/settings/keys/new")
 	p.fill("Name", "Report")
 	for _, box := range []string{"Read contacts", "Change contacts", "Read campaigns"} {
 		p.untick(box)
@@ -124,7 +124,7 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	anna := s.owner()
-	people := "/console/o/" + anna.organisationID() + "/settings/people"
+	people := "/console/o/" + anna.organizationID() + "/settings/people"
 	anna.visit(people)
 	anna.sees("The only owner")
 	anna.fill("Email", "vera@example.org")
@@ -136,7 +136,7 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 
 	vera := s.open()
 	vera.visit(link)
-	vera.sees("Join "+organisation, "Anna Berg invites you as viewer")
+	vera.sees("Join "+organization, "Anna Berg invites you as viewer")
 	vera.audit()
 	if got := vera.value("Your email"); got != "vera@example.org" {
 		t.Errorf("the email is %q", got)
@@ -152,7 +152,7 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 	vera.sees("Anna Berg", "Vera Lind", "Leave")
 	vera.doesNotSee("Invite a colleague", "Save the role")
 	vera.audit()
-	vera.visit("/console/o/" + vera.organisationID() + "/settings")
+	vera.visit("/console/o/" + vera.organizationID() + "/settings")
 	vera.sees("Owners make and revoke them")
 	vera.doesNotSee("Save name")
 	vera.audit()
@@ -160,18 +160,18 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 	vera.sees("You may not do this", "this needs the role owner")
 	vera.audit()
 	vera.expects(http.StatusForbidden)
-	vera.visit("/console/o/" + anna.organisationID() + "/settings/keys")
+	vera.visit("/console/o/" + anna.organizationID() + "/settings/keys")
 
 	anna.reload()
 	anna.visit(people)
 	anna.fill("Role of Vera Lind", "Owner")
 	anna.click("Save the role of Vera Lind")
 	anna.sees("Vera Lind now has the role owner")
-	vera.visit("/console/o/" + anna.organisationID() + "/settings/keys")
+	vera.visit("/console/o/" + anna.organizationID() + "/settings/keys")
 	vera.sees("No API key yet")
 
 	anna.click("Remove Vera Lind")
-	anna.sees("will see " + organisation + " no longer")
+	anna.sees("will see " + organization + " no longer")
 	anna.audit()
 	anna.click("Yes, remove")
 	anna.sees("Vera Lind is no longer a member")
@@ -179,7 +179,7 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 	vera.visit(people)
 	vera.sees("Nothing is here")
 	vera.visit("/console")
-	vera.sees("You belong to no organisation")
+	vera.sees("You belong to no organization")
 	vera.audit()
 }
 
@@ -195,7 +195,7 @@ func TestAnInvitationIsTakenBack(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	p.visit("/console/o/" + p.organisationID() + "/settings/people")
+	p.visit("/console/o/" + p.organizationID() + "/settings/people")
 	p.click("Make an invitation link")
 	link := p.text("#link")
 	p.click("Take back the invitation")
@@ -204,7 +204,7 @@ func TestAnInvitationIsTakenBack(t *testing.T) {
 	s.open().visitGone(t, link)
 }
 
-func TestSomebodyOfTwoOrganisationsSwitches(t *testing.T) {
+func TestSomebodyOfTwoOrganizationsSwitches(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
@@ -214,13 +214,13 @@ func TestSomebodyOfTwoOrganisationsSwitches(t *testing.T) {
 	p.click(".orgs > summary")
 	p.click("Harbor Light")
 	p.sees("Harbor Light")
-	if got := p.organisationID(); got != second {
-		t.Errorf("the organisation is %s", got)
+	if got := p.organizationID(); got != second {
+		t.Errorf("the organization is %s", got)
 	}
 	again := s.open()
 	again.signIn(ownerEmail, ownerPassword) // opens what was open last
-	if got := again.organisationID(); got != second {
-		t.Errorf("after signing in the organisation is %s", got)
+	if got := again.organizationID(); got != second {
+		t.Errorf("after signing in the organization is %s", got)
 	}
 }
 
@@ -265,10 +265,10 @@ func TestPasswordsAndSessions(t *testing.T) {
 	}
 }
 
-func TestNamesOfPeopleAndOrganisationsChange(t *testing.T) {
+func TestNamesOfPeopleAndOrganizationsChange(t *testing.T) {
 	t.Parallel()
 	p := start(t).owner()
-	settings := "/console/o/" + p.organisationID() + "/settings"
+	settings := "/console/o/" + p.organizationID() + "/settings"
 	p.visit(settings)
 	p.fill("Name", "Lakeside & Friends <b>")
 	p.click("Save name")
@@ -311,7 +311,7 @@ func TestChaptersGrowAndAreRenamed(t *testing.T) {
 func TestAReloadMakesNoSecondKeyAndNoSecondInvitation(t *testing.T) {
 	t.Parallel()
 	p := start(t).owner()
-	settings := "/console/o/" + p.organisationID() + "/settings"
+	settings := "/console/o/" + p.organizationID() + "/settings"
 	p.visit(settings + "/keys/new")
 	p.fill("Name", "Website form")
 	p.click("Make the key")
@@ -347,7 +347,7 @@ func TestAReloadMakesNoSecondKeyAndNoSecondInvitation(t *testing.T) {
 func TestAKeyIsMadeWithTheKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	p := start(t).owner()
-	p.visit("/console/o/" + p.organisationID() + "/settings/keys")
+	p.visit("/console/o/" + p.organizationID() + "/settings/keys")
 	p.withoutScripts()
 	p.tabTo("link “Make the first key”")
 	p.press("Enter")

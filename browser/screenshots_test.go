@@ -17,7 +17,7 @@ import (
 // that SCREENSHOTS names: make screenshots.
 var screenshots = []struct {
 	name  string
-	path  string // below the organisation
+	path  string // below the organization
 	then  func(*page)
 	width int64
 	dark  bool
@@ -59,14 +59,14 @@ func TestScreenshots(t *testing.T) {
 	home := p.path()
 	for _, shot := range screenshots {
 		p.width(1280)
-		p.colours("light")
+		p.colors("light")
 		p.visit(home + shot.path)
 		if shot.then != nil {
 			shot.then(p)
 		}
 		p.width(shot.width)
 		if shot.dark {
-			p.colours("dark")
+			p.colors("dark")
 		}
 		path := filepath.Join(dir, shot.name+".png")
 		p.screenshot(path)
@@ -76,7 +76,7 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// shrink writes a picture again with the 256 colours that it has most of.
+// shrink writes a picture again with the 256 colors that it has most of.
 func shrink(t *testing.T, path string) int {
 	t.Helper()
 	old, err := os.ReadFile(path)
@@ -106,8 +106,8 @@ func paletted(picture image.Image) *image.Paletted {
 			counts[picture.At(x, y)]++
 		}
 	}
-	colours := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return cmp.Compare(counts[b], counts[a]) })
-	small := image.NewPaletted(bounds, color.Palette(colours[:min(len(colours), 256)]))
+	colors := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return cmp.Compare(counts[b], counts[a]) })
+	small := image.NewPaletted(bounds, color.Palette(colors[:min(len(colors), 256)]))
 	nearest := map[color.Color]uint8{}
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {

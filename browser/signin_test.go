@@ -7,15 +7,15 @@ import "strings"
 const (
 	ownerEmail    = "anna@example.org"
 	ownerPassword = "correct horse battery"
-	organisation  = "Lakeside Animal Rescue"
+	organization  = "Lakeside Animal Rescue"
 )
 
-// owner makes the first user and the organisation through the set-up link, and is at its home page.
+// owner makes the first user and the organization through the set-up link, and is at its home page.
 func (s *server) owner() *page {
 	s.t.Helper()
 	p := s.open()
 	p.visit(s.prints(`(https://\S+/console/setup/\S+)`))
-	p.fill("Name of your organisation", organisation)
+	p.fill("Name of your organization", organization)
 	p.fill("Your name", "Anna Berg")
 	p.fill("Your email", ownerEmail)
 	p.fill("Password", ownerPassword)
@@ -41,12 +41,12 @@ func (s *server) visitor(account, email, role string) *page {
 	return p
 }
 
-// organisationID is the id of the organisation whose page is open.
-func (p *page) organisationID() string {
+// organizationID is the id of the organization whose page is open.
+func (p *page) organizationID() string {
 	p.t.Helper()
 	rest, found := strings.CutPrefix(p.path(), "/console/o/")
 	if !found {
-		p.t.Fatalf("%s is no page of an organisation", p.path())
+		p.t.Fatalf("%s is no page of an organization", p.path())
 	}
 	id, _, _ := strings.Cut(rest, "/")
 	return id

@@ -36,7 +36,7 @@ func TestADoubleClickAddsOneContact(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	key := s.key(p.organisationID())
+	key := s.key(p.organizationID())
 	contacts := func() int {
 		t.Helper()
 		status, body := s.call(key, http.MethodGet, "/v1/contacts", "")

@@ -12,7 +12,7 @@ import (
 )
 
 type accountCreate struct {
-	Name   string  `help:"Name of the organisation or chapter." required:"" placeholder:"NAME"`
+	Name   string  `help:"Name of the organization or chapter." required:"" placeholder:"NAME"`
 	Parent *string `help:"Id of the account above: makes the new one a chapter." placeholder:"ID"`
 }
 

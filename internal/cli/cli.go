@@ -36,7 +36,7 @@ const (
 const description = `Fundraising and donor management: one program, one data directory.
 
 Start here: "donorbook serve --demo" fills an empty database, and prints a curl command and a password to try.
-For real data: "donorbook serve" prints a link that makes the first user and their organisation; or, without the
+For real data: "donorbook serve" prints a link that makes the first user and their organization; or, without the
 console, "donorbook account create" and "donorbook key create".
 
 Settings come from flags, then DONORBOOK_* variables, then the file of --config; "donorbook config" shows them.
@@ -54,7 +54,7 @@ type commands struct {
 	Account struct {
 		Create accountCreate `cmd:"" help:"Create an account and print its id."`
 		List   accountList   `cmd:"" help:"List all accounts."`
-	} `cmd:"" help:"Organisations and their chapters."`
+	} `cmd:"" help:"Organizations and their chapters."`
 	Key struct {
 		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown this once only."`
 		List   keyList   `cmd:"" help:"List the keys of an account, without their values."`

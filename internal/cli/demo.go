@@ -15,7 +15,7 @@ import (
 	"donorbook/internal/store"
 )
 
-// The demo is a believable organisation with two chapters, some 200 contacts who came over a year and a half, and a dozen
+// The demo is a believable organization with two chapters, some 200 contacts who came over a year and a half, and a dozen
 // campaigns. It goes through the same functions as everybody's data.
 
 const (
@@ -134,7 +134,7 @@ func makeDemo(ctx context.Context, s *store.Store, clock *demoClock, log *slog.L
 	return root, nil
 }
 
-// demoPrograms makes the keys of the organisation's own programs. Nobody has their values.
+// demoPrograms makes the keys of the organization's own programs. Nobody has their values.
 func demoPrograms(ctx context.Context, s *store.Store, root crm.Account, clock *demoClock, now time.Time) error {
 	clock.at = now.AddDate(0, -5, 0)
 	for _, in := range []crm.KeyInput{
@@ -174,7 +174,7 @@ func (b demoBranch) fill(ctx context.Context, s *store.Store, account crm.Accoun
 
 // importCampaigns makes the campaigns one by one, so that each has a day on which it began.
 func (b demoBranch) importCampaigns(ctx context.Context, s *store.Store, account, root crm.Account, clock *demoClock, now time.Time) error {
-	document := strings.ReplaceAll(string(demoCampaigns), "{organisation}", root.ID)
+	document := strings.ReplaceAll(string(demoCampaigns), "{organization}", root.ID)
 	all, err := crm.DecodeCampaigns([]byte(document))
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func paste(t *testing.T, line string) contactPage {
 	return decode[contactPage](t, said)
 }
 
-// TestDemo: a line on standard output that works as it is, a password, and a believable organisation behind them.
+// TestDemo: a line on standard output that works as it is, a password, and a believable organization behind them.
 func TestDemo(t *testing.T) { eachEngine(t, demo) }
 
 func demo(t *testing.T, e engine) {

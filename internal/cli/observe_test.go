@@ -49,7 +49,7 @@ var secrets = []string{
 	"Xanthippe", "Quartermain", "xanthippe@private.example", "xanthippe", "555-0142", "5550142", "14 Hidden Lane", "pet-name-tag", "hunter2",
 }
 
-// TestLogTellsNoSecrets sends recognisable people and keys in every part of requests, right and wrong, and reads the log.
+// TestLogTellsNoSecrets sends recognizable people and keys in every part of requests, right and wrong, and reads the log.
 func TestLogTellsNoSecrets(t *testing.T) { eachEngine(t, logTellsNoSecrets) }
 
 func logTellsNoSecrets(t *testing.T, e engine) {

@@ -20,7 +20,7 @@ import (
 
 type serveCommand struct {
 	config.Server
-	Demo bool `help:"Fill an empty database with a believable organisation, make a key and a user, and print a curl command and a password to try."`
+	Demo bool `help:"Fill an empty database with a believable organization, make a key and a user, and print a curl command and a password to try."`
 }
 
 func (serveCommand) Help() string {

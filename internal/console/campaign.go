@@ -122,13 +122,13 @@ type campaignView struct {
 	Relations     []string
 	Owner         string // name of the chapter that owns it
 	Beneficiaries []beneficiary
-	// These are the only texts that pages show as HTML. crm sanitised them before they were stored.
+	// These are the only texts that pages show as HTML. crm sanitized them before they were stored.
 	Description, Details template.HTML
 	Cover                picture
 	Logo                 picture
 }
 
-// beneficiary is an account that a campaign is for; the name is only known of those that belong to the organisation.
+// beneficiary is an account that a campaign is for; the name is only known of those that belong to the organization.
 type beneficiary struct {
 	ID, Name string
 	Chosen   bool

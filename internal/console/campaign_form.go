@@ -137,7 +137,7 @@ func (c *Console) refuseOldCampaign(w http.ResponseWriter, r *http.Request, v vi
 	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, record.Campaign)
 }
 
-// ownCampaign is a campaign that the organisation may change. Those that it only sees have no such page.
+// ownCampaign is a campaign that the organization may change. Those that it only sees have no such page.
 func (c *Console) ownCampaign(r *http.Request, v visit) (store.CampaignRecord, error) {
 	record, err := c.campaignOf(r, v)
 	if err == nil && record.Relation&crm.Own == 0 {
@@ -162,7 +162,7 @@ func (c *Console) refuseCampaign(w http.ResponseWriter, r *http.Request, v visit
 	for i, fault := range f.Faults {
 		number, found := strings.CutPrefix(fault.Field, "beneficiaries.")
 		if n, err := strconv.Atoi(number); found && err == nil {
-			f.Faults[i] = crm.Fault{Field: otherField, Message: fmt.Sprintf("“%s” is not the id of an organisation here.", (*in.Beneficiaries)[n])}
+			f.Faults[i] = crm.Fault{Field: otherField, Message: fmt.Sprintf("“%s” is not the id of an organization here.", (*in.Beneficiaries)[n])}
 		}
 	}
 	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, old)
@@ -211,7 +211,7 @@ func eventTypes(stored string) []option {
 // name of the one above.
 func (c *Console) knownAccounts(r *http.Request, v visit) (known []beneficiary, err error) {
 	if above := v.membership.Account.ParentID; above != "" {
-		name := "The organisation above you"
+		name := "The organization above you"
 		membership, err := c.store.Membership(r.Context(), v.session.User.ID, above)
 		switch {
 		case err == nil:

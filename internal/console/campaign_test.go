@@ -90,8 +90,8 @@ func wholeForm(beneficiaries ...string) []string {
 
 func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		editor := s.member(s.organisation("Harbor Light"), crm.Owner)
-		chapter, friend := s.chapter(editor, "Portland"), s.organisation("Friends of the Harbor")
+		editor := s.member(s.organization("Harbor Light"), crm.Owner)
+		chapter, friend := s.chapter(editor, "Portland"), s.organization("Friends of the Harbor")
 		form := editor.get(editor.org("/campaigns/new"))
 		editor.wantStatus(form, http.StatusOK)
 		editor.sees(form, "New campaign", "Basics", "Money", "Event", "Livestream", "Dates", "Cover", "Beneficiaries", "Portland")
@@ -182,8 +182,8 @@ func attribute(node *html.Node, name string) string {
 // What somebody else did meanwhile is not overwritten unawares: not what the campaign says, nor whom it is for.
 func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organisation("Harbor Light"), crm.Owner)
-		friend := s.organisation("Friends")
+		p := s.member(s.organization("Harbor Light"), crm.Owner)
+		friend := s.organization("Friends")
 		c := s.campaign(p.account, `{"title":"Gala"}`)
 		path := p.campaignAddress(c)
 		typed := func(form answer, pairs ...string) []string { return append(pairs, formValues(t, form.body)...) } // the first value of a name counts
@@ -211,8 +211,8 @@ func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
 // A form that is opened and sent as it is changes nothing, whatever the campaign has.
 func TestAnEditThatChangesNothingChangesNothing(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organisation("Harbor Light"), crm.Owner)
-	chapter, friend := s.chapter(owner, "Portland"), s.organisation("Friends")
+	owner := s.member(s.organization("Harbor Light"), crm.Owner)
+	chapter, friend := s.chapter(owner, "Portland"), s.organization("Friends")
 	owner.follow(owner.org("/campaigns"), append(wholeForm(chapter.ID), "other_beneficiaries", friend.ID)...)
 	s.campaign(owner.account, `{"title":"Plain"}`)
 	s.campaign(owner.account, `{"title":"Odd","event":{"type":"seance","timezone":"Asia/Kolkata","start_at":"2027-01-01 00:00:07"}}`)
@@ -235,14 +235,14 @@ func TestAnEditThatChangesNothingChangesNothing(t *testing.T) {
 
 func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	s := anySite(t)
-	editor := s.member(s.organisation("Harbor Light"), crm.Editor)
+	editor := s.member(s.organization("Harbor Light"), crm.Editor)
 	s.campaign(editor.account, `{"title":"Gala","slug":"gala"}`)
 	a := editor.post(editor.org("/campaigns"), "title", "", "subtitle", "Kept", "slug", "Gala!", "goal", "a lot", "cover.url", "javascript:alert(1)",
 		"event.start_at", "2026-03-08T02:30", "event.timezone", "America/New_York", "other_beneficiaries", "x AAAAAAAAAAAAAAAA")
 	editor.wantStatus(a, http.StatusUnprocessableEntity)
 	editor.sees(a, "6 things need your attention", "Title is required", "Web address must be 1 to 255 small letters, digits and single hyphens", "Goal must be an amount from 0 to 9,999,999,999.99",
 		"Address of the cover must be a whole address that begins with https:", "Begins is a time that the clocks of America/New_York leave out on that day",
-		"“x” is not the id of an organisation here.")
+		"“x” is not the id of an organization here.")
 	for _, kept := range []string{`value="Kept"`, `value="Gala!"`, `value="a lot"`, `value="2026-03-08T02:30"`, "x AAAAAAAAAAAAAAAA</textarea>", `id="event" open`} {
 		if !strings.Contains(a.body, kept) {
 			t.Errorf("the form lost %s", kept)
@@ -251,7 +251,7 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	// What only the database knows.
 	a = editor.post(editor.org("/campaigns"), "title", "Gala", "slug", "gala", "other_beneficiaries", "AAAAAAAAAAAAAAAA")
 	editor.wantStatus(a, http.StatusUnprocessableEntity)
-	editor.sees(a, "2 things need your attention", "Web address is taken: choose another one.", "“AAAAAAAAAAAAAAAA” is not the id of an organisation here.")
+	editor.sees(a, "2 things need your attention", "Web address is taken: choose another one.", "“AAAAAAAAAAAAAAAA” is not the id of an organization here.")
 	if totals, err := s.store.CampaignTotals(t.Context(), editor.account.Number); err != nil || totals[crm.AllCampaigns] != 1 {
 		t.Errorf("%v, %v", totals, err)
 	}
@@ -259,8 +259,8 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 
 func TestCampaignsAreListedInFourScopes(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		owner := s.member(s.organisation("Harbor Light"), crm.Owner)
-		chapter, friend := s.chapter(owner, "Portland"), s.organisation("Friends of the Harbor")
+		owner := s.member(s.organization("Harbor Light"), crm.Owner)
+		chapter, friend := s.chapter(owner, "Portland"), s.organization("Friends of the Harbor")
 		s.campaign(owner.account, `{"title":"Coat drive","goal":18000,"raised":18340,"donors":265,"end_at":"2020-01-31 12:00:00"}`)
 		s.campaign(owner.account, `{"title":"Annual fund","type":"general","raised":5}`)
 		kitchen := s.campaign(chapter, `{"title":"Kitchen","goal":100,"raised":40,"currency":"CHF"}`)
@@ -305,7 +305,7 @@ func TestCampaignsAreListedInFourScopes(t *testing.T) {
 
 func TestAnAddressThatNamesNoCampaignIsNothing(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+	owner := s.member(s.organization("Harbor Light"), crm.Owner)
 	for _, id := range []string{"0", "-1", "x", "1e3", "99999999999999999999", "9007199254740991"} {
 		owner.wantStatus(owner.get(owner.org("/campaigns/"+id)), http.StatusNotFound)
 		owner.wantStatus(owner.get(owner.org("/campaigns/"+id+"/edit")), http.StatusNotFound)
@@ -315,7 +315,7 @@ func TestAnAddressThatNamesNoCampaignIsNothing(t *testing.T) {
 
 func TestEmptyListsOfCampaignsSayWhatToDo(t *testing.T) {
 	s := anySite(t)
-	account := s.organisation("Harbor Light")
+	account := s.organization("Harbor Light")
 	editor, viewer := s.member(account, crm.Editor), s.member(account, crm.Viewer)
 	editor.sees(editor.get(editor.org("/campaigns")), "No campaigns yet", "Create the first campaign")
 	viewer.doesNotSee(viewer.get(viewer.org("/campaigns")), "Create the first campaign", "New campaign")
@@ -326,14 +326,14 @@ func TestEmptyListsOfCampaignsSayWhatToDo(t *testing.T) {
 	editor.sees(editor.get(editor.campaignAddress(c)), "Edit", "Say what the money is for")
 }
 
-// A chapter's campaigns are most often for the organisation above.
-func TestAChapterNamesTheOrganisationAboveAsABeneficiary(t *testing.T) {
+// A chapter's campaigns are most often for the organization above.
+func TestAChapterNamesTheOrganizationAboveAsABeneficiary(t *testing.T) {
 	s := anySite(t)
-	above := s.member(s.organisation("Harbor Light"), crm.Owner)
+	above := s.member(s.organization("Harbor Light"), crm.Owner)
 	chapter := s.chapter(above, "Portland")
 	editor := s.member(chapter, crm.Editor)
 	form := editor.get(editor.org("/campaigns/new"))
-	editor.sees(form, "The organisation above you")
+	editor.sees(form, "The organization above you")
 	editor.doesNotSee(form, "Harbor Light") // whose name only its own people know
 	both := s.member(chapter, crm.Editor)
 	if _, err := s.store.AddMember(t.Context(), above.account, crm.Viewer, both.user.Email); err != nil {
@@ -347,7 +347,7 @@ func TestAChapterNamesTheOrganisationAboveAsABeneficiary(t *testing.T) {
 // Pictures are loaded over https or not at all, and links of a campaign give the page no say.
 func TestForeignAddressesOfACampaignAreOnlyLinks(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+	owner := s.member(s.organization("Harbor Light"), crm.Owner)
 	plain := s.campaign(owner.account, `{"title":"A"}`, plainPictures)
 	film := s.campaign(owner.account, `{"title":"B","cover":{"type":"video","url":"https://youtu.be/x","source":"youtube"}}`)
 	for _, c := range []crm.Campaign{plain, film} {
@@ -361,7 +361,7 @@ func TestForeignAddressesOfACampaignAreOnlyLinks(t *testing.T) {
 
 func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organisation("Harbor Light"), crm.Editor)
+		p := s.member(s.organization("Harbor Light"), crm.Editor)
 		a := p.post(p.org("/campaigns"), "title", "Gala", "cover.url", "http://img.example.org/c.png", "cover.type", "image", "logo", "http://img.example.org/l.png")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, "2 things need your attention", "Address of the cover must be a whole address that begins with https://. Pages show no other pictures.", "Address of the logo must be a whole address that begins with https://.")
@@ -375,7 +375,7 @@ func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
 
 func TestHTMLThatIsRemovedIsSaid(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organisation("Harbor Light"), crm.Editor)
+		p := s.member(s.organization("Harbor Light"), crm.Editor)
 		a := p.follow(p.org("/campaigns"), "title", strings.Repeat("Gala ", 50), "description", `<p>Come</p><table><tr><td>Soup</td></tr></table><img src="http://img.example.org/a.png">`, "event.details", `<iframe src="x"></iframe>`)
 		p.sees(a, "was created.", "Pages cannot show all of your HTML. This was removed: embedded pages, pictures, tables. Pictures and links need an address that begins with https://.", "Soup")
 		path := strings.TrimSuffix(editPath.FindString(a.body), "/edit")

@@ -19,7 +19,7 @@ func (s *site) pretender() *person {
 // they may have, the person is asked to try again, and a sign-in without a large form goes on as before.
 func TestStrangersDoNotMakePeopleLoseTheirForms(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), crm.Editor)
 	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// chaptersView is the organisation and everything below it.
+// chaptersView is the organization and everything below it.
 type chaptersView struct {
 	Form    *form // of a new chapter
 	Parents []option

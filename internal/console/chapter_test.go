@@ -10,7 +10,7 @@ import (
 
 func TestChaptersAreMadeAndRenamed(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organisation("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), crm.Owner)
 		p.sees(p.get(p.org("/chapters")), "There is no chapter yet")
 		p.sees(p.follow(p.org("/chapters"), "name", " North "), "The chapter North is there, and you own it.")
 		chapters, err := s.store.Chapters(t.Context(), p.account)
@@ -43,7 +43,7 @@ func TestChaptersAreMadeAndRenamed(t *testing.T) {
 // Somebody who belongs to a chapter alone sees what is below it, and not what is above.
 func TestAChapterDoesNotSeeWhatIsAboveIt(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+	owner := s.member(s.organization("Harbor Light"), crm.Owner)
 	chapter, err := s.store.CreateChapter(t.Context(), owner.account, owner.user.ID, owner.account.ID, "North")
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestAChapterDoesNotSeeWhatIsAboveIt(t *testing.T) {
 		a := p.get(p.org(path))
 		p.wantStatus(a, http.StatusOK)
 		if strings.Contains(a.body, "Harbor Light") {
-			t.Errorf("%s tells the name of the organisation above", path)
+			t.Errorf("%s tells the name of the organization above", path)
 		}
 	}
 	p.wantStatus(p.post(p.org("/chapters"), "name", "Stolen", "parent", owner.account.ID), http.StatusNotFound)

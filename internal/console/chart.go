@@ -9,7 +9,7 @@ import (
 )
 
 // The pictures of numbers are SVG that templates draw from what is computed here. Widths are per cent of the picture, so
-// that it fits any screen while its letters keep their size; every value is also written, so that no picture needs colour.
+// that it fits any screen while its letters keep their size; every value is also written, so that no picture needs color.
 
 // column is one upright bar.
 type column struct {

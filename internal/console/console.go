@@ -39,12 +39,12 @@ const root = "/console"
 // visit is who looks at a page, and where.
 type visit struct {
 	session    crm.Session
-	membership crm.Membership // of the organisation in the path; empty on pages that belong to none
+	membership crm.Membership // of the organization in the path; empty on pages that belong to none
 }
 
 func (v visit) account() int64 { return v.membership.Account.Number }
 
-// path is the address of a page of the organisation.
+// path is the address of a page of the organization.
 func (v visit) path(rest string) string { return orgPath(v.membership.Account, rest) }
 
 func orgPath(account crm.Account, rest string) string { return root + "/o/" + account.ID + rest }
@@ -52,9 +52,9 @@ func orgPath(account crm.Account, rest string) string { return root + "/o/" + ac
 // handler answers somebody who has signed in and may do this.
 type handler func(*Console, http.ResponseWriter, *http.Request, visit) error
 
-// route is one line of an organisation's pages: what is asked, who may, who answers.
+// route is one line of an organization's pages: what is asked, who may, who answers.
 type route struct {
-	pattern string // below the organisation
+	pattern string // below the organization
 	role    crm.Role
 	handle  handler
 }
@@ -72,7 +72,7 @@ var strangerRoutes = []struct {
 	{"POST /invite/{token}", (*Console).join},
 }
 
-// userRoutes are for whoever has signed in, whatever organisation they belong to.
+// userRoutes are for whoever has signed in, whatever organization they belong to.
 var userRoutes = []route{
 	{"GET ", 0, (*Console).entrance},
 	{"GET /{$}", 0, (*Console).entrance},
@@ -85,7 +85,7 @@ var userRoutes = []route{
 	{"POST /profile/sessions/end", 0, (*Console).endSessions},
 }
 
-// routes are the pages of an organisation.
+// routes are the pages of an organization.
 var routes = []route{
 	{"GET ", crm.Viewer, (*Console).homePage},
 
@@ -113,7 +113,7 @@ var routes = []route{
 	{"POST /chapters/{chapter}", crm.Owner, (*Console).renameChapter},
 
 	{"GET /settings", crm.Viewer, (*Console).settingsPage},
-	{"POST /settings/name", crm.Owner, (*Console).renameOrganisation},
+	{"POST /settings/name", crm.Owner, (*Console).renameOrganization},
 	{"GET /settings/keys", crm.Owner, (*Console).keysPage},
 	{"GET /settings/keys/new", crm.Owner, (*Console).newKeyPage},
 	{"POST /settings/keys", crm.Owner, (*Console).createKey},
@@ -186,7 +186,7 @@ func guard(h http.Header) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 }
 
-// member lets in whoever belongs to the organisation in the path and has the role. To everybody else the organisation does
+// member lets in whoever belongs to the organization in the path and has the role. To everybody else the organization does
 // not exist.
 func (c *Console) member(route route) web.HandlerFunc {
 	limit := int64(ownForm)
@@ -211,7 +211,7 @@ func forbidden(m crm.Membership, needed crm.Role) error {
 		Message: "Your role at " + m.Account.Name + " is " + m.Role.String() + ", and this needs the role " + needed.String() + ". An owner can change your role."}
 }
 
-// entrance leads to the organisation that was open last, or to any.
+// entrance leads to the organization that was open last, or to any.
 func (c *Console) entrance(w http.ResponseWriter, r *http.Request, v visit) error {
 	all, err := c.store.Memberships(r.Context(), v.session.User.ID)
 	if err != nil {

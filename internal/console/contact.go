@@ -33,7 +33,7 @@ type contactsView struct {
 	Found    string // how many contacts a search has found
 	Searched bool
 	Part     bool // only the part that a search changes
-	Any      bool // the organisation has contacts
+	Any      bool // the organization has contacts
 }
 
 // contactRow is what the list shows of a contact, and nothing else of it: a contact may be large, and a page waits for the database
@@ -294,8 +294,8 @@ func (c *Console) restoreContact(w http.ResponseWriter, r *http.Request, v visit
 	return redirect(w, r, v.path(contactPath(contact.ID)))
 }
 
-// dialled is a phone number as a telephone takes it: without what people write between the digits, and without an extension.
-func dialled(number string) string {
+// dialed is a phone number as a telephone takes it: without what people write between the digits, and without an extension.
+func dialed(number string) string {
 	end := strings.IndexFunc(number, unicode.IsLetter)
 	if end < 0 {
 		end = len(number)

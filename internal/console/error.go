@@ -37,7 +37,7 @@ func newProblem(h http.Header, err error) problem {
 	shown := problem{Status: status, Heading: headings[status], Message: message}
 	switch status {
 	case http.StatusNotFound:
-		shown.Message = "The page, or what it shows, does not exist in an organisation of yours. It may have been mistyped, or belong to somebody else."
+		shown.Message = "The page, or what it shows, does not exist in an organization of yours. It may have been mistyped, or belong to somebody else."
 	case http.StatusInternalServerError:
 		shown.Message = "It was not your doing. Please try again in a moment."
 	case http.StatusMethodNotAllowed:

@@ -158,7 +158,7 @@ var plainly = strings.NewReplacer(
 	"lower-case letters and digits, with single hyphens between", "small letters, digits and single hyphens",
 )
 
-// field is one labelled control of a form, as the template "field" draws it.
+// field is one labeled control of a form, as the template "field" draws it.
 type field struct {
 	Name, Label, Value, Fault, Hint, Type string
 	Attributes                            map[string]string

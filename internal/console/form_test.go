@@ -12,7 +12,7 @@ import (
 
 func TestAFormWithTooManyFieldsIsNotRead(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), crm.Editor)
 	form := []string{"first_name", "Ana", "last_name", "Diaz"}
 	for i := range 3_001 - len(form)/2 {
 		form = append(form, fmt.Sprintf("tags.%d", i), "x")
@@ -28,7 +28,7 @@ func TestAFormWithTooManyFieldsIsNotRead(t *testing.T) {
 
 func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), crm.Editor)
 	form := []string{"first_name", "Ana", "last_name", "Diaz"}
 	for i := range 100 {
 		form = append(form, fmt.Sprintf("emails.%d.value", i), fmt.Sprintf("a%d@example.org", i), fmt.Sprintf("emails.%d.type", i), "work",
@@ -55,7 +55,7 @@ func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
 
 func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), crm.Editor)
 	form := []string{"first_name", "Ana", "last_name", "Diaz"}
 	for i := range 100 {
 		for _, part := range []string{"address_1", "address_2", "city", "zipcode"} {
@@ -74,10 +74,10 @@ func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
 	}
 }
 
-// Clients that do not read the large pages of an organisation wait for each other, and for nothing else.
+// Clients that do not read the large pages of an organization wait for each other, and for nothing else.
 func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	s := anySite(t)
-	p, other := s.member(s.organisation("Harbor"), crm.Editor), s.member(s.organisation("River"), crm.Editor)
+	p, other := s.member(s.organization("Harbor"), crm.Editor), s.member(s.organization("River"), crm.Editor)
 	large := func(in *crm.ContactInput) {
 		in.Addresses = &[]crm.Address{}
 		for i := range 100 {
@@ -100,7 +100,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 // What is wrong with a thousand rows is told in few words, and soon.
 func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), crm.Editor)
 	for list, says := range map[string][]string{
 		"emails.%d.value": {"2,992 things need your attention.", "There were 2,990 emails, more than this form holds. Only the first 101 are still here.", "And 2,972 more."},
 		"tags.%d":         {"2,993 things need your attention.", "There were 2,990 tags, more than this form holds. Only the first 501 are still here.", "Tag must not have more than 500 elements.", "And 2,973 more."},
@@ -129,7 +129,7 @@ func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 
 func TestANoticeOfALongNameFitsIntoACookieAndSaysWhatWasDone(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), crm.Editor)
 	name := strings.Repeat("𝒜", 255)
 	path := s.contact(p, name, name, func(in *crm.ContactInput) { in.MiddleName = &name })
 	for change, says := range map[string]string{"/archive": "𝒜 was archived.", "/restore": "𝒜 is an active contact again."} {
@@ -146,7 +146,7 @@ func TestANoticeOfALongNameFitsIntoACookieAndSaysWhatWasDone(t *testing.T) {
 // What is no tag was never there, and is not repeated in a cookie.
 func TestTheRemovalOfWhatIsNoTagIsRefused(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), crm.Editor)
 	path := s.contact(p, "Ana", "Diaz", tagged("kept"))
 	for tag, says := range map[string]string{strings.Repeat("x", 100_000): "A tag must not be longer than 64 characters.", "": "A tag must not be empty."} {
 		a := p.post(path+"/tags/remove", "tag", tag)

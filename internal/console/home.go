@@ -17,7 +17,7 @@ const (
 	homeCampaigns = 5
 )
 
-// homeView is an organisation at a glance.
+// homeView is an organization at a glance.
 type homeView struct {
 	Contacts       store.Counts
 	Growth         columnChart
@@ -30,7 +30,7 @@ type homeView struct {
 	HasKey         bool
 }
 
-// Anybody tells whether the organisation has ever had a contact.
+// Anybody tells whether the organization has ever had a contact.
 func (h homeView) Anybody() bool { return h.Contacts.Active+h.Contacts.Archived > 0 }
 
 // New tells whether there is nothing to look at yet.

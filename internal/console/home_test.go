@@ -30,10 +30,10 @@ func (s *site) newcomer(account crm.Account, first, last string, tags ...string)
 	return contact
 }
 
-func TestHomeShowsOneOrganisationAtAGlance(t *testing.T) { eachSite(t, homeAtAGlance) }
+func TestHomeShowsOneOrganizationAtAGlance(t *testing.T) { eachSite(t, homeAtAGlance) }
 
 func homeAtAGlance(t *testing.T, s *site) {
-	ours, theirs := s.organisation("Ours"), s.organisation("Theirs")
+	ours, theirs := s.organization("Ours"), s.organization("Theirs")
 	for i := range 8 {
 		s.newcomer(ours, "Ada", fmt.Sprint("Number", i), "newsletter")
 	}
@@ -67,7 +67,7 @@ func homeAtAGlance(t *testing.T, s *site) {
 func TestHomeCountsNewContactsByMonth(t *testing.T) {
 	clock := time.Now()
 	s := newSite(t, store.Options{Data: t.TempDir(), Now: func() time.Time { return clock }})
-	ours := s.organisation("Ours")
+	ours := s.organization("Ours")
 	year, month, _ := time.Now().UTC().Date()
 	first := func(ago int) time.Time { return time.Date(year, month-time.Month(ago), 1, 0, 0, 0, 0, time.UTC) }
 	for i, at := range []time.Time{first(12), first(11).Add(-time.Second), first(11), first(3), first(2).Add(-time.Second), first(0)} {
@@ -84,9 +84,9 @@ func TestHomeCountsNewContactsByMonth(t *testing.T) {
 	}
 }
 
-func TestHomeOfANewOrganisationSaysWhatToDoNext(t *testing.T) {
+func TestHomeOfANewOrganizationSaysWhatToDoNext(t *testing.T) {
 	s := anySite(t)
-	ours := s.organisation("Ours")
+	ours := s.organization("Ours")
 	for role, words := range map[crm.Role][2]string{
 		crm.Owner:  {"Add your first contact", "New API key"},
 		crm.Editor: {"Create your first campaign", "An owner makes the key"},
@@ -100,7 +100,7 @@ func TestHomeOfANewOrganisationSaysWhatToDoNext(t *testing.T) {
 	s.campaign(ours, `{"title": "Winter Coats"}`)
 	p := s.member(ours, crm.Editor)
 	p.sees(p.get(p.org("")), "Active contacts 0 nobody is archived", "Winter Coats", "Add the first one.")
-	other := s.organisation("Other")
+	other := s.organization("Other")
 	s.newcomer(other, "Ada", "Berg")
 	p = s.member(other, crm.Editor)
 	p.sees(p.get(p.org("")), "Campaigns 0 none of your own yet", "Create the first one.", "Ada Berg")

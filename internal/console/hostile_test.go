@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// estate is an organisation with one of everything that an address can name.
+// estate is an organization with one of everything that an address can name.
 type estate struct {
 	account, chapter                 crm.Account
 	owner                            *person
@@ -23,7 +23,7 @@ type estate struct {
 
 func (s *site) estate(name string) estate {
 	s.t.Helper()
-	e := estate{account: s.organisation(name)}
+	e := estate{account: s.organization(name)}
 	e.owner = s.member(e.account, crm.Owner)
 	ctx := s.t.Context()
 	must := func(err error) {
@@ -58,7 +58,7 @@ func (s *site) estate(name string) estate {
 	return e
 }
 
-// state is everything about an organisation that a request could have changed.
+// state is everything about an organization that a request could have changed.
 func (s *site) state(e estate) string {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -90,7 +90,7 @@ func (s *site) state(e estate) string {
 	return b.String()
 }
 
-// address fills a pattern with the things of an organisation. A restore names what is archived.
+// address fills a pattern with the things of an organization. A restore names what is archived.
 func address(pattern string, org string, e estate) string {
 	_, path, _ := strings.Cut(pattern, " ")
 	id := e.contact
@@ -120,22 +120,22 @@ func send(p *person, pattern, path string) answer {
 	return p.post(path, valid...)
 }
 
-// Whoever belongs to one organisation can neither see nor change another one, whichever part of an address they exchange.
-func TestNobodyReachesAnotherOrganisation(t *testing.T) {
+// Whoever belongs to one organization can neither see nor change another one, whichever part of an address they exchange.
+func TestNobodyReachesAnotherOrganization(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		theirs := s.estate("Theirs")
 		mine := s.estate("Mine")
 		before := s.state(theirs)
 		for _, route := range console.MemberRoutes() {
-			// The address of their organisation, with everything of theirs.
+			// The address of their organization, with everything of theirs.
 			a := send(mine.owner, route.Pattern, address(route.Pattern, theirs.account.ID, theirs))
 			if a.status != http.StatusNotFound || strings.Contains(a.body, "Theirs") {
-				t.Errorf("%s of another organisation: %d", route.Pattern, a.status)
+				t.Errorf("%s of another organization: %d", route.Pattern, a.status)
 			}
-			// My organisation, with a thing of theirs.
+			// My organization, with a thing of theirs.
 			if path := address(route.Pattern, mine.account.ID, theirs); path != address(route.Pattern, mine.account.ID, mine) {
 				if a := send(mine.owner, route.Pattern, path); a.status != http.StatusNotFound || strings.Contains(a.body, "Theirs") {
-					t.Errorf("%s with a thing of another organisation: %d", route.Pattern, a.status)
+					t.Errorf("%s with a thing of another organization: %d", route.Pattern, a.status)
 				}
 			}
 		}
@@ -145,7 +145,7 @@ func TestNobodyReachesAnotherOrganisation(t *testing.T) {
 	})
 }
 
-// A link to another organisation's thing says the same as a link to nothing.
+// A link to another organization's thing says the same as a link to nothing.
 func TestWhatIsForeignLooksLikeNothing(t *testing.T) {
 	s := anySite(t)
 	theirs, mine := s.estate("Theirs"), s.estate("Mine")
@@ -296,7 +296,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 
 func TestTheSessionCookieIsForThisHostAlone(t *testing.T) {
 	s := anySite(t)
-	account := s.organisation("Harbor")
+	account := s.organization("Harbor")
 	in := crm.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
 	if _, err := s.store.CreateUser(t.Context(), account, crm.Owner, in); err != nil {
 		t.Fatal(err)
@@ -399,7 +399,7 @@ func (s *site) hostileEstate(text string) estate {
 // Guessing passwords is slowed down, and what the page says does not tell whether the email exists.
 func TestGuessingIsThrottled(t *testing.T) {
 	s := anySite(t)
-	account := s.organisation("Harbor")
+	account := s.organization("Harbor")
 	in := crm.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
 	if _, err := s.store.CreateUser(t.Context(), account, crm.Owner, in); err != nil {
 		t.Fatal(err)
@@ -424,7 +424,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 // After signing in the browser goes to a page of the console and nowhere else.
 func TestNobodyIsLedAwayAfterSigningIn(t *testing.T) {
 	s := anySite(t)
-	account := s.organisation("Harbor")
+	account := s.organization("Harbor")
 	in := crm.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
 	if _, err := s.store.CreateUser(t.Context(), account, crm.Owner, in); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@ package console
 
 import "html/template"
 
-// icons are drawn on a square of 24 by lines of the text's colour.
+// icons are drawn on a square of 24 by lines of the text's color.
 var icons = map[string]template.HTML{
 	"home":     `<path d="M4 11l8-7 8 7v9h-6v-6h-4v6H4z"/>`,
 	"people":   `<circle cx="9" cy="8" r="3.5"/><path d="M3 20c0-4 2.5-6 6-6s6 2 6 6M15.5 5a3.5 3.5 0 0 1 0 6.5M17.5 14.3c2.2.7 3.5 2.6 3.5 5.7"/>`,

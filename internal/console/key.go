@@ -188,7 +188,7 @@ func (c *Console) curl(base, secret string, may crm.Permission) string {
 	return call + `-H 'Content-Type: application/json' -d '{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}' ` + base + "/v1/contacts"
 }
 
-// keyOf is the key in the path, where it is one of the organisation's.
+// keyOf is the key in the path, where it is one of the organization's.
 func (c *Console) keyOf(r *http.Request, v visit) (crm.Key, error) {
 	keys, err := c.store.Keys(r.Context(), v.account())
 	if err != nil {

@@ -26,7 +26,7 @@ func (p *person) makeKey(pairs ...string) string {
 
 func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organisation("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), crm.Owner)
 		p.sees(p.get(p.org("/settings/keys")), "No API key yet", "Make the first key")
 		form := p.get(p.org("/settings/keys/new"))
 		if strings.Count(form.body, " checked") != 3 {
@@ -56,7 +56,7 @@ func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 
 func TestTheExampleOfAKeyIsACallThatItMayMake(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), crm.Owner)
 	for permission, call := range map[string]string{
 		"contacts:read": "/v1/contacts", "campaigns:read": "/v1/campaigns", "contacts:write": `"first_name":"Ada","last_name":"Lovelace"`,
 	} {
@@ -67,7 +67,7 @@ func TestTheExampleOfAKeyIsACallThatItMayMake(t *testing.T) {
 
 func TestAWrongKeyIsToldEverythingAndNotMade(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), crm.Owner)
 	for _, test := range []struct {
 		form []string
 		says []string
@@ -94,7 +94,7 @@ func TestAWrongKeyIsToldEverythingAndNotMade(t *testing.T) {
 
 func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organisation("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), crm.Owner)
 		p.makeKey("name", "Old", "permission", "contacts:read", "expires", "30d")
 		secret := p.makeKey("name", "Website", "permission", "contacts:read", "expires", "never")
 		who, err := s.store.Authenticate(t.Context(), secret)
@@ -122,7 +122,7 @@ func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
 
 func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), crm.Owner)
 	in := crm.KeyInput{Name: "Short", Permissions: crm.AllPermissions, ExpiresAt: time.Now().Add(5 * 24 * time.Hour)}
 	if _, _, err := s.store.CreateKey(t.Context(), p.account.Number, in); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 // The page after the form shows the secret, and a reload of it says that it was shown. It is in no address.
 func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organisation("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), crm.Owner)
 		other := p.makeKey("name", "Other", "permission", "contacts:read", "expires", "never")
 		sent := p.post(p.org("/settings/keys"), "name", "Website", "permission", "contacts:read", "expires", "never")
 		p.wantStatus(sent, http.StatusSeeOther)
@@ -157,7 +157,7 @@ func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 			t.Errorf("%v: %d keys", err, len(keys))
 		}
 		s.member(p.account, crm.Editor).wantStatus(s.member(p.account, crm.Editor).get(sent.location()), http.StatusForbidden)
-		stranger := s.member(s.organisation("Elsewhere"), crm.Owner)
+		stranger := s.member(s.organization("Elsewhere"), crm.Owner)
 		stranger.wantStatus(stranger.get(stranger.org("/settings/keys/"+strconv.FormatInt(who.Key, 10))), http.StatusNotFound)
 	})
 }

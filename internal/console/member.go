@@ -8,7 +8,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// peopleView is everybody who belongs to the organisation, or is invited.
+// peopleView is everybody who belongs to the organization, or is invited.
 type peopleView struct {
 	Form        *form // of an invitation
 	Problem     *form // with what was refused about a member

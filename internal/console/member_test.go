@@ -24,7 +24,7 @@ func (p *person) role() crm.Role {
 
 func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organisation("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), crm.Owner)
 		sent := p.post(p.org("/settings/people/invite"), "email", "bo@example.org", "role", "viewer")
 		p.wantStatus(sent, http.StatusSeeOther)
 		made := p.get(sent.location())
@@ -55,7 +55,7 @@ func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 
 func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		ana := s.member(s.organisation("Harbor"), crm.Owner)
+		ana := s.member(s.organization("Harbor"), crm.Owner)
 		bo := s.member(ana.account, crm.Viewer)
 		ana.sees(ana.follow(ana.about(bo, "role"), "role", "editor"), bo.user.Name+" now has the role editor")
 		if bo.role() != crm.Editor {
@@ -76,12 +76,12 @@ func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
 
 func TestTheOnlyOwnerIsToldWhyTheyStay(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	ana := s.member(s.organization("Harbor"), crm.Owner)
 	s.member(ana.account, crm.Editor)
 	ana.sees(ana.get(ana.org("/settings/people")), "The only owner")
 	for _, a := range []answer{ana.post(ana.about(ana, "role"), "role", "viewer"), ana.post(ana.about(ana, "remove"))} {
 		ana.wantStatus(a, http.StatusUnprocessableEntity)
-		ana.sees(a, "An organisation needs at least one owner: make somebody else an owner first.")
+		ana.sees(a, "An organization needs at least one owner: make somebody else an owner first.")
 	}
 	if ana.role() != crm.Owner {
 		t.Errorf("the role is %s", ana.role())
@@ -90,7 +90,7 @@ func TestTheOnlyOwnerIsToldWhyTheyStay(t *testing.T) {
 
 func TestAnybodyMayLeave(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	ana := s.member(s.organization("Harbor"), crm.Owner)
 	bo := s.member(ana.account, crm.Viewer)
 	page := bo.get(bo.org("/settings/people"))
 	bo.sees(page, ana.user.Name, "Leave")
@@ -99,7 +99,7 @@ func TestAnybodyMayLeave(t *testing.T) {
 			t.Errorf("a viewer is offered %s", control)
 		}
 	}
-	bo.sees(bo.follow(bo.about(bo, "remove")), "You have left Harbor.", "You belong to no organisation")
+	bo.sees(bo.follow(bo.about(bo, "remove")), "You have left Harbor.", "You belong to no organization")
 	if bo.role() != 0 {
 		t.Errorf("the role is %s", bo.role())
 	}

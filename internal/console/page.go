@@ -29,17 +29,17 @@ type page struct {
 	User          crm.User
 	Account       crm.Account
 	Role          crm.Role
-	Organisations []crm.Membership
+	Organizations []crm.Membership
 	Notice        *notice
 	RequestID     string
 }
 
-// Path is the address of another page of the organisation: {{.Path "/contacts"}}.
+// Path is the address of another page of the organization: {{.Path "/contacts"}}.
 func (p page) Path(rest string) string { return orgPath(p.Account, rest) }
 
 // Switcher are the organizations that the menu offers. All of them are on the profile page.
 func (p page) Switcher() []crm.Membership {
-	return p.Organisations[:min(len(p.Organisations), rowsPerPage)]
+	return p.Organizations[:min(len(p.Organizations), rowsPerPage)]
 }
 
 // MayEdit and MayManage say which controls to show. The server asks again when they are used.
@@ -77,7 +77,7 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, status
 	if v.session.ID != "" {
 		p.Notice = takeNotice(w, r)
 		var err error
-		if p.Organisations, err = c.store.Memberships(r.Context(), v.session.User.ID); err != nil {
+		if p.Organizations, err = c.store.Memberships(r.Context(), v.session.User.ID); err != nil {
 			return err
 		}
 		if v.account() != 0 && v.session.Account != v.account() {
@@ -133,7 +133,7 @@ var functions = template.FuncMap{
 	"list":      func(values ...any) []any { return values },
 	"map":       newMap,
 	"initials":  initials,
-	"dialled":   dialled,
+	"dialed":    dialed,
 	"local":     localTime,
 	"spoken":    spoken,
 	"choices":   spokenOptions,

@@ -34,7 +34,7 @@ func numbers(from, to int) (all []int) {
 // However many keys there were, a page shows some of them, the active ones first.
 func TestTheListOfKeysIsPaged(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), crm.Owner)
 	for i := range 60 {
 		key, _, err := s.store.CreateKey(t.Context(), p.account.Number, crm.KeyInput{Name: fmt.Sprintf("Name %03d", 59-i), Permissions: crm.ContactsRead})
 		if err == nil && i < 40 {
@@ -64,7 +64,7 @@ func TestTheListOfKeysIsPaged(t *testing.T) {
 
 func TestTheListsOfPeopleArePaged(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), crm.Owner)
 	for i := range 30 {
 		_, _, err := s.store.Invite(t.Context(), p.account, p.user, crm.Viewer, fmt.Sprintf("guest%02d@example.org", i))
 		if err != nil {
@@ -102,7 +102,7 @@ func TestTheListsOfPeopleArePaged(t *testing.T) {
 // the organizations, and the profile page all of them.
 func TestTheTreeOfChaptersIsPaged(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), crm.Owner)
 	above, last := p.account, crm.Account{}
 	for i := range 60 {
 		switch i {
@@ -143,6 +143,6 @@ func TestTheTreeOfChaptersIsPaged(t *testing.T) {
 	p.sees(home, "All 61 organizations")
 	p.wantShown(home, 60, numbers(0, 24)...)
 	profile := p.get("/console/profile?page=3")
-	_, profile.body, _ = strings.Cut(profile.body, `id="organisations"`)
+	_, profile.body, _ = strings.Cut(profile.body, `id="organizations"`)
 	p.wantShown(profile, 60, numbers(49, 59)...)
 }

@@ -10,7 +10,7 @@ import (
 // profileView is what somebody decides about themselves.
 type profileView struct {
 	Name, Password *form
-	Organisations  []crm.Membership
+	Organizations  []crm.Membership
 	Pager          pager
 	Sessions       []sessionRow
 }
@@ -38,7 +38,7 @@ func (c *Console) showProfile(w http.ResponseWriter, r *http.Request, v visit, s
 	if err != nil {
 		return err
 	}
-	view.Organisations, view.Pager = paged(all, root+"/profile", r.URL.Query(), pageParameter)
+	view.Organizations, view.Pager = paged(all, root+"/profile", r.URL.Query(), pageParameter)
 	sessions, err := c.store.Sessions(r.Context(), v.session.User.ID)
 	if err != nil {
 		return err

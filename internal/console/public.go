@@ -19,7 +19,7 @@ type publicView struct {
 	Summary  string // for search engines and for whoever passes the link on
 	Progress progress
 	Ended    bool
-	// crm sanitised both before they were stored.
+	// crm sanitized both before they were stored.
 	Description, Details template.HTML
 	Cover, Logo          picture
 	Film                 string

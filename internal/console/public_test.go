@@ -21,7 +21,7 @@ const galaRow = `{"title":"Winter Gala","subtitle":"An evening for the harbor","
 
 func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+		owner := s.member(s.organization("Harbor Light"), crm.Owner)
 		s.campaign(owner.account, galaRow)
 		stranger := s.visitor()
 		a := stranger.get("/winter-gala")
@@ -60,7 +60,7 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 // What is missing leaves no empty heading behind.
 func TestTheShortestCampaignHasAPage(t *testing.T) {
 	s := anySite(t)
-	s.campaign(s.organisation("Harbor Light"), `{"title":"Coats"}`)
+	s.campaign(s.organization("Harbor Light"), `{"title":"Coats"}`)
 	p := s.visitor()
 	a := p.get("/coats")
 	p.wantStatus(a, http.StatusOK)
@@ -76,7 +76,7 @@ func TestTheShortestCampaignHasAPage(t *testing.T) {
 
 func TestAPublicPageShowsPicturesOfHTTPSAloneAndLinksFilms(t *testing.T) {
 	s := anySite(t)
-	account := s.organisation("Harbor Light")
+	account := s.organization("Harbor Light")
 	s.campaign(account, `{"title":"Plain"}`, plainPictures)
 	s.campaign(account, `{"title":"Film","cover":{"type":"video","url":"https://video.example.org/a"},"end_at":"2020-01-01 00:00:00","goal":10,"raised":11,"description":"One\n\nTwo "}`)
 	p := s.visitor()
@@ -93,7 +93,7 @@ func TestAPublicPageShowsPicturesOfHTTPSAloneAndLinksFilms(t *testing.T) {
 
 func TestAPrivateEventKeepsItsPlaceToItself(t *testing.T) {
 	s := anySite(t)
-	s.campaign(s.organisation("Harbor Light"), strings.Replace(galaRow, `"tickets_required":true`, `"tickets_required":true,"private":true`, 1))
+	s.campaign(s.organization("Harbor Light"), strings.Replace(galaRow, `"tickets_required":true`, `"tickets_required":true,"private":true`, 1))
 	p := s.visitor()
 	a := p.get("/winter-gala")
 	p.sees(a, "Winter Gala", "Gala night", "This event is private.")
@@ -109,7 +109,7 @@ func TestACampaignThatIsAPrivateEventShowsItsTitleAlone(t *testing.T) {
 	s := anySite(t)
 	row := strings.Replace(galaRow, `"title":"Winter Gala"`, `"title":"Winter Gala","type":"event"`, 1)
 	row = strings.Replace(strings.Replace(row, `"title":"Gala night"`, `"title":"Winter Gala"`, 1), `"tickets_required":true`, `"private":true`, 1)
-	s.campaign(s.organisation("Harbor Light"), row)
+	s.campaign(s.organization("Harbor Light"), row)
 	p := s.visitor()
 	a := p.get("/winter-gala")
 	p.wantStatus(a, http.StatusOK)
@@ -126,7 +126,7 @@ func TestACampaignThatIsAPrivateEventShowsItsTitleAlone(t *testing.T) {
 // What leads nowhere says the same as without public pages, and no more than a page can be had.
 func TestWhatIsNoCampaignStaysAJSONError(t *testing.T) {
 	s := anySite(t)
-	s.campaign(s.organisation("Harbor Light"), `{"title":"Winter Gala"}`)
+	s.campaign(s.organization("Harbor Light"), `{"title":"Winter Gala"}`)
 	p := s.visitor()
 	for _, request := range []struct{ method, path string }{
 		{"GET", "/nothing"}, {"GET", "/winter-gala/"}, {"GET", "/Winter-Gala"}, {"GET", "/winter-gala/more"}, {"GET", "//winter-gala"}, {"GET", "/winter-gala%2F"}, {"GET", "/winter_gala"},
@@ -145,7 +145,7 @@ const browserAccepts = "text/html,application/xhtml+xml,application/xml;q=0.9,*/
 // A person who mistypes an address is told so in words, and where to go; a program that calls one is not.
 func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organisation("Harbor Light"), crm.Owner)
+	owner := s.member(s.organization("Harbor Light"), crm.Owner)
 	stranger := s.visitor()
 	page := stranger.do("GET", "/nothing", nil, http.Header{"Accept": {browserAccepts}})
 	for _, request := range []struct {
@@ -196,7 +196,7 @@ func TestHostileTextOfACampaignStaysTextInPublic(t *testing.T) {
 // What the door before it has said about its own error is not said about the page; the log names the route, not the path.
 func TestAPublicPageForgetsTheErrorBeforeItAndIsLoggedByItsRoute(t *testing.T) {
 	s := anySite(t)
-	s.campaign(s.organisation("Harbor Light"), `{"title":"Winter Gala"}`)
+	s.campaign(s.organization("Harbor Light"), `{"title":"Winter Gala"}`)
 	var log bytes.Buffer
 	handler := fallback(t, s.store, &log, func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", "application/json")
@@ -251,7 +251,7 @@ func fallback(t *testing.T, s *store.Store, log *bytes.Buffer, next web.HandlerF
 // Browsers end lines with a carriage return as well.
 func TestPlainTextOfTheFormBecomesParagraphs(t *testing.T) {
 	s := anySite(t)
-	editor := s.member(s.organisation("Harbor Light"), crm.Editor)
+	editor := s.member(s.organization("Harbor Light"), crm.Editor)
 	page := editor.follow(editor.org("/campaigns"), "title", "Gala", "type", "collect", "currency", "USD",
 		"description", "Line one\r\n\r\nLine two\r\nwith <3", "event.details", "Come\r\n \r\nearly")
 	for _, a := range []answer{page, s.visitor().get("/gala")} {

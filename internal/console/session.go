@@ -40,7 +40,7 @@ func setCookie(w http.ResponseWriter, name, value string, age time.Duration) {
 
 func dropCookie(w http.ResponseWriter, name string) { setCookie(w, name, "", -time.Second) }
 
-// device says where a request comes from, as far as a person recognises it.
+// device says where a request comes from, as far as a person recognizes it.
 func (c *Console) device(r *http.Request) crm.Device {
 	agent := strings.ToValidUTF8(r.UserAgent(), "")
 	return crm.Device{Address: c.options.Proxies.Client(r).String(), Agent: agent[:min(len(agent), 255)]}

@@ -17,16 +17,16 @@ func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		link, first := "/console/setup/"+token, s.visitor()
-		first.sees(first.get(link), "Welcome to Donorbook", "Name of your organisation")
+		first.sees(first.get(link), "Welcome to Donorbook", "Name of your organization")
 
-		wrong := first.post(link, "organisation", "Harbor Light", "name", " ", "email", "ana at example", "password", "short")
+		wrong := first.post(link, "organization", "Harbor Light", "name", " ", "email", "ana at example", "password", "short")
 		first.wantStatus(wrong, http.StatusUnprocessableEntity)
 		first.sees(wrong, "3 things need your attention", "Name is required", "Email must be a valid email address", "Password must")
 		if !strings.Contains(wrong.body, `value="Harbor Light"`) || strings.Contains(wrong.body, `value="short"`) {
 			t.Error("what was typed is lost, or the password is shown")
 		}
 
-		home := first.post(link, "organisation", "Harbor Light", "name", "Ana", "email", "ana@example.org", "password", testPassword)
+		home := first.post(link, "organization", "Harbor Light", "name", "Ana", "email", "ana@example.org", "password", testPassword)
 		first.wantStatus(home, http.StatusSeeOther)
 		if !strings.HasPrefix(home.location(), "/console/o/") {
 			t.Errorf("it leads to %q", home.location())
@@ -37,14 +37,14 @@ func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 		used := second.get(link)
 		second.wantStatus(used, http.StatusGone)
 		second.sees(used, "This link works no longer", "can sign in and invite others")
-		second.wantStatus(second.post(link, "organisation", "Mine", "name", "Eve", "email", "eve@example.org", "password", testPassword), http.StatusGone)
+		second.wantStatus(second.post(link, "organization", "Mine", "name", "Eve", "email", "eve@example.org", "password", testPassword), http.StatusGone)
 	})
 }
 
 // An operator has made organizations, and no user. One that has contacts is not given away by a link.
-func TestTheSetUpLinkCanTakeAnOrganisationThatExists(t *testing.T) {
+func TestTheSetUpLinkCanTakeAnOrganizationThatExists(t *testing.T) {
 	s := anySite(t)
-	account, used := s.organisation("Harbor Light"), s.organisation("Lakeside")
+	account, used := s.organization("Harbor Light"), s.organization("Lakeside")
 	s.newcomer(used, "Ada", "King")
 	token, err := s.store.SetupToken(t.Context())
 	if err != nil {
@@ -65,7 +65,7 @@ func TestTheSetUpLinkCanTakeAnOrganisationThatExists(t *testing.T) {
 
 func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organisation("Harbor"), crm.Owner)
+	owner := s.member(s.organization("Harbor"), crm.Owner)
 	p := s.visitor()
 	asked := p.get(owner.org("/contacts?scope=archived"))
 	page := p.get(asked.location())
@@ -85,7 +85,7 @@ func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
 // A form that is sent after the session has ended is not lost: whoever signs in again sends it again.
 func TestWhatWasTypedSurvivesTheEndOfTheSession(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), crm.Editor)
 	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestASignInPageCarriesNoPassword(t *testing.T) {
 	if strings.Contains(a.body, testPassword) || strings.Contains(a.body, "the new password") {
 		t.Error("the page holds a password")
 	}
-	owner := s.member(s.organisation("Harbor"), crm.Owner)
+	owner := s.member(s.organization("Harbor"), crm.Owner)
 	a = p.post("/console/signin", "email", owner.user.Email, "password", testPassword, "again", "https://evil.example/", "again.x", "1")
 	if strings.Contains(a.body, "evil") {
 		t.Errorf("%d: %s", a.status, a.body)
@@ -129,7 +129,7 @@ var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"
 
 func TestSigningOutEndsTheSession(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organisation("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), crm.Owner)
 		thief := s.visitor()
 		thief.client.Jar.SetCookies(mustURL(t, s.http.URL), p.client.Jar.Cookies(mustURL(t, s.http.URL)))
 		thief.wantStatus(thief.get("/console/profile"), http.StatusOK)
@@ -143,7 +143,7 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 // Signing in again with the same browser leaves no old session behind.
 func TestANewSessionReplacesTheOldOne(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), crm.Owner)
 	p.wantStatus(p.post("/console/signin", "email", p.user.Email, "password", testPassword), http.StatusSeeOther)
 	sessions, err := s.store.Sessions(t.Context(), p.user.ID)
 	if err != nil || len(sessions) != 1 {
@@ -153,7 +153,7 @@ func TestANewSessionReplacesTheOldOne(t *testing.T) {
 
 func TestAnInvitationMakesAColleague(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		owner := s.member(s.organisation("Harbor"), crm.Owner)
+		owner := s.member(s.organization("Harbor"), crm.Owner)
 		_, token, err := s.store.Invite(t.Context(), owner.account, owner.user, crm.Editor, "bo@example.org")
 		if err != nil {
 			t.Fatal(err)
@@ -175,9 +175,9 @@ func TestAnInvitationMakesAColleague(t *testing.T) {
 	})
 }
 
-func TestSomebodyWhoHasAUserJoinsASecondOrganisation(t *testing.T) {
+func TestSomebodyWhoHasAUserJoinsASecondOrganization(t *testing.T) {
 	s := anySite(t)
-	ana, bo := s.member(s.organisation("Harbor"), crm.Owner), s.member(s.organisation("Lakeside"), crm.Viewer)
+	ana, bo := s.member(s.organization("Harbor"), crm.Owner), s.member(s.organization("Lakeside"), crm.Viewer)
 	_, token, err := s.store.Invite(t.Context(), ana.account, ana.user, crm.Viewer, "")
 	if err != nil {
 		t.Fatal(err)
@@ -191,9 +191,9 @@ func TestSomebodyWhoHasAUserJoinsASecondOrganisation(t *testing.T) {
 }
 
 // The console opens where one left off.
-func TestTheEntranceLeadsToTheOrganisationThatWasOpenLast(t *testing.T) {
+func TestTheEntranceLeadsToTheOrganizationThatWasOpenLast(t *testing.T) {
 	s := anySite(t)
-	first, second := s.organisation("A first"), s.organisation("B second")
+	first, second := s.organization("A first"), s.organization("B second")
 	p := s.member(first, crm.Owner)
 	if _, err := s.store.AddMember(t.Context(), second, crm.Viewer, p.user.Email); err != nil {
 		t.Fatal(err)
@@ -208,14 +208,14 @@ func TestTheEntranceLeadsToTheOrganisationThatWasOpenLast(t *testing.T) {
 
 func TestWhoeverBelongsNowhereIsToldSo(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), crm.Editor)
 	if err := s.store.RemoveMember(t.Context(), p.account.Number, p.user.ID); err != nil {
 		t.Fatal(err)
 	}
 	p.wantStatus(p.get(p.org("")), http.StatusNotFound)
 	a := p.get(p.get("/console").location())
 	p.wantStatus(a, http.StatusOK)
-	p.sees(a, "You belong to no organisation")
+	p.sees(a, "You belong to no organization")
 }
 
 func TestTheBareAddressLeadsToTheConsole(t *testing.T) {

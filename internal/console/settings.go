@@ -57,7 +57,7 @@ func (c *Console) countForOwners(r *http.Request, v visit, view *settingsView) e
 	return err
 }
 
-func (c *Console) renameOrganisation(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) renameOrganization(w http.ResponseWriter, r *http.Request, v visit) error {
 	f, err := readForm(r)
 	if err != nil {
 		return err

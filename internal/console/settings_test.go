@@ -10,7 +10,7 @@ import (
 
 func TestSettingsLeadOn(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organisation("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), crm.Owner)
 		p.makeKey("name", "K", "permission", "contacts:read", "expires", "never")
 		p.post(p.org("/settings/people/invite"), "role", "viewer")
 		s.member(p.account, crm.Viewer)
@@ -24,9 +24,9 @@ func TestSettingsLeadOn(t *testing.T) {
 	})
 }
 
-func TestAnOrganisationIsRenamed(t *testing.T) {
+func TestAnOrganizationIsRenamed(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), crm.Owner)
 	p.sees(p.follow(p.org("/settings/name"), "name", " Harbor Light "), "The name is now Harbor Light.")
 	wrong := p.post(p.org("/settings/name"), "name", "")
 	p.wantStatus(wrong, http.StatusUnprocessableEntity)
@@ -38,7 +38,7 @@ func TestAnOrganisationIsRenamed(t *testing.T) {
 
 func TestAViewerSeesSettingsButChangesNothing(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organisation("Harbor"), crm.Viewer)
+	p := s.member(s.organization("Harbor"), crm.Viewer)
 	page := p.get(p.org("/settings"))
 	p.sees(page, "Owners make and revoke them.", "Your role Viewer")
 	if strings.Contains(page.body, "/settings/name") || strings.Contains(page.body, "/settings/keys") {

@@ -42,7 +42,7 @@ func (c *Console) setup(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	in := crm.SetupInput{UserInput: readUser(f), Organisation: f.Value("organisation"), Account: f.Value("account")}
+	in := crm.SetupInput{UserInput: readUser(f), Organization: f.Value("organization"), Account: f.Value("account")}
 	if in.Account == newAccount {
 		in.Account = ""
 	}

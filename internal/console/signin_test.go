@@ -19,7 +19,7 @@ func (p *person) signIn(email, password string) answer {
 // On the first morning everybody of one office signs in at the same moment, from one address, and with four browsers each.
 func TestManyPeopleSignInAtOnce(t *testing.T) {
 	s := anySite(t)
-	account := s.organisation("Harbor")
+	account := s.organization("Harbor")
 	var people []*person
 	for range 30 {
 		people = append(people, s.member(account, crm.Viewer))
@@ -42,7 +42,7 @@ func TestManyPeopleSignInAtOnce(t *testing.T) {
 // A right password is no guess, however often it is typed.
 func TestSigningInOftenIsNotThrottled(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	ana := s.member(s.organization("Harbor"), crm.Owner)
 	for range 12 {
 		ana.wantStatus(ana.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
 	}
@@ -51,7 +51,7 @@ func TestSigningInOftenIsNotThrottled(t *testing.T) {
 // A stranger's guesses do not lock out a user who has signed in from this browser before, until the password is new.
 func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		ana := s.member(s.organisation("Harbor"), crm.Owner)
+		ana := s.member(s.organization("Harbor"), crm.Owner)
 		known, other := s.visitor(), s.visitor()
 		known.wantStatus(known.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
 		known.wantStatus(known.post("/console/signout"), http.StatusSeeOther)
@@ -82,7 +82,7 @@ func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
 // The browser in which a password was changed stays known.
 func TestABrowserThatChangedThePasswordIsKnown(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	ana := s.member(s.organization("Harbor"), crm.Owner)
 	ana.wantStatus(ana.post("/console/profile/password", "current_password", testPassword, "password", "another password"), http.StatusSeeOther)
 	stranger := s.visitor()
 	for range 11 {
@@ -94,7 +94,7 @@ func TestABrowserThatChangedThePasswordIsKnown(t *testing.T) {
 // A browser that is known may not guess without end either.
 func TestAKnownBrowserMayNotGuessWithoutEnd(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	ana := s.member(s.organization("Harbor"), crm.Owner)
 	ana.wantStatus(ana.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
 	for n := range 10 {
 		ana.wantStatus(ana.signIn(ana.user.Email, fmt.Sprint("wrong password ", n)), http.StatusUnprocessableEntity)
@@ -104,7 +104,7 @@ func TestAKnownBrowserMayNotGuessWithoutEnd(t *testing.T) {
 
 func TestTheDeviceCookieIsGuarded(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organisation("Harbor"), crm.Owner)
+	ana := s.member(s.organization("Harbor"), crm.Owner)
 	a := ana.signIn(ana.user.Email, testPassword)
 	for _, line := range a.header.Values("Set-Cookie") {
 		cookie, err := http.ParseSetCookie(line)

@@ -117,8 +117,8 @@ func (l testLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// organisation makes an account.
-func (s *site) organisation(name string) crm.Account {
+// organization makes an account.
+func (s *site) organization(name string) crm.Account {
 	s.t.Helper()
 	account, err := s.store.CreateAccount(s.t.Context(), name, "")
 	if err != nil {
@@ -196,7 +196,7 @@ var (
 	scripts = regexp.MustCompile(`(?s)<(script|style|template)[^>]*>.*?</(script|style|template)>`)
 )
 
-// org is the address of a page of the person's organisation.
+// org is the address of a page of the person's organization.
 func (p *person) org(rest string) string { return "/console/o/" + p.account.ID + rest }
 
 func (p *person) get(path string) answer {

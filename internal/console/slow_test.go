@@ -51,7 +51,7 @@ func (q *pending) finish(t *testing.T) int {
 // Whoever begins a form while they may send it, and ends it when they may no longer, has sent it too late.
 func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		account := s.organisation("Harbor")
+		account := s.organization("Harbor")
 		s.member(account, crm.Owner)
 		p := s.member(account, crm.Owner)
 		me := strconv.FormatInt(p.user.ID, 10)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Account is an organisation or one of its chapters: the owner of contacts, campaigns and keys.
+// Account is an organization or one of its chapters: the owner of contacts, campaigns and keys.
 type Account struct {
 	Number    int64  // the leading part of every id that the account gives out; never shown
 	ID        string // 16 random letters and digits; what people and the API call the account

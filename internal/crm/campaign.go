@@ -12,7 +12,7 @@ type Campaign struct {
 	Type        string // general, collect, fundraise or event
 	Title       string
 	Subtitle    string // "" is unset here and in every text below
-	Description string // sanitised HTML
+	Description string // sanitized HTML
 	Slug        string // unique in the service
 	Goal        int64  // in cents
 	Raised      int64  // in cents
@@ -55,7 +55,7 @@ type Event struct {
 	GooglePlaceID     string
 	StartAt, EndAt    time.Time
 	Timezone          string // IANA name
-	Details           string // sanitised HTML
+	Details           string // sanitized HTML
 	Private           bool
 	TicketsRequired   bool
 	Livestream        *Livestream

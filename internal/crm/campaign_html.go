@@ -11,9 +11,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// sanitiseHTML leaves of an HTML text what a description needs, and nothing that could run, track by form, or
+// sanitizeHTML leaves of an HTML text what a description needs, and nothing that could run, track by form, or
 // imitate the page around it.
-func sanitiseHTML(text string) string {
+func sanitizeHTML(text string) string {
 	if text == "" {
 		return ""
 	}
@@ -108,7 +108,7 @@ var (
 )
 
 // Paragraphs is a text whose lines no tag makes, with tags for them: HTML alone would run them together. Where the text is
-// sanitised, so is the result.
+// sanitized, so is the result.
 func Paragraphs(text string) string {
 	if !strings.Contains(text, "\n") || hasLayout(text) {
 		return text

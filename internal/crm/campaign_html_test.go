@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-func TestSanitiseHTML(t *testing.T) {
+func TestSanitizeHTML(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"plain text", "Come and run", "Come and run"},
 		{"formatting", "<h2>Why</h2><p>For <b>all</b>,<br/>and <em>more</em></p>", "<h2>Why</h2><p>For <b>all</b>,<br/>and <em>more</em></p>"},
@@ -32,7 +32,7 @@ func TestSanitiseHTML(t *testing.T) {
 		{"only markup", "<div> </div>", ""},
 		{"own rel", `<a href="https://a.example" rel="opener" target="_self">a</a>`, `<a href="https://a.example" rel="nofollow noopener" target="_blank">a</a>`},
 	} {
-		if got := sanitiseHTML(test.text); got != test.want {
+		if got := sanitizeHTML(test.text); got != test.want {
 			t.Errorf("%s: got %s\nwant %s", test.name, got, test.want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestWhatSanitizingRemovesIsSaid(t *testing.T) {
 		`<video src="x"></video><form><input><button>Give</button></form>`:      "video or audio form fields",
 		`Write to Ana <ana@example.org>`:                                        "<ana@example.org>",
 	} {
-		if got := strings.Join(RemovedHTML(text, sanitiseHTML(Paragraphs(text))), " "); got != want {
+		if got := strings.Join(RemovedHTML(text, sanitizeHTML(Paragraphs(text))), " "); got != want {
 			t.Errorf("%s: said is %q, want %q", text, got, want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestOnlySomeKindsOfRemovedHTMLAreSaid(t *testing.T) {
 // allowedAttributes is the policy once more, told by what may come out.
 var allowedAttributes = map[string][]string{"a": {"href", "rel", "target"}, "img": {"src", "alt", "title", "width", "height"}}
 
-func FuzzSanitiseHTML(f *testing.F) {
+func FuzzSanitizeHTML(f *testing.F) {
 	for _, text := range []string{
 		`<p>a<b>b</p>`, `<a href="https://a.example">x</a>`, `<img src=https://a.example/x onerror=1>`, `<script>x</script>`,
 		`<svg><style><!--</style><img src=x>`, `<a href="java&#10;script:x">`, `<<p>p>`, `<plaintext>x`, `<noscript><p title="</noscript><img src=x>">`,
@@ -87,8 +87,8 @@ func FuzzSanitiseHTML(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		clean := sanitiseHTML(text)
-		if again := sanitiseHTML(clean); again != clean {
+		clean := sanitizeHTML(text)
+		if again := sanitizeHTML(clean); again != clean {
 			t.Fatalf("%q becomes %q, and then %q", text, clean, again)
 		}
 		nodes, err := html.Parse(strings.NewReader(clean))

@@ -44,7 +44,7 @@ func TestCampaignWithDefaults(t *testing.T) {
 }
 
 const fullRow = `{
-	"id": 7, "account_id": "somebody else", "url": "https://else.example", "colour": {"a": [1]},
+	"id": 7, "account_id": "somebody else", "url": "https://else.example", "color": {"a": [1]},
 	"type": "event", "title": " Run for \"Rosie\" ", "subtitle": "5 km", "description": "<p onclick=x>Come & <b>run</b></p><script>x</script>",
 	"slug": "run-2026", "goal": 12000.5, "raised": 12.34, "donors": 3, "currency": "EUR", "logo": "https://img.example/l.png",
 	"cover": {"type": "video", "url": "https://youtu.be/x", "source": "youtube"}, "end_at": "2026-06-01 20:00:00",

@@ -23,7 +23,7 @@ var campaignFields = []string{
 // maxHTML is the longest HTML text, in characters.
 const maxHTML = 100_000
 
-// Validate checks everything about the input that does not depend on the stored campaign, sanitises its HTML and
+// Validate checks everything about the input that does not depend on the stored campaign, sanitizes its HTML and
 // fills in the defaults of a cover and an event. New campaigns need a title. faults are those found while reading;
 // the others are added to them.
 func (in *CampaignInput) Validate(faults *Invalid, isNew bool) error {
@@ -204,11 +204,11 @@ func isPictureURL(value string) bool {
 	return err == nil && u.Scheme == "https" && isWebURL(value)
 }
 
-// validateHTML sanitises a text that is short enough to be.
+// validateHTML sanitizes a text that is short enough to be.
 func validateHTML(v *Invalid, field string, value *string) {
 	validateOptional(v, field, value, maxHTML)
 	if value != nil && !v.has(field) {
-		*value = sanitiseHTML(*value)
+		*value = sanitizeHTML(*value)
 	}
 }
 

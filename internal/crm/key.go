@@ -69,7 +69,7 @@ type Key struct {
 	ID          int64
 	Account     int64
 	Name        string
-	Hint        string // the beginning and the end of the secret, enough to recognise it
+	Hint        string // the beginning and the end of the secret, enough to recognize it
 	Permissions Permission
 	CreatedAt   time.Time
 	LastUsedAt  time.Time // zero: never
@@ -109,7 +109,7 @@ type Principal struct {
 
 // A secret is the prefix, the account's number and the key's sequence number in four characters each, 256 random
 // bits in 43 and a checksum in 6. So a mistyped secret is refused before any look-up, a look-up goes straight to
-// the account, and a leaked secret is recognised by its prefix.
+// the account, and a leaked secret is recognized by its prefix.
 const (
 	secretPrefix   = "dbk_"
 	numberLength   = 4

@@ -2,7 +2,7 @@ package crm
 
 import "strings"
 
-// Role is what a person may do in an organisation. Each one may do what the one before it may.
+// Role is what a person may do in an organization. Each one may do what the one before it may.
 type Role int64
 
 const (
@@ -47,10 +47,10 @@ func (r Role) Check() error {
 	return nil
 }
 
-// CheckChange refuses to take the last owner from an organisation. to is 0 for somebody who leaves.
+// CheckChange refuses to take the last owner from an organization. to is 0 for somebody who leaves.
 func (r Role) CheckChange(to Role, owners int64) error {
 	if r == Owner && to != Owner && owners <= 1 {
-		return invalid("role", "An organisation needs at least one owner: make somebody else an owner first.")
+		return invalid("role", "An organization needs at least one owner: make somebody else an owner first.")
 	}
 	return nil
 }

@@ -51,8 +51,8 @@ func TestSearchWordsDependOnTheContactAlone(t *testing.T) {
 func TestASearchForANameFindsEveryoneWhoHasIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
-		spelt := rapid.SampledFrom([]func(string) string{strings.ToUpper, strings.ToLower, strings.Clone}).Draw(t, "spelling")
-		first, last := spelt(c.FirstName), spelt(c.LastName)
+		spelled := rapid.SampledFrom([]func(string) string{strings.ToUpper, strings.ToLower, strings.Clone}).Draw(t, "spelling")
+		first, last := spelled(c.FirstName), spelled(c.LastName)
 		in := ContactInput{FirstName: &first, LastName: &last}
 		s, ok := in.NameSearch()
 		if ok != (len(words(first, last)) > 0) {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// User is a person who signs in to the console. One user may belong to several organisations.
+// User is a person who signs in to the console. One user may belong to several organizations.
 type User struct {
 	ID        int64
 	Email     string // as it was written; signing in compares the normal form
@@ -59,7 +59,7 @@ func NewUser(in UserInput, now time.Time) User {
 // UserName checks the new name of a user.
 func UserName(name string) (string, error) { return accountName(name) }
 
-// AccountName checks the new name of an organisation or a chapter.
+// AccountName checks the new name of an organization or a chapter.
 func AccountName(name string) (string, error) { return accountName(name) }
 
 // CompareNames orders names as people look for them.
@@ -70,10 +70,10 @@ func CompareNames(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// SetupInput is the first user, and what they will own: a new organisation, or one that is there already.
+// SetupInput is the first user, and what they will own: a new organization, or one that is there already.
 type SetupInput struct {
 	UserInput
-	Organisation string // name of a new one
+	Organization string // name of a new one
 	Account      string // public id of one that exists; "" makes a new one
 }
 
@@ -82,19 +82,19 @@ func (in *SetupInput) Validate(accounts []Account) error {
 	v := new(Invalid)
 	in.UserInput.validate(v)
 	if in.Account == "" {
-		in.Organisation = strings.TrimSpace(in.Organisation)
-		checkRequiredText(v, "organisation", in.Organisation)
+		in.Organization = strings.TrimSpace(in.Organization)
+		checkRequiredText(v, "organization", in.Organization)
 	} else if _, ok := in.Taken(accounts); !ok {
-		v.Add("organisation", notOffered)
+		v.Add("organization", notOffered)
 	}
 	return v.Err()
 }
 
-const notOffered = "The organisation field must be an organization without contacts, or the name of a new one. " +
+const notOffered = "The organization field must be an organization without contacts, or the name of a new one. " +
 	"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create."
 
 // NotOffered is the error where an account that exists may not be taken over by a link.
-func NotOffered() error { return invalid("organisation", notOffered) }
+func NotOffered() error { return invalid("organization", notOffered) }
 
 // Taken is the account that exists and was chosen.
 func (in *SetupInput) Taken(accounts []Account) (Account, bool) {
@@ -106,18 +106,18 @@ func (in *SetupInput) Taken(accounts []Account) (Account, bool) {
 	return Account{}, false
 }
 
-// Membership is an organisation that a user belongs to.
+// Membership is an organization that a user belongs to.
 type Membership struct {
 	Account Account
 	Role    Role
 }
 
-// Member is a user of an organisation, as its other users see them.
+// Member is a user of an organization, as its other users see them.
 type Member struct {
 	User   User
 	Role   Role
 	Since  time.Time
-	SeenAt time.Time // in this organisation; zero: never
+	SeenAt time.Time // in this organization; zero: never
 }
 
 // Device is where somebody signs in from.
@@ -153,7 +153,7 @@ const (
 type Session struct {
 	ID        string // a hash, good for telling sessions apart and for nothing else
 	User      User
-	Account   int64 // number of the organisation that was open last, 0 for none
+	Account   int64 // number of the organization that was open last, 0 for none
 	Device    Device
 	CreatedAt time.Time
 	SeenAt    time.Time

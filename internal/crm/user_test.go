@@ -37,22 +37,22 @@ func TestANewUserIsToldEveryFaultAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheFirstUserNamesAnOrganisationOrTakesOne(t *testing.T) {
+func TestTheFirstUserNamesAnOrganizationOrTakesOne(t *testing.T) {
 	t.Parallel()
 	known := []Account{{ID: "AAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBB"}}
 	for _, test := range []struct {
-		organisation, account string
+		organization, account string
 		want                  []Fault
 	}{
 		{"Harbor Light", "", nil},
 		{"", "BBBBBBBBBBBBBBBB", nil},
-		{" ", "", []Fault{{"organisation", "The organisation field is required."}}},
-		{"Harbor Light", "CCCCCCCCCCCCCCCC", []Fault{{"organisation", "The organisation field must be an organization without contacts, or the name of a new one. " +
+		{" ", "", []Fault{{"organization", "The organization field is required."}}},
+		{"Harbor Light", "CCCCCCCCCCCCCCCC", []Fault{{"organization", "The organization field must be an organization without contacts, or the name of a new one. " +
 			"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create."}}},
 	} {
-		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organisation, test.account}
+		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organization, test.account}
 		if diff := cmp.Diff(test.want, faultsOf(t, in.Validate(known))); diff != "" {
-			t.Errorf("%q, %q:\n%s", test.organisation, test.account, diff)
+			t.Errorf("%q, %q:\n%s", test.organization, test.account, diff)
 		}
 		taken, ok := in.Taken(known)
 		if ok != (test.account == "BBBBBBBBBBBBBBBB") || ok && taken != known[1] {
@@ -60,7 +60,7 @@ func TestTheFirstUserNamesAnOrganisationOrTakesOne(t *testing.T) {
 		}
 	}
 	in := SetupInput{}
-	if faults := faultsOf(t, in.Validate(nil)); len(faults) != 4 || faults[3].Field != "organisation" {
+	if faults := faultsOf(t, in.Validate(nil)); len(faults) != 4 || faults[3].Field != "organization" {
 		t.Errorf("the faults are %v", faults)
 	}
 }

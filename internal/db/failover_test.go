@@ -140,8 +140,8 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 	revoke := func() error { return s.RevokeKey(t.Context(), key.ID) }
 
 	standby.Freeze()
-	wantError(t, "a create whose wait was cancelled", later(ana, cancel), crm.ErrUnavailable)
-	wantError(t, "a revocation whose wait was cancelled", later(revoke, cancel), crm.ErrUnavailable)
+	wantError(t, "a create whose wait was canceled", later(ana, cancel), crm.ErrUnavailable)
+	wantError(t, "a revocation whose wait was canceled", later(revoke, cancel), crm.ErrUnavailable)
 	if got := names(t, s, account); len(got) != 1 {
 		t.Fatalf("the contacts are %q: the test has not come to its point", got)
 	}

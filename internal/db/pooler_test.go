@@ -304,7 +304,7 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, store.Options{Database: url})
-	low, high := neighbours(t, s)
+	low, high := neighbors(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	other, err := pgx.Connect(ctx, url)
@@ -367,8 +367,8 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	t.Error("there was no deadlock: the test has not come to its point")
 }
 
-// neighbours are two accounts of one writer, in the order in which it locks them.
-func neighbours(t *testing.T, s *store.Store) (low, high int64) {
+// neighbors are two accounts of one writer, in the order in which it locks them.
+func neighbors(t *testing.T, s *store.Store) (low, high int64) {
 	t.Helper()
 	first := newAccount(t, s).Number
 	for {

@@ -132,7 +132,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 		}
 	}
 	s := open(t, store.Options{Database: through + "&pooler=transaction"}) // so that nothing is prepared, and each text is sent every time
-	low, high := neighbours(t, s)
+	low, high := neighbors(t, s)
 	_, secret, err := s.CreateKey(t.Context(), low, crm.KeyInput{Name: "K", Permissions: crm.AllPermissions})
 	if err != nil {
 		t.Fatal(err)

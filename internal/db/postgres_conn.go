@@ -181,7 +181,7 @@ func (r *postgresRows) close() error {
 }
 
 // commit travels with what waits. It succeeds only where the server says so. A client that goes away does not reach it, and a commit
-// whose outcome is unknown is reported as failed. It is never cancelled either: PostgreSQL would stop waiting
+// whose outcome is unknown is reported as failed. It is never canceled either: PostgreSQL would stop waiting
 // for the standby and show all clients what exists on one server only.
 func (c *postgresConn) commit() error {
 	last := append(c.queued, statement{sql: "COMMIT"})
@@ -230,7 +230,7 @@ func (w *wire) commit(statements []statement) error {
 	case result.String() != "COMMIT":
 		return fmt.Errorf("%w: the transaction had failed", errPoisoned)
 	case warning != nil:
-		// Such as: the wait for the standby was cancelled, and the change is on one server only.
+		// Such as: the wait for the standby was canceled, and the change is on one server only.
 		return &unavailable{err: fmt.Errorf("committed with a warning: %v", warning)}
 	}
 	return nil
@@ -347,7 +347,7 @@ func (c *postgresConn) translate(err error) error {
 		return fmt.Errorf("%w: %w", errPoisoned, err)
 	case e.Code == "53100":
 		return &unavailable{err: fmt.Errorf("%w: %w", syscall.ENOSPC, err)}
-	case class == "53", class == "58", e.Code == "57014", e.Code == "55P03": // full, cancelled, or locked for too long
+	case class == "53", class == "58", e.Code == "57014", e.Code == "55P03": // full, canceled, or locked for too long
 		return &unavailable{err: err}
 	case e.Code == "26000", e.Code == "42P05":
 		return fmt.Errorf("%w (a pooler that shares connections between transactions needs pooler=transaction in the database URL)", err)

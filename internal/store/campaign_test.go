@@ -11,7 +11,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// family is an organisation with a chapter, and a chapter of that, and a stranger.
+// family is an organization with a chapter, and a chapter of that, and a stranger.
 type family struct {
 	root, chapter, below, stranger crm.Account
 }

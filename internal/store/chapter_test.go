@@ -92,7 +92,7 @@ func TestWhoeverMakesAChapterOwnsIt(t *testing.T) {
 	})
 }
 
-func TestAnAccountIsRenamedByItsOrganisationOnly(t *testing.T) {
+func TestAnAccountIsRenamedByItsOrganizationOnly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		root, other := newAccount(t, s), newAccount(t, s)
 		ada := newUser(t, s, root, crm.Owner, "ada")
@@ -110,7 +110,7 @@ func TestAnAccountIsRenamedByItsOrganisationOnly(t *testing.T) {
 			root crm.Account
 			id   string
 		}{
-			"another organisation": {root, other.ID}, "the one above": {made["East"], root.ID}, "the one beside": {made["East"], made["West"].ID},
+			"another organization": {root, other.ID}, "the one above": {made["East"], root.ID}, "the one beside": {made["East"], made["West"].ID},
 			"none": {root, ""}, "no id": {root, "x"}, "no text": {root, root.ID[:15] + "\x00"}, "of another": {other, made["East"].ID},
 		} {
 			wantError(t, what, s.RenameAccount(t.Context(), test.root, test.id, "Stolen"), crm.ErrNotFound)

@@ -116,7 +116,7 @@ func TestAUserAcceptsAnInvitationAndKeepsTheHigherRole(t *testing.T) {
 	})
 }
 
-func TestAnInvitationIsTakenBackByItsOrganisationOnly(t *testing.T) {
+func TestAnInvitationIsTakenBackByItsOrganizationOnly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, other := newAccount(t, s), newAccount(t, s)
 		ada := newUser(t, s, account, crm.Owner, "ada")

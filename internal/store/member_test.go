@@ -122,7 +122,7 @@ func TestRolesChangeAndMembersLeave(t *testing.T) {
 	})
 }
 
-func TestAnOwnerCannotLeaveAnOrganisationWithoutOne(t *testing.T) {
+func TestAnOwnerCannotLeaveAnOrganizationWithoutOne(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s)
 		ada := newUser(t, s, account, crm.Owner, "ada")

@@ -248,7 +248,7 @@ func TestASessionOpensWhatWasOpenLast(t *testing.T) {
 	})
 }
 
-// When somebody was seen is for the organisation that they were in to know, and not for the others.
+// When somebody was seen is for the organization that they were in to know, and not for the others.
 func TestWhereSomebodyWasSeenStaysThere(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		now := stopClock(s)

@@ -97,7 +97,7 @@ func hasContacts(c db.Conn, root int64) (found bool, err error) {
 	return found, err
 }
 
-// Setup makes the first user, and the organisation that they own. Of all who try at the same moment, one succeeds.
+// Setup makes the first user, and the organization that they own. Of all who try at the same moment, one succeeds.
 func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (user crm.User, account crm.Account, err error) {
 	offer, err := s.SetupOffer(ctx, token)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (use
 			return t.checkEmpty(taken.Number)
 		}
 		var err error
-		account, err = crm.NewAccount(in.Organisation, crm.Account{}, s.now())
+		account, err = crm.NewAccount(in.Organization, crm.Account{}, s.now())
 		return err
 	}, func(t *tx, user crm.User) error {
 		if !exists {

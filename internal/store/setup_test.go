@@ -20,10 +20,10 @@ func setupToken(t testing.TB, s *Store) string {
 }
 
 func founder(name string) crm.SetupInput {
-	return crm.SetupInput{UserInput: joiner(name), Organisation: " Harbor Light "}
+	return crm.SetupInput{UserInput: joiner(name), Organization: " Harbor Light "}
 }
 
-func TestTheFirstUserSetsUpAnOrganisation(t *testing.T) {
+func TestTheFirstUserSetsUpAnOrganization(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		now := stopClock(a)
 		b.now = now.time
@@ -57,7 +57,7 @@ func TestTheFirstUserSetsUpAnOrganisation(t *testing.T) {
 	})
 }
 
-func TestTheFirstUserMayTakeAnOrganisationThatExists(t *testing.T) {
+func TestTheFirstUserMayTakeAnOrganizationThatExists(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		var made []crm.Account
 		for _, name := range []string{"zebra", "Apple"} {
@@ -80,7 +80,7 @@ func TestTheFirstUserMayTakeAnOrganisationThatExists(t *testing.T) {
 		for _, wrong := range []string{chapter.ID, "x"} {
 			in.Account = wrong
 			_, _, err = s.Setup(t.Context(), token, in)
-			wantRefused(t, "no root account", err, "organisation")
+			wantRefused(t, "no root account", err, "organization")
 		}
 		in.Account = made[0].ID
 		user, account, err := s.Setup(t.Context(), token, in)
@@ -100,7 +100,7 @@ func TestAWrongSetupIsToldEverythingAndMayBeTriedAgain(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		token := setupToken(t, s)
 		_, _, err := s.Setup(t.Context(), token, crm.SetupInput{})
-		wantRefused(t, "nothing at all", err, "name", "email", "password", "organisation")
+		wantRefused(t, "nothing at all", err, "name", "email", "password", "organization")
 		if users, err := s.Users(t.Context()); err != nil || len(users) != 0 {
 			t.Errorf("%v: the users are %+v", err, users)
 		}
@@ -180,7 +180,7 @@ func TestASetupTokenNeverGivesAwayAnOrganizationWithContacts(t *testing.T) {
 		for what, account := range map[string]crm.Account{"with contacts": used, "with a chapter that has contacts": above, "a chapter": chapter} {
 			in.Account = account.ID
 			_, _, err := s.Setup(t.Context(), token, in)
-			wantRefused(t, what, err, "organisation")
+			wantRefused(t, what, err, "organization")
 		}
 		spy := spyOn(t, s)
 		spy.read = func(sql string) { // its first contact comes after it was offered
@@ -191,7 +191,7 @@ func TestASetupTokenNeverGivesAwayAnOrganizationWithContacts(t *testing.T) {
 		}
 		in.Account = empty.ID
 		_, _, err = s.Setup(t.Context(), token, in)
-		wantRefused(t, "that has a contact by now", err, "organisation")
+		wantRefused(t, "that has a contact by now", err, "organization")
 		if users, err := s.Users(t.Context()); err != nil || len(users) != 0 {
 			t.Errorf("%v: the users are %+v", err, users)
 		}

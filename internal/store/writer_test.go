@@ -106,7 +106,7 @@ func TestWhatWaitsCommitsTogether(t *testing.T) {
 	})
 }
 
-func TestOneBadChangeDoesNotDisturbItsNeighbours(t *testing.T) {
+func TestOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 	failure := errors.New("no")
 	write := func(tx *tx, account int64) error { // something that must not stay
 		in := crm.ContactInput{Emails: &[]crm.Email{}}
@@ -221,7 +221,7 @@ func TestAClientThatLeavesBeforeItsTurnChangesNothing(t *testing.T) {
 		errs := wait()
 		wantError(t, "who left", errs[1], context.Canceled)
 		if errs[0] != nil || errs[2] != nil {
-			t.Errorf("the neighbours got %v and %v", errs[0], errs[2])
+			t.Errorf("the neighbors got %v and %v", errs[0], errs[2])
 		}
 		for range 10 {
 			_, err := s.CreateContact(leaving, account, in, crm.Dedupe)

@@ -12,7 +12,7 @@ const fold = () => document.querySelectorAll("details[data-menu]").forEach((menu
 wide.addEventListener("change", fold);
 fold();
 
-// Only one list of organisations is open, and a click elsewhere or Escape closes it.
+// Only one list of organizations is open, and a click elsewhere or Escape closes it.
 document.addEventListener("click", (event) => {
   document.querySelectorAll("details.orgs[open], details.popup[open]").forEach((open) => {
     if (!open.contains(event.target)) open.open = false;
