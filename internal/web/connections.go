@@ -1,12 +1,8 @@
 package web
 
 import (
-	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -102,83 +98,7 @@ func (c *Connections) tellAgain(exceeded int, now time.Time) bool {
 	return true
 }
 
-// countedListener turns connections away that exceed a limit.
-type countedListener struct {
-	net.Listener
-	connections *Connections
-	plain       bool // clients speak HTTP without TLS
-	log         *slog.Logger
-}
-
-func (l *countedListener) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		tcp, addr := conn.(*net.TCPConn), addrOf(conn.RemoteAddr())
-		exceeded, ok := l.connections.enter(addr)
-		if ok {
-			return &countedConn{TCPConn: tcp, leave: sync.OnceFunc(func() { l.connections.leave(addr) })}, nil
-		}
-		l.refuse(tcp, exceeded)
-	}
-}
-
-// countedConn gives its place free when it is closed.
-type countedConn struct {
-	*net.TCPConn
-	leave func()
-}
-
-func (c *countedConn) Close() error {
-	defer c.leave()
-	return c.TCPConn.Close()
-}
-
-// refuse closes a connection as cheaply as it can. Over plain HTTP it says why. To say it over TLS would take a handshake,
-// which is what costs most.
-func (l *countedListener) refuse(conn *net.TCPConn, exceeded int) {
-	c := l.connections
-	c.refused[exceeded].Add(1)
-	if c.tellAgain(exceeded, time.Now()) {
-		l.log.Warn("connections are refused because too many are open", "limit", limitNames[exceeded], "client", addrOf(conn.RemoteAddr()).String())
-	}
-	if l.plain {
-		select {
-		case c.lingering <- struct{}{}:
-			go c.tell(conn)
-			return
-		default: // enough are being told already
-		}
-	}
-	_ = conn.Close()
-}
-
-// errRequests is the answer to a request of HTTP/2 that exceeds a limit.
-var errRequests = &Error{
-	Status: http.StatusServiceUnavailable, Message: messageTooMany, Header: http.Header{"Retry-After": {"5"}},
-}
-
-const messageTooMany = "Too many connections are open. Please try again in a moment."
-
-var tooManyConnections = func() string {
-	body := string(errorBody(nil, messageTooMany))
-	return "HTTP/1.1 503 Service Unavailable\r\n" +
-		"Content-Type: application/json\r\n" +
-		"Content-Length: " + strconv.Itoa(len(body)) + "\r\n" +
-		"Connection: close\r\n" +
-		"Cache-Control: no-store\r\n" +
-		"Retry-After: 5\r\n\r\n" + body
-}()
-
-// tell answers, then reads on for a moment: closing while the client still sends could destroy the answer.
-func (c *Connections) tell(conn *net.TCPConn) {
-	defer func() { <-c.lingering }()
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(refuseTime))
-	if _, err := io.WriteString(conn, tooManyConnections); err == nil {
-		_ = conn.CloseWrite()
-		_, _ = io.CopyN(io.Discard, conn, refuseRead)
-	}
+// errTooMany answers a connection, or a request of HTTP/2, that exceeds a limit.
+var errTooMany = &Error{
+	Status: http.StatusServiceUnavailable, Message: "Too many connections are open. Please try again in a moment.", Header: http.Header{"Retry-After": {"5"}},
 }

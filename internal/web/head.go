@@ -68,40 +68,31 @@ func begins(line []byte, field string) bool {
 // twoEnds reports whether the client has sent a head with both fields.
 func (h *heads) twoEnds() bool { return h.both.Load() }
 
-// plainConn is a connection without TLS.
+// stream is a connection, with or without TLS.
+type stream interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// plainConn is a connection of HTTP/1.
 type plainConn struct {
-	*countedConn
+	stream
 	heads
 }
 
 func (c *plainConn) Read(b []byte) (int, error) {
-	n, err := c.countedConn.Read(b)
+	n, err := c.stream.Read(b)
 	c.look(b[:n])
 	return n, err
 }
 
-// plainListener accepts connections without TLS.
-type plainListener struct{ net.Listener }
-
-func (l plainListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &plainConn{countedConn: conn.(*countedConn)}, nil
-}
-
-// secureConn is HTTP/1 over TLS. net/http asks it for its ConnectionState, as it asks a *tls.Conn.
+// secureConn is HTTP/1 over TLS. net/http asks it for its state, as it asks a *tls.Conn.
 type secureConn struct {
-	*tls.Conn
-	heads
+	plainConn
+	state tls.ConnectionState
 }
 
-func (c *secureConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.look(b[:n])
-	return n, err
-}
+func (c *secureConn) ConnectionState() tls.ConnectionState { return c.state }
 
 type headsKey struct{}
 

@@ -1,15 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
-	"strings"
 	"time"
 )
 
@@ -65,20 +64,11 @@ func headerSize(h http.Header) (size int) {
 }
 
 func (t Timeouts) withDefaults() Timeouts {
-	for _, field := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{
-		{&t.ReadHeader, 10 * time.Second},
-		{&t.Read, 30 * time.Second},
-		{&t.Write, 60 * time.Second},
-		{&t.Idle, 120 * time.Second},
-		{&t.Stop, 25 * time.Second},
-	} {
-		if *field.value == 0 {
-			*field.value = field.standard
-		}
-	}
+	t.ReadHeader = cmp.Or(t.ReadHeader, 10*time.Second)
+	t.Read = cmp.Or(t.Read, 30*time.Second)
+	t.Write = cmp.Or(t.Write, 60*time.Second)
+	t.Idle = cmp.Or(t.Idle, 120*time.Second)
+	t.Stop = cmp.Or(t.Stop, 25*time.Second)
 	return t
 }
 
@@ -87,15 +77,13 @@ type door struct {
 	flag, address string
 	http          *http.Server
 	connections   *Connections
-	timeouts      Timeouts
-	gate          *gate
-	listener      net.Listener
+	listener      *listener
 }
 
 func (d *door) open(log *slog.Logger) error {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false) // its sockets cannot turn connections away
-	listener, err := config.Listen(context.Background(), "tcp", d.address)
+	tcp, err := config.Listen(context.Background(), "tcp", d.address)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) && op.Err != nil {
@@ -103,13 +91,8 @@ func (d *door) open(log *slog.Logger) error {
 		}
 		return fmt.Errorf("%s: cannot listen on %q: %w", d.flag, d.address, err)
 	}
-	d.gate = &gate{TCPListener: listener.(*net.TCPListener)}
-	counted := &countedListener{Listener: d.gate, connections: d.connections, plain: d.http.TLSConfig == nil, log: log}
-	if counted.plain {
-		d.listener = plainListener{counted}
-	} else {
-		d.listener = newGreeter(sniffListener{counted, log}, d.http.TLSConfig, d.timeouts.ReadHeader, log)
-	}
+	g := &gate{TCPListener: tcp.(*net.TCPListener)}
+	d.listener = newListener(g, d.connections, d.http.TLSConfig, d.http.ReadHeaderTimeout, log)
 	return nil
 }
 
@@ -187,7 +170,7 @@ func (s *Server) open(secured secured) ([]*door, error) {
 }
 
 func (s *Server) door(flag, address string, handler http.Handler) *door {
-	return &door{flag: flag, address: address, http: s.httpServer(handler), connections: s.Connections, timeouts: s.Timeouts}
+	return &door{flag: flag, address: address, http: s.httpServer(handler), connections: s.Connections}
 }
 
 // http2Limits keep one connection of HTTP/2 from costing as much as hundreds: it may carry 10 requests at once, and 256 KiB of
@@ -202,8 +185,8 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		WriteTimeout:                 s.Timeouts.Write,
 		IdleTimeout:                  s.Timeouts.Idle,
 		MaxHeaderBytes:               maxHeaderBytes,
-		DisableGeneralOptionsHandler: true, // OPTIONS * is ours to refuse
-		ErrorLog:                     log.New(errorLog{s.Log}, "", 0),
+		DisableGeneralOptionsHandler: true,                                               // OPTIONS * is ours to refuse
+		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), // about connections
 		ConnContext:                  withHeads,
 		HTTP2:                        http2Limits,
 	}
@@ -220,7 +203,7 @@ func (s *Server) ending(next http.Handler) http.Handler {
 			addr := peer(r)
 			if _, ok := s.Connections.enter(addr); !ok {
 				clear(r.Header) // the client may never read the answer
-				WriteJSONError(w, errRequests)
+				WriteJSONError(w, errTooMany)
 				return
 			}
 			defer s.Connections.leave(addr)
@@ -244,7 +227,7 @@ func (s *Server) stop(doors []*door) error {
 	s.Health.stopping.Store(true)
 	if s.Timeouts.StopDelay > 0 {
 		time.Sleep(s.Timeouts.StopDelay)
-		if err := doors[0].gate.turnAway(); err != nil {
+		if err := doors[0].listener.turnAway(); err != nil {
 			s.Log.Warn("new connections cannot be turned away before the port closes", "error", err)
 		}
 		time.Sleep(lastCall)
@@ -261,12 +244,4 @@ func (s *Server) stop(doors []*door) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// errorLog is where net/http tells about connections.
-type errorLog struct{ log *slog.Logger }
-
-func (e errorLog) Write(line []byte) (int, error) {
-	e.log.Warn(strings.TrimSpace(string(line)))
-	return len(line), nil
 }
