@@ -2,18 +2,14 @@ package web
 
 import (
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -99,15 +95,12 @@ func (a *authority) create() error {
 }
 
 func (a *authority) createAuthority() error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
-	if err := writeKey(a.path("ca-key.pem"), key); err != nil {
+	key, err := newKey(a.path("ca-key.pem"))
+	if err != nil {
 		return err
 	}
 	subject := pkix.Name{CommonName: authorityName, Organization: []string{"Donorbook on " + host}}
@@ -115,25 +108,28 @@ func (a *authority) createAuthority() error {
 	return err
 }
 
-// signAuthority makes the authority's certificate, under the name of the one before, and puts it in place.
+// signAuthority makes the authority's certificate, under the name of the one before.
 func (a *authority) signAuthority(key crypto.Signer, before *x509.Certificate) (*x509.Certificate, error) {
-	now := a.now()
 	template := &x509.Certificate{
-		SerialNumber:          serialNumber(),
 		Subject:               before.Subject,
 		SubjectKeyId:          before.SubjectKeyId,
-		NotBefore:             now.Add(-time.Hour), // clocks differ
-		NotAfter:              now.Add(authorityLife),
+		NotAfter:              a.now().Add(authorityLife),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,
 		MaxPathLenZero:        true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return a.sign("ca.pem", template, template, key, key)
+}
+
+// sign makes a certificate and puts it in place.
+func (a *authority) sign(file string, template, parent *x509.Certificate, key, parentKey crypto.Signer) (*x509.Certificate, error) {
+	template.NotBefore = a.now().Add(-time.Hour) // clocks differ
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), parentKey)
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFile(a.path("ca.pem"), certificatePEM(der)); err != nil {
+	if err := writePEM(a.path(file), "CERTIFICATE", der); err != nil {
 		return nil, err
 	}
 	return x509.ParseCertificate(der)
@@ -190,34 +186,24 @@ func (a *authority) issue() (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	template := a.leafTemplate(a.now(), ca.NotAfter)
-	der, err := x509.CreateCertificate(rand.Reader, template, ca, key.Public(), caKey)
-	if err != nil {
-		return nil, err
-	}
-	if err := writeFile(a.path("cert.pem"), certificatePEM(der)); err != nil {
-		return nil, err
-	}
-	leaf, err := x509.ParseCertificate(der)
+	leaf, err := a.sign("cert.pem", a.leafTemplate(ca.NotAfter), ca, key, caKey)
 	if err != nil {
 		return nil, err
 	}
 	a.log.Info("certificate issued", "file", a.path("cert.pem"), "names", a.names, "until", leaf.NotAfter)
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
+	return &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}, nil
 }
 
-func (a *authority) leafTemplate(now, latest time.Time) *x509.Certificate {
-	until := now.Add(leafLife)
+func (a *authority) leafTemplate(latest time.Time) *x509.Certificate {
+	until := a.now().Add(leafLife)
 	if until.After(latest) {
 		until = latest
 	}
 	template := &x509.Certificate{
-		SerialNumber: serialNumber(),
-		Subject:      pkix.Name{CommonName: "Donorbook"},
-		NotBefore:    now.Add(-time.Hour),
-		NotAfter:     until,
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		Subject:     pkix.Name{CommonName: "Donorbook"},
+		NotAfter:    until,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range a.names {
 		if ip := net.ParseIP(name); ip != nil {
@@ -235,23 +221,15 @@ func (a *authority) leafKey() (crypto.Signer, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
-	made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	return made, writeKey(a.path("key.pem"), made)
+	return newKey(a.path("key.pem"))
 }
 
 func (a *authority) authorityCertificate() (*x509.Certificate, error) {
-	text, err := os.ReadFile(a.path("ca.pem"))
+	der, err := readPEM(a.path("ca.pem"), "CERTIFICATE")
 	if err != nil {
 		return nil, err
 	}
-	block, _ := pem.Decode(text)
-	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, fmt.Errorf("%s holds no certificate", a.path("ca.pem"))
-	}
-	return x509.ParseCertificate(block.Bytes)
+	return x509.ParseCertificate(der)
 }
 
 // certificate is for handshakes. A long-running server renews its certificate here, and goes on with the old one
@@ -292,12 +270,4 @@ func certificateNames(leaf *x509.Certificate) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func serialNumber() *big.Int {
-	n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		panic(err) // the system's random source never fails; without it no certificate may be made
-	}
-	return n
 }
