@@ -116,18 +116,14 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 		log.Warn("fewer connections are allowed than --max-connections asks for: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
 	}
 	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, RequireHTTPS: c.TLS == web.TLSOff}
-	names := []string{}
+	certificate := c.Certificate(data)
 	if host := proxies.BaseHost(); host != "" {
-		names = append(names, host)
+		certificate.Names = []string{host}
 	}
 	return &web.Server{
 		Listen: c.Listen, Handler: plumbing.Wrap(pages.Fallback(door.Serve)), Health: health, Log: log,
 		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health), Metrics: metrics,
-		Timeouts: web.Timeouts{StopDelay: c.StopDelay}, Connections: connections,
-		TLS: web.TLS{
-			Mode: c.TLS, Dir: data, Names: names, CertFile: c.TLSCert, KeyFile: c.TLSKey,
-			ACMEHosts: c.ACMEHost, ACMEEmail: c.ACMEEmail, ACMEDirectory: c.ACMEDirectory, ACMEHTTP: c.ACMEListen,
-		},
+		Timeouts: web.Timeouts{StopDelay: c.StopDelay}, Connections: connections, TLS: certificate,
 	}, nil
 }
 

@@ -119,7 +119,10 @@ func (s *Server) Check() error {
 	case s.StopDelay < 0:
 		return problem("stop-delay", "%s is negative", s.StopDelay)
 	}
-	return s.checkTLS()
+	if err := s.Certificate("").Check(); err != nil {
+		return problem("tls", "%v", err)
+	}
+	return nil
 }
 
 func isAddress(text string) bool {
@@ -131,21 +134,12 @@ func isAddress(text string) bool {
 	return err == nil
 }
 
-// checkTLS finds flags of one mode that are missing, or were given to another.
-func (s *Server) checkTLS() error {
-	switch {
-	case s.TLS != web.TLSFiles && (s.TLSCert != "" || s.TLSKey != ""):
-		return problem("tls", "--tls-cert and --tls-key need --tls files")
-	case s.TLS == web.TLSFiles && s.TLSCert == "":
-		return problem("tls", "files needs --tls-cert, the file with the certificate")
-	case s.TLS == web.TLSFiles && s.TLSKey == "":
-		return problem("tls", "files needs --tls-key, the file with the certificate's private key")
-	case s.TLS != web.TLSACME && (len(s.ACMEHost) > 0 || s.ACMEEmail != "" || s.ACMEDirectory != "" || s.ACMEListen != ""):
-		return problem("tls", "--acme-host, --acme-email, --acme-directory and --acme-listen need --tls acme")
-	case s.TLS == web.TLSACME && len(s.ACMEHost) == 0:
-		return problem("tls", "acme needs --acme-host, the public name to get a certificate for")
+// Certificate says how the server gets its certificate.
+func (s *Server) Certificate(data string) web.TLS {
+	return web.TLS{
+		Mode: s.TLS, Dir: data, CertFile: s.TLSCert, KeyFile: s.TLSKey,
+		ACMEHosts: s.ACMEHost, ACMEEmail: s.ACMEEmail, ACMEDirectory: s.ACMEDirectory, ACMEHTTP: s.ACMEListen,
 	}
-	return nil
 }
 
 // Proxies is who may speak for clients, and the public address.

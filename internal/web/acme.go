@@ -22,10 +22,7 @@ import (
 
 // setupACME asks an authority for certificates, and renews them. Challenges are answered on the main listener
 // (TLS-ALPN-01) and, where there is one, on the plain one (HTTP-01).
-func (t TLS) setupACME(log *slog.Logger) (secured, error) {
-	if err := t.checkACME(); err != nil {
-		return secured{}, err
-	}
+func (t TLS) setupACME(log *slog.Logger) secured {
 	manager := &autocert.Manager{
 		Prompt:     autocert.AcceptTOS,
 		Cache:      autocert.DirCache(filepath.Join(t.Dir, "acme")),
@@ -43,7 +40,7 @@ func (t TLS) setupACME(log *slog.Logger) (secured, error) {
 		ends:      served.ends,
 		challenge: manager.HTTPHandler,
 		warm:      func() { t.fetchACME(served.certificate, log) },
-	}, nil
+	}
 }
 
 // servedCertificates remembers when the certificates end that were served last. Clients decide what names they ask for, but
@@ -101,11 +98,8 @@ func (t TLS) fetchACME(certificate func(*tls.ClientHelloInfo) (*tls.Certificate,
 }
 
 func (t TLS) checkACME() error {
-	switch {
-	case t.Dir == "":
-		return errors.New("--tls acme needs a data directory (--data) for its certificates")
-	case len(t.ACMEHosts) == 0:
-		return errors.New("--tls acme needs --acme-host, the name to get a certificate for")
+	if len(t.ACMEHosts) == 0 {
+		return errors.New("acme needs --acme-host, the public name to get a certificate for")
 	}
 	for _, host := range t.ACMEHosts {
 		if net.ParseIP(host) != nil || !strings.Contains(host, ".") || strings.ContainsAny(host, "/:*@ ") {

@@ -46,20 +46,44 @@ type secured struct {
 	warm      func()
 }
 
-// setup prepares the mode. The config is nil where the mode is off.
-func (t TLS) setup(listen string, log *slog.Logger) (secured, error) {
-	switch t.Mode {
-	case TLSOff:
-		return secured{}, nil
-	case TLSAuto, "":
-		return t.setupAuto(listen, log)
-	case TLSFiles:
-		return t.setupFiles(log)
-	case TLSACME:
-		return t.setupACME(log)
-	default:
-		return secured{}, fmt.Errorf("--tls %q is none of auto, files, acme, off", t.Mode)
+// Check finds a setting that is missing, makes no sense, or belongs to another mode. Its error follows the words "--tls: ".
+func (t TLS) Check() error {
+	switch {
+	case t.Mode == TLSFiles && t.CertFile == "":
+		return errors.New("files needs --tls-cert, the file with the certificate")
+	case t.Mode == TLSFiles && t.KeyFile == "":
+		return errors.New("files needs --tls-key, the file with the certificate's private key")
+	case t.Mode != TLSFiles && (t.CertFile != "" || t.KeyFile != ""):
+		return errors.New("--tls-cert and --tls-key need --tls files")
+	case t.Mode == TLSACME:
+		return t.checkACME()
+	case len(t.ACMEHosts) > 0 || t.ACMEEmail != "" || t.ACMEDirectory != "" || t.ACMEHTTP != "":
+		return errors.New("--acme-host, --acme-email, --acme-directory and --acme-listen need --tls acme")
 	}
+	return nil
+}
+
+// setup prepares the mode. The config is nil if the mode is off.
+func (t TLS) setup(listen string, log *slog.Logger) (made secured, err error) {
+	err = t.Check()
+	switch {
+	case err != nil:
+	case t.Mode == TLSOff:
+	case t.Mode == TLSFiles:
+		return t.setupFiles(log)
+	case t.Dir == "":
+		err = errors.New("the certificates need a data directory (--data)")
+	case t.Mode == TLSAuto || t.Mode == "":
+		made, err = t.setupAuto(listen, log)
+	case t.Mode == TLSACME:
+		return t.setupACME(log), nil
+	default:
+		err = fmt.Errorf("%q is none of auto, files, acme, off", t.Mode)
+	}
+	if err != nil {
+		err = fmt.Errorf("--tls: %w", err)
+	}
+	return made, err
 }
 
 func baseConfig() *tls.Config {
@@ -79,12 +103,9 @@ func onlyModern(config *tls.Config) *tls.Config {
 }
 
 func (t TLS) setupAuto(listen string, log *slog.Logger) (secured, error) {
-	if t.Dir == "" {
-		return secured{}, errors.New("--tls auto needs a data directory (--data) for its certificates")
-	}
 	a := &authority{dir: filepath.Join(t.Dir, "tls"), names: t.autoNames(listen), now: time.Now, log: log}
 	if err := a.open(); err != nil {
-		return secured{}, fmt.Errorf("--tls auto: %w", err)
+		return secured{}, err
 	}
 	config := baseConfig()
 	config.GetCertificate = a.certificate
@@ -118,12 +139,6 @@ func (t TLS) autoNames(listen string) []string {
 }
 
 func (t TLS) setupFiles(log *slog.Logger) (secured, error) {
-	switch {
-	case t.CertFile == "":
-		return secured{}, errors.New("--tls files needs --tls-cert, the file with the certificate")
-	case t.KeyFile == "":
-		return secured{}, errors.New("--tls files needs --tls-key, the file with the certificate's private key")
-	}
 	f := &certFiles{cert: t.CertFile, key: t.KeyFile, now: time.Now, log: log}
 	if err := f.open(); err != nil {
 		return secured{}, err
