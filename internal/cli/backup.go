@@ -37,7 +37,7 @@ func (c *backupCommand) Run(t *terminal) error {
 	if err := t.storage.Check(); err != nil {
 		return err
 	}
-	watch := newByteWatch(t)
+	watch := newWatch(t, watch{bytes: true})
 	report, err := backup.Write(t.ctx, t.storage.Options(), c.File, backup.Options{Replace: c.Force, Progress: watch.progress})
 	watch.end()
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *restoreCommand) Run(t *terminal) error {
 	if strings.HasPrefix(t.storage.Database, "sqlite:") {
 		return &config.Problem{Flag: "database", Reason: "a backup is restored into the data directory alone; leave --database out"}
 	}
-	watch := newByteWatch(t)
+	watch := newWatch(t, watch{bytes: true})
 	report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{Progress: watch.progress})
 	watch.end()
 	if err != nil {
@@ -120,54 +120,4 @@ func printBackup(t *terminal, file string, report backup.Report) error {
 
 func contentsInWords(report backup.Report) string {
 	return fmt.Sprintf("accounts: %d, contacts: %d", report.Accounts, report.Contacts)
-}
-
-func bytesInWords(n int64) string {
-	if n < 1_000_000 {
-		return fmt.Sprintf("%.1f kB", float64(n)/1000)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1_000_000)
-}
-
-// byteWatch tells a person how far long work has come: in one line of a terminal that changes, in a line every few seconds elsewhere.
-type byteWatch struct {
-	t        *terminal
-	terminal bool
-	shown    time.Time
-	open     bool // a line that changes stands there
-}
-
-func newByteWatch(t *terminal) *byteWatch {
-	return &byteWatch{t: t, terminal: isTerminal(t.stderr), shown: time.Now()}
-}
-
-func (w *byteWatch) progress(what string, done, total int64) {
-	pause := watchLines
-	if w.terminal {
-		pause = watchTerminal
-	}
-	if time.Since(w.shown) < pause {
-		return
-	}
-	w.shown = time.Now()
-	line := what
-	switch {
-	case total > 0:
-		line += fmt.Sprintf(": %s of %s, %d%%", bytesInWords(done), bytesInWords(total), min(done*100/total, 100))
-	case done > 0:
-		line += ": " + bytesInWords(done)
-	}
-	if w.terminal {
-		fmt.Fprintf(w.t.stderr, "\r%s\x1b[K", line)
-		w.open = true
-	} else {
-		fmt.Fprintln(w.t.stderr, line)
-	}
-}
-
-// end removes the line that changes.
-func (w *byteWatch) end() {
-	if w.open {
-		fmt.Fprint(w.t.stderr, "\r\x1b[K")
-	}
 }

@@ -29,10 +29,10 @@ func (c *checkCommand) Run(t *terminal) error {
 	var report store.CheckReport
 	print := c.printer(t.stdout)
 	err := t.withStore(func(s *store.Store) (err error) {
-		watch := newCopyWatch(t, "")
+		watch := newWatch(t, watch{})
 		defer watch.end()
 		report, err = s.Check(t.ctx, store.CheckOptions{Repair: c.Repair, Found: print, Progress: func(what string, done, total int64) {
-			watch.progress(store.CopyProgress{Checking: true, Table: what, Done: done, Total: total})
+			watch.progress("checking "+what, done, total)
 		}})
 		return err
 	})

@@ -222,7 +222,7 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error
 	}
 	t.tighten()
 	options := t.storage.Options()
-	options.Now, options.Serving, options.Progress = now, t.serving, newUpgradeWatch(t).progress
+	options.Now, options.Serving, options.Progress = now, t.serving, newWatch(t, watch{task: "upgrading the database"}).progress
 	s, err := store.Open(t.ctx, options)
 	if err != nil {
 		return err

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
-	"time"
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
@@ -49,8 +46,10 @@ func (c *copyCommand) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	watch := newCopyWatch(t, "What is written to the source from now on is not copied.")
-	report, err := store.Copy(t.ctx, from, to, store.CopyOptions{Restart: c.Restart, Progress: watch.progress})
+	watch := newWatch(t, watch{intro: "What is written to the source from now on is not copied."})
+	report, err := store.Copy(t.ctx, from, to, store.CopyOptions{Restart: c.Restart, Progress: func(p store.CopyProgress) {
+		watch.progress(copyStep(p), p.Done, p.Total)
+	}})
 	watch.end()
 	if err != nil {
 		return copyFailure(err, report.Begun)
@@ -67,6 +66,13 @@ func (c *copyCommand) Run(t *terminal) error {
 	}
 	_, err = fmt.Fprintf(t.stdout, "Accounts: %d. Rows and checksums are the same on both sides.\n", len(report.Accounts))
 	return err
+}
+
+func copyStep(p store.CopyProgress) string {
+	if p.Checking {
+		return "checking " + p.Table
+	}
+	return "copying " + p.Table
 }
 
 // copyPlace finds a URL that cannot be one, before anything is opened. It is not repeated: it may hold a password.
@@ -102,88 +108,4 @@ func copyFailure(err error, begun bool) error {
 		return &crm.Malformed{Message: err.Error()}
 	}
 	return err
-}
-
-// copyWatch tells a person how far a copy has come: in one line of a terminal that changes, in lines elsewhere.
-type copyWatch struct {
-	t        *terminal
-	intro    string // printed before anything else
-	terminal bool
-	now      func() time.Time
-
-	current  store.CopyProgress
-	began    time.Time // with the current table
-	shown    time.Time
-	complete bool // the current table
-	open     bool // a line that changes stands there
-}
-
-const (
-	watchTerminal = 100 * time.Millisecond
-	watchLines    = 5 * time.Second
-)
-
-func newCopyWatch(t *terminal, intro string) *copyWatch {
-	return &copyWatch{t: t, intro: intro, now: time.Now, terminal: isTerminal(t.stderr)}
-}
-
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-func (w *copyWatch) progress(p store.CopyProgress) {
-	now := w.now()
-	if w.current.Table == "" && w.intro != "" {
-		fmt.Fprintln(w.t.stderr, w.intro)
-	}
-	if p.Table != w.current.Table || p.Checking != w.current.Checking {
-		w.began, w.shown, w.complete = now, now, false
-	}
-	w.current = p
-	complete, pause := p.Done >= p.Total, watchLines
-	if w.terminal {
-		pause = watchTerminal
-	}
-	if w.complete || !complete && now.Sub(w.shown) < pause {
-		return
-	}
-	w.shown, w.complete = now, complete
-	line := w.line(now)
-	switch {
-	case !w.terminal:
-		fmt.Fprintln(w.t.stderr, line)
-	case complete:
-		fmt.Fprintf(w.t.stderr, "\r%s\x1b[K\n", line)
-	default:
-		fmt.Fprintf(w.t.stderr, "\r%s\x1b[K", line)
-	}
-	w.open = w.terminal && !complete
-}
-
-func (w *copyWatch) line(now time.Time) string {
-	p, verb := w.current, "copying"
-	if p.Checking {
-		verb = "checking"
-	}
-	percent := int64(100)
-	if p.Total > 0 {
-		percent = min(p.Done*100/p.Total, 100)
-	}
-	line := fmt.Sprintf("%s %s: %d of %d rows, %d%%", verb, p.Table, p.Done, p.Total, percent)
-	if seconds := now.Sub(w.began).Seconds(); seconds > 0 && p.Done > 0 {
-		line += fmt.Sprintf(", %.0f rows/s", float64(p.Done)/seconds)
-	}
-	return line
-}
-
-// end leaves the line that changes.
-func (w *copyWatch) end() {
-	if w.open {
-		fmt.Fprintln(w.t.stderr)
-	}
 }
