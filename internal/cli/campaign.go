@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -112,31 +111,22 @@ func (c *campaignList) Run(t *terminal) error {
 
 // campaignLine is what people see of a campaign.
 type campaignLine struct {
-	ID       int64       `json:"id"`
-	Type     string      `json:"type"`
-	Title    string      `json:"title"`
-	Slug     string      `json:"slug"`
-	Goal     json.Number `json:"goal"`
-	Raised   json.Number `json:"raised"`
-	Currency string      `json:"currency"`
+	ID       int64       `json:"id" heading:"ID"`
+	Type     string      `json:"type" heading:"TYPE"`
+	Title    string      `json:"title" heading:"TITLE"`
+	Slug     string      `json:"slug" heading:"SLUG"`
+	Raised   json.Number `json:"raised" heading:"RAISED"`
+	Goal     json.Number `json:"goal" heading:"GOAL"`
+	Currency string      `json:"currency" heading:"CURRENCY"`
 }
 
 func (c *campaignList) print(t *terminal, list []byte) error {
 	if c.JSON {
-		var indented bytes.Buffer
-		if err := json.Indent(&indented, list, "", "  "); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(t.stdout, indented.String())
-		return err
+		return t.printJSON(json.RawMessage(list))
 	}
 	var lines []campaignLine
 	if err := json.Unmarshal(list, &lines); err != nil {
 		return err
 	}
-	table := t.table("ID", "TYPE", "TITLE", "SLUG", "RAISED", "GOAL", "CURRENCY")
-	for _, l := range lines {
-		table.row(fmt.Sprint(l.ID), l.Type, l.Title, l.Slug, l.Raised.String(), l.Goal.String(), l.Currency)
-	}
-	return table.flush()
+	return printTable(t, lines)
 }

@@ -3,7 +3,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -265,14 +264,6 @@ func quoted(text string) string {
 }
 
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:"
-
-// printJSON prints a result for programs.
-func (t *terminal) printJSON(value any) error {
-	encoder := json.NewEncoder(t.stdout)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
 
 type versionCommand struct{}
 

@@ -57,15 +57,21 @@ func (c *copyCommand) Run(t *terminal) error {
 	if c.JSON {
 		return t.printJSON(map[string]any{"tables": report.Tables, "accounts": append([]store.AccountSum{}, report.Accounts...)})
 	}
-	table := t.table("TABLE", "ROWS")
+	lines := make([]tableLine, 0, len(report.Tables))
 	for _, count := range report.Tables {
-		table.row(count.Table, fmt.Sprint(count.Rows))
+		lines = append(lines, tableLine(count))
 	}
-	if err := table.flush(); err != nil {
+	if err := printTable(t, lines); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(t.stdout, "Accounts: %d. Rows and checksums are the same on both sides.\n", len(report.Accounts))
 	return err
+}
+
+// tableLine is how many rows of a table were copied.
+type tableLine struct {
+	Table string `heading:"TABLE"`
+	Rows  int64  `heading:"ROWS"`
 }
 
 func copyStep(p store.CopyProgress) string {

@@ -63,19 +63,19 @@ func (c *keyCreate) input(now time.Time) (in crm.KeyInput, err error) {
 
 type keyList struct {
 	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	JSON    bool   `help:"Print a JSON array of objects with id, name, hint, permissions, state, created_at, last_used_at, expires_at and revoked_at." name:"json"`
+	JSON    bool   `help:"Print a JSON array of objects with id, name, hint, state, permissions, created_at, last_used_at, expires_at and revoked_at." name:"json"`
 }
 
 // keyLine is a key as scripts see it, never its value.
 type keyLine struct {
-	ID          int64    `json:"id"`
-	Name        string   `json:"name"`
-	Hint        string   `json:"hint"`
-	Permissions []string `json:"permissions"`
-	State       string   `json:"state"`
-	CreatedAt   string   `json:"created_at"`
-	LastUsedAt  *string  `json:"last_used_at"`
-	ExpiresAt   *string  `json:"expires_at"`
+	ID          int64    `json:"id" heading:"ID"`
+	Name        string   `json:"name" heading:"NAME"`
+	Hint        string   `json:"hint" heading:"KEY"`
+	State       string   `json:"state" heading:"STATE"`
+	Permissions []string `json:"permissions" heading:"PERMISSIONS"`
+	CreatedAt   string   `json:"created_at" heading:"CREATED"`
+	LastUsedAt  *string  `json:"last_used_at" heading:"LAST USED"`
+	ExpiresAt   *string  `json:"expires_at" heading:"EXPIRES"`
 	RevokedAt   *string  `json:"revoked_at"`
 }
 
@@ -93,14 +93,7 @@ func (c *keyList) Run(t *terminal) error {
 				ExpiresAt: optionalStamp(k.ExpiresAt), RevokedAt: optionalStamp(k.RevokedAt),
 			})
 		}
-		if c.JSON {
-			return t.printJSON(lines)
-		}
-		table := t.table("ID", "NAME", "KEY", "STATE", "PERMISSIONS", "CREATED", "LAST USED", "EXPIRES")
-		for _, l := range lines {
-			table.row(fmt.Sprint(l.ID), l.Name, l.Hint, l.State, strings.Join(l.Permissions, ","), l.CreatedAt, shown(l.LastUsedAt), shown(l.ExpiresAt))
-		}
-		return table.flush()
+		return printRows(t, c.JSON, lines, "")
 	})
 }
 

@@ -91,17 +91,27 @@ type userList struct {
 
 // userLine is a user as scripts see them.
 type userLine struct {
-	Email      string        `json:"email"`
-	Name       string        `json:"name"`
-	CreatedAt  string        `json:"created_at"`
-	LastSeenAt *string       `json:"last_seen_at"`
-	Accounts   []userAccount `json:"accounts"`
+	Email      string       `json:"email" heading:"EMAIL"`
+	Name       string       `json:"name" heading:"NAME"`
+	CreatedAt  string       `json:"created_at" heading:"CREATED"`
+	LastSeenAt *string      `json:"last_seen_at" heading:"LAST SEEN"`
+	Accounts   userAccounts `json:"accounts" heading:"ACCOUNTS"`
 }
+
+type userAccounts []userAccount
 
 type userAccount struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Role string `json:"role"`
+}
+
+func (list userAccounts) String() string {
+	roles := make([]string, 0, len(list))
+	for _, a := range list {
+		roles = append(roles, a.ID+" "+a.Role)
+	}
+	return strings.Join(roles, ", ")
 }
 
 func (c *userList) Run(t *terminal) error {
@@ -123,26 +133,12 @@ func (c *userList) print(t *terminal, s *store.Store, account string) error {
 			lines = append(lines, line)
 		}
 	}
-	if c.JSON {
-		return t.printJSON(lines)
-	}
-	if len(lines) == 0 {
-		fmt.Fprintln(t.stderr, "No user yet. Next: "+t.command("user create --email EMAIL --name NAME --account ID --role owner"))
-	}
-	table := t.table("EMAIL", "NAME", "CREATED", "LAST SEEN", "ACCOUNTS")
-	for _, l := range lines {
-		roles := make([]string, 0, len(l.Accounts))
-		for _, a := range l.Accounts {
-			roles = append(roles, a.ID+" "+a.Role)
-		}
-		table.row(l.Email, l.Name, l.CreatedAt, shown(l.LastSeenAt), strings.Join(roles, ", "))
-	}
-	return table.flush()
+	return printRows(t, c.JSON, lines, "No user yet. Next: "+t.command("user create --email EMAIL --name NAME --account ID --role owner"))
 }
 
 func newUserLine(u store.UserRecord) userLine {
 	line := userLine{
-		Email: u.User.Email, Name: u.User.Name, CreatedAt: stamp(u.User.CreatedAt), LastSeenAt: optionalStamp(u.SeenAt), Accounts: []userAccount{},
+		Email: u.User.Email, Name: u.User.Name, CreatedAt: stamp(u.User.CreatedAt), LastSeenAt: optionalStamp(u.SeenAt), Accounts: userAccounts{},
 	}
 	for _, m := range u.Memberships {
 		line.Accounts = append(line.Accounts, userAccount{ID: m.Account.ID, Name: m.Account.Name, Role: m.Role.String()})
