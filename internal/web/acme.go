@@ -43,8 +43,8 @@ func (t TLS) setupACME(log *slog.Logger) secured {
 	}
 }
 
-// servedCertificates remembers when the certificates end that were served last. Clients decide what names they ask for, but
-// only those of our own get a certificate.
+// servedCertificates remembers when the certificates that were served last expire. Clients may ask for any name, but only our own
+// names get a certificate.
 type servedCertificates struct {
 	next func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
@@ -70,7 +70,7 @@ func (s *servedCertificates) ends() map[string]time.Time {
 	return maps.Clone(s.until)
 }
 
-// acmePolicy allows our own names alone, whatever port a challenge came through.
+// acmePolicy allows only our own names, through any port.
 func acmePolicy(hosts []string) autocert.HostPolicy {
 	allowed := autocert.HostWhitelist(hosts...)
 	return func(ctx context.Context, host string) error {
@@ -82,7 +82,7 @@ func acmePolicy(hosts []string) autocert.HostPolicy {
 }
 
 // fetchACME gets the certificates before the first client asks, so that the operator, not a client, learns what is
-// wrong with the set-up.
+// wrong with the setup.
 func (t TLS) fetchACME(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error), log *slog.Logger) {
 	for _, host := range t.ACMEHosts {
 		pair, err := certificate(&tls.ClientHelloInfo{

@@ -27,10 +27,9 @@ const (
 )
 
 // authority is a certificate authority for one machine, made on first start: a client that trusts its ca.pem trusts this
-// server under all its names. Its directory appears whole, by one rename, and a new certificate keeps the old key, so
-// that every change is one file replaced at once and two processes can start on the same directory. The authority keeps
-// its key, too: while the clock is wrong its certificate may have to be replaced, and clients that trust the one before
-// trust the server again once the clock is right.
+// server under all its names. Its directory appears complete, by one rename, and a new certificate keeps the old key. So every
+// change replaces one file, and two processes can start on the same directory. The authority keeps its key as well: while the clock
+// is wrong its certificate may have to be replaced, and clients that trust the old one trust the server again once the clock is right.
 type authority struct {
 	dir   string
 	names []string // sorted, each once
@@ -44,7 +43,7 @@ type authority struct {
 
 func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
 
-// open loads what is there, makes what is not, and renews what does not fit.
+// open loads the certificate, makes what is missing, and renews what can no longer be used.
 func (a *authority) open() error {
 	if _, err := os.Stat(a.path("ca.pem")); errors.Is(err, fs.ErrNotExist) {
 		if err := a.create(); err != nil {
@@ -63,8 +62,8 @@ func (a *authority) open() error {
 	return nil
 }
 
-// create makes the authority and its first certificate beside the directory and moves them there together. Where
-// another process was faster, its work is used.
+// create makes the authority and its first certificate in a directory beside its own and renames that. If another process was
+// faster, its files are used.
 func (a *authority) create() error {
 	if err := os.MkdirAll(filepath.Dir(a.dir), 0o700); err != nil {
 		return err
@@ -158,7 +157,7 @@ func (a *authority) load() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// mustRenew tells whether a certificate ends soon or begins in the future, as one does that was made while the clock was wrong.
+// mustRenew tells whether a certificate expires soon, or begins in the future because it was made while the clock was wrong.
 func (a *authority) mustRenew(c *x509.Certificate) bool {
 	now := a.now()
 	return now.Before(c.NotBefore) || !now.Before(c.NotAfter.Add(-leafRenew))
@@ -179,7 +178,7 @@ func (a *authority) issue() (*tls.Certificate, error) {
 		if ca, err = a.signAuthority(caKey, old); err != nil {
 			return nil, err
 		}
-		a.log.Warn("the authority's certificate was replaced, because it was not valid or about to end; give clients the new one",
+		a.log.Warn("the authority's certificate was replaced, because it was not valid or about to expire; give clients the new one",
 			"file", a.path("ca.pem"), "was_from", old.NotBefore, "was_until", old.NotAfter, "until", ca.NotAfter)
 	}
 	key, err := a.leafKey()
@@ -232,8 +231,7 @@ func (a *authority) authorityCertificate() (*x509.Certificate, error) {
 	return x509.ParseCertificate(der)
 }
 
-// certificate is for handshakes. A long-running server renews its certificate here, and goes on with the old one
-// while that does not work.
+// certificate is for handshakes. A long-running server renews its certificate here, and keeps the old one if that fails.
 func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -251,7 +249,7 @@ func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return pair, nil
 }
 
-// ends tells when the certificates end.
+// ends is when the certificates expire.
 func (a *authority) ends() map[string]time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -262,7 +260,7 @@ func (a *authority) ends() map[string]time.Time {
 	return ends
 }
 
-// certificateNames is the sorted list of what a certificate is good for.
+// certificateNames is the sorted list of names in a certificate.
 func certificateNames(leaf *x509.Certificate) []string {
 	names := slices.Clone(leaf.DNSNames)
 	for _, ip := range leaf.IPAddresses {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Connections bounds how many connections are open at once: in all, and from one address. A connection costs memory and a
-// file descriptor before anything is known about its client, so that without a bound one client could use up both.
+// Connections limits how many connections are open at once: in all, and from one address. A connection costs memory and a file
+// descriptor before we know anything about its client, so without a limit one client could use up both.
 type Connections struct {
 	all, perAddress int // 0 is no limit
 	proxies         *Proxies
@@ -18,16 +18,16 @@ type Connections struct {
 	mu   sync.Mutex
 	open int
 	from map[netip.Addr]int
-	told [2]time.Time // when the log told about each limit
+	told [2]time.Time // when the log last mentioned each limit
 
-	lingering chan struct{} // holds something for each connection that is being told why it is refused
+	lingering chan struct{} // one element for each connection that is being told why it is refused
 }
 
-// keptFiles is how many file descriptors connections leave to the databases, certificates and listeners. SQLite takes
-// about 20, the connections to PostgreSQL as many.
+// keptFiles is how many file descriptors are kept for the database, certificates and listeners. SQLite takes about 20, and so do the
+// connections to PostgreSQL.
 const keptFiles = 64
 
-// maxLingering is how many connections are told at once why they are refused. They take of the kept descriptors.
+// maxLingering is how many connections are told at once why they are refused. They use some of the kept descriptors.
 const maxLingering = 8
 
 // The limits that a connection can exceed, as metrics and the log call them.
@@ -40,7 +40,7 @@ var limitNames = []string{"all", "address"}
 
 // NewConnections limits connections in all and from one address; 0 is no limit. Connections of trusted proxies carry the
 // requests of many clients, so they count in all but not by their address. There are never more connections than file
-// descriptors, some of which are kept for the server itself.
+// descriptors; some of those are kept for the server itself.
 func NewConnections(all, perAddress int, proxies *Proxies, metrics *Metrics) *Connections {
 	if files := fileLimit(); files > 0 {
 		most := files - min(keptFiles, files/2)
@@ -53,10 +53,10 @@ func NewConnections(all, perAddress int, proxies *Proxies, metrics *Metrics) *Co
 	return c
 }
 
-// Max is how many connections may be open in all, 0 where nothing limits them.
+// Max is how many connections may be open in all; 0 is no limit.
 func (c *Connections) Max() int { return c.all }
 
-// enter counts a connection, unless there are too many.
+// enter counts a connection, or says which limit it exceeds.
 func (c *Connections) enter(addr netip.Addr) (exceeded int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *Connections) leave(addr netip.Addr) {
 	}
 }
 
-// tellAgain reports whether the log has not told about a limit for a minute.
+// tellAgain reports whether the log has not mentioned a limit for a minute.
 func (c *Connections) tellAgain(exceeded int, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,15 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// A request with both Content-Length and Transfer-Encoding has two ends, and where a proxy sees another end than we do, a
-// second request can hide in the first. net/http goes by Transfer-Encoding and takes Content-Length away before a handler
-// could see it. So the bytes of HTTP/1 are looked at on their way to net/http.
+// A request with both Content-Length and Transfer-Encoding has two ends. If a proxy believes one and we believe the other, a
+// second request can hide in the first (request smuggling). net/http goes by Transfer-Encoding and removes Content-Length before
+// a handler could see it. So we look at the bytes of HTTP/1 on their way to net/http.
 
-// heads notices a head with both fields in what a client sends. It does not follow where bodies begin and end: a blank
-// line begins a new head, wherever it is. So no head can escape it, and a body that holds such a head is taken for one,
-// but neither JSON nor a form can hold it.
+// heads notices a header block with both fields. It does not track where bodies begin and end: any blank line begins a new block.
+// So no block can escape it. A body that contains such a block is mistaken for one, but neither JSON nor a form can contain it.
 type heads struct {
-	line   [len(codingField)]byte // how the line begins
+	line   [len(codingField)]byte // the beginning of the line
 	filled int
 
 	length, coding bool // fields since the last blank line
@@ -96,7 +95,7 @@ func (c *secureConn) ConnectionState() tls.ConnectionState { return c.state }
 
 type headsKey struct{}
 
-// withHeads lets requests of HTTP/1 find what was noticed on their connection.
+// withHeads lets requests of HTTP/1 find the heads of their connection.
 func withHeads(ctx context.Context, conn net.Conn) context.Context {
 	if h, ok := conn.(interface{ twoEnds() bool }); ok {
 		return context.WithValue(ctx, headsKey{}, h)
@@ -104,7 +103,7 @@ func withHeads(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// hasTwoEnds reports whether a request may have come with both fields. The field that net/http goes by is left.
+// hasTwoEnds reports whether a request may have come with both fields. net/http leaves the one that it goes by.
 func hasTwoEnds(r *http.Request) bool {
 	if r.ProtoMajor != 1 || len(r.TransferEncoding) == 0 && r.ProtoMinor > 0 { // HTTP/1.0 has no Transfer-Encoding
 		return false

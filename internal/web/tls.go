@@ -17,7 +17,7 @@ import (
 // The ways to get a certificate.
 const (
 	TLSAuto  = "auto"  // from a small authority of our own, kept in the data directory
-	TLSFiles = "files" // from two files that somebody else renews
+	TLSFiles = "files" // from two files that another program renews
 	TLSACME  = "acme"  // from Let's Encrypt or another ACME authority
 	TLSOff   = "off"   // none: a proxy in front speaks HTTPS
 )
@@ -37,8 +37,8 @@ type TLS struct {
 	ACMEHTTP      string   // where to answer HTTP-01 challenges, as in :80, optional
 }
 
-// secured is what a mode comes to: how to greet clients, when the certificates end, who answers HTTP-01 challenges, and
-// what to do once the listeners are open.
+// secured is what a mode provides: the handshake, when the certificates expire, who answers HTTP-01 challenges, and what to do once
+// the listeners are open.
 type secured struct {
 	config    *tls.Config
 	ends      func() map[string]time.Time
@@ -90,8 +90,8 @@ func baseConfig() *tls.Config {
 	return onlyModern(&tls.Config{NextProtos: []string{"h2", "http/1.1"}})
 }
 
-// onlyModern leaves TLS 1.2 the suites that encrypt and authenticate in one step. Go still offers two that do so in CBC
-// mode, where both steps leak through their timing. TLS 1.3 has no such suite, and no choice to make.
+// onlyModern leaves TLS 1.2 only the suites that encrypt and authenticate in one step. Go still offers two in CBC mode, whose
+// timing leaks. TLS 1.3 has no such suite.
 func onlyModern(config *tls.Config) *tls.Config {
 	config.MinVersion = tls.VersionTLS12
 	config.CipherSuites = []uint16{
@@ -112,7 +112,7 @@ func (t TLS) setupAuto(listen string, log *slog.Logger) (secured, error) {
 	return secured{config: config, ends: a.ends}, nil
 }
 
-// autoNames is every name by which somebody may reach this machine, sorted, each once.
+// autoNames is every name by which a client may reach this machine, sorted, each once.
 func (t TLS) autoNames(listen string) []string {
 	names := append([]string{"localhost", "127.0.0.1", "::1"}, t.Names...)
 	if host, _, err := net.SplitHostPort(listen); err == nil {
@@ -148,7 +148,7 @@ func (t TLS) setupFiles(log *slog.Logger) (secured, error) {
 	return secured{config: config, ends: f.ends}, nil
 }
 
-// measure adds when the certificates end. A certificate has the name server or authority, or the host that it is for.
+// measure adds when the certificates expire. A certificate is named server or authority, or by the host that it is for.
 func (s secured) measure(m *Metrics) {
 	if s.ends == nil || m == nil {
 		return
