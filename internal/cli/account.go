@@ -9,11 +9,11 @@ import (
 
 type accountCreate struct {
 	Name   string  `help:"Name of the organization or chapter." required:"" placeholder:"NAME"`
-	Parent *string `help:"Id of the account above: makes the new one a chapter." placeholder:"ID"`
+	Parent *string `help:"Id of the parent account: the new one becomes its chapter." placeholder:"ID"`
 }
 
 func (accountCreate) Help() string {
-	return `An account owns contacts, campaigns and keys. Its id is what --account and --parent take.
+	return `An account owns contacts, campaigns and keys. Other commands take its id with --account and --parent.
 
 	donorbook account create --name "Harbor Light"
 	donorbook account create --name "Harbor Light Portland" --parent ID`
@@ -23,7 +23,7 @@ func (c *accountCreate) Run(t *terminal) error {
 	parent := ""
 	if c.Parent != nil {
 		if parent = *c.Parent; parent == "" {
-			return &config.Problem{Flag: "parent", Reason: "is empty; leave it out for an account of its own"}
+			return &config.Problem{Flag: "parent", Reason: "is empty; leave it out to create an organization"}
 		}
 	}
 	return t.withStore(func(s *store.Store) error {

@@ -16,21 +16,21 @@ import (
 
 type backupCommand struct {
 	File  string `arg:"" help:"File to write, such as donorbook.tar.gz."`
-	Force bool   `help:"Replace a file that is there."`
+	Force bool   `help:"Replace an existing file."`
 	JSON  bool   `help:"Print a JSON object." name:"json"`
 }
 
 func (backupCommand) Help() string {
-	return `Writes the database and the certificates into one file that only you can read, while the server goes on. The backup shows one moment, and requests are answered and contacts are written meanwhile.
+	return `Writes the database and the certificates into one file that only you can read. The backup is a snapshot: the server keeps running, and may write while the backup is made.
 
 	donorbook backup /backups/donorbook.tar.gz
 	donorbook restore /backups/donorbook.tar.gz --data another-directory
 
-The file appears under its name only when it is complete: the copy of the database was checked, and the file was read again. It is a tar archive, compressed with gzip. The directory needs room for the database and the file. "donorbook serve --backup-dir DIR" makes backups by itself.
+The file gets its name only when it is complete: the copy of the database was checked, and the file was read back. It is a tar archive, compressed with gzip. The directory needs room for the database and the file. "donorbook serve --backup-dir DIR" makes backups regularly.
 
-PostgreSQL is backed up with its own programs, pg_dump or pg_basebackup.
+For PostgreSQL, use its own tools: pg_dump or pg_basebackup.
 
-Exit codes: 0 written and checked; 1 failed; 2 wrong usage; 3 the file is there already, and was left alone; 4 there is no database.`
+Exit codes: 0 written and checked; 1 failed; 2 wrong usage; 3 the file exists and was not changed; 4 there is no database.`
 }
 
 func (c *backupCommand) Run(t *terminal) error {
@@ -60,14 +60,14 @@ type restoreCommand struct {
 }
 
 func (restoreCommand) Help() string {
-	return `Puts a backup that "donorbook backup" or "donorbook serve --backup-dir" has written into the data directory, which must be empty or missing. The backup is read to its end and the database is checked before anything is put in place; where something is wrong, the directory stays as it was.
+	return `Restores a backup of "donorbook backup" or "donorbook serve --backup-dir" into the data directory, which must be empty or missing. The whole backup is read and its database is checked before anything is put in place. If something is wrong, the directory stays as it was.
 
 	donorbook restore /backups/donorbook.tar.gz --data new-directory
 	donorbook serve --data new-directory
 
-To go back to a backup, stop the server and move its data directory away first.
+To return to a backup, first stop the server and move its data directory away.
 
-Exit codes: 0 restored and checked; 1 failed; 2 wrong usage; 3 the directory is not empty, or the file is not a sound backup, and nothing was changed; 4 there is no such file.`
+Exit codes: 0 restored and checked; 1 failed; 2 wrong usage; 3 the directory is not empty, or the file is not an intact backup, nothing changed; 4 file not found.`
 }
 
 func (c *restoreCommand) Run(t *terminal) error {
@@ -75,7 +75,7 @@ func (c *restoreCommand) Run(t *terminal) error {
 		return err
 	}
 	if strings.HasPrefix(t.storage.Database, "sqlite:") {
-		return &config.Problem{Flag: "database", Reason: "a backup is restored into the data directory alone; leave --database out"}
+		return &config.Problem{Flag: "database", Reason: "a backup is restored into the data directory only; leave --database out"}
 	}
 	watch := newWatch(t, watch{bytes: true})
 	report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{Progress: watch.progress})
@@ -90,7 +90,7 @@ func (c *restoreCommand) Run(t *terminal) error {
 	return err
 }
 
-// backupFailure is the error as a script sees it.
+// backupFailure gives an error the type that decides the exit code.
 func backupFailure(err error, file string) error {
 	var full *backup.NotEmptyError
 	var damaged *backup.DamagedError
@@ -103,7 +103,7 @@ func backupFailure(err error, file string) error {
 		if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
 			return usageError{fmt.Errorf("%s is a directory: name a file in it", file)}
 		}
-		return &crm.Malformed{Message: file + " is there already: name another file, or replace it with --force"}
+		return &crm.Malformed{Message: file + " exists already: name another file, or replace it with --force"}
 	case errors.As(err, &full), errors.As(err, &damaged):
 		return &crm.Malformed{Message: err.Error()}
 	case errors.Is(err, context.Canceled):

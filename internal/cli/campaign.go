@@ -18,7 +18,7 @@ type campaignImport struct {
 }
 
 func (campaignImport) Help() string {
-	return `The file is a JSON array of objects with the fields of GET /v1/campaigns, of which only title is required, and beneficiaries, an array of account ids. A row whose slug exists changes the fields that it names. A file with any fault changes nothing.
+	return `The file is a JSON array of objects with the fields of GET /v1/campaigns and beneficiaries, an array of account ids. Only title is required. An object whose slug exists updates the fields that it has. A file with any error changes nothing.
 
 	donorbook campaign import --account ID campaigns.json
 
@@ -47,7 +47,7 @@ func (c *campaignImport) Run(t *terminal) error {
 	})
 }
 
-// refused names the file where the fault is in it.
+// refused names the file if the error is in it.
 func (c *campaignImport) refused(err error) error {
 	var rows *crm.RowsInvalid
 	var malformed *crm.Malformed
@@ -75,8 +75,8 @@ func readImport(path string) ([]byte, error) {
 
 type campaignList struct {
 	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	Scope   string `help:"own, benefiting (the account is a beneficiary), chapters (of accounts below it) or all. Default: ${default}." enum:"own,benefiting,chapters,all" default:"own" placeholder:"SCOPE"`
-	BaseURL string `help:"Public address of the service, for the campaigns' URLs. Default: ${default}." env:"DONORBOOK_BASE_URL" default:"https://localhost:8443" placeholder:"URL" name:"base-url"`
+	Scope   string `help:"own, benefiting (the account is a beneficiary), chapters (of its chapters) or all. Default: ${default}." enum:"own,benefiting,chapters,all" default:"own" placeholder:"SCOPE"`
+	BaseURL string `help:"Public address of the service, used in the campaigns' URLs. Default: ${default}." env:"DONORBOOK_BASE_URL" default:"https://localhost:8443" placeholder:"URL" name:"base-url"`
 	JSON    bool   `help:"Print a JSON array of campaigns as the API shows them." name:"json"`
 }
 
@@ -109,7 +109,7 @@ func (c *campaignList) Run(t *terminal) error {
 	})
 }
 
-// campaignLine is what people see of a campaign.
+// campaignLine is a campaign in the table.
 type campaignLine struct {
 	ID       int64       `json:"id" heading:"ID"`
 	Type     string      `json:"type" heading:"TYPE"`

@@ -179,7 +179,7 @@ func TestWrongUsage(t *testing.T) {
 		"serve --acme-listen :80":                                   "need --tls acme",
 		"serve --trusted-proxy nowhere":                             `--trusted-proxy: trusted proxy "nowhere" is neither an address nor a range`,
 		"serve --trusted-proxy 10.0.0.0/99":                         "--trusted-proxy",
-		"serve --base-url ftp://d.example":                          "--base-url: give scheme and host alone, such as https://donors.example.org",
+		"serve --base-url ftp://d.example":                          "--base-url: give only scheme and host, such as https://donors.example.org",
 		"serve --base-url https://d.ex?a=b":                         "--base-url",
 		"serve --base-url d.example":                                "--base-url",
 		"serve --phone-region USA":                                  `--phone-region: "USA" is not a country of two letters, such as US`,
@@ -213,7 +213,7 @@ func TestWrongUsage(t *testing.T) {
 		"user reset-password":                                       `expected "<email>"`,
 		"campaign list":                                             "missing flags: --account=ID",
 		"campaign list --account X --scope y":                       "benefiting",
-		"campaign list --account X --base-url y":                    "--base-url: give scheme and host alone",
+		"campaign list --account X --base-url y":                    "--base-url: give only scheme and host",
 		"campaign import campaigns.json":                            "missing flags: --account=ID",
 		"campaign import --account X":                               `expected "<file>"`,
 	} {

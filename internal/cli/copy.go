@@ -14,27 +14,27 @@ import (
 type copyCommand struct {
 	From    string `help:"Database to read: sqlite:DIR or postgres://USER@HOST/NAME." required:"" placeholder:"URL"`
 	To      string `help:"Database to fill, which must be empty: postgres://USER@HOST/NAME or sqlite:DIR." required:"" placeholder:"URL"`
-	Restart bool   `help:"Empty a target that an interrupted copy has left, and begin again. Any other target that is not empty is refused all the same."`
-	JSON    bool   `help:"Print a JSON object: tables with their rows, accounts with their checksums." name:"json"`
+	Restart bool   `help:"Empty the target of an interrupted copy and start over. Any other target that is not empty is still refused."`
+	JSON    bool   `help:"Print a JSON object with the rows of each table and the checksum of each account." name:"json"`
 }
 
 func (copyCommand) Help() string {
-	return `Copies all accounts with their contacts, campaigns and keys. Ids, keys, sequence numbers and revisions stay: clients notice nothing. The flags --data and --database do not count here; certificates in the data directory are files, and are not copied.
+	return `Copies all accounts with their contacts, campaigns and keys. Ids, keys, sequence numbers and revisions stay the same, so clients notice nothing. The flags --data and --database are ignored. Certificates are files in the data directory and are not copied.
 
-To grow from one machine to PostgreSQL:
+To move from one machine to PostgreSQL:
 
 	createdb donorbook
 	stop the server
 	donorbook copy --from sqlite:donorbook-data --to postgres://donorbook@db.example.org/donorbook
 	donorbook serve --database postgres://donorbook@db.example.org/donorbook
 
-A password is better kept in the variable PGPASSWORD or the file ~/.pgpass than in the URL, which other users of the machine can see.
+Put a password into the variable PGPASSWORD or the file ~/.pgpass: other users of the machine can see the URL.
 
-The source is only read, as it was at one moment, and its servers may go on; but what they write after the copy began is not copied. It must have the schema of this program: where it is older, any other command of this program, such as account list, brings it up to date.
+The copy reads a snapshot of the source and does not change it. Its servers may keep running, but what they write after the copy began is not copied. The source must have the schema of this program: if it is older, run any other command, such as account list, to upgrade it.
 
-The target must be empty; its tables are made where there are none. When everything is there, it is read again: the rows of every table are counted and every account has a checksum (SHA-256 of its rows), and any difference from the source is an error that names the account. Until then every donorbook refuses the target, also after a copy that was interrupted: run the same command with --restart, which empties it first, or remove the database.
+The target must be empty; missing tables are created. When everything is copied, the target is read again: the rows of every table are counted, and every account gets a checksum (SHA-256 of its rows). Any difference from the source is an error that names the account. Until this is done, donorbook refuses to use the target. After an interrupted copy, run the same command with --restart, which empties the target first, or remove the database.
 
-Exit codes: 0 copied and compared; 1 failed, interrupted or different; 2 wrong URLs, or the same database twice; 3 a source or target that was refused, and nothing was changed; 4 there is no source.`
+Exit codes: 0 copied and compared; 1 failed, interrupted or different; 2 wrong URLs, or the same database twice; 3 source or target refused, nothing changed; 4 source not found.`
 }
 
 func (c *copyCommand) Run(t *terminal) error {
@@ -81,7 +81,7 @@ func copyStep(p store.CopyProgress) string {
 	return "copying " + p.Table
 }
 
-// copyPlace finds a URL that cannot be one, before anything is opened. It is not repeated: it may hold a password.
+// copyPlace refuses a wrong URL before anything is opened. It does not repeat it: it may hold a password.
 func copyPlace(flag, url string) (store.Options, error) {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch scheme {
@@ -96,7 +96,7 @@ func copyPlace(flag, url string) (store.Options, error) {
 	return store.Options{Database: url}, nil
 }
 
-// copyFailure is the error as a script sees it.
+// copyFailure gives an error the type that decides the exit code.
 func copyFailure(err error, begun bool) error {
 	var url *store.URLError
 	switch {
@@ -109,7 +109,7 @@ func copyFailure(err error, begun bool) error {
 	}
 	switch {
 	case begun:
-		return fmt.Errorf("%w\nThe target is not complete, and refused from now on. To begin again: the same command with --restart", err)
+		return fmt.Errorf("%w\nThe target is not complete and cannot be used. To start over, run the same command with --restart", err)
 	case errors.Is(err, store.ErrNotEmpty), errors.Is(err, store.ErrUnfinished), errors.Is(err, store.ErrSchema):
 		return &crm.Malformed{Message: err.Error()}
 	}
