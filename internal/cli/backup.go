@@ -34,24 +34,10 @@ Exit codes: 0 written and checked; 1 failed; 2 wrong usage; 3 the file exists an
 }
 
 func (c *backupCommand) Run(t *terminal) error {
-	if err := t.storage.Check(); err != nil {
-		return err
-	}
-	watch := newWatch(t, watch{bytes: true})
-	report, err := backup.Write(t.ctx, t.storage.Options(), c.File, backup.Options{Replace: c.Force, Progress: watch.progress})
-	watch.end()
-	if err != nil {
-		return backupFailure(err, c.File)
-	}
-	return c.print(t, report)
-}
-
-func (c *backupCommand) print(t *terminal, report backup.Report) error {
-	if c.JSON {
-		return printBackup(t, c.File, report)
-	}
-	_, err := fmt.Fprintf(t.stdout, "%s: %s, %s. Checked.\n", c.File, contentsInWords(report), bytesInWords(report.Bytes))
-	return err
+	return t.withBackup(c.File, c.JSON, func(progress progressFunc) (string, backup.Report, error) {
+		report, err := backup.Write(t.ctx, t.storage.Options(), c.File, backup.Options{Replace: c.Force, Progress: progress})
+		return fmt.Sprintf("%s: accounts: %d, contacts: %d, %s. Checked.", c.File, report.Accounts, report.Contacts, bytesInWords(report.Bytes)), report, err
+	})
 }
 
 type restoreCommand struct {
@@ -71,22 +57,33 @@ Exit codes: 0 restored and checked; 1 failed; 2 wrong usage; 3 the directory is 
 }
 
 func (c *restoreCommand) Run(t *terminal) error {
-	if err := t.storage.Check(); err != nil {
-		return err
-	}
 	if strings.HasPrefix(t.storage.Database, "sqlite:") {
 		return &config.Problem{Flag: "database", Reason: "a backup is restored into the data directory only; leave --database out"}
 	}
+	return t.withBackup(c.File, c.JSON, func(progress progressFunc) (string, backup.Report, error) {
+		report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{Progress: progress})
+		return fmt.Sprintf("%s: as of %s: accounts: %d, contacts: %d. Checked.\nNext: %s",
+			t.storage.Data, report.Taken.Format(time.DateTime+" UTC"), report.Accounts, report.Contacts, t.command("serve")), report, err
+	})
+}
+
+// withBackup makes or restores a backup, shows its progress, and prints the report as JSON or in words.
+func (t *terminal) withBackup(file string, asJSON bool, do func(progressFunc) (string, backup.Report, error)) error {
+	if err := t.storage.Check(); err != nil {
+		return err
+	}
 	watch := newWatch(t, watch{bytes: true})
-	report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{Progress: watch.progress})
+	words, report, err := do(watch.progress)
 	watch.end()
-	if err != nil {
-		return backupFailure(err, c.File)
+	switch {
+	case err != nil:
+		return backupFailure(err, file)
+	case asJSON:
+		return t.printJSON(map[string]any{
+			"file": file, "bytes": report.Bytes, "taken_at": report.Taken, "schema": report.Schema, "accounts": report.Accounts, "contacts": report.Contacts,
+		})
 	}
-	if c.JSON {
-		return printBackup(t, c.File, report)
-	}
-	_, err = fmt.Fprintf(t.stdout, "%s: as of %s: %s. Checked.\nNext: %s\n", t.storage.Data, report.Taken.Format(time.DateTime+" UTC"), contentsInWords(report), t.command("serve"))
+	_, err = fmt.Fprintln(t.stdout, words)
 	return err
 }
 
@@ -110,14 +107,4 @@ func backupFailure(err error, file string) error {
 		return errors.New("interrupted; nothing was written")
 	}
 	return err
-}
-
-func printBackup(t *terminal, file string, report backup.Report) error {
-	return t.printJSON(map[string]any{
-		"file": file, "bytes": report.Bytes, "taken_at": report.Taken, "schema": report.Schema, "accounts": report.Accounts, "contacts": report.Contacts,
-	})
-}
-
-func contentsInWords(report backup.Report) string {
-	return fmt.Sprintf("accounts: %d, contacts: %d", report.Accounts, report.Contacts)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
@@ -38,16 +37,14 @@ Exit codes: 0 copied and compared; 1 failed, interrupted or different; 2 wrong U
 }
 
 func (c *copyCommand) Run(t *terminal) error {
-	from, err := copyPlace("from", c.From)
-	if err != nil {
+	if err := config.CheckDatabase("from", c.From, ""); err != nil {
 		return err
 	}
-	to, err := copyPlace("to", c.To)
-	if err != nil {
+	if err := config.CheckDatabase("to", c.To, ""); err != nil {
 		return err
 	}
 	watch := newWatch(t, watch{intro: "What is written to the source from now on is not copied."})
-	report, err := store.Copy(t.ctx, from, to, store.CopyOptions{Restart: c.Restart, Progress: func(p store.CopyProgress) {
+	report, err := store.Copy(t.ctx, store.Options{Database: c.From}, store.Options{Database: c.To}, store.CopyOptions{Restart: c.Restart, Progress: func(p store.CopyProgress) {
 		watch.progress(copyStep(p), p.Done, p.Total)
 	}})
 	watch.end()
@@ -79,21 +76,6 @@ func copyStep(p store.CopyProgress) string {
 		return "checking " + p.Table
 	}
 	return "copying " + p.Table
-}
-
-// copyPlace refuses a wrong URL before anything is opened. It does not repeat it: it may hold a password.
-func copyPlace(flag, url string) (store.Options, error) {
-	scheme, rest, _ := strings.Cut(url, ":")
-	switch scheme {
-	case "sqlite":
-		if strings.TrimPrefix(rest, "//") == "" {
-			return store.Options{}, &config.Problem{Flag: flag, Reason: "the URL names no directory; write sqlite:DIR"}
-		}
-	case "postgres", "postgresql":
-	default:
-		return store.Options{}, &config.Problem{Flag: flag, Reason: "the URL must begin with postgres: or sqlite:"}
-	}
-	return store.Options{Database: url}, nil
 }
 
 // copyFailure gives an error the type that decides the exit code.

@@ -42,6 +42,8 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+type progressFunc = func(step string, done, total int64)
+
 // progress tells how much of a step is done. The total of bytes is 0 if it is not known.
 func (w *watch) progress(step string, done, total int64) {
 	now := w.now()

@@ -36,14 +36,19 @@ func (s Storage) Check() error {
 	if s.Database == "" {
 		return nil
 	}
-	switch scheme, rest, _ := strings.Cut(s.Database, ":"); scheme {
+	return CheckDatabase("database", s.Database, " (or be left out for SQLite in the data directory)")
+}
+
+// CheckDatabase refuses a wrong URL of a database. The hint ends the error about its scheme.
+func CheckDatabase(flag, url, hint string) error {
+	switch scheme, rest, _ := strings.Cut(url, ":"); scheme {
 	case "sqlite":
 		if strings.TrimPrefix(rest, "//") == "" {
-			return problem("database", "the URL names no directory; write sqlite:DIR")
+			return problem(flag, "the URL names no directory; write sqlite:DIR")
 		}
 	case "postgres", "postgresql":
 	default:
-		return problem("database", "the URL must begin with postgres: or sqlite: (or be left out for SQLite in the data directory)")
+		return problem(flag, "the URL must begin with postgres: or sqlite:%s", hint)
 	}
 	return nil
 }
