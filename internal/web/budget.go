@@ -54,7 +54,7 @@ type hold struct {
 // Hold reserves memory for a large body or answer until the request is answered. If too much is held already, the error is a 503.
 func Hold(w http.ResponseWriter, bytes int) error {
 	x := exchangeOf(w)
-	if bytes <= budgetFree || x == nil || x.budget == nil {
+	if bytes <= budgetFree || x.budget == nil {
 		return nil
 	}
 	o := owner{account: x.account}

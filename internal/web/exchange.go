@@ -84,7 +84,7 @@ func (s *supply) value(text string) []string {
 }
 
 // exchangeOf finds the wrapper's exchange inside the writers that handlers may have put around it: the one nearest to the
-// connection.
+// connection. Outside of the wrapper it is a new one, which is never read.
 func exchangeOf(w http.ResponseWriter) *exchange {
 	var found *exchange
 	for {
@@ -94,6 +94,9 @@ func exchangeOf(w http.ResponseWriter) *exchange {
 		case interface{ Unwrap() http.ResponseWriter }:
 			w = v.Unwrap()
 		default:
+			if found == nil {
+				found = new(exchange)
+			}
 			return found
 		}
 	}
@@ -101,33 +104,19 @@ func exchangeOf(w http.ResponseWriter) *exchange {
 
 // Note records the account and the key of a request for the log.
 func Note(w http.ResponseWriter, account, key int64) {
-	if x := exchangeOf(w); x != nil {
-		x.account, x.key = account, key
-	}
+	x := exchangeOf(w)
+	x.account, x.key = account, key
 }
 
 // NoteUser records the user of the console who made a request for the log.
-func NoteUser(w http.ResponseWriter, user int64) {
-	if x := exchangeOf(w); x != nil {
-		x.user = user
-	}
-}
+func NoteUser(w http.ResponseWriter, user int64) { exchangeOf(w).user = user }
 
 // RenderErrors chooses how an error of this request is shown. A mux with a renderer of its own that gets the request later
 // overrides it.
-func RenderErrors(w http.ResponseWriter, render ErrorRenderer) {
-	if x := exchangeOf(w); x != nil {
-		x.render = render
-	}
-}
+func RenderErrors(w http.ResponseWriter, render ErrorRenderer) { exchangeOf(w).render = render }
 
 // RequestID is the id in the answer's header, for pages that show it.
-func RequestID(w http.ResponseWriter) string {
-	if x := exchangeOf(w); x != nil {
-		return x.id
-	}
-	return ""
-}
+func RequestID(w http.ResponseWriter) string { return exchangeOf(w).id }
 
 func (x *exchange) Header() http.Header {
 	if x.routing {

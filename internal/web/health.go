@@ -60,8 +60,4 @@ func plainCause(err error) string {
 }
 
 // beQuiet keeps successful probes out of the log.
-func beQuiet(w http.ResponseWriter) {
-	if x := exchangeOf(w); x != nil {
-		x.quiet = true
-	}
-}
+func beQuiet(w http.ResponseWriter) { exchangeOf(w).quiet = true }

@@ -100,11 +100,8 @@ func (l *Limiter[K]) SetHeaders(w http.ResponseWriter, remaining int) {
 	h := w.Header()
 	h["X-Ratelimit-Limit"] = l.value
 	var digits [20]byte
-	if x := exchangeOf(w); x != nil {
-		h["X-Ratelimit-Remaining"] = x.value(x.string(strconv.AppendInt(digits[:0], int64(remaining), 10)))
-		return
-	}
-	h["X-Ratelimit-Remaining"] = []string{strconv.Itoa(remaining)}
+	x := exchangeOf(w)
+	h["X-Ratelimit-Remaining"] = x.value(x.string(strconv.AppendInt(digits[:0], int64(remaining), 10)))
 }
 
 // LimitAddr is the address by which a stranger is counted. An IPv6 customer has a whole /64, so that counts as one address.
