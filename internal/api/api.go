@@ -1,5 +1,5 @@
-// Package api is the JSON door: it turns requests into inputs of crm, calls the store, and turns results into bytes.
-// It holds no rule of its own.
+// Package api is the JSON API: it turns requests into inputs of crm, calls the store, and turns results into bytes.
+// It has no rules of its own.
 package api
 
 import (
@@ -15,13 +15,13 @@ import (
 	"donorbook/internal/web"
 )
 
-// Options are what the API needs to know beside the store.
+// Options are what the API needs besides the store.
 type Options struct {
 	Proxies      *web.Proxies
-	Region       string // where a phone number without + is from
-	RateLimit    int    // requests a minute for each key, 0 is no limit
+	Region       string // of phone numbers without +
+	RateLimit    int    // requests per minute and key, 0 is no limit
 	Created      func(merged bool)
-	OwnAuthority bool // the server made its certificate itself, so that curl must be told to trust it
+	OwnAuthority bool // the server made its certificate itself, so curl needs an option to trust it
 }
 
 // API serves /v1, the contract document and its reference page.
@@ -33,7 +33,7 @@ type API struct {
 	strangers *web.Limiter[netip.Addr] // requests without a valid key, by address
 }
 
-// route is one line of the API: what is asked, what right it needs, who answers.
+// route is one operation of the API: its pattern, the permission it needs, and its handler.
 type route struct {
 	pattern    string
 	permission crm.Permission
@@ -81,23 +81,23 @@ func New(s *store.Store, o Options) *API {
 	return a
 }
 
-// Mux takes further routes beside the API's, such as the probes.
+// Mux takes further routes, such as the probes.
 func (a *API) Mux() *web.Mux { return a.mux }
 
-// Serve answers a request. Whoever got an error without having shown a valid key is counted by address, so that
-// guessing is limited as well and every answer tells the limit.
+// Serve answers a request. A request that fails without a valid key is counted by address, so that guessing keys is limited too
+// and every answer has the headers of the limit.
 func (a *API) Serve(w http.ResponseWriter, r *http.Request) error {
 	err := a.mux.Serve(w, r)
 	if err == nil || w.Header()["X-Ratelimit-Limit"] != nil {
 		return err
 	}
 	if tooMany := a.countStranger(w, r); tooMany != nil && errors.Is(err, crm.ErrUnauthenticated) {
-		return tooMany // who guesses keys waits; a wrong path is a wrong path for everybody
+		return tooMany // only a client that guesses keys has to wait; a wrong path stays a 404
 	}
 	return err
 }
 
-// counted counts a page that needs no key by the address of who reads it, and shows it in any case: many people may share
+// counted counts a page that needs no key by the client's address, and shows it even over the limit: many people may share
 // an address.
 func (a *API) counted(next web.HandlerFunc) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -106,7 +106,7 @@ func (a *API) counted(next web.HandlerFunc) web.HandlerFunc {
 	}
 }
 
-// countStranger counts a request without a valid key, and tells how many are left.
+// countStranger counts a request without a valid key, and sets the headers of the limit.
 func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 	remaining, wait, ok := a.strangers.Take(web.LimitAddr(a.options.Proxies.Client(r)), time.Now())
 	a.strangers.SetHeaders(w, remaining)
@@ -116,7 +116,7 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// guard checks, in this order, that the path has an id, who is calling, how often, and whether they may.
+// guard checks, in this order, the id in the path, the key, the rate limit and the permission.
 func (a *API) guard(route route) web.HandlerFunc {
 	hasID := strings.Contains(route.pattern, "{id}")
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -158,8 +158,8 @@ func bearer(values []string) (string, bool) {
 	return values[0][len(scheme):], true
 }
 
-// parseID reads a decimal integer. One that is too large for any id is an integer all the same: it becomes 0, which is
-// nobody's.
+// parseID reads a decimal integer. One that is too large for an id is still an integer: it becomes 0, which is
+// never an id.
 func parseID(text string) (id int64, ok bool) {
 	digits := strings.TrimPrefix(text, "-")
 	if digits == "" {

@@ -29,7 +29,7 @@ var (
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// What docs.html says before it is known where it is read, and whether curl must be told to trust the server.
+// What docs.html contains in place of the server's address, and the option that makes curl trust its certificate.
 const (
 	exampleBase  = "https://localhost:8443"
 	exampleTrust = "\n <span class=\"key\"> --cacert</span> donorbook-data/tls/ca.pem \\"
@@ -43,12 +43,12 @@ var documents = map[string]func() web.File{
 	"/docs/docs.js":  file("text/javascript; charset=utf-8", docsJS),
 }
 
-// file is made when it is asked for, so that a start does not wait for it.
+// file is made for the first request, so that the start does not wait for it.
 func file(kind string, body []byte) func() web.File {
 	return sync.OnceValue(func() web.File { return web.NewFile(kind, body) })
 }
 
-// docsPage is the reference page with the server's address in its examples. It is cut where they name the server, so that a request
+// docsPage is the reference page with the server's address in its examples. It is split where they name the server, so that a request
 // needs no copy of it.
 type docsPage struct {
 	parts  [][]byte
@@ -56,11 +56,11 @@ type docsPage struct {
 	zipped map[string][]byte // by address
 }
 
-// keptAddresses is for how many addresses the page is kept compressed. Few servers have more, and a client may claim any number of
-// them: for the others it is sent uncompressed, which costs nothing.
+// keptAddresses is for how many addresses the compressed page is kept. Few servers have more, but a client may send any Host header:
+// for other addresses the page is sent uncompressed, which needs no memory.
 const keptAddresses = 8
 
-// newDocsPage names the file of the server's own authority in the examples where there is one.
+// newDocsPage keeps the option to trust the server's own authority in the examples if there is one.
 func newDocsPage(ownAuthority bool) *docsPage {
 	body := docsHTML
 	if !ownAuthority {
@@ -69,7 +69,7 @@ func newDocsPage(ownAuthority bool) *docsPage {
 	return &docsPage{parts: bytes.Split(body, []byte(exampleBase)), zipped: map[string][]byte{}}
 }
 
-// serve answers with the page as it is read at an address.
+// serve answers with the page for an address.
 func (p *docsPage) serve(w http.ResponseWriter, r *http.Request, base string) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
@@ -95,7 +95,7 @@ func (p *docsPage) serve(w http.ResponseWriter, r *http.Request, base string) er
 	return err
 }
 
-// zippedAt is the page compressed, or nil where it is kept for enough other addresses.
+// zippedAt is the compressed page, or nil if it is kept for enough other addresses.
 func (p *docsPage) zippedAt(base string, body net.Buffers) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()

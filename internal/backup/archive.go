@@ -21,7 +21,7 @@ import (
 	"donorbook/internal/db"
 )
 
-// A backup is a tar archive, compressed with gzip: first what it is, then every file under its name in the data directory.
+// A backup is a tar archive, compressed with gzip: first the manifest, then every file under its name in the data directory.
 const (
 	format       = 1
 	manifestFile = "donorbook-backup.json"
@@ -33,10 +33,10 @@ type manifest struct {
 	Schema int       `json:"schema"`
 }
 
-// archived is a file and its name in a backup.
+// archived is a file and its name in the archive.
 type archived struct{ name, path string }
 
-// writeArchive writes files into an archive and flushes it to the disk. It returns the checksum of what it has read.
+// writeArchive writes files into an archive and syncs it to disk. It returns the checksum of what it read.
 func writeArchive(ctx context.Context, path string, files []archived, step progress) (sum []byte, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -44,7 +44,7 @@ func writeArchive(ctx context.Context, path string, files []archived, step progr
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	buffer := bufio.NewWriterSize(f, 1<<20)
-	packed, err := gzip.NewWriterLevel(buffer, gzip.BestSpeed) // the processor is shared with those who are served
+	packed, err := gzip.NewWriterLevel(buffer, gzip.BestSpeed) // leaves processor time to the server
 	archive, meter := tar.NewWriter(packed), newMeter(ctx, step)
 	for _, file := range files {
 		if n, err := size(file.path); err == nil {
@@ -83,7 +83,7 @@ func addFile(archive *tar.Writer, file archived, meter *meter) error {
 	return nil
 }
 
-// readArchive reads an archive to its end, which proves that nothing of it is missing or changed. It returns the checksum of its files.
+// readArchive reads a whole archive, which proves that nothing is missing or changed. It returns the checksum of its files.
 func readArchive(ctx context.Context, path string, step progress, each func(name string, content io.Reader) error) (m manifest, sum []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -106,12 +106,12 @@ func readArchive(ctx context.Context, path string, step progress, each func(name
 		return m, nil, notABackup(err)
 	}
 	if m.Format != format {
-		return m, nil, &DamagedError{fmt.Errorf("it has the format %d, and this program knows format %d: use a newer donorbook", m.Format, format)}
+		return m, nil, &DamagedError{fmt.Errorf("it has format %d, but this program knows only format %d: use a newer donorbook", m.Format, format)}
 	}
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			_, err = io.Copy(io.Discard, unpacked) // its checksum comes last
+			_, err = io.Copy(io.Discard, unpacked) // gzip's checksum is at the end
 			return m, meter.hash.Sum(nil), damaged(err)
 		}
 		if err == nil {
@@ -126,45 +126,45 @@ func readArchive(ctx context.Context, path string, step progress, each func(name
 	}
 }
 
-// DamagedError is a file that is not a backup, or not a whole one.
+// DamagedError is a file that is not a backup, or is damaged.
 type DamagedError struct{ Reason error }
 
 func (e *DamagedError) Error() string { return e.Reason.Error() }
 func (e *DamagedError) Unwrap() error { return e.Reason }
 
 func notABackup(err error) error {
-	return &DamagedError{fmt.Errorf("it is not a backup of donorbook, or damaged: %w", err)}
+	return &DamagedError{fmt.Errorf("it is not a backup of donorbook, or it is damaged: %w", err)}
 }
 
 func damaged(err error) error {
 	var corrupt flate.CorruptInputError
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, tar.ErrHeader) || errors.As(err, &corrupt) {
-		return &DamagedError{fmt.Errorf("it is damaged or not complete: %w", err)}
+		return &DamagedError{fmt.Errorf("it is damaged or incomplete: %w", err)}
 	}
 	return err
 }
 
-// checkEntry refuses what no backup of ours has in it: everything but a file below the data directory.
+// checkEntry refuses entries that our backups never have: anything but a file inside the data directory.
 func checkEntry(header *tar.Header) error {
 	if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || strings.HasPrefix(header.Name, ".") || strings.Contains(header.Name, `\`) {
-		return &DamagedError{fmt.Errorf("it has %q in it, which is no file of a data directory", header.Name)}
+		return &DamagedError{fmt.Errorf("it contains %q, which is not a file of a data directory", header.Name)}
 	}
 	return nil
 }
 
-// compareArchive tells whether an archive has in it what was written.
+// compareArchive checks that an archive contains what was written.
 func compareArchive(ctx context.Context, path string, sum []byte, step progress) error {
 	_, found, err := readArchive(ctx, path, step, func(_ string, content io.Reader) error {
 		_, err := io.Copy(io.Discard, content)
 		return err
 	})
 	if err == nil && !bytes.Equal(found, sum) {
-		err = errors.New("its content is not the same")
+		err = errors.New("its content differs")
 	}
 	return err
 }
 
-// extractArchive writes the files of an archive below a directory and flushes them to the disk. No name leads out of it.
+// extractArchive writes the files of an archive into a directory and syncs them to disk. No name can lead out of it.
 func extractArchive(ctx context.Context, path, dir string, step progress) (m manifest, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -197,7 +197,7 @@ func extractFile(root *os.Root, name string, content io.Reader) (err error) {
 	return f.Sync()
 }
 
-// meter counts and sums up what is read of files, and ends the work of a caller that has left.
+// meter counts and hashes the bytes that are read, and stops when the context ends.
 type meter struct {
 	ctx         context.Context
 	hash        hash.Hash
@@ -205,14 +205,14 @@ type meter struct {
 	step        progress
 }
 
-// progress tells how many bytes of a step are done; of how many, where that is known.
+// progress tells how many bytes of a step are done, and of how many, or 0 if that is not known.
 type progress func(done, total int64)
 
 func newMeter(ctx context.Context, step progress) *meter {
 	return &meter{ctx: ctx, hash: sha256.New(), step: step}
 }
 
-// watch is the content of a file, for the meter to see it as it is read.
+// watch lets the meter see the content of a file as it is read.
 func (m *meter) watch(name string, content io.Reader) io.Reader {
 	m.hash.Write([]byte(name))
 	return io.TeeReader(content, m)

@@ -1,5 +1,5 @@
-// Package backup looks after the files of a data directory: it puts them into one file while others write, puts them back, and keeps
-// other users of the machine out of them.
+// Package backup takes care of the files of a data directory: it backs them up into one file while servers write, restores them, and
+// keeps other users of the machine out of them.
 package backup
 
 import (
@@ -20,35 +20,35 @@ import (
 )
 
 var (
-	// ErrServer: PostgreSQL has its own programs for backups.
+	// ErrServer says that PostgreSQL has its own programs for backups.
 	ErrServer = errors.New("the database is in PostgreSQL: back it up and restore it with pg_dump and pg_restore, or with pg_basebackup, " +
-		"and copy tls and acme of the data directory (docs/operations.md has the commands)")
+		"and copy tls and acme from the data directory (docs/operations.md has the commands)")
 
-	// ErrPlace: a backup in the data directory is lost with it, and would be part of the next one.
-	ErrPlace = errors.New("a backup must not be in the data directory: it would be lost together with it")
+	// ErrPlace refuses a backup in the data directory: it would be lost with it, and become part of the next one.
+	ErrPlace = errors.New("a backup must not be in the data directory: it would be lost together with the data")
 )
 
-// Options say how a backup is made or restored.
+// Options say how to make or restore a backup.
 type Options struct {
-	Replace  bool        // an existing file
+	Replace  bool        // replace an existing file
 	Progress db.Progress // in bytes; may be nil
 }
 
-// Report is what a backup has in it.
+// Report says what a backup contains.
 type Report struct {
 	store.Contents
-	Taken time.Time // the moment that it shows
+	Taken time.Time // the time of the snapshot
 	Bytes int64     // of the file
 }
 
-// Write writes everything that cannot be derived into one file: the database as it is at one moment, and the other files of
-// the data directory. Others may go on writing. The file appears only once it was read again and found right.
+// Write writes a snapshot of the database and the other files of the data directory into one file. Servers may keep writing. The
+// file gets its name only after it was read back and found correct.
 func Write(ctx context.Context, o store.Options, file string, b Options) (report Report, err error) {
 	dir := filepath.Dir(file)
 	if err := CheckDir(dir, o); err != nil {
 		return report, err
 	}
-	if _, err := os.Stat(source(o).File()); err != nil { // to open it would make it
+	if _, err := os.Stat(source(o).File()); err != nil { // opening it would create it
 		return report, err
 	}
 	if info, err := os.Stat(file); err == nil && (info.IsDir() || !b.Replace) {
@@ -69,7 +69,7 @@ func Write(ctx context.Context, o store.Options, file string, b Options) (report
 	return report, db.SyncDirectory(dir)
 }
 
-// pack writes the archive: it copies the database to the staging directory, checks the copy, and reads again what it has written.
+// pack copies the database to the staging directory, checks the copy, writes the archive and reads it back.
 func pack(ctx context.Context, o store.Options, stage, archive string, b Options) (report Report, err error) {
 	report.Taken = time.Now().UTC().Truncate(time.Second)
 	database, about := filepath.Join(stage, db.DatabaseFile), filepath.Join(stage, manifestFile)
@@ -96,14 +96,14 @@ func pack(ctx context.Context, o store.Options, stage, archive string, b Options
 	if err != nil {
 		return report, err
 	}
-	if err := compareArchive(ctx, archive, sum, b.step("reading the backup again")); err != nil {
-		return report, fmt.Errorf("the backup does not read as it was written: %w", err)
+	if err := compareArchive(ctx, archive, sum, b.step("reading the backup back")); err != nil {
+		return report, fmt.Errorf("the backup does not read back as it was written: %w", err)
 	}
 	report.Bytes, err = size(archive)
 	return report, err
 }
 
-// Restore puts a backup into a data directory that is empty or missing. Nothing is put in its place before everything was
+// Restore restores a backup into a data directory that is empty or missing. Nothing is put in place before everything was
 // read and checked.
 func Restore(ctx context.Context, file string, o store.Options, b Options) (report Report, err error) {
 	if source(o).File() == "" {
@@ -134,7 +134,7 @@ func Restore(ctx context.Context, file string, o store.Options, b Options) (repo
 	return report, stage.moveInto(o.Data)
 }
 
-// unpack writes the files of an archive to the staging directory, and checks the database among them.
+// unpack writes the files of an archive to the staging directory and checks the database.
 func unpack(ctx context.Context, archive, stage string, b Options) (report Report, err error) {
 	m, err := extractArchive(ctx, archive, stage, b.step("reading the backup"))
 	if err != nil {
@@ -144,7 +144,7 @@ func unpack(ctx context.Context, archive, stage string, b Options) (report Repor
 	report.Taken = m.Taken
 	report.Contents, err = store.ContentsOf(ctx, filepath.Join(stage, db.DatabaseFile))
 	if known := store.SchemaVersion(); err == nil && report.Schema > known {
-		err = fmt.Errorf("it has schema version %d, and this program knows versions up to %d: use a newer donorbook", report.Schema, known)
+		err = fmt.Errorf("it has schema version %d, but this program knows only versions up to %d: use a newer donorbook", report.Schema, known)
 	}
 	if err != nil && ctx.Err() == nil {
 		err = &DamagedError{err}
@@ -162,7 +162,7 @@ func (b Options) step(what string) progress {
 	}
 }
 
-// source is where the database is.
+// source is the place of the database.
 func source(o store.Options) db.Options { return db.Options{Dir: o.Data, URL: o.Database} }
 
 func size(file string) (int64, error) {
@@ -173,7 +173,7 @@ func size(file string) (int64, error) {
 	return info.Size(), nil
 }
 
-// CheckDir tells whether backups may be in a directory.
+// CheckDir refuses a directory that cannot hold backups.
 func CheckDir(dir string, o store.Options) error {
 	if source(o).File() == "" {
 		return ErrServer
@@ -187,7 +187,7 @@ func CheckDir(dir string, o store.Options) error {
 	return nil
 }
 
-// realPath is the path without links, as far as it exists.
+// realPath resolves links as far as the path exists.
 func realPath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
@@ -200,16 +200,16 @@ func realPath(path string) string {
 }
 
 const (
-	lostFound = "lost+found" // what a new file system has in it
-	maxDepth  = 16           // of directories; more are links in a circle
+	lostFound = "lost+found" // in every new file system
+	maxDepth  = 16           // of directories; deeper ones are a loop of links
 )
 
-// otherFiles are all files below a data directory but those of the database, and those that are being written. It follows links:
-// what counts is what the program finds there.
+// otherFiles are all files in a data directory except those of the database and those that are being written. It follows links, as
+// the program does.
 func otherFiles(data, below string, depth int) (files []archived, err error) {
 	entries, err := os.ReadDir(filepath.Join(data, below))
 	if below == "" && errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // the database is elsewhere, and so are the certificates
+		return nil, nil // the database is in another directory, and there are no certificates
 	}
 	for _, entry := range entries {
 		name := path.Join(below, entry.Name())
@@ -224,7 +224,7 @@ func otherFiles(data, below string, depth int) (files []archived, err error) {
 		case info.Mode().IsRegular():
 			files = append(files, archived{name, file})
 		case info.IsDir() && depth == 0:
-			return nil, fmt.Errorf("%s is too deep: it may be a link to a directory above it", file)
+			return nil, fmt.Errorf("%s is nested too deeply: look for a link to a directory above it", file)
 		case info.IsDir(): // a socket or the like has no content
 			more, err := otherFiles(data, name, depth-1)
 			if err != nil {
@@ -236,21 +236,21 @@ func otherFiles(data, below string, depth int) (files []archived, err error) {
 	return files, err
 }
 
-// NotEmptyError is a data directory that a backup cannot be restored into.
+// NotEmptyError refuses to restore into a directory with files in it.
 type NotEmptyError struct{ Dir, Found string }
 
 func (e *NotEmptyError) Error() string {
 	return fmt.Sprintf("%s is not empty (it has %s): restore into another directory with --data, or stop the server and move this one away", e.Dir, e.Found)
 }
 
-// emptyDirectory makes a directory, or finds an empty one.
+// emptyDirectory creates a directory, or accepts an empty one.
 func emptyDirectory(dir string) (made bool, err error) {
 	_, err = os.Stat(dir)
 	made = errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return made, err
 	}
-	_, _ = tightenPath(dir) // where that cannot be done, the next start says so
+	_, _ = tightenPath(dir) // if that fails, the next start says so
 	sweep(dir, restoring)
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {

@@ -13,25 +13,25 @@ import (
 	"donorbook/internal/store"
 )
 
-// Directories are where the data is: the data directory, and that of the database where it has another one.
+// Directories are the data directory and, if it is another one, the directory of the database.
 func Directories(o store.Options) []string {
 	dirs := slices.Compact([]string{o.Data, source(o).Directory()})
 	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 }
 
-// Tightened is a file that other users of the machine could read or change until now.
+// Tightened is a file that other users of the machine could use until now.
 type Tightened struct {
 	Path string
 	Was  fs.FileMode
 }
 
-// Tighten keeps other users of the machine out of a data directory, no matter which mode it was made with: the directory is
-// for its owner alone, and so is what we have in it. Other files that lie there are left as they are. It changes what it can, and
-// its error says what the operator must do about the rest.
+// Tighten keeps other users of the machine out of a data directory, no matter which mode it was created with: only its owner may
+// use the directory and our files in it. Other files are left as they are. It changes what it can, and its error says what the
+// operator must do about the rest.
 func Tighten(dir string) (changed []Tightened, err error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return nil, nil // it is made for the owner alone, or an error to those who use it
+		return nil, nil // it will be created with the right mode, or opening it will fail
 	}
 	if err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func Tighten(dir string) (changed []Tightened, err error) {
 	errs = append(errs, err)
 	if stranger := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return !isOurs(e.Name()) }); stranger < 0 {
 		tighten(dir)
-	} else if info.Mode().Perm()&0o077 != 0 { // it may be a directory that the whole machine needs
-		errs = append(errs, fmt.Errorf("%s is open to other users of this machine (mode %04o), and stays so because it has other files in it, such as %s: run chmod 700, or use a directory for the data alone",
+	} else if info.Mode().Perm()&0o077 != 0 { // other programs may need the directory
+		errs = append(errs, fmt.Errorf("%s is open to other users of this machine (mode %04o), and stays so because it has other files in it, such as %s: run chmod 700, or use a directory that holds only the data",
 			dir, info.Mode().Perm(), entries[stranger].Name()))
 	}
 	for _, entry := range entries {
@@ -73,20 +73,19 @@ func Tighten(dir string) (changed []Tightened, err error) {
 	return changed, errors.Join(errs...)
 }
 
-// isOurs tells whether a file in a data directory is one that this program or its operator has put there for it.
+// isOurs tells whether a file in a data directory belongs to this program.
 func isOurs(name string) bool {
 	return strings.HasPrefix(name, "donorbook") || strings.HasPrefix(name, ".") || name == "tls" || name == "acme" || name == lostFound
 }
 
-// tightenPath takes from others what they may do with a file or directory, and returns the mode that it had, or 0 where
-// there was nothing to take.
+// tightenPath removes the permissions of others on a file or directory. It returns the mode before, or 0 if nothing had to change.
 func tightenPath(path string) (was fs.FileMode, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // a log that its owner has just removed
+		return 0, nil // such as a log that the database has just removed
 	}
 	if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
-		return 0, err // a link has no mode, and what it leads to is not ours
+		return 0, err // a link has no mode, and its target is not ours
 	}
 	taken := fs.FileMode(0o177)
 	if info.IsDir() {
@@ -99,7 +98,7 @@ func tightenPath(path string) (was fs.FileMode, err error) {
 	err = os.Chmod(path, info.Mode()&^taken)
 	if err == nil {
 		if info, err = os.Lstat(path); err == nil && info.Mode().Perm()&taken != 0 {
-			err = errors.New("its file system keeps no modes")
+			err = errors.New("its file system does not store modes")
 		}
 	}
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"donorbook/internal/db"
 )
 
-// staging is a directory for files that are not finished. It is locked while the process that made it lives, so that the next
-// one finds and removes what a killed process has left.
+// staging is a directory for unfinished files. It is locked while its process is alive, so that the next process can find and
+// remove what a killed one left.
 type staging struct {
 	root string
-	path string // where the files go
+	path string // of the files
 	lock *os.File
 }
 
 func newStaging(dir, prefix string) (s *staging, err error) {
 	sweep(dir, prefix)
-	for range 10 { // the sweep of another may come between the two steps, but not always
+	for range 10 { // another process may sweep between the two steps, but not always
 		root, made := os.MkdirTemp(dir, prefix+"*") // mode 0700
 		if made != nil {
 			return nil, made
@@ -39,7 +39,7 @@ func (s *staging) remove() {
 	_ = s.lock.Close()
 }
 
-// sweep removes what killed processes have left.
+// sweep removes what killed processes left.
 func sweep(dir, prefix string) {
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
@@ -52,8 +52,8 @@ func sweep(dir, prefix string) {
 	}
 }
 
-// lockStaging locks a staging directory and gets it ready. Its file, and not the directory, is locked: network file systems lock
-// only what can be written to.
+// lockStaging locks and prepares a staging directory. It locks a file, not the directory: network file systems lock only what can
+// be written to.
 func lockStaging(root string) (*staging, error) {
 	lock, files := filepath.Join(root, "lock"), filepath.Join(root, "files")
 	f, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
@@ -72,8 +72,8 @@ func lockStaging(root string) (*staging, error) {
 	return &staging{root, files, f}, nil
 }
 
-// moveInto puts everything into the directory around it, the database last: without it, no program takes the
-// directory for complete.
+// moveInto moves everything into the data directory, the database last: without it, no program considers the
+// directory complete.
 func (s *staging) moveInto(dir string) error {
 	err := filepath.WalkDir(s.path, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {

@@ -2,10 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
-	"text/tabwriter"
-	"time"
-	"unicode"
 
 	"donorbook/internal/config"
 	"donorbook/internal/store"
@@ -13,11 +9,11 @@ import (
 
 type accountCreate struct {
 	Name   string  `help:"Name of the organization or chapter." required:"" placeholder:"NAME"`
-	Parent *string `help:"Id of the account above: makes the new one a chapter." placeholder:"ID"`
+	Parent *string `help:"Id of the parent account: the new one becomes its chapter." placeholder:"ID"`
 }
 
 func (accountCreate) Help() string {
-	return `An account owns contacts, campaigns and keys. Its id is what --account and --parent take.
+	return `An account owns contacts, campaigns and keys. Other commands take its id with --account and --parent.
 
 	donorbook account create --name "Harbor Light"
 	donorbook account create --name "Harbor Light Portland" --parent ID`
@@ -27,7 +23,7 @@ func (c *accountCreate) Run(t *terminal) error {
 	parent := ""
 	if c.Parent != nil {
 		if parent = *c.Parent; parent == "" {
-			return &config.Problem{Flag: "parent", Reason: "is empty; leave it out for an account of its own"}
+			return &config.Problem{Flag: "parent", Reason: "is empty; leave it out to create an organization"}
 		}
 	}
 	return t.withStore(func(s *store.Store) error {
@@ -47,10 +43,10 @@ type accountList struct {
 
 // accountLine is an account as scripts see it.
 type accountLine struct {
-	ID        string  `json:"id"`
-	Name      string  `json:"name"`
-	ParentID  *string `json:"parent_id"`
-	CreatedAt string  `json:"created_at"`
+	ID        string  `json:"id" heading:"ID"`
+	Name      string  `json:"name" heading:"NAME"`
+	ParentID  *string `json:"parent_id" heading:"PARENT"`
+	CreatedAt string  `json:"created_at" heading:"CREATED"`
 }
 
 func (c *accountList) Run(t *terminal) error {
@@ -67,66 +63,6 @@ func (c *accountList) Run(t *terminal) error {
 			}
 			lines = append(lines, line)
 		}
-		if c.JSON {
-			return t.printJSON(lines)
-		}
-		if len(lines) == 0 {
-			fmt.Fprintln(t.stderr, "No account yet. Next: "+t.command("account create --name NAME"))
-		}
-		table := t.table("ID", "NAME", "PARENT", "CREATED")
-		for _, l := range lines {
-			table.row(l.ID, l.Name, shown(l.ParentID), l.CreatedAt)
-		}
-		return table.flush()
+		return printRows(t, c.JSON, lines, "No account yet. Next: "+t.command("account create --name NAME"))
 	})
 }
-
-// stamp is a time as scripts see it.
-func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
-
-// optionalStamp is nil for a time that never was.
-func optionalStamp(at time.Time) *string {
-	if at.IsZero() {
-		return nil
-	}
-	text := stamp(at)
-	return &text
-}
-
-func shown(text *string) string {
-	if text == nil {
-		return "-"
-	}
-	return *text
-}
-
-// table prints aligned columns for people.
-type table struct{ w *tabwriter.Writer }
-
-func (t *terminal) table(head ...string) table {
-	out := table{tabwriter.NewWriter(t.stdout, 0, 4, 2, ' ', 0)}
-	out.row(head...)
-	return out
-}
-
-func (t table) row(cells ...string) {
-	for i, cell := range cells {
-		if i > 0 {
-			fmt.Fprint(t.w, "\t")
-		}
-		fmt.Fprint(t.w, oneLine(cell))
-	}
-	fmt.Fprintln(t.w)
-}
-
-// oneLine keeps a name from breaking a line, or from talking to the terminal.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-func (t table) flush() error { return t.w.Flush() }

@@ -16,42 +16,28 @@ import (
 
 type backupCommand struct {
 	File  string `arg:"" help:"File to write, such as donorbook.tar.gz."`
-	Force bool   `help:"Replace a file that is there."`
+	Force bool   `help:"Replace an existing file."`
 	JSON  bool   `help:"Print a JSON object." name:"json"`
 }
 
 func (backupCommand) Help() string {
-	return `Writes the database and the certificates into one file that only you can read, while the server goes on. The backup shows one moment, and requests are answered and contacts are written meanwhile.
+	return `Writes the database and the certificates into one file that only you can read. The backup is a snapshot: the server keeps running, and may write while the backup is made.
 
 	donorbook backup /backups/donorbook.tar.gz
 	donorbook restore /backups/donorbook.tar.gz --data another-directory
 
-The file appears under its name only when it is complete: the copy of the database was checked, and the file was read again. It is a tar archive, compressed with gzip. The directory needs room for the database and the file. "donorbook serve --backup-dir DIR" makes backups by itself.
+The file gets its name only when it is complete: the copy of the database was checked, and the file was read back. It is a tar archive, compressed with gzip. The directory needs room for the database and the file. "donorbook serve --backup-dir DIR" makes backups regularly.
 
-PostgreSQL is backed up with its own programs, pg_dump or pg_basebackup.
+For PostgreSQL, use its own tools: pg_dump or pg_basebackup.
 
-Exit codes: 0 written and checked; 1 failed; 2 wrong usage; 3 the file is there already, and was left alone; 4 there is no database.`
+Exit codes: 0 written and checked; 1 failed; 2 wrong usage; 3 the file exists and was not changed; 4 there is no database.`
 }
 
 func (c *backupCommand) Run(t *terminal) error {
-	if err := t.storage.Check(); err != nil {
-		return err
-	}
-	watch := newByteWatch(t)
-	report, err := backup.Write(t.ctx, t.storage.Options(), c.File, backup.Options{Replace: c.Force, Progress: watch.progress})
-	watch.end()
-	if err != nil {
-		return backupFailure(err, c.File)
-	}
-	return c.print(t, report)
-}
-
-func (c *backupCommand) print(t *terminal, report backup.Report) error {
-	if c.JSON {
-		return printBackup(t, c.File, report)
-	}
-	_, err := fmt.Fprintf(t.stdout, "%s: %s, %s. Checked.\n", c.File, contentsInWords(report), bytesInWords(report.Bytes))
-	return err
+	return t.withBackup(c.File, c.JSON, func(progress progressFunc) (string, backup.Report, error) {
+		report, err := backup.Write(t.ctx, t.storage.Options(), c.File, backup.Options{Replace: c.Force, Progress: progress})
+		return fmt.Sprintf("%s: accounts: %d, contacts: %d, %s. Checked.", c.File, report.Accounts, report.Contacts, bytesInWords(report.Bytes)), report, err
+	})
 }
 
 type restoreCommand struct {
@@ -60,37 +46,48 @@ type restoreCommand struct {
 }
 
 func (restoreCommand) Help() string {
-	return `Puts a backup that "donorbook backup" or "donorbook serve --backup-dir" has written into the data directory, which must be empty or missing. The backup is read to its end and the database is checked before anything is put in place; where something is wrong, the directory stays as it was.
+	return `Restores a backup of "donorbook backup" or "donorbook serve --backup-dir" into the data directory, which must be empty or missing. The whole backup is read and its database is checked before anything is put in place. If something is wrong, the directory stays as it was.
 
 	donorbook restore /backups/donorbook.tar.gz --data new-directory
 	donorbook serve --data new-directory
 
-To go back to a backup, stop the server and move its data directory away first.
+To return to a backup, first stop the server and move its data directory away.
 
-Exit codes: 0 restored and checked; 1 failed; 2 wrong usage; 3 the directory is not empty, or the file is not a sound backup, and nothing was changed; 4 there is no such file.`
+Exit codes: 0 restored and checked; 1 failed; 2 wrong usage; 3 the directory is not empty, or the file is not an intact backup, nothing changed; 4 file not found.`
 }
 
 func (c *restoreCommand) Run(t *terminal) error {
+	if strings.HasPrefix(t.storage.Database, "sqlite:") {
+		return &config.Problem{Flag: "database", Reason: "a backup is restored into the data directory only; leave --database out"}
+	}
+	return t.withBackup(c.File, c.JSON, func(progress progressFunc) (string, backup.Report, error) {
+		report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{Progress: progress})
+		return fmt.Sprintf("%s: as of %s: accounts: %d, contacts: %d. Checked.\nNext: %s",
+			t.storage.Data, report.Taken.Format(time.DateTime+" UTC"), report.Accounts, report.Contacts, t.command("serve")), report, err
+	})
+}
+
+// withBackup makes or restores a backup, shows its progress, and prints the report as JSON or in words.
+func (t *terminal) withBackup(file string, asJSON bool, do func(progressFunc) (string, backup.Report, error)) error {
 	if err := t.storage.Check(); err != nil {
 		return err
 	}
-	if strings.HasPrefix(t.storage.Database, "sqlite:") {
-		return &config.Problem{Flag: "database", Reason: "a backup is restored into the data directory alone; leave --database out"}
-	}
-	watch := newByteWatch(t)
-	report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{Progress: watch.progress})
+	watch := newWatch(t, watch{bytes: true})
+	words, report, err := do(watch.progress)
 	watch.end()
-	if err != nil {
-		return backupFailure(err, c.File)
+	switch {
+	case err != nil:
+		return backupFailure(err, file)
+	case asJSON:
+		return t.printJSON(map[string]any{
+			"file": file, "bytes": report.Bytes, "taken_at": report.Taken, "schema": report.Schema, "accounts": report.Accounts, "contacts": report.Contacts,
+		})
 	}
-	if c.JSON {
-		return printBackup(t, c.File, report)
-	}
-	_, err = fmt.Fprintf(t.stdout, "%s: as of %s: %s. Checked.\nNext: %s\n", t.storage.Data, report.Taken.Format(time.DateTime+" UTC"), contentsInWords(report), t.command("serve"))
+	_, err = fmt.Fprintln(t.stdout, words)
 	return err
 }
 
-// backupFailure is the error as a script sees it.
+// backupFailure gives an error the type that decides the exit code.
 func backupFailure(err error, file string) error {
 	var full *backup.NotEmptyError
 	var damaged *backup.DamagedError
@@ -103,71 +100,11 @@ func backupFailure(err error, file string) error {
 		if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
 			return usageError{fmt.Errorf("%s is a directory: name a file in it", file)}
 		}
-		return &crm.Malformed{Message: file + " is there already: name another file, or replace it with --force"}
+		return &crm.Malformed{Message: file + " exists already: name another file, or replace it with --force"}
 	case errors.As(err, &full), errors.As(err, &damaged):
 		return &crm.Malformed{Message: err.Error()}
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted; nothing was written")
 	}
 	return err
-}
-
-func printBackup(t *terminal, file string, report backup.Report) error {
-	return t.printJSON(map[string]any{
-		"file": file, "bytes": report.Bytes, "taken_at": report.Taken, "schema": report.Schema, "accounts": report.Accounts, "contacts": report.Contacts,
-	})
-}
-
-func contentsInWords(report backup.Report) string {
-	return fmt.Sprintf("accounts: %d, contacts: %d", report.Accounts, report.Contacts)
-}
-
-func bytesInWords(n int64) string {
-	if n < 1_000_000 {
-		return fmt.Sprintf("%.1f kB", float64(n)/1000)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1_000_000)
-}
-
-// byteWatch tells a person how far long work has come: in one line of a terminal that changes, in a line every few seconds elsewhere.
-type byteWatch struct {
-	t        *terminal
-	terminal bool
-	shown    time.Time
-	open     bool // a line that changes stands there
-}
-
-func newByteWatch(t *terminal) *byteWatch {
-	return &byteWatch{t: t, terminal: isTerminal(t.stderr), shown: time.Now()}
-}
-
-func (w *byteWatch) progress(what string, done, total int64) {
-	pause := watchLines
-	if w.terminal {
-		pause = watchTerminal
-	}
-	if time.Since(w.shown) < pause {
-		return
-	}
-	w.shown = time.Now()
-	line := what
-	switch {
-	case total > 0:
-		line += fmt.Sprintf(": %s of %s, %d%%", bytesInWords(done), bytesInWords(total), min(done*100/total, 100))
-	case done > 0:
-		line += ": " + bytesInWords(done)
-	}
-	if w.terminal {
-		fmt.Fprintf(w.t.stderr, "\r%s\x1b[K", line)
-		w.open = true
-	} else {
-		fmt.Fprintln(w.t.stderr, line)
-	}
-}
-
-// end removes the line that changes.
-func (w *byteWatch) end() {
-	if w.open {
-		fmt.Fprint(w.t.stderr, "\r\x1b[K")
-	}
 }

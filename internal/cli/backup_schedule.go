@@ -17,8 +17,8 @@ import (
 	"donorbook/internal/web"
 )
 
-// backups makes backups while the server runs. When the next one is due follows from the files that are there, so that
-// many starts make no more backups than one.
+// backups makes backups while the server runs. The existing files tell when the next one is due, so that restarts make no extra
+// backups.
 type backups struct {
 	dir   string
 	every time.Duration
@@ -37,13 +37,13 @@ type backups struct {
 }
 
 const (
-	// backupName is what a backup is called. Only files with such a name are ever removed.
+	// backupName is the name of a backup. Only files with such a name are ever removed.
 	backupName  = "donorbook-20060102T150405Z.tar.gz"
-	backupLook  = time.Minute // at least so often it is looked whether a backup is due: the clock may have been set
-	backupRetry = time.Hour   // after a failure, where backups are not more frequent
+	backupLook  = time.Minute // how often to look whether a backup is due: the clock may have been set
+	backupRetry = time.Hour   // after a failure, unless backups are more frequent
 )
 
-// newBackups checks the settings. It is nil where no backups are wanted.
+// newBackups checks the settings. It returns nil if no backups are wanted.
 func (c *serveCommand) newBackups(o store.Options, metrics *web.Metrics, log *slog.Logger) (*backups, error) {
 	if c.BackupDir == "" {
 		return nil, nil
@@ -72,7 +72,7 @@ func (b *backups) measure(metrics *web.Metrics) {
 			b.bytes.Store(info.Size())
 		}
 	}
-	metrics.Gauge("donorbook_backup_last_success_timestamp_seconds", "When the last backup was made, in seconds since 1970; 0 where there is none.",
+	metrics.Gauge("donorbook_backup_last_success_timestamp_seconds", "When the last backup was made, in seconds since 1970; 0 if there is none.",
 		func() float64 { return float64(b.last.Load()) })
 	metrics.Gauge("donorbook_backup_last_size_bytes", "Size of the last backup.", func() float64 { return float64(b.bytes.Load()) })
 	metrics.Gauge("donorbook_backup_last_duration_seconds", "How long the last backup took.",
@@ -98,14 +98,14 @@ func (b *backups) start(ctx context.Context) {
 	})
 }
 
-// end waits for a backup that is being given up, because the server stops.
+// end waits for a running backup to give up after the server stopped.
 func (b *backups) end() {
 	if b != nil {
 		b.running.Wait()
 	}
 }
 
-// wait is how long it is until the next backup is due.
+// wait is the time until the next backup is due.
 func (b *backups) wait() time.Duration {
 	now, next := b.now(), time.Time{}
 	files, err := b.files()
@@ -115,7 +115,7 @@ func (b *backups) wait() time.Duration {
 	return max(next.Sub(now), b.retry.Sub(now), 0)
 }
 
-// run makes a backup and removes those that are too many. A failure is told, and the server goes on.
+// run makes a backup and removes old ones. After a failure, the server keeps running.
 func (b *backups) run(ctx context.Context) {
 	start := b.now()
 	file := filepath.Join(b.dir, start.UTC().Format(backupName))
@@ -129,7 +129,7 @@ func (b *backups) run(ctx context.Context) {
 		b.log.Info("backup written", "file", file, "bytes", report.Bytes, "accounts", report.Accounts, "contacts", report.Contacts, "took", took)
 		b.removeOld()
 	case ctx.Err() != nil:
-		b.log.Info("the backup was given up, because the server stops")
+		b.log.Info("the backup was canceled because the server stops")
 	default:
 		b.failed.Add(1)
 		b.retry = b.now().Add(min(b.every, backupRetry))
@@ -137,7 +137,7 @@ func (b *backups) run(ctx context.Context) {
 	}
 }
 
-// removeOld removes the oldest backups where there are more than are kept.
+// removeOld removes the oldest backups if there are more than to keep.
 func (b *backups) removeOld() {
 	files, err := b.files()
 	var errs []error
@@ -153,14 +153,14 @@ func (b *backups) removeOld() {
 	}
 }
 
-// backupFile is a backup that is there.
+// backupFile is an existing backup.
 type backupFile struct {
 	path  string
-	taken time.Time // zero where its name is in the future: it was made while the clock was wrong
+	taken time.Time // zero if its name is in the future: it was made while the clock was wrong
 }
 
-// files are the backups that are there, the oldest first. Those of the future come before all others, so that they neither
-// keep a backup from being made nor push out a newer one.
+// files are the existing backups, oldest first. Those of the future come before all others, so that they neither delay the next
+// backup nor push out a newer one.
 func (b *backups) files() (files []backupFile, err error) {
 	entries, err := os.ReadDir(b.dir)
 	for _, entry := range entries {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ type campaignImport struct {
 }
 
 func (campaignImport) Help() string {
-	return `The file is a JSON array of objects with the fields of GET /v1/campaigns, of which only title is required, and beneficiaries, an array of account ids. A row whose slug exists changes the fields that it names. A file with any fault changes nothing.
+	return `The file is a JSON array of objects with the fields of GET /v1/campaigns and beneficiaries, an array of account ids. Only title is required. An object whose slug exists updates the fields that it has. A file with any error changes nothing.
 
 	donorbook campaign import --account ID campaigns.json
 
@@ -48,7 +47,7 @@ func (c *campaignImport) Run(t *terminal) error {
 	})
 }
 
-// refused names the file where the fault is in it.
+// refused names the file if the error is in it.
 func (c *campaignImport) refused(err error) error {
 	var rows *crm.RowsInvalid
 	var malformed *crm.Malformed
@@ -76,8 +75,8 @@ func readImport(path string) ([]byte, error) {
 
 type campaignList struct {
 	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	Scope   string `help:"own, benefiting (the account is a beneficiary), chapters (of accounts below it) or all. Default: ${default}." enum:"own,benefiting,chapters,all" default:"own" placeholder:"SCOPE"`
-	BaseURL string `help:"Public address of the service, for the campaigns' URLs. Default: ${default}." env:"DONORBOOK_BASE_URL" default:"https://localhost:8443" placeholder:"URL" name:"base-url"`
+	Scope   string `help:"own, benefiting (the account is a beneficiary), chapters (of its chapters) or all. Default: ${default}." enum:"own,benefiting,chapters,all" default:"own" placeholder:"SCOPE"`
+	BaseURL string `help:"Public address of the service, used in the campaigns' URLs. Default: ${default}." env:"DONORBOOK_BASE_URL" default:"https://localhost:8443" placeholder:"URL" name:"base-url"`
 	JSON    bool   `help:"Print a JSON array of campaigns as the API shows them." name:"json"`
 }
 
@@ -110,33 +109,24 @@ func (c *campaignList) Run(t *terminal) error {
 	})
 }
 
-// campaignLine is what people see of a campaign.
+// campaignLine is a campaign in the table.
 type campaignLine struct {
-	ID       int64       `json:"id"`
-	Type     string      `json:"type"`
-	Title    string      `json:"title"`
-	Slug     string      `json:"slug"`
-	Goal     json.Number `json:"goal"`
-	Raised   json.Number `json:"raised"`
-	Currency string      `json:"currency"`
+	ID       int64       `json:"id" heading:"ID"`
+	Type     string      `json:"type" heading:"TYPE"`
+	Title    string      `json:"title" heading:"TITLE"`
+	Slug     string      `json:"slug" heading:"SLUG"`
+	Raised   json.Number `json:"raised" heading:"RAISED"`
+	Goal     json.Number `json:"goal" heading:"GOAL"`
+	Currency string      `json:"currency" heading:"CURRENCY"`
 }
 
 func (c *campaignList) print(t *terminal, list []byte) error {
 	if c.JSON {
-		var indented bytes.Buffer
-		if err := json.Indent(&indented, list, "", "  "); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(t.stdout, indented.String())
-		return err
+		return t.printJSON(json.RawMessage(list))
 	}
 	var lines []campaignLine
 	if err := json.Unmarshal(list, &lines); err != nil {
 		return err
 	}
-	table := t.table("ID", "TYPE", "TITLE", "SLUG", "RAISED", "GOAL", "CURRENCY")
-	for _, l := range lines {
-		table.row(fmt.Sprint(l.ID), l.Type, l.Title, l.Slug, l.Raised.String(), l.Goal.String(), l.Currency)
-	}
-	return table.flush()
+	return printTable(t, lines)
 }

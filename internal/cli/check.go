@@ -10,29 +10,29 @@ import (
 )
 
 type checkCommand struct {
-	Repair bool `help:"Work out anew what is derived from the documents and does not match them."`
-	JSON   bool `help:"Print a JSON object: problems, and how much was checked." name:"json"`
+	Repair bool `help:"Rebuild derived data that does not match the documents."`
+	JSON   bool `help:"Print a JSON object with the problems and how much was checked." name:"json"`
 }
 
 func (checkCommand) Help() string {
-	return `Reads the whole database as it is at one moment: every document must be readable and match its checksum, and everything that is derived from the documents must match them: match keys, the words of the search, totals, counts of tags, the archive, who may list a campaign. With SQLite the database file itself is checked too. Servers may go on meanwhile.
+	return `Reads a snapshot of the whole database. Every document must be readable and match its checksum, and everything that is derived from the documents must match them: match keys, search words, totals, tag counts, the archive, who may list a campaign. With SQLite, the database file itself is checked too. Servers may keep running.
 
 	donorbook check
 	donorbook check --repair
 
-Each problem is one line on standard output that names the account and the contact or campaign. --repair corrects what is derived, in small steps beside running servers. It never changes a document: one that is damaged or missing must be restored from a backup.
+Each problem is one line on standard output that names the account and the contact or campaign. --repair rebuilds derived data, in small steps while servers run. It never changes a document: restore a damaged or missing one from a backup.
 
-Exit codes: 0 no problems, or all of them were repaired; 1 problems are left, or the check failed.`
+Exit codes: 0 no problems, or all were repaired; 1 problems are left, or the check failed.`
 }
 
 func (c *checkCommand) Run(t *terminal) error {
 	var report store.CheckReport
 	print := c.printer(t.stdout)
 	err := t.withStore(func(s *store.Store) (err error) {
-		watch := newCopyWatch(t, "")
+		watch := newWatch(t, watch{})
 		defer watch.end()
 		report, err = s.Check(t.ctx, store.CheckOptions{Repair: c.Repair, Found: print, Progress: func(what string, done, total int64) {
-			watch.progress(store.CopyProgress{Checking: true, Table: what, Done: done, Total: total})
+			watch.progress("checking "+what, done, total)
 		}})
 		return err
 	})

@@ -3,7 +3,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,7 @@ import (
 	"donorbook/internal/store"
 )
 
-// What the exit code means. Scripts rely on it.
+// Exit codes. Scripts rely on them.
 const (
 	exitOK       = 0
 	exitFailed   = 1 // something went wrong that is not the caller's fault
@@ -36,8 +35,8 @@ const (
 const description = `Fundraising and donor management: one program, one data directory.
 
 Start here: "donorbook serve --demo" fills an empty database, and prints a curl command and a password to try.
-For real data: "donorbook serve" prints a link that makes the first user and their organization; or, without the
-console, "donorbook account create" and "donorbook key create".
+For real data: "donorbook serve" prints a link that creates the first user and organization. To work without the
+console, use "donorbook account create" and "donorbook key create".
 
 Settings come from flags, then DONORBOOK_* variables, then the file of --config; "donorbook config" shows them.
 Results go to standard output, everything else to standard error.
@@ -56,47 +55,47 @@ type commands struct {
 		List   accountList   `cmd:"" help:"List all accounts."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Key struct {
-		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown this once only."`
+		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`
 		List   keyList   `cmd:"" help:"List the keys of an account, without their values."`
 		Revoke keyRevoke `cmd:"" help:"Revoke a key: it stops working within two seconds."`
 	} `cmd:"" help:"API keys."`
 	User struct {
-		Create        userCreate        `cmd:"" help:"Create a user of the console and print their password. It is shown this once only."`
-		List          userList          `cmd:"" help:"List users and where they belong."`
+		Create        userCreate        `cmd:"" help:"Create a user of the console and print their password. It is shown only once."`
+		List          userList          `cmd:"" help:"List users with their accounts and roles."`
 		ResetPassword userResetPassword `cmd:"" help:"Give a user a new password, print it, and end their sessions."`
 	} `cmd:"" help:"People who sign in to the console."`
 	Campaign struct {
 		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
 		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
 	} `cmd:"" help:"Campaigns."`
-	Check      checkCommand   `cmd:"" help:"Check that everything in the database fits together; exit 1 where it does not."`
-	Copy       copyCommand    `cmd:"" help:"Copy everything to another database that is empty, such as from SQLite to PostgreSQL."`
-	Backup     backupCommand  `cmd:"" help:"Write everything into one file, while the server goes on."`
+	Check      checkCommand   `cmd:"" help:"Check the database for damage and contradictions; exit 1 if there are any."`
+	Copy       copyCommand    `cmd:"" help:"Copy everything to another, empty database, such as from SQLite to PostgreSQL."`
+	Backup     backupCommand  `cmd:"" help:"Write everything into one file while the server runs."`
 	Restore    restoreCommand `cmd:"" help:"Put a backup into an empty data directory."`
 	ShowConfig showConfig     `cmd:"" name:"config" help:"Print the effective settings, without secrets."`
 	Version    versionCommand `cmd:"" help:"Print the version."`
 }
 
-// terminal is what a command runs with.
+// terminal is the environment of a command.
 type terminal struct {
 	ctx     context.Context
 	stdin   io.Reader
 	stdout  io.Writer
 	stderr  io.Writer
 	storage config.Storage
-	log     *slog.Logger // of the server; other commands have none
-	serving bool         // it is a server, and the only one
+	log     *slog.Logger // of the server; nil for other commands
+	serving bool         // the command is serve
 }
 
 // Main runs a command line and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	syscall.Umask(0o077) // what we write is for its owner alone
+	syscall.Umask(0o077) // only the owner may read what we write
 	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	context.AfterFunc(signalled, func() {
-		stop() // a second signal ends the process at once, also one that comes as soon as the first shows
+		stop() // a second signal ends the process at once, even right after the first
 		cancel()
 	})
 	return run(ctx, args, stdin, stdout, stderr)
@@ -105,7 +104,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	args = spelled(args)
 	help, helpCode := stdout, exitOK
-	if len(args) == 0 { // there is nothing to do
+	if len(args) == 0 { // no command
 		args, help, helpCode = []string{"--help"}, stderr, exitUsage
 	}
 	if i := slices.IndexFunc(args, func(arg string) bool { return !utf8.ValidString(arg) }); i >= 0 {
@@ -132,7 +131,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return report(stderr, parsed.Run(&terminal{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, storage: c.Storage}))
 }
 
-// spelled understands what people type because other programs take it.
+// spelled accepts other common ways to ask for the version and for help.
 func spelled(args []string) []string {
 	switch {
 	case slices.Equal(args, []string{"--version"}):
@@ -154,12 +153,12 @@ func settingsFile(args []string) (fileResolver, error) {
 	return config.ReadFile(path, known)
 }
 
-// usageError is a command line that makes no sense.
+// usageError is a wrong command line.
 type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
 
-// help is the command that explains what was meant.
+// help is the command that explains the right usage.
 func (u usageError) help() string {
 	var parse *kong.ParseError
 	if errors.As(u.error, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
@@ -168,7 +167,7 @@ func (u usageError) help() string {
 	return "donorbook --help"
 }
 
-// report tells what went wrong and what it means for a script.
+// report prints an error and returns its exit code.
 func report(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
@@ -196,7 +195,7 @@ func report(stderr io.Writer, err error) int {
 	return exitFailed
 }
 
-// unwrapped is what lies behind an unavailable service, for whoever has to make it available.
+// unwrapped is the cause of an unavailable database, for the operator who has to fix it.
 func unwrapped(err error) error {
 	for errors.Is(err, crm.ErrUnavailable) || errors.Is(err, store.ErrUnavailable) {
 		causes := []error{errors.Unwrap(err)}
@@ -215,14 +214,14 @@ func unwrapped(err error) error {
 // withStore opens the database for one command.
 func (t *terminal) withStore(do func(*store.Store) error) error { return t.withStoreAt(nil, do) }
 
-// withStoreAt opens the database with a clock of its own.
+// withStoreAt opens the database with its own clock.
 func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error) (err error) {
 	if err := t.storage.Check(); err != nil {
 		return err
 	}
 	t.tighten()
 	options := t.storage.Options()
-	options.Now, options.Serving, options.Progress = now, t.serving, newUpgradeWatch(t).progress
+	options.Now, options.Serving, options.Progress = now, t.serving, newWatch(t, watch{task: "upgrading the database"}).progress
 	s, err := store.Open(t.ctx, options)
 	if err != nil {
 		return err
@@ -245,7 +244,7 @@ func (t *terminal) withAccount(id string, do func(*store.Store, crm.Account) err
 	})
 }
 
-// command is a command line for the same database, to be pasted.
+// command is a command line for the same database, to paste.
 func (t *terminal) command(line string) string {
 	if t.storage.Data != config.DefaultData {
 		line += " --data " + quoted(t.storage.Data)
@@ -256,7 +255,7 @@ func (t *terminal) command(line string) string {
 	return "donorbook " + line
 }
 
-// quoted is a text as a shell takes it for one word.
+// quoted is a text that a shell reads as one word.
 func quoted(text string) string {
 	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(plain, r) }) < 0 {
 		return text
@@ -266,14 +265,6 @@ func quoted(text string) string {
 
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:"
 
-// printJSON prints a result for programs.
-func (t *terminal) printJSON(value any) error {
-	encoder := json.NewEncoder(t.stdout)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
-
 type versionCommand struct{}
 
 func (versionCommand) Run(t *terminal) error {
@@ -281,7 +272,7 @@ func (versionCommand) Run(t *terminal) error {
 	return err
 }
 
-// Version is the release, or what the build knows of its source.
+// Version is the release, or the commit that was built.
 func Version() string {
 	if version != "" {
 		return version
@@ -302,7 +293,7 @@ type showConfig struct {
 }
 
 func (showConfig) Help() string {
-	return `Takes the flags of serve, and shows what serve would do with them, the variables and the file.
+	return `Takes the flags of serve and prints the settings that serve would use, from flags, variables and the file.
 
 	donorbook config --config donorbook.toml`
 }

@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
-	"time"
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
@@ -17,40 +13,40 @@ import (
 type copyCommand struct {
 	From    string `help:"Database to read: sqlite:DIR or postgres://USER@HOST/NAME." required:"" placeholder:"URL"`
 	To      string `help:"Database to fill, which must be empty: postgres://USER@HOST/NAME or sqlite:DIR." required:"" placeholder:"URL"`
-	Restart bool   `help:"Empty a target that an interrupted copy has left, and begin again. Any other target that is not empty is refused all the same."`
-	JSON    bool   `help:"Print a JSON object: tables with their rows, accounts with their checksums." name:"json"`
+	Restart bool   `help:"Empty the target of an interrupted copy and start over. Any other target that is not empty is still refused."`
+	JSON    bool   `help:"Print a JSON object with the rows of each table and the checksum of each account." name:"json"`
 }
 
 func (copyCommand) Help() string {
-	return `Copies all accounts with their contacts, campaigns and keys. Ids, keys, sequence numbers and revisions stay: clients notice nothing. The flags --data and --database do not count here; certificates in the data directory are files, and are not copied.
+	return `Copies all accounts with their contacts, campaigns and keys. Ids, keys, sequence numbers and revisions stay the same, so clients notice nothing. The flags --data and --database are ignored. Certificates are files in the data directory and are not copied.
 
-To grow from one machine to PostgreSQL:
+To move from one machine to PostgreSQL:
 
 	createdb donorbook
 	stop the server
 	donorbook copy --from sqlite:donorbook-data --to postgres://donorbook@db.example.org/donorbook
 	donorbook serve --database postgres://donorbook@db.example.org/donorbook
 
-A password is better kept in the variable PGPASSWORD or the file ~/.pgpass than in the URL, which other users of the machine can see.
+Put a password into the variable PGPASSWORD or the file ~/.pgpass: other users of the machine can see the URL.
 
-The source is only read, as it was at one moment, and its servers may go on; but what they write after the copy began is not copied. It must have the schema of this program: where it is older, any other command of this program, such as account list, brings it up to date.
+The copy reads a snapshot of the source and does not change it. Its servers may keep running, but what they write after the copy began is not copied. The source must have the schema of this program: if it is older, run any other command, such as account list, to upgrade it.
 
-The target must be empty; its tables are made where there are none. When everything is there, it is read again: the rows of every table are counted and every account has a checksum (SHA-256 of its rows), and any difference from the source is an error that names the account. Until then every donorbook refuses the target, also after a copy that was interrupted: run the same command with --restart, which empties it first, or remove the database.
+The target must be empty; missing tables are created. When everything is copied, the target is read again: the rows of every table are counted, and every account gets a checksum (SHA-256 of its rows). Any difference from the source is an error that names the account. Until this is done, donorbook refuses to use the target. After an interrupted copy, run the same command with --restart, which empties the target first, or remove the database.
 
-Exit codes: 0 copied and compared; 1 failed, interrupted or different; 2 wrong URLs, or the same database twice; 3 a source or target that was refused, and nothing was changed; 4 there is no source.`
+Exit codes: 0 copied and compared; 1 failed, interrupted or different; 2 wrong URLs, or the same database twice; 3 source or target refused, nothing changed; 4 source not found.`
 }
 
 func (c *copyCommand) Run(t *terminal) error {
-	from, err := copyPlace("from", c.From)
-	if err != nil {
+	if err := config.CheckDatabase("from", c.From, ""); err != nil {
 		return err
 	}
-	to, err := copyPlace("to", c.To)
-	if err != nil {
+	if err := config.CheckDatabase("to", c.To, ""); err != nil {
 		return err
 	}
-	watch := newCopyWatch(t, "What is written to the source from now on is not copied.")
-	report, err := store.Copy(t.ctx, from, to, store.CopyOptions{Restart: c.Restart, Progress: watch.progress})
+	watch := newWatch(t, watch{intro: "What is written to the source from now on is not copied."})
+	report, err := store.Copy(t.ctx, store.Options{Database: c.From}, store.Options{Database: c.To}, store.CopyOptions{Restart: c.Restart, Progress: func(p store.CopyProgress) {
+		watch.progress(copyStep(p), p.Done, p.Total)
+	}})
 	watch.end()
 	if err != nil {
 		return copyFailure(err, report.Begun)
@@ -58,33 +54,31 @@ func (c *copyCommand) Run(t *terminal) error {
 	if c.JSON {
 		return t.printJSON(map[string]any{"tables": report.Tables, "accounts": append([]store.AccountSum{}, report.Accounts...)})
 	}
-	table := t.table("TABLE", "ROWS")
+	lines := make([]tableLine, 0, len(report.Tables))
 	for _, count := range report.Tables {
-		table.row(count.Table, fmt.Sprint(count.Rows))
+		lines = append(lines, tableLine(count))
 	}
-	if err := table.flush(); err != nil {
+	if err := printTable(t, lines); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(t.stdout, "Accounts: %d. Rows and checksums are the same on both sides.\n", len(report.Accounts))
 	return err
 }
 
-// copyPlace finds a URL that cannot be one, before anything is opened. It is not repeated: it may hold a password.
-func copyPlace(flag, url string) (store.Options, error) {
-	scheme, rest, _ := strings.Cut(url, ":")
-	switch scheme {
-	case "sqlite":
-		if strings.TrimPrefix(rest, "//") == "" {
-			return store.Options{}, &config.Problem{Flag: flag, Reason: "the URL names no directory; write sqlite:DIR"}
-		}
-	case "postgres", "postgresql":
-	default:
-		return store.Options{}, &config.Problem{Flag: flag, Reason: "the URL must begin with postgres: or sqlite:"}
-	}
-	return store.Options{Database: url}, nil
+// tableLine is how many rows of a table were copied.
+type tableLine struct {
+	Table string `heading:"TABLE"`
+	Rows  int64  `heading:"ROWS"`
 }
 
-// copyFailure is the error as a script sees it.
+func copyStep(p store.CopyProgress) string {
+	if p.Checking {
+		return "checking " + p.Table
+	}
+	return "copying " + p.Table
+}
+
+// copyFailure gives an error the type that decides the exit code.
 func copyFailure(err error, begun bool) error {
 	var url *store.URLError
 	switch {
@@ -97,93 +91,9 @@ func copyFailure(err error, begun bool) error {
 	}
 	switch {
 	case begun:
-		return fmt.Errorf("%w\nThe target is not complete, and refused from now on. To begin again: the same command with --restart", err)
+		return fmt.Errorf("%w\nThe target is not complete and cannot be used. To start over, run the same command with --restart", err)
 	case errors.Is(err, store.ErrNotEmpty), errors.Is(err, store.ErrUnfinished), errors.Is(err, store.ErrSchema):
 		return &crm.Malformed{Message: err.Error()}
 	}
 	return err
-}
-
-// copyWatch tells a person how far a copy has come: in one line of a terminal that changes, in lines elsewhere.
-type copyWatch struct {
-	t        *terminal
-	intro    string // printed before anything else
-	terminal bool
-	now      func() time.Time
-
-	current  store.CopyProgress
-	began    time.Time // with the current table
-	shown    time.Time
-	complete bool // the current table
-	open     bool // a line that changes stands there
-}
-
-const (
-	watchTerminal = 100 * time.Millisecond
-	watchLines    = 5 * time.Second
-)
-
-func newCopyWatch(t *terminal, intro string) *copyWatch {
-	return &copyWatch{t: t, intro: intro, now: time.Now, terminal: isTerminal(t.stderr)}
-}
-
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-func (w *copyWatch) progress(p store.CopyProgress) {
-	now := w.now()
-	if w.current.Table == "" && w.intro != "" {
-		fmt.Fprintln(w.t.stderr, w.intro)
-	}
-	if p.Table != w.current.Table || p.Checking != w.current.Checking {
-		w.began, w.shown, w.complete = now, now, false
-	}
-	w.current = p
-	complete, pause := p.Done >= p.Total, watchLines
-	if w.terminal {
-		pause = watchTerminal
-	}
-	if w.complete || !complete && now.Sub(w.shown) < pause {
-		return
-	}
-	w.shown, w.complete = now, complete
-	line := w.line(now)
-	switch {
-	case !w.terminal:
-		fmt.Fprintln(w.t.stderr, line)
-	case complete:
-		fmt.Fprintf(w.t.stderr, "\r%s\x1b[K\n", line)
-	default:
-		fmt.Fprintf(w.t.stderr, "\r%s\x1b[K", line)
-	}
-	w.open = w.terminal && !complete
-}
-
-func (w *copyWatch) line(now time.Time) string {
-	p, verb := w.current, "copying"
-	if p.Checking {
-		verb = "checking"
-	}
-	percent := int64(100)
-	if p.Total > 0 {
-		percent = min(p.Done*100/p.Total, 100)
-	}
-	line := fmt.Sprintf("%s %s: %d of %d rows, %d%%", verb, p.Table, p.Done, p.Total, percent)
-	if seconds := now.Sub(w.began).Seconds(); seconds > 0 && p.Done > 0 {
-		line += fmt.Sprintf(", %.0f rows/s", float64(p.Done)/seconds)
-	}
-	return line
-}
-
-// end leaves the line that changes.
-func (w *copyWatch) end() {
-	if w.open {
-		fmt.Fprintln(w.t.stderr)
-	}
 }

@@ -223,7 +223,7 @@ func TestProgressIsOneLineOfATerminalAndManyElsewhere(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		at := time.Unix(0, 0)
-		w := &copyWatch{t: &terminal{stderr: &out}, intro: "What is written to the source from now on is not copied.", terminal: c.terminal, now: func() time.Time { return at }}
+		w := &watch{t: &terminal{stderr: &out}, intro: "What is written to the source from now on is not copied.", terminal: c.terminal, now: func() time.Time { return at }}
 		for _, step := range []struct {
 			pass time.Duration
 			p    store.CopyProgress
@@ -238,7 +238,7 @@ func TestProgressIsOneLineOfATerminalAndManyElsewhere(t *testing.T) {
 			{6 * time.Second, store.CopyProgress{Checking: true, Table: "contact", Total: 1000}},
 		} {
 			at = at.Add(step.pass)
-			w.progress(step.p)
+			w.progress(copyStep(step.p), step.p.Done, step.p.Total)
 		}
 		w.end()
 		if out.String() != c.want {

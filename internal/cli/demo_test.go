@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -205,21 +206,22 @@ func TestDemoAddress(t *testing.T) {
 	}
 }
 
-// TestDemoFile: the rows that the branches name are the rows of the file.
+// TestDemoFile: the file has no field that the program does not read, and an account for each branch.
 func TestDemoFile(t *testing.T) {
 	t.Parallel()
-	var rows []json.RawMessage
-	if err := json.Unmarshal(demoCampaigns, &rows); err != nil {
+	reader := json.NewDecoder(bytes.NewReader(demoFile))
+	reader.DisallowUnknownFields()
+	var d demoData
+	if err := reader.Decode(&d); err != nil {
 		t.Fatal(err)
 	}
-	used := map[int]bool{}
-	for _, branch := range demoBranches {
-		for _, row := range branch.rows {
-			used[row] = true
-		}
+	if len(d.Branches) != 3 || d.Branches[0].Name != demoName {
+		t.Errorf("the branches are %+v", d.Branches)
 	}
-	if len(used) != len(rows) {
-		t.Errorf("%d of %d rows are used", len(used), len(rows))
+	for _, branch := range d.Branches {
+		if branch.Contacts == 0 || branch.Archived == 0 || len(branch.Places) == 0 || len(branch.Campaigns) == 0 {
+			t.Errorf("%s is not complete: %+v", branch.Name, branch)
+		}
 	}
 }
 

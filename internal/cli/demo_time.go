@@ -5,15 +5,15 @@ import "time"
 // demoMonths is how far the demo goes back.
 const demoMonths = 18
 
-// demoClock is the clock of the store that the demo is made with. It stands where it is put.
+// demoClock is the store's clock while the demo is made. It stands still until it is set.
 type demoClock struct{ at time.Time }
 
 func (c *demoClock) now() time.Time { return c.at }
 
-// demoSeason is how many people come in a month of the year, beside the other months: many when the year ends, few in summer.
+// demoSeason is the weight of each month: many people come at the end of the year, few in summer.
 var demoSeason = [...]float64{time.January: 8, 6, 7, 9, 8, 6, 4, 5, 8, 10, 12, 14}
 
-// demoTimes are when the contacts of the demo came, oldest first: more and more of them, and by season.
+// demoTimes are the creation times of n contacts, oldest first: they become more over time, and follow the seasons.
 func demoTimes(now time.Time, n int) []time.Time {
 	const day = 24 * time.Hour
 	start := now.AddDate(0, -demoMonths, 0)

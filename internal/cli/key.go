@@ -15,8 +15,8 @@ import (
 type keyCreate struct {
 	Account    string   `help:"Id of the account." required:"" placeholder:"ID"`
 	Name       string   `help:"What the key is for." required:"" placeholder:"NAME"`
-	Permission []string `help:"contacts:read, contacts:write or campaigns:read; may be repeated. Left out: all of them." placeholder:"P" sep:"none"`
-	Expires    *string  `help:"When it ends: after a day (2027-12-31, UTC), at a time (2027-12-31T18:00:00Z) or a time from now (90d, 12h). Left out: never." placeholder:"WHEN"`
+	Permission []string `help:"contacts:read, contacts:write or campaigns:read; may be repeated. Default: all of them." placeholder:"P" sep:"none"`
+	Expires    *string  `help:"When it expires: at the end of a day (2027-12-31, UTC), at a time (2027-12-31T18:00:00Z) or after a while (90d, 12h). Default: never." placeholder:"WHEN"`
 }
 
 func (keyCreate) Help() string {
@@ -37,14 +37,14 @@ func (c *keyCreate) Run(t *terminal) error {
 			return err
 		}
 		if _, err = fmt.Fprintln(t.stdout, secret); err != nil {
-			return fmt.Errorf("key %d was made but could not be printed; revoke it, and make another: %w", key.ID, err)
+			return fmt.Errorf("key %d was created but could not be printed; revoke it and create another: %w", key.ID, err)
 		}
-		fmt.Fprintf(t.stderr, "Key %d for %s. Keep it safe: it is shown this once only.\n", key.ID, oneLine(account.Name))
+		fmt.Fprintf(t.stderr, "Key %d for %s. Keep it safe: it is shown only once.\n", key.ID, oneLine(account.Name))
 		return nil
 	})
 }
 
-// input takes care that an empty value, as a script with an unset variable sends it, does not mean more rights.
+// input refuses empty values: a script with an unset variable must not get more permissions than it meant.
 func (c *keyCreate) input(now time.Time) (in crm.KeyInput, err error) {
 	var names []string
 	for _, list := range c.Permission {
@@ -55,7 +55,7 @@ func (c *keyCreate) input(now time.Time) (in crm.KeyInput, err error) {
 		return in, err
 	}
 	if *c.Expires == "" {
-		return in, &config.Problem{Flag: "expires", Reason: "is empty; leave it out for a key that never ends"}
+		return in, &config.Problem{Flag: "expires", Reason: "is empty; leave it out for a key that never expires"}
 	}
 	in.ExpiresAt, err = crm.ParseExpiry(*c.Expires, now)
 	return in, err
@@ -63,19 +63,19 @@ func (c *keyCreate) input(now time.Time) (in crm.KeyInput, err error) {
 
 type keyList struct {
 	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	JSON    bool   `help:"Print a JSON array of objects with id, name, hint, permissions, state, created_at, last_used_at, expires_at and revoked_at." name:"json"`
+	JSON    bool   `help:"Print a JSON array of objects with id, name, hint, state, permissions, created_at, last_used_at, expires_at and revoked_at." name:"json"`
 }
 
-// keyLine is a key as scripts see it, never its value.
+// keyLine is a key as scripts see it, without its secret.
 type keyLine struct {
-	ID          int64    `json:"id"`
-	Name        string   `json:"name"`
-	Hint        string   `json:"hint"`
-	Permissions []string `json:"permissions"`
-	State       string   `json:"state"`
-	CreatedAt   string   `json:"created_at"`
-	LastUsedAt  *string  `json:"last_used_at"`
-	ExpiresAt   *string  `json:"expires_at"`
+	ID          int64    `json:"id" heading:"ID"`
+	Name        string   `json:"name" heading:"NAME"`
+	Hint        string   `json:"hint" heading:"KEY"`
+	State       string   `json:"state" heading:"STATE"`
+	Permissions []string `json:"permissions" heading:"PERMISSIONS"`
+	CreatedAt   string   `json:"created_at" heading:"CREATED"`
+	LastUsedAt  *string  `json:"last_used_at" heading:"LAST USED"`
+	ExpiresAt   *string  `json:"expires_at" heading:"EXPIRES"`
 	RevokedAt   *string  `json:"revoked_at"`
 }
 
@@ -93,30 +93,23 @@ func (c *keyList) Run(t *terminal) error {
 				ExpiresAt: optionalStamp(k.ExpiresAt), RevokedAt: optionalStamp(k.RevokedAt),
 			})
 		}
-		if c.JSON {
-			return t.printJSON(lines)
-		}
-		table := t.table("ID", "NAME", "KEY", "STATE", "PERMISSIONS", "CREATED", "LAST USED", "EXPIRES")
-		for _, l := range lines {
-			table.row(fmt.Sprint(l.ID), l.Name, l.Hint, l.State, strings.Join(l.Permissions, ","), l.CreatedAt, shown(l.LastUsedAt), shown(l.ExpiresAt))
-		}
-		return table.flush()
+		return printRows(t, c.JSON, lines, "")
 	})
 }
 
 type keyRevoke struct {
-	ID string `arg:"" name:"key-id" help:"Id of the key, the number that key list shows."`
+	ID string `arg:"" name:"key-id" help:"Id of the key; key list shows it."`
 }
 
 func (keyRevoke) Help() string {
-	return `Servers need not be restarted. A revoked key stays in the list, and cannot be taken back.
+	return `Servers need no restart. A revoked key stays in the list and cannot be restored.
 
 	donorbook key revoke 4711000000000001`
 }
 
 func (c *keyRevoke) Run(t *terminal) error {
 	id, err := strconv.ParseInt(c.ID, 10, 64)
-	if err != nil { // it may be the key itself, and is not repeated
+	if err != nil { // it may be the secret itself, so it is not repeated
 		return usageError{errors.New("the id of a key is a number; key list shows it")}
 	}
 	return t.withStore(func(s *store.Store) error {

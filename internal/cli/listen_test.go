@@ -156,10 +156,10 @@ func TestTLSFiles(t *testing.T) {
 		code      int
 		want      string
 	}{
-		{missing, key, exitNotFound, "--tls-cert: stat " + missing + ": no such file or directory"},
-		{cert, missing, exitNotFound, "--tls-key: stat " + missing + ": no such file or directory"},
-		{cert, otherKey, exitFailed, "do not go together"},
-		{key, cert, exitFailed, "do not go together"},
+		{missing, key, exitNotFound, "--tls-cert: open " + missing + ": no such file or directory"},
+		{cert, missing, exitNotFound, "--tls-key: open " + missing + ": no such file or directory"},
+		{cert, otherKey, exitFailed, "do not belong together"},
+		{key, cert, exitFailed, "do not belong together"},
 		{dir, key, exitFailed, "is a directory"},
 	} {
 		code, stdout, stderr := runLine(t, "serve", "--data", data, "--listen", "127.0.0.1:0", "--tls", "files", "--tls-cert", c.cert, "--tls-key", c.key)

@@ -9,26 +9,28 @@ import (
 )
 
 const (
-	logDelay  = 100 * time.Millisecond // a line is written this much later at most
-	logBuffer = 32 << 10               // and earlier where so many bytes wait
+	logDelay  = 100 * time.Millisecond // a line waits at most this long
+	logBuffer = 32 << 10               // and less when this many bytes wait
 )
 
-// newLogger logs to w. Lines are written some at a time, because to write each by itself would cost a busy server more than
-// to make it; a warning or an error is written at once, with all that came before. The log must be flushed at the end.
+// newLogger logs to w. It collects lines and writes several at once, because a busy server would spend more on writing each line
+// than on formatting it. A warning or an error is written at once, with everything before it. The caller flushes the log at the end.
 func newLogger(w io.Writer, format, level string) (*slog.Logger, *logWriter) {
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
 	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		l = slog.LevelInfo
+	if l.UnmarshalText([]byte(level)) == nil {
+		options.Level = l
 	}
-	options := &slog.HandlerOptions{Level: l}
 	lines := &logWriter{to: w}
+	lines.timer = time.AfterFunc(logDelay, lines.flush)
+	var handler slog.Handler = slog.NewTextHandler(lines, options)
 	if format == "json" {
-		return slog.New(urgent{slog.NewJSONHandler(lines, options), lines}), lines
+		handler = slog.NewJSONHandler(lines, options)
 	}
-	return slog.New(urgent{plainText{slog.NewTextHandler(lines, options), lines}, lines}), lines
+	return slog.New(urgent{handler, lines}), lines
 }
 
-// urgent does not let warnings and errors wait.
+// urgent writes warnings and errors at once.
 type urgent struct {
 	slog.Handler
 	lines *logWriter
@@ -50,7 +52,7 @@ func (u urgent) WithGroup(name string) slog.Handler {
 	return urgent{u.Handler.WithGroup(name), u.lines}
 }
 
-// logWriter collects whole lines for a moment.
+// logWriter collects whole lines.
 type logWriter struct {
 	to      io.Writer
 	mu      sync.Mutex
@@ -62,11 +64,7 @@ func (w *logWriter) Write(line []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.waiting) == 0 {
-		if w.timer == nil {
-			w.timer = time.AfterFunc(logDelay, w.flush)
-		} else {
-			w.timer.Reset(logDelay)
-		}
+		w.timer.Reset(logDelay)
 	}
 	w.waiting = append(w.waiting, line...)
 	if len(w.waiting) >= logBuffer {
@@ -84,7 +82,7 @@ func (w *logWriter) flush() {
 
 func (w *logWriter) write() {
 	if len(w.waiting) > 0 {
-		_, _ = w.to.Write(w.waiting) // nobody is left to tell
+		_, _ = w.to.Write(w.waiting) // there is no other place to report it
 		w.waiting = w.waiting[:0]
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// boundMemory sets how much memory the server takes before garbage is collected. GOGC and GOMEMLIMIT, where they are set,
-// count instead.
+// boundMemory sets how much memory the server takes before garbage is collected, unless GOGC and GOMEMLIMIT are set.
 func boundMemory() {
 	if os.Getenv("GOGC") == "" {
 		everyCollection(func() { debug.SetGCPercent(collectAt(liveHeap())) })
@@ -26,17 +25,16 @@ func boundMemory() {
 	}
 }
 
-// heapGoal is how large the heap may become before garbage is collected. Normally a few megabytes are in use. With the
-// usual GOGC of 100, garbage would be collected many times per second under load, for a few megabytes each time. So the
-// heap may grow to five times what is in use (GOGC 400), but not beyond the goal: if an attack makes the server use 60 MB,
-// five times that would be 300 MB.
+// heapGoal limits the heap before garbage is collected. Normally a few megabytes are in use. With Go's default GOGC of 100, garbage
+// would be collected many times per second under load, for a few megabytes each time. So the heap may grow to five times what
+// is in use (GOGC 400), but not beyond the goal: if an attack makes the server use 60 MB, five times that would be 300 MB.
 const (
 	heapGoal    = 192 << 20
 	mostPercent = 400
-	minPercent  = 50 // where more is in use than the goal allows for; below this, collecting would cost too much
+	minPercent  = 50 // near and above the goal; with less, collecting would cost too much
 )
 
-// collectAt is GOGC for a heap of which so many bytes are in use.
+// collectAt is the GOGC for this many bytes in use.
 func collectAt(live uint64) int {
 	room := heapGoal*100/max(live, 1<<20) - 100
 	if live >= heapGoal {
@@ -52,8 +50,8 @@ func liveHeap() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// everyCollection calls a function now and after every collection of garbage: an object without references is collected,
-// and another one takes its place.
+// everyCollection calls a function now and after every garbage collection: each time, an unreachable object is collected and
+// a new one takes its place.
 func everyCollection(do func()) {
 	type object struct{ _ [64]byte }
 	var collected func(int)
@@ -64,11 +62,11 @@ func everyCollection(do func()) {
 	collected(0)
 }
 
-// memoryLimit is the value of GOMEMLIMIT: near it garbage is collected as often as it takes. It leaves a quarter of the
-// memory to the database's caches and to the system. It is 0 where the system does not tell how much there is.
+// memoryLimit is the value of GOMEMLIMIT: near it, garbage is collected as often as necessary. It leaves a quarter of the memory
+// to the database's caches and to the system. It is 0 if the system does not tell how much there is.
 func memoryLimit(root fs.FS) int64 { return memory(root) / 4 * 3 }
 
-// memory is what the process may use: the memory of the machine, or less where one of its control groups has less.
+// memory is how much the process may use: the memory of the machine, or the limit of one of its control groups.
 func memory(root fs.FS) int64 {
 	least := machineMemory(root)
 	for _, file := range groupFiles(root) {
@@ -97,7 +95,7 @@ func machineMemory(root fs.FS) int64 {
 	return 0
 }
 
-// groupFiles are the files that hold the limits of the process's control groups and of those above, in version 2 and 1.
+// groupFiles are the files with the limits of the process's control groups and their parents, in versions 2 and 1.
 func groupFiles(root fs.FS) (files []string) {
 	text, _ := fs.ReadFile(root, "proc/self/cgroup")
 	for line := range strings.Lines(string(text)) {

@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// fileResolver answers for a flag with the settings file's value, where the environment does not set it.
+// fileResolver gives a flag the value from the settings file, unless the environment sets it.
 type fileResolver map[string]any
 
 func (fileResolver) Validate(*kong.Application) error { return nil }

@@ -20,11 +20,11 @@ import (
 
 type serveCommand struct {
 	config.Server
-	Demo bool `help:"Fill an empty database with a believable organization, make a key and a user, and print a curl command and a password to try."`
+	Demo bool `help:"Fill an empty database with a believable organization, create a key and a user, and print a curl command and a password to try."`
 }
 
 func (serveCommand) Help() string {
-	return `Serves until it is told to stop (SIGTERM or Ctrl-C); requests in flight finish. The reference of the API is at /docs.
+	return `Serves until it gets SIGTERM or Ctrl-C; requests in flight finish. The API reference is at /docs.
 
 	donorbook serve                      HTTPS on localhost:8443; clients trust DIR/tls/ca.pem
 	donorbook serve --demo               the same, with data to play with
@@ -72,12 +72,12 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 	server.Listening = func(at web.Addresses) {
 		log.Info("serving", "url", c.address(at.Main), "listen", at.Main, "tls", c.TLS, "metrics", at.Metrics, "version", Version())
 		if c.TLS == web.TLSOff {
-			log.Warn("TLS is off: requests that did not arrive over HTTPS at a trusted proxy are refused, except from this machine")
+			log.Warn("TLS is off: requests are refused unless they arrived over HTTPS at a trusted proxy or come from this machine")
 		}
 		if !c.Demo {
 			startErr = c.printSetup(t, s, at.Main)
 		} else {
-			// Not earlier: where the port is taken, the key of the demo that runs there must go on working.
+			// Not earlier: if the port is taken, the key of the demo that runs there must keep working.
 			startErr = c.printDemo(t, s, demo, log, at.Main)
 		}
 		if startErr != nil {
@@ -94,7 +94,7 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 	return errors.Join(startErr, err)
 }
 
-// server puts the rooms together.
+// server puts the parts together.
 func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics, log *slog.Logger) (*web.Server, error) {
 	proxies, err := c.Proxies()
 	if err != nil {
@@ -113,39 +113,35 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 	health.Routes(door.Mux())
 	connections := web.NewConnections(c.MaxConnections, c.MaxConnectionsPerAddress, proxies, metrics)
 	if allowed := connections.Max(); allowed < c.MaxConnections {
-		log.Warn("fewer connections are allowed than --max-connections asks for: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
+		log.Warn("fewer connections are allowed than --max-connections: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
 	}
 	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, RequireHTTPS: c.TLS == web.TLSOff}
-	names := []string{}
+	certificate := c.Certificate(data)
 	if host := proxies.BaseHost(); host != "" {
-		names = append(names, host)
+		certificate.Names = []string{host}
 	}
 	return &web.Server{
 		Listen: c.Listen, Handler: plumbing.Wrap(pages.Fallback(door.Serve)), Health: health, Log: log,
 		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health), Metrics: metrics,
-		Timeouts: web.Timeouts{StopDelay: c.StopDelay}, Connections: connections,
-		TLS: web.TLS{
-			Mode: c.TLS, Dir: data, Names: names, CertFile: c.TLSCert, KeyFile: c.TLSKey,
-			ACMEHosts: c.ACMEHost, ACMEEmail: c.ACMEEmail, ACMEDirectory: c.ACMEDirectory, ACMEHTTP: c.ACMEListen,
-		},
+		Timeouts: web.Timeouts{StopDelay: c.StopDelay}, Connections: connections, TLS: certificate,
 	}, nil
 }
 
-// printSetup prints the link by which the first user comes in, where there is no user yet. Whoever holds it owns the
-// service, so it goes to standard output and not into a log.
+// printSetup prints the link for the first user, if there is no user yet. Anyone with this link owns the service, so it goes to
+// standard output and not into a log.
 func (c *serveCommand) printSetup(t *terminal, s *store.Store, listening string) error {
 	token, err := s.SetupToken(t.ctx)
-	if t.ctx.Err() != nil { // told to stop before it began
+	if t.ctx.Err() != nil { // stopped already
 		return nil
 	}
 	if err != nil || token == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(t.stdout, "No user yet. Open this link once to make the first one:\n%s/console/setup/%s\n", c.demoAddress(listening), token)
+	_, err = fmt.Fprintf(t.stdout, "No user yet. Open this link to create the first one:\n%s/console/setup/%s\n", c.demoAddress(listening), token)
 	return err
 }
 
-// countCreated counts contacts that were created or merged.
+// countCreated counts new and merged contacts.
 func countCreated(metrics *web.Metrics) func(merged bool) {
 	created := metrics.Counters("donorbook_contacts_created_total", "Contacts created, by what became of them.", "outcome", "new", "merged")
 	fresh, merged := created[0], created[1]
@@ -164,7 +160,7 @@ func countSignIns(metrics *web.Metrics) func(console.SignInOutcome) {
 	return func(outcome console.SignInOutcome) { outcomes[outcome].Add(1) }
 }
 
-// address is where the server is reached.
+// address is the public address of the server.
 func (c *serveCommand) address(listening string) string {
 	if c.BaseURL != "" {
 		return strings.TrimRight(c.BaseURL, "/")
@@ -172,8 +168,8 @@ func (c *serveCommand) address(listening string) string {
 	return c.localAddress(listening)
 }
 
-// demoAddress is where a person on this machine reaches the server with a certificate that fits: one that somebody else
-// issued bears the public name.
+// demoAddress is where a person on this machine reaches the server with a valid certificate: one from files or ACME is for the
+// public name.
 func (c *serveCommand) demoAddress(listening string) string {
 	if c.TLS == web.TLSFiles || c.TLS == web.TLSACME {
 		return c.address(listening)
@@ -195,7 +191,7 @@ func (c *serveCommand) localAddress(listening string) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// trust is the option by which curl, in whatever directory of this machine, trusts a certificate of our own authority.
+// trust is the option that makes curl, in any directory of this machine, trust a certificate of our own authority.
 func (c *serveCommand) trust(data string) string {
 	if c.TLS != web.TLSAuto {
 		return ""
@@ -206,8 +202,7 @@ func (c *serveCommand) trust(data string) string {
 	return "--cacert " + quoted(filepath.Join(data, "tls", "ca.pem")) + " "
 }
 
-// printDemo makes a key and a password, and prints what a newcomer pastes into a terminal, whatever directory it is in, and
-// types into a browser.
+// printDemo creates a key and a password, and prints a command to paste into a terminal, in any directory, and how to sign in.
 func (c *serveCommand) printDemo(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger, listening string) error {
 	secret, err := demoKey(t.ctx, s, demo)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // setUpLink is all that serve prints where there is no user yet.
-var setUpLink = regexp.MustCompile(`^No user yet\. Open this link once to make the first one:\nhttps://\S+/console/setup/([A-Za-z0-9_-]{43})\n$`)
+var setUpLink = regexp.MustCompile(`^No user yet\. Open this link to create the first one:\nhttps://\S+/console/setup/([A-Za-z0-9_-]{43})\n$`)
 
 // Every start prints a link of its own until there is a user, and the link of the start before no longer works. The log
 // never holds one.

@@ -7,7 +7,7 @@ import (
 	"donorbook/internal/web"
 )
 
-// measureStore adds how the database is doing.
+// measureStore adds the metrics of the database.
 func measureStore(metrics *web.Metrics, s *store.Store) {
 	metrics.Gauges("donorbook_database_size_bytes", "Size of the database.", "", func() map[string]float64 {
 		size, err := s.Size(context.Background())
@@ -33,7 +33,7 @@ func measureStore(metrics *web.Metrics, s *store.Store) {
 		pools(func(p store.Pool) int64 { return p.Max }))
 }
 
-// known is a number, or none where it is not known.
+// known is a number, or nothing if it is not known.
 func known(value float64, ok bool) map[string]float64 {
 	if !ok {
 		return nil

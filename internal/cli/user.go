@@ -12,15 +12,15 @@ import (
 )
 
 type userCreate struct {
-	Email         string `help:"What the person signs in with." required:"" placeholder:"EMAIL"`
-	Name          string `help:"What the person is called." required:"" placeholder:"NAME"`
+	Email         string `help:"Email address to sign in with." required:"" placeholder:"EMAIL"`
+	Name          string `help:"Name of the person." required:"" placeholder:"NAME"`
 	Account       string `help:"Id of the account that the person belongs to." required:"" placeholder:"ID"`
-	Role          string `help:"owner, editor or viewer. Left out: editor." enum:"owner,editor,viewer" default:"editor" placeholder:"ROLE"`
-	PasswordStdin bool   `help:"Read the password from standard input, one line, instead of making one up." name:"password-stdin"`
+	Role          string `help:"owner, editor or viewer. Default: editor." enum:"owner,editor,viewer" default:"editor" placeholder:"ROLE"`
+	PasswordStdin bool   `help:"Read the password from standard input (one line) instead of generating one." name:"password-stdin"`
 }
 
 func (userCreate) Help() string {
-	return `The password is all that is printed. Somebody who is a user already keeps their password, and belongs to one more account.
+	return `Prints only the password. An existing user keeps their password and gets a role at one more account.
 
 	donorbook user create --email ada@example.org --name "Ada Lovelace" --account ID --role owner`
 }
@@ -37,7 +37,7 @@ func (c *userCreate) Run(t *terminal) error {
 	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
 		user, err := s.AddMember(t.ctx, account, role, c.Email)
 		if err == nil {
-			fmt.Fprintf(t.stderr, "%s is a user already, and now has the role %s at %s. The password stays as it is.\n", oneLine(user.Email), role, oneLine(account.Name))
+			fmt.Fprintf(t.stderr, "%s was a user already, and now has the role %s at %s. The password stays as it is.\n", oneLine(user.Email), role, oneLine(account.Name))
 			return nil
 		}
 		if !errors.Is(err, crm.ErrNotFound) {
@@ -55,7 +55,7 @@ func (c *userCreate) Run(t *terminal) error {
 	})
 }
 
-// password is one that is piped in, or a new one.
+// password is read from standard input, or generated.
 func (t *terminal) password(piped bool) (string, error) {
 	if !piped {
 		return crm.RandomPassword(), nil
@@ -72,36 +72,46 @@ func (t *terminal) password(piped bool) (string, error) {
 	return strings.TrimSuffix(line, "\r"), nil
 }
 
-// printPassword prints a password that nobody has seen yet.
-func (t *terminal) printPassword(email, password string, seen bool) error {
-	if seen {
+// printPassword prints a password that was generated.
+func (t *terminal) printPassword(email, password string, given bool) error {
+	if given {
 		return nil
 	}
 	if _, err := fmt.Fprintln(t.stdout, password); err != nil {
 		return fmt.Errorf("the password was set but could not be printed; try %s: %w", t.command("user reset-password "+quoted(email)), err)
 	}
-	fmt.Fprintln(t.stderr, "Hand the password on safely: it is shown this once only.")
+	fmt.Fprintln(t.stderr, "Pass the password on safely: it is shown only once.")
 	return nil
 }
 
 type userList struct {
-	Account *string `help:"Id of an account: lists its users alone." placeholder:"ID"`
+	Account *string `help:"Id of an account: lists only its users." placeholder:"ID"`
 	JSON    bool    `help:"Print a JSON array of objects with email, name, created_at, last_seen_at and accounts (id, name and role)." name:"json"`
 }
 
 // userLine is a user as scripts see them.
 type userLine struct {
-	Email      string        `json:"email"`
-	Name       string        `json:"name"`
-	CreatedAt  string        `json:"created_at"`
-	LastSeenAt *string       `json:"last_seen_at"`
-	Accounts   []userAccount `json:"accounts"`
+	Email      string       `json:"email" heading:"EMAIL"`
+	Name       string       `json:"name" heading:"NAME"`
+	CreatedAt  string       `json:"created_at" heading:"CREATED"`
+	LastSeenAt *string      `json:"last_seen_at" heading:"LAST SEEN"`
+	Accounts   userAccounts `json:"accounts" heading:"ACCOUNTS"`
 }
+
+type userAccounts []userAccount
 
 type userAccount struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Role string `json:"role"`
+}
+
+func (list userAccounts) String() string {
+	roles := make([]string, 0, len(list))
+	for _, a := range list {
+		roles = append(roles, a.ID+" "+a.Role)
+	}
+	return strings.Join(roles, ", ")
 }
 
 func (c *userList) Run(t *terminal) error {
@@ -123,26 +133,12 @@ func (c *userList) print(t *terminal, s *store.Store, account string) error {
 			lines = append(lines, line)
 		}
 	}
-	if c.JSON {
-		return t.printJSON(lines)
-	}
-	if len(lines) == 0 {
-		fmt.Fprintln(t.stderr, "No user yet. Next: "+t.command("user create --email EMAIL --name NAME --account ID --role owner"))
-	}
-	table := t.table("EMAIL", "NAME", "CREATED", "LAST SEEN", "ACCOUNTS")
-	for _, l := range lines {
-		roles := make([]string, 0, len(l.Accounts))
-		for _, a := range l.Accounts {
-			roles = append(roles, a.ID+" "+a.Role)
-		}
-		table.row(l.Email, l.Name, l.CreatedAt, shown(l.LastSeenAt), strings.Join(roles, ", "))
-	}
-	return table.flush()
+	return printRows(t, c.JSON, lines, "No user yet. Next: "+t.command("user create --email EMAIL --name NAME --account ID --role owner"))
 }
 
 func newUserLine(u store.UserRecord) userLine {
 	line := userLine{
-		Email: u.User.Email, Name: u.User.Name, CreatedAt: stamp(u.User.CreatedAt), LastSeenAt: optionalStamp(u.SeenAt), Accounts: []userAccount{},
+		Email: u.User.Email, Name: u.User.Name, CreatedAt: stamp(u.User.CreatedAt), LastSeenAt: optionalStamp(u.SeenAt), Accounts: userAccounts{},
 	}
 	for _, m := range u.Memberships {
 		line.Accounts = append(line.Accounts, userAccount{ID: m.Account.ID, Name: m.Account.Name, Role: m.Role.String()})
@@ -151,12 +147,12 @@ func newUserLine(u store.UserRecord) userLine {
 }
 
 type userResetPassword struct {
-	Email         string `arg:"" name:"email" help:"What the person signs in with."`
-	PasswordStdin bool   `help:"Read the password from standard input, one line, instead of making one up." name:"password-stdin"`
+	Email         string `arg:"" name:"email" help:"Email address to sign in with."`
+	PasswordStdin bool   `help:"Read the password from standard input (one line) instead of generating one." name:"password-stdin"`
 }
 
 func (userResetPassword) Help() string {
-	return `The new password is all that is printed. The person is signed out everywhere.
+	return `Prints only the new password. The person is signed out everywhere.
 
 	donorbook user reset-password ada@example.org`
 }
@@ -177,7 +173,7 @@ func (c *userResetPassword) Run(t *terminal) error {
 		if err := t.printPassword(c.Email, password, c.PasswordStdin); err != nil {
 			return err
 		}
-		fmt.Fprintf(t.stderr, "%s has a new password, and is signed out everywhere.\n", oneLine(c.Email))
+		fmt.Fprintf(t.stderr, "%s has a new password and is signed out everywhere.\n", oneLine(c.Email))
 		return nil
 	})
 }

@@ -15,20 +15,20 @@ import (
 	"donorbook/internal/web"
 )
 
-// DefaultData is the data directory where none is named.
+// DefaultData is the default of the data directory.
 const DefaultData = "donorbook-data"
 
 // Storage says where the data is. Every command takes it.
 type Storage struct {
 	Data     string `help:"Data directory, for the database and certificates. Default: ${default}." default:"donorbook-data" env:"DONORBOOK_DATA" placeholder:"DIR"`
-	Database string `help:"Database: postgres://USER@HOST/NAME or sqlite:DIR. Left out: SQLite in the data directory." env:"DONORBOOK_DATABASE" placeholder:"URL"`
-	Config   string `help:"TOML file with settings, such as listen = \":443\": keys are the names of the flags of serve." env:"DONORBOOK_CONFIG" placeholder:"FILE"`
+	Database string `help:"Database: postgres://USER@HOST/NAME or sqlite:DIR. Default: SQLite in the data directory." env:"DONORBOOK_DATABASE" placeholder:"URL"`
+	Config   string `help:"TOML file with settings, such as listen = \":443\"; its keys are the names of serve's flags." env:"DONORBOOK_CONFIG" placeholder:"FILE"`
 }
 
-// Options are the store's.
+// Options are the options of the store.
 func (s Storage) Options() store.Options { return store.Options{Data: s.Data, Database: s.Database} }
 
-// Check finds a place that cannot be one, before anything is opened. The value is not repeated: a URL may hold a password.
+// Check refuses a place that cannot hold data, before anything is opened. It does not repeat the value: a URL may hold a password.
 func (s Storage) Check() error {
 	if s.Data == "" {
 		return problem("data", "names no directory")
@@ -36,47 +36,52 @@ func (s Storage) Check() error {
 	if s.Database == "" {
 		return nil
 	}
-	switch scheme, rest, _ := strings.Cut(s.Database, ":"); scheme {
+	return CheckDatabase("database", s.Database, " (or be left out for SQLite in the data directory)")
+}
+
+// CheckDatabase refuses a wrong URL of a database. The hint ends the error about its scheme.
+func CheckDatabase(flag, url, hint string) error {
+	switch scheme, rest, _ := strings.Cut(url, ":"); scheme {
 	case "sqlite":
 		if strings.TrimPrefix(rest, "//") == "" {
-			return problem("database", "the URL names no directory; write sqlite:DIR")
+			return problem(flag, "the URL names no directory; write sqlite:DIR")
 		}
 	case "postgres", "postgresql":
 	default:
-		return problem("database", "the URL must begin with postgres: or sqlite: (or be left out for SQLite in the data directory)")
+		return problem(flag, "the URL must begin with postgres: or sqlite:%s", hint)
 	}
 	return nil
 }
 
-// Server are the settings of serve.
+// Server holds the settings of serve.
 type Server struct {
 	Listen  string `help:"Where to listen; :443 is every address of this machine. Default: ${default}." default:"localhost:8443" env:"DONORBOOK_LISTEN" placeholder:"HOST:PORT"`
-	BaseURL string `help:"Public address of the service, used in links. Left out: scheme and host of the request." env:"DONORBOOK_BASE_URL" placeholder:"URL" name:"base-url"`
+	BaseURL string `help:"Public address of the service, used in links. Default: scheme and host of the request." env:"DONORBOOK_BASE_URL" placeholder:"URL" name:"base-url"`
 
 	TLS           string   `help:"Certificate: auto (a local authority in the data directory), files, acme, or off (behind a proxy that speaks HTTPS). Default: ${default}." enum:"auto,files,acme,off" default:"auto" env:"DONORBOOK_TLS" placeholder:"MODE" name:"tls"`
 	TLSCert       string   `help:"With --tls files: certificate chain (PEM)." env:"DONORBOOK_TLS_CERT" placeholder:"FILE" name:"tls-cert"`
 	TLSKey        string   `help:"With --tls files: private key (PEM)." env:"DONORBOOK_TLS_KEY" placeholder:"FILE" name:"tls-key"`
 	ACMEHost      []string `help:"With --tls acme: public name to get a certificate for; may be repeated." env:"DONORBOOK_ACME_HOST" placeholder:"NAME" name:"acme-host"`
 	ACMEEmail     string   `help:"With --tls acme: contact for the authority." env:"DONORBOOK_ACME_EMAIL" placeholder:"EMAIL" name:"acme-email"`
-	ACMEDirectory string   `help:"With --tls acme: the authority's directory. Left out: Let's Encrypt." env:"DONORBOOK_ACME_DIRECTORY" placeholder:"URL" name:"acme-directory"`
-	ACMEListen    string   `help:"With --tls acme: where to answer HTTP-01 challenges, such as :80. Left out: TLS-ALPN-01 on the main port." env:"DONORBOOK_ACME_LISTEN" placeholder:"HOST:PORT" name:"acme-listen"`
-	TrustedProxy  []string `help:"Address or range of a proxy whose X-Forwarded-* headers count; may be repeated; none for no proxy. Left out: this machine." env:"DONORBOOK_TRUSTED_PROXY" placeholder:"CIDR" name:"trusted-proxy"`
+	ACMEDirectory string   `help:"With --tls acme: the authority's directory. Default: Let's Encrypt." env:"DONORBOOK_ACME_DIRECTORY" placeholder:"URL" name:"acme-directory"`
+	ACMEListen    string   `help:"With --tls acme: where to answer HTTP-01 challenges, such as :80. Default: TLS-ALPN-01 on the main port." env:"DONORBOOK_ACME_LISTEN" placeholder:"HOST:PORT" name:"acme-listen"`
+	TrustedProxy  []string `help:"Address or range of a proxy whose X-Forwarded-* headers are trusted; may be repeated; none trusts no proxy. Default: this machine." env:"DONORBOOK_TRUSTED_PROXY" placeholder:"CIDR" name:"trusted-proxy"`
 
-	MaxConnections           int `help:"Connections that may be open at once, in all; 0 is as many as there are file descriptors. Default: ${default}." default:"2000" env:"DONORBOOK_MAX_CONNECTIONS" placeholder:"N" name:"max-connections"`
-	MaxConnectionsPerAddress int `help:"Connections that may be open at once from one address, other than a trusted proxy's; 0 is no limit. Default: ${default}." default:"200" env:"DONORBOOK_MAX_CONNECTIONS_PER_ADDRESS" placeholder:"N" name:"max-connections-per-address"`
+	MaxConnections           int `help:"Connections that may be open in total; 0 is as many as there are file descriptors. Default: ${default}." default:"2000" env:"DONORBOOK_MAX_CONNECTIONS" placeholder:"N" name:"max-connections"`
+	MaxConnectionsPerAddress int `help:"Connections that may be open from one address that is not a trusted proxy; 0 is no limit. Default: ${default}." default:"200" env:"DONORBOOK_MAX_CONNECTIONS_PER_ADDRESS" placeholder:"N" name:"max-connections-per-address"`
 
-	RateLimit     int           `help:"Requests a minute for each key, each user of the console, and each address that uses neither; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
+	RateLimit     int           `help:"Requests per minute for each key, each user of the console, and each address without either; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
 	PhoneRegion   string        `help:"Country of phone numbers written without +, as two letters. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
-	BackupDir     string        `help:"Directory for regular backups of SQLite, outside of the data directory. Left out: none are made." env:"DONORBOOK_BACKUP_DIR" placeholder:"DIR" name:"backup-dir"`
-	BackupEvery   time.Duration `help:"With --backup-dir: time from one backup to the next. Default: ${default}." default:"24h" env:"DONORBOOK_BACKUP_EVERY" placeholder:"TIME" name:"backup-every"`
-	BackupKeep    int           `help:"With --backup-dir: how many backups are kept; older ones are removed. Default: ${default}." default:"7" env:"DONORBOOK_BACKUP_KEEP" placeholder:"N" name:"backup-keep"`
-	MetricsListen string        `help:"Where to serve /metrics for Prometheus, such as localhost:9464. Left out: nowhere." env:"DONORBOOK_METRICS_LISTEN" placeholder:"HOST:PORT" name:"metrics-listen"`
-	StopDelay     time.Duration `help:"On SIGTERM, how long /readyz says no before the port closes, for load balancers to notice, such as 5s. Default: ${default}." default:"0s" env:"DONORBOOK_STOP_DELAY" placeholder:"TIME" name:"stop-delay"`
-	LogFormat     string        `help:"How the log on standard error is written: text or json. Default: ${default}." enum:"text,json" default:"text" env:"DONORBOOK_LOG_FORMAT" placeholder:"FORMAT" name:"log-format"`
+	BackupDir     string        `help:"Directory for regular backups of SQLite, outside of the data directory. Default: no backups." env:"DONORBOOK_BACKUP_DIR" placeholder:"DIR" name:"backup-dir"`
+	BackupEvery   time.Duration `help:"With --backup-dir: time between two backups. Default: ${default}." default:"24h" env:"DONORBOOK_BACKUP_EVERY" placeholder:"TIME" name:"backup-every"`
+	BackupKeep    int           `help:"With --backup-dir: how many backups to keep; older ones are removed. Default: ${default}." default:"7" env:"DONORBOOK_BACKUP_KEEP" placeholder:"N" name:"backup-keep"`
+	MetricsListen string        `help:"Where to serve /metrics for Prometheus, such as localhost:9464. Default: off." env:"DONORBOOK_METRICS_LISTEN" placeholder:"HOST:PORT" name:"metrics-listen"`
+	StopDelay     time.Duration `help:"On SIGTERM, how long /readyz fails before the port closes, so that load balancers notice; such as 5s. Default: ${default}." default:"0s" env:"DONORBOOK_STOP_DELAY" placeholder:"TIME" name:"stop-delay"`
+	LogFormat     string        `help:"Format of the log on standard error: text or json. Default: ${default}." enum:"text,json" default:"text" env:"DONORBOOK_LOG_FORMAT" placeholder:"FORMAT" name:"log-format"`
 	LogLevel      string        `help:"What is logged: debug, info (every request), warn or error. Default: ${default}." enum:"debug,info,warn,error" default:"info" env:"DONORBOOK_LOG_LEVEL" placeholder:"LEVEL" name:"log-level"`
 }
 
-// Problem is a setting that makes no sense.
+// Problem is a setting that cannot be used.
 type Problem struct {
 	Flag   string
 	Reason string
@@ -88,7 +93,7 @@ func problem(flag, format string, args ...any) error {
 	return &Problem{Flag: flag, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Check finds settings that make no sense, before anything is opened.
+// Check refuses settings that cannot be used, before anything is opened.
 func (s *Server) Check() error {
 	for _, address := range []struct{ flag, value string }{
 		{"listen", s.Listen}, {"metrics-listen", s.MetricsListen}, {"acme-listen", s.ACMEListen},
@@ -113,13 +118,16 @@ func (s *Server) Check() error {
 	case !crm.IsPhoneRegion(s.PhoneRegion):
 		return problem("phone-region", "%q is not a country of two letters, such as US", s.PhoneRegion)
 	case s.BackupEvery < time.Minute:
-		return problem("backup-every", "%s is less than a minute", s.BackupEvery)
+		return problem("backup-every", "%s is too short: use at least a minute, such as 1m", s.BackupEvery)
 	case s.BackupKeep < 1:
-		return problem("backup-keep", "%d is less than 1", s.BackupKeep)
+		return problem("backup-keep", "%d is too few: keep at least 1", s.BackupKeep)
 	case s.StopDelay < 0:
-		return problem("stop-delay", "%s is negative", s.StopDelay)
+		return problem("stop-delay", "%s is negative; 0s is no delay", s.StopDelay)
 	}
-	return s.checkTLS()
+	if err := s.Certificate("").Check(); err != nil {
+		return problem("tls", "%v", err)
+	}
+	return nil
 }
 
 func isAddress(text string) bool {
@@ -131,24 +139,15 @@ func isAddress(text string) bool {
 	return err == nil
 }
 
-// checkTLS finds flags of one mode that are missing, or were given to another.
-func (s *Server) checkTLS() error {
-	switch {
-	case s.TLS != web.TLSFiles && (s.TLSCert != "" || s.TLSKey != ""):
-		return problem("tls", "--tls-cert and --tls-key need --tls files")
-	case s.TLS == web.TLSFiles && s.TLSCert == "":
-		return problem("tls", "files needs --tls-cert, the file with the certificate")
-	case s.TLS == web.TLSFiles && s.TLSKey == "":
-		return problem("tls", "files needs --tls-key, the file with the certificate's private key")
-	case s.TLS != web.TLSACME && (len(s.ACMEHost) > 0 || s.ACMEEmail != "" || s.ACMEDirectory != "" || s.ACMEListen != ""):
-		return problem("tls", "--acme-host, --acme-email, --acme-directory and --acme-listen need --tls acme")
-	case s.TLS == web.TLSACME && len(s.ACMEHost) == 0:
-		return problem("tls", "acme needs --acme-host, the public name to get a certificate for")
+// Certificate says how the server gets its certificate.
+func (s *Server) Certificate(data string) web.TLS {
+	return web.TLS{
+		Mode: s.TLS, Dir: data, CertFile: s.TLSCert, KeyFile: s.TLSKey,
+		ACMEHosts: s.ACMEHost, ACMEEmail: s.ACMEEmail, ACMEDirectory: s.ACMEDirectory, ACMEHTTP: s.ACMEListen,
 	}
-	return nil
 }
 
-// Proxies is who may speak for clients, and the public address.
+// Proxies are the trusted proxies and the public address.
 func (s *Server) Proxies() (*web.Proxies, error) {
 	if err := CheckBaseURL(s.BaseURL); err != nil {
 		return nil, err
@@ -160,15 +159,15 @@ func (s *Server) Proxies() (*web.Proxies, error) {
 	return proxies, nil
 }
 
-// CheckBaseURL refuses what links cannot start with. The value is not repeated: a URL may hold a password.
+// CheckBaseURL refuses what cannot be the beginning of a link. It does not repeat the value: a URL may hold a password.
 func CheckBaseURL(text string) error {
 	if _, err := web.NewProxies(nil, text); err != nil {
-		return problem("base-url", "give scheme and host alone, such as https://donors.example.org")
+		return problem("base-url", "give only scheme and host, such as https://donors.example.org")
 	}
 	return nil
 }
 
-// Setting is one line of the effective settings. Its value is a string, an int or a list of strings.
+// Setting is one of the effective settings. Its value is a string, an int or a list of strings.
 type Setting struct {
 	Name  string
 	Value any
@@ -199,7 +198,7 @@ func Dump(structs ...any) []Setting {
 	return settings
 }
 
-// shown is a value as it may be seen.
+// shown is a value without its secrets.
 func shown(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -216,7 +215,7 @@ func shown(value any) any {
 	return value
 }
 
-// withoutPassword hides the passwords in a URL, and the whole of what seems to have one in another form.
+// withoutPassword hides the passwords in a URL, and the whole value if it seems to hold one in another form.
 func withoutPassword(value string) string {
 	u, err := url.Parse(value)
 	if err != nil || !strings.Contains(value, "://") {

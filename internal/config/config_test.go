@@ -83,7 +83,7 @@ func TestReadFileRefuses(t *testing.T) {
 	t.Parallel()
 	known := Dump(Storage{}, Server{})
 	for content, want := range map[string]string{
-		"lisen = 'x'":                      `has the unknown key "lisen"; known are data, database,`,
+		"lisen = 'x'":                      `has the unknown key "lisen"; use one of data, database,`,
 		"[serve]\nlisten = 'x'":            `has the unknown key "serve"`,
 		"Listen = 'x'":                     `has the unknown key "Listen"`,
 		"data = 5":                         "the value of data must be a string",

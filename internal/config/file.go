@@ -11,7 +11,7 @@ import (
 )
 
 // ReadFile reads settings from a TOML file. Keys are the names of flags, with values of the same type; anything else is
-// an error. Values are not repeated in errors: one may hold a password.
+// an error. Errors do not repeat values: one may hold a password.
 func ReadFile(path string, known []Setting) (map[string]any, error) {
 	values := map[string]any{}
 	_, err := toml.DecodeFile(path, &values)
@@ -27,7 +27,7 @@ func ReadFile(path string, known []Setting) (map[string]any, error) {
 	for key, value := range values {
 		at := slices.IndexFunc(known, func(s Setting) bool { return s.Name == key })
 		if at < 0 {
-			return nil, problem("config", "%s has the unknown key %q; known are %s", path, key, names(known))
+			return nil, problem("config", "%s has the unknown key %q; use one of %s", path, key, names(known))
 		}
 		if want := wantedType(known[at].Value, value); want != "" {
 			return nil, problem("config", "%s: the value of %s must be %s", path, key, want)
@@ -44,7 +44,7 @@ func names(settings []Setting) string {
 	return strings.Join(list, ", ")
 }
 
-// wantedType says what a value from the file should have been, "" where it is right.
+// wantedType says what type a value from the file should have, or "" if it has it.
 func wantedType(setting, value any) string {
 	switch setting.(type) {
 	case int:
@@ -64,8 +64,8 @@ func wantedType(setting, value any) string {
 	return ""
 }
 
-// FilePath finds the settings file before the other settings are read: in the arguments, else in the environment. Of
-// several arguments the last one counts, as with every flag.
+// FilePath finds the settings file before the other settings are read: in the arguments, or else in the environment. The last of
+// several arguments wins, as with every flag.
 func FilePath(args []string, lookup func(string) (string, bool)) string {
 	path, _ := lookup("DONORBOOK_CONFIG")
 	for i, arg := range args {

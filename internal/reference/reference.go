@@ -1,5 +1,5 @@
-// Package reference makes the reference page of the API from its OpenAPI document. The program does not contain it: it serves the page
-// that make openapi wrote.
+// Package reference renders the reference page of the API from its OpenAPI document. It is not part of the program, which serves the
+// page that make openapi wrote.
 package reference
 
 import (
@@ -22,7 +22,7 @@ import (
 //go:embed page.html.tmpl
 var source string
 
-// Page renders the page. It panics if it cannot show what the document has.
+// Page renders the page. It panics if it cannot show something in the document.
 func Page(openapiJSON []byte) []byte {
 	d := newDocument(string(openapiJSON))
 	var b bytes.Buffer
@@ -47,16 +47,16 @@ func newTemplate(d *document) *template.Template {
 	}).Parse(source))
 }
 
-// document is an OpenAPI document whose values are read by path. A value is JSON text, so that keys keep their order; only a string is
-// its content. A missing value is empty.
+// document is an OpenAPI document whose values are read by path. A value is JSON text, so that keys keep their order, except that a
+// string is its content. A missing value is empty.
 type document struct {
 	root   string
-	parsed map[string][]member // by their text, because most are read many times
+	parsed map[string][]member // by text, because most are read many times
 }
 
 func newDocument(root string) *document { return &document{root, map[string][]member{}} }
 
-// member is a member of an object, or of a list, where it has no key.
+// member is a member of an object, or an element of a list, which has no key.
 type member struct{ Key, Value string }
 
 func (d *document) members(text string) []member {
@@ -100,7 +100,7 @@ func (d *document) at(value, route string) string {
 	return append(d.all(value, route), member{})[0].Value
 }
 
-// resolve replaces a reference by its component. The reference moves to the key component, and the keys beside it win over those of the
+// resolve replaces a reference with its component. The reference moves to the key component, and keys beside it override those of the
 // component. A choice between a schema and null becomes the schema with the key null.
 func (d *document) resolve(text string) string {
 	if text[0] == '"' {
@@ -113,7 +113,7 @@ func (d *document) resolve(text string) string {
 	return text
 }
 
-// merge joins two objects. Where both have a key, the first one wins.
+// merge joins two objects. If both have a key, the first one wins.
 func merge(first, second string) string {
 	return strings.TrimSuffix(first, "}") + "," + strings.TrimPrefix(second, "{")
 }
@@ -160,7 +160,7 @@ func kebab(name string) string {
 	return strings.Trim(spaces.ReplaceAllString(strings.ToLower(humps.ReplaceAllString(name, "$1-$2")), "-"), "-")
 }
 
-// words spells the name of a schema for people: ContactPage becomes Contact page.
+// words is the name of a schema for people: ContactPage becomes Contact page.
 func words(name string) string { return name[:1] + strings.ReplaceAll(kebab(name), "-", " ")[1:] }
 
 // inline renders what Markdown has within a line, as far as the document uses it: code, strong words and links inside the page.

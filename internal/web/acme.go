@@ -22,10 +22,7 @@ import (
 
 // setupACME asks an authority for certificates, and renews them. Challenges are answered on the main listener
 // (TLS-ALPN-01) and, where there is one, on the plain one (HTTP-01).
-func (t TLS) setupACME(log *slog.Logger) (secured, error) {
-	if err := t.checkACME(); err != nil {
-		return secured{}, err
-	}
+func (t TLS) setupACME(log *slog.Logger) secured {
 	manager := &autocert.Manager{
 		Prompt:     autocert.AcceptTOS,
 		Cache:      autocert.DirCache(filepath.Join(t.Dir, "acme")),
@@ -43,11 +40,11 @@ func (t TLS) setupACME(log *slog.Logger) (secured, error) {
 		ends:      served.ends,
 		challenge: manager.HTTPHandler,
 		warm:      func() { t.fetchACME(served.certificate, log) },
-	}, nil
+	}
 }
 
-// servedCertificates remembers when the certificates end that were served last. Clients decide what names they ask for, but
-// only those of our own get a certificate.
+// servedCertificates remembers when the certificates that were served last expire. Clients may ask for any name, but only our own
+// names get a certificate.
 type servedCertificates struct {
 	next func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
@@ -73,7 +70,7 @@ func (s *servedCertificates) ends() map[string]time.Time {
 	return maps.Clone(s.until)
 }
 
-// acmePolicy allows our own names alone, whatever port a challenge came through.
+// acmePolicy allows only our own names, through any port.
 func acmePolicy(hosts []string) autocert.HostPolicy {
 	allowed := autocert.HostWhitelist(hosts...)
 	return func(ctx context.Context, host string) error {
@@ -85,7 +82,7 @@ func acmePolicy(hosts []string) autocert.HostPolicy {
 }
 
 // fetchACME gets the certificates before the first client asks, so that the operator, not a client, learns what is
-// wrong with the set-up.
+// wrong with the setup.
 func (t TLS) fetchACME(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error), log *slog.Logger) {
 	for _, host := range t.ACMEHosts {
 		pair, err := certificate(&tls.ClientHelloInfo{
@@ -101,11 +98,8 @@ func (t TLS) fetchACME(certificate func(*tls.ClientHelloInfo) (*tls.Certificate,
 }
 
 func (t TLS) checkACME() error {
-	switch {
-	case t.Dir == "":
-		return errors.New("--tls acme needs a data directory (--data) for its certificates")
-	case len(t.ACMEHosts) == 0:
-		return errors.New("--tls acme needs --acme-host, the name to get a certificate for")
+	if len(t.ACMEHosts) == 0 {
+		return errors.New("acme needs --acme-host, the public name to get a certificate for")
 	}
 	for _, host := range t.ACMEHosts {
 		if net.ParseIP(host) != nil || !strings.Contains(host, ".") || strings.ContainsAny(host, "/:*@ ") {

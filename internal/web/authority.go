@@ -2,18 +2,14 @@ package web
 
 import (
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -31,10 +27,9 @@ const (
 )
 
 // authority is a certificate authority for one machine, made on first start: a client that trusts its ca.pem trusts this
-// server under all its names. Its directory appears whole, by one rename, and a new certificate keeps the old key, so
-// that every change is one file replaced at once and two processes can start on the same directory. The authority keeps
-// its key, too: while the clock is wrong its certificate may have to be replaced, and clients that trust the one before
-// trust the server again once the clock is right.
+// server under all its names. Its directory appears complete, by one rename, and a new certificate keeps the old key. So every
+// change replaces one file, and two processes can start on the same directory. The authority keeps its key as well: while the clock
+// is wrong its certificate may have to be replaced, and clients that trust the old one trust the server again once the clock is right.
 type authority struct {
 	dir   string
 	names []string // sorted, each once
@@ -48,7 +43,7 @@ type authority struct {
 
 func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
 
-// open loads what is there, makes what is not, and renews what does not fit.
+// open loads the certificate, makes what is missing, and renews what can no longer be used.
 func (a *authority) open() error {
 	if _, err := os.Stat(a.path("ca.pem")); errors.Is(err, fs.ErrNotExist) {
 		if err := a.create(); err != nil {
@@ -67,8 +62,8 @@ func (a *authority) open() error {
 	return nil
 }
 
-// create makes the authority and its first certificate beside the directory and moves them there together. Where
-// another process was faster, its work is used.
+// create makes the authority and its first certificate in a directory beside its own and renames that. If another process was
+// faster, its files are used.
 func (a *authority) create() error {
 	if err := os.MkdirAll(filepath.Dir(a.dir), 0o700); err != nil {
 		return err
@@ -99,15 +94,12 @@ func (a *authority) create() error {
 }
 
 func (a *authority) createAuthority() error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
-	if err := writeKey(a.path("ca-key.pem"), key); err != nil {
+	key, err := newKey(a.path("ca-key.pem"))
+	if err != nil {
 		return err
 	}
 	subject := pkix.Name{CommonName: authorityName, Organization: []string{"Donorbook on " + host}}
@@ -115,25 +107,28 @@ func (a *authority) createAuthority() error {
 	return err
 }
 
-// signAuthority makes the authority's certificate, under the name of the one before, and puts it in place.
+// signAuthority makes the authority's certificate, under the name of the one before.
 func (a *authority) signAuthority(key crypto.Signer, before *x509.Certificate) (*x509.Certificate, error) {
-	now := a.now()
 	template := &x509.Certificate{
-		SerialNumber:          serialNumber(),
 		Subject:               before.Subject,
 		SubjectKeyId:          before.SubjectKeyId,
-		NotBefore:             now.Add(-time.Hour), // clocks differ
-		NotAfter:              now.Add(authorityLife),
+		NotAfter:              a.now().Add(authorityLife),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,
 		MaxPathLenZero:        true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return a.sign("ca.pem", template, template, key, key)
+}
+
+// sign makes a certificate and puts it in place.
+func (a *authority) sign(file string, template, parent *x509.Certificate, key, parentKey crypto.Signer) (*x509.Certificate, error) {
+	template.NotBefore = a.now().Add(-time.Hour) // clocks differ
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), parentKey)
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFile(a.path("ca.pem"), certificatePEM(der)); err != nil {
+	if err := writePEM(a.path(file), "CERTIFICATE", der); err != nil {
 		return nil, err
 	}
 	return x509.ParseCertificate(der)
@@ -162,7 +157,7 @@ func (a *authority) load() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// mustRenew tells whether a certificate ends soon or begins in the future, as one does that was made while the clock was wrong.
+// mustRenew tells whether a certificate expires soon, or begins in the future because it was made while the clock was wrong.
 func (a *authority) mustRenew(c *x509.Certificate) bool {
 	now := a.now()
 	return now.Before(c.NotBefore) || !now.Before(c.NotAfter.Add(-leafRenew))
@@ -183,41 +178,31 @@ func (a *authority) issue() (*tls.Certificate, error) {
 		if ca, err = a.signAuthority(caKey, old); err != nil {
 			return nil, err
 		}
-		a.log.Warn("the authority's certificate was replaced, because it was not valid or about to end; give clients the new one",
+		a.log.Warn("the authority's certificate was replaced, because it was not valid or about to expire; give clients the new one",
 			"file", a.path("ca.pem"), "was_from", old.NotBefore, "was_until", old.NotAfter, "until", ca.NotAfter)
 	}
 	key, err := a.leafKey()
 	if err != nil {
 		return nil, err
 	}
-	template := a.leafTemplate(a.now(), ca.NotAfter)
-	der, err := x509.CreateCertificate(rand.Reader, template, ca, key.Public(), caKey)
-	if err != nil {
-		return nil, err
-	}
-	if err := writeFile(a.path("cert.pem"), certificatePEM(der)); err != nil {
-		return nil, err
-	}
-	leaf, err := x509.ParseCertificate(der)
+	leaf, err := a.sign("cert.pem", a.leafTemplate(ca.NotAfter), ca, key, caKey)
 	if err != nil {
 		return nil, err
 	}
 	a.log.Info("certificate issued", "file", a.path("cert.pem"), "names", a.names, "until", leaf.NotAfter)
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
+	return &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}, nil
 }
 
-func (a *authority) leafTemplate(now, latest time.Time) *x509.Certificate {
-	until := now.Add(leafLife)
+func (a *authority) leafTemplate(latest time.Time) *x509.Certificate {
+	until := a.now().Add(leafLife)
 	if until.After(latest) {
 		until = latest
 	}
 	template := &x509.Certificate{
-		SerialNumber: serialNumber(),
-		Subject:      pkix.Name{CommonName: "Donorbook"},
-		NotBefore:    now.Add(-time.Hour),
-		NotAfter:     until,
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		Subject:     pkix.Name{CommonName: "Donorbook"},
+		NotAfter:    until,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range a.names {
 		if ip := net.ParseIP(name); ip != nil {
@@ -235,27 +220,18 @@ func (a *authority) leafKey() (crypto.Signer, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
-	made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	return made, writeKey(a.path("key.pem"), made)
+	return newKey(a.path("key.pem"))
 }
 
 func (a *authority) authorityCertificate() (*x509.Certificate, error) {
-	text, err := os.ReadFile(a.path("ca.pem"))
+	der, err := readPEM(a.path("ca.pem"), "CERTIFICATE")
 	if err != nil {
 		return nil, err
 	}
-	block, _ := pem.Decode(text)
-	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, fmt.Errorf("%s holds no certificate", a.path("ca.pem"))
-	}
-	return x509.ParseCertificate(block.Bytes)
+	return x509.ParseCertificate(der)
 }
 
-// certificate is for handshakes. A long-running server renews its certificate here, and goes on with the old one
-// while that does not work.
+// certificate is for handshakes. A long-running server renews its certificate here, and keeps the old one if that fails.
 func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -273,7 +249,7 @@ func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return pair, nil
 }
 
-// ends tells when the certificates end.
+// ends is when the certificates expire.
 func (a *authority) ends() map[string]time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -284,7 +260,7 @@ func (a *authority) ends() map[string]time.Time {
 	return ends
 }
 
-// certificateNames is the sorted list of what a certificate is good for.
+// certificateNames is the sorted list of names in a certificate.
 func certificateNames(leaf *x509.Certificate) []string {
 	names := slices.Clone(leaf.DNSNames)
 	for _, ip := range leaf.IPAddresses {
@@ -292,12 +268,4 @@ func certificateNames(leaf *x509.Certificate) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func serialNumber() *big.Int {
-	n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		panic(err) // the system's random source never fails; without it no certificate may be made
-	}
-	return n
 }

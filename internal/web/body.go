@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ReadBody returns the whole body of a request of at most limit bytes.
+// ReadBody returns the whole body of a request, of at most limit bytes.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	switch {
 	case r.ContentLength > limit:
@@ -30,7 +30,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return body, nil
 }
 
-// readChunks reads a body that does not tell its length.
+// readChunks reads a body of unknown length.
 func readChunks(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, min(limit, smallBody)+1))
 	if err == nil && len(body) > smallBody {
@@ -50,10 +50,10 @@ func readChunks(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, er
 	return body, nil
 }
 
-// What a body takes for each of its bytes: itself, and the copy that the texts in it are parts of.
+// bodyCopies is how many bytes of memory a byte of a body takes: itself, and the copy that the decoded strings are parts of.
 const bodyCopies = 2
 
-// smallBody is what is read of a body of unknown length before it counts as a large one.
+// smallBody is how much of a body of unknown length is read before it counts as large.
 const smallBody = budgetFree / bodyCopies
 
 func brokenBody(err error) error {
@@ -63,25 +63,25 @@ func brokenBody(err error) error {
 	return &Error{Status: http.StatusBadRequest, Message: "The request body could not be read to its end.", Err: err}
 }
 
-// maxDrain is how much of a refused body is read and thrown away.
+// maxDrain is how much of a refused body is read and discarded.
 const maxDrain = 16 << 20
 
-// drain reads what a refused request still sends. Simple clients send everything before they read the answer: if the
-// connection were closed at once, they would see it break and never learn why. net/http does this itself for 256 KiB.
-// The answer is sent first, for clients that do look. The read timeout of the request ends it in any case.
+// drain reads the rest of a refused request. Simple clients send everything before they read the answer: if the connection were
+// closed at once, they would see it break and never learn why. net/http itself does this for 256 KiB only. The answer is sent
+// first, for clients that read while they send. The request's read timeout ends it in any case.
 func drain(x *exchange, r *http.Request) {
 	switch {
 	case r.ContentLength == 0 || x.status < http.StatusBadRequest || x.writeFailed:
 		return
 	case r.ProtoMajor != 1 || r.Header["Expect"] != nil:
-		return // HTTP/2 ends the one stream and says so; a client that asked first sends nothing once it is refused
+		return // HTTP/2 resets only the stream; a client that sent Expect sends no body after a refusal
 	}
 	if x.FlushError() == nil {
-		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // how it ends is all the same: the answer is given
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // the answer was sent, so an error does not matter
 	}
 }
 
-// RequireJSON refuses a body that calls itself anything but JSON in UTF-8. A body without a type is taken for JSON.
+// RequireJSON refuses a body whose type is not JSON in UTF-8. A body without a type is taken for JSON.
 func RequireJSON(r *http.Request) error {
 	value := r.Header.Get("Content-Type")
 	if value == "" || value == "application/json" {
@@ -101,16 +101,16 @@ func RequireJSON(r *http.Request) error {
 	return nil
 }
 
-// net/http counts a short answer by itself; a longer one it would send in chunks.
+// net/http sets Content-Length for answers up to this size, and sends longer ones in chunks.
 const countedByServer = 2048
 
-// BeginJSON begins an answer whose length is not known yet.
+// BeginJSON begins an answer of unknown length.
 func BeginJSON(w http.ResponseWriter, status int) {
 	w.Header()["Content-Type"] = jsonType
 	w.WriteHeader(status)
 }
 
-// WriteJSON answers with bytes that are JSON already.
+// WriteJSON answers with JSON.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) error {
 	h := w.Header()
 	h["Content-Type"] = jsonType

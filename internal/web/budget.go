@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// budget bounds the memory of large bodies and answers while it is their clients who set the pace. Small ones are free: they
-// are bounded by the number of connections. One account cannot use up what others need.
+// budget limits the memory of large bodies and answers while slow clients send or read them. Small ones are free: the number of
+// connections limits them. One account cannot use up what others need.
 type budget struct {
 	mu     sync.Mutex
 	used   int
 	owners map[owner]int
 }
 
-// owner is on whose behalf memory is held: an account, or else a user, or else strangers together.
+// owner is who the memory is held for: an account, or a user, or all strangers together.
 type owner struct{ account, user int64 }
 
 const (
@@ -45,17 +45,16 @@ func (b *budget) give(o owner, bytes int) {
 	}
 }
 
-// hold is a part of the budget that a request has.
+// hold is a part of the budget that a request has taken.
 type hold struct {
 	owner owner
 	bytes int
 }
 
-// Hold reserves memory for a large body or answer until the request is answered. Where too much is held already, the error is a
-// 503.
+// Hold reserves memory for a large body or answer until the request is answered. If too much is held already, the error is a 503.
 func Hold(w http.ResponseWriter, bytes int) error {
 	x := exchangeOf(w)
-	if bytes <= budgetFree || x == nil || x.budget == nil {
+	if bytes <= budgetFree || x.budget == nil {
 		return nil
 	}
 	o := owner{account: x.account}

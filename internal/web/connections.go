@@ -1,19 +1,15 @@
 package web
 
 import (
-	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Connections bounds how many connections are open at once: in all, and from one address. A connection costs memory and a
-// file descriptor before anything is known about its client, so that without a bound one client could use up both.
+// Connections limits how many connections are open at once: in all, and from one address. A connection costs memory and a file
+// descriptor before we know anything about its client, so without a limit one client could use up both.
 type Connections struct {
 	all, perAddress int // 0 is no limit
 	proxies         *Proxies
@@ -22,16 +18,16 @@ type Connections struct {
 	mu   sync.Mutex
 	open int
 	from map[netip.Addr]int
-	told [2]time.Time // when the log told about each limit
+	told [2]time.Time // when the log last mentioned each limit
 
-	lingering chan struct{} // holds something for each connection that is being told why it is refused
+	lingering chan struct{} // one element for each connection that is being told why it is refused
 }
 
-// keptFiles is how many file descriptors connections leave to the databases, certificates and listeners. SQLite takes
-// about 20, the connections to PostgreSQL as many.
+// keptFiles is how many file descriptors are kept for the database, certificates and listeners. SQLite takes about 20, and so do the
+// connections to PostgreSQL.
 const keptFiles = 64
 
-// maxLingering is how many connections are told at once why they are refused. They take of the kept descriptors.
+// maxLingering is how many connections are told at once why they are refused. They use some of the kept descriptors.
 const maxLingering = 8
 
 // The limits that a connection can exceed, as metrics and the log call them.
@@ -44,7 +40,7 @@ var limitNames = []string{"all", "address"}
 
 // NewConnections limits connections in all and from one address; 0 is no limit. Connections of trusted proxies carry the
 // requests of many clients, so they count in all but not by their address. There are never more connections than file
-// descriptors, some of which are kept for the server itself.
+// descriptors; some of those are kept for the server itself.
 func NewConnections(all, perAddress int, proxies *Proxies, metrics *Metrics) *Connections {
 	if files := fileLimit(); files > 0 {
 		most := files - min(keptFiles, files/2)
@@ -57,10 +53,10 @@ func NewConnections(all, perAddress int, proxies *Proxies, metrics *Metrics) *Co
 	return c
 }
 
-// Max is how many connections may be open in all, 0 where nothing limits them.
+// Max is how many connections may be open in all; 0 is no limit.
 func (c *Connections) Max() int { return c.all }
 
-// enter counts a connection, unless there are too many.
+// enter counts a connection, or says which limit it exceeds.
 func (c *Connections) enter(addr netip.Addr) (exceeded int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +87,7 @@ func (c *Connections) leave(addr netip.Addr) {
 	}
 }
 
-// tellAgain reports whether the log has not told about a limit for a minute.
+// tellAgain reports whether the log has not mentioned a limit for a minute.
 func (c *Connections) tellAgain(exceeded int, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,83 +98,7 @@ func (c *Connections) tellAgain(exceeded int, now time.Time) bool {
 	return true
 }
 
-// countedListener turns connections away that exceed a limit.
-type countedListener struct {
-	net.Listener
-	connections *Connections
-	plain       bool // clients speak HTTP without TLS
-	log         *slog.Logger
-}
-
-func (l *countedListener) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		tcp, addr := conn.(*net.TCPConn), addrOf(conn.RemoteAddr())
-		exceeded, ok := l.connections.enter(addr)
-		if ok {
-			return &countedConn{TCPConn: tcp, leave: sync.OnceFunc(func() { l.connections.leave(addr) })}, nil
-		}
-		l.refuse(tcp, exceeded)
-	}
-}
-
-// countedConn gives its place free when it is closed.
-type countedConn struct {
-	*net.TCPConn
-	leave func()
-}
-
-func (c *countedConn) Close() error {
-	defer c.leave()
-	return c.TCPConn.Close()
-}
-
-// refuse closes a connection as cheaply as it can. Over plain HTTP it says why. To say it over TLS would take a handshake,
-// which is what costs most.
-func (l *countedListener) refuse(conn *net.TCPConn, exceeded int) {
-	c := l.connections
-	c.refused[exceeded].Add(1)
-	if c.tellAgain(exceeded, time.Now()) {
-		l.log.Warn("connections are refused because too many are open", "limit", limitNames[exceeded], "client", addrOf(conn.RemoteAddr()).String())
-	}
-	if l.plain {
-		select {
-		case c.lingering <- struct{}{}:
-			go c.tell(conn)
-			return
-		default: // enough are being told already
-		}
-	}
-	_ = conn.Close()
-}
-
-// errRequests is the answer to a request of HTTP/2 that exceeds a limit.
-var errRequests = &Error{
-	Status: http.StatusServiceUnavailable, Message: messageTooMany, Header: http.Header{"Retry-After": {"5"}},
-}
-
-const messageTooMany = "Too many connections are open. Please try again in a moment."
-
-var tooManyConnections = func() string {
-	body := string(errorBody(nil, messageTooMany))
-	return "HTTP/1.1 503 Service Unavailable\r\n" +
-		"Content-Type: application/json\r\n" +
-		"Content-Length: " + strconv.Itoa(len(body)) + "\r\n" +
-		"Connection: close\r\n" +
-		"Cache-Control: no-store\r\n" +
-		"Retry-After: 5\r\n\r\n" + body
-}()
-
-// tell answers, then reads on for a moment: closing while the client still sends could destroy the answer.
-func (c *Connections) tell(conn *net.TCPConn) {
-	defer func() { <-c.lingering }()
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(refuseTime))
-	if _, err := io.WriteString(conn, tooManyConnections); err == nil {
-		_ = conn.CloseWrite()
-		_, _ = io.CopyN(io.Discard, conn, refuseRead)
-	}
+// errTooMany answers a connection, or a request of HTTP/2, that exceeds a limit.
+var errTooMany = &Error{
+	Status: http.StatusServiceUnavailable, Message: "Too many connections are open. Please try again in a moment.", Header: http.Header{"Retry-After": {"5"}},
 }

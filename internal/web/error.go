@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// StatusClientClosed is how the log calls a request whose client left before the answer.
+// StatusClientClosed is the status in the log for a request whose client left before the answer.
 const StatusClientClosed = 499
 
 const (
@@ -69,13 +69,13 @@ func StatusOf(err error) (status int, message string) {
 	}
 }
 
-// outOfFiles: the process or the machine has no file descriptor left. That passes as soon as others close theirs.
+// outOfFiles tells that the process or the machine has no file descriptor left. That passes once others are closed.
 func outOfFiles(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// cause is what the log says about an error beyond its status, nil where the status says it all. The text of a
-// refused input is left out: it may repeat what somebody typed.
+// cause is what the log says about an error beyond its status; nil if the status says it all. The text of refused input is left
+// out: it may repeat what a person typed.
 func cause(err error, status int) error {
 	var own *Error
 	switch {
@@ -88,7 +88,7 @@ func cause(err error, status int) error {
 	}
 }
 
-// NotFound is a path that leads nowhere.
+// NotFound is a path without a route.
 func NotFound() error {
 	return &Error{Status: http.StatusNotFound, Message: "Not found."}
 }
@@ -102,7 +102,7 @@ func MethodNotAllowed(allow string) error {
 	}
 }
 
-// TooManyRequests is a caller who must wait.
+// TooManyRequests tells a caller to wait.
 func TooManyRequests(retryAfter time.Duration) error {
 	return &Error{
 		Status:  http.StatusTooManyRequests,
@@ -111,7 +111,7 @@ func TooManyRequests(retryAfter time.Duration) error {
 	}
 }
 
-// retrySeconds rounds up, so that a client that waits exactly as long as it was told is let in.
+// retrySeconds rounds up, so that a client that waits exactly that long is allowed in.
 func retrySeconds(d time.Duration) string {
 	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
 }
@@ -147,27 +147,27 @@ func httpsOnly() error {
 	return &Error{Status: http.StatusBadRequest, Message: messageHTTPSOnly}
 }
 
-// ErrorRenderer writes the answer for an error that a handler returned. Headers that describe another body are
-// already gone when it is called.
+// ErrorRenderer writes the answer for an error that a handler returned. Headers that describe another body were
+// removed before.
 type ErrorRenderer func(w http.ResponseWriter, r *http.Request, err error)
 
-// WriteJSONError answers with the status and the public words of an error.
+// WriteJSONError answers with the status and the public message of an error.
 func WriteJSONError(w http.ResponseWriter, err error) {
 	status, message := ErrorHeaders(w.Header(), err)
 	body := errorBody(err, message)
 	w.Header()["Content-Type"] = jsonType
-	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))} // it is sent before the handler returns: see drain
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))} // the answer is sent before the handler returns: see drain
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that left cannot be told
+	_, _ = w.Write(body) // the client may have left
 }
 
-// ErrorHeaders sets the headers that belong to an error (Allow, Retry-After and the like) and gives the status to send and the
-// words to show, for renderers of other forms than JSON.
+// ErrorHeaders sets the headers that belong to an error (Allow, Retry-After and the like) and returns the status to send and the
+// message to show, for renderers of other formats than JSON.
 func ErrorHeaders(h http.Header, err error) (status int, message string) {
 	var own *Error
 	status, message = StatusOf(err)
 	if status == StatusClientClosed {
-		status = http.StatusServiceUnavailable // 499 is a word of the log, not of HTTP
+		status = http.StatusServiceUnavailable // 499 is for the log; HTTP does not know it
 	}
 	switch {
 	case errors.As(err, &own):

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// exchange is one request on its way through the wrapper: the ResponseWriter that handlers get, and what the log
-// line will say. Exchanges are pooled; nobody may keep one after its handler returned.
+// exchange is one request in the wrapper: the ResponseWriter that handlers get, and what the log line will say. Exchanges are
+// pooled: no code may keep one after its handler returned.
 type exchange struct {
 	request
 	supply
 }
 
-// request is what an exchange forgets when it is used again.
+// request is the part of an exchange that is cleared before it is used again.
 type request struct {
 	w       http.ResponseWriter
 	render  ErrorRenderer
@@ -30,11 +30,11 @@ type request struct {
 	err     error
 	budget  *budget
 	holds   []hold // of the budget
-	quiet   bool   // a probe: not worth a line unless it fails
+	quiet   bool   // a probe, which is logged only if it fails
 
 	writeFailed bool // the client left, or was too slow
 
-	// While a mux looks for a route, what it would say itself is held back: its answers are plain text.
+	// While a mux looks for a route, its own answers, which are plain text, are held back.
 	routing   bool
 	muxStatus int
 	muxHeader http.Header
@@ -55,9 +55,8 @@ func (x *exchange) release() {
 	exchanges.Put(x)
 }
 
-// supply hands out the small texts and slices that the headers of an answer are made of. They outlive the exchange,
-// because net/http sends headers after the handler returned, so each is handed out once; but many come out of one
-// allocation.
+// supply provides the small strings and slices for the headers of an answer. net/http sends headers after the handler returned, so
+// each is given out only once; but many come from one allocation.
 type supply struct {
 	text   strings.Builder
 	values []string
@@ -73,7 +72,7 @@ func (s *supply) string(b []byte) string {
 	return s.text.String()[from:]
 }
 
-// value is a header value of one text.
+// value is a header with one value.
 func (s *supply) value(text string) []string {
 	if len(s.values) == 0 {
 		s.values = make([]string, 32)
@@ -84,8 +83,8 @@ func (s *supply) value(text string) []string {
 	return value
 }
 
-// exchangeOf finds the wrapper's exchange behind the writers that handlers may have put around it: the last one on
-// the way to the connection.
+// exchangeOf finds the wrapper's exchange inside the writers that handlers may have put around it: the one nearest to the
+// connection. Outside of the wrapper it is a new one, which is never read.
 func exchangeOf(w http.ResponseWriter) *exchange {
 	var found *exchange
 	for {
@@ -95,40 +94,29 @@ func exchangeOf(w http.ResponseWriter) *exchange {
 		case interface{ Unwrap() http.ResponseWriter }:
 			w = v.Unwrap()
 		default:
+			if found == nil {
+				found = new(exchange)
+			}
 			return found
 		}
 	}
 }
 
-// Note tells the log on whose behalf a request was made.
+// Note records the account and the key of a request for the log.
 func Note(w http.ResponseWriter, account, key int64) {
-	if x := exchangeOf(w); x != nil {
-		x.account, x.key = account, key
-	}
+	x := exchangeOf(w)
+	x.account, x.key = account, key
 }
 
-// NoteUser tells the log which user of the console made a request.
-func NoteUser(w http.ResponseWriter, user int64) {
-	if x := exchangeOf(w); x != nil {
-		x.user = user
-	}
-}
+// NoteUser records the user of the console who made a request for the log.
+func NoteUser(w http.ResponseWriter, user int64) { exchangeOf(w).user = user }
 
-// RenderErrors chooses how an error of this request is shown. A mux that renders errors itself, and takes the request later,
-// has the last word.
-func RenderErrors(w http.ResponseWriter, render ErrorRenderer) {
-	if x := exchangeOf(w); x != nil {
-		x.render = render
-	}
-}
+// RenderErrors chooses how an error of this request is shown. A mux with a renderer of its own that gets the request later
+// overrides it.
+func RenderErrors(w http.ResponseWriter, render ErrorRenderer) { exchangeOf(w).render = render }
 
-// RequestID is the id that the answer carries, for pages that show it to people.
-func RequestID(w http.ResponseWriter) string {
-	if x := exchangeOf(w); x != nil {
-		return x.id
-	}
-	return ""
-}
+// RequestID is the id in the answer's header, for pages that show it.
+func RequestID(w http.ResponseWriter) string { return exchangeOf(w).id }
 
 func (x *exchange) Header() http.Header {
 	if x.routing {
@@ -165,8 +153,8 @@ func (x *exchange) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// A client must take each step of a long answer within the pace: then the answer may last as long as it needs, and a client
-// that does not read is given up soon. Short answers have the time that the server gives everything.
+// A client must read each step of a long answer within the pace. So a long answer may take as long as it needs, and a client that
+// does not read is dropped soon. Short answers have the server's write timeout.
 const paceStep = 64 << 10
 
 var pace = 10 * time.Second
@@ -175,7 +163,7 @@ func (x *exchange) write(b []byte) (written int, err error) {
 	for {
 		step := b[written:min(len(b), written+paceStep)]
 		if x.bytes+int64(len(b)-written) > paceStep {
-			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(pace)) // a writer without deadlines does not block
+			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(pace)) // a writer without deadlines never blocks
 		}
 		n, err := x.w.Write(step)
 		written += n
@@ -192,7 +180,7 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.w }
 // Flush sends what was written so far.
 func (x *exchange) Flush() { _ = x.FlushError() }
 
-// FlushError is what http.ResponseController looks for before it unwraps.
+// FlushError is what http.ResponseController calls.
 func (x *exchange) FlushError() error {
 	if x.status == 0 {
 		x.status = http.StatusOK

@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// File is a body that never changes while the program runs. It is compressed once, for all who take it so, when the first
-// of them comes: a start waits for nothing.
+// File is a body that never changes while the program runs. It is compressed once, for the first client that accepts that, so that
+// the start does not wait for it.
 type File struct {
 	Kind    string // the media type
 	Body    []byte
-	Version string // another one for another body
+	Version string // differs if the body differs
 	zipped  func() []byte
 }
 
@@ -26,10 +26,10 @@ func NewFile(kind string, body []byte) File {
 	return File{Kind: kind, Body: body, Version: hex.EncodeToString(hash[:6]), zipped: sync.OnceValue(func() []byte { return Gzip(body) })}
 }
 
-// Gzip compresses a body as well as it can be.
+// Gzip compresses a body as much as possible.
 func Gzip(body []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that exists
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
 	_, _ = w.Write(body)                                  // a buffer takes everything
 	_ = w.Close()
 	return b.Bytes()
@@ -50,8 +50,8 @@ func (f File) Serve(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// Accepts tells whether a header such as Accept or Accept-Encoding names something, with a weight that is not zero. What it takes
-// only by a wildcard is not named.
+// Accepts tells whether a header such as Accept or Accept-Encoding names something, with a weight that is not zero. Wildcards do
+// not count.
 func Accepts(header, name string) bool {
 	for each := range strings.SplitSeq(header, ",") {
 		named, weight, _ := strings.Cut(each, ";")

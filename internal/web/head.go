@@ -9,15 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// A request with both Content-Length and Transfer-Encoding has two ends, and where a proxy sees another end than we do, a
-// second request can hide in the first. net/http goes by Transfer-Encoding and takes Content-Length away before a handler
-// could see it. So the bytes of HTTP/1 are looked at on their way to net/http.
+// A request with both Content-Length and Transfer-Encoding has two ends. If a proxy believes one and we believe the other, a
+// second request can hide in the first (request smuggling). net/http goes by Transfer-Encoding and removes Content-Length before
+// a handler could see it. So we look at the bytes of HTTP/1 on their way to net/http.
 
-// heads notices a head with both fields in what a client sends. It does not follow where bodies begin and end: a blank
-// line begins a new head, wherever it is. So no head can escape it, and a body that holds such a head is taken for one,
-// but neither JSON nor a form can hold it.
+// heads notices a header block with both fields. It does not track where bodies begin and end: any blank line begins a new block.
+// So no block can escape it. A body that contains such a block is mistaken for one, but neither JSON nor a form can contain it.
 type heads struct {
-	line   [len(codingField)]byte // how the line begins
+	line   [len(codingField)]byte // the beginning of the line
 	filled int
 
 	length, coding bool // fields since the last blank line
@@ -68,44 +67,35 @@ func begins(line []byte, field string) bool {
 // twoEnds reports whether the client has sent a head with both fields.
 func (h *heads) twoEnds() bool { return h.both.Load() }
 
-// plainConn is a connection without TLS.
+// stream is a connection, with or without TLS.
+type stream interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// plainConn is a connection of HTTP/1.
 type plainConn struct {
-	*countedConn
+	stream
 	heads
 }
 
 func (c *plainConn) Read(b []byte) (int, error) {
-	n, err := c.countedConn.Read(b)
+	n, err := c.stream.Read(b)
 	c.look(b[:n])
 	return n, err
 }
 
-// plainListener accepts connections without TLS.
-type plainListener struct{ net.Listener }
-
-func (l plainListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &plainConn{countedConn: conn.(*countedConn)}, nil
-}
-
-// secureConn is HTTP/1 over TLS. net/http asks it for its ConnectionState, as it asks a *tls.Conn.
+// secureConn is HTTP/1 over TLS. net/http asks it for its state, as it asks a *tls.Conn.
 type secureConn struct {
-	*tls.Conn
-	heads
+	plainConn
+	state tls.ConnectionState
 }
 
-func (c *secureConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.look(b[:n])
-	return n, err
-}
+func (c *secureConn) ConnectionState() tls.ConnectionState { return c.state }
 
 type headsKey struct{}
 
-// withHeads lets requests of HTTP/1 find what was noticed on their connection.
+// withHeads lets requests of HTTP/1 find the heads of their connection.
 func withHeads(ctx context.Context, conn net.Conn) context.Context {
 	if h, ok := conn.(interface{ twoEnds() bool }); ok {
 		return context.WithValue(ctx, headsKey{}, h)
@@ -113,7 +103,7 @@ func withHeads(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// hasTwoEnds reports whether a request may have come with both fields. The field that net/http goes by is left.
+// hasTwoEnds reports whether a request may have come with both fields. net/http leaves the one that it goes by.
 func hasTwoEnds(r *http.Request) bool {
 	if r.ProtoMajor != 1 || len(r.TransferEncoding) == 0 && r.ProtoMinor > 0 { // HTTP/1.0 has no Transfer-Encoding
 		return false

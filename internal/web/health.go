@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Health answers the probes of an orchestrator: /healthz says that the process lives, /readyz that it can work.
+// Health answers the probes of an orchestrator: /healthz says that the process is alive, /readyz that it can work.
 type Health struct {
-	// Ready says why the service cannot work, nil when it can. A nil Ready is always ready.
+	// Ready returns why the service cannot work, or nil if it can. Without Ready it always can.
 	Ready func(ctx context.Context) error
 
 	stopping atomic.Bool
@@ -25,7 +25,7 @@ func (h *Health) Routes(m *Mux) {
 	m.Handle("GET /readyz", h.readyz)
 }
 
-// isProbe: probes come over plain HTTP, from the machine next door, and learn nothing.
+// isProbe finds requests that are allowed over plain HTTP: probes come from a machine nearby, and their answers reveal nothing.
 func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" }
 
 func (h *Health) healthz(w http.ResponseWriter, _ *http.Request) error {
@@ -48,7 +48,7 @@ func (h *Health) readyz(w http.ResponseWriter, r *http.Request) error {
 	return WriteJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
 }
 
-// plainCause is what an operator can do something about, in words that tell strangers nothing.
+// plainCause names a cause that an operator can fix, in words that reveal nothing to strangers.
 func plainCause(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -59,9 +59,5 @@ func plainCause(err error) string {
 	return ""
 }
 
-// beQuiet keeps probes that succeed out of the log, where they would drown the rest.
-func beQuiet(w http.ResponseWriter) {
-	if x := exchangeOf(w); x != nil {
-		x.quiet = true
-	}
-}
+// beQuiet keeps successful probes out of the log.
+func beQuiet(w http.ResponseWriter) { exchangeOf(w).quiet = true }

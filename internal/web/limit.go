@@ -13,15 +13,15 @@ const (
 	maxWindows  = 50_000
 )
 
-// Limiter allows each caller so many requests a minute. The first request of a caller opens a window of one minute;
-// when its requests are used up the caller waits for its end. Callers are told apart by K: the id of a key, or an
-// address. The counts are this process's own.
+// Limiter allows each caller a number of requests per minute. The first request of a caller opens a window of one minute;
+// a caller that has used up its requests waits for the end of the window. Callers are identified by K: the id of a key, or an
+// address. Each process counts for itself.
 type Limiter[K comparable] struct {
 	limit int
 	value []string // the limit as a header value
 
 	mu sync.Mutex
-	// A window lives one minute. Once a minute young becomes old and what was old is forgotten, so nothing has to
+	// Once per minute young becomes old, and the old windows, which have all ended, are dropped. So no code has to
 	// look for windows that ended.
 	young, old map[K]*window
 	turned     time.Time
@@ -32,7 +32,7 @@ type window struct {
 	used int
 }
 
-// NewLimiter allows limit requests a minute to each caller, 0 any number.
+// NewLimiter allows each caller limit requests per minute; 0 is no limit.
 func NewLimiter[K comparable](limit int) *Limiter[K] {
 	return &Limiter[K]{
 		limit: max(limit, 0),
@@ -41,7 +41,7 @@ func NewLimiter[K comparable](limit int) *Limiter[K] {
 	}
 }
 
-// Take counts one request of a caller. It reports how many are left in the window, or how long to wait.
+// Take counts one request of a caller. It returns how many are left in the window, or how long to wait.
 func (l *Limiter[K]) Take(caller K, now time.Time) (remaining int, retryAfter time.Duration, ok bool) {
 	if l.limit == 0 {
 		return 0, 0, true
@@ -67,12 +67,12 @@ func (l *Limiter[K]) window(caller K, now time.Time) *window {
 		return w
 	}
 	if len(l.young) >= maxWindows && l.young[caller] == nil {
-		// More strangers than there is room for: they share one window, that of no caller at all.
-		var nobody K
-		if w = l.young[nobody]; w != nil && now.Before(w.end) {
+		// There is no room for more callers: the rest share one window.
+		var rest K
+		if w = l.young[rest]; w != nil && now.Before(w.end) {
 			return w
 		}
-		caller = nobody
+		caller = rest
 	}
 	w = &window{end: now.Add(limitWindow)}
 	l.young[caller] = w
@@ -92,7 +92,7 @@ func (l *Limiter[K]) turn(now time.Time) {
 	l.turned = now
 }
 
-// SetHeaders tells the caller about the limit. Without a limit there is nothing to tell.
+// SetHeaders tells the caller the limit, if there is one.
 func (l *Limiter[K]) SetHeaders(w http.ResponseWriter, remaining int) {
 	if l.limit == 0 {
 		return
@@ -100,14 +100,11 @@ func (l *Limiter[K]) SetHeaders(w http.ResponseWriter, remaining int) {
 	h := w.Header()
 	h["X-Ratelimit-Limit"] = l.value
 	var digits [20]byte
-	if x := exchangeOf(w); x != nil {
-		h["X-Ratelimit-Remaining"] = x.value(x.string(strconv.AppendInt(digits[:0], int64(remaining), 10)))
-		return
-	}
-	h["X-Ratelimit-Remaining"] = []string{strconv.Itoa(remaining)}
+	x := exchangeOf(w)
+	h["X-Ratelimit-Remaining"] = x.value(x.string(strconv.AppendInt(digits[:0], int64(remaining), 10)))
 }
 
-// LimitAddr is the address to count a stranger by. One IPv6 customer has a whole /64, so that counts as one.
+// LimitAddr is the address by which a stranger is counted. An IPv6 customer has a whole /64, so that counts as one address.
 func LimitAddr(client netip.Addr) netip.Addr {
 	if !client.Is6() {
 		return client

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics counts requests for Prometheus. A nil *Metrics counts nothing.
+// Metrics counts requests for Prometheus. A nil *Metrics does nothing.
 type Metrics struct {
 	registry  *prometheus.Registry
 	inFlight  atomic.Int64
@@ -23,22 +23,22 @@ type Metrics struct {
 	series map[seriesKey]series
 }
 
-// seriesKey has as many values as there are routes, known methods and statuses, so a client cannot make the map grow without end.
+// seriesKey combines routes, known methods and statuses, so a client cannot make the map grow without limit.
 type seriesKey struct {
 	method, pattern string
 	status          int
 }
 
-// series counts requests of one kind. It is kept because to find it by its labels takes longer and allocates.
+// series counts requests of one kind. It is kept because finding it by its labels is slower and allocates.
 type series struct {
 	requests prometheus.Counter
 	duration prometheus.Observer
 }
 
-// durationBounds are the upper bounds of the buckets, in seconds. Alerts name them.
+// durationBounds are the upper bounds of the buckets, in seconds. Alerts refer to them.
 var durationBounds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
-// NewMetrics makes metrics of HTTP, of the Go runtime and of the process.
+// NewMetrics provides metrics of HTTP, the Go runtime and the process.
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -59,7 +59,7 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
-// Counters adds a counter of another room, one for each value of a label, in that order.
+// Counters adds a counter for each value of a label, in that order.
 func (m *Metrics) Counters(name, help, label string, values ...string) []*atomic.Uint64 {
 	counters := make([]*atomic.Uint64, len(values))
 	for i, value := range values {
@@ -74,12 +74,12 @@ func (m *Metrics) Counters(name, help, label string, values ...string) []*atomic
 	return counters
 }
 
-// Gauge adds a number of another room, which is read at every scrape.
+// Gauge adds a number that is read at every scrape.
 func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
-// Gauges adds numbers of another room, by the values of a label; "" is no label. A number that is not known now is left out.
+// Gauges adds numbers that are read at every scrape, by the values of a label; "" is no label. Unknown numbers are left out.
 func (m *Metrics) Gauges(name, help, label string, read func() map[string]float64) {
 	var labels []string
 	if label != "" {
@@ -88,7 +88,7 @@ func (m *Metrics) Gauges(name, help, label string, read func() map[string]float6
 	m.registry.MustRegister(gauges{prometheus.NewDesc(name, help, labels, nil), len(labels), read})
 }
 
-// gauges are numbers whose labels are known only when they are read.
+// gauges are numbers whose labels are known only at a scrape.
 type gauges struct {
 	desc   *prometheus.Desc
 	labels int // none or one
@@ -141,7 +141,7 @@ func (m *Metrics) open(key seriesKey) series {
 func (m *Metrics) Handler(health *Health) http.Handler {
 	mux := NewMux()
 	health.Routes(mux)
-	// Prometheus is near: compression would cost more memory than it saves time.
+	// Prometheus is nearby: compression would cost memory and save no time.
 	page := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
 	mux.Handle("GET /metrics", func(w http.ResponseWriter, r *http.Request) error {
 		page.ServeHTTP(w, r)

@@ -2,9 +2,8 @@ package web
 
 import "net/http"
 
-// Mux is http.ServeMux for handlers that return errors. What ServeMux says itself in plain text becomes an error
-// too: no route is 404, a wrong method is 405 with Allow. It never redirects: a path that is not written exactly
-// as its route is another path.
+// Mux is http.ServeMux for handlers that return errors. What ServeMux itself would answer in plain text becomes an error
+// too: no route is 404, a wrong method is 405 with Allow. It never redirects: a path must be written exactly as its route.
 type Mux struct {
 	mux    *http.ServeMux
 	render ErrorRenderer
@@ -13,8 +12,7 @@ type Mux struct {
 // NewMux is a mux without routes.
 func NewMux() *Mux { return &Mux{mux: http.NewServeMux()} }
 
-// RenderErrors chooses how errors of this mux's routes are shown. Without it the mux around this one decides, and
-// JSON where there is none.
+// RenderErrors chooses how errors of this mux's routes are shown. Without it, the mux around this one decides; the default is JSON.
 func (m *Mux) RenderErrors(render ErrorRenderer) { m.render = render }
 
 // Handle adds a route in the pattern language of http.ServeMux, as in "GET /v1/contacts/{id}".
@@ -25,7 +23,7 @@ func (m *Mux) Handle(pattern string, handle HandlerFunc) {
 // Serve is the mux as a handler: for Plumbing.Wrap, or as a route of another mux.
 func (m *Mux) Serve(w http.ResponseWriter, r *http.Request) error {
 	x, ok := w.(*exchange)
-	if !ok { // somebody put a writer of their own around the wrapper's
+	if !ok { // a handler has wrapped the exchange in a writer of its own
 		x = newExchange(w)
 		defer x.release()
 	}
@@ -38,14 +36,14 @@ func (m *Mux) Serve(w http.ResponseWriter, r *http.Request) error {
 		return x.err
 	}
 	x.routing = false
-	r.Pattern = "" // ServeMux names the target of its redirects here, which holds the raw path
+	r.Pattern = "" // ServeMux puts the target of its redirects here, with the raw path
 	if x.muxStatus == http.StatusMethodNotAllowed {
 		return MethodNotAllowed(x.muxHeader.Get("Allow"))
 	}
 	return NotFound()
 }
 
-// route carries a handler's error past ServeMux, which has no place for it.
+// route stores a handler's error in the exchange, because ServeMux has no place for it.
 type route HandlerFunc
 
 func (handle route) ServeHTTP(w http.ResponseWriter, r *http.Request) {

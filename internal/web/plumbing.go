@@ -13,19 +13,19 @@ import (
 	"donorbook/internal/crm"
 )
 
-// Plumbing is what every request passes through on its way in and out. The zero value works: it logs to the default
-// logger, counts nothing and trusts proxies on this machine.
+// Plumbing is what every request passes through. The zero value works: it logs to the default logger, counts nothing and trusts
+// proxies on this machine.
 type Plumbing struct {
 	Log     *slog.Logger
 	Metrics *Metrics
 	Proxies *Proxies
 
 	// RequireHTTPS refuses requests that did not arrive over HTTPS, here or at a trusted proxy, unless they come
-	// from this machine. It matters where the server itself speaks plain HTTP.
+	// from this machine. It matters if the server itself speaks plain HTTP.
 	RequireHTTPS bool
 }
 
-// Wrap puts the plumbing around everything the server answers.
+// Wrap puts the plumbing around a handler.
 func (p *Plumbing) Wrap(next HandlerFunc) http.Handler {
 	log := p.Log
 	if log == nil {
@@ -54,7 +54,7 @@ func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve sets what every answer carries, refuses what nobody may ask, and calls the handler.
+// serve sets the headers of every answer, refuses requests that no handler should see, and calls the handler.
 func (p *wrapper) serve(x *exchange, r *http.Request) error {
 	x.id = p.requestID(x, r)
 	h := x.w.Header()
@@ -66,7 +66,7 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 		return &Error{Status: http.StatusBadRequest, Message: "The request must not have both Content-Length and Transfer-Encoding."}
 	}
 	if len(r.RequestURI)+headerSize(r.Header) > headerLimit {
-		clear(r.Header) // the client may never read the answer
+		clear(r.Header) // so that they take no memory while a slow client reads the answer
 		return &Error{Status: http.StatusRequestHeaderFieldsTooLarge, Message: "The request headers must not be larger than 64 KiB."}
 	}
 	if !validHost(r.Host) {
@@ -82,7 +82,7 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 	return p.next(x, r)
 }
 
-// requestID takes over the id that a trusted proxy gave, so that its log and ours can be read side by side.
+// requestID is the id that a trusted proxy gave, so that its log and ours can be read side by side, or a new one.
 func (p *wrapper) requestID(x *exchange, r *http.Request) string {
 	if given := r.Header["X-Request-Id"]; len(given) == 1 && validRequestID(given[0]) && p.Proxies.trustsPeer(r) {
 		return given[0]
@@ -94,10 +94,10 @@ func (p *wrapper) requestID(x *exchange, r *http.Request) string {
 // fail renders the error of a handler.
 func (p *wrapper) fail(x *exchange, r *http.Request) {
 	if errors.Is(x.err, context.Canceled) && r.Context().Err() == nil {
-		x.err = fmt.Errorf("%w: %v", crm.ErrUnavailable, x.err) // our own side gave up, not the client
+		x.err = fmt.Errorf("%w: %v", crm.ErrUnavailable, x.err) // the server gave up, not the client
 	}
 	if x.status != 0 {
-		// Half an answer must not look like a whole one. finish logs, then cuts the connection.
+		// Half an answer must not look complete. finish logs, then cuts the connection.
 		panic(http.ErrAbortHandler)
 	}
 	h := x.w.Header()
@@ -112,7 +112,7 @@ func (p *wrapper) fail(x *exchange, r *http.Request) {
 	}
 }
 
-// finish runs at the end of every request, also of one that panicked: it logs, counts and lets go.
+// finish runs at the end of every request, also of one that panicked: it logs, counts and releases what the request held.
 func (p *wrapper) finish(x *exchange, r *http.Request) {
 	x.letGo()
 	panicked := recover()
@@ -122,7 +122,7 @@ func (p *wrapper) finish(x *exchange, r *http.Request) {
 		x.release()
 		return
 	}
-	// The exchange of a panic is not used again: whoever panicked may have left it in other hands.
+	// The exchange is not used again after a panic: other code may still have it.
 	x.routing = false
 	if panicked != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares
 		x.err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
@@ -136,8 +136,8 @@ func (p *wrapper) finish(x *exchange, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// record writes the line of the access log and counts the request. It never names a path that no route owns, nor a
-// query: both may hold personal data.
+// record writes the line of the access log and counts the request. It never contains a path without a route, nor a query:
+// both may hold personal data.
 func (p *wrapper) record(x *exchange, r *http.Request) {
 	took := time.Since(x.start)
 	status := x.status
@@ -191,20 +191,20 @@ func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Du
 			attrs = append(attrs, slog.String("error", private.Error()))
 		}
 	}
-	// A record holds five attributes without allocating; a group without a name holds any number and is written
+	// A record holds five attributes without allocating. A group without a name holds any number, and is written
 	// as if there were no group.
 	line := slog.NewRecord(x.start.Add(took), level, "request", 0)
 	line.AddAttrs(slog.Attr{Value: slog.GroupValue(attrs...)})
-	_ = p.log.Handle(ctx, line) // nobody is left to tell
+	_ = p.log.Handle(ctx, line) // there is no other place to report it
 }
 
-// clientText is the address that a request came from, "" where a trusted proxy named none that can be read.
+// clientText is the address that a request came from, or "" if a trusted proxy sent none that is valid.
 func (p *wrapper) clientText(x *exchange, r *http.Request) string {
 	var text [64]byte
 	return x.string(p.Proxies.Client(r).AppendTo(text[:0]))
 }
 
-// routeOf is a pattern without its method, "none" where no route matched.
+// routeOf is a pattern without its method, or "none" if no route matched.
 func routeOf(pattern string) string {
 	if pattern == "" {
 		return "none"

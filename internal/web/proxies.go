@@ -6,18 +6,20 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
-// Proxies knows which peers may speak for somebody else, and under which address the public sees the service. A nil
-// *Proxies trusts proxies on this machine and has no public address of its own.
+// Proxies knows which peers may forward requests for others, and the public address of the service. A nil *Proxies trusts proxies on
+// this machine and has no public address.
 type Proxies struct {
-	trusted []netip.Prefix
-	baseURL string
+	trusted  []netip.Prefix
+	baseURL  string
+	baseHost string
 }
 
 // NewProxies takes the trusted proxies, as addresses or CIDR ranges, and the public base URL, "" to go by the Host
-// header. No proxy named means those on this machine; the word "none" alone means none at all.
+// header. Without any, proxies on this machine are trusted; the single word "none" trusts no proxy.
 func NewProxies(trusted []string, baseURL string) (*Proxies, error) {
 	p := new(Proxies)
 	switch {
@@ -39,7 +41,7 @@ func NewProxies(trusted []string, baseURL string) (*Proxies, error) {
 			u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return nil, fmt.Errorf("base URL %q is not an address such as https://donors.example.org", baseURL)
 		}
-		p.baseURL = strings.TrimRight(baseURL, "/")
+		p.baseURL, p.baseHost = strings.TrimRight(baseURL, "/"), u.Hostname()
 	}
 	return p, nil
 }
@@ -57,23 +59,18 @@ func (p *Proxies) trusts(addr netip.Addr) bool {
 	if p == nil {
 		return addr.IsLoopback()
 	}
-	for _, prefix := range p.trusted {
-		if prefix.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.trusted, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
 }
 
 func (p *Proxies) trustsPeer(r *http.Request) bool { return p.trusts(peer(r)) }
 
-// peer is the other end of the connection, the zero address where it has none.
+// peer is the other end of the connection, or the zero address if it has none.
 func peer(r *http.Request) netip.Addr {
 	addr, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return addr.Addr().Unmap().WithZone("")
 }
 
-// addrOf is the address of a connection's end, the zero address where it is not one of TCP.
+// addrOf is the address of a connection's end, or the zero address if it is not TCP.
 func addrOf(end net.Addr) netip.Addr {
 	tcp, ok := end.(*net.TCPAddr)
 	if !ok {
@@ -82,33 +79,19 @@ func addrOf(end net.Addr) netip.Addr {
 	return tcp.AddrPort().Addr().Unmap().WithZone("")
 }
 
-// Client is the address a request comes from: the peer, or what trusted proxies say about it. It is the zero address
-// where they say something that is no address.
+// Client is the address a request comes from: the peer, or what trusted proxies say. It is the zero address if they say something
+// that is not an address.
 func (p *Proxies) Client(r *http.Request) netip.Addr {
-	client := peer(r)
-	lines := r.Header["X-Forwarded-For"]
-	for i := len(lines) - 1; i >= 0; i-- {
-		rest, last := lines[i], ""
-		for more := true; more; {
-			// Every proxy appends whom it talked to, so the list is true from the right end up to the first
-			// address that is not a proxy of ours; what stands left of it anybody could have written.
-			if !p.trusts(client) {
-				return client
-			}
-			rest, last, more = cutLast(rest)
-			client = parseForwarded(last)
-		}
+	client, lines := peer(r), r.Header["X-Forwarded-For"]
+	list, more := strings.Join(lines, ","), len(lines) > 0
+	// Every proxy appends the address it talked to. So the list is true from its right end up to the first address that is not
+	// one of our proxies; any client could have written what is left of that.
+	for more && p.trusts(client) {
+		comma := strings.LastIndexByte(list, ',')
+		client, more = parseForwarded(list[comma+1:]), comma >= 0
+		list = list[:max(comma, 0)]
 	}
 	return client
-}
-
-// cutLast splits a list at its last comma.
-func cutLast(list string) (rest, last string, more bool) {
-	i := strings.LastIndexByte(list, ',')
-	if i < 0 {
-		return "", list, false
-	}
-	return list[:i], list[i+1:], true
 }
 
 // parseForwarded reads an entry of X-Forwarded-For; some proxies add a port.
@@ -122,7 +105,7 @@ func parseForwarded(text string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// arrivedOverHTTPS: on a TLS connection of our own, or on one of a trusted proxy.
+// arrivedOverHTTPS tells whether the client used HTTPS, to us or to a trusted proxy.
 func (p *Proxies) arrivedOverHTTPS(r *http.Request) bool {
 	if r.TLS != nil {
 		return true
@@ -134,21 +117,21 @@ func (p *Proxies) arrivedOverHTTPS(r *http.Request) bool {
 	for _, line := range said {
 		for proto := range strings.SplitSeq(line, ",") {
 			if !strings.EqualFold(strings.TrimSpace(proto), "https") {
-				return false // one leg of the way was plain
+				return false // a part of the way was plain HTTP
 			}
 		}
 	}
 	return true
 }
 
-// fromThisMachine: nobody but loopback is on the line. A request that a proxy forwarded without saying for whom could
-// be anybody's.
+// fromThisMachine tells whether the client is on this machine. A request that a proxy forwarded without saying for whom could come
+// from anywhere.
 func (p *Proxies) fromThisMachine(r *http.Request) bool {
 	if !p.Client(r).IsLoopback() {
 		return false
 	}
 	if len(r.Header["X-Forwarded-For"]) > 0 {
-		return p.trustsPeer(r) // somebody else's word for where it came from counts for nothing
+		return p.trustsPeer(r) // any other peer can write what it likes
 	}
 	for _, sign := range [...]string{"X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip", "Forwarded", "Via"} {
 		if len(r.Header[sign]) > 0 {
@@ -166,7 +149,7 @@ func (p *Proxies) Scheme(r *http.Request) string {
 	return "http"
 }
 
-// BaseURL is what public links start with, without a slash at the end: the setting, or how the client called us.
+// BaseURL is the beginning of public links, without a slash at the end: the setting, or else the address that the client used.
 func (p *Proxies) BaseURL(r *http.Request) string {
 	if p != nil && p.baseURL != "" {
 		return p.baseURL
@@ -180,19 +163,15 @@ func (p *Proxies) BaseURL(r *http.Request) string {
 	return p.Scheme(r) + "://" + host
 }
 
-// BaseHost is the host name of the base URL, "" where none is set. The server's own certificate has to bear it.
+// BaseHost is the host name of the base URL, "" without one. The server's own certificate includes it.
 func (p *Proxies) BaseHost() string {
-	if p == nil || p.baseURL == "" {
+	if p == nil {
 		return ""
 	}
-	u, err := url.Parse(p.baseURL)
-	if err != nil {
-		return ""
-	}
-	return u.Hostname()
+	return p.baseHost
 }
 
-// validHost keeps everything out of links that is not a host name, an address or a port.
+// validHost allows only the characters of host names, addresses and ports into links.
 func validHost(host string) bool {
 	for i := range len(host) {
 		switch c := host[i]; {
@@ -204,7 +183,8 @@ func validHost(host string) bool {
 	return true
 }
 
-// isPublicName: browsers remember Strict-Transport-Security by name, and must not do so for everybody's localhost.
+// isPublicName tells whether Strict-Transport-Security makes sense: browsers remember it by name, and localhost is a name that
+// many servers share.
 func isPublicName(host string) bool {
 	if strings.HasPrefix(host, "[") {
 		return false

@@ -4,8 +4,8 @@ import "math/rand/v2"
 
 const requestIDAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// newRequestID is 128 random bits in letters and digits. An id has to be unique, not secret, so the runtime's own
-// generator serves: it costs no system call.
+// newRequestID is 128 random bits in letters and digits. An id must be unique, not secret, so the runtime's generator is good
+// enough, and it needs no system call.
 func newRequestID() (text [26]byte) {
 	high, low := rand.Uint64(), rand.Uint64()
 	for i := range text {

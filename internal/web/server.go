@@ -1,19 +1,18 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
-	"strings"
 	"time"
 )
 
-// Server runs the main listener, and where asked a listener for metrics and one for ACME's HTTP-01 challenges.
+// Server runs the main listener and, if wanted, one for metrics and one for ACME's HTTP-01 challenges.
 type Server struct {
 	Listen  string // host:port; port 0 takes any free one
 	Handler http.Handler
@@ -47,14 +46,14 @@ type Timeouts struct {
 	StopDelay  time.Duration // 0: how long /readyz says no before the listeners close, for load balancers to notice
 }
 
-// maxHeaderBytes is what net/http reads at most. It answers what is larger in plain text, so headers that are merely too
-// large (headerLimit) are read, and refused in our own words. More than that nobody reads: each connection may send as much.
+// maxHeaderBytes is the most that net/http reads. It answers larger headers in plain text, so headers that are only a little too
+// large (headerLimit) are read, and refused in our own words. The limit is low because every connection may send as much.
 const (
 	maxHeaderBytes = 128 << 10
 	headerLimit    = 64 << 10
 )
 
-// headerSize is about what the headers took on the wire.
+// headerSize is about as many bytes as the headers took on the wire.
 func headerSize(h http.Header) (size int) {
 	for name, values := range h {
 		for _, value := range values {
@@ -65,37 +64,26 @@ func headerSize(h http.Header) (size int) {
 }
 
 func (t Timeouts) withDefaults() Timeouts {
-	for _, field := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{
-		{&t.ReadHeader, 10 * time.Second},
-		{&t.Read, 30 * time.Second},
-		{&t.Write, 60 * time.Second},
-		{&t.Idle, 120 * time.Second},
-		{&t.Stop, 25 * time.Second},
-	} {
-		if *field.value == 0 {
-			*field.value = field.standard
-		}
-	}
+	t.ReadHeader = cmp.Or(t.ReadHeader, 10*time.Second)
+	t.Read = cmp.Or(t.Read, 30*time.Second)
+	t.Write = cmp.Or(t.Write, 60*time.Second)
+	t.Idle = cmp.Or(t.Idle, 120*time.Second)
+	t.Stop = cmp.Or(t.Stop, 25*time.Second)
 	return t
 }
 
-// door is one listener and who answers there.
+// door is one listener and the handler behind it.
 type door struct {
 	flag, address string
 	http          *http.Server
 	connections   *Connections
-	timeouts      Timeouts
-	gate          *gate
-	listener      net.Listener
+	listener      *listener
 }
 
 func (d *door) open(log *slog.Logger) error {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false) // its sockets cannot turn connections away
-	listener, err := config.Listen(context.Background(), "tcp", d.address)
+	tcp, err := config.Listen(context.Background(), "tcp", d.address)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) && op.Err != nil {
@@ -103,17 +91,12 @@ func (d *door) open(log *slog.Logger) error {
 		}
 		return fmt.Errorf("%s: cannot listen on %q: %w", d.flag, d.address, err)
 	}
-	d.gate = &gate{TCPListener: listener.(*net.TCPListener)}
-	counted := &countedListener{Listener: d.gate, connections: d.connections, plain: d.http.TLSConfig == nil, log: log}
-	if counted.plain {
-		d.listener = plainListener{counted}
-	} else {
-		d.listener = newGreeter(sniffListener{counted, log}, d.http.TLSConfig, d.timeouts.ReadHeader, log)
-	}
+	g := &gate{TCPListener: tcp.(*net.TCPListener)}
+	d.listener = newListener(g, d.connections, d.http.TLSConfig, d.http.ReadHeaderTimeout, log)
 	return nil
 }
 
-// at is where the door really is: the port may have been 0.
+// at is the real address: the port in the setting may be 0.
 func (d *door) at() string {
 	if d == nil {
 		return ""
@@ -156,7 +139,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, s.stop(doors))
 }
 
-// open opens every listener before anybody is served, so that a wrong setting is found at start.
+// open opens every listener before the first request, so that a wrong setting is found at start.
 func (s *Server) open(secured secured) ([]*door, error) {
 	var metrics, challenge *door
 	main := s.door("--listen", s.Listen, s.Handler)
@@ -164,7 +147,7 @@ func (s *Server) open(secured secured) ([]*door, error) {
 	doors := []*door{main}
 	if s.MetricsListen != "" {
 		metrics = s.door("--metrics-listen", s.MetricsListen, s.MetricsHandler)
-		metrics.connections = NewConnections(0, 0, nil, nil) // an operator wants to watch an attack
+		metrics.connections = NewConnections(0, 0, nil, nil) // so that an operator can watch an attack
 		doors = append(doors, metrics)
 	}
 	if s.TLS.ACMEHTTP != "" && secured.challenge != nil {
@@ -187,11 +170,11 @@ func (s *Server) open(secured secured) ([]*door, error) {
 }
 
 func (s *Server) door(flag, address string, handler http.Handler) *door {
-	return &door{flag: flag, address: address, http: s.httpServer(handler), connections: s.Connections, timeouts: s.Timeouts}
+	return &door{flag: flag, address: address, http: s.httpServer(handler), connections: s.Connections}
 }
 
-// http2Limits keep one connection of HTTP/2 from costing as much as hundreds: it may carry 10 requests at once, and 256 KiB of
-// their bodies wait for a handler to read them. net/http allows 250 and 1 MiB. A page of ours needs fewer at once.
+// http2Limits keep one HTTP/2 connection from costing as much as hundreds of others: it may carry 10 requests at once, and buffer
+// 256 KiB of their bodies. net/http allows 250 and 1 MiB. Our pages need fewer.
 var http2Limits = &http.HTTP2Config{MaxConcurrentStreams: 10, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10}
 
 func (s *Server) httpServer(handler http.Handler) *http.Server {
@@ -202,50 +185,50 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		WriteTimeout:                 s.Timeouts.Write,
 		IdleTimeout:                  s.Timeouts.Idle,
 		MaxHeaderBytes:               maxHeaderBytes,
-		DisableGeneralOptionsHandler: true, // OPTIONS * is ours to refuse
-		ErrorLog:                     log.New(errorLog{s.Log}, "", 0),
+		DisableGeneralOptionsHandler: true,                                               // OPTIONS * is ours to refuse
+		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), // about connections
 		ConnContext:                  withHeads,
 		HTTP2:                        http2Limits,
 	}
 }
 
-// ending answers every request of a server that stops with the end of its connection: nobody who keeps connections for later
-// may be writing to one when it is closed.
+// ending closes connections after their next answer once the server stops: a client that reuses connections must not be writing to
+// one while it is closed.
 func (s *Server) ending(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Health.stopping.Load() {
 			w.Header()["Connection"] = connectionClose
 		}
-		if r.ProtoMajor > 1 { // a request of HTTP/2 costs what a connection of HTTP/1 does, so it counts like one
+		if r.ProtoMajor > 1 { // an HTTP/2 request costs as much as an HTTP/1 connection, so it counts as one
 			addr := peer(r)
 			if _, ok := s.Connections.enter(addr); !ok {
-				clear(r.Header) // the client may never read the answer
-				WriteJSONError(w, errRequests)
+				clear(r.Header) // so that they take no memory while a slow client reads the answer
+				WriteJSONError(w, errTooMany)
 				return
 			}
 			defer s.Connections.leave(addr)
 		}
 		next.ServeHTTP(w, r)
-		// A client that sends many requests without waiting for answers gets its turn after others, request by request.
-		// Otherwise one connection after the other would be served for 10 ms each.
+		// A client that sends many requests without waiting for answers takes turns with others after each request.
+		// Otherwise each connection in turn would be served for 10 ms.
 		runtime.Gosched()
 	})
 }
 
 var connectionClose = []string{"close"}
 
-// lastCall is how long connections that were greeted are served after new ones are turned away: net/http drops what arrives
-// once it shuts down.
+// lastCall is how long open connections are served after new ones are turned away: net/http drops requests that arrive during
+// its shutdown.
 const lastCall = 500 * time.Millisecond
 
-// stop turns /readyz, closes the main listener and waits for requests in flight. The other listeners close last: an
-// orchestrator wants to watch the stop.
+// stop lets /readyz fail, closes the main listener and waits for requests in flight. The other listeners close last, so that an
+// orchestrator can watch the stop.
 func (s *Server) stop(doors []*door) error {
 	s.Health.stopping.Store(true)
 	if s.Timeouts.StopDelay > 0 {
 		time.Sleep(s.Timeouts.StopDelay)
-		if err := doors[0].gate.turnAway(); err != nil {
-			s.Log.Warn("new connections cannot be turned away before the port closes", "error", err)
+		if err := doors[0].listener.turnAway(); err != nil {
+			s.Log.Warn("new connections are accepted until the port closes: the system cannot turn them away", "error", err)
 		}
 		time.Sleep(lastCall)
 	}
@@ -261,12 +244,4 @@ func (s *Server) stop(doors []*door) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// errorLog is where net/http tells about connections.
-type errorLog struct{ log *slog.Logger }
-
-func (e errorLog) Write(line []byte) (int, error) {
-	e.log.Warn(strings.TrimSpace(string(line)))
-	return len(line), nil
 }

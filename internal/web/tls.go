@@ -17,7 +17,7 @@ import (
 // The ways to get a certificate.
 const (
 	TLSAuto  = "auto"  // from a small authority of our own, kept in the data directory
-	TLSFiles = "files" // from two files that somebody else renews
+	TLSFiles = "files" // from two files that another program renews
 	TLSACME  = "acme"  // from Let's Encrypt or another ACME authority
 	TLSOff   = "off"   // none: a proxy in front speaks HTTPS
 )
@@ -37,8 +37,8 @@ type TLS struct {
 	ACMEHTTP      string   // where to answer HTTP-01 challenges, as in :80, optional
 }
 
-// secured is what a mode comes to: how to greet clients, when the certificates end, who answers HTTP-01 challenges, and
-// what to do once the listeners are open.
+// secured is what a mode provides: the handshake, when the certificates expire, who answers HTTP-01 challenges, and what to do once
+// the listeners are open.
 type secured struct {
 	config    *tls.Config
 	ends      func() map[string]time.Time
@@ -46,28 +46,52 @@ type secured struct {
 	warm      func()
 }
 
-// setup prepares the mode. The config is nil where the mode is off.
-func (t TLS) setup(listen string, log *slog.Logger) (secured, error) {
-	switch t.Mode {
-	case TLSOff:
-		return secured{}, nil
-	case TLSAuto, "":
-		return t.setupAuto(listen, log)
-	case TLSFiles:
-		return t.setupFiles(log)
-	case TLSACME:
-		return t.setupACME(log)
-	default:
-		return secured{}, fmt.Errorf("--tls %q is none of auto, files, acme, off", t.Mode)
+// Check finds a setting that is missing, makes no sense, or belongs to another mode. Its error follows the words "--tls: ".
+func (t TLS) Check() error {
+	switch {
+	case t.Mode == TLSFiles && t.CertFile == "":
+		return errors.New("files needs --tls-cert, the file with the certificate")
+	case t.Mode == TLSFiles && t.KeyFile == "":
+		return errors.New("files needs --tls-key, the file with the certificate's private key")
+	case t.Mode != TLSFiles && (t.CertFile != "" || t.KeyFile != ""):
+		return errors.New("--tls-cert and --tls-key need --tls files")
+	case t.Mode == TLSACME:
+		return t.checkACME()
+	case len(t.ACMEHosts) > 0 || t.ACMEEmail != "" || t.ACMEDirectory != "" || t.ACMEHTTP != "":
+		return errors.New("--acme-host, --acme-email, --acme-directory and --acme-listen need --tls acme")
 	}
+	return nil
+}
+
+// setup prepares the mode. The config is nil if the mode is off.
+func (t TLS) setup(listen string, log *slog.Logger) (made secured, err error) {
+	err = t.Check()
+	switch {
+	case err != nil:
+	case t.Mode == TLSOff:
+	case t.Mode == TLSFiles:
+		return t.setupFiles(log)
+	case t.Dir == "":
+		err = errors.New("the certificates need a data directory (--data)")
+	case t.Mode == TLSAuto || t.Mode == "":
+		made, err = t.setupAuto(listen, log)
+	case t.Mode == TLSACME:
+		return t.setupACME(log), nil
+	default:
+		err = fmt.Errorf("%q is none of auto, files, acme, off", t.Mode)
+	}
+	if err != nil {
+		err = fmt.Errorf("--tls: %w", err)
+	}
+	return made, err
 }
 
 func baseConfig() *tls.Config {
 	return onlyModern(&tls.Config{NextProtos: []string{"h2", "http/1.1"}})
 }
 
-// onlyModern leaves TLS 1.2 the suites that encrypt and authenticate in one step. Go still offers two that do so in CBC
-// mode, where both steps leak through their timing. TLS 1.3 has no such suite, and no choice to make.
+// onlyModern leaves TLS 1.2 only the suites that encrypt and authenticate in one step. Go still offers two in CBC mode, whose
+// timing leaks. TLS 1.3 has no such suite.
 func onlyModern(config *tls.Config) *tls.Config {
 	config.MinVersion = tls.VersionTLS12
 	config.CipherSuites = []uint16{
@@ -79,19 +103,16 @@ func onlyModern(config *tls.Config) *tls.Config {
 }
 
 func (t TLS) setupAuto(listen string, log *slog.Logger) (secured, error) {
-	if t.Dir == "" {
-		return secured{}, errors.New("--tls auto needs a data directory (--data) for its certificates")
-	}
 	a := &authority{dir: filepath.Join(t.Dir, "tls"), names: t.autoNames(listen), now: time.Now, log: log}
 	if err := a.open(); err != nil {
-		return secured{}, fmt.Errorf("--tls auto: %w", err)
+		return secured{}, err
 	}
 	config := baseConfig()
 	config.GetCertificate = a.certificate
 	return secured{config: config, ends: a.ends}, nil
 }
 
-// autoNames is every name by which somebody may reach this machine, sorted, each once.
+// autoNames is every name by which a client may reach this machine, sorted, each once.
 func (t TLS) autoNames(listen string) []string {
 	names := append([]string{"localhost", "127.0.0.1", "::1"}, t.Names...)
 	if host, _, err := net.SplitHostPort(listen); err == nil {
@@ -118,12 +139,6 @@ func (t TLS) autoNames(listen string) []string {
 }
 
 func (t TLS) setupFiles(log *slog.Logger) (secured, error) {
-	switch {
-	case t.CertFile == "":
-		return secured{}, errors.New("--tls files needs --tls-cert, the file with the certificate")
-	case t.KeyFile == "":
-		return secured{}, errors.New("--tls files needs --tls-key, the file with the certificate's private key")
-	}
 	f := &certFiles{cert: t.CertFile, key: t.KeyFile, now: time.Now, log: log}
 	if err := f.open(); err != nil {
 		return secured{}, err
@@ -133,7 +148,7 @@ func (t TLS) setupFiles(log *slog.Logger) (secured, error) {
 	return secured{config: config, ends: f.ends}, nil
 }
 
-// measure adds when the certificates end. A certificate has the name server or authority, or the host that it is for.
+// measure adds when the certificates expire. A certificate is named server or authority, or by the host that it is for.
 func (s secured) measure(m *Metrics) {
 	if s.ends == nil || m == nil {
 		return

@@ -4,7 +4,7 @@ package web
 
 import "net"
 
-// gate can turn newcomers away on Linux only.
+// gate can turn new connections away on Linux only.
 type gate struct{ *net.TCPListener }
 
 func (*gate) turnAway() error { return nil }

@@ -2,8 +2,8 @@
 // by returning an error; one table turns it into a status, one wrapper gives every answer its request id,
 // security headers, log line and metrics, and one server owns listeners, certificates and the orderly stop.
 //
-// The package knows the failures of crm and nothing else of the project: no store, no routes, no settings.
-// Whatever it needs is a field that the serve command fills in.
+// The package knows the errors of crm and nothing else of the project: no store, no routes, no settings.
+// The serve command fills in the fields that it needs.
 package web
 
 import (
@@ -14,7 +14,7 @@ import (
 // wrapper renders the error, logs it and counts it.
 type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 
-// Header values that are the same on many answers. The slices are shared between requests: nobody may change
+// Header values that are the same on many answers. The slices are shared between requests: no code may change
 // their elements, and http.Header never does.
 var (
 	jsonType = []string{"application/json"}
