@@ -143,7 +143,7 @@ func (a *Address) part(key string) *string {
 func (r *jsonReader) element(member func(key string)) {
 	isNull := r.next() == 'n'
 	if !r.object(member) || isNull {
-		r.wrong("must be an object")
+		r.wrong(Object)
 	}
 }
 
@@ -230,8 +230,10 @@ func (in *ContactInput) validateTexts(v *Invalid) {
 
 // validateText adds a fault where a text is too long or not text.
 func validateText(v *Invalid, field, value string, limit int) {
-	if problem := textProblem(value, limit); problem != "" && !v.has(field) {
-		v.Add(field, "The %s field %s.", field, problem)
+	if broken := textRule(value); broken != "" && !v.has(field) {
+		v.Add(field, broken)
+	} else if isLonger(value, limit) && !v.has(field) {
+		v.Add(field, TooLong, limit)
 	}
 }
 
@@ -243,9 +245,9 @@ func (in *ContactInput) validateNames(v *Invalid, isNew bool) {
 		switch {
 		case v.has(name.field):
 		case name.value == nil && isNew, name.value != nil && *name.value == "" && isNew:
-			v.Add(name.field, "The %s field is required.", name.field)
+			v.Add(name.field, Required)
 		case name.value != nil && *name.value == "":
-			v.Add(name.field, "The %s field must not be empty.", name.field)
+			v.Add(name.field, NotEmpty)
 		}
 	}
 }
@@ -256,13 +258,13 @@ func (in *ContactInput) validateDOB(v *Invalid, now time.Time) {
 	}
 	dob, ok := parseDOB(*in.DOB, now)
 	if !ok {
-		v.Add("dob", "The dob field must be a date in the format m/d/Y, from 01/01/1000 to today.")
+		v.Add("dob", BirthDay)
 	}
 	in.dob = dob
 }
 
 func validateWebURL(v *Invalid, field string, value *string) {
 	if value != nil && *value != "" && !v.has(field) && !isWebURL(*value) {
-		v.Add(field, "The %s field must be an absolute http or https URL.", field)
+		v.Add(field, WebURL)
 	}
 }

@@ -155,11 +155,11 @@ func (c Contact) changedFrom(old Contact, now time.Time) (Contact, error) {
 		{"tags", len(c.Tags), maxTags},
 	} {
 		if list.have > list.max {
-			v.Add(list.field, "The %s field is refused: the contact would have more than %d %s.", list.field, list.max, list.field)
+			v.Add(list.field, Full, list.max, list.field)
 		}
 	}
 	if field := c.outgrown(&old); field != "" && v.Err() == nil {
-		v.Add(field, "The %s field is refused: the contact would be larger than %d KiB.", field, maxDocument>>10)
+		v.Add(field, TooLarge, maxDocument>>10)
 	}
 	c.UpdatedAt = changeTime(now, old.UpdatedAt)
 	return c, v.Err()

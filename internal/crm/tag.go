@@ -22,7 +22,7 @@ func DecodeTags(body []byte) ([]string, error) {
 	switch {
 	case r.fault.has("tags"):
 	case tags == nil || len(*tags) == 0:
-		r.fault.Add("tags", "The tags field must be an array with at least one tag name.")
+		r.fault.Add("tags", "must be an array with at least one tag name")
 	default:
 		*tags = validateTags(&r.fault, *tags)
 		sortFaults(&r.fault, contactFields)
@@ -37,7 +37,7 @@ func DecodeTags(body []byte) ([]string, error) {
 func CheckTags(names []string) ([]string, error) {
 	v := &Invalid{}
 	if len(names) == 0 {
-		v.Add("tags", "The tags field must have at least one tag name.")
+		v.Add("tags", SomeTag)
 	}
 	names = validateTags(v, names)
 	return names, v.Err()
@@ -48,7 +48,7 @@ func validateTags(v *Invalid, names []string) []string {
 	for i, name := range names {
 		at := place{"tags", i}
 		if name == "" && !v.hasAt(at, "") {
-			v.addAt(at, "", "must not be empty")
+			v.addAt(at, "", NotEmpty)
 		}
 		validateTextAt(v, at, "", name, maxTag)
 	}
@@ -60,7 +60,7 @@ func validateTags(v *Invalid, names []string) []string {
 // tooMany adds a fault where a list is too long. What was repeated has been counted once.
 func tooMany(v *Invalid, field string, n, limit int) {
 	if n > limit && !v.has(field) {
-		v.Add(field, "The %s field must not have more than %d elements.", field, limit)
+		v.Add(field, TooMany, limit)
 	}
 }
 

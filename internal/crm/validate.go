@@ -14,7 +14,7 @@ func (in *ContactInput) validateEmails(v *Invalid) {
 		return
 	}
 	valid := typedRule{list: "emails", kinds: []string{"personal", "work"}, prefix: emailPrefix,
-		normal: normalEmail, problem: "must be a valid email address"}
+		normal: normalEmail, broken: EmailForm}
 	*in.Emails, in.emailKeys = checkTyped(v, valid, *in.Emails, func(e Email) (string, string) { return e.Type, e.Value })
 }
 
@@ -23,8 +23,7 @@ func (in *ContactInput) validatePhones(v *Invalid, region string) {
 		return
 	}
 	valid := typedRule{list: "phones", kinds: []string{"work", "home", "cell"}, prefix: phonePrefix,
-		normal:  func(value string) (string, bool) { return normalPhone(value, region) },
-		problem: "must be a valid phone number, with a + and the country code where it is not a " + region + " number"}
+		normal: func(value string) (string, bool) { return normalPhone(value, region) }, broken: PhoneForm, args: []any{region}}
 	*in.Phones, in.phoneKeys = checkTyped(v, valid, *in.Phones, func(p Phone) (string, string) { return p.Type, p.Value })
 }
 
@@ -47,26 +46,28 @@ func (v *Invalid) hasAt(at place, part string) bool {
 	return len(v.Faults) > 0 && v.has(at.field(part))
 }
 
-// addAt notes a fault of an element; problem is the end of a sentence.
-func (v *Invalid) addAt(at place, part, problem string) {
-	field := at.field(part)
-	v.Add(field, "The %s field %s.", field, problem)
+// addAt notes a fault of an element.
+func (v *Invalid) addAt(at place, part string, rule Rule, args ...any) {
+	v.Add(at.field(part), rule, args...)
 }
 
 // validateTextAt is validateText for a part of an element.
 func validateTextAt(v *Invalid, at place, part, value string, limit int) {
-	if problem := textProblem(value, limit); problem != "" && !v.hasAt(at, part) {
-		v.addAt(at, part, problem)
+	if broken := textRule(value); broken != "" && !v.hasAt(at, part) {
+		v.addAt(at, part, broken)
+	} else if isLonger(value, limit) && !v.hasAt(at, part) {
+		v.addAt(at, part, TooLong, limit)
 	}
 }
 
 // typedRule is what a list of {type, value} must satisfy.
 type typedRule struct {
-	list    string
-	kinds   []string
-	prefix  string // of the match keys
-	normal  func(value string) (string, bool)
-	problem string
+	list   string
+	kinds  []string
+	prefix string // of the match keys
+	normal func(value string) (string, bool)
+	broken Rule // by what is not normal
+	args   []any
 }
 
 // checkTyped checks each element and keeps those that differ by normal form, with their match keys. A value that is fine
@@ -84,19 +85,19 @@ func checkTyped[T any](v *Invalid, rule typedRule, list []T, parts func(T) (kind
 		}
 		kind, value := parts(element)
 		if kind != "" && !slices.Contains(rule.kinds, kind) && !v.hasAt(at, "type") {
-			v.addAt(at, "type", "must be one of "+strings.Join(rule.kinds, ", "))
+			v.addAt(at, "type", OneOf, strings.Join(rule.kinds, ", "))
 		}
 		validateTextAt(v, at, "value", value, maxText)
 		if v.hasAt(at, "value") {
 			continue
 		}
 		if value == "" {
-			v.addAt(at, "value", "is required")
+			v.addAt(at, "value", Required)
 			continue
 		}
 		normal, ok := rule.normal(value)
 		if !ok {
-			v.addAt(at, "value", rule.problem)
+			v.addAt(at, "value", rule.broken, rule.args...)
 			continue
 		}
 		key := ""
@@ -126,10 +127,10 @@ func (in *ContactInput) validateAddresses(v *Invalid) {
 			validateTextAt(v, at, part, *a.part(part), maxText)
 		}
 		if a.State != "" && !isTwoLetters(a.State) && !v.hasAt(at, "state") {
-			v.addAt(at, "state", "must be a two-letter postal code")
+			v.addAt(at, "state", StateCode)
 		}
 		if a.Country != "" && !isCountry(a.Country) && !v.hasAt(at, "country") {
-			v.addAt(at, "country", "must be a three-letter ISO 3166-1 country code")
+			v.addAt(at, "country", Country)
 		}
 		if !a.empty() && seen.add(a.normal()) {
 			kept = append(kept, a)
