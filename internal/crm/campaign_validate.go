@@ -182,6 +182,14 @@ func isTimezone(name string) bool {
 	return err == nil
 }
 
+func validateText(v *Invalid, field, value string, limit int) { v.text(place{}, field, value, limit) }
+
+func validateWebURL(v *Invalid, field string, value *string) {
+	if value != nil && *value != "" && !v.has(field) && !isWebURL(*value) {
+		v.Add(field, WebURL)
+	}
+}
+
 func validateOptional(v *Invalid, field string, value *string, limit int) {
 	if value != nil {
 		validateText(v, field, *value, limit)

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -281,4 +283,63 @@ func textRule(value string) Rule {
 // isLonger tells whether a text has more characters than the limit.
 func isLonger(value string, limit int) bool {
 	return len(value) > limit && utf8.RuneCountInString(value) > limit
+}
+
+// element reads an object inside a list, where null is no object.
+func (r *jsonReader) element(member func(key string)) {
+	isNull := r.next() == 'n'
+	if !r.object(member) || isNull {
+		r.wrong(Object)
+	}
+}
+
+// time reads a time as we write it; null is the zero time.
+func (r *jsonReader) time(parse func(string) (time.Time, bool)) (t time.Time) {
+	if r.next() == 'n' {
+		r.skip()
+		return t
+	}
+	text := r.text()
+	t, ok := parse(text)
+	if !ok {
+		r.wrong("is not a stored time: %q", text)
+	}
+	return t
+}
+
+// integer reads a number as we write it.
+func (r *jsonReader) integer() int64 {
+	text, _ := r.number()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		r.wrong("is not a stored number")
+	}
+	return n
+}
+
+// appendMember appends ,"name":value for a text that is null when unset.
+func appendMember(dst []byte, name, value string) []byte {
+	dst = append(dst, ',', '"')
+	dst = append(dst, name...)
+	dst = append(dst, '"', ':')
+	return appendText(dst, value)
+}
+
+func appendText(dst []byte, value string) []byte {
+	if value == "" {
+		return append(dst, `null`...)
+	}
+	quoted, err := jsontext.AppendQuote(dst, value)
+	if err != nil {
+		panic(fmt.Sprintf("crm: text that was never checked for UTF-8 reached the document: %v", err))
+	}
+	return quoted
+}
+
+func appendTime(dst []byte, t time.Time, format func([]byte, time.Time) []byte) []byte {
+	if t.IsZero() {
+		return append(dst, `null`...)
+	}
+	dst = format(append(dst, '"'), t)
+	return append(dst, '"')
 }
