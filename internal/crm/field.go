@@ -22,7 +22,8 @@ type field[D, I any] struct {
 	plural  string // what people call all elements of a list
 	limit   int    // elements that a list may have
 	count   func(doc *D) int
-	part    func(name string) (label string, ok bool) // what people call a part of it
+	parts   []string                                  // of an element in a form; one without a name is the element itself
+	part    func(name string) (label string, ok bool) // what people call a part
 	load    func(r *jsonReader, doc *D)               // takes what is stored
 	append  func(dst []byte, doc *D) []byte           // writes the value
 	same    func(a, b *D) bool                        // compares
@@ -173,7 +174,7 @@ type element[E comparable] struct {
 	words  func(e *E) string
 	fill   func(e *E, at place, set setter)
 	take   func(form Form, at place, e *E)
-	parts  []string // in a form; one without a name is the element itself
+	parts  []string
 	part   func(name string) (label string, ok bool)
 }
 
@@ -193,7 +194,7 @@ func objects[E comparable](t table[E, E], frame int, words func(e *E) string) el
 func list[D, I any, E comparable](name, label, plural string, limit, read int, of element[E], in func(*D) *[]E, from func(*I) **[]E) field[D, I] {
 	var zero E
 	f := field[D, I]{
-		name: name, label: label, plural: plural, limit: limit, part: of.part, written: `,"` + name + `":`,
+		name: name, label: label, plural: plural, limit: limit, parts: of.parts, part: of.part, written: `,"` + name + `":`,
 		count: func(doc *D) int { return len(*in(doc)) },
 		load: func(r *jsonReader, doc *D) {
 			list := in(doc)

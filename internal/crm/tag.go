@@ -61,7 +61,7 @@ func validateTags(v *Invalid, names []string) []string {
 func tagsField() field[Contact, ContactInput] {
 	read := func(r *jsonReader, tag *string) { *tag = r.text() }
 	of := element[string]{
-		read: read, load: read,
+		read: read, load: read, parts: []string{""},
 		append: func(dst []byte, tag *string, _ int) []byte { return appendText(dst, *tag) },
 		size:   func(tag *string) int { return len(*tag) + len(`"",`) },
 		words:  func(tag *string) string { return *tag },
