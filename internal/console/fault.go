@@ -1,0 +1,105 @@
+package console
+
+import (
+	"slices"
+	"strings"
+
+	"donorbook/internal/crm"
+)
+
+// wording says to people what some rules say to programs. Every other rule reads well behind a label as it is.
+var wording = map[crm.Rule]string{
+	crm.Text:       "must be text",
+	crm.UTF8:       "must be plain text",
+	crm.TooMany:    "are limited to %v",
+	crm.Full:       "are limited to %[1]v for each contact",
+	crm.TooLarge:   "cannot be saved: the contact would be larger than %v KiB",
+	crm.SomeTag:    "need at least one name",
+	crm.PhoneForm:  "must be a valid phone number. Begin with + and the country code if it is not a %v number",
+	crm.BirthDay:   "must be a date from the year 1000 on that is not in the future",
+	crm.WebURL:     "must be a whole web address that begins with https:// or http://",
+	crm.PictureURL: "must be a whole web address that begins with https://. Pages show no other pictures",
+	crm.StateCode:  "must be a code of two letters, such as NY",
+	crm.Country:    "must be a code of three letters, such as USA or DEU",
+	crm.Currency:   "must be a code of three letters, such as USD or EUR",
+	crm.Timezone:   "must be the name of a time zone, such as America/New_York",
+	crm.NotBefore:  "must not be before the start",
+	crm.CentRange:  "must be an amount from 0 to 9,999,999,999.99",
+	crm.CountRange: "must be a whole number from 0 to %v",
+	crm.SlugForm:   "must be 1 to %v lowercase letters, digits and single hyphens",
+}
+
+// words says to people what is wrong. label is what they call the field.
+func words(fault crm.Fault, label string) string {
+	fault.Args = slices.Clone(fault.Args)
+	for i, arg := range fault.Args {
+		if n, ok := arg.(int); ok {
+			fault.Args[i] = shownCount(n)
+		}
+	}
+	text, known := wording[fault.Rule]
+	if !known {
+		text = string(fault.Rule)
+	}
+	if fault.IsSentence() {
+		return fault.Format(text)
+	}
+	return label + " " + fault.Format(text) + "."
+}
+
+// labeled is what is wrong, with the label of the field that its path tells.
+func labeled(fault crm.Fault) string { return words(fault, labelOf(fault.Field)) }
+
+// fault is the first thing that is wrong with a field, in words that call it by its label.
+func (f *form) fault(name, label string) string {
+	if f.first == nil {
+		f.first = make(map[string]crm.Fault, len(f.Faults))
+		for _, fault := range slices.Backward(f.Faults) {
+			f.first[fault.Field] = fault
+		}
+	}
+	fault, found := f.first[name]
+	if !found {
+		return ""
+	}
+	return words(fault, label)
+}
+
+// Complaint is one line of the list at the head of a refused form. It leads to the field.
+type Complaint struct {
+	Text, Target string
+}
+
+// Summary is what is wrong, up to as much as a person reads at once.
+func (f *form) Summary() []Complaint {
+	var all []Complaint
+	for _, fault := range f.Faults[:min(len(f.Faults), maxComplaints)] {
+		c := Complaint{Text: labeled(fault)}
+		if fault.Field != "" {
+			c.Target = field{Name: fault.Field}.ID()
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// More is how many complaints the summary leaves out.
+func (f *form) More() int { return max(0, len(f.Faults)-maxComplaints) }
+
+// labelOf is what people call a field: emails.1.value is Email 2.
+func labelOf(path string) string {
+	if label, ok := crm.Label(path); ok {
+		return label
+	}
+	words := strings.Split(path, ".")
+	for i, word := range words {
+		if label, known := labels[word]; known {
+			word = label
+		}
+		words[i] = strings.ReplaceAll(word, "_", " ")
+	}
+	return capital(strings.Join(words, " "))
+}
+
+// labels are what people call fields that are in no table and whose name does not say it.
+var labels = map[string]string{"end_at": "end", "start_at": "start", "url": "address", "slug": "Web address"}
