@@ -145,8 +145,17 @@ func (a *API) guard(route route) web.HandlerFunc {
 		if c.who.Permissions&route.permission == 0 {
 			return crm.ErrForbidden
 		}
-		return route.handle(a, w, r, c)
+		return refusal(route.handle(a, w, r, c))
 	}
+}
+
+// refusal is the API's policy for what the store cannot give: a contact that is foreign, archived or was never given out is forbidden,
+// so that no client can probe other accounts.
+func refusal(err error) error {
+	if errors.Is(err, crm.ErrNotFound) || errors.Is(err, crm.ErrArchived) {
+		return crm.ErrForbidden
+	}
+	return err
 }
 
 // bearer takes the secret out of the header: the word Bearer in any letter case, one space, the secret.

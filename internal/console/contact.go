@@ -274,8 +274,8 @@ func (c *Console) archiveContact(w http.ResponseWriter, r *http.Request, v visit
 	if err != nil || !ok {
 		return err
 	}
-	if err := c.store.ArchiveContact(r.Context(), v.account(), contact.ID); err != nil && !errors.Is(err, crm.ErrForbidden) {
-		return err // forbidden is what somebody else has archived at the same moment
+	if err := c.store.ArchiveContact(r.Context(), v.account(), contact.ID); err != nil && !errors.Is(err, crm.ErrArchived) {
+		return err // another user may have archived it at the same moment
 	}
 	path := v.path(contactPath(contact.ID))
 	leaveNotice(w, notice{Text: contactName(contact) + " was archived.", Undo: path + "/restore"})

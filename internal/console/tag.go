@@ -103,7 +103,7 @@ func (c *Console) refuseTags(w http.ResponseWriter, r *http.Request, v visit, f 
 
 // goneBy leads back to a contact that somebody archived between our look at it and our change.
 func (c *Console) goneBy(w http.ResponseWriter, r *http.Request, v visit, contact crm.Contact, err error) error {
-	if !errors.Is(err, crm.ErrForbidden) {
+	if !errors.Is(err, crm.ErrArchived) {
 		return err
 	}
 	leaveNotice(w, notice{Text: contactName(contact) + " was archived a moment ago, so nothing was changed."})

@@ -10,11 +10,15 @@ import "errors"
 var (
 	// ErrUnauthenticated: the key is missing, malformed, unknown, expired or revoked.
 	ErrUnauthenticated = errors.New("Unauthenticated.") //lint:ignore ST1005 the words of the specification
-	// ErrForbidden: the key lacks the permission, or the resource is foreign, archived or was never given out.
+	// ErrForbidden: the caller lacks the permission.
 	ErrForbidden = errors.New("This action is unauthorized.") //lint:ignore ST1005 the words of the specification
-	// ErrNotFound: there is no such thing for an operator who may see everything (account, key, campaign).
+	// ErrNotFound: it does not exist, or belongs to another account, which no caller can tell apart.
 	ErrNotFound = errors.New("not found")
-	// ErrChanged: somebody else has changed it since the caller looked, so nothing was written.
+	// ErrArchived: the contact must be restored before it can be read or changed.
+	ErrArchived = errors.New("archived")
+	// ErrTaken: a value that must be unique belongs to another record. A form learns it as a fault of the field.
+	ErrTaken = errors.New("taken")
+	// ErrChanged: another user has changed it since the caller looked, so nothing was written.
 	ErrChanged = errors.New("changed since it was seen")
 	// ErrUnavailable: the database cannot answer, or the outcome of a commit is unknown.
 	ErrUnavailable = errors.New("the service is unavailable")

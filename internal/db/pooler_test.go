@@ -367,6 +367,63 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	t.Error("there was no deadlock: the test has not come to its point")
 }
 
+// Where a campaign locked its owner first and its beneficiary later, two organizations that benefit each other would wait for each other.
+func TestACampaignLocksAccountsInAscendingOrder(t *testing.T) {
+	t.Parallel()
+	url, err := db.Cluster.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, store.Options{Database: url})
+	beneficiary, owner := newAccount(t, s), newAccount(t, s)
+	if beneficiary.Number > owner.Number {
+		beneficiary, owner = owner, beneficiary
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	other, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(ctx)
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := other.Exec(ctx, sql, args...); err != nil {
+			t.Error(err)
+		}
+	}
+	change := func(do func() error) {
+		t.Helper()
+		exec("BEGIN")
+		exec("SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE", beneficiary.Number)
+		done := make(chan error, 1)
+		go func() { done <- do() }()
+		for blocked := int64(0); blocked == 0; {
+			if blocked, err = pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec("SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE NOWAIT", owner.Number) // it is free while the change waits
+		exec("ROLLBACK")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	title, benefits, none := "Gala", []string{beneficiary.ID}, []string{}
+	var made crm.Campaign
+	change(func() (err error) {
+		made, err = s.CreateCampaign(ctx, owner, crm.CampaignInput{Title: &title, Beneficiaries: &benefits})
+		return err
+	})
+	change(func() error {
+		_, err := s.UpdateCampaign(ctx, owner, made.ID, crm.CampaignInput{Beneficiaries: &none})
+		return err
+	})
+	if got, err := s.Campaign(ctx, owner.Number, made.ID); err != nil || len(got.Beneficiaries) != 0 {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
 // neighbors are two accounts of one writer, in the order in which it locks them.
 func neighbors(t *testing.T, s *store.Store) (low, high int64) {
 	t.Helper()

@@ -27,7 +27,7 @@ func guarded(ctx context.Context, fn func(*tx) error) func(*tx) error {
 		return fn
 	}
 	return func(t *tx) error {
-		role, _, err := t.role(a.account, a.user)
+		role, err := t.role(a.account, a.user)
 		if err != nil {
 			return err
 		}

@@ -117,7 +117,7 @@ func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
 		var matched *crm.Matched
 		for i, err := range errs {
 			refused := map[int]bool{1: errors.As(err, &invalid), 3: errors.As(err, &invalid), 4: errors.As(err, &matched),
-				6: errors.Is(err, crm.ErrForbidden), 7: errors.Is(err, crm.ErrForbidden), 9: errors.Is(err, crm.ErrForbidden)}
+				6: errors.Is(err, crm.ErrArchived), 7: errors.Is(err, crm.ErrNotFound), 9: errors.Is(err, crm.ErrNotFound)}
 			if want, ok := refused[i]; ok && !want || !ok && err != nil {
 				t.Errorf("change %d got the error %v", i, err)
 			}
@@ -290,7 +290,7 @@ func TestAChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 			creates(4, `{"first_name":"Other","emails":[{"value":"moved@x.org"}]}`),
 			func() error {
 				_, err := s.AddTags(t.Context(), account, old, []string{"late"})
-				if !errors.Is(err, crm.ErrForbidden) {
+				if !errors.Is(err, crm.ErrArchived) {
 					t.Errorf("a tag for an archived contact: %v", err)
 				}
 				return nil

@@ -2,21 +2,55 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"time"
+	"sync"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
 const (
-	sqlCampaign = `SELECT r.relation, c.body, c.checksum FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id
+	sqlCampaign = `SELECT c.id, r.relation, c.body, c.checksum FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id
 		WHERE r.account_id = $1 AND r.campaign_id = $2`
-	sqlOwnCampaign = `SELECT body, checksum FROM campaign WHERE id = $1 AND account_id = $2`
-	sqlSlugID      = `SELECT id FROM campaign WHERE slug = $1`
-	sqlPublicID    = `SELECT public_id FROM account WHERE account_id = $1`
+	sqlCampaigns       = `SELECT id, url_at, body, checksum FROM campaign WHERE id = ANY($1) ORDER BY id`
+	sqlCampaignBySlug  = `SELECT c.id, c.account_id, c.body, c.checksum, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id WHERE c.slug = $1`
+	sqlReaderCampaigns = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
 )
+
+// campaignRow is a campaign as it is stored.
+type campaignRow struct {
+	id, of   int64 // of is its account, or what else the statement asks for
+	body     []byte
+	checksum int64
+}
+
+func scanCampaign(r db.Row) campaignRow {
+	return campaignRow{r.Int(0), r.Int(1), slices.Clone(r.Bytes(2)), r.Int(3)}
+}
+
+func (row campaignRow) parse() (crm.Campaign, error) {
+	if checksum(row.body) != row.checksum {
+		return crm.Campaign{}, &Damaged{Table: "campaign", ID: row.id}
+	}
+	return crm.ParseCampaign(row.id, row.body)
+}
+
+// parseFound parses a campaign that was found.
+func parseFound(row campaignRow, err error) (crm.Campaign, error) {
+	if err != nil {
+		return crm.Campaign{}, err
+	}
+	return row.parse()
+}
+
+// CampaignBySlug finds a campaign, and the name of the account that it belongs to, for anyone who knows its address.
+func (s *Store) CampaignBySlug(ctx context.Context, slug string) (campaign crm.Campaign, owner string, err error) {
+	campaign, err = parseFound(find(ctx, s, crm.ErrNotFound, func(r db.Row) campaignRow {
+		owner = r.Text(4)
+		return scanCampaign(r)
+	}, sqlCampaignBySlug, slug))
+	return campaign, owner, err
+}
 
 // CampaignRecord is a campaign as an account that may list it sees it.
 type CampaignRecord struct {
@@ -29,37 +63,34 @@ type CampaignRecord struct {
 func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficiaries) }
 
 // Campaign finds a campaign that the account may list, for whatever reason. All others do not exist for it.
-func (s *Store) Campaign(ctx context.Context, account, id int64) (record CampaignRecord, err error) {
-	err = s.view(ctx, func(c db.Conn) error {
-		record = CampaignRecord{}
-		err := c.Each(func(r db.Row) (err error) {
-			record.Relation = crm.Relation(r.Int(0))
-			record.Campaign, err = parseCampaign(r, 1, id)
-			return err
-		}, sqlCampaign, account, id)
-		if err == nil && record.Relation == 0 {
-			err = crm.ErrNotFound
+func (s *Store) Campaign(ctx context.Context, account, id int64) (CampaignRecord, error) {
+	return snapshot(ctx, s, func(c db.Conn) (record CampaignRecord, err error) {
+		row, err := findIn(c, crm.ErrNotFound, scanCampaign, sqlCampaign, account, id)
+		if record.Campaign, err = parseFound(row, err); err != nil {
+			return record, err
 		}
-		if err == nil && record.Relation&crm.Own != 0 {
+		if record.Relation = crm.Relation(row.of); record.Relation&crm.Own != 0 {
 			record.Beneficiaries, err = beneficiaries(c, id)
 		}
-		return err
+		return record, err
 	})
-	return record, err
 }
 
+// beneficiaries are the public ids of accounts that a campaign benefits, in ascending order.
 func beneficiaries(c db.Conn, campaign int64) (ids []string, err error) {
-	var accounts []int64
-	err = c.Each(func(r db.Row) error {
-		if crm.Relation(r.Int(1))&crm.Benefiting != 0 {
-			accounts = append(accounts, r.Int(0))
+	readers, err := relations(c, campaign)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []int64
+	for account, relation := range readers {
+		if relation&crm.Benefiting != 0 {
+			numbers = append(numbers, account)
 		}
-		return nil
-	}, sqlCampaignReaders, campaign)
-	for _, account := range accounts {
-		if err == nil {
-			_, err = c.One(func(r db.Row) { ids = append(ids, r.Text(0)) }, sqlPublicID, account)
-		}
+	}
+	accounts, err := db.List(c, readAccount, sqlAccountsByNumber, numbers)
+	for _, a := range accounts {
+		ids = append(ids, a.ID)
 	}
 	slices.Sort(ids)
 	return ids, err
@@ -67,140 +98,125 @@ func beneficiaries(c db.Conn, campaign int64) (ids []string, err error) {
 
 // CampaignPage is one page of campaigns, newest first.
 func (s *Store) CampaignPage(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest) (campaigns []crm.Campaign, result ListResult, err error) {
-	err = s.view(ctx, func(c db.Conn) (err error) {
-		campaigns = nil
+	rows, err := snapshot(ctx, s, func(c db.Conn) (rows []campaignRow, err error) {
 		var ids []int64
-		result, ids, err = s.campaigns.page(c, account, scope, page, newestFirst)
-		if err != nil || len(ids) == 0 {
-			return err
+		if result, ids, err = s.campaigns.page(c, account, scope, page, newestFirst); err != nil || len(ids) == 0 {
+			return nil, err
 		}
-		return c.Each(func(r db.Row) error {
-			campaign, err := parseCampaign(r, 2, r.Int(0))
-			campaigns = append(campaigns, campaign)
-			return err
-		}, sqlCampaigns, ids)
+		return db.List(c, scanCampaign, sqlCampaigns, ids)
 	})
-	slices.Reverse(campaigns)
+	for _, row := range slices.Backward(rows) {
+		campaign, err := row.parse()
+		if err != nil {
+			return nil, result, err
+		}
+		campaigns = append(campaigns, campaign)
+	}
 	return campaigns, result, err
 }
 
 // CampaignTotals is how many campaigns the account has in each scope.
-func (s *Store) CampaignTotals(ctx context.Context, account int64) (totals map[crm.CampaignScope]int64, err error) {
-	err = s.view(ctx, func(c db.Conn) error {
-		list, err := s.campaigns.of(c, account)
-		if err != nil {
-			return err
-		}
-		totals = map[crm.CampaignScope]int64{}
+func (s *Store) CampaignTotals(ctx context.Context, account int64) (map[crm.CampaignScope]int64, error) {
+	list, err := snapshot(ctx, s, func(c db.Conn) (*campaignList, error) { return s.campaigns.of(c, account) })
+	if err != nil {
+		return nil, err
+	}
+	totals := map[crm.CampaignScope]int64{}
+	for _, scope := range crm.CampaignScopes {
+		totals[scope] = int64(len(list.ids[scope]))
+	}
+	return totals, nil
+}
+
+// campaignCache remembers which campaigns an account may list, for as long as its campaign revision stays. An account
+// has few: what is kept is their ids, so that any page costs what the first one does.
+type campaignCache struct {
+	mu       sync.Mutex
+	accounts map[int64]*campaignList
+}
+
+type campaignList struct {
+	revision int64
+	ids      map[crm.CampaignScope][]int64
+}
+
+// campaignListsKept bounds the cache; lists are quickly read again.
+const campaignListsKept = 10_000
+
+// of is the account's list at the snapshot that c reads.
+func (cache *campaignCache) of(c db.Conn, account int64) (*campaignList, error) {
+	row, err := readTally(c, account)
+	if err != nil {
+		return nil, err
+	}
+	cache.mu.Lock()
+	list := cache.accounts[account]
+	cache.mu.Unlock()
+	if list != nil && list.revision == row.campaignRevision {
+		return list, nil
+	}
+	list = &campaignList{revision: row.campaignRevision, ids: map[crm.CampaignScope][]int64{}}
+	err = c.Each(func(r db.Row) error {
 		for _, scope := range crm.CampaignScopes {
-			totals[scope] = int64(len(list.ids[scope]))
+			if crm.Relation(r.Int(1))&scope.Mask() != 0 {
+				list.ids[scope] = append(list.ids[scope], r.Int(0))
+			}
 		}
 		return nil
-	})
-	return totals, err
-}
-
-// CreateCampaign makes a new campaign of a validated input, whatever the account has already: a slug that was sent must
-// be free, and one made from the title goes on until it is.
-func (s *Store) CreateCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput) (crm.Campaign, error) {
-	return s.changeCampaign(ctx, owner, func(t *tx, now time.Time) (campaignPlan, error) {
-		return t.planNew(owner, in, now)
-	})
-}
-
-// UpdateCampaign changes a campaign that the account owns: what a validated input does not say stays.
-func (s *Store) UpdateCampaign(ctx context.Context, owner crm.Account, id int64, in crm.CampaignInput) (crm.Campaign, error) {
-	return s.changeCampaign(ctx, owner, func(t *tx, now time.Time) (campaignPlan, error) {
-		return t.planUpdate(owner, id, in, now)
-	})
-}
-
-func (s *Store) changeCampaign(ctx context.Context, owner crm.Account, decide func(*tx, time.Time) (campaignPlan, error)) (campaign crm.Campaign, err error) {
-	err = s.changeCampaigns(ctx, owner, func(t *tx, now time.Time) error {
-		p, err := decide(t, now)
-		if err != nil {
-			return err
-		}
-		if err := t.checkCampaigns(owner, []campaignPlan{p}); err != nil {
-			return err
-		}
-		campaign = p.campaign
-		return t.saveCampaign(owner.Number, p)
-	})
+	}, sqlReaderCampaigns, account)
 	if err != nil {
-		return crm.Campaign{}, err
+		return nil, err
 	}
-	return campaign, nil
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if cache.accounts == nil || len(cache.accounts) >= campaignListsKept {
+		cache.accounts = make(map[int64]*campaignList)
+	}
+	cache.accounts[account] = list
+	return list, nil
 }
 
-func (t *tx) planNew(owner crm.Account, in crm.CampaignInput, now time.Time) (p campaignPlan, err error) {
-	slug, slugErr := t.freeSlug(in)
-	readers, readersErr := t.campaignReaders(owner, in.Beneficiaries)
-	if err := firstOrFaults(in.CheckNew(), slugErr, readersErr); err != nil {
-		return p, err
+// Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first. A large page goes through
+// flush piece by piece.
+func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte, flush Flush) ([]byte, ListResult, error) {
+	var result ListResult
+	var ids []int64
+	p := newPieces(dst, flush)
+	read := func(c db.Conn, ids []int64) error {
+		return p.read(c, func(dst []byte, r db.Row) ([]byte, error) {
+			body, err := campaignBody(r, 2, r.Int(0))
+			if err != nil {
+				return dst, err
+			}
+			return crm.AppendCampaign(dst, r.Int(0), body, int(r.Int(1)), baseURL), nil
+		}, sqlCampaigns, ids)
 	}
-	id, err := t.freeCampaignID(in.ID(now), newImport())
-	return campaignPlan{campaign: crm.NewCampaign(in, owner, id, slug, now), isNew: true, changed: true, readers: readers}, err
-}
-
-// planUpdate locks the campaign first, so that two people who change different fields at once both have their way.
-func (t *tx) planUpdate(owner crm.Account, id int64, in crm.CampaignInput, now time.Time) (p campaignPlan, err error) {
-	var old crm.Campaign
-	err = t.Each(func(r db.Row) (err error) {
-		old, err = parseCampaign(r, 0, id)
-		return err
-	}, sqlOwnCampaign, id, owner.Number)
-	if err == nil && old.ID == 0 {
-		err = crm.ErrNotFound
-	}
-	if err == nil && in.Seen != "" {
-		err = t.checkSeen(old, in.Seen)
-	}
-	if err != nil {
-		return p, err
-	}
-	p = planChange(old, in, now)
-	var slugErr, readersErr error
-	if p.campaign.Slug != old.Slug {
-		_, slugErr = t.freeSlug(in)
-	}
-	if in.Beneficiaries != nil {
-		p.readers, readersErr = t.campaignReaders(owner, in.Beneficiaries)
-	}
-	return p, firstOrFaults(slugErr, readersErr)
-}
-
-// checkSeen tells whether a campaign that is locked is still what the user saw of it.
-func (t *tx) checkSeen(c crm.Campaign, seen string) error {
-	ids, err := beneficiaries(t.Conn, c.ID)
-	if err == nil && c.Version(ids) != seen {
-		err = crm.ErrChanged
-	}
-	return err
-}
-
-// freeSlug is the first slug for the input that no campaign has.
-func (t *tx) freeSlug(in crm.CampaignInput) (string, error) {
-	for slug := range crm.SlugCandidates(in, nil) {
-		found, err := t.Exists(sqlSlugID, slug)
-		if err != nil || !found {
-			return slug, err
-		}
-	}
-	return "", slugIsTaken()
-}
-
-// firstOrFaults is the first error that is not about the input, or all faults of the input together.
-func firstOrFaults(errs ...error) error {
-	all := &crm.Invalid{}
-	for _, err := range errs {
-		var faults *crm.Invalid
-		switch {
-		case errors.As(err, &faults):
-			all.Faults = append(all.Faults, faults.Faults...)
-		case err != nil:
+	err := s.view(ctx, func(c db.Conn) (err error) {
+		result, ids, err = s.campaigns.page(c, account, scope, page, oldestFirst)
+		if err != nil || len(ids) == 0 {
 			return err
 		}
+		return read(c, ids)
+	})
+	if err == nil && p.full() {
+		err = p.rest(ctx, s, ids, read)
 	}
-	return all.Err()
+	return p.dst, result, err
+}
+
+// page finds one page of the account's list, in ascending order whatever the order of pages is.
+func (cache *campaignCache) page(c db.Conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder) (result ListResult, ids []int64, err error) {
+	list, err := cache.of(c, account)
+	if err != nil {
+		return result, nil, err
+	}
+	ids = list.ids[scope]
+	result.Total = int64(len(ids))
+	if page.Skip() >= result.Total {
+		return result, nil, nil
+	}
+	from, to := order(page)(result.Total)
+	ids = ids[from:to]
+	result.Count = int64(len(ids))
+	return result, ids, nil
 }

@@ -3,30 +3,32 @@ package store
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
-const sqlRenameAccount = `UPDATE account SET name = $2 WHERE account_id = $1`
+const (
+	sqlAccountsBelow = `SELECT account_id, public_id, name, parent, '', created_at FROM account WHERE parent = ANY($1)`
+	sqlParent        = `SELECT parent FROM account WHERE account_id = $1`
+	sqlRenameAccount = `UPDATE account SET name = $2 WHERE account_id = $1`
+)
 
 // Chapters are all accounts below an account, each followed by those below it, and side by side by name.
 func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.Account, err error) {
-	var below map[int64][]crm.Account
-	err = s.view(ctx, func(c db.Conn) error {
-		below = map[int64][]crm.Account{}
-		return eachChapter(c, root.Number, func(a crm.Account) { below[a.Parent] = append(below[a.Parent], a) })
-	})
+	all, err := snapshot(ctx, s, func(c db.Conn) ([]crm.Account, error) { return accountsBelow(c, root.Number) })
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(all, compareAccounts)
+	below := map[int64][]crm.Account{}
+	for _, a := range all {
+		below[a.Parent] = append(below[a.Parent], a)
+	}
 	var walk func(crm.Account)
 	walk = func(above crm.Account) {
-		level := below[above.Number]
-		sortAccounts(level)
-		for _, chapter := range level {
+		for _, chapter := range below[above.Number] {
 			chapter.ParentID = above.ID
 			chapters = append(chapters, chapter)
 			walk(chapter)
@@ -36,45 +38,20 @@ func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.
 	return chapters, nil
 }
 
-// eachChapter calls read for every account below another, level by level.
-func eachChapter(c db.Conn, root int64, read func(crm.Account)) error {
+// accountsBelow are all accounts below another, level by level.
+func accountsBelow(c db.Conn, root int64) (all []crm.Account, err error) {
 	for level := []int64{root}; len(level) > 0; {
-		var next []int64
-		err := c.Each(func(r db.Row) error {
-			a := readAccount(r)
-			read(a)
-			next = append(next, a.Number)
-			return nil
-		}, sqlAccountsBelow, level)
+		next, err := db.List(c, readAccount, sqlAccountsBelow, level)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		level = next
+		level = nil
+		for _, a := range next {
+			level = append(level, a.Number)
+		}
+		all = append(all, next...)
 	}
-	return nil
-}
-
-// CreateChapter makes an account below root, or below one of its chapters. The user who makes it owns it.
-func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, parent, name string) (crm.Account, error) {
-	above, err := s.accountWithin(ctx, root, parent)
-	if err != nil {
-		return crm.Account{}, err
-	}
-	return s.addAccount(ctx, name, above, func(t *tx, chapter crm.Account) error {
-		return t.addMember(chapter.Number, by, crm.Owner, s.now())
-	})
-}
-
-// checkChapters refuses one more chapter below an account whose organization, top, has enough of them already.
-func (t *tx) checkChapters(top int64) error {
-	if _, err := t.lock(top); err != nil { // two at once cannot both be the last one
-		return err
-	}
-	chapters := int64(0)
-	if err := eachChapter(t.Conn, top, func(crm.Account) { chapters++ }); err != nil {
-		return err
-	}
-	return crm.ChapterLimit.Check(chapters, 1)
+	return all, nil
 }
 
 // accountsAbove are the accounts above another, up to the top of its tree. They never change.
@@ -94,6 +71,25 @@ func topOf(account crm.Account, above []int64) int64 {
 	return above[len(above)-1]
 }
 
+// CreateChapter makes an account below root, or below one of its chapters. The user who makes it owns it.
+func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, parent, name string) (crm.Account, error) {
+	above, err := s.accountWithin(ctx, root, parent)
+	if err != nil {
+		return crm.Account{}, err
+	}
+	return s.addAccount(ctx, name, above, by)
+}
+
+// checkChapters refuses one more chapter of an organization that has enough of them. The organization is locked, so that two at once
+// cannot both be the last one.
+func (t *tx) checkChapters(top int64) error {
+	chapters, err := accountsBelow(t.Conn, top)
+	if err != nil {
+		return err
+	}
+	return crm.ChapterLimit.Check(int64(len(chapters)), 1)
+}
+
 // RenameAccount changes the name of root or of one of its chapters.
 func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name string) error {
 	account, err := s.accountWithin(ctx, root, id)
@@ -103,44 +99,27 @@ func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name st
 	if name, err = crm.AccountName(name); err != nil {
 		return err
 	}
-	return s.update(ctx, account.Number, needs{}, func(t *tx) error {
-		if _, err := t.lock(account.Number); err != nil {
-			return err
-		}
-		_, err := t.Exec(sqlRenameAccount, account.Number, name)
-		return err
-	})
+	return s.updateAccount(ctx, account.Number, func(t *tx) error { return t.exec(sqlRenameAccount, account.Number, name) })
 }
 
-// accountWithin finds an account by its public id, where it is root or somewhere below it. The caller learns nothing about any
+// accountWithin finds an account by its public id, where it is root or an account below it. The caller learns nothing about any
 // other.
-func (s *Store) accountWithin(ctx context.Context, root crm.Account, id string) (account crm.Account, err error) {
-	outside := fmt.Errorf("account %q: %w", id, crm.ErrNotFound)
+func (s *Store) accountWithin(ctx context.Context, root crm.Account, id string) (crm.Account, error) {
 	if !crm.IsAccountID(id) {
-		return crm.Account{}, outside
+		return crm.Account{}, noAccount(id)
 	}
-	err = s.view(ctx, func(c db.Conn) error {
-		if account, err = findAccount(c, id); err != nil {
-			return err
+	return snapshot(ctx, s, func(c db.Conn) (crm.Account, error) {
+		account, err := findIn(c, noAccount(id), readAccount, sqlAccountByID, id)
+		if err != nil || account.Number == root.Number {
+			return account, err
 		}
-		for above := account.Number; above != root.Number; {
-			found, err := c.One(func(r db.Row) { above = r.Int(0) }, sqlParent, above)
-			if err != nil {
-				return err
-			}
-			if !found { // above the last one
-				return outside
-			}
+		above, err := accountsAbove(c, account)
+		if err == nil && !slices.Contains(above, root.Number) {
+			err = noAccount(id)
 		}
-		return nil
+		return account, err
 	})
-	if err != nil {
-		return crm.Account{}, err
-	}
-	return account, nil
 }
-
-func sortAccounts(accounts []crm.Account) { slices.SortFunc(accounts, compareAccounts) }
 
 func compareAccounts(a, b crm.Account) int {
 	return cmp.Or(crm.CompareNames(a.Name, b.Name), cmp.Compare(a.ID, b.ID))

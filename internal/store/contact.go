@@ -11,7 +11,7 @@ import (
 	"donorbook/internal/db"
 )
 
-const sqlContact = `SELECT body, checksum FROM contact WHERE account_id = $1 AND id = $2 AND archived = 0`
+const sqlContact = `SELECT body, checksum, archived FROM contact WHERE account_id = $1 AND id = $2`
 
 // Document is a contact as it is stored and answered.
 type Document struct {
@@ -27,7 +27,7 @@ func (d Document) Append(dst []byte) []byte { return crm.AppendContact(dst, d.ID
 // Contact appends the wire form of an active contact to dst.
 func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
 	if foreign(account, id) {
-		return dst, crm.ErrForbidden
+		return dst, crm.ErrNotFound
 	}
 	start := len(dst)
 	err := s.read(ctx, func(c db.Conn) error {
@@ -35,6 +35,9 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 		found := false
 		err := c.Each(func(r db.Row) error {
 			found = true
+			if r.Int(2) != 0 {
+				return crm.ErrArchived
+			}
 			body, err := contactBody(r, 0, id)
 			if err == nil {
 				dst = crm.AppendContact(dst, id, body)
@@ -42,7 +45,7 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 			return err
 		}, sqlContact, account, id)
 		if err == nil && !found {
-			err = crm.ErrForbidden
+			err = crm.ErrNotFound
 		}
 		return err
 	})
@@ -126,7 +129,7 @@ func (s *Store) ArchiveContact(ctx context.Context, account, id int64) error {
 // RestoreContact makes an archived contact active again; an active one stays as it is.
 func (s *Store) RestoreContact(ctx context.Context, account, id int64) (made Document, err error) {
 	if foreign(account, id) {
-		return made, crm.ErrForbidden
+		return made, crm.ErrNotFound
 	}
 	now := s.now()
 	err = s.update(ctx, account, needs{contact: id}, func(t *tx) error {
@@ -148,7 +151,7 @@ func (s *Store) RestoreContact(ctx context.Context, account, id int64) (made Doc
 // changeContact is the one way in which an active contact changes: load, let crm decide, save.
 func (s *Store) changeContact(ctx context.Context, account, id int64, decide func(crm.Contact, time.Time) (crm.Contact, error)) (made Document, err error) {
 	if foreign(account, id) {
-		return made, crm.ErrForbidden
+		return made, crm.ErrNotFound
 	}
 	now := s.now()
 	err = s.update(ctx, account, needs{contact: id}, func(t *tx) error {
@@ -172,13 +175,13 @@ type stored struct {
 
 // load reads a contact of an account.
 func (t *tx) load(account, id int64) (s stored, err error) {
-	a, err := t.lockKnown(account)
+	a, err := t.lock(account)
 	if err != nil {
 		return s, err
 	}
 	row, err := t.row(a, id)
 	if err == nil && row == nil {
-		err = crm.ErrForbidden
+		err = crm.ErrNotFound
 	}
 	if err != nil {
 		return s, err
@@ -199,7 +202,7 @@ func (t *tx) row(a *accountUnit, id int64) (row *contactRow, err error) {
 func (t *tx) loadActive(account, id int64) (stored, error) {
 	s, err := t.load(account, id)
 	if err == nil && s.contact.Archived() {
-		err = crm.ErrForbidden
+		err = crm.ErrArchived
 	}
 	return s, err
 }
@@ -236,18 +239,9 @@ func (row *contactRow) parse(account int64) (stored, error) {
 	return stored{account, contact, row.revision, row.body}, err
 }
 
-// lockKnown is lock for an account that a key belongs to: where it is missing, there is nothing the caller may do.
-func (t *tx) lockKnown(account int64) (*accountUnit, error) {
-	a, err := t.lock(account)
-	if errors.Is(err, crm.ErrNotFound) {
-		err = crm.ErrForbidden
-	}
-	return a, err
-}
-
 // match finds the active contact that the input is about.
 func (t *tx) match(account int64, in *crm.ContactInput, keys []string) (best stored, ok bool, err error) {
-	a, err := t.lockKnown(account)
+	a, err := t.lock(account)
 	if err != nil || len(keys) == 0 {
 		return best, false, err
 	}
@@ -337,7 +331,7 @@ func (t *tx) change(s stored, decide func(crm.Contact) (crm.Contact, error)) (Do
 }
 
 func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
-	a, err := t.lockKnown(s.account)
+	a, err := t.lock(s.account)
 	if err != nil {
 		return err
 	}
@@ -379,7 +373,7 @@ func (t *tx) moveContact(a *accountUnit, s stored, archived bool) (revision int6
 
 // insertContact gives a new contact its id and writes it.
 func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words string) (id int64, err error) {
-	a, err := t.lockKnown(account)
+	a, err := t.lock(account)
 	if err != nil {
 		return 0, err
 	}

@@ -132,20 +132,24 @@ func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 			0, 1, -1, -own, math.MaxInt64, math.MinInt64, account, crm.MakeID(1, 1),
 		} {
 			for what, err := range use(account, id) {
-				wantError(t, fmt.Sprintf("%s %d", what, id), err, crm.ErrForbidden)
+				want := crm.ErrNotFound
+				if id == archived {
+					want = crm.ErrArchived
+				}
+				wantError(t, fmt.Sprintf("%s %d", what, id), err, want)
 			}
 			if id != archived {
 				_, err := s.RestoreContact(t.Context(), account, id)
-				wantError(t, fmt.Sprintf("restore %d", id), err, crm.ErrForbidden)
+				wantError(t, fmt.Sprintf("restore %d", id), err, crm.ErrNotFound)
 			}
 		}
 		for what, err := range use(1_000_000-1, crm.MakeID(1_000_000-1, 1)) { // a key of an account that is gone
-			wantError(t, what+" in no account", err, crm.ErrForbidden)
+			wantError(t, what+" in no account", err, crm.ErrNotFound)
 		}
 		_, err := s.CreateContact(t.Context(), 1_000_000-1, in, crm.Dedupe)
-		wantError(t, "create in no account", err, crm.ErrForbidden)
+		wantError(t, "create in no account", err, crm.ErrNotFound)
 		_, err = s.CreateContact(t.Context(), 1_000_000-1, in, crm.Force)
-		wantError(t, "create in no account", err, crm.ErrForbidden)
+		wantError(t, "create in no account", err, crm.ErrNotFound)
 
 		if after, _ := listBytes(t, s, account, crm.All, 1, 100); after != before {
 			t.Errorf("the account has changed from\n%s\nto\n%s", before, after)
@@ -163,11 +167,11 @@ func TestAForeignIDIsKnownBeforeAnyLookUp(t *testing.T) {
 		id := create(t, s, other, `{"first_name":"Foreign"}`).ID
 		spy := spyOn(t, s)
 		_, err := s.Contact(t.Context(), account, id, nil)
-		wantError(t, "get", err, crm.ErrForbidden)
+		wantError(t, "get", err, crm.ErrNotFound)
 		_, err = s.AddTags(t.Context(), account, id, []string{"x"})
-		wantError(t, "add tags", err, crm.ErrForbidden)
+		wantError(t, "add tags", err, crm.ErrNotFound)
 		_, err = s.RestoreContact(t.Context(), account, id)
-		wantError(t, "restore", err, crm.ErrForbidden)
+		wantError(t, "restore", err, crm.ErrNotFound)
 		if n := spy.conns.Load(); n != 0 {
 			t.Errorf("the database was asked %d times", n)
 		}

@@ -9,23 +9,22 @@ import (
 
 // RememberDevice adds a token for the user to those of a browser.
 func (s *Store) RememberDevice(ctx context.Context, user int64, tokens string) (string, error) {
-	_, hash, err := s.findUser(ctx, sqlUserByID, user)
+	found, err := find(ctx, s, errNoUser, scanUser, sqlUserByID, user)
 	if err != nil {
 		return "", err
 	}
-	return crm.RememberDevice(tokens, hash), nil
+	return crm.RememberDevice(tokens, found.password), nil
 }
 
 // KnownDevice tells whether the user with this email has signed in before with the browser that holds the tokens, since the
 // password was set. The id is the browser's; it is "" for one that is not known.
 func (s *Store) KnownDevice(ctx context.Context, email, tokens string) (id string, err error) {
-	_, hash, err := s.userByEmail(ctx, email)
+	found, err := s.userByEmail(ctx, email)
 	if errors.Is(err, crm.ErrNotFound) {
 		return "", nil
 	}
-	if err != nil {
-		return "", err
+	if err == nil {
+		id, _ = crm.KnownDevice(tokens, found.password)
 	}
-	id, _ = crm.KnownDevice(tokens, hash)
-	return id, nil
+	return id, err
 }

@@ -12,13 +12,14 @@ import (
 
 const (
 	// The set-up link belongs to no account, so that it is no invitation.
-	sqlInvitation = `SELECT a.account_id, a.public_id, a.name, a.parent, '', a.created_at,
+	invitationColumns = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at,
 		i.hash, i.email, i.role, i.created_at, i.expires_at, COALESCE(u.name, '')
-		FROM invitation i JOIN account a ON a.account_id = i.account_id LEFT JOIN app_user u ON u.id = i.invited_by WHERE i.hash = $1`
-	sqlInvitations = `SELECT hash, email, role, created_at, expires_at, invited_by FROM invitation WHERE account_id = $1`
+		FROM invitation i JOIN account a ON a.account_id = i.account_id LEFT JOIN account p ON p.account_id = a.parent
+		LEFT JOIN app_user u ON u.id = i.invited_by`
+	sqlInvitation  = invitationColumns + ` WHERE i.hash = $1`
+	sqlInvitations = invitationColumns + ` WHERE i.account_id = $1`
 
-	sqlOpenInvitations = `SELECT COUNT(*) FROM invitation WHERE account_id = $1 AND expires_at > $2`
-
+	sqlOpenInvitations     = `SELECT COUNT(*) FROM invitation WHERE account_id = $1 AND expires_at > $2`
 	sqlDeleteInvitationsBy = `DELETE FROM invitation WHERE account_id = $1 AND invited_by = $2`
 	sqlExpireInvitations   = `DELETE FROM invitation WHERE account_id = $1 AND expires_at <= $2`
 )
@@ -32,18 +33,11 @@ func (s *Store) Invite(ctx context.Context, account crm.Account, by crm.User, ro
 	if err != nil {
 		return crm.Invitation{}, "", err
 	}
-	err = s.update(ctx, account.Number, needs{}, func(t *tx) error {
-		if _, err := t.lock(account.Number); err != nil {
+	err = s.updateAccount(ctx, account.Number, func(t *tx) error {
+		if err := t.checkLimit(crm.InvitationLimit, 1, sqlOpenInvitations, account.Number, seconds(now)); err != nil {
 			return err
 		}
-		open, err := t.Int(sqlOpenInvitations, account.Number, seconds(now))
-		if err != nil {
-			return err
-		}
-		if err := crm.InvitationLimit.Check(open, 1); err != nil {
-			return err
-		}
-		if _, err := t.Exec(sqlExpireInvitations, account.Number, seconds(now)); err != nil {
+		if err := t.exec(sqlExpireInvitations, account.Number, seconds(now)); err != nil {
 			return err
 		}
 		t.addInvitation(invitation, by.ID)
@@ -60,85 +54,51 @@ func (t *tx) addInvitation(i crm.Invitation, by int64) {
 }
 
 // Invitations are those of an account that were not used yet, newest first.
-func (s *Store) Invitations(ctx context.Context, account int64) (invitations []crm.Invitation, err error) {
+func (s *Store) Invitations(ctx context.Context, account int64) ([]crm.Invitation, error) {
 	now := s.now()
-	err = s.view(ctx, func(c db.Conn) error {
-		invitations = nil
-		accounts, err := accountsByNumber(c, []int64{account})
-		if err != nil {
-			return err
-		}
-		var by []int64
-		err = c.Each(func(r db.Row) error {
-			if i := readInvitation(r, 0); i.Valid(now) {
-				i.Account = accounts[account]
-				invitations, by = append(invitations, i), append(by, r.Int(5))
-			}
-			return nil
-		}, sqlInvitations, account)
-		if err != nil {
-			return err
-		}
-		users, err := usersByID(c, by)
-		for i, id := range by {
-			invitations[i].By = users[id].Name
-		}
-		return err
-	})
+	invitations, err := list(ctx, s, readInvitation, sqlInvitations, account)
+	invitations = slices.DeleteFunc(invitations, func(i crm.Invitation) bool { return !i.Valid(now) })
 	slices.SortFunc(invitations, func(a, b crm.Invitation) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return invitations, err
 }
 
-// RevokeInvitation takes an invitation back.
+// RevokeInvitation cancels an invitation.
 func (s *Store) RevokeInvitation(ctx context.Context, account int64, id string) error {
 	if !crm.IsHash(id) {
 		return errNoInvitation
 	}
-	return s.update(ctx, account, needs{}, func(t *tx) error {
-		if _, err := t.lock(account); err != nil {
-			return err
-		}
+	return s.updateAccount(ctx, account, func(t *tx) error {
 		i, err := s.findInvitation(t.Conn, id)
-		if err != nil {
-			return err
+		if err == nil && i.Account.Number != account {
+			err = errNoInvitation
 		}
-		if i.Account.Number != account {
-			return errNoInvitation
+		if err == nil {
+			t.Delete(invitationTable, id)
 		}
-		t.Delete(invitationTable, id)
-		return nil
+		return err
 	})
 }
 
 // Invitation is what a link leads to.
-func (s *Store) Invitation(ctx context.Context, token string) (invitation crm.Invitation, err error) {
-	err = s.read(ctx, func(c db.Conn) error {
-		invitation, err = s.findInvitation(c, crm.HashToken(token))
-		return err
-	})
-	return invitation, err
+func (s *Store) Invitation(ctx context.Context, token string) (crm.Invitation, error) {
+	return lend(ctx, s.read, func(c db.Conn) (crm.Invitation, error) { return s.findInvitation(c, crm.HashToken(token)) })
 }
 
-func (s *Store) findInvitation(c db.Conn, id string) (invitation crm.Invitation, err error) {
-	found, err := c.One(func(r db.Row) {
-		invitation = readInvitation(r, 6)
-		invitation.Account, invitation.By = readAccount(r), r.Text(11)
-	}, sqlInvitation, id)
-	if err == nil && (!found || !invitation.Valid(s.now())) {
+// findInvitation finds an invitation that may still be used.
+func (s *Store) findInvitation(c db.Conn, id string) (crm.Invitation, error) {
+	i, err := findIn(c, errNoInvitation, readInvitation, sqlInvitation, id)
+	if err == nil && !i.Valid(s.now()) {
 		err = errNoInvitation
 	}
-	if err != nil {
-		return crm.Invitation{}, err
-	}
-	return invitation, nil
+	return i, err
 }
 
-// readInvitation reads the five columns from a column on.
-func readInvitation(r db.Row, from int) crm.Invitation {
+func readInvitation(r db.Row) crm.Invitation {
 	return crm.Invitation{
-		ID: r.Text(from), Email: r.Text(from + 1), Role: crm.Role(r.Int(from + 2)), CreatedAt: moment(r.Int(from + 3)), ExpiresAt: moment(r.Int(from + 4)),
+		Account: readAccount(r), ID: r.Text(6), Email: r.Text(7), Role: crm.Role(r.Int(8)),
+		CreatedAt: moment(r.Int(9)), ExpiresAt: moment(r.Int(10)), By: r.Text(11),
 	}
 }
 
@@ -149,19 +109,10 @@ func (s *Store) AcceptInvitation(ctx context.Context, token string, user int64) 
 		return crm.Account{}, err
 	}
 	account := invitation.Account.Number
-	return invitation.Account, s.update(ctx, account, needs{}, func(t *tx) error {
-		was, found, err := t.role(account, user)
-		if err != nil {
-			return err
-		}
-		if _, err := s.findInvitation(t.Conn, invitation.ID); err != nil {
-			return err
-		}
-		switch {
-		case !found:
-			err = t.addMember(account, user, invitation.Role, s.now())
-		case invitation.Role > was:
-			err = t.setRole(account, user, was, invitation.Role)
+	return invitation.Account, s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error {
+		_, err := s.findInvitation(t.Conn, invitation.ID)
+		if err == nil && invitation.Role > was {
+			err = t.join(account, user, was, invitation.Role, s.now())
 		}
 		if err == nil {
 			t.Delete(invitationTable, invitation.ID)
@@ -173,22 +124,22 @@ func (s *Store) AcceptInvitation(ctx context.Context, token string, user int64) 
 // JoinByInvitation makes a user, and lets them into an account.
 func (s *Store) JoinByInvitation(ctx context.Context, token string, in crm.UserInput) (crm.User, crm.Account, error) {
 	invitation, err := s.Invitation(ctx, token)
+	if err == nil {
+		err = in.Validate()
+	}
 	if err != nil {
 		return crm.User{}, crm.Account{}, err
 	}
-	if err := in.Validate(); err != nil {
-		return crm.User{}, crm.Account{}, err
-	}
 	account := invitation.Account.Number
-	user, err := s.addUser(ctx, account, &needs{account: account}, in, func(t *tx) error {
-		if _, err := t.lock(account); err != nil {
-			return err
-		}
+	user, err := s.addUser(ctx, in, s.updateAccount, account, func(t *tx, user crm.User) error {
 		_, err := s.findInvitation(t.Conn, invitation.ID)
+		if err == nil {
+			err = t.join(account, user.ID, 0, invitation.Role, s.now())
+		}
+		if err == nil {
+			t.Delete(invitationTable, invitation.ID)
+		}
 		return err
-	}, func(t *tx, user crm.User) error {
-		t.Delete(invitationTable, invitation.ID)
-		return t.addMember(account, user.ID, invitation.Role, s.now())
 	})
 	if err != nil {
 		return crm.User{}, crm.Account{}, err

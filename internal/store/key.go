@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -24,32 +25,24 @@ const (
 )
 
 const (
-	keyCacheTime  = time.Second // a key that was revoked elsewhere works no longer than this
-	keyCacheSize  = 10_000
-	touchInterval = time.Minute // the time of last use is written at most so often
+	keyCacheTime = time.Second // a key that was revoked on another node works no longer than this
+	keyCacheSize = 10_000
 )
 
 // CreateKey makes a key. The secret is returned this once and kept nowhere. Keys that ended long ago are forgotten.
 func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (key crm.Key, secret string, err error) {
-	err = s.update(ctx, account, needs{}, func(t *tx) error {
-		row, err := t.lock(account)
-		if err != nil {
-			return err
-		}
-		now := s.now()
+	err = s.updateAccount(ctx, account, func(t *tx) error {
+		row, now := t.account(account), s.now()
+		var err error
 		if key, secret, err = crm.NewKey(account, row.keySeq+1, in, now); err != nil {
 			return err
 		}
-		active, err := t.Int(sqlActiveKeys, account, seconds(now))
-		if err != nil {
-			return err
-		}
-		if err := crm.KeyLimit.Check(active, 1); err != nil {
+		if err := t.checkLimit(crm.KeyLimit, 1, sqlActiveKeys, account, seconds(now)); err != nil {
 			return err
 		}
 		row.touch(t)
 		row.keySeq++
-		if _, err := t.Exec(sqlForgetKeys, account, crm.MakeID(account, row.keySeq-crm.KeptKeys), seconds(now)); err != nil {
+		if err := t.exec(sqlForgetKeys, account, crm.MakeID(account, row.keySeq-crm.KeptKeys), seconds(now)); err != nil {
 			return err
 		}
 		hash := crm.HashSecret(secret)
@@ -64,13 +57,13 @@ func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (
 }
 
 // Keys lists the keys of an account, oldest first.
-func (s *Store) Keys(ctx context.Context, account int64) (keys []crm.Key, err error) {
-	return list(ctx, s, func(r db.Row) crm.Key { return readKey(account, r) }, sqlKeys, account)
+func (s *Store) Keys(ctx context.Context, account int64) ([]crm.Key, error) {
+	return list(ctx, s, readKey, sqlKeys, account)
 }
 
-func readKey(account int64, r db.Row) crm.Key {
+func readKey(r db.Row) crm.Key {
 	return crm.Key{
-		Account: account, ID: r.Int(0), Name: r.Text(1), Hint: r.Text(2), Permissions: crm.Permission(r.Int(3)),
+		Account: crm.IDAccount(r.Int(0)), ID: r.Int(0), Name: r.Text(1), Hint: r.Text(2), Permissions: crm.Permission(r.Int(3)),
 		CreatedAt: moment(r.Int(4)), LastUsedAt: moment(r.Int(5)), ExpiresAt: moment(r.Int(6)), RevokedAt: moment(r.Int(7)),
 	}
 }
@@ -79,22 +72,20 @@ func readKey(account int64, r db.Row) crm.Key {
 // revoked before stays so.
 func (s *Store) RevokeKey(ctx context.Context, id int64) error {
 	account := crm.IDAccount(id)
-	err := s.update(ctx, account, needs{}, func(t *tx) error {
-		found, err := t.Exists(sqlKey, account, id)
-		if err != nil {
+	err := s.updateAccount(ctx, account, func(t *tx) error {
+		if _, err := findIn(t.Conn, crm.ErrNotFound, number, sqlKey, account, id); err != nil {
 			return err
 		}
-		if !found {
-			return fmt.Errorf("key %d: %w", id, crm.ErrNotFound)
-		}
-		_, err = t.Exec(sqlRevokeKey, account, id, seconds(s.now()))
-		return err
+		return t.exec(sqlRevokeKey, account, id, seconds(s.now()))
 	})
 	s.keys.forget(id)
+	if errors.Is(err, crm.ErrNotFound) {
+		err = fmt.Errorf("key %d: %w", id, err)
+	}
 	return err
 }
 
-// Authenticate finds out who holds a secret.
+// Authenticate finds the account and the permissions of a secret.
 func (s *Store) Authenticate(ctx context.Context, secret string) (crm.Principal, error) {
 	now, hash := s.now(), crm.HashSecret(secret)
 	who, generation, ok := s.keys.find(hash, now)
@@ -105,41 +96,27 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (crm.Principal,
 	if !ok {
 		return crm.Principal{}, crm.ErrUnauthenticated
 	}
-	var key crm.Key
-	var same bool
-	account := crm.IDAccount(id)
-	err := s.read(ctx, func(c db.Conn) error {
-		_, err := c.One(func(r db.Row) { key, same = readKey(account, r), crm.SameHash(r.Bytes(8), hash[:]) }, sqlKey, account, id)
-		return err
-	})
+	same := false
+	key, err := find(ctx, s, crm.ErrUnauthenticated, func(r db.Row) crm.Key {
+		same = crm.SameHash(r.Bytes(8), hash[:])
+		return readKey(r)
+	}, sqlKey, crm.IDAccount(id), id)
+	if err == nil && (!same || !key.Valid(now)) {
+		err = crm.ErrUnauthenticated
+	}
 	if err != nil {
 		return crm.Principal{}, err
 	}
-	if !same || !key.Valid(now) {
-		return crm.Principal{}, crm.ErrUnauthenticated
-	}
-	s.touch(key, now)
-	who = crm.Principal{Account: account, Key: id, Permissions: key.Permissions}
+	s.noteUse(key.LastUsedAt, now, func(ctx context.Context) error {
+		return s.updateAccount(ctx, key.Account, func(t *tx) error { return t.exec(sqlTouchKey, key.Account, key.ID, seconds(now)) })
+	})
+	who = crm.Principal{Account: key.Account, Key: id, Permissions: key.Permissions}
 	until := now.Add(keyCacheTime)
 	if !key.ExpiresAt.IsZero() && key.ExpiresAt.Before(until) {
 		until = key.ExpiresAt
 	}
 	s.keys.add(hash, cachedKey{who: who, until: until}, generation)
 	return who, nil
-}
-
-// touch notes the last use, beside the request and not as part of it.
-func (s *Store) touch(key crm.Key, now time.Time) {
-	if now.Sub(key.LastUsedAt) < touchInterval {
-		return
-	}
-	s.touching.Go(func() {
-		// A note that cannot be written is tried again with the next request; no client waits for it.
-		_ = s.update(context.Background(), key.Account, needs{}, func(t *tx) error {
-			_, err := t.Exec(sqlTouchKey, key.Account, key.ID, seconds(now))
-			return err
-		})
-	})
 }
 
 // keyCache remembers for a moment who holds which secret.

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -166,6 +167,25 @@ func TestAnAccountHasSoManyMembers(t *testing.T) {
 		if users-9-filled != 8-links {
 			t.Errorf("one who could not join left something behind: %d users, %d invitations", users, links)
 		}
+	})
+}
+
+func TestWhoCannotJoinWritesNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s)
+		_, token := invite(t, s, account, newUser(t, s, account, crm.Owner, "ada"), crm.Viewer)
+		fill(t, s, crm.MemberLimit.Max-1, `INSERT INTO app_user (id, login, email, name, password, opened, created_at)`, `i, 'm' || i, 'm' || i, 'M', '', 0, 0`)
+		fill(t, s, crm.MemberLimit.Max-1, `INSERT INTO member (account_id, user_id, role, created_at, seen_at)`, fmt.Sprintf(`%d, i, 1, 0, 0`, account.Number))
+		spy := spyOn(t, s)
+		spy.wrote = func(sql string) {
+			if strings.HasPrefix(sql, "INSERT") || strings.HasPrefix(sql, "DELETE") {
+				t.Errorf("a user who cannot join ran: %s", sql)
+			}
+		}
+		_, _, err := s.JoinByInvitation(t.Context(), token, joiner("late"))
+		wantRefused(t, "a member too many", err, "")
+		_, err = s.CreateUser(t.Context(), account, crm.Viewer, joiner("later"))
+		wantRefused(t, "a member too many", err, "")
 	})
 }
 

@@ -272,9 +272,9 @@ func TestAPersonIsToldWhoElseHasAnEmailOrPhone(t *testing.T) {
 			t.Errorf("the phone of an archived contact: %v", err)
 		}
 		archive(t, s, account, bo)
-		wantError(t, "an archived contact", edit(`{"title":"X"}`, ""), crm.ErrForbidden)
+		wantError(t, "an archived contact", edit(`{"title":"X"}`, ""), crm.ErrArchived)
 		_, err := s.EditContact(t.Context(), account+1, bo, decide(t, `{"title":"X"}`, ""))
-		wantError(t, "a foreign contact", err, crm.ErrForbidden)
+		wantError(t, "a foreign contact", err, crm.ErrNotFound)
 	})
 }
 

@@ -27,30 +27,34 @@ const (
 var errNoMember = fmt.Errorf("the member: %w", crm.ErrNotFound)
 
 // Memberships are the organizations that a user belongs to, by name.
-func (s *Store) Memberships(ctx context.Context, user int64) (memberships []crm.Membership, err error) {
-	err = s.view(ctx, func(c db.Conn) error {
-		memberships = nil
-		var numbers []int64
-		err := c.Each(func(r db.Row) error {
-			numbers = append(numbers, r.Int(0))
-			memberships = append(memberships, crm.Membership{Role: crm.Role(r.Int(1))})
-			return nil
+func (s *Store) Memberships(ctx context.Context, user int64) ([]crm.Membership, error) {
+	return snapshot(ctx, s, func(c db.Conn) ([]crm.Membership, error) {
+		memberships, err := db.List(c, func(r db.Row) crm.Membership {
+			return crm.Membership{Account: crm.Account{Number: r.Int(0)}, Role: crm.Role(r.Int(1))}
 		}, sqlMemberships, user)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		accounts, err := accountsByNumber(c, numbers)
-		for i, number := range numbers {
-			memberships[i].Account = accounts[number]
+		var numbers []int64
+		for _, m := range memberships {
+			numbers = append(numbers, m.Account.Number)
 		}
-		return err
+		accounts, err := db.List(c, readAccount, sqlAccountsByNumber, numbers)
+		fillAccounts(memberships, keyed(accounts, accountNumber))
+		return memberships, err
 	})
-	sortMemberships(memberships)
-	return memberships, err
+}
+
+// fillAccounts gives memberships their accounts, and sorts them by name.
+func fillAccounts(memberships []crm.Membership, accounts map[int64]crm.Account) {
+	for i, m := range memberships {
+		memberships[i].Account = accounts[m.Account.Number]
+	}
+	slices.SortFunc(memberships, func(a, b crm.Membership) int { return compareAccounts(a.Account, b.Account) })
 }
 
 // Membership finds the organization with a public id, for a user who belongs to it.
-func (s *Store) Membership(ctx context.Context, user int64, account string) (membership crm.Membership, err error) {
+func (s *Store) Membership(ctx context.Context, user int64, account string) (crm.Membership, error) {
 	if !crm.IsAccountID(account) {
 		return crm.Membership{}, errNoMember
 	}
@@ -59,33 +63,29 @@ func (s *Store) Membership(ctx context.Context, user int64, account string) (mem
 	}, sqlMembership, user, account)
 }
 
-func sortMemberships(list []crm.Membership) {
-	slices.SortFunc(list, func(a, b crm.Membership) int { return compareAccounts(a.Account, b.Account) })
-}
-
 // Members are the users of an account, by name.
-func (s *Store) Members(ctx context.Context, account int64) (members []crm.Member, err error) {
-	err = s.view(ctx, func(c db.Conn) error {
-		members = nil
-		var ids []int64
-		err := c.Each(func(r db.Row) error {
-			ids = append(ids, r.Int(0))
-			members = append(members, crm.Member{Role: crm.Role(r.Int(1)), Since: moment(r.Int(2)), SeenAt: moment(r.Int(3))})
-			return nil
+func (s *Store) Members(ctx context.Context, account int64) ([]crm.Member, error) {
+	return snapshot(ctx, s, func(c db.Conn) ([]crm.Member, error) {
+		members, err := db.List(c, func(r db.Row) crm.Member {
+			return crm.Member{User: crm.User{ID: r.Int(0)}, Role: crm.Role(r.Int(1)), Since: moment(r.Int(2)), SeenAt: moment(r.Int(3))}
 		}, sqlMembers, account)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		users, err := usersByID(c, ids)
-		for i, id := range ids {
-			members[i].User = users[id]
+		var ids []int64
+		for _, m := range members {
+			ids = append(ids, m.User.ID)
 		}
-		return err
+		users, err := db.List(c, readUser, sqlUsersByID, ids)
+		known := keyed(users, func(u crm.User) int64 { return u.ID })
+		for i, m := range members {
+			members[i].User = known[m.User.ID]
+		}
+		slices.SortFunc(members, func(a, b crm.Member) int {
+			return cmp.Or(crm.CompareNames(a.User.Name, b.User.Name), cmp.Compare(a.User.ID, b.User.ID))
+		})
+		return members, err
 	})
-	slices.SortFunc(members, func(a, b crm.Member) int {
-		return cmp.Or(crm.CompareNames(a.User.Name, b.User.Name), cmp.Compare(a.User.ID, b.User.ID))
-	})
-	return members, err
 }
 
 // SetRole changes what a member may do. The last owner stays one.
@@ -96,50 +96,62 @@ func (s *Store) SetRole(ctx context.Context, account, user int64, role crm.Role)
 	return s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error { return t.setRole(account, user, was, role) })
 }
 
-// RemoveMember takes a user out of an organization, and back the invitations that they made. The last owner stays.
+// RemoveMember takes a user out of an organization, and cancels the invitations that they made. The last owner stays.
 func (s *Store) RemoveMember(ctx context.Context, account, user int64) error {
 	return s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error {
 		if err := t.checkOwners(account, was, 0); err != nil {
 			return err
 		}
 		t.Delete(memberTable, account, user)
-		_, err := t.Exec(sqlDeleteInvitationsBy, account, user)
-		return err
+		return t.exec(sqlDeleteInvitationsBy, account, user)
 	})
 }
 
+// changeMember changes what a user may do in an account; was is 0 for one who does not belong to it.
 func (s *Store) changeMember(ctx context.Context, account, user int64, change func(t *tx, was crm.Role) error) error {
-	return s.update(ctx, account, needs{}, func(t *tx) error {
-		was, found, err := t.role(account, user)
+	return s.updateAccount(ctx, account, func(t *tx) error {
+		was, err := t.role(account, user)
 		if err != nil {
 			return err
-		}
-		if !found {
-			return errNoMember
 		}
 		return change(t, was)
 	})
 }
 
-// role is what a user may do in an account. It stays so until the transaction ends.
-func (t *tx) role(account, user int64) (role crm.Role, found bool, err error) {
-	found, err = t.Lock(func(r db.Row) { role = crm.Role(r.Int(2)) }, memberTable, account, user)
-	return role, found, err
+// role is what a user may do in an account, 0 for one who does not belong to it. It stays so until the transaction ends.
+func (t *tx) role(account, user int64) (role crm.Role, err error) {
+	_, err = t.Lock(func(r db.Row) { role = crm.Role(r.Int(2)) }, memberTable, account, user)
+	return role, err
 }
 
-// setRole also takes back the invitations of a user who may no longer invite.
+// join gives a user a role in an account; was is the one that they have, 0 for none.
+func (t *tx) join(account, user int64, was, role crm.Role, now time.Time) error {
+	if was != 0 {
+		return t.setRole(account, user, was, role)
+	}
+	if err := t.checkLimit(crm.MemberLimit, 1, sqlMemberCount, account); err != nil {
+		return err
+	}
+	t.addMember(account, user, role, now)
+	return nil
+}
+
+// setRole also cancels the invitations of a user who may no longer invite.
 func (t *tx) setRole(account, user int64, was, role crm.Role) error {
 	if err := t.checkOwners(account, was, role); err != nil {
 		return err
 	}
-	if _, err := t.Exec(sqlSetRole, account, user, int64(role)); err != nil || role == crm.Owner {
+	if err := t.exec(sqlSetRole, account, user, int64(role)); err != nil || role == crm.Owner {
 		return err
 	}
-	_, err := t.Exec(sqlDeleteInvitationsBy, account, user)
-	return err
+	return t.exec(sqlDeleteInvitationsBy, account, user)
 }
 
+// checkOwners refuses a change for a user who is no member, and one that takes the last owner away.
 func (t *tx) checkOwners(account int64, was, role crm.Role) error {
+	if was == 0 {
+		return errNoMember
+	}
 	owners, err := t.Int(sqlOwners, account, int64(crm.Owner))
 	if err != nil {
 		return err
@@ -147,15 +159,6 @@ func (t *tx) checkOwners(account int64, was, role crm.Role) error {
 	return was.CheckChange(role, owners)
 }
 
-// addMember lets a user into an account, which is locked or new.
-func (t *tx) addMember(account, user int64, role crm.Role, now time.Time) error {
-	members, err := t.Int(sqlMemberCount, account)
-	if err != nil {
-		return err
-	}
-	if err := crm.MemberLimit.Check(members, 1); err != nil {
-		return err
-	}
+func (t *tx) addMember(account, user int64, role crm.Role, now time.Time) {
 	t.Insert(memberTable, account, user, int64(role), seconds(now), int64(0))
-	return nil
 }

@@ -32,7 +32,7 @@ func (s *Store) ContactRecord(ctx context.Context, account, id int64) (crm.Conta
 // is *crm.Matched until the person has seen that contact.
 func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (made Document, err error) {
 	if foreign(account, id) {
-		return made, crm.ErrForbidden
+		return made, crm.ErrNotFound
 	}
 	now := s.now()
 	err = s.update(ctx, account, needs{contact: id, keys: in.MatchKeys()}, func(t *tx) error {

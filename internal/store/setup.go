@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -12,20 +13,15 @@ const (
 	sqlSetup        = `SELECT expires_at FROM invitation WHERE hash = $1 AND account_id = 0`
 	sqlEndSetups    = `DELETE FROM invitation WHERE account_id = 0`
 	sqlRootAccounts = `SELECT a.account_id, a.public_id, a.name, a.parent, '', a.created_at FROM account a WHERE a.parent = 0`
+	sqlContactSeqs  = `SELECT contact_seq FROM account_tally WHERE account_id = ANY($1)`
 )
-
-const sqlContactSeqs = `SELECT contact_seq FROM account_tally WHERE account_id = ANY($1)`
 
 var errNoSetup = fmt.Errorf("the set-up link: %w", crm.ErrNotFound)
 
 // SetupToken makes a link's token by which the first user joins, "" where there is a user. It replaces the one before, of
 // whatever node: a link that was printed and forgotten must not stay good.
-func (s *Store) SetupToken(ctx context.Context) (token string, err error) {
-	used := false
-	err = s.read(ctx, func(c db.Conn) error {
-		used, err = hasUsers(c)
-		return err
-	})
+func (s *Store) SetupToken(ctx context.Context) (string, error) {
+	used, err := lend(ctx, s.read, hasUsers)
 	if err != nil || used {
 		return "", err
 	}
@@ -37,7 +33,7 @@ func (s *Store) SetupToken(ctx context.Context) (token string, err error) {
 		if used, err = hasUsers(t.Conn); err != nil || used {
 			return err
 		}
-		if _, err := t.Exec(sqlEndSetups); err != nil {
+		if err := t.exec(sqlEndSetups); err != nil {
 			return err
 		}
 		t.addInvitation(link, 0)
@@ -60,11 +56,10 @@ const setupOffers = 50
 
 // SetupOffer finds the organizations that the first user may take over, where the token is valid. One that has contacts is
 // never given away by a link: its first owner is made by the operator.
-func (s *Store) SetupOffer(ctx context.Context, token string) (offer SetupOffer, err error) {
-	err = s.view(ctx, func(c db.Conn) error {
-		offer = SetupOffer{}
+func (s *Store) SetupOffer(ctx context.Context, token string) (SetupOffer, error) {
+	return snapshot(ctx, s, func(c db.Conn) (offer SetupOffer, err error) {
 		if err := s.checkSetup(c, token); err != nil {
-			return err
+			return offer, err
 		}
 		roots, err := db.List(c, readAccount, sqlRootAccounts)
 		for _, root := range roots {
@@ -78,57 +73,54 @@ func (s *Store) SetupOffer(ctx context.Context, token string) (offer SetupOffer,
 				offer.Accounts = append(offer.Accounts, root)
 			}
 		}
-		return err
+		slices.SortFunc(offer.Accounts, compareAccounts)
+		return offer, err
 	})
-	sortAccounts(offer.Accounts)
-	return offer, err
 }
 
 // hasContacts tells whether an account, or one of its chapters, has ever had a contact.
-func hasContacts(c db.Conn, root int64) (found bool, err error) {
-	numbers := []int64{root}
-	if err := eachChapter(c, root, func(a crm.Account) { numbers = append(numbers, a.Number) }); err != nil {
+func hasContacts(c db.Conn, root int64) (bool, error) {
+	chapters, err := accountsBelow(c, root)
+	if err != nil {
 		return false, err
 	}
-	err = c.Each(func(r db.Row) error {
-		found = found || r.Int(0) > 0
-		return nil
-	}, sqlContactSeqs, numbers)
-	return found, err
+	numbers := []int64{root}
+	for _, a := range chapters {
+		numbers = append(numbers, a.Number)
+	}
+	seqs, err := db.List(c, number, sqlContactSeqs, numbers)
+	return slices.ContainsFunc(seqs, func(seq int64) bool { return seq > 0 }), err
 }
 
 // Setup makes the first user, and the organization that they own. Of all who try at the same moment, one succeeds.
-func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (user crm.User, account crm.Account, err error) {
+func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (crm.User, crm.Account, error) {
 	offer, err := s.SetupOffer(ctx, token)
+	if err == nil {
+		err = in.Validate(offer.Accounts)
+	}
 	if err != nil {
 		return crm.User{}, crm.Account{}, err
 	}
-	if err := in.Validate(offer.Accounts); err != nil {
-		return crm.User{}, crm.Account{}, err
-	}
-	taken, exists := in.Taken(offer.Accounts)
-	user, err = s.addUser(ctx, 0, nil, in.UserInput, func(t *tx) error {
-		if err := t.LockAll(); err != nil {
+	account, exists := in.Taken(offer.Accounts)
+	user, err := s.addUser(ctx, in.UserInput, s.updateShared, 0, func(t *tx, user crm.User) error {
+		err := t.LockAll()
+		if err == nil {
+			err = s.checkSetup(t.Conn, token)
+		}
+		switch {
+		case err != nil:
+		case exists:
+			err = t.checkEmpty(account.Number)
+		default:
+			if account, err = crm.NewAccount(in.Organization, crm.Account{}, s.now()); err == nil {
+				t.addAccount(account)
+			}
+		}
+		if err != nil {
 			return err
 		}
-		if err := s.checkSetup(t.Conn, token); err != nil {
-			return err
-		}
-		if account = taken; exists {
-			return t.checkEmpty(taken.Number)
-		}
-		var err error
-		account, err = crm.NewAccount(in.Organization, crm.Account{}, s.now())
-		return err
-	}, func(t *tx, user crm.User) error {
-		if !exists {
-			t.addAccount(account)
-		}
-		if err := t.addMember(account.Number, user.ID, crm.Owner, s.now()); err != nil {
-			return err
-		}
-		_, err := t.Exec(sqlEndSetups)
-		return err
+		t.addMember(account.Number, user.ID, crm.Owner, s.now())
+		return t.exec(sqlEndSetups)
 	})
 	if err != nil {
 		return crm.User{}, crm.Account{}, err
@@ -149,13 +141,12 @@ func (t *tx) checkEmpty(account int64) error {
 }
 
 func (s *Store) checkSetup(c db.Conn, token string) error {
-	link := crm.Invitation{}
-	found, err := c.One(func(r db.Row) { link.ExpiresAt = moment(r.Int(0)) }, sqlSetup, crm.HashToken(token))
+	expires, err := findIn(c, errNoSetup, number, sqlSetup, crm.HashToken(token))
 	if err != nil {
 		return err
 	}
 	used, err := hasUsers(c)
-	if err == nil && (used || !found || !link.Valid(s.now())) {
+	if link := (crm.Invitation{ExpiresAt: moment(expires)}); err == nil && (used || !link.Valid(s.now())) {
 		err = errNoSetup
 	}
 	return err

@@ -82,6 +82,20 @@ func (s *Store) Waiting() int64 { return s.db.Waiting() }
 // ErrUnavailable is crm.ErrUnavailable as the database says it, with the cause behind it.
 var ErrUnavailable = db.ErrUnavailable
 
+// errAgain: a change must begin again with what it has learned.
+var errAgain = errors.New("the change must begin again")
+
+// repeat runs a change again while a random number, an id or a slug that it chose belongs to another one. That is rare, and does not
+// happen often in a row.
+func repeat(change func() error) (err error) {
+	for range 20 {
+		if err = change(); !errors.Is(err, db.ErrTaken) && !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+	return err
+}
+
 // translate gives an error of the database the name by which doors know it.
 func translate(err error) error {
 	switch {
@@ -89,6 +103,8 @@ func translate(err error) error {
 		return &known{crm.ErrUnavailable, err}
 	case errors.Is(err, db.ErrNotFound):
 		return &known{crm.ErrNotFound, err}
+	case errors.Is(err, db.ErrTaken):
+		return &known{crm.ErrTaken, err}
 	}
 	return err
 }
@@ -117,6 +133,16 @@ func (s *Store) update(ctx context.Context, account int64, n needs, fn func(*tx)
 	return s.queue(ctx, account, &n, fn)
 }
 
+// updateAccount is update for an account that must exist.
+func (s *Store) updateAccount(ctx context.Context, account int64, fn func(*tx) error) error {
+	return s.update(ctx, account, needs{}, func(t *tx) error {
+		if _, err := t.lock(account); err != nil {
+			return err
+		}
+		return fn(t)
+	})
+}
+
 // updateShared is update for what belongs to no account, such as a user. Changes with the same number wait for each other.
 func (s *Store) updateShared(ctx context.Context, number int64, fn func(*tx) error) error {
 	return s.queue(ctx, number, nil, fn)
@@ -127,29 +153,16 @@ func (s *Store) queue(ctx context.Context, number int64, n *needs, fn func(*tx) 
 	return translate(s.db.Update(ctx, number, n, func(b db.Batch) error { return fn(b.(*tx)) }))
 }
 
-// find reads a single row; missing is the error where there is none.
-func find[T any](ctx context.Context, s *Store, missing error, scan func(db.Row) T, sql string, args ...any) (found T, err error) {
-	err = s.read(ctx, func(c db.Conn) error {
-		ok, err := c.One(func(r db.Row) { found = scan(r) }, sql, args...)
-		if err == nil && !ok {
-			err = missing
-		}
-		return err
-	})
-	return found, err
-}
+// touchInterval is how often the time of last use is written at most.
+const touchInterval = time.Minute
 
-// list reads all rows.
-func list[T any](ctx context.Context, s *Store, scan func(db.Row) T, sql string, args ...any) (found []T, err error) {
-	err = s.read(ctx, func(c db.Conn) error {
-		found, err = db.List(c, scan, sql, args...)
-		return err
-	})
-	return found, err
+// noteUse writes the time of last use, beside the request and not as part of it. A note that cannot be written is tried again with the
+// next request; no client waits for it.
+func (s *Store) noteUse(last, now time.Time, write func(context.Context) error) {
+	if now.Sub(last) >= touchInterval {
+		s.touching.Go(func() { _ = write(context.Background()) })
+	}
 }
-
-// number is a row that has one number.
-func number(r db.Row) int64 { return r.Int(0) }
 
 // seconds and moment turn times into what the database keeps and back.
 func seconds(t time.Time) int64 {

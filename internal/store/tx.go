@@ -151,6 +151,21 @@ func (t *tx) lock(account int64) (*accountUnit, error) {
 	return a, nil
 }
 
+// exec runs a statement at once.
+func (t *tx) exec(sql string, args ...any) error {
+	_, err := t.Exec(sql, args...)
+	return err
+}
+
+// checkLimit refuses to add more to what a statement counts.
+func (t *tx) checkLimit(limit crm.Limit, more int64, sql string, args ...any) error {
+	n, err := t.Int(sql, args...)
+	if err != nil {
+		return err
+	}
+	return limit.Check(n, more)
+}
+
 // tally is the row that every write of an account locks: read once a transaction, written once.
 type tally struct {
 	account          int64

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -18,13 +17,13 @@ const (
 	sqlRenameUser  = `UPDATE app_user SET name = $2 WHERE id = $1`
 	sqlSetPassword = `UPDATE app_user SET password = $2 WHERE id = $1`
 	sqlSetOpened   = `UPDATE app_user SET opened = $2 WHERE id = $1`
-	sqlOpened      = `SELECT opened FROM app_user WHERE id = $1`
 
 	sqlAllUsers       = `SELECT id, email, name, created_at FROM app_user ORDER BY login`
+	sqlUsersByID      = `SELECT id, email, name, created_at FROM app_user WHERE id = ANY($1)`
 	sqlAllMemberships = `SELECT account_id, user_id, role, seen_at FROM member`
 )
 
-const sqlUsersByID = `SELECT id, email, name, created_at FROM app_user WHERE id = ANY($1)`
+var errNoUser = fmt.Errorf("the user: %w", crm.ErrNotFound)
 
 // UserRecord is a user as the operator of the service sees them.
 type UserRecord struct {
@@ -74,100 +73,87 @@ func (s *Store) CreateUser(ctx context.Context, account crm.Account, role crm.Ro
 	if err := role.Check(); err != nil {
 		return crm.User{}, err
 	}
-	return s.addUser(ctx, account.Number, &needs{account: account.Number}, in, func(t *tx) error {
-		_, err := t.lock(account.Number)
-		return err
-	}, func(t *tx, user crm.User) error {
-		return t.addMember(account.Number, user.ID, role, s.now())
+	return s.addUser(ctx, in, s.updateAccount, account.Number, func(t *tx, user crm.User) error {
+		return t.join(account.Number, user.ID, 0, role, s.now())
 	})
 }
 
-// addUser makes a user in a change of an account: decide may refuse it, and join writes what comes with it. The hash is
-// worked out before the change, so that no other change waits for it.
-func (s *Store) addUser(ctx context.Context, account int64, n *needs, in crm.UserInput, decide func(*tx) error, join func(*tx, crm.User) error) (user crm.User, err error) {
+// addUser makes a user in a change, which update runs; join decides where they belong, and writes it. The hash is worked out before the
+// change, so that no other change waits for it.
+func (s *Store) addUser(ctx context.Context, in crm.UserInput, update func(context.Context, int64, func(*tx) error) error, account int64, join func(*tx, crm.User) error) (user crm.User, err error) {
 	login := crm.Login(in.Email)
 	hash, err := s.passwords.hash(ctx, in.Password)
 	if err != nil {
 		return crm.User{}, err
 	}
-	for range 20 { // a random number is rarely taken, and the same email cannot come in twice
+	err = repeat(func() error {
 		user = crm.NewUser(in, s.now())
-		err = s.queue(ctx, account, n, func(t *tx) error {
-			if err := decide(t); err != nil {
-				return err
-			}
+		return update(ctx, account, func(t *tx) error {
 			taken, err := t.Exists(sqlUserByLogin, login)
-			if err != nil {
-				return err
+			if err == nil && taken {
+				err = crm.EmailTaken()
 			}
-			if taken {
-				return crm.EmailTaken()
+			if err == nil {
+				err = join(t, user)
 			}
-			t.Insert(userTable, user.ID, login, user.Email, user.Name, hash, int64(0), seconds(user.CreatedAt))
-			return join(t, user)
+			if err == nil {
+				t.Insert(userTable, user.ID, login, user.Email, user.Name, hash, int64(0), seconds(user.CreatedAt))
+			}
+			return err
 		})
-		if !errors.Is(err, db.ErrTaken) {
-			break
-		}
-	}
+	})
 	if err != nil {
 		return crm.User{}, err
 	}
 	return user, nil
 }
 
-// AddMember gives a user who is there already a role in an account.
+// AddMember gives a user who exists already a role in an account.
 func (s *Store) AddMember(ctx context.Context, account crm.Account, role crm.Role, email string) (crm.User, error) {
 	if err := role.Check(); err != nil {
 		return crm.User{}, err
 	}
-	user, _, err := s.userByEmail(ctx, email)
+	user, err := s.userByEmail(ctx, email)
 	if err != nil {
 		return crm.User{}, err
 	}
-	return user, s.update(ctx, account.Number, needs{}, func(t *tx) error {
-		was, found, err := t.role(account.Number, user.ID)
-		if err != nil {
-			return err
-		}
-		if found {
-			return t.setRole(account.Number, user.ID, was, role)
-		}
-		return t.addMember(account.Number, user.ID, role, s.now())
+	return user.User, s.changeMember(ctx, account.Number, user.ID, func(t *tx, was crm.Role) error {
+		return t.join(account.Number, user.ID, was, role, s.now())
 	})
 }
 
 // Users lists all users and where they belong, by email.
-func (s *Store) Users(ctx context.Context) (users []UserRecord, err error) {
-	err = s.view(ctx, func(c db.Conn) error {
-		users, err = db.List(c, func(r db.Row) UserRecord { return UserRecord{User: readUser(r)} }, sqlAllUsers)
+func (s *Store) Users(ctx context.Context) ([]UserRecord, error) {
+	return snapshot(ctx, s, func(c db.Conn) ([]UserRecord, error) {
+		users, err := db.List(c, func(r db.Row) UserRecord { return UserRecord{User: readUser(r)} }, sqlAllUsers)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err := db.List(c, readAccount, sqlAccountList)
+		accounts, err := db.List(c, readAccount, sqlAccountList)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		at, accounts := map[int64]int{}, map[int64]crm.Account{}
-		for i, u := range users {
-			at[u.User.ID] = i
+		at := map[int64]*UserRecord{}
+		for i := range users {
+			at[users[i].User.ID] = &users[i]
 		}
-		for _, a := range found {
-			accounts[a.Number] = a
-		}
-		return c.Each(func(r db.Row) error {
-			u := &users[at[r.Int(1)]]
-			u.Memberships = append(u.Memberships, crm.Membership{Account: accounts[r.Int(0)], Role: crm.Role(r.Int(2))})
+		err = c.Each(func(r db.Row) error {
+			u := at[r.Int(1)]
+			if u == nil {
+				return nil // a check of the database tells about it
+			}
+			u.Memberships = append(u.Memberships, crm.Membership{Account: crm.Account{Number: r.Int(0)}, Role: crm.Role(r.Int(2))})
 			if seen := moment(r.Int(3)); seen.After(u.SeenAt) {
 				u.SeenAt = seen
 			}
 			return nil
 		}, sqlAllMemberships)
+		known := keyed(accounts, accountNumber)
+		for _, u := range users {
+			fillAccounts(u.Memberships, known)
+		}
+		return users, err
 	})
-	for _, u := range users {
-		sortMemberships(u.Memberships)
-	}
-	return users, err
 }
 
 // RenameUser changes a user's name.
@@ -176,22 +162,16 @@ func (s *Store) RenameUser(ctx context.Context, user int64, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.updateShared(ctx, user, func(t *tx) error {
-		if _, err := t.lockUser(user); err != nil {
-			return err
-		}
-		_, err := t.Exec(sqlRenameUser, user, name)
-		return err
-	})
+	return s.updateUser(ctx, user, func(t *tx, _ userRow) error { return t.exec(sqlRenameUser, user, name) })
 }
 
 // ChangePassword sets the password of a user who knows the current one. All their other sessions end.
 func (s *Store) ChangePassword(ctx context.Context, session crm.Session, current, password string) error {
-	user, hash, err := s.findUser(ctx, sqlUserByID, session.User.ID)
+	user, err := find(ctx, s, errNoUser, scanUser, sqlUserByID, session.User.ID)
 	if err != nil {
 		return err
 	}
-	same, err := s.passwords.verify(ctx, hash, current)
+	same, err := s.passwords.verify(ctx, user.password, current)
 	if err != nil {
 		return err
 	}
@@ -199,85 +179,72 @@ func (s *Store) ChangePassword(ctx context.Context, session crm.Session, current
 	if !same {
 		faults.Add("current_password", "The current password is not right.")
 	}
-	crm.ValidatePassword(faults, password, user.Email, user.Name)
-	if err := faults.Err(); err != nil {
-		return err
-	}
-	return s.setPassword(ctx, user.ID, hash, password, session.ID)
+	return s.setPassword(ctx, user, faults, password, user.password, session.ID)
 }
 
 // ResetPassword sets the password of a user who forgot it. All their sessions end.
 func (s *Store) ResetPassword(ctx context.Context, email, password string) error {
-	user, _, err := s.userByEmail(ctx, email)
+	user, err := s.userByEmail(ctx, email)
 	if err != nil {
 		return err
 	}
-	faults := new(crm.Invalid)
-	if crm.ValidatePassword(faults, password, user.Email, user.Name); len(faults.Faults) > 0 {
-		return faults
-	}
-	return s.setPassword(ctx, user.ID, "", password, "")
+	return s.setPassword(ctx, user, new(crm.Invalid), password, "", "")
 }
 
-// setPassword ends all sessions but one. The password must still be what it was, "" for whatever it was.
-func (s *Store) setPassword(ctx context.Context, user int64, was, password, session string) error {
+// setPassword ends all sessions but one. The hash must still be what it was; "" stands for any.
+func (s *Store) setPassword(ctx context.Context, user userRow, faults *crm.Invalid, password, was, session string) error {
+	crm.ValidatePassword(faults, password, user.Email, user.Name)
+	if err := faults.Err(); err != nil {
+		return err
+	}
 	hash, err := s.passwords.hash(ctx, password)
 	if err != nil {
 		return err
 	}
-	return s.updateShared(ctx, user, func(t *tx) error {
-		kept, err := t.lockUser(user)
-		if err != nil {
+	return s.updateUser(ctx, user.ID, func(t *tx, now userRow) error {
+		if was != "" && was != now.password {
+			changed := new(crm.Invalid)
+			changed.Add("current_password", "The password was changed a moment ago.")
+			return changed
+		}
+		if err := t.exec(sqlSetPassword, user.ID, hash); err != nil {
 			return err
 		}
-		if was != "" && was != kept {
-			faults := new(crm.Invalid)
-			faults.Add("current_password", "The password was changed a moment ago.")
-			return faults
-		}
-		if _, err := t.Exec(sqlSetPassword, user, hash); err != nil {
-			return err
-		}
-		_, err = t.Exec(sqlEndSessions, user, session)
-		return err
+		return t.exec(sqlEndSessions, user.ID, session)
 	})
 }
 
-// lockUser keeps a user's password as it is for the rest of the transaction, and returns its hash.
-func (t *tx) lockUser(user int64) (hash string, err error) {
-	found, err := t.Lock(func(r db.Row) { hash = r.Text(4) }, userTable, user)
-	if err == nil && !found {
-		err = fmt.Errorf("the user: %w", crm.ErrNotFound)
-	}
-	return hash, err
+// updateUser changes a user, who is locked until the transaction ends.
+func (s *Store) updateUser(ctx context.Context, user int64, fn func(*tx, userRow) error) error {
+	return s.updateShared(ctx, user, func(t *tx) error {
+		var locked userRow
+		found, err := t.Lock(func(r db.Row) { locked.password, locked.opened = r.Text(4), r.Int(5) }, userTable, user)
+		if err == nil && !found {
+			err = errNoUser
+		}
+		if err != nil {
+			return err
+		}
+		return fn(t, locked)
+	})
 }
 
-// userByEmail finds a user and the hash of their password.
-func (s *Store) userByEmail(ctx context.Context, email string) (user crm.User, hash string, err error) {
-	if !crm.IsEmail(email) { // no user has it, and it is perhaps not even a text
-		return crm.User{}, "", fmt.Errorf("the user: %w", crm.ErrNotFound)
-	}
-	return s.findUser(ctx, sqlUserByLogin, crm.Login(email))
+// userRow is a user with what only the store knows.
+type userRow struct {
+	crm.User
+	password string // its hash
+	opened   int64  // the account that they worked with last
 }
 
-func (s *Store) findUser(ctx context.Context, sql string, key any) (user crm.User, hash string, err error) {
-	user, err = find(ctx, s, fmt.Errorf("the user: %w", crm.ErrNotFound), func(r db.Row) crm.User {
-		hash = r.Text(4)
-		return readUser(r)
-	}, sql, key)
-	return user, hash, err
-}
+func scanUser(r db.Row) userRow { return userRow{User: readUser(r), password: r.Text(4)} }
 
 func readUser(r db.Row) crm.User {
 	return crm.User{ID: r.Int(0), Email: r.Text(1), Name: r.Text(2), CreatedAt: moment(r.Int(3))}
 }
 
-func usersByID(c db.Conn, ids []int64) (map[int64]crm.User, error) {
-	found := map[int64]crm.User{}
-	err := c.Each(func(r db.Row) error {
-		u := readUser(r)
-		found[u.ID] = u
-		return nil
-	}, sqlUsersByID, ids)
-	return found, err
+func (s *Store) userByEmail(ctx context.Context, email string) (userRow, error) {
+	if !crm.IsEmail(email) { // no user has it, and it is perhaps not even a text
+		return userRow{}, errNoUser
+	}
+	return find(ctx, s, errNoUser, scanUser, sqlUserByLogin, crm.Login(email))
 }

@@ -50,7 +50,7 @@ func StatusOf(err error) (status int, message string) {
 		return own.Status, own.Message
 	case errors.Is(err, crm.ErrUnauthenticated):
 		return http.StatusUnauthorized, "Unauthenticated."
-	case errors.Is(err, crm.ErrForbidden):
+	case errors.Is(err, crm.ErrForbidden), errors.Is(err, crm.ErrArchived):
 		return http.StatusForbidden, "This action is unauthorized."
 	case errors.Is(err, crm.ErrNotFound):
 		return http.StatusNotFound, "Not found."

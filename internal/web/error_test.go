@@ -29,6 +29,8 @@ func TestErrorAnswers(t *testing.T) {
 		{"unauthenticated", crm.ErrUnauthenticated, 401, `{"message":"Unauthenticated."}`, [2]string{"WWW-Authenticate", "Bearer"}},
 		{"forbidden", fmt.Errorf("contact 7: %w", crm.ErrForbidden), 403,
 			`{"message":"This action is unauthorized."}`, [2]string{}},
+		{"archived", fmt.Errorf("contact 7: %w", crm.ErrArchived), 403,
+			`{"message":"This action is unauthorized."}`, [2]string{}},
 		{"not found", crm.ErrNotFound, 404, `{"message":"Not found."}`, [2]string{}},
 		{"changed", fmt.Errorf("contact 7: %w", crm.ErrChanged), 409,
 			`{"message":"Somebody else has changed this meanwhile, so nothing was saved. Look at it again, then repeat your change."}`, [2]string{}},

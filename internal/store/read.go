@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+
+	"donorbook/internal/db"
+)
+
+// find reads the row of one statement; missing is the error where there is none.
+func find[T any](ctx context.Context, s *Store, missing error, scan func(db.Row) T, sql string, args ...any) (T, error) {
+	return lend(ctx, s.read, func(c db.Conn) (T, error) { return findIn(c, missing, scan, sql, args...) })
+}
+
+// list reads all rows of one statement.
+func list[T any](ctx context.Context, s *Store, scan func(db.Row) T, sql string, args ...any) ([]T, error) {
+	return lend(ctx, s.read, func(c db.Conn) ([]T, error) { return db.List(c, scan, sql, args...) })
+}
+
+// snapshot reads what several statements find at the same moment. fn may run again.
+func snapshot[T any](ctx context.Context, s *Store, fn func(db.Conn) (T, error)) (T, error) {
+	return lend(ctx, s.view, fn)
+}
+
+// lend gives fn a connection and returns what it has found, and nothing where it fails.
+func lend[T any](ctx context.Context, run func(context.Context, func(db.Conn) error) error, fn func(db.Conn) (T, error)) (T, error) {
+	var found, nothing T
+	err := run(ctx, func(c db.Conn) (err error) {
+		found, err = fn(c)
+		return err
+	})
+	if err != nil {
+		return nothing, err
+	}
+	return found, nil
+}
+
+// findIn is find on a snapshot or in a unit of work, where db.List is list.
+func findIn[T any](c db.Conn, missing error, scan func(db.Row) T, sql string, args ...any) (found T, err error) {
+	ok, err := c.One(func(r db.Row) { found = scan(r) }, sql, args...)
+	if err == nil && !ok {
+		err = missing
+	}
+	return found, err
+}
+
+// number is a row that has one number.
+func number(r db.Row) int64 { return r.Int(0) }
+
+// keyed finds each element of a list by its key.
+func keyed[K comparable, T any](elements []T, key func(T) K) map[K]T {
+	found := make(map[K]T, len(elements))
+	for _, e := range elements {
+		found[key(e)] = e
+	}
+	return found
+}
