@@ -21,13 +21,6 @@ type campaignsView struct {
 	Pager pager
 }
 
-// tab leads to one scope of a list.
-type tab struct {
-	Label, Address string
-	Total          int64
-	Current        bool
-}
-
 type campaignRow struct {
 	crm.Campaign
 	Address  string
@@ -41,14 +34,13 @@ var campaignTabs = []struct {
 	label string
 }{{crm.OwnCampaigns, "Ours"}, {crm.BenefitingCampaigns, "Benefiting us"}, {crm.ChapterCampaigns, "Chapters’"}, {crm.AllCampaigns, "All"}}
 
-func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit) error {
-	query := r.URL.Query()
-	scope, err := crm.ParseCampaignScope(query.Get("scope"))
+func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	scope, err := crm.ParseCampaignScope(r.URL.Query().Get("scope"))
 	if err != nil {
 		return redirect(w, r, v.path("/campaigns"))
 	}
-	at := pageOf(query, campaignsPerPage)
-	campaigns, found, err := c.store.CampaignPage(r.Context(), v.account(), scope, at)
+	l := listOf(r, v.path("/campaigns"), pageParameter, campaignsPerPage)
+	campaigns, found, err := c.store.CampaignPage(r.Context(), v.account(), scope, l.PageRequest)
 	if err != nil {
 		return err
 	}
@@ -56,7 +48,7 @@ func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit)
 	if err != nil {
 		return err
 	}
-	view := campaignsView{Scope: scope, Pager: newPager(v.path("/campaigns"), query, at, found.Total)}
+	view := campaignsView{Scope: scope, Pager: l.pager(found.Total)}
 	if view.Tabs, err = c.campaignTabs(r, v, scope); err != nil {
 		return err
 	}
@@ -66,7 +58,7 @@ func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit)
 			Progress: newProgress(campaign), Ended: c.ended(campaign),
 		})
 	}
-	return c.render(w, r, v, http.StatusOK, "campaigns", page{Title: "Campaigns", Section: "campaigns", Data: view})
+	return c.render(w, r, v, "campaigns", page{Title: "Campaigns", Section: "campaigns", Data: view})
 }
 
 func (c *Console) campaignTabs(r *http.Request, v visit, current crm.CampaignScope) (tabs []tab, err error) {
@@ -134,7 +126,7 @@ type beneficiary struct {
 	Chosen   bool
 }
 
-func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	record, err := c.campaignOf(r, v)
 	if err != nil {
 		return err
@@ -162,16 +154,11 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit) 
 	for _, id := range record.Beneficiaries {
 		view.Beneficiaries = append(view.Beneficiaries, beneficiary{ID: id, Name: names[id]})
 	}
-	return c.render(w, r, v, http.StatusOK, "campaign", page{Title: campaign.Title, Section: "campaigns", Data: view})
+	return c.render(w, r, v, "campaign", page{Title: campaign.Title, Section: "campaigns", Data: view})
 }
 
-// campaignOf is the campaign that the address names. Whatever is not a number of ours is nothing.
 func (c *Console) campaignOf(r *http.Request, v visit) (store.CampaignRecord, error) {
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	if err != nil {
-		return store.CampaignRecord{}, crm.ErrNotFound
-	}
-	return c.store.Campaign(r.Context(), v.account(), id)
+	return c.store.Campaign(r.Context(), v.account(), v.id)
 }
 
 // relationWords say why somebody sees a campaign that is not their own.

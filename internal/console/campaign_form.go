@@ -38,18 +38,13 @@ var (
 // otherField takes the ids of accounts that are not in the list of boxes.
 const otherField = "other_beneficiaries"
 
-func (c *Console) newCampaignPage(w http.ResponseWriter, r *http.Request, v visit) error {
-	f := newForm()
+func (c *Console) newCampaignPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	f.set("type", "collect")
 	f.set("currency", "USD")
 	return c.campaignForm(w, r, v, http.StatusOK, f, crm.Campaign{})
 }
 
-func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit) error {
-	f, err := readForm(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	var made crm.Campaign
 	in, err := crm.ReadCampaignForm(f.campaignValue, crm.Campaign{})
 	if err == nil {
@@ -62,12 +57,11 @@ func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit
 	return redirect(w, r, v.path(campaignPath(made.ID)))
 }
 
-func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	record, err := c.ownCampaign(r, v)
 	if err != nil {
 		return err
 	}
-	f := newForm()
 	crm.FillCampaignForm(record.Campaign, record.Beneficiaries, f.set)
 	f.values["beneficiaries"] = record.Beneficiaries
 	known, err := c.knownAccounts(r, v)
@@ -85,12 +79,8 @@ func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v vis
 	return c.campaignForm(w, r, v, http.StatusOK, f, record.Campaign)
 }
 
-func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	record, err := c.ownCampaign(r, v)
-	if err != nil {
-		return err
-	}
-	f, err := readForm(r)
 	if err != nil {
 		return err
 	}
@@ -185,7 +175,7 @@ func (c *Console) campaignForm(w http.ResponseWriter, r *http.Request, v visit, 
 	for i := range view.Beneficiaries {
 		view.Beneficiaries[i].Chosen = f.Has("beneficiaries", view.Beneficiaries[i].ID)
 	}
-	return c.render(w, r, v, status, "campaign_form", page{Title: view.Title, Section: "campaigns", Data: view})
+	return c.render(w, r, v, "campaign_form", page{Title: view.Title, Status: status, Section: "campaigns", Data: view})
 }
 
 // says tells whether anything is written, or wrong, in a part of the form. A choice always holds something.

@@ -20,14 +20,14 @@ func (c *Console) errorPage(w http.ResponseWriter, r *http.Request, err error) {
 	if shown.Status != http.StatusTooManyRequests { // a client that asks too often must not cost the database anything
 		v = c.visitOf(r)
 	}
-	if c.render(w, r, v, shown.Status, "error", page{Title: shown.Heading, Data: shown}) != nil {
+	if c.render(w, r, v, "error", page{Title: shown.Heading, Status: shown.Status, Data: shown}) != nil {
 		_ = c.writeProblem(w, shown) // not even the page around it can be made, as when the database is away
 	}
 }
 
 // writeProblem shows a failure without anything that the database would have to tell.
 func (c *Console) writeProblem(w http.ResponseWriter, shown problem) error {
-	return c.write(w, shown.Status, "error", "layout", page{Title: shown.Heading, Data: shown, RequestID: web.RequestID(w)})
+	return c.write(w, "error", "layout", page{Title: shown.Heading, Status: shown.Status, Data: shown, RequestID: web.RequestID(w)})
 }
 
 // newProblem puts an error into words, and sets the headers that belong to it.

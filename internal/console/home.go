@@ -36,12 +36,12 @@ func (h homeView) Anybody() bool { return h.Contacts.Active+h.Contacts.Archived 
 // New tells whether there is nothing to look at yet.
 func (h homeView) New() bool { return !h.Anybody() && h.CampaignsTotal == 0 }
 
-func (c *Console) homePage(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) homePage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	view, err := c.glance(r.Context(), v.account())
 	if err != nil {
 		return err
 	}
-	return c.render(w, r, v, http.StatusOK, "home", page{Title: "Home", Section: "home", Data: view})
+	return c.render(w, r, v, "home", page{Title: "Home", Section: "home", Data: view})
 }
 
 func (c *Console) glance(ctx context.Context, account int64) (view homeView, err error) {

@@ -84,7 +84,7 @@ func (c *Console) publicPage(w http.ResponseWriter, campaign crm.Campaign, owner
 	// Whoever gets a kept copy is not told how many requests somebody else has left.
 	h.Del("X-RateLimit-Limit")
 	h.Del("X-RateLimit-Remaining")
-	return c.write(w, http.StatusOK, "public", "public", page{Title: campaign.Title, Data: newPublicView(campaign, owner, c.ended(campaign))})
+	return c.write(w, "public", "public", page{Title: campaign.Title, Data: newPublicView(campaign, owner, c.ended(campaign))})
 }
 
 func newPublicView(campaign crm.Campaign, owner string, ended bool) publicView {

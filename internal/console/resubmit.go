@@ -21,7 +21,7 @@ func (f *form) carry(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if r.PostForm == nil {
-		if err := receiveForm(w, r, carriedForm); err != nil {
+		if _, err := receiveForm(w, r, carriedForm); err != nil {
 			return err
 		}
 	}
