@@ -21,6 +21,7 @@ type campaignsView struct {
 	Pager pager
 }
 
+// campaignRow is a campaign in a list.
 type campaignRow struct {
 	crm.Campaign
 	Address  string
@@ -29,10 +30,11 @@ type campaignRow struct {
 	Ended    bool
 }
 
-var campaignTabs = []struct {
-	scope crm.CampaignScope
-	label string
-}{{crm.OwnCampaigns, "Ours"}, {crm.BenefitingCampaigns, "Benefiting us"}, {crm.ChapterCampaigns, "Chapters’"}, {crm.AllCampaigns, "All"}}
+func (c *Console) campaignRow(v visit, campaign crm.Campaign) campaignRow {
+	return campaignRow{Campaign: campaign, Address: v.path(campaignPath(campaign.ID)), Progress: newProgress(campaign), Ended: ended(campaign, c.now())}
+}
+
+var campaignScopes = []scope[crm.CampaignScope]{{crm.OwnCampaigns, "Ours"}, {crm.BenefitingCampaigns, "Benefiting us"}, {crm.ChapterCampaigns, "Chapters’"}, {crm.AllCampaigns, "All"}}
 
 func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	scope, err := crm.ParseCampaignScope(r.URL.Query().Get("scope"))
@@ -48,29 +50,23 @@ func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit,
 	if err != nil {
 		return err
 	}
-	view := campaignsView{Scope: scope, Pager: l.pager(found.Total)}
-	if view.Tabs, err = c.campaignTabs(r, v, scope); err != nil {
+	totals, err := c.store.CampaignTotals(r.Context(), v.account())
+	if err != nil {
 		return err
 	}
+	view := campaignsView{Scope: scope, Pager: l.pager(found.Total)}
+	view.Tabs = tabsOf(campaignScopes, scope, totals, func(s crm.CampaignScope) string {
+		if s == crm.OwnCampaigns {
+			return v.path("/campaigns")
+		}
+		return v.path("/campaigns?scope=" + url.QueryEscape(string(s)))
+	})
 	for _, campaign := range campaigns {
-		view.Rows = append(view.Rows, campaignRow{
-			Campaign: campaign, Address: v.path(campaignPath(campaign.ID)), Chapter: names[campaign.AccountID],
-			Progress: newProgress(campaign), Ended: c.ended(campaign),
-		})
+		row := c.campaignRow(v, campaign)
+		row.Chapter = names[campaign.AccountID]
+		view.Rows = append(view.Rows, row)
 	}
 	return c.render(w, r, v, "campaigns", page{Title: "Campaigns", Section: "campaigns", Data: view})
-}
-
-func (c *Console) campaignTabs(r *http.Request, v visit, current crm.CampaignScope) (tabs []tab, err error) {
-	totals, err := c.store.CampaignTotals(r.Context(), v.account())
-	for _, t := range campaignTabs {
-		address := v.path("/campaigns")
-		if t.scope != crm.OwnCampaigns {
-			address += "?scope=" + url.QueryEscape(string(t.scope))
-		}
-		tabs = append(tabs, tab{Label: t.label, Address: address, Total: totals[t.scope], Current: t.scope == current})
-	}
-	return tabs, err
 }
 
 // chapterNames are the names of the accounts below, by their public ids. Nobody learns the name of any other account.
@@ -85,39 +81,65 @@ func (c *Console) chapterNames(r *http.Request, v visit) (map[string]string, err
 
 func campaignPath(id int64) string { return "/campaigns/" + strconv.FormatInt(id, 10) }
 
-func (c *Console) ended(campaign crm.Campaign) bool {
-	return !campaign.EndAt.IsZero() && campaign.EndAt.Before(c.now())
+func ended(campaign crm.Campaign, now time.Time) bool {
+	return !campaign.EndAt.IsZero() && campaign.EndAt.Before(now)
 }
 
 // progress is how far a campaign has come, in words and as a bar.
 type progress struct {
 	Raised, Goal string // Goal is "" where none was set
 	Percent      int64
-	Width        int64 // of the bar, up to 100
+	Width        string // of the bar
 	Reached      bool
 }
 
 func newProgress(c crm.Campaign) progress {
 	p := progress{Raised: crm.MoneyText(c.Raised, c.Currency)}
-	if percent, ok := c.Progress(); ok {
-		p.Goal, p.Percent, p.Width, p.Reached = crm.MoneyText(c.Goal, c.Currency), percent, min(percent, 100), percent >= 100
+	reached, ok := c.Progress()
+	if ok {
+		p.Goal, p.Percent, p.Reached = crm.MoneyText(c.Goal, c.Currency), reached, reached >= 100
 	}
+	p.Width = percent(float64(min(reached, 100)))
 	return p
+}
+
+// shownCampaign is what the pages of a campaign show of it.
+type shownCampaign struct {
+	Campaign crm.Campaign
+	Progress progress
+	Ended    bool
+	// These are the only texts that pages show as HTML. crm sanitized them before they were stored.
+	Description, Details template.HTML
+	Cover, Logo          picture
+	Video                string
+}
+
+func newShownCampaign(c crm.Campaign, now time.Time) shownCampaign {
+	shown := shownCampaign{
+		Campaign: c, Progress: newProgress(c), Ended: ended(c, now),
+		Description: template.HTML(crm.Paragraphs(c.Description)), Logo: newPicture(c.Logo),
+	}
+	if c.Event != nil {
+		shown.Details = template.HTML(crm.Paragraphs(c.Event.Details))
+	}
+	switch {
+	case c.Cover == nil:
+	case c.Cover.Type == "image":
+		shown.Cover = newPicture(c.Cover.URL)
+	default:
+		shown.Video = c.Cover.URL
+	}
+	return shown
 }
 
 // campaignView is the page of one campaign.
 type campaignView struct {
-	Campaign      crm.Campaign
-	Progress      progress
+	shownCampaign
 	Address       string // the public one
-	Own, Ended    bool
+	Own           bool
 	Relations     []string
 	Owner         string // name of the chapter that owns it
 	Beneficiaries []beneficiary
-	// These are the only texts that pages show as HTML. crm sanitized them before they were stored.
-	Description, Details template.HTML
-	Cover                picture
-	Logo                 picture
 }
 
 // beneficiary is an account that a campaign is for; the name is only known of those that belong to the organization.
@@ -138,18 +160,11 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, 
 	names[v.membership.Account.ID] = v.membership.Account.Name
 	campaign := record.Campaign
 	view := campaignView{
-		Campaign: campaign, Progress: newProgress(campaign), Address: c.options.Proxies.BaseURL(r) + "/" + campaign.Slug,
-		Own: record.Relation&crm.Own != 0, Ended: c.ended(campaign), Relations: relationWords(record.Relation),
-		Description: template.HTML(crm.Paragraphs(campaign.Description)), Logo: newPicture(campaign.Logo),
+		shownCampaign: newShownCampaign(campaign, c.now()), Address: c.options.Proxies.BaseURL(r) + "/" + campaign.Slug,
+		Own: record.Relation&crm.Own != 0, Relations: relationWords(record.Relation),
 	}
 	if !view.Own {
 		view.Owner = names[campaign.AccountID]
-	}
-	if campaign.Cover != nil && campaign.Cover.Type == "image" {
-		view.Cover = newPicture(campaign.Cover.URL)
-	}
-	if campaign.Event != nil {
-		view.Details = template.HTML(crm.Paragraphs(campaign.Event.Details))
 	}
 	for _, id := range record.Beneficiaries {
 		view.Beneficiaries = append(view.Beneficiaries, beneficiary{ID: id, Name: names[id]})

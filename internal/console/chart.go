@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"time"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/store"
 )
 
@@ -104,22 +103,4 @@ func newTagBars(tags []store.TagCount) []tagBar {
 		bars = append(bars, tagBar{tag.Name, tag.Contacts, percent(max(1, share))})
 	}
 	return bars
-}
-
-// goalBar is what a campaign has raised beside its goal.
-type goalBar struct {
-	crm.Campaign
-	Raised, Goal string
-	Percent      int64
-	HasGoal      bool
-	Ended        bool
-	Width        string
-}
-
-func newGoalBar(c crm.Campaign, now time.Time) goalBar {
-	bar := goalBar{Campaign: c, Raised: crm.MoneyText(c.Raised, c.Currency), Goal: crm.MoneyText(c.Goal, c.Currency)}
-	bar.Ended = !c.EndAt.IsZero() && c.EndAt.Before(now)
-	bar.Percent, bar.HasGoal = c.Progress()
-	bar.Width = percent(float64(min(bar.Percent, 100)))
-	return bar
 }

@@ -54,10 +54,7 @@ type tagLink struct {
 	Contacts      int64
 }
 
-var contactTabs = []struct {
-	scope crm.ContactScope
-	label string
-}{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
+var contactScopes = []scope[crm.ContactScope]{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
 
 func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	query := r.URL.Query()
@@ -79,9 +76,13 @@ func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit, 
 	if err != nil {
 		return err
 	}
-	if err := c.contactTabs(r, v, &view); err != nil {
+	counts, err := c.store.Counts(r.Context(), v.account())
+	if err != nil {
 		return err
 	}
+	totals := map[crm.ContactScope]int64{crm.Active: counts.Active, crm.Archived: counts.Archived, crm.All: counts.Active + counts.Archived}
+	view.Any = totals[crm.All] > 0
+	view.Tabs = tabsOf(contactScopes, scope, totals, func(s crm.ContactScope) string { return view.address(v, s, store.SearchPlace{}) })
 	p := page{Title: "Contacts", Section: "contacts", Data: view}
 	if view.Part {
 		return c.renderPart(w, v, "contacts", "results", p)
@@ -162,16 +163,6 @@ func foundWords(total int64) string {
 		return "More than " + shownCount(store.CountedResults) + " contacts"
 	}
 	return shownCount(total) + " contacts"
-}
-
-func (c *Console) contactTabs(r *http.Request, v visit, view *contactsView) error {
-	counts, err := c.store.Counts(r.Context(), v.account())
-	totals := map[crm.ContactScope]int64{crm.Active: counts.Active, crm.Archived: counts.Archived, crm.All: counts.Active + counts.Archived}
-	view.Any = totals[crm.All] > 0
-	for _, t := range contactTabs {
-		view.Tabs = append(view.Tabs, tab{Label: t.label, Address: view.address(v, t.scope, store.SearchPlace{}), Total: totals[t.scope], Current: t.scope == view.Scope})
-	}
-	return err
 }
 
 func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {

@@ -107,6 +107,19 @@ type tab struct {
 	Current        bool
 }
 
+// scope is a part of a list that has a tab.
+type scope[S comparable] struct {
+	name  S
+	label string
+}
+
+func tabsOf[S comparable](scopes []scope[S], current S, totals map[S]int64, address func(S) string) (tabs []tab) {
+	for _, s := range scopes {
+		tabs = append(tabs, tab{Label: s.label, Address: address(s.name), Total: totals[s.name], Current: s.name == current})
+	}
+	return tabs
+}
+
 // pick is the element of a list that the path names.
 func pick[T any](all []T, err error, is func(T) bool) (T, error) {
 	for _, one := range all {
