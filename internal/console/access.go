@@ -52,7 +52,7 @@ func countRequest[K comparable](w http.ResponseWriter, rates *web.Limiter[K], ca
 	if ok {
 		return nil
 	}
-	return tooManyRequests(wait, "This is more than the server answers in a minute. Nothing was changed. Wait a moment, then try again.")
+	return tooManyRequests(wait, "You sent too many requests. Nothing was changed. Wait a moment, then try again.")
 }
 
 // tooManyRequests says in words of the console what to wait for.
@@ -128,7 +128,7 @@ func (c *Console) member(w http.ResponseWriter, r *http.Request, v visit, f *for
 
 func forbidden(m crm.Membership, needed crm.Role) error {
 	return &web.Error{Status: http.StatusForbidden,
-		Message: "Your role at " + m.Account.Name + " is " + m.Role.String() + ", and this needs the role " + needed.String() + ". An owner can change your role."}
+		Message: "Your role at " + m.Account.Name + " is " + m.Role.String() + ". This needs the role " + needed.String() + ". Ask an owner to change your role."}
 }
 
 // answer has the handler answer. A form that it refuses is answered by the page that the form came from.

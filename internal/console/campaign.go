@@ -182,7 +182,7 @@ func relationWords(relation crm.Relation) (words []string) {
 		words = append(words, "Benefits you")
 	}
 	if relation&crm.Chapter != 0 {
-		words = append(words, "A chapter’s")
+		words = append(words, "Chapter campaign")
 	}
 	return words
 }
@@ -224,5 +224,5 @@ func spokenOptions(values ...string) (all []option) {
 var campaignWords = map[string]string{
 	"general": "General fund", "collect": "Donations", "fundraise": "Fundraisers", "event": "Event",
 	"in_person": "In person", "virtual": "Online", "hybrid": "In person and online",
-	"upload": "An upload", "youtube": "YouTube", "vimeo": "Vimeo", "twitch": "Twitch", "facebook": "Facebook", "image": "Picture", "video": "Film",
+	"upload": "Upload", "youtube": "YouTube", "vimeo": "Vimeo", "twitch": "Twitch", "facebook": "Facebook", "image": "Image", "video": "Video",
 }

@@ -53,7 +53,7 @@ func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit
 	if err != nil {
 		return c.refuseCampaign(w, r, v, f, in, crm.Campaign{}, err)
 	}
-	leaveNotice(w, notice{Text: "“" + made.Title + "” was created. The API lists it from now on.", Warning: removedWarning(f, made)})
+	leaveNotice(w, notice{Text: "“" + made.Title + "” is live.", View: "/" + made.Slug, Warning: removedWarning(f, made)})
 	return redirect(w, r, v.path(campaignPath(made.ID)))
 }
 
@@ -152,7 +152,7 @@ func (c *Console) refuseCampaign(w http.ResponseWriter, r *http.Request, v visit
 	for i, fault := range f.Faults {
 		number, found := strings.CutPrefix(fault.Field, "beneficiaries.")
 		if n, err := strconv.Atoi(number); found && err == nil {
-			f.Faults[i] = crm.Fault{Field: otherField, Message: fmt.Sprintf("“%s” is not the id of an organization here.", (*in.Beneficiaries)[n])}
+			f.Faults[i] = crm.Fault{Field: otherField, Message: fmt.Sprintf("“%s” is not the ID of an organization here.", (*in.Beneficiaries)[n])}
 		}
 	}
 	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, old)
@@ -201,7 +201,7 @@ func eventTypes(stored string) []option {
 // name of the one above.
 func (c *Console) knownAccounts(r *http.Request, v visit) (known []beneficiary, err error) {
 	if above := v.membership.Account.ParentID; above != "" {
-		name := "The organization above you"
+		name := "Your parent organization"
 		membership, err := c.store.Membership(r.Context(), v.session.User.ID, above)
 		switch {
 		case err == nil:

@@ -93,7 +93,7 @@ func (c *Console) createChapter(w http.ResponseWriter, r *http.Request, v visit,
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/chapters"), notice{Text: "The chapter " + chapter.Name + " is there, and you own it."})
+	return redirect(w, r, v.path("/chapters"), notice{Text: chapter.Name + " created. You are its owner."})
 }
 
 func (c *Console) renameChapter(w http.ResponseWriter, r *http.Request, v visit, f *form) error {

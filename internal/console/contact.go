@@ -266,7 +266,7 @@ func (c *Console) restoreContact(w http.ResponseWriter, r *http.Request, v visit
 	if _, err := c.store.RestoreContact(r.Context(), v.account(), v.id); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(contactPath(v.id)), notice{Text: contactName(contact) + " is an active contact again."})
+	return redirect(w, r, v.path(contactPath(v.id)), notice{Text: contactName(contact) + " was restored."})
 }
 
 // dialed is a phone number as a telephone takes it: without what people write between the digits, and without an extension.

@@ -48,7 +48,7 @@ func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, er
 		return nil, err
 	}
 	if r.PostForm, err = url.ParseQuery(string(body)); err != nil {
-		return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form could not be read.", Err: err}
+		return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form could not be read. Go back and submit it again.", Err: err}
 	}
 	n := 0
 	for _, values := range r.PostForm {
@@ -57,7 +57,7 @@ func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, er
 		}
 		for i, value := range values {
 			if !utf8.ValidString(value) {
-				return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form holds text that is not Unicode."}
+				return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form contains text that cannot be read. Go back and type it again."}
 			}
 			values[i] = strings.ReplaceAll(value, "\r\n", "\n") // browsers send line ends so
 		}
@@ -110,7 +110,7 @@ func (f *form) fail(field, message string) {
 // failSeen notes that somebody else has changed what the form is about, which is of this version now. Sent again, the form
 // is about that one.
 func (f *form) failSeen(what, version string) {
-	f.fail("", "Somebody has changed this "+what+" since you opened the form. Look at the "+what+" in another window, then save again to keep what is written here.")
+	f.fail("", "Someone else changed this "+what+" after you opened the form. Open the "+what+" in another window to see the changes, then save again to keep your version.")
 	f.set(seenField, version)
 }
 

@@ -14,13 +14,13 @@ type invitationView struct {
 	SignedIn   crm.User
 }
 
-const askAgain = "If you have joined already, sign in. Otherwise ask whoever invited you for a new link."
+const askAgain = "If you have already joined, sign in. Otherwise, ask the person who invited you for a new link."
 
 // rights says what a role may do.
 var rights = map[crm.Role]string{
-	crm.Owner:  "you will see and change everything, and decide about people, keys and chapters.",
-	crm.Editor: "you will see everything, and change contacts and campaigns.",
-	crm.Viewer: "you will see contacts, campaigns and chapters, and change nothing.",
+	crm.Owner:  "you can see and change everything, including people, keys and chapters.",
+	crm.Editor: "you can see everything and change contacts and campaigns.",
+	crm.Viewer: "you can see contacts, campaigns and chapters, but not change them.",
 }
 
 func (c *Console) invitationPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {

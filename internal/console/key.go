@@ -44,9 +44,9 @@ var permissions = []struct {
 	Permission        crm.Permission
 	Name, Label, Hint string
 }{
-	{crm.ContactsRead, "contacts:read", "Read contacts", "List contacts and look at each of them."},
+	{crm.ContactsRead, "contacts:read", "Read contacts", "List and view contacts."},
 	{crm.ContactsWrite, "contacts:write", "Change contacts", "Create, edit, tag, archive and restore contacts."},
-	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns, with what was raised and who benefits."},
+	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns with their totals and beneficiaries."},
 }
 
 // keysView is one page of the list of keys.
@@ -82,7 +82,7 @@ type keyFormView struct {
 }
 
 // expiries are how long a key may be good for; what each means to crm.ParseExpiry stands before the sign.
-var expiries = newOptions("never=Never", "30d=In 30 days", "90d=In 90 days", "365d=In one year", "date=After a day of your choice")
+var expiries = newOptions("never=Never", "30d=In 30 days", "90d=In 90 days", "365d=In one year", "date=On a date you choose")
 
 func (c *Console) newKeyPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	if f.path == "" {
@@ -134,7 +134,7 @@ func (c *Console) readKey(f *form) crm.KeyInput {
 	_ = f.refuse(err)
 	names := f.Values("permission")
 	if len(names) == 0 {
-		f.fail("permission", "Choose at least one thing that the key may do.")
+		f.fail("permission", "Choose at least one permission.")
 	} else if in.Permissions, err = crm.ParsePermissions(names); err != nil {
 		f.fail("permission", err.Error())
 	}
@@ -149,7 +149,7 @@ func (c *Console) readExpiry(f *form) (at time.Time) {
 	case choice == "never":
 		return time.Time{}
 	case !known:
-		f.fail(field, "Choose when the key ends.")
+		f.fail(field, "Choose when the key expires.")
 		return time.Time{}
 	case choice == "date":
 		choice, field = f.Value("expires_on"), "expires_on"
@@ -160,7 +160,7 @@ func (c *Console) readExpiry(f *form) (at time.Time) {
 	}
 	at, err := crm.ParseExpiry(choice, c.now())
 	if err != nil {
-		f.fail(field, "The last day must not lie in the past.")
+		f.fail(field, "The last day cannot be in the past.")
 	}
 	return at
 }
@@ -202,5 +202,5 @@ func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, v visit, _ *
 	if err := c.store.RevokeKey(r.Context(), key.ID); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/settings/keys"), notice{Text: "The key “" + key.Name + "” is revoked. It stops working within two seconds."})
+	return redirect(w, r, v.path("/settings/keys"), notice{Text: "The key “" + key.Name + "” was revoked. It stops working within two seconds."})
 }

@@ -24,7 +24,7 @@ type peopleView struct {
 }
 
 var roleOptions = newOptions("viewer=Viewer: sees contacts, campaigns and chapters", "editor=Editor: also changes contacts and campaigns",
-	"owner=Owner: also decides about people, keys and chapters")
+	"owner=Owner: also manages people, keys and chapters")
 
 func (c *Console) peoplePage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	return c.showPeople(w, r, v, f, peopleView{})
@@ -100,7 +100,7 @@ func (c *Console) revokeInvitation(w http.ResponseWriter, r *http.Request, v vis
 	if err := c.store.RevokeInvitation(r.Context(), v.account(), r.PathValue("invitation")); err != nil {
 		return err
 	}
-	return toPeople(w, r, v, "The invitation is taken back. Its link works no longer.")
+	return toPeople(w, r, v, "The invitation was canceled. Its link no longer works.")
 }
 
 func (c *Console) setRole(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -115,7 +115,7 @@ func (c *Console) setRole(w http.ResponseWriter, r *http.Request, v visit, f *fo
 	if err := c.store.SetRole(r.Context(), v.account(), v.id, role); err != nil {
 		return err
 	}
-	return toPeople(w, r, v, member.User.Name+" now has the role "+role.String()+".")
+	return toPeople(w, r, v, member.User.Name+"’s role is now "+role.String()+".")
 }
 
 // removeMember lets owners remove any member, and every member leave.
@@ -132,9 +132,9 @@ func (c *Console) removeMember(w http.ResponseWriter, r *http.Request, v visit, 
 		return err
 	}
 	if self {
-		return toProfile(w, r, "You have left "+v.membership.Account.Name+".")
+		return toProfile(w, r, "You left "+v.membership.Account.Name+".")
 	}
-	return toPeople(w, r, v, member.User.Name+" is no longer a member. The links they invited people with work no longer.")
+	return toPeople(w, r, v, member.User.Name+" was removed. Their open invitations no longer work.")
 }
 
 // memberOf is the member in the path.

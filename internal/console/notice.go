@@ -52,6 +52,7 @@ type notice struct {
 	Warning string       `json:"w,omitempty"` // what was not done as it was meant
 	Changes []crm.Change `json:"c,omitempty"`
 	Undo    string       `json:"u,omitempty"` // address of a form that takes it back
+	View    string       `json:"v,omitempty"` // address of a page to look at
 }
 
 const (

@@ -48,7 +48,7 @@ func (c *Console) renameUser(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err := c.store.RenameUser(r.Context(), v.session.User.ID, f.Value("name")); err != nil {
 		return err
 	}
-	return toProfile(w, r, "You are now called "+f.Value("name")+".")
+	return toProfile(w, r, "Your name is now "+f.Value("name")+".")
 }
 
 // changePassword is throttled like signing in: a browser that was left open must not be good for guessing.
@@ -62,7 +62,7 @@ func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, v visit
 		return err
 	}
 	c.remember(w, r, v.session.User.ID)
-	return toProfile(w, r, "Your password is changed. Everywhere else you are signed out.")
+	return toProfile(w, r, "Your password was changed. You were signed out everywhere else.")
 }
 
 func (c *Console) endSession(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
@@ -73,7 +73,7 @@ func (c *Console) endSession(w http.ResponseWriter, r *http.Request, v visit, _ 
 	if id == v.session.ID {
 		return signedOut(w, r)
 	}
-	return toProfile(w, r, "That browser is signed out.")
+	return toProfile(w, r, "The browser was signed out.")
 }
 
 // endSessions signs out everywhere, or everywhere else.
@@ -88,7 +88,7 @@ func (c *Console) endSessions(w http.ResponseWriter, r *http.Request, v visit, f
 	if kept == "" {
 		return signedOut(w, r)
 	}
-	return toProfile(w, r, "Everywhere else you are signed out.")
+	return toProfile(w, r, "You were signed out everywhere else.")
 }
 
 // The first sign that fits says what a browser, or the machine below it, is called: most pretend to be others as well.
@@ -108,7 +108,7 @@ func browserName(agent string) string {
 	case agent != "":
 		return shortened(agent)
 	}
-	return "A browser without a name"
+	return "Unknown browser"
 }
 
 func firstSign(agent string, signs []option) string {

@@ -91,7 +91,7 @@ func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 		if f.Value(carriedTo) != "" {
-			f.fail("", "You were signed out in the meantime, so nothing was saved. Sign in, and you can send what you typed again.")
+			f.fail("", "You were signed out, so nothing was saved. Sign in to submit the form again.")
 		} else {
 			f.fail("", "You are not signed in, so nothing was saved. Sign in, then fill in the form again.")
 		}
@@ -143,7 +143,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request, v visit, f *for
 		c.options.SignIn(outcome)
 	}
 	if errors.Is(err, crm.ErrUnauthenticated) {
-		f.fail("", "The email or the password is wrong.")
+		f.fail("", "Wrong email or password.")
 		return errRefused
 	}
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request, v visit, f *for
 	}
 	c.begin(w, r, v, user.ID, token)
 	if f.Value(carriedTo) != "" {
-		return c.render(w, r, visit{}, "again", page{Title: "Send it again?", Form: f})
+		return c.render(w, r, visit{}, "again", page{Title: "Unsaved form", Form: f})
 	}
 	return redirect(w, r, afterSignIn(f.Value("next")))
 }

@@ -20,7 +20,7 @@ const newAccount = "new"
 func (c *Console) setupPage(w http.ResponseWriter, r *http.Request, _ visit, f *form) error {
 	offer, err := c.store.SetupOffer(r.Context(), r.PathValue("token"))
 	if err != nil {
-		return usedLink(err, "Each start of the server prints a new link, and only the newest works. If there is a first user already, they can sign in and invite others.")
+		return usedLink(err, "The server prints a new link each time it starts, and only the newest one works. If someone has already set up this server, ask them for an invitation.")
 	}
 	view := setupView{Withheld: offer.Withheld}
 	for _, a := range offer.Accounts {
@@ -29,7 +29,7 @@ func (c *Console) setupPage(w http.ResponseWriter, r *http.Request, _ visit, f *
 	if len(offer.Accounts) > 0 {
 		view.Accounts = append(view.Accounts, option{Value: newAccount, Label: "A new organization"})
 	}
-	return c.render(w, r, visit{}, "setup", page{Title: "Set up", Form: f, Data: view})
+	return c.render(w, r, visit{}, "setup", page{Title: "Setup", Form: f, Data: view})
 }
 
 func (c *Console) setup(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -39,7 +39,7 @@ func (c *Console) setup(w http.ResponseWriter, r *http.Request, v visit, f *form
 	}
 	user, account, err := c.store.Setup(r.Context(), r.PathValue("token"), in)
 	if err != nil {
-		return usedLink(err, "Somebody else was quicker. Sign in, or ask them for an invitation.")
+		return usedLink(err, "Someone else has already set up this server. Sign in, or ask them for an invitation.")
 	}
 	return c.welcome(w, r, v, user, account)
 }
@@ -49,7 +49,7 @@ func usedLink(err error, advice string) error {
 	if !errors.Is(err, crm.ErrNotFound) {
 		return err
 	}
-	return &web.Error{Status: http.StatusGone, Message: "It was used, canceled or replaced, or it has expired. " + advice}
+	return &web.Error{Status: http.StatusGone, Message: "It was already used, it was canceled or replaced, or it has expired. " + advice}
 }
 
 // readUser takes the password out of the form: no page shows it again.
@@ -64,5 +64,5 @@ func (c *Console) welcome(w http.ResponseWriter, r *http.Request, v visit, user 
 		return err
 	}
 	c.begin(w, r, v, user.ID, token)
-	return redirect(w, r, orgPath(account, ""), notice{Text: "Welcome, " + user.Name + ". This is " + account.Name + "."})
+	return redirect(w, r, orgPath(account, ""), notice{Text: "Welcome to " + account.Name + ", " + user.Name + "."})
 }

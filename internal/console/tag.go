@@ -30,12 +30,12 @@ func splitTags(fields ...string) (tags []string) {
 }
 
 func (c *Console) addTags(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	return c.changeTags(w, r, v, f, splitTags(f.Value("tag")), c.store.AddTags, "added", "there already")
+	return c.changeTags(w, r, v, f, splitTags(f.Value("tag")), c.store.AddTags, "added", "already there")
 }
 
 // removeTag removes one tag by its whole name: a program may have given it a comma.
 func (c *Console) removeTag(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	return c.changeTags(w, r, v, f, []string{f.Value("tag")}, c.store.RemoveTags, "gone already", "removed")
+	return c.changeTags(w, r, v, f, []string{f.Value("tag")}, c.store.RemoveTags, "already removed", "removed")
 }
 
 // changeTags adds or removes tags and says what became of those that the contact lacked and of those that it had. The next
@@ -101,7 +101,7 @@ func (c *Console) goneBy(w http.ResponseWriter, r *http.Request, v visit, contac
 	if !errors.Is(err, crm.ErrForbidden) {
 		return err
 	}
-	return redirect(w, r, v.path(contactPath(contact.ID)), notice{Text: contactName(contact) + " was archived a moment ago, so nothing was changed."})
+	return redirect(w, r, v.path(contactPath(contact.ID)), notice{Text: "Someone archived " + contactName(contact) + " a moment ago, so nothing was changed. Restore the contact to change it."})
 }
 
 // suggestTags answers a script with the tags that begin with what is typed into a field. After a comma that is the next tag,
