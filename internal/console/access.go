@@ -17,8 +17,8 @@ const (
 	strangersForm = 16 << 10 // a name, an email address, a password
 	ownForm       = 64 << 10 // most forms of people who have signed in
 	recordForm    = 1 << 20  // a contact or a campaign, with all that the rules take
-	carriedForm   = 64 << 10 // a form that is carried through the sign-in page
-	signInForm    = 96 << 10 // signing in with a carried form, whose fields have longer names there
+	resubmitForm  = 64 << 10 // a form that is submitted again after the sign-in page
+	signInForm    = 96 << 10 // signing in with such a form, whose fields have longer names there
 )
 
 // rates counts the requests of each user, and of strangers by their address.
@@ -102,7 +102,7 @@ func (route route) formLimit(r *http.Request) int64 {
 		return recordForm
 	case route.role != stranger:
 		return ownForm
-	case mayCarry(r):
+	case mayResubmit(r):
 		return signInForm
 	}
 	return strangersForm
@@ -141,17 +141,4 @@ func (route route) answer(c *Console, w http.ResponseWriter, r *http.Request, v 
 		return err
 	}
 	return route.page(c, w, r, v, f)
-}
-
-// mayCarry reports whether the form of a stranger is worth keeping: a browser that was signed in sends it from a page of
-// ours. Any client can pretend that: the memory for the large bodies and pages of all strangers is bounded together.
-func mayCarry(r *http.Request) bool {
-	_, err := r.Cookie(sessionCookie)
-	return err == nil && fromOurPage(r)
-}
-
-// fromOurPage goes by what browsers tell. That the origin is ours, if it is told, was checked before.
-func fromOurPage(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return site == "same-origin" || site == "" && r.Header.Get("Origin") != ""
 }

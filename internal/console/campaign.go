@@ -69,7 +69,7 @@ func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit,
 	return c.render(w, r, v, "campaigns", page{Title: "Campaigns", Section: "campaigns", Data: view})
 }
 
-// chapterNames are the names of the accounts below, by their public ids. Nobody learns the name of any other account.
+// chapterNames are the names of the accounts below, by their public ids. The names of other accounts stay secret.
 func (c *Console) chapterNames(r *http.Request, v visit) (map[string]string, error) {
 	chapters, err := c.store.Chapters(r.Context(), v.membership.Account)
 	names := map[string]string{}
@@ -110,14 +110,14 @@ type shownCampaign struct {
 	Ended    bool
 	// These are the only texts that pages show as HTML. crm sanitized them before they were stored.
 	Description, Details template.HTML
-	Cover, Logo          picture
+	Cover, Logo          externalImage
 	Video                string
 }
 
 func newShownCampaign(c crm.Campaign, now time.Time) shownCampaign {
 	shown := shownCampaign{
 		Campaign: c, Progress: newProgress(c), Ended: ended(c, now),
-		Description: template.HTML(crm.Paragraphs(c.Description)), Logo: newPicture(c.Logo),
+		Description: template.HTML(crm.Paragraphs(c.Description)), Logo: newExternalImage(c.Logo),
 	}
 	if c.Event != nil {
 		shown.Details = template.HTML(crm.Paragraphs(c.Event.Details))
@@ -125,7 +125,7 @@ func newShownCampaign(c crm.Campaign, now time.Time) shownCampaign {
 	switch {
 	case c.Cover == nil:
 	case c.Cover.Type == "image":
-		shown.Cover = newPicture(c.Cover.URL)
+		shown.Cover = newExternalImage(c.Cover.URL)
 	default:
 		shown.Video = c.Cover.URL
 	}
@@ -176,7 +176,7 @@ func (c *Console) campaignOf(r *http.Request, v visit) (store.CampaignRecord, er
 	return c.store.Campaign(r.Context(), v.account(), v.id)
 }
 
-// relationWords say why somebody sees a campaign that is not their own.
+// relationWords say why an organization sees a campaign that is not its own.
 func relationWords(relation crm.Relation) (words []string) {
 	if relation&crm.Benefiting != 0 {
 		words = append(words, "Benefits you")
@@ -187,14 +187,14 @@ func relationWords(relation crm.Relation) (words []string) {
 	return words
 }
 
-// picture is an image of another site. A page may only load it over https.
-type picture string
+// externalImage is an image of another site. A page may only load it over https.
+type externalImage string
 
-func newPicture(address string) picture {
+func newExternalImage(address string) externalImage {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" {
 		return ""
 	}
-	return picture(address)
+	return externalImage(address)
 }
 
 // localTime is a time of an event, as the clocks at its place show it: 24 Apr 2027, 18:00 (America/New_York).

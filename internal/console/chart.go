@@ -7,8 +7,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// The pictures of numbers are SVG that templates draw from what is computed here. Widths are per cent of the picture, so
-// that it fits any screen while its letters keep their size; every value is also written, so that no picture needs color.
+// Charts are SVG that templates draw from what is computed here. Widths are percent of the chart, so that it fits any screen
+// while its letters keep their size; every value is also written, so that no chart needs color.
 
 // column is one upright bar.
 type column struct {
@@ -28,7 +28,7 @@ type column struct {
 type columnChart struct {
 	Columns []column
 	Total   int64
-	Height  int // of the whole picture, in pixels, as Base and Labels
+	Height  int // of the whole chart, in pixels, as Base and Labels
 	Base    int // where the bars stand
 	Labels  int // where their names are written
 }
@@ -89,7 +89,7 @@ func shortCount(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// tagBar is a lying bar: a tag, as long as it is large beside the largest.
+// tagBar is a horizontal bar: how large a tag is beside the largest one.
 type tagBar struct {
 	Name     string
 	Contacts int64

@@ -161,7 +161,7 @@ func (c *Console) Routes(mux *web.Mux) {
 	mux.Handle(root+"/", c.Serve)
 }
 
-// The pages need nothing from any other address but pictures; nothing runs that is not a file of ours.
+// The pages need nothing from any other address but images; nothing runs that is not a file of ours.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 

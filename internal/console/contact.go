@@ -24,7 +24,7 @@ const (
 type contactsView struct {
 	Scope    crm.ContactScope
 	Query    string // as it was typed
-	Tag      string // everybody shown has it
+	Tag      string // that all contacts shown have
 	Clear    string // address without the tag
 	Tabs     []tab
 	Tags     []tagLink // that begin with what was typed
@@ -48,7 +48,7 @@ type contactRow struct {
 	MoreTags               int
 }
 
-// tagLink leads to everybody with a tag.
+// tagLink leads to the contacts with a tag.
 type tagLink struct {
 	Name, Address string
 	Contacts      int64
@@ -143,7 +143,7 @@ func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, sea
 	return err
 }
 
-// searchPlace reads where a page of a search begins or ends. What is not a number is the first page: nobody typed it.
+// searchPlace reads where a page of a search begins or ends. What is not a number is the first page: it comes from no link of ours.
 func searchPlace(q url.Values) (at store.SearchPlace) {
 	if id, err := strconv.ParseInt(q.Get("after"), 10, 64); err == nil {
 		at.After = id
@@ -252,7 +252,7 @@ func (c *Console) archiveContact(w http.ResponseWriter, r *http.Request, v visit
 		return err
 	}
 	if err := c.store.ArchiveContact(r.Context(), v.account(), v.id); err != nil && !errors.Is(err, crm.ErrForbidden) {
-		return err // forbidden is what somebody else has archived at the same moment
+		return err // forbidden means that someone else archived it at the same moment
 	}
 	path := v.path(contactPath(v.id))
 	return redirect(w, r, path, notice{Text: contactName(contact) + " was archived.", Undo: path + "/restore"})

@@ -107,7 +107,7 @@ func (f *form) fail(field, message string) {
 	f.Faults, f.first = append(f.Faults, crm.Fault{Field: field, Message: message}), nil
 }
 
-// failSeen notes that somebody else has changed what the form is about, which is of this version now. Sent again, the form
+// failSeen notes that someone else has changed what the form is about, which is of this version now. Sent again, the form
 // is about that one.
 func (f *form) failSeen(what, version string) {
 	f.fail("", "Someone else changed this "+what+" after you opened the form. Open the "+what+" in another window to see the changes, then save again to keep your version.")
@@ -244,7 +244,7 @@ func labelOf(name string) string {
 	return capital(strings.Join(words, " "))
 }
 
-// attribute is an attribute of a control that a template names. The names are ours, never somebody's input.
+// attribute is an attribute of a control that a template names. The names are ours, never a person's input.
 func attribute(key, value string) template.HTMLAttr {
 	if value == "" {
 		return template.HTMLAttr(key)

@@ -30,11 +30,11 @@ type homeView struct {
 	HasKey         bool
 }
 
-// Anybody tells whether the organization has ever had a contact.
-func (h homeView) Anybody() bool { return h.Contacts.Active+h.Contacts.Archived > 0 }
+// HasContacts tells whether the organization has ever had a contact.
+func (h homeView) HasContacts() bool { return h.Contacts.Active+h.Contacts.Archived > 0 }
 
 // New tells whether there is nothing to look at yet.
-func (h homeView) New() bool { return !h.Anybody() && h.CampaignsTotal == 0 }
+func (h homeView) New() bool { return !h.HasContacts() && h.CampaignsTotal == 0 }
 
 func (c *Console) homePage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	view, err := c.glance(r.Context(), v)
@@ -57,7 +57,7 @@ func (c *Console) glance(ctx context.Context, v visit) (view homeView, err error
 	for _, campaign := range campaigns {
 		view.Campaigns = append(view.Campaigns, c.campaignRow(v, campaign))
 	}
-	if !view.Anybody() {
+	if !view.HasContacts() {
 		keys, err := c.store.Keys(ctx, account)
 		view.HasKey = len(keys) > 0
 		return view, err

@@ -29,7 +29,7 @@ var icons = map[string]template.HTML{
 	"out":      `<path d="M10 4H5v16h5M14 8l4 4-4 4M18 12H9"/>`,
 }
 
-// icon is a picture beside words that say the same, so nobody has to see it.
+// icon is an image beside words that say the same, so screen readers skip it.
 func icon(name string) template.HTML {
 	return `<svg class="icon" viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">` + icons[name] + `</svg>`
 }

@@ -11,7 +11,7 @@ import (
 	"donorbook/internal/web"
 )
 
-// publicView is the page of a campaign that everybody may see. It holds nothing that the page must not tell.
+// publicView is the public page of a campaign. It holds nothing that the page must not tell.
 type publicView struct {
 	shownCampaign
 	Owner   string
@@ -74,7 +74,7 @@ func (c *Console) publicPage(w http.ResponseWriter, campaign crm.Campaign, owner
 	h := w.Header()
 	guard(h)
 	h.Set("Cache-Control", "public, max-age=60")
-	// Whoever gets a kept copy is not told how many requests somebody else has left.
+	// A cached copy must not tell how many requests another client has left.
 	h.Del("X-RateLimit-Limit")
 	h.Del("X-RateLimit-Remaining")
 	campaign = campaign.Public()

@@ -80,17 +80,15 @@ func cookieValue(r *http.Request, name string) string {
 	return cookie.Value
 }
 
-// toSignIn remembers where somebody wanted to go. A form that was sent after the session had ended is not lost: the sign-in
-// page carries it, and it can be sent again.
+// toSignIn remembers where the person wanted to go. A form that was sent after the session had ended is not lost: the sign-in
+// page keeps it, and it can be submitted again.
 func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost {
-		f := newForm()
-		if mayCarry(r) {
-			if err := f.carry(w, r); err != nil {
-				return err
-			}
+		f, err := formToResubmit(w, r)
+		if err != nil {
+			return err
 		}
-		if f.Value(carriedTo) != "" {
+		if f.Value(resubmitTo) != "" {
 			f.fail("", "You were signed out, so nothing was saved. Sign in to submit the form again.")
 		} else {
 			f.fail("", "You are not signed in, so nothing was saved. Sign in, then fill in the form again.")
@@ -150,8 +148,8 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request, v visit, f *for
 		return err
 	}
 	c.begin(w, r, v, user.ID, token)
-	if f.Value(carriedTo) != "" {
-		return c.render(w, r, visit{}, "again", page{Title: "Unsaved form", Form: f})
+	if f.Value(resubmitTo) != "" {
+		return c.render(w, r, visit{}, "resubmit", page{Title: "Unsaved form", Form: f})
 	}
 	return redirect(w, r, afterSignIn(f.Value("next")))
 }

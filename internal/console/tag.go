@@ -96,7 +96,7 @@ func (c *Console) refuseTags(w http.ResponseWriter, r *http.Request, v visit, f 
 	return errRefused
 }
 
-// goneBy leads back to a contact that somebody archived between our look at it and our change.
+// goneBy leads back to a contact that someone archived between our read and our change.
 func (c *Console) goneBy(w http.ResponseWriter, r *http.Request, v visit, contact crm.Contact, err error) error {
 	if !errors.Is(err, crm.ErrForbidden) {
 		return err
