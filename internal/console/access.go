@@ -73,23 +73,26 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 		if err := c.origin.Check(r); err != nil {
 			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site, so it was refused. Nothing was changed.", Err: err}
 		}
-		var v visit
-		f := newForm()
-		var err error
-		v.session, err = c.identify(w, r)
+		session, err := c.identify(w, r)
 		open := route.role == stranger && errors.Is(err, crm.ErrUnauthenticated)
+		f := newForm()
 		if r.Method == http.MethodPost && (err == nil || open) {
 			if f, err = receiveForm(w, r, route.formLimit(r)); err != nil {
 				return err
 			}
-			v.session, err = c.sessionOf(r)
+			session, err = c.sessionOf(r)
 		}
-		switch {
-		case errors.Is(err, crm.ErrUnauthenticated) && route.role != stranger:
-			return c.toSignIn(w, r)
-		case err != nil && !errors.Is(err, crm.ErrUnauthenticated):
+		if errors.Is(err, crm.ErrUnauthenticated) {
+			if route.role != stranger {
+				return c.toSignIn(w, r)
+			}
+			err = nil
+		}
+		if err != nil {
 			return err
-		case route.role > user:
+		}
+		v := visit{session: session}
+		if route.role > user {
 			return c.member(w, r, v, f, route)
 		}
 		return route.answer(c, w, r, v, f)

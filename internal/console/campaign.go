@@ -15,10 +15,9 @@ const campaignsPerPage = 25
 
 // campaignsView is the list of campaigns.
 type campaignsView struct {
+	rows[campaignRow]
 	Scope crm.CampaignScope
 	Tabs  []tab
-	Rows  []campaignRow
-	Pager pager
 }
 
 // campaignRow is a campaign in a list.
@@ -54,7 +53,8 @@ func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit,
 	if err != nil {
 		return err
 	}
-	view := campaignsView{Scope: scope, Pager: l.pager(found.Total)}
+	view := campaignsView{Scope: scope}
+	view.Pager = l.pager(found.Total)
 	view.Tabs = tabsOf(campaignScopes, scope, totals, func(s crm.CampaignScope) string {
 		if s == crm.OwnCampaigns {
 			return v.path("/campaigns")

@@ -44,10 +44,10 @@ func (c *Console) chaptersPage(w http.ResponseWriter, r *http.Request, v visit, 
 		roles[m.Account.Number] = m.Role
 	}
 	view := chaptersView{Form: f.ifSentTo("/chapters"), Parents: chapterOptions(v.membership.Account, chapters), Back: samePage("", r)}
-	var shown []crm.Account
-	shown, view.Pager = paged(chapters, r, v.path("/chapters"), pageParameter)
+	shown := paged(chapters, r, v.path("/chapters"), pageParameter)
+	view.Pager = shown.Pager
 	nodes := map[int64]*chapterNode{}
-	for _, a := range append([]crm.Account{v.membership.Account}, withAncestors(chapters, shown)...) {
+	for _, a := range append([]crm.Account{v.membership.Account}, withAncestors(chapters, shown.Rows)...) {
 		n := &chapterNode{Account: a, Name: a.Name, Role: roles[a.Number], Here: a.Number == v.account(), Owner: v.membership.Role >= crm.Owner}
 		if f.sentTo("/chapters/" + a.ID) {
 			n.Name, n.Fault = f.Value("name"), f.fault("name", "Name")

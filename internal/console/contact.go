@@ -22,15 +22,14 @@ const (
 
 // contactsView is the list of contacts, or what a search found.
 type contactsView struct {
+	rows[contactRow]
 	Scope    crm.ContactScope
 	Query    string // as it was typed
 	Tag      string // that all contacts shown have
 	Clear    string // address without the tag
 	Tabs     []tab
 	Tags     []tagLink // that begin with what was typed
-	Rows     []contactRow
-	Pager    pager
-	Found    string // how many contacts a search has found
+	Found    string    // how many contacts a search has found
 	Searched bool
 	Part     bool // only the part that a search changes
 	Any      bool // the organization has contacts

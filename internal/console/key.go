@@ -49,12 +49,6 @@ var permissions = []struct {
 	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns with their totals and beneficiaries."},
 }
 
-// keysView is one page of the list of keys.
-type keysView struct {
-	Rows  []keyRow
-	Pager pager
-}
-
 // keysPage lists the keys: first the active ones, and the newest of each kind first.
 func (c *Console) keysPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	keys, err := c.store.Keys(r.Context(), v.account())
@@ -69,9 +63,8 @@ func (c *Console) keysPage(w http.ResponseWriter, r *http.Request, v visit, _ *f
 			others = append(others, row)
 		}
 	}
-	var view keysView
-	view.Rows, view.Pager = paged(append(active, others...), r, v.path("/settings/keys"), pageParameter)
-	return c.render(w, r, v, "keys", page{Title: "API keys", Section: "settings", Data: view})
+	keyRows := paged(append(active, others...), r, v.path("/settings/keys"), pageParameter)
+	return c.render(w, r, v, "keys", page{Title: "API keys", Section: "settings", Data: keyRows})
 }
 
 // keyFormView is the form for a new key.

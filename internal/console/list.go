@@ -82,11 +82,17 @@ func (l list) pager(total int64) (p pager) {
 	return p
 }
 
+// rows is one page of a list, as templates show it.
+type rows[T any] struct {
+	Rows  []T
+	Pager pager
+}
+
 // paged cuts a list that a limit bounds to the page that is asked for, or to the last one.
-func paged[T any](all []T, r *http.Request, path, parameter string) ([]T, pager) {
+func paged[T any](all []T, r *http.Request, path, parameter string) rows[T] {
 	l, total := listOf(r, path, parameter, rowsPerPage), int64(len(all))
 	l.Page = min(l.Page, l.LastPage(total))
-	return all[l.Skip():min(l.Skip()+l.PerPage, total)], l.pager(total)
+	return rows[T]{all[l.Skip():min(l.Skip()+l.PerPage, total)], l.pager(total)}
 }
 
 // samePage is a path with the page numbers of the request, for forms that lead back to where they were sent from.

@@ -10,17 +10,14 @@ import (
 type peopleView struct {
 	Form        *form // of an invitation
 	Problem     *form // with what was refused about a member
-	Members     []crm.Member
-	Invitations []crm.Invitation
+	Members     rows[crm.Member]
+	Invitations rows[crm.Invitation]
 	Roles       []option
 	Owners      int
-
-	MemberPager, InvitationPager pager
-	Back                         string // the page numbers, for forms that lead back here
-
-	Link    string // of an invitation that was just made, this once
-	Invited crm.Invitation
-	Shown   bool // the link was shown before
+	Back        string // the page numbers, for forms that lead back here
+	Link        string // of an invitation that was just made, this once
+	Invited     crm.Invitation
+	Shown       bool // the link was shown before
 }
 
 var roleOptions = newOptions("viewer=Viewer: sees contacts, campaigns and chapters", "editor=Editor: also changes contacts and campaigns",
@@ -64,15 +61,15 @@ func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, f 
 			view.Owners++
 		}
 	}
-	view.Members, view.MemberPager = paged(members, r, path, pageParameter)
-	view.MemberPager.Label = "Pages of members"
+	view.Members = paged(members, r, path, pageParameter)
+	view.Members.Pager.Label = "Pages of members"
 	if v.membership.Role >= crm.Owner {
 		invitations, err := c.store.Invitations(r.Context(), v.account())
 		if err != nil {
 			return err
 		}
-		view.Invitations, view.InvitationPager = paged(invitations, r, path, invitedParameter)
-		view.InvitationPager.Label = "Pages of invitations"
+		view.Invitations = paged(invitations, r, path, invitedParameter)
+		view.Invitations.Pager.Label = "Pages of invitations"
 	}
 	return c.render(w, r, v, "people", page{Title: "People", Section: "settings", Form: f, Data: view})
 }

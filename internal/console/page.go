@@ -146,7 +146,6 @@ var functions = template.FuncMap{
 	"machine":   machineTime,
 	"icon":      icon,
 	"file":      fileAddress,
-	"list":      func(values ...any) []any { return values },
 	"map":       newMap,
 	"initials":  initials,
 	"dialed":    dialed,

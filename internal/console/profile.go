@@ -10,8 +10,7 @@ import (
 // profileView is what users decide about themselves.
 type profileView struct {
 	Name, Password *form
-	Organizations  []crm.Membership
-	Pager          pager
+	Organizations  rows[crm.Membership]
 	Sessions       []sessionRow
 }
 
@@ -29,7 +28,7 @@ func (c *Console) profilePage(w http.ResponseWriter, r *http.Request, v visit, f
 	if err != nil {
 		return err
 	}
-	view.Organizations, view.Pager = paged(all, r, root+"/profile", pageParameter)
+	view.Organizations = paged(all, r, root+"/profile", pageParameter)
 	sessions, err := c.store.Sessions(r.Context(), v.session.User.ID)
 	if err != nil {
 		return err
