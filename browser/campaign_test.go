@@ -30,7 +30,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	p.click("Campaigns")
 	p.sees("No campaigns yet")
 	p.audit()
-	p.click("Create the first campaign")
+	p.click("Create campaign")
 	p.audit()
 
 	picture := s.url + "/console/static/icon.svg" // any picture that the browser can have
@@ -40,19 +40,19 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	p.fill("Goal", "120,000")
 	p.fill("Raised so far", "$64,500.50")
 	p.fill("Donors so far", "148")
-	p.fill("End of the campaign", "2027-05-01T12:00")
-	p.fill("Address of the cover", picture)
+	p.fill("End date", "2027-05-01T12:00")
+	p.fill("Cover image or video", picture)
 	p.fill("Type", "Event") // unfolds the event
-	p.fill("Begins", "2027-04-24T18:00")
+	p.fill("Start", "2027-04-24T18:00")
 	p.fill("Time zone", "America/New_York")
-	p.fill("Place", "Custom House Hall")
+	p.fill("Venue", "Custom House Hall")
 	p.tick("Guests need a ticket")
 	p.click("Livestream")
-	p.fill("Address to watch", "https://video.example.org/gala")
+	p.fill("Watch link", "https://video.example.org/gala")
 	p.audit()
 	p.click("Create campaign")
 
-	p.sees("“Lighthouse Gala” was created.", "$64,500.50", "53% of $120,000 · 148 donors", "24 Apr 2027, 18:00 (America/New_York)", "Everybody, with a ticket", "1 May 2027, 12:00 UTC")
+	p.sees("“Lighthouse Gala” is live. View page", "$64,500.50", "53% of $120,000 · 148 donors", "24 Apr 2027, 18:00 (America/New_York)", "Open to everyone, ticket required", "1 May 2027, 12:00 UTC")
 	if !p.has("img.cover") {
 		t.Error("the cover is not shown")
 	}
@@ -73,8 +73,8 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 		}
 	}
 
-	p.click("Edit")
-	if got := p.value("Begins"); got != "2027-04-24T18:00" {
+	p.click("Edit campaign")
+	if got := p.value("Start"); got != "2027-04-24T18:00" {
 		t.Errorf("the form says that it begins at %s", got)
 	}
 	p.fill("Title", "Harbor Gala")
@@ -99,14 +99,14 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	p.fill("Goal", "120,000")
 	p.fill("Raised so far", "64,500.50")
 	p.fill("Donors so far", "148")
-	p.fill("End of the campaign", "2127-05-01T12:00")
-	p.fill("Address of the cover", s.url+"/console/static/icon.svg")
+	p.fill("End date", "2127-05-01T12:00")
+	p.fill("Cover image or video", s.url+"/console/static/icon.svg")
 	p.fill("Type", "Event")
-	p.fill("Begins", "2127-04-24T18:00")
+	p.fill("Start", "2127-04-24T18:00")
 	p.fill("Time zone", "America/New_York")
-	p.fill("Place", "Custom House Hall")
+	p.fill("Venue", "Custom House Hall")
 	p.click("Livestream")
-	p.fill("Address to watch", "https://video.example.org/gala")
+	p.fill("Watch link", "https://video.example.org/gala")
 	p.click("Create campaign")
 	if p.text("#address") != s.url+"/winter-gala" {
 		t.Fatalf("the console shows the address %q", p.text("#address"))
@@ -115,7 +115,7 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	p.click("#address")
 	shown := []string{organization, "Winter Gala", "An evening for the harbor", "We <3 the sea.", "$64,500.50 raised of $120,000", "Donors 148", "Custom House Hall", "18:00 (America/New_York)", "Watch the livestream"}
 	p.sees(shown...)
-	p.doesNotSee("Edit", "Contacts", "Sign out")
+	p.doesNotSee("Edit campaign", "Contacts", "Sign out")
 	if p.path() != "/winter-gala" || !p.has("img.cover") {
 		t.Errorf("%s has no cover", p.path())
 	}
@@ -135,14 +135,14 @@ func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	p.fill("Title", "Gala")
 	p.fill("Goal", "a lot")
 	p.click("#event > summary")
-	p.fill("Begins", "2027-03-14T02:30")
+	p.fill("Start", "2027-03-14T02:30")
 	p.fill("Time zone", "America/New_York")
 	p.fill("Other organizations", "AAAA")
 	p.expects(422)
 	p.click("Create campaign")
-	p.sees("3 things need your attention", "Goal must be an amount from 0 to 9,999,999,999.99", "Begins is a time that the clocks of America/New_York leave out on that day.",
-		"“AAAA” is not the id of an organization here.")
-	if p.value("Title") != "Gala" || p.value("Goal") != "a lot" || p.value("Begins") != "2027-03-14T02:30" || p.value("Other organizations") != "AAAA" {
+	p.sees("3 things need your attention", "Goal must be an amount from 0 to 9,999,999,999.99", "Start is a time that the clocks of America/New_York leave out on that day.",
+		"“AAAA” is not the ID of an organization here.")
+	if p.value("Title") != "Gala" || p.value("Goal") != "a lot" || p.value("Start") != "2027-03-14T02:30" || p.value("Other organizations") != "AAAA" {
 		t.Error("what was typed is lost")
 	}
 	p.press("Tab", "Enter") // the first complaint leads to its field
@@ -154,10 +154,10 @@ func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	}
 	p.audit()
 	p.fill("Goal", "10")
-	p.fill("Begins", "2027-03-14T03:30")
+	p.fill("Start", "2027-03-14T03:30")
 	p.fill("Other organizations", "")
 	p.click("Create campaign")
-	p.sees("“Gala” was created.", "14 Mar 2027, 03:30 (America/New_York)")
+	p.sees("“Gala” is live. View page", "14 Mar 2027, 03:30 (America/New_York)")
 }
 
 // Whatever somebody writes into the two texts that are HTML, nothing of it runs, and nothing looks like the console.
@@ -175,9 +175,9 @@ func TestHostileHTMLOfACampaignIsHarmless(t *testing.T) {
 	p.fill("Description", hostile)
 	p.click("#event > summary")
 	p.fill("Details for guests", hostile)
-	p.fill("Place", `"><script>window.pwned=1</script>`)
+	p.fill("Venue", `"><script>window.pwned=1</script>`)
 	p.click("Create campaign")
-	p.sees("was created", "fine", "press me", "styled", `<img src=x onerror=window.pwned=1>`, `"><script>window.pwned=1</script>`)
+	p.sees("is live. View page", "fine", "press me", "styled", `<img src=x onerror=window.pwned=1>`, `"><script>window.pwned=1</script>`)
 	for _, page := range []string{p.path(), p.path() + "/edit", "/console/o/" + p.organizationID() + "/campaigns"} {
 		p.visit(page)
 		ran, err := evaluate[bool](p, "typeof window.pwned !== 'undefined'")
@@ -239,7 +239,7 @@ func TestCampaignsHaveFourScopes(t *testing.T) {
 	}
 	p.audit()
 	p.click("North run")
-	p.sees("A chapter’s", "Rescue North")
+	p.sees("Chapter campaign", "Rescue North")
 	if p.has(`a[href$="/edit"]`) {
 		t.Error("a chapter's campaign can be edited")
 	}
@@ -248,11 +248,11 @@ func TestCampaignsHaveFourScopes(t *testing.T) {
 	north.sees("Spring appeal")
 	p.visit("/console/o/" + ours + "/campaigns")
 	p.click("Spring appeal")
-	p.click("Edit")
+	p.click("Edit campaign")
 	p.untick("Rescue North")
 	p.click("Save changes")
 	north.reload()
-	north.sees("Nobody raises money for you yet")
+	north.sees("No campaigns benefit you yet")
 	if got := len(s.listed(s.key(ours), "?scope=all")); got != 3 {
 		t.Errorf("the API lists %d campaigns", got)
 	}
@@ -269,9 +269,9 @@ func TestAViewerLooksAtCampaignsAndChangesNone(t *testing.T) {
 	viewer := s.visitor(account, "vera@example.org", "viewer")
 	viewer.visit(p.path())
 	viewer.sees("Spring appeal")
-	viewer.in("main").doesNotSee("Edit")
+	viewer.in("main").doesNotSee("Edit campaign")
 	viewer.visit("/console/o/" + account + "/campaigns")
-	viewer.in("main").doesNotSee("New campaign")
+	viewer.in("main").doesNotSee("Create campaign")
 	viewer.expects(403)
 	viewer.visit(p.path() + "/edit")
 	viewer.sees("needs the role editor")
@@ -284,7 +284,7 @@ func TestACampaignNeedsNeitherScriptsNorAMouse(t *testing.T) {
 	p := s.owner()
 	p.withoutScripts()
 	p.visit("/console/o/" + p.organizationID() + "/campaigns")
-	p.tabTo("link “New campaign”")
+	p.tabTo("link “Create campaign”")
 	p.press("Enter")
 	p.tabTo("field “Title required”")
 	p.types("Spring appeal")
@@ -292,5 +292,5 @@ func TestACampaignNeedsNeitherScriptsNorAMouse(t *testing.T) {
 	p.types("500")
 	p.tabTo("button “Create campaign”")
 	p.press("Enter")
-	p.sees("“Spring appeal” was created.", "0% of $500")
+	p.sees("“Spring appeal” is live. View page", "0% of $500")
 }

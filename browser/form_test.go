@@ -13,14 +13,14 @@ func TestLeavingAFormWithChangesAsksFirst(t *testing.T) {
 	s.addContacts(p.organizationID(), `{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"a@example.org","type":"work"},{"value":"b@example.org"}],"note":"One\nTwo"}`)
 	p.in(".side").click("Contacts")
 	p.click("Ana Diaz")
-	p.click("Edit")
-	p.click("Another email")
+	p.click("Edit contact")
+	p.click("Add email")
 	p.in("main").click("Cancel") // nothing was changed: an empty row is nothing
-	p.click("Edit")
+	p.click("Edit contact")
 	p.fill("Last name", "Ruiz")
 	p.fill("Last name", "Diaz")
 	p.in("main").click("Cancel") // nor what is as it was
-	p.click("Edit")
+	p.click("Edit contact")
 
 	p.fill("Last name", "Ruiz")
 	p.stays(func() { p.in("main").click("Cancel") })
@@ -35,9 +35,9 @@ func TestLeavingAFormWithChangesAsksFirst(t *testing.T) {
 	for what, change := range map[string]func(){
 		"a choice":  func() { p.fill("Email type", "Personal") },
 		"a row":     func() { p.click("button[aria-label='Remove Email 2']") },
-		"a new row": func() { p.click("Another phone"); p.fill("Phone 3", "212-555-0100") },
+		"a new row": func() { p.click("Add phone"); p.fill("Phone 3", "212-555-0100") },
 	} {
-		p.click("Edit")
+		p.click("Edit contact")
 		change()
 		p.leaves(func() { p.in("main").click("Cancel") })
 		if !strings.HasSuffix(p.path(), fmt.Sprint(1)) {
@@ -53,11 +53,11 @@ func TestRowsAreCountedAnew(t *testing.T) {
 	p.visit(p.path() + "/contacts/new")
 	p.fill("Email", "first@example.org")
 	p.fill("Email 2", "second@example.org")
-	p.click("Another email")
+	p.click("Add email")
 	p.fill("Email 3", "third@example.org")
 	p.fill("Email 3 type", "Work")
 	p.click("button[aria-label='Remove Email']")
-	p.click("Another address")
+	p.click("Add address")
 	p.in("#address-rows fieldset:last-child").fill("City", "Boston")
 	p.click("button[aria-label='Remove Address']")
 	if got := p.text("#address-rows legend"); got != "Address" {

@@ -30,7 +30,7 @@ func TestTheHomeLeadsOn(t *testing.T) {
 	home := p.path()
 	for link, heading := range map[string]string{
 		"newsletter": "Contacts", "Lighthouse Gala": "Lighthouse Gala", "Linh Johansson": "Linh Johansson", "Active contacts": "Contacts",
-		"All campaigns": "Campaigns", "New contact": "New contact", "New campaign": "New campaign",
+		"All campaigns": "Campaigns", "Add contact": "New contact", "Create campaign": "New campaign",
 	} {
 		p.visit(home)
 		p.in("main").click(link)
@@ -45,11 +45,11 @@ func TestTheHomeOfANewOrganizationSaysWhatToDoNext(t *testing.T) {
 	p.in("h1").sees(organization)
 	p.sees("Add your first contact", "Create your first campaign", "Connect your tools")
 	p.audit()
-	p.click("New API key")
+	p.click("Create API key")
 	p.in("h1").sees("New API key")
 
 	viewer := s.visitor(p.organizationID(), "vera@example.org", "viewer")
-	viewer.sees("Nothing is here yet.")
-	viewer.doesNotSee("Add your first contact", "New API key")
+	viewer.sees("No data yet.")
+	viewer.doesNotSee("Add your first contact", "Create API key")
 	viewer.audit()
 }

@@ -84,18 +84,18 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	}
 	p.visit(home + "/settings/people")
 	p.fill("Email", "maximiliana.featherstonehaugh@correspondence.example.org")
-	p.click("Make an invitation link")
+	p.click("Create invitation link")
 	p.fits() // with the link
 	p.visit(home + "/chapters")
 	p.fill("Name", longWord)
-	p.click("Make the chapter")
+	p.click("Create chapter")
 	p.visit(home + "/campaigns/new")
 	p.fill("Title", longWord+" 2027")
 	p.fill("Subtitle", longWord)
 	p.fill("Goal", "9,999,999,999.99")
 	p.fill("Raised so far", "8,888,888,888.88")
 	p.fill("Donors so far", "1234567")
-	p.fill("End of the campaign", "2027-05-01T12:00")
+	p.fill("End date", "2027-05-01T12:00")
 	p.click("Create campaign")
 	for _, path := range []string{"", "/contacts", "/contacts?scope=all", "/contacts?q=max", "/campaigns", "/chapters", "/settings", "/settings/keys", "/settings/people"} {
 		p.visit(home + path)
@@ -118,7 +118,7 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	p.visit(home + "/settings/people")
 	p.width(1024)
 	p.in("main").click("Remove Vera Lind")
-	p.in("main").click("Yes, remove") // the question is not cut off by the card around the table
+	p.in("main").click("Remove member") // the question is not cut off by the card around the table
 	p.sees("Vera Lind")
 }
 
@@ -134,11 +134,11 @@ func TestThePublicPageFitsASmallPhone(t *testing.T) {
 	p.fill("Description", "https://example.org/"+strings.Repeat("abcdefghij", 20)+"\n\n<pre>"+strings.Repeat("wide ", 40)+"</pre>"+strings.Repeat("<ul><li>", 12)+"deep"+strings.Repeat("</li></ul>", 12))
 	p.fill("Goal", "9,999,999,999.99")
 	p.fill("Raised so far", "8,888,888,888.88")
-	p.fill("End of the campaign", "2027-05-01T12:00")
+	p.fill("End date", "2027-05-01T12:00")
 	p.fill("Type", "Event")
-	p.fill("Begins", "2027-04-24T18:00")
+	p.fill("Start", "2027-04-24T18:00")
 	p.fill("Time zone", "America/Argentina/ComodRivadavia")
-	p.fill("Place", longWord)
+	p.fill("Venue", longWord)
 	p.click("Create campaign")
 	address := p.text("#address")
 	stranger := s.open()

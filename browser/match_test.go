@@ -9,7 +9,7 @@ import (
 func (p *page) typeAmelia(last, email string) {
 	p.t.Helper()
 	p.in(".side").click("Contacts")
-	p.click("New contact")
+	p.click("Add contact")
 	p.fill("First name", "Amelia")
 	p.fill("Last name", last)
 	p.fill("Phone", "+1 (212) 555 0100")
@@ -96,7 +96,7 @@ func TestAnEditSaysWhoElseHasTheEmail(t *testing.T) {
 	s.addContacts(p.organizationID(), `{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"marta@example.org"}]}`, `{"first_name":"Ana","last_name":"Diaz"}`)
 	p.in(".side").click("Contacts")
 	p.click("Ana Diaz")
-	p.click("Edit")
+	p.click("Edit contact")
 	p.fill("Email", "MARTA@example.org")
 	p.expects(http.StatusConflict)
 	p.click("Save changes")

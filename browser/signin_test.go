@@ -19,7 +19,7 @@ func (s *server) owner() *page {
 	p.fill("Your name", "Anna Berg")
 	p.fill("Your email", ownerEmail)
 	p.fill("Password", ownerPassword)
-	p.click("Create and sign in")
+	p.click("Create account and sign in")
 	return p
 }
 

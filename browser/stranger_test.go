@@ -15,7 +15,7 @@ func TestAMistypedAddressSaysWhereToGo(t *testing.T) {
 	stranger.sees("Page not found", "There is no page at this address.")
 	stranger.audit()
 	stranger.fits()
-	stranger.click("Go to the console")
+	stranger.click("Go to console")
 	stranger.in("h1").sees("Sign in")
 }
 

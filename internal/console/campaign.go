@@ -15,19 +15,12 @@ const campaignsPerPage = 25
 
 // campaignsView is the list of campaigns.
 type campaignsView struct {
+	rows[campaignRow]
 	Scope crm.CampaignScope
 	Tabs  []tab
-	Rows  []campaignRow
-	Pager pager
 }
 
-// tab leads to one scope of a list.
-type tab struct {
-	Label, Address string
-	Total          int64
-	Current        bool
-}
-
+// campaignRow is a campaign in a list.
 type campaignRow struct {
 	crm.Campaign
 	Address  string
@@ -36,19 +29,19 @@ type campaignRow struct {
 	Ended    bool
 }
 
-var campaignTabs = []struct {
-	scope crm.CampaignScope
-	label string
-}{{crm.OwnCampaigns, "Ours"}, {crm.BenefitingCampaigns, "Benefiting us"}, {crm.ChapterCampaigns, "Chapters’"}, {crm.AllCampaigns, "All"}}
+func (c *Console) campaignRow(v visit, campaign crm.Campaign) campaignRow {
+	return campaignRow{Campaign: campaign, Address: v.path(campaignPath(campaign.ID)), Progress: newProgress(campaign), Ended: ended(campaign, c.now())}
+}
 
-func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit) error {
-	query := r.URL.Query()
-	scope, err := crm.ParseCampaignScope(query.Get("scope"))
+var campaignScopes = []scope[crm.CampaignScope]{{crm.OwnCampaigns, "Ours"}, {crm.BenefitingCampaigns, "Benefiting us"}, {crm.ChapterCampaigns, "Chapters’"}, {crm.AllCampaigns, "All"}}
+
+func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	scope, err := crm.ParseCampaignScope(r.URL.Query().Get("scope"))
 	if err != nil {
 		return redirect(w, r, v.path("/campaigns"))
 	}
-	at := pageOf(query, campaignsPerPage)
-	campaigns, found, err := c.store.CampaignPage(r.Context(), v.account(), scope, at)
+	l := listOf(r, v.path("/campaigns"), pageParameter, campaignsPerPage)
+	campaigns, found, err := c.store.CampaignPage(r.Context(), v.account(), scope, l.PageRequest)
 	if err != nil {
 		return err
 	}
@@ -56,32 +49,27 @@ func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit)
 	if err != nil {
 		return err
 	}
-	view := campaignsView{Scope: scope, Pager: newPager(v.path("/campaigns"), query, at, found.Total)}
-	if view.Tabs, err = c.campaignTabs(r, v, scope); err != nil {
+	totals, err := c.store.CampaignTotals(r.Context(), v.account())
+	if err != nil {
 		return err
 	}
-	for _, campaign := range campaigns {
-		view.Rows = append(view.Rows, campaignRow{
-			Campaign: campaign, Address: v.path(campaignPath(campaign.ID)), Chapter: names[campaign.AccountID],
-			Progress: newProgress(campaign), Ended: c.ended(campaign),
-		})
-	}
-	return c.render(w, r, v, http.StatusOK, "campaigns", page{Title: "Campaigns", Section: "campaigns", Data: view})
-}
-
-func (c *Console) campaignTabs(r *http.Request, v visit, current crm.CampaignScope) (tabs []tab, err error) {
-	totals, err := c.store.CampaignTotals(r.Context(), v.account())
-	for _, t := range campaignTabs {
-		address := v.path("/campaigns")
-		if t.scope != crm.OwnCampaigns {
-			address += "?scope=" + url.QueryEscape(string(t.scope))
+	view := campaignsView{Scope: scope}
+	view.Pager = l.pager(found.Total)
+	view.Tabs = tabsOf(campaignScopes, scope, totals, func(s crm.CampaignScope) string {
+		if s == crm.OwnCampaigns {
+			return v.path("/campaigns")
 		}
-		tabs = append(tabs, tab{Label: t.label, Address: address, Total: totals[t.scope], Current: t.scope == current})
+		return v.path("/campaigns?scope=" + url.QueryEscape(string(s)))
+	})
+	for _, campaign := range campaigns {
+		row := c.campaignRow(v, campaign)
+		row.Chapter = names[campaign.AccountID]
+		view.Rows = append(view.Rows, row)
 	}
-	return tabs, err
+	return c.render(w, r, v, "campaigns", page{Title: "Campaigns", Section: "campaigns", Data: view})
 }
 
-// chapterNames are the names of the accounts below, by their public ids. Nobody learns the name of any other account.
+// chapterNames are the names of the accounts below, by their public ids. The names of other accounts stay secret.
 func (c *Console) chapterNames(r *http.Request, v visit) (map[string]string, error) {
 	chapters, err := c.store.Chapters(r.Context(), v.membership.Account)
 	names := map[string]string{}
@@ -93,39 +81,65 @@ func (c *Console) chapterNames(r *http.Request, v visit) (map[string]string, err
 
 func campaignPath(id int64) string { return "/campaigns/" + strconv.FormatInt(id, 10) }
 
-func (c *Console) ended(campaign crm.Campaign) bool {
-	return !campaign.EndAt.IsZero() && campaign.EndAt.Before(c.now())
+func ended(campaign crm.Campaign, now time.Time) bool {
+	return !campaign.EndAt.IsZero() && campaign.EndAt.Before(now)
 }
 
 // progress is how far a campaign has come, in words and as a bar.
 type progress struct {
 	Raised, Goal string // Goal is "" where none was set
 	Percent      int64
-	Width        int64 // of the bar, up to 100
+	Width        string // of the bar
 	Reached      bool
 }
 
 func newProgress(c crm.Campaign) progress {
 	p := progress{Raised: crm.MoneyText(c.Raised, c.Currency)}
-	if percent, ok := c.Progress(); ok {
-		p.Goal, p.Percent, p.Width, p.Reached = crm.MoneyText(c.Goal, c.Currency), percent, min(percent, 100), percent >= 100
+	reached, ok := c.Progress()
+	if ok {
+		p.Goal, p.Percent, p.Reached = crm.MoneyText(c.Goal, c.Currency), reached, reached >= 100
 	}
+	p.Width = percent(float64(min(reached, 100)))
 	return p
+}
+
+// shownCampaign is what the pages of a campaign show of it.
+type shownCampaign struct {
+	Campaign crm.Campaign
+	Progress progress
+	Ended    bool
+	// These are the only texts that pages show as HTML. crm sanitized them before they were stored.
+	Description, Details template.HTML
+	Cover, Logo          externalImage
+	Video                string
+}
+
+func newShownCampaign(c crm.Campaign, now time.Time) shownCampaign {
+	shown := shownCampaign{
+		Campaign: c, Progress: newProgress(c), Ended: ended(c, now),
+		Description: template.HTML(crm.Paragraphs(c.Description)), Logo: newExternalImage(c.Logo),
+	}
+	if c.Event != nil {
+		shown.Details = template.HTML(crm.Paragraphs(c.Event.Details))
+	}
+	switch {
+	case c.Cover == nil:
+	case c.Cover.Type == "image":
+		shown.Cover = newExternalImage(c.Cover.URL)
+	default:
+		shown.Video = c.Cover.URL
+	}
+	return shown
 }
 
 // campaignView is the page of one campaign.
 type campaignView struct {
-	Campaign      crm.Campaign
-	Progress      progress
+	shownCampaign
 	Address       string // the public one
-	Own, Ended    bool
+	Own           bool
 	Relations     []string
 	Owner         string // name of the chapter that owns it
 	Beneficiaries []beneficiary
-	// These are the only texts that pages show as HTML. crm sanitized them before they were stored.
-	Description, Details template.HTML
-	Cover                picture
-	Logo                 picture
 }
 
 // beneficiary is an account that a campaign is for; the name is only known of those that belong to the organization.
@@ -134,7 +148,7 @@ type beneficiary struct {
 	Chosen   bool
 }
 
-func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	record, err := c.campaignOf(r, v)
 	if err != nil {
 		return err
@@ -146,53 +160,41 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit) 
 	names[v.membership.Account.ID] = v.membership.Account.Name
 	campaign := record.Campaign
 	view := campaignView{
-		Campaign: campaign, Progress: newProgress(campaign), Address: c.options.Proxies.BaseURL(r) + "/" + campaign.Slug,
-		Own: record.Relation&crm.Own != 0, Ended: c.ended(campaign), Relations: relationWords(record.Relation),
-		Description: template.HTML(crm.Paragraphs(campaign.Description)), Logo: newPicture(campaign.Logo),
+		shownCampaign: newShownCampaign(campaign, c.now()), Address: c.options.Proxies.BaseURL(r) + "/" + campaign.Slug,
+		Own: record.Relation&crm.Own != 0, Relations: relationWords(record.Relation),
 	}
 	if !view.Own {
 		view.Owner = names[campaign.AccountID]
 	}
-	if campaign.Cover != nil && campaign.Cover.Type == "image" {
-		view.Cover = newPicture(campaign.Cover.URL)
-	}
-	if campaign.Event != nil {
-		view.Details = template.HTML(crm.Paragraphs(campaign.Event.Details))
-	}
 	for _, id := range record.Beneficiaries {
 		view.Beneficiaries = append(view.Beneficiaries, beneficiary{ID: id, Name: names[id]})
 	}
-	return c.render(w, r, v, http.StatusOK, "campaign", page{Title: campaign.Title, Section: "campaigns", Data: view})
+	return c.render(w, r, v, "campaign", page{Title: campaign.Title, Section: "campaigns", Data: view})
 }
 
-// campaignOf is the campaign that the address names. Whatever is not a number of ours is nothing.
 func (c *Console) campaignOf(r *http.Request, v visit) (store.CampaignRecord, error) {
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	if err != nil {
-		return store.CampaignRecord{}, crm.ErrNotFound
-	}
-	return c.store.Campaign(r.Context(), v.account(), id)
+	return c.store.Campaign(r.Context(), v.account(), v.id)
 }
 
-// relationWords say why somebody sees a campaign that is not their own.
+// relationWords say why an organization sees a campaign that is not its own.
 func relationWords(relation crm.Relation) (words []string) {
 	if relation&crm.Benefiting != 0 {
 		words = append(words, "Benefits you")
 	}
 	if relation&crm.Chapter != 0 {
-		words = append(words, "A chapter’s")
+		words = append(words, "Chapter campaign")
 	}
 	return words
 }
 
-// picture is an image of another site. A page may only load it over https.
-type picture string
+// externalImage is an image of another site. A page may only load it over https.
+type externalImage string
 
-func newPicture(address string) picture {
+func newExternalImage(address string) externalImage {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" {
 		return ""
 	}
-	return picture(address)
+	return externalImage(address)
 }
 
 // localTime is a time of an event, as the clocks at its place show it: 24 Apr 2027, 18:00 (America/New_York).
@@ -222,5 +224,5 @@ func spokenOptions(values ...string) (all []option) {
 var campaignWords = map[string]string{
 	"general": "General fund", "collect": "Donations", "fundraise": "Fundraisers", "event": "Event",
 	"in_person": "In person", "virtual": "Online", "hybrid": "In person and online",
-	"upload": "An upload", "youtube": "YouTube", "vimeo": "Vimeo", "twitch": "Twitch", "facebook": "Facebook", "image": "Picture", "video": "Film",
+	"upload": "Upload", "youtube": "YouTube", "vimeo": "Vimeo", "twitch": "Twitch", "facebook": "Facebook", "image": "Image", "video": "Video",
 }

@@ -37,18 +37,13 @@ var (
 // otherField takes the ids of accounts that are not in the list of boxes.
 const otherField = "other_beneficiaries"
 
-func (c *Console) newCampaignPage(w http.ResponseWriter, r *http.Request, v visit) error {
-	f := newForm()
+func (c *Console) newCampaignPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	f.set("type", "collect")
 	f.set("currency", "USD")
 	return c.campaignForm(w, r, v, http.StatusOK, f, crm.Campaign{})
 }
 
-func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit) error {
-	f, err := readForm(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	var made crm.Campaign
 	in, err := crm.ReadCampaignForm(f.campaignValue, crm.Campaign{})
 	if err == nil {
@@ -57,16 +52,15 @@ func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit
 	if err != nil {
 		return c.refuseCampaign(w, r, v, f, in, crm.Campaign{}, err)
 	}
-	leaveNotice(w, notice{Text: "“" + made.Title + "” was created. The API lists it from now on.", Warning: removedWarning(f, made)})
+	leaveNotice(w, notice{Text: "“" + made.Title + "” is live.", View: "/" + made.Slug, Warning: removedWarning(f, made)})
 	return redirect(w, r, v.path(campaignPath(made.ID)))
 }
 
-func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	record, err := c.ownCampaign(r, v)
 	if err != nil {
 		return err
 	}
-	f := newForm()
 	crm.FillCampaignForm(record.Campaign, record.Beneficiaries, f.set)
 	f.values["beneficiaries"] = record.Beneficiaries
 	known, err := c.knownAccounts(r, v)
@@ -84,12 +78,8 @@ func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v vis
 	return c.campaignForm(w, r, v, http.StatusOK, f, record.Campaign)
 }
 
-func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	record, err := c.ownCampaign(r, v)
-	if err != nil {
-		return err
-	}
-	f, err := readForm(r)
 	if err != nil {
 		return err
 	}
@@ -161,7 +151,7 @@ func (c *Console) refuseCampaign(w http.ResponseWriter, r *http.Request, v visit
 	for i, fault := range f.Faults {
 		number, found := strings.CutPrefix(fault.Field, "beneficiaries.")
 		if n, err := strconv.Atoi(number); found && err == nil {
-			f.Faults[i] = crm.Fault{Field: otherField, Rule: "“%v” is not the id of an organization here.", Args: []any{(*in.Beneficiaries)[n]}}
+			f.Faults[i] = crm.Fault{Field: otherField, Rule: "“%v” is not the ID of an organization here.", Args: []any{(*in.Beneficiaries)[n]}}
 		}
 	}
 	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, old)
@@ -184,7 +174,7 @@ func (c *Console) campaignForm(w http.ResponseWriter, r *http.Request, v visit, 
 	for i := range view.Beneficiaries {
 		view.Beneficiaries[i].Chosen = f.Has("beneficiaries", view.Beneficiaries[i].ID)
 	}
-	return c.render(w, r, v, status, "campaign_form", page{Title: view.Title, Section: "campaigns", Data: view})
+	return c.render(w, r, v, "campaign_form", page{Title: view.Title, Status: status, Section: "campaigns", Data: view})
 }
 
 // says tells whether anything is written, or wrong, in a part of the form. A choice always holds something.
@@ -210,7 +200,7 @@ func eventTypes(stored string) []option {
 // name of the one above.
 func (c *Console) knownAccounts(r *http.Request, v visit) (known []beneficiary, err error) {
 	if above := v.membership.Account.ParentID; above != "" {
-		name := "The organization above you"
+		name := "Your parent organization"
 		membership, err := c.store.Membership(r.Context(), v.session.User.ID, above)
 		switch {
 		case err == nil:

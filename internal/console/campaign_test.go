@@ -98,10 +98,10 @@ func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
 
 		page := editor.follow(editor.org("/campaigns"), append(wholeForm(chapter.ID), "other_beneficiaries", friend.ID)...)
 		editor.wantStatus(page, http.StatusOK)
-		editor.sees(page, "“Lighthouse Gala” was created. The API lists it from now on.",
+		editor.sees(page, "“Lighthouse Gala” is live.",
 			"Lighthouse Gala", "An evening for the harbor", "Event", "Come & dine", "$64,500.50", "53% of $120,000 · 1,148 donors", "30 Apr 2027, 23:59 UTC", "/the-gala",
 			"Gala night", "In person and online", "24 Apr 2027, 18:00 (America/New_York)", "24 Apr 2027, 23:00 (America/New_York)", "Custom House Hall", "3 McKinley Square", "ChIJx",
-			"Dinner and music", "Invited guests, with a ticket", "https://video.example.org/gala", "https://video.example.org/e/gala", "YouTube", "external",
+			"Dinner and music", "Invited guests only, ticket required", "https://video.example.org/gala", "https://video.example.org/e/gala", "YouTube", "external",
 			"24 Apr 2027, 19:00 (America/New_York)", "Portland", friend.ID)
 		editor.doesNotSee(page, "Friends of the Harbor", "alert(1)")
 		if !strings.Contains(page.body, `<p>Come &amp; <b>dine</b></p>`) || !strings.Contains(page.body, `src="https://images.example.org/gala.jpg"`) {
@@ -195,7 +195,7 @@ func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
 			p.wantStatus(mine, http.StatusUnprocessableEntity)
 			a := p.post(path, typed(mine, "title", "Ball")...)
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, "Somebody has changed this campaign since you opened the form. Look at the campaign in another window")
+			p.sees(a, "Someone else changed this campaign after you opened the form. Open the campaign in another window")
 			if after, still := s.stored(p.account, c.ID); after.Version(still) != before.Version(beneficiaries) || !strings.Contains(a.body, `value="Ball"`) {
 				t.Error("it was saved, or what was typed is gone")
 			}
@@ -241,8 +241,8 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 		"event.start_at", "2026-03-08T02:30", "event.timezone", "America/New_York", "other_beneficiaries", "x AAAAAAAAAAAAAAAA")
 	editor.wantStatus(a, http.StatusUnprocessableEntity)
 	editor.sees(a, "6 things need your attention", "Title is required", "Web address must be 1 to 255 lowercase letters, digits and single hyphens", "Goal must be an amount from 0 to 9,999,999,999.99",
-		"Address of the cover must be a whole web address that begins with https:", "Begins is a time that the clocks of America/New_York leave out on that day",
-		"“x” is not the id of an organization here.")
+		"Cover image or video must be a whole web address that begins with https:", "Start is a time that the clocks of America/New_York leave out on that day",
+		"“x” is not the ID of an organization here.")
 	for _, kept := range []string{`value="Kept"`, `value="Gala!"`, `value="a lot"`, `value="2026-03-08T02:30"`, "x AAAAAAAAAAAAAAAA</textarea>", `id="event" open`} {
 		if !strings.Contains(a.body, kept) {
 			t.Errorf("the form lost %s", kept)
@@ -251,7 +251,7 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	// What only the database knows.
 	a = editor.post(editor.org("/campaigns"), "title", "Gala", "slug", "gala", "other_beneficiaries", "AAAAAAAAAAAAAAAA")
 	editor.wantStatus(a, http.StatusUnprocessableEntity)
-	editor.sees(a, "2 things need your attention", "Web address is taken: choose another one.", "“AAAAAAAAAAAAAAAA” is not the id of an organization here.")
+	editor.sees(a, "2 things need your attention", "Web address is taken: choose another one.", "“AAAAAAAAAAAAAAAA” is not the ID of an organization here.")
 	if totals, err := s.store.CampaignTotals(t.Context(), editor.account.Number); err != nil || totals[crm.AllCampaigns] != 1 {
 		t.Errorf("%v, %v", totals, err)
 	}
@@ -270,7 +270,7 @@ func TestCampaignsAreListedInFourScopes(t *testing.T) {
 		list := func(query string) answer { return owner.get(owner.org("/campaigns" + query)) }
 		ours := list("")
 		owner.sees(ours, "Ours 2", "Benefiting us 1", "Chapters’ 1", "All 4", "Coat drive", "Goal reached", "$18,340 of $18,000 · 101%", "265", "31 Jan 2020", "Ended",
-			"Annual fund", "General fund", "$5 raised, no goal set", "Open end")
+			"Annual fund", "General fund", "$5 raised, no goal set", "No end date")
 		owner.doesNotSee(ours, "Kitchen", "Fun run")
 		if strings.Index(ours.body, "Annual fund") > strings.Index(ours.body, "Coat drive") {
 			t.Error("the newest is not first")
@@ -282,7 +282,7 @@ func TestCampaignsAreListedInFourScopes(t *testing.T) {
 		for _, query := range []string{"", "?scope=benefiting", "?scope=chapters", "?scope=all"} {
 			owner.doesNotSee(list(query), "Secret plan")
 		}
-		owner.sees(list("?page=7"), "Nothing on this page")
+		owner.sees(list("?page=7"), "This page is empty")
 		if a := list("?scope=nonsense"); a.status != http.StatusSeeOther || a.location() != owner.org("/campaigns") {
 			t.Errorf("%d to %q", a.status, a.location())
 		}
@@ -291,11 +291,11 @@ func TestCampaignsAreListedInFourScopes(t *testing.T) {
 		for _, c := range []crm.Campaign{kitchen, run} {
 			page := owner.get(owner.campaignAddress(c))
 			owner.sees(page, c.Title, "Run by")
-			owner.doesNotSee(page, "Edit", "Friends of the Harbor", "None named")
+			owner.doesNotSee(page, "Edit", "Friends of the Harbor", "None")
 			owner.wantStatus(owner.get(owner.campaignAddress(c)+"/edit"), http.StatusNotFound)
 			owner.wantStatus(owner.post(owner.campaignAddress(c), "title", "Mine now"), http.StatusNotFound)
 		}
-		owner.sees(owner.get(owner.campaignAddress(kitchen)), "Portland", "A chapter’s")
+		owner.sees(owner.get(owner.campaignAddress(kitchen)), "Portland", "Chapter campaign")
 		owner.sees(owner.get(owner.campaignAddress(run)), "Benefits you", friend.ID)
 		if c, _ := s.stored(chapter, kitchen.ID); c.Title != "Kitchen" {
 			t.Errorf("the chapter's campaign became %s", c.Title)
@@ -317,10 +317,10 @@ func TestEmptyListsOfCampaignsSayWhatToDo(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor Light")
 	editor, viewer := s.member(account, crm.Editor), s.member(account, crm.Viewer)
-	editor.sees(editor.get(editor.org("/campaigns")), "No campaigns yet", "Create the first campaign")
-	viewer.doesNotSee(viewer.get(viewer.org("/campaigns")), "Create the first campaign", "New campaign")
-	editor.sees(editor.get(editor.org("/campaigns?scope=benefiting")), "Nobody raises money for you yet", account.ID)
-	editor.sees(editor.get(editor.org("/campaigns?scope=chapters")), "No campaigns of chapters", "See your chapters")
+	editor.sees(editor.get(editor.org("/campaigns")), "No campaigns yet", "Create campaign")
+	viewer.doesNotSee(viewer.get(viewer.org("/campaigns")), "Create campaign", "New campaign")
+	editor.sees(editor.get(editor.org("/campaigns?scope=benefiting")), "No campaigns benefit you yet", account.ID)
+	editor.sees(editor.get(editor.org("/campaigns?scope=chapters")), "No chapter campaigns yet", "View chapters")
 	c := s.campaign(account, `{"title":"Gala"}`)
 	viewer.doesNotSee(viewer.get(viewer.campaignAddress(c)), "Edit", "Say what the money is for")
 	editor.sees(editor.get(editor.campaignAddress(c)), "Edit", "Say what the money is for")
@@ -333,7 +333,7 @@ func TestAChapterNamesTheOrganizationAboveAsABeneficiary(t *testing.T) {
 	chapter := s.chapter(above, "Portland")
 	editor := s.member(chapter, crm.Editor)
 	form := editor.get(editor.org("/campaigns/new"))
-	editor.sees(form, "The organization above you")
+	editor.sees(form, "Your parent organization")
 	editor.doesNotSee(form, "Harbor Light") // whose name only its own people know
 	both := s.member(chapter, crm.Editor)
 	if _, err := s.store.AddMember(t.Context(), above.account, crm.Viewer, both.user.Email); err != nil {
@@ -356,7 +356,7 @@ func TestForeignAddressesOfACampaignAreOnlyLinks(t *testing.T) {
 			t.Errorf("%s: a picture, or a link that says too much", c.Title)
 		}
 	}
-	owner.sees(owner.get(owner.campaignAddress(film)), "Film (YouTube)")
+	owner.sees(owner.get(owner.campaignAddress(film)), "Video (YouTube)")
 }
 
 func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
@@ -364,12 +364,12 @@ func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
 		p := s.member(s.organization("Harbor Light"), crm.Editor)
 		a := p.post(p.org("/campaigns"), "title", "Gala", "cover.url", "http://img.example.org/c.png", "cover.type", "image", "logo", "http://img.example.org/l.png")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "2 things need your attention", "Address of the cover must be a whole web address that begins with https://. Pages show no other pictures.", "Address of the logo must be a whole web address that begins with https://.")
+		p.sees(a, "2 things need your attention", "Cover image or video must be a whole web address that begins with https://. Pages show no other pictures.", "Logo image must be a whole web address that begins with https://.")
 		if !strings.Contains(a.body, `value="http://img.example.org/c.png"`) {
 			t.Error("what was typed is lost")
 		}
 		stored := s.campaign(p.account, `{"title":"Old"}`, plainPictures)
-		p.sees(p.get(p.campaignAddress(stored)), "Old", "Picture")
+		p.sees(p.get(p.campaignAddress(stored)), "Old", "Image")
 	})
 }
 
@@ -377,7 +377,7 @@ func TestHTMLThatIsRemovedIsSaid(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor Light"), crm.Editor)
 		a := p.follow(p.org("/campaigns"), "title", strings.Repeat("Gala ", 50), "description", `<p>Come</p><table><tr><td>Soup</td></tr></table><img src="http://img.example.org/a.png">`, "event.details", `<iframe src="x"></iframe>`)
-		p.sees(a, "was created.", "Pages cannot show all of your HTML. This was removed: embedded pages, pictures, tables. Pictures and links need an address that begins with https://.", "Soup")
+		p.sees(a, "is live. View page", "Pages cannot show all of your HTML. This was removed: embedded pages, pictures, tables. Pictures and links need an address that begins with https://.", "Soup")
 		path := strings.TrimSuffix(editPath.FindString(a.body), "/edit")
 		p.doesNotSee(p.follow(path, formValues(t, p.get(path+"/edit").body)...), "removed") // nothing more
 		p.sees(p.follow(path, "title", "Gala", "description", "<div>Come</div>"), "“Gala” was saved. Pages cannot show all of your HTML. This was removed: <div>.")

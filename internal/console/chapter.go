@@ -1,7 +1,7 @@
 package console
 
 import (
-	"errors"
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,12 +29,8 @@ type chapterNode struct {
 	Owner   bool // may rename
 }
 
-func (c *Console) chaptersPage(w http.ResponseWriter, r *http.Request, v visit) error {
-	return c.showChapters(w, r, v, http.StatusOK, newForm(), nil)
-}
-
-// showChapters shows the tree. refused is the name that a chapter could not get.
-func (c *Console) showChapters(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, refused *chapterNode) error {
+// chaptersPage shows the organization and its chapters. A form that was refused is that of a new chapter, or the new name of one.
+func (c *Console) chaptersPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	chapters, err := c.store.Chapters(r.Context(), v.membership.Account)
 	if err != nil {
 		return err
@@ -47,15 +43,14 @@ func (c *Console) showChapters(w http.ResponseWriter, r *http.Request, v visit, 
 	for _, m := range memberships {
 		roles[m.Account.Number] = m.Role
 	}
-	query := r.URL.Query()
-	view := chaptersView{Form: f, Parents: chapterOptions(v.membership.Account, chapters), Back: samePage("", query)}
-	var shown []crm.Account
-	shown, view.Pager = paged(chapters, v.path("/chapters"), query, pageParameter)
+	view := chaptersView{Form: f.ifSentTo("/chapters"), Parents: chapterOptions(v.membership.Account, chapters), Back: samePage("", r)}
+	shown := paged(chapters, r, v.path("/chapters"), pageParameter)
+	view.Pager = shown.Pager
 	nodes := map[int64]*chapterNode{}
-	for _, a := range append([]crm.Account{v.membership.Account}, withAncestors(chapters, shown)...) {
+	for _, a := range append([]crm.Account{v.membership.Account}, withAncestors(chapters, shown.Rows)...) {
 		n := &chapterNode{Account: a, Name: a.Name, Role: roles[a.Number], Here: a.Number == v.account(), Owner: v.membership.Role >= crm.Owner}
-		if refused != nil && refused.Account.ID == a.ID {
-			n.Name, n.Fault = refused.Name, refused.Fault
+		if f.sentTo("/chapters/" + a.ID) {
+			n.Name, n.Fault = f.Value("name"), f.fault("name", "Name")
 		}
 		nodes[a.Number] = n
 		if above := nodes[a.Parent]; above != nil && !n.Here { // it comes before what is below it
@@ -63,7 +58,7 @@ func (c *Console) showChapters(w http.ResponseWriter, r *http.Request, v visit, 
 		}
 	}
 	view.Root = nodes[v.account()]
-	return c.render(w, r, v, status, "chapters", page{Title: "Chapters", Section: "chapters", Data: view})
+	return c.render(w, r, v, "chapters", page{Title: "Chapters", Section: "chapters", Form: f, Data: view})
 }
 
 // chapterOptions are the accounts that a new chapter may be made below, indented by their level.
@@ -92,41 +87,18 @@ func withAncestors(chapters, shown []crm.Account) []crm.Account {
 	return all
 }
 
-func (c *Console) createChapter(w http.ResponseWriter, r *http.Request, v visit) error {
-	f, err := readForm(r)
-	if err != nil {
-		return err
-	}
-	parent := f.Value("parent")
-	if parent == "" {
-		parent = v.membership.Account.ID
-	}
+func (c *Console) createChapter(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	parent := cmp.Or(f.Value("parent"), v.membership.Account.ID)
 	chapter, err := c.store.CreateChapter(r.Context(), v.membership.Account, v.session.User.ID, parent, f.Value("name"))
 	if err != nil {
-		if err := f.refuse(err); err != nil {
-			return err
-		}
-		return c.showChapters(w, r, v, http.StatusUnprocessableEntity, f, nil)
+		return err
 	}
-	leaveNotice(w, notice{Text: "The chapter " + chapter.Name + " is there, and you own it."})
-	return redirect(w, r, v.path("/chapters"))
+	return redirect(w, r, v.path("/chapters"), notice{Text: chapter.Name + " created. You are its owner."})
 }
 
-func (c *Console) renameChapter(w http.ResponseWriter, r *http.Request, v visit) error {
-	f, err := readForm(r)
-	if err != nil {
+func (c *Console) renameChapter(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	if err := c.store.RenameAccount(r.Context(), v.membership.Account, r.PathValue("chapter"), f.Value("name")); err != nil {
 		return err
 	}
-	id, name := r.PathValue("chapter"), f.Value("name")
-	err = c.store.RenameAccount(r.Context(), v.membership.Account, id, name)
-	var invalid *crm.Invalid
-	switch {
-	case errors.As(err, &invalid):
-		refused := &chapterNode{Account: crm.Account{ID: id}, Name: name, Fault: words(invalid.Faults[0], "Name")}
-		return c.showChapters(w, r, v, http.StatusUnprocessableEntity, newForm(), refused)
-	case err != nil:
-		return err
-	}
-	leaveNotice(w, notice{Text: "The name is now " + name + "."})
-	return redirect(w, r, samePage(v.path("/chapters"), r.URL.Query()))
+	return redirect(w, r, samePage(v.path("/chapters"), r), notice{Text: "The name is now " + f.Value("name") + "."})
 }

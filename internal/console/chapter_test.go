@@ -11,8 +11,8 @@ import (
 func TestChaptersAreMadeAndRenamed(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Owner)
-		p.sees(p.get(p.org("/chapters")), "There is no chapter yet")
-		p.sees(p.follow(p.org("/chapters"), "name", " North "), "The chapter North is there, and you own it.")
+		p.sees(p.get(p.org("/chapters")), "No chapters yet")
+		p.sees(p.follow(p.org("/chapters"), "name", " North "), "North created. You are its owner.")
 		chapters, err := s.store.Chapters(t.Context(), p.account)
 		if err != nil || len(chapters) != 1 || chapters[0].Name != "North" {
 			t.Fatalf("%v: %+v", err, chapters)

@@ -4,12 +4,11 @@ import (
 	"strconv"
 	"time"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/store"
 )
 
-// The pictures of numbers are SVG that templates draw from what is computed here. Widths are per cent of the picture, so
-// that it fits any screen while its letters keep their size; every value is also written, so that no picture needs color.
+// Charts are SVG that templates draw from what is computed here. Widths are percent of the chart, so that it fits any screen
+// while its letters keep their size; every value is also written, so that no chart needs color.
 
 // column is one upright bar.
 type column struct {
@@ -29,7 +28,7 @@ type column struct {
 type columnChart struct {
 	Columns []column
 	Total   int64
-	Height  int // of the whole picture, in pixels, as Base and Labels
+	Height  int // of the whole chart, in pixels, as Base and Labels
 	Base    int // where the bars stand
 	Labels  int // where their names are written
 }
@@ -90,7 +89,7 @@ func shortCount(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// tagBar is a lying bar: a tag, as long as it is large beside the largest.
+// tagBar is a horizontal bar: how large a tag is beside the largest one.
 type tagBar struct {
 	Name     string
 	Contacts int64
@@ -104,22 +103,4 @@ func newTagBars(tags []store.TagCount) []tagBar {
 		bars = append(bars, tagBar{tag.Name, tag.Contacts, percent(max(1, share))})
 	}
 	return bars
-}
-
-// goalBar is what a campaign has raised beside its goal.
-type goalBar struct {
-	crm.Campaign
-	Raised, Goal string
-	Percent      int64
-	HasGoal      bool
-	Ended        bool
-	Width        string
-}
-
-func newGoalBar(c crm.Campaign, now time.Time) goalBar {
-	bar := goalBar{Campaign: c, Raised: crm.MoneyText(c.Raised, c.Currency), Goal: crm.MoneyText(c.Goal, c.Currency)}
-	bar.Ended = !c.EndAt.IsZero() && c.EndAt.Before(now)
-	bar.Percent, bar.HasGoal = c.Progress()
-	bar.Width = percent(float64(min(bar.Percent, 100)))
-	return bar
 }

@@ -105,8 +105,8 @@ func TestBarsNeverLeaveTheirPlace(t *testing.T) {
 		{crm.Campaign{Goal: 20000, Raised: 50000, EndAt: now.Add(-time.Second)}, "100.00%", true, true},
 		{crm.Campaign{Raised: 50000, EndAt: now.Add(time.Second)}, "0.00%", false, false},
 	} {
-		bar := newGoalBar(c.campaign, now)
-		if bar.Width != c.width || bar.HasGoal != c.hasGoal || bar.Ended != c.ended {
+		bar := newProgress(c.campaign)
+		if bar.Width != c.width || (bar.Goal != "") != c.hasGoal || ended(c.campaign, now) != c.ended {
 			t.Errorf("%+v is drawn as %+v", c.campaign, bar)
 		}
 	}

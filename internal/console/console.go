@@ -4,7 +4,6 @@ package console
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -38,8 +37,9 @@ const root = "/console"
 
 // visit is who looks at a page, and where.
 type visit struct {
-	session    crm.Session
+	session    crm.Session    // empty for a stranger
 	membership crm.Membership // of the organization in the path; empty on pages that belong to none
+	id         int64          // of the contact, campaign, key or user in the path
 }
 
 func (v visit) account() int64 { return v.membership.Account.Number }
@@ -49,83 +49,88 @@ func (v visit) path(rest string) string { return orgPath(v.membership.Account, r
 
 func orgPath(account crm.Account, rest string) string { return root + "/o/" + account.ID + rest }
 
-// handler answers somebody who has signed in and may do this.
-type handler func(*Console, http.ResponseWriter, *http.Request, visit) error
+// handler answers a person who may do this. The form is the one that was sent, or an empty one.
+type handler func(*Console, http.ResponseWriter, *http.Request, visit, *form) error
 
-// route is one line of an organization's pages: what is asked, who may, who answers.
+// route is one line of the console: what is asked, who may ask, who answers. A form that is refused is answered by the page
+// that it came from, which gets the form with its faults.
 type route struct {
-	pattern string // below the organization
-	role    crm.Role
-	handle  handler
+	method, path string
+	role         crm.Role // with one, the path is below an organization's
+	handle, page handler
 }
 
-// strangerRoutes are open to strangers, beside the files that pages are made of.
-var strangerRoutes = []struct {
-	pattern string
-	handle  func(*Console, http.ResponseWriter, *http.Request) error
-}{
-	{"GET /signin", (*Console).signInPage},
-	{"POST /signin", (*Console).signIn},
-	{"GET /setup/{token}", (*Console).setupPage},
-	{"POST /setup/{token}", (*Console).setup},
-	{"GET /invite/{token}", (*Console).invitationPage},
-	{"POST /invite/{token}", (*Console).join},
-}
+// Who may ask, beside the members of an organization.
+const (
+	stranger crm.Role = iota - 1
+	user              // has signed in
+)
 
-// userRoutes are for whoever has signed in, whatever organization they belong to.
-var userRoutes = []route{
-	{"GET ", 0, (*Console).entrance},
-	{"GET /{$}", 0, (*Console).entrance},
-	{"POST /signout", 0, (*Console).signOut},
-	{"POST /invite/{token}/accept", 0, (*Console).accept},
-	{"GET /profile", 0, (*Console).profilePage},
-	{"POST /profile/name", 0, (*Console).renameUser},
-	{"POST /profile/password", 0, (*Console).changePassword},
-	{"POST /profile/sessions/{session}/end", 0, (*Console).endSession},
-	{"POST /profile/sessions/end", 0, (*Console).endSessions},
-}
-
-// routes are the pages of an organization.
 var routes = []route{
-	{"GET ", crm.Viewer, (*Console).homePage},
+	{"GET", "/signin", stranger, (*Console).signInPage, nil},
+	{"POST", "/signin", stranger, (*Console).signIn, (*Console).signInPage},
+	{"GET", "/setup/{token}", stranger, (*Console).setupPage, nil},
+	{"POST", "/setup/{token}", stranger, (*Console).setup, (*Console).setupPage},
+	{"GET", "/invite/{token}", stranger, (*Console).invitationPage, nil},
+	{"POST", "/invite/{token}", stranger, (*Console).join, (*Console).invitationPage},
 
-	{"GET /contacts", crm.Viewer, (*Console).contactsPage},
-	{"GET /contacts/new", crm.Editor, (*Console).newContactPage},
-	{"POST /contacts", crm.Editor, (*Console).createContact},
-	{"GET /contacts/{id}", crm.Viewer, (*Console).contactPage},
-	{"GET /contacts/{id}/edit", crm.Editor, (*Console).editContactPage},
-	{"POST /contacts/{id}", crm.Editor, (*Console).saveContact},
-	{"POST /contacts/{id}/archive", crm.Editor, (*Console).archiveContact},
-	{"POST /contacts/{id}/restore", crm.Editor, (*Console).restoreContact},
-	{"POST /contacts/{id}/tags/add", crm.Editor, (*Console).addTags},
-	{"POST /contacts/{id}/tags/remove", crm.Editor, (*Console).removeTag},
-	{"GET /tags", crm.Viewer, (*Console).suggestTags},
+	{"GET", "", user, (*Console).entrance, nil},
+	{"GET", "/{$}", user, (*Console).entrance, nil},
+	{"POST", "/signout", user, (*Console).signOut, nil},
+	{"POST", "/invite/{token}/accept", user, (*Console).accept, nil},
+	{"GET", "/profile", user, (*Console).profilePage, nil},
+	{"POST", "/profile/name", user, (*Console).renameUser, (*Console).profilePage},
+	{"POST", "/profile/password", user, (*Console).changePassword, (*Console).profilePage},
+	{"POST", "/profile/sessions/{session}/end", user, (*Console).endSession, nil},
+	{"POST", "/profile/sessions/end", user, (*Console).endSessions, nil},
 
-	{"GET /campaigns", crm.Viewer, (*Console).campaignsPage},
-	{"GET /campaigns/new", crm.Editor, (*Console).newCampaignPage},
-	{"POST /campaigns", crm.Editor, (*Console).createCampaign},
-	{"GET /campaigns/{id}", crm.Viewer, (*Console).campaignPage},
-	{"GET /campaigns/{id}/edit", crm.Editor, (*Console).editCampaignPage},
-	{"POST /campaigns/{id}", crm.Editor, (*Console).saveCampaign},
+	{"GET", "", crm.Viewer, (*Console).homePage, nil},
 
-	{"GET /chapters", crm.Viewer, (*Console).chaptersPage},
-	{"POST /chapters", crm.Owner, (*Console).createChapter},
-	{"POST /chapters/{chapter}", crm.Owner, (*Console).renameChapter},
+	{"GET", "/contacts", crm.Viewer, (*Console).contactsPage, nil},
+	{"GET", "/contacts/new", crm.Editor, (*Console).newContactPage, nil},
+	{"POST", "/contacts", crm.Editor, (*Console).createContact, nil},
+	{"GET", "/contacts/{id}", crm.Viewer, (*Console).contactPage, nil},
+	{"GET", "/contacts/{id}/edit", crm.Editor, (*Console).editContactPage, nil},
+	{"POST", "/contacts/{id}", crm.Editor, (*Console).saveContact, nil},
+	{"POST", "/contacts/{id}/archive", crm.Editor, (*Console).archiveContact, nil},
+	{"POST", "/contacts/{id}/restore", crm.Editor, (*Console).restoreContact, nil},
+	{"POST", "/contacts/{id}/tags/add", crm.Editor, (*Console).addTags, (*Console).contactPage},
+	{"POST", "/contacts/{id}/tags/remove", crm.Editor, (*Console).removeTag, (*Console).contactPage},
+	{"GET", "/tags", crm.Viewer, (*Console).suggestTags, nil},
 
-	{"GET /settings", crm.Viewer, (*Console).settingsPage},
-	{"POST /settings/name", crm.Owner, (*Console).renameOrganization},
-	{"GET /settings/keys", crm.Owner, (*Console).keysPage},
-	{"GET /settings/keys/new", crm.Owner, (*Console).newKeyPage},
-	{"POST /settings/keys", crm.Owner, (*Console).createKey},
-	{"GET /settings/keys/{id}", crm.Owner, (*Console).keyPage},
-	{"GET /settings/keys/{id}/revoke", crm.Owner, (*Console).revokeKeyPage},
-	{"POST /settings/keys/{id}/revoke", crm.Owner, (*Console).revokeKey},
-	{"GET /settings/people", crm.Viewer, (*Console).peoplePage},
-	{"POST /settings/people/invite", crm.Owner, (*Console).invite},
-	{"GET /settings/people/invited", crm.Owner, (*Console).invitedPage},
-	{"POST /settings/people/invitations/{invitation}/revoke", crm.Owner, (*Console).revokeInvitation},
-	{"POST /settings/people/{user}/role", crm.Owner, (*Console).setRole},
-	{"POST /settings/people/{user}/remove", crm.Viewer, (*Console).removeMember},
+	{"GET", "/campaigns", crm.Viewer, (*Console).campaignsPage, nil},
+	{"GET", "/campaigns/new", crm.Editor, (*Console).newCampaignPage, nil},
+	{"POST", "/campaigns", crm.Editor, (*Console).createCampaign, nil},
+	{"GET", "/campaigns/{id}", crm.Viewer, (*Console).campaignPage, nil},
+	{"GET", "/campaigns/{id}/edit", crm.Editor, (*Console).editCampaignPage, nil},
+	{"POST", "/campaigns/{id}", crm.Editor, (*Console).saveCampaign, nil},
+
+	{"GET", "/chapters", crm.Viewer, (*Console).chaptersPage, nil},
+	{"POST", "/chapters", crm.Owner, (*Console).createChapter, (*Console).chaptersPage},
+	{"POST", "/chapters/{chapter}", crm.Owner, (*Console).renameChapter, (*Console).chaptersPage},
+
+	{"GET", "/settings", crm.Viewer, (*Console).settingsPage, nil},
+	{"POST", "/settings/name", crm.Owner, (*Console).renameOrganization, (*Console).settingsPage},
+	{"GET", "/settings/keys", crm.Owner, (*Console).keysPage, nil},
+	{"GET", "/settings/keys/new", crm.Owner, (*Console).newKeyPage, nil},
+	{"POST", "/settings/keys", crm.Owner, (*Console).createKey, (*Console).newKeyPage},
+	{"GET", "/settings/keys/{id}", crm.Owner, (*Console).keyPage, nil},
+	{"GET", "/settings/keys/{id}/revoke", crm.Owner, (*Console).revokeKeyPage, nil},
+	{"POST", "/settings/keys/{id}/revoke", crm.Owner, (*Console).revokeKey, nil},
+	{"GET", "/settings/people", crm.Viewer, (*Console).peoplePage, nil},
+	{"POST", "/settings/people/invite", crm.Owner, (*Console).invite, (*Console).peoplePage},
+	{"GET", "/settings/people/invited", crm.Owner, (*Console).invitedPage, nil},
+	{"POST", "/settings/people/invitations/{invitation}/revoke", crm.Owner, (*Console).revokeInvitation, nil},
+	{"POST", "/settings/people/{user}/role", crm.Owner, (*Console).setRole, (*Console).peoplePage},
+	{"POST", "/settings/people/{user}/remove", crm.Viewer, (*Console).removeMember, (*Console).peoplePage},
+}
+
+// pattern is the route as the mux takes it.
+func (r route) pattern() string {
+	if r.role > user {
+		return r.method + " " + root + "/o/{org}" + r.path
+	}
+	return r.method + " " + root + r.path
 }
 
 // New is the console over a store.
@@ -140,22 +145,10 @@ func New(s *store.Store, o Options) (*Console, error) {
 	}
 	c.mux.RenderErrors(c.errorPage)
 	c.mux.Handle("GET "+root+"/static/{file}", c.serveFile)
-	for _, route := range strangerRoutes {
-		c.mux.Handle(below(root, route.pattern), c.open(route.handle))
-	}
-	for _, route := range userRoutes {
-		c.mux.Handle(below(root, route.pattern), c.signedIn(ownForm, route.handle))
-	}
 	for _, route := range routes {
-		c.mux.Handle(below(root+"/o/{org}", route.pattern), c.member(route))
+		c.mux.Handle(route.pattern(), c.authorize(route))
 	}
 	return c, nil
-}
-
-// below puts a path in front of that of a pattern.
-func below(path, pattern string) string {
-	method, rest, _ := strings.Cut(pattern, " ")
-	return method + " " + path + rest
 }
 
 // Routes adds the console to the service's mux, and leads people who type the bare address to it.
@@ -168,7 +161,7 @@ func (c *Console) Routes(mux *web.Mux) {
 	mux.Handle(root+"/", c.Serve)
 }
 
-// The pages need nothing from any other address but pictures; nothing runs that is not a file of ours.
+// The pages need nothing from any other address but images; nothing runs that is not a file of ours.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -186,33 +179,8 @@ func guard(h http.Header) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 }
 
-// member lets in whoever belongs to the organization in the path and has the role. To everybody else the organization does
-// not exist.
-func (c *Console) member(route route) web.HandlerFunc {
-	limit := int64(ownForm)
-	if route.role == crm.Editor { // editors change contacts and campaigns
-		limit = recordForm
-	}
-	return c.signedIn(limit, func(c *Console, w http.ResponseWriter, r *http.Request, v visit) (err error) {
-		if v.membership, err = c.store.Membership(r.Context(), v.session.User.ID, r.PathValue("org")); err != nil {
-			return err
-		}
-		web.Note(w, v.account(), 0)
-		if v.membership.Role < route.role {
-			return forbidden(v.membership, route.role)
-		}
-		r = r.WithContext(store.Acting(r.Context(), v.session.User.ID, v.account(), route.role))
-		return route.handle(c, w, r, v)
-	})
-}
-
-func forbidden(m crm.Membership, needed crm.Role) error {
-	return &web.Error{Status: http.StatusForbidden,
-		Message: "Your role at " + m.Account.Name + " is " + m.Role.String() + ", and this needs the role " + needed.String() + ". An owner can change your role."}
-}
-
 // entrance leads to the organization that was open last, or to any.
-func (c *Console) entrance(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) entrance(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	all, err := c.store.Memberships(r.Context(), v.session.User.ID)
 	if err != nil {
 		return err
@@ -229,8 +197,11 @@ func (c *Console) entrance(w http.ResponseWriter, r *http.Request, v visit) erro
 	return redirect(w, r, orgPath(open, ""))
 }
 
-// redirect leads the browser on with a GET.
-func redirect(w http.ResponseWriter, r *http.Request, to string) error {
+// redirect leads the browser on with a GET, to a page that says what was done, where there is something to say.
+func redirect(w http.ResponseWriter, r *http.Request, to string, said ...notice) error {
+	for _, n := range said {
+		leaveNotice(w, n)
+	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
 }

@@ -22,15 +22,14 @@ const (
 
 // contactsView is the list of contacts, or what a search found.
 type contactsView struct {
+	rows[contactRow]
 	Scope    crm.ContactScope
 	Query    string // as it was typed
-	Tag      string // everybody shown has it
+	Tag      string // that all contacts shown have
 	Clear    string // address without the tag
 	Tabs     []tab
 	Tags     []tagLink // that begin with what was typed
-	Rows     []contactRow
-	Pager    pager
-	Found    string // how many contacts a search has found
+	Found    string    // how many contacts a search has found
 	Searched bool
 	Part     bool // only the part that a search changes
 	Any      bool // the organization has contacts
@@ -48,18 +47,15 @@ type contactRow struct {
 	MoreTags               int
 }
 
-// tagLink leads to everybody with a tag.
+// tagLink leads to the contacts with a tag.
 type tagLink struct {
 	Name, Address string
 	Contacts      int64
 }
 
-var contactTabs = []struct {
-	scope crm.ContactScope
-	label string
-}{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
+var contactScopes = []scope[crm.ContactScope]{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
 
-func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	query := r.URL.Query()
 	scope, err := crm.ParseContactScope(query.Get("scope"))
 	if err != nil {
@@ -79,14 +75,18 @@ func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit) 
 	if err != nil {
 		return err
 	}
-	if err := c.contactTabs(r, v, &view); err != nil {
+	counts, err := c.store.Counts(r.Context(), v.account())
+	if err != nil {
 		return err
 	}
+	totals := map[crm.ContactScope]int64{crm.Active: counts.Active, crm.Archived: counts.Archived, crm.All: counts.Active + counts.Archived}
+	view.Any = totals[crm.All] > 0
+	view.Tabs = tabsOf(contactScopes, scope, totals, func(s crm.ContactScope) string { return view.address(v, s, store.SearchPlace{}) })
 	p := page{Title: "Contacts", Section: "contacts", Data: view}
 	if view.Part {
 		return c.renderPart(w, v, "contacts", "results", p)
 	}
-	return c.render(w, r, v, http.StatusOK, "contacts", p)
+	return c.render(w, r, v, "contacts", p)
 }
 
 // address is the list with the same search in a scope, at a place of it.
@@ -107,21 +107,16 @@ func (view contactsView) address(v visit, scope crm.ContactScope, at store.Searc
 	if at.Before != 0 {
 		q.Set("before", strconv.FormatInt(at.Before, 10))
 	}
-	if len(q) == 0 {
-		return v.path("/contacts")
-	}
-	return v.path("/contacts?" + q.Encode())
+	return withQuery(v.path("/contacts"), q)
 }
 
 func (c *Console) listContacts(r *http.Request, v visit, view *contactsView) error {
-	at := pageOf(r.URL.Query(), contactsPerPage)
-	contacts, found, err := c.store.ContactPage(r.Context(), v.account(), view.Scope, at)
-	view.Rows = contactRows(v, contacts)
-	query := r.URL.Query()
+	l := listOf(r, v.path("/contacts"), pageParameter, contactsPerPage)
+	contacts, found, err := c.store.ContactPage(r.Context(), v.account(), view.Scope, l.PageRequest)
 	for _, name := range []string{"q", "after", "before"} {
-		query.Del(name)
+		l.query.Del(name)
 	}
-	view.Pager = newPager(v.path("/contacts"), query, at, found.Total)
+	view.Rows, view.Pager = contactRows(v, contacts), l.pager(found.Total)
 	return err
 }
 
@@ -147,7 +142,7 @@ func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, sea
 	return err
 }
 
-// searchPlace reads where a page of a search begins or ends. What is not a number is the first page: nobody typed it.
+// searchPlace reads where a page of a search begins or ends. What is not a number is the first page: it comes from no link of ours.
 func searchPlace(q url.Values) (at store.SearchPlace) {
 	if id, err := strconv.ParseInt(q.Get("after"), 10, 64); err == nil {
 		at.After = id
@@ -167,16 +162,6 @@ func foundWords(total int64) string {
 		return "More than " + shownCount(store.CountedResults) + " contacts"
 	}
 	return shownCount(total) + " contacts"
-}
-
-func (c *Console) contactTabs(r *http.Request, v visit, view *contactsView) error {
-	counts, err := c.store.Counts(r.Context(), v.account())
-	totals := map[crm.ContactScope]int64{crm.Active: counts.Active, crm.Archived: counts.Archived, crm.All: counts.Active + counts.Archived}
-	view.Any = totals[crm.All] > 0
-	for _, t := range contactTabs {
-		view.Tabs = append(view.Tabs, tab{Label: t.label, Address: view.address(v, t.scope, store.SearchPlace{}), Total: totals[t.scope], Current: t.scope == view.Scope})
-	}
-	return err
 }
 
 func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {
@@ -224,22 +209,18 @@ type contactView struct {
 	Name    string
 	Tags    []tagLink
 	Links   []contactLink
-	Form    *form // to add a tag
 }
 
 // contactLink is a page of the contact elsewhere.
 type contactLink struct{ Label, Address string }
 
-func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit) error {
+// contactPage shows a contact. A form that was refused is that of its tags.
+func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	contact, err := c.contactOf(r, v)
 	if err != nil {
 		return err
 	}
-	return c.showContact(w, r, v, http.StatusOK, contact, newForm())
-}
-
-func (c *Console) showContact(w http.ResponseWriter, r *http.Request, v visit, status int, contact crm.Contact, tags *form) error {
-	view := contactView{Contact: &contact, Name: contactName(contact), Form: tags}
+	view := contactView{Contact: &contact, Name: contactName(contact)}
 	for _, name := range contact.Tags {
 		view.Tags = append(view.Tags, tagLink{Name: name, Address: tagAddress(v, name)})
 	}
@@ -248,50 +229,43 @@ func (c *Console) showContact(w http.ResponseWriter, r *http.Request, v visit, s
 			view.Links = append(view.Links, link)
 		}
 	}
-	return c.render(w, r, v, status, "contact", page{Title: view.Name, Section: "contacts", Data: view})
+	return c.render(w, r, v, "contact", page{Title: view.Name, Section: "contacts", Form: f, Data: view})
 }
 
-// contactOf is the contact that the address names. Whatever is not a number of ours is nothing.
 func (c *Console) contactOf(r *http.Request, v visit) (crm.Contact, error) {
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	if err != nil {
-		return crm.Contact{}, crm.ErrNotFound
-	}
-	return c.store.ContactRecord(r.Context(), v.account(), id)
+	return c.store.ContactRecord(r.Context(), v.account(), v.id)
 }
 
-// activeContact is one that may be changed. Whoever has an old page of one that is archived by now is told so.
+// activeContact is one that may be changed. A person with an old page of one that is archived by now is told so.
 func (c *Console) activeContact(w http.ResponseWriter, r *http.Request, v visit) (contact crm.Contact, ok bool, err error) {
 	if contact, err = c.contactOf(r, v); err != nil || !contact.Archived() {
 		return contact, err == nil, err
 	}
-	leaveNotice(w, notice{Text: contactName(contact) + " is archived, so nothing was changed. Restore the contact first."})
-	return contact, false, redirect(w, r, v.path(contactPath(contact.ID)))
+	said := notice{Text: contactName(contact) + " is archived, so nothing was changed. Restore the contact first."}
+	return contact, false, redirect(w, r, v.path(contactPath(v.id)), said)
 }
 
-func (c *Console) archiveContact(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) archiveContact(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	contact, ok, err := c.activeContact(w, r, v)
 	if err != nil || !ok {
 		return err
 	}
-	if err := c.store.ArchiveContact(r.Context(), v.account(), contact.ID); err != nil && !errors.Is(err, crm.ErrArchived) {
+	if err := c.store.ArchiveContact(r.Context(), v.account(), v.id); err != nil && !errors.Is(err, crm.ErrArchived) {
 		return err // another user may have archived it at the same moment
 	}
-	path := v.path(contactPath(contact.ID))
-	leaveNotice(w, notice{Text: contactName(contact) + " was archived.", Undo: path + "/restore"})
-	return redirect(w, r, path)
+	path := v.path(contactPath(v.id))
+	return redirect(w, r, path, notice{Text: contactName(contact) + " was archived.", Undo: path + "/restore"})
 }
 
-func (c *Console) restoreContact(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) restoreContact(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	contact, err := c.contactOf(r, v)
 	if err != nil {
 		return err
 	}
-	if _, err := c.store.RestoreContact(r.Context(), v.account(), contact.ID); err != nil {
+	if _, err := c.store.RestoreContact(r.Context(), v.account(), v.id); err != nil {
 		return err
 	}
-	leaveNotice(w, notice{Text: contactName(contact) + " is an active contact again."})
-	return redirect(w, r, v.path(contactPath(contact.ID)))
+	return redirect(w, r, v.path(contactPath(v.id)), notice{Text: contactName(contact) + " was restored."})
 }
 
 // dialed is a phone number as a telephone takes it: without what people write between the digits, and without an extension.

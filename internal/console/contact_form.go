@@ -28,15 +28,11 @@ type formRow struct {
 	Empty bool
 }
 
-func (c *Console) newContactPage(w http.ResponseWriter, r *http.Request, v visit) error {
-	return c.contactForm(w, r, v, http.StatusOK, newForm(), crm.Contact{})
+func (c *Console) newContactPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	return c.contactForm(w, r, v, http.StatusOK, f, crm.Contact{})
 }
 
-func (c *Console) createContact(w http.ResponseWriter, r *http.Request, v visit) error {
-	f, err := readForm(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) createContact(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	if f.goesBack() {
 		return c.contactForm(w, r, v, http.StatusOK, f, crm.Contact{})
 	}
@@ -85,24 +81,19 @@ func mergeNotice(before, after crm.Contact) notice {
 	return told
 }
 
-func (c *Console) editContactPage(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) editContactPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	contact, ok, err := c.activeContact(w, r, v)
 	if err != nil || !ok {
 		return err
 	}
-	f := newForm()
 	crm.FillContactForm(&contact, f.set)
 	f.set(seenField, contact.Version())
 	return c.contactForm(w, r, v, http.StatusOK, f, contact)
 }
 
-func (c *Console) saveContact(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) saveContact(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	contact, ok, err := c.activeContact(w, r, v)
 	if err != nil || !ok {
-		return err
-	}
-	f, err := readForm(r)
-	if err != nil {
 		return err
 	}
 	if f.goesBack() {
@@ -163,7 +154,7 @@ func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, s
 		view.Name = contactName(old)
 		view.Title, view.Action, view.Back, view.Save = "Edit "+view.Name, path, path, "Save changes"
 	}
-	return c.render(w, r, v, status, "contact_form", page{Title: view.Title, Section: "contacts", Data: view})
+	return c.render(w, r, v, "contact_form", page{Title: view.Title, Status: status, Section: "contacts", Data: view})
 }
 
 // tags are the rows of tags. A row with commas becomes a row for each of its tags.

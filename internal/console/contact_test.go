@@ -55,7 +55,7 @@ func (p *person) live(path string) answer {
 func TestAContactIsAddedWithEverything(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
-		p.sees(p.get(p.org("/contacts")), "No contacts yet", "Add the first contact")
+		p.sees(p.get(p.org("/contacts")), "No contacts yet", "Add contact")
 		p.sees(p.get(p.org("/contacts/new")), "New contact", "Email 2", "Separate several tags with commas.")
 		a := p.follow(p.org("/contacts"), "first_name", " Zoë ", "middle_name", "M", "last_name", "Okafor", "company", "Acme", "title", "Dr", "dob", "1980-02-29",
 			"emails.0.value", "zoe@example.org", "emails.0.type", "work", "emails.1.value", "", "emails.1.type", "personal", "emails.4.value", "z@example.org",
@@ -131,7 +131,7 @@ func TestAContactIsEdited(t *testing.T) {
 			}
 		}
 		p.wantStatus(p.post(path, "first_name", "", "last_name", "Diaz"), http.StatusUnprocessableEntity)
-		p.sees(p.follow(path, "first_name", "Anna", "last_name", "Diaz", "emails.0.value", "", "emails.1.value", "b@example.org"), "The changes were saved.", "Anna Diaz", "b@example.org", "Nothing is noted.")
+		p.sees(p.follow(path, "first_name", "Anna", "last_name", "Diaz", "emails.0.value", "", "emails.1.value", "b@example.org"), "The changes were saved.", "Anna Diaz", "b@example.org", "No notes yet")
 		c := s.contacts(p.account)[0]
 		if c.Company != "" || c.Note != "" || !c.DOB.IsZero() || len(c.Emails) != 1 || len(c.Addresses) != 0 || !slices.Equal(c.Tags, []string{"kept"}) {
 			t.Errorf("after the edit: %+v", c)
@@ -153,8 +153,8 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 		p.wantStatus(mine, http.StatusUnprocessableEntity)
 		a := p.post(path, typed(mine, "Anna", "Diaz")...)
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "Somebody has changed this contact since you opened the form. Look at the contact in another window", "One thing needs your attention.",
-			"What saving again would change First name Ana Anna Last name Diaz-Ruiz Diaz See the contact as it is now")
+		p.sees(a, "Someone else changed this contact after you opened the form. Open the contact in another window", "One thing needs your attention.",
+			"What saving will change First name Ana Anna Last name Diaz-Ruiz Diaz View the current contact")
 		if c := s.contacts(p.account)[0]; c.FirstName != "Ana" || c.LastName != "Diaz-Ruiz" || !strings.Contains(a.body, `value="Anna"`) {
 			t.Error("it was saved, or what was typed is gone")
 		}
@@ -168,18 +168,18 @@ func TestAContactIsArchivedAndRestored(t *testing.T) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
 		path := s.contact(p, "Ana", "Diaz", tagged("a"))
 		a := p.follow(path + "/archive")
-		p.sees(a, "Ana Diaz was archived.", "Undo", "Archived on", "restore it first")
+		p.sees(a, "Ana Diaz was archived.", "Undo", "Archived on", "Restore it to make changes")
 		if !strings.Contains(a.body, `action="`+path+`/restore"`) || strings.Contains(a.body, "/edit") || strings.Contains(a.body, "tags/remove") {
 			t.Error("an archived contact can be restored, and nothing else")
 		}
-		p.sees(p.get(p.org("/contacts")), "Everybody is archived")
+		p.sees(p.get(p.org("/contacts")), "All contacts are archived")
 		p.sees(p.get(p.org("/contacts?scope=archived")), "Ana Diaz")
 		for _, change := range []string{"", "/archive", "/tags/add", "/tags/remove"} {
 			p.sees(p.follow(path+change, "first_name", "X", "last_name", "Y", "tag", "a"), "Ana Diaz is archived, so nothing was changed.")
 		}
 		p.sees(p.get(p.get(path+"/edit").location()), "Restore the contact first.")
-		p.sees(p.follow(path+"/restore"), "Ana Diaz is an active contact again.")
-		p.sees(p.follow(path+"/restore"), "Ana Diaz is an active contact again.")
+		p.sees(p.follow(path+"/restore"), "Ana Diaz was restored.")
+		p.sees(p.follow(path+"/restore"), "Ana Diaz was restored.")
 		p.sees(p.get(p.org("/contacts")), "Ana Diaz")
 	})
 }
@@ -190,7 +190,7 @@ func TestTagsAreAddedRemovedAndSuggested(t *testing.T) {
 		s.contact(p, "Bo", "Ek", tagged("Volunteer", "vip", "Größe"))
 		path := s.contact(p, "Ana", "Diaz")
 		p.sees(p.follow(path+"/tags/add", "tag", " Volunteer "), "“Volunteer” was added.")
-		p.sees(p.follow(path+"/tags/add", "tag", "one, two,,Volunteer ,one"), "“one” and “two” were added. “Volunteer” was there already.")
+		p.sees(p.follow(path+"/tags/add", "tag", "one, two,,Volunteer ,one"), "“one” and “two” were added. “Volunteer” was already there.")
 		for tag, says := range map[string]string{"": "A tag must not be empty.", " , ": "A tag must not be empty.", strings.Repeat("x", 65): "A tag must not be longer than 64 characters.", "fine," + strings.Repeat("x", 65): "A tag must not be longer than 64 characters."} {
 			a := p.post(path+"/tags/add", "tag", tag)
 			p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -221,9 +221,9 @@ func TestTheListShowsFiftyContactsAPageNewestFirst(t *testing.T) {
 		if strings.Contains(first.words(), "N02") || strings.Contains(second.words(), "N03") || strings.Index(first.body, "N52") > strings.Index(first.body, "N51") {
 			t.Error("the pages are not in order")
 		}
-		p.sees(p.get(p.org("/contacts?page=99")), "Nothing on this page")
+		p.sees(p.get(p.org("/contacts?page=99")), "This page is empty")
 		p.sees(p.get(p.org("/contacts?page=x&scope=all")), "Number N52")
-		p.sees(p.get(p.org("/contacts?scope=archived")), "Nobody is archived")
+		p.sees(p.get(p.org("/contacts?scope=archived")), "No archived contacts")
 		if a := p.get(p.org("/contacts?scope=nonsense")); a.location() != p.org("/contacts") {
 			t.Errorf("a scope that is none: %d to %s", a.status, a.location())
 		}
@@ -246,7 +246,7 @@ func TestContactsAreSearched(t *testing.T) {
 				}
 			}
 		}
-		p.sees(p.get(p.org("/contacts?tag=vip")), "Everybody tagged vip", "Bo Ek", "Show everybody")
+		p.sees(p.get(p.org("/contacts?tag=vip")), "Contacts tagged vip", "Bo Ek", "Show all contacts")
 		p.sees(p.get(p.org("/contacts?q=vi")), "2 contacts", "Maria Smith", "Bo Ek", "Tags: VIP 1 vip 1")
 		p.sees(p.get(p.org("/contacts?q=nobody&scope=archived")), "No archived contacts match.")
 		live := p.live(p.org("/contacts?q=maria"))

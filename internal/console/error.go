@@ -20,14 +20,14 @@ func (c *Console) errorPage(w http.ResponseWriter, r *http.Request, err error) {
 	if shown.Status != http.StatusTooManyRequests { // a client that asks too often must not cost the database anything
 		v = c.visitOf(r)
 	}
-	if c.render(w, r, v, shown.Status, "error", page{Title: shown.Heading, Data: shown}) != nil {
+	if c.render(w, r, v, "error", page{Title: shown.Heading, Status: shown.Status, Data: shown}) != nil {
 		_ = c.writeProblem(w, shown) // not even the page around it can be made, as when the database is away
 	}
 }
 
 // writeProblem shows a failure without anything that the database would have to tell.
 func (c *Console) writeProblem(w http.ResponseWriter, shown problem) error {
-	return c.write(w, shown.Status, "error", "layout", page{Title: shown.Heading, Data: shown, RequestID: web.RequestID(w)})
+	return c.write(w, "error", "layout", page{Title: shown.Heading, Status: shown.Status, Data: shown, RequestID: web.RequestID(w)})
 }
 
 // newProblem puts an error into words, and sets the headers that belong to it.
@@ -37,11 +37,11 @@ func newProblem(h http.Header, err error) problem {
 	shown := problem{Status: status, Heading: headings[status], Message: message}
 	switch status {
 	case http.StatusNotFound:
-		shown.Message = "The page, or what it shows, does not exist in an organization of yours. It may have been mistyped, or belong to somebody else."
+		shown.Message = "This page does not exist, or you do not have access to it. Check the address, or ask a colleague for a new link."
 	case http.StatusInternalServerError:
-		shown.Message = "It was not your doing. Please try again in a moment."
+		shown.Message = "This was not your fault. Please try again in a moment."
 	case http.StatusMethodNotAllowed:
-		shown.Message = "This address only takes a form. Go back and send the form again."
+		shown.Message = "Go back and submit the form again."
 	}
 	if shown.Heading == "" {
 		shown.Heading = http.StatusText(status)
@@ -59,15 +59,15 @@ func (c *Console) visitOf(r *http.Request) (v visit) {
 }
 
 var headings = map[int]string{
-	http.StatusBadRequest:            "That could not be read",
-	http.StatusForbidden:             "You may not do this",
-	http.StatusNotFound:              "Nothing is here",
-	http.StatusGone:                  "This link works no longer",
-	http.StatusMethodNotAllowed:      "That is not a page",
-	http.StatusConflict:              "Somebody was faster",
-	http.StatusRequestEntityTooLarge: "That is too much at once",
-	http.StatusUnprocessableEntity:   "That cannot be taken",
+	http.StatusBadRequest:            "Invalid request",
+	http.StatusForbidden:             "Permission denied",
+	http.StatusNotFound:              "Page not found",
+	http.StatusGone:                  "This link no longer works",
+	http.StatusMethodNotAllowed:      "Form not submitted",
+	http.StatusConflict:              "Someone else changed this",
+	http.StatusRequestEntityTooLarge: "Too much data",
+	http.StatusUnprocessableEntity:   "Please check your input",
 	http.StatusTooManyRequests:       "Too many attempts",
 	http.StatusInternalServerError:   "Something went wrong on our side",
-	http.StatusServiceUnavailable:    "The service is away for a moment",
+	http.StatusServiceUnavailable:    "The service is temporarily unavailable",
 }

@@ -14,24 +14,24 @@ type Route struct {
 }
 
 // MemberRoutes, UserRoutes and StrangerRoutes are the whole console.
-func MemberRoutes() (all []Route) {
+func MemberRoutes() []Route {
+	return routesFor(func(role crm.Role) bool { return role > user })
+}
+
+func UserRoutes() []Route {
+	return routesFor(func(role crm.Role) bool { return role == user })
+}
+
+func StrangerRoutes() []Route {
+	all := routesFor(func(role crm.Role) bool { return role == stranger })
+	return append(all, Route{"GET " + root + "/static/{file}", 0})
+}
+
+func routesFor(is func(crm.Role) bool) (all []Route) {
 	for _, r := range routes {
-		all = append(all, Route{below(root+"/o/{org}", r.pattern), r.role})
-	}
-	return all
-}
-
-func UserRoutes() (all []Route) {
-	for _, r := range userRoutes {
-		all = append(all, Route{below(root, r.pattern), r.role})
-	}
-	return all
-}
-
-func StrangerRoutes() (all []Route) {
-	all = append(all, Route{"GET " + root + "/static/{file}", 0})
-	for _, r := range strangerRoutes {
-		all = append(all, Route{below(root, r.pattern), 0})
+		if is(r.role) {
+			all = append(all, Route{r.pattern(), max(r.role, 0)})
+		}
 	}
 	return all
 }

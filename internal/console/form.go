@@ -16,6 +16,7 @@ import (
 
 // form is what a form shows: the values that are stored or were typed, and what is wrong with them.
 type form struct {
+	path   string // that it was sent to; "" for one that was not sent
 	values url.Values
 	Faults []crm.Fault
 	first  map[string]crm.Fault // of each field; made when a page asks for it
@@ -31,28 +32,23 @@ const (
 func newForm() *form { return &form{values: url.Values{}} }
 
 // receiveForm reads a form that is being sent, up to a size.
-func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) error {
+func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, error) {
+	f := newForm()
+	f.path, r.PostForm = r.URL.Path, f.values
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
-		r.PostForm = url.Values{} // a form of no fields; nothing of ours sends another kind
-		return nil
+		return f, nil // a form of no fields; nothing of ours sends another kind
 	}
 	body, err := web.ReadBody(w, r, limit)
 	if status, _ := web.StatusOf(err); err != nil && status == http.StatusRequestEntityTooLarge {
-		return &web.Error{Status: status, Message: "The form is larger than " + web.Size(limit) + ", so it was not read. Nothing was changed.", Err: err}
+		return nil, &web.Error{Status: status, Message: "The form is larger than " + web.Size(limit) + ", so it was not read. Nothing was changed.", Err: err}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r.PostForm, err = url.ParseQuery(string(body)); err != nil {
-		return &web.Error{Status: http.StatusBadRequest, Message: "The form could not be read.", Err: err}
+		return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form could not be read. Go back and submit it again.", Err: err}
 	}
-	_, err = readForm(r)
-	return err
-}
-
-// readForm is a form that was received.
-func readForm(r *http.Request) (*form, error) {
 	n := 0
 	for _, values := range r.PostForm {
 		if n += len(values); n > maxValues {
@@ -60,12 +56,24 @@ func readForm(r *http.Request) (*form, error) {
 		}
 		for i, value := range values {
 			if !utf8.ValidString(value) {
-				return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form holds text that is not Unicode."}
+				return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form contains text that cannot be read. Go back and type it again."}
 			}
 			values[i] = strings.ReplaceAll(value, "\r\n", "\n") // browsers send line ends so
 		}
 	}
-	return &form{values: r.PostForm}, nil
+	f.values = r.PostForm
+	return f, nil
+}
+
+// sentTo tells whether the form was sent to a path that ends so. A page with several forms shows faults at the one that has them.
+func (f *form) sentTo(end string) bool { return f.path != "" && strings.HasSuffix(f.path, end) }
+
+// ifSentTo is the form where it was sent there, and an empty one otherwise.
+func (f *form) ifSentTo(end string) *form {
+	if f.sentTo(end) {
+		return f
+	}
+	return newForm()
 }
 
 // Value is a field without the spaces around it.
@@ -75,14 +83,7 @@ func (f *form) Value(name string) string { return strings.TrimSpace(f.values.Get
 func (f *form) Values(name string) []string { return f.values[name] }
 
 // Has tells whether a box with that value is ticked.
-func (f *form) Has(name, value string) bool {
-	for _, v := range f.values[name] {
-		if v == value {
-			return true
-		}
-	}
-	return false
-}
+func (f *form) Has(name, value string) bool { return slices.Contains(f.values[name], value) }
 
 // secret is a field as it was typed. It is taken out of the form, so that no page shows it again.
 func (f *form) secret(name string) string {
@@ -93,20 +94,33 @@ func (f *form) secret(name string) string {
 
 func (f *form) set(name, value string) { f.values.Set(name, value) }
 
+// setUnsent fills in a field of a form that a person has just opened.
+func (f *form) setUnsent(name, value string) {
+	if f.path == "" {
+		f.set(name, value)
+	}
+}
+
 // fail notes that a field is wrong; "" is the form as a whole.
 func (f *form) fail(field, message string) {
 	f.Faults, f.first = append(f.Faults, crm.Fault{Field: field, Rule: crm.Rule(message)}), nil
 }
 
-// failSeen notes that somebody else has changed what the form is about, which is of this version now. Sent again, the form
+// failSeen notes that someone else has changed what the form is about, which is of this version now. Sent again, the form
 // is about that one.
 func (f *form) failSeen(what, version string) {
-	f.fail("", "Somebody has changed this "+what+" since you opened the form. Look at the "+what+" in another window, then save again to keep what is written here.")
+	f.fail("", "Someone else changed this "+what+" after you opened the form. Open the "+what+" in another window to see the changes, then save again to keep your version.")
 	f.set(seenField, version)
 }
 
+// errRefused is what a handler returns that has noted the faults of a form itself.
+var errRefused = errors.New("the form is refused")
+
 // refuse takes over the faults of a refused input. Any other error is returned.
 func (f *form) refuse(err error) error {
+	if errors.Is(err, errRefused) {
+		return nil
+	}
 	var invalid *crm.Invalid
 	if !errors.As(err, &invalid) {
 		return err
@@ -149,7 +163,7 @@ func (f field) DescribedBy() string {
 	return strings.Join(parts, " ")
 }
 
-// attribute is an attribute of a control that a template names. The names are ours, never somebody's input.
+// attribute is an attribute of a control that a template names. The names are ours, never a person's input.
 func attribute(key, value string) template.HTMLAttr {
 	if value == "" {
 		return template.HTMLAttr(key)

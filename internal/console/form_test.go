@@ -19,7 +19,7 @@ func TestAFormWithTooManyFieldsIsNotRead(t *testing.T) {
 	}
 	a := p.post(p.org("/contacts"), form...)
 	p.wantStatus(a, http.StatusRequestEntityTooLarge)
-	p.sees(a, "That is too much at once", "The form has more than 3,000 fields, so it was not read. Nothing was changed.")
+	p.sees(a, "Too much data", "The form has more than 3,000 fields, so it was not read. Nothing was changed.")
 	if n := len(s.contacts(p.account)); n != 0 {
 		t.Errorf("%d contacts were made", n)
 	}
@@ -132,7 +132,7 @@ func TestANoticeOfALongNameFitsIntoACookieAndSaysWhatWasDone(t *testing.T) {
 	p := s.member(s.organization("Harbor"), crm.Editor)
 	name := strings.Repeat("𝒜", 255)
 	path := s.contact(p, name, name, func(in *crm.ContactInput) { in.MiddleName = &name })
-	for change, says := range map[string]string{"/archive": "𝒜 was archived.", "/restore": "𝒜 is an active contact again."} {
+	for change, says := range map[string]string{"/archive": "𝒜 was archived.", "/restore": "𝒜 was restored."} {
 		p.get(path) // nothing is left to say
 		a := p.post(path + change)
 		p.wantStatus(a, http.StatusSeeOther)

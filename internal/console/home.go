@@ -25,26 +25,27 @@ type homeView struct {
 	LastMonth      int64
 	Newest         []crm.Contact
 	Tags           []tagBar
-	Campaigns      []goalBar
+	Campaigns      []campaignRow
 	CampaignsTotal int64
 	HasKey         bool
 }
 
-// Anybody tells whether the organization has ever had a contact.
-func (h homeView) Anybody() bool { return h.Contacts.Active+h.Contacts.Archived > 0 }
+// HasContacts tells whether the organization has ever had a contact.
+func (h homeView) HasContacts() bool { return h.Contacts.Active+h.Contacts.Archived > 0 }
 
 // New tells whether there is nothing to look at yet.
-func (h homeView) New() bool { return !h.Anybody() && h.CampaignsTotal == 0 }
+func (h homeView) New() bool { return !h.HasContacts() && h.CampaignsTotal == 0 }
 
-func (c *Console) homePage(w http.ResponseWriter, r *http.Request, v visit) error {
-	view, err := c.glance(r.Context(), v.account())
+func (c *Console) homePage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	view, err := c.glance(r.Context(), v)
 	if err != nil {
 		return err
 	}
-	return c.render(w, r, v, http.StatusOK, "home", page{Title: "Home", Section: "home", Data: view})
+	return c.render(w, r, v, "home", page{Title: "Home", Section: "home", Data: view})
 }
 
-func (c *Console) glance(ctx context.Context, account int64) (view homeView, err error) {
+func (c *Console) glance(ctx context.Context, v visit) (view homeView, err error) {
+	account := v.account()
 	if view.Contacts, err = c.store.Counts(ctx, account); err != nil {
 		return view, err
 	}
@@ -54,9 +55,9 @@ func (c *Console) glance(ctx context.Context, account int64) (view homeView, err
 	}
 	view.CampaignsTotal = result.Total
 	for _, campaign := range campaigns {
-		view.Campaigns = append(view.Campaigns, newGoalBar(campaign, c.now()))
+		view.Campaigns = append(view.Campaigns, c.campaignRow(v, campaign))
 	}
-	if !view.Anybody() {
+	if !view.HasContacts() {
 		keys, err := c.store.Keys(ctx, account)
 		view.HasKey = len(keys) > 0
 		return view, err

@@ -50,7 +50,7 @@ func homeAtAGlance(t *testing.T, s *site) {
 	p := s.member(ours, crm.Viewer)
 	a := p.get(p.org(""))
 	p.wantStatus(a, http.StatusOK)
-	p.sees(a, "Active contacts 9 and 1 archived", "New this month 10 0 last month", "Campaigns 2 of your own", "10 in twelve months",
+	p.sees(a, "Active contacts 9 1 archived", "New this month 10 0 last month", "Campaigns 2 Run by you", "10 in twelve months",
 		time.Now().UTC().Format("January 2006")+" so far 10", "newsletter 8 contacts", "R&D <b> 1 contact",
 		"Winter Coats $4,500.50 of $18,000 25% of the goal · 1 donor · ended 31 Jan 2025", "No Goal $10 No goal · 1,200 donors",
 		"Zed Newest", "Ada Number7", "Ada Number3")
@@ -78,7 +78,7 @@ func TestHomeCountsNewContactsByMonth(t *testing.T) {
 	p := s.member(ours, crm.Editor)
 	a := p.get(p.org(""))
 	p.sees(a, "4 in twelve months", "New this month 1 0 last month",
-		first(11).Format("January 2006")+" 1", first(10).Format("January 2006")+" 0", first(3).Format("January 2006")+" 2", "No contact has a tag yet")
+		first(11).Format("January 2006")+" 1", first(10).Format("January 2006")+" 0", first(3).Format("January 2006")+" 2", "No tags yet")
 	if strings.Contains(a.words(), first(12).Format("January 2006")) {
 		t.Error("the chart goes back more than twelve months")
 	}
@@ -88,9 +88,9 @@ func TestHomeOfANewOrganizationSaysWhatToDoNext(t *testing.T) {
 	s := anySite(t)
 	ours := s.organization("Ours")
 	for role, words := range map[crm.Role][2]string{
-		crm.Owner:  {"Add your first contact", "New API key"},
-		crm.Editor: {"Create your first campaign", "An owner makes the key"},
-		crm.Viewer: {"Nothing is here yet.", "What editors and owners add appears on this page."},
+		crm.Owner:  {"Add your first contact", "Create API key"},
+		crm.Editor: {"Create your first campaign", "Ask an owner for an API key."},
+		crm.Viewer: {"No data yet.", "Contacts and campaigns appear here when an editor or owner adds them."},
 	} {
 		p := s.member(ours, role)
 		p.sees(p.get(p.org("")), words[0], words[1])
@@ -99,9 +99,9 @@ func TestHomeOfANewOrganizationSaysWhatToDoNext(t *testing.T) {
 	// Each half is there before the other.
 	s.campaign(ours, `{"title": "Winter Coats"}`)
 	p := s.member(ours, crm.Editor)
-	p.sees(p.get(p.org("")), "Active contacts 0 nobody is archived", "Winter Coats", "Add the first one.")
+	p.sees(p.get(p.org("")), "Active contacts 0 None archived", "Winter Coats", "Add a contact")
 	other := s.organization("Other")
 	s.newcomer(other, "Ada", "Berg")
 	p = s.member(other, crm.Editor)
-	p.sees(p.get(p.org("")), "Campaigns 0 none of your own yet", "Create the first one.", "Ada Berg")
+	p.sees(p.get(p.org("")), "Campaigns 0 None yet", "Create a campaign", "Ada Berg")
 }

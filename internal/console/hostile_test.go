@@ -415,7 +415,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 	}
 	a := p.post("/console/signin", "email", "Ana@example.org", "password", testPassword)
 	p.wantStatus(a, http.StatusTooManyRequests)
-	p.sees(a, "too many attempts")
+	p.sees(a, "Too many attempts. Try again in")
 	if a.header.Get("Retry-After") == "" {
 		t.Error("nobody says how long to wait")
 	}

@@ -25,11 +25,10 @@ var icons = map[string]template.HTML{
 	"pin":      `<path d="M12 21s7-6.500 7-11.500a7 7 0 0 0-14 0C5 14.500 12 21 12 21z"/><circle cx="12" cy="9.500" r="2.500"/>`,
 	"tag":      `<path d="M4 4h8l8 8-8 8-8-8z"/><circle cx="8.500" cy="8.500" r="1.200"/>`,
 	"link":     `<path d="M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1"/>`,
-	"calendar": `<rect x="4" y="5" width="16" height="15" rx="2"/><path d="M4 10h16M8 3v4M16 3v4"/>`,
 	"out":      `<path d="M10 4H5v16h5M14 8l4 4-4 4M18 12H9"/>`,
 }
 
-// icon is a picture beside words that say the same, so nobody has to see it.
+// icon is an image beside words that say the same, so screen readers skip it.
 func icon(name string) template.HTML {
 	return `<svg class="icon" viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">` + icons[name] + `</svg>`
 }

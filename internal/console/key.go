@@ -13,7 +13,7 @@ import (
 type keyRow struct {
 	crm.Key
 	State, Badge string
-	InForce      bool
+	Active       bool
 	Everything   bool
 	Permissions  []string
 }
@@ -22,11 +22,11 @@ type keyRow struct {
 const expiresSoon = 14 * 24 * time.Hour
 
 func newKeyRow(k crm.Key, now time.Time) keyRow {
-	row := keyRow{Key: k, State: k.State(now), InForce: k.Valid(now), Everything: k.Permissions == crm.AllPermissions}
+	row := keyRow{Key: k, State: k.State(now), Active: k.Valid(now), Everything: k.Permissions == crm.AllPermissions}
 	switch {
-	case row.InForce && !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expiresSoon:
+	case row.Active && !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expiresSoon:
 		row.State, row.Badge = "expires soon", "warn"
-	case row.InForce:
+	case row.Active:
 		row.Badge = "good"
 	case !k.RevokedAt.IsZero():
 		row.Badge = "bad"
@@ -44,59 +44,61 @@ var permissions = []struct {
 	Permission        crm.Permission
 	Name, Label, Hint string
 }{
-	{crm.ContactsRead, "contacts:read", "Read contacts", "List contacts and look at each of them."},
+	{crm.ContactsRead, "contacts:read", "Read contacts", "List and view contacts."},
 	{crm.ContactsWrite, "contacts:write", "Change contacts", "Create, edit, tag, archive and restore contacts."},
-	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns, with what was raised and who benefits."},
-}
-
-// keysView is one page of the list of keys.
-type keysView struct {
-	Rows  []keyRow
-	Pager pager
+	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns with their totals and beneficiaries."},
 }
 
 // keysPage lists the keys: first the active ones, and the newest of each kind first.
-func (c *Console) keysPage(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) keysPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	keys, err := c.store.Keys(r.Context(), v.account())
 	if err != nil {
 		return err
 	}
-	slices.Reverse(keys)
-	rows := make([]keyRow, 0, len(keys))
-	for _, inForce := range []bool{true, false} {
-		for _, k := range keys {
-			if row := newKeyRow(k, c.now()); row.InForce == inForce {
-				rows = append(rows, row)
-			}
+	var active, others []keyRow
+	for _, k := range slices.Backward(keys) {
+		if row := newKeyRow(k, c.now()); row.Active {
+			active = append(active, row)
+		} else {
+			others = append(others, row)
 		}
 	}
-	var view keysView
-	view.Rows, view.Pager = paged(rows, v.path("/settings/keys"), r.URL.Query(), pageParameter)
-	return c.render(w, r, v, http.StatusOK, "keys", page{Title: "API keys", Section: "settings", Data: view})
+	keyRows := paged(append(active, others...), r, v.path("/settings/keys"), pageParameter)
+	return c.render(w, r, v, "keys", page{Title: "API keys", Section: "settings", Data: keyRows})
 }
 
 // keyFormView is the form for a new key.
 type keyFormView struct {
-	Form        *form
 	Fault       string // of the permissions
 	Permissions any
 	Expiries    []option
 }
 
 // expiries are how long a key may be good for; what each means to crm.ParseExpiry stands before the sign.
-var expiries = newOptions("never=Never", "30d=In 30 days", "90d=In 90 days", "365d=In one year", "date=After a day of your choice")
+var expiries = newOptions("never=Never", "30d=In 30 days", "90d=In 90 days", "365d=In one year", "date=On a date you choose")
 
-func (c *Console) newKeyPage(w http.ResponseWriter, r *http.Request, v visit) error {
-	f := newForm()
-	for _, p := range permissions {
-		f.values.Add("permission", p.Name)
+func (c *Console) newKeyPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	if f.path == "" {
+		for _, p := range permissions {
+			f.values.Add("permission", p.Name)
+		}
 	}
-	return c.showKeyForm(w, r, v, http.StatusOK, f)
+	view := keyFormView{Fault: f.fault("permission", ""), Permissions: permissions, Expiries: expiries}
+	return c.render(w, r, v, "key_new", page{Title: "New API key", Section: "settings", Form: f, Data: view})
 }
 
-func (c *Console) showKeyForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form) error {
-	view := keyFormView{Form: f, Fault: f.fault("permission", ""), Permissions: permissions, Expiries: expiries}
-	return c.render(w, r, v, status, "key_new", page{Title: "New API key", Section: "settings", Data: view})
+func (c *Console) createKey(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	in := c.readKey(f)
+	if len(f.Faults) > 0 {
+		return errRefused
+	}
+	key, secret, err := c.store.CreateKey(r.Context(), v.account(), in)
+	if err != nil {
+		return err
+	}
+	path := v.path("/settings/keys/" + strconv.FormatInt(key.ID, 10))
+	leaveSecret(w, path, secret)
+	return redirect(w, r, path)
 }
 
 // keyView is the page of one key. It shows the secret once, after the key was made.
@@ -106,27 +108,7 @@ type keyView struct {
 	OwnAuthority    bool   // the command names a file of this machine
 }
 
-func (c *Console) createKey(w http.ResponseWriter, r *http.Request, v visit) error {
-	f, err := readForm(r)
-	if err != nil {
-		return err
-	}
-	in := c.readKey(f)
-	if len(f.Faults) == 0 {
-		key, secret, err := c.store.CreateKey(r.Context(), v.account(), in)
-		if err == nil {
-			path := v.path("/settings/keys/" + strconv.FormatInt(key.ID, 10))
-			leaveSecret(w, path, secret)
-			return redirect(w, r, path)
-		}
-		if err := f.refuse(err); err != nil {
-			return err
-		}
-	}
-	return c.showKeyForm(w, r, v, http.StatusUnprocessableEntity, f)
-}
-
-func (c *Console) keyPage(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) keyPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	key, err := c.keyOf(r, v)
 	if err != nil {
 		return err
@@ -135,7 +117,7 @@ func (c *Console) keyPage(w http.ResponseWriter, r *http.Request, v visit) error
 	if view.Secret = takeSecret(w, r); view.Secret != "" {
 		title, view.Example = "Your new API key", c.curl(c.options.Proxies.BaseURL(r), view.Secret, key.Permissions)
 	}
-	return c.render(w, r, v, http.StatusOK, "key", page{Title: title, Section: "settings", Data: view})
+	return c.render(w, r, v, "key", page{Title: title, Section: "settings", Data: view})
 }
 
 // readKey understands the form. No permission is none, and never all of them.
@@ -145,7 +127,7 @@ func (c *Console) readKey(f *form) crm.KeyInput {
 	_ = f.refuse(err)
 	names := f.Values("permission")
 	if len(names) == 0 {
-		f.fail("permission", "Choose at least one thing that the key may do.")
+		f.fail("permission", "Choose at least one permission.")
 	} else if in.Permissions, err = crm.ParsePermissions(names); err != nil {
 		f.fail("permission", err.Error())
 	}
@@ -160,7 +142,7 @@ func (c *Console) readExpiry(f *form) (at time.Time) {
 	case choice == "never":
 		return time.Time{}
 	case !known:
-		f.fail(field, "Choose when the key ends.")
+		f.fail(field, "Choose when the key expires.")
 		return time.Time{}
 	case choice == "date":
 		choice, field = f.Value("expires_on"), "expires_on"
@@ -171,7 +153,7 @@ func (c *Console) readExpiry(f *form) (at time.Time) {
 	}
 	at, err := crm.ParseExpiry(choice, c.now())
 	if err != nil {
-		f.fail(field, "The last day must not lie in the past.")
+		f.fail(field, "The last day cannot be in the past.")
 	}
 	return at
 }
@@ -191,18 +173,10 @@ func (c *Console) curl(base, secret string, may crm.Permission) string {
 // keyOf is the key in the path, where it is one of the organization's.
 func (c *Console) keyOf(r *http.Request, v visit) (crm.Key, error) {
 	keys, err := c.store.Keys(r.Context(), v.account())
-	if err != nil {
-		return crm.Key{}, err
-	}
-	for _, k := range keys {
-		if strconv.FormatInt(k.ID, 10) == r.PathValue("id") {
-			return k, nil
-		}
-	}
-	return crm.Key{}, crm.ErrNotFound
+	return pick(keys, err, func(k crm.Key) bool { return k.ID == v.id })
 }
 
-func (c *Console) revokeKeyPage(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) revokeKeyPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	key, err := c.keyOf(r, v)
 	if err != nil {
 		return err
@@ -210,10 +184,10 @@ func (c *Console) revokeKeyPage(w http.ResponseWriter, r *http.Request, v visit)
 	if !key.RevokedAt.IsZero() {
 		return redirect(w, r, v.path("/settings/keys"))
 	}
-	return c.render(w, r, v, http.StatusOK, "key_revoke", page{Title: "Revoke " + key.Name, Section: "settings", Data: newKeyRow(key, c.now())})
+	return c.render(w, r, v, "key_revoke", page{Title: "Revoke " + key.Name, Section: "settings", Data: newKeyRow(key, c.now())})
 }
 
-func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	key, err := c.keyOf(r, v)
 	if err != nil {
 		return err
@@ -221,6 +195,5 @@ func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, v visit) err
 	if err := c.store.RevokeKey(r.Context(), key.ID); err != nil {
 		return err
 	}
-	leaveNotice(w, notice{Text: "The key “" + key.Name + "” is revoked. It stops working within two seconds."})
-	return redirect(w, r, v.path("/settings/keys"))
+	return redirect(w, r, v.path("/settings/keys"), notice{Text: "The key “" + key.Name + "” was revoked. It stops working within two seconds."})
 }

@@ -27,7 +27,7 @@ func (p *person) makeKey(pairs ...string) string {
 func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Owner)
-		p.sees(p.get(p.org("/settings/keys")), "No API key yet", "Make the first key")
+		p.sees(p.get(p.org("/settings/keys")), "No API keys yet", "Create key")
 		form := p.get(p.org("/settings/keys/new"))
 		if strings.Count(form.body, " checked") != 3 {
 			t.Error("not everything is ticked at first")
@@ -72,11 +72,11 @@ func TestAWrongKeyIsToldEverythingAndNotMade(t *testing.T) {
 		form []string
 		says []string
 	}{
-		{[]string{"name", " ", "expires", "date"}, []string{"3 things need your attention", "Name is required", "Choose at least one thing that the key may do", "Choose the last day"}},
+		{[]string{"name", " ", "expires", "date"}, []string{"3 things need your attention", "Name is required", "Choose at least one permission", "Choose the last day"}},
 		{[]string{"name", "Kept", "permission", "contacts:delete", "expires", "never"}, []string{`The permission "contacts:delete" does not exist`}},
-		{[]string{"name", "Kept", "permission", "contacts:read", "expires", "soon"}, []string{"Choose when the key ends"}},
-		{[]string{"name", "Kept", "permission", "contacts:read"}, []string{"Choose when the key ends"}},
-		{[]string{"name", "Kept", "permission", "contacts:read", "expires", "date", "expires_on", "2001-01-01"}, []string{"must not lie in the past"}},
+		{[]string{"name", "Kept", "permission", "contacts:read", "expires", "soon"}, []string{"Choose when the key expires"}},
+		{[]string{"name", "Kept", "permission", "contacts:read"}, []string{"Choose when the key expires"}},
+		{[]string{"name", "Kept", "permission", "contacts:read", "expires", "date", "expires_on", "2001-01-01"}, []string{"cannot be in the past"}},
 		{[]string{"name", "Kept", "permission", "contacts:read", "expires", "date", "expires_on", "90d"}, []string{"Choose the last day"}},
 		{[]string{"name", strings.Repeat("x", 256), "permission", "contacts:read", "expires", "never"}, []string{"must not be longer than 255 characters"}},
 	} {
@@ -102,14 +102,14 @@ func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
 			t.Fatal(err)
 		}
 		revoke := p.org("/settings/keys/" + strconv.FormatInt(who.Key, 10) + "/revoke")
-		p.sees(p.get(revoke), "Revoke “Website”?", "cannot be taken back", "Last used")
-		p.sees(p.follow(revoke), "The key “Website” is revoked", "Revoked")
+		p.sees(p.get(revoke), "Revoke “Website”?", "You cannot undo this", "Last used")
+		p.sees(p.follow(revoke), "The key “Website” was revoked", "Revoked")
 		if _, err := s.store.Authenticate(t.Context(), secret); err == nil {
 			t.Error("the key still works")
 		}
 		list := p.get(p.org("/settings/keys")).words()
 		if strings.Index(list, "Old") > strings.Index(list, "Website") {
-			t.Error("a revoked key stands before one in force")
+			t.Error("a revoked key stands before one active")
 		}
 		if a := p.get(revoke); a.location() != p.org("/settings/keys") {
 			t.Errorf("a revoked key can be revoked: %d", a.status)
@@ -127,7 +127,7 @@ func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 	if _, _, err := s.store.CreateKey(t.Context(), p.account.Number, in); err != nil {
 		t.Fatal(err)
 	}
-	p.sees(p.get(p.org("/settings/keys")), "Short", "Everything", "Expires soon")
+	p.sees(p.get(p.org("/settings/keys")), "Short", "All", "Expires soon")
 }
 
 // The page after the form shows the secret, and a reload of it says that it was shown. It is in no address.

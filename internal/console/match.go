@@ -73,7 +73,7 @@ func (c *Console) askAboutMatch(w http.ResponseWriter, r *http.Request, v visit,
 		return err
 	}
 	f.set(matchField, match.Snapshot())
-	return c.render(w, r, v, http.StatusConflict, "contact_match", page{Title: title, Section: "contacts", Data: view})
+	return c.render(w, r, v, "contact_match", page{Title: title, Status: http.StatusConflict, Section: "contacts", Data: view})
 }
 
 // preview works out what adding the input to the contact would change.

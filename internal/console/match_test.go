@@ -54,7 +54,7 @@ func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 		p.sees(p.get(marta), "Marta Lopez")
 		twice := p.answerQuestion(p.org("/contacts"), a, "keep")
 		p.wantStatus(twice, http.StatusConflict) // a form that is sent twice makes no third contact
-		p.sees(twice, "Is this Ana Diaz?", "has changed. Please look again.", "Ana Diaz already has everything that you typed.")
+		p.sees(twice, "Is this Ana Diaz?", "changed while you were deciding. Please look again.", "Ana Diaz already has everything you typed.")
 		if n := len(s.contacts(p.account)); n != 2 || s.created.Load() != 1 || s.merged.Load() != 0 {
 			t.Errorf("%d contacts; counted were %d new and %d merged", n, s.created.Load(), s.merged.Load())
 		}
@@ -70,7 +70,7 @@ func TestAMergeIsDecidedAndSaysWhatChanged(t *testing.T) {
 		p.follow(path+"/tags/add", "tag", "new since") // by somebody else
 		a = p.answerQuestion(p.org("/contacts"), a, "merge")
 		p.wantStatus(a, http.StatusConflict)
-		p.sees(a, "The contact that was shown to you has changed. Please look again.", "Last name Okafor Okafor-Reyes")
+		p.sees(a, "This contact changed while you were deciding. Please look again.", "Last name Okafor Okafor-Reyes")
 		merged := p.answerQuestion(p.org("/contacts"), a, "merge")
 		p.wantStatus(merged, http.StatusSeeOther)
 		p.sees(p.get(merged.location()), "What you typed was added to Amelia Okafor. This changed:", "Last name Okafor Okafor-Reyes", "Email added reyes@example.org", "Tag added vip", "Amelia Okafor-Reyes")

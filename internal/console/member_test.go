@@ -28,7 +28,7 @@ func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 		sent := p.post(p.org("/settings/people/invite"), "email", "bo@example.org", "role", "viewer")
 		p.wantStatus(sent, http.StatusSeeOther)
 		made := p.get(sent.location())
-		p.sees(made, "The invitation is ready", "Send this link to bo@example.org", "becomes a viewer", "Open invitations")
+		p.sees(made, "Invitation link", "Send this link to bo@example.org", "joins as a viewer", "Open invitations")
 		link := shownLink.FindStringSubmatch(made.body)[1]
 		s.visitor().wantStatus(s.visitor().get(link), http.StatusOK)
 		again, list := p.get(sent.location()), p.get(p.org("/settings/people"))
@@ -42,7 +42,7 @@ func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 			t.Fatalf("%v: %+v", err, invitations)
 		}
 		back := p.org("/settings/people/invitations/" + invitations[0].ID + "/revoke")
-		p.sees(p.follow(back), "The invitation is taken back")
+		p.sees(p.follow(back), "The invitation was canceled")
 		s.visitor().wantStatus(s.visitor().get(link), http.StatusGone)
 		p.wantStatus(p.post(back), http.StatusNotFound)
 
@@ -57,14 +57,14 @@ func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		ana := s.member(s.organization("Harbor"), crm.Owner)
 		bo := s.member(ana.account, crm.Viewer)
-		ana.sees(ana.follow(ana.about(bo, "role"), "role", "editor"), bo.user.Name+" now has the role editor")
+		ana.sees(ana.follow(ana.about(bo, "role"), "role", "editor"), bo.user.Name+"’s role is now editor")
 		if bo.role() != crm.Editor {
 			t.Errorf("the role is %s", bo.role())
 		}
 		wrong := ana.post(ana.about(bo, "role"), "role", "boss")
 		ana.wantStatus(wrong, http.StatusUnprocessableEntity)
 		ana.sees(wrong, "must be one of owner, editor, viewer")
-		ana.sees(ana.follow(ana.about(bo, "remove")), bo.user.Name+" is no longer a member")
+		ana.sees(ana.follow(ana.about(bo, "remove")), bo.user.Name+" was removed.")
 		bo.wantStatus(bo.get(bo.org("")), http.StatusNotFound)
 		ana.wantStatus(ana.post(ana.about(bo, "remove")), http.StatusNotFound)
 		ana.wantStatus(ana.post(ana.about(bo, "role"), "role", "owner"), http.StatusNotFound)
@@ -78,7 +78,7 @@ func TestTheOnlyOwnerIsToldWhyTheyStay(t *testing.T) {
 	s := anySite(t)
 	ana := s.member(s.organization("Harbor"), crm.Owner)
 	s.member(ana.account, crm.Editor)
-	ana.sees(ana.get(ana.org("/settings/people")), "The only owner")
+	ana.sees(ana.get(ana.org("/settings/people")), "Only owner")
 	for _, a := range []answer{ana.post(ana.about(ana, "role"), "role", "viewer"), ana.post(ana.about(ana, "remove"))} {
 		ana.wantStatus(a, http.StatusUnprocessableEntity)
 		ana.sees(a, "An organization needs at least one owner. Make someone else an owner first.")
@@ -99,7 +99,7 @@ func TestAnybodyMayLeave(t *testing.T) {
 			t.Errorf("a viewer is offered %s", control)
 		}
 	}
-	bo.sees(bo.follow(bo.about(bo, "remove")), "You have left Harbor.", "You belong to no organization")
+	bo.sees(bo.follow(bo.about(bo, "remove")), "You left Harbor.", "You are not a member of any organization")
 	if bo.role() != 0 {
 		t.Errorf("the role is %s", bo.role())
 	}

@@ -4,49 +4,78 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
 )
 
-// notice is what the next page tells about what was just done. It travels in a cookie: a page that was reloaded does not
-// repeat it, and nothing has to be stored.
+// What a page leaves for the next one travels in a cookie for a minute: a page that was reloaded does not repeat it, it is in no
+// address, no log and no database, and every node can show it.
+const (
+	noticeCookie = "__Host-notice"
+	secretCookie = "__Host-secret"
+	leftTime     = time.Minute
+)
+
+func leave(w http.ResponseWriter, cookie string, text []byte) {
+	setCookie(w, cookie, base64.RawURLEncoding.EncodeToString(text), leftTime)
+}
+
+// left is what the page before has left, "" for nothing.
+func left(r *http.Request, cookie string) string {
+	text, err := base64.RawURLEncoding.DecodeString(cookieValue(r, cookie))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// leaveSecret hands a secret to the page at a path, which shows it once.
+func leaveSecret(w http.ResponseWriter, path, secret string) {
+	leave(w, secretCookie, []byte(path+" "+secret))
+}
+
+// takeSecret is the secret that was left for this page, "" for none. The next time there is none.
+func takeSecret(w http.ResponseWriter, r *http.Request) string {
+	secret, found := strings.CutPrefix(left(r, secretCookie), r.URL.Path+" ")
+	if !found {
+		return ""
+	}
+	dropCookie(w, secretCookie)
+	return secret
+}
+
+// notice is what the next page tells about what was just done.
 type notice struct {
 	Text    string       `json:"t"`
 	Warning string       `json:"w,omitempty"` // what was not done as it was meant
 	Changes []crm.Change `json:"c,omitempty"`
 	Undo    string       `json:"u,omitempty"` // address of a form that takes it back
+	View    string       `json:"v,omitempty"` // address of a page to look at
 }
 
 const (
-	noticeCookie  = "__Host-notice"
-	noticeTime    = time.Minute
 	noticeChanges = 12   // so many are told one by one
 	noticeText    = 200  // characters
 	noticeValue   = 80   // characters of each value that changed
-	noticeSize    = 3500 // what a cookie surely holds
+	noticeSize    = 2600 // bytes: in base64 they are what a cookie surely holds
 )
 
 // leaveNotice tells the next page what to say.
 func leaveNotice(w http.ResponseWriter, n notice) {
 	n.Text, n.Warning = withoutMiddle(n.Text), withoutMiddle(n.Warning)
-	if len(n.Changes) > noticeChanges {
-		n.Changes = n.Changes[:noticeChanges]
+	n.Changes = n.Changes[:min(len(n.Changes), noticeChanges)]
+	for i, change := range n.Changes {
+		n.Changes[i].Before, n.Changes[i].After = shortened(change.Before), shortened(change.After)
 	}
-	for i := range n.Changes {
-		n.Changes[i].Before, n.Changes[i].After = shortened(n.Changes[i].Before), shortened(n.Changes[i].After)
-	}
-	for {
-		text, err := json.Marshal(n)
-		if err != nil {
-			return // nothing that was said is worth a failure of what was done
-		}
-		value := base64.RawURLEncoding.EncodeToString(text)
-		if len(value) <= noticeSize || len(n.Changes) == 0 {
-			setCookie(w, noticeCookie, value, noticeTime)
-			return
-		}
+	text, err := json.Marshal(n)
+	for err == nil && len(text) > noticeSize && len(n.Changes) > 0 {
 		n.Changes = n.Changes[:len(n.Changes)-1]
+		text, err = json.Marshal(n)
+	}
+	if err == nil { // nothing that was said is worth a failure of what was done
+		leave(w, noticeCookie, text)
 	}
 }
 
@@ -71,17 +100,12 @@ func withoutMiddle(text string) string {
 
 // takeNotice is what the page before left to say, nil for nothing.
 func takeNotice(w http.ResponseWriter, r *http.Request) *notice {
-	cookie, err := r.Cookie(noticeCookie)
-	if err != nil {
+	if cookieValue(r, noticeCookie) == "" {
 		return nil
 	}
 	dropCookie(w, noticeCookie)
-	text, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil {
-		return nil
-	}
 	n := new(notice)
-	if json.Unmarshal(text, n) != nil || n.Text == "" {
+	if json.Unmarshal([]byte(left(r, noticeCookie)), n) != nil || n.Text == "" {
 		return nil
 	}
 	return n

@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/web"
@@ -23,6 +26,8 @@ var templates embed.FS
 type page struct {
 	Title   string
 	Section string // of the navigation
+	Form    *form  // the page's, where it has one; with faults, the page is the answer to a refused form
+	Status  int    // where it is another than the form makes it
 	Data    any    // the page's own
 
 	// What render fills in.
@@ -71,7 +76,7 @@ func findPages(region string) (pages, error) {
 }
 
 // render answers with a whole page. It is put together before anything is sent, so that a failure is still an error page.
-func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, status int, name string, p page) error {
+func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, name string, p page) error {
 	p.User, p.Account, p.Role = v.session.User, v.membership.Account, v.membership.Role
 	p.RequestID = web.RequestID(w)
 	if v.session.ID != "" {
@@ -86,16 +91,27 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, status
 			}
 		}
 	}
-	return c.write(w, status, name, "layout", p)
+	return c.write(w, name, "layout", p)
+}
+
+// status is what the page is answered with.
+func (p page) status() int {
+	switch {
+	case p.Status != 0:
+		return p.Status
+	case p.Form != nil && len(p.Form.Faults) > 0:
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusOK
 }
 
 // renderPart answers with one part of a page, for a script that puts it where it belongs.
 func (c *Console) renderPart(w http.ResponseWriter, v visit, name, part string, p page) error {
 	p.User, p.Account, p.Role = v.session.User, v.membership.Account, v.membership.Role
-	return c.write(w, http.StatusOK, name, part, p)
+	return c.write(w, name, part, p)
 }
 
-func (c *Console) write(w http.ResponseWriter, status int, name, part string, p page) error {
+func (c *Console) write(w http.ResponseWriter, name, part string, p page) error {
 	t, err := c.pages[name]()
 	if err != nil {
 		return fmt.Errorf("template %s: %w", name, err)
@@ -110,7 +126,7 @@ func (c *Console) write(w http.ResponseWriter, status int, name, part string, p 
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(status)
+	w.WriteHeader(p.status())
 	_, err = w.Write(b.Bytes())
 	return err
 }
@@ -130,7 +146,6 @@ var functions = template.FuncMap{
 	"machine":   machineTime,
 	"icon":      icon,
 	"file":      fileAddress,
-	"list":      func(values ...any) []any { return values },
 	"map":       newMap,
 	"initials":  initials,
 	"dialed":    dialed,
@@ -166,4 +181,57 @@ func newOptions(texts ...string) []option {
 		all = append(all, option{Value: value, Label: label})
 	}
 	return all
+}
+
+// shownCount writes a number with separators: 12,345.
+func shownCount(n any) string {
+	switch n := n.(type) {
+	case int:
+		return crm.CountText(int64(n))
+	case int64:
+		return crm.CountText(n)
+	}
+	return fmt.Sprint(n)
+}
+
+// shownDay is a date: 9 Mar 2026. A time that never was is a dash.
+func shownDay(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.Format("2 Jan 2006")
+}
+
+// shownMoment is a time to the minute. The console shows UTC, as the API does.
+func shownMoment(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2 Jan 2006, 15:04") + " UTC"
+}
+
+// machineTime is what the datetime attribute of a time element holds.
+func machineTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// initials are the first letters of up to two words of a name.
+func initials(names ...string) string {
+	var b strings.Builder
+	for word := range strings.FieldsSeq(strings.Join(names, " ")) {
+		r, _ := utf8.DecodeRuneInString(word)
+		b.WriteRune(unicode.ToUpper(r))
+		if utf8.RuneCountInString(b.String()) == 2 {
+			break
+		}
+	}
+	return b.String()
+}
+
+// capital begins a text, or the name of a thing, with a capital letter.
+func capital(text any) string {
+	s := fmt.Sprint(text)
+	r, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[size:]
 }

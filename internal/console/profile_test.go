@@ -24,7 +24,7 @@ func (p *person) isIn() bool { return p.get("/console/profile").status == http.S
 func TestSomebodyIsRenamed(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Viewer)
-	p.sees(p.follow("/console/profile/name", "name", " Zoë "), "You are now called Zoë.")
+	p.sees(p.follow("/console/profile/name", "name", " Zoë "), "Your name is now Zoë.")
 	wrong := p.post("/console/profile/name", "name", " ")
 	p.wantStatus(wrong, http.StatusUnprocessableEntity)
 	p.sees(wrong, "name is required")
@@ -44,7 +44,7 @@ func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
 		if !other.isIn() {
 			t.Error("what was refused has ended a session")
 		}
-		p.sees(p.follow("/console/profile/password", "current_password", testPassword, "password", "another password"), "Your password is changed")
+		p.sees(p.follow("/console/profile/password", "current_password", testPassword, "password", "another password"), "Your password was changed")
 		if other.isIn() || !p.isIn() {
 			t.Error("not exactly the other session has ended")
 		}
@@ -78,12 +78,12 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		}
 		stranger.wantStatus(stranger.post(end(mine.ID)), http.StatusNotFound)
 		stranger.wantStatus(stranger.post(end("x")), http.StatusNotFound)
-		p.sees(p.get("/console/profile"), "This one", "Sign out everywhere else", "127.0.0.1")
-		p.sees(p.follow(end(mine.ID)), "That browser is signed out.")
+		p.sees(p.get("/console/profile"), "This browser", "Sign out everywhere else", "127.0.0.1")
+		p.sees(p.follow(end(mine.ID)), "The browser was signed out.")
 		if second.isIn() || !third.isIn() || !p.isIn() {
 			t.Error("not exactly that session has ended")
 		}
-		p.sees(p.follow("/console/profile/sessions/end", "which", "others"), "Everywhere else you are signed out.")
+		p.sees(p.follow("/console/profile/sessions/end", "which", "others"), "You were signed out everywhere else.")
 		if third.isIn() || !p.isIn() {
 			t.Error("not exactly the others have ended")
 		}
@@ -119,7 +119,7 @@ func TestBrowsersAreCalledByTheirNames(t *testing.T) {
 		"Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36":                   "Chrome on Android",
 		"curl/8.14.1":    "curl",
 		"Something else": "Something else",
-		"":               "A browser without a name",
+		"":               "Unknown browser",
 	} {
 		if _, err := s.store.StartSession(t.Context(), p.user.ID, crm.Device{Agent: agent}); err != nil {
 			t.Fatal(err)

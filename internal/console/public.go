@@ -3,7 +3,6 @@ package console
 import (
 	"errors"
 	"html"
-	"html/template"
 	"net/http"
 	"regexp"
 	"strings"
@@ -12,17 +11,11 @@ import (
 	"donorbook/internal/web"
 )
 
-// publicView is the page of a campaign that everybody may see. It holds nothing that the page must not tell.
+// publicView is the public page of a campaign. It holds nothing that the page must not tell.
 type publicView struct {
-	Campaign crm.Campaign
-	Owner    string
-	Summary  string // for search engines and for whoever passes the link on
-	Progress progress
-	Ended    bool
-	// crm sanitized both before they were stored.
-	Description, Details template.HTML
-	Cover, Logo          picture
-	Film                 string
+	shownCampaign
+	Owner   string
+	Summary string // for search engines, and for those who get the link
 }
 
 // Fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
@@ -81,29 +74,12 @@ func (c *Console) publicPage(w http.ResponseWriter, campaign crm.Campaign, owner
 	h := w.Header()
 	guard(h)
 	h.Set("Cache-Control", "public, max-age=60")
-	// Whoever gets a kept copy is not told how many requests somebody else has left.
+	// A cached copy must not tell how many requests another client has left.
 	h.Del("X-RateLimit-Limit")
 	h.Del("X-RateLimit-Remaining")
-	return c.write(w, http.StatusOK, "public", "public", page{Title: campaign.Title, Data: newPublicView(campaign, owner, c.ended(campaign))})
-}
-
-func newPublicView(campaign crm.Campaign, owner string, ended bool) publicView {
 	campaign = campaign.Public()
-	view := publicView{
-		Campaign: campaign, Owner: owner, Summary: summary(campaign), Progress: newProgress(campaign), Ended: ended,
-		Description: template.HTML(crm.Paragraphs(campaign.Description)), Logo: newPicture(campaign.Logo),
-	}
-	if campaign.Event != nil {
-		view.Details = template.HTML(crm.Paragraphs(campaign.Event.Details))
-	}
-	switch cover := campaign.Cover; {
-	case cover == nil:
-	case cover.Type == "image":
-		view.Cover = newPicture(cover.URL)
-	default:
-		view.Film = cover.URL
-	}
-	return view
+	view := publicView{newShownCampaign(campaign, c.now()), owner, summary(campaign)}
+	return c.write(w, "public", "public", page{Title: campaign.Title, Data: view})
 }
 
 const summaryLength = 200

@@ -27,7 +27,7 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 		a := stranger.get("/winter-gala")
 		stranger.wantStatus(a, http.StatusOK)
 		stranger.sees(a, "Winter Gala · Harbor Light", "An evening for the harbor", "Come & dine", "$64,500.50 raised of $120,000", "53%", "Donors 1,148", "Ends 30 Apr 2127, 23:59 UTC",
-			"Gala night", "24 Apr 2127, 18:00 (America/New_York)", "24 Apr 2127, 23:00 (America/New_York)", "Custom House Hall", "3 McKinley Square", "In person and online, with a ticket",
+			"Gala night", "24 Apr 2127, 18:00 (America/New_York)", "24 Apr 2127, 23:00 (America/New_York)", "Custom House Hall", "3 McKinley Square", "In person and online, ticket required",
 			"Dinner and music", "Watch the livestream")
 		for _, part := range []string{
 			`<p>Come &amp; <b>dine</b></p>`, `src="https://images.example.org/gala.jpg" alt="Winter Gala"`, `src="https://images.example.org/logo.png"`, `href="https://video.example.org/gala"`,
@@ -84,7 +84,7 @@ func TestAPublicPageShowsPicturesOfHTTPSAloneAndLinksFilms(t *testing.T) {
 		t.Error("a picture is loaded over plain HTTP")
 	}
 	a := p.get("/film")
-	p.sees(a, "Watch the film", "Ended 1 Jan 2020", "The goal is reached: 110%")
+	p.sees(a, "Watch the video", "Ended 1 Jan 2020", "Goal reached: 110%")
 	if !strings.Contains(a.body, `href="https://video.example.org/a"`) || strings.Contains(a.body, "<img") || !strings.Contains(a.body, "<p>One</p>\n<p>Two</p>") ||
 		!strings.Contains(a.body, `content="One Two"`) {
 		t.Error(a.body)
@@ -156,7 +156,7 @@ func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	} {
 		a := request.who.do(request.method, request.path, nil, http.Header{"Accept": {browserAccepts}})
 		stranger.wantStatus(a, http.StatusNotFound)
-		stranger.sees(a, "Page not found", "There is no page at this address.", "Go to the console")
+		stranger.sees(a, "Page not found", "There is no page at this address.", "Go to console")
 		if a.body != page.body || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `href="/console"`) ||
 			a.header.Get("Content-Security-Policy") != owner.get("/console/profile").header.Get("Content-Security-Policy") {
 			t.Errorf("%s %s: %v %s", request.method, request.path, a.header, a.body)

@@ -47,8 +47,11 @@ func (c *Console) device(r *http.Request) crm.Device {
 }
 
 // begin signs a user in with this browser. A session that it had before ends.
-func (c *Console) begin(w http.ResponseWriter, r *http.Request, user int64, token string) {
-	c.endOld(r)
+func (c *Console) begin(w http.ResponseWriter, r *http.Request, v visit, user int64, token string) {
+	if v.session.ID != "" {
+		// A session that cannot be ended now ends by itself: no browser holds its cookie any more.
+		_ = c.store.EndSession(r.Context(), v.session.User.ID, v.session.ID)
+	}
 	setCookie(w, sessionCookie, token, cookieTime)
 	c.remember(w, r, user)
 }
@@ -77,29 +80,20 @@ func cookieValue(r *http.Request, name string) string {
 	return cookie.Value
 }
 
-func (c *Console) endOld(r *http.Request) {
-	if old, err := c.sessionOf(r); err == nil {
-		// A session that cannot be ended now ends by itself: nobody holds its cookie any more.
-		_ = c.store.EndSession(r.Context(), old.User.ID, old.ID)
-	}
-}
-
-// toSignIn remembers where somebody wanted to go. A form that was sent after the session had ended is not lost: the sign-in
-// page carries it, and it can be sent again.
+// toSignIn remembers where the person wanted to go. A form that was sent after the session had ended is not lost: the sign-in
+// page keeps it, and it can be submitted again.
 func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost {
-		f := newForm()
-		if mayCarry(r) {
-			if err := f.carry(w, r); err != nil {
-				return err
-			}
+		f, err := formToResubmit(w, r)
+		if err != nil {
+			return err
 		}
-		if f.Value(carriedTo) != "" {
-			f.fail("", "You were signed out in the meantime, so nothing was saved. Sign in, and you can send what you typed again.")
+		if f.Value(resubmitTo) != "" {
+			f.fail("", "You were signed out, so nothing was saved. Sign in to submit the form again.")
 		} else {
 			f.fail("", "You are not signed in, so nothing was saved. Sign in, then fill in the form again.")
 		}
-		return c.render(w, r, visit{}, http.StatusUnauthorized, "signin", page{Title: "Sign in", Data: f})
+		return c.showSignIn(w, r, http.StatusUnauthorized, f)
 	}
 	if isPart(r) { // the whole page must change, to what it shows now
 		shown, err := url.Parse(r.Header.Get("HX-Current-URL"))
@@ -128,34 +122,34 @@ func afterSignIn(next string) string {
 	return u.RequestURI()
 }
 
-func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) error {
-	if _, err := c.sessionOf(r); err == nil {
-		return redirect(w, r, afterSignIn(r.URL.Query().Get("next")))
+func (c *Console) signInPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	next := r.URL.Query().Get("next")
+	if r.Method != http.MethodPost && v.session.ID != "" {
+		return redirect(w, r, afterSignIn(next))
 	}
-	f := newForm()
-	f.set("next", r.URL.Query().Get("next"))
-	return c.render(w, r, visit{}, http.StatusOK, "signin", page{Title: "Sign in", Data: f})
+	f.setUnsent("next", next)
+	return c.showSignIn(w, r, 0, f)
 }
 
-func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
-	f, err := readForm(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request, status int, f *form) error {
+	return c.render(w, r, visit{}, "signin", page{Title: "Sign in", Form: f, Status: status})
+}
+
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	token, user, err := c.checkPassword(r, f.Value("email"), f.secret("password"))
 	if outcome, ok := outcomeOf(err); ok {
 		c.options.SignIn(outcome)
 	}
 	if errors.Is(err, crm.ErrUnauthenticated) {
-		f.fail("", "The email or the password is wrong.")
-		return c.render(w, r, visit{}, http.StatusUnprocessableEntity, "signin", page{Title: "Sign in", Data: f})
+		f.fail("", "Wrong email or password.")
+		return errRefused
 	}
 	if err != nil {
 		return err
 	}
-	c.begin(w, r, user.ID, token)
-	if again := f.Value(carriedTo); again != "" {
-		return c.render(w, r, visit{}, http.StatusOK, "again", page{Title: "Send it again?", Data: f})
+	c.begin(w, r, v, user.ID, token)
+	if f.Value(resubmitTo) != "" {
+		return c.render(w, r, visit{}, "resubmit", page{Title: "Unsaved form", Form: f})
 	}
 	return redirect(w, r, afterSignIn(f.Value("next")))
 }
@@ -173,11 +167,16 @@ func (c *Console) checkPassword(r *http.Request, email, password string) (token 
 	return token, user, err
 }
 
-func (c *Console) signOut(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) signOut(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	err := c.store.EndSession(r.Context(), v.session.User.ID, v.session.ID)
 	if err != nil && !errors.Is(err, crm.ErrNotFound) { // it may have ended in between
 		return err
 	}
+	return signedOut(w, r)
+}
+
+// signedOut leads a browser away whose session has ended.
+func signedOut(w http.ResponseWriter, r *http.Request) error {
 	dropCookie(w, sessionCookie)
 	return redirect(w, r, root+"/signin")
 }

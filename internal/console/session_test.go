@@ -31,12 +31,12 @@ func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 		if !strings.HasPrefix(home.location(), "/console/o/") {
 			t.Errorf("it leads to %q", home.location())
 		}
-		first.sees(first.get("/console/profile"), "Welcome, Ana. This is Harbor Light.", "Harbor Light")
+		first.sees(first.get("/console/profile"), "Welcome to Harbor Light, Ana.", "Harbor Light")
 
 		second := s.visitor()
 		used := second.get(link)
 		second.wantStatus(used, http.StatusGone)
-		second.sees(used, "This link works no longer", "can sign in and invite others")
+		second.sees(used, "This link no longer works", "ask them for an invitation")
 		second.wantStatus(second.post(link, "organization", "Mine", "name", "Eve", "email", "eve@example.org", "password", testPassword), http.StatusGone)
 	})
 }
@@ -52,7 +52,7 @@ func TestTheSetUpLinkCanTakeAnOrganizationThatExists(t *testing.T) {
 	}
 	p, link := s.visitor(), "/console/setup/"+token
 	page := p.get(link)
-	p.sees(page, "These exist already", "Harbor Light", "A new organization", "Organizations that already have contacts are not offered here", "donorbook user create")
+	p.sees(page, "These organizations already exist", "Harbor Light", "A new organization", "Organizations that already have contacts are not listed", "donorbook user create")
 	if strings.Contains(page.words(), "Lakeside") {
 		t.Error("an organization with contacts is offered")
 	}
@@ -91,10 +91,10 @@ func TestWhatWasTypedSurvivesTheEndOfTheSession(t *testing.T) {
 	}
 	lost := p.post(p.org("/contacts"), "first_name", "Amelia", "last_name", `O"Kafor`, "tags.0", "vip", "tags.1", "gala")
 	p.wantStatus(lost, http.StatusUnauthorized)
-	p.sees(lost, "You were signed out in the meantime, so nothing was saved")
+	p.sees(lost, "You were signed out, so nothing was saved")
 	again := p.post("/console/signin", append(hiddenFields(lost), "email", p.user.Email, "password", testPassword)...)
 	p.wantStatus(again, http.StatusOK)
-	p.sees(again, "What you typed before you were signed out was not saved yet", "Send it again")
+	p.sees(again, "What you typed before is not saved yet", "Submit form")
 	if !strings.Contains(again.body, `action="`+p.org("/contacts")+`"`) {
 		t.Fatalf("the form leads elsewhere: %s", again.body)
 	}
@@ -160,7 +160,7 @@ func TestAnInvitationMakesAColleague(t *testing.T) {
 		}
 		bo, link := s.visitor(), "/console/invite/"+token
 		page := bo.get(link)
-		bo.sees(page, "Join Harbor", owner.user.Name+" invites you as editor", "change contacts and campaigns")
+		bo.sees(page, "Join Harbor", owner.user.Name+" invited you to join as editor", "change contacts and campaigns")
 		if !strings.Contains(page.body, `value="bo@example.org"`) {
 			t.Error("the email is not filled in")
 		}
@@ -215,7 +215,7 @@ func TestWhoeverBelongsNowhereIsToldSo(t *testing.T) {
 	p.wantStatus(p.get(p.org("")), http.StatusNotFound)
 	a := p.get(p.get("/console").location())
 	p.wantStatus(a, http.StatusOK)
-	p.sees(a, "You belong to no organization")
+	p.sees(a, "You are not a member of any organization")
 }
 
 func TestTheBareAddressLeadsToTheConsole(t *testing.T) {

@@ -8,38 +8,31 @@ import (
 
 // settingsView is where everything that is set once is found.
 type settingsView struct {
-	Form        *form
-	Above       string // name of the account above, where the user belongs to it
-	Keys        int    // in force
+	Parent      string // name of the account above, where the user belongs to it
+	Keys        int    // active ones
 	Members     int
 	Invitations int
 }
 
-func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit) error {
-	f := newForm()
-	f.set("name", v.membership.Account.Name)
-	return c.showSettings(w, r, v, http.StatusOK, f)
-}
-
-func (c *Console) showSettings(w http.ResponseWriter, r *http.Request, v visit, status int, f *form) error {
-	view := settingsView{Form: f}
+func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	f.setUnsent("name", v.membership.Account.Name)
 	members, err := c.store.Members(r.Context(), v.account())
 	if err != nil {
 		return err
 	}
-	view.Members = len(members)
+	view := settingsView{Members: len(members)}
 	if v.membership.Role >= crm.Owner {
 		if err := c.countForOwners(r, v, &view); err != nil {
 			return err
 		}
 	}
-	if above := v.membership.Account.ParentID; above != "" {
-		// Whoever does not belong to the account above is not told its name.
-		if m, err := c.store.Membership(r.Context(), v.session.User.ID, above); err == nil {
-			view.Above = m.Account.Name
+	if parent := v.membership.Account.ParentID; parent != "" {
+		// Only members of the account above are told its name.
+		if m, err := c.store.Membership(r.Context(), v.session.User.ID, parent); err == nil {
+			view.Parent = m.Account.Name
 		}
 	}
-	return c.render(w, r, v, status, "settings", page{Title: "Settings", Section: "settings", Data: view})
+	return c.render(w, r, v, "settings", page{Title: "Settings", Section: "settings", Form: f, Data: view})
 }
 
 func (c *Console) countForOwners(r *http.Request, v visit, view *settingsView) error {
@@ -57,18 +50,10 @@ func (c *Console) countForOwners(r *http.Request, v visit, view *settingsView) e
 	return err
 }
 
-func (c *Console) renameOrganization(w http.ResponseWriter, r *http.Request, v visit) error {
-	f, err := readForm(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) renameOrganization(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	account := v.membership.Account
 	if err := c.store.RenameAccount(r.Context(), account, account.ID, f.Value("name")); err != nil {
-		if err := f.refuse(err); err != nil {
-			return err
-		}
-		return c.showSettings(w, r, v, http.StatusUnprocessableEntity, f)
+		return err
 	}
-	leaveNotice(w, notice{Text: "The name is now " + f.Value("name") + "."})
-	return redirect(w, r, v.path("/settings"))
+	return redirect(w, r, v.path("/settings"), notice{Text: "The name is now " + f.Value("name") + "."})
 }

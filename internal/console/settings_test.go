@@ -15,7 +15,7 @@ func TestSettingsLeadOn(t *testing.T) {
 		p.post(p.org("/settings/people/invite"), "role", "viewer")
 		s.member(p.account, crm.Viewer)
 		page := p.get(p.org("/settings"))
-		p.sees(page, "Integrations", "API keys 1 in force", "API reference", "People and invitations 2 members, 1 invited", p.account.ID)
+		p.sees(page, "Integrations", "API keys 1 active", "API reference", "People and invitations 2 members, 1 invited", p.account.ID)
 		for _, address := range []string{p.org("/settings/keys"), p.org("/settings/people"), "/docs", "/console/profile"} {
 			if !strings.Contains(page.body, `href="`+address+`"`) {
 				t.Errorf("nothing leads to %s", address)
@@ -40,7 +40,7 @@ func TestAViewerSeesSettingsButChangesNothing(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Viewer)
 	page := p.get(p.org("/settings"))
-	p.sees(page, "Owners make and revoke them.", "Your role Viewer")
+	p.sees(page, "Only owners can create and revoke keys.", "Your role Viewer")
 	if strings.Contains(page.body, "/settings/name") || strings.Contains(page.body, "/settings/keys") {
 		t.Error("a viewer is offered what only owners may do")
 	}

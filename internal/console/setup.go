@@ -8,9 +8,8 @@ import (
 	"donorbook/internal/web"
 )
 
-// setupView is the page behind the set-up link.
+// setupView is the page behind the setup link.
 type setupView struct {
-	Form     *form
 	Accounts []option // organizations that exist and have no contacts
 	Withheld bool     // there are others, with contacts
 }
@@ -18,42 +17,31 @@ type setupView struct {
 // newAccount is the choice that makes a new organization.
 const newAccount = "new"
 
-func (c *Console) setupPage(w http.ResponseWriter, r *http.Request) error {
-	return c.showSetup(w, r, http.StatusOK, newForm())
-}
-
-func (c *Console) showSetup(w http.ResponseWriter, r *http.Request, status int, f *form) error {
+func (c *Console) setupPage(w http.ResponseWriter, r *http.Request, _ visit, f *form) error {
 	offer, err := c.store.SetupOffer(r.Context(), r.PathValue("token"))
 	if err != nil {
-		return usedLink(err, "Each start of the server prints a new link, and only the newest works. If there is a first user already, they can sign in and invite others.")
+		return usedLink(err, "The server prints a new link each time it starts, and only the newest one works. If someone has already set up this server, ask them for an invitation.")
 	}
-	view := setupView{Form: f, Withheld: offer.Withheld}
+	view := setupView{Withheld: offer.Withheld}
 	for _, a := range offer.Accounts {
 		view.Accounts = append(view.Accounts, option{Value: a.ID, Label: a.Name})
 	}
 	if len(offer.Accounts) > 0 {
 		view.Accounts = append(view.Accounts, option{Value: newAccount, Label: "A new organization"})
 	}
-	return c.render(w, r, visit{}, status, "setup", page{Title: "Set up", Data: view})
+	return c.render(w, r, visit{}, "setup", page{Title: "Setup", Form: f, Data: view})
 }
 
-func (c *Console) setup(w http.ResponseWriter, r *http.Request) error {
-	f, err := readForm(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) setup(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	in := crm.SetupInput{UserInput: readUser(f), Organization: f.Value("organization"), Account: f.Value("account")}
 	if in.Account == newAccount {
 		in.Account = ""
 	}
 	user, account, err := c.store.Setup(r.Context(), r.PathValue("token"), in)
 	if err != nil {
-		if err := f.refuse(err); err != nil {
-			return usedLink(err, "Somebody else was quicker. Sign in, or ask them for an invitation.")
-		}
-		return c.showSetup(w, r, http.StatusUnprocessableEntity, f)
+		return usedLink(err, "Someone else has already set up this server. Sign in, or ask them for an invitation.")
 	}
-	return c.welcome(w, r, user, account)
+	return c.welcome(w, r, v, user, account)
 }
 
 // usedLink says of a link that leads nowhere what became of it, and what to do now.
@@ -61,7 +49,7 @@ func usedLink(err error, advice string) error {
 	if !errors.Is(err, crm.ErrNotFound) {
 		return err
 	}
-	return &web.Error{Status: http.StatusGone, Message: "It was used, canceled or replaced, or it has expired. " + advice}
+	return &web.Error{Status: http.StatusGone, Message: "It was already used, it was canceled or replaced, or it has expired. " + advice}
 }
 
 // readUser takes the password out of the form: no page shows it again.
@@ -70,12 +58,11 @@ func readUser(f *form) crm.UserInput {
 }
 
 // welcome signs a new user in.
-func (c *Console) welcome(w http.ResponseWriter, r *http.Request, user crm.User, account crm.Account) error {
+func (c *Console) welcome(w http.ResponseWriter, r *http.Request, v visit, user crm.User, account crm.Account) error {
 	token, err := c.store.StartSession(r.Context(), user.ID, c.device(r))
 	if err != nil {
 		return err
 	}
-	c.begin(w, r, user.ID, token)
-	leaveNotice(w, notice{Text: "Welcome, " + user.Name + ". This is " + account.Name + "."})
-	return redirect(w, r, orgPath(account, ""))
+	c.begin(w, r, v, user.ID, token)
+	return redirect(w, r, orgPath(account, ""), notice{Text: "Welcome to " + account.Name + ", " + user.Name + "."})
 }

@@ -29,35 +29,30 @@ func splitTags(fields ...string) (tags []string) {
 	return tags
 }
 
-func (c *Console) addTags(w http.ResponseWriter, r *http.Request, v visit) error {
-	return c.changeTags(w, r, v, splitTags, c.store.AddTags, "added", "there already")
+func (c *Console) addTags(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	return c.changeTags(w, r, v, f, splitTags(f.Value("tag")), c.store.AddTags, "added", "already there")
 }
 
 // removeTag removes one tag by its whole name: a program may have given it a comma.
-func (c *Console) removeTag(w http.ResponseWriter, r *http.Request, v visit) error {
-	return c.changeTags(w, r, v, func(names ...string) []string { return names }, c.store.RemoveTags, "gone already", "removed")
+func (c *Console) removeTag(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	return c.changeTags(w, r, v, f, []string{f.Value("tag")}, c.store.RemoveTags, "already removed", "removed")
 }
 
 // changeTags adds or removes tags and says what became of those that the contact lacked and of those that it had. The next
 // page begins at the field for another one.
-func (c *Console) changeTags(w http.ResponseWriter, r *http.Request, v visit, read func(typed ...string) []string,
+func (c *Console) changeTags(w http.ResponseWriter, r *http.Request, v visit, f *form, names []string,
 	change func(ctx context.Context, account, id int64, tags []string) (store.Document, error), lacked, had string,
 ) error {
 	contact, ok, err := c.activeContact(w, r, v)
 	if err != nil || !ok {
 		return err
 	}
-	f, err := readForm(r)
-	if err != nil {
-		return err
-	}
-	names := read(f.Value("tag"))
 	if len(names) == 0 {
 		names = []string{""}
 	}
 	tags, err := crm.CheckTags(names)
 	if err == nil {
-		_, err = change(r.Context(), v.account(), contact.ID, tags)
+		_, err = change(r.Context(), v.account(), v.id, tags)
 	}
 	if err != nil {
 		return c.refuseTags(w, r, v, f, contact, err)
@@ -70,8 +65,8 @@ func (c *Console) changeTags(w http.ResponseWriter, r *http.Request, v visit, re
 		}
 		became[word] = append(became[word], "“"+name+"”")
 	}
-	leaveNotice(w, notice{Text: strings.TrimSpace(told(became[lacked], lacked) + " " + told(became[had], had))})
-	return redirect(w, r, v.path(contactPath(contact.ID))+"#f-tag")
+	said := strings.TrimSpace(told(became[lacked], lacked) + " " + told(became[had], had))
+	return redirect(w, r, v.path(contactPath(v.id))+"#f-tag", notice{Text: said})
 }
 
 // told is a sentence about names, such as: “a”, “b” and “c” were added.
@@ -86,7 +81,7 @@ func told(names []string, became string) string {
 	}
 }
 
-// refuseTags shows the contact again, with what is wrong with the tags.
+// refuseTags says what is wrong with the tags at the field that they were typed into.
 func (c *Console) refuseTags(w http.ResponseWriter, r *http.Request, v visit, f *form, contact crm.Contact, err error) error {
 	if err := f.refuse(err); err != nil {
 		return c.goneBy(w, r, v, contact, err)
@@ -98,21 +93,20 @@ func (c *Console) refuseTags(w http.ResponseWriter, r *http.Request, v visit, f 
 		}
 		f.Faults[i] = crm.Fault{Field: "tag", Rule: crm.Rule(words(fault, label))}
 	}
-	return c.showContact(w, r, v, http.StatusUnprocessableEntity, contact, f)
+	return errRefused
 }
 
-// goneBy leads back to a contact that somebody archived between our look at it and our change.
+// goneBy leads back to a contact that someone archived between our read and our change.
 func (c *Console) goneBy(w http.ResponseWriter, r *http.Request, v visit, contact crm.Contact, err error) error {
 	if !errors.Is(err, crm.ErrArchived) {
 		return err
 	}
-	leaveNotice(w, notice{Text: contactName(contact) + " was archived a moment ago, so nothing was changed."})
-	return redirect(w, r, v.path(contactPath(contact.ID)))
+	return redirect(w, r, v.path(contactPath(contact.ID)), notice{Text: "Someone archived " + contactName(contact) + " a moment ago, so nothing was changed. Restore the contact to change it."})
 }
 
 // suggestTags answers a script with the tags that begin with what is typed into a field. After a comma that is the next tag,
 // and each suggestion is the whole field with it.
-func (c *Console) suggestTags(w http.ResponseWriter, r *http.Request, v visit) error {
+func (c *Console) suggestTags(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	if !isPart(r) {
 		return redirect(w, r, v.path("/contacts"))
 	}

@@ -97,7 +97,7 @@ func (t *throttle) enter(p place) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.queued[p] >= queuedAtOnce {
-		return refusedAttempt(5*time.Second, "Too many attempts with this email are waiting already. Try again in a few seconds.")
+		return tooManyRequests(5*time.Second, "Too many attempts with this email are waiting. Try again in a few seconds.")
 	}
 	t.queued[p]++
 	return nil
@@ -189,16 +189,7 @@ func tooManyAttempts(wait time.Duration) error {
 	if minutes == 1 {
 		unit = "minute"
 	}
-	return refusedAttempt(wait, fmt.Sprintf("There were too many attempts. Try again in %d %s.", minutes, unit))
-}
-
-func refusedAttempt(wait time.Duration, message string) error {
-	err := web.TooManyRequests(wait)
-	var own *web.Error
-	if errors.As(err, &own) {
-		own.Message = message
-	}
-	return err
+	return tooManyRequests(wait, fmt.Sprintf("Too many attempts. Try again in %d %s.", minutes, unit))
 }
 
 // SignInOutcome is what became of an attempt to sign in.

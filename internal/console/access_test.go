@@ -161,7 +161,7 @@ func TestTheConsoleIsRateLimited(t *testing.T) {
 		}
 		a := asker.person.get(asker.path)
 		asker.person.wantStatus(a, http.StatusTooManyRequests)
-		asker.person.sees(a, "This is more than the server answers in a minute.", "Wait a moment")
+		asker.person.sees(a, "You sent too many requests.", "Wait a moment")
 		if wait := a.header.Get("Retry-After"); wait == "" || !strings.Contains(a.header.Get("Content-Type"), "text/html") {
 			t.Errorf("%s: Retry-After %q, %s", asker.path, wait, a.header.Get("Content-Type"))
 		}

@@ -36,7 +36,7 @@ func TestStrangersDoNotMakePeopleLoseTheirForms(t *testing.T) {
 	person := s.pretender()
 	a := person.post("/console/signin", signIn...)
 	person.wantStatus(a, http.StatusOK)
-	person.sees(a, "Send it again?")
+	person.sees(a, "Unsaved form")
 
 	slowForms(40)
 	for a.status == http.StatusOK { // until all of them have reached the server

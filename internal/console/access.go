@@ -1,0 +1,147 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+// How large a form may be depends on who sends it: a stranger's must cost next to nothing.
+const (
+	strangersForm = 16 << 10 // a name, an email address, a password
+	ownForm       = 64 << 10 // most forms of people who have signed in
+	recordForm    = 1 << 20  // a contact or a campaign, with all that the rules take
+	resubmitForm  = 64 << 10 // a form that is submitted again after the sign-in page
+	signInForm    = 96 << 10 // signing in with such a form, whose fields have longer names there
+)
+
+// rates counts the requests of each user, and of strangers by their address.
+type rates struct {
+	users     *web.Limiter[int64]
+	strangers *web.Limiter[netip.Addr]
+}
+
+func newRates(limit int) rates {
+	return rates{users: web.NewLimiter[int64](limit), strangers: web.NewLimiter[netip.Addr](limit)}
+}
+
+// identify finds out who sends a request, and counts it. The body is not touched: what costs more comes after.
+func (c *Console) identify(w http.ResponseWriter, r *http.Request) (crm.Session, error) {
+	session, err := c.sessionOf(r)
+	switch {
+	case err == nil:
+		web.NoteUser(w, session.User.ID)
+		err = countRequest(w, c.rates.users, session.User.ID, c.now())
+	case errors.Is(err, crm.ErrUnauthenticated):
+		if limited := countRequest(w, c.rates.strangers, web.LimitAddr(c.options.Proxies.Client(r)), c.now()); limited != nil {
+			err = limited
+		}
+	}
+	return session, err
+}
+
+func countRequest[K comparable](w http.ResponseWriter, rates *web.Limiter[K], caller K, now time.Time) error {
+	remaining, wait, ok := rates.Take(caller, now)
+	rates.SetHeaders(w, remaining)
+	if ok {
+		return nil
+	}
+	return tooManyRequests(wait, "You sent too many requests. Nothing was changed. Wait a moment, then try again.")
+}
+
+// tooManyRequests says in words of the console what to wait for.
+func tooManyRequests(wait time.Duration, message string) error {
+	err := web.TooManyRequests(wait)
+	var own *web.Error
+	if errors.As(err, &own) {
+		own.Message = message
+	}
+	return err
+}
+
+// authorize lets in those whom the route is for, and reads their form. The session is looked at before the form is read, so that a
+// stranger's form is not read at all, and once more after it, because a slow sender may have been signed out by then. The role is
+// looked at after the form only.
+func (c *Console) authorize(route route) web.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := c.origin.Check(r); err != nil {
+			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site, so it was refused. Nothing was changed.", Err: err}
+		}
+		session, err := c.identify(w, r)
+		open := route.role == stranger && errors.Is(err, crm.ErrUnauthenticated)
+		f := newForm()
+		if r.Method == http.MethodPost && (err == nil || open) {
+			if f, err = receiveForm(w, r, route.formLimit(r)); err != nil {
+				return err
+			}
+			session, err = c.sessionOf(r)
+		}
+		if errors.Is(err, crm.ErrUnauthenticated) {
+			if route.role != stranger {
+				return c.toSignIn(w, r)
+			}
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		v := visit{session: session}
+		if route.role > user {
+			return c.member(w, r, v, f, route)
+		}
+		return route.answer(c, w, r, v, f)
+	}
+}
+
+func (route route) formLimit(r *http.Request) int64 {
+	switch {
+	case route.role == crm.Editor: // editors change contacts and campaigns
+		return recordForm
+	case route.role != stranger:
+		return ownForm
+	case mayResubmit(r):
+		return signInForm
+	}
+	return strangersForm
+}
+
+// member lets in members of the organization in the path who have the role. To anyone else the organization does not exist.
+func (c *Console) member(w http.ResponseWriter, r *http.Request, v visit, f *form, route route) (err error) {
+	if v.membership, err = c.store.Membership(r.Context(), v.session.User.ID, r.PathValue("org")); err != nil {
+		return err
+	}
+	web.Note(w, v.account(), 0)
+	if v.membership.Role < route.role {
+		return forbidden(v.membership, route.role)
+	}
+	if id := r.PathValue("id") + r.PathValue("user"); id != "" { // no path has both
+		if v.id, err = strconv.ParseInt(id, 10, 64); err != nil || strconv.FormatInt(v.id, 10) != id {
+			return crm.ErrNotFound
+		}
+	}
+	r = r.WithContext(store.Acting(r.Context(), v.session.User.ID, v.account(), route.role))
+	return route.answer(c, w, r, v, f)
+}
+
+func forbidden(m crm.Membership, needed crm.Role) error {
+	return &web.Error{Status: http.StatusForbidden,
+		Message: "Your role at " + m.Account.Name + " is " + m.Role.String() + ". This needs the role " + needed.String() + ". Ask an owner to change your role."}
+}
+
+// answer has the handler answer. A form that it refuses is answered by the page that the form came from.
+func (route route) answer(c *Console, w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	err := route.handle(c, w, r, v, f)
+	if err == nil || route.page == nil {
+		return err
+	}
+	if err := f.refuse(err); err != nil {
+		return err
+	}
+	return route.page(c, w, r, v, f)
+}

@@ -1,0 +1,61 @@
+package console_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Words that a colleague would not say. Pages that explain the API belong to those who program with it.
+var (
+	oddWords    = regexp.MustCompile(`(?i)\b(whoever|whatever|somebody|nobody|everybody|no longer,|works no longer|by itself|in force|taken back|take back|account id|id in the api|organisation|colour|set-up)\b`)
+	aboutTheAPI = regexp.MustCompile(`\b(the|our) API\b`)
+	notShown    = regexp.MustCompile(`(?s)\{\{/\*.*?\*/\}\}|<[^>]*>|\{\{[^}"]*\}\}`)
+)
+
+func TestPagesSpeakPlainEnglish(t *testing.T) {
+	names, err := filepath.Glob("templates/*.html")
+	if err != nil || len(names) < 20 {
+		t.Fatalf("%d templates, %v", len(names), err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := notShown.ReplaceAllString(string(text), " ")
+		if odd := oddWords.FindString(shown); odd != "" {
+			t.Errorf("%s says %q", name, odd)
+		}
+		if api := aboutTheAPI.FindString(shown); api != "" && !strings.HasPrefix(filepath.Base(name), "key") {
+			t.Errorf("%s explains %s", name, api)
+		}
+	}
+}
+
+// What a button does is said by a verb, and to what by a noun. Only the buttons of a dialog about one thing are shorter.
+func TestButtonsNameTheirAction(t *testing.T) {
+	short := map[string]bool{"Cancel": true, "Copy": true, "Save": true, "Search": true, "Undo": true, "Revoke": true, "Remove": true, "Leave": true, "Rename": true, "Previous": true, "Next": true, "×": true}
+	button := regexp.MustCompile(`(?s)<(?:button|a|summary)[^>]*class="button[^>]*>(.*?)</(?:button|a|summary)>`)
+	names, _ := filepath.Glob("templates/*.html")
+	n := 0
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range button.FindAllStringSubmatch(string(text), -1) {
+			label := strings.TrimSpace(regexp.MustCompile(`<span class="visually-hidden">.*`).ReplaceAllString(found[1], ""))
+			label = strings.TrimSpace(regexp.MustCompile(`\{\{icon "\w+"\}\}`).ReplaceAllString(label, ""))
+			n++
+			if !strings.Contains(label, " ") && !strings.Contains(label, "{{") && !short[label] {
+				t.Errorf("%s has a button %q", name, label)
+			}
+		}
+	}
+	if n < 40 {
+		t.Errorf("only %d buttons were found", n)
+	}
+}
