@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"regexp"
 )
 
 // engine is everything that the databases disagree on.
@@ -35,10 +36,11 @@ type dialect struct {
 	// all the same before it is acknowledged: what it found may be on one server only.
 	confirms bool
 
-	lockVersion string // keeps other nodes from migrating; "" where a write transaction does already
-	size        string // a query for the size of the database in bytes
-	tables      string // a query for the names of all tables
-	identity    string // a query for a text that no other database has
+	lockVersion []string // keeps other nodes from migrating; nothing where a write transaction does already
+	size        string   // a query for the size of the database in bytes
+	clear       string   // removes all rows of the table whose name follows
+	tables      string   // a query for the names of all tables
+	identity    string   // a query for a text that no other database has
 }
 
 // conn is one connection. It is used by one goroutine at a time.
@@ -48,15 +50,11 @@ type conn interface {
 	commit() error
 	rollback()
 
-	// exec runs a statement and returns how many rows it changed.
-	exec(sql string, args ...any) (int64, error)
-	// query runs a statement and returns its rows; they must be closed before the same statement runs again. Rows after the first
-	// limit bytes may be left out where limit is not 0.
-	query(limit int, sql string, args ...any) (rows, error)
-
+	// run runs a statement and waits for it. It returns how many rows were changed.
+	run(statement) (changed int64, err error)
 	// queue runs a statement at once, or together with the next one that is waited for, the commit included: then that one
-	// reports its failure. read, where it is not nil, gets each of its rows. The arguments belong to the connection until then.
-	queue(read func(Row) error, sql string, args ...any) error
+	// reports its failure. The arguments belong to the connection until then.
+	queue(statement) error
 	// flush waits for all queued statements.
 	flush() error
 	// takeTime lifts the time limit that is meant for one request.
@@ -64,18 +62,30 @@ type conn interface {
 	dialect() *dialect
 }
 
+// statement is what a connection is asked to run. A list is asked for with = ANY($n): each of its elements finds its rows, in no
+// common order.
+type statement struct {
+	sql   string
+	args  []any
+	read  func(Row) error // gets each row of one that is queued; may be nil
+	limit int             // bytes, after which rows may be left out; 0 is none
+}
+
+// anyOf is how a statement asks for a list.
+var anyOf = regexp.MustCompile(`= ANY\((\$\d+)\)`)
+
+// single is a statement about a list, asked about one element.
+func single(sql string) string { return anyOf.ReplaceAllString(sql, "= $1") }
+
+func exec(c conn, sql string, args ...any) (changed int64, err error) {
+	return c.run(statement{sql: sql, args: args})
+}
+
 // Row is one row of an answer. Its bytes are valid until the next row.
 type Row interface {
 	Int(column int) int64
 	Text(column int) string
 	Bytes(column int) []byte
-}
-
-// rows are the answer to a query.
-type rows interface {
-	Row
-	next() bool
-	close() error
 }
 
 var (
@@ -104,33 +114,25 @@ func (c Conn) UpTo(bytes int) Conn {
 	return c
 }
 
-// Each calls read for every row. A list is asked for with = ANY($n): each of its elements finds its rows, in no common order.
-// The rows are closed even where read panics: the statement is used again.
-func (c Conn) Each(read func(Row) error, sql string, args ...any) (err error) {
+// Each calls read for every row.
+func (c Conn) Each(read func(Row) error, sql string, args ...any) error {
 	if c.tx != nil {
 		if err := c.tx.write(); err != nil {
 			return err
 		}
 	}
-	return each(c.conn, c.limit, read, sql, args...)
+	return each(c.conn, read, statement{sql: sql, args: args, limit: c.limit})
 }
 
-func each(c conn, limit int, read func(Row) error, sql string, args ...any) (err error) {
-	r, err := c.query(limit, sql, args...)
-	if err != nil {
-		return err
+// each knows connections by their types: a call through the interface would put what read closes over on the heap, with every request.
+func each(c conn, read func(Row) error, s statement) error {
+	switch c := c.(type) {
+	case *sqliteConn:
+		return c.each(read, s)
+	case *postgresConn:
+		return c.each(read, s)
 	}
-	defer func() {
-		if closing := r.close(); err == nil { // the first error counts
-			err = closing
-		}
-	}()
-	for r.next() {
-		if err := read(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.(*observedConn).each(read, s)
 }
 
 // One reads a single row; found is false where there is none.

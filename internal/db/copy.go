@@ -42,7 +42,6 @@ const copyMark = 1_000_000_000
 const (
 	copyRows    = scanRows // of a transaction
 	copyBytes   = 4 << 20  // of a transaction, about
-	sqlMark     = sqlAddVersion
 	sqlUnmark   = `DELETE FROM schema_version WHERE version = $1`
 	sqlMyMark   = `UPDATE schema_version SET version = version WHERE version = $1` // a copy that would take the mark away waits
 	sqlVersions = `SELECT version FROM schema_version ORDER BY version`
@@ -99,29 +98,16 @@ func Copy(ctx context.Context, from, to Options, o CopyOptions) (report CopyRepo
 		return report, err
 	}
 	target, err := k.check(source)
-	if err != nil {
-		return report, err
+	if err == nil {
+		err = source.compare(target)
 	}
-	if err := source.compare(target); err != nil {
-		return report, err
+	if err == nil {
+		err = k.change(k.finish)
 	}
-	if err := k.change(k.finish); err != nil {
-		return report, err
+	if err == nil {
+		report.Tables, report.Accounts = source.report()
 	}
-	report.Tables, report.Accounts = source.report()
-	return report, nil
-}
-
-// finish makes the target one that every program opens.
-func (k *copier) finish(t *Tx) error {
-	for _, table := range k.schema.Tables {
-		if table.Words != nil {
-			if err := t.CompactSearch(table.Words); err != nil {
-				return err
-			}
-		}
-	}
-	return exactlyOne(t.Exec(sqlUnmark, k.mark))
+	return report, err
 }
 
 // copier is a copy under way.
@@ -129,6 +115,7 @@ type copier struct {
 	ctx            context.Context
 	schema         *Schema
 	source, target engine
+	identity       string // of the source
 	mark           int64
 	progress       func(CopyProgress)
 }
@@ -168,35 +155,15 @@ func (k *copier) close() (err error) {
 
 // change runs a transaction on the target. It waits for what was written before it commits: a commit cannot be interrupted.
 func (k *copier) change(fn func(*Tx) error) error {
-	c, err := k.target.writer(k.ctx)
-	if err != nil {
-		return err
-	}
-	defer k.target.release(c)
-	if err := c.begin(true); err != nil {
-		return err
-	}
-	defer c.rollback()
-	t := newTx(c, k.target.dialect())
-	if err = fn(t); err == nil {
-		err = t.write()
-	}
-	if err == nil {
-		err = c.flush()
-	}
-	if err == nil {
-		err = c.commit()
-	}
-	return err
-}
-
-// changeOwn is change as long as the mark is ours.
-func (k *copier) changeOwn(fn func(*Tx) error) error {
-	return k.change(func(t *Tx) error {
-		if err := exactlyOne(t.Exec(sqlMyMark, k.mark)); err != nil {
-			return err
+	return change(k.ctx, k.target, func(t *Tx) error {
+		err := fn(t)
+		if err == nil {
+			err = t.write()
 		}
-		return fn(t)
+		if err == nil {
+			err = t.flush()
+		}
+		return err
 	})
 }
 
@@ -208,9 +175,28 @@ func exactlyOne(changed int64, err error) error {
 	return err
 }
 
-// fill copies a snapshot of the source, and returns what it was.
+// piece is as many rows as a transaction writes, and how far the copy has come with them.
+type piece struct {
+	CopyProgress
+	table *Table
+	rows  [][]any
+}
+
+// fill copies a snapshot of the source, and returns what it was. It reads the next piece while one is written.
 func (k *copier) fill() (side *copySide, err error) {
-	err = longView(k.ctx, k.source, func(c Conn) error {
+	pieces, written := make(chan piece), make(chan error, 1)
+	ctx, stop := context.WithCancel(k.ctx)
+	go func() {
+		defer stop() // who reads must not wait for one who has failed
+		for p := range pieces {
+			if err := k.write(p); err != nil {
+				written <- err
+				return
+			}
+		}
+		written <- nil
+	}()
+	err = longView(ctx, k.source, func(c Conn) error {
 		if err := k.checkSource(c); err != nil { // the very snapshot that is copied
 			return err
 		}
@@ -220,52 +206,76 @@ func (k *copier) fill() (side *copySide, err error) {
 				return err
 			}
 		}
-		side, err = k.scan(c, CopyProgress{}, totals, func(table *Table, rows [][]any) error {
-			return k.changeOwn(func(t *Tx) error { return t.insertRows(table, rows) })
+		side, err = k.scan(c, CopyProgress{}, totals, func(p piece) error {
+			select {
+			case pieces <- p:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		})
 		return err
 	})
+	close(pieces)
+	if failed := <-written; failed != nil { // of which the reader knows only that it had to stop
+		err = failed
+	}
 	return side, err
+}
+
+// write writes a piece, as long as the mark is ours.
+func (k *copier) write(p piece) (err error) {
+	if len(p.rows) > 0 {
+		err = k.change(func(t *Tx) error {
+			if err := exactlyOne(t.Exec(sqlMyMark, k.mark)); err != nil {
+				return err
+			}
+			return t.load(p.table, p.rows)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.table.Name, err)
+	}
+	k.progress(p.CopyProgress)
+	return nil
 }
 
 // check reads the target again.
 func (k *copier) check(source *copySide) (side *copySide, err error) {
 	err = longView(k.ctx, k.target, func(c Conn) error {
-		side, err = k.scan(c, CopyProgress{Checking: true}, source.rows, func(*Table, [][]any) error { return k.ctx.Err() })
+		side, err = k.scan(c, CopyProgress{Checking: true}, source.rows, func(p piece) error {
+			k.progress(p.CopyProgress)
+			return k.ctx.Err()
+		})
 		return err
 	})
 	return side, err
 }
 
-// scan reads a whole database, table by table, and hands over as many rows at a time as a transaction may write.
-func (k *copier) scan(c Conn, p CopyProgress, totals []int64, hand func(*Table, [][]any) error) (*copySide, error) {
+// scan reads a whole database, table by table, and hands it over in pieces; the first one of a table has no rows.
+func (k *copier) scan(c Conn, at CopyProgress, totals []int64, hand func(piece) error) (*copySide, error) {
 	side := newCopySide(k.schema.Tables)
 	for i, table := range k.schema.Tables {
-		p.Table, p.Done, p.Total = table.Name, 0, totals[i]
-		k.progress(p)
-		var rows [][]any
-		bytes := 0
+		at.Table, at.Total = table.Name, totals[i]
+		p, bytes := piece{CopyProgress: at, table: table}, 0
 		next := func() error {
-			if len(rows) == 0 {
-				return nil
-			}
-			err := hand(table, rows)
-			rows, bytes = rows[:0], 0
-			if err == nil {
-				p.Done = side.rows[i]
-				k.progress(p)
-			}
+			p.Done = side.rows[i]
+			err := hand(p)
+			p.rows, bytes = nil, 0
 			return err
 		}
-		err := table.scan(c.conn, c.dialect(), func(row []any) error {
-			bytes += side.add(i, row)
-			rows = append(rows, slices.Clone(row))
-			if len(rows) < copyRows && bytes < copyBytes {
-				return nil
-			}
-			return next()
-		})
+		err := next()
 		if err == nil {
+			err = c.EachRow(table, func(row []any) error {
+				bytes += side.add(i, row)
+				p.rows = append(p.rows, slices.Clone(row))
+				if len(p.rows) < copyRows && bytes < copyBytes {
+					return nil
+				}
+				return next()
+			})
+		}
+		if err == nil && len(p.rows) > 0 {
 			err = next()
 		}
 		if err != nil {
@@ -275,14 +285,14 @@ func (k *copier) scan(c Conn, p CopyProgress, totals []int64, hand func(*Table, 
 	return side, nil
 }
 
-// insertRows writes copied rows and makes them known to the search: its index is not copied, since no two engines have the same.
-// A damaged document is refused: a copy of it would be of no use.
-func (t *Tx) insertRows(table *Table, rows [][]any) error {
+// load writes copied rows and makes them known to the search: its index is not copied, since no two engines have the same. A damaged
+// document is refused: a copy of it would be of no use.
+func (t *Tx) load(table *Table, rows [][]any) error {
+	var documents [][]any
 	for _, row := range rows {
 		if err := table.checkDocument(row); err != nil {
 			return err
 		}
-		t.Insert(table, row...)
 		if table.Words == nil {
 			continue
 		}
@@ -291,7 +301,11 @@ func (t *Tx) insertRows(table *Table, rows [][]any) error {
 		if err != nil {
 			return fmt.Errorf("%s %d: %w", table.Name, id, err)
 		}
-		t.Insert(table.Words, row[table.At("account_id")], id, words)
+		documents = append(documents, []any{row[table.At("account_id")], id, words})
 	}
-	return nil
+	err := t.writeRows(table, t.dialect.texts(table).insert, rows)
+	if err == nil && table.Words != nil {
+		err = t.writeRows(table.Words, t.dialect.texts(table.Words).insert, documents)
+	}
+	return err
 }

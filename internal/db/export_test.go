@@ -113,7 +113,7 @@ func (d *DB) ReplaceWriter(t testing.TB, vfs string) {
 		}
 	}
 	<-e.write // it is closed with the others
-	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteRows), writes: true}
+	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement), writes: true}
 	e.opened = append(e.opened, c)
 	e.write <- c
 }
@@ -145,12 +145,12 @@ func (d *DB) ReadPool() *pgxpool.Pool { return d.bare().(*postgresEngine).read }
 // HoldReads makes reads of PostgreSQL wait, as if others took up all the room, until release.
 func (d *DB) HoldReads() (release func()) {
 	g := &d.bare().(*postgresEngine).reads
-	g.mu.Lock()
-	g.running += readBatches
-	g.mu.Unlock()
+	for range readBatches {
+		g.turns <- struct{}{}
+	}
 	return func() {
 		for range readBatches { // the first hands over to those who wait
-			g.handOver()
+			<-g.turns
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (c Conn) InTransaction(fn func(exec func(sql string) error) error) error {
 	}
 	defer c.rollback()
 	return fn(func(sql string) error {
-		_, err := c.conn.exec(sql)
+		_, err := exec(c.conn, sql)
 		return err
 	})
 }

@@ -175,7 +175,7 @@ func TestParametersBindByNumber(t *testing.T) {
 			if err != nil || !found {
 				t.Errorf("found is %v, %v", found, err)
 			}
-			if _, err := c.query(0, `SELECT $1, $2`, int64(1)); err == nil {
+			if _, err := exec(c.conn, `SELECT $1, $2`, int64(1)); err == nil {
 				t.Error("a missing parameter was not noticed")
 			}
 			return nil

@@ -57,7 +57,7 @@ func (e *observed) reader(ctx context.Context) (conn, error) {
 		return nil, err
 	}
 	tell(e.Lent)
-	return &observedReader{c, e.Observer}, nil
+	return &observedConn{c, e.Observer, false}, nil
 }
 
 func (e *observed) writer(ctx context.Context) (conn, error) {
@@ -66,25 +66,19 @@ func (e *observed) writer(ctx context.Context) (conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &observedWriter{c, e.Observer}, nil
+	return &observedConn{c, e.Observer, true}, nil
 }
 
-func (e *observed) release(c conn) {
-	switch c := c.(type) {
-	case *observedReader:
-		e.engine.release(c.conn)
-	case *observedWriter:
-		e.engine.release(c.conn)
-	}
-}
+func (e *observed) release(c conn) { e.engine.release(c.(*observedConn).conn) }
 
-type observedWriter struct {
+type observedConn struct {
 	conn
 	*Observer
+	writes bool
 }
 
-func (c *observedWriter) commit() error {
-	if c.Committing != nil {
+func (c *observedConn) commit() error {
+	if c.writes && c.Committing != nil {
 		if err := c.Committing(); err != nil {
 			return err
 		}
@@ -92,53 +86,34 @@ func (c *observedWriter) commit() error {
 	return c.conn.commit()
 }
 
-func (c *observedWriter) exec(sql string, args ...any) (int64, error) {
-	n, err := c.conn.exec(sql, args...)
-	if c.Wrote != nil {
-		c.Wrote(sql)
-	}
-	return n, err
+func (c *observedConn) run(s statement) (changed int64, err error) {
+	changed, err = c.conn.run(s)
+	c.told(s)
+	return changed, err
 }
 
-func (c *observedWriter) queue(read func(Row) error, sql string, args ...any) error {
-	err := c.conn.queue(read, sql, args...)
-	if c.Wrote != nil && read == nil {
-		c.Wrote(sql)
-	}
+func (c *observedConn) queue(s statement) error {
+	err := c.conn.queue(s)
+	c.told(s)
 	return err
 }
 
-type observedReader struct {
-	conn
-	*Observer
-}
-
-func (c *observedReader) query(limit int, sql string, args ...any) (rows, error) {
-	r, err := c.conn.query(limit, sql, args...)
-	if err != nil {
-		return nil, err
+func (c *observedConn) told(s statement) {
+	if c.writes && c.Wrote != nil && s.read == nil {
+		c.Wrote(s.sql)
 	}
-	return &observedRows{r, c.Observer, sql}, nil
 }
 
-type observedRows struct {
-	rows
-	*Observer
-	sql string
-}
-
-func (r *observedRows) next() bool {
-	more := r.rows.next()
-	if more {
-		tell(r.Observer.Row)
+func (c *observedConn) each(read func(Row) error, s statement) error {
+	if c.writes {
+		return each(c.conn, read, s)
 	}
-	return more
-}
-
-func (r *observedRows) close() error {
-	err := r.rows.close()
-	if r.Read != nil {
-		r.Read(r.sql)
+	err := each(c.conn, func(r Row) error {
+		tell(c.Row)
+		return read(r)
+	}, s)
+	if c.Read != nil {
+		c.Read(s.sql)
 	}
 	return err
 }

@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, url string) (engine, error) {
 		return nil, err
 	}
 	e := &postgresEngine{commitTimeout: commitTimeout, prepares: config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}
-	e.reads.engine = e
+	e.reads = readQueue{engine: e, turns: make(chan struct{}, readBatches)}
 	if e.read, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
@@ -115,8 +115,9 @@ var postgresDialect = dialect{
 	lists:    true,
 	confirms: true,
 	// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it takes.
-	lockVersion: "SET LOCAL lock_timeout = 0; LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE",
+	lockVersion: []string{"SET LOCAL lock_timeout = 0", "LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE"},
 	size:        `SELECT pg_catalog.pg_database_size(pg_catalog.current_database())`,
+	clear:       `TRUNCATE `,
 	tables:      `SELECT CAST(relname AS TEXT) FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)`,
 	identity: `SELECT CONCAT_WS(' ', oid, EXTRACT(EPOCH FROM pg_postmaster_start_time()), current_schema())
 		FROM pg_catalog.pg_database WHERE datname = current_database()`,

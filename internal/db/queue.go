@@ -267,7 +267,7 @@ func (t *Tx) commit() error {
 	}
 	err := t.write()
 	if err == nil && !t.changed {
-		err = t.queue(nil, sqlConfirm)
+		err = t.queue(statement{sql: sqlConfirm})
 	}
 	if err == nil {
 		err = t.conn.commit()

@@ -66,7 +66,7 @@ func CheckFile(ctx context.Context, file string, read func(Row), sql string) (ve
 		return 0, err
 	}
 	db.SetInterrupt(ctx)
-	c := &sqliteConn{engine: &sqliteEngine{path: file, fault: diskFault}, db: db, statements: make(map[string]*sqliteRows)}
+	c := &sqliteConn{engine: &sqliteEngine{path: file, fault: diskFault}, db: db, statements: make(map[string]*sqliteStatement)}
 	defer func() { err = errors.Join(err, c.close()) }()
 	faults, err := fileFaults(c, 10)
 	if err == nil && len(faults) > 0 {
@@ -104,7 +104,7 @@ func (c Conn) FileFaults(searches ...*Table) ([]string, error) {
 
 // fileFaults finds faults up to a limit. A damaged page that a search needs makes the look itself fail.
 func fileFaults(c *sqliteConn, limit int) (faults []string, err error) {
-	err = each(c, 0, func(r Row) error {
+	err = Conn{conn: c}.Each(func(r Row) error {
 		if said := r.Text(0); said != "ok" {
 			faults = append(faults, said)
 		}

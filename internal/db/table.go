@@ -188,15 +188,10 @@ func (t *Table) rowKey(b []byte, values []any) []byte {
 	return b
 }
 
-// EachRow reads all rows of a table in the order of its key. The row is valid until the next one; what is in it stays.
-func (c Conn) EachRow(t *Table, read func(row []any) error) error {
-	return t.scan(c.conn, c.dialect(), read)
-}
-
-// scan reads all rows in the order of the key, a bounded number with each statement. The row is valid until the next one;
+// EachRow reads all rows of a table in the order of its key, a bounded number with each statement. The row is valid until the next one;
 // what is in it stays.
-func (t *Table) scan(c conn, d *dialect, read func(row []any) error) error {
-	key := t.key(d.rowKeys)
+func (c Conn) EachRow(t *Table, read func(row []any) error) error {
+	key := t.key(c.dialect().rowKeys)
 	sql := fmt.Sprintf("SELECT %s FROM %s WHERE (%s) > (%s) ORDER BY %[3]s LIMIT %[5]d", t.all(), t.Name, strings.Join(key, ", "), parameters(1, len(key)), scanRows)
 	at, after := make([]int, len(key)), make([]any, len(key))
 	for i, name := range key {
@@ -208,7 +203,7 @@ func (t *Table) scan(c conn, d *dialect, read func(row []any) error) error {
 	row := make([]any, len(t.Columns))
 	for n := scanRows; n == scanRows; {
 		n = 0
-		err := each(c, 0, func(r Row) error {
+		err := c.Each(func(r Row) error {
 			n++
 			t.read(r, row)
 			return read(row)
