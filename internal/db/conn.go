@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 )
 
@@ -20,7 +21,6 @@ type engine interface {
 	pools() []Pool
 	log() int64
 
-	dialect() *dialect
 	close() error
 }
 
@@ -88,24 +88,38 @@ type Row interface {
 	Bytes(column int) []byte
 }
 
+// An error has one of these before its cause, which comes last: that is what an operator is told.
 var (
 	// ErrUnavailable: the database cannot answer now.
 	ErrUnavailable = errors.New("the database is unavailable")
 	// ErrTaken: a value that must be unique exists already.
 	ErrTaken = errors.New("taken")
-	// errRetry: the transaction surely did not happen, by no one's fault, and may be tried again.
-	errRetry = errors.New("try again")
-	// errUndone: the database has taken a transaction back because another one was in its way, which it may find out late.
-	errUndone = errors.New("taken back")
+	// errRetry: it is unavailable, the transaction surely did not happen, by no one's fault, and may be tried again.
+	errRetry = fmt.Errorf("%w", ErrUnavailable)
+	// errUndone: it is to be tried again because another transaction was in its way, which the database may find out late.
+	errUndone = fmt.Errorf("%w", errRetry)
 	// errPoisoned: a change failed after it had written, so that its transaction cannot be kept.
 	errPoisoned = errors.New("the transaction cannot be kept")
 )
 
+// first runs steps until one fails.
+func first(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func because(kind, cause error) error { return fmt.Errorf("%w: %w", kind, cause) }
+
 // Conn reads, on a snapshot or in a transaction.
 type Conn struct {
 	conn
-	tx    *Tx // whose rows are written before anything is read; nil for a reader
-	limit int
+	tx       *Tx // whose rows are written before anything is read; nil for a reader
+	observer *Observer
+	limit    int
 }
 
 // UpTo reads rows until they have so many bytes; it may leave out the others.
@@ -121,18 +135,26 @@ func (c Conn) Each(read func(Row) error, sql string, args ...any) error {
 			return err
 		}
 	}
-	return each(c.conn, read, statement{sql: sql, args: args, limit: c.limit})
+	s := statement{sql: sql, args: args, limit: c.limit}
+	if c.observer == nil {
+		return each(c.conn, read, s)
+	}
+	err := each(c.conn, func(r Row) error {
+		tell(c.observer.Row)
+		return read(r)
+	}, s)
+	if c.observer.Read != nil {
+		c.observer.Read(sql)
+	}
+	return err
 }
 
 // each knows connections by their types: a call through the interface would put what read closes over on the heap, with every request.
 func each(c conn, read func(Row) error, s statement) error {
-	switch c := c.(type) {
-	case *sqliteConn:
-		return c.each(read, s)
-	case *postgresConn:
+	if c, ok := c.(*sqliteConn); ok {
 		return c.each(read, s)
 	}
-	return c.(*observedConn).each(read, s)
+	return c.(*postgresConn).each(read, s)
 }
 
 // One reads a single row; found is false where there is none.

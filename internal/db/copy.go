@@ -86,27 +86,16 @@ func Copy(ctx context.Context, from, to Options, o CopyOptions) (report CopyRepo
 		k.progress = func(CopyProgress) {}
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	if err := k.open(from, to); err != nil {
-		return report, err
-	}
-	if err := k.claim(o.Restart, to.Progress); err != nil {
-		return report, err
-	}
-	report.Begun = true
-	source, err := k.fill()
-	if err != nil {
-		return report, err
-	}
-	target, err := k.check(source)
-	if err == nil {
-		err = source.compare(target)
-	}
-	if err == nil {
-		err = k.change(k.finish)
-	}
-	if err == nil {
-		report.Tables, report.Accounts = source.report()
-	}
+	var source, target *copySide
+	err = first(
+		func() error { return k.open(from, to) },
+		func() error { return k.claim(o.Restart, to.Progress) },
+		func() error { report.Begun = true; return nil },
+		func() error { source, err = k.fill(); return err },
+		func() error { target, err = k.check(source); return err },
+		func() error { return report.compare(k.schema.Tables, source, target) },
+		func() error { return k.change(k.finish) },
+	)
 	return report, err
 }
 
@@ -153,19 +142,8 @@ func (k *copier) close() (err error) {
 	return err
 }
 
-// change runs a transaction on the target. It waits for what was written before it commits: a commit cannot be interrupted.
-func (k *copier) change(fn func(*Tx) error) error {
-	return change(k.ctx, k.target, func(t *Tx) error {
-		err := fn(t)
-		if err == nil {
-			err = t.write()
-		}
-		if err == nil {
-			err = t.flush()
-		}
-		return err
-	})
-}
+// change runs a transaction on the target.
+func (k *copier) change(fn func(*Tx) error) error { return change(k.ctx, k.target, fn) }
 
 // exactlyOne insists on the mark that was written.
 func exactlyOne(changed int64, err error) error {
@@ -200,13 +178,8 @@ func (k *copier) fill() (side *copySide, err error) {
 		if err := k.checkSource(c); err != nil { // the very snapshot that is copied
 			return err
 		}
-		totals := make([]int64, len(k.schema.Tables))
-		for i, table := range k.schema.Tables {
-			if totals[i], err = c.Int("SELECT COUNT(*) FROM " + table.Name); err != nil {
-				return err
-			}
-		}
-		side, err = k.scan(c, CopyProgress{}, totals, func(p piece) error {
+		total := func(t *Table) (int64, error) { return c.Int("SELECT COUNT(*) FROM " + t.Name) }
+		side, err = k.scan(c, CopyProgress{}, total, func(p piece) error {
 			select {
 			case pieces <- p:
 				return nil
@@ -243,7 +216,8 @@ func (k *copier) write(p piece) (err error) {
 // check reads the target again.
 func (k *copier) check(source *copySide) (side *copySide, err error) {
 	err = longView(k.ctx, k.target, func(c Conn) error {
-		side, err = k.scan(c, CopyProgress{Checking: true}, source.rows, func(p piece) error {
+		total := func(t *Table) (int64, error) { return source.rows[t], nil }
+		side, err = k.scan(c, CopyProgress{Checking: true}, total, func(p piece) error {
 			k.progress(p.CopyProgress)
 			return k.ctx.Err()
 		})
@@ -253,21 +227,23 @@ func (k *copier) check(source *copySide) (side *copySide, err error) {
 }
 
 // scan reads a whole database, table by table, and hands it over in pieces; the first one of a table has no rows.
-func (k *copier) scan(c Conn, at CopyProgress, totals []int64, hand func(piece) error) (*copySide, error) {
-	side := newCopySide(k.schema.Tables)
-	for i, table := range k.schema.Tables {
-		at.Table, at.Total = table.Name, totals[i]
+func (k *copier) scan(c Conn, at CopyProgress, total func(*Table) (int64, error), hand func(piece) error) (side *copySide, err error) {
+	side = &copySide{rows: make(map[*Table]int64), accounts: make(map[int64]*accountSide)}
+	for _, table := range k.schema.Tables {
 		p, bytes := piece{CopyProgress: at, table: table}, 0
 		next := func() error {
-			p.Done = side.rows[i]
+			p.Done = side.rows[table]
 			err := hand(p)
 			p.rows, bytes = nil, 0
 			return err
 		}
-		err := next()
+		p.Table = table.Name
+		if p.Total, err = total(table); err == nil {
+			err = next()
+		}
 		if err == nil {
 			err = c.EachRow(table, func(row []any) error {
-				bytes += side.add(i, row)
+				bytes += side.add(table, row)
 				p.rows = append(p.rows, slices.Clone(row))
 				if len(p.rows) < copyRows && bytes < copyBytes {
 					return nil

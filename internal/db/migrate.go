@@ -17,7 +17,6 @@ type Schema struct {
 }
 
 // Derived is everything that is derived from documents. It is worked out anew where a program with another version has done it.
-// Where Work is nil, nothing is derived.
 type Derived struct {
 	Name    string
 	Version int64
@@ -78,7 +77,7 @@ func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) e
 	})
 }
 
-// change runs a transaction beside the queues.
+// change runs a transaction beside the queues. It waits for what was written before it commits: a commit cannot be interrupted.
 func change(ctx context.Context, e engine, fn func(*Tx) error) error {
 	c, err := e.writer(ctx)
 	if err != nil {
@@ -89,20 +88,14 @@ func change(ctx context.Context, e engine, fn func(*Tx) error) error {
 		return err
 	}
 	defer c.rollback()
-	t := newTx(c, e.dialect())
-	if err = fn(t); err == nil {
-		err = t.write()
-	}
-	if err == nil {
-		err = c.commit()
-	}
-	return err
+	t := newTx(c, new(Observer))
+	return first(func() error { return fn(t) }, t.write, c.flush, c.commit)
 }
 
 // lockVersion keeps other programs from migrating, and from beginning a copy, until the transaction ends.
 func (t *Tx) lockVersion() error {
 	for _, sql := range t.dialect.lockVersion {
-		if _, err := exec(t.conn, sql); err != nil {
+		if _, err := t.exec(sql); err != nil {
 			return err
 		}
 	}
@@ -112,17 +105,14 @@ func (t *Tx) lockVersion() error {
 // done tells whether there is nothing to do.
 func (s *Schema) done(c conn) (bool, error) {
 	version, err := schemaVersion(c)
-	if err != nil || version != len(s.Steps) || s.Derived.Work == nil {
-		return err == nil && version == len(s.Steps), err
+	if err != nil || version != len(s.Steps) {
+		return false, err
 	}
 	derived, err := Conn{conn: c}.Int(sqlDerived, s.Derived.Name)
 	return derived == s.Derived.Version, err
 }
 
 func (s *Schema) derive(t *Tx, progress Progress) error {
-	if s.Derived.Work == nil {
-		return nil
-	}
 	if derived, err := t.Int(sqlDerived, s.Derived.Name); err != nil || derived == s.Derived.Version {
 		return err
 	}

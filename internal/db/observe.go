@@ -1,7 +1,5 @@
 package db
 
-import "context"
-
 // Observer is told what passes through a database, and can step in: by it, tests count what a request costs, and choose moments. Each
 // function may be nil.
 type Observer struct {
@@ -14,12 +12,27 @@ type Observer struct {
 	Wrote      func(sql string) // after a statement of a write transaction
 }
 
-// Observe puts an observer between a database and its engine. Nothing may be under way.
+// Observe sets the observer of a database. Nothing may be under way.
 func (d *DB) Observe(o *Observer) {
-	e := &observed{engine: d.engine, Observer: o}
-	d.engine = e
-	for _, q := range d.queues {
-		q.engine = e
+	*d.observer = *o
+}
+
+func tell(f func()) {
+	if f != nil {
+		f()
+	}
+}
+
+func (o *Observer) committing() error {
+	if o.Committing == nil {
+		return nil
+	}
+	return o.Committing()
+}
+
+func (o *Observer) wrote(s statement) {
+	if o.Wrote != nil && s.read == nil {
+		o.Wrote(s.sql)
 	}
 }
 
@@ -37,83 +50,4 @@ func (d *DB) Closing(account int64) bool {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	return q.stopped
-}
-
-type observed struct {
-	engine
-	*Observer
-}
-
-func tell(f func()) {
-	if f != nil {
-		f()
-	}
-}
-
-func (e *observed) reader(ctx context.Context) (conn, error) {
-	tell(e.Lending)
-	c, err := e.engine.reader(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tell(e.Lent)
-	return &observedConn{c, e.Observer, false}, nil
-}
-
-func (e *observed) writer(ctx context.Context) (conn, error) {
-	tell(e.Writing)
-	c, err := e.engine.writer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &observedConn{c, e.Observer, true}, nil
-}
-
-func (e *observed) release(c conn) { e.engine.release(c.(*observedConn).conn) }
-
-type observedConn struct {
-	conn
-	*Observer
-	writes bool
-}
-
-func (c *observedConn) commit() error {
-	if c.writes && c.Committing != nil {
-		if err := c.Committing(); err != nil {
-			return err
-		}
-	}
-	return c.conn.commit()
-}
-
-func (c *observedConn) run(s statement) (changed int64, err error) {
-	changed, err = c.conn.run(s)
-	c.told(s)
-	return changed, err
-}
-
-func (c *observedConn) queue(s statement) error {
-	err := c.conn.queue(s)
-	c.told(s)
-	return err
-}
-
-func (c *observedConn) told(s statement) {
-	if c.writes && c.Wrote != nil && s.read == nil {
-		c.Wrote(s.sql)
-	}
-}
-
-func (c *observedConn) each(read func(Row) error, s statement) error {
-	if c.writes {
-		return each(c.conn, read, s)
-	}
-	err := each(c.conn, func(r Row) error {
-		tell(c.Row)
-		return read(r)
-	}, s)
-	if c.Read != nil {
-		c.Read(s.sql)
-	}
-	return err
 }

@@ -148,7 +148,7 @@ func (c *postgresConn) commit() error {
 		return w.outcome(tag, err)
 	case <-time.After(c.engine.commitTimeout):
 		c.leave(answer)
-		return &unavailable{err: errors.New("a commit was not answered in time, and its outcome is unknown")}
+		return because(ErrUnavailable, errors.New("a commit was not answered in time, and its outcome is unknown"))
 	}
 }
 
@@ -157,14 +157,14 @@ func (w *wire) outcome(tag pgconn.CommandTag, err error) error {
 	var refused *pgconn.PgError
 	switch {
 	case errors.As(err, &refused) && undone(refused):
-		return &unavailable{retry: true, undone: true, err: err}
+		return because(errUndone, err)
 	case err != nil: // also where the server or a pooler said goodbye: it may have committed before
-		return &unavailable{err: fmt.Errorf("the outcome of a commit is unknown: %w", err)}
+		return because(ErrUnavailable, fmt.Errorf("the outcome of a commit is unknown: %w", err))
 	case tag.String() != "COMMIT":
 		return fmt.Errorf("%w: the transaction had failed", errPoisoned)
 	case w.warning != "":
 		// Such as: the wait for the standby was canceled, and the change is on one server only.
-		return &unavailable{err: fmt.Errorf("committed with a warning: %s", w.warning)}
+		return because(ErrUnavailable, fmt.Errorf("committed with a warning: %s", w.warning))
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (c *postgresConn) late(err error) error {
 	if errors.Is(c.client.Err(), context.Canceled) {
 		return context.Canceled
 	}
-	return &unavailable{err: err}
+	return because(ErrUnavailable, err)
 }
 
 // undone tells whether the server has taken a transaction back so that it can be tried again: two were in each other's
@@ -252,27 +252,27 @@ func (c *postgresConn) translate(err error) error {
 		case c.ctx.Err() != nil:
 			return c.late(err)
 		case c.lent.Conn().IsClosed():
-			return &unavailable{retry: true, err: err}
+			return because(errRetry, err)
 		}
 		return err
 	}
 	class := e.Code[:min(2, len(e.Code))]
 	switch {
 	case e.Code == "23505", e.Code == "42P07", e.Code == "42710": // a value, a table or a type
-		return fmt.Errorf("%w: %w", ErrTaken, err)
+		return because(ErrTaken, err)
 	case undone(e):
-		return &unavailable{retry: true, undone: true, err: err}
+		return because(errUndone, err)
 	case e.Code == "25006", // this server takes no writes any more
 		outdated(e), // a newer node has migrated, and a prepared statement is out of date
 		class == "08", strings.HasPrefix(e.Code, "57P"), e.SeverityUnlocalized == "FATAL", e.SeverityUnlocalized == "PANIC":
 		c.abandon()
-		return &unavailable{retry: true, err: err}
+		return because(errRetry, err)
 	case e.Code == "25P02": // an earlier statement of the transaction failed
-		return fmt.Errorf("%w: %w", errPoisoned, err)
+		return because(errPoisoned, err)
 	case e.Code == "53100":
-		return &unavailable{err: fmt.Errorf("%w: %w", syscall.ENOSPC, err)}
+		return because(ErrUnavailable, fmt.Errorf("%w: %w", syscall.ENOSPC, err))
 	case class == "53", class == "58", e.Code == "57014", e.Code == "55P03": // full, canceled, or locked for too long
-		return &unavailable{err: err}
+		return because(ErrUnavailable, err)
 	case e.Code == "26000", e.Code == "42P05":
 		return fmt.Errorf("%w (a pooler that shares connections between transactions needs pooler=transaction in the database URL)", err)
 	}

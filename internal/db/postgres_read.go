@@ -110,7 +110,7 @@ func (e *postgresEngine) answer(group []*question) (err error) {
 		for i, q := range group[answered:] {
 			q.err = err
 			if i > 0 && err != nil { // it is not this one's fault, and a read may be tried again
-				q.err = &unavailable{retry: true, err: err}
+				q.err = because(errRetry, err)
 			}
 		}
 	}()

@@ -63,13 +63,17 @@ func openSQLite(dir string, serving bool) (_ engine, err error) {
 			return nil, err
 		}
 	}
-	writer, err := e.openWriter()
+	var writer *sqliteConn
+	if err = createDatabase(e.path); err == nil {
+		writer, err = e.open()
+	}
 	if err != nil {
 		if fault := diskFault(dir); fault != nil {
 			err = fault
 		}
 		return nil, errors.Join(err, e.unlock())
 	}
+	writer.writes = true
 	if serving {
 		e.mark(writer)
 	}
@@ -78,18 +82,6 @@ func openSQLite(dir string, serving bool) (_ engine, err error) {
 		e.read <- struct{}{}
 	}
 	return e, nil
-}
-
-func (e *sqliteEngine) openWriter() (*sqliteConn, error) {
-	if err := createDatabase(e.path); err != nil {
-		return nil, err
-	}
-	writer, err := e.open()
-	if err != nil {
-		return nil, err
-	}
-	writer.writes = true
-	return writer, nil
 }
 
 func (e *sqliteEngine) unlock() error {
@@ -133,8 +125,6 @@ func insist(db *sqlite3.Conn, sql string) error {
 	}
 }
 
-func (e *sqliteEngine) dialect() *dialect { return &sqliteDialect }
-
 func (c *sqliteConn) dialect() *dialect { return &sqliteDialect }
 
 var sqliteDialect = dialect{
@@ -159,8 +149,7 @@ var sqliteDialect = dialect{
 // by reading it, since a write transaction holds the whole database.
 func sqliteTexts(t *Table) tableSQL {
 	s := t.common()
-	values := parameters(1, len(t.Columns))
-	key := strings.Join(t.key(true), ", ")
+	values, key := parameters(t.Columns), names(t.key(true))
 	s.lock = fmt.Sprintf("SELECT %s FROM %s WHERE %s", t.all(), t.Name, t.where())
 	s.insert = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.Name, t.all(), values)
 	s.save = fmt.Sprintf("%s ON CONFLICT (%s) DO %s", s.insert, key, t.assign())
@@ -172,7 +161,7 @@ func sqliteTexts(t *Table) tableSQL {
 	case t.counter != "":
 		n := "$" + strconv.Itoa(t.Key+1)
 		s.add = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s, length(CAST(%s AS TEXT))) ON CONFLICT (%s) DO %s",
-			t.Name, t.all(), parameters(1, t.Key+1), n, key, t.addition())
+			t.Name, t.all(), parameters(t.Columns[:t.Key+1]), n, key, t.addition())
 		// Mostly a number changes and keeps its digits. SQLite would move the row of the index all the same if they were named.
 		s.bump = fmt.Sprintf("UPDATE %s SET %s = %[2]s + %s WHERE %s AND %[2]s + %[3]s > 0 AND %[5]s = length(CAST(%[2]s + %[3]s AS TEXT))",
 			t.Name, t.counter, n, t.where(), t.Columns[t.Key+1].Name)
@@ -203,26 +192,20 @@ func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if c := e.lastUsed(); c != nil {
+	e.mu.Lock()
+	if last := len(e.idle) - 1; last >= 0 {
+		defer e.mu.Unlock()
+		c := e.idle[last]
+		e.idle = e.idle[:last]
 		return c, nil
 	}
+	e.mu.Unlock()
 	c, err := e.open()
 	if err != nil {
 		e.read <- struct{}{}
 		return nil, e.translate(err)
 	}
 	return c, nil
-}
-
-func (e *sqliteEngine) lastUsed() *sqliteConn {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.idle) == 0 {
-		return nil
-	}
-	c := e.idle[len(e.idle)-1]
-	e.idle = e.idle[:len(e.idle)-1]
-	return c
 }
 
 func (e *sqliteEngine) writer(ctx context.Context) (conn, error) {
@@ -281,19 +264,14 @@ func (c *sqliteConn) close() error {
 	return errors.Join(append(errs, c.db.Close())...)
 }
 
-func (c *sqliteConn) begin(write bool) (err error) {
+func (c *sqliteConn) begin(write bool) error {
 	if write {
-		_, err = exec(c, "BEGIN IMMEDIATE")
-	} else {
-		_, err = exec(c, "BEGIN")
+		return c.queue(statement{sql: "BEGIN IMMEDIATE"})
 	}
-	return err
+	return c.queue(statement{sql: "BEGIN"})
 }
 
-func (c *sqliteConn) commit() error {
-	_, err := exec(c, "COMMIT")
-	return err
-}
+func (c *sqliteConn) commit() error { return c.queue(statement{sql: "COMMIT"}) }
 
 func (c *sqliteConn) rollback() {
 	if !c.db.GetAutocommit() { // some failures have rolled back already
@@ -426,14 +404,14 @@ func (e *sqliteEngine) translate(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE), errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY), errors.Is(err, sqlite3.CONSTRAINT_ROWID):
-		return fmt.Errorf("%w: %w", ErrTaken, err)
+		return because(ErrTaken, err)
 	case errors.Is(err, sqlite3.BUSY):
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return because(ErrUnavailable, err)
 	case errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, sqlite3.READONLY):
 		if fault := e.fault(filepath.Dir(e.path)); fault != nil {
 			return fault
 		}
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return because(ErrUnavailable, err)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package db
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -11,20 +10,35 @@ import (
 // each row, and goes to the database table by table, before something is read or at the end.
 type Tx struct {
 	Conn
-	dialect *dialect
-	sets    []*rowSet
-	setOf   map[*Table]*rowSet
-	pending int  // rows and counters that were not written yet
-	taken   bool // a row was to be new and is not
-	wrote   bool // by the change that runs
-	changed bool // by any change of the batch
-	key     []byte
+	dialect  *dialect
+	observer *Observer
+	sets     []*rowSet
+	setOf    map[*Table]*rowSet
+	pending  int  // rows and counters that were not written yet
+	taken    bool // a row was to be new and is not
+	wrote    bool // by the change that runs
+	changed  bool // by any change of the batch
+	key      []byte
 }
 
-func newTx(c conn, d *dialect) *Tx {
-	t := &Tx{dialect: d, setOf: make(map[*Table]*rowSet)}
+func newTx(c conn, o *Observer) *Tx {
+	t := &Tx{dialect: c.dialect(), setOf: make(map[*Table]*rowSet), observer: o}
 	t.Conn = Conn{conn: c, tx: t}
 	return t
+}
+
+// queue hands a statement over to the connection.
+func (t *Tx) queue(s statement) error {
+	err := t.conn.queue(s)
+	t.observer.wrote(s)
+	return err
+}
+
+// exec runs a statement beside the rows that are kept in memory.
+func (t *Tx) exec(sql string, args ...any) (changed int64, err error) {
+	changed, err = exec(t.conn, sql, args...)
+	t.observer.wrote(statement{sql: sql})
+	return changed, err
 }
 
 // rowSet is what is to become of rows of one table.
@@ -142,7 +156,7 @@ func poisoned(err error) error {
 	if errors.Is(err, ErrUnavailable) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", errPoisoned, err)
+	return because(errPoisoned, err)
 }
 
 // writeSet writes rows in the order of their keys: neighbors lie on the same page, and a search writes documents that come in order
@@ -154,17 +168,12 @@ func (t *Tx) writeSet(set *rowSet) error {
 	for _, row := range set.rows {
 		rows[row.do] = append(rows[row.do], row.values)
 	}
-	err := t.writeEach(sql.remove, rows[remove], key)
-	if err == nil {
-		err = t.writeRows(set.table, sql.save, rows[save])
-	}
-	if err == nil {
-		err = t.writeRows(set.table, sql.insert, rows[insert])
-	}
-	if err == nil && len(rows[add]) > 0 {
-		err = t.writeCounts(set.table, sql, rows[add])
-	}
-	return err
+	return first(
+		func() error { return t.writeEach(sql.remove, rows[remove], key) },
+		func() error { return t.writeRows(set.table, sql.save, rows[save]) },
+		func() error { return t.writeRows(set.table, sql.insert, rows[insert]) },
+		func() error { return t.writeCounts(set.table, sql, rows[add]) },
+	)
 }
 
 // writeEach runs a statement for each row, with the first n of its values.
@@ -226,7 +235,7 @@ func (t *Tx) writeCounts(table *Table, sql tableSQL, rows [][]any) (err error) {
 		}
 		var changed int64
 		if sql.bump != "" {
-			changed, err = exec(t.conn, sql.bump, row...)
+			changed, err = t.exec(sql.bump, row...)
 		}
 		return changed > 0
 	})
@@ -245,7 +254,7 @@ func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 		return 0, err
 	}
 	t.wrote = true
-	n, err := exec(t.conn, sql, args...)
+	n, err := t.exec(sql, args...)
 	t.changed = t.changed || n > 0
 	return n, err
 }
