@@ -3,6 +3,8 @@ package db
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 )
 
 // engine is everything that the databases disagree on.
@@ -19,7 +21,6 @@ type engine interface {
 	pools() []Pool
 	log() int64
 
-	dialect() *dialect
 	close() error
 }
 
@@ -35,10 +36,11 @@ type dialect struct {
 	// all the same before it is acknowledged: what it found may be on one server only.
 	confirms bool
 
-	lockVersion string // keeps other nodes from migrating; "" where a write transaction does already
-	size        string // a query for the size of the database in bytes
-	tables      string // a query for the names of all tables
-	identity    string // a query for a text that no other database has
+	lockVersion []string // keeps other nodes from migrating; nothing where a write transaction does already
+	size        string   // a query for the size of the database in bytes
+	clear       string   // removes all rows of the table whose name follows
+	tables      string   // a query for the names of all tables
+	identity    string   // a query for a text that no other database has
 }
 
 // conn is one connection. It is used by one goroutine at a time.
@@ -48,20 +50,35 @@ type conn interface {
 	commit() error
 	rollback()
 
-	// exec runs a statement and returns how many rows it changed.
-	exec(sql string, args ...any) (int64, error)
-	// query runs a statement and returns its rows; they must be closed before the same statement runs again. Rows after the first
-	// limit bytes may be left out where limit is not 0.
-	query(limit int, sql string, args ...any) (rows, error)
-
+	// run runs a statement and waits for it. It returns how many rows were changed.
+	run(statement) (changed int64, err error)
 	// queue runs a statement at once, or together with the next one that is waited for, the commit included: then that one
-	// reports its failure. read, where it is not nil, gets each of its rows. The arguments belong to the connection until then.
-	queue(read func(Row) error, sql string, args ...any) error
+	// reports its failure. The arguments belong to the connection until then.
+	queue(statement) error
 	// flush waits for all queued statements.
 	flush() error
 	// takeTime lifts the time limit that is meant for one request.
 	takeTime(ctx context.Context)
 	dialect() *dialect
+}
+
+// statement is what a connection is asked to run. A list is asked for with = ANY($n): each of its elements finds its rows, in no
+// common order.
+type statement struct {
+	sql   string
+	args  []any
+	read  func(Row) error // gets each row of one that is queued; may be nil
+	limit int             // bytes, after which rows may be left out; 0 is none
+}
+
+// anyOf is how a statement asks for a list.
+var anyOf = regexp.MustCompile(`= ANY\((\$\d+)\)`)
+
+// single is a statement about a list, asked about one element.
+func single(sql string) string { return anyOf.ReplaceAllString(sql, "= $1") }
+
+func exec(c conn, sql string, args ...any) (changed int64, err error) {
+	return c.run(statement{sql: sql, args: args})
 }
 
 // Row is one row of an answer. Its bytes are valid until the next row.
@@ -71,31 +88,38 @@ type Row interface {
 	Bytes(column int) []byte
 }
 
-// rows are the answer to a query.
-type rows interface {
-	Row
-	next() bool
-	close() error
-}
-
+// An error has one of these before its cause, which comes last: that is what an operator is told.
 var (
 	// ErrUnavailable: the database cannot answer now.
 	ErrUnavailable = errors.New("the database is unavailable")
 	// ErrTaken: a value that must be unique exists already.
 	ErrTaken = errors.New("taken")
-	// errRetry: the transaction surely did not happen, by no one's fault, and may be tried again.
-	errRetry = errors.New("try again")
-	// errUndone: the database has taken a transaction back because another one was in its way, which it may find out late.
-	errUndone = errors.New("taken back")
+	// errRetry: it is unavailable, the transaction surely did not happen, by no one's fault, and may be tried again.
+	errRetry = fmt.Errorf("%w", ErrUnavailable)
+	// errUndone: it is to be tried again because another transaction was in its way, which the database may find out late.
+	errUndone = fmt.Errorf("%w", errRetry)
 	// errPoisoned: a change failed after it had written, so that its transaction cannot be kept.
 	errPoisoned = errors.New("the transaction cannot be kept")
 )
 
+// first runs steps until one fails.
+func first(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func because(kind, cause error) error { return fmt.Errorf("%w: %w", kind, cause) }
+
 // Conn reads, on a snapshot or in a transaction.
 type Conn struct {
 	conn
-	tx    *Tx // whose rows are written before anything is read; nil for a reader
-	limit int
+	tx       *Tx // whose rows are written before anything is read; nil for a reader
+	observer *Observer
+	limit    int
 }
 
 // UpTo reads rows until they have so many bytes; it may leave out the others.
@@ -104,33 +128,33 @@ func (c Conn) UpTo(bytes int) Conn {
 	return c
 }
 
-// Each calls read for every row. A list is asked for with = ANY($n): each of its elements finds its rows, in no common order.
-// The rows are closed even where read panics: the statement is used again.
-func (c Conn) Each(read func(Row) error, sql string, args ...any) (err error) {
+// Each calls read for every row.
+func (c Conn) Each(read func(Row) error, sql string, args ...any) error {
 	if c.tx != nil {
 		if err := c.tx.write(); err != nil {
 			return err
 		}
 	}
-	return each(c.conn, c.limit, read, sql, args...)
+	s := statement{sql: sql, args: args, limit: c.limit}
+	if c.observer == nil {
+		return each(c.conn, read, s)
+	}
+	err := each(c.conn, func(r Row) error {
+		tell(c.observer.Row)
+		return read(r)
+	}, s)
+	if c.observer.Read != nil {
+		c.observer.Read(sql)
+	}
+	return err
 }
 
-func each(c conn, limit int, read func(Row) error, sql string, args ...any) (err error) {
-	r, err := c.query(limit, sql, args...)
-	if err != nil {
-		return err
+// each knows connections by their types: a call through the interface would put what read closes over on the heap, with every request.
+func each(c conn, read func(Row) error, s statement) error {
+	if c, ok := c.(*sqliteConn); ok {
+		return c.each(read, s)
 	}
-	defer func() {
-		if closing := r.close(); err == nil { // the first error counts
-			err = closing
-		}
-	}()
-	for r.next() {
-		if err := read(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.(*postgresConn).each(read, s)
 }
 
 // One reads a single row; found is false where there is none.

@@ -42,7 +42,6 @@ const copyMark = 1_000_000_000
 const (
 	copyRows    = scanRows // of a transaction
 	copyBytes   = 4 << 20  // of a transaction, about
-	sqlMark     = sqlAddVersion
 	sqlUnmark   = `DELETE FROM schema_version WHERE version = $1`
 	sqlMyMark   = `UPDATE schema_version SET version = version WHERE version = $1` // a copy that would take the mark away waits
 	sqlVersions = `SELECT version FROM schema_version ORDER BY version`
@@ -87,41 +86,17 @@ func Copy(ctx context.Context, from, to Options, o CopyOptions) (report CopyRepo
 		k.progress = func(CopyProgress) {}
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	if err := k.open(from, to); err != nil {
-		return report, err
-	}
-	if err := k.claim(o.Restart, to.Progress); err != nil {
-		return report, err
-	}
-	report.Begun = true
-	source, err := k.fill()
-	if err != nil {
-		return report, err
-	}
-	target, err := k.check(source)
-	if err != nil {
-		return report, err
-	}
-	if err := source.compare(target); err != nil {
-		return report, err
-	}
-	if err := k.change(k.finish); err != nil {
-		return report, err
-	}
-	report.Tables, report.Accounts = source.report()
-	return report, nil
-}
-
-// finish makes the target one that every program opens.
-func (k *copier) finish(t *Tx) error {
-	for _, table := range k.schema.Tables {
-		if table.Words != nil {
-			if err := t.CompactSearch(table.Words); err != nil {
-				return err
-			}
-		}
-	}
-	return exactlyOne(t.Exec(sqlUnmark, k.mark))
+	var source, target *copySide
+	err = first(
+		func() error { return k.open(from, to) },
+		func() error { return k.claim(o.Restart, to.Progress) },
+		func() error { report.Begun = true; return nil },
+		func() error { source, err = k.fill(); return err },
+		func() error { target, err = k.check(source); return err },
+		func() error { return report.compare(k.schema.Tables, source, target) },
+		func() error { return k.change(k.finish) },
+	)
+	return report, err
 }
 
 // copier is a copy under way.
@@ -129,6 +104,7 @@ type copier struct {
 	ctx            context.Context
 	schema         *Schema
 	source, target engine
+	identity       string // of the source
 	mark           int64
 	progress       func(CopyProgress)
 }
@@ -166,39 +142,8 @@ func (k *copier) close() (err error) {
 	return err
 }
 
-// change runs a transaction on the target. It waits for what was written before it commits: a commit cannot be interrupted.
-func (k *copier) change(fn func(*Tx) error) error {
-	c, err := k.target.writer(k.ctx)
-	if err != nil {
-		return err
-	}
-	defer k.target.release(c)
-	if err := c.begin(true); err != nil {
-		return err
-	}
-	defer c.rollback()
-	t := newTx(c, k.target.dialect())
-	if err = fn(t); err == nil {
-		err = t.write()
-	}
-	if err == nil {
-		err = c.flush()
-	}
-	if err == nil {
-		err = c.commit()
-	}
-	return err
-}
-
-// changeOwn is change as long as the mark is ours.
-func (k *copier) changeOwn(fn func(*Tx) error) error {
-	return k.change(func(t *Tx) error {
-		if err := exactlyOne(t.Exec(sqlMyMark, k.mark)); err != nil {
-			return err
-		}
-		return fn(t)
-	})
-}
+// change runs a transaction on the target.
+func (k *copier) change(fn func(*Tx) error) error { return change(k.ctx, k.target, fn) }
 
 // exactlyOne insists on the mark that was written.
 func exactlyOne(changed int64, err error) error {
@@ -208,64 +153,105 @@ func exactlyOne(changed int64, err error) error {
 	return err
 }
 
-// fill copies a snapshot of the source, and returns what it was.
+// piece is as many rows as a transaction writes, and how far the copy has come with them.
+type piece struct {
+	CopyProgress
+	table *Table
+	rows  [][]any
+}
+
+// fill copies a snapshot of the source, and returns what it was. It reads the next piece while one is written.
 func (k *copier) fill() (side *copySide, err error) {
-	err = longView(k.ctx, k.source, func(c Conn) error {
+	pieces, written := make(chan piece), make(chan error, 1)
+	ctx, stop := context.WithCancel(k.ctx)
+	go func() {
+		defer stop() // who reads must not wait for one who has failed
+		for p := range pieces {
+			if err := k.write(p); err != nil {
+				written <- err
+				return
+			}
+		}
+		written <- nil
+	}()
+	err = longView(ctx, k.source, func(c Conn) error {
 		if err := k.checkSource(c); err != nil { // the very snapshot that is copied
 			return err
 		}
-		totals := make([]int64, len(k.schema.Tables))
-		for i, table := range k.schema.Tables {
-			if totals[i], err = c.Int("SELECT COUNT(*) FROM " + table.Name); err != nil {
-				return err
+		total := func(t *Table) (int64, error) { return c.Int("SELECT COUNT(*) FROM " + t.Name) }
+		side, err = k.scan(c, CopyProgress{}, total, func(p piece) error {
+			select {
+			case pieces <- p:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
 			}
-		}
-		side, err = k.scan(c, CopyProgress{}, totals, func(table *Table, rows [][]any) error {
-			return k.changeOwn(func(t *Tx) error { return t.insertRows(table, rows) })
 		})
 		return err
 	})
+	close(pieces)
+	if failed := <-written; failed != nil { // of which the reader knows only that it had to stop
+		err = failed
+	}
 	return side, err
+}
+
+// write writes a piece, as long as the mark is ours.
+func (k *copier) write(p piece) (err error) {
+	if len(p.rows) > 0 {
+		err = k.change(func(t *Tx) error {
+			if err := exactlyOne(t.Exec(sqlMyMark, k.mark)); err != nil {
+				return err
+			}
+			return t.load(p.table, p.rows)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.table.Name, err)
+	}
+	k.progress(p.CopyProgress)
+	return nil
 }
 
 // check reads the target again.
 func (k *copier) check(source *copySide) (side *copySide, err error) {
 	err = longView(k.ctx, k.target, func(c Conn) error {
-		side, err = k.scan(c, CopyProgress{Checking: true}, source.rows, func(*Table, [][]any) error { return k.ctx.Err() })
+		total := func(t *Table) (int64, error) { return source.rows[t], nil }
+		side, err = k.scan(c, CopyProgress{Checking: true}, total, func(p piece) error {
+			k.progress(p.CopyProgress)
+			return k.ctx.Err()
+		})
 		return err
 	})
 	return side, err
 }
 
-// scan reads a whole database, table by table, and hands over as many rows at a time as a transaction may write.
-func (k *copier) scan(c Conn, p CopyProgress, totals []int64, hand func(*Table, [][]any) error) (*copySide, error) {
-	side := newCopySide(k.schema.Tables)
-	for i, table := range k.schema.Tables {
-		p.Table, p.Done, p.Total = table.Name, 0, totals[i]
-		k.progress(p)
-		var rows [][]any
-		bytes := 0
+// scan reads a whole database, table by table, and hands it over in pieces; the first one of a table has no rows.
+func (k *copier) scan(c Conn, at CopyProgress, total func(*Table) (int64, error), hand func(piece) error) (side *copySide, err error) {
+	side = &copySide{rows: make(map[*Table]int64), accounts: make(map[int64]*accountSide)}
+	for _, table := range k.schema.Tables {
+		p, bytes := piece{CopyProgress: at, table: table}, 0
 		next := func() error {
-			if len(rows) == 0 {
-				return nil
-			}
-			err := hand(table, rows)
-			rows, bytes = rows[:0], 0
-			if err == nil {
-				p.Done = side.rows[i]
-				k.progress(p)
-			}
+			p.Done = side.rows[table]
+			err := hand(p)
+			p.rows, bytes = nil, 0
 			return err
 		}
-		err := table.scan(c.conn, c.dialect(), func(row []any) error {
-			bytes += side.add(i, row)
-			rows = append(rows, slices.Clone(row))
-			if len(rows) < copyRows && bytes < copyBytes {
-				return nil
-			}
-			return next()
-		})
+		p.Table = table.Name
+		if p.Total, err = total(table); err == nil {
+			err = next()
+		}
 		if err == nil {
+			err = c.EachRow(table, func(row []any) error {
+				bytes += side.add(table, row)
+				p.rows = append(p.rows, slices.Clone(row))
+				if len(p.rows) < copyRows && bytes < copyBytes {
+					return nil
+				}
+				return next()
+			})
+		}
+		if err == nil && len(p.rows) > 0 {
 			err = next()
 		}
 		if err != nil {
@@ -275,14 +261,14 @@ func (k *copier) scan(c Conn, p CopyProgress, totals []int64, hand func(*Table, 
 	return side, nil
 }
 
-// insertRows writes copied rows and makes them known to the search: its index is not copied, since no two engines have the same.
-// A damaged document is refused: a copy of it would be of no use.
-func (t *Tx) insertRows(table *Table, rows [][]any) error {
+// load writes copied rows and makes them known to the search: its index is not copied, since no two engines have the same. A damaged
+// document is refused: a copy of it would be of no use.
+func (t *Tx) load(table *Table, rows [][]any) error {
+	var documents [][]any
 	for _, row := range rows {
 		if err := table.checkDocument(row); err != nil {
 			return err
 		}
-		t.Insert(table, row...)
 		if table.Words == nil {
 			continue
 		}
@@ -291,7 +277,11 @@ func (t *Tx) insertRows(table *Table, rows [][]any) error {
 		if err != nil {
 			return fmt.Errorf("%s %d: %w", table.Name, id, err)
 		}
-		t.Insert(table.Words, row[table.At("account_id")], id, words)
+		documents = append(documents, []any{row[table.At("account_id")], id, words})
 	}
-	return nil
+	err := t.writeRows(table, t.dialect.texts(table).insert, rows)
+	if err == nil && table.Words != nil {
+		err = t.writeRows(table.Words, t.dialect.texts(table.Words).insert, documents)
+	}
+	return err
 }

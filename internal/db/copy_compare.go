@@ -14,8 +14,7 @@ import (
 
 // copySide is what a copy has read on one side.
 type copySide struct {
-	tables   []*Table
-	rows     []int64 // of each table
+	rows     map[*Table]int64
 	accounts map[int64]*accountSide
 	buffer   []byte
 }
@@ -25,16 +24,11 @@ type accountSide struct {
 	id, name string // "" where the table of accounts does not have it
 }
 
-func newCopySide(tables []*Table) *copySide {
-	return &copySide{tables: tables, rows: make([]int64, len(tables)), accounts: make(map[int64]*accountSide)}
-}
-
 // add notes a row: it counts, and becomes part of its account's checksum. It returns about how many bytes the row has.
 //
 // The checksum of an account is the SHA-256 of its rows, table by table, each in the order of its key. A row is the table's
 // name and its values: a letter for the kind, then a number in eight bytes, or a length in eight bytes and so many bytes.
-func (s *copySide) add(table int, row []any) int {
-	t := s.tables[table]
+func (s *copySide) add(t *Table, row []any) int {
 	b := append(append(s.buffer[:0], t.Name...), 0)
 	for i, value := range row {
 		b = append(b, byte(t.Columns[i].Kind))
@@ -48,7 +42,7 @@ func (s *copySide) add(table int, row []any) int {
 		}
 	}
 	s.buffer = b
-	s.rows[table]++
+	s.rows[t]++
 	number := int64(0) // of a table of the whole service
 	if i := t.At("account_id"); i >= 0 {
 		number = row[i].(int64)
@@ -88,39 +82,31 @@ func named(number int64, sides ...*accountSide) string {
 // differencesShown bounds an error: where much differs, some of it says enough.
 const differencesShown = 20
 
-// compare finds every difference between the source and the target.
-func (s *copySide) compare(target *copySide) error {
+// compare finds every difference between the source and the target, and reports what is on both sides.
+func (r *CopyReport) compare(tables []*Table, source, target *copySide) error {
 	var found []string
-	for i, table := range s.tables {
-		if s.rows[i] != target.rows[i] {
-			found = append(found, fmt.Sprintf("table %s: %d rows in the source, %d in the target", table.Name, s.rows[i], target.rows[i]))
+	for _, t := range tables {
+		r.Tables = append(r.Tables, TableCount{t.Name, source.rows[t]})
+		if source.rows[t] != target.rows[t] {
+			found = append(found, fmt.Sprintf("table %s: %d rows in the source, %d in the target", t.Name, source.rows[t], target.rows[t]))
 		}
 	}
-	numbers := slices.AppendSeq(slices.Collect(maps.Keys(s.accounts)), maps.Keys(target.accounts))
+	numbers := slices.AppendSeq(slices.Collect(maps.Keys(source.accounts)), maps.Keys(target.accounts))
 	slices.Sort(numbers)
 	for _, number := range slices.Compact(numbers) {
-		a, b := s.accounts[number], target.accounts[number]
-		if a.checksum() != b.checksum() {
-			found = append(found, fmt.Sprintf("%s: the checksum is %s in the source, %s in the target", named(number, a, b), a.checksum(), b.checksum()))
+		a, b := source.accounts[number], target.accounts[number]
+		switch sum, other := a.checksum(), b.checksum(); {
+		case sum != other:
+			found = append(found, fmt.Sprintf("%s: the checksum is %s in the source, %s in the target", named(number, a, b), sum, other))
+		case a.id != "":
+			r.Accounts = append(r.Accounts, AccountSum{a.id, sum})
 		}
-	}
-	if len(found) == 0 {
-		return nil
 	}
 	if more := len(found) - differencesShown; more > 0 {
 		found = append(found[:differencesShown], fmt.Sprintf("and %d more", more))
 	}
-	return errors.New("the copy is not like the source:\n" + strings.Join(found, "\n"))
-}
-
-func (s *copySide) report() (tables []TableCount, accounts []AccountSum) {
-	for i, table := range s.tables {
-		tables = append(tables, TableCount{table.Name, s.rows[i]})
+	if len(found) > 0 {
+		return errors.New("the copy is not like the source:\n" + strings.Join(found, "\n"))
 	}
-	for _, number := range slices.Sorted(maps.Keys(s.accounts)) {
-		if a := s.accounts[number]; a.id != "" {
-			accounts = append(accounts, AccountSum{a.id, a.checksum()})
-		}
-	}
-	return tables, accounts
+	return nil
 }

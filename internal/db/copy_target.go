@@ -3,7 +3,6 @@ package db
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // What a copy must know of a database before it touches it, and how the target is claimed, marked and emptied.
@@ -55,7 +54,7 @@ func inspect(c Conn, schema *Schema) (s databaseState, err error) {
 func (k *copier) checkSource(c Conn) error {
 	s, err := inspect(c, k.schema)
 	known := len(k.schema.Steps)
-	switch {
+	switch k.identity = s.identity; {
 	case err != nil:
 		return err
 	case s.mark != 0:
@@ -72,28 +71,22 @@ func (k *copier) checkSource(c Conn) error {
 
 // claim makes sure that the target is empty, gives it the schema, and marks it.
 func (k *copier) claim(restart bool, progress Progress) error {
-	var states [2]databaseState
-	for i, e := range []engine{k.source, k.target} {
-		err := longView(k.ctx, e, func(c Conn) (err error) {
-			states[i], err = inspect(c, k.schema)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	target := states[1]
+	var s databaseState
+	err := longView(k.ctx, k.target, func(c Conn) (err error) {
+		s, err = inspect(c, k.schema)
+		return err
+	})
 	switch {
-	case states[0].identity == target.identity:
-		return ErrSameDatabase
-	case target.mark != 0 && !restart:
-		return fmt.Errorf("the target: %w", ErrUnfinished)
-	case target.mark != 0:
-		if err := k.empty(target); err != nil {
-			return err
-		}
-	case target.occupied != "":
-		return fmt.Errorf("%w: its table %s has rows; nothing was changed", ErrNotEmpty, target.occupied)
+	case err != nil:
+	case s.identity == k.identity:
+		err = ErrSameDatabase
+	case s.mark != 0 && restart:
+		err = k.empty(s)
+	default:
+		err = s.vacant()
+	}
+	if err != nil {
+		return err
 	}
 	// What is derived, too, gets the program's version: the words of copied rows are the program's own.
 	if err := migrate(k.ctx, k.target, k.schema, progress); err != nil {
@@ -102,19 +95,25 @@ func (k *copier) claim(restart bool, progress Progress) error {
 	return k.change(k.markEmpty)
 }
 
+// vacant refuses a target that is in use.
+func (s *databaseState) vacant() error {
+	switch {
+	case s.mark != 0:
+		return fmt.Errorf("the target: %w", ErrUnfinished)
+	case s.occupied != "":
+		return fmt.Errorf("%w: its table %s has rows; nothing was changed", ErrNotEmpty, s.occupied)
+	}
+	return nil
+}
+
 // markEmpty marks the target, and removes what is not worth keeping.
 func (k *copier) markEmpty(t *Tx) error {
 	if err := t.lockVersion(); err != nil {
 		return err
 	}
 	state, err := inspect(t.Conn, k.schema) // again, now that no other copy can begin
-	switch {
-	case err != nil:
-		return err
-	case state.mark != 0:
-		return fmt.Errorf("the target: %w", ErrUnfinished)
-	case state.occupied != "":
-		return fmt.Errorf("%w: its table %s has rows", ErrNotEmpty, state.occupied)
+	if err == nil {
+		err = state.vacant()
 	}
 	for _, table := range k.schema.Tables {
 		if table.Transient != "" && err == nil {
@@ -122,7 +121,7 @@ func (k *copier) markEmpty(t *Tx) error {
 		}
 	}
 	if err == nil {
-		_, err = t.Exec(sqlMark, k.mark)
+		_, err = t.Exec(sqlAddVersion, k.mark)
 	}
 	return err
 }
@@ -130,39 +129,31 @@ func (k *copier) markEmpty(t *Tx) error {
 // empty removes what an interrupted copy has left. Only a database that was empty gets a mark, so nothing else is lost. A copy that
 // is running after all finds its mark gone, and ends.
 func (k *copier) empty(state databaseState) error {
-	err := k.change(func(t *Tx) error {
+	return k.change(func(t *Tx) error {
 		err := t.lockVersion()
 		if err == nil {
 			err = exactlyOne(t.Exec(sqlUnmark, state.mark))
 		}
-		if err == nil {
-			_, err = t.Exec(sqlMark, k.mark)
-		}
-		return err
-	})
-	for _, table := range k.schema.Tables {
-		key := strings.Join(table.key(k.target.dialect().rowKeys), ", ")
-		sql := fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (SELECT %[2]s FROM %[1]s ORDER BY %[2]s LIMIT %d)", table.Name, key, copyRows)
-		for more := state.has(table); more && err == nil; {
-			err = k.changeOwn(func(t *Tx) error {
-				removed, err := t.Exec(sql)
-				more = removed > 0
-				return err
-			})
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return k.change(func(t *Tx) error {
 		for _, table := range k.schema.Tables {
-			if !state.has(table.Words) {
-				continue
+			if err == nil && state.has(table) {
+				_, err = t.Exec(t.dialect.clear + table.Name)
 			}
-			if err := t.ClearSearch(table.Words); err != nil {
+			if err == nil && state.has(table.Words) {
+				err = t.ClearSearch(table.Words)
+			}
+		}
+		return err
+	})
+}
+
+// finish makes the target one that every program opens.
+func (k *copier) finish(t *Tx) error {
+	for _, table := range k.schema.Tables {
+		if table.Words != nil {
+			if err := t.CompactSearch(table.Words); err != nil {
 				return err
 			}
 		}
-		return exactlyOne(t.Exec(sqlUnmark, k.mark))
-	})
+	}
+	return exactlyOne(t.Exec(sqlUnmark, k.mark))
 }

@@ -1,16 +1,18 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/pgtest"
 )
@@ -94,7 +96,8 @@ func newSource(t *testing.T) Options {
 		x.Insert(testLinks, "transient", int64(0))
 		x.Insert(testAccounts, int64(1), "First")
 		x.Insert(testAccounts, int64(2), "Second")
-		return x.insertRows(testPapers, rows)
+		slices.SortFunc(rows, func(a, b []any) int { return cmp.Compare(a[1].(int64), b[1].(int64)) })
+		return x.load(testPapers, rows)
 	})
 	return o
 }
@@ -158,10 +161,10 @@ func copyThereAndBack(t *testing.T, there Options) {
 		t.Fatal(err)
 	}
 	second, err := Copy(t.Context(), there, back, CopyOptions{})
-	if diff := cmp.Diff(first, second); err != nil || diff != "" {
+	if diff := gocmp.Diff(first, second); err != nil || diff != "" {
 		t.Errorf("%v: the reports differ:\n%s", err, diff)
 	}
-	if diff := cmp.Diff([]TableCount{{"paper", testRows}, {"shelf", 1}, {"link", 2}, {"account", 2}}, first.Tables); diff != "" {
+	if diff := gocmp.Diff([]TableCount{{"paper", testRows}, {"shelf", 1}, {"link", 2}, {"account", 2}}, first.Tables); diff != "" {
 		t.Error(diff)
 	}
 	if len(first.Accounts) != 2 || first.Accounts[1].ID != "A2" || len(first.Accounts[1].SHA256) != 64 {

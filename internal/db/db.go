@@ -30,13 +30,14 @@ type Progress func(what string, done, total int64)
 
 // DB is an open database.
 type DB struct {
-	engine engine
-	schema *Schema
-	queues []*queue // each has some of the accounts
-	now    func() time.Time
-	probe  probe
-	sizing probe
-	size   atomic.Int64 // of the database, as it was asked for last
+	engine   engine
+	schema   *Schema
+	queues   []*queue // each has some of the accounts
+	observer *Observer
+	now      func() time.Time
+	probe    probe
+	sizing   probe
+	size     atomic.Int64 // of the database, as it was asked for last
 }
 
 // Open opens a database, makes it where there is none, and brings an older one up to date.
@@ -50,12 +51,12 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{engine: e, schema: o.Schema, now: o.Now}
+	d := &DB{engine: e, schema: o.Schema, now: o.Now, observer: new(Observer)}
 	if err := migrate(ctx, e, o.Schema, o.Progress); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	for range e.writers() {
-		d.queues = append(d.queues, startQueue(e, o.Begin))
+		d.queues = append(d.queues, startQueue(d, o.Begin))
 	}
 	return d, nil
 }
@@ -114,25 +115,27 @@ func (d *DB) Read(ctx context.Context, fn func(Conn) error) (err error) {
 const readRetries = 100 * time.Millisecond
 
 func (d *DB) readOnce(ctx context.Context, fn func(Conn) error) error {
+	tell(d.observer.Lending)
 	c, err := d.engine.reader(ctx)
 	if err != nil {
 		return err
 	}
 	defer d.engine.release(c)
-	return fn(Conn{conn: c})
+	tell(d.observer.Lent)
+	return fn(Conn{conn: c, observer: d.observer})
 }
 
 // View runs several statements on one snapshot.
 func (d *DB) View(ctx context.Context, fn func(Conn) error) error {
-	return d.Read(ctx, func(c Conn) error { return snapshot(c.conn, fn) })
+	return d.Read(ctx, func(c Conn) error { return c.snapshot(fn) })
 }
 
-func snapshot(c conn, fn func(Conn) error) error {
+func (c Conn) snapshot(fn func(Conn) error) error {
 	if err := c.begin(false); err != nil {
 		return err
 	}
 	defer c.rollback()
-	return fn(Conn{conn: c})
+	return fn(c)
 }
 
 // LongView is View for as long as it takes.
@@ -147,7 +150,7 @@ func longView(ctx context.Context, e engine, fn func(Conn) error) error {
 	}
 	defer e.release(c)
 	c.takeTime(ctx)
-	return snapshot(c, fn)
+	return Conn{conn: c}.snapshot(fn)
 }
 
 // Settle makes sure that a snapshot begins no earlier than now.
@@ -192,7 +195,7 @@ func (d *DB) Pools() []Pool { return d.engine.pools() }
 func (d *DB) Size(ctx context.Context) (int64, error) {
 	err := d.sizing.ask(ctx, d.now, func() error {
 		return d.Read(context.WithoutCancel(ctx), func(c Conn) error {
-			size, err := c.Int(d.engine.dialect().size)
+			size, err := c.Int(c.dialect().size)
 			d.size.Store(size)
 			return err
 		})

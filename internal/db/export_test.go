@@ -21,12 +21,12 @@ const (
 	VersionQuery    = sqlVersion
 )
 
-// bare is the engine itself, without an observer before it.
-func (d *DB) bare() engine {
-	if e, ok := d.engine.(*observed); ok {
-		return e.engine
+// dialect is that of the engine.
+func (d *DB) dialect() *dialect {
+	if _, ok := d.engine.(*sqliteEngine); ok {
+		return &sqliteDialect
 	}
-	return d.engine
+	return &postgresDialect
 }
 
 // Stopped tells whether the database was closed.
@@ -67,7 +67,7 @@ func (t *Table) Tenant() bool { return t.tenant() }
 
 // TableTexts are the statements that the engine writes the rows of a table with, by what they do.
 func (d *DB) TableTexts(t *Table) map[string]string {
-	s := d.engine.dialect().texts(t)
+	s := d.dialect().texts(t)
 	texts := map[string]string{"insert": s.insert, "save": s.save, "remove": s.remove, "lock": s.lock, "add": s.add, "bump": s.bump, "drop": s.drop}
 	for name, text := range texts {
 		if text == "" || t.search && name == "lock" { // nobody locks the words of a document
@@ -79,7 +79,7 @@ func (d *DB) TableTexts(t *Table) map[string]string {
 
 // SearchTexts are the statements by which requests search.
 func (d *DB) SearchTexts(search *Table) map[string]string {
-	s := &d.engine.dialect().search
+	s := &d.dialect().search
 	return map[string]string{"older": search.spell(s.older), "newer": search.spell(s.newer), "count": search.spell(s.count)}
 }
 
@@ -88,7 +88,7 @@ type Work struct{ Steps, Scans, Sorts, Runs int64 }
 
 // SQLiteWork is what all prepared statements have done.
 func (d *DB) SQLiteWork() (w Work) {
-	for _, c := range d.bare().(*sqliteEngine).opened {
+	for _, c := range d.engine.(*sqliteEngine).opened {
 		for _, statement := range c.statements {
 			w.Steps += int64(statement.stmt.Status(sqlite3.STMTSTATUS_VM_STEP, false))
 			w.Scans += int64(statement.stmt.Status(sqlite3.STMTSTATUS_FULLSCAN_STEP, false))
@@ -102,7 +102,7 @@ func (d *DB) SQLiteWork() (w Work) {
 // ReplaceWriter gives a database of SQLite a writer that sees the disk through a VFS with this name. Nothing may be under way.
 func (d *DB) ReplaceWriter(t testing.TB, vfs string) {
 	t.Helper()
-	e := d.bare().(*sqliteEngine)
+	e := d.engine.(*sqliteEngine)
 	db, err := sqlite3.Open("file:" + e.path + "?vfs=" + vfs)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func (d *DB) ReplaceWriter(t testing.TB, vfs string) {
 		}
 	}
 	<-e.write // it is closed with the others
-	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteRows), writes: true}
+	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement), writes: true}
 	e.opened = append(e.opened, c)
 	e.write <- c
 }
@@ -122,42 +122,42 @@ func (d *DB) ReplaceWriter(t testing.TB, vfs string) {
 func DiskFault(dir string) error { return diskFault(dir) }
 
 // SetDiskFault replaces the look at the real disk of a database of SQLite.
-func (d *DB) SetDiskFault(fault func(dir string) error) { d.bare().(*sqliteEngine).fault = fault }
+func (d *DB) SetDiskFault(fault func(dir string) error) { d.engine.(*sqliteEngine).fault = fault }
 
 // SetPath makes a database of SQLite open new connections elsewhere, and returns where they were opened before.
 func (d *DB) SetPath(path string) (before string) {
-	e := d.bare().(*sqliteEngine)
+	e := d.engine.(*sqliteEngine)
 	before, e.path = e.path, path
 	return before
 }
 
 // SetCommitTimeout is how long a database of PostgreSQL waits for a commit.
 func (d *DB) SetCommitTimeout(timeout time.Duration) {
-	d.bare().(*postgresEngine).commitTimeout = timeout
+	d.engine.(*postgresEngine).commitTimeout = timeout
 }
 
 // PendingCommits are those that PostgreSQL has not answered in time.
-func (d *DB) PendingCommits() int64 { return d.bare().(*postgresEngine).pending.Load() }
+func (d *DB) PendingCommits() int64 { return d.engine.(*postgresEngine).pending.Load() }
 
 // ReadPool is PostgreSQL's pool of connections for reading.
-func (d *DB) ReadPool() *pgxpool.Pool { return d.bare().(*postgresEngine).read }
+func (d *DB) ReadPool() *pgxpool.Pool { return d.engine.(*postgresEngine).read }
 
 // HoldReads makes reads of PostgreSQL wait, as if others took up all the room, until release.
 func (d *DB) HoldReads() (release func()) {
-	g := &d.bare().(*postgresEngine).reads
-	g.mu.Lock()
-	g.running += readBatches
-	g.mu.Unlock()
+	g := &d.engine.(*postgresEngine).reads
+	for range readBatches {
+		g.turns <- struct{}{}
+	}
 	return func() {
 		for range readBatches { // the first hands over to those who wait
-			g.handOver()
+			<-g.turns
 		}
 	}
 }
 
 // WaitingReads are the reads that wait.
 func (d *DB) WaitingReads() int {
-	g := &d.bare().(*postgresEngine).reads
+	g := &d.engine.(*postgresEngine).reads
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.waiting)
@@ -170,7 +170,7 @@ func (c Conn) InTransaction(fn func(exec func(sql string) error) error) error {
 	}
 	defer c.rollback()
 	return fn(func(sql string) error {
-		_, err := c.conn.exec(sql)
+		_, err := exec(c.conn, sql)
 		return err
 	})
 }

@@ -17,7 +17,6 @@ type Schema struct {
 }
 
 // Derived is everything that is derived from documents. It is worked out anew where a program with another version has done it.
-// Where Work is nil, nothing is derived.
 type Derived struct {
 	Name    string
 	Version int64
@@ -51,62 +50,69 @@ func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) e
 	if err != nil {
 		return err
 	}
-	defer e.release(c)
-	if done, err := schema.done(c); err != nil || done {
+	done, err := schema.done(c)
+	e.release(c)
+	if err != nil || done {
 		return err
 	}
+	return change(ctx, e, func(t *Tx) error {
+		if err := t.lockVersion(); err != nil {
+			return err
+		}
+		version, err := schemaVersion(t.conn) // again, now that no other program can change it
+		switch {
+		case err != nil:
+			return err
+		case version >= copyMark:
+			return ErrUnfinished
+		case version > len(schema.Steps):
+			return fmt.Errorf("the database has schema version %d, and this program knows versions up to %d: use a newer donorbook", version, len(schema.Steps))
+		}
+		for ; version < len(schema.Steps); version++ {
+			if err := t.apply(schema.Steps[version], version+1, progress); err != nil {
+				return fmt.Errorf("migration %d: %w", version+1, err)
+			}
+		}
+		return schema.derive(t, progress)
+	})
+}
+
+// change runs a transaction beside the queues. It waits for what was written before it commits: a commit cannot be interrupted.
+func change(ctx context.Context, e engine, fn func(*Tx) error) error {
+	c, err := e.writer(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.release(c)
 	if err := c.begin(true); err != nil {
 		return err
 	}
 	defer c.rollback()
-	t := newTx(c, e.dialect())
-	if err := t.lockVersion(); err != nil {
-		return err
-	}
-	version, err := schemaVersion(c) // again, now that no other program can change it
-	if err != nil {
-		return err
-	}
-	if version >= copyMark {
-		return ErrUnfinished
-	}
-	if version > len(schema.Steps) {
-		return fmt.Errorf("the database has schema version %d, and this program knows versions up to %d: use a newer donorbook", version, len(schema.Steps))
-	}
-	for ; version < len(schema.Steps); version++ {
-		if err := t.apply(schema.Steps[version], version+1, progress); err != nil {
-			return fmt.Errorf("migration %d: %w", version+1, err)
-		}
-	}
-	if err := schema.derive(t, progress); err != nil {
-		return err
-	}
-	return c.commit()
+	t := newTx(c, new(Observer))
+	return first(func() error { return fn(t) }, t.write, c.flush, c.commit)
 }
 
 // lockVersion keeps other programs from migrating, and from beginning a copy, until the transaction ends.
 func (t *Tx) lockVersion() error {
-	if t.dialect.lockVersion == "" {
-		return nil
+	for _, sql := range t.dialect.lockVersion {
+		if _, err := t.exec(sql); err != nil {
+			return err
+		}
 	}
-	_, err := t.conn.exec(t.dialect.lockVersion)
-	return err
+	return nil
 }
 
 // done tells whether there is nothing to do.
 func (s *Schema) done(c conn) (bool, error) {
 	version, err := schemaVersion(c)
-	if err != nil || version != len(s.Steps) || s.Derived.Work == nil {
-		return err == nil && version == len(s.Steps), err
+	if err != nil || version != len(s.Steps) {
+		return false, err
 	}
 	derived, err := Conn{conn: c}.Int(sqlDerived, s.Derived.Name)
 	return derived == s.Derived.Version, err
 }
 
 func (s *Schema) derive(t *Tx, progress Progress) error {
-	if s.Derived.Work == nil {
-		return nil
-	}
 	if derived, err := t.Int(sqlDerived, s.Derived.Name); err != nil || derived == s.Derived.Version {
 		return err
 	}
@@ -118,9 +124,9 @@ func (s *Schema) derive(t *Tx, progress Progress) error {
 }
 
 func schemaVersion(c conn) (version int, err error) {
-	_, err = c.exec(sqlCreateVersion)
+	_, err = exec(c, sqlCreateVersion)
 	if errors.Is(err, ErrTaken) { // by a node that starts at the same moment
-		_, err = c.exec(sqlCreateVersion)
+		_, err = exec(c, sqlCreateVersion)
 	}
 	if err != nil {
 		return 0, err

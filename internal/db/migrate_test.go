@@ -119,7 +119,7 @@ func TestAFailedMigrationChangesNothing(t *testing.T) {
 		}
 		var tables []string
 		err = d.Read(t.Context(), func(c Conn) (err error) {
-			tables, err = List(c, func(r Row) string { return r.Text(0) }, d.engine.dialect().tables)
+			tables, err = List(c, func(r Row) string { return r.Text(0) }, d.dialect().tables)
 			return err
 		})
 		if err != nil || len(tables) < 5 || slices.Contains(tables, "more") {
@@ -164,7 +164,7 @@ func TestParametersBindByNumber(t *testing.T) {
 					if r.Text(0) != "three" || r.Int(1) != 1 || r.Text(2) != "two" || r.Text(3) != "three" || string(r.Bytes(4)) != "\x00\xff" || r.Int(5) != -1<<63 {
 						t.Errorf("got %q, %d, %q, %q, %q, %d", r.Text(0), r.Int(1), r.Text(2), r.Text(3), r.Bytes(4), r.Int(5))
 					}
-				}, `SELECT CAST($3 AS TEXT), CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($5 AS `+d.engine.dialect().words["bytes"]+`), CAST($4 AS BIGINT)
+				}, `SELECT CAST($3 AS TEXT), CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($5 AS `+d.dialect().words["bytes"]+`), CAST($4 AS BIGINT)
 					WHERE CAST($1 AS BIGINT) = 1 AND CAST($2 AS TEXT) <> CAST($3 AS TEXT)`,
 					int64(1), "two", "three", int64(-1<<63), []byte("\x00\xff"))
 				if err != nil || !found {
@@ -175,7 +175,7 @@ func TestParametersBindByNumber(t *testing.T) {
 			if err != nil || !found {
 				t.Errorf("found is %v, %v", found, err)
 			}
-			if _, err := c.query(0, `SELECT $1, $2`, int64(1)); err == nil {
+			if _, err := exec(c.conn, `SELECT $1, $2`, int64(1)); err == nil {
 				t.Error("a missing parameter was not noticed")
 			}
 			return nil

@@ -1,7 +1,5 @@
 package db
 
-import "context"
-
 // Observer is told what passes through a database, and can step in: by it, tests count what a request costs, and choose moments. Each
 // function may be nil.
 type Observer struct {
@@ -14,12 +12,27 @@ type Observer struct {
 	Wrote      func(sql string) // after a statement of a write transaction
 }
 
-// Observe puts an observer between a database and its engine. Nothing may be under way.
+// Observe sets the observer of a database. Nothing may be under way.
 func (d *DB) Observe(o *Observer) {
-	e := &observed{engine: d.engine, Observer: o}
-	d.engine = e
-	for _, q := range d.queues {
-		q.engine = e
+	*d.observer = *o
+}
+
+func tell(f func()) {
+	if f != nil {
+		f()
+	}
+}
+
+func (o *Observer) committing() error {
+	if o.Committing == nil {
+		return nil
+	}
+	return o.Committing()
+}
+
+func (o *Observer) wrote(s statement) {
+	if o.Wrote != nil && s.read == nil {
+		o.Wrote(s.sql)
 	}
 }
 
@@ -37,108 +50,4 @@ func (d *DB) Closing(account int64) bool {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	return q.stopped
-}
-
-type observed struct {
-	engine
-	*Observer
-}
-
-func tell(f func()) {
-	if f != nil {
-		f()
-	}
-}
-
-func (e *observed) reader(ctx context.Context) (conn, error) {
-	tell(e.Lending)
-	c, err := e.engine.reader(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tell(e.Lent)
-	return &observedReader{c, e.Observer}, nil
-}
-
-func (e *observed) writer(ctx context.Context) (conn, error) {
-	tell(e.Writing)
-	c, err := e.engine.writer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &observedWriter{c, e.Observer}, nil
-}
-
-func (e *observed) release(c conn) {
-	switch c := c.(type) {
-	case *observedReader:
-		e.engine.release(c.conn)
-	case *observedWriter:
-		e.engine.release(c.conn)
-	}
-}
-
-type observedWriter struct {
-	conn
-	*Observer
-}
-
-func (c *observedWriter) commit() error {
-	if c.Committing != nil {
-		if err := c.Committing(); err != nil {
-			return err
-		}
-	}
-	return c.conn.commit()
-}
-
-func (c *observedWriter) exec(sql string, args ...any) (int64, error) {
-	n, err := c.conn.exec(sql, args...)
-	if c.Wrote != nil {
-		c.Wrote(sql)
-	}
-	return n, err
-}
-
-func (c *observedWriter) queue(read func(Row) error, sql string, args ...any) error {
-	err := c.conn.queue(read, sql, args...)
-	if c.Wrote != nil && read == nil {
-		c.Wrote(sql)
-	}
-	return err
-}
-
-type observedReader struct {
-	conn
-	*Observer
-}
-
-func (c *observedReader) query(limit int, sql string, args ...any) (rows, error) {
-	r, err := c.conn.query(limit, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	return &observedRows{r, c.Observer, sql}, nil
-}
-
-type observedRows struct {
-	rows
-	*Observer
-	sql string
-}
-
-func (r *observedRows) next() bool {
-	more := r.rows.next()
-	if more {
-		tell(r.Observer.Row)
-	}
-	return more
-}
-
-func (r *observedRows) close() error {
-	err := r.rows.close()
-	if r.Read != nil {
-		r.Read(r.sql)
-	}
-	return err
 }

@@ -42,9 +42,8 @@ func (scope Scope) of(on, span int64) int64 {
 }
 
 const (
-	blockBits = 512             // the bits counted together
-	groupBits = 64 * blockBits  // the blocks counted together
-	maxCached = 1_000_000 * 256 // bits of all accounts held in memory: 32 MB, and a quarter more for counts
+	blockBits = 4096            // the bits counted together
+	maxCached = 1_000_000 * 256 // bits of all accounts held in memory: 32 MB, and a little more for counts
 )
 
 // Positions is the index of one account's list.
@@ -56,15 +55,13 @@ type Positions struct {
 	state  ListState // that it stands for
 	words  []uint64  // bit seq-1 is set while the row is on
 	blocks []uint16  // set bits of each block
-	groups []uint32  // set bits of each group
 }
 
-// grow adds rows up to this one. They are active.
+// grow adds rows up to this one. They are on.
 func (p *Positions) grow(seq int64) {
-	for int64(len(p.groups))*groupBits < seq {
-		p.groups = append(p.groups, 0)
-		p.blocks = append(p.blocks, make([]uint16, groupBits/blockBits)...)
-		p.words = append(p.words, make([]uint64, groupBits/64)...)
+	for int64(len(p.blocks))*blockBits < seq {
+		p.blocks = append(p.blocks, 0)
+		p.words = append(p.words, make([]uint64, blockBits/64)...)
 		p.held.Store(int64(cap(p.words)) * 64)
 	}
 	for p.state.Size < seq {
@@ -78,79 +75,51 @@ func (p *Positions) set(seq int64, on bool) {
 	p.grow(seq)
 	i := seq - 1
 	word, bit := &p.words[i/64], uint64(1)<<(i%64)
-	switch had := *word&bit != 0; {
-	case on && !had:
-		*word |= bit
+	if had := *word&bit != 0; had == on {
+		return
+	}
+	*word ^= bit
+	if on {
 		p.state.On++
 		p.blocks[i/blockBits]++
-		p.groups[i/groupBits]++
-	case !on && had:
-		*word &^= bit
+	} else {
 		p.state.On--
 		p.blocks[i/blockBits]--
-		p.groups[i/groupBits]--
 	}
 }
 
 // page lists the sequence numbers of a scope after the first skip ones, at most n.
 func (p *Positions) page(scope Scope, skip, n int64) []int64 {
 	seqs := make([]int64, 0, n)
-	for i := p.seek(scope, skip); i < p.state.Size && int64(len(seqs)) < n; {
-		word := p.word(scope, i/64) >> (i % 64)
-		switch {
-		case word != 0:
-			i += int64(bits.TrailingZeros64(word))
-			if i < p.state.Size {
-				seqs = append(seqs, i+1)
+	for block, on := range p.blocks {
+		if in := scope.of(int64(on), blockBits); skip >= in {
+			skip -= in
+			continue
+		}
+		for i := block * (blockBits / 64); i < (block+1)*(blockBits/64); i++ {
+			word := p.word(scope, i)
+			if in := int64(bits.OnesCount64(word)); skip >= in {
+				skip -= in
+				continue
 			}
-			i++
-		case i%blockBits == 0 && scope.of(int64(p.blocks[i/blockBits]), blockBits) == 0:
-			i += blockBits
-		default:
-			i = (i/64 + 1) * 64
+			for ; word != 0; word &= word - 1 {
+				if skip > 0 {
+					skip--
+					continue
+				}
+				seq := int64(i)*64 + int64(bits.TrailingZeros64(word)) + 1
+				if seq > p.state.Size || int64(len(seqs)) == n {
+					return seqs
+				}
+				seqs = append(seqs, seq)
+			}
 		}
 	}
 	return seqs
 }
 
-// seek is the index of the bit with so many bits of the scope before it.
-func (p *Positions) seek(scope Scope, skip int64) int64 {
-	group := 0
-	for ; group < len(p.groups); group++ {
-		n := scope.of(int64(p.groups[group]), groupBits)
-		if skip < n {
-			break
-		}
-		skip -= n
-	}
-	if group == len(p.groups) {
-		return p.state.Size
-	}
-	block := group * (groupBits / blockBits)
-	for ; ; block++ {
-		n := scope.of(int64(p.blocks[block]), blockBits)
-		if skip < n {
-			break
-		}
-		skip -= n
-	}
-	i := int64(block) * (blockBits / 64)
-	for ; ; i++ {
-		n := int64(bits.OnesCount64(p.word(scope, i)))
-		if skip < n {
-			break
-		}
-		skip -= n
-	}
-	word := p.word(scope, i)
-	for ; skip > 0; skip-- {
-		word &= word - 1
-	}
-	return i*64 + int64(bits.TrailingZeros64(word))
-}
-
 // word has the bits of the scope set. Bits past the end count as off; no list asks for as many.
-func (p *Positions) word(scope Scope, i int64) uint64 {
+func (p *Positions) word(scope Scope, i int) uint64 {
 	switch scope {
 	case On:
 		return p.words[i]
@@ -180,7 +149,7 @@ func (p *Positions) catchUp(state ListState, switches Switches) error {
 
 // forget makes the index empty, to be built from the beginning.
 func (p *Positions) forget() {
-	p.state, p.words, p.blocks, p.groups = ListState{}, nil, nil, nil
+	p.state, p.words, p.blocks = ListState{}, nil, nil
 }
 
 // PositionCache holds the indexes of the accounts that are listed.
@@ -208,7 +177,7 @@ func (cache *PositionCache) Of(account int64) *Positions {
 func (cache *PositionCache) full() bool {
 	var held int64
 	for _, p := range cache.accounts {
-		held += max(groupBits, p.held.Load())
+		held += max(blockBits, p.held.Load())
 	}
 	return held >= maxCached
 }

@@ -50,7 +50,7 @@ func follow(random *rand.Rand, m model) *Positions {
 func TestPositionsAgreeWithANaiveList(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, size := range []int{1, 2, 63, 64, 65, 511, 512, 513, 5000, groupBits, groupBits + 1, 2*groupBits + 700} {
+	for _, size := range []int{1, 2, 63, 64, 65, 511, 512, 513, 5000, blockBits, blockBits + 1, 2*blockBits + 700, 8 * blockBits, 16*blockBits + 700} {
 		for _, chance := range []float64{0, 0.002, 0.5, 0.998, 1} { // to be active
 			m := make(model, size)
 			for i := range m {
@@ -126,9 +126,9 @@ func TestTheCacheOfPositionsIsBounded(t *testing.T) {
 		}
 	}
 	p := new(Positions)
-	p.set(3*groupBits, true)
-	if held := p.held.Load(); held < 3*groupBits {
-		t.Errorf("%d contacts take room for %d", 3*groupBits, held)
+	p.set(3*blockBits, true)
+	if held := p.held.Load(); held < 3*blockBits {
+		t.Errorf("%d contacts take room for %d", 3*blockBits, held)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestPositionsGrowWhileOthersAreLookedUp(t *testing.T) {
 			p := cache.Of(i)
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			p.set(groupBits+1, true)
+			p.set(blockBits+1, true)
 		})
 	}
 	group.Wait()

@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, url string) (engine, error) {
 		return nil, err
 	}
 	e := &postgresEngine{commitTimeout: commitTimeout, prepares: config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}
-	e.reads.engine = e
+	e.reads = readQueue{engine: e, turns: make(chan struct{}, readBatches)}
 	if e.read, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
@@ -97,8 +97,6 @@ func postgresConfig(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-func (e *postgresEngine) dialect() *dialect { return &postgresDialect }
-
 func (c *postgresConn) dialect() *dialect { return &postgresDialect }
 
 var postgresDialect = dialect{
@@ -115,8 +113,9 @@ var postgresDialect = dialect{
 	lists:    true,
 	confirms: true,
 	// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it takes.
-	lockVersion: "SET LOCAL lock_timeout = 0; LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE",
+	lockVersion: []string{"SET LOCAL lock_timeout = 0", "LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE"},
 	size:        `SELECT pg_catalog.pg_database_size(pg_catalog.current_database())`,
+	clear:       `TRUNCATE `,
 	tables:      `SELECT CAST(relname AS TEXT) FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)`,
 	identity: `SELECT CONCAT_WS(' ', oid, EXTRACT(EPOCH FROM pg_postmaster_start_time()), current_schema())
 		FROM pg_catalog.pg_database WHERE datname = current_database()`,
@@ -128,46 +127,36 @@ var postgresDialect = dialect{
 // read all of it. A row is locked by writing it: a move of an account to another machine does not wait for a row that was only locked.
 func postgresTexts(t *Table) tableSQL {
 	s := t.common()
-	key := t.list(0, t.Key)
+	key := names(t.Columns[:t.Key])
 	if t.Key < len(t.Columns) {
 		first := t.Columns[t.Key].Name
 		s.lock = fmt.Sprintf("UPDATE %s SET %s = %[2]s WHERE %s RETURNING %s", t.Name, first, t.where(), t.all())
 	}
-	from := t.lists(len(t.Columns))
-	values := strings.Join(from.values, ", ")
+	values, lists := t.lists(t.Columns)
 	if t.search {
 		values = strings.Replace(values, "n.words", "array_to_tsvector(string_to_array(n.words, ' '))", 1)
 	}
-	s.insert = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", t.Name, t.all(), values, from.text)
+	s.insert = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", t.Name, t.all(), values, lists)
 	s.save = fmt.Sprintf("%s ON CONFLICT (%s) DO %s", s.insert, key, t.assign())
 	if t.counter != "" {
-		from = t.lists(t.Key + 1)
+		values, lists = t.lists(t.Columns[:t.Key+1])
 		s.add = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s, length(CAST(n.%s AS TEXT)) FROM %s ON CONFLICT (%s) DO %s",
-			t.Name, t.all(), strings.Join(from.values, ", "), t.counter, from.text, key, t.addition())
+			t.Name, t.all(), values, t.counter, lists, key, t.addition())
 	}
 	return s
 }
 
-// listTexts are the columns of rows that come as lists.
-type listTexts struct {
-	values []string
-	text   string
-}
-
-// lists are the first n columns: the account as $1, the others as lists.
-func (t *Table) lists(n int) (l listTexts) {
+// lists are columns of rows that come as lists, all but the account, which is $1, and what they are selected from.
+func (t *Table) lists(columns []Column) (values, from string) {
 	types := map[Kind]string{IntKind: "bigint[]", TextKind: "text[]", BytesKind: "bytea[]"}
-	var lists, names []string
-	for i, c := range t.Columns[:n] {
-		if i == 0 && t.tenant() {
-			l.values = append(l.values, "$1")
-			continue
-		}
-		l.values, names = append(l.values, "n."+c.Name), append(names, c.Name)
-		lists = append(lists, fmt.Sprintf("$%d::%s", i+1, types[c.Kind]))
+	before := 0
+	if t.tenant() {
+		values, before = "$1, ", 1
 	}
-	l.text = fmt.Sprintf("unnest(%s) AS n (%s)", strings.Join(lists, ", "), strings.Join(names, ", "))
-	return l
+	listed := columns[before:]
+	values += join(listed, ", ", func(name string, _ int) string { return "n." + name })
+	parameters := join(listed, ", ", func(_ string, n int) string { return fmt.Sprintf("$%d::%s", n+before, types[listed[n-1].Kind]) })
+	return values, fmt.Sprintf("unnest(%s) AS n (%s)", parameters, names(listed))
 }
 
 func (e *postgresEngine) writers() int { return postgresWriters }
@@ -192,7 +181,7 @@ func (e *postgresEngine) reader(ctx context.Context) (conn, error) {
 // writer lends a connection for as long as ctx allows.
 func (e *postgresEngine) writer(ctx context.Context) (conn, error) {
 	if e.pending.Load() >= postgresWriters {
-		return nil, &unavailable{err: errors.New("the server does not answer commits: it may be waiting for a standby")}
+		return nil, because(ErrUnavailable, errors.New("the server does not answer commits: it may be waiting for a standby"))
 	}
 	c := &postgresConn{engine: e, client: ctx, ctx: ctx, cancel: func() {}}
 	return c, c.connect()
@@ -206,7 +195,7 @@ func (e *postgresEngine) lend(ctx context.Context, pool *pgxpool.Pool) (*pgxpool
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &unavailable{retry: true, err: err}
+		return nil, because(errRetry, err)
 	}
 	return c, nil
 }
@@ -224,25 +213,4 @@ func (e *postgresEngine) close() error {
 	e.read.Close()
 	e.write.Close()
 	return nil
-}
-
-// unavailable is the error of a database that cannot answer now.
-type unavailable struct {
-	retry  bool // what was asked for surely did not happen, and may be tried again
-	undone bool // the server has taken the transaction back, for the sake of another one
-	err    error
-}
-
-func (u *unavailable) Error() string { return "the database is unavailable: " + u.err.Error() }
-
-// Unwrap has the cause last: that is what an operator is told.
-func (u *unavailable) Unwrap() []error {
-	all := []error{ErrUnavailable}
-	if u.retry {
-		all = append(all, errRetry)
-	}
-	if u.undone {
-		all = append(all, errUndone)
-	}
-	return append(all, u.err)
 }

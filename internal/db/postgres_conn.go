@@ -22,7 +22,6 @@ type postgresConn struct {
 	cancel context.CancelFunc
 	reads  bool          // it is a reader
 	lent   *pgxpool.Conn // nil while there is none
-	wire   *wire
 
 	queued []statement // goes with the next statement whose answer is waited for
 	begun  bool        // a transaction, though its beginning may be queued
@@ -37,14 +36,10 @@ func (c *postgresConn) connect() (err error) {
 	if c.reads {
 		pool = c.engine.read
 	}
-	if c.lent, err = c.engine.lend(c.client, pool); err != nil {
-		return err
-	}
-	c.wire = wireOf(c.lent, c.engine.prepares)
-	if c.ctx == nil {
+	if c.lent, err = c.engine.lend(c.client, pool); err == nil && c.ctx == nil {
 		c.ctx, c.cancel = context.WithTimeout(context.WithoutCancel(c.client), readTimeout)
 	}
-	return nil
+	return err
 }
 
 var (
@@ -77,107 +72,57 @@ func (c *postgresConn) begin(write bool) error {
 	return nil
 }
 
-func (c *postgresConn) queue(read func(Row) error, sql string, args ...any) error {
-	c.queued = append(c.queued, newStatement(read, sql, args))
+func (c *postgresConn) queue(s statement) error {
+	c.queued = append(c.queued, s.asSingle())
 	return nil
+}
+
+func (c *postgresConn) run(s statement) (changed int64, err error) {
+	c.queued = append(c.queued, s.asSingle())
+	return c.send(nil, true)
+}
+
+func (c *postgresConn) each(read func(Row) error, s statement) error {
+	if c.reads && !c.begun {
+		if err := c.client.Err(); err != nil {
+			return c.late(err)
+		}
+		return c.engine.reads.ask(read, s.asSingle())
+	}
+	c.queued = append(c.queued, s.asSingle())
+	_, err := c.send(read, true)
+	return err
 }
 
 func (c *postgresConn) flush() error {
 	if len(c.queued) == 0 {
 		return nil
 	}
-	x, err := c.send()
-	if err == nil {
-		err = c.translate(x.close())
-	}
+	_, err := c.send(nil, false)
 	return err
 }
 
-// send sends what is queued, and statements after it, and takes the answers to what was queued. The other answers are left to the
-// caller, who closes the exchange.
-func (c *postgresConn) send(more ...statement) (*exchange, error) {
-	if err := c.client.Err(); err != nil {
-		return nil, c.late(err)
-	}
-	if err := c.connect(); err != nil {
-		return nil, err
-	}
-	queued := c.queued
-	c.queued = nil
-	x := c.wire.send(c.ctx, append(queued, more...)...)
-	for i := range queued {
-		if _, err := x.take(queued[i].read); err != nil {
-			x.close() //nolint:errcheck // the first error counts
-			return nil, poisoned(c.translate(err))
-		}
-	}
-	clear(queued)
-	c.queued = queued[:0]
-	return x, nil
-}
-
-func (c *postgresConn) exec(sql string, args ...any) (int64, error) {
-	if len(args) == 0 {
-		return c.script(sql)
-	}
-	x, err := c.send(newStatement(nil, sql, args))
-	if err != nil {
-		return 0, err
-	}
-	result, err := x.take(nil)
-	if closing := x.close(); err == nil {
-		err = closing
-	}
-	return result.RowsAffected(), c.translate(err)
-}
-
-// script runs a text that may hold several statements.
-func (c *postgresConn) script(sql string) (int64, error) {
-	if err := c.flush(); err != nil {
-		return 0, err
-	}
+// send sends what is queued and takes the answers. Only the last statement may be one that is waited for, whose rows go to read; a
+// failure of the others may not be the fault of the change that hears of it.
+func (c *postgresConn) send(read func(Row) error, waited bool) (changed int64, err error) {
 	if err := c.client.Err(); err != nil {
 		return 0, c.late(err)
 	}
 	if err := c.connect(); err != nil {
 		return 0, err
 	}
-	result, err := c.lent.Exec(c.ctx, sql)
-	return result.RowsAffected(), c.translate(err)
-}
-
-func (c *postgresConn) query(limit int, sql string, args ...any) (rows, error) {
-	if c.reads && !c.begun {
-		if err := c.client.Err(); err != nil {
-			return nil, c.late(err)
+	queued := c.queued
+	c.queued = nil
+	answered, tag, err := c.engine.wireOf(c.lent).send(c.ctx, queued, read)
+	if err != nil {
+		if err = c.translate(err); !waited || answered+1 < len(queued) {
+			err = poisoned(err)
 		}
-		return c.engine.reads.ask(limit, sql, args)
+		return 0, err
 	}
-	x, err := c.send(newStatement(nil, sql, args))
-	if err != nil {
-		return nil, err
-	}
-	r, err := x.next()
-	if err != nil {
-		x.close() //nolint:errcheck // the first error counts
-		return nil, c.translate(err)
-	}
-	return &postgresRows{wireRows{r}, x, c}, nil
-}
-
-// postgresRows are the rows that an exchange ends with.
-type postgresRows struct {
-	wireRows
-	exchange *exchange
-	conn     *postgresConn
-}
-
-func (r *postgresRows) close() error {
-	err := r.wireRows.close()
-	if closing := r.exchange.close(); err == nil {
-		err = closing
-	}
-	return r.conn.translate(err)
+	clear(queued)
+	c.queued = queued[:0]
+	return tag.RowsAffected(), nil
 }
 
 // commit travels with what waits. It succeeds only where the server says so. A client that goes away does not reach it, and a commit
@@ -185,53 +130,41 @@ func (r *postgresRows) close() error {
 // for the standby and show all clients what exists on one server only.
 func (c *postgresConn) commit() error {
 	last := append(c.queued, statement{sql: "COMMIT"})
-	c.queued = nil
-	c.begun = false
+	c.queued, c.begun = nil, false
+	var answered int
+	var tag pgconn.CommandTag
 	answer := make(chan error, 1)
-	go func(w *wire) { answer <- w.commit(last) }(c.wire)
-	timer := time.NewTimer(c.engine.commitTimeout)
-	defer timer.Stop()
+	w := c.engine.wireOf(c.lent)
+	go func() {
+		var err error
+		answered, tag, err = w.send(context.Background(), last, nil)
+		answer <- err
+	}()
 	select {
 	case err := <-answer:
-		var before *uncommitted
-		if errors.As(err, &before) {
-			return poisoned(c.translate(before.err))
+		if answered+1 < len(last) && refuses(err) { // the server has not come to the commit
+			return poisoned(c.translate(err))
 		}
-		return err
-	case <-timer.C:
+		return w.outcome(tag, err)
+	case <-time.After(c.engine.commitTimeout):
 		c.leave(answer)
-		return &unavailable{err: errors.New("a commit was not answered in time, and its outcome is unknown")}
+		return because(ErrUnavailable, errors.New("a commit was not answered in time, and its outcome is unknown"))
 	}
 }
 
-// uncommitted is the error of a statement before the commit, which the server has not come to.
-type uncommitted struct{ err error }
-
-func (e *uncommitted) Error() string { return e.err.Error() }
-
-func (w *wire) commit(statements []statement) error {
-	x := w.send(context.Background(), statements...)
-	defer x.close() //nolint:errcheck // what the server said of the commit counts
-	var result pgconn.CommandTag
-	var err error
-	for i := 0; i < len(statements) && err == nil; i++ {
-		delete(w.conn.CustomData(), warningKey) // only that of the commit counts
-		result, err = x.take(statements[i].read)
-		if err != nil && i+1 < len(statements) && refuses(err) {
-			return &uncommitted{err}
-		}
-	}
+// outcome is what a server's answer to a commit means.
+func (w *wire) outcome(tag pgconn.CommandTag, err error) error {
 	var refused *pgconn.PgError
-	switch warning := w.conn.CustomData()[warningKey]; {
+	switch {
 	case errors.As(err, &refused) && undone(refused):
-		return &unavailable{retry: true, undone: true, err: err}
+		return because(errUndone, err)
 	case err != nil: // also where the server or a pooler said goodbye: it may have committed before
-		return &unavailable{err: fmt.Errorf("the outcome of a commit is unknown: %w", err)}
-	case result.String() != "COMMIT":
+		return because(ErrUnavailable, fmt.Errorf("the outcome of a commit is unknown: %w", err))
+	case tag.String() != "COMMIT":
 		return fmt.Errorf("%w: the transaction had failed", errPoisoned)
-	case warning != nil:
+	case w.warning != "":
 		// Such as: the wait for the standby was canceled, and the change is on one server only.
-		return &unavailable{err: fmt.Errorf("committed with a warning: %v", warning)}
+		return because(ErrUnavailable, fmt.Errorf("committed with a warning: %s", w.warning))
 	}
 	return nil
 }
@@ -248,7 +181,7 @@ func refuses(err error) bool {
 func (c *postgresConn) leave(answer <-chan error) {
 	c.engine.pending.Add(1)
 	conn := c.lent.Hijack()
-	c.lent, c.wire = nil, nil
+	c.lent = nil
 	go func() {
 		defer c.engine.pending.Add(-1)
 		for {
@@ -267,15 +200,6 @@ func (c *postgresConn) leave(answer <-chan error) {
 			server.Close()
 		}
 	}()
-}
-
-// warningKey is where a connection keeps what the server warned of.
-const warningKey = "donorbook.warning"
-
-func noteWarning(c *pgconn.PgConn, notice *pgconn.Notice) {
-	if notice.SeverityUnlocalized == "WARNING" || notice.Severity == "WARNING" {
-		c.CustomData()[warningKey] = notice.Message
-	}
 }
 
 func (c *postgresConn) rollback() {
@@ -304,7 +228,7 @@ func (c *postgresConn) late(err error) error {
 	if errors.Is(c.client.Err(), context.Canceled) {
 		return context.Canceled
 	}
-	return &unavailable{err: err}
+	return because(ErrUnavailable, err)
 }
 
 // undone tells whether the server has taken a transaction back so that it can be tried again: two were in each other's
@@ -328,27 +252,27 @@ func (c *postgresConn) translate(err error) error {
 		case c.ctx.Err() != nil:
 			return c.late(err)
 		case c.lent.Conn().IsClosed():
-			return &unavailable{retry: true, err: err}
+			return because(errRetry, err)
 		}
 		return err
 	}
 	class := e.Code[:min(2, len(e.Code))]
 	switch {
 	case e.Code == "23505", e.Code == "42P07", e.Code == "42710": // a value, a table or a type
-		return fmt.Errorf("%w: %w", ErrTaken, err)
+		return because(ErrTaken, err)
 	case undone(e):
-		return &unavailable{retry: true, undone: true, err: err}
+		return because(errUndone, err)
 	case e.Code == "25006", // this server takes no writes any more
 		outdated(e), // a newer node has migrated, and a prepared statement is out of date
 		class == "08", strings.HasPrefix(e.Code, "57P"), e.SeverityUnlocalized == "FATAL", e.SeverityUnlocalized == "PANIC":
 		c.abandon()
-		return &unavailable{retry: true, err: err}
+		return because(errRetry, err)
 	case e.Code == "25P02": // an earlier statement of the transaction failed
-		return fmt.Errorf("%w: %w", errPoisoned, err)
+		return because(errPoisoned, err)
 	case e.Code == "53100":
-		return &unavailable{err: fmt.Errorf("%w: %w", syscall.ENOSPC, err)}
+		return because(ErrUnavailable, fmt.Errorf("%w: %w", syscall.ENOSPC, err))
 	case class == "53", class == "58", e.Code == "57014", e.Code == "55P03": // full, canceled, or locked for too long
-		return &unavailable{err: err}
+		return because(ErrUnavailable, err)
 	case e.Code == "26000", e.Code == "42P05":
 		return fmt.Errorf("%w (a pooler that shares connections between transactions needs pooler=transaction in the database URL)", err)
 	}

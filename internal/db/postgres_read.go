@@ -21,63 +21,67 @@ const (
 // that every client sees its own last write.
 type readQueue struct {
 	engine *postgresEngine
+	turns  chan struct{} // has one element for each group that is under way
 
 	mu      sync.Mutex
-	running int
 	waiting []*question
 }
 
-// question is one statement that a request waits for.
+// question is one statement that a request waits for, and the rows that the server has answered.
 type question struct {
 	statement
-	answer *answer
-	err    error
-	turn   chan bool // true: it is this one's turn to ask for all who wait; false: it has been answered
+	err      error
+	answered chan struct{}
+
+	data    []byte
+	ends    []int // of each value in data
+	columns int
+	row     int // the one that is read
 }
 
-var questions = sync.Pool{New: func() any { return &question{turn: make(chan bool, 1)} }}
+var questions = sync.Pool{New: func() any { return &question{answered: make(chan struct{}, 1)} }}
 
-// ask waits for the rows of a statement.
-func (g *readQueue) ask(limit int, sql string, args []any) (rows, error) {
+// ask waits for the rows of a statement. Whoever gets a turn first asks for all who wait.
+func (g *readQueue) ask(read func(Row) error, s statement) error {
 	q := questions.Get().(*question)
-	q.statement, q.answer, q.err = newStatement(nil, sql, args), newAnswer(), nil
-	q.answer.limit = limit
-	if g.leads(q) || <-q.turn {
-		g.lead(q)
-	}
-	answer, err := q.answer, q.err
-	q.statement, q.answer = statement{}, nil
-	questions.Put(q)
-	if err != nil {
-		answer.close() //nolint:errcheck // it has none
-		return nil, err
-	}
-	return answer, nil
-}
-
-// leads tells whether a question goes out at once. Otherwise it waits.
-func (g *readQueue) leads(q *question) bool {
+	q.statement, q.err, q.data, q.ends, q.columns = s, nil, q.data[:0], q.ends[:0], 0
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.running < readBatches {
-		g.running++
-		return true
-	}
 	g.waiting = append(g.waiting, q)
-	return false
+	g.mu.Unlock()
+	for waits := true; waits; {
+		select {
+		case <-q.answered:
+			waits = false
+		case g.turns <- struct{}{}:
+			g.lead()
+		}
+	}
+	err := q.err
+	for q.row = 0; err == nil && q.row*q.columns < len(q.ends); q.row++ {
+		err = read(q)
+	}
+	q.statement = statement{}
+	if cap(q.data) <= keptAnswer {
+		questions.Put(q)
+	}
+	return err
 }
 
-// lead asks for all requests that wait, tells them, and hands over to one of those who have come since.
-func (g *readQueue) lead(q *question) {
+// lead asks for all requests that wait, and tells them. Where the database is away, it tells those who have come since as well: to
+// let each of them find out by itself would make the last one wait for all the others.
+func (g *readQueue) lead() {
 	start := time.Now()
-	group := append([]*question{q}, g.take(readLimit-1)...)
+	group := g.take(readLimit)
 	err := g.engine.answer(group)
 	if errors.Is(err, errRetry) && time.Since(start) > patience {
-		g.refuse(err)
+		for _, q := range g.take(math.MaxInt) {
+			q.err = err
+			group = append(group, q)
+		}
 	}
-	g.handOver()
-	for _, other := range group[1:] {
-		other.turn <- false
+	<-g.turns
+	for _, q := range group {
+		q.answered <- struct{}{}
 	}
 }
 
@@ -87,120 +91,68 @@ func (g *readQueue) take(limit int) []*question {
 	defer g.mu.Unlock()
 	n := min(limit, len(g.waiting))
 	group := g.waiting[:n:n]
-	g.waiting = g.waiting[n:]
-	return group
-}
-
-func (g *readQueue) handOver() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.waiting) == 0 {
-		g.running--
+	if g.waiting = g.waiting[n:]; len(g.waiting) == 0 {
 		g.waiting = nil
-		return
 	}
-	next := g.waiting[0]
-	g.waiting = g.waiting[1:]
-	next.turn <- true
-}
-
-// refuse tells all requests that wait that the database is away. To let each of them find out by itself would make the last
-// one wait for all the others.
-func (g *readQueue) refuse(err error) {
-	for _, q := range g.take(math.MaxInt) {
-		q.err = err
-		q.turn <- false
-	}
+	return group
 }
 
 // answer asks a group of questions in one round trip. Its error is that of the first one that failed.
 func (e *postgresEngine) answer(group []*question) (err error) {
+	if len(group) == 0 {
+		return nil
+	}
+	answered := 0
 	defer func() {
 		if p := recover(); p != nil { // no request may be left waiting
 			err = fmt.Errorf("panic in a read: %v\n%s", p, debug.Stack())
 		}
-		for i, q := range group {
+		for i, q := range group[answered:] {
 			q.err = err
 			if i > 0 && err != nil { // it is not this one's fault, and a read may be tried again
-				q.err = &unavailable{retry: true, err: err}
+				q.err = because(errRetry, err)
 			}
 		}
 	}()
 	c := &postgresConn{engine: e, reads: true, client: context.Background(), cancel: func() {}}
 	defer e.release(c)
-	if err = c.connect(); err == nil {
-		group, err = c.ask(group)
+	if err = c.connect(); err != nil {
+		return err
 	}
-	return err
-}
-
-// ask returns those that were not answered, the one that failed first.
-func (c *postgresConn) ask(group []*question) ([]*question, error) {
 	statements := make([]statement, len(group))
 	for i, q := range group {
 		statements[i] = q.statement
+		statements[i].read = q.add
 	}
-	x := c.wire.send(c.ctx, statements...)
-	defer x.close() //nolint:errcheck // what was answered does not depend on how the exchange ends
-	for i, q := range group {
-		if _, err := x.take(q.answer.add); err != nil {
-			return group[i:], c.translate(err)
-		}
-	}
-	return nil, nil
-}
-
-// answer is what a server has answered, kept for the request that reads it later.
-type answer struct {
-	data    []byte
-	ends    []int // of each value in data
-	columns int
-	row     int // the one that is read, from 1
-	limit   int // bytes after which rows are left out; 0 is none
-}
-
-var answers = sync.Pool{New: func() any { return new(answer) }}
-
-func newAnswer() *answer {
-	a := answers.Get().(*answer)
-	a.data, a.ends, a.columns, a.row = a.data[:0], a.ends[:0], 0, 0
-	return a
+	answered, _, err = e.wireOf(c.lent).send(c.ctx, statements, nil)
+	return c.translate(err)
 }
 
 // add keeps the row that r is at.
-func (a *answer) add(r Row) error {
-	if a.limit > 0 && len(a.data) >= a.limit {
+func (q *question) add(r Row) error {
+	if q.limit > 0 && len(q.data) >= q.limit {
 		return nil
 	}
-	values := r.(wireRows).Values()
+	values := r.(wireRow).Values()
 	for _, value := range values {
-		a.data = append(a.data, value...)
-		a.ends = append(a.ends, len(a.data))
+		q.data = append(q.data, value...)
+		q.ends = append(q.ends, len(q.data))
 	}
-	a.columns = len(values)
+	q.columns = len(values)
 	return nil
 }
 
-func (a *answer) next() bool {
-	a.row++
-	return a.row*a.columns <= len(a.ends) && a.columns > 0
-}
-
-func (a *answer) Bytes(column int) []byte {
-	i := (a.row-1)*a.columns + column
-	start := 0
+// Bytes is a column of the row that is read.
+func (q *question) Bytes(column int) []byte {
+	i, start := q.row*q.columns+column, 0
 	if i > 0 {
-		start = a.ends[i-1]
+		start = q.ends[i-1]
 	}
-	return a.data[start:a.ends[i]]
+	return q.data[start:q.ends[i]]
 }
 
-func (a *answer) Int(column int) int64   { return wireInt(a.Bytes(column)) }
-func (a *answer) Text(column int) string { return string(a.Bytes(column)) }
+// Int is a column that has a number.
+func (q *question) Int(column int) int64 { return wireInt(q.Bytes(column)) }
 
-func (a *answer) close() error {
-	if cap(a.data) <= keptAnswer {
-		answers.Put(a)
-	}
-	return nil
-}
+// Text is a column that has a text.
+func (q *question) Text(column int) string { return string(q.Bytes(column)) }

@@ -47,7 +47,7 @@ func (c *Change) Gone() bool { return c.ctx.Err() != nil }
 // queue takes whatever changes are waiting, runs them in one transaction, commits once and answers all: with many clients a flush
 // of the disk is shared, with one client no one waits for a timer.
 type queue struct {
-	engine  engine
+	db      *DB
 	begin   func(*Tx) Batch
 	done    chan struct{}
 	waiting atomic.Int64 // changes that are queued or being committed
@@ -57,8 +57,8 @@ type queue struct {
 	changes chan *Change
 }
 
-func startQueue(e engine, begin func(*Tx) Batch) *queue {
-	q := &queue{engine: e, begin: begin, changes: make(chan *Change, 4*batchLimit), done: make(chan struct{})}
+func startQueue(d *DB, begin func(*Tx) Batch) *queue {
+	q := &queue{db: d, begin: begin, changes: make(chan *Change, 4*batchLimit), done: make(chan struct{})}
 	go q.run()
 	return q
 }
@@ -145,26 +145,11 @@ func (q *queue) refuse(err error) {
 // collect takes what is waiting, without waiting for more: but a client that is about to queue a change, and only wants a
 // processor for it, gets one first. A larger batch costs less than two.
 func (q *queue) collect(batch []*Change) []*Change {
-	for {
+	for before := 0; len(batch) > before && len(batch) < batchLimit; {
 		runtime.Gosched()
-		before := len(batch)
-		if batch = q.take(batch); len(batch) == before || len(batch) == batchLimit {
-			return batch
-		}
-	}
-}
-
-// take takes what is in the queue.
-func (q *queue) take(batch []*Change) []*Change {
-	for len(batch) < batchLimit {
-		select {
-		case c, open := <-q.changes:
-			if !open {
-				return batch
-			}
-			batch = append(batch, c)
-		default:
-			return batch
+		before = len(batch)
+		for len(batch) < batchLimit && len(q.changes) > 0 {
+			batch = append(batch, <-q.changes)
 		}
 	}
 	return batch
@@ -213,16 +198,17 @@ func (q *queue) attempt(batch []*Change) error {
 	for _, change := range batch {
 		change.err = nil // of an earlier attempt
 	}
-	c, err := q.engine.writer(ctx)
+	tell(q.db.observer.Writing)
+	c, err := q.db.engine.writer(ctx)
 	if err == nil {
-		defer q.engine.release(c)
+		defer q.db.engine.release(c)
 		err = c.begin(true)
 	}
 	if err != nil {
 		return failAll(batch, err)
 	}
 	defer c.rollback()
-	t := newTx(c, q.engine.dialect())
+	t := newTx(c, q.db.observer)
 	work := q.begin(t)
 	err = guard(t, func() error { return work.Prefetch(batch) })
 	if err == nil {
@@ -253,7 +239,7 @@ func (t *Tx) decide(work Batch, batch []*Change) error {
 			return change.err
 		}
 		if change.err != nil && t.wrote || errors.Is(change.err, errPoisoned) {
-			return fmt.Errorf("%w: %w", errPoisoned, change.err)
+			return because(errPoisoned, change.err)
 		}
 	}
 	return nil
@@ -265,13 +251,13 @@ func (t *Tx) commit() error {
 	if !t.changed && !t.dialect.confirms {
 		return nil
 	}
-	err := t.write()
-	if err == nil && !t.changed {
-		err = t.queue(nil, sqlConfirm)
+	confirm := func() error {
+		if t.changed {
+			return nil
+		}
+		return t.queue(statement{sql: sqlConfirm})
 	}
-	if err == nil {
-		err = t.conn.commit()
-	}
+	err := first(t.write, confirm, t.observer.committing, t.conn.commit)
 	if err != nil && !errors.Is(err, errPoisoned) {
 		err = fmt.Errorf("%w: commit: %w", ErrUnavailable, err)
 	}

@@ -11,11 +11,11 @@ import (
 func TestATransactionThatTheServerTookBackIsTriedAgainHoweverLate(t *testing.T) {
 	for _, test := range []struct {
 		name     string
-		failure  *unavailable
+		failure  error
 		attempts int
 	}{
-		{"taken back", &unavailable{retry: true, undone: true, err: errors.New("deadlock")}, 2},
-		{"away", &unavailable{retry: true, err: errors.New("away")}, 1},
+		{"taken back", because(errUndone, errors.New("deadlock")), 2},
+		{"away", because(errRetry, errors.New("away")), 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			eachDB(t, func(t *testing.T, d *DB) {

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,13 +63,17 @@ func openSQLite(dir string, serving bool) (_ engine, err error) {
 			return nil, err
 		}
 	}
-	writer, err := e.openWriter()
+	var writer *sqliteConn
+	if err = createDatabase(e.path); err == nil {
+		writer, err = e.open()
+	}
 	if err != nil {
 		if fault := diskFault(dir); fault != nil {
 			err = fault
 		}
 		return nil, errors.Join(err, e.unlock())
 	}
+	writer.writes = true
 	if serving {
 		e.mark(writer)
 	}
@@ -79,18 +82,6 @@ func openSQLite(dir string, serving bool) (_ engine, err error) {
 		e.read <- struct{}{}
 	}
 	return e, nil
-}
-
-func (e *sqliteEngine) openWriter() (*sqliteConn, error) {
-	if err := createDatabase(e.path); err != nil {
-		return nil, err
-	}
-	writer, err := e.open()
-	if err != nil {
-		return nil, err
-	}
-	writer.writes = true
-	return writer, nil
 }
 
 func (e *sqliteEngine) unlock() error {
@@ -111,7 +102,7 @@ func (e *sqliteEngine) open() (*sqliteConn, error) {
 			return nil, cannotOpen(e.path, fmt.Errorf("%s: %w", pragma, err))
 		}
 	}
-	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteRows)}
+	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement)}
 	e.mu.Lock()
 	e.opened = append(e.opened, c)
 	e.mu.Unlock()
@@ -134,8 +125,6 @@ func insist(db *sqlite3.Conn, sql string) error {
 	}
 }
 
-func (e *sqliteEngine) dialect() *dialect { return &sqliteDialect }
-
 func (c *sqliteConn) dialect() *dialect { return &sqliteDialect }
 
 var sqliteDialect = dialect{
@@ -151,6 +140,7 @@ var sqliteDialect = dialect{
 	texts:    cached(sqliteTexts),
 	rowKeys:  true,
 	size:     `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
+	clear:    `DELETE FROM `,
 	tables:   `SELECT name FROM sqlite_schema WHERE type = 'table'`,
 	identity: `SELECT file FROM pragma_database_list WHERE name = 'main'`,
 }
@@ -159,8 +149,7 @@ var sqliteDialect = dialect{
 // by reading it, since a write transaction holds the whole database.
 func sqliteTexts(t *Table) tableSQL {
 	s := t.common()
-	values := parameters(1, len(t.Columns))
-	key := strings.Join(t.key(true), ", ")
+	values, key := parameters(t.Columns), names(t.key(true))
 	s.lock = fmt.Sprintf("SELECT %s FROM %s WHERE %s", t.all(), t.Name, t.where())
 	s.insert = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.Name, t.all(), values)
 	s.save = fmt.Sprintf("%s ON CONFLICT (%s) DO %s", s.insert, key, t.assign())
@@ -172,7 +161,7 @@ func sqliteTexts(t *Table) tableSQL {
 	case t.counter != "":
 		n := "$" + strconv.Itoa(t.Key+1)
 		s.add = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s, length(CAST(%s AS TEXT))) ON CONFLICT (%s) DO %s",
-			t.Name, t.all(), parameters(1, t.Key+1), n, key, t.addition())
+			t.Name, t.all(), parameters(t.Columns[:t.Key+1]), n, key, t.addition())
 		// Mostly a number changes and keeps its digits. SQLite would move the row of the index all the same if they were named.
 		s.bump = fmt.Sprintf("UPDATE %s SET %s = %[2]s + %s WHERE %s AND %[2]s + %[3]s > 0 AND %[5]s = length(CAST(%[2]s + %[3]s AS TEXT))",
 			t.Name, t.counter, n, t.where(), t.Columns[t.Key+1].Name)
@@ -203,26 +192,20 @@ func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if c := e.lastUsed(); c != nil {
+	e.mu.Lock()
+	if last := len(e.idle) - 1; last >= 0 {
+		defer e.mu.Unlock()
+		c := e.idle[last]
+		e.idle = e.idle[:last]
 		return c, nil
 	}
+	e.mu.Unlock()
 	c, err := e.open()
 	if err != nil {
 		e.read <- struct{}{}
 		return nil, e.translate(err)
 	}
 	return c, nil
-}
-
-func (e *sqliteEngine) lastUsed() *sqliteConn {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.idle) == 0 {
-		return nil
-	}
-	c := e.idle[len(e.idle)-1]
-	e.idle = e.idle[:len(e.idle)-1]
-	return c
 }
 
 func (e *sqliteEngine) writer(ctx context.Context) (conn, error) {
@@ -263,8 +246,14 @@ func (e *sqliteEngine) close() error {
 type sqliteConn struct {
 	engine     *sqliteEngine
 	db         *sqlite3.Conn
-	statements map[string]*sqliteRows
+	statements map[string]*sqliteStatement
 	writes     bool // it is the writer
+}
+
+// sqliteStatement is a prepared statement, and the row that it is at.
+type sqliteStatement struct {
+	stmt *sqlite3.Stmt
+	args []int // the argument for each parameter
 }
 
 func (c *sqliteConn) close() error {
@@ -277,55 +266,25 @@ func (c *sqliteConn) close() error {
 
 func (c *sqliteConn) begin(write bool) error {
 	if write {
-		return c.run("BEGIN IMMEDIATE")
+		return c.queue(statement{sql: "BEGIN IMMEDIATE"})
 	}
-	return c.run("BEGIN")
+	return c.queue(statement{sql: "BEGIN"})
 }
 
-func (c *sqliteConn) commit() error { return c.run("COMMIT") }
+func (c *sqliteConn) commit() error { return c.queue(statement{sql: "COMMIT"}) }
 
 func (c *sqliteConn) rollback() {
 	if !c.db.GetAutocommit() { // some failures have rolled back already
-		c.run("ROLLBACK") //nolint:errcheck // the caller has an error to report already
+		exec(c, "ROLLBACK") //nolint:errcheck // the caller has an error to report already
 	}
-}
-
-func (c *sqliteConn) run(sql string) error {
-	_, err := c.exec(sql)
-	return err
-}
-
-func (c *sqliteConn) exec(sql string, args ...any) (int64, error) {
-	s, err := c.bind(sql, args)
-	if err != nil {
-		return 0, err
-	}
-	if s.list != nil {
-		before := c.db.TotalChanges()
-		for s.next() {
-		}
-		return c.db.TotalChanges() - before, s.close()
-	}
-	if err := s.stmt.Exec(); err != nil {
-		return 0, c.engine.translate(err)
-	}
-	return c.db.Changes(), nil
-}
-
-func (c *sqliteConn) query(_ int, sql string, args ...any) (rows, error) {
-	s, err := c.bind(sql, args)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 // queue does not wait: a call of SQLite is so cheap that there is nothing to gain.
-func (c *sqliteConn) queue(read func(Row) error, sql string, args ...any) error {
-	if read != nil {
-		return each(c, 0, read, sql, args...)
+func (c *sqliteConn) queue(s statement) (err error) {
+	if s.read != nil {
+		return c.each(s.read, s)
 	}
-	_, err := c.exec(sql, args...)
+	_, err = c.run(s)
 	return err
 }
 
@@ -333,124 +292,110 @@ func (c *sqliteConn) flush() error { return nil }
 
 func (c *sqliteConn) takeTime(context.Context) {}
 
-// bind prepares a statement once and sets its parameters.
-func (c *sqliteConn) bind(sql string, args []any) (*sqliteRows, error) {
-	s := c.statements[sql]
-	if s == nil {
-		stmt, tail, err := c.db.PrepareFlags(oneByOne.ReplaceAllString(sql, "= $1"), sqlite3.PREPARE_PERSISTENT)
-		if err != nil {
-			return nil, c.engine.translate(err)
-		}
-		if tail != "" {
-			return nil, errors.Join(fmt.Errorf("more than one statement: %s", sql), stmt.Close())
-		}
-		if s, err = newSQLiteRows(c.engine, stmt); err != nil {
-			return nil, errors.Join(err, stmt.Close())
-		}
-		c.statements[sql] = s
-	}
-	s.list, s.elements = nil, 0
-	for i, arg := range s.args {
-		if arg >= len(args) {
-			return nil, fmt.Errorf("parameter $%d is missing: %s", arg+1, sql)
-		}
-		if err := s.bind(i+1, args[arg]); err != nil {
-			return nil, c.engine.translate(err)
+func (c *sqliteConn) run(s statement) (changed int64, err error) {
+	p, elements, list, err := c.bind(s)
+	for i := 0; i < elements && err == nil; i++ {
+		if err = p.bindElement(list, s.args, i); err == nil {
+			err = p.stmt.Exec()
+			changed += c.db.Changes()
 		}
 	}
-	return s, nil
+	return changed, c.engine.translate(err)
 }
 
-// oneByOne finds a list in a statement, which then runs once for each of its elements: each of them goes by an index for sure.
-var oneByOne = regexp.MustCompile(`= ANY\((\$\d+)\)`)
+func (c *sqliteConn) each(read func(Row) error, s statement) error {
+	p, elements, list, err := c.bind(s)
+	for i := 0; i < elements && err == nil; i++ {
+		if err = p.bindElement(list, s.args, i); err == nil {
+			err = p.each(read)
+		}
+	}
+	return c.engine.translate(err)
+}
 
-// newSQLiteRows works out which argument goes where: to SQLite $2 is only a name, and it numbers parameters in the
-// order in which they are first seen.
-func newSQLiteRows(e *sqliteEngine, stmt *sqlite3.Stmt) (*sqliteRows, error) {
-	s := &sqliteRows{engine: e, stmt: stmt}
+// bind sets the parameters of a statement. A list is bound later, element by element: the statement runs once for each, so that each
+// of them goes by an index for sure. list is the parameter that gets them, 0 where there is none.
+func (c *sqliteConn) bind(s statement) (p *sqliteStatement, elements, list int, err error) {
+	if p = c.statements[s.sql]; p == nil {
+		if p, err = c.prepare(s.sql); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	elements = 1
+	for i, arg := range p.args {
+		if arg >= len(s.args) {
+			return nil, 0, 0, fmt.Errorf("parameter $%d is missing: %s", arg+1, s.sql)
+		}
+		switch v := s.args[arg].(type) {
+		case int64:
+			err = p.stmt.BindInt64(i+1, v)
+		case string:
+			err = p.stmt.BindText(i+1, v)
+		case []byte:
+			err = p.stmt.BindBlob(i+1, v)
+		case []int64:
+			list, elements = i+1, len(v)
+		case []string:
+			list, elements = i+1, len(v)
+		default:
+			err = fmt.Errorf("parameter $%d has the type %T: %s", arg+1, v, s.sql)
+		}
+		if err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	return p, elements, list, nil
+}
+
+func (p *sqliteStatement) bindElement(list int, args []any, i int) error {
+	if list == 0 {
+		return nil
+	}
+	if texts, ok := args[p.args[list-1]].([]string); ok {
+		return p.stmt.BindText(list, texts[i])
+	}
+	return p.stmt.BindInt64(list, args[p.args[list-1]].([]int64)[i])
+}
+
+// each ends the statement even where read panics: it is used again.
+func (p *sqliteStatement) each(read func(Row) error) (err error) {
+	defer func() {
+		if reset := p.stmt.Reset(); err == nil { // the first error counts
+			err = reset
+		}
+	}()
+	for p.stmt.Step() {
+		if err := read(p); err != nil {
+			return err
+		}
+	}
+	return p.stmt.Err()
+}
+
+func (p *sqliteStatement) Int(column int) int64    { return p.stmt.ColumnInt64(column) }
+func (p *sqliteStatement) Text(column int) string  { return p.stmt.ColumnText(column) }
+func (p *sqliteStatement) Bytes(column int) []byte { return p.stmt.ColumnRawBlob(column) }
+
+// prepare prepares a statement, and works out which argument goes where: to SQLite $2 is only a name, and it numbers parameters
+// in the order in which they are first seen.
+func (c *sqliteConn) prepare(sql string) (*sqliteStatement, error) {
+	stmt, tail, err := c.db.PrepareFlags(single(sql), sqlite3.PREPARE_PERSISTENT)
+	if err != nil {
+		return nil, err
+	}
+	if tail != "" {
+		return nil, errors.Join(fmt.Errorf("more than one statement: %s", sql), stmt.Close())
+	}
+	s := &sqliteStatement{stmt: stmt}
 	for i := range stmt.BindCount() {
 		n, err := strconv.Atoi(strings.TrimPrefix(stmt.BindName(i+1), "$"))
 		if err != nil {
-			return nil, fmt.Errorf("parameters must be $1, $2 and so on: %s", stmt.SQL())
+			return nil, errors.Join(fmt.Errorf("parameters must be $1, $2 and so on: %s", sql), stmt.Close())
 		}
 		s.args = append(s.args, n-1)
 	}
+	c.statements[sql] = s
 	return s, nil
-}
-
-// sqliteRows is a prepared statement while its rows are read.
-type sqliteRows struct {
-	engine *sqliteEngine
-	stmt   *sqlite3.Stmt
-	args   []int // the argument for each parameter
-
-	list     any // the statement runs for each element of this one
-	place    int // the parameter that gets them
-	elements int // how many there are
-	done     int // how many were bound
-	failed   error
-}
-
-func (r *sqliteRows) bind(place int, arg any) error {
-	switch v := arg.(type) {
-	case int64:
-		return r.stmt.BindInt64(place, v)
-	case string:
-		return r.stmt.BindText(place, v)
-	case []byte:
-		return r.stmt.BindBlob(place, v)
-	case []int64:
-		r.list, r.place, r.elements, r.done = arg, place, len(v), 0
-	case []string:
-		r.list, r.place, r.elements, r.done = arg, place, len(v), 0
-	default:
-		return fmt.Errorf("parameter %d has the type %T", place, arg)
-	}
-	if r.elements == 0 {
-		r.elements = -1 // an empty list finds nothing
-		return nil
-	}
-	return r.nextElement()
-}
-
-func (r *sqliteRows) nextElement() error {
-	r.done++
-	switch list := r.list.(type) {
-	case []int64:
-		return r.bind(r.place, list[r.done-1])
-	case []string:
-		return r.bind(r.place, list[r.done-1])
-	}
-	return nil
-}
-
-func (r *sqliteRows) next() bool {
-	for r.elements >= 0 && r.failed == nil {
-		if r.stmt.Step() {
-			return true
-		}
-		if r.stmt.Err() != nil || r.done >= r.elements {
-			return false
-		}
-		r.failed = errors.Join(r.stmt.Reset(), r.nextElement())
-	}
-	return false
-}
-
-func (r *sqliteRows) Int(column int) int64    { return r.stmt.ColumnInt64(column) }
-func (r *sqliteRows) Text(column int) string  { return r.stmt.ColumnText(column) }
-func (r *sqliteRows) Bytes(column int) []byte { return r.stmt.ColumnRawBlob(column) }
-
-func (r *sqliteRows) close() error {
-	err := r.stmt.Err()
-	if err == nil {
-		err = r.failed
-	}
-	if reset := r.stmt.Reset(); err == nil {
-		err = reset
-	}
-	r.list, r.elements, r.done, r.failed = nil, 0, 0, nil
-	return r.engine.translate(err)
 }
 
 // translate translates the codes that mean something to us.
@@ -459,14 +404,14 @@ func (e *sqliteEngine) translate(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE), errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY), errors.Is(err, sqlite3.CONSTRAINT_ROWID):
-		return fmt.Errorf("%w: %w", ErrTaken, err)
+		return because(ErrTaken, err)
 	case errors.Is(err, sqlite3.BUSY):
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return because(ErrUnavailable, err)
 	case errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, sqlite3.READONLY):
 		if fault := e.fault(filepath.Dir(e.path)); fault != nil {
 			return fault
 		}
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return because(ErrUnavailable, err)
 	}
 	return err
 }

@@ -27,7 +27,7 @@ func CopyFile(ctx context.Context, dir, file string, progress func(done, total i
 	}
 	defer opened.release(c)
 	db := c.(*sqliteConn).db
-	return snapshot(c, func(c Conn) error {
+	return Conn{conn: c}.snapshot(func(c Conn) error {
 		if _, err := c.Int(`SELECT COUNT(*) FROM sqlite_schema`); err != nil { // the snapshot begins with the first read
 			return err
 		}
@@ -66,24 +66,29 @@ func CheckFile(ctx context.Context, file string, read func(Row), sql string) (ve
 		return 0, err
 	}
 	db.SetInterrupt(ctx)
-	c := &sqliteConn{engine: &sqliteEngine{path: file, fault: diskFault}, db: db, statements: make(map[string]*sqliteRows)}
+	c := &sqliteConn{engine: &sqliteEngine{path: file, fault: diskFault}, db: db, statements: make(map[string]*sqliteStatement)}
 	defer func() { err = errors.Join(err, c.close()) }()
+	version, err = checkFile(c, read, sql)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return version, err
+}
+
+func checkFile(c *sqliteConn, read func(Row), sql string) (version int, err error) {
 	faults, err := fileFaults(c, 10)
-	if err == nil && len(faults) > 0 {
-		err = fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))
+	if err != nil {
+		return 0, err
 	}
-	found := int64(0)
-	if err == nil {
-		found, err = Conn{conn: c}.Int(sqlVersion)
+	if len(faults) > 0 {
+		return 0, fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))
 	}
+	found, err := Conn{conn: c}.Int(sqlVersion)
 	if err == nil && found >= copyMark {
 		err = ErrUnfinished
 	}
 	if err == nil {
 		_, err = Conn{conn: c}.One(read, sql)
-	}
-	if ctx.Err() != nil {
-		err = ctx.Err()
 	}
 	return int(found), err
 }
@@ -104,7 +109,7 @@ func (c Conn) FileFaults(searches ...*Table) ([]string, error) {
 
 // fileFaults finds faults up to a limit. A damaged page that a search needs makes the look itself fail.
 func fileFaults(c *sqliteConn, limit int) (faults []string, err error) {
-	err = each(c, 0, func(r Row) error {
+	err = Conn{conn: c}.Each(func(r Row) error {
 		if said := r.Text(0); said != "ok" {
 			faults = append(faults, said)
 		}

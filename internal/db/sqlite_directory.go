@@ -130,28 +130,23 @@ func readHeader(path string) (h header, err error) {
 // mark gives the database a new mark. It is of use for a later start only: where it cannot be written, the old one stays right.
 func (e *sqliteEngine) mark(writer *sqliteConn) {
 	before, err := readHeader(e.path)
-	var logged uint32
-	if err == nil {
-		var mark int64
-		mark, err = Conn{conn: writer}.Int("PRAGMA user_version")
-		logged = uint32(mark)
-	}
-	fresh := rand.Int32()
-	known := identity{Marks: []uint32{before.mark, logged, uint32(fresh)}, Schema: before.schema}
-	if err == nil {
-		err = e.writeIdentity(known)
-	}
-	if err == nil {
-		err = writer.db.Exec(fmt.Sprintf("PRAGMA user_version = %d", fresh))
-	}
-	if err == nil {
-		err = writer.db.Exec("PRAGMA wal_checkpoint(PASSIVE)") // which does not wait
-	}
 	if err != nil {
 		return
 	}
+	logged, err := Conn{conn: writer}.Int("PRAGMA user_version")
+	if err != nil {
+		return
+	}
+	fresh := rand.Int32()
+	if e.writeIdentity(identity{[]uint32{before.mark, uint32(logged), uint32(fresh)}, before.schema}) != nil {
+		return
+	}
+	// The checkpoint does not wait.
+	if writer.db.Exec(fmt.Sprintf("PRAGMA user_version = %d; PRAGMA wal_checkpoint(PASSIVE)", fresh)) != nil {
+		return
+	}
 	if now, err := readHeader(e.path); err == nil && now.mark == uint32(fresh) { // not so while a reader has an old snapshot
-		e.writeIdentity(identity{Marks: []uint32{now.mark}, Schema: now.schema}) //nolint:errcheck // the one before is right as well
+		e.writeIdentity(identity{[]uint32{now.mark}, now.schema}) //nolint:errcheck // the one before is right as well
 	}
 }
 

@@ -119,26 +119,26 @@ func TestSQLiteErrorsAreTranslated(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.engine.release(c)
-	if _, err := c.exec("INSERT INTO nowhere VALUES (1)"); err == nil || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTaken) {
+	if _, err := exec(c, "INSERT INTO nowhere VALUES (1)"); err == nil || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTaken) {
 		t.Errorf("a mistake in SQL is %v", err)
 	}
-	if _, err := c.exec("PRAGMA query_only = 1"); err != nil {
+	if _, err := exec(c, "PRAGMA query_only = 1"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.exec(sqlAddVersion, int64(9))
+	_, err = exec(c, sqlAddVersion, int64(9))
 	if !errors.Is(err, ErrUnavailable) {
 		t.Errorf("a database that cannot be written: %v", err)
 	}
-	if _, err := c.exec("PRAGMA query_only = 0"); err != nil {
+	if _, err := exec(c, "PRAGMA query_only = 0"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.exec("SELECT 1; SELECT 2"); err == nil {
+	if _, err := exec(c, "SELECT 1; SELECT 2"); err == nil {
 		t.Error("two statements in one were accepted")
 	}
-	if _, err := c.exec("SELECT ?"); err == nil {
+	if _, err := exec(c, "SELECT ?"); err == nil {
 		t.Error("a parameter without a number was accepted")
 	}
-	if _, err := c.exec("SELECT $1", 1.5); err == nil {
+	if _, err := exec(c, "SELECT $1", 1.5); err == nil {
 		t.Error("a parameter of an unknown type was accepted")
 	}
 }

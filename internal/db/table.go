@@ -3,6 +3,7 @@ package db
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,19 +41,14 @@ const (
 	BytesKind Kind = 'b'
 )
 
+var kinds = map[string]Kind{"": IntKind, "text": TextKind, "bytes": BytesKind}
+
 // NewTable describes a table by the columns of its key and the others. A column is a number, or has :text or :bytes behind its name.
 func NewTable(name, key, others string) *Table {
 	t := &Table{Name: name, Key: len(strings.Fields(key))}
 	for _, field := range strings.Fields(key + " " + others) {
 		column, kind, _ := strings.Cut(field, ":")
-		c := Column{column, IntKind}
-		switch kind {
-		case "text":
-			c.Kind = TextKind
-		case "bytes":
-			c.Kind = BytesKind
-		}
-		t.Columns = append(t.Columns, c)
+		t.Columns = append(t.Columns, Column{column, kinds[kind]})
 	}
 	return t
 }
@@ -77,43 +73,41 @@ func (t *Table) tenant() bool { return t.Columns[0].Name == "account_id" }
 
 // At is the place of a column in a row, -1 where there is none.
 func (t *Table) At(name string) int {
-	for i, c := range t.Columns {
-		if c.Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
 }
 
-// names are the names of some columns.
-func (t *Table) names(from, to int) []string {
-	var names []string
-	for _, c := range t.Columns[from:to] {
-		names = append(names, c.Name)
+// join makes something of the name of each column, and of its number from 1.
+func join(columns []Column, between string, text func(name string, n int) string) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = text(c.Name, i+1)
 	}
-	return names
+	return strings.Join(texts, between)
 }
 
-func (t *Table) list(from, to int) string { return strings.Join(t.names(from, to), ", ") }
+func names(columns []Column) string {
+	return join(columns, ", ", func(name string, _ int) string { return name })
+}
+
+// parameters are the names of as many parameters.
+func parameters(columns []Column) string {
+	return join(columns, ", ", func(_ string, n int) string { return "$" + strconv.Itoa(n) })
+}
 
 // all are the names of all columns.
-func (t *Table) all() string { return t.list(0, len(t.Columns)) }
+func (t *Table) all() string { return names(t.Columns) }
 
 // key are the columns that the engine's primary key has.
-func (t *Table) key(rowKeys bool) []string {
+func (t *Table) key(rowKeys bool) []Column {
 	if rowKeys && t.Key == 2 && t.Columns[1].Name == "id" && t.At("body") >= 0 {
-		return []string{"id"} // it begins with its account, so that both keys mean the same order
+		return t.Columns[1:2] // it begins with its account, so that both keys mean the same order
 	}
-	return t.names(0, t.Key)
+	return t.Columns[:t.Key]
 }
 
 // where is the condition that finds a row by its key.
 func (t *Table) where() string {
-	var terms []string
-	for i, name := range t.names(0, t.Key) {
-		terms = append(terms, name+" = $"+strconv.Itoa(i+1))
-	}
-	return strings.Join(terms, " AND ")
+	return join(t.Columns[:t.Key], " AND ", func(name string, n int) string { return name + " = $" + strconv.Itoa(n) })
 }
 
 // assign sets all columns but the key to what a statement was about to insert.
@@ -121,26 +115,13 @@ func (t *Table) assign() string {
 	if t.Key == len(t.Columns) {
 		return "NOTHING"
 	}
-	var terms []string
-	for _, name := range t.names(t.Key, len(t.Columns)) {
-		terms = append(terms, name+" = excluded."+name)
-	}
-	return "UPDATE SET " + strings.Join(terms, ", ")
+	return "UPDATE SET " + join(t.Columns[t.Key:], ", ", func(name string, _ int) string { return name + " = excluded." + name })
 }
 
 // addition adds a number that a statement was about to insert to the one that is there.
 func (t *Table) addition() string {
 	sum := t.Name + "." + t.counter + " + excluded." + t.counter
 	return fmt.Sprintf("UPDATE SET %s = %s, %s = length(CAST(%[2]s AS TEXT))", t.counter, sum, t.Columns[t.Key+1].Name)
-}
-
-// parameters are n names of parameters.
-func parameters(from, n int) string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = "$" + strconv.Itoa(from+i)
-	}
-	return strings.Join(names, ", ")
 }
 
 // tableSQL is how an engine writes the rows of a table.
@@ -188,27 +169,21 @@ func (t *Table) rowKey(b []byte, values []any) []byte {
 	return b
 }
 
-// EachRow reads all rows of a table in the order of its key. The row is valid until the next one; what is in it stays.
-func (c Conn) EachRow(t *Table, read func(row []any) error) error {
-	return t.scan(c.conn, c.dialect(), read)
-}
-
-// scan reads all rows in the order of the key, a bounded number with each statement. The row is valid until the next one;
+// EachRow reads all rows of a table in the order of its key, a bounded number with each statement. The row is valid until the next one;
 // what is in it stays.
-func (t *Table) scan(c conn, d *dialect, read func(row []any) error) error {
-	key := t.key(d.rowKeys)
-	sql := fmt.Sprintf("SELECT %s FROM %s WHERE (%s) > (%s) ORDER BY %[3]s LIMIT %[5]d", t.all(), t.Name, strings.Join(key, ", "), parameters(1, len(key)), scanRows)
-	at, after := make([]int, len(key)), make([]any, len(key))
-	for i, name := range key {
-		at[i] = t.At(name)
-		if after[i] = any(int64(-1)); t.Columns[at[i]].Kind == TextKind { // less than any
+func (c Conn) EachRow(t *Table, read func(row []any) error) error {
+	key := t.key(c.dialect().rowKeys)
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE (%s) > (%s) ORDER BY %[3]s LIMIT %[5]d", t.all(), t.Name, names(key), parameters(key), scanRows)
+	after := make([]any, len(key))
+	for i, c := range key {
+		if after[i] = any(int64(-1)); c.Kind == TextKind { // less than any
 			after[i] = ""
 		}
 	}
 	row := make([]any, len(t.Columns))
 	for n := scanRows; n == scanRows; {
 		n = 0
-		err := each(c, 0, func(r Row) error {
+		err := c.Each(func(r Row) error {
 			n++
 			t.read(r, row)
 			return read(row)
@@ -218,7 +193,7 @@ func (t *Table) scan(c conn, d *dialect, read func(row []any) error) error {
 		}
 		for i := range after {
 			if n > 0 {
-				after[i] = row[at[i]]
+				after[i] = row[t.At(key[i].Name)]
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package db
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -11,32 +10,42 @@ import (
 // each row, and goes to the database table by table, before something is read or at the end.
 type Tx struct {
 	Conn
-	dialect *dialect
-	sets    []*rowSet
-	setOf   map[setKey]*rowSet
-	pending int  // rows and counters that were not written yet
-	taken   bool // a row was to be new and is not
-	wrote   bool // by the change that runs
-	changed bool // by any change of the batch
-	key     []byte
+	dialect  *dialect
+	observer *Observer
+	sets     []*rowSet
+	setOf    map[*Table]*rowSet
+	pending  int  // rows and counters that were not written yet
+	taken    bool // a row was to be new and is not
+	wrote    bool // by the change that runs
+	changed  bool // by any change of the batch
+	key      []byte
 }
 
-func newTx(c conn, d *dialect) *Tx {
-	t := &Tx{dialect: d, setOf: make(map[setKey]*rowSet)}
+func newTx(c conn, o *Observer) *Tx {
+	t := &Tx{dialect: c.dialect(), setOf: make(map[*Table]*rowSet), observer: o}
 	t.Conn = Conn{conn: c, tx: t}
 	return t
 }
 
-// rowSet is what is to become of rows of one table, all of one account where the table has accounts.
+// queue hands a statement over to the connection.
+func (t *Tx) queue(s statement) error {
+	err := t.conn.queue(s)
+	t.observer.wrote(s)
+	return err
+}
+
+// exec runs a statement beside the rows that are kept in memory.
+func (t *Tx) exec(sql string, args ...any) (changed int64, err error) {
+	changed, err = exec(t.conn, sql, args...)
+	t.observer.wrote(statement{sql: sql})
+	return changed, err
+}
+
+// rowSet is what is to become of rows of one table.
 type rowSet struct {
 	table *Table
 	rows  []pendingRow
 	at    map[string]int // where a row is
-}
-
-type setKey struct {
-	table   *Table
-	account int64
 }
 
 type pendingRow struct {
@@ -101,7 +110,7 @@ func (t *Tx) put(table *Table, do action, values []any) {
 		row.do, row.values = do.after(row.do), values
 		return
 	}
-	set := t.set(table, values)
+	set := t.setOf[table]
 	key := string(t.key)
 	set.at[key] = len(set.rows)
 	set.rows = append(set.rows, pendingRow{key, do, values})
@@ -110,25 +119,16 @@ func (t *Tx) put(table *Table, do action, values []any) {
 
 // find is the row with the key that values begin with, nil where it is not to be written yet.
 func (t *Tx) find(table *Table, values []any) *pendingRow {
-	set := t.set(table, values)
+	set := t.setOf[table]
+	if set == nil {
+		set = &rowSet{table: table, at: make(map[string]int)}
+		t.sets, t.setOf[table] = append(t.sets, set), set
+	}
 	t.key = table.rowKey(t.key[:0], values)
 	if i, ok := set.at[string(t.key)]; ok {
 		return &set.rows[i]
 	}
 	return nil
-}
-
-func (t *Tx) set(table *Table, values []any) *rowSet {
-	account := int64(0)
-	if table.tenant() {
-		account = values[0].(int64)
-	}
-	set := t.setOf[setKey{table, account}]
-	if set == nil {
-		set = &rowSet{table: table, at: make(map[string]int)}
-		t.sets, t.setOf[setKey{table, account}] = append(t.sets, set), set
-	}
-	return set
 }
 
 // write hands the rows over to the connection, which may queue them.
@@ -156,54 +156,49 @@ func poisoned(err error) error {
 	if errors.Is(err, ErrUnavailable) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", errPoisoned, err)
+	return because(errPoisoned, err)
 }
 
 // writeSet writes rows in the order of their keys: neighbors lie on the same page, and a search writes documents that come in order
 // together, but any other by itself. It removes rows first: another one may be about to get a value that must be unique.
 func (t *Tx) writeSet(set *rowSet) error {
-	sql := t.dialect.texts(set.table)
+	sql, key := t.dialect.texts(set.table), set.table.Key
 	slices.SortFunc(set.rows, func(a, b pendingRow) int { return strings.Compare(a.key, b.key) })
+	var rows [add + 1][][]any
 	for _, row := range set.rows {
-		if row.do == remove {
-			if err := t.queue(nil, sql.remove, row.values[:set.table.Key]...); err != nil {
-				return err
-			}
-		}
+		rows[row.do] = append(rows[row.do], row.values)
 	}
-	for _, step := range []struct {
-		do  action
-		sql string
-	}{{save, sql.save}, {insert, sql.insert}} {
-		if err := t.writeRows(set, step.do, step.sql); err != nil {
+	return first(
+		func() error { return t.writeEach(sql.remove, rows[remove], key) },
+		func() error { return t.writeRows(set.table, sql.save, rows[save]) },
+		func() error { return t.writeRows(set.table, sql.insert, rows[insert]) },
+		func() error { return t.writeCounts(set.table, sql, rows[add]) },
+	)
+}
+
+// writeEach runs a statement for each row, with the first n of its values.
+func (t *Tx) writeEach(sql string, rows [][]any, n int) error {
+	for _, row := range rows {
+		if err := t.queue(statement{sql: sql, args: row[:n]}); err != nil {
 			return err
 		}
 	}
-	return t.writeCounts(set, sql)
+	return nil
 }
 
-// writeRows writes the rows that need the same statement.
-func (t *Tx) writeRows(set *rowSet, do action, sql string) error {
-	if !t.dialect.lists {
-		for _, row := range set.rows {
-			if row.do == do {
-				if err := t.queue(nil, sql, row.values...); err != nil {
-					return err
-				}
-			}
+// writeRows writes rows in the order of their keys. Where the engine takes lists, those of one account go with one statement.
+func (t *Tx) writeRows(table *Table, sql string, rows [][]any) error {
+	for n := 0; len(rows) > 0; rows = rows[n:] {
+		if !t.dialect.lists {
+			return t.writeEach(sql, rows, len(rows[0]))
 		}
-		return nil
-	}
-	var rows [][]any
-	for _, row := range set.rows {
-		if row.do == do {
-			rows = append(rows, row.values)
+		for n = 1; n < len(rows) && (!table.tenant() || rows[n][0] == rows[0][0]); n++ {
+		}
+		if err := t.queue(statement{sql: sql, args: listArgs(table, rows[:n])}); err != nil {
+			return err
 		}
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	return t.queue(nil, sql, listArgs(set.table, rows)...)
+	return nil
 }
 
 // listArgs are rows as lists, column by column. The account is the same for all, and no list.
@@ -232,44 +227,25 @@ func column[T any](rows [][]any, i int) []T {
 	return list
 }
 
-// writeCounts adds to counters.
-func (t *Tx) writeCounts(set *rowSet, sql tableSQL) error {
-	if set.table.counter == "" {
-		return nil
-	}
-	set.rows = slices.DeleteFunc(set.rows, func(row pendingRow) bool { return row.do != add || row.values[set.table.Key].(int64) == 0 })
-	if sql.bump != "" {
-		err := t.bump(set, sql)
-		if err != nil {
-			return err
+// writeCounts adds to counters. Where it can, it adds to those first whose numbers keep their digits.
+func (t *Tx) writeCounts(table *Table, sql tableSQL, rows [][]any) (err error) {
+	rows = slices.DeleteFunc(rows, func(row []any) bool {
+		if row[table.Key].(int64) == 0 || err != nil {
+			return true
 		}
+		var changed int64
+		if sql.bump != "" {
+			changed, err = t.exec(sql.bump, row...)
+		}
+		return changed > 0
+	})
+	if err == nil {
+		err = t.writeRows(table, sql.add, rows)
 	}
-	if err := t.writeRows(set, add, sql.add); err != nil {
+	if err != nil {
 		return err
 	}
-	for _, row := range set.rows {
-		if row.values[set.table.Key].(int64) < 0 {
-			if err := t.queue(nil, sql.drop, row.values[:set.table.Key]...); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// bump adds to the counters whose numbers keep their digits, and leaves the others.
-func (t *Tx) bump(set *rowSet, sql tableSQL) error {
-	for i := range set.rows {
-		changed, err := t.conn.exec(sql.bump, set.rows[i].values...)
-		if err != nil {
-			return err
-		}
-		if changed > 0 {
-			set.rows[i].do = nothing
-		}
-	}
-	set.rows = slices.DeleteFunc(set.rows, func(row pendingRow) bool { return row.do == nothing })
-	return nil
+	return t.writeEach(sql.drop, slices.DeleteFunc(rows, func(row []any) bool { return row[table.Key].(int64) >= 0 }), table.Key)
 }
 
 // Exec runs a statement at once and returns how many rows it changed.
@@ -278,7 +254,7 @@ func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 		return 0, err
 	}
 	t.wrote = true
-	n, err := t.conn.exec(sql, args...)
+	n, err := t.exec(sql, args...)
 	t.changed = t.changed || n > 0
 	return n, err
 }
@@ -288,7 +264,7 @@ func (t *Tx) Prefetch(read func(Row) error, sql string, args ...any) error {
 	if err := t.write(); err != nil {
 		return err
 	}
-	return t.queue(read, sql, args...)
+	return t.queue(statement{sql: sql, args: args, read: read})
 }
 
 // PrefetchLock is Lock together with what else is asked for, before Fetch.
