@@ -26,7 +26,8 @@ var arrows = map[string][]string{
 
 	"internal/reference": {}, // makes the reference page of the API; no part of the program
 
-	"internal/pgtest":  {},                                  // for tests
+	"internal/pgtest":  {},                                  // for tests, and for bench
+	"internal/rig":     {"internal/crm", "internal/pgtest"}, // for tests alone
 	"bench":            {"internal/crm", "internal/pgtest"}, // sees a server as a client does; fills its data as the store would
 	"bench/pocketbase": {},                                  // a peer to compare with; a module of its own, so that the program does not depend on it
 	"browser":          {},                                  // sees a server as a person does; a module of its own, so that the program does not depend on it
@@ -34,7 +35,7 @@ var arrows = map[string][]string{
 
 // outside lists packages that only some rooms may know.
 var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/api", "internal/console", "internal/reference", "bench"},
+	"net/http":                      {"internal/web", "internal/api", "internal/console", "internal/reference", "internal/rig", "bench"},
 	"database/sql":                  {},
 	"github.com/ncruces/go-sqlite3": {"internal/db", "bench"},
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},

@@ -6,15 +6,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig"
 )
 
 // What the program promises while it is attacked.
@@ -31,15 +29,15 @@ const attackPause = 500 * time.Millisecond
 
 func TestAnAttackNeitherFillsTheMemoryNorStopsAGoodClient(t *testing.T) {
 	s := startAttacked(t)
-	giants := s.account("Hostile")
+	giants := s.Account("Hostile")
 	for i := range 100 {
 		s.post(giants, "/v1/contacts?force_create=true", giantContact(i))
 	}
-	good := s.account("Good")
+	good := s.Account("Good")
 	for i := range 20 {
 		s.post(good, "/v1/contacts", ordinaryContact(i))
 	}
-	before := s.memory()
+	before := s.MemoryPeak()
 	attack := []string{
 		"POST /console/o/A1b2C3d4E5f6G7h8/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000005\r\n\r\nnote=" + strings.Repeat("<", 1_000_000),
 		request("POST", "/v1/contacts", giants, manyAddresses(5_000)),
@@ -56,7 +54,7 @@ func TestAnAttackNeitherFillsTheMemoryNorStopsAGoodClient(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	slow, memory := percentile(took, 99), s.memory()
+	slow, memory := percentile(took, 99), s.MemoryPeak()
 	allowed := slowest + 2*percentile(bare, 99)
 	t.Logf("%d requests of a good client, half of them within %v, 99 of 100 within %v of the %v that are allowed; %d MiB at most, %d MiB before the attack",
 		len(took), percentile(took, 50), slow, allowed, memory>>20, before>>20)
@@ -70,65 +68,16 @@ func TestAnAttackNeitherFillsTheMemoryNorStopsAGoodClient(t *testing.T) {
 
 // attacked is a server of the built program.
 type attacked struct {
-	t          *testing.T
-	path, data string
-	address    string
-	pid        int
-	client     *http.Client
+	*rig.Program
+	t      *testing.T
+	client *http.Client
 }
 
 func startAttacked(t *testing.T) *attacked {
 	t.Helper()
-	s := &attacked{t: t, path: built(t), data: t.TempDir(), address: freeAddress(t), client: &http.Client{Transport: &http.Transport{}}}
+	s := &attacked{t: t, Program: rig.Serve(t, built(t), "--log-level", "warn"), client: &http.Client{Transport: &http.Transport{}}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	cmd := exec.Command(s.path, "--data", s.data, "serve", "--tls", "off", "--listen", s.address, "--log-level", "warn")
-	cmd.Env = append(os.Environ(), "GOGC=", "GOMEMLIMIT=") // what it sets itself counts
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s.pid = cmd.Process.Pid
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-	})
-	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		conn, err := net.Dial("tcp", s.address)
-		if err == nil {
-			conn.Close()
-			return s
-		}
-		if time.Since(start) > 20*time.Second {
-			t.Fatal(err)
-		}
-	}
-}
-
-// account makes an account and returns the secret of a key of it.
-func (s *attacked) account(name string) (secret string) {
-	s.t.Helper()
-	run := func(args ...string) string {
-		out, err := exec.Command(s.path, append([]string{"--data", s.data}, args...)...).Output()
-		if err != nil {
-			s.t.Fatalf("%v: %v", args, err)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	return run("key", "create", "--account", run("account", "create", "--name", name), "--name", name)
-}
-
-// memory is the most that the program has had in memory so far.
-func (s *attacked) memory() int {
-	s.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	kilobytes, err := strconv.Atoi(strings.Fields(rest)[0])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return kilobytes << 10
+	return s
 }
 
 func (s *attacked) post(secret, path, body string) {
@@ -139,17 +88,7 @@ func (s *attacked) post(secret, path, body string) {
 }
 
 func (s *attacked) send(method, path, secret, body string, want int) error {
-	r, err := http.NewRequest(method, "http://"+s.address+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+secret)
-	response, err := s.client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	response, answer, err := rig.Send(s.client, secret, method, "http://"+s.Address+path, body)
 	if err == nil && response.StatusCode != want {
 		err = fmt.Errorf("%s %s: %d %.300s", method, path, response.StatusCode, answer)
 	}
@@ -197,7 +136,7 @@ func (s *attacked) attack(n int, sent string, stop <-chan struct{}) {
 		return
 	}
 	for {
-		if conn, err := dialer.Dial("tcp", s.address); err == nil { // one that is turned away comes again
+		if conn, err := dialer.Dial("tcp", s.Address); err == nil { // one that is turned away comes again
 			_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
 			_, _ = io.WriteString(conn, sent)
 			if s.paused(stop, attackPause) {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,9 +12,9 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"donorbook/internal/rig"
 )
 
 // Gates on the program as it is shipped: what make build builds, in a process of its own and with its defaults.
@@ -60,7 +59,7 @@ func TestReadingAContactAllocatesLittle(t *testing.T) {
 		body := s.ask(test.path)
 		bare := bareServer(t, body)
 		request := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nAccept: */*\r\n\r\n", test.path, s.secret)
-		allocations, size := allocated(t, s.address, request, s.counters)
+		allocations, size := allocated(t, s.Address, request, s.counters)
 		bareAllocations, bareSize := allocated(t, bare, request, ownCounters)
 		t.Logf("%s: %.1f allocations and %.0f bytes, bare net/http %.1f and %.0f", test.what, allocations, size, bareAllocations, bareSize)
 		if allocations > bareAllocations+test.allocations || size > bareSize+test.bytes {
@@ -149,58 +148,19 @@ func skipAnswer(r *bufio.Reader) error {
 
 // program is a server of the built program with some contacts.
 type program struct {
-	t                *testing.T
-	address, metrics string
-	secret, contact  string
-	process          *os.Process
+	*rig.Program
+	t               *testing.T
+	secret, contact string
 }
 
 func startProgram(t *testing.T) *program {
 	t.Helper()
-	path, data := built(t), t.TempDir()
-	run := func(args ...string) string {
-		cmd := exec.Command(path, append([]string{"--data", data}, args...)...)
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v: %v", args, err)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	s := &program{t: t, address: freeAddress(t), metrics: freeAddress(t)}
-	s.secret = run("key", "create", "--account", run("account", "create", "--name", "Gate"), "--name", "Gate")
-	cmd := exec.Command(path, "--data", data, "serve", "--tls", "off", "--listen", s.address, "--metrics-listen", s.metrics, "--rate-limit", "0")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s.process = cmd.Process
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-	})
-	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		conn, err := net.Dial("tcp", s.address)
-		if err == nil {
-			conn.Close()
-			break
-		}
-		if time.Since(start) > 20*time.Second {
-			t.Fatal(err)
-		}
-	}
+	s := &program{t: t, Program: rig.Serve(t, built(t), "--rate-limit", "0")}
+	s.secret = s.Account("Gate")
 	for i := range 20 {
 		s.contact = s.create(i)
 	}
 	return s
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // create makes a contact of the usual size and returns its id.
@@ -209,37 +169,20 @@ func (s *program) create(i int) (id string) {
 		"emails":[{"type":"personal","value":"p%d@example.org"},{"type":"work","value":"w%[1]d@example.com"}],
 		"addresses":[{"address_1":"12 Harbor Street","city":"Boston","state":"MA","zipcode":"02110","country":"USA"}],
 		"tags":["newsletter","gala 2026","volunteer"]}`, i)
-	answer := s.send("POST", "/v1/contacts", strings.NewReader(body), http.StatusCreated)
+	answer := s.Call(s.secret, http.StatusCreated, "POST", "/v1/contacts", body)
 	_, rest, _ := strings.Cut(string(answer), `"id":`)
 	id, _, _ = strings.Cut(rest, ",")
 	return id
 }
 
-func (s *program) ask(path string) []byte { return s.send("GET", path, nil, http.StatusOK) }
-
-func (s *program) send(method, path string, body io.Reader, want int) []byte {
+func (s *program) ask(path string) []byte {
 	s.t.Helper()
-	r, err := http.NewRequest(method, "http://"+s.address+path, body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+s.secret)
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != want {
-		s.t.Fatalf("%s %s: %d %s (%v)", method, path, resp.StatusCode, answer, err)
-	}
-	return answer
+	return s.Call(s.secret, http.StatusOK, "GET", path, "")
 }
 
 // counters are the program's own, as Prometheus reads them.
 func (s *program) counters() (allocations, bytes float64) {
-	resp, err := http.Get("http://" + s.metrics + "/metrics")
+	resp, err := http.Get("http://" + s.Metrics + "/metrics")
 	if err != nil {
 		s.t.Fatal(err)
 	}

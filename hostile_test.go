@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,31 +13,13 @@ import (
 
 // What clients can make the program take, as it is shipped. Other tests say what each gets as an answer.
 
-// memoryPeak is the most memory that the program has had, in megabytes.
-func (s *program) memoryPeak() int {
-	s.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Pid))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
-	if found == nil {
-		s.t.Fatalf("the system tells no peak:\n%s", status)
-	}
-	kilobytes, err := strconv.Atoi(string(found[1]))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return kilobytes >> 10
-}
-
 // attack opens connections that send something and read nothing, all at once, and keeps them open. It returns when all have
 // sent what the server took of it, and somebody else was answered.
 func (s *program) attack(connections int, send func(w io.Writer, i int)) {
 	s.t.Helper()
 	var group sync.WaitGroup
 	for i := range connections {
-		conn, err := net.Dial("tcp", s.address)
+		conn, err := net.Dial("tcp", s.Address)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -61,9 +40,9 @@ func (s *program) attack(connections int, send func(w io.Writer, i int)) {
 // costs fails where the program took more memory than this because of what was done.
 func (s *program) costs(megabytes int, do func()) {
 	s.t.Helper()
-	before := s.memoryPeak()
+	before := s.MemoryPeak() >> 20
 	do()
-	grown := s.memoryPeak() - before
+	grown := s.MemoryPeak()>>20 - before
 	s.t.Logf("%d MB before, %d MB more", before, grown)
 	if grown > megabytes {
 		s.t.Errorf("the server took %d MB more, and may take %d", grown, megabytes)

@@ -11,29 +11,28 @@ import (
 	"strings"
 )
 
-// ceiling is the fastest server that anybody could expect of net/http: it routes, takes a bearer key, hashes it, looks it
-// up in a map, and answers bytes that never change. It is this program again, called as
-// bench ceiling ADDRESS KEY FILE-OF-A-CONTACT FILE-OF-A-LIST.
+// ceiling is the fastest server that can be expected of net/http: it routes, takes a bearer key, hashes it, looks it up in a map, and
+// answers bytes that never change. It is this program again, called as bench ceiling ADDRESS KEY FILE-OF-A-CONTACT FILE-OF-A-LIST.
 func ceiling(args []string) error {
-	if len(args) != 4 {
-		return fmt.Errorf("ceiling takes an address, a key and two files, not %q", args)
+	if len(args) != 5 {
+		return fmt.Errorf("ceiling takes an address, a key and two files, not %q", args[1:])
 	}
-	contact, err := os.ReadFile(args[2])
+	contact, err := os.ReadFile(args[3])
 	if err != nil {
 		return err
 	}
-	list, err := os.ReadFile(args[3])
+	list, err := os.ReadFile(args[4])
 	if err != nil {
 		return err
 	}
-	keys := map[[sha256.Size]byte]int64{sha256.Sum256([]byte(args[1])): 1}
+	keys := map[[sha256.Size]byte]int64{sha256.Sum256([]byte(args[2])): 1}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/contacts/{id}", behindKey(keys, contact))
 	mux.HandleFunc("GET /v1/contacts", behindKey(keys, list))
 	mux.HandleFunc("POST /v1/contacts", afterBody(behindKey(keys, contact)))
 	mux.HandleFunc("GET /bare", func(w http.ResponseWriter, _ *http.Request) { answer(w, contact) })
 	mux.HandleFunc("GET /metrics", showAllocations)
-	return http.ListenAndServe(args[0], mux)
+	return http.ListenAndServe(args[1], mux)
 }
 
 func behindKey(keys map[[sha256.Size]byte]int64, body []byte) http.HandlerFunc {

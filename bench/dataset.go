@@ -1,9 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,11 +27,23 @@ type account struct {
 // id is the id of the contact at a place.
 func (a account) id(place int) int64 { return crm.MakeID(a.Number, int64(place)+1) }
 
+// anyPage is the number of a random page of the active contacts.
+func (a account) anyPage(r *rand.Rand) int { return 1 + r.IntN((a.Active+19)/20) }
+
+// firstActive are the ids of the first active contacts of an account.
+func firstActive(a account, n int) (ids []int64) {
+	for place := 0; len(ids) < n && place < a.Contacts; place++ {
+		if !archived(a.First + place) {
+			ids = append(ids, a.id(place))
+		}
+	}
+	return ids
+}
+
 // dataset is a filled database, kept from run to run.
 type dataset struct {
 	dir      string
 	Accounts []account
-	Schema   int64
 }
 
 // library makes datasets, or finds those of an earlier run.
@@ -55,69 +68,58 @@ func openLibrary(program, dir string, seed uint64) (*library, error) {
 
 // get is the dataset with accounts of these sizes.
 func (l *library) get(name string, sizes []int) (*dataset, error) {
-	d, err := l.find(name, sizes)
-	if err == nil {
-		l.used = append(l.used, fmt.Sprintf("%s contacts in %s: %s MB", thousands(d.contacts()), counted(len(sizes), "account"), thousands(int(d.size()))))
-	}
-	return d, err
-}
-
-// counted is a number with the word for what it counts.
-func counted(n int, word string) string {
-	if n != 1 {
-		word += "s"
-	}
-	return thousands(n) + " " + word
-}
-
-func (l *library) find(name string, sizes []int) (*dataset, error) {
 	total := 0
 	for _, size := range sizes {
 		total += size
 	}
-	dir := filepath.Join(l.dir, fmt.Sprintf("%s-%d-people%d-seed%d-schema%d", name, total, peopleVersion, l.generator.seed, l.schema))
-	if d, err := openDataset(dir); err == nil {
-		return d, nil
+	d := &dataset{dir: filepath.Join(l.dir, fmt.Sprintf("%s-%d-people%d-seed%d-schema%d", name, total, peopleVersion, l.generator.seed, l.schema))}
+	if err := d.load(); err != nil {
+		if err := l.fill(d, sizes); err != nil {
+			return nil, err
+		}
 	}
-	d := &dataset{dir: dir}
-	progress("filling %s", dir)
-	start := time.Now()
-	if err := os.RemoveAll(dir); err != nil { // what an interrupted run has left
-		return nil, err
-	}
-	if _, err := makeSchema(l.program, dir); err != nil {
-		return nil, err
-	}
-	var err error
-	if d.Accounts, err = fill(dir, l.generator, sizes); err != nil {
-		return nil, err
-	}
-	d.Schema = l.schema
-	progress("  took %s", time.Since(start).Round(time.Second))
-	return d, d.save()
+	l.used = append(l.used, fmt.Sprintf("%s contacts in %s: %s MB", thousands(total), counted(len(sizes), "account"), thousands(int(d.size()))))
+	return d, nil
 }
 
-// save writes down what cannot be seen in the file.
-func (d *dataset) save() error {
+// fill makes a dataset, and notes at last what cannot be seen in its file.
+func (l *library) fill(d *dataset, sizes []int) (err error) {
+	progress("filling %s", d.dir)
+	start := time.Now()
+	if err := os.RemoveAll(d.dir); err != nil { // what an interrupted run has left
+		return err
+	}
+	if _, err := makeSchema(l.program, d.dir); err != nil {
+		return err
+	}
+	if d.Accounts, err = fill(d.file(), l.generator, sizes); err != nil {
+		return err
+	}
+	progress("  took %s", time.Since(start).Round(time.Second))
 	text, err := json.Marshal(d)
+	return errors.Join(err, os.WriteFile(d.noteFile(), text, 0o600))
+}
+
+// load reads what was noted about a dataset.
+func (d *dataset) load() error {
+	text, err := os.ReadFile(d.noteFile())
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(d.note(), text, 0o600)
+	return json.Unmarshal(text, d)
 }
 
-// openDataset finds a dataset by its directory.
-func openDataset(dir string) (*dataset, error) {
-	d := &dataset{dir: dir}
-	text, err := os.ReadFile(d.note())
+func (d *dataset) noteFile() string { return filepath.Join(d.dir, "dataset.json") }
+func (d *dataset) file() string     { return filepath.Join(d.dir, "donorbook.db") }
+
+// open opens the file for a look into it.
+func (d *dataset) open(fn func(*database) error) error {
+	db, err := openDatabase(d.file(), nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return d, json.Unmarshal(text, d)
+	return errors.Join(fn(db), db.close())
 }
-
-func (d *dataset) note() string { return filepath.Join(d.dir, "dataset.json") }
-func (d *dataset) file() string { return filepath.Join(d.dir, "donorbook.db") }
 
 // size is the length of the file in MB.
 func (d *dataset) size() float64 {
@@ -128,52 +130,30 @@ func (d *dataset) size() float64 {
 	return float64(info.Size()) / 1e6
 }
 
-// copy is the same dataset in a directory of its own, for somebody who writes. It is on disk before it returns, so that
-// nobody's flush pays for it.
-func (d *dataset) copy(dir string) (*dataset, error) {
-	copied := &dataset{dir: dir, Accounts: d.Accounts, Schema: d.Schema}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+// contact is an active contact as the database holds it.
+func (d *dataset) contact(a account, id int64) (body []byte, err error) {
+	err = d.open(func(db *database) (err error) {
+		body, err = db.appendContacts(nil, sqlGet, a.Number, id)
+		return err
+	})
+	if err == nil && body == nil {
+		err = fmt.Errorf("the database has no active contact %d", id)
 	}
-	if err := copyFile(d.file(), copied.file()); err != nil {
-		return nil, err
-	}
-	if err := copyFile(d.file()+"-wal", copied.file()+"-wal"); err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	return copied, copied.save()
+	return body, err
 }
 
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
+// page are the contacts of a page as OFFSET gives them.
+func (d *dataset) page(a account, scope string, number int) (list []byte, err error) {
+	most := int64(0)
+	if scope == "all" {
+		most = 1
+	}
+	err = d.open(func(db *database) (err error) {
+		list, err = db.appendContacts([]byte{'['}, `SELECT id, body FROM contact WHERE account_id = ? AND archived <= ? ORDER BY id LIMIT 20 OFFSET ?`,
+			a.Number, most, int64(number-1)*20)
 		return err
-	}
-	defer in.Close() //nolint:errcheck // it is only read
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	if _, err = io.Copy(out, in); err == nil {
-		err = out.Sync()
-	}
-	if closing := out.Close(); err == nil {
-		err = closing
-	}
-	return err
-}
-
-// flush waits until a file is on disk.
-func flush(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	err = file.Sync()
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	return err
+	})
+	return append(list, ']'), err
 }
 
 // page is an answer of the list, as far as it is looked at.
@@ -190,8 +170,28 @@ func askPage(address, key, path string) (p page, err error) {
 	return p, json.Unmarshal(body, &p)
 }
 
-// check compares what a server lists with what the database says: the totals of every account, and random pages with
-// what OFFSET gives.
+// pagePath is the shortest address of a page.
+func pagePath(scope string, number int) string {
+	if scope == "active" && number == 1 {
+		return "/v1/contacts"
+	}
+	return fmt.Sprintf("/v1/contacts?scope=%s&page=%d", scope, number)
+}
+
+// checkPage compares a page with what OFFSET gives.
+func (d *dataset) checkPage(address string, a account, scope string, number int) error {
+	p, err := askPage(address, a.Key, pagePath(scope, number))
+	if err != nil {
+		return err
+	}
+	want, err := d.page(a, scope, number)
+	if err == nil && !bytes.Equal(want, p.Data) {
+		err = fmt.Errorf("page %d of account %d is not what OFFSET gives", number, a.Number)
+	}
+	return err
+}
+
+// check compares what a server lists with what the database says: the totals of every account, and random pages.
 func (d *dataset) check(address string, pages int) error {
 	for _, a := range d.Accounts {
 		p, err := askPage(address, a.Key, "/v1/contacts?per_page=1")
@@ -205,15 +205,12 @@ func (d *dataset) check(address string, pages int) error {
 	dice := d.dice()
 	for range pages {
 		a := pick(dice, d.Accounts)
-		if err := d.checkPage(address, a, "active", d.anyPage(dice, a)); err != nil {
+		if err := d.checkPage(address, a, "active", a.anyPage(dice)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// anyPage is the number of a random page of an account's active contacts.
-func (d *dataset) anyPage(r *rand.Rand, a account) int { return 1 + r.IntN((a.Active+19)/20) }
 
 func (d *dataset) dice() *rand.Rand { return rand.New(rand.NewPCG(uint64(len(d.Accounts)), 7)) }
 

@@ -2,19 +2,24 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"hash/crc32"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"donorbook/internal/crm"
 )
 
-// What the program writes for a contact, and what raw writes to be compared with it.
+// What the program reads and writes for a contact, and what raw does to be compared with it.
 const (
+	sqlGet     = `SELECT id, body FROM contact WHERE account_id = ? AND id = ? AND archived = 0`
+	sqlRange   = `SELECT id, body FROM contact WHERE account_id = ? AND id >= ? AND id <= ? AND archived >= 0 AND archived <= 0 ORDER BY id`
+	sqlMatch   = `SELECT id FROM contact_index WHERE account_id = ? AND key = ? ORDER BY id`
+	sqlCounts  = `SELECT revision, contact_seq, contact_active FROM account_tally WHERE account_id = ?`
 	sqlContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?, ?, ?, 1)`
 	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?, ?, ?)`
@@ -37,197 +42,212 @@ func checksum(body []byte) int64 { return int64(crc32.Checksum(body, castagnoli)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// filler writes a dataset straight into the file.
-type filler struct{ db *database }
-
 // makeSchema lets the program make an empty database, and tells its version.
 func makeSchema(program, dir string) (version int64, err error) {
 	if out, err := exec.Command(program, "--data", dir, "account", "create", "--name", "The first").CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%s account create: %w\n%s", program, err, out)
 	}
-	db, err := openDatabase(filepath.Join(dir, "donorbook.db"), nil)
-	if err != nil {
-		return 0, err
-	}
-	version, err = db.number(`SELECT max(version) FROM schema_version`)
-	if closing := db.close(); err == nil {
-		err = closing
-	}
+	err = (&dataset{dir: dir}).open(func(db *database) (err error) {
+		version, err = db.number(`SELECT max(version) FROM schema_version`)
+		return err
+	})
 	return version, err
 }
 
-// fill writes accounts with as many contacts as sizes tells, and returns them with their keys. One processor makes people,
-// another one writes them.
-func fill(dir string, g generator, sizes []int) (accounts []account, err error) {
-	path := filepath.Join(dir, "donorbook.db")
+// chunk is how many contacts are made and written together: the more, the more of the index is filled in order.
+const chunk = 50_000
+
+// fill writes accounts with contacts, as many as sizes says, straight into a file, and returns the accounts with their keys. One
+// processor makes the people, another one writes them.
+func fill(path string, g generator, sizes []int) (accounts []account, err error) {
 	db, err := openDatabase(path, quick)
 	if err != nil {
 		return nil, err
 	}
-	f := &filler{db: db}
-	made, done := make(chan batch), make(chan struct{})
-	go makePeople(g, sizes, made, done)
 	first := 0
-	for i := 0; i < len(sizes) && err == nil; i++ {
-		var a account
-		if a, err = f.account(i); err == nil {
-			a.First, a.Contacts = first, sizes[i]
-			err = f.contacts(&a, made)
-			accounts = append(accounts, a)
-			first += sizes[i]
+	for i, size := range sizes {
+		a, err := db.account(i)
+		if err != nil {
+			return nil, err
+		}
+		a.First, a.Contacts = first, size
+		accounts, first = append(accounts, a), first+size
+	}
+	made := make(chan []joining, 1)
+	failed := make(chan error, 1)
+	go func() {
+		defer close(made)
+		failed <- makePeople(g, accounts, made)
+	}()
+	n := 0
+	for people := range made { // to the last one, so that nothing is left waiting
+		if err == nil {
+			err = db.write(people, false)
+		}
+		if n += len(people); n%chunk == 0 {
+			progress("  filled %d of %d contacts", n, first)
 		}
 	}
-	close(done)
-	if err == nil { // as the program does after many contacts came at once
+	if err = errors.Join(err, <-failed); err == nil { // as the program does after many contacts came at once
 		err = db.exec(`INSERT INTO contact_search (contact_search) VALUES ('optimize')`)
 	}
-	if closing := db.close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = flush(path) // nothing was before
+	err = errors.Join(err, db.close())
+	if err == nil { // the file was not flushed before
+		err = exec.Command("sync", path).Run()
 	}
 	return accounts, err
 }
 
-func accountNumber(i int) int64 { return 1_000_001 + int64(i) }
+// makePeople makes the people of all accounts, in order, and counts those who are active.
+func makePeople(g generator, accounts []account, made chan<- []joining) error {
+	var people []joining
+	for i := range accounts {
+		a := &accounts[i]
+		for place := range a.Contacts {
+			p, err := g.person(a.First+place, "", filledAt)
+			if err != nil {
+				return err
+			}
+			if !p.contact.Archived() {
+				a.Active++
+			}
+			if people = append(people, join(*a, p)); len(people) == chunk {
+				made <- people
+				people = nil
+			}
+		}
+	}
+	made <- people
+	return nil
+}
 
 // account makes an account and a key for it.
-func (f *filler) account(i int) (a account, err error) {
-	a.Number, a.ID = accountNumber(i), fmt.Sprintf("bench%011d", i)
+func (d *database) account(i int) (a account, err error) {
+	a.Number, a.ID = 1_000_001+int64(i), fmt.Sprintf("bench%011d", i)
 	key, secret, err := crm.NewKey(a.Number, 1, crm.KeyInput{Name: "bench", Permissions: crm.AllPermissions}, filledAt)
 	if err != nil {
 		return a, err
 	}
 	a.Key = secret
-	if err := f.db.exec(sqlAccount, a.Number, a.ID, fmt.Sprintf("Account %d", i+1), filledAt.UnixMicro()); err != nil {
-		return a, err
-	}
-	if err := f.db.exec(sqlTally, a.Number); err != nil {
-		return a, err
-	}
 	hash := crm.HashSecret(secret)
-	return a, f.db.exec(sqlAPIKey, a.Number, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions), filledAt.Unix())
+	return a, errors.Join(d.exec(sqlAccount, a.Number, a.ID, fmt.Sprintf("Account %d", i+1), filledAt.UnixMicro()),
+		d.exec(sqlTally, a.Number),
+		d.exec(sqlAPIKey, a.Number, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions), filledAt.Unix()))
 }
 
-// chunk is how many contacts are made and indexed together: their keys are sorted, which fills the index in order.
-const chunk = 50_000
+// joining is a person who is to be created in an account.
+type joining struct {
+	account int64
+	person
+	words string // that the search finds
+}
 
-// batch is a part of an account: people, and the rows of the index for them.
-type batch struct {
-	people []person
-	keys   []indexed
-	err    error
+func join(a account, p person) joining {
+	return joining{a.Number, p, p.contact.SearchDocument(a.Number)}
+}
+
+// tally is the row of an account, and how many more of its contacts have each tag.
+type tally struct {
+	revision, seq, active int64
+	tags                  map[string]int64
+}
+
+// count adds a contact.
+func (t *tally) count(p person) {
+	t.revision, t.seq = t.revision+1, t.seq+1
+	if p.contact.Archived() {
+		return
+	}
+	t.active++
+	for _, name := range p.contact.Tags {
+		t.tags[name]++
+	}
 }
 
 // indexed is a row of the index.
 type indexed struct {
-	key string
-	id  int64
+	account int64
+	key     string
+	id      int64
 }
 
-// makePeople makes the people of all accounts, in order, until it is done or nobody wants more.
-func makePeople(g generator, sizes []int, made chan<- batch, done <-chan struct{}) {
-	first := 0
-	for i, size := range sizes {
-		for from := 0; from < size; from += chunk {
-			select {
-			case made <- makeBatch(g, accountNumber(i), first, from, min(chunk, size-from)):
-			case <-done:
-				return
+// write writes people in one transaction, where asked for with the look-ups that find duplicates.
+func (d *database) write(people []joining, match bool) error {
+	if err := d.exec(`BEGIN IMMEDIATE`); err != nil {
+		return err
+	}
+	err := d.insert(people, match)
+	if err == nil {
+		return d.exec(`COMMIT`)
+	}
+	_ = d.exec(`ROLLBACK`)
+	return err
+}
+
+func (d *database) insert(people []joining, match bool) (err error) {
+	tallies := make(map[int64]*tally)
+	var keys []indexed
+	for i := 0; i < len(people) && err == nil; i++ {
+		keys, err = d.insertOne(&people[i], match, tallies, keys)
+	}
+	slices.SortFunc(keys, func(a, b indexed) int {
+		return cmp.Or(cmp.Compare(a.account, b.account), strings.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
+	})
+	for i := 0; i < len(keys) && err == nil; i++ {
+		err = d.exec(sqlKey, keys[i].account, keys[i].key, keys[i].id)
+	}
+	for number, t := range tallies {
+		if err == nil {
+			err = d.exec(sqlCount, t.revision, t.seq, t.active, number)
+		}
+		for name, n := range t.tags {
+			if err == nil {
+				err = d.addTag(number, name, n)
 			}
 		}
-		first += size
 	}
+	return err
 }
 
-func makeBatch(g generator, account int64, first, from, n int) (b batch) {
-	for place := from; place < from+n; place++ {
-		p, err := g.person(first+place, "", filledAt)
+// insertOne writes a contact and its words, and counts it. Its keys are written later, in order.
+func (d *database) insertOne(p *joining, match bool, tallies map[int64]*tally, keys []indexed) ([]indexed, error) {
+	t := tallies[p.account]
+	if t == nil {
+		t = &tally{tags: make(map[string]int64)}
+		tallies[p.account] = t
+		err := d.each(func(row *sqlite3.Stmt) {
+			t.revision, t.seq, t.active = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2)
+		}, sqlCounts, p.account)
 		if err != nil {
-			return batch{err: err}
-		}
-		b.people = append(b.people, p)
-		for _, key := range p.contact.MatchKeys {
-			b.keys = append(b.keys, indexed{key, crm.MakeID(account, int64(place)+1)})
+			return nil, err
 		}
 	}
-	slices.SortFunc(b.keys, func(a, b indexed) int { return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
-	return b
+	t.count(p.person)
+	id, hidden := crm.MakeID(p.account, t.seq), int64(0)
+	for _, key := range p.contact.MatchKeys {
+		if match {
+			if err := d.each(func(*sqlite3.Stmt) {}, sqlMatch, p.account, key); err != nil {
+				return nil, err
+			}
+		}
+		keys = append(keys, indexed{p.account, key, id})
+	}
+	if p.contact.Archived() {
+		hidden = 1
+		if err := d.exec(sqlArchive, p.account, t.revision, id); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.exec(sqlContact, p.account, id, t.revision, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body)); err != nil {
+		return nil, err
+	}
+	return keys, d.exec(sqlWords, id, p.words)
 }
 
-func (f *filler) contacts(a *account, made <-chan batch) error {
-	if err := f.db.exec(`BEGIN`); err != nil {
-		return err
-	}
-	counts := make(map[string]int64)
-	for from := 0; from < a.Contacts; {
-		b := <-made
-		if b.err != nil {
-			return b.err
-		}
-		if err := f.write(a, from, b, counts); err != nil {
-			return err
-		}
-		from += len(b.people)
-		if a.Contacts > chunk {
-			progress("  filled %d of %d contacts", from, a.Contacts)
-		}
-	}
-	total := int64(a.Contacts)
-	if err := f.db.exec(sqlCount, total, total, int64(a.Active), a.Number); err != nil {
-		return err
-	}
-	for name, n := range counts {
-		if err := f.db.count(a.Number, name, n); err != nil {
-			return err
-		}
-	}
-	return f.db.exec(`COMMIT`)
-}
-
-// count adds to how many contacts have a tag.
-func (d *database) count(account int64, name string, n int64) error {
+// addTag adds to how many contacts have a tag.
+func (d *database) addTag(account int64, name string, n int64) error {
 	if err := d.exec(sqlAddTag, n, account, name, name); err != nil || d.conn.Changes() > 0 {
 		return err
 	}
 	return d.exec(sqlTag, account, name, name, n)
 }
-
-func (f *filler) write(a *account, from int, b batch, counts map[string]int64) error {
-	for i := range b.people {
-		p := &b.people[i]
-		seq := int64(from + i + 1)
-		id := crm.MakeID(a.Number, seq)
-		hidden := int64(0)
-		if p.contact.Archived() {
-			hidden = 1
-		} else {
-			a.Active++
-			for _, name := range p.contact.Tags {
-				counts[name]++
-			}
-		}
-		if err := f.db.exec(sqlContact, a.Number, id, seq, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body)); err != nil {
-			return err
-		}
-		if err := f.db.exec(sqlWords, id, p.contact.SearchDocument(a.Number)); err != nil {
-			return err
-		}
-		if hidden == 0 {
-			continue
-		}
-		if err := f.db.exec(sqlArchive, a.Number, seq, id); err != nil {
-			return err
-		}
-	}
-	for _, k := range b.keys {
-		if err := f.db.exec(sqlKey, a.Number, k.key, k.id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// progress tells on standard error what goes on.
-func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -15,56 +15,61 @@ import (
 type flushing struct{ creates, commits, flushes float64 }
 
 func (f flushing) text() string {
-	return fmt.Sprintf("%s flushes and %s creates a commit", number(f.flushes/f.commits), number(f.creates/f.commits))
+	return fmt.Sprintf("%s flushes and %s creates per commit", number(f.flushes/f.commits), number(f.creates/f.commits))
 }
 
-// measureFlushes counts how often the disk is flushed while 64 connections create, and while raw does: strace sees the
-// calls, and the database itself counts the commits. The times of this step are not told: to be watched costs some.
+// measureFlushes counts how often the disk is flushed while 64 connections create, and while raw does: strace sees the calls, and the
+// database itself counts the commits. The times of this step are not reported: strace makes it slower.
 func (b *bench) measureFlushes() error {
+	f := b.note("flushes")
 	if _, err := exec.LookPath("strace"); err != nil {
-		b.facts.unwatched = "strace is not installed"
+		f.reason = "strace is not installed"
 		return nil
 	}
 	d, err := b.copy(b.main, "flushes")
 	if err != nil {
 		return err
 	}
-	watch := b.watch("flushes")
-	s, err := b.serveUnder(watch.command(), d)
-	if err != nil {
+	watch := watch{filepath.Join(b.tmp, "flushes.txt")}
+	p := &place{data: d, people: b.library.generator}
+	if p.server, err = b.serve(d, watch.command()); err != nil {
 		return err
 	}
-	t := create(d, b.library.generator)
-	if err := t.check(s.address); err != nil {
+	t := create(p)
+	if err := t.check(); err != nil {
 		return err
 	}
-	l := load{addresses: []string{s.address}, work: t.work, connections: 64}
+	l := load{addresses: []string{p.address}, work: t.work, connections: 64}
+	var total flushing
 	for range b.rounds {
 		counted, err := watch.count(d, func() (int, error) {
-			r := l.run(timing{measured: b.timing.measured}, nobody{})
+			r := l.run(timing{measured: b.timing.measured}, &server{})
 			return r.requests, r.err
 		})
 		if err != nil {
 			return err
 		}
 		progress("  ours: %s", counted.text())
-		b.facts.flushes = append(b.facts.flushes, counted)
+		total = flushing{total.creates + counted.creates, total.commits + counted.commits, total.flushes + counted.flushes}
+		b.add("flushes", counted.flushes/counted.commits)
 	}
+	f.ours = total.text()
 	b.stopAll()
-	return b.measureRawFlushes()
+	f.other, err = b.rawFlushes()
+	return err
 }
 
-// measureRawFlushes lets raw run in a process of its own, which can be watched.
-func (b *bench) measureRawFlushes() error {
+// rawFlushes lets raw run in a process of its own, which can be watched.
+func (b *bench) rawFlushes() (string, error) {
 	d, err := b.copy(b.main, "flushes")
 	if err != nil {
-		return err
+		return "", err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return "", err
 	}
-	watch := b.watch("raw-flushes")
+	watch := watch{filepath.Join(b.tmp, "raw-flushes.txt")}
 	args := append(watch.command(), self, "raw", d.dir, strconv.FormatUint(b.seed, 10), b.timing.measured.String())
 	counted, err := watch.count(d, func() (int, error) {
 		out, err := exec.Command(args[0], args[1:]...).Output()
@@ -73,33 +78,32 @@ func (b *bench) measureRawFlushes() error {
 		}
 		return strconv.Atoi(string(bytes.TrimSpace(out)))
 	})
-	b.facts.rawFlushes = counted
 	progress("  raw: %s", counted.text())
-	return err
+	return counted.text(), err
 }
 
 // rawCreates is this program again, called as bench raw DIRECTORY SEED DURATION: it creates in groups of 100 and prints how many.
 func rawCreates(args []string) error {
-	if len(args) != 3 {
-		return fmt.Errorf("raw takes a directory, a seed and a duration, not %q", args)
+	if len(args) != 4 {
+		return fmt.Errorf("raw takes a directory, a seed and a duration, not %q", args[1:])
 	}
-	seed, err := strconv.ParseUint(args[1], 10, 64)
+	seed, err := strconv.ParseUint(args[2], 10, 64)
 	if err != nil {
 		return err
 	}
-	duration, err := time.ParseDuration(args[2])
+	duration, err := time.ParseDuration(args[3])
 	if err != nil {
 		return err
 	}
-	d, err := openDataset(args[0])
+	d := &dataset{dir: args[1]}
+	if err := d.load(); err != nil {
+		return err
+	}
+	db, err := openDatabase(d.file(), durable)
 	if err != nil {
 		return err
 	}
-	w, err := openRaw(d, generator{seed})
-	if err != nil {
-		return err
-	}
-	r := w.create(100)(timing{measured: duration})
+	r := insert(100)(&place{loops: rawLoops(db, d, generator{seed})}).loop(timing{measured: duration})
 	if r.err == nil {
 		fmt.Println(r.requests)
 	}
@@ -108,8 +112,6 @@ func rawCreates(args []string) error {
 
 // watch is a list of the flushes of a process, which grows as they happen.
 type watch struct{ file string }
-
-func (b *bench) watch(name string) watch { return watch{filepath.Join(b.tmp, name+".txt")} }
 
 // command runs what follows it as a child of ours, with strace beside it.
 func (w watch) command() []string {
@@ -134,15 +136,10 @@ func (w watch) flushes() (n int) {
 }
 
 // commits is how many transactions were written to the database since it was opened. SQLite counts them in the third word of the
-// index of its log, which is there for all processes.
+// index of its log, which all processes share.
 func (d *dataset) commits() uint32 {
-	index := make([]byte, 12)
-	file, err := os.Open(d.file() + "-shm")
-	if err != nil {
-		return 0
-	}
-	defer file.Close() //nolint:errcheck // it is only read
-	if _, err := file.ReadAt(index, 0); err != nil {
+	index, _ := os.ReadFile(d.file() + "-shm")
+	if len(index) < 12 {
 		return 0
 	}
 	return binary.NativeEndian.Uint32(index[8:])

@@ -31,17 +31,6 @@ func TestFlushesAndCommitsAreCounted(t *testing.T) {
 	}
 }
 
-func TestFlushesAreJudgedByTheCommit(t *testing.T) {
-	f := &facts{flushes: []flushing{{400, 10, 12}, {400, 10, 8}}, rawFlushes: flushing{1000, 10, 14}}
-	found := flushFinding(nil, f)
-	if len(found.values) != 2 || found.values[0] != 1.2 || found.values[1] != 0.8 || found.ours != "1.00 flushes and 40.0 creates a commit" {
-		t.Errorf("got %+v", found)
-	}
-	if found := flushFinding(nil, &facts{unwatched: "strace is not installed"}); !strings.Contains(found.reason, "strace") {
-		t.Errorf("without strace: %+v", found)
-	}
-}
-
 func TestWhatAnswersWronglyIsNotTimed(t *testing.T) {
 	b := &bench{options: options{rounds: 2}, all: make(results)}
 	timed := 0
@@ -55,14 +44,5 @@ func TestWhatAnswersWronglyIsNotTimed(t *testing.T) {
 	})
 	if timed != 2 || b.all.failure("right") != "" || !strings.Contains(b.all.failure("wrong"), "another body") {
 		t.Errorf("timed %d times, %q", timed, b.all.failure("wrong"))
-	}
-}
-
-func TestTheFilesystemOfAPathIsFound(t *testing.T) {
-	mounts := "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n30 27 0:5 / /srv/data rw - xfs /dev/sdb1 rw\n31 27 0:6 / /srv/d rw - tmpfs tmpfs rw\n"
-	for path, want := range map[string]string{"/home/x": "ext4 on vda", "/srv/data/x": "xfs on sdb1", "/srv/database": "ext4 on vda"} {
-		if got := filesystemOf(mounts, path); got != want {
-			t.Errorf("%s lies on %q, not %q", path, got, want)
-		}
 	}
 }

@@ -105,7 +105,7 @@ func scattered(n int) int {
 	return n/room*room + n%room*7_654_321%room
 }
 
-// phone is a number that nobody else has, as people of the server's region write it: each mark has ten million of its own.
+// phone is a number that no one else has, as people of the server's region write it: each mark has ten million of its own.
 func phone(n int, mark string) string {
 	slot := uint32(0)
 	for _, letter := range []byte(mark) {
@@ -117,9 +117,8 @@ func phone(n int, mark string) string {
 
 // person is a contact as the program itself would write it.
 type person struct {
-	contact   crm.Contact
-	body      []byte
-	matchKeys []string
+	contact crm.Contact
+	body    []byte
 }
 
 // person makes contact n from the request that would create it.
@@ -137,7 +136,7 @@ func (g generator) person(n int, mark string, now time.Time) (p person, err erro
 	if mark == "" && archived(n) {
 		p.contact = p.contact.Archive(now)
 	}
-	p.body, p.matchKeys = p.contact.AppendBody(nil), in.MatchKeys()
+	p.body = p.contact.AppendBody(nil)
 	return p, nil
 }
 

@@ -38,7 +38,7 @@ func TestAContactIsAsLargeAsThoseOfTheGoals(t *testing.T) {
 		if p.contact.Archived() {
 			hidden++
 		}
-		if len(p.contact.Emails) != 2 || len(p.contact.Phones) != 1 || len(p.contact.Addresses) != 1 || len(p.contact.Tags) != 3 || len(p.matchKeys) != 3 {
+		if len(p.contact.Emails) != 2 || len(p.contact.Phones) != 1 || len(p.contact.Addresses) != 1 || len(p.contact.Tags) != 3 || len(p.contact.MatchKeys) != 3 {
 			t.Fatalf("person %d: %s", n, p.body)
 		}
 		for _, name := range p.contact.Tags {
@@ -59,7 +59,7 @@ func TestAContactIsAsLargeAsThoseOfTheGoals(t *testing.T) {
 	}
 }
 
-func TestNobodySharesAnEmailOrAPhone(t *testing.T) {
+func TestNoTwoPeopleShareAnEmailOrAPhone(t *testing.T) {
 	seen := make(map[string]string)
 	for _, mark := range []string{"", newcomer, "raw"} {
 		for n := range 3000 {
@@ -67,7 +67,7 @@ func TestNobodySharesAnEmailOrAPhone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, key := range p.matchKeys {
+			for _, key := range p.contact.MatchKeys {
 				if seen[key] != "" {
 					t.Fatalf("%s belongs to %s and to %q %d", key, seen[key], mark, n)
 				}
@@ -88,7 +88,7 @@ func TestNeighborsHaveEmailsFarApart(t *testing.T) {
 		}
 	}
 	if near > 50 {
-		t.Errorf("%d of 1,000 people are followed by somebody of nearly the same email", near)
+		t.Errorf("%d of 1,000 people are followed by someone with nearly the same email", near)
 	}
 }
 

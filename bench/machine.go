@@ -3,73 +3,39 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
 
-// machine describes where the figures come from.
-type machine struct {
-	processor string
-	cores     int
-	memory    float64 // GB
-	disk      string  // the kind of filesystem and the device below it
-	kernel    string
-	goVersion string
-	sqlite    string
-	flush     time.Duration // what one flush of the disk takes
-}
-
-func describeMachine(dir string) machine {
-	m := machine{processor: "unknown", cores: runtime.NumCPU(), goVersion: runtime.Version(), flush: flushTime(dir)}
+// describeMachine says where the figures come from.
+func describeMachine(dir string) string {
 	cpu, _ := os.ReadFile("/proc/cpuinfo")
-	if name := fieldOf(string(cpu), "model name"); name != "" {
-		m.processor = name
+	processor := "unknown"
+	if found := regexp.MustCompile(`model name\s*: (.*)`).FindSubmatch(cpu); found != nil {
+		processor = string(found[1])
 	}
 	text, _ := os.ReadFile("/proc/meminfo")
-	kb, _ := strconv.ParseFloat(strings.TrimSuffix(fieldOf(string(text), "MemTotal"), " kB"), 64)
-	m.memory = kb / 1e6
-	mounts, _ := os.ReadFile("/proc/self/mountinfo")
-	if path, err := filepath.Abs(dir); err == nil {
-		m.disk = filesystemOf(string(mounts), path)
-	}
-	m.sqlite = sqliteVersion()
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	m.kernel, _, _ = strings.Cut(strings.TrimSpace(string(kernel)), "-") // what follows is a name somebody gave it
-	return m
+	release, _, _ := strings.Cut(strings.TrimSpace(string(kernel)), "-") // what follows is a name of the distribution's
+	return fmt.Sprintf("%d processors (%s), %.0f GB of memory, %s, where a flush takes %.2f ms, Linux %s, %s, SQLite %s",
+		runtime.NumCPU(), processor, numberAfter(text, "MemTotal:")/1e6, filesystem(dir), milliseconds(flushTime(dir)), release, runtime.Version(), sqliteVersion())
 }
 
-// fieldOf finds a line such as "model name : value".
-func fieldOf(text, name string) string {
-	for line := range strings.Lines(text) {
-		if key, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(key) == name {
-			return strings.TrimSpace(value)
-		}
+// filesystem is what a directory lies on, such as "ext4 on sda1".
+func filesystem(dir string) string {
+	out, _ := exec.Command("df", "--output=fstype,source", dir).Output()
+	if fields := strings.Fields(string(out)); len(fields) >= 4 {
+		return fields[len(fields)-2] + " on " + filepath.Base(fields[len(fields)-1])
 	}
-	return ""
-}
-
-// filesystemOf finds what a path lies on, such as "ext4 on sda1": the longest mount point that it begins with.
-func filesystemOf(mounts, path string) (name string) {
-	longest := 0
-	for line := range strings.Lines(mounts) {
-		place, kind, found := strings.Cut(line, " - ")
-		fields, more := strings.Fields(place), strings.Fields(kind)
-		if !found || len(fields) < 5 || len(more) < 2 {
-			continue
-		}
-		point := strings.TrimSuffix(fields[4], "/") + "/"
-		if strings.HasPrefix(path+"/", point) && len(point) >= longest {
-			longest, name = len(point), more[0]+" on "+filepath.Base(more[1])
-		}
-	}
-	return name
+	return "an unknown filesystem"
 }
 
 // sqliteVersion is that of the engine and of the library that brings it, which our server shares.
@@ -96,24 +62,15 @@ func flushTime(dir string) time.Duration {
 	if err != nil {
 		return 0
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // the directory goes as well
-	defer file.Close()           //nolint:errcheck // nobody reads it
+	defer file.Close() //nolint:errcheck // its content does not matter, and it goes with its directory
 	var times []time.Duration
 	for range 50 {
 		start := time.Now()
-		if _, err := file.Write(make([]byte, 4096)); err != nil {
-			return 0
-		}
-		if err := file.Sync(); err != nil {
+		if _, err := file.Write(make([]byte, 4096)); err != nil || file.Sync() != nil {
 			return 0
 		}
 		times = append(times, time.Since(start))
 	}
 	slices.Sort(times)
 	return percentile(times, .5)
-}
-
-func (m machine) String() string {
-	return fmt.Sprintf("%d processors (%s), %.0f GB of memory, %s, where a flush takes %.2f ms, Linux %s, %s, SQLite %s",
-		m.cores, m.processor, m.memory, m.disk, milliseconds(m.flush), m.kernel, m.goVersion, m.sqlite)
 }

@@ -1,10 +1,10 @@
-// Command bench measures the program by the goals that it has: against the fastest server that net/http allows, against a
-// bare loop over the same database, on growing data, on SQLite and PostgreSQL, and beside a peer. It makes the data, starts
-// and stops all servers, and prints one table. With 1,000,000 contacts it needs about 25 GB of disk, most of it for a while.
+// Command bench measures the program by its goals: against the fastest server that net/http allows, against a bare loop over the same
+// database, on growing data, on SQLite and PostgreSQL, and beside a peer. It makes the data, starts and stops all servers, and prints
+// one table. With 1,000,000 contacts it needs about 25 GB of disk, most of it only while it runs.
 //
 //	make bench         everything, with 1,000,000 contacts; writes docs/benchmarks.md and docs/benchmarks.svg
 //	make bench-quick   everything, with 100,000 contacts, in less than three minutes
-//	go run ./bench load -url http://localhost:8443 -key KEY -work get   loads servers that run already
+//	go run ./bench load -url http://localhost:8443 -key KEY -work get   loads servers that already run
 package main
 
 import (
@@ -22,58 +22,46 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // as our server does: it must not win by that
 	}
-	switch command, rest := split(os.Args[1:]); command {
-	case "ceiling":
-		exit(ceiling(rest))
-	case "raw":
-		exit(rawCreates(rest))
-	case "load":
-		exit(loadRunning(rest))
+	command := run
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "ceiling":
+			command = ceiling
+		case "raw":
+			command = rawCreates
+		case "load":
+			command = loadRunning
+		}
 	}
-	exit(run(readFlags()))
-}
-
-// split takes the first word of a command line, where it is not a flag.
-func split(args []string) (command string, rest []string) {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		return "", args
-	}
-	return args[0], args[1:]
-}
-
-func exit(err error) {
-	if err != nil {
+	if err := command(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
-	os.Exit(0)
 }
 
-func readFlags() (o options) {
-	var seconds, warm float64
-	var only string
-	flag.IntVar(&o.contacts, "contacts", 1_000_000, "contacts in all")
-	flag.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
-	flag.Float64Var(&seconds, "seconds", 3, "how long each variant runs in a round")
-	flag.Float64Var(&warm, "warm", 1, "how long it runs before that, in seconds")
-	flag.StringVar(&only, "only", "", "parts to measure, separated by commas: "+strings.Join(parts, ", "))
-	flag.StringVar(&o.postgres, "postgres", "", "measure PostgreSQL too: new is a throw-away cluster, anything else the URL of an empty database")
-	flag.BoolVar(&o.peers, "peers", false, "measure PocketBase too")
-	flag.StringVar(&o.out, "out", "", "directory for benchmarks.md and benchmarks.svg; left out, nothing is written")
-	flag.Uint64Var(&o.seed, "seed", 1, "of the generated people")
-	flag.StringVar(&o.program, "program", "bin/donorbook", "the program, as make build makes it")
-	flag.StringVar(&o.cache, "cache", ".cache/bench", "directory in which data is kept from run to run")
-	flag.Parse()
-	if only != "" {
-		o.only = strings.Split(only, ",")
-	}
-	o.timing = timing{warm: time.Duration(warm * float64(time.Second)), measured: time.Duration(seconds * float64(time.Second))}
+func readFlags(args []string) (o options) {
+	flags := flag.NewFlagSet("bench", flag.ExitOnError)
+	flags.IntVar(&o.contacts, "contacts", 1_000_000, "contacts in all")
+	flags.IntVar(&o.rounds, "rounds", 3, "how often everything is measured")
+	seconds := flags.Float64("seconds", 1.8, "how long each variant runs in a round")
+	warm := flags.Float64("warm", 0.6, "how long it runs before that, in seconds")
+	flags.Func("only", "parts to measure, separated by commas: "+strings.Join(parts, ", "), func(list string) error {
+		o.only = strings.Split(list, ",")
+		return nil
+	})
+	flags.StringVar(&o.postgres, "postgres", "", "measure PostgreSQL too: new is a throw-away cluster, anything else the URL of an empty database")
+	flags.BoolVar(&o.peers, "peers", false, "measure PocketBase too")
+	flags.StringVar(&o.out, "out", "", "directory for benchmarks.md and benchmarks.svg; without it nothing is written")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the generated people")
+	flags.StringVar(&o.program, "program", "bin/donorbook", "the program, as make build makes it")
+	flags.StringVar(&o.cache, "cache", ".cache/bench", "directory in which data is kept from run to run")
+	_ = flags.Parse(args) // it exits on an error
+	o.timing = timing{warm: time.Duration(*warm * float64(time.Second)), measured: time.Duration(*seconds * float64(time.Second))}
 	return o
 }
 
-func run(o options) error {
-	started := time.Now()
-	b, err := newBench(o)
+func run(args []string) error {
+	b, err := newBench(readFlags(args))
 	if b != nil {
 		defer b.close()
 		go b.closeOnSignal()
@@ -82,25 +70,26 @@ func run(o options) error {
 		return err
 	}
 	failed := b.measure()
-	r := b.report(started)
-	if err := r.print(os.Stdout); err != nil {
-		return err
-	}
-	progress("took %s", time.Since(started).Round(time.Second))
-	if o.out == "" || failed != nil {
+	b.outcomes = b.judge()
+	fmt.Print(b.goalTable())
+	progress("took %s", time.Since(b.started).Round(time.Second))
+	if b.out == "" || failed != nil {
 		return failed
 	}
-	return r.write(o.out)
+	return b.write()
 }
 
-// closeOnSignal leaves nothing behind where somebody has no patience.
+// closeOnSignal leaves nothing behind when the run is interrupted.
 func (b *bench) closeOnSignal() {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	<-stop
 	for _, s := range b.running {
-		_ = s.cmd.Process.Kill() // what it was asked for no longer matters, and it may take its time to end in order
+		_ = s.cmd.Process.Kill() // its work no longer matters, and an orderly end may take a while
 	}
 	b.close()
 	os.Exit(1)
 }
+
+// progress tells on standard error what goes on.
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

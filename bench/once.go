@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -13,31 +11,10 @@ import (
 	"time"
 )
 
-// measureDatabase compares the size of the database with the documents in it.
-func (b *bench) measureDatabase() error {
-	info, err := os.Stat(b.main.file())
-	if err != nil {
-		return err
-	}
-	db, err := openDatabase(b.main.file(), nil)
-	if err != nil {
-		return err
-	}
-	documents, err := db.number(`SELECT sum(length(body)) FROM contact`)
-	if documents > 0 {
-		b.facts.stored = float64(info.Size()) / float64(documents)
-	}
-	return errors.Join(err, db.close())
-}
-
-// measureBinary looks at the program as it is shipped.
-func (b *bench) measureBinary() error {
+// measureSizes looks at the program as it is shipped, and compares the size of the database with the documents in it.
+func (b *bench) measureSizes() error {
 	info, err := os.Stat(b.program)
 	if err != nil {
-		return err
-	}
-	b.facts.binary = float64(info.Size()) / 1e6
-	if err := b.measureDatabase(); err != nil {
 		return err
 	}
 	file, err := elf.Open(b.program)
@@ -45,39 +22,45 @@ func (b *bench) measureBinary() error {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // it is only read
-	b.facts.static = file.Section(".interp") == nil && file.Section(".dynamic") == nil && file.Section(".debug_info") == nil
-	return nil
+	binary := b.note("binary")
+	binary.ours, binary.values = "static", []float64{float64(info.Size()) / 1e6}
+	if file.Section(".interp") != nil || file.Section(".dynamic") != nil || file.Section(".debug_info") != nil {
+		binary.reason = "the binary is not static, or not stripped"
+	}
+	return b.main.open(func(db *database) error {
+		documents, err := db.number(`SELECT sum(length(body)) FROM contact`)
+		b.add("stored", b.main.size()*1e6/float64(max(1, documents)))
+		return err
+	})
 }
 
-// measureStarts starts the program on the data as often as there are rounds: how long until it answers, how long the first
-// list takes, and what it holds when it has nothing to do.
+// measureStarts starts the program on the data as often as there are rounds: how long until it answers, how long the first list takes,
+// and what it holds when it has nothing to do.
 func (b *bench) measureStarts() error {
 	a := b.main.Accounts[0]
-	last := request(nil, "GET", fmt.Sprintf("/v1/contacts?page=%d", (a.Active+19)/20), a.Key, nil)
+	last := fmt.Sprintf("/v1/contacts?page=%d", (a.Active+19)/20)
 	for range b.rounds {
-		s, err := b.serve(b.main)
+		s, err := b.serve(b.main, nil)
 		if err != nil {
 			return err
 		}
 		start := time.Now()
-		if err := s.answers(last); err != nil {
+		if _, err := once(s.address, "GET", last, a.Key, nil); err != nil {
 			return err
 		}
 		list := time.Since(start)
 		time.Sleep(time.Second)
-		b.facts.starts = append(b.facts.starts, milliseconds(s.first))
-		b.facts.firstLists = append(b.facts.firstLists, milliseconds(list))
-		b.facts.idle = append(b.facts.idle, s.rss())
+		b.add("start", milliseconds(s.first))
+		b.add("first list", milliseconds(list))
+		b.add("idle", s.rss())
 		progress("  first answer after %.1f ms, first list %.1f ms, %.1f MB", milliseconds(s.first), milliseconds(list), s.rss())
 		b.stopAll()
 	}
 	return nil
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// measureSlowDisk runs the benchmark of the store in which every commit waits 2 ms longer. A static program's flushes cannot
-// be slowed down from outside, so this happens in a test of the store, where a spy stands before the engine.
+// measureSlowDisk runs the benchmark of the store in which every commit waits 2 ms longer. The flushes of a static program cannot be
+// slowed down from outside, so this happens in a test of the store, where a spy stands before the engine.
 func (b *bench) measureSlowDisk() error {
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkCreateOnASlowDisk$",
 		"-benchtime", b.timing.measured.String(), "-count", strconv.Itoa(b.rounds), "./internal/db")
@@ -86,22 +69,22 @@ func (b *bench) measureSlowDisk() error {
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	b.facts.grouped, b.facts.alone = benchmarked(out, "Grouped"), benchmarked(out, "Alone")
-	if len(b.facts.grouped) != b.rounds || len(b.facts.alone) != b.rounds {
-		return fmt.Errorf("the benchmark did not tell what was expected:\n%s", out)
+	grouped, alone := benchmarked(out, "Grouped"), benchmarked(out, "Alone")
+	if len(grouped) != b.rounds || len(alone) != b.rounds {
+		return errors.New("the benchmark did not tell what was expected: " + string(out))
 	}
+	f := b.note("slow")
+	f.ours, f.other = number(spreadOf(grouped).median)+" us each", number(spreadOf(alone).median)+" us each"
+	f.values = combined(alone, grouped, func(a, b float64) float64 { return a / b })
 	return nil
 }
 
-var benchmarkLine = regexp.MustCompile(`^Benchmark\w+/(\w+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`)
-
-// benchmarked are the microseconds an operation in the output of go test.
+// benchmarked are the microseconds per operation in the output of go test.
 func benchmarked(out []byte, name string) (list []float64) {
-	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-		if m := benchmarkLine.FindStringSubmatch(lines.Text()); m != nil && m[1] == name {
-			ns, _ := strconv.ParseFloat(m[2], 64)
-			list = append(list, ns/1000)
-		}
+	line := regexp.MustCompile(`(?m)^Benchmark\w+/` + name + `(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`)
+	for _, found := range line.FindAllSubmatch(out, -1) {
+		ns, _ := strconv.ParseFloat(string(found[1]), 64)
+		list = append(list, ns/1000)
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,56 +34,48 @@ func TestTheMedianAndTheEdges(t *testing.T) {
 
 func TestRatiosAreMadeInsideARound(t *testing.T) {
 	all := results{"ours": {{cpu: 20}, {cpu: 40}}, "ceiling": {{cpu: 10}, {cpu: 10}}}
-	got := all.ratio("ceiling", "ours", cpuOf)
+	got := all.ratio(cpuOf, "ceiling", "ours")
 	if len(got) != 2 || got[0] != 0.5 || got[1] != 0.25 {
 		t.Errorf("got %v", got)
 	}
 }
 
-// example is a report of made-up rounds.
-func example() *report {
-	all := make(results)
-	sizes := growthSizes(100_000)
-	names := []string{growthLimit}
-	for _, work := range growthWorks(nil, generator{}, nil) {
-		names = append(names, work.name)
-	}
-	for _, name := range names {
-		for i, s := range sizes {
-			all[growthName(name, s.name)] = []result{{requests: 10, seconds: 1, cpu: 10 + float64(i)}}
+// example is a run of made-up rounds.
+func example(t *testing.T) *bench {
+	b := &bench{options: options{contacts: 100_000, rounds: 1, out: t.TempDir()}, all: make(results), notes: make(map[string]*finding),
+		main: &dataset{Accounts: []account{{Contacts: 80_000}}}, library: &library{}, tmp: t.TempDir()}
+	for _, c := range append(growthCells, rawGrowth) {
+		for i, s := range growthSizes(b.contacts) {
+			b.all[growthName(c.name, s.name)] = []result{{requests: 10, seconds: 1, cpu: 10 + float64(i)}}
 		}
 	}
-	all["get, 64"] = []result{{requests: 1000, seconds: 1, cpu: 20, rss: 50}}
-	all["get ceiling, 64"] = []result{{requests: 2000, seconds: 1, cpu: 14}}
-	all["get raw"] = []result{{requests: 2000, seconds: 1, cpu: 2}}
-	all["list, 64"] = []result{{err: errors.New("status 500: <oops> | no")}}
-	r := &report{all: all, sizes: sizes, contacts: 100_000, rounds: 1, at: time.Unix(0, 0)}
-	b := &bench{options: options{contacts: 100_000}, all: all, main: &dataset{Accounts: []account{{Contacts: 80_000}}}, library: &library{}}
-	r.outcomes = b.judge()
-	return r
+	b.all["get, 64"] = []result{{requests: 1000, seconds: 1, cpu: 20, rss: 50}}
+	b.all["get ceiling, 64"] = []result{{requests: 2000, seconds: 1, cpu: 14}}
+	b.all["get raw"] = []result{{requests: 2000, seconds: 1, cpu: 2}}
+	b.all["list, 64"] = []result{{err: errors.New("status 500: <oops> | no")}}
+	b.outcomes = b.judge()
+	return b
 }
 
-func outcomeOf(t *testing.T, r *report, number string) outcome {
+func outcomeOf(t *testing.T, b *bench, number string) outcome {
 	t.Helper()
-	for _, o := range r.outcomes {
-		if o.number == number {
-			return o
-		}
+	i := slices.IndexFunc(b.outcomes, func(o outcome) bool { return o.number == number })
+	if i < 0 {
+		t.Fatalf("there is no goal %s", number)
 	}
-	t.Fatalf("there is no goal %s", number)
-	return outcome{}
+	return b.outcomes[i]
 }
 
 func TestGoalsAreJudged(t *testing.T) {
-	r := example()
-	if o := outcomeOf(t, r, "1"); !o.met() || o.valueText() != "0.70x" || o.limitText() != "at least 0.60x" {
-		t.Errorf("goal 1: %s, %s, %s", o.valueText(), o.limitText(), o.verdict())
+	r := example(t)
+	if o := outcomeOf(t, r, "1"); !o.met() || o.text(o.values) != "0.70x" || o.bound("0.6") != "at least 0.6" {
+		t.Errorf("goal 1: %s, %s, %s", o.text(o.values), o.bound("0.6"), o.verdict())
 	}
-	if o := outcomeOf(t, r, "1"); o.bareText() != "0.88x" { // 14 of 14 + 2
-		t.Errorf("the bare parts of goal 1: %s", o.bareText())
+	if o := outcomeOf(t, r, "1"); o.text(o.bare) != "0.88x" { // 14 of 14 + 2
+		t.Errorf("the bare parts of goal 1: %s", o.text(o.bare))
 	}
-	if o := outcomeOf(t, r, "4"); o.bareText() != "-" {
-		t.Errorf("bare parts that nobody measured: %s", o.bareText())
+	if o := outcomeOf(t, r, "4"); o.text(o.bare) != "-" {
+		t.Errorf("bare parts that were not measured: %s", o.text(o.bare))
 	}
 	if o := outcomeOf(t, r, "2"); o.met() || o.verdict() != "not measured" || !strings.Contains(o.reason, "status 500") {
 		t.Errorf("a goal with a failed cell: %s, %s", o.verdict(), o.reason)
@@ -95,13 +88,13 @@ func TestGoalsAreJudged(t *testing.T) {
 	}
 }
 
-func TestThePageKeepsWhatPeopleWrote(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "benchmarks.md")
+func TestThePageKeepsWhatIsWrittenByHand(t *testing.T) {
+	b := example(t)
+	path := filepath.Join(b.out, "benchmarks.md")
 	if err := os.WriteFile(path, []byte("old figures\n"+notesMark+"\n\n## Why\n\nBecause.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := example().write(dir); err != nil {
+	if err := b.write(); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
@@ -120,7 +113,7 @@ func TestThePageKeepsWhatPeopleWrote(t *testing.T) {
 }
 
 func TestThePictureIsXMLWithABarForEachGoal(t *testing.T) {
-	r := example()
+	r := example(t)
 	decoder := xml.NewDecoder(strings.NewReader(string(r.picture())))
 	count := make(map[string]int)
 	for {
@@ -155,7 +148,7 @@ func TestThePictureIsXMLWithABarForEachGoal(t *testing.T) {
 }
 
 func TestTheWordsOfAGoalFitIntoThePicture(t *testing.T) {
-	for _, o := range example().outcomes {
+	for _, o := range example(t).outcomes {
 		if o.number != "growth" && len(o.words) > 62 {
 			t.Errorf("%q has %d letters", o.words, len(o.words))
 		}

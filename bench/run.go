@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,47 +29,43 @@ type options struct {
 // bench is one run.
 type bench struct {
 	options
-	library *library
-	main    *dataset // accounts of 80, 15 and 5 % of the contacts
-	tmp     string   // copies and logs, removed at the end
-	running []*server
-	closing []func()
-	all     results
-	facts   facts
+	library  *library
+	main     *dataset // accounts of 80, 15 and 5 % of the contacts
+	tmp      string   // copies and logs, removed at the end
+	running  []*server
+	places   map[string]*place
+	closing  []func()
+	all      results
+	notes    map[string]*finding // what is measured once, not in rounds of requests
+	versions map[string]string   // of PostgreSQL and PocketBase
+	outcomes []outcome
+	started  time.Time
 }
 
-// facts are what is measured once, not in rounds of requests.
-type facts struct {
-	starts, firstLists, idle []float64 // ms, ms, MB
-	peak                     float64   // MB of the largest of our servers under load
-	walk                     []float64 // last tenth of the pages by the first tenth
-	walked                   int       // contacts
-	walkSeconds              []float64
-	grouped, alone           []float64 // microseconds a create on a slow disk
-	flushes                  []flushing
-	rawFlushes               flushing
-	unwatched                string  // why flushes were not counted
-	binary                   float64 // MB
-	static                   bool
-	stored                   float64 // size of the database by the bytes of its documents
-	postgres                 string  // its version, and the size of the database
-	pocketbase               string  // its version
+// note is what a step has found so far.
+func (b *bench) note(name string) *finding {
+	if b.notes[name] == nil {
+		b.notes[name] = &finding{}
+	}
+	return b.notes[name]
 }
 
-// variant is something that is measured in every round, once a first answer of it was compared with the right one.
-type variant struct {
-	name  string
-	check func() error
-	run   func(timing) result
-}
-
-// wants tells whether a part of the run was asked for.
-func (b *bench) wants(part string) bool {
-	return len(b.only) == 0 || slices.Contains(b.only, part)
+// add keeps another value of what a step measures.
+func (b *bench) add(name string, value float64) {
+	f := b.note(name)
+	f.values = append(f.values, value)
 }
 
 // parts are the names that -only takes.
 var parts = []string{"get", "list", "pages", "walk", "create", "flushes", "slow", "beside", "memory", "start", "size", "postgres", "allocations", "growth", "peers"}
+
+// wants tells whether any of these parts was asked for.
+func (b *bench) wants(names ...string) bool {
+	return slices.ContainsFunc(names, func(part string) bool {
+		left := part == "peers" && !b.peers || part == "postgres" && b.postgres == ""
+		return !left && (len(b.only) == 0 || slices.Contains(b.only, part))
+	})
+}
 
 func newBench(o options) (b *bench, err error) {
 	for _, name := range o.only {
@@ -77,9 +74,9 @@ func newBench(o options) (b *bench, err error) {
 		}
 	}
 	if o.contacts < 1000 || o.rounds < 1 || o.timing.measured <= 0 {
-		return nil, errors.New("there must be 1000 contacts, a round and some time at least")
+		return nil, errors.New("there must be at least 1000 contacts, one round and some time")
 	}
-	b = &bench{options: o, all: make(results)}
+	b = &bench{options: o, all: make(results), notes: make(map[string]*finding), versions: make(map[string]string), started: time.Now()}
 	if err := os.MkdirAll(o.cache, 0o700); err != nil {
 		return nil, err
 	}
@@ -94,15 +91,14 @@ func newBench(o options) (b *bench, err error) {
 	return b, err
 }
 
-// measure does everything that was asked for, one step after the other. A step that fails does not take the figures of the
-// others with it.
+// measure does everything that was asked for, one step after the other. A step that fails leaves the figures of the others valid.
 func (b *bench) measure() (err error) {
 	for _, step := range []struct {
 		name  string
 		parts []string
 		run   func() error
 	}{
-		{"the binary", []string{"size"}, b.measureBinary},
+		{"the binary and the database", []string{"size"}, b.measureSizes},
 		{"starts and idle memory", []string{"start", "memory"}, b.measureStarts},
 		{"requests on SQLite", []string{"get", "list", "pages", "create", "beside", "memory", "allocations", "peers"}, b.measureRequests},
 		{"flushes of the disk", []string{"flushes"}, b.measureFlushes},
@@ -110,7 +106,7 @@ func (b *bench) measure() (err error) {
 		{"requests on PostgreSQL", []string{"postgres"}, b.measurePostgres},
 		{"a slow disk", []string{"slow"}, b.measureSlowDisk},
 	} {
-		if !slices.ContainsFunc(step.parts, b.wants) {
+		if !b.wants(step.parts...) {
 			continue
 		}
 		progress("%s: %s", time.Now().Format(time.TimeOnly), step.name)
@@ -123,9 +119,23 @@ func (b *bench) measure() (err error) {
 	return err
 }
 
-// repeat runs the variants, each round beginning with another one. What answers wrongly is not timed at all.
+// variant is something that is measured in every round, once its first answer was compared with the right one.
+type variant struct {
+	name  string
+	check func() error
+	run   func(timing) result
+}
+
+// repeat runs the variants, each round beginning with another one. A variant that answers wrongly is not timed.
 func (b *bench) repeat(variants []variant) {
-	variants = b.checked(variants)
+	variants = slices.DeleteFunc(variants, func(v variant) bool {
+		err := v.check()
+		if err != nil {
+			progress("  %s answers wrongly: %v", v.name, err)
+			b.all[v.name] = []result{{err: fmt.Errorf("answers wrongly: %w", err)}}
+		}
+		return err != nil
+	})
 	for round := range b.rounds {
 		b.fetch()
 		for i := range variants {
@@ -141,21 +151,8 @@ func (b *bench) repeat(variants []variant) {
 	}
 }
 
-// checked are the variants that answer what they should. Of the others the error is kept.
-func (b *bench) checked(variants []variant) (sound []variant) {
-	for _, v := range variants {
-		if err := v.check(); err != nil {
-			progress("  %s answers wrongly: %v", v.name, err)
-			b.all[v.name] = []result{{err: fmt.Errorf("answers wrongly: %w", err)}}
-			continue
-		}
-		sound = append(sound, v)
-	}
-	return sound
-}
-
-// fetch reads the files of a step, so that none of them must be read from the disk in the round that follows: together they
-// are larger than what is made last, and would push each other out of the page cache.
+// fetch reads the files of a step, so that the round that follows reads none of them from the disk: together they are larger than
+// what was written last, and would push each other out of the page cache.
 func (b *bench) fetch() {
 	files, _ := filepath.Glob(filepath.Join(b.tmp, "*", "donorbook.db"))
 	if b.main != nil {
@@ -169,48 +166,31 @@ func (b *bench) fetch() {
 	}
 }
 
-// serve starts our server on a dataset.
-func (b *bench) serve(d *dataset, more ...string) (*server, error) {
-	return b.serveUnder(nil, d, more...)
-}
-
-// serveUnder starts our server through another program, which is told what to run.
-func (b *bench) serveUnder(wrapper []string, d *dataset, more ...string) (*server, error) {
-	address, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	metrics, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
+// serve starts our server on a dataset, with more arguments. A wrapper is a program that is told what to run.
+func (b *bench) serve(d *dataset, wrapper []string, more ...string) (*server, error) {
+	address, metrics := freeAddress(), freeAddress()
 	a := d.Accounts[0]
 	ready := request(nil, "GET", fmt.Sprintf("/v1/contacts/%d", firstActive(a, 1)[0]), a.Key, nil)
-	args := append([]string{b.program, "--data", d.dir, "serve", "--tls", "off", "--rate-limit", "0", "--listen", address, "--metrics-listen", metrics}, more...)
-	args = slices.Concat(wrapper, args)
-	s, err := start(b.tmp, address, metrics, ready, args[0], args[1:]...)
-	if err == nil {
-		b.running = append(b.running, s)
-	}
-	return s, err
+	args := []string{b.program, "--data", d.dir, "serve", "--tls", "off", "--rate-limit", "0", "--listen", address, "--metrics-listen", metrics}
+	return b.start(address, metrics, ready, slices.Concat(wrapper, args, more)...)
 }
 
-// serveCopy starts our server on a copy, for writing.
-func (b *bench) serveCopy(d *dataset, name string) (*server, *dataset, error) {
-	copied, err := b.copy(d, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := b.serve(copied)
-	return s, copied, err
-}
-
-// copy is a copy of a dataset that is removed with the step it was made for.
+// copy is a copy of a dataset, for a step that writes; it is removed with the step. It is on disk before this returns, so that no
+// flush that is measured pays for it.
 func (b *bench) copy(d *dataset, name string) (*dataset, error) {
 	progress("  copying %.0f MB for %s", d.size(), name)
-	dir := filepath.Join(b.tmp, name)
-	b.closing = append(b.closing, func() { _ = os.RemoveAll(dir) })
-	return d.copy(dir)
+	copied := *d
+	copied.dir = filepath.Join(b.tmp, name)
+	b.closing = append(b.closing, func() { _ = os.RemoveAll(copied.dir) })
+	return &copied, copyTree(d.dir, copied.dir)
+}
+
+func copyTree(from, to string) error {
+	out, err := exec.Command("sh", "-c", `mkdir -p "$2" && cp -r "$1"/. "$2" && rm -f "$2"/*-shm && find "$2" -type f -exec sync {} +`, "sh", from, to).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("copying %s: %w\n%s", from, err, out)
+	}
+	return nil
 }
 
 // stopAll ends what a step has started, last first.
@@ -221,7 +201,7 @@ func (b *bench) stopAll() {
 	for _, fn := range slices.Backward(b.closing) {
 		fn()
 	}
-	b.running, b.closing = nil, nil
+	b.running, b.closing, b.places = nil, nil, nil
 }
 
 func (b *bench) close() {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
+
+	"donorbook/internal/crm"
 )
 
 // database is one connection to a file of the program, with its prepared statements.
@@ -14,8 +16,8 @@ type database struct {
 	statements map[string]*sqlite3.Stmt
 }
 
-// durable are the settings that the program itself writes with, which a test compares; quick are for filling a file that nobody
-// has yet, with as large a cache as the memory of the engine allows.
+// durable are the settings that the program itself writes with; a test compares them. quick are for a file that is not in use yet,
+// with as large a cache as the memory of the engine allows.
 var (
 	durable = []string{
 		"PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
@@ -29,15 +31,13 @@ func openDatabase(path string, pragmas []string) (*database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := fts5.Register(conn); err != nil {
+	err = fts5.Register(conn)
+	for i := 0; i < len(pragmas) && err == nil; i++ {
+		err = conn.Exec(pragmas[i])
+	}
+	if err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	for _, pragma := range pragmas {
-		if err := conn.Exec(pragma); err != nil {
-			_ = conn.Close()
-			return nil, fmt.Errorf("%s: %s: %w", path, pragma, err)
-		}
 	}
 	return &database{conn: conn, statements: make(map[string]*sqlite3.Stmt)}, nil
 }
@@ -49,18 +49,15 @@ func (d *database) close() error {
 	return d.conn.Close()
 }
 
-// bind prepares a statement once and sets its parameters, which are written as ?.
-func (d *database) bind(sql string, args ...any) (*sqlite3.Stmt, error) {
-	stmt := d.statements[sql]
-	if stmt == nil {
-		var err error
+// bind prepares a statement once and sets its parameters.
+func (d *database) bind(sql string, args ...any) (stmt *sqlite3.Stmt, err error) {
+	if stmt = d.statements[sql]; stmt == nil {
 		if stmt, _, err = d.conn.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT); err != nil {
 			return nil, err
 		}
 		d.statements[sql] = stmt
 	}
 	for i, arg := range args {
-		var err error
 		switch v := arg.(type) {
 		case int64:
 			err = stmt.BindInt64(i+1, v)
@@ -106,4 +103,17 @@ func (d *database) each(read func(*sqlite3.Stmt), sql string, args ...any) error
 func (d *database) number(sql string, args ...any) (n int64, err error) {
 	err = d.each(func(row *sqlite3.Stmt) { n = row.ColumnInt64(0) }, sql, args...)
 	return n, err
+}
+
+// appendContacts appends the contacts that a statement finds by id and body, as an answer has them, with commas between them.
+func (d *database) appendContacts(dst []byte, sql string, args ...any) ([]byte, error) {
+	first := true
+	err := d.each(func(row *sqlite3.Stmt) {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = crm.AppendContact(dst, row.ColumnInt64(0), row.ColumnRawBlob(1))
+	}, sql, args...)
+	return dst, err
 }

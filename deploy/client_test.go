@@ -3,10 +3,11 @@ package deploy_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig"
 )
 
 // public is the address that the example files give to the service.
@@ -38,29 +39,10 @@ func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, a.body) 
 
 // send makes a request. The error is one of the connection.
 func (c *client) send(method, path, body string, headers ...string) (answer, error) {
-	var reader io.Reader
-	if body != "" {
-		reader = strings.NewReader(body)
-	}
-	r, err := http.NewRequest(method, c.base+path, reader)
-	if err != nil {
+	response, content, err := rig.Send(c.http, c.key, method, c.base+path, body, headers...)
+	if response == nil {
 		return answer{}, err
 	}
-	if c.key != "" {
-		r.Header.Set("Authorization", "Bearer "+c.key)
-	}
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := c.http.Do(r)
-	if err != nil {
-		return answer{}, err
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
 	return answer{response.StatusCode, response.Header, content, response.ProtoMajor}, err
 }
 

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,16 +19,15 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 )
 
 // patience is how long anything may take on a busy machine before a test gives up.
-const patience = 30 * time.Second
+const patience = rig.Patience
 
 var (
-	binary  string // the program, built once
-	shared  string // a directory that everybody may enter
-	cluster *pgtest.Cluster
+	binary string // the program, built once
+	shared string // a directory that every user may enter
 )
 
 func TestMain(m *testing.M) {
@@ -55,21 +53,12 @@ func run(m *testing.M) (code int, err error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("%w\n%s", err, out)
 	}
-	if cluster, err = pgtest.Fast(); err != nil {
-		return 1, err
-	}
-	defer cluster.Remove()
-	return m.Run(), nil
+	return rig.Run(m), nil
 }
 
-// newDatabase is the address of an empty database.
 func newDatabase(t *testing.T) string {
 	t.Helper()
-	url, err := cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return url
+	return rig.Database(t)
 }
 
 // nobody is whom programs run as where the tests run as root.
@@ -167,43 +156,15 @@ type process struct {
 	exited chan struct{}
 }
 
-// output collects what a process prints while others look at it.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
+type output = rig.Output
 
 // start starts a program as somebody who is not root.
 func start(t *testing.T, environment []string, command ...string) *process {
 	t.Helper()
-	p := &process{t: t, exited: make(chan struct{}), cmd: exec.Command(command[0], command[1:]...)}
+	p := &process{t: t, cmd: exec.Command(command[0], command[1:]...)}
 	p.cmd.Env, p.cmd.Dir, p.cmd.SysProcAttr = environment, shared, nobody(t)
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // Pdeathsig follows the thread that started the process: it must live as long
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = p.cmd.Wait() // its exit code is asked for where it matters
-			close(p.exited)
-		}
-	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
+	p.exited = rig.Start(t, p.cmd)
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {

@@ -20,7 +20,7 @@ import (
 
 	"donorbook/internal/api"
 	"donorbook/internal/crm"
-	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -70,12 +70,11 @@ var engines = []*engine{
 		return o, func() { _ = os.RemoveAll(o.Data) }, err
 	}},
 	{name: "postgres", open: func() (o store.Options, remove func(), err error) {
-		cluster, err := pgtest.Fast()
-		if err != nil {
-			return o, nil, err
+		cluster, err := rig.Shared()
+		if err == nil {
+			o.Database, err = cluster.Database()
 		}
-		o.Database, err = cluster.Database()
-		return o, cluster.Remove, err
+		return o, func() {}, err
 	}},
 }
 
@@ -131,7 +130,14 @@ func TestMain(m *testing.M) {
 		dieUpgrading(options)
 	}
 	_ = flag.Set("test.parallel", "8") // scenarios wait for clocks and disks more than they work
-	code := m.Run()
+	os.Exit(rig.Run(withServers{m}))
+}
+
+// withServers runs the tests and closes the shared servers after them.
+type withServers struct{ m *testing.M }
+
+func (c withServers) Run() int {
+	code := c.m.Run()
 	for _, e := range engines {
 		if e.close == nil {
 			continue
@@ -141,7 +147,7 @@ func TestMain(m *testing.M) {
 			code = 1
 		}
 	}
-	os.Exit(code)
+	return code
 }
 
 // newServer is a server with settings or a store of its own.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 )
 
@@ -28,22 +28,17 @@ type oldAnswer struct {
 
 // A database of any released schema opens in this program and answers every request as it did in its own.
 func TestOlderDatabasesAnswerAsBefore(t *testing.T) {
-	cluster, err := pgtest.Fast()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Remove)
 	fixtures, err := filepath.Glob("testdata/schemas/schema*.json.gz")
 	if err != nil || len(fixtures) < 3 {
 		t.Fatalf("%d fixtures: %v", len(fixtures), err)
 	}
 	for n := range fixtures {
-		eachFixture(t, cluster, n+1, answersAsBefore)
+		eachFixture(t, n+1, answersAsBefore)
 	}
 }
 
 // eachFixture runs a test with an old database on each engine.
-func eachFixture(t *testing.T, cluster *pgtest.Cluster, version int, test func(t *testing.T, name string, o store.Options)) {
+func eachFixture(t *testing.T, version int, test func(t *testing.T, name string, o store.Options)) {
 	name := fmt.Sprintf("testdata/schemas/schema%d", version)
 	t.Run(fmt.Sprintf("schema %d/sqlite", version), func(t *testing.T) {
 		dir := t.TempDir()
@@ -53,10 +48,7 @@ func eachFixture(t *testing.T, cluster *pgtest.Cluster, version int, test func(t
 		test(t, name, store.Options{Data: dir})
 	})
 	t.Run(fmt.Sprintf("schema %d/postgres", version), func(t *testing.T) {
-		url, err := cluster.Database()
-		if err != nil {
-			t.Fatal(err)
-		}
+		url := rig.Database(t)
 		load(t, url, string(unpacked(t, name+".sql.gz")))
 		test(t, name, store.Options{Database: url})
 	})
@@ -85,12 +77,7 @@ func dieUpgrading(options string) {
 
 // An upgrade that is killed in the middle leaves the database as it was, and the next start upgrades it.
 func TestAnUpgradeThatIsKilledBeginsAgain(t *testing.T) {
-	cluster, err := pgtest.Fast()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Remove)
-	eachFixture(t, cluster, 3, func(t *testing.T, name string, o store.Options) {
+	eachFixture(t, 3, func(t *testing.T, name string, o store.Options) {
 		for _, reports := range []int{1, 3} { // while checksums are worked out, and while the search is built
 			options, err := json.Marshal(map[string]any{"Data": o.Data, "Database": o.Database, "Reports": reports})
 			if err != nil {

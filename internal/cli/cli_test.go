@@ -16,6 +16,8 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"donorbook/internal/rig"
 )
 
 // TestMain lets the test binary be donorbook: scripts and tests of the server start it as a process of its own.
@@ -36,8 +38,7 @@ func (u undisturbed) Run() int {
 	}
 	os.Setenv("GORACE", goRace)
 	syscall.Umask(0o077) // as Main sets it: directories of tests are those of an operator who has taken care
-	defer func() { removeCluster() }()
-	return u.M.Run()
+	return rig.Run(u.M)
 }
 
 // goRace keeps the race detector from sleeping for a second at the end of every process.

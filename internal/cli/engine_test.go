@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 )
 
 // engine is a kind of database that the command line works with.
@@ -58,7 +59,7 @@ func (e engine) setUp(env *testscript.Env) error {
 	if e == sqlite {
 		return nil
 	}
-	cluster, err := sharedCluster()
+	cluster, err := rig.Shared()
 	if err != nil {
 		return err
 	}
@@ -119,24 +120,9 @@ func databaseFlags(args []string) []string {
 	return nil
 }
 
-// sharedCluster has a database for every test that wants one. It is made for the first, and removed after the last.
-var sharedCluster = sync.OnceValues(func() (*pgtest.Cluster, error) {
-	made, err := pgtest.Fast()
-	if err == nil {
-		removeCluster = made.Remove
-	}
-	return made, err
-})
-
-var removeCluster = func() {}
-
 func cluster(t *testing.T) *pgtest.Cluster {
 	t.Helper()
-	made, err := sharedCluster()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
+	return rig.Cluster(t)
 }
 
 func newDatabase(t *testing.T, cluster *pgtest.Cluster) string {

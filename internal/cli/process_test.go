@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -16,14 +13,15 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig"
 )
 
 // patience is how long anything may take on a busy machine before a test gives up.
-const patience = 30 * time.Second
+const patience = rig.Patience
 
 // process is a server of its own, as an operator starts it.
 type process struct {
@@ -39,37 +37,15 @@ type process struct {
 	client  *http.Client
 }
 
-// output collects what a process prints while others look at it.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
+type output = rig.Output
 
 // launch starts a command and does not wait for anything.
 func launch(t *testing.T, data string, command ...string) *process {
 	t.Helper()
-	p := &process{t: t, data: data, exited: make(chan struct{}), cmd: exec.Command(command[0], command[1:]...)}
+	p := &process{t: t, data: data, cmd: exec.Command(command[0], command[1:]...)}
 	p.cmd.Env = environment(data)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = p.cmd.Wait() // its exit code is asked for where it matters
-		close(p.exited)
-	}()
+	p.exited = rig.Start(t, p.cmd)
 	t.Cleanup(func() {
 		p.kill()
 		if log := p.stderr.String(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic:") || t.Failed() {
@@ -191,31 +167,10 @@ func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, a.body) 
 
 // send makes a request. The error is one of the connection: then nothing was acknowledged.
 func (p *process) send(key, method, path, body string, headers ...string) (answer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	var reader io.Reader
-	if body != "" {
-		reader = strings.NewReader(body)
-	}
-	r, err := http.NewRequestWithContext(ctx, method, p.url+path, reader)
-	if err != nil {
+	response, content, err := rig.Send(p.client, key, method, p.url+path, body, headers...)
+	if response == nil {
 		return answer{}, err
 	}
-	if key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
-	}
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := p.client.Do(r)
-	if err != nil {
-		return answer{}, err
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
 	return answer{response.StatusCode, response.Header, content}, err
 }
 

@@ -10,7 +10,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,24 +18,12 @@ import (
 
 	"donorbook/internal/console"
 	"donorbook/internal/crm"
-	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
 
-// cluster is where the tests' PostgreSQL databases are.
-var cluster *pgtest.Cluster
-
-func TestMain(m *testing.M) {
-	var err error
-	if cluster, err = pgtest.Fast(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	cluster.Remove()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { rig.Main(m) }
 
 // site is the console behind a real listener, with an empty database.
 type site struct {
@@ -51,14 +38,12 @@ type site struct {
 // eachSite runs a test on every engine.
 func eachSite(t *testing.T, test func(t *testing.T, s *site)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, newSite(t, store.Options{Data: t.TempDir()})) })
-	t.Run("postgres", func(t *testing.T) {
-		url, err := cluster.Database()
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, newSite(t, store.Options{Database: url}))
-	})
+	for _, e := range rig.Engines {
+		t.Run(e.Name, func(t *testing.T) {
+			directory, url := e.New(t)
+			test(t, newSite(t, store.Options{Data: directory, Database: url}))
+		})
+	}
 }
 
 // anySite is for tests of what no engine can change.

@@ -14,7 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 )
 
 // The schema of these tests has one table of each kind: documents with words, a counter, rows that need not be kept, and accounts.
@@ -125,19 +125,10 @@ func found(t *testing.T, o Options, word string) (n, derived int64) {
 
 func TestCopy(t *testing.T) {
 	t.Parallel()
-	cluster, err := pgtest.Fast()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Remove)
 	engines := map[string]func(t *testing.T) Options{
 		"sqlite": func(t *testing.T) Options { return testOptions(Options{Dir: t.TempDir()}) },
 		"postgres": func(t *testing.T) Options {
-			url, err := cluster.Database()
-			if err != nil {
-				t.Fatal(err)
-			}
-			return testOptions(Options{URL: url})
+			return testOptions(Options{URL: rig.Database(t)})
 		},
 	}
 	for name, target := range engines {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 )
 
 // Cluster is where the tests' PostgreSQL databases are.
@@ -13,11 +14,9 @@ var Cluster *pgtest.Cluster
 
 func TestMain(m *testing.M) {
 	var err error
-	if Cluster, err = pgtest.Fast(); err != nil {
+	if Cluster, err = rig.Shared(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	code := m.Run()
-	Cluster.Remove()
-	os.Exit(code)
+	rig.Main(m)
 }

@@ -2,41 +2,40 @@ package db_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 )
 
 // What the tests of engines need to work with contacts.
 
-// testEngines are the databases that every test runs on.
-var testEngines = []struct {
+// testEngine is a kind of database that every test runs on.
+type testEngine struct {
 	name    string
-	options func(testing.TB) store.Options // of a database that nobody else uses
-}{
-	{"sqlite", func(t testing.TB) store.Options { return store.Options{Data: t.TempDir()} }},
-	{"postgres", func(t testing.TB) store.Options { return store.Options{Database: newDatabase(t)} }},
+	options func(testing.TB) store.Options // of a database that no other test uses
 }
 
-// newDatabase is the URL of an empty database of PostgreSQL.
+var testEngines = func() (list []testEngine) {
+	for _, e := range rig.Engines {
+		list = append(list, testEngine{e.Name, func(t testing.TB) (o store.Options) {
+			o.Data, o.Database = e.New(t)
+			return o
+		}})
+	}
+	return list
+}()
+
 func newDatabase(t testing.TB) string {
 	t.Helper()
-	url, err := db.Cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return url
+	return rig.Database(t)
 }
 
 // eachEngine runs a test on every engine, with an empty store.
@@ -84,50 +83,26 @@ func checkIntegrity(t testing.TB, s *store.Store) {
 	}
 }
 
+type person = rig.Person
+
 func newAccount(t testing.TB, s *store.Store) crm.Account {
 	t.Helper()
-	a, err := s.CreateAccount(t.Context(), "Test", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return rig.NewAccount(t, s)
 }
 
-// input is a valid input from a JSON body.
+func parse(t testing.TB, document []byte) person {
+	t.Helper()
+	return rig.Parse(t, document)
+}
+
 func input(t testing.TB, body string) crm.ContactInput {
 	t.Helper()
-	in, faults, err := crm.DecodeContact([]byte(body))
-	if err == nil {
-		err = in.Validate(faults, false, "US", time.Now())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
-}
-
-// person is what a test looks at in a contact.
-type person struct {
-	ID        int64
-	FirstName string `json:"first_name"`
-	Tags      []string
-}
-
-func parse(t testing.TB, document []byte) (p person) {
-	t.Helper()
-	if err := json.Unmarshal(document, &p); err != nil {
-		t.Fatalf("%v: %s", err, document)
-	}
-	return p
+	return rig.Input(t, body)
 }
 
 func create(t testing.TB, s *store.Store, account int64, body string) store.Document {
 	t.Helper()
-	d, err := s.CreateContact(t.Context(), account, input(t, body), crm.Dedupe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return rig.Create(t, s, account, body, crm.Dedupe)
 }
 
 // creating is a change that creates a contact.
@@ -141,39 +116,24 @@ func creating(t *testing.T, s *store.Store, account int64, name string) func() e
 
 func get(t testing.TB, s *store.Store, account, id int64) person {
 	t.Helper()
-	document, err := s.Contact(t.Context(), account, id, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parse(t, document)
+	return rig.Get(t, s, account, id)
 }
 
 func archive(t testing.TB, s *store.Store, account, id int64) {
 	t.Helper()
-	if err := s.ArchiveContact(t.Context(), account, id); err != nil {
-		t.Fatal(err)
-	}
+	rig.Archive(t, s, account, id)
 }
 
 func restore(t testing.TB, s *store.Store, account, id int64) {
 	t.Helper()
-	if _, err := s.RestoreContact(t.Context(), account, id); err != nil {
-		t.Fatal(err)
-	}
+	rig.Restore(t, s, account, id)
 }
 
 // list is one page: the ids on it, and the total.
 func list(t testing.TB, s *store.Store, account int64, scope crm.ContactScope, page, perPage int64) (ids []int64, total int64) {
 	t.Helper()
 	documents, total := listBytes(t, s, account, scope, page, perPage)
-	var people []person
-	if err := json.Unmarshal([]byte("["+documents+"]"), &people); err != nil {
-		t.Fatalf("%v: %s", err, documents)
-	}
-	for _, p := range people {
-		ids = append(ids, p.ID)
-	}
-	return ids, total
+	return rig.IDs(t, documents), total
 }
 
 func listBytes(t testing.TB, s *store.Store, account int64, scope crm.ContactScope, page, perPage int64) (documents string, total int64) {
@@ -198,40 +158,15 @@ func names(t *testing.T, s *store.Store, account int64) (names []string) {
 // wantLists checks every scope: the sequence numbers of the contacts that are active and archived.
 func wantLists(t testing.TB, s *store.Store, account int64, active, archived []int64) {
 	t.Helper()
-	all := slices.Concat(active, archived)
-	slices.Sort(all)
-	for scope, want := range map[crm.ContactScope][]int64{crm.Active: active, crm.Archived: archived, crm.All: all} {
-		ids, total := list(t, s, account, scope, 1, 100)
-		var got []int64
-		for _, id := range ids {
-			got = append(got, crm.IDSeq(id))
-		}
-		if !slices.Equal(got, want) || total != int64(len(want)) {
-			t.Errorf("%s: got %v, %d in all, want %v", scope, got, total, want)
-		}
-	}
+	rig.WantLists(t, func(scope crm.ContactScope) ([]int64, int64) { return list(t, s, account, scope, 1, 100) }, active, archived)
 }
 
-// wantError fails where an error is not the one wanted.
 func wantError(t testing.TB, what string, got, want error) {
 	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("%s: got the error %v, want %v", what, got, want)
-	}
+	rig.WantError(t, what, got, want)
 }
 
-func atOnce(n int, do func(i int)) {
-	var group sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		group.Go(func() {
-			<-start
-			do(i)
-		})
-	}
-	close(start)
-	group.Wait()
-}
+func atOnce(n int, do func(i int)) { rig.AtOnce(n, do) }
 
 // held stops the queue of an account, so that what is queued meanwhile becomes one batch; release lets it go on.
 func held(t *testing.T, s *store.Store, account int64) (release func()) {

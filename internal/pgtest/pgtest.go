@@ -199,9 +199,9 @@ func (c *Cluster) Stop() {
 func (c *Cluster) Kill() {
 	if c.server != nil {
 		postmaster := c.postmaster()
-		victims := append(childrenOf(postmaster), postmaster)
+		victims := append(Children(postmaster), postmaster)
 		_ = syscall.Kill(postmaster, syscall.SIGSTOP) // so that it starts no more children
-		victims = append(victims, childrenOf(postmaster)...)
+		victims = append(victims, Children(postmaster)...)
 		for _, pid := range victims {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
@@ -229,19 +229,25 @@ func (c *Cluster) postmaster() int {
 	return pid
 }
 
-// childrenOf finds the processes that a process started: they are in process groups of their own.
-func childrenOf(parent int) (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		text, _ := os.ReadFile(path)
-		_, rest, _ := strings.Cut(string(text), ") ") // the name may hold anything
-		fields := strings.Fields(rest)
-		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+// Children finds the processes that a process has started; those of PostgreSQL are in process groups of their own.
+func Children(parent int) (pids []int) {
+	directories, _ := filepath.Glob("/proc/[0-9]*")
+	for _, path := range directories {
+		if pid, _ := strconv.Atoi(filepath.Base(path)); Parent(pid) == parent {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// Parent is the process that has started a process; 0 where there is none.
+func Parent(pid int) (parent int) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(text), ") ") // the name before it may hold anything
+	if fields := strings.Fields(rest); len(fields) > 1 {
+		parent, _ = strconv.Atoi(fields[1])
+	}
+	return parent
 }
 
 // Remove ends the server and removes everything.

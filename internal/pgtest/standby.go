@@ -92,7 +92,7 @@ func (c *Cluster) Thaw() { c.signal(syscall.SIGCONT) }
 func (c *Cluster) signal(signal syscall.Signal) {
 	postmaster := c.postmaster()
 	_ = syscall.Kill(postmaster, signal)
-	for _, pid := range childrenOf(postmaster) {
+	for _, pid := range Children(postmaster) {
 		_ = syscall.Kill(pid, signal)
 	}
 }

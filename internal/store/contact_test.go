@@ -10,23 +10,13 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/rig"
 )
 
 // wantLists checks every scope: the sequence numbers of the contacts that are active and archived.
 func wantLists(t testing.TB, s *Store, account int64, active, archived []int64) {
 	t.Helper()
-	all := slices.Concat(active, archived)
-	slices.Sort(all)
-	for scope, want := range map[crm.ContactScope][]int64{crm.Active: active, crm.Archived: archived, crm.All: all} {
-		ids, total := page(t, s, account, scope, 1, 100)
-		var got []int64
-		for _, id := range ids {
-			got = append(got, crm.IDSeq(id))
-		}
-		if !slices.Equal(got, want) || total != int64(len(want)) {
-			t.Errorf("%s: got %v, %d in all, want %v", scope, got, total, want)
-		}
-	}
+	rig.WantLists(t, func(scope crm.ContactScope) ([]int64, int64) { return page(t, s, account, scope, 1, 100) }, active, archived)
 }
 
 func TestTheLifeOfAContact(t *testing.T) {

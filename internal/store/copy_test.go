@@ -75,7 +75,7 @@ func personBody(i int) string {
 		return fmt.Sprintf(`{"first_name":"Two","phones":[{"type":"cell","value":"(617) 555-%04d"},{"value":"+44 20 7946 %04d"}],"dob":"02/29/2000"}`, i%10000, i%10000)
 	default:
 		return fmt.Sprintf(`{"first_name":"P%d","last_name":"Müller","emails":[{"value":"p%d@example.org"},{"type":"work","value":"W%d@Example.com"}],
-			"addresses":[{"line1":"%d Elm Street","city":"Zürich","country":"CHE"}],"tags":["board","t%d"]}`, i, i, i, i, i%50)
+			"addresses":[{"address_1":"%d Elm Street","city":"Zürich","country":"CHE"}],"tags":["board","t%d"]}`, i, i, i, i, i%50)
 	}
 }
 
@@ -87,9 +87,13 @@ func fillContacts(t testing.TB, s *Store, account int64, n int) {
 		numbers[i] = i + 1
 	}
 	for part := range slices.Chunk(numbers, 500) {
+		var inputs []crm.ContactInput // made here, because the store runs a change in a goroutine of its own
+		for _, i := range part {
+			inputs = append(inputs, input(t, personBody(i)))
+		}
 		err := s.update(t.Context(), account, needs{}, func(x *tx) error {
-			for _, i := range part {
-				if err := fillContact(t, x, account, i); err != nil {
+			for n, i := range part {
+				if err := fillContact(x, account, inputs[n], i%7 == 0); err != nil {
 					return err
 				}
 			}
@@ -101,15 +105,14 @@ func fillContacts(t testing.TB, s *Store, account int64, n int) {
 	}
 }
 
-func fillContact(t testing.TB, x *tx, account int64, i int) error {
-	t.Helper()
+func fillContact(x *tx, account int64, in crm.ContactInput, archived bool) error {
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	contact, err := crm.NewContact(input(t, personBody(i)), at)
+	contact, err := crm.NewContact(in, at)
 	if err != nil {
 		return err
 	}
 	id, err := x.insertContact(account, contact, contact.AppendBody(nil), contact.SearchDocument(account))
-	if err != nil || i%7 != 0 {
+	if err != nil || !archived {
 		return err
 	}
 	s, err := x.load(account, id)

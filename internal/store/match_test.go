@@ -5,25 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/rig"
 )
 
-// atOnce runs n things at the same time.
-func atOnce(n int, do func(i int)) {
-	var group sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		group.Go(func() {
-			<-start
-			do(i)
-		})
-	}
-	close(start)
-	group.Wait()
-}
+func atOnce(n int, do func(i int)) { rig.AtOnce(n, do) }
 
 // wantOne checks that the account has one contact, with n different tags, and that all but one create was merged.
 func wantOne(t *testing.T, s *Store, account int64, documents []Document, n int) person {

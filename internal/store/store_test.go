@@ -13,37 +13,26 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 )
 
-// cluster is where the tests' PostgreSQL databases are.
-var cluster *pgtest.Cluster
+func TestMain(m *testing.M) { rig.Main(m) }
 
-func TestMain(m *testing.M) {
-	var err error
-	if cluster, err = pgtest.Fast(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	cluster.Remove()
-	os.Exit(code)
-}
-
-// testEngines are the databases that every test runs on.
-var testEngines = []struct {
+// testEngine is a kind of database that every test runs on.
+type testEngine struct {
 	name    string
-	options func(testing.TB) Options // of a database that nobody else uses
-}{
-	{"sqlite", func(t testing.TB) Options { return Options{Data: t.TempDir()} }},
-	{"postgres", func(t testing.TB) Options {
-		url, err := cluster.Database()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return Options{Database: url}
-	}},
+	options func(testing.TB) Options // of a database that no other test uses
 }
+
+var testEngines = func() (list []testEngine) {
+	for _, e := range rig.Engines {
+		list = append(list, testEngine{e.Name, func(t testing.TB) (o Options) {
+			o.Data, o.Database = e.New(t)
+			return o
+		}})
+	}
+	return list
+}()
 
 // eachEngine runs a test on every engine, with an empty store.
 func eachEngine(t *testing.T, test func(t *testing.T, s *Store)) {
@@ -93,99 +82,55 @@ func open(t testing.TB, o Options) *Store {
 	return s
 }
 
+// What a test does with contacts is the same in every room.
+
+type person = rig.Person
+
 func newAccount(t testing.TB, s *Store) crm.Account {
 	t.Helper()
-	a, err := s.CreateAccount(t.Context(), "Test", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return rig.NewAccount(t, s)
 }
 
-// input is a valid input from a JSON body.
 func input(t testing.TB, body string) crm.ContactInput {
 	t.Helper()
-	in, faults, err := crm.DecodeContact([]byte(body))
-	if err == nil {
-		err = in.Validate(faults, false, "US", time.Now())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
+	return rig.Input(t, body)
 }
 
-// person is what a test looks at in a contact.
-type person struct {
-	ID        int64
-	FirstName string  `json:"first_name"`
-	Title     *string `json:"title"`
-	Emails    []struct{ Value string }
-	Phones    []struct{ Value string }
-	Tags      []string
-	Archived  *string `json:"archived_at"`
-	Updated   string  `json:"updated_at"`
-}
-
-func parse(t testing.TB, document []byte) (p person) {
+func parse(t testing.TB, document []byte) person {
 	t.Helper()
-	if err := json.Unmarshal(document, &p); err != nil {
-		t.Fatalf("%v: %s", err, document)
-	}
-	return p
+	return rig.Parse(t, document)
 }
 
 func create(t testing.TB, s *Store, account int64, body string) Document {
 	t.Helper()
-	return createAs(t, s, account, body, crm.Dedupe)
+	return rig.Create(t, s, account, body, crm.Dedupe)
 }
 
 func createAs(t testing.TB, s *Store, account int64, body string, mode crm.CreateMode) Document {
 	t.Helper()
-	d, err := s.CreateContact(t.Context(), account, input(t, body), mode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return rig.Create(t, s, account, body, mode)
 }
 
 func get(t testing.TB, s *Store, account, id int64) person {
 	t.Helper()
-	document, err := s.Contact(t.Context(), account, id, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parse(t, document)
+	return rig.Get(t, s, account, id)
 }
 
 func archive(t testing.TB, s *Store, account, id int64) {
 	t.Helper()
-	if err := s.ArchiveContact(t.Context(), account, id); err != nil {
-		t.Fatal(err)
-	}
+	rig.Archive(t, s, account, id)
 }
 
 func restore(t testing.TB, s *Store, account, id int64) Document {
 	t.Helper()
-	d, err := s.RestoreContact(t.Context(), account, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return rig.Restore(t, s, account, id)
 }
 
 // page is one page: the ids on it, and the total.
 func page(t testing.TB, s *Store, account int64, scope crm.ContactScope, page, perPage int64) (ids []int64, total int64) {
 	t.Helper()
 	documents, total := listBytes(t, s, account, scope, page, perPage)
-	var people []person
-	if err := json.Unmarshal([]byte("["+documents+"]"), &people); err != nil {
-		t.Fatalf("%v: %s", err, documents)
-	}
-	for _, p := range people {
-		ids = append(ids, p.ID)
-	}
-	return ids, total
+	return rig.IDs(t, documents), total
 }
 
 func listBytes(t testing.TB, s *Store, account int64, scope crm.ContactScope, page, perPage int64) (documents string, total int64) {
@@ -205,12 +150,9 @@ func listBytes(t testing.TB, s *Store, account int64, scope crm.ContactScope, pa
 	return documents, result.Total
 }
 
-// want fails where an error is not the one wanted.
 func wantError(t testing.TB, what string, got, want error) {
 	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("%s: got the error %v, want %v", what, got, want)
-	}
+	rig.WantError(t, what, got, want)
 }
 
 // clock is a time that stands still until it is moved.
@@ -276,17 +218,22 @@ func TestReopeningKeepsEverything(t *testing.T) {
 }
 
 func TestReadyTellsWhetherTheDatabaseAnswers(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Store) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		now := &clock{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
+		o.Now = now.time
+		s := open(t, o)
 		if err := s.Ready(t.Context()); err != nil {
 			t.Error(err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		for range 20 { // a free connection may be had all the same, but nothing may hang
-			if err := s.Ready(gone); err != nil {
-				wantError(t, "a client that has left", err, context.Canceled)
-			}
+		if err := s.Ready(gone); err != nil {
+			t.Errorf("an answer that is known for a moment is not given: %v", err)
 		}
+		now.move(time.Minute)
+		release := held(t, s, 0)
+		wantError(t, "a client that has left, while the database does not answer", s.Ready(gone), context.Canceled)
+		release()
 	})
 }
 

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// cell is one variant: the work, the place where it is done, and by how many connections.
+type cell struct {
+	parts       string // of -only, any of which wants it
+	name        string
+	at          string // the place
+	connections int    // 0 for a loop
+	task        func(*place) task
+	amid        bool // while another server creates as fast as it can
+}
+
+// task is requests, or a loop that makes none, with the question that comes before it is timed: is the answer right?
+type task struct {
+	work  work
+	loop  func(timing) result
+	check func() error
+}
+
+// place is where work is done.
+type place struct {
+	*server
+	data     *dataset
+	people   generator
+	loops    *loops
+	visitors []visitor
+	peer     *pocketbase
+	contact  []byte // what the ceiling answers
+	list     []byte
+	remote   bool // the data is not in a file that can be looked into
+}
+
+// The names of loops that goals are compared with: in transactions about as large as those of 64 clients.
+const (
+	rawIn32 = "create raw, 32 in a transaction"
+	pgxIn32 = "postgres create pgx, 32 in a transaction"
+)
+
+// requestCells are measured on SQLite, against the ceiling, raw and, where asked for, a peer.
+var requestCells = []cell{
+	{"get memory allocations", "get ceiling", "ceiling", 64, ceilingGet, false},
+	{"get memory allocations", "get", "ours", 64, getAnyone, false},
+	{"get memory allocations", "bare", "ceiling", 64, ceilingBare, false},
+	{"get", "get", "ours", 16, getAnyone, false},
+	{"get", "get", "ours", 2, getAnyone, false},
+	{"get", "get skewed", "ours", 64, getRegulars, false},
+	{"get", "get ceiling", "ceiling", 16, ceilingGet, false},
+	{"get", "get ceiling", "ceiling", 2, ceilingGet, false},
+	{"get", "get raw", "raw", 0, readOne, false},
+	{"list", "list ceiling", "ceiling", 64, ceilingList, false},
+	{"list", "list", "ours", 64, listFirst, false},
+	{"list", "list", "ours", 2, listFirst, false},
+	{"list", "list raw", "raw", 0, readList, false},
+	{"pages", "page 1 of all", "ours", 64, listFirstOfAll, false},
+	{"pages", "last page of all", "ours", 64, listLastOfAll, false},
+	{"pages", "any page", "ours", 64, listAnyPage, false},
+	{"create peers memory", "create", "create", 64, create, false},
+	{"create peers memory", "create", "create", 16, create, false},
+	{"create peers memory", "create", "create", 2, create, false},
+	{"create", "create with duplicates", "duplicates", 64, createAgain, false},
+	{"create", "mixed", "mixed", 64, mixed, false},
+	{"create peers memory", "create ceiling", "ceiling", 64, ceilingCreate, false},
+	{"create peers memory", "create raw", "raw copy", 0, insert(100), false},
+	{"create peers memory", rawIn32, "raw copy", 0, insert(32), false},
+	{"create peers memory", "create raw, one per transaction", "raw copy", 0, insert(1), false},
+	{"beside", "get idle", "beside", 2, getAnyone, false},
+	{"beside", "get idle", "beside", 2, getAnyone, true},
+	{"beside", "get ceiling idle", "ceiling", 2, ceilingGet, false},
+	{"beside", "get ceiling idle", "ceiling", 2, ceilingGet, true},
+	{"peers", "pocketbase get", "pocketbase", 64, pocketbaseGet, false},
+	{"peers", "pocketbase list", "pocketbase", 64, pocketbaseList, false},
+	{"peers", "pocketbase create", "pocketbase", 64, pocketbaseCreate, false},
+}
+
+// postgresCells work on one database, so that it grows for all of them alike.
+var postgresCells = []cell{
+	{"postgres", "postgres get", "postgres", 64, getAnyone, false},
+	{"postgres", "postgres get pgx", "pgx", 0, readOne, false},
+	{"postgres", "postgres list", "postgres", 64, listFirst, false},
+	{"postgres", "postgres page 1 of all", "postgres", 64, listFirstOfAll, false},
+	{"postgres", "postgres last page of all", "postgres", 64, listLastOfAll, false},
+	{"postgres", "postgres create", "postgres", 64, create, false},
+	{"postgres", "postgres create pgx", "pgx", 0, insert(100), false},
+	{"postgres", pgxIn32, "pgx", 0, insert(32), false},
+}
+
+// growthCells are works whose price must not grow with the data: a line for each in the goals, the tables and the picture.
+var growthCells = append([]cell{
+	{"growth", "get", "", 64, getAnyone, false},
+	{"growth", "list, any page", "", 64, listAnyPage, false},
+	{"growth", "create", "", 64, create, false},
+	{"growth", "change", "", 64, patch, false},
+	{"growth", "change of tags", "", 64, retag, false},
+}, searchCells()...)
+
+// rawGrowth is what a create costs the database alone: a row of the table, not a goal.
+var rawGrowth = cell{"growth", rawIn32, "", 0, insert(32), false}
+
+// variant is a cell at its place.
+func (c cell) variant(p *place) variant {
+	t := c.task(p)
+	if t.loop != nil {
+		return variant{c.name, t.check, t.loop}
+	}
+	l := load{addresses: []string{p.address}, work: t.work, connections: c.connections}
+	return variant{fmt.Sprintf("%s, %d", c.name, c.connections), t.check, func(t timing) result { return l.run(t, p.server) }}
+}
+
+// variants are those cells that were asked for.
+func (b *bench) variants(cells []cell) (list []variant, err error) {
+	for _, c := range cells {
+		if !b.wants(strings.Fields(c.parts)...) {
+			continue
+		}
+		p, err := b.place(c.at)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.at, err)
+		}
+		v := c.variant(p)
+		if c.amid {
+			v = b.amidCreates(v)
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// amidCreates is a variant that runs while the server of the place "beside" creates as fast as it can. The same on the ceiling shows
+// how much of the difference comes from sharing the processors.
+func (b *bench) amidCreates(v variant) variant {
+	p := b.places["beside"]
+	writing := create(p)
+	creates := load{addresses: []string{p.address}, work: writing.work, connections: 62}
+	return variant{
+		name:  v.name + ", amid creates",
+		check: func() error { return errors.Join(v.check(), writing.check()) },
+		run:   func(t timing) result { return creates.beside(func() result { return v.run(t) }) },
+	}
+}
+
+// measureRequests measures our server on SQLite and what it is compared with.
+func (b *bench) measureRequests() error {
+	ours, err := b.place("ours")
+	if err != nil {
+		return err
+	}
+	progress("  comparing 200 random pages with OFFSET")
+	if err := b.main.check(ours.address, 200); err != nil {
+		return err
+	}
+	variants, err := b.variants(requestCells)
+	if err != nil {
+		return err
+	}
+	b.repeat(variants)
+	peak := 0.0
+	for _, s := range b.running {
+		if filepath.Base(s.cmd.Path) == filepath.Base(b.program) {
+			peak = max(peak, s.peak())
+		}
+	}
+	b.add("peak", peak)
+	return nil
+}
+
+// place opens a place when the first cell needs it.
+func (b *bench) place(name string) (p *place, err error) {
+	if p = b.places[name]; p != nil {
+		return p, nil
+	}
+	p = &place{data: b.main, people: b.library.generator}
+	switch name {
+	case "ours":
+		p.server, err = b.serve(p.data, nil)
+	case "ceiling":
+		err = b.startCeiling(p)
+	case "raw":
+		err = b.openRaw(p)
+	case "raw copy":
+		if p.data, err = b.copy(b.main, "raw"); err == nil {
+			err = b.openRaw(p)
+		}
+	case "pocketbase":
+		err = b.servePocketbase(p)
+	default: // one that writes, on a copy of its own
+		if p.data, err = b.copy(b.main, name); err == nil {
+			p.server, err = b.serve(p.data, nil)
+		}
+	}
+	if b.places == nil {
+		b.places = make(map[string]*place)
+	}
+	b.places[name] = p
+	return p, err
+}
+
+// startCeiling starts the bare server, which answers what our server has just answered.
+func (b *bench) startCeiling(p *place) error {
+	ours, err := b.place("ours")
+	if err != nil {
+		return err
+	}
+	a := p.data.Accounts[0]
+	if p.contact, err = once(ours.address, "GET", onePath(a), a.Key, nil); err != nil {
+		return err
+	}
+	if p.list, err = once(ours.address, "GET", "/v1/contacts", a.Key, nil); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	address, files := freeAddress(), []string{filepath.Join(b.tmp, "contact"), filepath.Join(b.tmp, "list")}
+	if err := errors.Join(os.WriteFile(files[0], p.contact, 0o600), os.WriteFile(files[1], p.list, 0o600)); err != nil {
+		return err
+	}
+	p.server, err = b.start(address, address, request(nil, "GET", "/bare", "", nil), self, "ceiling", address, a.Key, files[0], files[1])
+	return err
+}
+
+// onePath is the address of the first active contact.
+func onePath(a account) string { return fmt.Sprintf("/v1/contacts/%d", firstActive(a, 1)[0]) }
+
+func ceilingGet(p *place) task {
+	a := p.data.Accounts[0]
+	return p.getSame(onePath(a), a.Key, p.contact)
+}
+func ceilingList(p *place) task { return p.getSame("/v1/contacts", p.data.Accounts[0].Key, p.list) }
+func ceilingBare(p *place) task { return p.getSame("/bare", "", p.contact) }
+
+// ceilingCreate sends what clients send to create a contact; the answer is always the same.
+func ceilingCreate(p *place) task {
+	key := p.data.Accounts[0].Key
+	next := func(dst []byte, _ *rand.Rand, n int64) []byte {
+		return request(dst, "POST", "/v1/contacts", key, p.people.request(nil, int(n), newcomer))
+	}
+	return task{work: next, check: func() error {
+		got, err := onceWire(p.address, next(nil, nil, 1))
+		if err == nil && !bytes.Equal(got, p.contact) {
+			err = fmt.Errorf("the bare server answers %.300s", got)
+		}
+		return err
+	}}
+}

@@ -1,0 +1,176 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience is how long anything may take on a busy machine before a test gives up.
+const Patience = 30 * time.Second
+
+// Output collects what a process prints while a test looks at it.
+type Output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *Output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// Start starts a command, and returns a channel that is closed when it has ended.
+func Start(t testing.TB, cmd *exec.Cmd) (exited chan struct{}) {
+	t.Helper()
+	exited = make(chan struct{})
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // Pdeathsig follows the thread that started the process: it must live as long
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // its exit code is asked for where it matters
+			close(exited)
+		}
+	}()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	return exited
+}
+
+// FreeAddress is a place to listen on.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Program is a server of the built program, in a process of its own.
+type Program struct {
+	Address, Metrics string
+	t                testing.TB
+	path, data       string
+	pid              int
+}
+
+// Serve starts the program at a path on an empty directory, with more arguments, and waits until it listens.
+func Serve(t testing.TB, path string, args ...string) *Program {
+	t.Helper()
+	p := &Program{t: t, path: path, data: t.TempDir(), Address: FreeAddress(t), Metrics: FreeAddress(t)}
+	cmd := exec.Command(path, append([]string{"--data", p.data, "serve", "--tls", "off", "--listen", p.Address, "--metrics-listen", p.Metrics}, args...)...)
+	cmd.Env = append(os.Environ(), "GOGC=", "GOMEMLIMIT=") // its own defaults count
+	exited := Start(t, cmd)
+	p.pid = cmd.Process.Pid
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-exited
+	})
+	for end := time.Now().Add(Patience); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", p.Address)
+		if err == nil {
+			conn.Close()
+			return p
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Run runs another command on the program's data, and returns what it prints.
+func (p *Program) Run(args ...string) string {
+	p.t.Helper()
+	out, err := exec.Command(p.path, append([]string{"--data", p.data}, args...)...).Output()
+	if err != nil {
+		p.t.Fatalf("%v: %v", args, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Account makes an account, and returns the secret of a key of it.
+func (p *Program) Account(name string) (secret string) {
+	p.t.Helper()
+	return p.Run("key", "create", "--account", p.Run("account", "create", "--name", name), "--name", name)
+}
+
+// MemoryPeak is the most memory that the program has had so far, in bytes.
+func (p *Program) MemoryPeak() int {
+	p.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	if found == nil {
+		p.t.Fatalf("the system tells no peak:\n%s", status)
+	}
+	kilobytes, _ := strconv.Atoi(string(found[1]))
+	return kilobytes << 10
+}
+
+// Call sends a request that must be answered with a status, and returns the body.
+func (p *Program) Call(secret string, status int, method, path, body string) []byte {
+	p.t.Helper()
+	response, answer, err := Send(http.DefaultClient, secret, method, "http://"+p.Address+path, body)
+	if err != nil || response.StatusCode != status {
+		p.t.Fatalf("%s %s: %v: %.300s", method, path, err, answer)
+	}
+	return answer
+}
+
+// Send makes a request, with a key where there is one, and reads the answer. The error is one of the connection: then nothing was
+// acknowledged.
+func Send(client *http.Client, key, method, url, body string, headers ...string) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, url, reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	return response, content, err
+}
