@@ -30,7 +30,7 @@ func (s *Store) CreateAccount(ctx context.Context, name, parent string) (crm.Acc
 	return s.addAccount(ctx, name, above, 0)
 }
 
-// addAccount makes an account, above which another one may be, for a user who will own it; 0 is none.
+// addAccount makes an account below another one, if there is one, and makes a user its owner; 0 is no user.
 func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, owner int64) (account crm.Account, err error) {
 	top := int64(0)
 	if above.Number != 0 {
@@ -59,10 +59,7 @@ func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, 
 			return write(t)
 		})
 	})
-	if err != nil {
-		return crm.Account{}, err
-	}
-	return account, nil
+	return account, err
 }
 
 // topAbove is the organization at the top of a new chapter's tree.

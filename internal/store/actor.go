@@ -6,7 +6,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// actor is who makes a change, and what they must be allowed to do at that moment.
+// actor is the user who makes a change, and the role that it needs at that moment.
 type actor struct {
 	user, account int64
 	role          crm.Role

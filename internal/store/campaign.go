@@ -47,8 +47,8 @@ func (s *Store) ImportCampaigns(ctx context.Context, owner crm.Account, inputs [
 	return result, err
 }
 
-// CreateCampaign makes a new campaign of a validated input, whatever the account has already: a slug that was sent must
-// be free, and one made from the title goes on until it is.
+// CreateCampaign makes a new campaign of a validated input. A slug that was sent must be free; one that is made from the title gets a
+// number until it is.
 func (s *Store) CreateCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput) (crm.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
 		slug, _, err := c.findSlug(in, false)
@@ -56,7 +56,7 @@ func (s *Store) CreateCampaign(ctx context.Context, owner crm.Account, in crm.Ca
 	})
 }
 
-// UpdateCampaign changes a campaign that the account owns: what a validated input does not say stays.
+// UpdateCampaign changes a campaign that the account owns: what a validated input does not name stays.
 func (s *Store) UpdateCampaign(ctx context.Context, owner crm.Account, id int64, in crm.CampaignInput) (crm.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
 		old, err := parseFound(findIn(c.Conn, crm.ErrNotFound, scanCampaign, sqlOwnCampaign, id, owner.Number))

@@ -62,7 +62,7 @@ type CampaignRecord struct {
 // Version names the state that the owner sees.
 func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficiaries) }
 
-// Campaign finds a campaign that the account may list, for whatever reason. All others do not exist for it.
+// Campaign finds a campaign that the account may list, for any reason. All others do not exist for it.
 func (s *Store) Campaign(ctx context.Context, account, id int64) (CampaignRecord, error) {
 	return snapshot(ctx, s, func(c db.Conn) (record CampaignRecord, err error) {
 		row, err := findIn(c, crm.ErrNotFound, scanCampaign, sqlCampaign, account, id)
@@ -89,9 +89,7 @@ func beneficiaries(c db.Conn, campaign int64) (ids []string, err error) {
 		}
 	}
 	accounts, err := db.List(c, readAccount, sqlAccountsByNumber, numbers)
-	for _, a := range accounts {
-		ids = append(ids, a.ID)
-	}
+	ids = collect(accounts, func(a crm.Account) string { return a.ID })
 	slices.Sort(ids)
 	return ids, err
 }
@@ -204,7 +202,7 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.Campaign
 	return p.dst, result, err
 }
 
-// page finds one page of the account's list, in ascending order whatever the order of pages is.
+// page finds one page of the account's list. Its ids ascend, for either order of pages.
 func (cache *campaignCache) page(c db.Conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder) (result ListResult, ids []int64, err error) {
 	list, err := cache.of(c, account)
 	if err != nil {

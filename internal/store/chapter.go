@@ -45,11 +45,7 @@ func accountsBelow(c db.Conn, root int64) (all []crm.Account, err error) {
 		if err != nil {
 			return nil, err
 		}
-		level = nil
-		for _, a := range next {
-			level = append(level, a.Number)
-		}
-		all = append(all, next...)
+		level, all = collect(next, accountNumber), append(all, next...)
 	}
 	return all, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// The set-up link belongs to no account, so that it is no invitation.
+	// The set-up link belongs to no account, so it is not found here.
 	invitationColumns = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at,
 		i.hash, i.email, i.role, i.created_at, i.expires_at, COALESCE(u.name, '')
 		FROM invitation i JOIN account a ON a.account_id = i.account_id LEFT JOIN account p ON p.account_id = a.parent
@@ -102,7 +102,7 @@ func readInvitation(r db.Row) crm.Invitation {
 	}
 }
 
-// AcceptInvitation lets a user into an account. One who is in it already keeps the higher role.
+// AcceptInvitation makes a user a member of an account. A member keeps the higher role.
 func (s *Store) AcceptInvitation(ctx context.Context, token string, user int64) (crm.Account, error) {
 	invitation, err := s.Invitation(ctx, token)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Store) AcceptInvitation(ctx context.Context, token string, user int64) 
 	})
 }
 
-// JoinByInvitation makes a user, and lets them into an account.
+// JoinByInvitation makes a user, and a member of an account.
 func (s *Store) JoinByInvitation(ctx context.Context, token string, in crm.UserInput) (crm.User, crm.Account, error) {
 	invitation, err := s.Invitation(ctx, token)
 	if err == nil {
@@ -141,8 +141,5 @@ func (s *Store) JoinByInvitation(ctx context.Context, token string, in crm.UserI
 		}
 		return err
 	})
-	if err != nil {
-		return crm.User{}, crm.Account{}, err
-	}
-	return user, invitation.Account, nil
+	return user, invitation.Account, err
 }

@@ -119,7 +119,7 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (crm.Principal,
 	return who, nil
 }
 
-// keyCache remembers for a moment who holds which secret.
+// keyCache remembers for a moment which key a secret belongs to.
 type keyCache struct {
 	mu         sync.RWMutex
 	generation int64 // counts revocations: what was read before one is not added after it

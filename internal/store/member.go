@@ -35,10 +35,7 @@ func (s *Store) Memberships(ctx context.Context, user int64) ([]crm.Membership, 
 		if err != nil {
 			return nil, err
 		}
-		var numbers []int64
-		for _, m := range memberships {
-			numbers = append(numbers, m.Account.Number)
-		}
+		numbers := collect(memberships, func(m crm.Membership) int64 { return m.Account.Number })
 		accounts, err := db.List(c, readAccount, sqlAccountsByNumber, numbers)
 		fillAccounts(memberships, keyed(accounts, accountNumber))
 		return memberships, err
@@ -72,10 +69,7 @@ func (s *Store) Members(ctx context.Context, account int64) ([]crm.Member, error
 		if err != nil {
 			return nil, err
 		}
-		var ids []int64
-		for _, m := range members {
-			ids = append(ids, m.User.ID)
-		}
+		ids := collect(members, func(m crm.Member) int64 { return m.User.ID })
 		users, err := db.List(c, readUser, sqlUsersByID, ids)
 		known := keyed(users, func(u crm.User) int64 { return u.ID })
 		for i, m := range members {

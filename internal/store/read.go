@@ -46,6 +46,14 @@ func findIn[T any](c db.Conn, missing error, scan func(db.Row) T, sql string, ar
 // number is a row that has one number.
 func number(r db.Row) int64 { return r.Int(0) }
 
+// collect takes a value of each element of a list.
+func collect[T, V any](elements []T, value func(T) V) (values []V) {
+	for _, e := range elements {
+		values = append(values, value(e))
+	}
+	return values
+}
+
 // keyed finds each element of a list by its key.
 func keyed[K comparable, T any](elements []T, key func(T) K) map[K]T {
 	found := make(map[K]T, len(elements))

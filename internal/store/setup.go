@@ -18,8 +18,8 @@ const (
 
 var errNoSetup = fmt.Errorf("the set-up link: %w", crm.ErrNotFound)
 
-// SetupToken makes a link's token by which the first user joins, "" where there is a user. It replaces the one before, of
-// whatever node: a link that was printed and forgotten must not stay good.
+// SetupToken makes the token of the link by which the first user joins; it is "" if there is a user. The link replaces the one before,
+// of any node: a link that was printed and forgotten must not stay valid.
 func (s *Store) SetupToken(ctx context.Context) (string, error) {
 	used, err := lend(ctx, s.read, hasUsers)
 	if err != nil || used {
@@ -84,15 +84,11 @@ func hasContacts(c db.Conn, root int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	numbers := []int64{root}
-	for _, a := range chapters {
-		numbers = append(numbers, a.Number)
-	}
-	seqs, err := db.List(c, number, sqlContactSeqs, numbers)
+	seqs, err := db.List(c, number, sqlContactSeqs, append(collect(chapters, accountNumber), root))
 	return slices.ContainsFunc(seqs, func(seq int64) bool { return seq > 0 }), err
 }
 
-// Setup makes the first user, and the organization that they own. Of all who try at the same moment, one succeeds.
+// Setup makes the first user, and the organization that they own. Of several attempts at the same moment, one succeeds.
 func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (crm.User, crm.Account, error) {
 	offer, err := s.SetupOffer(ctx, token)
 	if err == nil {
@@ -122,10 +118,7 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (crm
 		t.addMember(account.Number, user.ID, crm.Owner, s.now())
 		return t.exec(sqlEndSetups)
 	})
-	if err != nil {
-		return crm.User{}, crm.Account{}, err
-	}
-	return user, account, nil
+	return user, account, err
 }
 
 // checkEmpty refuses an account that got its first contact since it was offered.

@@ -1,5 +1,5 @@
-// Package store remembers: it loads, lets crm decide, and says which rows have changed. It knows the nouns, one file each, and no
-// database: that is db's affair. Everything above it sees contacts, campaigns, accounts and keys, and the errors of crm.
+// Package store keeps the data: it loads, lets crm decide, and says which rows have changed. It knows the nouns, one file each; package
+// db knows the databases. Everything above it sees contacts, campaigns, accounts and keys, and the errors of crm.
 package store
 
 import (
@@ -33,7 +33,7 @@ type Store struct {
 	touching  sync.WaitGroup // notes of last use that are being written
 }
 
-// Open opens the database, makes it where there is none, and brings an older one up to date.
+// Open opens the database, creates it if it does not exist, and upgrades an older one.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{now: o.Now, passwords: newHasher()}
 	if s.now == nil {
@@ -52,7 +52,7 @@ func (o Options) database(now func() time.Time) db.Options {
 	return db.Options{Dir: o.Data, URL: o.Database, Serving: o.Serving, Schema: &schema, Begin: newTx, Now: now, Progress: o.Progress}
 }
 
-// DB is the database, for those who watch what passes through it.
+// DB is the database, for callers that observe or measure it.
 func (s *Store) DB() *db.DB { return s.db }
 
 // Close waits for what is being written and closes the database.
@@ -73,13 +73,13 @@ func (s *Store) Pools() []Pool { return s.db.Pools() }
 // Size is the size of the database in bytes.
 func (s *Store) Size(ctx context.Context) (int64, error) { return s.db.Size(ctx) }
 
-// LogSize is the size of the write-ahead log; ok is false where it is the affair of a server.
+// LogSize is the size of the write-ahead log; ok is false where a database server keeps it.
 func (s *Store) LogSize() (bytes int64, ok bool) { return s.db.LogSize() }
 
 // Waiting is how many changes are queued or being committed.
 func (s *Store) Waiting() int64 { return s.db.Waiting() }
 
-// ErrUnavailable is crm.ErrUnavailable as the database says it, with the cause behind it.
+// ErrUnavailable is crm.ErrUnavailable as the database reports it, with its cause.
 var ErrUnavailable = db.ErrUnavailable
 
 // errAgain: a change must begin again with what it has learned.
@@ -109,7 +109,7 @@ func translate(err error) error {
 	return err
 }
 
-// known is an error that doors know by another one.
+// known is an error, and the one by which doors know it.
 type known struct{ as, err error }
 
 func (k *known) Error() string   { return k.err.Error() }
@@ -179,5 +179,5 @@ func moment(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-// foreign tells whether an id cannot be one of the account's. No one learns more about such an id.
+// foreign tells whether an id cannot be one of the account's. The caller learns nothing more about such an id.
 func foreign(account, id int64) bool { return crm.IDAccount(id) != account || id <= 0 }

@@ -140,7 +140,7 @@ func (s *Store) Users(ctx context.Context) ([]UserRecord, error) {
 		err = c.Each(func(r db.Row) error {
 			u := at[r.Int(1)]
 			if u == nil {
-				return nil // a check of the database tells about it
+				return nil // a membership without its user
 			}
 			u.Memberships = append(u.Memberships, crm.Membership{Account: crm.Account{Number: r.Int(0)}, Role: crm.Role(r.Int(2))})
 			if seen := moment(r.Int(3)); seen.After(u.SeenAt) {
