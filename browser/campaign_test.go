@@ -30,7 +30,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	p.click("Campaigns")
 	p.sees("No campaigns yet")
 	p.audit()
-	p.click("Create campaign")
+	p.click("Create your first campaign")
 	p.audit()
 
 	picture := s.url + "/console/static/icon.svg" // any picture that the browser can have

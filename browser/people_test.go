@@ -128,7 +128,7 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 	anna.visit(people)
 	anna.sees("Only owner")
 	anna.fill("Email", "vera@example.org")
-	anna.fill("Role", "Viewer: sees contacts, campaigns and chapters")
+	anna.fill("Role", "Viewer: can view")
 	anna.click("Create invitation link")
 	anna.sees("Invitation link", "vera@example.org", "Open invitations")
 	anna.audit()

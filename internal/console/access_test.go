@@ -175,3 +175,31 @@ func TestTheConsoleIsRateLimited(t *testing.T) {
 		t.Errorf("another stranger at the same address: %d", a.status)
 	}
 }
+
+// A form that is refused comes back on the page it was sent from, with what was typed and what is wrong, whatever it is about.
+func TestARefusedFormIsAnsweredByThePageItCameFrom(t *testing.T) {
+	s := anySite(t)
+	e := s.estate("Harbor")
+	long := strings.Repeat("n", 300)
+	for path, c := range map[string]struct {
+		form, sees []string
+	}{
+		"/console/profile/name":                                           {[]string{"name", long}, []string{"Your profile", "Where you are signed in"}},
+		e.owner.org("/settings/name"):                                     {[]string{"name", long}, []string{"Settings", "Integrations"}},
+		e.owner.org("/settings/keys"):                                     {[]string{"name", long}, []string{"New API key", "Permissions"}},
+		e.owner.org("/settings/people/invite"):                            {[]string{"email", long, "role", "viewer"}, []string{"People", "Invite a colleague"}},
+		e.owner.org("/chapters"):                                          {[]string{"name", long}, []string{"Chapters", "New chapter"}},
+		e.owner.org("/chapters/" + e.chapter.ID):                          {[]string{"name", long}, []string{"Chapters", "Structure"}},
+		e.owner.org(fmt.Sprintf("/contacts/%d", e.contact)) + "/tags/add": {[]string{"tag", long}, []string{"Contact details", "Add a tag"}},
+	} {
+		a := e.owner.post(path, c.form...)
+		e.owner.wantStatus(a, http.StatusUnprocessableEntity)
+		e.owner.sees(a, c.sees...)
+		if !strings.Contains(a.body, `value="`+long+`"`) || !strings.Contains(a.body, `aria-invalid="true"`) {
+			t.Errorf("%s: what was typed, or what is wrong with it, is missing", path)
+		}
+	}
+	people := e.owner.post(e.owner.org(fmt.Sprintf("/settings/people/%d/role", e.owner.user.ID)), "role", "viewer")
+	e.owner.wantStatus(people, http.StatusUnprocessableEntity)
+	e.owner.sees(people, "People", "One thing needs your attention.", "Invite a colleague")
+}

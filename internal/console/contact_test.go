@@ -55,7 +55,7 @@ func (p *person) live(path string) answer {
 func TestAContactIsAddedWithEverything(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
-		p.sees(p.get(p.org("/contacts")), "No contacts yet", "Add contact")
+		p.sees(p.get(p.org("/contacts")), "No contacts yet", "Add your first contact")
 		p.sees(p.get(p.org("/contacts/new")), "New contact", "Email 2", "Separate several tags with commas.")
 		a := p.follow(p.org("/contacts"), "first_name", " Zoë ", "middle_name", "M", "last_name", "Okafor", "company", "Acme", "title", "Dr", "dob", "1980-02-29",
 			"emails.0.value", "zoe@example.org", "emails.0.type", "work", "emails.1.value", "", "emails.1.type", "personal", "emails.4.value", "z@example.org",

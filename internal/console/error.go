@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 
 	"donorbook/internal/web"
@@ -34,19 +35,8 @@ func (c *Console) writeProblem(w http.ResponseWriter, shown problem) error {
 func newProblem(h http.Header, err error) problem {
 	status, message := web.ErrorHeaders(h, err)
 	h.Del("WWW-Authenticate")
-	shown := problem{Status: status, Heading: headings[status], Message: message}
-	switch status {
-	case http.StatusNotFound:
-		shown.Message = "This page does not exist, or you do not have access to it. Check the address, or ask a colleague for a new link."
-	case http.StatusInternalServerError:
-		shown.Message = "This was not your fault. Please try again in a moment."
-	case http.StatusMethodNotAllowed:
-		shown.Message = "Go back and submit the form again."
-	}
-	if shown.Heading == "" {
-		shown.Heading = http.StatusText(status)
-	}
-	return shown
+	shown := problems[status]
+	return problem{status, cmp.Or(shown.Heading, http.StatusText(status)), cmp.Or(shown.Message, message)}
 }
 
 // visitOf is who looks at an error page, as far as that can be found out.
@@ -58,16 +48,17 @@ func (c *Console) visitOf(r *http.Request) (v visit) {
 	return v
 }
 
-var headings = map[int]string{
-	http.StatusBadRequest:            "Invalid request",
-	http.StatusForbidden:             "Permission denied",
-	http.StatusNotFound:              "Page not found",
-	http.StatusGone:                  "This link no longer works",
-	http.StatusMethodNotAllowed:      "Form not submitted",
-	http.StatusConflict:              "Someone else changed this",
-	http.StatusRequestEntityTooLarge: "Too much data",
-	http.StatusUnprocessableEntity:   "Please check your input",
-	http.StatusTooManyRequests:       "Too many attempts",
-	http.StatusInternalServerError:   "Something went wrong on our side",
-	http.StatusServiceUnavailable:    "The service is temporarily unavailable",
+// problems are what error pages say. Where one has no message, the page shows that of the error.
+var problems = map[int]problem{
+	http.StatusBadRequest:            {Heading: "Invalid request"},
+	http.StatusForbidden:             {Heading: "Permission denied"},
+	http.StatusNotFound:              {Heading: "Page not found", Message: "This page does not exist, or you do not have access to it. Check the address, or ask a colleague for a new link."},
+	http.StatusGone:                  {Heading: "This link no longer works"},
+	http.StatusMethodNotAllowed:      {Heading: "Form not submitted", Message: "Go back and submit the form again."},
+	http.StatusConflict:              {Heading: "Someone else changed this"},
+	http.StatusRequestEntityTooLarge: {Heading: "Too much data"},
+	http.StatusUnprocessableEntity:   {Heading: "Please check your input"},
+	http.StatusTooManyRequests:       {Heading: "Too many attempts"},
+	http.StatusInternalServerError:   {Heading: "Something went wrong on our side", Message: "This was not your fault. Please try again in a moment."},
+	http.StatusServiceUnavailable:    {Heading: "The service is temporarily unavailable"},
 }

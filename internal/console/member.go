@@ -20,8 +20,8 @@ type peopleView struct {
 	Shown       bool // the link was shown before
 }
 
-var roleOptions = newOptions("viewer=Viewer: sees contacts, campaigns and chapters", "editor=Editor: also changes contacts and campaigns",
-	"owner=Owner: also manages people, keys and chapters")
+var roleOptions = newOptions("viewer=Viewer: can view", "editor=Editor: can view and edit",
+	"owner=Owner: can manage everything")
 
 func (c *Console) peoplePage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	return c.showPeople(w, r, v, f, peopleView{})

@@ -57,17 +57,18 @@ type notice struct {
 
 const (
 	noticeChanges = 12   // so many are told one by one
-	noticeText    = 200  // characters
+	noticeStart   = 134  // characters of a sentence: a name is known by its beginning,
+	noticeEnd     = 66   // and what was done stands at the end
 	noticeValue   = 80   // characters of each value that changed
 	noticeSize    = 2600 // bytes: in base64 they are what a cookie surely holds
 )
 
 // leaveNotice tells the next page what to say.
 func leaveNotice(w http.ResponseWriter, n notice) {
-	n.Text, n.Warning = withoutMiddle(n.Text), withoutMiddle(n.Warning)
+	n.Text, n.Warning = shortened(n.Text, noticeStart, noticeEnd), shortened(n.Warning, noticeStart, noticeEnd)
 	n.Changes = n.Changes[:min(len(n.Changes), noticeChanges)]
 	for i, change := range n.Changes {
-		n.Changes[i].Before, n.Changes[i].After = shortened(change.Before), shortened(change.After)
+		n.Changes[i].Before, n.Changes[i].After = shortened(change.Before, noticeValue, 0), shortened(change.After, noticeValue, 0)
 	}
 	text, err := json.Marshal(n)
 	for err == nil && len(text) > noticeSize && len(n.Changes) > 0 {
@@ -79,23 +80,13 @@ func leaveNotice(w http.ResponseWriter, n notice) {
 	}
 }
 
-// shortened is the beginning of a value.
-func shortened(text string) string {
+// shortened leaves out the middle of a long text.
+func shortened(text string, start, end int) string {
 	letters := []rune(text)
-	if len(letters) <= noticeValue {
+	if len(letters) <= start+end {
 		return text
 	}
-	return string(letters[:noticeValue]) + "…"
-}
-
-// withoutMiddle shortens a sentence: a name is known by its beginning, and what was done stands at the end.
-func withoutMiddle(text string) string {
-	letters := []rune(text)
-	if len(letters) <= noticeText {
-		return text
-	}
-	const end = noticeText / 3
-	return string(letters[:noticeText-end-1]) + "…" + string(letters[len(letters)-end:])
+	return string(letters[:start]) + "…" + string(letters[len(letters)-end:])
 }
 
 // takeNotice is what the page before left to say, nil for nothing.

@@ -105,7 +105,7 @@ func browserName(agent string) string {
 	case browser != "" || machine != "":
 		return browser + machine
 	case agent != "":
-		return shortened(agent)
+		return shortened(agent, noticeValue, 0)
 	}
 	return "Unknown browser"
 }

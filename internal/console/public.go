@@ -58,7 +58,6 @@ func (c *Console) publicErrorPage(w http.ResponseWriter, _ *http.Request, err er
 	guard(w.Header())
 	shown := newProblem(w.Header(), err)
 	if shown.Status == http.StatusNotFound {
-		shown.Heading = "Page not found"
 		shown.Message = "There is no page at this address. Check the address, or ask the person who gave it to you for a new link."
 	}
 	_ = c.writeProblem(w, shown) // a client that left cannot be told
