@@ -84,7 +84,7 @@ func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		err = web.RequireJSON(r)
 	}
 	if err == nil {
-		err = r.Context().Err() // nobody waits for what would be done
+		err = r.Context().Err() // the client has left, so do nothing
 	}
 	return body, err
 }
