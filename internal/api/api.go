@@ -43,7 +43,7 @@ type route struct {
 // call is what is known about a request before its handler runs.
 type call struct {
 	who crm.Principal
-	id  int64 // from the path, where it has one
+	id  int64 // from the path, if it has one
 }
 
 var routes = []route{

@@ -81,7 +81,7 @@ func (a *API) restoreContact(w http.ResponseWriter, r *http.Request, c call) err
 	return writeChanged(w, made, err)
 }
 
-// resourceFirst tells about the body only who may see the contact: an error of the resource comes before one of the body.
+// resourceFirst reports an error of the body only to a caller who may see the contact: errors of the resource come first.
 func (a *API) resourceFirst(ctx context.Context, c call, bodyErr error) error {
 	if err := a.store.CheckContact(ctx, c.who.Account, c.id); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (a *API) resourceFirst(ctx context.Context, c call, bodyErr error) error {
 	return bodyErr
 }
 
-// contactInput reads and checks the body of a create or an update. queryErr is what is wrong with the query, to be told
+// contactInput reads and checks the body of a create or an update. queryErr is what is wrong with the query; it is reported
 // together with what is wrong with the body.
 func (a *API) contactInput(w http.ResponseWriter, r *http.Request, isNew bool, queryErr error) (crm.ContactInput, error) {
 	body, err := readJSON(w, r)
@@ -113,7 +113,7 @@ func (a *API) contactInput(w http.ResponseWriter, r *http.Request, isNew bool, q
 	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
 }
 
-// writeChanged answers with a contact that was changed.
+// writeChanged answers with a changed contact.
 func writeChanged(w http.ResponseWriter, d store.Document, err error) error {
 	if err != nil {
 		return err
@@ -121,7 +121,8 @@ func writeChanged(w http.ResponseWriter, d store.Document, err error) error {
 	return writeDocument(w, http.StatusOK, d)
 }
 
-// writeDocument answers with a contact that was written. The answer is never refused for want of memory: the change is done.
+// writeDocument answers with a contact that was written. It needs no place in the memory budget: the change is made already, so the
+// answer must not be refused.
 func writeDocument(w http.ResponseWriter, status int, d store.Document) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)

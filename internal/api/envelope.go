@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/store"
 )
 
-// query is what follows the question mark, in the order in which it was sent.
+// query holds the parameters of a URL in the order in which they were sent.
 type query []pair
 
 type pair struct {
@@ -39,7 +39,7 @@ func parseQuery(raw string) (query, error) {
 	return q, nil
 }
 
-// find is the value of a parameter, nil where it was not sent.
+// find is the value of a parameter, or nil if it was not sent.
 func (q query) find(name string) *string {
 	for i := range q {
 		if q[i].name == name {
@@ -58,7 +58,7 @@ func (q query) text(name string) string {
 	return ""
 }
 
-// list is a page of a list that is being answered.
+// list is the answer with one page of a list.
 type list struct {
 	page    crm.PageRequest
 	query   query
@@ -79,7 +79,7 @@ func (a *API) newList(r *http.Request) (*list, error) {
 	return l, nil
 }
 
-// check tells everything that is wrong with the query at once: its page and its scope.
+// check reports everything that is wrong with the query at once: page and scope.
 func (l *list) check(scopeErr error) error {
 	var scope *crm.Invalid
 	if errors.As(scopeErr, &scope) {
@@ -88,7 +88,7 @@ func (l *list) check(scopeErr error) error {
 	return l.invalid.Err()
 }
 
-// forLinks is the query of a link up to its page: the other parameters as they were sent, and never a secret.
+// forLinks is the query of a link up to the page number: the other parameters as they were sent, but no secrets.
 func (q query) forLinks() string {
 	var b strings.Builder
 	b.WriteByte('?')
@@ -106,7 +106,7 @@ func (q query) forLinks() string {
 
 func (l *list) begin(dst []byte) []byte { return append(dst, `{"data":[`...) }
 
-// end closes the data and appends links and meta.
+// end ends the data and appends links and meta.
 func (l *list) end(dst []byte, found store.ListResult) []byte {
 	page, last := l.page.Page, l.page.LastPage(found.Total)
 	prev, next := page-1, page+1
@@ -180,7 +180,7 @@ func (l *list) appendLink(dst []byte, page int64) []byte {
 	return append(dst, '"')
 }
 
-// quote appends a JSON string. Its texts are URLs, in which everything unusual is escaped already.
+// quote appends a JSON string. Its texts are URLs, so unusual characters are already escaped.
 func quote(dst []byte, text string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, text)
 	return dst

@@ -8,17 +8,17 @@ import (
 	"donorbook/internal/web"
 )
 
-// buffers hold answers while they are put together.
+// buffers hold answers while they are built.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// keep lets a buffer be used again with the memory that it has got, unless that is a rare giant's.
+// keep returns the memory of an answer to its buffer, unless the answer was unusually large.
 func keep(buffer *[]byte, body []byte) {
 	if cap(body) <= store.PieceSize {
 		*buffer = body[:0]
 	}
 }
 
-// respond lets build append a body to a buffer that is used again, and sends it. Memory that waits for the client is held.
+// respond lets build append a body to a pooled buffer and sends it. The memory counts against the budget until the client has read it.
 func respond(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -31,7 +31,7 @@ func respond(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) erro
 	return out.end(body)
 }
 
-// respondList is respond for a body that may be large: build flushes it piece by piece.
+// respondList is respond for a body that may be large: build flushes it in pieces.
 func respondList(w http.ResponseWriter, build func(dst []byte, flush store.Flush) ([]byte, error)) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -44,13 +44,13 @@ func respondList(w http.ResponseWriter, build func(dst []byte, flush store.Flush
 	return out.end(body)
 }
 
-// delivery is an answer on its way to the client.
+// delivery is an answer that is being sent.
 type delivery struct {
 	w     http.ResponseWriter
 	begun bool // the first piece was sent, and with it the status
 }
 
-// flush sends a piece. All pieces of an answer need the memory of one; a piece is longer than PieceSize by one element.
+// flush sends a piece. All pieces of an answer share the memory of one, which is at most one element longer than PieceSize.
 func (d *delivery) flush(piece []byte) ([]byte, error) {
 	if !d.begun {
 		if err := web.Hold(d.w, 2*store.PieceSize); err != nil {
@@ -63,7 +63,7 @@ func (d *delivery) flush(piece []byte) ([]byte, error) {
 	return piece[:0], err
 }
 
-// end sends what is left.
+// end sends the rest.
 func (d *delivery) end(body []byte) error {
 	if !d.begun || len(body) > 2*store.PieceSize {
 		if err := web.Hold(d.w, len(body)); err != nil {
@@ -77,14 +77,14 @@ func (d *delivery) end(body []byte) error {
 	return web.WriteJSON(d.w, http.StatusOK, body)
 }
 
-// readJSON reads a body that must be JSON by its type; no body at all has no type.
+// readJSON reads a body whose type must be JSON; an empty body needs no type.
 func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := web.ReadBody(w, r, web.MaxBody)
 	if err == nil && len(body) > 0 {
 		err = web.RequireJSON(r)
 	}
 	if err == nil {
-		err = r.Context().Err() // nobody waits for what would be done
+		err = r.Context().Err() // the client has left, so do nothing
 	}
 	return body, err
 }

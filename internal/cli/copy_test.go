@@ -246,3 +246,30 @@ func TestProgressIsOneLineOfATerminalAndManyElsewhere(t *testing.T) {
 		}
 	}
 }
+
+func TestProgressOfABackupIsShownWhereItTakesLong(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	at := time.Unix(0, 0)
+	w := &watch{t: &terminal{stderr: &out}, bytes: true, now: func() time.Time { return at }}
+	for _, p := range []struct {
+		pass        time.Duration
+		step        string
+		done, total int64
+	}{
+		{0, "copying the database", 0, 2e6},
+		{6 * time.Second, "copying the database", 1e6, 2e6},
+		{time.Second, "copying the database", 2e6, 2e6},
+		{0, "checking the database", 0, 0},
+		{6 * time.Second, "checking the database", 0, 0},
+		{0, "writing the backup", 10, 10}, // over before it was shown
+	} {
+		at = at.Add(p.pass)
+		w.progress(p.step, p.done, p.total)
+	}
+	w.end()
+	want := "copying the database: 1.0 MB of 2.0 MB, 50%, 166.7 kB/s\ncopying the database: 2.0 MB of 2.0 MB, 100%, 285.7 kB/s\nchecking the database\n"
+	if out.String() != want {
+		t.Errorf("got\n%s, want\n%s", out.String(), want)
+	}
+}

@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -82,13 +81,10 @@ func memory(root fs.FS) int64 {
 	return least
 }
 
-func machineMemory(root fs.FS) int64 {
+func machineMemory(root fs.FS) (kilobytes int64) {
 	text, _ := fs.ReadFile(root, "proc/meminfo")
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) == 3 && fields[0] == "MemTotal:" && fields[2] == "kB" {
-			kilobytes, _ := strconv.ParseInt(fields[1], 10, 64)
+	for line := range strings.Lines(string(text)) {
+		if _, err := fmt.Sscanf(line, "MemTotal: %d kB", &kilobytes); err == nil {
 			return kilobytes << 10
 		}
 	}
@@ -104,10 +100,11 @@ func groupFiles(root fs.FS) (files []string) {
 			continue
 		}
 		dir, name := "sys/fs/cgroup", "memory.max"
-		if parts[1] != "" {
+		switch parts[1] {
+		case "": // version 2
+		case "memory":
 			dir, name = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
-		}
-		if parts[1] != "" && parts[1] != "memory" {
+		default:
 			continue
 		}
 		for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) {

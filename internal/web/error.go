@@ -55,7 +55,7 @@ func StatusOf(err error) (status int, message string) {
 	case errors.Is(err, crm.ErrNotFound):
 		return http.StatusNotFound, "Not found."
 	case errors.Is(err, crm.ErrChanged):
-		return http.StatusConflict, "Somebody else has changed this meanwhile, so nothing was saved. Look at it again, then repeat your change."
+		return http.StatusConflict, "Someone else changed this in the meantime, so nothing was saved. Look at it again, then repeat your change."
 	case errors.As(err, &malformed):
 		return http.StatusBadRequest, malformed.Message
 	case errors.As(err, &invalid):
@@ -184,7 +184,7 @@ func errorBody(err error, message string) []byte {
 	var invalid *crm.Invalid
 	b := new(bytes.Buffer)
 	b.WriteString(`{"message":`)
-	writeString(b, message)
+	writeJSON(b, strings.ToValidUTF8(message, "\uFFFD"))
 	if errors.As(err, &invalid) && len(invalid.Faults) > 0 {
 		b.WriteString(`,"errors":`)
 		writeFaults(b, invalid.Faults)
@@ -193,11 +193,11 @@ func errorBody(err error, message string) []byte {
 	return b.Bytes()
 }
 
-// maxFaults is how many faults an answer lists; its message says how many there are. Otherwise an answer could be larger than
+// maxFaults is how many faults an answer lists; its message says how many there are. Without it, an answer could be larger than
 // the body that it is about.
 const maxFaults = 1000
 
-// writeFaults writes one key a field, in the order in which the fields were found wrong.
+// writeFaults writes one key per field, in the order in which the fields were found wrong.
 func writeFaults(b *bytes.Buffer, faults []crm.Fault) {
 	faults = faults[:min(len(faults), maxFaults)]
 	var fields []string
@@ -213,23 +213,17 @@ func writeFaults(b *bytes.Buffer, faults []crm.Fault) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		writeString(b, field)
-		b.WriteString(":[")
-		for j, message := range messages[field] {
-			if j > 0 {
-				b.WriteByte(',')
-			}
-			writeString(b, message)
-		}
-		b.WriteByte(']')
+		writeJSON(b, field)
+		b.WriteByte(':')
+		writeJSON(b, messages[field])
 	}
 	b.WriteByte('}')
 }
 
-// writeString writes a JSON string without the escapes that only matter inside HTML.
-func writeString(b *bytes.Buffer, s string) {
+// writeJSON writes a text or a list of texts without the escapes that only matter inside HTML.
+func writeJSON(b *bytes.Buffer, value any) {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(strings.ToValidUTF8(s, "\uFFFD")) // a string always encodes
-	b.Truncate(b.Len() - 1)                          // the encoder ends with a line feed
+	_ = enc.Encode(value)   // texts always encode
+	b.Truncate(b.Len() - 1) // the encoder ends with a line feed
 }

@@ -33,7 +33,7 @@ func TestErrorAnswers(t *testing.T) {
 			`{"message":"This action is unauthorized."}`, [2]string{}},
 		{"not found", crm.ErrNotFound, 404, `{"message":"Not found."}`, [2]string{}},
 		{"changed", fmt.Errorf("contact 7: %w", crm.ErrChanged), 409,
-			`{"message":"Somebody else has changed this meanwhile, so nothing was saved. Look at it again, then repeat your change."}`, [2]string{}},
+			`{"message":"Someone else changed this in the meantime, so nothing was saved. Look at it again, then repeat your change."}`, [2]string{}},
 		{"no route", NotFound(), 404, `{"message":"Not found."}`, [2]string{}},
 		{"method", MethodNotAllowed("GET, HEAD"), 405,
 			`{"message":"This method is not allowed here."}`, [2]string{"Allow", "GET, HEAD"}},
