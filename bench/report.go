@@ -188,6 +188,7 @@ func (b *bench) picture() []byte {
 	if b.drawGrowth(data) {
 		data["Height"] = end + 24 + 460
 	}
+	data["Frame"] = data["Height"].(int) - 1
 	var drawn bytes.Buffer
 	check(picture.Must(picture.New("").Parse(pictureText)).Execute(&drawn, data))
 	return drawn.Bytes()
