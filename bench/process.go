@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -169,9 +170,12 @@ func try(fn func()) (err error) {
 
 // output runs a program to its end, and returns what it prints.
 func output(program string, args ...string) string {
-	out, err := exec.Command(program, args...).CombinedOutput()
+	cmd := exec.Command(program, args...)
+	var faults bytes.Buffer
+	cmd.Stderr = &faults
+	out, err := cmd.Output()
 	if err != nil {
-		fail("%s %s: %v\n%s", program, args[0], err, out)
+		fail("%s %s: %v\n%s%s", program, args[0], err, out, &faults)
 	}
 	return strings.TrimSpace(string(out))
 }

@@ -154,7 +154,7 @@ func TestTheWordsOfAGoalFitIntoThePicture(t *testing.T) {
 }
 
 func TestTheOutputOfABenchmarkIsRead(t *testing.T) {
-	out := ("goos: linux\nBenchmarkCreateOnASlowDisk/Grouped-2   \t     100\t    297000 ns/op\nBenchmarkCreateOnASlowDisk/Alone   \t     100\t   4768000 ns/op\nPASS\n")
+	out := "goos: linux\nBenchmarkCreateOnASlowDisk/Grouped-2   \t     100\t    297000 ns/op\nBenchmarkCreateOnASlowDisk/Alone   \t     100\t   4768000 ns/op\nPASS\n"
 	if grouped, alone := benchmarked(out, "Grouped"), benchmarked(out, "Alone"); len(grouped) != 1 || grouped[0] != 297 || len(alone) != 1 || alone[0] != 4768 {
 		t.Errorf("got %v and %v", grouped, alone)
 	}
