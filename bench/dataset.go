@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"donorbook/internal/crm"
 )
 
@@ -52,13 +54,22 @@ func (b *bench) dataset(name string, sizes []int) *dataset {
 	for _, size := range sizes {
 		total += size
 	}
-	schema := must(os.ReadFile("internal/store/schema.go"))
-	d := &dataset{dir: filepath.Join(b.cache, fmt.Sprintf("%s-%d-people%d-%08x", name, total, peopleVersion, checksum(schema)))}
+	d := &dataset{dir: filepath.Join(b.cache, fmt.Sprintf("%s-%d-people%d-%08x", name, total, peopleVersion, b.schema()))}
 	if try(d.load) != nil {
 		d.fill(b.program, sizes)
 	}
 	b.used = append(b.used, fmt.Sprintf("%s contacts in %s: %s MB", thousands(total), counted(len(sizes), "account"), thousands(int(d.size()))))
 	return d
+}
+
+// schema tells datasets of different schemas apart.
+func (b *bench) schema() (sum int64) {
+	empty := &dataset{dir: filepath.Join(b.tmp, "empty")}
+	output(b.program, "--data", empty.dir, "account", "create", "--name", "The first")
+	empty.open(func(db *database) {
+		db.each(func(row *sqlite3.Stmt) { sum = checksum(fmt.Append(nil, sum, row.ColumnText(0))) }, `SELECT sql FROM sqlite_schema ORDER BY name`)
+	})
+	return sum
 }
 
 // fill lets the program make an empty database, fills it, and notes at last what cannot be seen in the file.
