@@ -14,7 +14,7 @@ FUZZTIME ?= 5s
 export CGO_ENABLED = 0
 export GOFLAGS = -trimpath
 
-.PHONY: bin/bench build run test lint fuzz bench bench-quick openapi screenshots clean
+.PHONY: bin/bench build run test test-rooms test-browser lint fuzz bench bench-quick openapi screenshots clean
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
@@ -28,13 +28,20 @@ run: build
 RACY = internal/cli internal/store internal/api internal/db
 RACES = $$(.ci/races $(RACY))
 
-# The program is built first: tests that start it find it in the build cache.
+# The program is built first: tests that start it find it in the build cache. The tests of the repository as a whole come first and
+# alone, because they measure the program. The browser waits for pages while the rooms compute.
 test: build
 	.ci/install gcc libc6-dev curl postgresql pgbouncer nginx systemd chromium fonts-liberation
-	go test $$(go list ./... | grep -vE '/($(subst $() ,|,$(RACY)))$$')
+	go test .
+	$(MAKE) --no-print-directory -j2 -O test-rooms test-browser
+
+test-rooms:
+	go test $$(go list ./... | grep -vE '^donorbook$$|/($(subst $() ,|,$(RACY)))$$')
 	go test -skip "$(RACES)" $(addprefix ./,$(RACY))
 	GOFLAGS= CGO_ENABLED=1 go test -race -run "$(RACES)" $(addprefix ./,$(RACY))
 	GOFLAGS= CGO_ENABLED=1 go test -race ./internal/web
+
+test-browser:
 	go -C browser test -count=1 ./...
 
 lint:

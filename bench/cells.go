@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -24,14 +23,13 @@ type cell struct {
 type task struct {
 	work  work
 	loop  func(timing) result
-	check func() error
+	check func() // fails where an answer is wrong
 }
 
 // place is where work is done.
 type place struct {
 	*server
 	data     *dataset
-	people   generator
 	loops    *loops
 	visitors []visitor
 	peer     *pocketbase
@@ -117,22 +115,18 @@ func (c cell) variant(p *place) variant {
 }
 
 // variants are those cells that were asked for.
-func (b *bench) variants(cells []cell) (list []variant, err error) {
+func (b *bench) variants(cells []cell) (list []variant) {
 	for _, c := range cells {
 		if !b.wants(strings.Fields(c.parts)...) {
 			continue
 		}
-		p, err := b.place(c.at)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.at, err)
-		}
-		v := c.variant(p)
+		v := c.variant(b.place(c.at))
 		if c.amid {
 			v = b.amidCreates(v)
 		}
 		list = append(list, v)
 	}
-	return list, nil
+	return list
 }
 
 // amidCreates is a variant that runs while the server of the place "beside" creates as fast as it can. The same on the ceiling shows
@@ -143,26 +137,16 @@ func (b *bench) amidCreates(v variant) variant {
 	creates := load{addresses: []string{p.address}, work: writing.work, connections: 62}
 	return variant{
 		name:  v.name + ", amid creates",
-		check: func() error { return errors.Join(v.check(), writing.check()) },
+		check: func() { v.check(); writing.check() },
 		run:   func(t timing) result { return creates.beside(func() result { return v.run(t) }) },
 	}
 }
 
 // measureRequests measures our server on SQLite and what it is compared with.
-func (b *bench) measureRequests() error {
-	ours, err := b.place("ours")
-	if err != nil {
-		return err
-	}
+func (b *bench) measureRequests() {
 	progress("  comparing 200 random pages with OFFSET")
-	if err := b.main.check(ours.address, 200); err != nil {
-		return err
-	}
-	variants, err := b.variants(requestCells)
-	if err != nil {
-		return err
-	}
-	b.repeat(variants)
+	b.main.check(b.place("ours").address, 200)
+	b.repeat(b.variants(requestCells))
 	peak := 0.0
 	for _, s := range b.running {
 		if filepath.Base(s.cmd.Path) == filepath.Base(b.program) {
@@ -170,63 +154,46 @@ func (b *bench) measureRequests() error {
 		}
 	}
 	b.add("peak", peak)
-	return nil
 }
 
 // place opens a place when the first cell needs it.
-func (b *bench) place(name string) (p *place, err error) {
-	if p = b.places[name]; p != nil {
-		return p, nil
-	}
-	p = &place{data: b.main, people: b.library.generator}
-	switch name {
-	case "ours":
-		p.server, err = b.serve(p.data, nil)
-	case "ceiling":
-		err = b.startCeiling(p)
-	case "raw":
-		err = b.openRaw(p)
-	case "raw copy":
-		if p.data, err = b.copy(b.main, "raw"); err == nil {
-			err = b.openRaw(p)
-		}
-	case "pocketbase":
-		err = b.servePocketbase(p)
-	default: // one that writes, on a copy of its own
-		if p.data, err = b.copy(b.main, name); err == nil {
-			p.server, err = b.serve(p.data, nil)
-		}
-	}
+func (b *bench) place(name string) *place {
 	if b.places == nil {
 		b.places = make(map[string]*place)
 	}
+	p := b.places[name]
+	if p != nil {
+		return p
+	}
+	p = &place{data: b.main}
+	switch name {
+	case "ours":
+		p.server = b.serve(p.data, nil)
+	case "ceiling":
+		b.startCeiling(p)
+	case "raw":
+		b.openRaw(p)
+	case "raw copy":
+		p.data = b.copy(b.main, "raw")
+		b.openRaw(p)
+	case "pocketbase":
+		b.servePocketbase(p)
+	default: // one that writes, on a copy of its own
+		p.data = b.copy(b.main, name)
+		p.server = b.serve(p.data, nil)
+	}
 	b.places[name] = p
-	return p, err
+	return p
 }
 
 // startCeiling starts the bare server, which answers what our server has just answered.
-func (b *bench) startCeiling(p *place) error {
-	ours, err := b.place("ours")
-	if err != nil {
-		return err
-	}
-	a := p.data.Accounts[0]
-	if p.contact, err = once(ours.address, "GET", onePath(a), a.Key, nil); err != nil {
-		return err
-	}
-	if p.list, err = once(ours.address, "GET", "/v1/contacts", a.Key, nil); err != nil {
-		return err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
+func (b *bench) startCeiling(p *place) {
+	a, ours := p.data.Accounts[0], b.place("ours").address
+	p.contact, p.list = once(ours, "GET", onePath(a), a.Key, nil), once(ours, "GET", "/v1/contacts", a.Key, nil)
 	address, files := freeAddress(), []string{filepath.Join(b.tmp, "contact"), filepath.Join(b.tmp, "list")}
-	if err := errors.Join(os.WriteFile(files[0], p.contact, 0o600), os.WriteFile(files[1], p.list, 0o600)); err != nil {
-		return err
-	}
-	p.server, err = b.start(address, address, request(nil, "GET", "/bare", "", nil), self, "ceiling", address, a.Key, files[0], files[1])
-	return err
+	check(os.WriteFile(files[0], p.contact, 0o600))
+	check(os.WriteFile(files[1], p.list, 0o600))
+	p.server = b.start(address, address, request(nil, "GET", "/bare", "", nil), must(os.Executable()), "ceiling", address, a.Key, files[0], files[1])
 }
 
 // onePath is the address of the first active contact.
@@ -243,13 +210,11 @@ func ceilingBare(p *place) task { return p.getSame("/bare", "", p.contact) }
 func ceilingCreate(p *place) task {
 	key := p.data.Accounts[0].Key
 	next := func(dst []byte, _ *rand.Rand, n int64) []byte {
-		return request(dst, "POST", "/v1/contacts", key, p.people.request(nil, int(n), newcomer))
+		return request(dst, "POST", "/v1/contacts", key, personBody(int(n), newcomer))
 	}
-	return task{work: next, check: func() error {
-		got, err := onceWire(p.address, next(nil, nil, 1))
-		if err == nil && !bytes.Equal(got, p.contact) {
-			err = fmt.Errorf("the bare server answers %.300s", got)
+	return task{work: next, check: func() {
+		if got := must(onceWire(p.address, next(nil, nil, 1))); !bytes.Equal(got, p.contact) {
+			fail("the bare server answers %.300s", got)
 		}
-		return err
 	}}
 }

@@ -3,13 +3,15 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"donorbook/internal/crm"
 )
@@ -46,114 +48,77 @@ type dataset struct {
 	Accounts []account
 }
 
-// library makes datasets, or finds those of an earlier run.
-type library struct {
-	program   string
-	dir       string
-	generator generator
-	schema    int64    // of the program
-	used      []string // what the datasets of this run are, and how large
-}
-
-func openLibrary(program, dir string, seed uint64) (*library, error) {
-	l := &library{program: program, dir: dir, generator: generator{seed}}
-	empty, err := os.MkdirTemp("", "donorbook-bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(empty) //nolint:errcheck // a directory of the system's own
-	l.schema, err = makeSchema(program, empty)
-	return l, err
-}
-
-// get is the dataset with accounts of these sizes.
-func (l *library) get(name string, sizes []int) (*dataset, error) {
+// dataset makes the dataset with accounts of these sizes, or finds that of an earlier run.
+func (b *bench) dataset(name string, sizes []int) *dataset {
 	total := 0
 	for _, size := range sizes {
 		total += size
 	}
-	d := &dataset{dir: filepath.Join(l.dir, fmt.Sprintf("%s-%d-people%d-seed%d-schema%d", name, total, peopleVersion, l.generator.seed, l.schema))}
-	if err := d.load(); err != nil {
-		if err := l.fill(d, sizes); err != nil {
-			return nil, err
-		}
+	d := &dataset{dir: filepath.Join(b.cache, fmt.Sprintf("%s-%d-people%d-%08x", name, total, peopleVersion, b.schema()))}
+	if try(d.load) != nil {
+		d.fill(b.program, sizes)
 	}
-	l.used = append(l.used, fmt.Sprintf("%s contacts in %s: %s MB", thousands(total), counted(len(sizes), "account"), thousands(int(d.size()))))
-	return d, nil
+	b.used = append(b.used, fmt.Sprintf("%s contacts in %s: %s MB", thousands(total), counted(len(sizes), "account"), thousands(int(d.size()))))
+	return d
 }
 
-// fill makes a dataset, and notes at last what cannot be seen in its file.
-func (l *library) fill(d *dataset, sizes []int) (err error) {
+// schema tells datasets of different schemas apart.
+func (b *bench) schema() (sum int64) {
+	empty := &dataset{dir: filepath.Join(b.tmp, "empty")}
+	output(b.program, "--data", empty.dir, "account", "create", "--name", "The first")
+	empty.open(func(db *database) {
+		db.each(func(row *sqlite3.Stmt) { sum = checksum(fmt.Append(nil, sum, row.ColumnText(0))) }, `SELECT sql FROM sqlite_schema ORDER BY name`)
+	})
+	return sum
+}
+
+// fill lets the program make an empty database, fills it, and notes at last what cannot be seen in the file.
+func (d *dataset) fill(program string, sizes []int) {
 	progress("filling %s", d.dir)
 	start := time.Now()
-	if err := os.RemoveAll(d.dir); err != nil { // what an interrupted run has left
-		return err
-	}
-	if _, err := makeSchema(l.program, d.dir); err != nil {
-		return err
-	}
-	if d.Accounts, err = fill(d.file(), l.generator, sizes); err != nil {
-		return err
-	}
+	check(os.RemoveAll(d.dir)) // what an interrupted run has left
+	output(program, "--data", d.dir, "account", "create", "--name", "The first")
+	d.Accounts = fill(d.file(), sizes)
 	progress("  took %s", time.Since(start).Round(time.Second))
-	text, err := json.Marshal(d)
-	return errors.Join(err, os.WriteFile(d.noteFile(), text, 0o600))
+	check(os.WriteFile(d.noteFile(), must(json.Marshal(d)), 0o600))
 }
 
 // load reads what was noted about a dataset.
-func (d *dataset) load() error {
-	text, err := os.ReadFile(d.noteFile())
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, d)
-}
+func (d *dataset) load() { check(json.Unmarshal(must(os.ReadFile(d.noteFile())), d)) }
 
 func (d *dataset) noteFile() string { return filepath.Join(d.dir, "dataset.json") }
 func (d *dataset) file() string     { return filepath.Join(d.dir, "donorbook.db") }
 
 // open opens the file for a look into it.
-func (d *dataset) open(fn func(*database) error) error {
-	db, err := openDatabase(d.file(), nil)
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(db), db.close())
+func (d *dataset) open(fn func(*database)) {
+	db := openDatabase(d.file(), nil)
+	defer db.close()
+	fn(db)
 }
 
 // size is the length of the file in MB.
-func (d *dataset) size() float64 {
-	info, err := os.Stat(d.file())
-	if err != nil {
-		return 0
-	}
-	return float64(info.Size()) / 1e6
-}
+func (d *dataset) size() float64 { return float64(must(os.Stat(d.file())).Size()) / 1e6 }
 
 // contact is an active contact as the database holds it.
-func (d *dataset) contact(a account, id int64) (body []byte, err error) {
-	err = d.open(func(db *database) (err error) {
-		body, err = db.appendContacts(nil, sqlGet, a.Number, id)
-		return err
-	})
-	if err == nil && body == nil {
-		err = fmt.Errorf("the database has no active contact %d", id)
+func (d *dataset) contact(a account, id int64) (body []byte) {
+	d.open(func(db *database) { body = db.appendContacts(nil, sqlGet, a.Number, id) })
+	if body == nil {
+		fail("the database has no active contact %d", id)
 	}
-	return body, err
+	return body
 }
 
 // page are the contacts of a page as OFFSET gives them.
-func (d *dataset) page(a account, scope string, number int) (list []byte, err error) {
+func (d *dataset) page(a account, scope string, number int) (list []byte) {
 	most := int64(0)
 	if scope == "all" {
 		most = 1
 	}
-	err = d.open(func(db *database) (err error) {
-		list, err = db.appendContacts([]byte{'['}, `SELECT id, body FROM contact WHERE account_id = ? AND archived <= ? ORDER BY id LIMIT 20 OFFSET ?`,
+	d.open(func(db *database) {
+		list = db.appendContacts([]byte{'['}, `SELECT id, body FROM contact WHERE account_id = ? AND archived <= ? ORDER BY id LIMIT 20 OFFSET ?`,
 			a.Number, most, int64(number-1)*20)
-		return err
 	})
-	return append(list, ']'), err
+	return append(list, ']')
 }
 
 // page is an answer of the list, as far as it is looked at.
@@ -162,12 +127,9 @@ type page struct {
 	Meta struct{ Total int }
 }
 
-func askPage(address, key, path string) (p page, err error) {
-	body, err := once(address, "GET", path, key, nil)
-	if err != nil {
-		return p, err
-	}
-	return p, json.Unmarshal(body, &p)
+func askPage(address, key, path string) (p page) {
+	check(json.Unmarshal(once(address, "GET", path, key, nil), &p))
+	return p
 }
 
 // pagePath is the shortest address of a page.
@@ -179,37 +141,24 @@ func pagePath(scope string, number int) string {
 }
 
 // checkPage compares a page with what OFFSET gives.
-func (d *dataset) checkPage(address string, a account, scope string, number int) error {
-	p, err := askPage(address, a.Key, pagePath(scope, number))
-	if err != nil {
-		return err
+func (d *dataset) checkPage(address string, a account, scope string, number int) {
+	if p := askPage(address, a.Key, pagePath(scope, number)); !bytes.Equal(d.page(a, scope, number), p.Data) {
+		fail("page %d of account %d is not what OFFSET gives", number, a.Number)
 	}
-	want, err := d.page(a, scope, number)
-	if err == nil && !bytes.Equal(want, p.Data) {
-		err = fmt.Errorf("page %d of account %d is not what OFFSET gives", number, a.Number)
-	}
-	return err
 }
 
 // check compares what a server lists with what the database says: the totals of every account, and random pages.
-func (d *dataset) check(address string, pages int) error {
+func (d *dataset) check(address string, pages int) {
 	for _, a := range d.Accounts {
-		p, err := askPage(address, a.Key, "/v1/contacts?per_page=1")
-		if err != nil {
-			return err
-		}
-		if p.Meta.Total != a.Active {
-			return fmt.Errorf("account %d has %d active contacts, and the list says %d", a.Number, a.Active, p.Meta.Total)
+		if p := askPage(address, a.Key, "/v1/contacts?per_page=1"); p.Meta.Total != a.Active {
+			fail("account %d has %d active contacts, and the list says %d", a.Number, a.Active, p.Meta.Total)
 		}
 	}
 	dice := d.dice()
 	for range pages {
 		a := pick(dice, d.Accounts)
-		if err := d.checkPage(address, a, "active", a.anyPage(dice)); err != nil {
-			return err
-		}
+		d.checkPage(address, a, "active", a.anyPage(dice))
 	}
-	return nil
 }
 
 func (d *dataset) dice() *rand.Rand { return rand.New(rand.NewPCG(uint64(len(d.Accounts)), 7)) }
@@ -248,3 +197,134 @@ func (d *dataset) activeBelow(r *rand.Rand, n int) (account, int64) {
 		}
 	}
 }
+
+// region is the server's own default for phone numbers without +.
+const region = "US"
+
+// seed makes the same people on every machine.
+const seed = 1
+
+// The words are ASCII or not, as in a real list of donors. Tags are small ASCII letters, so that their searched form is
+// their name.
+var (
+	firstNames = []string{
+		"Ana", "Grace", "José", "Łukasz", "Chidi", "Mary Ann", "Søren", "Zoë", "Priya", "Wei", "Fatima", "Oleksandr",
+		"Ruth", "Kwame", "Björn", "Noor", "Élodie", "Hannah", "Tomás", "Yuki", "Leila", "Andrew", "Ngozi", "Paweł",
+	}
+	lastNames = []string{
+		"Okafor", "Smith", "García", "Müller", "Nguyễn", "O'Brien", "Kowalski", "Hernández", "Johansson", "Patel", "Kim",
+		"Żeromski", "Al-Farsi", "Washington", "Dubois", "Ibáñez", "Tanaka", "Petrov", "van der Berg", "Løvås", "Silva",
+	}
+	companies = []string{
+		"Blue Heron Books", "Harbor Light Foundation", "Northwind Logistics and Sons", "Café Río", "Stone Bridge Partners",
+		"Maple Street Clinic", "Öresund Marine Works", "Second Harvest Bakery",
+	}
+	titles  = []string{"Director of Development", "Volunteer Coordinator", "Senior Software Engineer", "Owner", "Head of Community Programs"}
+	streets = []string{"Harbor Street", "Martin Luther King Boulevard", "Calle de la Constitución", "Old Mill Road", "Sunset Avenue"}
+	cities  = [][3]string{
+		{"Boston", "MA", "02110"}, {"Austin", "TX", "78701"}, {"San José", "CA", "95112"}, {"Portland", "OR", "97205"},
+		{"Minneapolis", "MN", "55401"}, {"Albuquerque", "NM", "87102"},
+	}
+	causes = []string{
+		"newsletter", "volunteer", "board", "alumni", "parent", "vip", "major donor", "monthly donor", "lapsed donor",
+		"gala 2024", "gala 2025", "gala 2026", "auction", "golf day", "school visit", "food drive", "walkathon",
+		"summer camp", "annual report", "phone bank", "press", "sponsor", "foundation", "corporate match", "legacy",
+		"in memory", "matching gift", "street team", "choir", "library", "clean river", "winter appeal", "spring appeal",
+		"house party", "no mail", "no calls",
+	}
+)
+
+// peopleVersion is told apart where data is kept: it goes up whenever the same seed makes other people.
+const peopleVersion = 3
+
+// choices are the random choices for one person.
+func choices(n int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) }
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// personBody is the body of a create for person n. mark goes into the emails and the phone: people with different marks are
+// different people.
+func personBody(n int, mark string) (dst []byte) {
+	r := choices(n)
+	first, last := names(r, n)
+	city := pick(r, cities)
+	handle := handle(n, mark)
+	tag := r.IntN(len(causes))
+	dst = fmt.Appendf(dst, `{"first_name":"%s","middle_name":"%c.","last_name":"%s"`, first, 'A'+rune(r.IntN(26)), last)
+	dst = fmt.Appendf(dst, `,"dob":"%02d/%02d/%d","company":"%s","title":"%s"`, 1+r.IntN(12), 1+r.IntN(28), 1930+r.IntN(75), pick(r, companies), pick(r, titles))
+	dst = fmt.Appendf(dst, `,"linkedin_url":"https://www.linkedin.example/in/%s"`, handle)
+	dst = fmt.Appendf(dst, `,"emails":[{"type":"personal","value":"%s@mail.example.org"},{"type":"work","value":"%s@work.example.com"}]`, handle, handle)
+	dst = append(dst, `,"phones":[{"type":"cell","value":"`...)
+	dst = append(dst, phone(n, mark)...)
+	dst = fmt.Appendf(dst, `"}],"addresses":[{"address_1":"%d %s","address_2":"Suite %d","city":"%s","state":"%s","zipcode":"%s","country":"USA"}]`,
+		1+r.IntN(9999), pick(r, streets), 1+r.IntN(400), city[0], city[1], city[2])
+	return fmt.Appendf(dst, `,"tags":["%s","%s","%s"]}`, causes[tag], causes[(tag+5)%len(causes)], causes[(tag+11)%len(causes)])
+}
+
+// names are the first choices. Most people share both names with many others; one in ten has a last name of their own.
+func names(r *rand.Rand, n int) (first, last string) {
+	first, last = pick(r, firstNames), pick(r, lastNames)
+	if rare(n) {
+		last = rareName(n)
+	}
+	return first, last
+}
+
+func rare(n int) bool { return n%10 == 3 }
+
+// rareName is a name of five syllables that no other of 1,889,568 people has.
+func rareName(n int) string {
+	const syllables = "babedidogufekalemihonurapesitovuzaje"
+	var name []byte
+	for range 5 {
+		at := n % 18 * 2
+		name = append(name, syllables[at:at+2]...)
+		n /= 18
+	}
+	return strings.ToUpper(string(name[:1])) + string(name[1:])
+}
+
+// handle is what a person's emails begin with.
+func handle(n int, mark string) string { return fmt.Sprintf("p%d%s", scattered(n), mark) }
+
+// scattered makes numbers out of order of those in order, one of each. The emails and phone numbers of people who come one after
+// the other have nothing to do with each other; were they in order, an index would have all new ones in one place.
+func scattered(n int) int {
+	const room = 10_000_000 // 7,654,321 has no factor in common with it
+	return n/room*room + n%room*7_654_321%room
+}
+
+// phone is a number that no one else has, as people of the server's region write it: each mark has ten million of its own.
+func phone(n int, mark string) string {
+	slot := uint32(0)
+	for _, letter := range []byte(mark) {
+		slot = slot*31 + uint32(letter)
+	}
+	digits := 2_000_000_000 + (scattered(n)+int(slot%700)*10_000_000)%7_000_000_000
+	return fmt.Sprintf("(%03d) %03d-%04d", digits/10_000_000, digits/10_000%1000, digits%10_000)
+}
+
+// person is a contact as the program itself would write it.
+type person struct {
+	contact crm.Contact
+	body    []byte
+}
+
+// makePerson makes contact n from the request that would create it.
+func makePerson(n int, mark string, now time.Time) (p person) {
+	in, faults, err := crm.DecodeContact(personBody(n, mark))
+	check(err)
+	check(in.Validate(faults, true, region, now))
+	p.contact = must(crm.NewContact(in, now))
+	if mark == "" && archived(n) {
+		p.contact = p.contact.Archive(now)
+	}
+	p.body = p.contact.AppendBody(nil)
+	return p
+}
+
+// archived is one person in 16.
+func archived(n int) bool { return n%16 == 7 }
+
+// filledAt is when all the people of a dataset were created.
+var filledAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

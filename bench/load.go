@@ -1,13 +1,105 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
 	"errors"
+	"flag"
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// client is one keep-alive connection. It writes requests that were built before, so that the machine is left to the server.
+type client struct {
+	conn   net.Conn
+	reader *bufio.Reader
+}
+
+// patience is how long one answer may take.
+const patience = 60 * time.Second
+
+// dial connects to HOST:PORT. With https:// before it, it uses TLS and accepts any certificate: it measures, it does not trust.
+func dial(address string) (*client, error) {
+	host, secure := strings.CutPrefix(address, "https://")
+	conn, err := net.DialTimeout("tcp", host, patience)
+	if err != nil {
+		return nil, err
+	}
+	if secure {
+		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+	}
+	return &client{conn: conn, reader: bufio.NewReaderSize(conn, 32<<10)}, nil
+}
+
+func (c *client) close() { _ = c.conn.Close() }
+
+// request appends a request with an API key to dst, as it goes over the wire.
+func request(dst []byte, method, path, key string, body []byte) []byte {
+	return requestAs(dst, method, path, "Authorization: Bearer ", key, body)
+}
+
+// requestAs is request with another header that says who asks, such as "Cookie: session=".
+func requestAs(dst []byte, method, path, header, secret string, body []byte) []byte {
+	for _, text := range []string{method, " ", path, " HTTP/1.1\r\nHost: localhost\r\n", header, secret} {
+		dst = append(dst, text...)
+	}
+	if body != nil {
+		dst = append(dst, "\r\nContent-Type: application/json\r\nContent-Length: "...)
+		dst = strconv.AppendInt(dst, int64(len(body)), 10)
+	}
+	dst = append(dst, "\r\n\r\n"...)
+	return append(dst, body...)
+}
+
+// ask sends a request and appends the body of the answer to dst. With a nil dst the body is skipped. Any status but 2xx is an error.
+func (c *client) ask(wire, dst []byte) ([]byte, error) {
+	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return dst, err
+	}
+	if _, err := c.conn.Write(wire); err != nil {
+		return dst, err
+	}
+	answer, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		return dst, err
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read to its end
+	refused := answer.StatusCode/100 != 2
+	if dst == nil && !refused {
+		_, err = io.Copy(io.Discard, answer.Body)
+		return nil, err
+	}
+	body := bytes.NewBuffer(dst)
+	if _, err = body.ReadFrom(answer.Body); err == nil && refused {
+		err = fmt.Errorf("status %d: %.200s", answer.StatusCode, body)
+	}
+	return body.Bytes(), err
+}
+
+// once asks on a connection of its own and returns the body.
+func once(address, method, path, key string, body []byte) []byte {
+	return must(onceWire(address, request(nil, method, path, key, body)))
+}
+
+func onceWire(address string, wire []byte) ([]byte, error) {
+	c, err := dial(address)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	return c.ask(wire, []byte{})
+}
 
 // work makes requests of one kind: it appends the next one to dst. n is a number that no other request of the run has.
 type work func(dst []byte, r *rand.Rand, n int64) []byte
@@ -111,4 +203,51 @@ func (l load) drive(clients []*client, over func() bool) ([]time.Duration, error
 	}
 	wg.Wait()
 	return slices.Concat(times...), errors.Join(errs...)
+}
+
+// loadRunning loads servers that already run, such as two nodes behind a proxy, and prints what they did.
+func loadRunning(args []string) {
+	flags := flag.NewFlagSet("load", flag.ExitOnError)
+	urls := flags.String("url", "http://localhost:8443", "addresses of the nodes, separated by commas")
+	key := flags.String("key", "", "API key")
+	kind := flags.String("work", "get", "get, list (the first page), deep (any page) or create")
+	connections := flags.Int("connections", 64, "connections in all")
+	duration := flags.Duration("for", 5*time.Second, "how long")
+	_ = flags.Parse(args[1:]) // it exits on an error
+	l := load{connections: *connections}
+	for address := range strings.SplitSeq(*urls, ",") {
+		l.addresses = append(l.addresses, strings.TrimPrefix(strings.TrimSuffix(address, "/"), "http://"))
+	}
+	l.work = runningWork(l.addresses[0], *key, *kind)
+	r := l.run(timing{warm: *duration / 10, measured: *duration}, &server{})
+	check(r.err)
+	fmt.Printf("%-7s %3d connections  %8.0f/s  p50 %8v  p99 %8v\n", *kind, *connections, r.rate(),
+		r.p50.Round(10*time.Microsecond), r.p99.Round(10*time.Microsecond))
+}
+
+// runningWork is work on an account of which only the key is known. It chooses from the first 10,000 contacts.
+func runningWork(address, key, kind string) work {
+	serial.Store(time.Now().Unix()) // so that a second run creates others
+	a := account{Key: key, Contacts: 1}
+	var ids []int64
+	for number := 1; number <= 100 && len(ids) == (number-1)*100; number++ {
+		p := askPage(address, key, fmt.Sprintf("/v1/contacts?per_page=100&page=%d", number))
+		var contacts []struct{ ID int64 }
+		check(json.Unmarshal(p.Data, &contacts))
+		for _, c := range contacts {
+			ids = append(ids, c.ID)
+		}
+		a.Active = p.Meta.Total
+	}
+	if len(ids) == 0 && kind != "create" {
+		fail("the account has no contacts: run -work create first")
+	}
+	anyone := func(r *rand.Rand) (account, int64) { return a, pick(r, ids) }
+	task, known := map[string]func(*place) task{
+		"create": create, "list": listFirst, "deep": listAnyPage, "get": func(p *place) task { return getBy(p, anyone) },
+	}[kind]
+	if !known {
+		fail("unknown work %q", kind)
+	}
+	return task(&place{data: &dataset{Accounts: []account{a}}}).work
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -15,44 +14,34 @@ import (
 // durability. They are what the database allows.
 type loops struct {
 	data    *dataset
-	people  generator
 	cpu     func() time.Duration
-	readers []func(a account, id int64) error // each reads one contact, on a connection of its own
-	found   func() []byte                     // what the first reader has read last
-	write   func([]joining) error             // in one transaction
-	holds   func(joining) error               // tells whether the database has the last contact of an account
-	single  bool                              // a transaction is about one account
-	list    func(a account, from, to int64) error
+	readers []func(a account, id int64) // each reads one contact, on a connection of its own
+	list    func(a account, from, to int64)
+	found   func() []byte   // what was read last by the first reader
+	write   func([]joining) // in one transaction
+	holds   func(joining)   // fails where the database does not have the last contact of an account
+	single  bool            // a transaction is about one account
 }
 
 // openRaw opens the loops over SQLite.
-func (b *bench) openRaw(p *place) error {
-	db, err := openDatabase(p.data.file(), durable)
-	if err != nil {
-		return err
-	}
-	b.closing = append(b.closing, func() { _ = db.close() })
-	p.loops = rawLoops(db, p.data, p.people)
-	return nil
+func (b *bench) openRaw(p *place) {
+	db := openDatabase(p.data.file(), durable)
+	b.closing = append(b.closing, db.close)
+	p.loops = rawLoops(db, p.data)
 }
 
-func rawLoops(db *database, d *dataset, g generator) *loops {
+func rawLoops(db *database, d *dataset) *loops {
 	var dst []byte
-	get := func(a account, id int64) (err error) {
-		dst, err = db.appendContacts(dst[:0], sqlGet, a.Number, id)
-		return err
-	}
+	get := func(a account, id int64) { dst = db.appendContacts(dst[:0], sqlGet, a.Number, id) }
 	return &loops{
-		data: d, people: g, cpu: ownCPU, readers: []func(account, int64) error{get}, found: func() []byte { return dst },
-		write: func(people []joining) error { return db.write(people, true) },
-		holds: func(p joining) error {
-			seq, err := db.number(`SELECT contact_seq FROM account_tally WHERE account_id = ?`, p.account)
-			return errors.Join(err, db.holds(account{Number: p.account}, crm.MakeID(p.account, seq), p.person))
+		data: d, cpu: ownCPU, readers: []func(account, int64){get}, found: func() []byte { return dst },
+		list: func(a account, from, to int64) {
+			dst = append(db.appendContacts(append(dst[:0], '['), sqlRange, a.Number, from, to), ']')
 		},
-		list: func(a account, from, to int64) (err error) {
-			dst, err = db.appendContacts(append(dst[:0], '['), sqlRange, a.Number, from, to)
-			dst = append(dst, ']')
-			return err
+		write: func(people []joining) { db.write(people, true) },
+		holds: func(p joining) {
+			seq := db.number(`SELECT contact_seq FROM account_tally WHERE account_id = ?`, p.account)
+			db.holds(account{Number: p.account}, crm.MakeID(p.account, seq), p.person)
 		},
 	}
 }
@@ -60,27 +49,30 @@ func rawLoops(db *database, d *dataset, g generator) *loops {
 // readOne reads random contacts, on all connections at once.
 func readOne(p *place) task {
 	l := p.loops
-	check := func() error {
+	right := func() {
 		a, id := l.data.anyone(l.data.dice())
-		want, err := l.data.contact(a, id)
-		return l.compare(want, errors.Join(err, l.readers[0](a, id)))
+		l.readers[0](a, id)
+		l.compare(l.data.contact(a, id))
 	}
-	return task{check: check, loop: l.measured(func(d time.Duration) (n int, _ spent, err error) {
+	return task{check: right, loop: l.measured(func(d time.Duration) (total int, _ spent) {
 		counts, errs := make([]int, len(l.readers)), make([]error, len(l.readers))
 		over := after(d)
 		var wg sync.WaitGroup
 		for i, read := range l.readers {
 			wg.Go(func() {
-				for dice := newDice(); !over() && errs[i] == nil; counts[i]++ {
-					errs[i] = read(l.data.anyone(dice))
-				}
+				errs[i] = try(func() {
+					for dice := newDice(); !over(); counts[i]++ {
+						read(l.data.anyone(dice))
+					}
+				})
 			})
 		}
 		wg.Wait()
-		for _, count := range counts {
-			n += count
+		check(errors.Join(errs...))
+		for _, n := range counts {
+			total += n
 		}
-		return n, spent{}, errors.Join(errs...)
+		return total, spent{}
 	})}
 }
 
@@ -88,25 +80,23 @@ func readOne(p *place) task {
 func readList(p *place) task {
 	l, a := p.loops, p.data.Accounts[0]
 	first := firstActive(a, 20)
-	read := func() error { return l.list(a, first[0], first[len(first)-1]) }
-	check := func() error {
-		want, err := l.data.page(a, "active", 1)
-		return l.compare(want, errors.Join(err, read()))
+	right := func() {
+		l.list(a, first[0], first[len(first)-1])
+		l.compare(l.data.page(a, "active", 1))
 	}
-	return task{check: check, loop: l.measured(func(d time.Duration) (n int, _ spent, err error) {
-		for over := after(d); !over() && err == nil; n++ {
-			err = read()
+	return task{check: right, loop: l.measured(func(d time.Duration) (n int, _ spent) {
+		for over := after(d); !over(); n++ {
+			l.list(a, first[0], first[len(first)-1])
 		}
-		return n, spent{}, err
+		return n, spent{}
 	})}
 }
 
-// compare tells whether what was read last is right.
-func (l *loops) compare(want []byte, err error) error {
-	if err == nil && !bytes.Equal(l.found(), want) {
-		err = fmt.Errorf("the loop reads %.300s", l.found())
+// compare fails where what was read last is not right.
+func (l *loops) compare(want []byte) {
+	if !bytes.Equal(l.found(), want) {
+		fail("the loop reads %.300s", l.found())
 	}
-	return err
 }
 
 // insert creates contacts, so many in a transaction. The people themselves are made outside of what is counted, as a server makes
@@ -114,63 +104,49 @@ func (l *loops) compare(want []byte, err error) error {
 func insert(group int) func(*place) task {
 	return func(p *place) task {
 		l := p.loops
-		check := func() error {
-			people, err := l.newcomers(1, l.data.dice())
-			if err == nil {
-				err = l.write(people)
-			}
-			if err == nil {
-				err = l.holds(people[0])
-			}
-			return err
+		right := func() {
+			people := l.newcomers(1, l.data.dice())
+			l.write(people)
+			l.holds(people[0])
 		}
-		return task{check: check, loop: l.measured(func(d time.Duration) (n int, making spent, err error) {
+		return task{check: right, loop: l.measured(func(d time.Duration) (n int, making spent) {
 			dice := newDice()
 			for over := after(d); !over(); n += group {
 				used, start := ownCPU(), time.Now()
-				people, err := l.newcomers(group, dice)
+				people := l.newcomers(group, dice)
 				making.cpu, making.time = making.cpu+ownCPU()-used, making.time+time.Since(start)
-				if err == nil {
-					err = l.write(people)
-				}
-				if err != nil {
-					return n, making, err
-				}
+				l.write(people)
 			}
-			return n, making, nil
+			return n, making
 		})}
 	}
 }
 
 // newcomers are people who are not there yet, in accounts as clients would choose them.
-func (l *loops) newcomers(n int, dice *rand.Rand) ([]joining, error) {
-	people := make([]joining, n)
+func (l *loops) newcomers(n int, dice *rand.Rand) (people []joining) {
 	a := l.data.byWeight(dice)
-	for i := range people {
-		p, err := l.people.person(int(serial.Add(1)), "raw", time.Now())
-		if err != nil {
-			return nil, err
-		}
+	for range n {
 		if !l.single {
 			a = l.data.byWeight(dice)
 		}
-		people[i] = join(a, p)
+		people = append(people, join(a, makePerson(int(serial.Add(1)), "raw", time.Now())))
 	}
-	return people, nil
+	return people
 }
 
 // spent is what a loop does not count.
 type spent struct{ cpu, time time.Duration }
 
 // measured warms up and measures a loop, which tells how many requests it stood for, and what does not count.
-func (l *loops) measured(run func(time.Duration) (n int, other spent, err error)) func(timing) result {
-	return func(t timing) result {
-		if _, _, err := run(t.warm); err != nil {
-			return result{err: err}
-		}
-		cpu, start := l.cpu(), time.Now()
-		n, other, err := run(t.measured)
-		took := time.Since(start)
-		return result{requests: n, seconds: (took - other.time).Seconds(), err: err, cpu: perRequest(l.cpu()-cpu-other.cpu, n)}
+func (l *loops) measured(run func(time.Duration) (n int, other spent)) func(timing) result {
+	return func(t timing) (r result) {
+		r.err = try(func() {
+			run(t.warm)
+			cpu, start := l.cpu(), time.Now()
+			n, other := run(t.measured)
+			took := time.Since(start)
+			r = result{requests: n, seconds: (took - other.time).Seconds(), cpu: perRequest(l.cpu()-cpu-other.cpu, n)}
+		})
+		return r
 	}
 }

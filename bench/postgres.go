@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -14,50 +13,29 @@ import (
 )
 
 // measurePostgres compares our server on PostgreSQL with loops over pgx.
-func (b *bench) measurePostgres() error {
-	url, err := b.postgresURL()
-	if err != nil {
-		return err
-	}
+func (b *bench) measurePostgres() {
+	url := b.postgresURL()
 	progress("  copying %d contacts to PostgreSQL", b.contacts)
-	if out, err := exec.Command(b.program, "copy", "--from", "sqlite:"+b.main.dir, "--to", url).CombinedOutput(); err != nil {
-		return fmt.Errorf("copy: %w\n%s", err, out)
-	}
+	output(b.program, "copy", "--from", "sqlite:"+b.main.dir, "--to", url)
 	w := &rawPostgres{}
 	b.closing = append(b.closing, w.close)
-	if err := w.open(url); err != nil {
-		return err
-	}
-	if b.versions["PostgreSQL"], err = w.settle(); err != nil {
-		return err
-	}
-	ours := &place{data: b.main, people: b.library.generator, remote: true}
-	if ours.server, err = b.serve(b.main, nil, "--database", url); err != nil {
-		return err
-	}
+	w.open(url)
+	b.versions["PostgreSQL"] = w.settle()
+	ours := &place{data: b.main, remote: true, server: b.serve(b.main, nil, "--database", url)}
 	ours.extra = w.processes
-	if err := b.main.check(ours.address, 20); err != nil {
-		return err
-	}
-	b.places = map[string]*place{"postgres": ours, "pgx": {data: b.main, loops: w.loops(b.main, b.library.generator)}}
-	variants, err := b.variants(postgresCells)
-	if err == nil {
-		b.repeat(variants)
-	}
-	return err
+	b.main.check(ours.address, 20)
+	b.places = map[string]*place{"postgres": ours, "pgx": {data: b.main, loops: w.loops(b.main)}}
+	b.repeat(b.variants(postgresCells))
 }
 
 // postgresURL is the database that was named, or one in a throw-away cluster that waits for the disk as a real one does.
-func (b *bench) postgresURL() (string, error) {
+func (b *bench) postgresURL() string {
 	if b.postgres != "new" {
-		return b.postgres, nil
+		return b.postgres
 	}
-	cluster, err := pgtest.New("shared_buffers = 512MB", "max_wal_size = 4GB", "fsync = on", "synchronous_commit = on")
-	if err != nil {
-		return "", err
-	}
+	cluster := must(pgtest.New("shared_buffers = 512MB", "max_wal_size = 4GB", "fsync = on", "synchronous_commit = on"))
 	b.closing = append(b.closing, cluster.Remove)
-	return cluster.Database()
+	return must(cluster.Database())
 }
 
 // rawPostgres does what the store does in as few round trips as an application can: it sends the statements of a group of creates
@@ -70,16 +48,11 @@ type rawPostgres struct {
 // pgReaders is how many connections read at once, as many as one of our nodes has.
 const pgReaders = 16
 
-func (w *rawPostgres) open(url string) error {
-	ctx := context.Background()
+func (w *rawPostgres) open(url string) {
 	for range pgReaders {
-		conn, err := pgx.Connect(ctx, url)
-		if err != nil {
-			return err
-		}
-		w.conns = append(w.conns, conn)
+		w.conns = append(w.conns, must(pgx.Connect(context.Background(), url)))
 	}
-	return w.conns[0].QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&w.backend)
+	check(w.conns[0].QueryRow(context.Background(), `SELECT pg_backend_pid()`).Scan(&w.backend))
 }
 
 func (w *rawPostgres) close() {
@@ -89,17 +62,14 @@ func (w *rawPostgres) close() {
 }
 
 // settle does what would otherwise happen at some time while it is measured, and tells the version and the size.
-func (w *rawPostgres) settle() (version string, err error) {
+func (w *rawPostgres) settle() (version string) {
 	ctx := context.Background()
-	for _, sql := range []string{`VACUUM ANALYZE`, `CHECKPOINT`} {
-		if _, err := w.conns[0].Exec(ctx, sql); err != nil {
-			return "", err
-		}
-	}
+	must(w.conns[0].Exec(ctx, `VACUUM ANALYZE`))
+	must(w.conns[0].Exec(ctx, `CHECKPOINT`))
 	var bytes int64
-	err = w.conns[0].QueryRow(ctx, `SELECT current_setting('server_version'), pg_database_size(current_database())`).Scan(&version, &bytes)
+	check(w.conns[0].QueryRow(ctx, `SELECT current_setting('server_version'), pg_database_size(current_database())`).Scan(&version, &bytes))
 	version, _, _ = strings.Cut(version, " ")
-	return fmt.Sprintf("%s, a database of %s MB", version, thousands(int(bytes/1e6))), err
+	return fmt.Sprintf("%s, a database of %s MB", version, thousands(int(bytes/1e6)))
 }
 
 // processes are those of PostgreSQL, where they are on this machine.
@@ -111,39 +81,37 @@ func (w *rawPostgres) processes() []int {
 }
 
 // loops are the loops over pgx.
-func (w *rawPostgres) loops(d *dataset, g generator) *loops {
-	l := &loops{data: d, people: g, single: true, write: w.write, holds: w.holds}
+func (w *rawPostgres) loops(d *dataset) *loops {
+	l := &loops{data: d, single: true, write: w.write, holds: w.holds}
 	l.cpu = func() time.Duration { return cpuOfProcesses(append(w.processes(), ownProcess)...) }
 	var found []byte
 	l.found = func() []byte { return found }
 	get := dollars(sqlGet)
 	for i, conn := range w.conns {
-		l.readers = append(l.readers, func(a account, id int64) error {
+		l.readers = append(l.readers, func(a account, id int64) {
 			var body []byte
-			err := conn.QueryRow(context.Background(), get, a.Number, id).Scan(nil, &body)
+			check(conn.QueryRow(context.Background(), get, a.Number, id).Scan(nil, &body))
 			if i == 0 {
 				found = crm.AppendContact(found[:0], id, body)
 			}
-			return err
 		})
 	}
 	return l
 }
 
 // holds counts what belongs to the last contact of an account.
-func (w *rawPostgres) holds(p joining) error {
+func (w *rawPostgres) holds(p joining) {
 	var keys int
-	err := w.conns[0].QueryRow(context.Background(), `SELECT count(*) FROM account_tally JOIN contact USING (account_id, revision) JOIN contact_index USING (account_id, id)
-		WHERE account_id = $1 AND body = $2`, p.account, p.body).Scan(&keys)
-	if want := len(p.contact.MatchKeys); err == nil && keys != want {
-		err = fmt.Errorf("a new contact has %d keys, not %d", keys, want)
+	check(w.conns[0].QueryRow(context.Background(), `SELECT count(*) FROM account_tally JOIN contact USING (account_id, revision) JOIN contact_index USING (account_id, id)
+		WHERE account_id = $1 AND body = $2`, p.account, p.body).Scan(&keys))
+	if want := len(p.contact.MatchKeys); keys != want {
+		fail("a new contact has %d keys, not %d", keys, want)
 	}
-	return err
 }
 
 // write writes people of one account in one transaction and two round trips: one for its beginning, the account and the look-ups, one
 // for the rest with the commit.
-func (w *rawPostgres) write(people []joining) error {
+func (w *rawPostgres) write(people []joining) {
 	ctx, conn, account := context.Background(), w.conns[0], people[0].account
 	t := &tally{tags: make(map[string]int64)}
 	look := &pgx.Batch{}
@@ -155,12 +123,10 @@ func (w *rawPostgres) write(people []joining) error {
 	}
 	look.Queue(`SELECT n.place, found.id FROM unnest($2::text[]) WITH ORDINALITY AS n (key, place)
 		CROSS JOIN LATERAL (SELECT id FROM contact_index WHERE account_id = $1 AND key = n.key ORDER BY id) AS found`, account, keys)
-	if err := conn.SendBatch(ctx, look).Close(); err != nil {
-		return err
-	}
+	check(conn.SendBatch(ctx, look).Close())
 	rest := inserts(people, t)
 	rest.Queue(`COMMIT`)
-	return conn.SendBatch(ctx, rest).Close()
+	check(conn.SendBatch(ctx, rest).Close())
 }
 
 // inserts writes people with one statement for each table, as the store does.

@@ -1,16 +1,26 @@
 package main
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 // server is a process that this program has started. The zero value is one that cannot be looked into.
@@ -26,39 +36,32 @@ type server struct {
 
 // freeAddress is a free port of this machine.
 func freeAddress() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err.Error() // where no server can listen
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close() //nolint:errcheck // it only lent the number
 	return l.Addr().String()
 }
 
 // start runs a program and waits until ready is answered. Its output goes to a file, as a log usually does.
-func (b *bench) start(address, metrics string, ready []byte, args ...string) (*server, error) {
+func (b *bench) start(address, metrics string, ready []byte, args ...string) *server {
 	s := &server{address: address, metrics: metrics, cmd: exec.Command(args[0], args[1:]...)}
-	log, err := os.CreateTemp(b.tmp, filepath.Base(args[0])+"-*.log")
-	if err != nil {
-		return nil, err
-	}
+	log := must(os.CreateTemp(b.tmp, filepath.Base(args[0])+"-*.log"))
 	defer log.Close() //nolint:errcheck // the process has its own
 	s.cmd.Stderr, s.cmd.Stdout = log, log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // it must not outlive us
 	begun := time.Now()
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
+	check(s.cmd.Start())
 	s.pid = s.cmd.Process.Pid
 	b.running = append(b.running, s)
 	for {
-		if _, err = onceWire(s.address, ready); err == nil {
+		_, err := onceWire(s.address, ready)
+		if err == nil {
 			s.first = time.Since(begun)
 			s.calibrate()
-			return s, nil
+			return s
 		}
 		if time.Since(begun) > patience || s.cmd.Process.Signal(syscall.Signal(0)) != nil {
 			text, _ := os.ReadFile(log.Name())
-			return nil, fmt.Errorf("%s does not answer: %w\n%.2000s", args[0], err, text)
+			fail("%s does not answer: %v\n%.2000s", args[0], err, text)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -88,10 +91,7 @@ func (s *server) mallocs() (count, bytes float64) {
 	if s.metrics == "" {
 		return 0, 0
 	}
-	text, err := once(s.metrics, "GET", "/metrics", "", nil)
-	if err != nil {
-		return 0, 0
-	}
+	text, _ := onceWire(s.metrics, request(nil, "GET", "/metrics", "", nil))
 	return numberAfter(text, "go_memstats_mallocs_total ") - s.scrape[0], numberAfter(text, "go_memstats_alloc_bytes_total ") - s.scrape[1]
 }
 
@@ -135,4 +135,152 @@ func cpuOfProcesses(pids ...int) (sum time.Duration) {
 		}
 	}
 	return sum
+}
+
+// failure is an error that ends a step.
+type failure struct{ error }
+
+// check ends the step on an error, must on one beside a value, fail always; try turns that into an error again.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+func fail(format string, args ...any) { check(fmt.Errorf(format, args...)) }
+
+func try(fn func()) (err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			failed, ours := caught.(failure)
+			if !ours {
+				panic(caught)
+			}
+			err = failed.error
+		}
+	}()
+	fn()
+	return nil
+}
+
+// output runs a program to its end, and returns what it prints.
+func output(program string, args ...string) string {
+	cmd := exec.Command(program, args...)
+	var faults bytes.Buffer
+	cmd.Stderr = &faults
+	out, err := cmd.Output()
+	if err != nil {
+		fail("%s %s: %v\n%s%s", program, args[0], err, out, &faults)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// describeMachine says where the figures come from.
+func describeMachine(dir string) string {
+	cpu, _ := os.ReadFile("/proc/cpuinfo")
+	processor := "unknown"
+	if found := regexp.MustCompile(`model name\s*: (.*)`).FindSubmatch(cpu); found != nil {
+		processor = string(found[1])
+	}
+	text, _ := os.ReadFile("/proc/meminfo")
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	release, _, _ := strings.Cut(strings.TrimSpace(string(kernel)), "-") // what follows is a name of the distribution's
+	return fmt.Sprintf("%d processors (%s), %.0f GB of memory, %s, where a flush takes %.2f ms, Linux %s, %s, SQLite %s",
+		runtime.NumCPU(), processor, numberAfter(text, "MemTotal:")/1e6, filesystem(dir), milliseconds(flushTime(dir)), release, runtime.Version(), sqliteVersion())
+}
+
+// filesystem is what a directory lies on, such as "ext4 on sda1".
+func filesystem(dir string) string {
+	out, _ := exec.Command("df", "--output=fstype,source", dir).Output()
+	if fields := strings.Fields(string(out)); len(fields) >= 4 {
+		return fields[len(fields)-2] + " on " + filepath.Base(fields[len(fields)-1])
+	}
+	return "an unknown filesystem"
+}
+
+// sqliteVersion is that of the engine and of the library that brings it, which our server shares.
+func sqliteVersion() (version string) {
+	db := openDatabase(":memory:", nil)
+	defer db.close()
+	db.each(func(row *sqlite3.Stmt) { version = row.ColumnText(0) }, `SELECT sqlite_version()`)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == "github.com/ncruces/go-sqlite3" {
+				version += " (go-sqlite3 " + module.Version + ")"
+			}
+		}
+	}
+	return version
+}
+
+// flushTime is the median of some small writes that wait for the disk.
+func flushTime(dir string) time.Duration {
+	file := must(os.Create(filepath.Join(dir, "flush")))
+	defer file.Close() //nolint:errcheck // its content does not matter, and it goes with its directory
+	var times []time.Duration
+	for range 50 {
+		start := time.Now()
+		must(file.Write(make([]byte, 4096)))
+		check(file.Sync())
+		times = append(times, time.Since(start))
+	}
+	slices.Sort(times)
+	return percentile(times, .5)
+}
+
+// ceiling is the fastest server that can be expected of net/http: it routes, takes a bearer key, hashes it, looks it up in a map, and
+// answers bytes that never change. It is this program again, called as bench ceiling ADDRESS KEY FILE-OF-A-CONTACT FILE-OF-A-LIST.
+func ceiling(args []string) {
+	if len(args) != 5 {
+		fail("ceiling takes an address, a key and two files, not %q", args[1:])
+	}
+	contact, list := must(os.ReadFile(args[3])), must(os.ReadFile(args[4]))
+	keys := map[[sha256.Size]byte]int64{sha256.Sum256([]byte(args[2])): 1}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/contacts/{id}", behindKey(keys, contact))
+	mux.HandleFunc("GET /v1/contacts", behindKey(keys, list))
+	mux.HandleFunc("POST /v1/contacts", afterBody(behindKey(keys, contact)))
+	mux.HandleFunc("GET /bare", func(w http.ResponseWriter, _ *http.Request) { answer(w, contact) })
+	mux.HandleFunc("GET /metrics", showAllocations)
+	check(http.ListenAndServe(args[1], mux))
+}
+
+func behindKey(keys map[[sha256.Size]byte]int64, body []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		key, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if _, known := keys[sha256.Sum256([]byte(key))]; !found || !known {
+			http.Error(w, "unknown key", http.StatusUnauthorized)
+			return
+		}
+		answer(w, body)
+	}
+}
+
+// afterBody reads what was sent before it answers.
+func afterBody(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadFull(r.Body, make([]byte, r.ContentLength)); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		next(w, r)
+	}
+}
+
+func answer(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}
+
+// showAllocations tells the two counters under the names that the program gives them.
+func showAllocations(w http.ResponseWriter, _ *http.Request) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	_, _ = fmt.Fprintf(w, "go_memstats_mallocs_total %d\ngo_memstats_alloc_bytes_total %d\n", m.Mallocs, m.TotalAlloc)
 }

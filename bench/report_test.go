@@ -43,7 +43,7 @@ func TestRatiosAreMadeInsideARound(t *testing.T) {
 // example is a run of made-up rounds.
 func example(t *testing.T) *bench {
 	b := &bench{options: options{contacts: 100_000, rounds: 1, out: t.TempDir()}, all: make(results), notes: make(map[string]*finding),
-		main: &dataset{Accounts: []account{{Contacts: 80_000}}}, library: &library{}, tmp: t.TempDir()}
+		main: &dataset{Accounts: []account{{Contacts: 80_000}}}, tmp: t.TempDir()}
 	for _, c := range append(growthCells, rawGrowth) {
 		for i, s := range growthSizes(b.contacts) {
 			b.all[growthName(c.name, s.name)] = []result{{requests: 10, seconds: 1, cpu: 10 + float64(i)}}
@@ -94,9 +94,7 @@ func TestThePageKeepsWhatIsWrittenByHand(t *testing.T) {
 	if err := os.WriteFile(path, []byte("old figures\n"+notesMark+"\n\n## Why\n\nBecause.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.write(); err != nil {
-		t.Fatal(err)
-	}
+	b.write()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -156,8 +154,44 @@ func TestTheWordsOfAGoalFitIntoThePicture(t *testing.T) {
 }
 
 func TestTheOutputOfABenchmarkIsRead(t *testing.T) {
-	out := []byte("goos: linux\nBenchmarkCreateOnASlowDisk/Grouped-2   \t     100\t    297000 ns/op\nBenchmarkCreateOnASlowDisk/Alone   \t     100\t   4768000 ns/op\nPASS\n")
+	out := "goos: linux\nBenchmarkCreateOnASlowDisk/Grouped-2   \t     100\t    297000 ns/op\nBenchmarkCreateOnASlowDisk/Alone   \t     100\t   4768000 ns/op\nPASS\n"
 	if grouped, alone := benchmarked(out, "Grouped"), benchmarked(out, "Alone"); len(grouped) != 1 || grouped[0] != 297 || len(alone) != 1 || alone[0] != 4768 {
 		t.Errorf("got %v and %v", grouped, alone)
+	}
+}
+
+func TestFlushesAndCommitsAreCounted(t *testing.T) {
+	d := &dataset{dir: t.TempDir()}
+	db := openDatabase(d.file(), durable)
+	defer db.close()
+	w := watch{filepath.Join(d.dir, "flushes.txt")}
+	calls := "12 fdatasync(8) = 0\n13 fdatasync(8 <unfinished ...>\n12 fsync(9) = 0\n13 <... fdatasync resumed>) = 0\n"
+	got := w.count(d, func() int {
+		check(os.WriteFile(w.file, []byte(calls), 0o600))
+		db.exec(`CREATE TABLE a (b)`)
+		db.exec(`INSERT INTO a VALUES (1), (2)`)
+		return 5
+	})
+	if got != (flushing{creates: 5, commits: 2, flushes: 3}) {
+		t.Errorf("got %+v", got)
+	}
+	if err := try(func() { w.count(d, func() int { return 5 }) }); err == nil {
+		t.Error("creates without any commit are believed")
+	}
+}
+
+func TestWhatAnswersWronglyIsNotTimed(t *testing.T) {
+	b := &bench{options: options{rounds: 2}, all: make(results)}
+	timed := 0
+	run := func(timing) result {
+		timed++
+		return result{requests: 1, seconds: 1}
+	}
+	b.repeat([]variant{
+		{"right", func() {}, run},
+		{"wrong", func() { fail("another body") }, run},
+	})
+	if timed != 2 || b.all.failure("right") != "" || !strings.Contains(b.all.failure("wrong"), "another body") {
+		t.Errorf("timed %d times, %q", timed, b.all.failure("wrong"))
 	}
 }

@@ -1,8 +1,14 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
@@ -26,94 +32,263 @@ var (
 	quick = []string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE", "PRAGMA cache_size = -150000"}
 )
 
-func openDatabase(path string, pragmas []string) (*database, error) {
-	conn, err := sqlite3.Open((&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+func openDatabase(path string, pragmas []string) *database {
+	conn := must(sqlite3.Open((&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()))
+	check(fts5.Register(conn))
+	for _, pragma := range pragmas {
+		check(conn.Exec(pragma))
 	}
-	err = fts5.Register(conn)
-	for i := 0; i < len(pragmas) && err == nil; i++ {
-		err = conn.Exec(pragmas[i])
-	}
-	if err != nil {
-		_ = conn.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return &database{conn: conn, statements: make(map[string]*sqlite3.Stmt)}, nil
+	return &database{conn: conn, statements: make(map[string]*sqlite3.Stmt)}
 }
 
-func (d *database) close() error {
+func (d *database) close() {
 	for _, stmt := range d.statements {
 		_ = stmt.Close()
 	}
-	return d.conn.Close()
+	check(d.conn.Close())
 }
 
 // bind prepares a statement once and sets its parameters.
-func (d *database) bind(sql string, args ...any) (stmt *sqlite3.Stmt, err error) {
-	if stmt = d.statements[sql]; stmt == nil {
-		if stmt, _, err = d.conn.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT); err != nil {
-			return nil, err
-		}
+func (d *database) bind(sql string, args ...any) *sqlite3.Stmt {
+	stmt := d.statements[sql]
+	if stmt == nil {
+		var err error
+		stmt, _, err = d.conn.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
+		check(err)
 		d.statements[sql] = stmt
 	}
 	for i, arg := range args {
 		switch v := arg.(type) {
 		case int64:
-			err = stmt.BindInt64(i+1, v)
+			check(stmt.BindInt64(i+1, v))
 		case string:
-			err = stmt.BindText(i+1, v)
+			check(stmt.BindText(i+1, v))
 		case []byte:
-			err = stmt.BindBlob(i+1, v)
+			check(stmt.BindBlob(i+1, v))
 		default:
-			err = fmt.Errorf("a parameter of the type %T", arg)
-		}
-		if err != nil {
-			return nil, err
+			fail("a parameter of the type %T", arg)
 		}
 	}
-	return stmt, nil
+	return stmt
 }
 
-func (d *database) exec(sql string, args ...any) error {
-	stmt, err := d.bind(sql, args...)
-	if err != nil {
-		return err
-	}
-	return stmt.Exec()
-}
+func (d *database) exec(sql string, args ...any) { check(d.bind(sql, args...).Exec()) }
 
 // each calls read for every row.
-func (d *database) each(read func(*sqlite3.Stmt), sql string, args ...any) error {
-	stmt, err := d.bind(sql, args...)
-	if err != nil {
-		return err
-	}
+func (d *database) each(read func(*sqlite3.Stmt), sql string, args ...any) {
+	stmt := d.bind(sql, args...)
 	for stmt.Step() {
 		read(stmt)
 	}
-	if err := stmt.Err(); err != nil {
-		_ = stmt.Reset()
-		return err
-	}
-	return stmt.Reset()
+	check(errors.Join(stmt.Err(), stmt.Reset()))
 }
 
 // number asks for one number; 0 where there is none.
-func (d *database) number(sql string, args ...any) (n int64, err error) {
-	err = d.each(func(row *sqlite3.Stmt) { n = row.ColumnInt64(0) }, sql, args...)
-	return n, err
+func (d *database) number(sql string, args ...any) (n int64) {
+	d.each(func(row *sqlite3.Stmt) { n = row.ColumnInt64(0) }, sql, args...)
+	return n
 }
 
 // appendContacts appends the contacts that a statement finds by id and body, as an answer has them, with commas between them.
-func (d *database) appendContacts(dst []byte, sql string, args ...any) ([]byte, error) {
+func (d *database) appendContacts(dst []byte, sql string, args ...any) []byte {
 	first := true
-	err := d.each(func(row *sqlite3.Stmt) {
+	d.each(func(row *sqlite3.Stmt) {
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
 		dst = crm.AppendContact(dst, row.ColumnInt64(0), row.ColumnRawBlob(1))
 	}, sql, args...)
-	return dst, err
+	return dst
+}
+
+// What the program reads and writes for a contact, and what raw does to be compared with it.
+const (
+	sqlGet     = `SELECT id, body FROM contact WHERE account_id = ? AND id = ? AND archived = 0`
+	sqlRange   = `SELECT id, body FROM contact WHERE account_id = ? AND id >= ? AND id <= ? AND archived >= 0 AND archived <= 0 ORDER BY id`
+	sqlMatch   = `SELECT id FROM contact_index WHERE account_id = ? AND key = ? ORDER BY id`
+	sqlCounts  = `SELECT revision, contact_seq, contact_active FROM account_tally WHERE account_id = ?`
+	sqlContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)`
+	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?, ?, ?, 1)`
+	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?, ?, ?)`
+	sqlWords   = `INSERT INTO contact_search (rowid, words) VALUES (?, ?)`
+	sqlCount   = `UPDATE account_tally SET revision = ?, contact_seq = ?, contact_active = ? WHERE account_id = ?`
+	sqlAddTag  = `UPDATE tag SET contacts = contacts + ?1 WHERE account_id = ?2 AND fold = ?3 AND name = ?4
+		AND contacts + ?1 > 0 AND size = length(CAST(contacts + ?1 AS TEXT))`
+	sqlTag = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES (?1, ?2, ?3, ?4, length(CAST(?4 AS TEXT)))
+		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts,
+			size = length(CAST(tag.contacts + excluded.contacts AS TEXT))`
+
+	sqlAccount = `INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES (?, ?, ?, 0, ?)`
+	sqlTally   = `INSERT INTO account_tally (account_id, revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES (?, 0, 0, 0, 1, 0)`
+	sqlAPIKey  = `INSERT INTO api_key (account_id, id, name, hint, hash, permissions, created_at, last_used_at, expires_at, revoked_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`
+)
+
+// checksum is what the program keeps with a document.
+func checksum(body []byte) int64 { return int64(crc32.Checksum(body, castagnoli)) }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// chunk is how many contacts are made and written together: the more, the more of the index is filled in order.
+const chunk = 50_000
+
+// fill writes accounts with contacts, as many as sizes says, straight into a file, and returns the accounts with their keys. One
+// processor makes the people, another one writes them.
+func fill(path string, sizes []int) (accounts []account) {
+	db := openDatabase(path, quick)
+	first := 0
+	for i, size := range sizes {
+		a := db.account(i)
+		a.First, a.Contacts = first, size
+		accounts, first = append(accounts, a), first+size
+	}
+	made := make(chan []joining, 1)
+	go makePeople(accounts, made)
+	n := 0
+	for people := range made {
+		db.write(people, false)
+		if n += len(people); n%chunk == 0 {
+			progress("  filled %d of %d contacts", n, first)
+		}
+	}
+	db.exec(`INSERT INTO contact_search (contact_search) VALUES ('optimize')`) // as the program does after many contacts came at once
+	db.close()
+	check(exec.Command("sync", path).Run()) // the file was not flushed before
+	return accounts
+}
+
+// makePeople makes the people of all accounts, in order, and counts those who are active.
+func makePeople(accounts []account, made chan<- []joining) {
+	var people []joining
+	for i := range accounts {
+		a := &accounts[i]
+		for place := range a.Contacts {
+			p := makePerson(a.First+place, "", filledAt)
+			if !p.contact.Archived() {
+				a.Active++
+			}
+			if people = append(people, join(*a, p)); len(people) == chunk {
+				made <- people
+				people = nil
+			}
+		}
+	}
+	made <- people
+	close(made)
+}
+
+// account makes an account and a key for it.
+func (d *database) account(i int) (a account) {
+	a.Number, a.ID = 1_000_001+int64(i), fmt.Sprintf("bench%011d", i)
+	key, secret, err := crm.NewKey(a.Number, 1, crm.KeyInput{Name: "bench", Permissions: crm.AllPermissions}, filledAt)
+	check(err)
+	a.Key = secret
+	hash := crm.HashSecret(secret)
+	d.exec(sqlAccount, a.Number, a.ID, fmt.Sprintf("Account %d", i+1), filledAt.UnixMicro())
+	d.exec(sqlTally, a.Number)
+	d.exec(sqlAPIKey, a.Number, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions), filledAt.Unix())
+	return a
+}
+
+// joining is a person who is to be created in an account.
+type joining struct {
+	account int64
+	person
+	words string // that the search finds
+}
+
+func join(a account, p person) joining {
+	return joining{a.Number, p, p.contact.SearchDocument(a.Number)}
+}
+
+// tally is the row of an account, and how many more of its contacts have each tag.
+type tally struct {
+	revision, seq, active int64
+	tags                  map[string]int64
+}
+
+// count adds a contact.
+func (t *tally) count(p person) {
+	t.revision, t.seq = t.revision+1, t.seq+1
+	if p.contact.Archived() {
+		return
+	}
+	t.active++
+	for _, name := range p.contact.Tags {
+		t.tags[name]++
+	}
+}
+
+// indexed is a row of the index.
+type indexed struct {
+	account int64
+	key     string
+	id      int64
+}
+
+// write writes people in one transaction, where asked for with the look-ups that find duplicates.
+func (d *database) write(people []joining, match bool) {
+	d.exec(`BEGIN IMMEDIATE`)
+	tallies := make(map[int64]*tally)
+	var keys []indexed
+	for i := range people {
+		keys = append(keys, d.insert(&people[i], match, tallies)...)
+	}
+	slices.SortFunc(keys, func(a, b indexed) int {
+		return cmp.Or(cmp.Compare(a.account, b.account), strings.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
+	})
+	for _, k := range keys {
+		d.exec(sqlKey, k.account, k.key, k.id)
+	}
+	for number, t := range tallies {
+		d.exec(sqlCount, t.revision, t.seq, t.active, number)
+		for name, n := range t.tags {
+			if d.exec(sqlAddTag, n, number, name, name); d.conn.Changes() == 0 {
+				d.exec(sqlTag, number, name, name, n)
+			}
+		}
+	}
+	d.exec(`COMMIT`)
+}
+
+// insert writes a contact and its words, and counts it. It returns its keys, which are written in order.
+func (d *database) insert(p *joining, match bool, tallies map[int64]*tally) (keys []indexed) {
+	t := tallies[p.account]
+	if t == nil {
+		t = &tally{tags: make(map[string]int64)}
+		tallies[p.account] = t
+		d.each(func(row *sqlite3.Stmt) {
+			t.revision, t.seq, t.active = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2)
+		}, sqlCounts, p.account)
+	}
+	t.count(p.person)
+	id, hidden := crm.MakeID(p.account, t.seq), int64(0)
+	for _, key := range p.contact.MatchKeys {
+		if match {
+			d.each(func(*sqlite3.Stmt) {}, sqlMatch, p.account, key)
+		}
+		keys = append(keys, indexed{p.account, key, id})
+	}
+	if p.contact.Archived() {
+		hidden = 1
+		d.exec(sqlArchive, p.account, t.revision, id)
+	}
+	d.exec(sqlContact, p.account, id, t.revision, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body))
+	d.exec(sqlWords, id, p.words)
+	return keys
+}
+
+// holds fails where a contact is not stored with everything that belongs to it.
+func (d *database) holds(a account, id int64, p person) {
+	found := d.number(`SELECT count(*) FROM contact WHERE archived = 0 AND account_id = ? AND id = ? AND match_keys = ?`, a.Number, id, strings.Join(p.contact.MatchKeys, "\n"))
+	for _, key := range p.contact.MatchKeys {
+		found = min(found, d.number(`SELECT count(*) FROM contact_index WHERE account_id = ? AND key = ? AND id = ?`, a.Number, key, id))
+	}
+	for word := range strings.FieldsSeq(p.contact.SearchDocument(a.Number)) {
+		found = min(found, d.number(`SELECT count(*) FROM contact_search WHERE contact_search MATCH ? AND rowid = ?`, `"`+word+`"`, id))
+	}
+	if found != 1 {
+		fail("contact %d is not stored as this program would have written it", id)
+	}
 }

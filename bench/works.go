@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"donorbook/internal/crm"
 )
@@ -25,10 +29,9 @@ func getBy(p *place, choose func(*rand.Rand) (account, int64)) task {
 		a, id := choose(r)
 		return request(dst, "GET", fmt.Sprintf("/v1/contacts/%d", id), a.Key, nil)
 	}
-	return task{work: next, check: func() error {
+	return task{work: next, check: func() {
 		a, id := choose(p.data.dice())
-		want, err := p.data.contact(a, id)
-		return errors.Join(err, p.checkBody(fmt.Sprintf("/v1/contacts/%d", id), a.Key, want))
+		p.checkBody(fmt.Sprintf("/v1/contacts/%d", id), a.Key, p.data.contact(a, id))
 	}}
 }
 
@@ -40,16 +43,14 @@ func getPath(path, key string) work {
 
 // getSame is getPath where the answer is known.
 func (p *place) getSame(path, key string, want []byte) task {
-	return task{work: getPath(path, key), check: func() error { return p.checkBody(path, key, want) }}
+	return task{work: getPath(path, key), check: func() { p.checkBody(path, key, want) }}
 }
 
 // checkBody compares a whole answer.
-func (p *place) checkBody(path, key string, want []byte) error {
-	got, err := once(p.address, "GET", path, key, nil)
-	if err == nil && !bytes.Equal(got, want) {
-		err = fmt.Errorf("%s is not what was expected: %.300s", path, got)
+func (p *place) checkBody(path, key string, want []byte) {
+	if got := once(p.address, "GET", path, key, nil); !bytes.Equal(got, want) {
+		fail("%s is not what was expected: %.300s", path, got)
 	}
-	return err
 }
 
 // The pages of the largest account that are asked for again and again.
@@ -64,7 +65,7 @@ func (p *place) listPage(scope string, number int) task {
 	a := p.data.Accounts[0]
 	return task{
 		work:  getPath(pagePath(scope, number), a.Key),
-		check: func() error { return p.data.checkPage(p.address, a, scope, number) },
+		check: func() { p.data.checkPage(p.address, a, scope, number) },
 	}
 }
 
@@ -74,46 +75,35 @@ func listAnyPage(p *place) task {
 		a := p.data.byWeight(r)
 		return request(dst, "GET", fmt.Sprintf("/v1/contacts?page=%d", a.anyPage(r)), a.Key, nil)
 	}
-	return task{work: next, check: func() error { return p.data.check(p.address, 5) }}
+	return task{work: next, check: func() { p.data.check(p.address, 5) }}
 }
 
 // create makes people who are not there yet.
 func create(p *place) task {
 	next := func(dst []byte, r *rand.Rand, n int64) []byte {
-		return request(dst, "POST", "/v1/contacts", p.data.byWeight(r).Key, p.people.request(nil, int(n), newcomer))
+		return request(dst, "POST", "/v1/contacts", p.data.byWeight(r).Key, personBody(int(n), newcomer))
 	}
 	return task{work: next, check: p.checkCreate}
 }
 
 // checkCreate creates a contact, compares the answer with the document that crm makes of the same request, and looks in the file for
 // what fill and raw would have written.
-func (p *place) checkCreate() error {
+func (p *place) checkCreate() {
 	a, n, before := p.data.Accounts[0], int(serial.Add(1)), time.Now()
-	got, err := once(p.address, "POST", "/v1/contacts", a.Key, p.people.request(nil, n, newcomer))
-	if err != nil {
-		return err
-	}
+	got := once(p.address, "POST", "/v1/contacts", a.Key, personBody(n, newcomer))
 	var made struct{ ID int64 }
-	if err := json.Unmarshal(got, &made); err != nil {
-		return err
-	}
-	if err := p.checkBody(fmt.Sprintf("/v1/contacts/%d", made.ID), a.Key, got); err != nil {
-		return err
-	}
+	check(json.Unmarshal(got, &made))
+	p.checkBody(fmt.Sprintf("/v1/contacts/%d", made.ID), a.Key, got)
 	for at := before; !at.After(time.Now().Add(time.Second)); at = at.Add(time.Second) {
-		person, err := p.people.person(n, newcomer, at)
-		if err != nil {
-			return err
+		person := makePerson(n, newcomer, at)
+		if bytes.Equal(got, crm.AppendContact(nil, made.ID, person.body)) {
+			if !p.remote {
+				p.data.open(func(db *database) { db.holds(a, made.ID, person) })
+			}
+			return
 		}
-		if !bytes.Equal(got, crm.AppendContact(nil, made.ID, person.body)) {
-			continue
-		}
-		if p.remote {
-			return nil
-		}
-		return p.data.open(func(db *database) error { return db.holds(a, made.ID, person) })
 	}
-	return fmt.Errorf("a create was not answered as expected: %.300s", got)
+	fail("a create was not answered as expected: %.300s", got)
 }
 
 // createAgain is create where one in five is already there, and comes with a new title.
@@ -130,9 +120,10 @@ func createAgain(p *place) task {
 		a, id := p.data.anyone(r)
 		return request(dst, "POST", "/v1/contacts", a.Key, again(a, id, n))
 	}
-	return task{work: next, check: func() error {
+	return task{work: next, check: func() {
+		fresh.check()
 		a, id := p.data.anyone(p.data.dice())
-		return errors.Join(fresh.check(), p.checkChange(a, id, "POST", "", string(again(a, id, 1)), "", "gala 2026"))
+		p.checkChange(a, id, "POST", "", string(again(a, id, 1)), "", "gala 2026")
 	}}
 }
 
@@ -142,9 +133,9 @@ func patch(p *place) task {
 		a, id := p.data.anyone(r)
 		return request(dst, "PATCH", fmt.Sprintf("/v1/contacts/%d", id), a.Key, fmt.Appendf(nil, `{"title":"Changed %d"}`, n))
 	}
-	return task{work: next, check: func() error {
+	return task{work: next, check: func() {
 		a, id := p.data.anyone(p.data.dice())
-		return p.checkChange(a, id, "PATCH", fmt.Sprintf("/%d", id), `{"title":"Changed"}`, "Changed")
+		p.checkChange(a, id, "PATCH", fmt.Sprintf("/%d", id), `{"title":"Changed"}`, "Changed")
 	}}
 }
 
@@ -154,29 +145,25 @@ func retag(p *place) task {
 		return request(dst, "POST", fmt.Sprintf("/v1/contacts/%d/tags/sync", id), a.Key,
 			fmt.Appendf(nil, `{"tags":["%s","%s","%s"]}`, pick(r, causes), pick(r, causes), pick(r, causes)))
 	}
-	return task{work: next, check: func() error {
+	return task{work: next, check: func() {
 		a, id := p.data.anyone(p.data.dice())
-		return p.checkChange(a, id, "POST", fmt.Sprintf("/%d/tags/sync", id), `{"tags":["choir","vip"]}`, "", "choir", "vip")
+		p.checkChange(a, id, "POST", fmt.Sprintf("/%d/tags/sync", id), `{"tags":["choir","vip"]}`, "", "choir", "vip")
 	}}
 }
 
 // checkChange sends a change of a contact, and looks whether the answer is about it and has what was sent.
-func (p *place) checkChange(a account, id int64, method, path, body, title string, tags ...string) error {
-	got, err := once(p.address, method, "/v1/contacts"+path, a.Key, []byte(body))
-	if err != nil {
-		return err
-	}
+func (p *place) checkChange(a account, id int64, method, path, body, title string, tags ...string) {
+	got := once(p.address, method, "/v1/contacts"+path, a.Key, []byte(body))
 	var c struct {
 		ID    int64
 		Title string
 		Tags  []string
 	}
-	err = json.Unmarshal(got, &c)
+	check(json.Unmarshal(got, &c))
 	missing := slices.ContainsFunc(tags, func(tag string) bool { return !slices.Contains(c.Tags, tag) })
-	if err != nil || c.ID != id || missing || title != "" && c.Title != title {
-		return fmt.Errorf("%s %s answers %.300s (%v)", method, path, got, err)
+	if c.ID != id || missing || title != "" && c.Title != title {
+		fail("%s %s answers %.300s", method, path, got)
 	}
-	return nil
 }
 
 // mixed is a day of a busy installation: of 20 requests 15 get, 2 list, 2 change and 1 creates.
@@ -186,29 +173,150 @@ func mixed(p *place) task {
 	next := func(dst []byte, r *rand.Rand, n int64) []byte {
 		return tasks[order[r.IntN(len(order))]-'0'].work(dst, r, n)
 	}
-	return task{work: next, check: func() (err error) {
+	return task{work: next, check: func() {
 		for _, t := range tasks {
-			err = errors.Join(err, t.check())
+			t.check()
 		}
-		return err
 	}}
 }
 
-// holds tells whether a contact is stored with everything that belongs to it.
-func (d *database) holds(a account, id int64, p person) error {
-	found, err := d.number(`SELECT count(*) FROM contact WHERE archived = 0 AND account_id = ? AND id = ? AND match_keys = ?`, a.Number, id, strings.Join(p.contact.MatchKeys, "\n"))
-	for _, key := range p.contact.MatchKeys {
-		if err == nil && found == 1 {
-			found, err = d.number(`SELECT count(*) FROM contact_index WHERE account_id = ? AND key = ? AND id = ?`, a.Number, key, id)
+// visitor is a user of the console who has signed in.
+type visitor struct {
+	account account
+	cookie  string
+}
+
+// visitorLimit is how many accounts of a dataset have a visitor: to compare a password takes time.
+const visitorLimit = 8
+
+const visitorPassword = "only for the benchmark"
+
+// invite makes a user in some accounts, spread over all of them, with the program's own command.
+func (d *dataset) invite(program string) (visitors []visitor) {
+	n := min(visitorLimit, len(d.Accounts))
+	for i := range n {
+		v := visitor{account: d.Accounts[i*len(d.Accounts)/n]}
+		cmd := exec.Command(program, "--data", d.dir, "user", "create", "--email", v.email(), "--name", "Visitor",
+			"--account", v.account.ID, "--role", "viewer", "--password-stdin")
+		cmd.Stdin = strings.NewReader(visitorPassword)
+		must(cmd.CombinedOutput())
+		visitors = append(visitors, v)
+	}
+	return visitors
+}
+
+func (v visitor) email() string { return v.account.ID + "@console.example.org" }
+func (v visitor) path() string  { return "/console/o/" + v.account.ID + "/contacts" }
+
+// signIn sends the form of the sign-in page, and keeps the cookie of the answer.
+func (v *visitor) signIn(address string) {
+	body := url.Values{"email": {v.email()}, "password": {visitorPassword}}.Encode()
+	r := must(http.NewRequest(http.MethodPost, "http://"+address+"/console/signin", strings.NewReader(body)))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	answer := must(http.DefaultTransport.RoundTrip(r)) // which follows no redirect
+	defer answer.Body.Close()                          //nolint:errcheck // it is not read
+	for _, cookie := range answer.Cookies() {
+		if strings.HasSuffix(cookie.Name, "session") {
+			v.cookie = cookie.Name + "=" + cookie.Value
 		}
 	}
-	for word := range strings.FieldsSeq(p.contact.SearchDocument(a.Number)) {
-		if err == nil && found == 1 {
-			found, err = d.number(`SELECT count(*) FROM contact_search WHERE contact_search MATCH ? AND rowid = ?`, `"`+word+`"`, id)
+	if answer.StatusCode != http.StatusSeeOther || v.cookie == "" {
+		fail("signing in answers %s without a session", answer.Status)
+	}
+}
+
+// query is what a visitor types; wanted is the contact that it is about, 0 where many are meant.
+type query struct {
+	text   string
+	wanted int64
+}
+
+// kind is a way to search.
+type kind struct {
+	name string
+	make func(v visitor, r *rand.Rand) query
+}
+
+// kinds are the ways to search. One finds a single contact, or more than a page of contacts even among 10,000, so that answers have the
+// same size everywhere: the search is compared, not how much there is to show.
+var kinds = []kind{
+	{"rare name", about(rare, func(n int, _, last string) string { return last })},
+	{"two words", about(rare, func(n int, first, last string) string { return first + " " + last })},
+	{"words turned round", about(rare, func(n int, first, last string) string { return last + " " + first })},
+	{"first name", func(_ visitor, r *rand.Rand) query { return query{text: pick(r, firstNames)} }},
+	{"email", about(nil, func(n int, _, _ string) string { return handle(n, "") + "@mail" })},
+	{"phone", about(nil, func(n int, _, _ string) string { return phone(n, "") })},
+	{"tag", func(_ visitor, r *rand.Rand) query { return query{text: "#" + pick(r, causes)} }},
+}
+
+// about searches for a random active person of the visitor's account who fits, by a text about them.
+func about(fits func(n int) bool, text func(n int, first, last string) string) func(visitor, *rand.Rand) query {
+	return func(v visitor, r *rand.Rand) query {
+		for {
+			place := r.IntN(v.account.Contacts)
+			if n := v.account.First + place; !archived(n) && (fits == nil || fits(n)) {
+				first, last := names(choices(n), n)
+				return query{text(n, first, last), v.account.id(place)}
+			}
 		}
 	}
-	if err == nil && found != 1 {
-		err = fmt.Errorf("contact %d is not stored as this program would have written it", id)
+}
+
+// searchCells are a cell for each way to search.
+func searchCells() (cells []cell) {
+	for _, kind := range kinds {
+		cells = append(cells, cell{parts: "growth", name: "search: " + kind.name, connections: 64, task: search(kind)})
 	}
-	return err
+	return cells
+}
+
+// search types one kind of text into the search of the console, as the page's script sends it.
+func search(kind kind) func(*place) task {
+	return func(p *place) task {
+		next := func(dst []byte, r *rand.Rand, _ int64) []byte {
+			v := pick(r, p.visitors)
+			return v.find(dst, kind.make(v, r).text)
+		}
+		return task{work: next, check: func() {
+			v := p.visitors[len(p.visitors)-1]
+			p.checkSearch(v, kind.make(v, p.data.dice()))
+		}}
+	}
+}
+
+// find appends the request of a search.
+func (v visitor) find(dst []byte, text string) []byte {
+	return requestAs(dst, "GET", v.path()+"?q="+url.QueryEscape(text), "HX-Request: true\r\nCookie: ", v.cookie, nil)
+}
+
+// checkSearch compares what the console shows first with what the documents say.
+func (p *place) checkSearch(v visitor, q query) {
+	first := q.wanted
+	if first == 0 {
+		first = p.data.first(v.account, crm.ParseSearch(q.text, region))
+	}
+	page := must(onceWire(p.address, v.find(nil, q.text)))
+	want := fmt.Sprintf("%s/%d\"", v.path(), first)
+	at, other := bytes.Index(page, []byte(want)), bytes.Index(page, []byte(v.path()+"/"))
+	if first == 0 || at < 0 || at != other {
+		fail("a search for %q does not find contact %d before all others", q.text, first)
+	}
+}
+
+// first is the active contact that a search finds before all others, by the documents alone.
+func (d *dataset) first(a account, s crm.Search) (id int64) {
+	d.open(func(db *database) {
+		db.each(func(row *sqlite3.Stmt) {
+			if id != 0 {
+				return
+			}
+			contact := must(crm.ParseContact(row.ColumnInt64(0), row.ColumnRawBlob(1), strings.Split(row.ColumnText(2), "\n")))
+			if s.Finds(contact.SearchWords()) {
+				id = contact.ID
+			}
+		}, `SELECT id, body, match_keys FROM contact WHERE account_id = ? AND id >= ? AND id <= ? AND archived = 0 ORDER BY id DESC`,
+			a.Number, crm.MakeID(a.Number, 0), crm.MakeID(a.Number, crm.MaxSeq))
+	})
+	return id
 }

@@ -111,7 +111,7 @@ func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 		}
 		begun := time.Now()
 		a := p.post(p.org("/contacts"), form...)
-		if took := time.Since(begun); took > 5*time.Second {
+		if took := time.Since(begun); took > 30*time.Second {
 			t.Errorf("%s: it took %v", list, took)
 		}
 		p.wantStatus(a, http.StatusUnprocessableEntity)

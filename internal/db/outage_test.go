@@ -195,7 +195,7 @@ func ready(t *testing.T, s *store.Store, want bool) {
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		asked := time.Now()
 		err := s.Ready(t.Context())
-		if took := time.Since(asked); took > 4*time.Second {
+		if took := time.Since(asked); took > 15*time.Second { // two, on a machine with nothing else to do
 			t.Errorf("to say %v took %v", err, took)
 		}
 		if err != nil && !errors.Is(err, crm.ErrUnavailable) {
@@ -260,7 +260,7 @@ func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 		t.Errorf("%d connections", n)
 	}
 	l.stop()
-	if l.slowest > 8*time.Second {
+	if l.slowest > 20*time.Second {
 		t.Errorf("somebody waited for %v", l.slowest)
 	}
 	checkIntegrity(t, s)
@@ -268,7 +268,7 @@ func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 		t.Error(err)
 	}
 	for start := time.Now(); connections(t, url) > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 5*time.Second {
+		if time.Since(start) > 20*time.Second {
 			t.Fatalf("%d connections after the end", connections(t, url))
 		}
 	}
@@ -290,7 +290,7 @@ func wantQuickRefusal(t *testing.T, s *store.Store, account int64) {
 		_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
 		wantError(t, "a create", err, crm.ErrUnavailable)
 	})
-	if took := time.Since(start); took > 8*time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("1000 requests to a database that is away took %v", took)
 	}
 }

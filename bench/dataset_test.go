@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"donorbook/internal/crm"
+)
+
+func TestTheSameNumberMakesTheSamePerson(t *testing.T) {
+	for n := range 50 {
+		if one := personBody(n, ""); !bytes.Equal(one, personBody(n, "")) || bytes.Equal(one, personBody(n+1, "")) {
+			t.Fatalf("person %d differs from run to run, or not from the next one", n)
+		}
+	}
+}
+
+func TestAContactIsAsLargeAsThoseOfTheGoals(t *testing.T) {
+	const people = 400
+	total, beyondASCII, hidden := 0, 0, 0
+	tags := make(map[string]bool)
+	for n := range people {
+		p := makePerson(n, "", filledAt)
+		total += len(p.body)
+		if utf8.RuneCount(p.body) < len(p.body) {
+			beyondASCII++
+		}
+		if p.contact.Archived() {
+			hidden++
+		}
+		if len(p.contact.Emails) != 2 || len(p.contact.Phones) != 1 || len(p.contact.Addresses) != 1 || len(p.contact.Tags) != 3 || len(p.contact.MatchKeys) != 3 {
+			t.Fatalf("person %d: %s", n, p.body)
+		}
+		for _, name := range p.contact.Tags {
+			tags[name] = true
+		}
+	}
+	if size := total / people; size < 1200 || size > 1450 {
+		t.Errorf("a contact has %d bytes, not about 1.3 KB", size)
+	}
+	if hidden != people/16 {
+		t.Errorf("%d of %d are archived", hidden, people)
+	}
+	if beyondASCII < people/4 || beyondASCII > people*99/100 {
+		t.Errorf("%d of %d have letters beyond ASCII", beyondASCII, people)
+	}
+	if len(tags) < 24 || len(tags) > 60 {
+		t.Errorf("there are %d tags", len(tags))
+	}
+}
+
+func TestNoTwoPeopleShareAnEmailOrAPhone(t *testing.T) {
+	seen := make(map[string]string)
+	for _, mark := range []string{"", newcomer, "raw"} {
+		for n := range 3000 {
+			p := makePerson(n, mark, filledAt)
+			for _, key := range p.contact.MatchKeys {
+				if seen[key] != "" {
+					t.Fatalf("%s belongs to %s and to %q %d", key, seen[key], mark, n)
+				}
+				seen[key] = mark
+				if mark == "" {
+					seen[key] = "the dataset"
+				}
+			}
+		}
+	}
+}
+
+func TestNeighborsHaveEmailsFarApart(t *testing.T) {
+	near := 0
+	for n := range 1000 {
+		if a, b := scattered(n), scattered(n+1); a/100_000 == b/100_000 {
+			near++
+		}
+	}
+	if near > 50 {
+		t.Errorf("%d of 1,000 people are followed by someone with nearly the same email", near)
+	}
+}
+
+func TestRequestsAreAboutActiveContactsOfTheirAccount(t *testing.T) {
+	d := &dataset{Accounts: []account{{Number: 1_000_001, First: 0, Contacts: 800}, {Number: 1_000_002, First: 800, Contacts: 150}, {Number: 1_000_003, First: 950, Contacts: 50}}}
+	dice, asked := d.dice(), make(map[int64]int)
+	for range 2000 {
+		for _, choose := range []func(*rand.Rand) (account, int64){d.anyone, d.regular} {
+			a, id := choose(dice)
+			place := int(crm.IDSeq(id)) - 1
+			if crm.IDAccount(id) != a.Number || place < 0 || place >= a.Contacts || archived(a.First+place) {
+				t.Fatalf("contact %d of account %d", id, a.Number)
+			}
+		}
+		asked[d.byWeight(dice).Number]++
+	}
+	if asked[1_000_001] < 1500 || asked[1_000_002] < 200 || asked[1_000_003] < 50 {
+		t.Errorf("accounts are chosen %v", asked)
+	}
+}
+
+func TestARareNameBelongsToOnePersonAndBeginsNoOther(t *testing.T) {
+	seen := make(map[string]int)
+	for n := 3; n < 1_000_000; n += 10 {
+		name := rareName(n)
+		if other, found := seen[name]; found || len(name) != 10 {
+			t.Fatalf("%q is the name of %d and of %d", name, other, n)
+		}
+		seen[name] = n
+	}
+}
+
+func TestEveryKindOfSearchFindsThePersonItIsAbout(t *testing.T) {
+	v := visitor{account: account{Number: 1_000_001, First: 500, Contacts: 1000}}
+	dice := (&dataset{Accounts: []account{v.account}}).dice()
+	for _, kind := range kinds {
+		for range 20 {
+			q := kind.make(v, dice)
+			s := crm.ParseSearch(q.text, region)
+			if q.wanted == 0 {
+				if len(s.Terms) == 0 {
+					t.Errorf("%s: nothing is searched for %q", kind.name, q.text)
+				}
+				continue
+			}
+			p := makePerson(v.account.First+int(crm.IDSeq(q.wanted))-1, "", filledAt)
+			if !s.Finds(p.contact.SearchWords()) || p.contact.Archived() {
+				t.Errorf("%s: %q does not find %s", kind.name, q.text, p.body)
+			}
+		}
+	}
+}
+
+// Raw is a fair limit only as long as it writes with the very settings of the store, which this room may not know.
+func TestRawWritesWithTheSettingsOfTheStore(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../internal/db/sqlite.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var theirs []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			if text, err := strconv.Unquote(literal.Value); err == nil && len(text) > 7 && text[:7] == "PRAGMA " {
+				theirs = append(theirs, text)
+			}
+		}
+		return true
+	})
+	if !slices.Equal(theirs, durable) {
+		t.Errorf("the store sets\n%q, raw sets\n%q", theirs, durable)
+	}
+}
+
+func TestAnswersAreRead(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/no" {
+			http.Error(w, "no", http.StatusUnprocessableEntity)
+			return
+		}
+		_, _ = io.WriteString(w, strings.Repeat("hello ", 10_000)) // in chunks
+	}))
+	defer s.Close()
+	c := must(dial(s.Listener.Addr().String()))
+	defer c.close()
+	for range 2 { // a body that is not wanted is skipped, and the next answer begins after it
+		if got, err := c.ask(request(nil, "GET", "/", "", nil), nil); err != nil || got != nil {
+			t.Fatalf("got %.20q, %v", got, err)
+		}
+		if got, err := c.ask(request(nil, "GET", "/", "", nil), []byte{}); err != nil || len(got) != 60_000 {
+			t.Fatalf("got %d bytes, %v", len(got), err)
+		}
+	}
+	if got, err := c.ask(request(nil, "POST", "/no", "", []byte("{}")), nil); err == nil || !strings.Contains(err.Error(), "status 422: no") {
+		t.Errorf("a refusal gives %q, %v", got, err)
+	}
+}
+
+func TestTheNextPageIsFound(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"data":[{"note":"\"next\":null"}],"links":{"next":"http://localhost/v1/contacts?per_page=100&page=2"},"meta":{}}`: "/v1/contacts?per_page=100&page=2",
+		`{"data":[],"links":{"next":null},"meta":{}}`: "",
+	} {
+		if got := nextPath([]byte(body)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if err := try(func() { nextPath([]byte(`{}`)) }); err == nil {
+		t.Error("a page without links is taken for the last one")
+	}
+}
+
+func TestTheCountersOfAServerAreRead(t *testing.T) {
+	text := []byte("# HELP go_memstats_mallocs_total x\ngo_memstats_mallocs_total_more 3\ngo_memstats_mallocs_total 1.5e+06\n")
+	if got := numberAfter(text, "go_memstats_mallocs_total "); got != 1.5e6 {
+		t.Errorf("got %v", got)
+	}
+	if got := dollars(sqlKey); !strings.HasSuffix(got, "VALUES ($1, $2, $3)") {
+		t.Errorf("got %s", got)
+	}
+}
