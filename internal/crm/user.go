@@ -1,6 +1,8 @@
 package crm
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -27,9 +29,8 @@ func (in *UserInput) Validate() error {
 }
 
 func (in *UserInput) validate(v *Invalid) {
-	in.Name = strings.TrimSpace(in.Name)
+	in.Name = v.requiredText("name", in.Name)
 	in.Email = strings.TrimSpace(in.Email)
-	checkRequiredText(v, "name", in.Name)
 	if in.Email == "" {
 		v.Add("email", Required)
 	} else if !IsEmail(in.Email) {
@@ -57,17 +58,11 @@ func NewUser(in UserInput, now time.Time) User {
 }
 
 // UserName checks the new name of a user.
-func UserName(name string) (string, error) { return accountName(name) }
-
-// AccountName checks the new name of an organization or a chapter.
-func AccountName(name string) (string, error) { return accountName(name) }
+func UserName(name string) (string, error) { return AccountName(name) }
 
 // CompareNames orders names as people look for them.
 func CompareNames(a, b string) int {
-	if c := strings.Compare(fold(a), fold(b)); c != 0 {
-		return c
-	}
-	return strings.Compare(a, b)
+	return cmp.Or(strings.Compare(fold(a), fold(b)), strings.Compare(a, b))
 }
 
 // SetupInput is the first user, and what they will own: a new organization, or one that is there already.
@@ -82,8 +77,7 @@ func (in *SetupInput) Validate(accounts []Account) error {
 	v := new(Invalid)
 	in.UserInput.validate(v)
 	if in.Account == "" {
-		in.Organization = strings.TrimSpace(in.Organization)
-		checkRequiredText(v, "organization", in.Organization)
+		in.Organization = v.requiredText("organization", in.Organization)
 	} else if _, ok := in.Taken(accounts); !ok {
 		v.Add("organization", notOffered)
 	}
@@ -98,12 +92,11 @@ func NotOffered() error { return invalid("organization", notOffered) }
 
 // Taken is the account that exists and was chosen.
 func (in *SetupInput) Taken(accounts []Account) (Account, bool) {
-	for _, account := range accounts {
-		if account.ID == in.Account {
-			return account, true
-		}
+	i := slices.IndexFunc(accounts, func(account Account) bool { return account.ID == in.Account })
+	if i < 0 {
+		return Account{}, false
 	}
-	return Account{}, false
+	return accounts[i], true
 }
 
 // Membership is an organization that a user belongs to.
@@ -137,7 +130,7 @@ func oneLine(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, ""))
 	if runes := []rune(text); len(runes) > maxText {
-		text = string(runes[:maxText])
+		return string(runes[:maxText])
 	}
 	return text
 }
