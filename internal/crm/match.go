@@ -134,7 +134,7 @@ func (c *Contact) replaceMatchKeys(prefix string, keys []string) {
 	slices.Sort(c.MatchKeys)
 }
 
-// withoutEmpty leaves out the keys of values that tell nobody apart.
+// withoutEmpty leaves out the keys of values that tell no two people apart.
 func withoutEmpty(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })
 }

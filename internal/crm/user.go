@@ -39,13 +39,13 @@ func (in *UserInput) validate(v *Invalid) {
 	ValidatePassword(v, in.Password, in.Email, in.Name)
 }
 
-// IsEmail tells whether a text can be somebody's email at all.
+// IsEmail tells whether a text can be an email at all.
 func IsEmail(text string) bool {
 	_, ok := normalEmail(strings.TrimSpace(text))
 	return ok
 }
 
-// EmailTaken is the error where somebody with this email is there already.
+// EmailTaken is the error where a user has this email already.
 func EmailTaken() error {
 	return invalid("email", "A user with this email already exists. Sign in first.")
 }
@@ -113,7 +113,7 @@ type Member struct {
 	SeenAt time.Time // in this organization; zero: never
 }
 
-// Device is where somebody signs in from.
+// Device is where a user signs in from.
 type Device struct {
 	Address string // of the network
 	Agent   string // what the browser calls itself
@@ -142,7 +142,7 @@ const (
 	setupTime      = 24 * time.Hour
 )
 
-// Session is a browser that somebody has signed in with. The cookie's value is kept nowhere.
+// Session is a browser that a user has signed in with. The value of the cookie is not kept.
 type Session struct {
 	ID        string // a hash, good for telling sessions apart and for nothing else
 	User      User
@@ -165,14 +165,14 @@ func (s *Session) Valid(now time.Time) bool {
 	return now.Before(s.ExpiresAt) && s.SeenAt.After(IdleSince(now))
 }
 
-// IdleSince is when a session was used for the last time that ends now for want of use.
+// IdleSince is the idle cutoff: a session that was not used since then has ended.
 func IdleSince(now time.Time) time.Time { return now.Add(-sessionIdle) }
 
 // Invitation is a link by which a colleague joins. Its token is shown once.
 type Invitation struct {
 	ID        string // a hash, as of a session
 	Account   Account
-	Email     string // whom it is meant for, "" where nobody said
+	Email     string // whom it is meant for, "" where that was not said
 	Role      Role
 	By        string // name of who invited
 	CreatedAt time.Time
