@@ -110,7 +110,7 @@ const (
 
 // NewKey makes a key and its secret.
 func NewKey(account, seq int64, in KeyInput, now time.Time) (key Key, secret string, err error) {
-	name, err := accountName(in.Name)
+	name, err := AccountName(in.Name)
 	if err != nil {
 		return Key{}, "", err
 	}
