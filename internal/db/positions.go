@@ -44,6 +44,7 @@ func (scope Scope) of(on, span int64) int64 {
 const (
 	blockBits = 4096            // the bits counted together
 	maxCached = 1_000_000 * 256 // bits of all accounts held in memory: 32 MB, and a little more for counts
+	leastHeld = 8 * blockBits   // bits that an account counts for at least, so that there are not too many to add up
 )
 
 // Positions is the index of one account's list.
@@ -177,7 +178,7 @@ func (cache *PositionCache) Of(account int64) *Positions {
 func (cache *PositionCache) full() bool {
 	var held int64
 	for _, p := range cache.accounts {
-		held += max(blockBits, p.held.Load())
+		held += max(leastHeld, p.held.Load())
 	}
 	return held >= maxCached
 }

@@ -12,17 +12,16 @@ type Tx struct {
 	Conn
 	dialect  *dialect
 	observer *Observer
-	sets     []*rowSet
-	setOf    map[*Table]*rowSet
-	pending  int  // rows and counters that were not written yet
-	taken    bool // a row was to be new and is not
-	wrote    bool // by the change that runs
-	changed  bool // by any change of the batch
+	rows     []pendingRow  // that were not written yet
+	at       map[rowID]int // where a row is
+	taken    bool          // a row was to be new and is not
+	wrote    bool          // by the change that runs
+	changed  bool          // by any change of the batch
 	key      []byte
 }
 
 func newTx(c conn, o *Observer) *Tx {
-	t := &Tx{dialect: c.dialect(), setOf: make(map[*Table]*rowSet), observer: o}
+	t := &Tx{dialect: c.dialect(), at: make(map[rowID]int), observer: o}
 	t.Conn = Conn{conn: c, tx: t}
 	return t
 }
@@ -41,17 +40,16 @@ func (t *Tx) exec(sql string, args ...any) (changed int64, err error) {
 	return changed, err
 }
 
-// rowSet is what is to become of rows of one table.
-type rowSet struct {
-	table *Table
-	rows  []pendingRow
-	at    map[string]int // where a row is
-}
-
+// pendingRow is what is to become of a row.
 type pendingRow struct {
-	key    string
+	rowID
 	do     action
 	values []any // the key alone for a row that is removed
+}
+
+type rowID struct {
+	table *Table
+	key   string
 }
 
 type action byte
@@ -110,40 +108,44 @@ func (t *Tx) put(table *Table, do action, values []any) {
 		row.do, row.values = do.after(row.do), values
 		return
 	}
-	set := t.setOf[table]
-	key := string(t.key)
-	set.at[key] = len(set.rows)
-	set.rows = append(set.rows, pendingRow{key, do, values})
-	t.pending++
+	id := rowID{table, string(t.key)}
+	t.at[id] = len(t.rows)
+	t.rows = append(t.rows, pendingRow{id, do, values})
 }
 
 // find is the row with the key that values begin with, nil where it is not to be written yet.
 func (t *Tx) find(table *Table, values []any) *pendingRow {
-	set := t.setOf[table]
-	if set == nil {
-		set = &rowSet{table: table, at: make(map[string]int)}
-		t.sets, t.setOf[table] = append(t.sets, set), set
-	}
 	t.key = table.rowKey(t.key[:0], values)
-	if i, ok := set.at[string(t.key)]; ok {
-		return &set.rows[i]
+	if i, ok := t.at[rowID{table, string(t.key)}]; ok {
+		return &t.rows[i]
 	}
 	return nil
 }
 
-// write hands the rows over to the connection, which may queue them.
+// write hands the rows over to the connection, which may queue them, table by table and in the order of their keys: neighbors lie on the
+// same page, and a search writes documents that come in order together, but any other by itself.
 func (t *Tx) write() error {
-	if t.pending == 0 {
+	if len(t.rows) == 0 {
 		return nil
 	}
 	if t.taken {
 		return poisoned(ErrTaken)
 	}
-	sets := t.sets
-	t.sets, t.pending = nil, 0
-	clear(t.setOf)
-	for _, set := range sets {
-		if err := t.writeSet(set); err != nil {
+	rows := t.rows
+	t.rows = nil
+	clear(t.at)
+	slices.SortFunc(rows, func(a, b pendingRow) int {
+		if a.table != b.table {
+			return strings.Compare(a.table.Name, b.table.Name)
+		}
+		return strings.Compare(a.key, b.key)
+	})
+	for n := 0; len(rows) > 0; rows = rows[n:] {
+		var by [add + 1][][]any
+		for n = 0; n < len(rows) && rows[n].table == rows[0].table; n++ {
+			by[rows[n].do] = append(by[rows[n].do], rows[n].values)
+		}
+		if err := t.writeTable(rows[0].table, &by); err != nil {
 			return poisoned(err)
 		}
 	}
@@ -159,20 +161,14 @@ func poisoned(err error) error {
 	return because(errPoisoned, err)
 }
 
-// writeSet writes rows in the order of their keys: neighbors lie on the same page, and a search writes documents that come in order
-// together, but any other by itself. It removes rows first: another one may be about to get a value that must be unique.
-func (t *Tx) writeSet(set *rowSet) error {
-	sql, key := t.dialect.texts(set.table), set.table.Key
-	slices.SortFunc(set.rows, func(a, b pendingRow) int { return strings.Compare(a.key, b.key) })
-	var rows [add + 1][][]any
-	for _, row := range set.rows {
-		rows[row.do] = append(rows[row.do], row.values)
-	}
+// writeTable removes rows first: another one may be about to get a value that must be unique.
+func (t *Tx) writeTable(table *Table, rows *[add + 1][][]any) error {
+	sql := t.dialect.texts(table)
 	return first(
-		func() error { return t.writeEach(sql.remove, rows[remove], key) },
-		func() error { return t.writeRows(set.table, sql.save, rows[save]) },
-		func() error { return t.writeRows(set.table, sql.insert, rows[insert]) },
-		func() error { return t.writeCounts(set.table, sql, rows[add]) },
+		func() error { return t.writeEach(sql.remove, rows[remove], table.Key) },
+		func() error { return t.writeRows(table, sql.save, rows[save]) },
+		func() error { return t.writeRows(table, sql.insert, rows[insert]) },
+		func() error { return t.writeCounts(table, sql, rows[add]) },
 	)
 }
 
