@@ -364,7 +364,7 @@ func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
 		p := s.member(s.organization("Harbor Light"), crm.Editor)
 		a := p.post(p.org("/campaigns"), "title", "Gala", "cover.url", "http://img.example.org/c.png", "cover.type", "image", "logo", "http://img.example.org/l.png")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "2 things need your attention", "Cover image or video must be a full web address that begins with https://. Pages show no other pictures.", "Logo image must be a whole web address that begins with https://.")
+		p.sees(a, "2 things need your attention", "Cover image or video must be a full web address that begins with https://. Pages show no other pictures.", "Logo image must be a full web address that begins with https://.")
 		if !strings.Contains(a.body, `value="http://img.example.org/c.png"`) {
 			t.Error("what was typed is lost")
 		}
