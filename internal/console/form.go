@@ -66,7 +66,7 @@ func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, er
 }
 
 // sentTo tells whether the form was sent to a path that ends so. A page with several forms shows faults at the one that has them.
-func (f *form) sentTo(end string) bool { return f.path != "" && strings.HasSuffix(f.path, end) }
+func (f *form) sentTo(end string) bool { return strings.HasSuffix(f.path, end) }
 
 // ifSentTo is the form where it was sent there, and an empty one otherwise.
 func (f *form) ifSentTo(end string) *form {
