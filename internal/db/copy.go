@@ -86,16 +86,15 @@ func Copy(ctx context.Context, from, to Options, o CopyOptions) (report CopyRepo
 		k.progress = func(CopyProgress) {}
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	var source, target *copySide
 	err = first(
 		func() error { return k.open(from, to) },
 		func() error { return k.claim(o.Restart, to.Progress) },
-		func() error { report.Begun = true; return nil },
-		func() error { source, err = k.fill(); return err },
-		func() error { target, err = k.check(source); return err },
-		func() error { return report.compare(k.schema.Tables, source, target) },
+		k.fill,
+		k.check,
+		func() error { return report.compare(k.schema.Tables, k.read, k.copied) },
 		func() error { return k.change(k.finish) },
 	)
+	report.Begun = k.marked
 	return report, err
 }
 
@@ -106,6 +105,8 @@ type copier struct {
 	source, target engine
 	identity       string // of the source
 	mark           int64
+	marked         bool // the target is
+	read, copied   *copySide
 	progress       func(CopyProgress)
 }
 
@@ -160,8 +161,8 @@ type piece struct {
 	rows  [][]any
 }
 
-// fill copies a snapshot of the source, and returns what it was. It reads the next piece while one is written.
-func (k *copier) fill() (side *copySide, err error) {
+// fill copies a snapshot of the source. It reads the next piece while one is written.
+func (k *copier) fill() error {
 	pieces, written := make(chan piece), make(chan error, 1)
 	ctx, stop := context.WithCancel(k.ctx)
 	go func() {
@@ -174,12 +175,12 @@ func (k *copier) fill() (side *copySide, err error) {
 		}
 		written <- nil
 	}()
-	err = longView(ctx, k.source, func(c Conn) error {
+	err := longView(ctx, k.source, func(c Conn) (err error) {
 		if err := k.checkSource(c); err != nil { // the very snapshot that is copied
 			return err
 		}
 		total := func(t *Table) (int64, error) { return c.Int("SELECT COUNT(*) FROM " + t.Name) }
-		side, err = k.scan(c, CopyProgress{}, total, func(p piece) error {
+		k.read, err = k.scan(c, CopyProgress{}, total, func(p piece) error {
 			select {
 			case pieces <- p:
 				return nil
@@ -193,7 +194,7 @@ func (k *copier) fill() (side *copySide, err error) {
 	if failed := <-written; failed != nil { // of which the reader knows only that it had to stop
 		err = failed
 	}
-	return side, err
+	return err
 }
 
 // write writes a piece, as long as the mark is ours.
@@ -214,16 +215,15 @@ func (k *copier) write(p piece) (err error) {
 }
 
 // check reads the target again.
-func (k *copier) check(source *copySide) (side *copySide, err error) {
-	err = longView(k.ctx, k.target, func(c Conn) error {
-		total := func(t *Table) (int64, error) { return source.rows[t], nil }
-		side, err = k.scan(c, CopyProgress{Checking: true}, total, func(p piece) error {
+func (k *copier) check() error {
+	return longView(k.ctx, k.target, func(c Conn) (err error) {
+		total := func(t *Table) (int64, error) { return k.read.rows[t], nil }
+		k.copied, err = k.scan(c, CopyProgress{Checking: true}, total, func(p piece) error {
 			k.progress(p.CopyProgress)
 			return k.ctx.Err()
 		})
 		return err
 	})
-	return side, err
 }
 
 // scan reads a whole database, table by table, and hands it over in pieces; the first one of a table has no rows.

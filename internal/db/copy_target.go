@@ -92,7 +92,9 @@ func (k *copier) claim(restart bool, progress Progress) error {
 	if err := migrate(k.ctx, k.target, k.schema, progress); err != nil {
 		return fmt.Errorf("the target: %w", err)
 	}
-	return k.change(k.markEmpty)
+	err = k.change(k.markEmpty)
+	k.marked = err == nil
+	return err
 }
 
 // vacant refuses a target that is in use.

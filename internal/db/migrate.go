@@ -17,6 +17,7 @@ type Schema struct {
 }
 
 // Derived is everything that is derived from documents. It is worked out anew where a program with another version has done it.
+// Where Work is nil, nothing is derived.
 type Derived struct {
 	Name    string
 	Version int64
@@ -105,14 +106,17 @@ func (t *Tx) lockVersion() error {
 // done tells whether there is nothing to do.
 func (s *Schema) done(c conn) (bool, error) {
 	version, err := schemaVersion(c)
-	if err != nil || version != len(s.Steps) {
-		return false, err
+	if err != nil || version != len(s.Steps) || s.Derived.Work == nil {
+		return err == nil && version == len(s.Steps), err
 	}
 	derived, err := Conn{conn: c}.Int(sqlDerived, s.Derived.Name)
 	return derived == s.Derived.Version, err
 }
 
 func (s *Schema) derive(t *Tx, progress Progress) error {
+	if s.Derived.Work == nil {
+		return nil
+	}
 	if derived, err := t.Int(sqlDerived, s.Derived.Name); err != nil || derived == s.Derived.Version {
 		return err
 	}

@@ -113,7 +113,7 @@ func (c *postgresConn) send(read func(Row) error, waited bool) (changed int64, e
 	}
 	queued := c.queued
 	c.queued = nil
-	answered, tag, err := c.engine.wireOf(c.lent).send(c.ctx, queued, read)
+	answered, done, err := c.engine.wireOf(c.lent).send(c.ctx, queued, read)
 	if err != nil {
 		if err = c.translate(err); !waited || answered+1 < len(queued) {
 			err = poisoned(err)
@@ -122,7 +122,7 @@ func (c *postgresConn) send(read func(Row) error, waited bool) (changed int64, e
 	}
 	clear(queued)
 	c.queued = queued[:0]
-	return tag.RowsAffected(), nil
+	return done.RowsAffected(), nil
 }
 
 // commit travels with what waits. It succeeds only where the server says so. A client that goes away does not reach it, and a commit
@@ -132,12 +132,12 @@ func (c *postgresConn) commit() error {
 	last := append(c.queued, statement{sql: "COMMIT"})
 	c.queued, c.begun = nil, false
 	var answered int
-	var tag pgconn.CommandTag
+	var done pgconn.CommandTag
 	answer := make(chan error, 1)
 	w := c.engine.wireOf(c.lent)
 	go func() {
 		var err error
-		answered, tag, err = w.send(context.Background(), last, nil)
+		answered, done, err = w.send(context.Background(), last, nil)
 		answer <- err
 	}()
 	select {
@@ -145,7 +145,7 @@ func (c *postgresConn) commit() error {
 		if answered+1 < len(last) && refuses(err) { // the server has not come to the commit
 			return poisoned(c.translate(err))
 		}
-		return w.outcome(tag, err)
+		return w.outcome(done, err)
 	case <-time.After(c.engine.commitTimeout):
 		c.leave(answer)
 		return because(ErrUnavailable, errors.New("a commit was not answered in time, and its outcome is unknown"))
@@ -153,14 +153,14 @@ func (c *postgresConn) commit() error {
 }
 
 // outcome is what a server's answer to a commit means.
-func (w *wire) outcome(tag pgconn.CommandTag, err error) error {
+func (w *wire) outcome(done pgconn.CommandTag, err error) error {
 	var refused *pgconn.PgError
 	switch {
 	case errors.As(err, &refused) && undone(refused):
 		return because(errUndone, err)
 	case err != nil: // also where the server or a pooler said goodbye: it may have committed before
 		return because(ErrUnavailable, fmt.Errorf("the outcome of a commit is unknown: %w", err))
-	case tag.String() != "COMMIT":
+	case done.String() != "COMMIT":
 		return fmt.Errorf("%w: the transaction had failed", errPoisoned)
 	case w.warning != "":
 		// Such as: the wait for the standby was canceled, and the change is on one server only.

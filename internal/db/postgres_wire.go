@@ -46,6 +46,7 @@ type wire struct {
 	*pgx.Conn
 	prepares bool
 	prepared map[string]*pgconn.StatementDescription
+	fresh    []string // statements that are being prepared
 	builder  pgx.ExtendedQueryBuilder
 	warning  string // what the server warned of with its last answer
 }
@@ -74,73 +75,82 @@ func noteWarning(c *pgconn.PgConn, notice *pgconn.Notice) {
 	}
 }
 
-// send runs statements. It returns how many of them were answered, and what the last one did, whose rows go to last. After one that
-// failed the server runs none.
-func (w *wire) send(ctx context.Context, statements []statement, last func(Row) error) (answered int, tag pgconn.CommandTag, err error) {
-	for answered < len(statements) && err == nil {
-		var n int
-		n, tag, err = w.exchange(ctx, statements[answered:], last)
-		answered += n
-	}
-	return answered, tag, err
-}
-
-// exchange is one round trip: statements that are sent together, and answered in their order. It ends before one that has to be
-// prepared, which happens in its turn: only then is the transaction begun, with its limits of time.
-func (w *wire) exchange(ctx context.Context, statements []statement, last func(Row) error) (answered int, tag pgconn.CommandTag, err error) {
-	if w.fresh(&statements[0]) {
-		if err := w.prepare(ctx, &statements[0]); err != nil {
-			return 0, tag, err
-		}
-	}
+// send runs statements in one round trip. It returns how many of them were answered, and what the last one did, whose rows go to last.
+// After one that failed the server runs none.
+func (w *wire) send(ctx context.Context, statements []statement, last func(Row) error) (answered int, done pgconn.CommandTag, err error) {
 	pipeline := w.PgConn().StartPipeline(ctx)
 	defer func() {
 		if closing := pipeline.Close(); err == nil {
 			err = closing
 		}
+		for _, sql := range w.fresh { // the server has not come to these
+			delete(w.prepared, sql)
+		}
+		w.fresh = nil
 	}()
-	sent := 0
-	for err == nil && sent < len(statements) && !w.fresh(&statements[sent]) {
-		if err = w.add(pipeline, &statements[sent]); err == nil {
-			sent++
+	for i := range statements {
+		if err := w.add(pipeline, &statements[i]); err != nil {
+			return 0, done, err
 		}
 	}
-	if sent > 0 { // an argument that cannot be sent is met again when all before it was answered
-		err = pipeline.Sync()
+	if err := pipeline.Sync(); err != nil {
+		return 0, done, err
 	}
-	for err == nil && answered < sent {
+	for ; answered < len(statements); answered++ {
 		read := statements[answered].read
 		if answered+1 == len(statements) && last != nil {
 			read = last
 		}
-		if tag, err = w.take(pipeline, read); err == nil {
-			answered++
+		if done, err = w.take(pipeline, read); err != nil {
+			for ended := error(nil); ended == nil; { // it may be the reader that failed, and the server has gone on
+				_, ended = w.next(pipeline)
+			}
+			return answered, done, err
 		}
 	}
-	return answered, tag, err
+	return answered, done, nil
 }
 
-// fresh tells whether a statement must be prepared. One without parameters has nothing to gain. One about a list or about words is
-// planned each time: what is best depends on them, and on how large the table is now. A plan that was kept from when the table was small
-// would read all rows of the account.
-func (w *wire) fresh(s *statement) bool {
-	return w.prepares && w.prepared[s.sql] == nil && len(s.args) > 0 && !planned(s.sql) && len(w.prepared) < maxPrepared
+// add sends a statement. One that is new is prepared, where that has something to gain.
+func (w *wire) add(pipeline *pgconn.Pipeline, s *statement) (err error) {
+	d := w.prepared[s.sql]
+	known := d != nil
+	if !known {
+		d = &pgconn.StatementDescription{}
+		if d.ParamOIDs, err = w.types(s); err != nil {
+			return err
+		}
+	}
+	b := &w.builder
+	if err := b.Build(w.TypeMap(), d, s.args); err != nil {
+		return fmt.Errorf("%w: %s", err, s.sql)
+	}
+	switch {
+	case d.Name != "":
+		pipeline.SendQueryStatement(d, b.ParamValues, b.ParamFormats, binaryFormat)
+		return nil
+	case !known && (!w.prepares || len(s.args) == 0 || planned(s.sql) || len(w.prepared) >= maxPrepared):
+		pipeline.SendQueryParams(s.sql, b.ParamValues, d.ParamOIDs, b.ParamFormats, binaryFormat)
+		return nil
+	case !known:
+		w.prepared[s.sql] = d // for the same one later in this round trip
+		w.fresh = append(w.fresh, s.sql)
+		pipeline.SendPrepare(statementName(s.sql), s.sql, d.ParamOIDs)
+	}
+	pipeline.SendQueryPrepared(statementName(s.sql), b.ParamValues, b.ParamFormats, binaryFormat)
+	return nil
 }
 
+// planned tells whether a statement is planned each time: what is best for a list or for words depends on them, and on how large the
+// table is now. A plan that was kept from when the table was small would read all rows of the account.
 func planned(sql string) bool {
 	return strings.Contains(sql, "= ANY(") || strings.Contains(sql, " @@ ")
 }
 
-func (w *wire) prepare(ctx context.Context, s *statement) error {
-	types, err := w.types(s)
-	if err == nil {
-		sum := sha256.Sum256([]byte(s.sql)) // the name is the same on every connection
-		w.prepared[s.sql], err = w.PgConn().Prepare(ctx, "donorbook_"+hex.EncodeToString(sum[:12]), s.sql, types)
-	}
-	if err != nil {
-		delete(w.prepared, s.sql)
-	}
-	return err
+// statementName is the same on every connection that prepares the same text.
+func statementName(sql string) string {
+	sum := sha256.Sum256([]byte(sql))
+	return "donorbook_" + hex.EncodeToString(sum[:12])
 }
 
 // types are those of a statement's arguments.
@@ -155,45 +165,41 @@ func (w *wire) types(s *statement) (types []uint32, err error) {
 	return types, nil
 }
 
-func (w *wire) add(pipeline *pgconn.Pipeline, s *statement) (err error) {
-	d := w.prepared[s.sql]
-	if d == nil {
-		d = &pgconn.StatementDescription{SQL: s.sql}
-		if d.ParamOIDs, err = w.types(s); err != nil {
-			return err
-		}
-	}
-	b := &w.builder
-	if err := b.Build(w.TypeMap(), d, s.args); err != nil {
-		return fmt.Errorf("%w: %s", err, s.sql)
-	}
-	if d.Name == "" {
-		pipeline.SendQueryParams(s.sql, b.ParamValues, d.ParamOIDs, b.ParamFormats, binaryFormat)
-	} else {
-		pipeline.SendQueryStatement(d, b.ParamValues, b.ParamFormats, binaryFormat)
-	}
-	return nil
-}
-
 // take reads the answer to the next statement.
-func (w *wire) take(pipeline *pgconn.Pipeline, read func(Row) error) (tag pgconn.CommandTag, err error) {
+func (w *wire) take(pipeline *pgconn.Pipeline, read func(Row) error) (done pgconn.CommandTag, err error) {
 	w.warning = ""
-	result, err := pipeline.GetResults()
+	rows, err := w.next(pipeline)
 	if err != nil {
-		return tag, err
-	}
-	rows, ok := result.(*pgconn.ResultReader)
-	if !ok {
-		return tag, errors.New("the server has not answered a statement")
+		return done, err
 	}
 	for read != nil && err == nil && rows.NextRow() {
 		err = read(wireRow{rows})
 	}
-	tag, closing := rows.Close()
+	done, closing := rows.Close()
 	if closing != nil {
 		err = closing
 	}
-	return tag, err
+	return done, err
+}
+
+// next waits for the answer to the next statement, and remembers what was prepared before it.
+func (w *wire) next(pipeline *pgconn.Pipeline) (*pgconn.ResultReader, error) {
+	for {
+		result, err := pipeline.GetResults()
+		switch result := result.(type) {
+		case *pgconn.ResultReader:
+			return result, err
+		case *pgconn.StatementDescription:
+			result.SQL, w.fresh = w.fresh[0], w.fresh[1:]
+			result.Name = statementName(result.SQL)
+			w.prepared[result.SQL] = result
+		default:
+			if err == nil {
+				err = errors.New("the server has not answered a statement")
+			}
+			return nil, err
+		}
+	}
 }
 
 // wireRow reads columns from the bytes of the protocol.
