@@ -122,7 +122,7 @@ var (
 func dobField() field[Contact, ContactInput] {
 	f := kept[Contact, ContactInput]("dob", microTime, func(c *Contact) *time.Time { return &c.DOB })
 	f.label = "Date of birth"
-	f.words = func(c *Contact) []string { return []string{dayText(c.DOB, "2 Jan 2006")} }
+	f.text = func(c *Contact) string { return dayText(c.DOB, "2 Jan 2006") }
 	f.fill = func(c *Contact, _ place, set setter) { set("dob", dayText(c.DOB, time.DateOnly)) }
 	f.read = func(r *jsonReader, in *ContactInput) { in.DOB = r.textSent() }
 	f.take = func(form Form, _ place, in *ContactInput) {
@@ -217,7 +217,7 @@ func (in *ContactInput) Validate(faults *Invalid, isNew bool, region string, now
 func NewContact(in ContactInput, now time.Time) (Contact, error) {
 	now = now.UTC().Truncate(time.Second)
 	c := &Contact{CreatedAt: now, UpdatedAt: now}
-	c.merge(&in, now)
+	contactTable.merge(c, &in, now)
 	return *c, c.checkRoom(&blank)
 }
 
@@ -227,16 +227,7 @@ var blank Contact
 // Merge adds a valid input to the contact that it matches: texts that were sent overwrite, new emails, phones,
 // addresses and tags are appended, nothing is dropped. Merging twice is merging once.
 func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
-	return c.revise(in, now, (*Contact).merge)
-}
-
-func (c *Contact) merge(in *ContactInput, now time.Time) {
-	c.MatchKeys = slices.Clone(c.MatchKeys)
-	for i := range contactTable {
-		if merge := contactTable[i].merge; merge != nil {
-			merge(c, in, now)
-		}
-	}
+	return c.revise(in, now, contactTable.merge)
 }
 
 // Patch changes what was sent: texts are set or cleared, lists replaced whole.
@@ -244,15 +235,7 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 	if in.Seen != "" && in.Seen != c.Version() {
 		return c, ErrChanged
 	}
-	return c.revise(in, now, (*Contact).patch)
-}
-
-func (c *Contact) patch(in *ContactInput, now time.Time) {
-	for i := range contactTable {
-		if patch := contactTable[i].patch; patch != nil {
-			patch(c, in, now)
-		}
-	}
+	return c.revise(in, now, contactTable.patch)
 }
 
 // Archive and Restore move the contact between its two states.
@@ -275,6 +258,7 @@ func (c Contact) revise(in ContactInput, now time.Time, change func(c *Contact, 
 		old, new Contact
 		in       ContactInput
 	}{c, c, in}
+	r.new.MatchKeys = slices.Clip(c.MatchKeys) // a key that is added goes into a list of its own
 	change(&r.new, &r.in, now)
 	if r.new.sameAs(&r.old) {
 		return r.old, nil
@@ -345,21 +329,18 @@ type Change struct {
 func Changes(before, after Contact) (changes []Change) {
 	for i := range contactTable {
 		f := &contactTable[i]
-		if f.words == nil {
-			continue
-		}
-		was, is := f.words(&before), f.words(&after)
-		if f.plural == "" {
-			if was[0] != is[0] {
-				changes = append(changes, Change{f.label, was[0], is[0]})
+		switch {
+		case f.same == nil || f.same(&before, &after) || f.label == "":
+		case f.words == nil:
+			changes = append(changes, Change{f.label, f.text(&before), f.text(&after)})
+		default:
+			was, is := f.words(&before), f.words(&after)
+			for _, text := range without(was, is) {
+				changes = append(changes, Change{Field: f.label + " removed", Before: text})
 			}
-			continue
-		}
-		for _, text := range without(was, is) {
-			changes = append(changes, Change{Field: f.label + " removed", Before: text})
-		}
-		for _, text := range without(is, was) {
-			changes = append(changes, Change{Field: f.label + " added", After: text})
+			for _, text := range without(is, was) {
+				changes = append(changes, Change{Field: f.label + " added", After: text})
+			}
 		}
 	}
 	return changes

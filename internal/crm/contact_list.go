@@ -186,9 +186,9 @@ func addressesField() field[Contact, ContactInput] {
 			return
 		}
 		merged, known := slices.Clone(c.Addresses), addressPlaces(c.Addresses)
-		for _, address := range *in.Addresses { // which differ from each other
-			if _, found := known[address.normal()]; !found {
-				merged = append(merged, address.at(now))
+		for i := range *in.Addresses { // which differ from each other
+			if _, found := known[(*in.Addresses)[i].normal()]; !found {
+				merged = append(merged, (*in.Addresses)[i].at(now))
 			}
 		}
 		c.Addresses = merged
@@ -270,31 +270,27 @@ func addressPlaces(list []Address) map[string]int {
 		return nil
 	}
 	places := make(map[string]int, len(list))
-	for i, address := range slices.Backward(list) {
-		places[address.normal()] = i
+	for i := range slices.Backward(list) {
+		places[list[i].normal()] = i
 	}
 	return places
 }
 
-func (a *Address) texts() [6]string {
-	return [...]string{a.Line1, a.Line2, a.City, a.State, a.Zipcode, a.Country}
-}
-
 func (a *Address) inWords() string {
-	texts := a.texts()
-	return strings.Join(slices.DeleteFunc(texts[:], func(text string) bool { return text == "" }), ", ")
+	var texts []string
+	for i := range addressTable {
+		if text := addressTable[i].text(a); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 // normal is the form that addresses are compared by: all parts without regard to case and spaces.
 func (a *Address) normal() string {
-	parts := a.texts()
-	size := len(parts)
-	for _, part := range parts {
-		size += len(part)
-	}
-	key := make([]byte, 0, size)
-	for _, part := range parts {
-		for _, r := range part {
+	key := make([]byte, 0, len(addressTable)+addressTable.size(a))
+	for i := range addressTable {
+		for _, r := range addressTable[i].text(a) {
 			if !unicode.IsSpace(r) {
 				key = utf8.AppendRune(key, caseless(r))
 			}

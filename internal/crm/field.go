@@ -32,13 +32,14 @@ type stored[D any] struct {
 	append func(dst []byte, doc *D) []byte    // writes the value
 	same   func(a, b *D) bool                 // compares
 	size   func(doc *D) int                   // bytes that it adds to the document, before any is escaped
-	words  func(doc *D) []string              // for people: one text, or one for each element
+	text   func(doc *D) string                // in words for people
 	fill   func(doc *D, at place, set setter) // puts it into a form
 
 	// Of a list:
 	plural string // what people call all elements
 	limit  int    // elements that it may have
 	count  func(doc *D) int
+	words  func(doc *D) []string                     // what each element says
 	parts  []string                                  // of an element in a form; one without a name is the element itself
 	part   func(name string) (label string, ok bool) // what people call a part
 }
@@ -140,8 +141,8 @@ func show[D any, V comparable](name, label string, k kind[V], in func(*D) *V) st
 		s.size = func(doc *D) int { return k.size(*in(doc)) }
 	}
 	if k.text != nil {
-		s.words = func(doc *D) []string { return []string{k.text(*in(doc))} }
-		s.fill = func(doc *D, at place, set setter) { set(at.field(name), k.text(*in(doc))) }
+		s.text = func(doc *D) string { return k.text(*in(doc)) }
+		s.fill = func(doc *D, at place, set setter) { set(at.field(name), s.text(doc)) }
 	}
 	return s
 }
@@ -351,6 +352,24 @@ func (t table[D, I]) check(c *checker, at place, in *I) {
 	for i := range t {
 		if t[i].check != nil {
 			t[i].check(c, at, in)
+		}
+	}
+}
+
+// merge adds what was sent to a document.
+func (t table[D, I]) merge(doc *D, in *I, now time.Time) {
+	for i := range t {
+		if t[i].merge != nil {
+			t[i].merge(doc, in, now)
+		}
+	}
+}
+
+// patch replaces what was sent.
+func (t table[D, I]) patch(doc *D, in *I, now time.Time) {
+	for i := range t {
+		if t[i].patch != nil {
+			t[i].patch(doc, in, now)
 		}
 	}
 }
