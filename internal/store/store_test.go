@@ -31,39 +31,74 @@ func TestMain(m *testing.M) {
 }
 
 // testEngines are the databases that every test runs on.
-var testEngines = []struct {
+var testEngines = []testEngine{{"sqlite", inDirectory, inDirectory}, {"postgres", inCluster, emptied}}
+
+type testEngine struct {
 	name    string
-	options func(testing.TB) Options // of a database that nobody else uses
-}{
-	{"sqlite", func(t testing.TB) Options { return Options{Data: t.TempDir()} }},
-	{"postgres", func(t testing.TB) Options {
-		url, err := cluster.Database()
-		if err != nil {
+	options func(testing.TB) Options // a new database, which has no tables yet
+	empty   func(testing.TB) Options // a database without rows; it may have its tables already
+}
+
+func inDirectory(t testing.TB) Options { return Options{Data: t.TempDir()} }
+
+func inCluster(t testing.TB) Options {
+	url, err := cluster.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Database: url}
+}
+
+// left are the databases of tests that have passed. To make a database and its tables takes longer than most tests.
+var left = make(chan Options, 100)
+
+// emptied is a database that another test has left, emptied, or else a new one.
+func emptied(t testing.TB) (o Options) {
+	select {
+	case o = <-left:
+		names := wordsTable.Name
+		for _, table := range schema.Tables {
+			names += ", " + table.Name
+		}
+		if _, err := tamperPostgres(t, o.Database, "TRUNCATE "+names, nil); err != nil {
 			t.Fatal(err)
 		}
-		return Options{Database: url}
-	}},
+	default:
+		o = inCluster(t)
+	}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			left <- o
+		}
+	})
+	return o
 }
 
 // eachEngine runs a test on every engine, with an empty store.
 func eachEngine(t *testing.T, test func(t *testing.T, s *Store)) {
 	t.Helper()
-	eachDatabase(t, func(t *testing.T, o Options) { test(t, open(t, o)) })
+	onEach(t, func(e testEngine) func(testing.TB) Options { return e.empty }, func(t *testing.T, o Options) { test(t, open(t, o)) })
 }
 
 // eachPair runs a test on every engine with two stores on one database: two nodes, or a command line beside a server.
 func eachPair(t *testing.T, test func(t *testing.T, a, b *Store)) {
 	t.Helper()
-	eachDatabase(t, func(t *testing.T, o Options) { test(t, open(t, o), open(t, o)) })
+	onEach(t, func(e testEngine) func(testing.TB) Options { return e.empty }, func(t *testing.T, o Options) { test(t, open(t, o), open(t, o)) })
 }
 
+// eachDatabase runs a test on every engine, with a database that has no tables yet.
 func eachDatabase(t *testing.T, test func(t *testing.T, o Options)) {
+	t.Helper()
+	onEach(t, func(e testEngine) func(testing.TB) Options { return e.options }, test)
+}
+
+func onEach(t *testing.T, database func(testEngine) func(testing.TB) Options, test func(t *testing.T, o Options)) {
 	t.Helper()
 	t.Parallel()
 	for _, e := range testEngines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			test(t, e.options(t))
+			test(t, database(e)(t))
 		})
 	}
 }
