@@ -81,10 +81,14 @@ func (t *Tx) Delete(table *Table, key ...any) { t.put(table, remove, key) }
 
 // Add adds to the number that a counter has under a key. A counter that comes to nothing is removed.
 func (t *Tx) Add(table *Table, n int64, key ...any) {
-	if row := t.find(table, key); row != nil {
+	switch row := t.find(table, key); {
+	case row == nil:
+	case row.do == add:
 		row.values[table.Key] = row.values[table.Key].(int64) + n
 		t.Touch()
 		return
+	default: // the number is not known before the row is written: this goes to a set that is written after it
+		delete(t.setOf, table.setKey(key))
 	}
 	t.put(table, add, append(slices.Clip(key), n))
 }
@@ -119,16 +123,20 @@ func (t *Tx) find(table *Table, values []any) *pendingRow {
 }
 
 func (t *Tx) set(table *Table, values []any) *rowSet {
-	account := int64(0)
-	if table.tenant() {
-		account = values[0].(int64)
-	}
-	set := t.setOf[setKey{table, account}]
+	key := table.setKey(values)
+	set := t.setOf[key]
 	if set == nil {
 		set = &rowSet{table: table, at: make(map[string]int)}
-		t.sets, t.setOf[setKey{table, account}] = append(t.sets, set), set
+		t.sets, t.setOf[key] = append(t.sets, set), set
 	}
 	return set
+}
+
+func (t *Table) setKey(values []any) setKey {
+	if !t.tenant() {
+		return setKey{table: t}
+	}
+	return setKey{t, values[0].(int64)}
 }
 
 // write hands the rows over to the connection, which may queue them.
