@@ -13,7 +13,13 @@ import (
 // check checks a store, and returns what was found.
 func check(t *testing.T, s *Store, repair bool) (found []string, report CheckReport) {
 	t.Helper()
-	report, err := s.Check(t.Context(), CheckOptions{Repair: repair, Found: func(p Problem) {
+	return checkAtOnce(t, s, repair, 0)
+}
+
+// checkAtOnce is check with a memory for so many facts.
+func checkAtOnce(t *testing.T, s *Store, repair bool, facts int) (found []string, report CheckReport) {
+	t.Helper()
+	report, err := s.Check(t.Context(), CheckOptions{Repair: repair, factsAtOnce: facts, Found: func(p Problem) {
 		if p.Repaired != repair && !strings.Contains(p.What, "restore") {
 			t.Errorf("%s: repaired is %v", p, p.Repaired)
 		}
@@ -154,7 +160,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 				fmt.Sprintf("account %s: contact %d: it is missing: restore it from a backup", w.root.ID, id(5)),
 				fmt.Sprintf("account %s: the contacts %d to %d are missing: restore them from a backup", w.root.ID, id(29), id(30)),
 				"its document is damaged: restore it from a backup", "whose user_id is 77, and the table app_user has no such row",
-				"whose account_id is 78, and the table account has no such row", "account number 79: the table contact has rows of it",
+				"whose account_id is 78, and the table account has no such row", "the table contact has 1 rows whose account_id is 79",
 				"whose parent is 80, and the table account has no such row",
 			} {
 				if !strings.Contains(all, want) {
@@ -333,4 +339,31 @@ func TestARepairHurtsNothingElse(t *testing.T) {
 			t.Errorf("tags are counted as %v, %v", counts, err)
 		}
 	})
+}
+
+// A check has memory for some of what is wrong at once. It finds the same where that is less than there is.
+func TestACheckFindsTheSameWithLittleMemory(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		low, high := newAccount(t, s).Number, newAccount(t, s).Number
+		for _, account := range []int64{low, high} {
+			fillContacts(t, s, account, 450) // three statements read them
+		}
+		for _, account := range []int64{low, high} {
+			damage(t, s, `DELETE FROM contact_index WHERE account_id = $1 AND key < 'e:p3'`, account)
+			damage(t, s, `INSERT INTO contact_index (account_id, key, id) SELECT account_id, 'e:more', id FROM contact WHERE account_id = $1`, account)
+			damage(t, s, `UPDATE tag SET contacts = contacts + 7 WHERE account_id = $1`, account)
+		}
+		damage(t, s, `DELETE FROM contact_search`)
+		all, whole := check(t, s, false)
+		some, inParts := checkAtOnce(t, s, false, 10)
+		if slices.Sort(all); whole != inParts || whole.Problems < 1_900 {
+			t.Errorf("in parts %+v, at once %+v", inParts, whole)
+		}
+		if slices.Sort(some); !slices.Equal(some, all) {
+			t.Errorf("in parts %d problems are found, and at once %d others", len(some), len(all))
+		}
+		if _, report := checkAtOnce(t, s, true, 10); report.Repaired != whole.Problems {
+			t.Errorf("%d were repaired, and %d were found", report.Repaired, whole.Problems)
+		}
+	}) // the end of which finds nothing more
 }
