@@ -43,7 +43,7 @@ func (k *checker) progress() error {
 
 // readContacts looks at each contact by itself.
 func (k *checker) readContacts(a *checkedAccount) error {
-	return eachStored(k.conn, a.Number, func(c storedContact) error {
+	return eachStored(k.conn, a.Number, func(c *stored) error {
 		k.report.Contacts++
 		a.revision = max(a.revision, c.revision)
 		k.tellMissing(a, crm.IDSeq(c.id)-1)
@@ -58,7 +58,7 @@ func (k *checker) readContacts(a *checkedAccount) error {
 	}, k.progress)
 }
 
-func (k *checker) readContact(a *checkedAccount, c storedContact) error {
+func (k *checker) readContact(a *checkedAccount, c *stored) error {
 	should := derivedFrom(a.Number, c.contact)
 	should.eachSaid(a.Number, c.id, func(f fact, n uint64) {
 		k.ledger.add(f, n)
@@ -145,9 +145,8 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 			return err
 		}
 		row, err := t.row(a, id)
-		var found stored
 		if err == nil && row != nil {
-			found, err = row.parse(account)
+			err = row.damage
 		}
 		if err == nil && note != 0 {
 			_, err = t.Exec(sqlDropNote, account, note, id)
@@ -160,7 +159,7 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 		}
 		switch {
 		case row != nil:
-			return t.renewContact(a, *row, found.contact, note != 0)
+			return t.renewContact(a, row, note != 0)
 		case !foreign(account, id): // the words of another account's stay
 			t.Delete(wordsTable, account, id)
 		}
@@ -169,23 +168,23 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 }
 
 // renewContact writes what is derived from a contact's document. Where its place in the archive was wrong, it is noted anew.
-func (t *tx) renewContact(a *accountUnit, row contactRow, c crm.Contact, move bool) error {
+func (t *tx) renewContact(a *accountUnit, row *stored, move bool) error {
+	c, revision := row.contact.WithEmailKeys(), row.revision
 	should := derivedFrom(a.account, c)
 	for _, key := range should.keys { // one that is there is written again
 		t.dropKey(a, key, c.ID)
 	}
 	t.insertKeys(a, c.ID, should.keys)
 	t.Save(wordsTable, a.account, c.ID, should.words)
-	row.matchKeys = joinKeys(should.keys)
 	if is := flag(c.Archived()); move || is != row.archived {
 		a.touch(t)
 		a.revision++
-		if _, err := t.Exec(sqlDropNote, a.account, row.revision, c.ID); err != nil {
+		if _, err := t.Exec(sqlDropNote, a.account, revision, c.ID); err != nil {
 			return err
 		}
-		t.Insert(archivalTable, a.account, a.revision, c.ID, is)
-		row.revision, row.archived = a.revision, is
+		revision = a.revision
+		t.Insert(archivalTable, a.account, revision, c.ID, is)
 	}
-	t.writeContact(t.Save, a, &row)
+	t.writeContact(t.Save, a, revision, c, row.body)
 	return nil
 }

@@ -118,7 +118,7 @@ func (k *checker) compare() error {
 	d := &difference{k, math.MinInt64, make(map[fact]times), make(map[fact]times)}
 	for _, number := range k.numbers {
 		last := int64(0)
-		err := eachStored(k.conn, number, func(c storedContact) error {
+		err := eachStored(k.conn, number, func(c *stored) error {
 			if last = c.id; c.damage == nil {
 				derivedFrom(number, c.contact).eachSaid(number, c.id, func(f fact, n uint64) { d.enter(f, times{should: n}) })
 			}
