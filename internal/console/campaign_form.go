@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -162,7 +161,7 @@ func (c *Console) refuseCampaign(w http.ResponseWriter, r *http.Request, v visit
 	for i, fault := range f.Faults {
 		number, found := strings.CutPrefix(fault.Field, "beneficiaries.")
 		if n, err := strconv.Atoi(number); found && err == nil {
-			f.Faults[i] = crm.Fault{Field: otherField, Message: fmt.Sprintf("“%s” is not the id of an organization here.", (*in.Beneficiaries)[n])}
+			f.Faults[i] = crm.Fault{Field: otherField, Rule: "“%v” is not the id of an organization here.", Args: []any{(*in.Beneficiaries)[n]}}
 		}
 	}
 	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, old)

@@ -240,8 +240,8 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	a := editor.post(editor.org("/campaigns"), "title", "", "subtitle", "Kept", "slug", "Gala!", "goal", "a lot", "cover.url", "javascript:alert(1)",
 		"event.start_at", "2026-03-08T02:30", "event.timezone", "America/New_York", "other_beneficiaries", "x AAAAAAAAAAAAAAAA")
 	editor.wantStatus(a, http.StatusUnprocessableEntity)
-	editor.sees(a, "6 things need your attention", "Title is required", "Web address must be 1 to 255 small letters, digits and single hyphens", "Goal must be an amount from 0 to 9,999,999,999.99",
-		"Address of the cover must be a whole address that begins with https:", "Begins is a time that the clocks of America/New_York leave out on that day",
+	editor.sees(a, "6 things need your attention", "Title is required", "Web address must be 1 to 255 lowercase letters, digits and single hyphens", "Goal must be an amount from 0 to 9,999,999,999.99",
+		"Address of the cover must be a whole web address that begins with https:", "Begins is a time that the clocks of America/New_York leave out on that day",
 		"“x” is not the id of an organization here.")
 	for _, kept := range []string{`value="Kept"`, `value="Gala!"`, `value="a lot"`, `value="2026-03-08T02:30"`, "x AAAAAAAAAAAAAAAA</textarea>", `id="event" open`} {
 		if !strings.Contains(a.body, kept) {
@@ -364,7 +364,7 @@ func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
 		p := s.member(s.organization("Harbor Light"), crm.Editor)
 		a := p.post(p.org("/campaigns"), "title", "Gala", "cover.url", "http://img.example.org/c.png", "cover.type", "image", "logo", "http://img.example.org/l.png")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "2 things need your attention", "Address of the cover must be a whole address that begins with https://. Pages show no other pictures.", "Address of the logo must be a whole address that begins with https://.")
+		p.sees(a, "2 things need your attention", "Address of the cover must be a whole web address that begins with https://. Pages show no other pictures.", "Address of the logo must be a whole web address that begins with https://.")
 		if !strings.Contains(a.body, `value="http://img.example.org/c.png"`) {
 			t.Error("what was typed is lost")
 		}

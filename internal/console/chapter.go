@@ -122,7 +122,7 @@ func (c *Console) renameChapter(w http.ResponseWriter, r *http.Request, v visit)
 	var invalid *crm.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		refused := &chapterNode{Account: crm.Account{ID: id}, Name: name, Fault: worded(invalid.Faults[0], "Name")}
+		refused := &chapterNode{Account: crm.Account{ID: id}, Name: name, Fault: words(invalid.Faults[0], "Name")}
 		return c.showChapters(w, r, v, http.StatusUnprocessableEntity, newForm(), refused)
 	case err != nil:
 		return err

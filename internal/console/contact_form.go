@@ -306,7 +306,7 @@ func (f *form) rowsOf(list string, parts []string, least, most int) (rows []form
 	n := f.compact(list, parts)
 	if n > most {
 		told := fmt.Sprintf("There were %s %s, more than this form holds. Only the first %d are still here.", shownCount(int64(n)), list, most)
-		f.Faults, f.first = slices.Insert(f.Faults, 0, crm.Fault{Message: told}), nil
+		f.Faults, f.first = slices.Insert(f.Faults, 0, crm.Fault{Rule: crm.Rule(told)}), nil
 	}
 	for i := range min(max(n+1, least), most) {
 		row := formRow{Index: i, Label: labelOf(list), Empty: i >= n}

@@ -94,8 +94,13 @@ func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
 		a := p.post(p.org("/contacts"), "first_name", "Zoë", "dob", "2999-01-01", "emails.0.value", "", "emails.3.value", "fine@example.org", "emails.5.value", "no sense",
 			"phones.0.value", "12", "phones.0.type", "cell", "addresses.2.country", "Nowhere", "twitter_url", "javascript:1", "tags.1", strings.Repeat("x", 65), "note", "kept & safe")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "7 things need your attention", "Last name is required.", "Date of birth must be a day from the year 1000 on that is not in the future", "Email 2 must be a valid email address.", "Phone 1 must be a valid phone number",
-			"Address 1 country must be a country's code of three letters", "Twitter must be a whole address that begins with https:", "Tag 1 must not be longer than 64 characters.", "kept & safe")
+		p.sees(a, "7 things need your attention", "Last name is required.", "Date of birth must be a date from the year 1000 on that is not in the future", "Email 2 must be a valid email address.", "Phone 1 must be a valid phone number",
+			"Address 1 country must be a code of three letters", "Twitter must be a whole web address that begins with https:", "Tag 1 must not be longer than 64 characters.", "kept & safe")
+		for _, jargon := range []string{" field ", "URL", "ISO", "m/d/Y", "where it is not"} {
+			if text := a.words(); strings.Contains(text, jargon) {
+				t.Errorf("the page says %q: %s", jargon, text)
+			}
+		}
 		for _, part := range []string{
 			`name="emails.0.value" type="email" value="fine@example.org"`, `name="emails.1.value" type="email" value="no sense"`, `name="phones.0.value" type="tel" value="12"`,
 			`<option value="cell" selected>`, `name="addresses.0.country" type="text" value="Nowhere"`, `href="#f-emails-1-value"`, `id="f-emails-1-value-fault"`, `value="2999-01-01"`,

@@ -1,13 +1,10 @@
 package console
 
 import (
-	"errors"
 	"html/template"
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -94,69 +91,12 @@ func (f *form) secret(name string) string {
 
 func (f *form) set(name, value string) { f.values.Set(name, value) }
 
-// fail notes that a field is wrong; "" is the form as a whole.
-func (f *form) fail(field, message string) {
-	f.Faults, f.first = append(f.Faults, crm.Fault{Field: field, Message: message}), nil
-}
-
 // failSeen notes that somebody else has changed what the form is about, which is of this version now. Sent again, the form
 // is about that one.
 func (f *form) failSeen(what, version string) {
 	f.fail("", "Somebody has changed this "+what+" since you opened the form. Look at the "+what+" in another window, then save again to keep what is written here.")
 	f.set(seenField, version)
 }
-
-// refuse takes over the faults of a refused input. Any other error is returned.
-func (f *form) refuse(err error) error {
-	var invalid *crm.Invalid
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	f.Faults, f.first = append(f.Faults, invalid.Faults...), nil
-	return nil
-}
-
-// hasFault tells whether an input was refused for one of its fields.
-func hasFault(err error, field string) bool {
-	var invalid *crm.Invalid
-	return errors.As(err, &invalid) && slices.ContainsFunc(invalid.Faults, func(f crm.Fault) bool { return f.Field == field })
-}
-
-// fault is the first thing that is wrong with a field, in words that call it by its label.
-func (f *form) fault(name, label string) string {
-	if f.first == nil {
-		f.first = make(map[string]crm.Fault, len(f.Faults))
-		for _, fault := range slices.Backward(f.Faults) {
-			f.first[fault.Field] = fault
-		}
-	}
-	fault, found := f.first[name]
-	if !found {
-		return ""
-	}
-	return worded(fault, label)
-}
-
-// worded puts the label of a field where the rules use its name on the wire.
-func worded(fault crm.Fault, label string) string {
-	text, ok := strings.CutPrefix(fault.Message, "The "+fault.Field+" field")
-	if !ok || label == "" {
-		return fault.Message
-	}
-	return label + plainly.Replace(text)
-}
-
-// plainly says to people what the rules say to programs.
-var plainly = strings.NewReplacer(
-	"a date in the format m/d/Y, from 01/01/1000 to today", "a day from the year 1000 on that is not in the future",
-	"an absolute https URL", "a whole address that begins with https://",
-	"an absolute http or https URL", "a whole address that begins with https:// or http://",
-	"a three-letter ISO 3166-1 country code", "a country's code of three letters, such as USA or DEU",
-	"an ISO 4217 currency code in capital letters", "a currency's code of three letters, such as USD or EUR",
-	"the IANA name of a time zone, such as", "the name of a time zone, such as",
-	"before event.start_at", "before the start", "before event.livestream_start_at", "before its start",
-	"lower-case letters and digits, with single hyphens between", "small letters, digits and single hyphens",
-)
 
 // field is one labeled control of a form, as the template "field" draws it.
 type field struct {
@@ -184,50 +124,6 @@ func (f field) DescribedBy() string {
 		parts = append(parts, f.ID()+"-fault")
 	}
 	return strings.Join(parts, " ")
-}
-
-// Complaint is one line of the list at the head of a refused form. It leads to the field.
-type Complaint struct {
-	Text, Target string
-}
-
-// Summary is what is wrong, up to as much as anybody reads at once.
-func (f *form) Summary() []Complaint {
-	var all []Complaint
-	for _, fault := range f.Faults[:min(len(f.Faults), maxComplaints)] {
-		c := Complaint{Text: worded(fault, labelOf(fault.Field))}
-		if fault.Field != "" {
-			c.Target = field{Name: fault.Field}.ID()
-		}
-		all = append(all, c)
-	}
-	return all
-}
-
-// More is how many complaints the summary leaves out.
-func (f *form) More() int { return max(0, len(f.Faults)-maxComplaints) }
-
-// labels are what people call fields whose name does not say it.
-var labels = map[string]string{
-	"dob": "Date of birth", "twitter_url": "Twitter", "linkedin_url": "LinkedIn", "facebook_url": "Facebook", "emails": "Email", "phones": "Phone",
-	"addresses": "Address", "tags": "Tag", "value": "", "address_1": "street", "address_2": "second line", "zipcode": "postal code", "end_at": "End",
-	"start_at": "Start", "url": "address", "slug": "Web address",
-}
-
-// labelOf makes a label of a field's name: emails.1.value is Email 2.
-func labelOf(name string) string {
-	var words []string
-	for part := range strings.SplitSeq(name, ".") {
-		if n, err := strconv.Atoi(part); err == nil {
-			part = strconv.Itoa(n + 1)
-		} else if label, known := labels[part]; known {
-			part = label
-		}
-		if part != "" {
-			words = append(words, strings.ReplaceAll(part, "_", " "))
-		}
-	}
-	return capital(strings.Join(words, " "))
 }
 
 // attribute is an attribute of a control that a template names. The names are ours, never somebody's input.

@@ -64,11 +64,11 @@ func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
 	}
 	a := p.post(p.org("/contacts"), form...)
 	p.wantStatus(a, http.StatusUnprocessableEntity)
-	p.sees(a, "Address is refused: the contact would be larger than 128 KiB.")
+	p.sees(a, "Addresses cannot be saved: the contact would be larger than 128 KiB.")
 	path := s.contact(p, "Ana", "Diaz")
 	a = p.post(path, form...)
 	p.wantStatus(a, http.StatusUnprocessableEntity)
-	p.sees(a, "Address is refused: the contact would be larger than 128 KiB.")
+	p.sees(a, "Addresses cannot be saved: the contact would be larger than 128 KiB.")
 	if all := s.contacts(p.account); len(all) != 1 || len(all[0].Addresses) != 0 {
 		t.Errorf("it changed something: %d contacts", len(all))
 	}
@@ -103,7 +103,7 @@ func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 	p := s.member(s.organization("Harbor"), crm.Editor)
 	for list, says := range map[string][]string{
 		"emails.%d.value": {"2,992 things need your attention.", "There were 2,990 emails, more than this form holds. Only the first 101 are still here.", "And 2,972 more."},
-		"tags.%d":         {"2,993 things need your attention.", "There were 2,990 tags, more than this form holds. Only the first 501 are still here.", "Tag must not have more than 500 elements.", "And 2,973 more."},
+		"tags.%d":         {"2,993 things need your attention.", "There were 2,990 tags, more than this form holds. Only the first 501 are still here.", "Tags are limited to 500.", "And 2,973 more."},
 	} {
 		form := []string{"first_name", "Ana"}
 		for i := range 2_990 {

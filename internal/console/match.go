@@ -80,7 +80,7 @@ func (c *Console) askAboutMatch(w http.ResponseWriter, r *http.Request, v visit,
 func (view *matchView) preview(in crm.ContactInput, c *Console) error {
 	merged, err := view.Contact.Merge(in, c.now())
 	if invalid := new(crm.Invalid); errors.As(err, &invalid) {
-		view.Refused = worded(invalid.Faults[0], labelOf(invalid.Faults[0].Field))
+		view.Refused = labeled(invalid.Faults[0])
 		return nil
 	}
 	view.Changes = crm.Changes(view.Contact, merged)

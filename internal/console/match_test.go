@@ -97,7 +97,7 @@ func TestAMergeThatIsTooMuchIsNotOffered(t *testing.T) {
 	}
 	s.contact(p, "Marta", "Lopez", reachable("marta@example.org", "212-555-0100"), tagged(tags...))
 	a := p.post(p.org("/contacts"), "first_name", "Ana", "last_name", "Diaz", "emails.0.value", "marta@example.org", "tags.0", "one more")
-	p.sees(a, "What you typed cannot be added.", "the contact would have more than 500 tags.", "Keep both")
+	p.sees(a, "What you typed cannot be added.", "Tags are limited to 500 for each contact.", "Keep both")
 	if strings.Contains(a.words(), "Add to Marta Lopez Keep both") {
 		t.Error("it is offered")
 	}

@@ -159,7 +159,7 @@ func (c *Console) refuseMember(w http.ResponseWriter, r *http.Request, v visit, 
 	}
 	problem := newForm()
 	for _, fault := range invalid.Faults {
-		problem.fail("", fault.Message)
+		problem.fail("", labeled(fault))
 	}
 	return c.showPeople(w, r, v, http.StatusUnprocessableEntity, peopleView{Problem: problem})
 }

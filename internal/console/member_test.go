@@ -81,7 +81,7 @@ func TestTheOnlyOwnerIsToldWhyTheyStay(t *testing.T) {
 	ana.sees(ana.get(ana.org("/settings/people")), "The only owner")
 	for _, a := range []answer{ana.post(ana.about(ana, "role"), "role", "viewer"), ana.post(ana.about(ana, "remove"))} {
 		ana.wantStatus(a, http.StatusUnprocessableEntity)
-		ana.sees(a, "An organization needs at least one owner: make somebody else an owner first.")
+		ana.sees(a, "An organization needs at least one owner. Make someone else an owner first.")
 	}
 	if ana.role() != crm.Owner {
 		t.Errorf("the role is %s", ana.role())

@@ -92,11 +92,11 @@ func (c *Console) refuseTags(w http.ResponseWriter, r *http.Request, v visit, f 
 		return c.goneBy(w, r, v, contact, err)
 	}
 	for i, fault := range f.Faults {
-		message := strings.Replace(fault.Message, "The tags field is refused: the", "The", 1)
+		label := "Tags"
 		if fault.Field != "tags" {
-			message = strings.Replace(message, "The "+fault.Field+" field", "A tag", 1)
+			label = "A tag"
 		}
-		f.Faults[i] = crm.Fault{Field: "tag", Message: message}
+		f.Faults[i] = crm.Fault{Field: "tag", Rule: crm.Rule(words(fault, label))}
 	}
 	return c.showContact(w, r, v, http.StatusUnprocessableEntity, contact, f)
 }

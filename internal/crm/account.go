@@ -67,11 +67,11 @@ func accountName(name string) (string, error) {
 func checkRequiredText(v *Invalid, field, text string) {
 	switch {
 	case text == "":
-		v.Add(field, "The %s field is required.", field)
+		v.Add(field, Required)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		v.Add(field, "The %s field must be text without NUL characters.", field)
+		v.Add(field, "must be text without NUL characters")
 	case utf8.RuneCountInString(text) > maxText:
-		v.Add(field, "The %s field must not be longer than %d characters.", field, maxText)
+		v.Add(field, TooLong, maxText)
 	}
 }
 

@@ -174,7 +174,7 @@ func ParseCampaignScope(s string) (CampaignScope, error) {
 	case OwnCampaigns, BenefitingCampaigns, ChapterCampaigns, AllCampaigns:
 		return scope, nil
 	}
-	return OwnCampaigns, invalid("scope", "The scope field must be one of benefiting, chapters, all.")
+	return OwnCampaigns, invalid("scope", OneOf, "benefiting, chapters, all")
 }
 
 // Mask is the relations of which a campaign must have one to be listed.

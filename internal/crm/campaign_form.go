@@ -210,15 +210,15 @@ func ParseLocalTime(v *Invalid, field, text, zone string) time.Time {
 		wall, ok = parseTime(text, localSecondForm, "")
 	}
 	if !ok {
-		v.Add(field, "The %s field must be a date and a time, such as 2026-11-15T18:30.", field)
+		v.Add(field, "must be a date and a time, such as 2026-11-15T18:30")
 		return time.Time{}
 	}
 	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, Location(zone))
 	switch {
 	case at.Format(localSecondForm) != wall.Format(localSecondForm):
-		v.Add(field, "The %s field is a time that the clocks of %s leave out on that day.", field, zone)
+		v.Add(field, "is a time that the clocks of %v leave out on that day", zone)
 	case at.UTC().Year() < 1000 || at.UTC().Year() > 9999:
-		v.Add(field, "The %s field must be a time from the years 1000 to 9999.", field)
+		v.Add(field, "must be a time from the years 1000 to 9999")
 	default:
 		return at.UTC()
 	}

@@ -41,7 +41,7 @@ func (v *RowsInvalid) Error() string {
 			if fault.Field != "" {
 				where += fault.Field + ": "
 			}
-			lines = append(lines, where+fault.Message)
+			lines = append(lines, where+fault.String())
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -67,7 +67,7 @@ func DecodeCampaigns(document []byte) ([]CampaignInput, error) {
 		in, faults := readCampaignRow(r)
 		rows = append(rows, in)
 		if first, ok := in.repeats(slugs, len(rows)); ok {
-			faults.Add("slug", "The slug field is the same as in row %d.", first)
+			faults.Add("slug", "is the same as in row %v", first)
 		}
 		if len(faults.Faults) > 0 {
 			wrong.Rows = append(wrong.Rows, RowFaults{Row: len(rows), Faults: faults.Faults})
@@ -224,7 +224,7 @@ func readObject[T any](r *jsonReader, member func(r *jsonReader, value *T, key s
 		value = new(T)
 	}
 	if !r.object(func(key string) { member(r, value, key) }) {
-		r.wrong("must be an object")
+		r.wrong(Object)
 	}
 	return &value
 }
@@ -236,7 +236,7 @@ func readCents(r *jsonReader) *int64 {
 	}
 	cents, ok := parseDecimal(text, 2, centDigits)
 	if !ok {
-		r.wrong("must be a number from 0 to 9999999999.99 with at most two decimals")
+		r.wrong(CentRange)
 	}
 	return &cents
 }
@@ -248,7 +248,7 @@ func readDonors(r *jsonReader) *int64 {
 	}
 	donors, ok := parseDecimal(text, 0, donorDigits)
 	if !ok {
-		r.wrong("must be an integer from 0 to %d", maxDonors)
+		r.wrong(CountRange, maxDonors)
 	}
 	return &donors
 }
@@ -262,7 +262,7 @@ func readTime(r *jsonReader) *time.Time {
 	t, ok := parseCampaignTime(text)
 	if !ok || t.Year() < 1000 {
 		if !r.fault.has(r.path()) {
-			r.wrong("must be a time in the format Y-m-d H:i:s")
+			r.wrong(TimeForm)
 		}
 		return new(time.Time)
 	}

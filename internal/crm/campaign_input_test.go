@@ -61,7 +61,7 @@ func TestDecodeCampaignsSaysWhatIsWrong(t *testing.T) {
 		{`{"title":"a","event":{"livestream":{"url":"x"}}}`, "event.livestream.url: The event.livestream.url field must be an absolute http or https URL."},
 		{`{"title":"a","event":{"livestream":{"scheduled":"yes"}}}`, "event.livestream.scheduled: The event.livestream.scheduled field must be true or false."},
 		{`{"title":"a","event":{"livestream":3}}`, "event.livestream: The event.livestream field must be an object."},
-		{`{"title":"a","slug":"Gala"}`, "slug: The slug field must be 1 to 255 lower-case letters and digits, with single hyphens between."},
+		{`{"title":"a","slug":"Gala"}`, "slug: The slug field must be 1 to 255 lowercase letters and digits, with single hyphens between."},
 		{`{"title":"a","beneficiaries":"x"}`, "beneficiaries: The beneficiaries field must be an array."},
 		{`{"title":"a","beneficiaries":["x"]}`, "beneficiaries.0: The beneficiaries.0 field must be an account id of 16 letters and digits."},
 		{`[]`, "The row must be a JSON object."},
@@ -147,10 +147,10 @@ func TestValidateCampaignThatWasNotJSON(t *testing.T) {
 	negative, large, title := int64(-1), int64(maxCents+1), "Gala \xff"
 	in := CampaignInput{Title: &title, Goal: &negative, Raised: &large}
 	err := in.Validate(nil, true)
-	want := []Fault{
+	want := []said{
 		{"title", "The title field must be valid UTF-8."},
-		{"goal", "The goal field must not be negative or so large."},
-		{"raised", "The raised field must not be negative or so large."},
+		{"goal", "The goal field must be a number from 0 to 9999999999.99 with at most two decimals."},
+		{"raised", "The raised field must be a number from 0 to 9999999999.99 with at most two decimals."},
 	}
 	if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 		t.Error(diff)

@@ -272,7 +272,7 @@ func TestCampaignScope(t *testing.T) {
 	}
 	for _, scope := range []string{"own", "ALL", " all", "chapter", "null"} {
 		_, err := ParseCampaignScope(scope)
-		want := []Fault{{"scope", "The scope field must be one of benefiting, chapters, all."}}
+		want := []said{{"scope", "The scope field must be one of benefiting, chapters, all."}}
 		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 			t.Errorf("%q: %s", scope, diff)
 		}

@@ -36,14 +36,14 @@ func (in *CampaignInput) Validate(faults *Invalid, isNew bool) error {
 	validateOptional(v, "subtitle", in.Subtitle, maxText)
 	validateHTML(v, "description", in.Description)
 	if in.Slug != nil && *in.Slug != "" && !IsSlug(*in.Slug) && !v.has("slug") {
-		v.Add("slug", "The slug field must be 1 to %d lower-case letters and digits, with single hyphens between.", maxText)
+		v.Add("slug", SlugForm, maxText)
 	}
 	if in.Slug != nil && slices.Contains(reservedSlugs, *in.Slug) {
-		v.Add("slug", "The slug field is reserved for the service itself: choose another one.")
+		v.Add("slug", "is reserved for the service itself: choose another one")
 	}
 	in.validateNumbers(v)
 	if in.Currency != nil && *in.Currency != "" && !isCurrency(*in.Currency) && !v.has("currency") {
-		v.Add("currency", "The currency field must be an ISO 4217 currency code in capital letters.")
+		v.Add("currency", Currency)
 	}
 	validatePicture(v, "logo", in.Logo)
 	if in.Cover != nil && *in.Cover != nil {
@@ -61,7 +61,7 @@ func (in *CampaignInput) Validate(faults *Invalid, isNew bool) error {
 // CheckNew is the fault of an input that was validated as a change, when there is nothing to change.
 func (in *CampaignInput) CheckNew() error {
 	if in.Title == nil || *in.Title == "" {
-		return invalid("title", "The title field is required.")
+		return invalid("title", Required)
 	}
 	return nil
 }
@@ -71,9 +71,9 @@ func (in *CampaignInput) validateTitle(v *Invalid, isNew bool) {
 	switch {
 	case v.has("title"):
 	case isNew && (in.Title == nil || *in.Title == ""):
-		v.Add("title", "The title field is required.")
+		v.Add("title", Required)
 	case in.Title != nil && *in.Title == "":
-		v.Add("title", "The title field must not be empty.")
+		v.Add("title", NotEmpty)
 	}
 }
 
@@ -83,9 +83,11 @@ func (in *CampaignInput) validateNumbers(v *Invalid) {
 		field string
 		value *int64
 		limit int64
-	}{{"goal", in.Goal, maxCents}, {"raised", in.Raised, maxCents}, {"donors", in.Donors, maxDonors}} {
+		rule  Rule
+		args  []any
+	}{{"goal", in.Goal, maxCents, CentRange, nil}, {"raised", in.Raised, maxCents, CentRange, nil}, {"donors", in.Donors, maxDonors, CountRange, []any{maxDonors}}} {
 		if number.value != nil && (*number.value < 0 || *number.value > number.limit) && !v.has(number.field) {
-			v.Add(number.field, "The %s field must not be negative or so large.", number.field)
+			v.Add(number.field, number.rule, number.args...)
 		}
 	}
 }
@@ -95,7 +97,7 @@ func (in *CampaignInput) validateNumbers(v *Invalid) {
 func (in *CampaignInput) validateTimes(v *Invalid) {
 	created, updated := valueOf(in.CreatedAt), valueOf(in.UpdatedAt)
 	if !created.IsZero() && (created.Year() < 1971 || created.Year() > 2199) && !v.has("created_at") {
-		v.Add("created_at", "The created_at field must be a time from the years 1971 to 2199.")
+		v.Add("created_at", "must be a time from the years 1971 to 2199")
 	}
 	validateOrder(v, "created_at", created, "updated_at", updated)
 }
@@ -105,7 +107,7 @@ func (in *CampaignInput) validateBeneficiaries(v *Invalid) {
 		return
 	}
 	if len(*in.Beneficiaries) > maxBeneficiaries {
-		v.Add("beneficiaries", "The beneficiaries field must not have more than %d elements.", maxBeneficiaries)
+		v.Add("beneficiaries", TooMany, maxBeneficiaries)
 		return
 	}
 	kept := []string{}
@@ -113,7 +115,7 @@ func (in *CampaignInput) validateBeneficiaries(v *Invalid) {
 	for i, id := range *in.Beneficiaries {
 		path := "beneficiaries." + strconv.Itoa(i)
 		if !isAccountID(id) && !v.has(path) {
-			v.Add(path, "The %s field must be an account id of 16 letters and digits.", path)
+			v.Add(path, "must be an account id of 16 letters and digits")
 		}
 		if seen.add(id) {
 			kept = append(kept, id)
@@ -135,7 +137,7 @@ func (c *Cover) validate(v *Invalid) {
 	c.Type, c.Source = orDefault(c.Type, defaultCoverType), orDefault(c.Source, defaultCoverSource)
 	validateOneOf(v, "cover.type", &c.Type, "image", "video")
 	if c.URL == "" && !v.has("cover.url") {
-		v.Add("cover.url", "The cover.url field is required.")
+		v.Add("cover.url", Required)
 	}
 	if c.Type == defaultCoverType {
 		validatePicture(v, "cover.url", &c.URL)
@@ -154,7 +156,7 @@ func (e *Event) validate(v *Invalid) {
 	validateText(v, "event.google_place_id", e.GooglePlaceID, maxText)
 	validateOrder(v, "event.start_at", e.StartAt, "event.end_at", e.EndAt)
 	if e.Timezone != "" && !isTimezone(e.Timezone) && !v.has("event.timezone") {
-		v.Add("event.timezone", "The event.timezone field must be the IANA name of a time zone, such as America/New_York.")
+		v.Add("event.timezone", Timezone)
 	}
 	validateHTML(v, "event.details", &e.Details)
 	if e.Livestream != nil {
@@ -180,6 +182,14 @@ func isTimezone(name string) bool {
 	return err == nil
 }
 
+func validateText(v *Invalid, field, value string, limit int) { v.text(place{}, field, value, limit) }
+
+func validateWebURL(v *Invalid, field string, value *string) {
+	if value != nil && *value != "" && !v.has(field) && !isWebURL(*value) {
+		v.Add(field, WebURL)
+	}
+}
+
 func validateOptional(v *Invalid, field string, value *string, limit int) {
 	if value != nil {
 		validateText(v, field, *value, limit)
@@ -195,7 +205,7 @@ func validateURL(v *Invalid, field string, value *string) {
 func validatePicture(v *Invalid, field string, value *string) {
 	validateOptional(v, field, value, maxURL)
 	if value != nil && *value != "" && !v.has(field) && !isPictureURL(*value) {
-		v.Add(field, "The %s field must be an absolute https URL. Pages show no other pictures.", field)
+		v.Add(field, PictureURL)
 	}
 }
 
@@ -214,14 +224,14 @@ func validateHTML(v *Invalid, field string, value *string) {
 
 func validateOneOf(v *Invalid, field string, value *string, known ...string) {
 	if value != nil && *value != "" && !slices.Contains(known, *value) && !v.has(field) {
-		v.Add(field, "The %s field must be one of %s.", field, strings.Join(known, ", "))
+		v.Add(field, OneOf, strings.Join(known, ", "))
 	}
 }
 
 // validateOrder adds a fault to the end where it comes before the start.
 func validateOrder(v *Invalid, startField string, start time.Time, endField string, end time.Time) {
 	if !start.IsZero() && !end.IsZero() && end.Before(start) && !v.has(endField) {
-		v.Add(endField, "The %s field must not be before %s.", endField, startField)
+		v.Add(endField, NotBefore, startField)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestNoChangeIsDatedBeforeTheOneBeforeIt(t *testing.T) {
 		"restore":     func() (Contact, error) { return archived.Restore(dayBefore), nil },
 	} {
 		changed, err := change()
-		if err != nil || changed.sameAs(ana) && name != "restore" {
+		if err != nil || changed.sameAs(&ana) && name != "restore" {
 			t.Errorf("%s: nothing changed: %v", name, err)
 		}
 		if !changed.UpdatedAt.Equal(noon) || changed.Archived() && !changed.ArchivedAt.Equal(noon) {

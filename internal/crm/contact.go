@@ -2,10 +2,10 @@ package crm
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"unicode/utf8"
 )
 
 // Contact is a person who gives or may give. It is always read whole and written whole.
@@ -34,28 +34,31 @@ type Contact struct {
 	MatchKeys []string
 }
 
-// Email is one address of a contact, as the client wrote it.
-type Email struct {
-	Type  string // personal, work, or "" when it was not given
-	Value string
-}
-
-// Phone is one number of a contact, as the client wrote it.
-type Phone struct {
-	Type  string // work, home, cell, or "" when it was not given
-	Value string
-}
-
-// Address is a postal address; each part is optional.
-type Address struct {
-	Line1, Line2, City, State, Zipcode, Country string
-	CreatedAt, UpdatedAt                        time.Time
-}
-
 // Stats counts what a contact gave.
 type Stats struct {
 	RecurringContributions int64
 	TotalContributions     int64
+}
+
+// ContactInput is what a client, a form or a row of a file says about a contact. A nil field was not sent; an
+// empty text was sent to clear the field.
+type ContactInput struct {
+	FirstName, MiddleName, LastName      *string
+	DOB                                  *string // m/d/Y
+	Company, Title                       *string
+	TwitterURL, LinkedinURL, FacebookURL *string
+	Emails                               *[]Email
+	Phones                               *[]Phone
+	Addresses                            *[]Address
+	Tags                                 *[]string
+	Note                                 *string // for people alone: no request of the API sets it
+	Seen                                 string  // the version of what the change is about; "" for whatever is there
+	SeenMatch                            string  // the snapshot of another contact with this email or phone that a person has decided about
+
+	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.
+	dob       time.Time
+	emailKeys []string // in step with Emails
+	phoneKeys []string // in step with Phones
 }
 
 // What a contact may hold.
@@ -71,7 +74,92 @@ const (
 	// a contact may have. That is counted before anything else is done with them.
 	maxSent     = 10 * maxEmails
 	maxTagsSent = 10 * maxTags
+
+	// maxDocument is how large the stored document may be, in bytes: a page of a list has a hundred of them.
+	maxDocument   = 128 << 10
+	documentFrame = 1024 // what it takes beside its fields
 )
+
+// contactTable is a contact, field by field. A new field is a line here, and a field in the two types above.
+var contactTable = table[Contact, ContactInput]{
+	sent("first_name", "First name", text(maxText).needed(), func(c *Contact) *string { return &c.FirstName }, func(in *ContactInput) **string { return &in.FirstName }),
+	sent("middle_name", "Middle name", text(maxText), func(c *Contact) *string { return &c.MiddleName }, func(in *ContactInput) **string { return &in.MiddleName }),
+	sent("last_name", "Last name", text(maxText).needed(), func(c *Contact) *string { return &c.LastName }, func(in *ContactInput) **string { return &in.LastName }),
+	dobField(),
+	sent("company", "Company", text(maxText), func(c *Contact) *string { return &c.Company }, func(in *ContactInput) **string { return &in.Company }),
+	sent("title", "Title", text(maxText), func(c *Contact) *string { return &c.Title }, func(in *ContactInput) **string { return &in.Title }),
+	sent("twitter_url", "Twitter", link(), func(c *Contact) *string { return &c.TwitterURL }, func(in *ContactInput) **string { return &in.TwitterURL }),
+	sent("linkedin_url", "LinkedIn", link(), func(c *Contact) *string { return &c.LinkedinURL }, func(in *ContactInput) **string { return &in.LinkedinURL }),
+	sent("facebook_url", "Facebook", link(), func(c *Contact) *string { return &c.FacebookURL }, func(in *ContactInput) **string { return &in.FacebookURL }),
+	emailsField(),
+	phonesField(),
+	derived[Contact, ContactInput]("primary_email", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Emails) }),
+	derived[Contact, ContactInput]("primary_phone", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Phones) }),
+	sent("note", "Note", text(maxNote), func(c *Contact) *string { return &c.Note }, func(in *ContactInput) **string { return &in.Note }).hidden(),
+	addressesField(),
+	derived[Contact, ContactInput]("primary_address", appendPrimaryAddress),
+	keptObject[Contact, ContactInput]("stats", statsTable, func(c *Contact) *Stats { return &c.Stats }),
+	tagsField(),
+	derived[Contact, ContactInput]("custom_fields", func(dst []byte, _ *Contact) []byte { return append(dst, `[]`...) }),
+	kept[Contact, ContactInput]("archived_at", contactTime, func(c *Contact) *time.Time { return &c.ArchivedAt }),
+	kept[Contact, ContactInput]("created_at", contactTime, func(c *Contact) *time.Time { return &c.CreatedAt }),
+	kept[Contact, ContactInput]("updated_at", contactTime, func(c *Contact) *time.Time { return &c.UpdatedAt }),
+}
+
+var (
+	contactFields = contactTable.names()
+
+	contactTime = moment(parseContactTime, appendContactTime)
+	microTime   = moment(parseMicroTime, appendMicroTime)
+
+	statsTable = table[Stats, Stats]{
+		part("recurring_contributions", "", integer(), func(s *Stats) *int64 { return &s.RecurringContributions }),
+		part("total_contributions", "", integer(), func(s *Stats) *int64 { return &s.TotalContributions }),
+	}
+)
+
+// dobField is a day: clients send it as m/d/Y, and the form of a browser in its own way.
+func dobField() field[Contact, ContactInput] {
+	f := kept[Contact, ContactInput]("dob", microTime, func(c *Contact) *time.Time { return &c.DOB })
+	f.label = "Date of birth"
+	f.words = func(c *Contact) []string { return []string{dayText(c.DOB, "2 Jan 2006")} }
+	f.fill = func(c *Contact, _ place, set setter) { set("dob", dayText(c.DOB, time.DateOnly)) }
+	f.read = func(r *jsonReader, in *ContactInput) { in.DOB = r.textSent() }
+	f.take = func(form Form, _ place, in *ContactInput) {
+		text := form.Value("dob")
+		if day, err := time.Parse(time.DateOnly, text); err == nil {
+			text = day.Format("1/2/2006")
+		}
+		in.DOB = &text
+	}
+	f.check = func(c *checker, at place, in *ContactInput) {
+		if in.DOB == nil || *in.DOB == "" || c.hasAt(at, "dob") {
+			return
+		}
+		var ok bool
+		if in.dob, ok = parseDOB(*in.DOB, c.now); !ok {
+			c.add(at, "dob", BirthDay)
+		}
+	}
+	f.merge = func(c *Contact, in *ContactInput, _ time.Time) {
+		if !in.dob.IsZero() {
+			c.DOB = in.dob
+		}
+	}
+	f.patch = func(c *Contact, in *ContactInput, _ time.Time) {
+		if in.DOB != nil {
+			c.DOB = in.dob
+		}
+	}
+	return f
+}
+
+func dayText(t time.Time, layout string) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(layout)
+}
 
 // Archived tells whether the contact was archived.
 func (c *Contact) Archived() bool { return !c.ArchivedAt.IsZero() }
@@ -84,222 +172,203 @@ func AppendContact(dst []byte, id int64, body []byte) []byte {
 }
 
 // AppendBody appends everything of the wire form that follows the id. This is what the store keeps.
-func (c *Contact) AppendBody(dst []byte) []byte {
-	dst = appendMember(dst, "first_name", c.FirstName)
-	dst = appendMember(dst, "middle_name", c.MiddleName)
-	dst = appendMember(dst, "last_name", c.LastName)
-	dst = append(dst, `,"dob":`...)
-	dst = appendTime(dst, c.DOB, appendMicroTime)
-	dst = appendMember(dst, "company", c.Company)
-	dst = appendMember(dst, "title", c.Title)
-	dst = appendMember(dst, "twitter_url", c.TwitterURL)
-	dst = appendMember(dst, "linkedin_url", c.LinkedinURL)
-	dst = appendMember(dst, "facebook_url", c.FacebookURL)
-	dst = appendList(append(dst, `,"emails":`...), c.Emails, func(dst []byte, i int) []byte {
-		return appendTyped(dst, c.Emails[i].Type, c.Emails[i].Value)
-	})
-	dst = appendList(append(dst, `,"phones":`...), c.Phones, func(dst []byte, i int) []byte {
-		return appendTyped(dst, c.Phones[i].Type, c.Phones[i].Value)
-	})
-	var email, phone string
-	if len(c.Emails) > 0 {
-		email = c.Emails[0].Value
-	}
-	if len(c.Phones) > 0 {
-		phone = c.Phones[0].Value
-	}
-	dst = appendMember(dst, "primary_email", email)
-	dst = appendMember(dst, "primary_phone", phone)
-	dst = appendMember(dst, "note", c.Note)
-	dst = appendList(append(dst, `,"addresses":`...), c.Addresses, func(dst []byte, i int) []byte {
-		return c.Addresses[i].append(dst, i == 0)
-	})
-	dst = append(dst, `,"primary_address":`...)
-	if len(c.Addresses) > 0 {
-		dst = c.Addresses[0].append(dst, true)
-	} else {
-		dst = append(dst, `null`...)
-	}
-	dst = append(dst, `,"stats":{"recurring_contributions":`...)
-	dst = strconv.AppendInt(dst, c.Stats.RecurringContributions, 10)
-	dst = append(dst, `,"total_contributions":`...)
-	dst = strconv.AppendInt(dst, c.Stats.TotalContributions, 10)
-	dst = appendList(append(dst, `},"tags":`...), c.Tags, func(dst []byte, i int) []byte {
-		return appendText(dst, c.Tags[i])
-	})
-	dst = append(dst, `,"custom_fields":[],"archived_at":`...)
-	dst = appendTime(dst, c.ArchivedAt, appendContactTime)
-	dst = append(dst, `,"created_at":`...)
-	dst = appendTime(dst, c.CreatedAt, appendContactTime)
-	dst = append(dst, `,"updated_at":`...)
-	dst = appendTime(dst, c.UpdatedAt, appendContactTime)
-	return append(dst, '}')
-}
-
-func (a *Address) append(dst []byte, primary bool) []byte {
-	dst = append(dst, `{"address_1":`...)
-	dst = appendText(dst, a.Line1)
-	dst = appendMember(dst, "address_2", a.Line2)
-	dst = appendMember(dst, "city", a.City)
-	dst = appendMember(dst, "state", a.State)
-	dst = appendMember(dst, "zipcode", a.Zipcode)
-	dst = appendMember(dst, "country", a.Country)
-	dst = append(dst, `,"type":"home","is_primary":`...)
-	if primary {
-		dst = append(dst, '1')
-	} else {
-		dst = append(dst, '0')
-	}
-	dst = append(dst, `,"created_at":`...)
-	dst = appendTime(dst, a.CreatedAt, appendMicroTime)
-	dst = append(dst, `,"updated_at":`...)
-	dst = appendTime(dst, a.UpdatedAt, appendMicroTime)
-	return append(dst, '}')
-}
-
-// appendMember appends ,"name":value for a text that is null when unset.
-func appendMember(dst []byte, name, value string) []byte {
-	dst = append(dst, ',', '"')
-	dst = append(dst, name...)
-	dst = append(dst, '"', ':')
-	return appendText(dst, value)
-}
-
-func appendText(dst []byte, value string) []byte {
-	if value == "" {
-		return append(dst, `null`...)
-	}
-	quoted, err := jsontext.AppendQuote(dst, value)
-	if err != nil {
-		panic(fmt.Sprintf("crm: text that was never checked for UTF-8 reached the document: %v", err))
-	}
-	return quoted
-}
-
-func appendTyped(dst []byte, kind, value string) []byte {
-	dst = append(dst, `{"type":`...)
-	dst = appendText(dst, kind)
-	dst = appendMember(dst, "value", value)
-	return append(dst, '}')
-}
-
-func appendTime(dst []byte, t time.Time, format func([]byte, time.Time) []byte) []byte {
-	if t.IsZero() {
-		return append(dst, `null`...)
-	}
-	dst = format(append(dst, '"'), t)
-	return append(dst, '"')
-}
-
-func appendList[T any](dst []byte, list []T, element func(dst []byte, i int) []byte) []byte {
-	dst = append(dst, '[')
-	for i := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = element(dst, i)
-	}
-	return append(dst, ']')
-}
+func (c *Contact) AppendBody(dst []byte) []byte { return append(contactTable.append(dst, c), '}') }
 
 // ParseContact reads a stored body back.
 func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	c := Contact{ID: id, MatchKeys: matchKeys}
-	if err := readStored(body, c.read); err != nil {
+	if err := readStored(body, func(r *jsonReader, key string) { contactTable.load(r, key, &c) }); err != nil {
 		return Contact{}, fmt.Errorf("contact %d: %w", id, err)
 	}
 	return c, nil
 }
 
-// read takes the value of one key of a stored body. What is derived from the rest is not read.
-func (c *Contact) read(r *jsonReader, key string) {
-	switch key {
-	case "first_name":
-		c.FirstName = r.text()
-	case "middle_name":
-		c.MiddleName = r.text()
-	case "last_name":
-		c.LastName = r.text()
-	case "dob":
-		c.DOB = r.time(parseMicroTime)
-	case "company":
-		c.Company = r.text()
-	case "title":
-		c.Title = r.text()
-	case "twitter_url":
-		c.TwitterURL = r.text()
-	case "linkedin_url":
-		c.LinkedinURL = r.text()
-	case "facebook_url":
-		c.FacebookURL = r.text()
-	case "emails":
-		r.list(maxSent, func() { c.Emails = append(c.Emails, Email(r.typed())) })
-	case "phones":
-		r.list(maxSent, func() { c.Phones = append(c.Phones, Phone(r.typed())) })
-	case "note":
-		c.Note = r.text()
-	case "addresses":
-		r.list(maxSent, func() { c.Addresses = append(c.Addresses, r.storedAddress()) })
-	case "stats":
-		r.element(func(key string) { c.Stats.read(r, key) })
-	case "tags":
-		r.list(maxTagsSent, func() { c.Tags = append(c.Tags, r.text()) })
-	case "archived_at":
-		c.ArchivedAt = r.time(parseContactTime)
-	case "created_at":
-		c.CreatedAt = r.time(parseContactTime)
-	case "updated_at":
-		c.UpdatedAt = r.time(parseContactTime)
-	default:
-		r.skip()
+// DecodeContact reads the body of a create or an update. Keys that are unknown or read-only are ignored. Faults of
+// type come back together with the input, so that Validate can add its own and tell them all at once.
+func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {
+	r := newJSONReader("The request body", body)
+	r.document(func(key string) { contactTable.read(r, key, &in) })
+	if err := r.end(); r.err != nil {
+		return ContactInput{}, nil, err
 	}
+	return in, &r.fault, nil
 }
 
-func (r *jsonReader) storedAddress() (a Address) {
-	r.element(func(key string) {
-		switch key {
-		case "created_at":
-			a.CreatedAt = r.time(parseMicroTime)
-		case "updated_at":
-			a.UpdatedAt = r.time(parseMicroTime)
-		default:
-			a.read(r, key)
+// ReadContactForm takes a whole form but for its tags. What is empty was cleared.
+func ReadContactForm(form Form) (in ContactInput) {
+	contactTable.take(form, place{}, &in)
+	return in
+}
+
+// FillContactForm puts a contact into its form.
+func FillContactForm(c *Contact, set func(name, value string)) { contactTable.fill(c, place{}, set) }
+
+// Validate checks everything about the input that does not depend on the stored contact, and works out the normal
+// forms. New contacts need a first and a last name; changed ones keep theirs. faults are those found while reading.
+func (in *ContactInput) Validate(faults *Invalid, isNew bool, region string, now time.Time) error {
+	c := newChecker(faults, isNew)
+	c.region, c.now = region, now
+	contactTable.check(c, place{}, in)
+	sortFaults(&c.Invalid, contactFields)
+	return c.Err()
+}
+
+// NewContact is the contact that a valid input describes. Its id is given by the store.
+func NewContact(in ContactInput, now time.Time) (Contact, error) {
+	now = now.UTC().Truncate(time.Second)
+	c := &Contact{CreatedAt: now, UpdatedAt: now}
+	c.merge(&in, now)
+	return *c, c.checkRoom(&blank)
+}
+
+// blank is what every new contact grows from.
+var blank Contact
+
+// Merge adds a valid input to the contact that it matches: texts that were sent overwrite, new emails, phones,
+// addresses and tags are appended, nothing is dropped. Merging twice is merging once.
+func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
+	return c.revise(in, now, (*Contact).merge)
+}
+
+func (c *Contact) merge(in *ContactInput, now time.Time) {
+	c.MatchKeys = slices.Clone(c.MatchKeys)
+	for i := range contactTable {
+		if merge := contactTable[i].merge; merge != nil {
+			merge(c, in, now)
 		}
-	})
-	return a
-}
-
-func (s *Stats) read(r *jsonReader, key string) {
-	switch key {
-	case "recurring_contributions":
-		s.RecurringContributions = r.integer()
-	case "total_contributions":
-		s.TotalContributions = r.integer()
-	default:
-		r.skip()
 	}
 }
 
-// time reads a time as we write it; null is the zero time.
-func (r *jsonReader) time(parse func(string) (time.Time, bool)) (t time.Time) {
-	if r.next() == 'n' {
-		r.skip()
-		return t
+// Patch changes what was sent: texts are set or cleared, lists replaced whole.
+func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
+	if in.Seen != "" && in.Seen != c.Version() {
+		return c, ErrChanged
 	}
-	text := r.text()
-	t, ok := parse(text)
-	if !ok {
-		r.wrong("is not a stored time: %q", text)
-	}
-	return t
+	return c.revise(in, now, (*Contact).patch)
 }
 
-// integer reads a number as we write it.
-func (r *jsonReader) integer() int64 {
-	text, _ := r.number()
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		r.wrong("is not a stored number")
+func (c *Contact) patch(in *ContactInput, now time.Time) {
+	for i := range contactTable {
+		if patch := contactTable[i].patch; patch != nil {
+			patch(c, in, now)
+		}
 	}
-	return n
 }
+
+// Archive and Restore move the contact between its two states.
+func (c Contact) Archive(now time.Time) Contact {
+	c.ArchivedAt = changeTime(now, c.UpdatedAt)
+	c.UpdatedAt = c.ArchivedAt
+	return c
+}
+
+func (c Contact) Restore(now time.Time) Contact {
+	c.ArchivedAt = time.Time{}
+	c.UpdatedAt = changeTime(now, c.UpdatedAt)
+	return c
+}
+
+// revise makes a change. It stamps a contact that differs from what it was, and refuses one that holds too much.
+func (c Contact) revise(in ContactInput, now time.Time, change func(c *Contact, in *ContactInput, now time.Time)) (Contact, error) {
+	now = changeTime(now, c.UpdatedAt)
+	r := &struct { // together, so that they take one allocation
+		old, new Contact
+		in       ContactInput
+	}{c, c, in}
+	change(&r.new, &r.in, now)
+	if r.new.sameAs(&r.old) {
+		return r.old, nil
+	}
+	r.new.UpdatedAt = now
+	return r.new, r.new.checkRoom(&r.old)
+}
+
+// checkRoom refuses a contact that holds too much.
+func (c *Contact) checkRoom(old *Contact) error {
+	var v Invalid
+	for i := range contactTable {
+		if f := &contactTable[i]; f.limit > 0 && f.count(c) > f.limit {
+			v.Add(f.name, Full, f.limit, f.name)
+		}
+	}
+	if len(v.Faults) > 0 {
+		return &v
+	}
+	if field := c.outgrown(old); field != "" {
+		return invalid(field, TooLarge, maxDocument>>10)
+	}
+	return nil
+}
+
+func (c *Contact) sameAs(old *Contact) bool {
+	return c.ID == old.ID && contactTable.same(c, old) && slices.Equal(c.MatchKeys, old.MatchKeys)
+}
+
+// sizeBound is a size that the document does not exceed. It is quickly worked out, and tells of most contacts that they are
+// small.
+func (c *Contact) sizeBound() int {
+	const escaped = 6                          // bytes that one byte becomes at most
+	const repeated = 8 * utf8.UTFMax * maxText // the first email, phone and address stand in the document twice
+	return escaped * (documentFrame + repeated + contactTable.size(c))
+}
+
+// outgrown names the field by which a contact has become too large: the one that has grown the most. It is "" where the
+// contact is not too large, or was at least as large before.
+func (c *Contact) outgrown(old *Contact) (field string) {
+	if c.sizeBound() <= maxDocument {
+		return ""
+	}
+	if size := len(c.AppendBody(nil)); size <= maxDocument || size <= len(old.AppendBody(nil)) {
+		return ""
+	}
+	most := 0
+	for i := range contactTable {
+		f := &contactTable[i]
+		if f.size == nil {
+			continue
+		}
+		if grown := f.size(c) - f.size(old); field == "" || grown > most {
+			field, most = f.name, grown
+		}
+	}
+	return field
+}
+
+// Change is one thing that is different after a contact was changed, in words for people.
+type Change struct {
+	Field  string // as a person calls it, such as "Last name" or "Email added"
+	Before string // "" where there was nothing
+	After  string // "" where nothing is left
+}
+
+// Changes lists what differs between two states of a contact.
+func Changes(before, after Contact) (changes []Change) {
+	for i := range contactTable {
+		f := &contactTable[i]
+		if f.words == nil {
+			continue
+		}
+		was, is := f.words(&before), f.words(&after)
+		if f.plural == "" {
+			if was[0] != is[0] {
+				changes = append(changes, Change{f.label, was[0], is[0]})
+			}
+			continue
+		}
+		for _, text := range without(was, is) {
+			changes = append(changes, Change{Field: f.label + " removed", Before: text})
+		}
+		for _, text := range without(is, was) {
+			changes = append(changes, Change{Field: f.label + " added", After: text})
+		}
+	}
+	return changes
+}
+
+// without are the texts that the others lack.
+func without(texts, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), setOf(others).has)
+}
+
+// Label is what people call a field of an input by its path; ok is false where no table has it.
+func Label(path string) (label string, ok bool) { return contactTable.label(path) }

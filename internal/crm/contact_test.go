@@ -70,7 +70,7 @@ func TestStoredContactsReadBackEqual(t *testing.T) {
 		if again := string(got.AppendBody(nil)); again != string(body) {
 			t.Fatalf("wrote\n%s\nand after reading it\n%s", body, again)
 		}
-		if !got.sameAs(c) {
+		if !got.sameAs(&c) {
 			t.Fatal("what was read back counts as changed")
 		}
 	})

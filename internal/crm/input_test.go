@@ -39,8 +39,18 @@ func made(t testing.TB, body string) Contact {
 	return c
 }
 
+// said is a fault in words for programs.
+type said struct{ Field, Message string }
+
+func saidOf(faults []Fault) (all []said) {
+	for _, fault := range faults {
+		all = append(all, said{fault.Field, fault.String()})
+	}
+	return all
+}
+
 // faultsOf are the faults in an error, nil where there is no error.
-func faultsOf(t testing.TB, err error) []Fault {
+func faultsOf(t testing.TB, err error) []said {
 	t.Helper()
 	var v *Invalid
 	if err != nil && !errors.As(err, &v) {
@@ -49,7 +59,7 @@ func faultsOf(t testing.TB, err error) []Fault {
 	if v == nil {
 		return nil
 	}
-	return v.Faults
+	return saidOf(v.Faults)
 }
 
 // sameContact compares contacts as people do: an empty list is no list, and a time is a time in any zone.
@@ -120,7 +130,7 @@ func TestNoRequestSetsTheNote(t *testing.T) {
 }
 
 func TestANoteHasAtMost10000Characters(t *testing.T) {
-	for length, want := range map[int][]Fault{
+	for length, want := range map[int][]said{
 		10_000: nil,
 		10_001: {{"note", "The note field must not be longer than 10000 characters."}},
 	} {

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,11 +58,10 @@ func (r *jsonReader) path() string {
 	return strings.Join(names[min(r.outside, len(names)):], ".")
 }
 
-// wrong notes what is wrong with the value that was read last, as the end of a sentence.
-func (r *jsonReader) wrong(format string, args ...any) {
+// wrong notes which rule the value breaks that was read last.
+func (r *jsonReader) wrong(rule Rule, args ...any) {
 	if r.err == nil {
-		path := r.path()
-		r.fault.Add(path, "The %s field %s.", path, fmt.Sprintf(format, args...))
+		r.fault.Add(r.path(), rule, args...)
 	}
 }
 
@@ -182,7 +182,7 @@ func (r *jsonReader) list(limit int, element func()) (sent bool) {
 		}
 		r.token()
 		if n > limit {
-			r.wrong("must not have more than %d elements", limit)
+			r.wrong(TooMany, limit)
 		}
 		return true
 	case 'n':
@@ -190,7 +190,7 @@ func (r *jsonReader) list(limit int, element func()) (sent bool) {
 		return false
 	default:
 		r.skip()
-		r.wrong("must be an array")
+		r.wrong(Array)
 		return false
 	}
 }
@@ -200,14 +200,14 @@ func (r *jsonReader) text() (value string) {
 	switch r.next() {
 	case '"':
 		value = strings.TrimSpace(r.quoted())
-		if problem := textProblem(value, math.MaxInt); problem != "" {
-			r.wrong("%s", problem)
+		if broken := textRule(value); broken != "" {
+			r.wrong(broken)
 		}
 	case 'n':
 		r.skip()
 	default:
 		r.skip()
-		r.wrong("must be a string")
+		r.wrong(Text)
 	}
 	return value
 }
@@ -255,7 +255,7 @@ func (r *jsonReader) number() (text string, ok bool) {
 		return "0", true
 	}
 	r.skip()
-	r.wrong("must be a number")
+	r.wrong(Number)
 	return "", false
 }
 
@@ -264,20 +264,82 @@ func (r *jsonReader) boolean() bool {
 	kind := r.next()
 	r.skip()
 	if kind != 't' && kind != 'f' && kind != 'n' {
-		r.wrong("must be true or false")
+		r.wrong(Boolean)
 	}
 	return kind == 't'
 }
 
-// textProblem says what is wrong with a text as the end of a sentence, "" where nothing is.
-func textProblem(value string, limit int) string {
+// textRule is the rule that a text of any length breaks, "" for none.
+func textRule(value string) Rule {
 	switch {
 	case strings.IndexByte(value, 0) >= 0:
-		return "must not contain NUL characters"
+		return NoNUL
 	case !utf8.ValidString(value):
-		return "must be valid UTF-8"
-	case len(value) > limit && utf8.RuneCountInString(value) > limit:
-		return fmt.Sprintf("must not be longer than %d characters", limit)
+		return UTF8
 	}
 	return ""
+}
+
+// isLonger tells whether a text has more characters than the limit.
+func isLonger(value string, limit int) bool {
+	return len(value) > limit && utf8.RuneCountInString(value) > limit
+}
+
+// element reads an object inside a list, where null is no object.
+func (r *jsonReader) element(member func(key string)) {
+	isNull := r.next() == 'n'
+	if !r.object(member) || isNull {
+		r.wrong(Object)
+	}
+}
+
+// time reads a time as we write it; null is the zero time.
+func (r *jsonReader) time(parse func(string) (time.Time, bool)) (t time.Time) {
+	if r.next() == 'n' {
+		r.skip()
+		return t
+	}
+	text := r.text()
+	t, ok := parse(text)
+	if !ok {
+		r.wrong("is not a stored time: %q", text)
+	}
+	return t
+}
+
+// integer reads a number as we write it.
+func (r *jsonReader) integer() int64 {
+	text, _ := r.number()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		r.wrong("is not a stored number")
+	}
+	return n
+}
+
+// appendMember appends ,"name":value for a text that is null when unset.
+func appendMember(dst []byte, name, value string) []byte {
+	dst = append(dst, ',', '"')
+	dst = append(dst, name...)
+	dst = append(dst, '"', ':')
+	return appendText(dst, value)
+}
+
+func appendText(dst []byte, value string) []byte {
+	if value == "" {
+		return append(dst, `null`...)
+	}
+	quoted, err := jsontext.AppendQuote(dst, value)
+	if err != nil {
+		panic(fmt.Sprintf("crm: text that was never checked for UTF-8 reached the document: %v", err))
+	}
+	return quoted
+}
+
+func appendTime(dst []byte, t time.Time, format func([]byte, time.Time) []byte) []byte {
+	if t.IsZero() {
+		return append(dst, `null`...)
+	}
+	dst = format(append(dst, '"'), t)
+	return append(dst, '"')
 }

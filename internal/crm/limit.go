@@ -35,7 +35,7 @@ const (
 // Check refuses to add more to what exists already.
 func (l Limit) Check(existing, more int64) error {
 	if existing+more > l.Max {
-		return invalid("", "%s", l.Reached)
+		return invalid("", Rule(l.Reached))
 	}
 	return nil
 }

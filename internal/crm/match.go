@@ -50,7 +50,7 @@ func ParseForceCreate(value string, sent bool) (CreateMode, error) {
 	case value == "true", value == "1":
 		return Force, nil
 	}
-	return Dedupe, invalid("force_create", "The force_create field must be true, 1, false or 0.")
+	return Dedupe, invalid("force_create", "must be true, 1, false or 0")
 }
 
 // The kinds of match keys.

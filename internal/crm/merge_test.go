@@ -168,7 +168,7 @@ func TestMergeIsRefusedWhereTheContactWouldHoldTooMuch(t *testing.T) {
 		if again, err := full.Merge(valid(t, one), hourLater); err != nil || bodyOf(again) != bodyOf(full) {
 			t.Errorf("%s: one that is there already is refused: %v", list.field, err)
 		}
-		want := []Fault{{list.field, fmt.Sprintf("The %s field is refused: the contact would have more than %d %s.", list.field, list.max, list.field)}}
+		want := []said{{list.field, fmt.Sprintf("The %s field is refused: the contact would have more than %d %s.", list.field, list.max, list.field)}}
 		_, err = c.Merge(valid(t, two), hourLater)
 		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 			t.Error(diff)

@@ -58,7 +58,7 @@ func ParseAmount(v *Invalid, field, text, currency string) (cents int64) {
 		cents, ok = parseDecimal(digits, 2, centDigits)
 	}
 	if !ok {
-		v.Add(field, "The %s field must be an amount from 0 to %s, written such as 1,500 or 1500.50.", field, AmountText(maxCents))
+		v.Add(field, "must be an amount from 0 to %v, written such as 1,500 or 1500.50", AmountText(maxCents))
 	}
 	return cents
 }
@@ -88,7 +88,7 @@ func ParseNumber(v *Invalid, field, text string) (n int64) {
 		n, ok = parseDecimal(digits, 0, donorDigits)
 	}
 	if !ok {
-		v.Add(field, "The %s field must be a whole number from 0 to %s.", field, CountText(maxDonors))
+		v.Add(field, "must be a whole number from 0 to %v", CountText(maxDonors))
 	}
 	return n
 }

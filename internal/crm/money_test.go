@@ -49,8 +49,8 @@ func TestParseAmount(t *testing.T) {
 	} {
 		var v Invalid
 		cents := ParseAmount(&v, "goal", text, "USD")
-		want := []Fault{{"goal", "The goal field must be an amount from 0 to 9,999,999,999.99, written such as 1,500 or 1500.50."}}
-		if diff := cmp.Diff(want, v.Faults); diff != "" || cents != 0 {
+		want := []said{{"goal", "The goal field must be an amount from 0 to 9,999,999,999.99, written such as 1,500 or 1500.50."}}
+		if diff := cmp.Diff(want, saidOf(v.Faults)); diff != "" || cents != 0 {
 			t.Errorf("%q: %d, %s", text, cents, diff)
 		}
 	}
@@ -65,8 +65,8 @@ func TestParseNumber(t *testing.T) {
 	}
 	for _, text := range []string{"1.5", "-1", "1,23", "many", "1000000000000000", "1e3"} {
 		var v Invalid
-		want := []Fault{{"donors", "The donors field must be a whole number from 0 to 999,999,999,999,999."}}
-		if ParseNumber(&v, "donors", text); cmp.Diff(want, v.Faults) != "" {
+		want := []said{{"donors", "The donors field must be a whole number from 0 to 999,999,999,999,999."}}
+		if ParseNumber(&v, "donors", text); cmp.Diff(want, saidOf(v.Faults)) != "" {
 			t.Errorf("%q: %v", text, v.Err())
 		}
 	}

@@ -29,7 +29,7 @@ func parseCount(v *Invalid, field string, text *string, unsent, limit int64) int
 	}
 	n, err := strconv.ParseInt(*text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != *text || n < 1 || n > limit {
-		v.Add(field, "The %s field must be an integer from 1 to %d.", field, limit)
+		v.Add(field, "must be an integer from 1 to %v", limit)
 		return unsent
 	}
 	return n
@@ -82,5 +82,5 @@ func ParseContactScope(value string) (ContactScope, error) {
 	case Active, Archived, All:
 		return scope, nil
 	}
-	return Active, invalid("scope", "The scope field must be one of active, archived, all.")
+	return Active, invalid("scope", OneOf, "active, archived, all")
 }

@@ -31,14 +31,14 @@ func TestParsePage(t *testing.T) {
 	for _, value := range bad {
 		v := &Invalid{}
 		ParsePage(&value, nil, v)
-		if diff := cmp.Diff([]Fault{{"page", "The page field must be an integer from 1 to 9007199254740991."}}, v.Faults); diff != "" {
+		if diff := cmp.Diff([]said{{"page", "The page field must be an integer from 1 to 9007199254740991."}}, saidOf(v.Faults)); diff != "" {
 			t.Errorf("page=%q:\n%s", value, diff)
 		}
 	}
 	for _, value := range append(bad, "101", "1000") {
 		v := &Invalid{}
 		ParsePage(nil, &value, v)
-		if diff := cmp.Diff([]Fault{{"per_page", "The per_page field must be an integer from 1 to 100."}}, v.Faults); diff != "" {
+		if diff := cmp.Diff([]said{{"per_page", "The per_page field must be an integer from 1 to 100."}}, saidOf(v.Faults)); diff != "" {
 			t.Errorf("per_page=%q:\n%s", value, diff)
 		}
 	}
@@ -143,7 +143,7 @@ func TestParseContactScope(t *testing.T) {
 	}
 	for _, value := range []string{"Active", "null", "deleted", "active,archived", " "} {
 		_, err := ParseContactScope(value)
-		if diff := cmp.Diff([]Fault{{"scope", "The scope field must be one of active, archived, all."}}, faultsOf(t, err)); diff != "" {
+		if diff := cmp.Diff([]said{{"scope", "The scope field must be one of active, archived, all."}}, faultsOf(t, err)); diff != "" {
 			t.Errorf("%q:\n%s", value, diff)
 		}
 	}

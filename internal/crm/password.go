@@ -24,21 +24,21 @@ func ValidatePassword(v *Invalid, password, email, name string) {
 	same := func(text string) bool { return folded == foldCase(strings.TrimSpace(text)) }
 	switch n := utf8.RuneCountInString(password); {
 	case password == "":
-		v.Add("password", "The password field is required.")
+		v.Add("password", Required)
 	case !utf8.ValidString(password):
-		v.Add("password", "The password field must be text.")
+		v.Add("password", "must be text")
 	case n < minPassword:
-		v.Add("password", "The password field must have at least %d characters.", minPassword)
+		v.Add("password", "must have at least %v characters", minPassword)
 	case n > maxPassword:
-		v.Add("password", "The password field must not be longer than %d characters.", maxPassword)
+		v.Add("password", TooLong, maxPassword)
 	case same(email):
-		v.Add("password", "The password field must not be the email address.")
+		v.Add("password", "must not be the email address")
 	case same(name):
-		v.Add("password", "The password field must not be the name.")
+		v.Add("password", "must not be the name")
 	case strings.Trim(folded, firstRune(folded)) == "":
-		v.Add("password", "The password field must not be one character again and again.")
+		v.Add("password", "must not repeat one character")
 	case slices.Contains(commonPasswords, folded):
-		v.Add("password", "The password field is among the first that anybody would try.")
+		v.Add("password", "is too common: choose another one")
 	}
 }
 

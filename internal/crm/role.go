@@ -27,8 +27,6 @@ func (r Role) String() string {
 	return "none"
 }
 
-const wrongRole = "The role field must be one of owner, editor, viewer."
-
 // ParseRole reads the name of a role.
 func ParseRole(name string) (Role, error) {
 	for _, role := range Roles {
@@ -36,13 +34,13 @@ func ParseRole(name string) (Role, error) {
 			return role, nil
 		}
 	}
-	return 0, invalid("role", wrongRole)
+	return 0, invalid("role", OneOf, "owner, editor, viewer")
 }
 
 // Check refuses a number that is no role.
 func (r Role) Check() error {
 	if r < Viewer || r > Owner {
-		return invalid("role", wrongRole)
+		return invalid("role", OneOf, "owner, editor, viewer")
 	}
 	return nil
 }
@@ -50,7 +48,7 @@ func (r Role) Check() error {
 // CheckChange refuses to take the last owner from an organization. to is 0 for somebody who leaves.
 func (r Role) CheckChange(to Role, owners int64) error {
 	if r == Owner && to != Owner && owners <= 1 {
-		return invalid("role", "An organization needs at least one owner: make somebody else an owner first.")
+		return invalid("role", "An organization needs at least one owner. Make someone else an owner first.")
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ func wideAddresses(n int) string {
 	return listed(n, `{"address_1":"%d`+strings.Repeat("a", 240)+`","address_2":"`+strings.Repeat("b", 250)+`","city":"`+strings.Repeat("c", 250)+`","zipcode":"`+strings.Repeat("é", 250)+`"}`)
 }
 
-func tooLarge(field string) []Fault {
-	return []Fault{{field, "The " + field + " field is refused: the contact would be larger than 128 KiB."}}
+func tooLarge(field string) []said {
+	return []said{{field, "The " + field + " field is refused: the contact would be larger than 128 KiB."}}
 }
 
 func TestAContactIsAtMost128KiB(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 // DecodeTags reads the body of the tag endpoints: at least one tag name.
 func DecodeTags(body []byte) ([]string, error) {
 	r := newJSONReader("The request body", body)
-	var tags *[]string
+	var in ContactInput
 	r.document(func(key string) {
 		if key == "tags" {
-			tags = readList(r, maxTagsSent, r.text)
+			contactTable.read(r, key, &in)
 		} else {
 			r.skip()
 		}
@@ -21,23 +21,23 @@ func DecodeTags(body []byte) ([]string, error) {
 	}
 	switch {
 	case r.fault.has("tags"):
-	case tags == nil || len(*tags) == 0:
-		r.fault.Add("tags", "The tags field must be an array with at least one tag name.")
+	case in.Tags == nil || len(*in.Tags) == 0:
+		r.fault.Add("tags", "must be an array with at least one tag name")
 	default:
-		*tags = validateTags(&r.fault, *tags)
-		sortFaults(&r.fault, contactFields)
+		*in.Tags = validateTags(&r.fault, *in.Tags)
+		sortFaults(&r.fault, []string{"tags"})
 	}
 	if err := r.fault.Err(); err != nil {
 		return nil, err
 	}
-	return *tags, nil
+	return *in.Tags, nil
 }
 
 // CheckTags checks names that were typed, and keeps the distinct ones. At least one is needed.
 func CheckTags(names []string) ([]string, error) {
 	v := &Invalid{}
 	if len(names) == 0 {
-		v.Add("tags", "The tags field must have at least one tag name.")
+		v.Add("tags", SomeTag)
 	}
 	names = validateTags(v, names)
 	return names, v.Err()
@@ -46,22 +46,39 @@ func CheckTags(names []string) ([]string, error) {
 // validateTags checks each name and keeps the distinct ones.
 func validateTags(v *Invalid, names []string) []string {
 	for i, name := range names {
-		at := place{"tags", i}
-		if name == "" && !v.hasAt(at, "") {
-			v.addAt(at, "", "must not be empty")
+		at := elementOf("tags", i)
+		if name == "" {
+			v.add(at, "", NotEmpty)
 		}
-		validateTextAt(v, at, "", name, maxTag)
+		v.text(at, "", name, maxTag)
 	}
 	names = distinct(names)
-	tooMany(v, "tags", len(names), maxTags)
+	v.tooMany("tags", len(names), maxTags)
 	return names
 }
 
-// tooMany adds a fault where a list is too long. What was repeated has been counted once.
-func tooMany(v *Invalid, field string, n, limit int) {
-	if n > limit && !v.has(field) {
-		v.Add(field, "The %s field must not have more than %d elements.", field, limit)
+// tagsField has no part in a form: there a row may hold several tags.
+func tagsField() field[Contact, ContactInput] {
+	read := func(r *jsonReader, tag *string) { *tag = r.text() }
+	of := element[string]{
+		read: read, load: read,
+		append: func(dst []byte, tag *string, _ int) []byte { return appendText(dst, *tag) },
+		size:   func(tag *string) int { return len(*tag) + len(`"",`) },
+		words:  func(tag *string) string { return *tag },
 	}
+	f := list("tags", "Tag", "Tags", maxTags, maxTagsSent, of, func(c *Contact) *[]string { return &c.Tags }, func(in *ContactInput) **[]string { return &in.Tags })
+	f.fill = nil
+	f.check = func(c *checker, _ place, in *ContactInput) {
+		if in.Tags != nil && !c.has("tags") {
+			*in.Tags = validateTags(&c.Invalid, *in.Tags)
+		}
+	}
+	f.merge = func(c *Contact, in *ContactInput, _ time.Time) {
+		if in.Tags != nil {
+			c.Tags = distinct(append(slices.Clone(c.Tags), *in.Tags...))
+		}
+	}
+	return f
 }
 
 // FoldTag is a tag's name as it is searched for by its beginning.
@@ -80,9 +97,7 @@ func (c Contact) AddTags(tags []string, now time.Time) (Contact, error) {
 
 // SyncTags replaces the whole set.
 func (c Contact) SyncTags(tags []string, now time.Time) (Contact, error) {
-	changed := c
-	changed.Tags = distinct(tags)
-	return changed.changedFrom(c, now)
+	return c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput, _ time.Time) { c.Tags = distinct(tags) })
 }
 
 // RemoveTags drops the listed tags; one that the contact does not have is no fault.

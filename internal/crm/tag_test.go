@@ -33,23 +33,23 @@ func TestDecodeTags(t *testing.T) {
 }
 
 func TestDecodeTagsRefuses(t *testing.T) {
-	none := Fault{"tags", "The tags field must be an array with at least one tag name."}
+	none := said{"tags", "The tags field must be an array with at least one tag name."}
 	for _, test := range []struct {
 		body string
-		want []Fault
+		want []said
 	}{
-		{`{"tags":[]}`, []Fault{none}},
-		{`{"tags":null}`, []Fault{none}},
-		{`{}`, []Fault{none}},
-		{`{"Tags":["a"]}`, []Fault{none}},
-		{`{"tags":"a"}`, []Fault{{"tags", "The tags field must be an array."}}},
-		{`{"tags":[3,"","a\u0000"]}`, []Fault{
+		{`{"tags":[]}`, []said{none}},
+		{`{"tags":null}`, []said{none}},
+		{`{}`, []said{none}},
+		{`{"Tags":["a"]}`, []said{none}},
+		{`{"tags":"a"}`, []said{{"tags", "The tags field must be an array."}}},
+		{`{"tags":[3,"","a\u0000"]}`, []said{
 			{"tags.0", "The tags.0 field must be a string."},
 			{"tags.1", "The tags.1 field must not be empty."},
 			{"tags.2", "The tags.2 field must not contain NUL characters."}}},
-		{`{"tags":["",3]}`, []Fault{{"tags.0", "The tags.0 field must not be empty."}, {"tags.1", "The tags.1 field must be a string."}}},
-		{`{"tags":["` + strings.Repeat("é", 65) + `"]}`, []Fault{{"tags.0", "The tags.0 field must not be longer than 64 characters."}}},
-		{`{"tags":` + listed(501, `"t%d"`) + `}`, []Fault{{"tags", "The tags field must not have more than 500 elements."}}},
+		{`{"tags":["",3]}`, []said{{"tags.0", "The tags.0 field must not be empty."}, {"tags.1", "The tags.1 field must be a string."}}},
+		{`{"tags":["` + strings.Repeat("é", 65) + `"]}`, []said{{"tags.0", "The tags.0 field must not be longer than 64 characters."}}},
+		{`{"tags":` + listed(501, `"t%d"`) + `}`, []said{{"tags", "The tags field must not have more than 500 elements."}}},
 	} {
 		got, err := DecodeTags([]byte(test.body))
 		if diff := cmp.Diff(test.want, faultsOf(t, err)); diff != "" || got != nil {
@@ -98,7 +98,7 @@ func TestAContactHasAtMost500Tags(t *testing.T) {
 		t.Errorf("%d tags: %v", len(full.Tags), err)
 	}
 	_, err = full.AddTags([]string{"y"}, noon)
-	want := []Fault{{"tags", "The tags field is refused: the contact would have more than 500 tags."}}
+	want := []said{{"tags", "The tags field is refused: the contact would have more than 500 tags."}}
 	if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 		t.Error(diff)
 	}
@@ -148,11 +148,11 @@ func TestTagsThatWereTypedAreCheckedLikeThoseThatWereSent(t *testing.T) {
 	}
 	for _, test := range []struct {
 		names []string
-		want  Fault
+		want  said
 	}{
-		{nil, Fault{"tags", "The tags field must have at least one tag name."}},
-		{[]string{""}, Fault{"tags.0", "The tags.0 field must not be empty."}},
-		{[]string{"a", strings.Repeat("é", 65)}, Fault{"tags.1", "The tags.1 field must not be longer than 64 characters."}},
+		{nil, said{"tags", "The tags field must have at least one tag name."}},
+		{[]string{""}, said{"tags.0", "The tags.0 field must not be empty."}},
+		{[]string{"a", strings.Repeat("é", 65)}, said{"tags.1", "The tags.1 field must not be longer than 64 characters."}},
 	} {
 		_, err := CheckTags(test.names)
 		if faults := faultsOf(t, err); len(faults) != 1 || faults[0] != test.want {

@@ -31,9 +31,9 @@ func (in *UserInput) validate(v *Invalid) {
 	in.Email = strings.TrimSpace(in.Email)
 	checkRequiredText(v, "name", in.Name)
 	if in.Email == "" {
-		v.Add("email", "The email field is required.")
+		v.Add("email", Required)
 	} else if !IsEmail(in.Email) {
-		v.Add("email", "The email field must be a valid email address.")
+		v.Add("email", EmailForm)
 	}
 	ValidatePassword(v, in.Password, in.Email, in.Name)
 }
@@ -46,7 +46,7 @@ func IsEmail(text string) bool {
 
 // EmailTaken is the error where somebody with this email is there already.
 func EmailTaken() error {
-	return invalid("email", "Somebody with this email is a user already: sign in first.")
+	return invalid("email", "A user with this email already exists. Sign in first.")
 }
 
 const maxUserID = 1<<53 - 1 // JavaScript holds it exactly
@@ -90,8 +90,8 @@ func (in *SetupInput) Validate(accounts []Account) error {
 	return v.Err()
 }
 
-const notOffered = "The organization field must be an organization without contacts, or the name of a new one. " +
-	"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create."
+const notOffered = "must be an organization without contacts, or the name of a new one. " +
+	"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create"
 
 // NotOffered is the error where an account that exists may not be taken over by a link.
 func NotOffered() error { return invalid("organization", notOffered) }
@@ -193,7 +193,7 @@ func NewInvitation(account Account, by User, role Role, email string, now time.T
 	}
 	email = strings.TrimSpace(email)
 	if email != "" && !IsEmail(email) {
-		return Invitation{}, "", invalid("email", "The email field must be a valid email address.")
+		return Invitation{}, "", invalid("email", EmailForm)
 	}
 	invitation, token = newLink(now, invitationTime)
 	invitation.Account, invitation.Email, invitation.Role, invitation.By = account, email, role, by.Name

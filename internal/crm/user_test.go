@@ -13,17 +13,17 @@ func TestANewUserIsToldEveryFaultAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		in   UserInput
-		want []Fault
+		want []said
 	}{
 		{UserInput{" Ada ", " Ada@Example.org ", "ten chars!"}, nil},
-		{UserInput{}, []Fault{
+		{UserInput{}, []said{
 			{"name", "The name field is required."}, {"email", "The email field is required."}, {"password", "The password field is required."},
 		}},
-		{UserInput{"a\x00b", "nobody", "short"}, []Fault{
+		{UserInput{"a\x00b", "nobody", "short"}, []said{
 			{"name", "The name field must be text without NUL characters."}, {"email", "The email field must be a valid email address."},
 			{"password", "The password field must have at least 10 characters."},
 		}},
-		{UserInput{strings.Repeat("ü", 256), "a@b.org", "A@B.ORG"}, []Fault{
+		{UserInput{strings.Repeat("ü", 256), "a@b.org", "A@B.ORG"}, []said{
 			{"name", "The name field must not be longer than 255 characters."}, {"password", "The password field must have at least 10 characters."},
 		}},
 	} {
@@ -42,12 +42,12 @@ func TestTheFirstUserNamesAnOrganizationOrTakesOne(t *testing.T) {
 	known := []Account{{ID: "AAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBB"}}
 	for _, test := range []struct {
 		organization, account string
-		want                  []Fault
+		want                  []said
 	}{
 		{"Harbor Light", "", nil},
 		{"", "BBBBBBBBBBBBBBBB", nil},
-		{" ", "", []Fault{{"organization", "The organization field is required."}}},
-		{"Harbor Light", "CCCCCCCCCCCCCCCC", []Fault{{"organization", "The organization field must be an organization without contacts, or the name of a new one. " +
+		{" ", "", []said{{"organization", "The organization field is required."}}},
+		{"Harbor Light", "CCCCCCCCCCCCCCCC", []said{{"organization", "The organization field must be an organization without contacts, or the name of a new one. " +
 			"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create."}}},
 	} {
 		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organization, test.account}
@@ -126,7 +126,7 @@ func TestRolesAreReadAsTheyAreWritten(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{"", "Owner", "admin", "none", "0"} {
-		if _, err := ParseRole(wrong); err == nil || err.Error() != wrongRole {
+		if _, err := ParseRole(wrong); err == nil || err.Error() != "The role field must be one of owner, editor, viewer." {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}

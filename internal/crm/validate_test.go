@@ -54,7 +54,7 @@ func TestEveryTextMustBeAString(t *testing.T) {
 	for _, place := range textPlaces {
 		for _, value := range []string{`7`, `0.5`, `1e400`, `true`, `false`, `{}`, `[]`, `["x"]`, `{"value":"x"}`} {
 			_, err := read(fmt.Sprintf(place.body, value), false)
-			want := []Fault{{place.path, "The " + place.path + " field must be a string."}}
+			want := []said{{place.path, "The " + place.path + " field must be a string."}}
 			if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 				t.Errorf("%s:\n%s", fmt.Sprintf(place.body, value), diff)
 			}
@@ -67,7 +67,7 @@ func TestNoTextHoldsNUL(t *testing.T) {
 		for _, value := range []string{`"a\u0000b"`, `"\u0000"`, `" a\u0000 "`} {
 			_, err := read(fmt.Sprintf(place.body, value), false)
 			faults := faultsOf(t, err)
-			want := Fault{place.path, "The " + place.path + " field must not contain NUL characters."}
+			want := said{place.path, "The " + place.path + " field must not contain NUL characters."}
 			if len(faults) == 0 || faults[0] != want {
 				t.Errorf("%s: got %v, want %v", fmt.Sprintf(place.body, value), faults, want)
 			}
@@ -116,7 +116,7 @@ func TestTextsHaveALimitInCharacters(t *testing.T) {
 			text := l.prefix + strings.Repeat(letter, l.max-len(l.prefix))
 			valid(t, fmt.Sprintf(l.body, quoted("  "+text+"  "))) // what is trimmed does not count
 			_, err := read(fmt.Sprintf(l.body, quoted(text+letter)), false)
-			want := []Fault{{l.path, fmt.Sprintf("The %s field must not be longer than %d characters.", l.path, l.max)}}
+			want := []said{{l.path, fmt.Sprintf("The %s field must not be longer than %d characters.", l.path, l.max)}}
 			if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 				t.Errorf("%s with %q:\n%s", l.path, letter, diff)
 			}
@@ -132,7 +132,7 @@ func TestEmailsHaveALimitOf255Characters(t *testing.T) {
 	}
 	valid(t, `{"emails":[{"value":"`+address+`"}]}`)
 	_, err := read(`{"emails":[{"value":"`+address+`h"}]}`, false)
-	want := []Fault{{"emails.0.value", "The emails.0.value field must not be longer than 255 characters."}}
+	want := []said{{"emails.0.value", "The emails.0.value field must not be longer than 255 characters."}}
 	if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 		t.Error(diff)
 	}
@@ -150,7 +150,7 @@ func TestListsHaveALimit(t *testing.T) {
 	} {
 		valid(t, `{"`+list.field+`":`+listed(list.max, list.element)+`}`)
 		body := `{"` + list.field + `":` + listed(list.max+1, list.element) + `}`
-		want := []Fault{{list.field, fmt.Sprintf("The %s field must not have more than %d elements.", list.field, list.max)}}
+		want := []said{{list.field, fmt.Sprintf("The %s field must not have more than %d elements.", list.field, list.max)}}
 		_, err := read(body, false)
 		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 			t.Errorf("%s:\n%s", list.field, diff)
@@ -173,7 +173,7 @@ func TestListsHaveALimitWhoeverFillsThem(t *testing.T) {
 		tags = append(tags, fmt.Sprint(i))
 	}
 	in := ContactInput{Emails: &emails, Phones: &phones, Addresses: &addresses, Tags: &tags}
-	want := []Fault{
+	want := []said{
 		{"emails", "The emails field must not have more than 100 elements."},
 		{"phones", "The phones field must not have more than 100 elements."},
 		{"addresses", "The addresses field must not have more than 100 elements."},
@@ -239,24 +239,24 @@ func TestFaultsOfValues(t *testing.T) {
 		{`{"tags":["a","a"," "]}`, "tags.2", "The tags.2 field must not be empty."},
 	} {
 		_, err := read(test.body, false)
-		if diff := cmp.Diff([]Fault{{test.field, test.message}}, faultsOf(t, err)); diff != "" {
+		if diff := cmp.Diff([]said{{test.field, test.message}}, faultsOf(t, err)); diff != "" {
 			t.Errorf("%s:\n%s", test.body, diff)
 		}
 	}
 }
 
 func TestCreateNeedsBothNames(t *testing.T) {
-	first := Fault{"first_name", "The first_name field is required."}
-	last := Fault{"last_name", "The last_name field is required."}
+	first := said{"first_name", "The first_name field is required."}
+	last := said{"last_name", "The last_name field is required."}
 	for _, test := range []struct {
 		body string
-		want []Fault
+		want []said
 	}{
-		{`{}`, []Fault{first, last}},
-		{`{"first_name":null,"last_name":""}`, []Fault{first, last}},
-		{`{"first_name":"A"}`, []Fault{last}},
-		{`{"first_name":" ","last_name":"B"}`, []Fault{first}},
-		{`{"first_name":7,"last_name":"B"}`, []Fault{{"first_name", "The first_name field must be a string."}}},
+		{`{}`, []said{first, last}},
+		{`{"first_name":null,"last_name":""}`, []said{first, last}},
+		{`{"first_name":"A"}`, []said{last}},
+		{`{"first_name":" ","last_name":"B"}`, []said{first}},
+		{`{"first_name":7,"last_name":"B"}`, []said{{"first_name", "The first_name field must be a string."}}},
 		{`{"first_name":"A","last_name":"B"}`, nil},
 	} {
 		_, err := read(test.body, true)
@@ -314,7 +314,7 @@ func TestParseForceCreate(t *testing.T) {
 	}
 	for _, value := range []string{"", "TRUE", "yes", "2", "01", " true", "null"} {
 		_, err := ParseForceCreate(value, true)
-		want := []Fault{{"force_create", "The force_create field must be true, 1, false or 0."}}
+		want := []said{{"force_create", "The force_create field must be true, 1, false or 0."}}
 		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 			t.Errorf("%q:\n%s", value, diff)
 		}
@@ -339,7 +339,7 @@ func TestWhatIsRepeatedCountsOnceAlsoAgainstTheLimit(t *testing.T) {
 	}
 	for field, element := range map[string]string{"emails": `{"value":"a@x.org"}`, "phones": `{"value":"312-555-0123"}`, "addresses": `{"city":"Rome"}`} {
 		_, err := read(`{"`+field+`":[`+repeated(element, maxSent+1)+`]}`, false)
-		want := []Fault{{field, "The " + field + " field must not have more than 1000 elements."}}
+		want := []said{{field, "The " + field + " field must not have more than 1000 elements."}}
 		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
 			t.Errorf("%s: %s", field, diff)
 		}

@@ -199,7 +199,7 @@ func campaignBySlug(c db.Conn, slug string) (campaign crm.Campaign, account int6
 
 func slugIsTaken() error {
 	faults := &crm.Invalid{}
-	faults.Add("slug", "The slug field is taken: choose another one.")
+	faults.Add("slug", crm.Taken)
 	return faults
 }
 

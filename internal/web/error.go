@@ -206,7 +206,7 @@ func writeFaults(b *bytes.Buffer, faults []crm.Fault) {
 		if _, seen := messages[f.Field]; !seen {
 			fields = append(fields, f.Field)
 		}
-		messages[f.Field] = append(messages[f.Field], f.Message)
+		messages[f.Field] = append(messages[f.Field], f.String())
 	}
 	b.WriteByte('{')
 	for i, field := range fields {

@@ -1,0 +1,142 @@
+package console
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+)
+
+// wording says to people what some rules say to programs. Every other rule reads well behind a label as it is.
+var wording = map[crm.Rule]string{
+	crm.Text:       "must be text",
+	crm.UTF8:       "must be plain text",
+	crm.TooMany:    "are limited to %v",
+	crm.Full:       "are limited to %[1]v for each contact",
+	crm.TooLarge:   "cannot be saved: the contact would be larger than %v KiB",
+	crm.SomeTag:    "need at least one name",
+	crm.PhoneForm:  "must be a valid phone number. Begin with + and the country code if it is not a %v number",
+	crm.BirthDay:   "must be a date from the year 1000 on that is not in the future",
+	crm.WebURL:     "must be a whole web address that begins with https:// or http://",
+	crm.PictureURL: "must be a whole web address that begins with https://. Pages show no other pictures",
+	crm.StateCode:  "must be a code of two letters, such as NY",
+	crm.Country:    "must be a code of three letters, such as USA or DEU",
+	crm.Currency:   "must be a code of three letters, such as USD or EUR",
+	crm.Timezone:   "must be the name of a time zone, such as America/New_York",
+	crm.NotBefore:  "must not be before the start",
+	crm.CentRange:  "must be an amount from 0 to 9,999,999,999.99",
+	crm.CountRange: "must be a whole number from 0 to %v",
+	crm.SlugForm:   "must be 1 to %v lowercase letters, digits and single hyphens",
+}
+
+// words says to people what is wrong. label is what they call the field.
+func words(fault crm.Fault, label string) string {
+	fault.Args = slices.Clone(fault.Args)
+	for i, arg := range fault.Args {
+		if n, ok := arg.(int); ok {
+			fault.Args[i] = shownCount(n)
+		}
+	}
+	text, known := wording[fault.Rule]
+	if !known {
+		text = string(fault.Rule)
+	}
+	if fault.IsSentence() {
+		return fault.Format(text)
+	}
+	return label + " " + fault.Format(text) + "."
+}
+
+// labeled is what is wrong, with the label of the field that its path tells.
+func labeled(fault crm.Fault) string {
+	label, isList := lists[fault.Field]
+	if !isList {
+		label = labelOf(fault.Field)
+	}
+	return words(fault, label)
+}
+
+// lists are what people call a list as a whole.
+var lists = map[string]string{"emails": "Emails", "phones": "Phones", "addresses": "Addresses", "tags": "Tags"}
+
+// fail notes that a field is wrong; "" is the form as a whole.
+func (f *form) fail(field, message string) {
+	f.Faults, f.first = append(f.Faults, crm.Fault{Field: field, Rule: crm.Rule(message)}), nil
+}
+
+// refuse takes over the faults of a refused input. Any other error is returned.
+func (f *form) refuse(err error) error {
+	var invalid *crm.Invalid
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	f.Faults, f.first = append(f.Faults, invalid.Faults...), nil
+	return nil
+}
+
+// hasFault tells whether an input was refused for one of its fields.
+func hasFault(err error, field string) bool {
+	var invalid *crm.Invalid
+	return errors.As(err, &invalid) && slices.ContainsFunc(invalid.Faults, func(f crm.Fault) bool { return f.Field == field })
+}
+
+// fault is the first thing that is wrong with a field, in words that call it by its label.
+func (f *form) fault(name, label string) string {
+	if f.first == nil {
+		f.first = make(map[string]crm.Fault, len(f.Faults))
+		for _, fault := range slices.Backward(f.Faults) {
+			f.first[fault.Field] = fault
+		}
+	}
+	fault, found := f.first[name]
+	if !found {
+		return ""
+	}
+	return words(fault, label)
+}
+
+// Complaint is one line of the list at the head of a refused form. It leads to the field.
+type Complaint struct {
+	Text, Target string
+}
+
+// Summary is what is wrong, up to as much as a person reads at once.
+func (f *form) Summary() []Complaint {
+	var all []Complaint
+	for _, fault := range f.Faults[:min(len(f.Faults), maxComplaints)] {
+		c := Complaint{Text: labeled(fault)}
+		if fault.Field != "" {
+			c.Target = field{Name: fault.Field}.ID()
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// More is how many complaints the summary leaves out.
+func (f *form) More() int { return max(0, len(f.Faults)-maxComplaints) }
+
+// labels are what people call fields whose name does not say it.
+var labels = map[string]string{
+	"dob": "Date of birth", "twitter_url": "Twitter", "linkedin_url": "LinkedIn", "facebook_url": "Facebook", "emails": "Email", "phones": "Phone",
+	"addresses": "Address", "tags": "Tag", "value": "", "address_1": "street", "address_2": "second line", "zipcode": "postal code", "end_at": "End",
+	"start_at": "Start", "url": "address", "slug": "Web address",
+}
+
+// labelOf makes a label of a field's name: emails.1.value is Email 2.
+func labelOf(name string) string {
+	var words []string
+	for part := range strings.SplitSeq(name, ".") {
+		if n, err := strconv.Atoi(part); err == nil {
+			part = strconv.Itoa(n + 1)
+		} else if label, known := labels[part]; known {
+			part = label
+		}
+		if part != "" {
+			words = append(words, strings.ReplaceAll(part, "_", " "))
+		}
+	}
+	return capital(strings.Join(words, " "))
+}

@@ -1,0 +1,329 @@
+package crm
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Typed is a value with its type, as the client wrote both.
+type Typed struct {
+	Type  string // "" where it was not given
+	Value string
+}
+
+type (
+	Email = Typed // personal or work
+	Phone = Typed // work, home or cell
+)
+
+var typedTable = table[Typed, Typed]{
+	part("type", "type", text(maxText), func(t *Typed) *string { return &t.Type }),
+	part("value", "", text(maxText), func(t *Typed) *string { return &t.Value }),
+}
+
+func (t *Typed) inWords() string {
+	if t.Type == "" {
+		return t.Value
+	}
+	return t.Value + " (" + t.Type + ")"
+}
+
+func appendPrimary(dst []byte, list []Typed) []byte {
+	if len(list) == 0 {
+		return append(dst, `null`...)
+	}
+	return appendText(dst, list[0].Value)
+}
+
+func emailsField() field[Contact, ContactInput] {
+	return typedField("emails", "Email", "Emails", typedRule{kinds: []string{"personal", "work"}, prefix: emailPrefix,
+		normal: func(value, _ string) (string, bool) { return normalEmail(value) },
+		refuse: func(c *checker, at place) { c.add(at, "value", EmailForm) }},
+		func(c *Contact) *[]Typed { return &c.Emails }, func(in *ContactInput) **[]Typed { return &in.Emails }, func(in *ContactInput) *[]string { return &in.emailKeys })
+}
+
+func phonesField() field[Contact, ContactInput] {
+	return typedField("phones", "Phone", "Phones", typedRule{kinds: []string{"work", "home", "cell"}, prefix: phonePrefix, normal: normalPhone,
+		refuse: func(c *checker, at place) { c.add(at, "value", PhoneForm, c.region) }},
+		func(c *Contact) *[]Typed { return &c.Phones }, func(in *ContactInput) **[]Typed { return &in.Phones }, func(in *ContactInput) *[]string { return &in.phoneKeys })
+}
+
+// typedRule is what a list of typed values must satisfy.
+type typedRule struct {
+	kinds  []string
+	prefix string                                           // of the match keys
+	normal func(value, region string) (key string, ok bool) // what values are compared by
+	refuse func(c *checker, at place)                       // a value that has no normal form
+}
+
+// typedField is a list of emails or phones; each has a match key in step with it.
+func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[]Typed, of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string) field[Contact, ContactInput] {
+	f := list(name, label, plural, maxEmails, maxSent, objects(typedTable, 32, (*Typed).inWords), in, of)
+	f.check = func(c *checker, _ place, in *ContactInput) {
+		if sent := *of(in); sent != nil && !c.has(name) { // more were sent than are looked at
+			*sent, *keys(in) = rule.check(c, name, *sent)
+		}
+	}
+	f.merge = func(c *Contact, sent *ContactInput, _ time.Time) {
+		if *of(sent) == nil {
+			return
+		}
+		merged := slices.Clone(*in(c))
+		for i, element := range **of(sent) {
+			key := (*keys(sent))[i]
+			same := func(known Typed) bool { return known.Value == element.Value }
+			if key == "" && !slices.ContainsFunc(merged, same) || key != "" && c.addMatchKey(key) {
+				merged = append(merged, element)
+			}
+		}
+		*in(c) = merged
+	}
+	replace := f.patch
+	f.patch = func(c *Contact, sent *ContactInput, now time.Time) {
+		if replace(c, sent, now); *of(sent) != nil {
+			c.replaceMatchKeys(rule.prefix, *keys(sent))
+		}
+	}
+	return f
+}
+
+// check looks at each element and keeps those that differ by normal form, with their match keys. A value that is fine but tells
+// no two people apart has the key "", and is compared as it was written. Once there are too many, the rest is not looked at.
+func (rule *typedRule) check(c *checker, name string, sent []Typed) (kept []Typed, keys []string) {
+	kept = make([]Typed, 0, min(len(sent), maxEmails+1))
+	var seen textSet
+	for i, element := range sent {
+		if len(kept) > maxEmails {
+			break
+		}
+		at := elementOf(name, i)
+		if c.hasAt(at, "") {
+			continue
+		}
+		if element.Type != "" && !slices.Contains(rule.kinds, element.Type) {
+			c.add(at, "type", OneOf, strings.Join(rule.kinds, ", "))
+		}
+		c.text(at, "value", element.Value, maxText)
+		if c.hasAt(at, "value") {
+			continue
+		}
+		if element.Value == "" {
+			c.add(at, "value", Required)
+			continue
+		}
+		normal, ok := rule.normal(element.Value, c.region)
+		if !ok {
+			rule.refuse(c, at)
+			continue
+		}
+		key := ""
+		if normal != "" {
+			key = rule.prefix + normal
+		}
+		if seen.add(cmp.Or(key, element.Value)) {
+			kept, keys = append(kept, element), append(keys, key)
+		}
+	}
+	c.tooMany(name, len(kept), maxEmails)
+	return kept, keys
+}
+
+// tooMany finds a list that is too long. What was repeated has been counted once.
+func (v *Invalid) tooMany(field string, n, limit int) {
+	if n > limit {
+		v.add(place{}, field, TooMany, limit)
+	}
+}
+
+// Address is a postal address; each part is optional.
+type Address struct {
+	Line1, Line2, City, State, Zipcode, Country string
+	CreatedAt, UpdatedAt                        time.Time
+}
+
+// addressTable are the parts that a client may send.
+var addressTable = table[Address, Address]{
+	part("address_1", "street", text(maxText), func(a *Address) *string { return &a.Line1 }),
+	part("address_2", "second line", text(maxText), func(a *Address) *string { return &a.Line2 }),
+	part("city", "city", text(maxText), func(a *Address) *string { return &a.City }),
+	part("state", "state", code(StateCode, isTwoLetters), func(a *Address) *string { return &a.State }),
+	part("zipcode", "postal code", text(maxText), func(a *Address) *string { return &a.Zipcode }),
+	part("country", "country", code(Country, isCountry), func(a *Address) *string { return &a.Country }),
+}
+
+// code is a text that is one of a set.
+func code(rule Rule, known func(string) bool) kind[string] {
+	return text(maxText).and(func(c *checker, at place, name string, value *string) {
+		if *value != "" && !known(*value) {
+			c.add(at, name, rule)
+		}
+	})
+}
+
+func isTwoLetters(s string) bool {
+	return len(s) == 2 && isLetter(s[0]) && isLetter(s[1])
+}
+
+func addressesField() field[Contact, ContactInput] {
+	of := objects(addressTable, 256, (*Address).inWords)
+	of.append = func(dst []byte, a *Address, i int) []byte { return a.append(dst, i == 0) }
+	of.load = func(r *jsonReader, a *Address) {
+		r.element(func(key string) {
+			switch key {
+			case "created_at":
+				a.CreatedAt = microTime.read(r)
+			case "updated_at":
+				a.UpdatedAt = microTime.read(r)
+			default:
+				addressTable.load(r, key, a)
+			}
+		})
+	}
+	f := list("addresses", "Address", "Addresses", maxEmails, maxSent, of,
+		func(c *Contact) *[]Address { return &c.Addresses }, func(in *ContactInput) **[]Address { return &in.Addresses })
+	f.check = func(c *checker, _ place, in *ContactInput) {
+		if in.Addresses != nil && !c.has("addresses") {
+			*in.Addresses = checkAddresses(c, *in.Addresses)
+		}
+	}
+	f.merge = func(c *Contact, in *ContactInput, now time.Time) {
+		if in.Addresses == nil {
+			return
+		}
+		merged, known := slices.Clone(c.Addresses), addressPlaces(c.Addresses)
+		for _, address := range *in.Addresses { // which differ from each other
+			if _, found := known[address.normal()]; !found {
+				merged = append(merged, address.at(now))
+			}
+		}
+		c.Addresses = merged
+	}
+	f.patch = func(c *Contact, in *ContactInput, now time.Time) {
+		if in.Addresses == nil {
+			return
+		}
+		patched, known := make([]Address, 0, len(*in.Addresses)), addressPlaces(c.Addresses)
+		for _, address := range *in.Addresses {
+			if i, found := known[address.normal()]; found {
+				address = address.keep(c.Addresses[i], now)
+			} else {
+				address = address.at(now)
+			}
+			patched = append(patched, address)
+		}
+		c.Addresses = patched
+	}
+	return f
+}
+
+// checkAddresses looks at each address and keeps those that say something and differ from each other.
+func checkAddresses(c *checker, sent []Address) []Address {
+	kept := []Address{}
+	var seen textSet
+	for i := range sent {
+		if len(kept) > maxEmails {
+			break
+		}
+		a := &sent[i]
+		addressTable.check(c, elementOf("addresses", i), a)
+		if addressTable.size(a) > 0 && seen.add(a.normal()) {
+			kept = append(kept, *a)
+		}
+	}
+	c.tooMany("addresses", len(kept), maxEmails)
+	return kept
+}
+
+func (a *Address) append(dst []byte, primary bool) []byte {
+	dst = addressTable.appendObject(dst, a)
+	dst = append(dst[:len(dst)-1], `,"type":"home","is_primary":`...)
+	if primary {
+		dst = append(dst, '1')
+	} else {
+		dst = append(dst, '0')
+	}
+	dst = microTime.append(append(dst, `,"created_at":`...), a.CreatedAt)
+	dst = microTime.append(append(dst, `,"updated_at":`...), a.UpdatedAt)
+	return append(dst, '}')
+}
+
+func appendPrimaryAddress(dst []byte, c *Contact) []byte {
+	if len(c.Addresses) == 0 {
+		return append(dst, `null`...)
+	}
+	return c.Addresses[0].append(dst, true)
+}
+
+// at dates a new address.
+func (a Address) at(now time.Time) Address {
+	a.CreatedAt, a.UpdatedAt = now, now
+	return a
+}
+
+// keep is an address that stays in a replaced list: it keeps its dates.
+func (a Address) keep(old Address, now time.Time) Address {
+	a.CreatedAt, a.UpdatedAt = old.CreatedAt, old.UpdatedAt
+	if a != old { // written differently
+		a.UpdatedAt = now
+	}
+	return a
+}
+
+// addressPlaces tells where in a list each address is, by its normal form. The first of several counts.
+func addressPlaces(list []Address) map[string]int {
+	if len(list) == 0 {
+		return nil
+	}
+	places := make(map[string]int, len(list))
+	for i, address := range slices.Backward(list) {
+		places[address.normal()] = i
+	}
+	return places
+}
+
+func (a *Address) texts() [6]string {
+	return [...]string{a.Line1, a.Line2, a.City, a.State, a.Zipcode, a.Country}
+}
+
+func (a *Address) inWords() string {
+	texts := a.texts()
+	return strings.Join(slices.DeleteFunc(texts[:], func(text string) bool { return text == "" }), ", ")
+}
+
+// normal is the form that addresses are compared by: all parts without regard to case and spaces.
+func (a *Address) normal() string {
+	parts := a.texts()
+	size := len(parts)
+	for _, part := range parts {
+		size += len(part)
+	}
+	key := make([]byte, 0, size)
+	for _, part := range parts {
+		for _, r := range part {
+			if !unicode.IsSpace(r) {
+				key = utf8.AppendRune(key, caseless(r))
+			}
+		}
+		key = append(key, 0) // no part holds it
+	}
+	return string(key)
+}
+
+// caseless is the same letter for all that strings.EqualFold takes for equal: the first of them.
+func caseless(r rune) rune {
+	if r < utf8.RuneSelf {
+		if 'a' <= r && r <= 'z' {
+			r -= 'a' - 'A'
+		}
+		return r
+	}
+	first := r
+	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+		first = min(first, other)
+	}
+	return first
+}

@@ -1,0 +1,131 @@
+package crm
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Fault is one thing that is wrong with one field of an input. It is data, and each door puts it into words for its readers.
+type Fault struct {
+	Field string // dotted path, as in emails.0.value; "" is the input as a whole
+	Rule  Rule
+	Args  []any // what the text of the rule has room for
+}
+
+// Rule is what an input must keep to. Its text is the wording for programs: the end of a sentence about the field, or a whole
+// sentence, which begins with no lowercase letter.
+type Rule string
+
+// The rules that a door may have words of its own for.
+const (
+	Required   Rule = "is required"
+	NotEmpty   Rule = "must not be empty"
+	Text       Rule = "must be a string"
+	NoNUL      Rule = "must not contain NUL characters"
+	UTF8       Rule = "must be valid UTF-8"
+	TooLong    Rule = "must not be longer than %v characters"
+	TooMany    Rule = "must not have more than %v elements"
+	Full       Rule = "is refused: the contact would have more than %v %v"
+	TooLarge   Rule = "is refused: the contact would be larger than %v KiB"
+	OneOf      Rule = "must be one of %v"
+	Array      Rule = "must be an array"
+	Object     Rule = "must be an object"
+	Number     Rule = "must be a number"
+	Boolean    Rule = "must be true or false"
+	SomeTag    Rule = "must have at least one tag name"
+	EmailForm  Rule = "must be a valid email address"
+	PhoneForm  Rule = "must be a valid phone number, with a + and the country code where it is not a %v number"
+	BirthDay   Rule = "must be a date in the format m/d/Y, from 01/01/1000 to today"
+	WebURL     Rule = "must be an absolute http or https URL"
+	PictureURL Rule = "must be an absolute https URL. Pages show no other pictures"
+	StateCode  Rule = "must be a two-letter postal code"
+	Country    Rule = "must be a three-letter ISO 3166-1 country code"
+	Currency   Rule = "must be an ISO 4217 currency code in capital letters"
+	Timezone   Rule = "must be the IANA name of a time zone, such as America/New_York"
+	TimeForm   Rule = "must be a time in the format Y-m-d H:i:s"
+	NotBefore  Rule = "must not be before %v"
+	CentRange  Rule = "must be a number from 0 to 9999999999.99 with at most two decimals"
+	CountRange Rule = "must be an integer from 0 to %v"
+	SlugForm   Rule = "must be 1 to %v lowercase letters and digits, with single hyphens between"
+	Taken      Rule = "is taken: choose another one"
+)
+
+// String words the fault for programs and for the rows of a file.
+func (f Fault) String() string {
+	if f.IsSentence() {
+		return f.Format(string(f.Rule))
+	}
+	return "The " + f.Field + " field " + f.Format(string(f.Rule)) + "."
+}
+
+// IsSentence tells whether the rule is a whole sentence, which names its field or is about no field.
+func (f Fault) IsSentence() bool {
+	first, _ := utf8.DecodeRuneInString(string(f.Rule))
+	return !unicode.IsLower(first)
+}
+
+// Format puts the arguments into a wording of the rule, which need not use them.
+func (f Fault) Format(text string) string {
+	if len(f.Args) == 0 || !strings.Contains(text, "%") {
+		return text
+	}
+	return fmt.Sprintf(text, f.Args...)
+}
+
+// Invalid is an input that was refused: every fault at once, in the order of the fields.
+type Invalid struct {
+	Faults []Fault
+
+	fields  *textSet // of the faults that were counted, so that one of many is found at once
+	counted int
+}
+
+// Add notes one more fault.
+func (v *Invalid) Add(field string, rule Rule, args ...any) {
+	v.Faults = append(v.Faults, Fault{field, rule, args})
+}
+
+// has tells whether the field is wrong already: one fault for each place is enough.
+func (v *Invalid) has(field string) bool {
+	if len(v.Faults) == 0 {
+		return false
+	}
+	if v.fields == nil {
+		v.fields = new(textSet)
+	}
+	for ; v.counted < len(v.Faults); v.counted++ {
+		v.fields.add(v.Faults[v.counted].Field)
+	}
+	return v.fields.has(field)
+}
+
+// Err is the error to return: nil where nothing is wrong.
+func (v *Invalid) Err() error {
+	if len(v.Faults) == 0 {
+		return nil
+	}
+	return v
+}
+
+// Error is the first fault, and how many more there are.
+func (v *Invalid) Error() string {
+	switch n := len(v.Faults); n {
+	case 0:
+		return "The input is invalid."
+	case 1:
+		return v.Faults[0].String()
+	case 2:
+		return v.Faults[0].String() + " (and 1 more error)"
+	default:
+		return fmt.Sprintf("%s (and %d more errors)", v.Faults[0], n-1)
+	}
+}
+
+// invalid is the error for a single fault.
+func invalid(field string, rule Rule, args ...any) error {
+	v := new(Invalid)
+	v.Add(field, rule, args...)
+	return v
+}

@@ -1,0 +1,38 @@
+package crm
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAFaultNamesItsFieldRuleAndLimit(t *testing.T) {
+	_, err := read(`{"first_name":"`+strings.Repeat("x", 256)+`","emails":[{"value":"a b"}],"phones":[{"type":"fax","value":"1"}],"tags":7}`, true)
+	want := []Fault{
+		{Field: "first_name", Rule: TooLong, Args: []any{255}},
+		{Field: "last_name", Rule: Required},
+		{Field: "emails.0.value", Rule: EmailForm},
+		{Field: "phones.0.type", Rule: OneOf, Args: []any{"work, home, cell"}},
+		{Field: "phones.0.value", Rule: PhoneForm, Args: []any{"US"}},
+		{Field: "tags", Rule: Array},
+	}
+	if diff := cmp.Diff(want, err.(*Invalid).Faults); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFaultInWordsForPrograms(t *testing.T) {
+	for want, fault := range map[string]Fault{
+		"The goal field must be a number.":                          {Field: "goal", Rule: Number},
+		"The note field must not be longer than 10000 characters.":  {"note", TooLong, []any{10_000}},
+		"The permission \"%d\" does not exist.":                     {"permission", "The permission %q does not exist.", []any{"%d"}},
+		"100% of the row is wrong.":                                 {Rule: "100% of the row is wrong."},
+		"“x” is not the id of an organization here.":                {"beneficiaries", "“%v” is not the id of an organization here.", []any{"x"}},
+		"The event.end_at field must not be before event.start_at.": {"event.end_at", NotBefore, []any{"event.start_at"}},
+	} {
+		if got := fault.String(); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+}
