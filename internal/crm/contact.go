@@ -371,4 +371,9 @@ func without(texts, others []string) []string {
 }
 
 // Label is what people call a field of an input by its path; ok is false where no table has it.
-func Label(path string) (label string, ok bool) { return contactTable.label(path) }
+func Label(path string) (label string, ok bool) {
+	if label, ok = contactTable.label(path); ok {
+		return label, true
+	}
+	return campaignTable.label(path)
+}

@@ -23,6 +23,7 @@ type field[D, I any] struct {
 	limit   int    // elements that a list may have
 	count   func(doc *D) int
 	part    func(name string) (label string, ok bool) // what people call a part of it
+	parts   []string                                  // the names of its parts, and of theirs
 	load    func(r *jsonReader, doc *D)               // takes what is stored
 	append  func(dst []byte, doc *D) []byte           // writes the value
 	same    func(a, b *D) bool                        // compares
@@ -50,18 +51,22 @@ type kind[V comparable] struct {
 	read     func(r *jsonReader) V
 	append   func(dst []byte, value V) []byte
 	check    func(c *checker, at place, name string, value *V)
-	text     func(value V) string // in words, and in a form
-	parse    func(text string) V  // of a form
+	text     func(value V) string                // in words, and in a form
+	fill     func(at place, value V, set setter) // puts it into a form; nil where it is one text there
+	take     func(form Form, name string) V      // takes what a form holds
 	size     func(value V) int
-	unset    V // what a field is that was cleared
+	part     func(name string) (label string, ok bool) // what people call a part of it
+	parts    []string                                  // the names of its parts, and of theirs
+	unset    V                                         // what a field is that was cleared
 	required bool
+	stays    bool // cleared, it stays as it was
 }
 
 // text is a text of at most so many characters.
 func text(limit int) kind[string] {
 	same := func(value string) string { return value }
 	return kind[string]{
-		read: (*jsonReader).text, append: appendText, text: same, parse: same, size: func(value string) int { return len(value) },
+		read: (*jsonReader).text, append: appendText, text: same, take: Form.Value, size: func(value string) int { return len(value) },
 		check: func(c *checker, at place, name string, value *string) { c.text(at, name, *value, limit) },
 	}
 }
@@ -109,16 +114,19 @@ func (k kind[V]) needed() kind[V] {
 // part is a field of a document inside another one.
 func part[D any, V comparable](name, label string, k kind[V], in func(*D) *V) field[D, D] {
 	f := field[D, D]{
-		name: name, label: label, written: `,"` + name + `":`,
+		name: name, label: label, part: k.part, parts: k.parts, written: `,"` + name + `":`,
 		load:   func(r *jsonReader, doc *D) { *in(doc) = k.read(r) },
 		append: func(dst []byte, doc *D) []byte { return k.append(dst, *in(doc)) },
 		same:   func(a, b *D) bool { return *in(a) == *in(b) },
 		words:  func(doc *D) []string { return []string{k.text(*in(doc))} },
 		fill:   func(doc *D, at place, set setter) { set(at.field(name), k.text(*in(doc))) },
-		take:   func(form Form, at place, doc *D) { *in(doc) = k.parse(form.Value(at.field(name))) },
+		take:   func(form Form, at place, doc *D) { *in(doc) = k.take(form, at.field(name)) },
 		check:  func(c *checker, at place, doc *D) { k.check(c, at, name, in(doc)) },
 	}
 	f.read = f.load
+	if k.fill != nil {
+		f.fill = func(doc *D, at place, set setter) { k.fill(place{name: at.field(name)}, *in(doc), set) }
+	}
 	if k.size != nil {
 		f.size = func(doc *D) int { return k.size(*in(doc)) }
 	}
@@ -130,10 +138,10 @@ func sent[D, I any, V comparable](name, label string, k kind[V], in func(*D) *V,
 	var zero V
 	p := part(name, label, k, in)
 	return field[D, I]{
-		name: name, label: label, written: p.written,
+		name: name, label: label, part: p.part, parts: p.parts, written: p.written,
 		load: p.load, append: p.append, same: p.same, words: p.words, fill: p.fill, size: p.size,
 		read: func(r *jsonReader, in *I) { value := k.read(r); *of(in) = &value },
-		take: func(form Form, at place, in *I) { value := k.parse(form.Value(at.field(name))); *of(in) = &value },
+		take: func(form Form, at place, in *I) { value := k.take(form, at.field(name)); *of(in) = &value },
 		check: func(c *checker, at place, in *I) {
 			value := *of(in)
 			if value != nil {
@@ -157,7 +165,7 @@ func sent[D, I any, V comparable](name, label string, k kind[V], in func(*D) *V,
 			case value == nil:
 			case *value != zero:
 				*in(doc) = *value
-			case !k.required:
+			case !k.required && !k.stays:
 				*in(doc) = k.unset
 			}
 		},
