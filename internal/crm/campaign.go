@@ -359,25 +359,17 @@ const (
 // CampaignScopes are all scopes.
 var CampaignScopes = []CampaignScope{OwnCampaigns, BenefitingCampaigns, ChapterCampaigns, AllCampaigns}
 
+var campaignMasks = map[CampaignScope]Relation{
+	OwnCampaigns: Own, BenefitingCampaigns: Benefiting, ChapterCampaigns: Chapter, AllCampaigns: Own | Benefiting | Chapter,
+}
+
 // ParseCampaignScope reads the query parameter scope of the campaign list; "" is the default.
 func ParseCampaignScope(s string) (CampaignScope, error) {
-	switch scope := CampaignScope(s); scope {
-	case OwnCampaigns, BenefitingCampaigns, ChapterCampaigns, AllCampaigns:
-		return scope, nil
+	if campaignMasks[CampaignScope(s)] == 0 {
+		return OwnCampaigns, invalid("scope", OneOf, "benefiting, chapters, all")
 	}
-	return OwnCampaigns, invalid("scope", OneOf, "benefiting, chapters, all")
+	return CampaignScope(s), nil
 }
 
 // Mask is the relations of which a campaign must have one to be listed.
-func (s CampaignScope) Mask() Relation {
-	switch s {
-	case BenefitingCampaigns:
-		return Benefiting
-	case ChapterCampaigns:
-		return Chapter
-	case AllCampaigns:
-		return Own | Benefiting | Chapter
-	default:
-		return Own
-	}
-}
+func (s CampaignScope) Mask() Relation { return campaignMasks[s] }

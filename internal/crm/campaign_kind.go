@@ -193,10 +193,3 @@ func emptyWhere(empty bool, text string) string {
 	}
 	return text
 }
-
-func orDefault(value, unset string) string {
-	if value == "" {
-		return unset
-	}
-	return value
-}
