@@ -235,7 +235,7 @@ func namesThatNoShellCanType(t *testing.T, e engine) {
 		code int
 		want string
 	}{
-		{"nul \x00 inside", exitInvalid, "The name field must be text without NUL characters."},
+		{"nul \x00 inside", exitInvalid, "The name field must not contain NUL characters."},
 		{"broken \xff text", exitUsage, "argument 6 is not valid UTF-8"},
 		{strings.Repeat("ü", 256), exitInvalid, "The name field must not be longer than 255 characters."},
 	} {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"donorbook/internal/crm"
 )
@@ -29,19 +28,6 @@ type formRow struct {
 	Empty bool
 }
 
-// The parts of each row. A row in which only a type was chosen is empty.
-var (
-	typedParts   = []string{"value", "type"}
-	addressParts = []string{"address_1", "address_2", "city", "state", "zipcode", "country"}
-	tagParts     = []string{""}
-)
-
-// So many rows of a list are shown: one more than a contact may have.
-const (
-	mostRows    = 101
-	mostTagRows = 501
-)
-
 func (c *Console) newContactPage(w http.ResponseWriter, r *http.Request, v visit) error {
 	return c.contactForm(w, r, v, http.StatusOK, newForm(), crm.Contact{})
 }
@@ -54,7 +40,7 @@ func (c *Console) createContact(w http.ResponseWriter, r *http.Request, v visit)
 	if f.goesBack() {
 		return c.contactForm(w, r, v, http.StatusOK, f, crm.Contact{})
 	}
-	in := readContact(f)
+	in := crm.ReadContactForm(f)
 	tags := f.tags()
 	in.Tags, in.SeenMatch = &tags, f.Value(matchField)
 	if err := in.Validate(nil, true, c.options.Region, c.now()); err != nil {
@@ -105,7 +91,7 @@ func (c *Console) editContactPage(w http.ResponseWriter, r *http.Request, v visi
 		return err
 	}
 	f := newForm()
-	fillContact(f, contact)
+	crm.FillContactForm(&contact, f.set)
 	f.set(seenField, contact.Version())
 	return c.contactForm(w, r, v, http.StatusOK, f, contact)
 }
@@ -122,7 +108,7 @@ func (c *Console) saveContact(w http.ResponseWriter, r *http.Request, v visit) e
 	if f.goesBack() {
 		return c.contactForm(w, r, v, http.StatusOK, f, contact)
 	}
-	in := readContact(f)
+	in := crm.ReadContactForm(f)
 	in.Seen, in.SeenMatch = f.Value(seenField), f.Value(matchField)
 	if err = in.Validate(nil, false, c.options.Region, c.now()); err == nil {
 		_, err = c.store.EditContact(r.Context(), v.account(), contact.ID, in)
@@ -168,10 +154,10 @@ func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, s
 	view := contactFormView{
 		Overwrites: overwrites,
 		Form:       f, Title: "New contact", Action: v.path("/contacts"), Back: v.path("/contacts"), Save: "Add contact",
-		Emails: f.rowsOf("emails", typedParts, 2, mostRows), Phones: f.rowsOf("phones", typedParts, 2, mostRows), Addresses: f.rowsOf("addresses", addressParts, 1, mostRows),
+		Emails: f.rowsOf("emails", 2), Phones: f.rowsOf("phones", 2), Addresses: f.rowsOf("addresses", 1),
 	}
 	if old.ID == 0 {
-		view.Tags = f.rowsOf("tags", tagParts, 2, mostTagRows)
+		view.Tags = f.rowsOf("tags", 2)
 	} else {
 		path := v.path(contactPath(old.ID))
 		view.Name = contactName(old)
@@ -180,39 +166,10 @@ func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, s
 	return c.render(w, r, v, status, "contact_form", page{Title: view.Title, Section: "contacts", Data: view})
 }
 
-// readContact makes an input of a form. What is empty was cleared; empty rows are left out.
-func readContact(f *form) crm.ContactInput {
-	text := func(name string) *string {
-		value := f.Value(name)
-		return &value
-	}
-	dob := typedDay(f.Value("dob"))
-	emails, phones, addresses := []crm.Email{}, []crm.Phone{}, []crm.Address{}
-	for i := range f.compact("emails", typedParts) {
-		row := rowName("emails", i)
-		emails = append(emails, crm.Email{Type: f.Value(row("type")), Value: f.Value(row("value"))})
-	}
-	for i := range f.compact("phones", typedParts) {
-		row := rowName("phones", i)
-		phones = append(phones, crm.Phone{Type: f.Value(row("type")), Value: f.Value(row("value"))})
-	}
-	for i := range f.compact("addresses", addressParts) {
-		row := rowName("addresses", i)
-		addresses = append(addresses, crm.Address{Line1: f.Value(row("address_1")), Line2: f.Value(row("address_2")), City: f.Value(row("city")),
-			State: f.Value(row("state")), Zipcode: f.Value(row("zipcode")), Country: f.Value(row("country"))})
-	}
-	return crm.ContactInput{
-		FirstName: text("first_name"), MiddleName: text("middle_name"), LastName: text("last_name"), DOB: &dob,
-		Company: text("company"), Title: text("title"),
-		TwitterURL: text("twitter_url"), LinkedinURL: text("linkedin_url"), FacebookURL: text("facebook_url"), Note: text("note"),
-		Emails: &emails, Phones: &phones, Addresses: &addresses,
-	}
-}
-
 // tags are the rows of tags. A row with commas becomes a row for each of its tags.
 func (f *form) tags() []string {
 	var rows []string
-	for i := range f.compact("tags", tagParts) {
+	for i := range f.Rows("tags", []string{""}) {
 		name := rowName("tags", i)("")
 		rows = append(rows, f.Value(name))
 		f.values.Del(name)
@@ -224,44 +181,6 @@ func (f *form) tags() []string {
 	return tags
 }
 
-// fillContact puts a contact into its form.
-func fillContact(f *form, c crm.Contact) {
-	for name, value := range map[string]string{
-		"first_name": c.FirstName, "middle_name": c.MiddleName, "last_name": c.LastName, "company": c.Company, "title": c.Title,
-		"twitter_url": c.TwitterURL, "linkedin_url": c.LinkedinURL, "facebook_url": c.FacebookURL, "note": c.Note,
-	} {
-		f.set(name, value)
-	}
-	if !c.DOB.IsZero() {
-		f.set("dob", c.DOB.Format(time.DateOnly))
-	}
-	for i, email := range c.Emails {
-		row := rowName("emails", i)
-		f.set(row("value"), email.Value)
-		f.set(row("type"), email.Type)
-	}
-	for i, phone := range c.Phones {
-		row := rowName("phones", i)
-		f.set(row("value"), phone.Value)
-		f.set(row("type"), phone.Type)
-	}
-	for i, a := range c.Addresses {
-		row := rowName("addresses", i)
-		for part, value := range map[string]string{"address_1": a.Line1, "address_2": a.Line2, "city": a.City, "state": a.State, "zipcode": a.Zipcode, "country": a.Country} {
-			f.set(row(part), value)
-		}
-	}
-}
-
-// typedDay turns the date that a browser sends into the one that the rules take. What somebody typed otherwise is left for
-// them to judge.
-func typedDay(value string) string {
-	if day, err := time.Parse(time.DateOnly, value); err == nil {
-		return day.Format("1/2/2006")
-	}
-	return value
-}
-
 // rowName names the parts of a row: emails.0.value. A row of one part is named by its number alone.
 func rowName(list string, index int) func(part string) string {
 	return func(part string) string {
@@ -269,9 +188,9 @@ func rowName(list string, index int) func(part string) string {
 	}
 }
 
-// compact numbers the rows of a list anew without the empty ones, so that the rules and the form count alike. It returns how
-// many there are.
-func (f *form) compact(list string, parts []string) (n int) {
+// Rows numbers the rows of a list anew without the empty ones, so that the rules and the form count alike. It returns how
+// many there are. A row in which only a type was chosen is empty.
+func (f *form) Rows(list string, parts []string) (n int) {
 	var rows []int
 	for name := range f.values {
 		number, _, _ := strings.Cut(strings.TrimPrefix(name, list+"."), ".")
@@ -300,16 +219,17 @@ func (f *form) compact(list string, parts []string) (n int) {
 	return n
 }
 
-// rowsOf are the rows to show: those that are filled in and one more, within bounds. What is left out is told before
-// everything else, for the form that is sent next lacks it.
-func (f *form) rowsOf(list string, parts []string, least, most int) (rows []formRow) {
-	n := f.compact(list, parts)
+// rowsOf are the rows to show: those that are filled in and one more, at least so many, and at most one more than a contact may
+// have. What is left out is told before everything else, for the form that is sent next lacks it.
+func (f *form) rowsOf(list string, least int) (rows []formRow) {
+	label, parts, limit := crm.ContactList(list)
+	n, most := f.Rows(list, parts), limit+1
 	if n > most {
 		told := fmt.Sprintf("There were %s %s, more than this form holds. Only the first %d are still here.", shownCount(int64(n)), list, most)
 		f.Faults, f.first = slices.Insert(f.Faults, 0, crm.Fault{Rule: crm.Rule(told)}), nil
 	}
 	for i := range min(max(n+1, least), most) {
-		row := formRow{Index: i, Label: labelOf(list), Empty: i >= n}
+		row := formRow{Index: i, Label: label, Empty: i >= n}
 		if i > 0 {
 			row.Label += " " + strconv.Itoa(i+1)
 		}

@@ -1,9 +1,7 @@
 package console
 
 import (
-	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"donorbook/internal/crm"
@@ -50,37 +48,7 @@ func words(fault crm.Fault, label string) string {
 }
 
 // labeled is what is wrong, with the label of the field that its path tells.
-func labeled(fault crm.Fault) string {
-	label, isList := lists[fault.Field]
-	if !isList {
-		label = labelOf(fault.Field)
-	}
-	return words(fault, label)
-}
-
-// lists are what people call a list as a whole.
-var lists = map[string]string{"emails": "Emails", "phones": "Phones", "addresses": "Addresses", "tags": "Tags"}
-
-// fail notes that a field is wrong; "" is the form as a whole.
-func (f *form) fail(field, message string) {
-	f.Faults, f.first = append(f.Faults, crm.Fault{Field: field, Rule: crm.Rule(message)}), nil
-}
-
-// refuse takes over the faults of a refused input. Any other error is returned.
-func (f *form) refuse(err error) error {
-	var invalid *crm.Invalid
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	f.Faults, f.first = append(f.Faults, invalid.Faults...), nil
-	return nil
-}
-
-// hasFault tells whether an input was refused for one of its fields.
-func hasFault(err error, field string) bool {
-	var invalid *crm.Invalid
-	return errors.As(err, &invalid) && slices.ContainsFunc(invalid.Faults, func(f crm.Fault) bool { return f.Field == field })
-}
+func labeled(fault crm.Fault) string { return words(fault, labelOf(fault.Field)) }
 
 // fault is the first thing that is wrong with a field, in words that call it by its label.
 func (f *form) fault(name, label string) string {
@@ -118,25 +86,10 @@ func (f *form) Summary() []Complaint {
 // More is how many complaints the summary leaves out.
 func (f *form) More() int { return max(0, len(f.Faults)-maxComplaints) }
 
-// labels are what people call fields whose name does not say it.
-var labels = map[string]string{
-	"dob": "Date of birth", "twitter_url": "Twitter", "linkedin_url": "LinkedIn", "facebook_url": "Facebook", "emails": "Email", "phones": "Phone",
-	"addresses": "Address", "tags": "Tag", "value": "", "address_1": "street", "address_2": "second line", "zipcode": "postal code", "end_at": "End",
-	"start_at": "Start", "url": "address", "slug": "Web address",
-}
-
-// labelOf makes a label of a field's name: emails.1.value is Email 2.
-func labelOf(name string) string {
-	var words []string
-	for part := range strings.SplitSeq(name, ".") {
-		if n, err := strconv.Atoi(part); err == nil {
-			part = strconv.Itoa(n + 1)
-		} else if label, known := labels[part]; known {
-			part = label
-		}
-		if part != "" {
-			words = append(words, strings.ReplaceAll(part, "_", " "))
-		}
+// labelOf is what people call a field: emails.1.value is Email 2.
+func labelOf(path string) string {
+	if label, ok := crm.Label(path); ok {
+		return label
 	}
-	return capital(strings.Join(words, " "))
+	return capital(strings.NewReplacer("_", " ", ".", " ").Replace(path))
 }

@@ -1,10 +1,12 @@
 package console
 
 import (
+	"errors"
 	"html/template"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -91,11 +93,32 @@ func (f *form) secret(name string) string {
 
 func (f *form) set(name, value string) { f.values.Set(name, value) }
 
+// fail notes that a field is wrong; "" is the form as a whole.
+func (f *form) fail(field, message string) {
+	f.Faults, f.first = append(f.Faults, crm.Fault{Field: field, Rule: crm.Rule(message)}), nil
+}
+
 // failSeen notes that somebody else has changed what the form is about, which is of this version now. Sent again, the form
 // is about that one.
 func (f *form) failSeen(what, version string) {
 	f.fail("", "Somebody has changed this "+what+" since you opened the form. Look at the "+what+" in another window, then save again to keep what is written here.")
 	f.set(seenField, version)
+}
+
+// refuse takes over the faults of a refused input. Any other error is returned.
+func (f *form) refuse(err error) error {
+	var invalid *crm.Invalid
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	f.Faults, f.first = append(f.Faults, invalid.Faults...), nil
+	return nil
+}
+
+// hasFault tells whether an input was refused for one of its fields.
+func hasFault(err error, field string) bool {
+	var invalid *crm.Invalid
+	return errors.As(err, &invalid) && slices.ContainsFunc(invalid.Faults, func(f crm.Fault) bool { return f.Field == field })
 }
 
 // field is one labeled control of a form, as the template "field" draws it.

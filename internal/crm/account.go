@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Account is an organization or one of its chapters: the owner of contacts, campaigns and keys.
@@ -39,7 +38,7 @@ func IDSeq(id int64) int64 { return id % idSpan }
 
 // NewAccount names a new account; the store tries again with another one where the number or the id is taken.
 func NewAccount(name string, parent Account, now time.Time) (Account, error) {
-	name, err := accountName(name)
+	name, err := AccountName(name)
 	if err != nil {
 		return Account{}, err
 	}
@@ -53,26 +52,19 @@ func NewAccount(name string, parent Account, now time.Time) (Account, error) {
 	}, nil
 }
 
-func accountName(name string) (string, error) {
-	name = strings.TrimSpace(name)
+// AccountName checks the name of an organization, a chapter or a key.
+func AccountName(name string) (string, error) {
 	v := new(Invalid)
-	checkRequiredText(v, "name", name)
-	if err := v.Err(); err != nil {
-		return "", err
-	}
-	return name, nil
+	return v.requiredText("name", name), v.Err()
 }
 
-// checkRequiredText looks at a trimmed text of one line that must be there.
-func checkRequiredText(v *Invalid, field, text string) {
-	switch {
-	case text == "":
+// requiredText is a trimmed text of one line that must be there.
+func (v *Invalid) requiredText(field, text string) string {
+	if text = strings.TrimSpace(text); text == "" {
 		v.Add(field, Required)
-	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		v.Add(field, "must be text without NUL characters")
-	case utf8.RuneCountInString(text) > maxText:
-		v.Add(field, TooLong, maxText)
 	}
+	v.text(place{}, field, text, maxText)
+	return text
 }
 
 // IsAccountID tells whether a text can be the public id of an account at all.

@@ -46,8 +46,8 @@ func TestAccountsNeedAName(t *testing.T) {
 	for name, want := range map[string]string{
 		"":                       "The name field is required.",
 		" \n":                    "The name field is required.",
-		"a\x00b":                 "The name field must be text without NUL characters.",
-		"a\xff":                  "The name field must be text without NUL characters.",
+		"a\x00b":                 "The name field must not contain NUL characters.",
+		"a\xff":                  "The name field must be valid UTF-8.",
 		strings.Repeat("é", 256): "The name field must not be longer than 255 characters.",
 	} {
 		if _, err := NewAccount(name, Account{}, noon); err == nil || err.Error() != want {

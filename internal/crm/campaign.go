@@ -97,7 +97,7 @@ const (
 // campaignTable is a campaign, field by field. A new field is a line here, and a field in the two types above.
 var campaignTable = table[Campaign, CampaignInput]{
 	kept[Campaign, CampaignInput]("account_id", text(maxText), func(c *Campaign) *string { return &c.AccountID }),
-	sent("type", "Type", oneOf("general", "collect", "fundraise", "event").or(defaultCampaignType), func(c *Campaign) *string { return &c.Type }, func(in *CampaignInput) **string { return &in.Type }),
+	sent("type", "Type", among("general", "collect", "fundraise", "event").or(defaultCampaignType), func(c *Campaign) *string { return &c.Type }, func(in *CampaignInput) **string { return &in.Type }),
 	sent("title", "Title", text(maxText).needed(), func(c *Campaign) *string { return &c.Title }, func(in *CampaignInput) **string { return &in.Title }),
 	sent("subtitle", "Subtitle", text(maxText), func(c *Campaign) *string { return &c.Subtitle }, func(in *CampaignInput) **string { return &in.Subtitle }),
 	sent("description", "Description", htmlText(), func(c *Campaign) *string { return &c.Description }, func(in *CampaignInput) **string { return &in.Description }),
@@ -120,9 +120,9 @@ var campaignTable = table[Campaign, CampaignInput]{
 var campaignFields = campaignTable.paths()
 
 var coverTable = table[Cover, Cover]{
-	part("type", "type", oneOf("image", "video").or("image").choice(), func(c *Cover) *string { return &c.Type }),
+	part("type", "type", among("image", "video").or("image").choice(), func(c *Cover) *string { return &c.Type }),
 	coverURL(),
-	part("source", "source", oneOf("upload", "youtube", "vimeo", "twitch", "facebook").or("upload").choice(), func(c *Cover) *string { return &c.Source }),
+	part("source", "source", among("upload", "youtube", "vimeo", "twitch", "facebook").or("upload").choice(), func(c *Cover) *string { return &c.Source }),
 }
 
 var eventTable = table[Event, Event]{
@@ -190,7 +190,7 @@ func createdTime() kind[time.Time] {
 // beneficiariesField is a list of accounts, which is kept elsewhere.
 func beneficiariesField() field[Campaign, CampaignInput] {
 	return field[Campaign, CampaignInput]{
-		name: "beneficiaries", label: "Beneficiary", plural: "Beneficiaries",
+		stored: stored[Campaign]{name: "beneficiaries", label: "Beneficiary", plural: "Beneficiaries"},
 		read: func(r *jsonReader, in *CampaignInput) {
 			ids := []string{}
 			r.list(maxBeneficiaries, func() { ids = append(ids, r.text()) })
@@ -319,7 +319,7 @@ func (c *Campaign) AppendBody(dst []byte) (body []byte, urlAt int) {
 		if f.append == nil {
 			continue
 		}
-		dst = append(dst, f.written...)
+		dst = append(append(append(dst, `,"`...), f.name...), `":`...)
 		if f.name == "url" {
 			urlAt = len(dst) + 1 - start
 		}

@@ -93,9 +93,9 @@ func ParseLocalTime(v *Invalid, field, text, zone string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
-	wall, ok := parseTime(text, localMinuteForm, "")
+	wall, ok := parseTime(text, localMinuteForm)
 	if !ok {
-		wall, ok = parseTime(text, localSecondForm, "")
+		wall, ok = parseTime(text, localSecondForm)
 	}
 	if !ok {
 		v.Add(field, "must be a date and a time, such as 2026-11-15T18:30")

@@ -40,7 +40,7 @@ var (
 	}
 
 	yesNo = kind[bool]{
-		read: (*jsonReader).boolean, append: strconv.AppendBool, check: func(*checker, place, string, *bool) {},
+		read: (*jsonReader).boolean, append: strconv.AppendBool,
 		text: func(yes bool) string { return emptyWhere(!yes, ticked) },
 		take: func(form Form, name string) bool { return form.Value(name) == ticked },
 	}
@@ -104,7 +104,7 @@ func matching(ok func(string) bool, rule Rule, args ...any) kind[string] {
 	return k
 }
 
-func oneOf(known ...string) kind[string] {
+func among(known ...string) kind[string] {
 	return matching(func(value string) bool { return slices.Contains(known, value) }, OneOf, strings.Join(known, ", "))
 }
 

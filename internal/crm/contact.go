@@ -370,10 +370,17 @@ func without(texts, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), setOf(others).has)
 }
 
+// ContactList is what a form has to know about a list of a contact: what people call an element, the parts of one, and how many
+// there may be.
+func ContactList(name string) (label string, parts []string, limit int) {
+	f := contactTable.find(name)
+	return f.label, f.parts, f.limit
+}
+
 // Label is what people call a field of an input by its path; ok is false where no table has it.
 func Label(path string) (label string, ok bool) {
-	if label, ok = contactTable.label(path); ok {
-		return label, true
+	if label, ok = contactTable.label(path); label != "" {
+		return label, ok
 	}
 	return campaignTable.label(path)
 }

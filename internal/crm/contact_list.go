@@ -150,18 +150,9 @@ var addressTable = table[Address, Address]{
 	part("address_1", "street", text(maxText), func(a *Address) *string { return &a.Line1 }),
 	part("address_2", "second line", text(maxText), func(a *Address) *string { return &a.Line2 }),
 	part("city", "city", text(maxText), func(a *Address) *string { return &a.City }),
-	part("state", "state", code(StateCode, isTwoLetters), func(a *Address) *string { return &a.State }),
+	part("state", "state", oneOf(maxText, StateCode, isTwoLetters), func(a *Address) *string { return &a.State }),
 	part("zipcode", "postal code", text(maxText), func(a *Address) *string { return &a.Zipcode }),
-	part("country", "country", code(Country, isCountry), func(a *Address) *string { return &a.Country }),
-}
-
-// code is a text that is one of a set.
-func code(rule Rule, known func(string) bool) kind[string] {
-	return text(maxText).and(func(c *checker, at place, name string, value *string) {
-		if *value != "" && !known(*value) {
-			c.add(at, name, rule)
-		}
-	})
+	part("country", "country", oneOf(maxText, Country, isCountry), func(a *Address) *string { return &a.Country }),
 }
 
 func isTwoLetters(s string) bool {

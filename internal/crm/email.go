@@ -68,55 +68,29 @@ func isMailDomain(domain string) bool {
 		}
 		domain = ascii
 	}
-	last, dots := 0, 0
-	for i := 0; i <= len(domain); i++ {
-		if i < len(domain) && domain[i] != '.' {
-			continue
-		}
-		label := domain[last:i]
+	last, labels := "", 0
+	for label := range strings.SplitSeq(domain, ".") {
 		if label == "" || len(label) > maxLabel || label[0] == '-' || label[len(label)-1] == '-' {
 			return false
 		}
-		if i == len(domain) {
-			return dots > 0 && len(domain) <= maxDomain && !allDigits(label)
-		}
-		last, dots = i+1, dots+1
+		last, labels = label, labels+1
 	}
-	return false
+	return labels > 1 && len(domain) <= maxDomain && !allDigits(last)
 }
 
 // isPlainHost tells the everyday domain, of letters, digits, dots and single hyphens, that needs no IDNA tables:
 // it is already what they would make of it.
 func isPlainHost(domain string) bool {
-	for i := 0; i < len(domain); i++ {
-		c := domain[i]
-		switch {
-		case isLetter(c), isDigit(c), c == '.':
-		case c == '-':
-			if i > 0 && domain[i-1] == '-' {
-				return false // perhaps xn--
-			}
-		default:
-			return false
-		}
-	}
-	return true
+	return strings.Trim(domain, base62+".-") == "" && !strings.Contains(domain, "--") // which may be xn--
 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-func allDigits(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if !isDigit(s[i]) {
-			return false
-		}
-	}
-	return true
-}
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// Login is the form of an email under which a user signs in. What is no email at all has one too: nobody's.
+// Login is the form of an email under which a user signs in. A text that is no email has one too, which no user has.
 func Login(email string) string {
 	if normal, ok := normalEmail(strings.TrimSpace(email)); ok {
 		return normal

@@ -1,8 +1,12 @@
 package crm
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -128,4 +132,98 @@ func invalid(field string, rule Rule, args ...any) error {
 	v := new(Invalid)
 	v.Add(field, rule, args...)
 	return v
+}
+
+// place is where a document stands: nowhere else, or inside another one (event), or in a list (emails.0). Names are put together
+// only where something is wrong there.
+type place struct {
+	name    string
+	element int // of a list, from 1
+}
+
+func elementOf(list string, i int) place { return place{list, i + 1} }
+
+// field is the name of a part, or of the place itself where the part is "".
+func (p place) field(part string) string {
+	name := p.name
+	if p.element > 0 {
+		name += "." + strconv.Itoa(p.element-1)
+	}
+	if name != "" && part != "" {
+		name += "."
+	}
+	return name + part
+}
+
+// checker finds what is wrong with an input.
+type checker struct {
+	Invalid
+	isNew  bool
+	region string
+	now    time.Time
+}
+
+// newChecker goes on from the faults that were found while reading, if any.
+func newChecker(faults *Invalid, isNew bool) *checker {
+	c := &checker{isNew: isNew}
+	if faults != nil {
+		c.Faults = faults.Faults
+	}
+	return c
+}
+
+func (v *Invalid) hasAt(at place, part string) bool {
+	return len(v.Faults) > 0 && v.has(at.field(part))
+}
+
+// add notes what is wrong with a part, unless something is already.
+func (v *Invalid) add(at place, part string, rule Rule, args ...any) {
+	if field := at.field(part); !v.has(field) {
+		v.Add(field, rule, args...)
+	}
+}
+
+// text finds a text that is too long or no text.
+func (v *Invalid) text(at place, part, value string, limit int) {
+	if broken := textRule(value); broken != "" {
+		v.add(at, part, broken)
+	} else if isLonger(value, limit) {
+		v.add(at, part, TooLong, limit)
+	}
+}
+
+// sortFaults brings the faults into the order of the fields and of the elements of a list, whatever order the client
+// wrote them in.
+func sortFaults(v *Invalid, fields []string) {
+	if len(v.Faults) < 2 {
+		return
+	}
+	type placed struct {
+		rank, element int
+		fault         Fault
+	}
+	sorted := make([]placed, 0, len(v.Faults))
+	for _, fault := range v.Faults {
+		rank, element := rankOf(fault.Field, fields)
+		sorted = append(sorted, placed{rank, element, fault})
+	}
+	slices.SortStableFunc(sorted, func(a, b placed) int { return cmp.Or(a.rank-b.rank, a.element-b.element) })
+	for i := range sorted {
+		v.Faults[i] = sorted[i].fault
+	}
+}
+
+// rankOf is the place of a field among the others, and which element of a list it is about. A fault of the whole list comes
+// before those of its elements.
+func rankOf(name string, fields []string) (rank, element int) {
+	if rank = slices.Index(fields, name); rank >= 0 {
+		return rank, -1
+	}
+	field, rest, _ := strings.Cut(name, ".")
+	number, _, _ := strings.Cut(rest, ".")
+	element, err := strconv.Atoi(number)
+	if err != nil {
+		element = -1
+	}
+	return slices.Index(fields, field), element
 }

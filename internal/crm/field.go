@@ -1,7 +1,6 @@
 package crm
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,27 +14,34 @@ import (
 // patching, comparing, measuring, telling what changed, filling a form and reading it back.
 type table[D, I any] []field[D, I]
 
-// field is one line of a table. What a field has no use for is nil: nobody sends when a contact was created.
+// field is one line of a table. What a field has no use for is nil: no client sends when a contact was created.
 type field[D, I any] struct {
-	name    string // on the wire
-	label   string // what people call it, or one element of it
-	plural  string // what people call all elements of a list
-	limit   int    // elements that a list may have
-	count   func(doc *D) int
-	part    func(name string) (label string, ok bool) // what people call a part of it
-	parts   []string                                  // the names of its parts, and of theirs
-	load    func(r *jsonReader, doc *D)               // takes what is stored
-	append  func(dst []byte, doc *D) []byte           // writes the value
-	same    func(a, b *D) bool                        // compares
-	size    func(doc *D) int                          // bytes that it adds to the document, before any is escaped
-	words   func(doc *D) []string                     // for people: one text, or one for each element
-	fill    func(doc *D, at place, set setter)        // puts it into a form
-	read    func(r *jsonReader, in *I)                // takes what was sent
-	take    func(form Form, at place, in *I)          // takes what a form holds
-	check   func(c *checker, at place, in *I)         // finds what is wrong
-	merge   func(doc *D, in *I, now time.Time)        // adds what was sent
-	patch   func(doc *D, in *I, now time.Time)        // replaces it by what was sent
-	written string                                    // ,"name":
+	stored[D]
+	read  func(r *jsonReader, in *I)         // takes what was sent
+	take  func(form Form, at place, in *I)   // takes what a form holds
+	check func(c *checker, at place, in *I)  // finds what is wrong
+	merge func(doc *D, in *I, now time.Time) // adds what was sent
+	patch func(doc *D, in *I, now time.Time) // replaces it by what was sent
+}
+
+// stored is the part of a field that has nothing to do with input.
+type stored[D any] struct {
+	name   string                             // on the wire
+	label  string                             // what people call it, or one element of it
+	load   func(r *jsonReader, doc *D)        // takes what is stored
+	append func(dst []byte, doc *D) []byte    // writes the value
+	same   func(a, b *D) bool                 // compares
+	size   func(doc *D) int                   // bytes that it adds to the document, before any is escaped
+	words  func(doc *D) []string              // for people: one text, or one for each element
+	fill   func(doc *D, at place, set setter) // puts it into a form
+
+	// Of a list:
+	plural string // what people call all elements
+	limit  int    // elements that it may have
+	count  func(doc *D) int
+	parts  []string                                  // of an element in a form; one without a name is the element itself
+	part   func(name string) (label string, ok bool) // what people call a part
+	inside []string                                  // of a document: the names of its parts, and of theirs
 }
 
 type setter func(name, value string)
@@ -51,12 +57,12 @@ type kind[V comparable] struct {
 	read     func(r *jsonReader) V
 	append   func(dst []byte, value V) []byte
 	check    func(c *checker, at place, name string, value *V)
-	text     func(value V) string                // in words, and in a form
-	fill     func(at place, value V, set setter) // puts it into a form; nil where it is one text there
-	take     func(form Form, name string) V      // takes what a form holds
-	size     func(value V) int
-	part     func(name string) (label string, ok bool) // what people call a part of it
-	parts    []string                                  // the names of its parts, and of theirs
+	text     func(value V) string                      // in words, and in a form; nil for what is in no form
+	fill     func(at place, value V, set setter)       // puts it into a form, where it is more than one text there
+	take     func(form Form, name string) V            // takes what a form holds
+	size     func(value V) int                         // nil where all values are about as long
+	part     func(name string) (label string, ok bool) // what people call a part
+	inside   []string                                  // the names of its parts, and of theirs
 	unset    V                                         // what a field is that was cleared
 	required bool
 	stays    bool // cleared, it stays as it was
@@ -71,14 +77,17 @@ func text(limit int) kind[string] {
 	}
 }
 
-// link is the address of a page.
-func link() kind[string] {
-	return text(maxURL).and(func(c *checker, at place, name string, value *string) {
-		if *value != "" && !isWebURL(*value) {
-			c.add(at, name, WebURL)
+// oneOf is a text that must be known, if it is not empty.
+func oneOf(limit int, rule Rule, known func(string) bool) kind[string] {
+	return text(limit).and(func(c *checker, at place, name string, value *string) {
+		if *value != "" && !known(*value) {
+			c.add(at, name, rule)
 		}
 	})
 }
+
+// link is the address of a page.
+func link() kind[string] { return oneOf(maxURL, WebURL, isWebURL) }
 
 // integer is a number as we write it.
 func integer() kind[int64] {
@@ -93,7 +102,7 @@ func moment(parse func(string) (time.Time, bool), format func([]byte, time.Time)
 	}
 }
 
-// and checks more. It is asked of values that nothing is wrong with so far.
+// and checks more. It is asked about values that nothing is wrong with so far.
 func (k kind[V]) and(more func(c *checker, at place, name string, value *V)) kind[V] {
 	first := k.check
 	k.check = func(c *checker, at place, name string, value *V) {
@@ -111,24 +120,47 @@ func (k kind[V]) needed() kind[V] {
 	return k
 }
 
-// part is a field of a document inside another one.
-func part[D any, V comparable](name, label string, k kind[V], in func(*D) *V) field[D, D] {
-	f := field[D, D]{
-		name: name, label: label, part: k.part, parts: k.parts, written: `,"` + name + `":`,
+func (k kind[V]) checkSent(c *checker, at place, name string, value *V) {
+	if value != nil && k.check != nil {
+		k.check(c, at, name, value)
+	}
+	var zero V
+	switch {
+	case !k.required:
+	case c.isNew && (value == nil || *value == zero):
+		c.add(at, name, Required)
+	case value != nil && *value == zero:
+		c.add(at, name, NotEmpty)
+	}
+}
+
+func show[D any, V comparable](name, label string, k kind[V], in func(*D) *V) stored[D] {
+	s := stored[D]{
+		name: name, label: label, part: k.part, inside: k.inside,
 		load:   func(r *jsonReader, doc *D) { *in(doc) = k.read(r) },
 		append: func(dst []byte, doc *D) []byte { return k.append(dst, *in(doc)) },
 		same:   func(a, b *D) bool { return *in(a) == *in(b) },
-		words:  func(doc *D) []string { return []string{k.text(*in(doc))} },
-		fill:   func(doc *D, at place, set setter) { set(at.field(name), k.text(*in(doc))) },
-		take:   func(form Form, at place, doc *D) { *in(doc) = k.take(form, at.field(name)) },
-		check:  func(c *checker, at place, doc *D) { k.check(c, at, name, in(doc)) },
-	}
-	f.read = f.load
-	if k.fill != nil {
-		f.fill = func(doc *D, at place, set setter) { k.fill(place{name: at.field(name)}, *in(doc), set) }
 	}
 	if k.size != nil {
-		f.size = func(doc *D) int { return k.size(*in(doc)) }
+		s.size = func(doc *D) int { return k.size(*in(doc)) }
+	}
+	if k.text != nil {
+		s.words = func(doc *D) []string { return []string{k.text(*in(doc))} }
+		s.fill = func(doc *D, at place, set setter) { set(at.field(name), k.text(*in(doc))) }
+	}
+	if k.fill != nil {
+		s.fill = func(doc *D, at place, set setter) { k.fill(place{name: at.field(name)}, *in(doc), set) }
+	}
+	return s
+}
+
+// part is a field of a document inside another one.
+func part[D any, V comparable](name, label string, k kind[V], in func(*D) *V) field[D, D] {
+	f := field[D, D]{stored: show(name, label, k, in)}
+	f.read = f.load
+	f.check = func(c *checker, at place, doc *D) { k.checkSent(c, at, name, in(doc)) }
+	if k.take != nil {
+		f.take = func(form Form, at place, doc *D) { *in(doc) = k.take(form, at.field(name)) }
 	}
 	return f
 }
@@ -136,25 +168,10 @@ func part[D any, V comparable](name, label string, k kind[V], in func(*D) *V) fi
 // sent is a field that a client may send or not; nil is not sent.
 func sent[D, I any, V comparable](name, label string, k kind[V], in func(*D) *V, of func(*I) **V) field[D, I] {
 	var zero V
-	p := part(name, label, k, in)
-	return field[D, I]{
-		name: name, label: label, part: p.part, parts: p.parts, written: p.written,
-		load: p.load, append: p.append, same: p.same, words: p.words, fill: p.fill, size: p.size,
-		read: func(r *jsonReader, in *I) { value := k.read(r); *of(in) = &value },
-		take: func(form Form, at place, in *I) { value := k.take(form, at.field(name)); *of(in) = &value },
-		check: func(c *checker, at place, in *I) {
-			value := *of(in)
-			if value != nil {
-				k.check(c, at, name, value)
-			}
-			switch {
-			case !k.required:
-			case c.isNew && (value == nil || *value == zero):
-				c.add(at, name, Required)
-			case value != nil && *value == zero:
-				c.add(at, name, NotEmpty)
-			}
-		},
+	f := field[D, I]{
+		stored: show(name, label, k, in),
+		read:   func(r *jsonReader, in *I) { value := k.read(r); *of(in) = &value },
+		check:  func(c *checker, at place, in *I) { k.checkSent(c, at, name, *of(in)) },
 		merge: func(doc *D, from *I, _ time.Time) {
 			if value := *of(from); value != nil && *value != zero {
 				*in(doc) = *value
@@ -170,91 +187,8 @@ func sent[D, I any, V comparable](name, label string, k kind[V], in func(*D) *V,
 			}
 		},
 	}
-}
-
-// element is what the elements of one list have in common.
-type element[E comparable] struct {
-	read   func(r *jsonReader, e *E)
-	load   func(r *jsonReader, e *E)
-	append func(dst []byte, e *E, i int) []byte
-	size   func(e *E) int
-	words  func(e *E) string
-	fill   func(e *E, at place, set setter)
-	take   func(form Form, at place, e *E)
-	parts  []string // in a form; one without a name is the element itself
-	part   func(name string) (label string, ok bool)
-}
-
-// objects are elements that are documents themselves. Each takes so many bytes beside its texts.
-func objects[E comparable](t table[E, E], frame int, words func(e *E) string) element[E] {
-	read := func(r *jsonReader, e *E) { r.element(func(key string) { t.read(r, key, e) }) }
-	return element[E]{
-		read: read, load: read, words: words, parts: t.names(), part: t.label,
-		append: func(dst []byte, e *E, _ int) []byte { return t.appendObject(dst, e) },
-		size:   func(e *E) int { return frame + t.size(e) },
-		fill:   t.fill,
-		take:   t.take,
-	}
-}
-
-// list is a field of up to limit elements, which is replaced whole. So many elements are read, and what is repeated counts once.
-func list[D, I any, E comparable](name, label, plural string, limit, read int, of element[E], in func(*D) *[]E, from func(*I) **[]E) field[D, I] {
-	var zero E
-	f := field[D, I]{
-		name: name, label: label, plural: plural, limit: limit, part: of.part, written: `,"` + name + `":`,
-		count: func(doc *D) int { return len(*in(doc)) },
-		load: func(r *jsonReader, doc *D) {
-			list := in(doc)
-			r.list(read, func() { *list = append(*list, zero); of.load(r, &(*list)[len(*list)-1]) })
-		},
-		append: func(dst []byte, doc *D) []byte {
-			dst = append(dst, '[')
-			for i := range *in(doc) {
-				if i > 0 {
-					dst = append(dst, ',')
-				}
-				dst = of.append(dst, &(*in(doc))[i], i)
-			}
-			return append(dst, ']')
-		},
-		same: func(a, b *D) bool { return slices.Equal(*in(a), *in(b)) },
-		size: func(doc *D) (n int) {
-			for i := range *in(doc) {
-				n += of.size(&(*in(doc))[i])
-			}
-			return n
-		},
-		words: func(doc *D) (all []string) {
-			for i := range *in(doc) {
-				all = append(all, of.words(&(*in(doc))[i]))
-			}
-			return all
-		},
-		fill: func(doc *D, _ place, set setter) {
-			for i := range *in(doc) {
-				of.fill(&(*in(doc))[i], elementOf(name, i), set)
-			}
-		},
-		read: func(r *jsonReader, in *I) {
-			list := []E{}
-			if r.list(read, func() { list = append(list, zero); of.read(r, &list[len(list)-1]) }) {
-				*from(in) = &list
-			}
-		},
-		patch: func(doc *D, sent *I, _ time.Time) {
-			if list := *from(sent); list != nil {
-				*in(doc) = *list
-			}
-		},
-	}
-	if of.take != nil {
-		f.take = func(form Form, _ place, in *I) {
-			list := make([]E, form.Rows(name, of.parts))
-			for i := range list {
-				of.take(form, elementOf(name, i), &list[i])
-			}
-			*from(in) = &list
-		}
+	if k.take != nil {
+		f.take = func(form Form, at place, in *I) { value := k.take(form, at.field(name)); *of(in) = &value }
 	}
 	return f
 }
@@ -267,23 +201,104 @@ func (f field[D, I]) hidden() field[D, I] {
 
 // kept is a field that is stored and shown, and never sent.
 func kept[D, I any, V comparable](name string, k kind[V], in func(*D) *V) field[D, I] {
-	p := part(name, "", k, in)
-	return field[D, I]{name: name, written: p.written, load: p.load, append: p.append, same: p.same}
+	return field[D, I]{stored: show(name, "", k, in)}
 }
 
 // keptObject is a document inside another one that is never sent.
 func keptObject[D, I any, V comparable](name string, t table[V, V], in func(*D) *V) field[D, I] {
-	return field[D, I]{
-		name: name, written: `,"` + name + `":`,
+	return field[D, I]{stored: stored[D]{
+		name:   name,
 		load:   func(r *jsonReader, doc *D) { r.element(func(key string) { t.load(r, key, in(doc)) }) },
 		append: func(dst []byte, doc *D) []byte { return t.appendObject(dst, in(doc)) },
 		same:   func(a, b *D) bool { return *in(a) == *in(b) },
-	}
+	}}
 }
 
 // derived is a field that is shown and follows from the others.
 func derived[D, I any](name string, append func(dst []byte, doc *D) []byte) field[D, I] {
-	return field[D, I]{name: name, written: `,"` + name + `":`, append: append}
+	return field[D, I]{stored: stored[D]{name: name, append: append}}
+}
+
+// element is what the elements of one list have in common.
+type element[E comparable] struct {
+	table  table[E, E]
+	frame  int // bytes that it takes beside its texts
+	words  func(e *E) string
+	read   func(r *jsonReader, e *E)
+	load   func(r *jsonReader, e *E)
+	append func(dst []byte, e *E, i int) []byte
+}
+
+// objects are elements that are documents themselves.
+func objects[E comparable](t table[E, E], frame int, words func(e *E) string) element[E] {
+	read := func(r *jsonReader, e *E) { r.element(func(key string) { t.read(r, key, e) }) }
+	return element[E]{
+		table: t, frame: frame, words: words, read: read, load: read,
+		append: func(dst []byte, e *E, _ int) []byte { return t.appendObject(dst, e) },
+	}
+}
+
+// list is a field of up to limit elements, which is replaced whole. So many elements are read; what is repeated counts once.
+func list[D, I any, E comparable](name, label, plural string, limit, read int, of element[E], in func(*D) *[]E, from func(*I) **[]E) field[D, I] {
+	take := func(r *jsonReader, list *[]E, read func(r *jsonReader, e *E), most int) (sent bool) {
+		return r.list(most, func() {
+			*list = append(*list, *new(E))
+			read(r, &(*list)[len(*list)-1])
+		})
+	}
+	return field[D, I]{
+		stored: stored[D]{
+			name: name, label: label, plural: plural, limit: limit, parts: of.table.names(), part: of.table.label,
+			count: func(doc *D) int { return len(*in(doc)) },
+			load:  func(r *jsonReader, doc *D) { take(r, in(doc), of.load, read) },
+			append: func(dst []byte, doc *D) []byte {
+				dst = append(dst, '[')
+				for i := range *in(doc) {
+					if i > 0 {
+						dst = append(dst, ',')
+					}
+					dst = of.append(dst, &(*in(doc))[i], i)
+				}
+				return append(dst, ']')
+			},
+			same: func(a, b *D) bool { return slices.Equal(*in(a), *in(b)) },
+			size: func(doc *D) (n int) {
+				for i := range *in(doc) {
+					n += of.frame + of.table.size(&(*in(doc))[i])
+				}
+				return n
+			},
+			words: func(doc *D) (all []string) {
+				for i := range *in(doc) {
+					all = append(all, of.words(&(*in(doc))[i]))
+				}
+				return all
+			},
+			fill: func(doc *D, _ place, set setter) {
+				for i := range *in(doc) {
+					of.table.fill(&(*in(doc))[i], elementOf(name, i), set)
+				}
+			},
+		},
+		read: func(r *jsonReader, in *I) {
+			list := []E{}
+			if take(r, &list, of.read, read) {
+				*from(in) = &list
+			}
+		},
+		take: func(form Form, _ place, in *I) {
+			list := make([]E, form.Rows(name, of.table.names()))
+			for i := range list {
+				of.table.take(form, elementOf(name, i), &list[i])
+			}
+			*from(in) = &list
+		},
+		patch: func(doc *D, sent *I, _ time.Time) {
+			if list := *from(sent); list != nil {
+				*in(doc) = *list
+			}
+		},
+	}
 }
 
 // find is the field with that name on the wire, nil where there is none.
@@ -317,7 +332,8 @@ func (t table[D, I]) load(r *jsonReader, key string, doc *D) {
 // append writes all fields, each with a comma in front.
 func (t table[D, I]) append(dst []byte, doc *D) []byte {
 	for i := range t {
-		dst = t[i].append(append(dst, t[i].written...), doc)
+		dst = append(append(append(dst, `,"`...), t[i].name...), `":`...)
+		dst = t[i].append(dst, doc)
 	}
 	return dst
 }
@@ -349,7 +365,12 @@ func (t table[D, I]) check(c *checker, at place, in *I) {
 
 // same tells whether two documents say the same in every field.
 func (t table[D, I]) same(a, b *D) bool {
-	return !slices.ContainsFunc(t, func(f field[D, I]) bool { return f.same != nil && !f.same(a, b) })
+	for i := range t {
+		if t[i].same != nil && !t[i].same(a, b) {
+			return false
+		}
+	}
+	return true
 }
 
 func (t table[D, I]) fill(doc *D, at place, set setter) {
@@ -378,121 +399,22 @@ func (t table[D, I]) names() []string {
 
 // label is what people call a field, a list, or what stands in an element of one: Email 2, Address 1 city.
 func (t table[D, I]) label(path string) (label string, ok bool) {
-	name, rest, inside := strings.Cut(path, ".")
+	name, inside, isInside := strings.Cut(path, ".")
 	f := t.find(name)
 	switch {
 	case f == nil || f.label == "":
-		return "", false
-	case !inside && f.plural != "":
+		return "", f != nil
+	case !isInside && f.plural != "":
 		return f.plural, true
-	case !inside:
-		return f.label, true
 	}
-	number, part, _ := strings.Cut(rest, ".")
 	label = f.label
+	number, rest, _ := strings.Cut(inside, ".")
 	if n, err := strconv.Atoi(number); err == nil {
-		label += " " + strconv.Itoa(n+1)
-	} else {
-		part = rest
+		label, inside = label+" "+strconv.Itoa(n+1), rest
 	}
 	if f.part != nil {
-		if name, known := f.part(part); known && name != "" {
-			label += " " + name
-		}
+		part, _ := f.part(inside)
+		label = strings.TrimSpace(label + " " + part)
 	}
 	return label, true
-}
-
-// place is where a document stands: nowhere else, or inside another one (event), or in a list (emails.0). Names are put together
-// only where something is wrong there.
-type place struct {
-	name    string
-	element int // of a list, from 1
-}
-
-func elementOf(list string, i int) place { return place{list, i + 1} }
-
-// field is the name of a part, or of the place itself where the part is "".
-func (p place) field(part string) string {
-	name := p.name
-	if p.element > 0 {
-		name += "." + strconv.Itoa(p.element-1)
-	}
-	if name != "" && part != "" {
-		name += "."
-	}
-	return name + part
-}
-
-// checker finds what is wrong with an input.
-type checker struct {
-	Invalid
-	isNew  bool
-	region string
-	now    time.Time
-}
-
-// newChecker goes on from the faults that were found while reading, if any.
-func newChecker(faults *Invalid, isNew bool) *checker {
-	c := &checker{isNew: isNew}
-	if faults != nil {
-		c.Faults = faults.Faults
-	}
-	return c
-}
-
-func (v *Invalid) hasAt(at place, part string) bool {
-	return len(v.Faults) > 0 && v.has(at.field(part))
-}
-
-// add notes what is wrong with a part, unless something is already.
-func (v *Invalid) add(at place, part string, rule Rule, args ...any) {
-	if field := at.field(part); !v.has(field) {
-		v.Add(field, rule, args...)
-	}
-}
-
-// text finds a text that is too long or no text.
-func (v *Invalid) text(at place, part, value string, limit int) {
-	if broken := textRule(value); broken != "" {
-		v.add(at, part, broken)
-	} else if isLonger(value, limit) {
-		v.add(at, part, TooLong, limit)
-	}
-}
-
-// sortFaults brings the faults into the order of the fields and of the elements of a list, whatever order the client
-// wrote them in.
-func sortFaults(v *Invalid, fields []string) {
-	if len(v.Faults) < 2 {
-		return
-	}
-	type placed struct {
-		rank, element int
-		fault         Fault
-	}
-	sorted := make([]placed, 0, len(v.Faults))
-	for _, fault := range v.Faults {
-		rank, element := rankOf(fault.Field, fields)
-		sorted = append(sorted, placed{rank, element, fault})
-	}
-	slices.SortStableFunc(sorted, func(a, b placed) int { return cmp.Or(a.rank-b.rank, a.element-b.element) })
-	for i := range sorted {
-		v.Faults[i] = sorted[i].fault
-	}
-}
-
-// rankOf is the place of a field among the others, and which element of a list it is about. A fault of the whole list comes
-// before those of its elements.
-func rankOf(name string, fields []string) (rank, element int) {
-	if rank = slices.Index(fields, name); rank >= 0 {
-		return rank, -1
-	}
-	field, rest, _ := strings.Cut(name, ".")
-	number, _, _ := strings.Cut(rest, ".")
-	element, err := strconv.Atoi(number)
-	if err != nil {
-		element = -1
-	}
-	return slices.Index(fields, field), element
 }

@@ -17,7 +17,7 @@ func (k kind[V]) or(unset V) kind[V] {
 func object[V any](t table[V, V]) kind[*V] {
 	inside := func(at place, name string) place { return place{name: at.field(name)} }
 	return kind[*V]{
-		part: t.label, parts: t.paths(),
+		part: t.label, inside: t.paths(),
 		read: func(r *jsonReader) (doc *V) {
 			if r.next() == '{' {
 				doc = new(V)
@@ -84,7 +84,7 @@ func (k kind[V]) choice() kind[V] {
 func (t table[D, I]) paths() (paths []string) {
 	for i := range t {
 		paths = append(paths, t[i].name)
-		for _, part := range t[i].parts {
+		for _, part := range t[i].inside {
 			paths = append(paths, t[i].name+"."+part)
 		}
 	}

@@ -70,13 +70,7 @@ func words(texts ...string) []string {
 	for _, text := range texts {
 		all = appendWords(all, text)
 	}
-	found := all[:0]
-	for _, word := range all {
-		if !slices.Contains(found, word) {
-			found = append(found, word)
-		}
-	}
-	return found
+	return distinct(all)
 }
 
 // appendWords adds the folded words of a text. A word is letters and digits. An apostrophe is dropped, because O'Brien is also typed

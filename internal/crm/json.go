@@ -36,8 +36,8 @@ func newJSONReader(what string, document []byte) *jsonReader {
 // decoders are used again: each remembers which names it has seen in slices of its own.
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
-// readStored reads a document that we wrote and keep from its first comma on. What is wrong with it is nobody's input, so the
-// error says so in words alone.
+// readStored reads a document that we wrote and keep from its first comma on. What is wrong with it is no fault of a client, so
+// the error is plain text.
 func readStored(body []byte, member func(r *jsonReader, key string)) error {
 	if len(body) == 0 || body[0] != ',' {
 		return errors.New("the stored document is damaged")
@@ -195,7 +195,7 @@ func (r *jsonReader) list(limit int, element func()) (sent bool) {
 	}
 }
 
-// text reads a string, trimmed. null and "" are both "". Its length is left to whoever validates it.
+// text reads a string, trimmed. null and "" are both "". Its length is checked later.
 func (r *jsonReader) text() (value string) {
 	switch r.next() {
 	case '"':

@@ -23,21 +23,15 @@ const (
 	AllPermissions = ContactsRead | ContactsWrite | CampaignsRead
 )
 
-var permissionNames = []struct {
-	permission Permission
-	name       string
-}{
-	{ContactsRead, "contacts:read"},
-	{ContactsWrite, "contacts:write"},
-	{CampaignsRead, "campaigns:read"},
-}
+// permissionNames are in the order of the bits.
+var permissionNames = []string{"contacts:read", "contacts:write", "campaigns:read"}
 
 // Names are the permissions as people write them.
 func (p Permission) Names() []string {
 	var names []string
-	for _, known := range permissionNames {
-		if p&known.permission != 0 {
-			names = append(names, known.name)
+	for i, name := range permissionNames {
+		if p&(1<<i) != 0 {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -50,16 +44,11 @@ func ParsePermissions(names []string) (Permission, error) {
 	}
 	var p Permission
 	for _, name := range names {
-		i := slices.IndexFunc(permissionNames, func(known struct {
-			permission Permission
-			name       string
-		}) bool {
-			return known.name == name
-		})
+		i := slices.Index(permissionNames, name)
 		if i < 0 {
-			return 0, invalid("permission", "The permission %q does not exist: use %s.", name, strings.Join(AllPermissions.Names(), ", "))
+			return 0, invalid("permission", "The permission %q does not exist: use %s.", name, strings.Join(permissionNames, ", "))
 		}
-		p |= permissionNames[i].permission
+		p |= 1 << i
 	}
 	return p, nil
 }
@@ -121,7 +110,7 @@ const (
 
 // NewKey makes a key and its secret.
 func NewKey(account, seq int64, in KeyInput, now time.Time) (key Key, secret string, err error) {
-	name, err := accountName(in.Name)
+	name, err := AccountName(in.Name)
 	if err != nil {
 		return Key{}, "", err
 	}

@@ -66,23 +66,20 @@ func (in *ContactInput) MatchKeys() []string {
 
 // AddedKeys are the match keys that the contact does not have yet.
 func (in *ContactInput) AddedKeys(c Contact) []string {
-	return slices.DeleteFunc(in.MatchKeys(), func(key string) bool { return slices.Contains(c.MatchKeys, key) })
+	return lacking(in.MatchKeys(), c.MatchKeys)
 }
 
 // Shared are the emails and the phones of the input that the contact has too, as the input writes them.
 func (in *ContactInput) Shared(c Contact) (emails, phones []string) {
-	has := func(key string) bool { return key != "" && slices.Contains(c.MatchKeys, key) }
-	for i, key := range in.emailKeys {
-		if has(key) {
-			emails = append(emails, (*in.Emails)[i].Value)
+	shared := func(keys []string, list *[]Typed) (values []string) {
+		for i, key := range keys {
+			if containsSorted(c.MatchKeys, key) {
+				values = append(values, (*list)[i].Value)
+			}
 		}
+		return values
 	}
-	for i, key := range in.phoneKeys {
-		if has(key) {
-			phones = append(phones, (*in.Phones)[i].Value)
-		}
-	}
-	return emails, phones
+	return shared(in.emailKeys, in.Emails), shared(in.phoneKeys, in.Phones)
 }
 
 // SplitMatchKeys tells the keys of emails from those of phones.
@@ -137,7 +134,7 @@ func (c *Contact) replaceMatchKeys(prefix string, keys []string) {
 	slices.Sort(c.MatchKeys)
 }
 
-// withoutEmpty leaves out the keys of values that tell nobody apart.
+// withoutEmpty leaves out the keys of values that tell no two people apart.
 func withoutEmpty(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })
 }
@@ -149,18 +146,17 @@ func sortedKeys(keys []string) []string {
 
 // KeyChange are the match keys that a contact loses and gains by a change.
 func KeyChange(from, to *Contact) (gone, added []string) {
-	old, new := from.MatchKeys, to.MatchKeys
-	for len(old) > 0 || len(new) > 0 {
-		switch {
-		case len(new) == 0 || len(old) > 0 && old[0] < new[0]:
-			gone, old = append(gone, old[0]), old[1:]
-		case len(old) == 0 || new[0] < old[0]:
-			added, new = append(added, new[0]), new[1:]
-		default:
-			old, new = old[1:], new[1:]
+	return lacking(from.MatchKeys, to.MatchKeys), lacking(to.MatchKeys, from.MatchKeys)
+}
+
+// lacking are the keys that the others, which are sorted, do not have.
+func lacking(keys, others []string) (missing []string) {
+	for _, key := range keys {
+		if !containsSorted(others, key) {
+			missing = append(missing, key)
 		}
 	}
-	return gone, added
+	return missing
 }
 
 // WithEmailKeys is the contact with the match keys of its emails worked out anew. Those of phones stay as they are: they depend on

@@ -2,6 +2,7 @@ package crm
 
 import (
 	"cmp"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -49,12 +50,7 @@ func ParseAmount(v *Invalid, field, text, currency string) (cents int64) {
 	if text = strings.TrimSpace(text); text == "" {
 		return 0
 	}
-	whole, fraction, dotted := strings.Cut(withoutCurrency(text, currency), ".")
-	digits, ok := ungroup(whole)
-	if ok && dotted {
-		ok = (len(fraction) == 1 || len(fraction) == 2) && allDigits(fraction)
-		digits += "." + fraction
-	}
+	digits, ok := ungroup(withoutCurrency(text, currency))
 	if ok {
 		cents, ok = parseDecimal(digits, 2, centDigits)
 	}
@@ -85,7 +81,7 @@ func ParseNumber(v *Invalid, field, text string) (n int64) {
 		return 0
 	}
 	digits, ok := ungroup(text)
-	if ok {
+	if ok = ok && !strings.Contains(digits, "."); ok {
 		n, ok = parseDecimal(digits, 0, donorDigits)
 	}
 	if !ok {
@@ -94,22 +90,23 @@ func ParseNumber(v *Invalid, field, text string) (n int64) {
 	return n
 }
 
-// groupSigns are the ways in which people hold thousands apart.
-var groupSigns = strings.NewReplacer(" ", ",", "\u00a0", ",", "\u202f", ",", "'", ",", "’", ",")
+// amountForm is a number with up to two decimals, perhaps with one of the signs that people hold thousands apart with: each must
+// have three digits after it.
+var amountForm = regexp.MustCompile(`^([0-9]{1,3}([ \x{a0}\x{202f},'’][0-9]{3})+|[0-9]+)(\.[0-9]{1,2})?$`)
 
-// ungroup takes the signs between the thousands away: each must have three digits after it.
+// ungroup takes the signs between the thousands away.
 func ungroup(number string) (digits string, ok bool) {
-	groups := strings.Split(groupSigns.Replace(number), ",")
-	for i, group := range groups {
-		if group == "" || !allDigits(group) || i > 0 && len(group) != 3 || i == 0 && len(groups) > 1 && len(group) > 3 {
-			return "", false
+	keep := func(r rune) rune {
+		if r == '.' || '0' <= r && r <= '9' {
+			return r
 		}
+		return -1
 	}
-	return strings.Join(groups, ""), true
+	return strings.Map(keep, number), amountForm.MatchString(number)
 }
 
-// Progress is how much of the goal has been raised, in whole per cent that are not rounded up: nobody is told of a goal
-// that is not reached yet. There is none without a goal.
+// Progress is how much of the goal has been raised, in whole percent and never rounded up, so that no page tells of a goal that is
+// not reached yet. There is none without a goal.
 func (c *Campaign) Progress() (percent int64, ok bool) {
 	if c.Goal == 0 {
 		return 0, false

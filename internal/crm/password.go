@@ -88,7 +88,7 @@ func HashPassword(password string) string {
 	return thisCost.text(salt, thisCost.hash(password, salt, passwordHash))
 }
 
-// NobodysPassword is a hash that no password has. Who signs in with an unknown email waits for it as for any other.
+// NobodysPassword is a hash that no password has. It is tried for an unknown email, so that the answer takes as long as for a known one.
 var NobodysPassword = thisCost.text(make([]byte, passwordSalt), make([]byte, passwordHash))
 
 // VerifyPassword tells whether a password is the one that was hashed.

@@ -45,7 +45,7 @@ func (r Role) Check() error {
 	return nil
 }
 
-// CheckChange refuses to take the last owner from an organization. to is 0 for somebody who leaves.
+// CheckChange refuses to take the last owner from an organization. to is 0 for a member who leaves.
 func (r Role) CheckChange(to Role, owners int64) error {
 	if r == Owner && to != Owner && owners <= 1 {
 		return invalid("role", "An organization needs at least one owner. Make someone else an owner first.")

@@ -1,5 +1,7 @@
 package crm
 
+import "slices"
+
 // textSet is a set of texts, so that the work for a list grows with its length and not with its square. The few texts of an
 // ordinary list are looked through one by one, which needs no memory of its own.
 type textSet struct {
@@ -13,12 +15,7 @@ func (s *textSet) has(text string) bool {
 		_, found := s.many[text]
 		return found
 	}
-	for _, known := range s.few[:s.n] {
-		if known == text {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.few[:s.n], text)
 }
 
 // add tells whether the text was new.

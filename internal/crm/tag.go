@@ -57,17 +57,15 @@ func validateTags(v *Invalid, names []string) []string {
 	return names
 }
 
+var tagTable = table[string, string]{part("", "", text(maxTag), func(tag *string) *string { return tag })}
+
 // tagsField has no part in a form: there a row may hold several tags.
 func tagsField() field[Contact, ContactInput] {
-	read := func(r *jsonReader, tag *string) { *tag = r.text() }
-	of := element[string]{
-		read: read, load: read,
-		append: func(dst []byte, tag *string, _ int) []byte { return appendText(dst, *tag) },
-		size:   func(tag *string) int { return len(*tag) + len(`"",`) },
-		words:  func(tag *string) string { return *tag },
-	}
+	of := objects(tagTable, len(`"",`), func(tag *string) string { return *tag })
+	of.read, of.load = tagTable[0].load, tagTable[0].load
+	of.append = func(dst []byte, tag *string, _ int) []byte { return appendText(dst, *tag) }
 	f := list("tags", "Tag", "Tags", maxTags, maxTagsSent, of, func(c *Contact) *[]string { return &c.Tags }, func(in *ContactInput) **[]string { return &in.Tags })
-	f.fill = nil
+	f.fill, f.take = nil, nil
 	f.check = func(c *checker, _ place, in *ContactInput) {
 		if in.Tags != nil && !c.has("tags") {
 			*in.Tags = validateTags(&c.Invalid, *in.Tags)

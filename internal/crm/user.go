@@ -1,6 +1,8 @@
 package crm
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -27,9 +29,8 @@ func (in *UserInput) Validate() error {
 }
 
 func (in *UserInput) validate(v *Invalid) {
-	in.Name = strings.TrimSpace(in.Name)
+	in.Name = v.requiredText("name", in.Name)
 	in.Email = strings.TrimSpace(in.Email)
-	checkRequiredText(v, "name", in.Name)
 	if in.Email == "" {
 		v.Add("email", Required)
 	} else if !IsEmail(in.Email) {
@@ -38,13 +39,13 @@ func (in *UserInput) validate(v *Invalid) {
 	ValidatePassword(v, in.Password, in.Email, in.Name)
 }
 
-// IsEmail tells whether a text can be somebody's email at all.
+// IsEmail tells whether a text can be an email at all.
 func IsEmail(text string) bool {
 	_, ok := normalEmail(strings.TrimSpace(text))
 	return ok
 }
 
-// EmailTaken is the error where somebody with this email is there already.
+// EmailTaken is the error where a user has this email already.
 func EmailTaken() error {
 	return invalid("email", "A user with this email already exists. Sign in first.")
 }
@@ -57,17 +58,11 @@ func NewUser(in UserInput, now time.Time) User {
 }
 
 // UserName checks the new name of a user.
-func UserName(name string) (string, error) { return accountName(name) }
-
-// AccountName checks the new name of an organization or a chapter.
-func AccountName(name string) (string, error) { return accountName(name) }
+func UserName(name string) (string, error) { return AccountName(name) }
 
 // CompareNames orders names as people look for them.
 func CompareNames(a, b string) int {
-	if c := strings.Compare(fold(a), fold(b)); c != 0 {
-		return c
-	}
-	return strings.Compare(a, b)
+	return cmp.Or(strings.Compare(fold(a), fold(b)), strings.Compare(a, b))
 }
 
 // SetupInput is the first user, and what they will own: a new organization, or one that is there already.
@@ -82,8 +77,7 @@ func (in *SetupInput) Validate(accounts []Account) error {
 	v := new(Invalid)
 	in.UserInput.validate(v)
 	if in.Account == "" {
-		in.Organization = strings.TrimSpace(in.Organization)
-		checkRequiredText(v, "organization", in.Organization)
+		in.Organization = v.requiredText("organization", in.Organization)
 	} else if _, ok := in.Taken(accounts); !ok {
 		v.Add("organization", notOffered)
 	}
@@ -98,12 +92,11 @@ func NotOffered() error { return invalid("organization", notOffered) }
 
 // Taken is the account that exists and was chosen.
 func (in *SetupInput) Taken(accounts []Account) (Account, bool) {
-	for _, account := range accounts {
-		if account.ID == in.Account {
-			return account, true
-		}
+	i := slices.IndexFunc(accounts, func(account Account) bool { return account.ID == in.Account })
+	if i < 0 {
+		return Account{}, false
 	}
-	return Account{}, false
+	return accounts[i], true
 }
 
 // Membership is an organization that a user belongs to.
@@ -120,7 +113,7 @@ type Member struct {
 	SeenAt time.Time // in this organization; zero: never
 }
 
-// Device is where somebody signs in from.
+// Device is where a user signs in from.
 type Device struct {
 	Address string // of the network
 	Agent   string // what the browser calls itself
@@ -137,7 +130,7 @@ func oneLine(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, ""))
 	if runes := []rune(text); len(runes) > maxText {
-		text = string(runes[:maxText])
+		return string(runes[:maxText])
 	}
 	return text
 }
@@ -149,7 +142,7 @@ const (
 	setupTime      = 24 * time.Hour
 )
 
-// Session is a browser that somebody has signed in with. The cookie's value is kept nowhere.
+// Session is a browser that a user has signed in with. The value of the cookie is not kept.
 type Session struct {
 	ID        string // a hash, good for telling sessions apart and for nothing else
 	User      User
@@ -172,14 +165,14 @@ func (s *Session) Valid(now time.Time) bool {
 	return now.Before(s.ExpiresAt) && s.SeenAt.After(IdleSince(now))
 }
 
-// IdleSince is when a session was used for the last time that ends now for want of use.
+// IdleSince is the idle cutoff: a session that was not used since then has ended.
 func IdleSince(now time.Time) time.Time { return now.Add(-sessionIdle) }
 
 // Invitation is a link by which a colleague joins. Its token is shown once.
 type Invitation struct {
 	ID        string // a hash, as of a session
 	Account   Account
-	Email     string // whom it is meant for, "" where nobody said
+	Email     string // whom it is meant for, "" where that was not said
 	Role      Role
 	By        string // name of who invited
 	CreatedAt time.Time

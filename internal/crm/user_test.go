@@ -20,7 +20,7 @@ func TestANewUserIsToldEveryFaultAtOnce(t *testing.T) {
 			{"name", "The name field is required."}, {"email", "The email field is required."}, {"password", "The password field is required."},
 		}},
 		{UserInput{"a\x00b", "nobody", "short"}, []said{
-			{"name", "The name field must be text without NUL characters."}, {"email", "The email field must be a valid email address."},
+			{"name", "The name field must not contain NUL characters."}, {"email", "The email field must be a valid email address."},
 			{"password", "The password field must have at least 10 characters."},
 		}},
 		{UserInput{strings.Repeat("ü", 256), "a@b.org", "A@B.ORG"}, []said{

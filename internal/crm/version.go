@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Version names the state that a contact is in. Whoever changes it may say which one they saw: a time would not do, for
-// two changes of one second have the same.
+// Version names the state that a contact is in. A client that changes it may say which state it saw. A time
+// would not do, because two changes in one second have the same.
 func (c *Contact) Version() string { return versionOf(c.AppendBody(nil)) }
 
 // Snapshot names the contact together with its state: twins may be in the same one.
