@@ -91,15 +91,5 @@ func labelOf(path string) string {
 	if label, ok := crm.Label(path); ok {
 		return label
 	}
-	words := strings.Split(path, ".")
-	for i, word := range words {
-		if label, known := labels[word]; known {
-			word = label
-		}
-		words[i] = strings.ReplaceAll(word, "_", " ")
-	}
-	return capital(strings.Join(words, " "))
+	return capital(strings.NewReplacer("_", " ", ".", " ").Replace(path))
 }
-
-// labels are what people call fields that are in no table and whose name does not say it.
-var labels = map[string]string{"end_at": "end", "start_at": "start", "url": "address", "slug": "Web address"}

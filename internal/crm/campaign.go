@@ -2,7 +2,12 @@ package crm
 
 import (
 	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Campaign is something that an account asks money for. It is public: anyone who knows its URL may see it.
@@ -69,14 +74,181 @@ type Livestream struct {
 	Scheduled                               bool
 }
 
-// What an unset field stands for.
+// CampaignInput is what a row of a file or a form says about a campaign. A nil field was not sent; a pointer to
+// nothing ("", 0, false, no time, no object) was sent to clear the field.
+type CampaignInput struct {
+	Type, Title, Subtitle, Description, Slug *string
+	Goal, Raised                             *int64 // in cents
+	Donors                                   *int64
+	Currency, Logo                           *string
+	Cover                                    **Cover
+	EndAt, CreatedAt, UpdatedAt              *time.Time
+	Event                                    **Event
+	Beneficiaries                            *[]string // public ids of accounts
+	Seen                                     string    // the version of what the change is about; "" for whatever is there
+}
+
 const (
 	defaultCampaignType = "collect"
 	defaultCurrency     = "USD"
-	defaultCoverType    = "image"
-	defaultCoverSource  = "upload"
-	defaultEventType    = "in_person"
+	maxBeneficiaries    = 1000
 )
+
+// campaignTable is a campaign, field by field. A new field is a line here, and a field in the two types above.
+var campaignTable = table[Campaign, CampaignInput]{
+	kept[Campaign, CampaignInput]("account_id", text(maxText), func(c *Campaign) *string { return &c.AccountID }),
+	sent("type", "Type", among("general", "collect", "fundraise", "event").or(defaultCampaignType), func(c *Campaign) *string { return &c.Type }, func(in *CampaignInput) **string { return &in.Type }),
+	sent("title", "Title", text(maxText).needed(), func(c *Campaign) *string { return &c.Title }, func(in *CampaignInput) **string { return &in.Title }),
+	sent("subtitle", "Subtitle", text(maxText), func(c *Campaign) *string { return &c.Subtitle }, func(in *CampaignInput) **string { return &in.Subtitle }),
+	sent("description", "Description", htmlText(), func(c *Campaign) *string { return &c.Description }, func(in *CampaignInput) **string { return &in.Description }),
+	sent("slug", "Web address", slugKind(), func(c *Campaign) *string { return &c.Slug }, func(in *CampaignInput) **string { return &in.Slug }),
+	derived[Campaign, CampaignInput]("url", func(dst []byte, c *Campaign) []byte { return append(append(append(dst, `"/`...), c.Slug...), '"') }), // never anything to escape
+	sent("goal", "Goal", cents, func(c *Campaign) *int64 { return &c.Goal }, func(in *CampaignInput) **int64 { return &in.Goal }),
+	sent("raised", "Raised so far", cents, func(c *Campaign) *int64 { return &c.Raised }, func(in *CampaignInput) **int64 { return &in.Raised }),
+	sent("donors", "Donors so far", count, func(c *Campaign) *int64 { return &c.Donors }, func(in *CampaignInput) **int64 { return &in.Donors }),
+	sent("currency", "Currency", currencyKind().or(defaultCurrency), func(c *Campaign) *string { return &c.Currency }, func(in *CampaignInput) **string { return &in.Currency }),
+	sent("logo", "Logo", picture(), func(c *Campaign) *string { return &c.Logo }, func(in *CampaignInput) **string { return &in.Logo }),
+	sent("cover", "Cover", object(coverTable), func(c *Campaign) **Cover { return &c.Cover }, func(in *CampaignInput) ***Cover { return &in.Cover }),
+	sent("end_at", "End", campaignTime, func(c *Campaign) *time.Time { return &c.EndAt }, func(in *CampaignInput) **time.Time { return &in.EndAt }),
+	sent("created_at", "Creation", createdTime(), func(c *Campaign) *time.Time { return &c.CreatedAt }, func(in *CampaignInput) **time.Time { return &in.CreatedAt }).inFiles(),
+	sent("updated_at", "Last change", campaignTime.staying(), func(c *Campaign) *time.Time { return &c.UpdatedAt }, func(in *CampaignInput) **time.Time { return &in.UpdatedAt }).inFiles().
+		notBefore("created_at", func(in *CampaignInput) (start, end time.Time) { return valueOf(in.CreatedAt), valueOf(in.UpdatedAt) }),
+	sent("event", "Event", object(eventTable), func(c *Campaign) **Event { return &c.Event }, func(in *CampaignInput) ***Event { return &in.Event }),
+	beneficiariesField(),
+}
+
+var campaignFields = campaignTable.paths()
+
+var coverTable = table[Cover, Cover]{
+	part("type", "type", among("image", "video").or("image").choice(), func(c *Cover) *string { return &c.Type }),
+	coverURL(),
+	part("source", "source", among("upload", "youtube", "vimeo", "twitch", "facebook").or("upload").choice(), func(c *Cover) *string { return &c.Source }),
+}
+
+var eventTable = table[Event, Event]{
+	part("title", "title", eventTitle(), func(e *Event) *string { return &e.Title }),
+	part("type", "type", text(maxText).or("in_person").choice(), func(e *Event) *string { return &e.Type }),
+	part("location_name", "place", text(maxText), func(e *Event) *string { return &e.LocationName }),
+	part("address_formatted", "address", text(maxText), func(e *Event) *string { return &e.AddressFormatted }),
+	part("google_place_id", "Google place ID", text(maxText), func(e *Event) *string { return &e.GooglePlaceID }),
+	eventTime("start_at", "start", func(e *Event) *time.Time { return &e.StartAt }),
+	eventTime("end_at", "end", func(e *Event) *time.Time { return &e.EndAt }).
+		notBefore("start_at", func(e *Event) (start, end time.Time) { return e.StartAt, e.EndAt }),
+	part("timezone", "time zone", matching(isTimezone, Timezone), func(e *Event) *string { return &e.Timezone }),
+	part("details", "details", htmlText(), func(e *Event) *string { return &e.Details }),
+	part("private", "private", yesNo, func(e *Event) *bool { return &e.Private }),
+	part("tickets_required", "tickets", yesNo, func(e *Event) *bool { return &e.TicketsRequired }),
+	part("livestream", "livestream", object(livestreamTable), func(e *Event) **Livestream { return &e.Livestream }),
+	eventTime("livestream_start_at", "livestream start", func(e *Event) *time.Time { return &e.LivestreamStartAt }),
+	eventTime("livestream_end_at", "livestream end", func(e *Event) *time.Time { return &e.LivestreamEndAt }).
+		notBefore("livestream_start_at", func(e *Event) (start, end time.Time) { return e.LivestreamStartAt, e.LivestreamEndAt }),
+}
+
+var livestreamTable = table[Livestream, Livestream]{
+	part("url", "address", link(), func(l *Livestream) *string { return &l.URL }),
+	part("type", "type", text(maxText), func(l *Livestream) *string { return &l.Type }),
+	part("location", "location", text(maxText), func(l *Livestream) *string { return &l.Location }),
+	part("platform", "platform", text(maxText), func(l *Livestream) *string { return &l.Platform }),
+	part("embed_url", "address to embed", link(), func(l *Livestream) *string { return &l.EmbedURL }),
+	part("scheduled", "scheduled", yesNo, func(l *Livestream) *bool { return &l.Scheduled }),
+}
+
+// coverURL is needed, and is that of a picture unless the cover is a film.
+func coverURL() field[Cover, Cover] {
+	f := part("url", "address", link(), func(c *Cover) *string { return &c.URL })
+	film, image := f.check, part("url", "address", picture(), func(c *Cover) *string { return &c.URL }).check
+	f.check = func(c *checker, at place, cover *Cover) {
+		if cover.URL == "" {
+			c.add(at, "url", Required)
+		}
+		if cover.Type == "image" {
+			image(c, at, cover)
+		} else {
+			film(c, at, cover)
+		}
+	}
+	return f
+}
+
+// eventTime is a time that a form shows as a clock at the event does.
+func eventTime(name, label string, in func(*Event) *time.Time) field[Event, Event] {
+	f := part(name, label, campaignTime, in)
+	f.fill = func(e *Event, at place, set setter) { set(at.field(name), LocalTimeText(*in(e), e.Timezone)) }
+	return f
+}
+
+// createdTime keeps the creation within the years in which its microsecond is a positive integer that every JSON client holds
+// exactly: it becomes the id.
+func createdTime() kind[time.Time] {
+	return campaignTime.staying().and(func(c *checker, at place, name string, t *time.Time) {
+		if !t.IsZero() && (t.Year() < 1971 || t.Year() > 2199) {
+			c.add(at, name, "must be a time from the years 1971 to 2199")
+		}
+	})
+}
+
+// beneficiariesField is a list of accounts, which is kept elsewhere.
+func beneficiariesField() field[Campaign, CampaignInput] {
+	return field[Campaign, CampaignInput]{
+		stored: stored[Campaign]{name: "beneficiaries", label: "Beneficiary", plural: "Beneficiaries"},
+		read: func(r *jsonReader, in *CampaignInput) {
+			ids := []string{}
+			r.list(maxBeneficiaries, func() { ids = append(ids, r.text()) })
+			in.Beneficiaries = &ids
+		},
+		take: func(form Form, _ place, in *CampaignInput) {
+			in.Beneficiaries = differentWords(form.Value("beneficiaries"))
+		},
+		check: func(c *checker, _ place, in *CampaignInput) { in.checkBeneficiaries(c) },
+	}
+}
+
+func (in *CampaignInput) checkBeneficiaries(c *checker) {
+	if in.Beneficiaries == nil {
+		return
+	}
+	if len(*in.Beneficiaries) > maxBeneficiaries {
+		c.Add("beneficiaries", TooMany, maxBeneficiaries)
+		return
+	}
+	kept := []string{}
+	var seen textSet
+	for i, id := range *in.Beneficiaries {
+		if !isAccountID(id) {
+			c.add(elementOf("beneficiaries", i), "", "must be an account id of 16 letters and digits")
+		}
+		if seen.add(id) {
+			kept = append(kept, id)
+		}
+	}
+	*in.Beneficiaries = kept
+}
+
+func isAccountID(id string) bool {
+	for i := 0; i < len(id); i++ {
+		if !isLetter(id[i]) && !isDigit(id[i]) {
+			return false
+		}
+	}
+	return len(id) == 16
+}
+
+// Validate checks everything about the input that does not depend on the stored campaign, sanitizes its HTML and
+// fills in the defaults of a cover and an event. New campaigns need a title. faults are those found while reading.
+func (in *CampaignInput) Validate(faults *Invalid, isNew bool) error {
+	c := newChecker(faults, isNew)
+	campaignTable.check(c, place{}, in)
+	sortFaults(&c.Invalid, campaignFields)
+	return c.Err()
+}
+
+// CheckNew is the fault of an input that was validated as a change, when there is nothing to change.
+func (in *CampaignInput) CheckNew() error {
+	if in.Title == nil || *in.Title == "" {
+		return invalid("title", Required)
+	}
+	return nil
+}
 
 // NewCampaign makes a campaign of an input that was validated as a new one. The store finds the id and the slug:
 // it starts at in.ID and SlugCandidates and goes on while they are taken.
@@ -86,7 +258,7 @@ func NewCampaign(in CampaignInput, account Account, id int64, slug string, now t
 		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: defaultCurrency,
 		CreatedAt: now, UpdatedAt: now,
 	}
-	c.apply(&in)
+	c.apply(&in, now)
 	c.Slug = slug
 	c.UpdatedAt = changeTime(c.UpdatedAt, c.CreatedAt) // a creation in the future may have been sent
 	return c
@@ -96,37 +268,21 @@ func NewCampaign(in CampaignInput, account Account, id int64, slug string, now t
 // default. A cover and an event are replaced whole. Where nothing changes, updated_at stays as well.
 func (c Campaign) Update(in CampaignInput, now time.Time) Campaign {
 	next := c
-	next.apply(&in)
-	if valueOf(in.UpdatedAt).IsZero() && !c.same(&next) {
+	next.apply(&in, now)
+	before, _ := c.AppendBody(nil)
+	if after, _ := next.AppendBody(nil); valueOf(in.UpdatedAt).IsZero() && !bytes.Equal(before, after) {
 		next.UpdatedAt = changeTime(now, c.UpdatedAt)
 	}
 	next.UpdatedAt = changeTime(next.UpdatedAt, next.CreatedAt)
 	return next
 }
 
-// same compares what two campaigns show.
-func (c *Campaign) same(other *Campaign) bool {
-	mine, _ := c.AppendBody(nil)
-	its, _ := other.AppendBody(nil)
-	return bytes.Equal(mine, its)
-}
-
-func (c *Campaign) apply(in *CampaignInput) {
-	assign(&c.Type, in.Type, defaultCampaignType)
-	assign(&c.Title, in.Title, c.Title)
-	assign(&c.Subtitle, in.Subtitle, "")
-	assign(&c.Description, in.Description, "")
-	assign(&c.Slug, in.Slug, c.Slug)
-	assign(&c.Goal, in.Goal, 0)
-	assign(&c.Raised, in.Raised, 0)
-	assign(&c.Donors, in.Donors, 0)
-	assign(&c.Currency, in.Currency, defaultCurrency)
-	assign(&c.Logo, in.Logo, "")
-	assign(&c.Cover, in.Cover, nil)
-	assign(&c.EndAt, in.EndAt, time.Time{})
-	assign(&c.CreatedAt, in.CreatedAt, c.CreatedAt)
-	assign(&c.UpdatedAt, in.UpdatedAt, c.UpdatedAt)
-	assign(&c.Event, in.Event, nil)
+func (c *Campaign) apply(in *CampaignInput, now time.Time) {
+	for i := range campaignTable {
+		if patch := campaignTable[i].patch; patch != nil {
+			patch(c, in, now)
+		}
+	}
 	if c.Event != nil && c.Event.Title == "" {
 		event := *c.Event
 		event.Title = c.Title
@@ -134,16 +290,51 @@ func (c *Campaign) apply(in *CampaignInput) {
 	}
 }
 
-// assign sets a field to what was sent, or to what it is when unset.
-func assign[T comparable](field, sent *T, unset T) {
-	var zero T
-	switch {
-	case sent == nil:
-	case *sent == zero:
-		*field = unset
-	default:
-		*field = *sent
+func valueOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
 	}
+	return *t
+}
+
+// AppendCampaign appends the wire form of a campaign whose stored body is given. The public base URL is that of the
+// request, so it is put in here.
+func AppendCampaign(dst []byte, id int64, body []byte, urlAt int, baseURL string) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = strconv.AppendInt(dst, id, 10)
+	dst = append(dst, body[:urlAt-1]...)
+	quoted, err := jsontext.AppendQuote(dst, strings.TrimSuffix(baseURL, "/"))
+	if err != nil {
+		panic(fmt.Sprintf("crm: the base URL is not UTF-8: %v", err))
+	}
+	return append(quoted[:len(quoted)-1], body[urlAt:]...)
+}
+
+// AppendBody appends everything of the wire form that follows the id, with a url that lacks the base. This is what
+// the store keeps, together with urlAt: how many bytes of it come before the place where the base URL belongs.
+func (c *Campaign) AppendBody(dst []byte) (body []byte, urlAt int) {
+	start := len(dst)
+	for i := range campaignTable {
+		f := &campaignTable[i]
+		if f.append == nil {
+			continue
+		}
+		dst = append(append(append(dst, `,"`...), f.name...), `":`...)
+		if f.name == "url" {
+			urlAt = len(dst) + 1 - start
+		}
+		dst = f.append(dst, c)
+	}
+	return append(dst, '}'), urlAt
+}
+
+// ParseCampaign reads a stored body back.
+func ParseCampaign(id int64, body []byte) (Campaign, error) {
+	c := Campaign{ID: id}
+	if err := readStored(body, func(r *jsonReader, key string) { campaignTable.load(r, key, &c) }); err != nil {
+		return Campaign{}, fmt.Errorf("campaign %d: %w", id, err)
+	}
+	return c, nil
 }
 
 // Relation is why an account may list a campaign, as a set of bits.
@@ -168,25 +359,17 @@ const (
 // CampaignScopes are all scopes.
 var CampaignScopes = []CampaignScope{OwnCampaigns, BenefitingCampaigns, ChapterCampaigns, AllCampaigns}
 
+var campaignMasks = map[CampaignScope]Relation{
+	OwnCampaigns: Own, BenefitingCampaigns: Benefiting, ChapterCampaigns: Chapter, AllCampaigns: Own | Benefiting | Chapter,
+}
+
 // ParseCampaignScope reads the query parameter scope of the campaign list; "" is the default.
 func ParseCampaignScope(s string) (CampaignScope, error) {
-	switch scope := CampaignScope(s); scope {
-	case OwnCampaigns, BenefitingCampaigns, ChapterCampaigns, AllCampaigns:
-		return scope, nil
+	if campaignMasks[CampaignScope(s)] == 0 {
+		return OwnCampaigns, invalid("scope", OneOf, "benefiting, chapters, all")
 	}
-	return OwnCampaigns, invalid("scope", OneOf, "benefiting, chapters, all")
+	return CampaignScope(s), nil
 }
 
 // Mask is the relations of which a campaign must have one to be listed.
-func (s CampaignScope) Mask() Relation {
-	switch s {
-	case BenefitingCampaigns:
-		return Benefiting
-	case ChapterCampaigns:
-		return Chapter
-	case AllCampaigns:
-		return Own | Benefiting | Chapter
-	default:
-		return Own
-	}
-}
+func (s CampaignScope) Mask() Relation { return campaignMasks[s] }

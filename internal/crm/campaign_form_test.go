@@ -262,3 +262,19 @@ func TestAnEventIsWhatAnythingIsSaidAbout(t *testing.T) {
 		t.Errorf("an event of nothing: %+v, %v", *in.Event, err)
 	}
 }
+
+func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
+	for path, want := range map[string]string{
+		"slug": "Web address", "cover.url": "Cover address", "event.start_at": "Event start", "event.livestream.embed_url": "Event livestream address to embed",
+		"beneficiaries": "Beneficiaries", "beneficiaries.1": "Beneficiary 2",
+	} {
+		if label, ok := Label(path); !ok || label != want {
+			t.Errorf("%s is called %q, %v; want %q", path, label, ok, want)
+		}
+	}
+	for _, path := range campaignFields {
+		if label, _ := Label(path); label == "" && path != "account_id" && path != "url" { // which nobody sends
+			t.Errorf("%s has no label", path)
+		}
+	}
+}

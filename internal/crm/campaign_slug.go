@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
@@ -52,7 +53,7 @@ func Slug(title string) string {
 			text = text[:end]
 		}
 	}
-	return orDefault(text, "campaign")
+	return cmp.Or(text, "campaign")
 }
 
 // SlugCandidates are the slugs that a new campaign may get, best first: the one that was sent and no other, or

@@ -359,4 +359,9 @@ func ContactList(name string) (label string, parts []string, limit int) {
 }
 
 // Label is what people call a field of an input by its path; ok is false where no table has it.
-func Label(path string) (label string, ok bool) { return contactTable.label(path) }
+func Label(path string) (label string, ok bool) {
+	if label, ok = contactTable.label(path); label != "" {
+		return label, ok
+	}
+	return campaignTable.label(path)
+}

@@ -42,6 +42,7 @@ type stored[D any] struct {
 	words  func(doc *D) []string                     // what each element says
 	parts  []string                                  // of an element in a form; one without a name is the element itself
 	part   func(name string) (label string, ok bool) // what people call a part
+	inside []string                                  // of a document: the names of its parts, and of theirs
 }
 
 type setter func(name, value string)
@@ -57,18 +58,22 @@ type kind[V comparable] struct {
 	read     func(r *jsonReader) V
 	append   func(dst []byte, value V) []byte
 	check    func(c *checker, at place, name string, value *V)
-	text     func(value V) string // in words, and in a form; nil for what is in no form
-	parse    func(text string) V  // of a form
-	size     func(value V) int    // nil where all values are about as long
-	unset    V                    // what a field is that was cleared
+	text     func(value V) string                      // in words, and in a form; nil for what is in no form
+	fill     func(at place, value V, set setter)       // puts it into a form, where it is more than one text there
+	take     func(form Form, name string) V            // takes what a form holds
+	size     func(value V) int                         // nil where all values are about as long
+	part     func(name string) (label string, ok bool) // what people call a part
+	inside   []string                                  // the names of its parts, and of theirs
+	unset    V                                         // what a field is that was cleared
 	required bool
+	stays    bool // cleared, it stays as it was
 }
 
 // text is a text of at most so many characters.
 func text(limit int) kind[string] {
 	same := func(value string) string { return value }
 	return kind[string]{
-		read: (*jsonReader).text, append: appendText, text: same, parse: same, size: func(value string) int { return len(value) },
+		read: (*jsonReader).text, append: appendText, text: same, take: Form.Value, size: func(value string) int { return len(value) },
 		check: func(c *checker, at place, name string, value *string) { c.text(at, name, *value, limit) },
 	}
 }
@@ -132,7 +137,7 @@ func (k kind[V]) checkSent(c *checker, at place, name string, value *V) {
 
 func show[D any, V comparable](name, label string, k kind[V], in func(*D) *V) stored[D] {
 	s := stored[D]{
-		name: name, label: label,
+		name: name, label: label, part: k.part, inside: k.inside,
 		load:   func(r *jsonReader, doc *D) { *in(doc) = k.read(r) },
 		append: func(dst []byte, doc *D) []byte { return k.append(dst, *in(doc)) },
 		same:   func(a, b *D) bool { return *in(a) == *in(b) },
@@ -144,6 +149,9 @@ func show[D any, V comparable](name, label string, k kind[V], in func(*D) *V) st
 		s.text = func(doc *D) string { return k.text(*in(doc)) }
 		s.fill = func(doc *D, at place, set setter) { set(at.field(name), s.text(doc)) }
 	}
+	if k.fill != nil {
+		s.fill = func(doc *D, at place, set setter) { k.fill(place{name: at.field(name)}, *in(doc), set) }
+	}
 	return s
 }
 
@@ -152,8 +160,8 @@ func part[D any, V comparable](name, label string, k kind[V], in func(*D) *V) fi
 	f := field[D, D]{stored: show(name, label, k, in)}
 	f.read = f.load
 	f.check = func(c *checker, at place, doc *D) { k.checkSent(c, at, name, in(doc)) }
-	if k.parse != nil {
-		f.take = func(form Form, at place, doc *D) { *in(doc) = k.parse(form.Value(at.field(name))) }
+	if k.take != nil {
+		f.take = func(form Form, at place, doc *D) { *in(doc) = k.take(form, at.field(name)) }
 	}
 	return f
 }
@@ -175,13 +183,13 @@ func sent[D, I any, V comparable](name, label string, k kind[V], in func(*D) *V,
 			case value == nil:
 			case *value != zero:
 				*in(doc) = *value
-			case !k.required:
+			case !k.required && !k.stays:
 				*in(doc) = k.unset
 			}
 		},
 	}
-	if k.parse != nil {
-		f.take = func(form Form, at place, in *I) { value := k.parse(form.Value(at.field(name))); *of(in) = &value }
+	if k.take != nil {
+		f.take = func(form Form, at place, in *I) { value := k.take(form, at.field(name)); *of(in) = &value }
 	}
 	return f
 }

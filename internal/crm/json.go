@@ -317,14 +317,6 @@ func (r *jsonReader) integer() int64 {
 	return n
 }
 
-// appendMember appends ,"name":value for a text that is null when unset.
-func appendMember(dst []byte, name, value string) []byte {
-	dst = append(dst, ',', '"')
-	dst = append(dst, name...)
-	dst = append(dst, '"', ':')
-	return appendText(dst, value)
-}
-
 func appendText(dst []byte, value string) []byte {
 	if value == "" {
 		return append(dst, `null`...)

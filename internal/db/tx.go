@@ -88,12 +88,12 @@ func (t *Tx) Delete(table *Table, key ...any) { t.put(table, remove, key) }
 
 // Add adds to the number that a counter has under a key. A counter that comes to nothing is removed.
 func (t *Tx) Add(table *Table, n int64, key ...any) {
-	if row := t.find(table, key); row != nil {
+	t.Touch()
+	if row := t.find(table, key); row != nil && row.do == add {
 		row.values[table.Key] = row.values[table.Key].(int64) + n
-		t.Touch()
 		return
 	}
-	t.put(table, add, append(slices.Clip(key), n))
+	t.append(table, add, append(slices.Clip(key), n)) // beside another action on the row, since counts are written last
 }
 
 // Touch says that the change that runs has counted something in memory: if it fails from now on, the batch must begin again.
@@ -108,6 +108,11 @@ func (t *Tx) put(table *Table, do action, values []any) {
 		row.do, row.values = do.after(row.do), values
 		return
 	}
+	t.append(table, do, values)
+}
+
+// append notes a row that find has looked for.
+func (t *Tx) append(table *Table, do action, values []any) {
 	id := rowID{table, string(t.key)}
 	t.at[id] = len(t.rows)
 	t.rows = append(t.rows, pendingRow{id, do, values})

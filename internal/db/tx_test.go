@@ -249,3 +249,55 @@ func TestARowThatIsInsertedTwiceIsTaken(t *testing.T) {
 		t.Errorf("the second one got %v", err)
 	}
 }
+
+// A counter may be written and added to in one batch: each change goes on from what the one before it left.
+func TestACounterIsAddedToAfterItWasWritten(t *testing.T) {
+	type step func(tx *Tx, name string)
+	save := func(n, digits int64) step {
+		return func(tx *Tx, name string) { tx.Save(totalTable, int64(1), name, n, digits) }
+	}
+	add := func(n int64) step {
+		return func(tx *Tx, name string) { tx.Add(totalTable, n, int64(1), name) }
+	}
+	insert := func(tx *Tx, name string) { tx.Insert(totalTable, int64(1), name, int64(7), int64(1)) }
+	remove := func(tx *Tx, name string) { tx.Delete(totalTable, int64(1), name) }
+	tests := []struct {
+		name  string
+		steps []step
+		want  string // "" is no row
+	}{
+		{"save, add", []step{save(9, 1), add(1)}, "10, 2"},
+		{"save, add, add", []step{save(9, 1), add(1), add(90)}, "100, 3"},
+		{"save, add to nothing", []step{save(9, 1), add(-9)}, ""},
+		{"delete, add", []step{remove, add(3)}, "3, 1"},
+		{"delete, add, save, add", []step{remove, add(3), save(99, 2), add(1)}, "100, 3"},
+		{"add, delete", []step{add(3), remove}, ""},
+		{"add, save", []step{add(3), save(8, 1)}, "8, 1"},
+		{"delete, insert, delete, add", []step{remove, insert, remove, add(4)}, "4, 1"},
+	}
+	eachDB(t, func(t *testing.T, d *DB) {
+		want := map[string]string{}
+		err := d.write(t.Context(), 1, func(tx *Tx) error {
+			for _, test := range tests {
+				tx.Add(totalTable, 55, int64(1), test.name)
+			}
+			return nil
+		})
+		if err == nil {
+			err = d.write(t.Context(), 1, func(tx *Tx) error {
+				for _, test := range tests {
+					for _, step := range test.steps {
+						step(tx, test.name)
+					}
+					if want["1/"+test.name] = test.want; test.want == "" {
+						delete(want, "1/"+test.name)
+					}
+				}
+				return nil
+			})
+		}
+		if got := d.totals(t); err != nil || !maps.Equal(got, want) {
+			t.Errorf("%v: got %v, want %v", err, got, want)
+		}
+	})
+}

@@ -43,6 +43,8 @@ type CheckOptions struct {
 	Repair   bool          // derive anew what is derived
 	Found    func(Problem) // gets each problem, after it was repaired
 	Progress db.Progress   // may be nil
+
+	factsAtOnce int // for a test: compare so many at once
 }
 
 // CheckReport is what was looked at and found.
@@ -57,13 +59,13 @@ const restoreIt = "restore it from a backup"
 
 // Check compares everything in the database that is kept twice.
 func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) {
-	k := &checker{ctx: ctx, store: s, options: o, accounts: make(map[int64]*checkedAccount), told: make(map[int64]bool)}
 	if o.Progress == nil {
-		k.options.Progress = func(string, int64, int64) {}
+		o.Progress = func(string, int64, int64) {}
 	}
+	k := &checker{ctx: ctx, store: s, options: o, accounts: make(map[int64]*checkedAccount), told: make(map[int64]bool)}
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
-		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.compare, k.sizes, k.everyCampaign, k.references, k.displaced} {
+		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyCampaign, k.references} {
 			if err := errors.Join(step(), k.flush()); err != nil {
 				return err
 			}
@@ -82,8 +84,8 @@ type checker struct {
 	report   CheckReport
 	accounts map[int64]*checkedAccount
 	numbers  []int64 // of the accounts, in ascending order, as ids ascend with them
-	total    int64   // contacts, keys of the index, and contacts again for their words
-	words    int64   // that there should be
+	contacts int64   // in all accounts
+	said     int64   // match keys and words that the documents have
 
 	ledger  ledger
 	told    map[int64]bool // contacts of which all is said, and accounts whose tags cannot be known
@@ -162,38 +164,28 @@ func (k *checker) file() error {
 	return err
 }
 
-const sqlCheckTotal = `SELECT 2 * (SELECT COUNT(*) FROM contact) + (SELECT COUNT(*) FROM contact_index)`
+const sqlCheckTotal = `SELECT COUNT(*) FROM contact`
 
 // begin finds the accounts and their totals.
 func (k *checker) begin() (err error) {
-	if k.total, err = k.conn.Int(sqlCheckTotal); err != nil {
+	if k.contacts, err = k.conn.Int(sqlCheckTotal); err != nil {
 		return err
 	}
-	err = k.conn.Each(func(r db.Row) error {
-		a := readAccount(r)
+	accounts, err := db.List(k.conn, readAccount, sqlAccountList)
+	for _, a := range accounts {
 		k.accounts[a.Number] = &checkedAccount{Account: a, totals: tally{account: a.Number}}
-		return nil
-	}, sqlAccountList)
+	}
 	if err != nil {
 		return err
 	}
 	k.numbers = slices.Sorted(maps.Keys(k.accounts))
-	return k.conn.Each(func(r db.Row) error {
-		if a := k.accounts[r.Int(0)]; a != nil {
-			a.totals, a.counted = scanTally(r), true
+	totals, err := db.List(k.conn, scanTally, sqlTallies)
+	for _, row := range totals {
+		if a := k.accounts[row.account]; a != nil {
+			a.totals, a.counted = row, true
 		}
-		return nil
-	}, sqlTallies)
-}
-
-// progress tells how far it has come: nearly all work is with contacts, their keys and their words.
-func (k *checker) progress() error {
-	done := k.report.Contacts + k.report.IndexKeys
-	if k.words > 0 {
-		done += k.report.Contacts * min(k.report.Words, k.words) / k.words
 	}
-	k.options.Progress("contacts, match keys and search words", done, k.total)
-	return k.ctx.Err()
+	return err
 }
 
 // name is an account as an operator knows it.
@@ -204,66 +196,84 @@ func (k *checker) name(number int64) string {
 	return fmt.Sprintf("number %d", number)
 }
 
-// reference is a row that names another one, which must be there.
-type reference struct{ table, id, column, target, key, unless string }
-
-var references = []reference{
-	{"account", "account_id", "parent", "account", "account_id", "parent = 0"},
-	{"account_tally", "account_id", "account_id", "account", "account_id", ""},
-	{"api_key", "id", "account_id", "account", "account_id", ""},
-	{"member", "user_id", "account_id", "account", "account_id", ""},
-	{"member", "account_id", "user_id", "app_user", "id", ""},
-	{"user_session", "user_id", "user_id", "app_user", "id", ""},
-	{"invitation", "created_at", "account_id", "account", "account_id", "account_id = 0"},
-	{"campaign_reader", "account_id", "campaign_id", "campaign", "id", ""},
+// rule finds rows that do not fit to others, first of all their account. The row of an account that does not exist is told elsewhere.
+type rule struct {
+	sql    string
+	says   func(*checker, db.Row) Problem
+	repair func(db.Row) func(*tx) error // nil where a person has to
 }
+
+const (
+	sqlWrongNotes = `SELECT account_id, id, revision, archived FROM contact_archival AS note WHERE NOT EXISTS (SELECT 1 FROM contact AS c
+		WHERE c.account_id = note.account_id AND c.id = note.id AND c.revision = note.revision AND c.archived = note.archived) ORDER BY account_id, revision`
+	sqlUnnoted = `SELECT account_id, id, revision FROM contact AS c WHERE archived = 1 AND account_id = id / 1000000000 AND NOT EXISTS (SELECT 1
+		FROM contact_archival AS note WHERE note.account_id = c.account_id AND note.revision = c.revision AND note.id = c.id) ORDER BY id`
+	sqlWrongSizes    = `SELECT account_id, fold, name, contacts, size FROM tag WHERE contacts <= 0 OR size <> length(CAST(contacts AS TEXT)) ORDER BY account_id, fold, name`
+	sqlDisplaced     = `SELECT account_id, id FROM contact WHERE account_id <> id / 1000000000`
+	sqlDisplacedKeys = `SELECT account_id, id, key FROM contact_index WHERE account_id <> id / 1000000000`
+)
+
+var rules = []rule{
+	{sqlWrongNotes, func(k *checker, r db.Row) Problem {
+		return k.problem(r.Int(0), r.Int(1), "it is noted as archived = %d at revision %d, which it is not", r.Int(3), r.Int(2))
+	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Int(2)) }},
+	{sqlUnnoted, func(k *checker, r db.Row) Problem {
+		return k.problem(r.Int(0), r.Int(1), "nothing notes that it was archived")
+	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Int(2)) }},
+	{sqlWrongSizes, func(k *checker, r db.Row) Problem {
+		return k.problem(r.Int(0), 0, "the tag %q of %d contacts has the size %d", r.Text(2), r.Int(3), r.Int(4))
+	}, func(r db.Row) func(*tx) error { return recount(fact{tagTable, r.Int(0), r.Text(1), r.Text(2)}, 0) }},
+	{sqlDisplaced, func(k *checker, r db.Row) Problem {
+		return k.problem(r.Int(0), r.Int(1), "its row is in this account, and its id is of account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)
+	}, nil},
+	{sqlDisplacedKeys, func(k *checker, r db.Row) Problem {
+		return k.problem(r.Int(0), r.Int(1), otherKey, r.Text(2))
+	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), 0, r.Text(2)) }},
+}
+
+func (k *checker) everyRule() error {
+	for _, rule := range rules {
+		err := k.conn.Each(func(r db.Row) error {
+			switch problem := rule.says(k, r); {
+			case rule.repair == nil:
+				k.tell(problem)
+			case k.accounts[r.Int(0)] != nil:
+				return k.mend(problem, r.Int(0), rule.repair(r))
+			}
+			return nil
+		}, rule.sql)
+		if err != nil {
+			return err
+		}
+	}
+	return k.ctx.Err()
+}
+
+// named are the columns that name a row of another table by its key. Where such a column is no part of a key, 0 is none.
+var named = map[string]*db.Table{"account_id": accountTable, "parent": accountTable, "user_id": userTable, "campaign_id": campaignTable}
 
 // references finds rows that name an account, a user or a campaign that is not there.
 func (k *checker) references() error {
-	for _, ref := range references {
-		condition := ""
-		if ref.unless != "" {
-			condition = " AND NOT (" + ref.unless + ")"
-		}
-		err := k.tellEach(func(r db.Row) Problem {
-			return Problem{What: fmt.Sprintf("the table %s has a row (%s %d) whose %s is %d, and the table %s has no such row: restore a backup, or remove the row", ref.table, ref.id, r.Int(0), ref.column, r.Int(1), ref.target)}
-		}, "SELECT %s, %s FROM %s AS named WHERE NOT EXISTS (SELECT 1 FROM %s AS target WHERE target.%s = named.%[2]s)%[6]s",
-			ref.id, ref.column, ref.table, ref.target, ref.key, condition)
-		if err != nil {
-			return err
-		}
-	}
-	for _, table := range []*db.Table{contactTable, indexTable, archivalTable, tagTable} {
-		err := k.tellEach(func(r db.Row) Problem {
-			return k.problem(r.Int(0), 0, "the table %s has rows of it, and it does not exist: restore a backup", table.Name)
-		}, "SELECT DISTINCT account_id FROM %s AS named WHERE NOT EXISTS (SELECT 1 FROM account WHERE account.account_id = named.account_id)", table.Name)
-		if err != nil {
-			return err
+	for _, table := range schema.Tables {
+		for i, column := range table.Columns {
+			target := named[column.Name]
+			if target == nil || i == 0 && (table == target || table == readerTable) { // who reads a campaign is derived
+				continue
+			}
+			sql := fmt.Sprintf("SELECT %s, COUNT(*) FROM %s AS named WHERE NOT EXISTS (SELECT 1 FROM %s AS target WHERE target.%s = named.%[1]s)",
+				column.Name, table.Name, target.Name, target.Columns[0].Name)
+			if i >= table.Key {
+				sql += " AND " + column.Name + " <> 0"
+			}
+			err := k.conn.Each(func(r db.Row) error {
+				k.tell(Problem{What: fmt.Sprintf("the table %s has %d rows whose %s is %d, and the table %s has no such row: restore a backup, or remove the rows",
+					table.Name, r.Int(1), column.Name, r.Int(0), target.Name)})
+				return nil
+			}, sql+" GROUP BY "+column.Name)
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
-}
-
-// displaced finds rows of contacts in another account than their ids say.
-func (k *checker) displaced() error {
-	displaced := fmt.Sprintf("account_id <> id / %d", crm.MakeID(1, 0))
-	err := k.tellEach(func(r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "its row is in this account, and its id is of account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)
-	}, "SELECT account_id, id FROM contact WHERE %s", displaced)
-	if err != nil {
-		return err
-	}
-	return k.conn.Each(func(r db.Row) error {
-		if k.accounts[r.Int(0)] == nil {
-			return nil
-		}
-		return k.mendKey(r.Int(0), r.Int(1), r.Text(2))
-	}, "SELECT account_id, id, key FROM contact_index WHERE "+displaced)
-}
-
-func (k *checker) tellEach(problem func(db.Row) Problem, format string, names ...any) error {
-	return k.conn.Each(func(r db.Row) error {
-		k.tell(problem(r))
-		return nil
-	}, fmt.Sprintf(format, names...))
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -36,33 +37,26 @@ func (k *checker) everyCampaign() error {
 		for _, c := range part {
 			last = c.id
 			k.report.Campaigns++
-			if err := k.checkCampaign(c); err != nil {
-				return err
+			if owner := k.accounts[c.account]; owner != nil { // or the account is told to be missing
+				err = errors.Join(err, k.checkCampaign(c, owner))
 			}
 		}
-		if err := k.ctx.Err(); err != nil {
+		if err := errors.Join(err, k.ctx.Err()); err != nil {
 			return err
 		}
 	}
 }
 
-func (k *checker) checkCampaign(c checkedCampaign) error {
+func (k *checker) checkCampaign(c checkedCampaign, owner *checkedAccount) error {
 	problem := func(format string, args ...any) Problem {
-		return Problem{Account: k.name(c.account), Campaign: c.id, What: fmt.Sprintf(format, args...)}
+		return Problem{Account: owner.ID, Campaign: c.id, What: fmt.Sprintf(format, args...)}
 	}
-	owner := k.accounts[c.account]
-	switch {
+	switch body, urlAt := c.campaign.AppendBody(nil); {
 	case c.damage != nil:
 		k.tell(problem("its document is damaged: %s", restoreIt))
-	case owner == nil:
-		k.tell(problem("its account does not exist: %s", restoreIt))
 	case c.campaign.AccountID != owner.ID:
 		k.tell(problem("its document names the account %q: %s", c.campaign.AccountID, restoreIt))
-	}
-	if owner == nil {
-		return nil
-	}
-	if body, urlAt := c.campaign.AppendBody(nil); c.damage == nil && (int64(urlAt) != c.urlAt || c.campaign.Slug != c.slug) {
+	case int64(urlAt) != c.urlAt || c.campaign.Slug != c.slug:
 		err := k.mend(problem("its slug %q or the place of its URL differs from its document", c.slug), c.account, func(t *tx) error {
 			_, err := t.Exec(sqlPlaceCampaign, c.id, c.campaign.Slug, int64(urlAt), checksum(body)) // where that has not changed meanwhile
 			return err

@@ -79,7 +79,7 @@ func (k *checker) eachKept(from, to int64, enter func(f fact, n uint64) error) e
 	})
 }
 
-// everyFact takes what is kept from what the documents say.
+// everyFact takes what is kept from what the documents say, and looks closer where something is left.
 func (k *checker) everyFact() error {
 	err := k.eachKept(math.MinInt64, math.MaxInt64, func(f fact, n uint64) error {
 		k.ledger.add(f, -n)
@@ -89,15 +89,17 @@ func (k *checker) everyFact() error {
 		case wordsTable:
 			k.report.Words++
 		}
-		if (k.report.IndexKeys+k.report.Words)%10_000 != 0 {
+		done := k.report.IndexKeys + k.report.Words
+		if done%10_000 != 0 {
 			return nil
 		}
-		return k.progress()
+		k.options.Progress("match keys and search words", min(done, k.said), k.said)
+		return k.ctx.Err()
 	})
-	if err != nil {
+	if err != nil || k.ledger == (ledger{}) {
 		return err
 	}
-	return k.progress()
+	return k.compare()
 }
 
 // difference is what is looked at one by one, because it is on pages that differ.
@@ -113,19 +115,16 @@ const factsAtOnce = 300_000
 
 // compare finds what is missing and what is too much.
 func (k *checker) compare() error {
-	if k.ledger == (ledger{}) {
-		return nil
-	}
 	d := &difference{k, math.MinInt64, make(map[fact]times), make(map[fact]times)}
 	for _, number := range k.numbers {
 		last := int64(0)
-		err := eachStored(k.conn, number, func(c storedContact) error {
+		err := eachStored(k.conn, number, func(c *stored) error {
 			if last = c.id; c.damage == nil {
 				derivedFrom(number, c.contact).eachSaid(number, c.id, func(f fact, n uint64) { d.enter(f, times{should: n}) })
 			}
 			return nil
 		}, func() error {
-			if len(d.contacts) < factsAtOnce {
+			if len(d.contacts) < cmp.Or(k.options.factsAtOnce, factsAtOnce) {
 				return k.ctx.Err()
 			}
 			return d.settle(last)
@@ -169,33 +168,41 @@ func (d *difference) settle(to int64) error {
 // tellFacts tells which facts differ; the keys that a contact has lost are told together.
 func (k *checker) tellFacts(facts map[fact]times) error {
 	maps.DeleteFunc(facts, func(_ fact, n times) bool { return n.should == n.is })
-	sorted := slices.SortedFunc(maps.Keys(facts), func(a, b fact) int {
-		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.table.Name, b.table.Name), cmp.Compare(facts[a].is, facts[b].is), cmp.Compare(a.text, b.text), cmp.Compare(a.name, b.name))
-	})
-	var lost []string
-	for i, f := range sorted {
-		if f.table == indexTable && facts[f].is == 0 {
-			lost = append(lost, f.text)
-			if next := i + 1; next < len(sorted) && sorted[next].table == indexTable && sorted[next].owner == f.owner && facts[sorted[next]].is == 0 {
-				continue
-			}
+	lost := make(map[int64][]string)
+	for _, f := range slices.SortedFunc(maps.Keys(facts), func(a, b fact) int {
+		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.table.Name, b.table.Name), cmp.Compare(a.text, b.text), cmp.Compare(a.name, b.name))
+	}) {
+		n := facts[f]
+		var err error
+		switch {
+		case f.table == tagTable: // what others change meanwhile they add as well
+			is, counted := int64(n.should), int64(n.is)
+			err = k.mend(k.problem(f.owner, 0, "%d active contacts have the tag %q, and %d are counted", is, f.name, counted), f.owner, recount(f, is-counted))
+		case f.table == indexTable && n.is == 0:
+			lost[f.owner] = append(lost[f.owner], f.text)
+		default:
+			err = k.tellFact(f)
 		}
-		if err := k.tellFact(f, facts[f], lost); err != nil {
+		if err != nil {
 			return err
 		}
-		lost = nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(lost)) {
+		account := crm.IDAccount(id)
+		if err := k.mend(k.problem(account, id, "the index lacks its keys %q", lost[id]), account, renew(account, id, 0)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-const sqlContactExists = `SELECT 1 FROM contact WHERE account_id = $1 AND id = $2`
+const (
+	sqlContactExists = `SELECT 1 FROM contact WHERE account_id = $1 AND id = $2`
+	otherKey         = "the index has the key %q, which it does not have"
+)
 
-// tellFact tells a fact that differs. What is left of a contact that was lost stays: it is told as such.
-func (k *checker) tellFact(f fact, n times, lost []string) error {
-	if f.table == tagTable { // what others change meanwhile they add as well
-		is, counted := int64(n.should), int64(n.is)
-		return k.mend(k.problem(f.owner, 0, "%d active contacts have the tag %q, and %d are counted", is, f.name, counted), f.owner, recount(f, is-counted))
-	}
+// tellFact tells of a key, or of words, that are not those of a document. What is left of a contact that was lost stays: it is told as such.
+func (k *checker) tellFact(f fact) error {
 	account, id := crm.IDAccount(f.owner), f.owner
 	a := k.accounts[account]
 	if a == nil { // keys of an account that does not exist are told by their table
@@ -209,37 +216,15 @@ func (k *checker) tellFact(f fact, n times, lost []string) error {
 	switch {
 	case err != nil || !exists && (!a.counted || crm.IDSeq(id) <= a.totals.contactSeq):
 		return err
-	case len(lost) > 0:
-		return k.mend(k.problem(account, id, "the index lacks its keys %q", lost), account, renew(account, id, 0))
 	case f.table == indexTable:
-		return k.mendKey(account, id, f.text)
+		return k.mend(k.problem(account, id, otherKey, f.text), account, renew(account, id, 0, f.text))
 	case exists:
 		return k.mend(k.problem(account, id, "its words in the search are not those of its document"), account, renew(account, id, 0))
 	}
 	return k.mend(k.problem(account, id, "the search has words of it, and it does not exist"), account, renew(account, id, 0))
 }
 
-func (k *checker) mendKey(account, id int64, key string) error {
-	return k.mend(k.problem(account, id, "the index has the key %q, which it does not have", key), account, renew(account, id, 0, key))
-}
-
-const sqlWrongSizes = `SELECT account_id, fold, name, contacts, size FROM tag WHERE contacts <= 0 OR size <> length(CAST(contacts AS TEXT)) ORDER BY account_id, fold, name`
-
-// sizes finds tags that count no contacts, or the digits wrongly.
-func (k *checker) sizes() error {
-	return k.conn.Each(func(r db.Row) error {
-		f := fact{tagTable, r.Int(0), r.Text(1), r.Text(2)}
-		if k.accounts[f.owner] == nil {
-			return nil
-		}
-		return k.mend(k.problem(f.owner, 0, "the tag %q of %d contacts has the size %d", f.name, r.Int(3), r.Int(4)), f.owner, recount(f, 0))
-	}, sqlWrongSizes)
-}
-
-const (
-	sqlResizeTag = `UPDATE tag SET size = length(CAST(contacts AS TEXT)) WHERE account_id = $1 AND fold = $2 AND name = $3`
-	sqlDropTag   = `DELETE FROM tag WHERE account_id = $1 AND fold = $2 AND name = $3 AND contacts <= 0`
-)
+const sqlTagCount = `SELECT contacts FROM tag WHERE account_id = $1 AND fold = $2 AND name = $3`
 
 // recount adds to how many contacts have a tag, and works out anew how many digits that is.
 func recount(f fact, n int64) func(*tx) error {
@@ -247,11 +232,9 @@ func recount(f fact, n int64) func(*tx) error {
 		if _, err := t.lock(f.owner); err != nil {
 			return err
 		}
-		t.Add(tagTable, n, f.owner, f.text, f.name)
-		if _, err := t.Exec(sqlResizeTag, f.owner, f.text, f.name); err != nil {
-			return err
-		}
-		_, err := t.Exec(sqlDropTag, f.owner, f.text, f.name)
+		counted, err := t.Int(sqlTagCount, f.owner, f.text, f.name)
+		t.Delete(tagTable, f.owner, f.text, f.name)
+		t.Add(tagTable, counted+n, f.owner, f.text, f.name)
 		return err
 	}
 }

@@ -60,25 +60,24 @@ func (s *Store) CheckContact(ctx context.Context, account, id int64) error {
 
 // CreateContact makes a contact of a valid input, or merges it into the contact that it matches. A mode that leaves the
 // decision to a person may answer *crm.Matched.
-func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
+func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (made Document, err error) {
 	now := s.now()
 	fresh, err := crm.NewContact(in, now) // encoded here, so that the queue only looks up and inserts
 	if err != nil {
-		return Document{}, err
+		return made, err
 	}
 	body, matchKeys := fresh.AppendBody(make([]byte, 0, usualBody)), in.MatchKeys()
 	words := fresh.SearchDocument(account)
-	var made Document
 	if mode == crm.Force {
 		matchKeys = nil
 	}
 	err = s.update(ctx, account, needs{keys: matchKeys}, func(t *tx) error {
-		found, ok, err := t.match(account, &in, matchKeys)
+		var match *crm.Contact
+		found, err := t.match(account, &in, matchKeys)
 		if err != nil {
 			return err
 		}
-		var match *crm.Contact
-		if ok {
+		if found != nil {
 			match = &found.contact
 		}
 		merge, err := in.MergesInto(match, mode)
@@ -102,95 +101,108 @@ const usualBody = 2048
 
 // UpdateContact changes what a valid input names.
 func (s *Store) UpdateContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
-	return s.changeContact(ctx, account, id, func(c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
+	return s.changeActive(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
+}
+
+// EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another active one
+// is *crm.Matched until the person has seen that contact.
+func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
+	return s.changeActive(ctx, account, needs{contact: id, keys: in.MatchKeys()}, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+		patched, err := c.Patch(in, now)
+		if err != nil {
+			return c, err
+		}
+		other, err := t.match(account, &in, in.AddedKeys(c))
+		if err == nil && other != nil {
+			err = in.CheckSeen(&other.contact)
+		}
+		return patched, err
+	})
 }
 
 // AddTags adds tags to a contact.
 func (s *Store) AddTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
-	return s.changeContact(ctx, account, id, func(c crm.Contact, now time.Time) (crm.Contact, error) { return c.AddTags(tags, now) })
+	return s.changeActive(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.AddTags(tags, now) })
 }
 
 // SyncTags replaces the tags of a contact.
 func (s *Store) SyncTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
-	return s.changeContact(ctx, account, id, func(c crm.Contact, now time.Time) (crm.Contact, error) { return c.SyncTags(tags, now) })
+	return s.changeActive(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.SyncTags(tags, now) })
 }
 
 // RemoveTags takes tags from a contact.
 func (s *Store) RemoveTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
-	return s.changeContact(ctx, account, id, func(c crm.Contact, now time.Time) (crm.Contact, error) { return c.RemoveTags(tags, now) })
+	return s.changeActive(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.RemoveTags(tags, now) })
 }
 
 // ArchiveContact archives an active contact.
 func (s *Store) ArchiveContact(ctx context.Context, account, id int64) error {
-	_, err := s.changeContact(ctx, account, id, func(c crm.Contact, now time.Time) (crm.Contact, error) { return c.Archive(now), nil })
+	_, err := s.changeActive(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Archive(now), nil })
 	return err
 }
 
 // RestoreContact makes an archived contact active again; an active one stays as it is.
-func (s *Store) RestoreContact(ctx context.Context, account, id int64) (made Document, err error) {
-	if foreign(account, id) {
+func (s *Store) RestoreContact(ctx context.Context, account, id int64) (Document, error) {
+	return s.changeContact(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+		if !c.Archived() {
+			return c, nil
+		}
+		return c.Restore(now), nil
+	})
+}
+
+// decision is what becomes of a contact. It changes nothing itself.
+type decision func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error)
+
+// changeActive is changeContact for what archived contacts refuse.
+func (s *Store) changeActive(ctx context.Context, account int64, n needs, decide decision) (Document, error) {
+	return s.changeContact(ctx, account, n, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+		if c.Archived() {
+			return c, crm.ErrArchived
+		}
+		return decide(t, c, now)
+	})
+}
+
+// changeContact is the one way in which a contact changes: load, let crm decide, save.
+func (s *Store) changeContact(ctx context.Context, account int64, n needs, decide decision) (made Document, err error) {
+	if foreign(account, n.contact) {
 		return made, crm.ErrNotFound
 	}
 	now := s.now()
-	err = s.update(ctx, account, needs{contact: id}, func(t *tx) error {
-		found, err := t.load(account, id)
+	err = s.update(ctx, account, n, func(t *tx) error {
+		found, err := t.load(account, n.contact)
 		if err != nil {
 			return err
 		}
-		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) {
-			if !c.Archived() {
-				return c, nil
-			}
-			return c.Restore(now), nil
-		})
+		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return decide(t, c, now) })
 		return err
 	})
 	return made, err
 }
 
-// changeContact is the one way in which an active contact changes: load, let crm decide, save.
-func (s *Store) changeContact(ctx context.Context, account, id int64, decide func(crm.Contact, time.Time) (crm.Contact, error)) (made Document, err error) {
-	if foreign(account, id) {
-		return made, crm.ErrNotFound
-	}
-	now := s.now()
-	err = s.update(ctx, account, needs{contact: id}, func(t *tx) error {
-		found, err := t.loadActive(account, id)
-		if err != nil {
-			return err
-		}
-		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return decide(c, now) })
-		return err
-	})
-	return made, err
-}
-
-// stored is a contact as it was loaded for a change.
+// stored is a contact as it is stored, whether it can be read or not.
 type stored struct {
-	account  int64
-	contact  crm.Contact
-	revision int64 // at which it was created, archived or restored
-	body     []byte
+	id, revision, archived int64 // revision is the one at which it was created, archived or restored
+	matchKeys              string
+	body                   []byte
+	checksum               int64
+	contact                crm.Contact
+	damage                 error // where it cannot be read
 }
 
-// load reads a contact of an account.
-func (t *tx) load(account, id int64) (s stored, err error) {
-	a, err := t.lock(account)
-	if err != nil {
-		return s, err
+func scanContact(r db.Row) *stored {
+	s := &stored{id: r.Int(0), revision: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(r.Bytes(4)), checksum: r.Int(5)}
+	if checksum(s.body) != s.checksum {
+		s.damage = &Damaged{Table: contactTable.Name, ID: s.id, Account: crm.IDAccount(s.id)}
+	} else {
+		s.contact, s.damage = crm.ParseContact(s.id, s.body, splitKeys(s.matchKeys))
 	}
-	row, err := t.row(a, id)
-	if err == nil && row == nil {
-		err = crm.ErrNotFound
-	}
-	if err != nil {
-		return s, err
-	}
-	return row.parse(account)
+	return s
 }
 
 // row is a contact as it is stored, nil where there is none.
-func (t *tx) row(a *accountUnit, id int64) (row *contactRow, err error) {
+func (t *tx) row(a *accountUnit, id int64) (row *stored, err error) {
 	row, known := a.contacts[id]
 	if !known {
 		_, err = t.One(func(r db.Row) { row = scanContact(r) }, sqlLoadContacts, a.account, []int64{id})
@@ -198,64 +210,39 @@ func (t *tx) row(a *accountUnit, id int64) (row *contactRow, err error) {
 	return row, err
 }
 
-// loadActive is load for a contact that may be changed.
-func (t *tx) loadActive(account, id int64) (stored, error) {
-	s, err := t.load(account, id)
-	if err == nil && s.contact.Archived() {
-		err = crm.ErrArchived
-	}
-	return s, err
-}
-
-func loadContact(c db.Conn, account, id int64) (s stored, err error) {
-	var row *contactRow
-	_, err = c.One(func(r db.Row) { row = scanContact(r) }, sqlLoadContacts, account, []int64{id})
-	if err == nil && row == nil {
-		err = crm.ErrNotFound
-	}
+// load reads a contact of an account.
+func (t *tx) load(account, id int64) (*stored, error) {
+	a, err := t.lock(account)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
-	return row.parse(account)
-}
-
-// contactRow is a contact as it is stored.
-type contactRow struct {
-	id, revision, archived int64
-	matchKeys              string
-	body                   []byte
-	checksum               int64
-}
-
-func scanContact(r db.Row) *contactRow {
-	return &contactRow{r.Int(0), r.Int(1), r.Int(2), r.Text(3), slices.Clone(r.Bytes(4)), r.Int(5)}
-}
-
-func (row *contactRow) parse(account int64) (stored, error) {
-	if checksum(row.body) != row.checksum {
-		return stored{}, &Damaged{Table: "contact", ID: row.id, Account: account}
+	row, err := t.row(a, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case row == nil:
+		return nil, crm.ErrNotFound
 	}
-	contact, err := crm.ParseContact(row.id, row.body, splitKeys(row.matchKeys))
-	return stored{account, contact, row.revision, row.body}, err
+	return row, row.damage
 }
 
-// match finds the active contact that the input is about.
-func (t *tx) match(account int64, in *crm.ContactInput, keys []string) (best stored, ok bool, err error) {
+// match finds the active contact that the input is about, nil where there is none.
+func (t *tx) match(account int64, in *crm.ContactInput, keys []string) (best *stored, err error) {
 	a, err := t.lock(account)
 	if err != nil || len(keys) == 0 {
-		return best, false, err
+		return nil, err
 	}
 	emails, phones := crm.SplitMatchKeys(keys)
 	for _, kind := range [][]string{emails, phones} { // an email match beats any phone match
 		ids, err := t.candidates(a, in, kind)
 		if err != nil {
-			return best, false, err
+			return nil, err
 		}
-		if best, ok, err = t.closest(account, in, ids); ok || err != nil {
-			return best, ok, err
+		if best, err = t.closest(account, in, ids); best != nil || err != nil {
+			return best, err
 		}
 	}
-	return best, false, nil
+	return nil, nil
 }
 
 // fewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
@@ -298,76 +285,78 @@ const sqlActive = `SELECT id FROM contact WHERE account_id = $1 AND id = ANY($2)
 
 // closest loads candidates until it is known which active one the input is about: none after the first with the same name
 // is closer.
-func (t *tx) closest(account int64, in *crm.ContactInput, ids []int64) (best stored, ok bool, err error) {
+func (t *tx) closest(account int64, in *crm.ContactInput, ids []int64) (best *stored, err error) {
 	for _, id := range ids {
 		s, err := t.load(account, id)
 		if err != nil {
-			return best, false, err
+			return nil, err
 		}
 		if s.contact.Archived() {
 			continue
 		}
-		if !ok || in.Closer(s.contact, best.contact) {
-			best, ok = s, true
+		if best == nil || in.Closer(s.contact, best.contact) {
+			best = s
 		}
 		if in.SameName(s.contact) {
 			break
 		}
 	}
-	return best, ok, nil
+	return best, nil
 }
 
 // change saves what decide makes of a contact. Where nothing changed, nothing is written.
-func (t *tx) change(s stored, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
+func (t *tx) change(s *stored, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
 	changed, err := decide(s.contact)
 	if err != nil {
 		return Document{}, err
 	}
 	body := changed.AppendBody(make([]byte, 0, len(s.body)+256))
 	if string(body) == string(s.body) {
-		return Document{ID: s.contact.ID, Body: s.body}, nil
+		return Document{ID: s.id, Body: s.body}, nil
 	}
-	return Document{ID: s.contact.ID, Body: body}, t.saveContact(s, changed, body)
+	return Document{ID: s.id, Body: body}, t.saveContact(s, changed, body)
 }
 
-func (t *tx) saveContact(s stored, changed crm.Contact, body []byte) error {
-	a, err := t.lock(s.account)
+func (t *tx) saveContact(s *stored, changed crm.Contact, body []byte) error {
+	account := crm.IDAccount(s.id)
+	a, err := t.lock(account)
 	if err != nil {
 		return err
 	}
 	revision, moved := s.revision, changed.Archived() != s.contact.Archived()
 	if moved || !slices.Equal(changed.Tags, s.contact.Tags) {
-		t.countTags(s.account, s.contact, -1)
-		t.countTags(s.account, changed, 1)
+		t.countTags(account, s.contact, -1)
+		t.countTags(account, changed, 1)
 	}
 	if moved {
 		revision = t.moveContact(a, s, changed.Archived())
 	}
-	t.writeContact(t.Save, a, &contactRow{changed.ID, revision, flag(changed.Archived()), joinKeys(changed.MatchKeys), body, checksum(body)})
+	t.writeContact(t.Save, a, revision, changed, body)
 	gone, added := crm.KeyChange(&s.contact, &changed)
 	for _, key := range gone {
-		t.dropKey(a, key, changed.ID)
+		t.dropKey(a, key, s.id)
 	}
-	t.insertKeys(a, changed.ID, added)
-	if words := changed.SearchDocument(s.account); words != s.contact.SearchDocument(s.account) {
-		t.Save(wordsTable, s.account, changed.ID, words)
+	t.insertKeys(a, s.id, added)
+	if words := changed.SearchDocument(account); words != s.contact.SearchDocument(account) {
+		t.Save(wordsTable, account, s.id, words)
 	}
 	return nil
 }
 
 // writeContact writes a contact, and notes it for the changes that come after.
-func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, row *contactRow) {
+func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, revision int64, c crm.Contact, body []byte) {
+	row := &stored{c.ID, revision, flag(c.Archived()), joinKeys(c.MatchKeys), body, checksum(body), c, nil}
 	a.contacts[row.id] = row
 	write(contactTable, a.account, row.id, row.revision, row.archived, row.matchKeys, row.body, row.checksum)
 }
 
 // moveContact notes that a contact goes to the archive or comes back, which changes every list of the account.
-func (t *tx) moveContact(a *accountUnit, s stored, archived bool) (revision int64) {
+func (t *tx) moveContact(a *accountUnit, s *stored, archived bool) (revision int64) {
 	a.touch(t)
 	a.revision++
 	a.contactActive += 1 - 2*flag(archived)
-	t.Delete(archivalTable, s.account, s.revision) // where it was moved before
-	t.Insert(archivalTable, s.account, a.revision, s.contact.ID, flag(archived))
+	t.Delete(archivalTable, a.account, s.revision) // where it was moved before
+	t.Insert(archivalTable, a.account, a.revision, s.id, flag(archived))
 	return a.revision
 }
 
@@ -384,12 +373,12 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words stri
 	a.revision++
 	a.contactSeq++
 	a.contactActive++
-	id = crm.MakeID(account, a.contactSeq)
+	c.ID = crm.MakeID(account, a.contactSeq)
 	t.countTags(account, c, 1)
-	t.writeContact(t.Insert, a, &contactRow{id, a.revision, 0, joinKeys(c.MatchKeys), body, checksum(body)})
-	t.insertKeys(a, id, c.MatchKeys)
-	t.Insert(wordsTable, account, id, words)
-	return id, nil
+	t.writeContact(t.Insert, a, a.revision, c, body)
+	t.insertKeys(a, c.ID, c.MatchKeys)
+	t.Insert(wordsTable, account, c.ID, words)
+	return c.ID, nil
 }
 
 func (t *tx) insertKeys(a *accountUnit, id int64, keys []string) {

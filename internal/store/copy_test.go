@@ -139,14 +139,17 @@ func sameAnswers(t *testing.T, a, b *Store) {
 		}
 		_, total := listBytes(t, a, account.Number, crm.All, 1, 1)
 		var one, two []byte
-		for seq := int64(1); seq <= total+1; seq++ {
+		step, sizes := int64(1), []int64{100, 37}
+		if total > 10_000 {
+			step, sizes = 97, sizes[:1] // the pages have all of them
+		}
+		for seq := int64(1); seq <= total+step; seq += step {
 			one, err = a.Contact(ctx, account.Number, crm.MakeID(account.Number, seq), one[:0])
 			two, err2 = b.Contact(ctx, account.Number, crm.MakeID(account.Number, seq), two[:0])
 			if !bytes.Equal(one, two) || fmt.Sprint(err) != fmt.Sprint(err2) || seq > total && err == nil {
 				t.Fatalf("contact %d is\n%s, %v, and\n%s, %v", seq, one, err, two, err2)
 			}
 		}
-		sizes := []int64{100, 37}
 		if total <= 50 {
 			sizes = nil
 			for size := range int64(100) {

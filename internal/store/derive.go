@@ -60,7 +60,7 @@ const sqlTallies = `SELECT account_id, revision, contact_seq, contact_active, ke
 
 func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
 	var keys []indexKey
-	var read []storedContact
+	var read []*stored
 	tags := make(map[string]int64)
 	insertKeys := func() {
 		slices.SortFunc(keys, func(a, b indexKey) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
@@ -69,7 +69,7 @@ func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
 		}
 		keys = keys[:0]
 	}
-	err := eachStored(t.Conn, account, func(s storedContact) error {
+	err := eachStored(t.Conn, account, func(s *stored) error {
 		read = append(read, s)
 		return nil
 	}, func() error {
@@ -104,7 +104,7 @@ type indexKey struct {
 
 // derive writes what belongs to the contact alone. One that is damaged keeps the match keys that are noted beside its document,
 // and a check tells of it: an upgrade is no reason to lose the others.
-func (s *storedContact) derive(t *db.Tx, account int64) derived {
+func (s *stored) derive(t *db.Tx, account int64) derived {
 	if s.damage != nil {
 		return derived{keys: splitKeys(s.matchKeys)}
 	}
@@ -116,30 +116,20 @@ func (s *storedContact) derive(t *db.Tx, account int64) derived {
 	return found
 }
 
-// storedContact is a contact as it is stored, whether it can be read or not.
-type storedContact struct {
-	*contactRow
-	contact crm.Contact
-	damage  error
-}
-
 const (
 	sqlStored  = `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
 	storedRead = 200 // as the statement says
 )
 
 // eachStored reads all contacts of an account; after is called after some of them, when another statement may run.
-func eachStored(c db.Conn, account int64, read func(storedContact) error, after func() error) error {
+func eachStored(c db.Conn, account int64, read func(*stored) error, after func() error) error {
 	id, end := crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq)
 	for n := storedRead; n == storedRead; {
 		n = 0
 		err := c.Each(func(r db.Row) error {
 			n++
-			s := storedContact{contactRow: scanContact(r)}
+			s := scanContact(r)
 			id = s.id
-			var found stored
-			found, s.damage = s.parse(account)
-			s.contact = found.contact
 			return read(s)
 		}, sqlStored, account, id, end)
 		if err == nil {

@@ -84,7 +84,7 @@ func TestAColleagueJoinsByLinkOnce(t *testing.T) {
 		wantRefused(t, "nothing at all", err, "name", "email", "password")
 		_, _, err = b.JoinByInvitation(t.Context(), token, joiner("ada"))
 		wantRefused(t, "somebody who is there", err, "email")
-		if !strings.Contains(err.Error(), "sign in first") {
+		if !strings.Contains(err.Error(), "Sign in first") {
 			t.Errorf("it says %q", err)
 		}
 		user, joined, err := b.JoinByInvitation(t.Context(), token, joiner("bob"))

@@ -105,38 +105,33 @@ func archivals(c db.Conn, account int64) db.Switches {
 // listContacts finds out which contacts are on a page, and has them read on the same snapshot. Their sequence numbers
 // ascend, whatever the order of the pages.
 func (s *Store) listContacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, order pageOrder, read func(db.Conn, db.ListState, []int64) error) (result ListResult, err error) {
-	index, in, span := s.positions.Of(account), listScope(scope), order(page)
-	list := func(c db.Conn, locate func(db.ListState, db.Switches) ([]int64, error)) error {
+	index, in := s.positions.Of(account), listScope(scope)
+	list := func(c db.Conn, find func(db.ListState, db.Scope, db.Span, db.Switches) ([]int64, error)) error {
 		row, err := readTally(c, account)
 		if err != nil {
 			return err
 		}
-		seqs, err := locate(row.list(), archivals(c, account))
+		seqs, err := find(row.list(), in, order(page), archivals(c, account))
 		if err != nil {
 			return err
 		}
 		result = ListResult{Total: row.list().Total(in), Count: int64(len(seqs))}
 		return read(c, row.list(), seqs)
 	}
-	err = s.view(ctx, func(c db.Conn) error {
-		return list(c, func(state db.ListState, switches db.Switches) ([]int64, error) {
-			return index.Find(state, in, span, switches)
-		})
-	})
-	if errors.Is(err, db.ErrStale) {
-		// The index has moved on with a newer snapshot. Holding it, our next snapshot cannot be older than it. The transaction comes
-		// first, because all the others may hold theirs and wait for the index; its snapshot is taken by its first statement.
-		err = s.view(ctx, func(c db.Conn) error {
-			if err := c.Settle(); err != nil {
-				return err
-			}
-			index.Lock()
-			defer index.Unlock()
-			return list(c, func(state db.ListState, switches db.Switches) ([]int64, error) {
-				return index.FindLocked(state, in, span, switches)
-			})
-		})
+	err = s.view(ctx, func(c db.Conn) error { return list(c, index.Find) })
+	if !errors.Is(err, db.ErrStale) {
+		return result, err
 	}
+	// The index has moved on with a newer snapshot. Holding it, our next snapshot cannot be older than it. The transaction comes
+	// first, because all the others may hold theirs and wait for the index; its snapshot is taken by its first statement.
+	err = s.view(ctx, func(c db.Conn) error {
+		if err := c.Settle(); err != nil {
+			return err
+		}
+		index.Lock()
+		defer index.Unlock()
+		return list(c, index.FindLocked)
+	})
 	return result, err
 }
 

@@ -155,8 +155,10 @@ func TestEveryEmailAndPhoneOfACreateCounts(t *testing.T) {
 				id := int64(0)
 				err := s.update(t.Context(), account, needs{}, func(tx *tx) error {
 					in := input(t, body)
-					found, _, err := tx.match(account, &in, in.MatchKeys())
-					id = found.contact.ID
+					found, err := tx.match(account, &in, in.MatchKeys())
+					if found != nil {
+						id = found.id
+					}
 					return err
 				})
 				if err != nil || id != known {

@@ -16,44 +16,21 @@ type Counts struct {
 }
 
 // ContactRecord is one contact of the account, whatever its state.
-func (s *Store) ContactRecord(ctx context.Context, account, id int64) (crm.Contact, error) {
+func (s *Store) ContactRecord(ctx context.Context, account, id int64) (contact crm.Contact, err error) {
 	if foreign(account, id) {
-		return crm.Contact{}, crm.ErrNotFound
+		return contact, crm.ErrNotFound
 	}
-	var found stored
-	err := s.read(ctx, func(c db.Conn) (err error) {
-		found, err = loadContact(c, account, id)
-		return err
-	})
-	return found.contact, err
-}
-
-// EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another active one
-// is *crm.Matched until the person has seen that contact.
-func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (made Document, err error) {
-	if foreign(account, id) {
-		return made, crm.ErrNotFound
-	}
-	now := s.now()
-	err = s.update(ctx, account, needs{contact: id, keys: in.MatchKeys()}, func(t *tx) error {
-		found, err := t.loadActive(account, id)
-		if err != nil {
-			return err
+	err = s.read(ctx, func(c db.Conn) error {
+		found, err := loadContacts(c, account, []int64{id})
+		if err == nil && len(found) == 0 {
+			return crm.ErrNotFound
 		}
-		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) {
-			patched, err := c.Patch(in, now)
-			if err != nil {
-				return c, err
-			}
-			other, ok, err := t.match(account, &in, in.AddedKeys(c))
-			if err == nil && ok {
-				err = in.CheckSeen(&other.contact)
-			}
-			return patched, err
-		})
+		if err == nil {
+			contact = found[0]
+		}
 		return err
 	})
-	return made, err
+	return contact, err
 }
 
 // ContactPage is one page of contacts, newest first.
@@ -69,9 +46,9 @@ func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.Contac
 // loadContacts reads the contacts with these ids, in ascending order.
 func loadContacts(c db.Conn, account int64, ids []int64) (contacts []crm.Contact, err error) {
 	err = c.Each(func(r db.Row) error {
-		found, err := scanContact(r).parse(account)
+		found := scanContact(r)
 		contacts = append(contacts, found.contact)
-		return err
+		return found.damage
 	}, sqlLoadContacts, account, ids)
 	slices.SortFunc(contacts, func(a, b crm.Contact) int { return cmp.Compare(a.ID, b.ID) })
 	return contacts, err

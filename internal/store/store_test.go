@@ -18,41 +18,69 @@ import (
 
 func TestMain(m *testing.M) { rig.Main(m) }
 
-// testEngine is a kind of database that every test runs on.
+// testEngines are the databases that every test runs on.
+var testEngines = []testEngine{{"sqlite", newSQLite, newSQLite}, {"postgres", newPostgres, emptied}}
+
 type testEngine struct {
 	name    string
-	options func(testing.TB) Options // of a database that no other test uses
+	options func(testing.TB) Options // a new database, which has no tables yet
+	empty   func(testing.TB) Options // a database without rows; it may have its tables already
 }
 
-var testEngines = func() (list []testEngine) {
-	for _, e := range rig.Engines {
-		list = append(list, testEngine{e.Name, func(t testing.TB) (o Options) {
-			o.Data, o.Database = e.New(t)
-			return o
-		}})
+func newSQLite(t testing.TB) Options { return Options{Data: t.TempDir()} }
+
+func newPostgres(t testing.TB) Options { return Options{Database: rig.Database(t)} }
+
+// left are the databases of tests that have passed. To make a database and its tables takes longer than most tests.
+var left = make(chan Options, 100)
+
+// emptied is a database that another test has left, emptied, or else a new one.
+func emptied(t testing.TB) (o Options) {
+	select {
+	case o = <-left:
+		names := wordsTable.Name
+		for _, table := range schema.Tables {
+			names += ", " + table.Name
+		}
+		if _, err := tamperPostgres(t, o.Database, "TRUNCATE "+names, nil); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		o = newPostgres(t)
 	}
-	return list
-}()
+	t.Cleanup(func() {
+		if !t.Failed() {
+			left <- o
+		}
+	})
+	return o
+}
 
 // eachEngine runs a test on every engine, with an empty store.
 func eachEngine(t *testing.T, test func(t *testing.T, s *Store)) {
 	t.Helper()
-	eachDatabase(t, func(t *testing.T, o Options) { test(t, open(t, o)) })
+	onEach(t, func(e testEngine) func(testing.TB) Options { return e.empty }, func(t *testing.T, o Options) { test(t, open(t, o)) })
 }
 
 // eachPair runs a test on every engine with two stores on one database: two nodes, or a command line beside a server.
 func eachPair(t *testing.T, test func(t *testing.T, a, b *Store)) {
 	t.Helper()
-	eachDatabase(t, func(t *testing.T, o Options) { test(t, open(t, o), open(t, o)) })
+	onEach(t, func(e testEngine) func(testing.TB) Options { return e.empty }, func(t *testing.T, o Options) { test(t, open(t, o), open(t, o)) })
 }
 
+// eachDatabase runs a test on every engine, with a database that has no tables yet.
 func eachDatabase(t *testing.T, test func(t *testing.T, o Options)) {
+	t.Helper()
+	onEach(t, func(e testEngine) func(testing.TB) Options { return e.options }, test)
+}
+
+func onEach(t *testing.T, database func(testEngine) func(testing.TB) Options, test func(t *testing.T, o Options)) {
 	t.Helper()
 	t.Parallel()
 	for _, e := range testEngines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			test(t, e.options(t))
+			test(t, database(e)(t))
 		})
 	}
 }

@@ -55,7 +55,7 @@ func tamperSQLite(file, sql string, args []any) (changed int64, err error) {
 	return conn.Changes(), errors.Join(err, statement.Close())
 }
 
-func tamperPostgres(t *testing.T, url, sql string, args []any) (changed int64, err error) {
+func tamperPostgres(t testing.TB, url, sql string, args []any) (changed int64, err error) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {

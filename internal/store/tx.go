@@ -20,8 +20,8 @@ type tx struct {
 type accountUnit struct {
 	tally
 	exists   bool
-	keys     map[string][]int64    // the contacts that have a key, for keys that were looked up
-	contacts map[int64]*contactRow // those that were looked up; nil where there is none
+	keys     map[string][]int64 // the contacts that have a key, for keys that were looked up
+	contacts map[int64]*stored  // those that were looked up; nil where there is none
 }
 
 // needs is what a change will look up.
@@ -81,7 +81,7 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 func (t *tx) account(number int64) *accountUnit {
 	a := t.accounts[number]
 	if a == nil {
-		a = &accountUnit{tally: tally{account: number}, keys: make(map[string][]int64), contacts: make(map[int64]*contactRow)}
+		a = &accountUnit{tally: tally{account: number}, keys: make(map[string][]int64), contacts: make(map[int64]*stored)}
 		t.accounts[number] = a
 	}
 	return a
