@@ -56,9 +56,16 @@ func appendPair(dst []byte, n int) []byte {
 	return append(dst, '0'+byte(n/10%10), '0'+byte(n%10))
 }
 
-func parseContactTime(s string) (time.Time, bool)  { return parseTime(s, contactTimeForm) }
-func parseMicroTime(s string) (time.Time, bool)    { return parseTime(s, microTimeForm) }
+func parseContactTime(s string) (time.Time, bool)  { return parseRFC3339(s, appendContactTime) }
+func parseMicroTime(s string) (time.Time, bool)    { return parseRFC3339(s, appendMicroTime) }
 func parseCampaignTime(s string) (time.Time, bool) { return parseTime(s, campaignTimeForm) }
+
+// parseRFC3339 reads what the writer writes, and nothing else. The library reads this layout much faster than any other.
+func parseRFC3339(s string, write func([]byte, time.Time) []byte) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339, s)
+	t = t.UTC()
+	return t, err == nil && string(write(make([]byte, 0, 32), t)) == s
+}
 
 // parseTime reads a time in UTC as the form writes it, and nothing else.
 func parseTime(s, form string) (time.Time, bool) {
