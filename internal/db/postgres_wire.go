@@ -47,16 +47,18 @@ type wire struct {
 	prepares bool
 	prepared map[string]*pgconn.StatementDescription
 	fresh    []string // statements that are being prepared
-	builder  pgx.ExtendedQueryBuilder
+	values   [][]byte // what arguments are made of
+	buffer   []byte
 	warning  string // what the server warned of with its last answer
 }
 
 const (
 	wireKey     = "donorbook.wire" // where a connection keeps its wire
 	maxPrepared = 256              // statements that are prepared on a connection; the others are rare
+	keptBuffer  = 1 << 20          // a rare giant batch does not stay in memory
 )
 
-// binaryFormat asks for numbers and bytes as they are.
+// binaryFormat is for numbers and bytes as they are, in all arguments and columns.
 var binaryFormat = []int16{1}
 
 func (e *postgresEngine) wireOf(c *pgxpool.Conn) *wire {
@@ -121,24 +123,47 @@ func (w *wire) add(pipeline *pgconn.Pipeline, s *statement) (err error) {
 			return err
 		}
 	}
-	b := &w.builder
-	if err := b.Build(w.TypeMap(), d, s.args); err != nil {
+	values, err := w.encode(d, s)
+	if err != nil {
 		return fmt.Errorf("%w: %s", err, s.sql)
 	}
 	switch {
 	case d.Name != "":
-		pipeline.SendQueryStatement(d, b.ParamValues, b.ParamFormats, binaryFormat)
+		pipeline.SendQueryStatement(d, values, binaryFormat, binaryFormat)
 		return nil
 	case !known && (!w.prepares || len(s.args) == 0 || planned(s.sql) || len(w.prepared) >= maxPrepared):
-		pipeline.SendQueryParams(s.sql, b.ParamValues, d.ParamOIDs, b.ParamFormats, binaryFormat)
+		pipeline.SendQueryParams(s.sql, values, d.ParamOIDs, binaryFormat, binaryFormat)
 		return nil
 	case !known:
 		w.prepared[s.sql] = d // for the same one later in this round trip
 		w.fresh = append(w.fresh, s.sql)
 		pipeline.SendPrepare(statementName(s.sql), s.sql, d.ParamOIDs)
 	}
-	pipeline.SendQueryPrepared(statementName(s.sql), b.ParamValues, b.ParamFormats, binaryFormat)
+	pipeline.SendQueryPrepared(statementName(s.sql), values, binaryFormat, binaryFormat)
 	return nil
+}
+
+// encode makes the values of arguments. The library copies them, so that their memory is used again.
+func (w *wire) encode(d *pgconn.StatementDescription, s *statement) (values [][]byte, err error) {
+	if len(d.ParamOIDs) != len(s.args) {
+		return nil, fmt.Errorf("%d parameters, and %d arguments", len(d.ParamOIDs), len(s.args))
+	}
+	values, buffer := w.values[:0], w.buffer[:0]
+	for i, arg := range s.args {
+		encoded, err := w.TypeMap().Encode(d.ParamOIDs[i], pgx.BinaryFormatCode, arg, buffer)
+		if err != nil {
+			return nil, err
+		}
+		if encoded == nil { // NULL
+			values = append(values, nil)
+			continue
+		}
+		values, buffer = append(values, encoded[len(buffer):]), encoded // where this moves, older values keep the old place
+	}
+	if w.values, w.buffer = values, buffer; cap(buffer) > keptBuffer {
+		w.buffer = nil
+	}
+	return values, nil
 }
 
 // planned tells whether a statement is planned each time: what is best for a list or for words depends on them, and on how large the
