@@ -109,6 +109,7 @@ var postgresDialect = dialect{
 		"key":       `TEXT COLLATE "C"`,
 		"clustered": "",
 		"search":    postgresSearchTable,
+		"words":     "", // it stays as it is
 	},
 	search:   postgresSearch,
 	texts:    cached(postgresTexts),
@@ -136,7 +137,7 @@ func postgresTexts(t *Table) tableSQL {
 	from := t.lists(len(t.Columns))
 	values := strings.Join(from.values, ", ")
 	if t.search {
-		values = strings.Replace(values, "n.words", "array_to_tsvector(string_to_array(n.words, ' '))", 1)
+		values = strings.Replace(values, "n.words", "array_to_tsvector(string_to_array(split_part(n.words, chr(10), 1), ' '))", 1)
 	}
 	s.insert = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", t.Name, t.all(), values, from.text)
 	s.save = fmt.Sprintf("%s ON CONFLICT (%s) DO %s", s.insert, key, t.assign())

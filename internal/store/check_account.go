@@ -54,7 +54,7 @@ func (k *checker) readContacts(a *checkedAccount) error {
 
 func (k *checker) readContact(a *checkedAccount, c storedContact) error {
 	should := derivedFrom(a.Number, c.contact)
-	should.eachSaid(a.Number, c.id, func(f fact, n uint64) {
+	should.eachSaid(k.conn, a.Number, c.id, func(f fact, n uint64) {
 		k.ledger.add(f, n)
 		if f.table == wordsTable {
 			k.words++
