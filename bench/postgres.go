@@ -153,7 +153,7 @@ func inserts(people []joining, t *tally) *pgx.Batch {
 		FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bigint[]) AS n (id, revision, match_keys, body, checksum)`,
 		account, ids, revisions, matchKeys, bodies, sums)
 	batch.Queue(`INSERT INTO contact_index (account_id, id, key) SELECT $1, n.id, n.key FROM unnest($2::bigint[], $3::text[]) AS n (id, key)`, account, keyIDs, keys)
-	batch.Queue(`INSERT INTO contact_search (account_id, id, words) SELECT $1, n.id, array_to_tsvector(string_to_array(n.words, ' '))
+	batch.Queue(`INSERT INTO contact_search (account_id, id, words) SELECT $1, n.id, array_to_tsvector(string_to_array(split_part(n.words, chr(10), 1), ' '))
 		FROM unnest($2::bigint[], $3::text[]) AS n (id, words)`, account, ids, words)
 	batch.Queue(`INSERT INTO tag (account_id, fold, name, contacts, size)
 		SELECT $1, n.name, n.name, n.contacts, length(CAST(n.contacts AS TEXT)) FROM unnest($2::text[], $3::bigint[]) AS n (name, contacts)

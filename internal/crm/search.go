@@ -11,6 +11,8 @@ import (
 type SearchWord struct {
 	Text   string
 	Prefix bool
+	Shared bool   // a word that begins so may be that of many contacts
+	Start  string // the start that every word has which begins so, if there is one
 }
 
 // SearchChoice is met by a contact that has all of its words.
@@ -81,23 +83,26 @@ func (s Search) IsEmpty() bool { return s.Text == "" }
 // partTerms are what one part of a text without spaces asks for.
 func partTerms(part string) []SearchTerm {
 	if name, ok := strings.CutPrefix(part, tagSign); ok {
-		if name == "" {
+		if name = fold(name); name == "" {
 			return nil
 		}
-		return []SearchTerm{{{beginning(tagSign + fold(name))}}}
+		return []SearchTerm{{{beginning(tagSign + name)}}}
 	}
 	folded := foldCase(part)
 	if strings.Contains(part, "@") {
+		if !strings.HasPrefix(folded, domainSign) {
+			folded = startSign + folded
+		}
 		return []SearchTerm{{{beginning(folded)}}}
 	}
 	plain := words(part)
 	if strings.Contains(part, ".") { // a domain, or the name of a company
-		term := SearchTerm{{beginning(domainSign + folded)}, {beginning(folded)}}
+		term := SearchTerm{{beginning(domainSign + folded)}, {beginning(startSign + folded)}}
 		return []SearchTerm{append(term, allBeginnings(plain)...)}
 	}
 	terms := make([]SearchTerm, 0, len(plain))
 	for _, word := range plain {
-		term := SearchTerm{{beginning(word)}}
+		term := SearchTerm{{beginning(word)}, {beginning(startSign + word)}}
 		if len(word) >= minDomainPart {
 			term = append(term, SearchChoice{beginning(domainSign + word)})
 		}
@@ -109,7 +114,16 @@ func partTerms(part string) []SearchTerm {
 // minDomainPart is how much of a domain must be typed: less is the beginning of a name.
 const minDomainPart = 4
 
-func beginning(text string) SearchWord { return SearchWord{Text: searchWord(text), Prefix: true} }
+// beginning asks for the words that begin with a text.
+func beginning(text string) SearchWord {
+	w := SearchWord{Text: searchWord(text), Prefix: true}
+	w.Shared = !strings.Contains(startSign+phoneSign+phoneEndSign, w.Text[:1])
+	start := startSign + strings.TrimPrefix(w.Text, startSign)
+	if utf8.RuneCountInString(start) <= len(startSign)+startLetters(w.Text) {
+		w.Start = start
+	}
+	return w
+}
 
 // allBeginnings is one choice of all the words, or none where there is no word.
 func allBeginnings(plain []string) []SearchChoice {
@@ -137,7 +151,7 @@ func isNumberPart(text string) bool {
 }
 
 // numberTerm asks for a phone number by its beginning or end, or for the plain words that the digits may be: a ZIP code, the
-// number in a company's name.
+// number in a company's name, or for an email that begins with them.
 func numberTerm(parts []string, region string) SearchTerm {
 	text := strings.Join(parts, " ")
 	term := SearchTerm(allBeginnings(words(text)))
@@ -145,7 +159,7 @@ func numberTerm(parts []string, region string) SearchTerm {
 	if len(digits) < minPhonePart {
 		return term
 	}
-	starts := append(phoneBeginnings(text, region), phoneSign+digits)
+	starts := append(phoneBeginnings(text, region), phoneSign+digits, startSign+text)
 	slices.Sort(starts)
 	for _, start := range slices.Compact(starts) {
 		term = append(term, SearchChoice{beginning(start)})

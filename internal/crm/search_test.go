@@ -18,11 +18,59 @@ func TestSearchWords(t *testing.T) {
 		"emails":[{"value":"B@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["Vip list"],
 		"addresses":[{"address_1":"12 Harbor Street","city":"New York","state":"NY","zipcode":"10001-2345"}]}`)
 	want := []string{
-		"#vip\uf820list", "+12125550100", "10001", "2345", "=\uf856ip\uf820list", "@x.org", "ana", "b@x.org", "co", "list", "lucja", "maria",
+		"#vip\uf820list", "+12125550100", "10001", "2345", "=\uf856ip\uf820list", "@x.org", "_b@x.org", "ana", "co", "list", "lucja", "maria",
 		"new", "ny", "obrien", "smith", "vip", "york", "~00105552121",
 	}
 	if diff := cmp.Diff(want, c.SearchWords()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestStartsOfWords(t *testing.T) {
+	c := made(t, `{"first_name":"Łucja","company":"É","emails":[{"value":"B@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["VIP list"]}`)
+	want := []string{
+		"_+", "_+1", "_+12", "_+121", "_+1212", "_+12125", "_+121255", "_+1212555", "_@", "_@x", "_@x.", "_@x.o", "_b", "_b@", "_b@x", "_b@x.", "_b@x.o",
+		"_b@x.or", "_e", "_l", "_li", "_lis", "_list", "_lu", "_luc", "_lucj", "_v", "_vi", "_vip",
+	}
+	if diff := cmp.Diff(want, wordStarts(c.SearchWords())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Who has the start of a beginning has a word that begins so, and the other way round.
+func TestAStartIsThatOfTheWordsThatBeginSo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, d := someContact(t), someContact(t)
+		one := c.SearchWords()
+		for _, word := range append(d.SearchWords(), one...) {
+			letters := []rune(word)
+			w := beginning(string(letters[:rapid.IntRange(1, min(len(letters), shortStart)).Draw(t, "letters")]))
+			if w.Start == "" || w.Text == startSign {
+				continue
+			}
+			begins := slices.ContainsFunc(one, func(word string) bool {
+				return startLetters(word) > 0 && strings.HasPrefix(startSign+strings.TrimPrefix(word, startSign), w.Start)
+			})
+			if slices.Contains(append(wordStarts(one), one...), w.Start) != begins {
+				t.Fatalf("%q begins a word of %q: %v, but has the start %q", w.Text, one, begins, w.Start)
+			}
+		}
+	})
+}
+
+// What a person types first is what most contacts have. It is looked up as whole words: a database would have to collect all words
+// that begin with it.
+func TestTheFirstLettersAreLookedUpAsAWord(t *testing.T) {
+	for _, typed := range []string{"a", "an", "ann", "é", "łuk", "an ma", "617", "6175", "+1 617 5", "0044", "@", "@g", "@gma", "a@b", "maria@x.", "x.a"} {
+		for _, term := range ParseSearch(typed, "US").Terms {
+			for _, choice := range term {
+				for _, w := range choice {
+					if w.Start == "" && utf8.RuneCountInString(w.Text) <= shortStart {
+						t.Errorf("%q looks for all words that begin with %q", typed, w.Text)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -15,15 +15,18 @@ const (
 	phoneEndSign = "~" // the same digits backward, so that the end of a number is the beginning of a word
 	tagSign      = "#" // the folded name
 	exactTagSign = "=" // the name to the letter
+	startSign    = "_" // the first letters of a word, or all of an email
 )
 
 const (
 	maxWord      = 300 // bytes of a word; people are told apart long before
 	minPhonePart = 4   // digits of a phone number that a search takes
+	shortStart   = 4   // letters by which many different words begin alike
+	longStart    = 8   // the same of emails and phone numbers, which are all different
 )
 
 // WordsVersion counts the changes of SearchWords. A database whose words are of another version gets them anew when it is opened.
-const WordsVersion = 1
+const WordsVersion = 2
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func (c *Contact) SearchWords() []string {
@@ -41,7 +44,7 @@ func (c *Contact) SearchWords() []string {
 	}
 	for _, e := range c.Emails {
 		email := foldCase(e.Value)
-		found = append(found, email)
+		found = append(found, startSign+email)
 		if _, domain, ok := strings.Cut(email, "@"); ok {
 			found = append(found, domainSign+domain)
 		}
@@ -53,6 +56,41 @@ func (c *Contact) SearchWords() []string {
 		found[i] = searchWord(found[i])
 	}
 	return sortedKeys(found)
+}
+
+// wordStarts are the first letters of each word, from one to a few, as words of their own. They are for a database that finds the newest
+// contacts with one word without a look at the others, but must collect all contacts that have any of many words.
+func wordStarts(words []string) []string {
+	starts := make([]string, 0, 96)
+	joined := startSign + strings.Join(words, startSign)
+	for _, word := range words {
+		start := joined[:len(startSign)+len(word)]
+		joined = joined[len(start):]
+		whole := len(start) + 1
+		if strings.HasPrefix(word, startSign) { // an email, which has the sign already
+			start, whole = word, len(word)
+		}
+		end := len(startSign)
+		for range startLetters(word) {
+			_, size := utf8.DecodeRuneInString(start[end:])
+			if end += size; size == 0 || end == whole {
+				break
+			}
+			starts = append(starts, start[:end])
+		}
+	}
+	return sortedKeys(starts)
+}
+
+// startLetters is how many letters of a word are words of their own.
+func startLetters(word string) int {
+	switch word[:1] {
+	case tagSign, exactTagSign, phoneEndSign: // there are few tags, and few phone numbers that end alike
+		return 0
+	case phoneSign, startSign:
+		return longStart
+	}
+	return shortStart
 }
 
 // phoneDigits are the digits of the contact's phone numbers: of the normal form, or as they were written where a number tells
@@ -119,12 +157,21 @@ func WordSpace(account int64, archived bool) string {
 	return state + strings.Repeat("0", max(0, 7-len(number))) + number
 }
 
-// SearchDocument is what a database indexes for one contact of an account: its words in their space.
+// SearchDocument is what a database indexes for one contact of an account: its words in their space, a line break, and the starts of
+// its words.
 func (c *Contact) SearchDocument(account int64) string {
-	space := WordSpace(account, c.Archived())
-	b := make([]byte, 0, 512)
-	for _, word := range c.SearchWords() {
-		b = append(append(append(b, space...), word...), ' ')
+	space, words := WordSpace(account, c.Archived()), c.SearchWords()
+	b := make([]byte, 0, 2048)
+	write := func(words []string) {
+		for i, word := range words {
+			if i > 0 {
+				b = append(b, ' ')
+			}
+			b = append(append(b, space...), word...)
+		}
 	}
-	return string(b[:max(0, len(b)-1)])
+	write(words)
+	b = append(b, '\n')
+	write(wordStarts(words))
+	return string(b)
 }

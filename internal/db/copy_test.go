@@ -112,7 +112,8 @@ func found(t *testing.T, o Options, word string) (n, derived int64) {
 	defer d.Close() //nolint:errcheck // it was only read
 	err = d.View(t.Context(), func(c Conn) (err error) {
 		q := Query{Account: 1, Spaces: []string{"000001~"}, Terms: [][][]Word{{{{Text: word}}}}}
-		if n, err = c.CountResults(testWords, q, 10*testRows); err == nil {
+		r, err := c.Search(testWords, q, Place{}, 1, 10*testRows)
+		if n = r.Total; err == nil {
 			derived, err = c.Int(sqlDerived, "words")
 		}
 		return err

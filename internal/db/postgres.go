@@ -107,6 +107,7 @@ var postgresDialect = dialect{
 		"key":       `TEXT COLLATE "C"`,
 		"clustered": "",
 		"search":    postgresSearchTable,
+		"words":     "", // it stays as it is
 	},
 	search:   postgresSearch,
 	texts:    cached(postgresTexts),
@@ -134,7 +135,7 @@ func postgresTexts(t *Table) tableSQL {
 	}
 	values, lists := t.lists(t.Columns)
 	if t.search {
-		values = strings.Replace(values, "n.words", "array_to_tsvector(string_to_array(n.words, ' '))", 1)
+		values = strings.Replace(values, "n.words", "array_to_tsvector(string_to_array(split_part(n.words, chr(10), 1), ' '))", 1)
 	}
 	s.insert = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", t.Name, t.all(), values, lists)
 	s.save = fmt.Sprintf("%s ON CONFLICT (%s) DO %s", s.insert, key, t.assign())

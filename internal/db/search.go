@@ -15,6 +15,8 @@ type searchDialect struct {
 	compact      string // makes the search as cheap to write to as it can be, after many documents came at once; "" where it is that already
 	words        string // every id with each of its words, in no order; $1 and $2 are the least and the greatest id
 	begin        string // a look at the search that tells it of this transaction; "" where it needs none
+	starts       bool   // it keeps the starts of words, and hands out the documents of a word one after the other, the greatest first
+	known        string // the words from $1 to $2, at most $3, where it keeps starts
 	and, or      string
 	word         func(text string, prefix bool) string
 }
@@ -23,6 +25,8 @@ type searchDialect struct {
 type Word struct {
 	Text   string
 	Prefix bool
+	Shared bool   // a word that begins so may be that of many documents
+	Start  string // the start that every word has which begins so, if there is one
 }
 
 // Query is a search: every term must be met, each by one of its choices, and a choice by all of its words. A word is looked for in
@@ -33,53 +37,95 @@ type Query struct {
 	Terms   [][][]Word
 }
 
+// maxKnown is how many words that begin alike are looked up one by one. Each costs about as much as fifty documents that are collected.
+const maxKnown = 256
+
 // expression is the query in the engine's signs.
-func (d *searchDialect) expression(q Query) string {
+func (c Conn) expression(search *Table, q Query) (text string, err error) {
+	d := &c.dialect().search
 	group := func(n int, sign string, part func(i int) string) string {
 		parts := make([]string, n)
 		for i := range parts {
 			parts[i] = part(i)
 		}
-		return "(" + strings.Join(parts, sign) + ")"
+		return "(" + strings.Join(slices.Compact(parts), sign) + ")"
 	}
-	return group(len(q.Terms), d.and, func(i int) string {
+	// An engine that hands out the documents of a word one after the other must collect those of a beginning first. So it is asked for the
+	// start, or for each of the words that begin so.
+	word := func(space string, w Word) string {
+		if !d.starts || err != nil {
+			return d.word(space+w.Text, w.Prefix)
+		}
+		if w.Start != "" {
+			return d.word(space+w.Start, false)
+		}
+		if w.Shared {
+			var known []string
+			from := space + w.Text
+			known, err = List(c, func(r Row) string { return r.Text(0) }, search.spell(d.known), from, from+"\U0010FFFF", int64(maxKnown)+1)
+			if n := len(known); 0 < n && n <= maxKnown {
+				return group(n, d.or, func(i int) string { return d.word(known[i], false) })
+			}
+		}
+		return d.word(space+w.Text, w.Prefix)
+	}
+	text = group(len(q.Terms), d.and, func(i int) string {
 		return group(len(q.Terms[i]), d.or, func(j int) string {
 			words := q.Terms[i][j]
 			return group(len(words), d.and, func(k int) string {
-				return group(len(q.Spaces), d.or, func(l int) string { return d.word(q.Spaces[l]+words[k].Text, words[k].Prefix) })
+				return group(len(q.Spaces), d.or, func(l int) string { return word(q.Spaces[l], words[k]) })
 			})
 		})
 	})
+	return text, err
 }
 
 // Place is where a page of results lies: after an id or before it, in the order of the results, the greatest first. The zero value
 // is the first page.
 type Place struct{ After, Before int64 }
 
-// Search finds the ids of a page of results, the greatest first, and tells whether there are more on the far side.
-func (c Conn) Search(search *Table, q Query, at Place, limit int) (ids []int64, more bool, err error) {
+// Results are a page of what a search finds, the greatest id first.
+type Results struct {
+	IDs   []int64
+	More  bool  // on the far side
+	Total int64 // of all pages, counted up to a limit
+}
+
+// Search finds a page of results and counts all of them up to a limit. The first page and the number are found at once.
+func (c Conn) Search(search *Table, q Query, at Place, limit, counted int) (r Results, err error) {
+	expression, err := c.expression(search, q)
+	if err != nil {
+		return r, err
+	}
 	d := &c.dialect().search
-	sql, from := d.older, int64(math.MaxInt64)
+	sql, from, read := d.older, int64(math.MaxInt64), limit+1
 	switch {
 	case at.Before != 0:
 		sql, from = d.newer, at.Before
 	case at.After != 0:
 		from = at.After
+	default:
+		read = max(read, counted)
 	}
-	ids, err = List(c, func(r Row) int64 { return r.Int(0) }, search.spell(sql), q.Account, d.expression(q), from, int64(limit)+1)
-	if more = len(ids) > limit; more {
-		ids = ids[:limit]
+	r.IDs, err = List(c, func(r Row) int64 { return r.Int(0) }, search.spell(sql), q.Account, expression, from, int64(read))
+	if r.Total = int64(min(len(r.IDs), counted)); err == nil && at != (Place{}) {
+		r.Total, err = c.Int(search.spell(d.count), q.Account, expression, int64(counted))
+	}
+	if r.More = len(r.IDs) > limit; r.More {
+		r.IDs = r.IDs[:limit]
 	}
 	if at.Before != 0 {
-		slices.Reverse(ids)
+		slices.Reverse(r.IDs)
 	}
-	return ids, more, err
+	return r, err
 }
 
-// CountResults counts what a search finds, up to a limit.
-func (c Conn) CountResults(search *Table, q Query, limit int64) (int64, error) {
-	d := &c.dialect().search
-	return c.Int(search.spell(d.count), q.Account, d.expression(q), limit)
+// Kept are the words of a document that the search keeps. A document has words and, behind a line break, the starts of words.
+func (c Conn) Kept(document string) []string {
+	if !c.dialect().search.starts {
+		document, _, _ = strings.Cut(document, "\n")
+	}
+	return strings.Fields(document)
 }
 
 // EachWord reads the words of the documents from one id to another, in no order.

@@ -9,12 +9,18 @@ import (
 func init() { sqlite3.AutoExtension(fts5.Register) }
 
 // A search in SQLite is an FTS5 table with one row a document. It keeps no text and no places of words, only which document has
-// which word. The text is frozen, because steps of schemas have it. The prefix is as long as what stands before a word, and the
-// word's first letter.
-const sqliteSearchTable = `CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, detail=none, prefix='9', tokenize="ascii tokenchars '@.#+~=-_'");
+// which word, and a look at all words. The texts are frozen, because steps of schemas have them. The first one has an index of beginnings as
+// well, as long as what stands before a word, and the word's first letter.
+const (
+	sqliteFirstSearch = `CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, detail=none, prefix='9', tokenize="ascii tokenchars '@.#+~=-_'");
 
 CREATE VIRTUAL TABLE %s_word USING fts5vocab(%s, instance);
 `
+	sqliteSearchTable = `DROP TABLE %s;
+
+CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '@.#+~=-_'");
+`
+)
 
 var sqliteSearch = searchDialect{
 	older:   `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid < $3 ORDER BY rowid DESC LIMIT $4`,
@@ -24,8 +30,15 @@ var sqliteSearch = searchDialect{
 	compact: `INSERT INTO %s (%s) VALUES ('optimize')`,
 	words:   `SELECT doc, term FROM %s_word WHERE doc >= $1 AND doc <= $2`,
 	begin:   `SELECT rowid FROM %s WHERE rowid = 0`,
-	and:     " AND ",
-	or:      " OR ",
+	starts:  true,
+	known: `WITH RECURSIVE known (word) AS (
+			SELECT (SELECT term FROM %s_word WHERE term >= $1 AND term < $2 ORDER BY term LIMIT 1)
+			UNION ALL
+			SELECT (SELECT term FROM %s_word WHERE term >= word || char(1) AND term < $2 ORDER BY term LIMIT 1) FROM known WHERE word IS NOT NULL
+			LIMIT $3
+		) SELECT word FROM known WHERE word IS NOT NULL`,
+	and: " AND ",
+	or:  " OR ",
 	word: func(text string, prefix bool) string {
 		if prefix {
 			return `"` + text + `"*`

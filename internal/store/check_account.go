@@ -60,7 +60,7 @@ func (k *checker) readContacts(a *checkedAccount) error {
 
 func (k *checker) readContact(a *checkedAccount, c *stored) error {
 	should := derivedFrom(a.Number, c.contact)
-	should.eachSaid(a.Number, c.id, func(f fact, n uint64) {
+	should.eachSaid(k.conn, a.Number, c.id, func(f fact, n uint64) {
 		k.ledger.add(f, n)
 		k.said += 1 - flag(f.table == tagTable)
 	})

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -39,11 +38,11 @@ func (l *ledger) add(f fact, n uint64) {
 func (l *ledger) differs(f fact) bool { return l[maphash.Comparable(checkSeed, f)%uint64(len(l))] != 0 }
 
 // eachSaid are the facts that a document says.
-func (d derived) eachSaid(account, id int64, enter func(f fact, n uint64)) {
+func (d derived) eachSaid(c db.Conn, account, id int64, enter func(f fact, n uint64)) {
 	for _, key := range d.keys {
 		enter(fact{table: indexTable, owner: id, text: key}, 1)
 	}
-	for _, word := range strings.Fields(d.words) {
+	for _, word := range c.Kept(d.words) {
 		enter(fact{table: wordsTable, owner: id}, maphash.String(checkSeed, word))
 	}
 	for _, name := range d.tags {
@@ -120,7 +119,7 @@ func (k *checker) compare() error {
 		last := int64(0)
 		err := eachStored(k.conn, number, func(c *stored) error {
 			if last = c.id; c.damage == nil {
-				derivedFrom(number, c.contact).eachSaid(number, c.id, func(f fact, n uint64) { d.enter(f, times{should: n}) })
+				derivedFrom(number, c.contact).eachSaid(k.conn, number, c.id, func(f fact, n uint64) { d.enter(f, times{should: n}) })
 			}
 			return nil
 		}, func() error {

@@ -78,7 +78,7 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{contact(213) + `the index has the key "e:more"`, `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', $2)`, []any{root, id(213)}},
 			{"contact 1: the index has the key \"e:more\"", `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', 1)`, []any{root}},
 			{contact(3) + otherWords, words, []any{id(3), strings.Replace(wordsOf(3), space+"board ", "", 1)}},
-			{contact(3) + otherWords, words, []any{id(3), wordsOf(3) + " " + space + "more"}},
+			{contact(3) + otherWords, words, []any{id(3), space + "more " + wordsOf(3)}},
 			{contact(3) + otherWords, words, []any{id(3), strings.ReplaceAll(wordsOf(3), space, crm.WordSpace(root, true))}},
 			{contact(3) + otherWords, words, []any{id(3), wordsOf(4)}},
 			{contact(213) + otherWords, words, []any{id(213), ""}},

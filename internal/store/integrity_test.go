@@ -77,8 +77,8 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 			t.Errorf("contact %d is of revision %d, and the account of %d", id, revision, row.revision)
 		}
 		contacts[id] = archivalRow{id, revision, archived}
-		for _, word := range contact.SearchWords() {
-			wantWords[indexRow{crm.WordSpace(account, archived == 1) + word, id}] = true
+		for _, word := range c.Kept(contact.SearchDocument(account)) {
+			wantWords[indexRow{word, id}] = true
 		}
 		for _, key := range contact.MatchKeys {
 			wantIndex[indexRow{key, id}] = true

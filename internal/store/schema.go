@@ -243,4 +243,6 @@ CREATE TABLE derived (
 );
 
 {search contact_search}
+`}, {SQL: `
+{words contact_search}
 `}}

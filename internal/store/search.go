@@ -58,17 +58,15 @@ func query(account int64, scope crm.ContactScope, search crm.Search) db.Query {
 }
 
 func searchPage(c db.Conn, q db.Query, at db.Place, limit int) (result SearchResult, err error) {
-	ids, more, err := c.Search(wordsTable, q, at, limit)
-	if err != nil {
+	found, err := c.Search(wordsTable, q, at, limit, CountedResults+1)
+	ids := found.IDs
+	if result.Total = found.Total; err != nil || len(ids) == 0 {
 		return result, err
 	}
-	if result.Total, err = c.CountResults(wordsTable, q, CountedResults+1); err != nil || len(ids) == 0 {
-		return result, err
-	}
-	if at.Before != 0 || more {
+	if at.Before != 0 || found.More {
 		result.Next.After = ids[len(ids)-1]
 	}
-	if at.After != 0 || at.Before != 0 && more {
+	if at.After != 0 || at.Before != 0 && found.More {
 		result.Prev.Before = ids[0]
 	}
 	result.Contacts, err = loadContacts(c, q.Account, ids)
@@ -79,11 +77,11 @@ func searchPage(c db.Conn, q db.Query, at db.Place, limit int) (result SearchRes
 // named are those of the ids, which ascend, whose contacts are active and may have the name of the input, after the first of
 // all. The contacts that have such a name are looked up once, however many ids there are.
 func (t *tx) named(account int64, ids []int64, name crm.Search) ([]int64, error) {
-	found, _, err := t.Search(wordsTable, query(account, crm.Active, name), db.Place{}, math.MaxInt32)
-	slices.Sort(found)
+	found, err := t.Search(wordsTable, query(account, crm.Active, name), db.Place{}, math.MaxInt32, 0)
+	slices.Sort(found.IDs)
 	named := ids[:1:1]
 	for _, id := range ids[1:] {
-		if _, ok := slices.BinarySearch(found, id); ok {
+		if _, ok := slices.BinarySearch(found.IDs, id); ok {
 			named = append(named, id)
 		}
 	}

@@ -147,7 +147,7 @@ func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
 			}
 			all = append(all, contacts...)
 		}
-		for _, text := range []string{"a", "an", "ana", "bo", "ana bo", "bo ana", "ana bob", "cy b", "bo cy an", "ana bo cy", "ana1", "#a", "xyz", "x.org", "an 1"} {
+		for _, text := range []string{"a", "an", "ana", "bo", "ana bo", "bo ana", "ana bob", "cy b", "bo cy an", "ana bo cy", "ana1", "#a", "xyz", "x.org", "an 1", "@", "@x", "@x.o", "an@", "ana1@x.o", "ana12@x.org"} {
 			var want []int64
 			for _, c := range all {
 				if typed(text).Finds(c.SearchWords()) {
@@ -173,8 +173,12 @@ func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
 func TestASearchCountsUpToAThousand(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
-		fillNamed(t, s, account, CountedResults+7, func(i int) string { return fmt.Sprintf(`{"first_name":"Ana","last_name":"L%d"}`, i%CountedResults) })
-		for text, want := range map[string]int64{"ana": CountedResults + 1, "an l": CountedResults + 1, "l999": 1, "l1 ana": 112} {
+		fillNamed(t, s, account, CountedResults+7, func(i int) string {
+			return fmt.Sprintf(`{"first_name":"Ana","last_name":"L%d","company":"Bakery%[1]d"}`, i%CountedResults)
+		})
+		for text, want := range map[string]int64{
+			"ana": CountedResults + 1, "an l": CountedResults + 1, "l999": 1, "l1 ana": 112, "bakery": CountedResults + 1, "bakery bakery1": 112, "bakery99": 11,
+		} {
 			page, err := s.SearchContacts(t.Context(), account, crm.Active, typed(text), SearchPlace{}, 1)
 			if err != nil || page.Total != want || len(page.Contacts) != 1 {
 				t.Errorf("%q: %d contacts of %d, want %d, %v", text, len(page.Contacts), page.Total, want, err)
