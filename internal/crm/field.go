@@ -333,8 +333,9 @@ func (t table[D, I]) load(r *jsonReader, key string, doc *D) {
 // append writes all fields, each with a comma in front.
 func (t table[D, I]) append(dst []byte, doc *D) []byte {
 	for i := range t {
-		dst = append(append(append(dst, `,"`...), t[i].name...), `":`...)
-		dst = t[i].append(dst, doc)
+		f := &t[i]
+		dst = append(append(append(dst, ',', '"'), f.name...), '"', ':')
+		dst = f.append(dst, doc)
 	}
 	return dst
 }
