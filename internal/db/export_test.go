@@ -145,12 +145,12 @@ func (d *DB) ReadPool() *pgxpool.Pool { return d.engine.(*postgresEngine).read }
 // HoldReads makes reads of PostgreSQL wait, as if others took up all the room, until release.
 func (d *DB) HoldReads() (release func()) {
 	g := &d.engine.(*postgresEngine).reads
-	for range readBatches {
-		g.turns <- struct{}{}
-	}
+	g.mu.Lock()
+	g.running += readBatches
+	g.mu.Unlock()
 	return func() {
 		for range readBatches { // the first hands over to those who wait
-			<-g.turns
+			g.handOver()
 		}
 	}
 }

@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, url string) (engine, error) {
 		return nil, err
 	}
 	e := &postgresEngine{commitTimeout: commitTimeout, prepares: config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}
-	e.reads = readQueue{engine: e, turns: make(chan struct{}, readBatches)}
+	e.reads.engine = e
 	if e.read, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}

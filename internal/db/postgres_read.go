@@ -21,17 +21,17 @@ const (
 // that every client sees its own last write.
 type readQueue struct {
 	engine *postgresEngine
-	turns  chan struct{} // has one element for each group that is under way
 
 	mu      sync.Mutex
+	running int // groups that are under way
 	waiting []*question
 }
 
 // question is one statement that a request waits for, and the rows that the server has answered.
 type question struct {
 	statement
-	err      error
-	answered chan struct{}
+	err  error
+	turn chan bool // true: it is this one's turn to ask for all who wait; false: it has been answered
 
 	data    []byte
 	ends    []int // of each value in data
@@ -39,22 +39,14 @@ type question struct {
 	row     int // the one that is read
 }
 
-var questions = sync.Pool{New: func() any { return &question{answered: make(chan struct{}, 1)} }}
+var questions = sync.Pool{New: func() any { return &question{turn: make(chan bool, 1)} }}
 
-// ask waits for the rows of a statement. Whoever gets a turn first asks for all who wait.
+// ask waits for the rows of a statement.
 func (g *readQueue) ask(read func(Row) error, s statement) error {
 	q := questions.Get().(*question)
 	q.statement, q.err, q.data, q.ends, q.columns = s, nil, q.data[:0], q.ends[:0], 0
-	g.mu.Lock()
-	g.waiting = append(g.waiting, q)
-	g.mu.Unlock()
-	for waits := true; waits; {
-		select {
-		case <-q.answered:
-			waits = false
-		case g.turns <- struct{}{}:
-			g.lead()
-		}
+	if g.leads(q) || <-q.turn {
+		g.lead(q)
 	}
 	err := q.err
 	for q.row = 0; err == nil && q.row*q.columns < len(q.ends); q.row++ {
@@ -67,22 +59,47 @@ func (g *readQueue) ask(read func(Row) error, s statement) error {
 	return err
 }
 
-// lead asks for all requests that wait, and tells them. Where the database is away, it tells those who have come since as well: to
-// let each of them find out by itself would make the last one wait for all the others.
-func (g *readQueue) lead() {
+// leads tells whether a question goes out at once. Otherwise it waits.
+func (g *readQueue) leads(q *question) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.running < readBatches {
+		g.running++
+		return true
+	}
+	g.waiting = append(g.waiting, q)
+	return false
+}
+
+// lead asks for all requests that wait, tells them, and hands over to one of those who have come since. Where the database is away, it
+// tells those as well: to let each of them find out by itself would make the last one wait for all the others.
+func (g *readQueue) lead(q *question) {
 	start := time.Now()
-	group := g.take(readLimit)
+	group := append([]*question{q}, g.take(readLimit-1)...)
 	err := g.engine.answer(group)
 	if errors.Is(err, errRetry) && time.Since(start) > patience {
-		for _, q := range g.take(math.MaxInt) {
-			q.err = err
-			group = append(group, q)
+		for _, late := range g.take(math.MaxInt) {
+			late.err = err
+			group = append(group, late)
 		}
 	}
-	<-g.turns
-	for _, q := range group {
-		q.answered <- struct{}{}
+	g.handOver()
+	for _, other := range group[1:] {
+		other.turn <- false
 	}
+}
+
+// handOver is one step: who comes in between would wait for no one.
+func (g *readQueue) handOver() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 {
+		g.running--
+		g.waiting = nil
+		return
+	}
+	g.waiting[0].turn <- true
+	g.waiting = g.waiting[1:]
 }
 
 // take removes questions from those that wait.
@@ -91,17 +108,12 @@ func (g *readQueue) take(limit int) []*question {
 	defer g.mu.Unlock()
 	n := min(limit, len(g.waiting))
 	group := g.waiting[:n:n]
-	if g.waiting = g.waiting[n:]; len(g.waiting) == 0 {
-		g.waiting = nil
-	}
+	g.waiting = g.waiting[n:]
 	return group
 }
 
 // answer asks a group of questions in one round trip. Its error is that of the first one that failed.
 func (e *postgresEngine) answer(group []*question) (err error) {
-	if len(group) == 0 {
-		return nil
-	}
 	answered := 0
 	defer func() {
 		if p := recover(); p != nil { // no request may be left waiting
