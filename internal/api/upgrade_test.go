@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 )
@@ -118,6 +120,16 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 		merged := server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Amelia","last_name":"Okafor-Reyes","emails":[{"value":"AMELIA@example.org"}]}`)
 		if merged.status != 201 || merged.header.Get("X-Contact-Merged") != "true" {
 			t.Errorf("a known email was not recognized: %d %s", merged.status, clip(merged.body))
+		}
+		var contact struct{ ID int64 }
+		if err := json.Unmarshal([]byte(merged.body), &contact); err != nil {
+			t.Fatal(err)
+		}
+		for _, typed := range []string{"a", "books", "reyes ame", "#newsletter", "work@exam", "0100"} {
+			found, err := s.SearchContacts(t.Context(), crm.IDAccount(contact.ID), crm.Active, crm.ParseSearch(typed, "US"), store.SearchPlace{}, 100)
+			if err != nil || !slices.ContainsFunc(found.Contacts, func(c crm.Contact) bool { return c.ID == contact.ID }) {
+				t.Errorf("%q does not find the contact: %+v, %v", typed, found.Total, err)
+			}
 		}
 		stop()
 		if err := s.Close(); err != nil {

@@ -30,7 +30,7 @@ func TestStartsOfWords(t *testing.T) {
 	c := made(t, `{"first_name":"Łucja","company":"É","emails":[{"value":"B@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["VIP list"]}`)
 	want := []string{
 		"_+", "_+1", "_+12", "_+121", "_+1212", "_+12125", "_+121255", "_+1212555", "_@", "_@x", "_@x.", "_@x.o", "_b", "_b@", "_b@x", "_b@x.", "_b@x.o",
-		"_b@x.or", "_e", "_l", "_li", "_lis", "_list", "_lu", "_luc", "_lucj", "_v", "_vi", "_vip",
+		"_b@x.or", "_b@x.org", "_e", "_l", "_li", "_lis", "_list", "_lu", "_luc", "_lucj", "_v", "_vi", "_vip",
 	}
 	if diff := cmp.Diff(want, wordStarts(c.SearchWords())); diff != "" {
 		t.Error(diff)

@@ -66,16 +66,13 @@ func wordStarts(words []string) []string {
 	for _, word := range words {
 		start := joined[:len(startSign)+len(word)]
 		joined = joined[len(start):]
-		whole := len(start) + 1
 		if strings.HasPrefix(word, startSign) { // an email, which has the sign already
-			start, whole = word, len(word)
+			start = word
 		}
 		end := len(startSign)
 		for range startLetters(word) {
 			_, size := utf8.DecodeRuneInString(start[end:])
-			if end += size; size == 0 || end == whole {
-				break
-			}
+			end += size
 			starts = append(starts, start[:end])
 		}
 	}

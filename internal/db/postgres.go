@@ -107,7 +107,7 @@ var postgresDialect = dialect{
 		"key":       `TEXT COLLATE "C"`,
 		"clustered": "",
 		"search":    postgresSearchTable,
-		"words":     "", // it stays as it is
+		"starts":    "", // it keeps none
 	},
 	search:   postgresSearch,
 	texts:    cached(postgresTexts),

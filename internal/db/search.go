@@ -120,12 +120,14 @@ func (c Conn) Search(search *Table, q Query, at Place, limit, counted int) (r Re
 	return r, err
 }
 
-// Kept are the words of a document that the search keeps. A document has words and, behind a line break, the starts of words.
+// Kept are the words of a document that the search keeps, each once. A document has words and, behind a line break, the starts of words.
 func (c Conn) Kept(document string) []string {
 	if !c.dialect().search.starts {
 		document, _, _ = strings.Cut(document, "\n")
 	}
-	return strings.Fields(document)
+	words := strings.Fields(document)
+	slices.Sort(words)
+	return slices.Compact(words)
 }
 
 // EachWord reads the words of the documents from one id to another, in no order.

@@ -135,7 +135,7 @@ var sqliteDialect = dialect{
 		"key":       "TEXT",
 		"clustered": "WITHOUT ROWID",
 		"search":    sqliteFirstSearch,
-		"words":     sqliteSearchTable,
+		"starts":    sqliteSearchTable,
 	},
 	search:   sqliteSearch,
 	texts:    cached(sqliteTexts),

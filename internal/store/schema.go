@@ -244,5 +244,5 @@ CREATE TABLE derived (
 
 {search contact_search}
 `}, {SQL: `
-{words contact_search}
+{starts contact_search}
 `}}
