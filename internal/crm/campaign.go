@@ -95,14 +95,14 @@ const (
 )
 
 // campaignTable is a campaign, field by field. A new field is a line here, and a field in the two types above.
-var campaignTable = table[Campaign, CampaignInput]{
-	kept[Campaign, CampaignInput]("account_id", text(maxText), func(c *Campaign) *string { return &c.AccountID }),
+var campaignTable = table[*Campaign, *CampaignInput]{
+	kept[*Campaign, *CampaignInput]("account_id", text(maxText), func(c *Campaign) *string { return &c.AccountID }),
 	sent("type", "Type", among("general", "collect", "fundraise", "event").or(defaultCampaignType), func(c *Campaign) *string { return &c.Type }, func(in *CampaignInput) **string { return &in.Type }),
 	sent("title", "Title", text(maxText).needed(), func(c *Campaign) *string { return &c.Title }, func(in *CampaignInput) **string { return &in.Title }),
 	sent("subtitle", "Subtitle", text(maxText), func(c *Campaign) *string { return &c.Subtitle }, func(in *CampaignInput) **string { return &in.Subtitle }),
 	sent("description", "Description", htmlText(), func(c *Campaign) *string { return &c.Description }, func(in *CampaignInput) **string { return &in.Description }),
 	sent("slug", "Web address", slugKind(), func(c *Campaign) *string { return &c.Slug }, func(in *CampaignInput) **string { return &in.Slug }),
-	derived[Campaign, CampaignInput]("url", func(dst []byte, c *Campaign) []byte { return append(append(append(dst, `"/`...), c.Slug...), '"') }), // never anything to escape
+	derived[*Campaign, *CampaignInput]("url", func(dst []byte, c *Campaign) []byte { return append(append(append(dst, `"/`...), c.Slug...), '"') }), // never anything to escape
 	sent("goal", "Goal", cents, func(c *Campaign) *int64 { return &c.Goal }, func(in *CampaignInput) **int64 { return &in.Goal }),
 	sent("raised", "Raised so far", cents, func(c *Campaign) *int64 { return &c.Raised }, func(in *CampaignInput) **int64 { return &in.Raised }),
 	sent("donors", "Donors so far", count, func(c *Campaign) *int64 { return &c.Donors }, func(in *CampaignInput) **int64 { return &in.Donors }),
@@ -119,13 +119,13 @@ var campaignTable = table[Campaign, CampaignInput]{
 
 var campaignFields = campaignTable.paths()
 
-var coverTable = table[Cover, Cover]{
+var coverTable = table[*Cover, *Cover]{
 	part("type", "type", among("image", "video").or("image").choice(), func(c *Cover) *string { return &c.Type }),
 	coverURL(),
 	part("source", "source", among("upload", "youtube", "vimeo", "twitch", "facebook").or("upload").choice(), func(c *Cover) *string { return &c.Source }),
 }
 
-var eventTable = table[Event, Event]{
+var eventTable = table[*Event, *Event]{
 	part("title", "title", eventTitle(), func(e *Event) *string { return &e.Title }),
 	part("type", "type", text(maxText).or("in_person").choice(), func(e *Event) *string { return &e.Type }),
 	part("location_name", "place", text(maxText), func(e *Event) *string { return &e.LocationName }),
@@ -144,7 +144,7 @@ var eventTable = table[Event, Event]{
 		notBefore("livestream_start_at", func(e *Event) (start, end time.Time) { return e.LivestreamStartAt, e.LivestreamEndAt }),
 }
 
-var livestreamTable = table[Livestream, Livestream]{
+var livestreamTable = table[*Livestream, *Livestream]{
 	part("url", "address", link(), func(l *Livestream) *string { return &l.URL }),
 	part("type", "type", text(maxText), func(l *Livestream) *string { return &l.Type }),
 	part("location", "location", text(maxText), func(l *Livestream) *string { return &l.Location }),
@@ -154,7 +154,7 @@ var livestreamTable = table[Livestream, Livestream]{
 }
 
 // coverURL is needed, and is that of a picture unless the cover is a film.
-func coverURL() field[Cover, Cover] {
+func coverURL() field[*Cover, *Cover] {
 	f := part("url", "address", link(), func(c *Cover) *string { return &c.URL })
 	film, image := f.check, part("url", "address", picture(), func(c *Cover) *string { return &c.URL }).check
 	f.check = func(c *checker, at place, cover *Cover) {
@@ -171,7 +171,7 @@ func coverURL() field[Cover, Cover] {
 }
 
 // eventTime is a time that a form shows as a clock at the event does.
-func eventTime(name, label string, in func(*Event) *time.Time) field[Event, Event] {
+func eventTime(name, label string, in func(*Event) *time.Time) field[*Event, *Event] {
 	f := part(name, label, campaignTime, in)
 	f.fill = func(e *Event, at place, set setter) { set(at.field(name), LocalTimeText(*in(e), e.Timezone)) }
 	return f
@@ -188,9 +188,9 @@ func createdTime() kind[time.Time] {
 }
 
 // beneficiariesField is a list of accounts, which is kept elsewhere.
-func beneficiariesField() field[Campaign, CampaignInput] {
-	return field[Campaign, CampaignInput]{
-		stored: stored[Campaign]{name: "beneficiaries", label: "Beneficiary", plural: "Beneficiaries"},
+func beneficiariesField() field[*Campaign, *CampaignInput] {
+	return field[*Campaign, *CampaignInput]{
+		stored: stored[*Campaign]{name: "beneficiaries", label: "Beneficiary", plural: "Beneficiaries"},
 		read: func(r *jsonReader, in *CampaignInput) {
 			ids := []string{}
 			r.list(maxBeneficiaries, func() { ids = append(ids, r.text()) })

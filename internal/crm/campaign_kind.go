@@ -167,9 +167,9 @@ func (f field[D, I]) inFiles() field[D, I] {
 }
 
 // notBefore refuses an end that comes before its start.
-func (f field[D, I]) notBefore(start string, times func(in *I) (start, end time.Time)) field[D, I] {
+func (f field[D, I]) notBefore(start string, times func(in I) (start, end time.Time)) field[D, I] {
 	check := f.check
-	f.check = func(c *checker, at place, in *I) {
+	f.check = func(c *checker, at place, in I) {
 		check(c, at, in)
 		if from, to := times(in); !from.IsZero() && !to.IsZero() && to.Before(from) {
 			c.add(at, f.name, NotBefore, at.field(start))

@@ -81,7 +81,7 @@ const (
 )
 
 // contactTable is a contact, field by field. A new field is a line here, and a field in the two types above.
-var contactTable = table[Contact, ContactInput]{
+var contactTable = table[*Contact, *ContactInput]{
 	sent("first_name", "First name", text(maxText).needed(), func(c *Contact) *string { return &c.FirstName }, func(in *ContactInput) **string { return &in.FirstName }),
 	sent("middle_name", "Middle name", text(maxText), func(c *Contact) *string { return &c.MiddleName }, func(in *ContactInput) **string { return &in.MiddleName }),
 	sent("last_name", "Last name", text(maxText).needed(), func(c *Contact) *string { return &c.LastName }, func(in *ContactInput) **string { return &in.LastName }),
@@ -93,17 +93,17 @@ var contactTable = table[Contact, ContactInput]{
 	sent("facebook_url", "Facebook", link(), func(c *Contact) *string { return &c.FacebookURL }, func(in *ContactInput) **string { return &in.FacebookURL }),
 	emailsField(),
 	phonesField(),
-	derived[Contact, ContactInput]("primary_email", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Emails) }),
-	derived[Contact, ContactInput]("primary_phone", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Phones) }),
+	derived[*Contact, *ContactInput]("primary_email", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Emails) }),
+	derived[*Contact, *ContactInput]("primary_phone", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Phones) }),
 	sent("note", "Note", text(maxNote), func(c *Contact) *string { return &c.Note }, func(in *ContactInput) **string { return &in.Note }).hidden(),
 	addressesField(),
-	derived[Contact, ContactInput]("primary_address", appendPrimaryAddress),
-	keptObject[Contact, ContactInput]("stats", statsTable, func(c *Contact) *Stats { return &c.Stats }),
+	derived[*Contact, *ContactInput]("primary_address", appendPrimaryAddress),
+	keptObject[*Contact, *ContactInput]("stats", statsTable, func(c *Contact) *Stats { return &c.Stats }),
 	tagsField(),
-	derived[Contact, ContactInput]("custom_fields", func(dst []byte, _ *Contact) []byte { return append(dst, `[]`...) }),
-	kept[Contact, ContactInput]("archived_at", contactTime, func(c *Contact) *time.Time { return &c.ArchivedAt }),
-	kept[Contact, ContactInput]("created_at", contactTime, func(c *Contact) *time.Time { return &c.CreatedAt }),
-	kept[Contact, ContactInput]("updated_at", contactTime, func(c *Contact) *time.Time { return &c.UpdatedAt }),
+	derived[*Contact, *ContactInput]("custom_fields", func(dst []byte, _ *Contact) []byte { return append(dst, `[]`...) }),
+	kept[*Contact, *ContactInput]("archived_at", contactTime, func(c *Contact) *time.Time { return &c.ArchivedAt }),
+	kept[*Contact, *ContactInput]("created_at", contactTime, func(c *Contact) *time.Time { return &c.CreatedAt }),
+	kept[*Contact, *ContactInput]("updated_at", contactTime, func(c *Contact) *time.Time { return &c.UpdatedAt }),
 }
 
 var (
@@ -112,15 +112,15 @@ var (
 	contactTime = moment(parseContactTime, appendContactTime)
 	microTime   = moment(parseMicroTime, appendMicroTime)
 
-	statsTable = table[Stats, Stats]{
+	statsTable = table[*Stats, *Stats]{
 		part("recurring_contributions", "", integer(), func(s *Stats) *int64 { return &s.RecurringContributions }),
 		part("total_contributions", "", integer(), func(s *Stats) *int64 { return &s.TotalContributions }),
 	}
 )
 
 // dobField is a day: clients send it as m/d/Y, and the form of a browser in its own way.
-func dobField() field[Contact, ContactInput] {
-	f := kept[Contact, ContactInput]("dob", microTime, func(c *Contact) *time.Time { return &c.DOB })
+func dobField() field[*Contact, *ContactInput] {
+	f := kept[*Contact, *ContactInput]("dob", microTime, func(c *Contact) *time.Time { return &c.DOB })
 	f.label = "Date of birth"
 	f.text = func(c *Contact) string { return dayText(c.DOB, "2 Jan 2006") }
 	f.fill = func(c *Contact, _ place, set setter) { set("dob", dayText(c.DOB, time.DateOnly)) }

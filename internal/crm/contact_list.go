@@ -20,7 +20,7 @@ type (
 	Phone = Typed // work, home or cell
 )
 
-var typedTable = table[Typed, Typed]{
+var typedTable = table[*Typed, *Typed]{
 	part("type", "type", text(maxText), func(t *Typed) *string { return &t.Type }),
 	part("value", "", text(maxText), func(t *Typed) *string { return &t.Value }),
 }
@@ -39,14 +39,14 @@ func appendPrimary(dst []byte, list []Typed) []byte {
 	return appendText(dst, list[0].Value)
 }
 
-func emailsField() field[Contact, ContactInput] {
+func emailsField() field[*Contact, *ContactInput] {
 	return typedField("emails", "Email", "Emails", typedRule{kinds: []string{"personal", "work"}, prefix: emailPrefix,
 		normal: func(value, _ string) (string, bool) { return normalEmail(value) },
 		refuse: func(c *checker, at place) { c.add(at, "value", EmailForm) }},
 		func(c *Contact) *[]Typed { return &c.Emails }, func(in *ContactInput) **[]Typed { return &in.Emails }, func(in *ContactInput) *[]string { return &in.emailKeys })
 }
 
-func phonesField() field[Contact, ContactInput] {
+func phonesField() field[*Contact, *ContactInput] {
 	return typedField("phones", "Phone", "Phones", typedRule{kinds: []string{"work", "home", "cell"}, prefix: phonePrefix, normal: normalPhone,
 		refuse: func(c *checker, at place) { c.add(at, "value", PhoneForm, c.region) }},
 		func(c *Contact) *[]Typed { return &c.Phones }, func(in *ContactInput) **[]Typed { return &in.Phones }, func(in *ContactInput) *[]string { return &in.phoneKeys })
@@ -61,7 +61,7 @@ type typedRule struct {
 }
 
 // typedField is a list of emails or phones; each has a match key in step with it.
-func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[]Typed, of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string) field[Contact, ContactInput] {
+func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[]Typed, of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string) field[*Contact, *ContactInput] {
 	f := list(name, label, plural, maxEmails, maxSent, objects(typedTable, 32, (*Typed).inWords), in, of)
 	f.check = func(c *checker, _ place, in *ContactInput) {
 		if sent := *of(in); sent != nil && !c.has(name) { // more were sent than are looked at
@@ -146,7 +146,7 @@ type Address struct {
 }
 
 // addressTable are the parts that a client may send.
-var addressTable = table[Address, Address]{
+var addressTable = table[*Address, *Address]{
 	part("address_1", "street", text(maxText), func(a *Address) *string { return &a.Line1 }),
 	part("address_2", "second line", text(maxText), func(a *Address) *string { return &a.Line2 }),
 	part("city", "city", text(maxText), func(a *Address) *string { return &a.City }),
@@ -159,7 +159,7 @@ func isTwoLetters(s string) bool {
 	return len(s) == 2 && isLetter(s[0]) && isLetter(s[1])
 }
 
-func addressesField() field[Contact, ContactInput] {
+func addressesField() field[*Contact, *ContactInput] {
 	of := objects(addressTable, 256, (*Address).inWords)
 	of.append = func(dst []byte, a *Address, i int) []byte { return a.append(dst, i == 0) }
 	of.load = func(r *jsonReader, a *Address) {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// table is a document, field by field, in the order of the wire. D is the document, I is what a client sends about it; a part of
-// another document is sent as it is kept, so there I is D.
+// table is a document, field by field, in the order of the wire. D is a pointer to the document, I to what a client sends about it; a
+// part of another document is sent as it is kept, so there I is D. They are pointers because the compiler makes one function for all types of
+// pointers, but another one for each type of document.
 //
 // Everything that is done with each field comes from here: reading what was sent and what is stored, checking, writing, merging,
 // patching, comparing, measuring, telling what changed, filling a form and reading it back.
@@ -17,29 +18,29 @@ type table[D, I any] []field[D, I]
 // field is one line of a table. What a field has no use for is nil: no client sends when a contact was created.
 type field[D, I any] struct {
 	stored[D]
-	read  func(r *jsonReader, in *I)         // takes what was sent
-	take  func(form Form, at place, in *I)   // takes what a form holds
-	check func(c *checker, at place, in *I)  // finds what is wrong
-	merge func(doc *D, in *I, now time.Time) // adds what was sent
-	patch func(doc *D, in *I, now time.Time) // replaces it by what was sent
+	read  func(r *jsonReader, in I)        // takes what was sent
+	take  func(form Form, at place, in I)  // takes what a form holds
+	check func(c *checker, at place, in I) // finds what is wrong
+	merge func(doc D, in I, now time.Time) // adds what was sent
+	patch func(doc D, in I, now time.Time) // replaces it by what was sent
 }
 
 // stored is the part of a field that has nothing to do with input.
 type stored[D any] struct {
-	name   string                             // on the wire
-	label  string                             // what people call it, or one element of it
-	load   func(r *jsonReader, doc *D)        // takes what is stored
-	append func(dst []byte, doc *D) []byte    // writes the value
-	same   func(a, b *D) bool                 // compares
-	size   func(doc *D) int                   // bytes that it adds to the document, before any is escaped
-	text   func(doc *D) string                // in words for people
-	fill   func(doc *D, at place, set setter) // puts it into a form
+	name   string                            // on the wire
+	label  string                            // what people call it, or one element of it
+	load   func(r *jsonReader, doc D)        // takes what is stored
+	append func(dst []byte, doc D) []byte    // writes the value
+	same   func(a, b D) bool                 // compares
+	size   func(doc D) int                   // bytes that it adds to the document, before any is escaped
+	text   func(doc D) string                // in words for people
+	fill   func(doc D, at place, set setter) // puts it into a form
 
 	// Of a list:
 	plural string // what people call all elements
 	limit  int    // elements that it may have
-	count  func(doc *D) int
-	words  func(doc *D) []string                     // what each element says
+	count  func(doc D) int
+	words  func(doc D) []string                      // what each element says
 	parts  []string                                  // of an element in a form; one without a name is the element itself
 	part   func(name string) (label string, ok bool) // what people call a part
 	inside []string                                  // of a document: the names of its parts, and of theirs
@@ -135,50 +136,50 @@ func (k kind[V]) checkSent(c *checker, at place, name string, value *V) {
 	}
 }
 
-func show[D any, V comparable](name, label string, k kind[V], in func(*D) *V) stored[D] {
+func show[D any, V comparable](name, label string, k kind[V], in func(D) *V) stored[D] {
 	s := stored[D]{
 		name: name, label: label, part: k.part, inside: k.inside,
-		load:   func(r *jsonReader, doc *D) { *in(doc) = k.read(r) },
-		append: func(dst []byte, doc *D) []byte { return k.append(dst, *in(doc)) },
-		same:   func(a, b *D) bool { return *in(a) == *in(b) },
+		load:   func(r *jsonReader, doc D) { *in(doc) = k.read(r) },
+		append: func(dst []byte, doc D) []byte { return k.append(dst, *in(doc)) },
+		same:   func(a, b D) bool { return *in(a) == *in(b) },
 	}
 	if k.size != nil {
-		s.size = func(doc *D) int { return k.size(*in(doc)) }
+		s.size = func(doc D) int { return k.size(*in(doc)) }
 	}
 	if k.text != nil {
-		s.text = func(doc *D) string { return k.text(*in(doc)) }
-		s.fill = func(doc *D, at place, set setter) { set(at.field(name), s.text(doc)) }
+		s.text = func(doc D) string { return k.text(*in(doc)) }
+		s.fill = func(doc D, at place, set setter) { set(at.field(name), s.text(doc)) }
 	}
 	if k.fill != nil {
-		s.fill = func(doc *D, at place, set setter) { k.fill(place{name: at.field(name)}, *in(doc), set) }
+		s.fill = func(doc D, at place, set setter) { k.fill(place{name: at.field(name)}, *in(doc), set) }
 	}
 	return s
 }
 
 // part is a field of a document inside another one.
-func part[D any, V comparable](name, label string, k kind[V], in func(*D) *V) field[D, D] {
+func part[D any, V comparable](name, label string, k kind[V], in func(D) *V) field[D, D] {
 	f := field[D, D]{stored: show(name, label, k, in)}
 	f.read = f.load
-	f.check = func(c *checker, at place, doc *D) { k.checkSent(c, at, name, in(doc)) }
+	f.check = func(c *checker, at place, doc D) { k.checkSent(c, at, name, in(doc)) }
 	if k.take != nil {
-		f.take = func(form Form, at place, doc *D) { *in(doc) = k.take(form, at.field(name)) }
+		f.take = func(form Form, at place, doc D) { *in(doc) = k.take(form, at.field(name)) }
 	}
 	return f
 }
 
 // sent is a field that a client may send or not; nil is not sent.
-func sent[D, I any, V comparable](name, label string, k kind[V], in func(*D) *V, of func(*I) **V) field[D, I] {
+func sent[D, I any, V comparable](name, label string, k kind[V], in func(D) *V, of func(I) **V) field[D, I] {
 	var zero V
 	f := field[D, I]{
 		stored: show(name, label, k, in),
-		read:   func(r *jsonReader, in *I) { value := k.read(r); *of(in) = &value },
-		check:  func(c *checker, at place, in *I) { k.checkSent(c, at, name, *of(in)) },
-		merge: func(doc *D, from *I, _ time.Time) {
+		read:   func(r *jsonReader, in I) { value := k.read(r); *of(in) = &value },
+		check:  func(c *checker, at place, in I) { k.checkSent(c, at, name, *of(in)) },
+		merge: func(doc D, from I, _ time.Time) {
 			if value := *of(from); value != nil && *value != zero {
 				*in(doc) = *value
 			}
 		},
-		patch: func(doc *D, from *I, _ time.Time) {
+		patch: func(doc D, from I, _ time.Time) {
 			switch value := *of(from); {
 			case value == nil:
 			case *value != zero:
@@ -189,7 +190,7 @@ func sent[D, I any, V comparable](name, label string, k kind[V], in func(*D) *V,
 		},
 	}
 	if k.take != nil {
-		f.take = func(form Form, at place, in *I) { value := k.take(form, at.field(name)); *of(in) = &value }
+		f.take = func(form Form, at place, in I) { value := k.take(form, at.field(name)); *of(in) = &value }
 	}
 	return f
 }
@@ -201,28 +202,28 @@ func (f field[D, I]) hidden() field[D, I] {
 }
 
 // kept is a field that is stored and shown, and never sent.
-func kept[D, I any, V comparable](name string, k kind[V], in func(*D) *V) field[D, I] {
+func kept[D, I any, V comparable](name string, k kind[V], in func(D) *V) field[D, I] {
 	return field[D, I]{stored: show(name, "", k, in)}
 }
 
 // keptObject is a document inside another one that is never sent.
-func keptObject[D, I any, V comparable](name string, t table[V, V], in func(*D) *V) field[D, I] {
+func keptObject[D, I any, V comparable](name string, t table[*V, *V], in func(D) *V) field[D, I] {
 	return field[D, I]{stored: stored[D]{
 		name:   name,
-		load:   func(r *jsonReader, doc *D) { r.element(func(key string) { t.load(r, key, in(doc)) }) },
-		append: func(dst []byte, doc *D) []byte { return t.appendObject(dst, in(doc)) },
-		same:   func(a, b *D) bool { return *in(a) == *in(b) },
+		load:   func(r *jsonReader, doc D) { r.element(func(key string) { t.load(r, key, in(doc)) }) },
+		append: func(dst []byte, doc D) []byte { return t.appendObject(dst, in(doc)) },
+		same:   func(a, b D) bool { return *in(a) == *in(b) },
 	}}
 }
 
 // derived is a field that is shown and follows from the others.
-func derived[D, I any](name string, append func(dst []byte, doc *D) []byte) field[D, I] {
+func derived[D, I any](name string, append func(dst []byte, doc D) []byte) field[D, I] {
 	return field[D, I]{stored: stored[D]{name: name, append: append}}
 }
 
 // element is what the elements of one list have in common.
 type element[E comparable] struct {
-	table  table[E, E]
+	table  table[*E, *E]
 	frame  int // bytes that it takes beside its texts
 	words  func(e *E) string
 	read   func(r *jsonReader, e *E)
@@ -231,7 +232,7 @@ type element[E comparable] struct {
 }
 
 // objects are elements that are documents themselves.
-func objects[E comparable](t table[E, E], frame int, words func(e *E) string) element[E] {
+func objects[E comparable](t table[*E, *E], frame int, words func(e *E) string) element[E] {
 	read := func(r *jsonReader, e *E) { r.element(func(key string) { t.read(r, key, e) }) }
 	return element[E]{
 		table: t, frame: frame, words: words, read: read, load: read,
@@ -240,7 +241,7 @@ func objects[E comparable](t table[E, E], frame int, words func(e *E) string) el
 }
 
 // list is a field of up to limit elements, which is replaced whole. So many elements are read; what is repeated counts once.
-func list[D, I any, E comparable](name, label, plural string, limit, read int, of element[E], in func(*D) *[]E, from func(*I) **[]E) field[D, I] {
+func list[D, I any, E comparable](name, label, plural string, limit, read int, of element[E], in func(D) *[]E, from func(I) **[]E) field[D, I] {
 	take := func(r *jsonReader, list *[]E, read func(r *jsonReader, e *E), most int) (sent bool) {
 		return r.list(most, func() {
 			*list = append(*list, *new(E))
@@ -250,9 +251,9 @@ func list[D, I any, E comparable](name, label, plural string, limit, read int, o
 	return field[D, I]{
 		stored: stored[D]{
 			name: name, label: label, plural: plural, limit: limit, parts: of.table.names(), part: of.table.label,
-			count: func(doc *D) int { return len(*in(doc)) },
-			load:  func(r *jsonReader, doc *D) { take(r, in(doc), of.load, read) },
-			append: func(dst []byte, doc *D) []byte {
+			count: func(doc D) int { return len(*in(doc)) },
+			load:  func(r *jsonReader, doc D) { take(r, in(doc), of.load, read) },
+			append: func(dst []byte, doc D) []byte {
 				dst = append(dst, '[')
 				for i := range *in(doc) {
 					if i > 0 {
@@ -262,39 +263,39 @@ func list[D, I any, E comparable](name, label, plural string, limit, read int, o
 				}
 				return append(dst, ']')
 			},
-			same: func(a, b *D) bool { return slices.Equal(*in(a), *in(b)) },
-			size: func(doc *D) (n int) {
+			same: func(a, b D) bool { return slices.Equal(*in(a), *in(b)) },
+			size: func(doc D) (n int) {
 				for i := range *in(doc) {
 					n += of.frame + of.table.size(&(*in(doc))[i])
 				}
 				return n
 			},
-			words: func(doc *D) (all []string) {
+			words: func(doc D) (all []string) {
 				for i := range *in(doc) {
 					all = append(all, of.words(&(*in(doc))[i]))
 				}
 				return all
 			},
-			fill: func(doc *D, _ place, set setter) {
+			fill: func(doc D, _ place, set setter) {
 				for i := range *in(doc) {
 					of.table.fill(&(*in(doc))[i], elementOf(name, i), set)
 				}
 			},
 		},
-		read: func(r *jsonReader, in *I) {
+		read: func(r *jsonReader, in I) {
 			list := []E{}
 			if take(r, &list, of.read, read) {
 				*from(in) = &list
 			}
 		},
-		take: func(form Form, _ place, in *I) {
+		take: func(form Form, _ place, in I) {
 			list := make([]E, form.Rows(name, of.table.names()))
 			for i := range list {
 				of.table.take(form, elementOf(name, i), &list[i])
 			}
 			*from(in) = &list
 		},
-		patch: func(doc *D, sent *I, _ time.Time) {
+		patch: func(doc D, sent I, _ time.Time) {
 			if list := *from(sent); list != nil {
 				*in(doc) = *list
 			}
@@ -313,7 +314,7 @@ func (t table[D, I]) find(name string) *field[D, I] {
 }
 
 // read takes the value of one key that was sent. Keys that are unknown or read-only are ignored.
-func (t table[D, I]) read(r *jsonReader, key string, in *I) {
+func (t table[D, I]) read(r *jsonReader, key string, in I) {
 	if f := t.find(key); f != nil && f.read != nil {
 		f.read(r, in)
 	} else {
@@ -322,7 +323,7 @@ func (t table[D, I]) read(r *jsonReader, key string, in *I) {
 }
 
 // load takes the value of one key that is stored. What is derived from the rest is not read.
-func (t table[D, I]) load(r *jsonReader, key string, doc *D) {
+func (t table[D, I]) load(r *jsonReader, key string, doc D) {
 	if f := t.find(key); f != nil && f.load != nil {
 		f.load(r, doc)
 	} else {
@@ -331,7 +332,7 @@ func (t table[D, I]) load(r *jsonReader, key string, doc *D) {
 }
 
 // append writes all fields, each with a comma in front.
-func (t table[D, I]) append(dst []byte, doc *D) []byte {
+func (t table[D, I]) append(dst []byte, doc D) []byte {
 	for i := range t {
 		f := &t[i]
 		dst = append(append(append(dst, ',', '"'), f.name...), '"', ':')
@@ -340,7 +341,7 @@ func (t table[D, I]) append(dst []byte, doc *D) []byte {
 	return dst
 }
 
-func (t table[D, I]) appendObject(dst []byte, doc *D) []byte {
+func (t table[D, I]) appendObject(dst []byte, doc D) []byte {
 	start := len(dst)
 	dst = t.append(dst, doc)
 	dst[start] = '{'
@@ -348,7 +349,7 @@ func (t table[D, I]) appendObject(dst []byte, doc *D) []byte {
 }
 
 // size is how many bytes all fields add.
-func (t table[D, I]) size(doc *D) (bytes int) {
+func (t table[D, I]) size(doc D) (bytes int) {
 	for i := range t {
 		if t[i].size != nil {
 			bytes += t[i].size(doc)
@@ -357,7 +358,7 @@ func (t table[D, I]) size(doc *D) (bytes int) {
 	return bytes
 }
 
-func (t table[D, I]) check(c *checker, at place, in *I) {
+func (t table[D, I]) check(c *checker, at place, in I) {
 	for i := range t {
 		if t[i].check != nil {
 			t[i].check(c, at, in)
@@ -366,7 +367,7 @@ func (t table[D, I]) check(c *checker, at place, in *I) {
 }
 
 // merge adds what was sent to a document.
-func (t table[D, I]) merge(doc *D, in *I, now time.Time) {
+func (t table[D, I]) merge(doc D, in I, now time.Time) {
 	for i := range t {
 		if t[i].merge != nil {
 			t[i].merge(doc, in, now)
@@ -375,7 +376,7 @@ func (t table[D, I]) merge(doc *D, in *I, now time.Time) {
 }
 
 // patch replaces what was sent.
-func (t table[D, I]) patch(doc *D, in *I, now time.Time) {
+func (t table[D, I]) patch(doc D, in I, now time.Time) {
 	for i := range t {
 		if t[i].patch != nil {
 			t[i].patch(doc, in, now)
@@ -384,7 +385,7 @@ func (t table[D, I]) patch(doc *D, in *I, now time.Time) {
 }
 
 // same tells whether two documents say the same in every field.
-func (t table[D, I]) same(a, b *D) bool {
+func (t table[D, I]) same(a, b D) bool {
 	for i := range t {
 		if t[i].same != nil && !t[i].same(a, b) {
 			return false
@@ -393,7 +394,7 @@ func (t table[D, I]) same(a, b *D) bool {
 	return true
 }
 
-func (t table[D, I]) fill(doc *D, at place, set setter) {
+func (t table[D, I]) fill(doc D, at place, set setter) {
 	for i := range t {
 		if t[i].fill != nil {
 			t[i].fill(doc, at, set)
@@ -401,7 +402,7 @@ func (t table[D, I]) fill(doc *D, at place, set setter) {
 	}
 }
 
-func (t table[D, I]) take(form Form, at place, in *I) {
+func (t table[D, I]) take(form Form, at place, in I) {
 	for i := range t {
 		if t[i].take != nil {
 			t[i].take(form, at, in)

@@ -14,7 +14,7 @@ func (k kind[V]) or(unset V) kind[V] {
 }
 
 // object is a document inside another one, or none. It is sent whole, and a form has one where it says anything about it.
-func object[V any](t table[V, V]) kind[*V] {
+func object[V any](t table[*V, *V]) kind[*V] {
 	inside := func(at place, name string) place { return place{name: at.field(name)} }
 	return kind[*V]{
 		part: t.label, inside: t.paths(),

@@ -57,10 +57,10 @@ func validateTags(v *Invalid, names []string) []string {
 	return names
 }
 
-var tagTable = table[string, string]{part("", "", text(maxTag), func(tag *string) *string { return tag })}
+var tagTable = table[*string, *string]{part("", "", text(maxTag), func(tag *string) *string { return tag })}
 
 // tagsField has no part in a form: there a row may hold several tags.
-func tagsField() field[Contact, ContactInput] {
+func tagsField() field[*Contact, *ContactInput] {
 	of := objects(tagTable, len(`"",`), func(tag *string) string { return *tag })
 	of.read, of.load = tagTable[0].load, tagTable[0].load
 	of.append = func(dst []byte, tag *string, _ int) []byte { return appendText(dst, *tag) }
