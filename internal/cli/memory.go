@@ -1,7 +1,8 @@
 package cli
 
 import (
-	"fmt"
+	"bufio"
+	"bytes"
 	"io/fs"
 	"os"
 	"path"
@@ -81,10 +82,13 @@ func memory(root fs.FS) int64 {
 	return least
 }
 
-func machineMemory(root fs.FS) (kilobytes int64) {
+func machineMemory(root fs.FS) int64 {
 	text, _ := fs.ReadFile(root, "proc/meminfo")
-	for line := range strings.Lines(string(text)) {
-		if _, err := fmt.Sscanf(line, "MemTotal: %d kB", &kilobytes); err == nil {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) == 3 && fields[0] == "MemTotal:" && fields[2] == "kB" {
+			kilobytes, _ := strconv.ParseInt(fields[1], 10, 64)
 			return kilobytes << 10
 		}
 	}
@@ -100,11 +104,10 @@ func groupFiles(root fs.FS) (files []string) {
 			continue
 		}
 		dir, name := "sys/fs/cgroup", "memory.max"
-		switch parts[1] {
-		case "": // version 2
-		case "memory":
+		if parts[1] != "" {
 			dir, name = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
-		default:
+		}
+		if parts[1] != "" && parts[1] != "memory" {
 			continue
 		}
 		for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) {

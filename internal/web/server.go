@@ -27,7 +27,7 @@ type Server struct {
 	Timeouts    Timeouts
 	Connections *Connections // nil for as many as there are file descriptors
 
-	// Listening is called with the real addresses once requests are answered. What it does delays no request.
+	// Listening is called once all listeners are open, with the addresses they really have.
 	Listening func(Addresses)
 }
 
@@ -121,7 +121,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	secured.measure(s.Metrics)
-	doors, at, err := s.open(secured)
+	doors, err := s.open(secured)
 	if err != nil {
 		return err
 	}
@@ -132,9 +132,6 @@ func (s *Server) Run(ctx context.Context) error {
 	if secured.warm != nil {
 		go secured.warm()
 	}
-	if s.Listening != nil {
-		s.Listening(at)
-	}
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -143,11 +140,11 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // open opens every listener before the first request, so that a wrong setting is found at start.
-func (s *Server) open(secured secured) (doors []*door, at Addresses, err error) {
+func (s *Server) open(secured secured) ([]*door, error) {
 	var metrics, challenge *door
 	main := s.door("--listen", s.Listen, s.Handler)
 	main.http.TLSConfig = secured.config
-	doors = []*door{main}
+	doors := []*door{main}
 	if s.MetricsListen != "" {
 		metrics = s.door("--metrics-listen", s.MetricsListen, s.MetricsHandler)
 		metrics.connections = NewConnections(0, 0, nil, nil) // so that an operator can watch an attack
@@ -163,10 +160,13 @@ func (s *Server) open(secured secured) (doors []*door, at Addresses, err error) 
 			for _, opened := range doors[:i] {
 				opened.listener.Close()
 			}
-			return nil, at, err
+			return nil, err
 		}
 	}
-	return doors, Addresses{Main: main.at(), Metrics: metrics.at(), ACME: challenge.at()}, nil
+	if s.Listening != nil {
+		s.Listening(Addresses{Main: main.at(), Metrics: metrics.at(), ACME: challenge.at()})
+	}
+	return doors, nil
 }
 
 func (s *Server) door(flag, address string, handler http.Handler) *door {

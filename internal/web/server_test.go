@@ -345,24 +345,3 @@ func TestOptionsStarIsRefused(t *testing.T) {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
-
-// What a server does once it listens, such as printing a link that it must store first, delays no request.
-func TestRequestsAreAnsweredWhileTheStartIsReported(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	answered := errors.New("Listening was not called")
-	s := &Server{
-		Listen: "127.0.0.1:0", TLS: TLS{Mode: TLSOff}, Handler: quietPlumbing().Wrap(answerOK), Log: discard(),
-		Listening: func(at Addresses) {
-			defer cancel()
-			client := &http.Client{Timeout: 10 * time.Second}
-			var response *http.Response
-			if response, answered = client.Get("http://" + at.Main + "/"); answered == nil {
-				response.Body.Close()
-			}
-		},
-	}
-	if err := s.Run(ctx); err != nil || answered != nil {
-		t.Errorf("the server ended with %v, and a request with %v", err, answered)
-	}
-}
