@@ -194,7 +194,7 @@ func TestAReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 		}
 	}
 	wantError(t, "who left", errs[2], context.Canceled)
-	wantError(t, "a contact that is not there", errs[3], crm.ErrForbidden)
+	wantError(t, "a contact that is not there", errs[3], crm.ErrNotFound)
 	if errs[0] != nil || errs[4] != nil {
 		t.Errorf("the neighbors got %v and %v", errs[0], errs[4])
 	}
