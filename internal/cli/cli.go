@@ -221,8 +221,10 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error
 	}
 	t.tighten()
 	options := t.storage.Options()
-	options.Now, options.Serving, options.Progress = now, t.serving, newWatch(t, watch{task: "upgrading the database"}).progress
+	upgrade := newWatch(t, watch{task: "upgrading the database"})
+	options.Now, options.Serving, options.Progress = now, t.serving, upgrade.progress
 	s, err := store.Open(t.ctx, options)
+	upgrade.end()
 	if err != nil {
 		return err
 	}

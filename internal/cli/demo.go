@@ -167,6 +167,7 @@ func (m *demoMaker) createContacts(ctx context.Context, account crm.Account, con
 		if err != nil {
 			return err
 		}
+		in.Note = &m.Notes[i%len(m.Notes)] // which no request of the API sets
 		made, err := m.store.CreateContact(ctx, account.Number, in, crm.Dedupe)
 		if err != nil {
 			return err
@@ -204,7 +205,7 @@ func (m *demoMaker) person(i int, places []demoPlace) map[string]any {
 	first, last := m.FirstNames[i%len(m.FirstNames)], m.LastNames[(i*7+i/len(m.FirstNames))%len(m.LastNames)]
 	place := places[m.random.IntN(len(places))]
 	emails := []map[string]string{{"type": "personal", "value": crm.Slug(first) + "." + crm.Slug(last) + "@example.org"}}
-	body := map[string]any{"first_name": first, "last_name": last, "note": m.Notes[i%len(m.Notes)]}
+	body := map[string]any{"first_name": first, "last_name": last}
 	if company := pick(m.Companies); company != "" {
 		body["company"], body["title"] = company, pick(m.Titles)
 		emails = append(emails, map[string]string{"type": "work", "value": fmt.Sprintf("%s%d@%s.example", crm.Slug(first), i, crm.Slug(company))})

@@ -110,8 +110,8 @@ func removedWarning(f *form, saved crm.Campaign) string {
 		return ""
 	}
 	warning := "Pages cannot show all of your HTML. This was removed: " + strings.Join(kinds, ", ") + "."
-	if slices.Contains(kinds, "pictures") || slices.Contains(kinds, "links") {
-		warning += " Pictures and links need an address that begins with https://."
+	if slices.Contains(kinds, "images") || slices.Contains(kinds, "links") {
+		warning += " Images and links need an address that begins with https://."
 	}
 	return warning
 }

@@ -364,7 +364,7 @@ func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
 		p := s.member(s.organization("Harbor Light"), crm.Editor)
 		a := p.post(p.org("/campaigns"), "title", "Gala", "cover.url", "http://img.example.org/c.png", "cover.type", "image", "logo", "http://img.example.org/l.png")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "2 things need your attention", "Cover image or video must be a full web address that begins with https://. Pages show no other pictures.", "Logo image must be a full web address that begins with https://.")
+		p.sees(a, "2 things need your attention", "Cover image or video must be a full web address that begins with https://. Pages show no other images.", "Logo image must be a full web address that begins with https://.")
 		if !strings.Contains(a.body, `value="http://img.example.org/c.png"`) {
 			t.Error("what was typed is lost")
 		}
@@ -377,7 +377,7 @@ func TestHTMLThatIsRemovedIsSaid(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor Light"), crm.Editor)
 		a := p.follow(p.org("/campaigns"), "title", strings.Repeat("Gala ", 50), "description", `<p>Come</p><table><tr><td>Soup</td></tr></table><img src="http://img.example.org/a.png">`, "event.details", `<iframe src="x"></iframe>`)
-		p.sees(a, "is live. View page", "Pages cannot show all of your HTML. This was removed: embedded pages, pictures, tables. Pictures and links need an address that begins with https://.", "Soup")
+		p.sees(a, "is live. View page", "Pages cannot show all of your HTML. This was removed: embedded pages, images, tables. Images and links need an address that begins with https://.", "Soup")
 		path := strings.TrimSuffix(editPath.FindString(a.body), "/edit")
 		p.doesNotSee(p.follow(path, formValues(t, p.get(path+"/edit").body)...), "removed") // nothing more
 		p.sees(p.follow(path, "title", "Gala", "description", "<div>Come</div>"), "“Gala” was saved. Pages cannot show all of your HTML. This was removed: <div>.")

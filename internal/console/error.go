@@ -58,7 +58,7 @@ var problems = map[int]problem{
 	http.StatusConflict:              {Heading: "Someone else changed this"},
 	http.StatusRequestEntityTooLarge: {Heading: "Too much data"},
 	http.StatusUnprocessableEntity:   {Heading: "Please check your input"},
-	http.StatusTooManyRequests:       {Heading: "Too many attempts"},
+	http.StatusTooManyRequests:       {Heading: "Too many requests"},
 	http.StatusInternalServerError:   {Heading: "Something went wrong on our side", Message: "This was not your fault. Please try again in a moment."},
 	http.StatusServiceUnavailable:    {Heading: "The service is temporarily unavailable"},
 }

@@ -44,7 +44,7 @@ func (c Campaign) Public() Campaign {
 	return c
 }
 
-// Cover is the picture or film at the head of a campaign.
+// Cover is the image or video at the top of a campaign.
 type Cover struct {
 	Type   string // image or video
 	URL    string
@@ -107,9 +107,9 @@ var campaignTable = table[*Campaign, *CampaignInput]{
 	sent("raised", "Raised so far", cents, func(c *Campaign) *int64 { return &c.Raised }, func(in *CampaignInput) **int64 { return &in.Raised }),
 	sent("donors", "Donors so far", count, func(c *Campaign) *int64 { return &c.Donors }, func(in *CampaignInput) **int64 { return &in.Donors }),
 	sent("currency", "Currency", currencyKind().or(defaultCurrency), func(c *Campaign) *string { return &c.Currency }, func(in *CampaignInput) **string { return &in.Currency }),
-	sent("logo", "Logo", picture(), func(c *Campaign) *string { return &c.Logo }, func(in *CampaignInput) **string { return &in.Logo }),
+	sent("logo", "Logo image", picture(), func(c *Campaign) *string { return &c.Logo }, func(in *CampaignInput) **string { return &in.Logo }),
 	sent("cover", "Cover", object(coverTable), func(c *Campaign) **Cover { return &c.Cover }, func(in *CampaignInput) ***Cover { return &in.Cover }),
-	sent("end_at", "End", campaignTime, func(c *Campaign) *time.Time { return &c.EndAt }, func(in *CampaignInput) **time.Time { return &in.EndAt }),
+	sent("end_at", "End date", campaignTime, func(c *Campaign) *time.Time { return &c.EndAt }, func(in *CampaignInput) **time.Time { return &in.EndAt }),
 	sent("created_at", "Creation", createdTime(), func(c *Campaign) *time.Time { return &c.CreatedAt }, func(in *CampaignInput) **time.Time { return &in.CreatedAt }).inFiles(),
 	sent("updated_at", "Last change", campaignTime.staying(), func(c *Campaign) *time.Time { return &c.UpdatedAt }, func(in *CampaignInput) **time.Time { return &in.UpdatedAt }).inFiles().
 		notBefore("created_at", func(in *CampaignInput) (start, end time.Time) { return valueOf(in.CreatedAt), valueOf(in.UpdatedAt) }),
@@ -127,36 +127,36 @@ var coverTable = table[*Cover, *Cover]{
 
 var eventTable = table[*Event, *Event]{
 	part("title", "title", eventTitle(), func(e *Event) *string { return &e.Title }),
-	part("type", "type", text(maxText).or("in_person").choice(), func(e *Event) *string { return &e.Type }),
-	part("location_name", "place", text(maxText), func(e *Event) *string { return &e.LocationName }),
+	part("type", "format", text(maxText).or("in_person").choice(), func(e *Event) *string { return &e.Type }),
+	part("location_name", "Venue", text(maxText), func(e *Event) *string { return &e.LocationName }),
 	part("address_formatted", "address", text(maxText), func(e *Event) *string { return &e.AddressFormatted }),
 	part("google_place_id", "Google place ID", text(maxText), func(e *Event) *string { return &e.GooglePlaceID }),
 	eventTime("start_at", "start", func(e *Event) *time.Time { return &e.StartAt }),
 	eventTime("end_at", "end", func(e *Event) *time.Time { return &e.EndAt }).
 		notBefore("start_at", func(e *Event) (start, end time.Time) { return e.StartAt, e.EndAt }),
 	part("timezone", "time zone", matching(isTimezone, Timezone), func(e *Event) *string { return &e.Timezone }),
-	part("details", "details", htmlText(), func(e *Event) *string { return &e.Details }),
+	part("details", "Details for guests", htmlText(), func(e *Event) *string { return &e.Details }),
 	part("private", "private", yesNo, func(e *Event) *bool { return &e.Private }),
 	part("tickets_required", "tickets", yesNo, func(e *Event) *bool { return &e.TicketsRequired }),
 	part("livestream", "livestream", object(livestreamTable), func(e *Event) **Livestream { return &e.Livestream }),
-	eventTime("livestream_start_at", "livestream start", func(e *Event) *time.Time { return &e.LivestreamStartAt }),
-	eventTime("livestream_end_at", "livestream end", func(e *Event) *time.Time { return &e.LivestreamEndAt }).
+	eventTime("livestream_start_at", "Stream start", func(e *Event) *time.Time { return &e.LivestreamStartAt }),
+	eventTime("livestream_end_at", "Stream end", func(e *Event) *time.Time { return &e.LivestreamEndAt }).
 		notBefore("livestream_start_at", func(e *Event) (start, end time.Time) { return e.LivestreamStartAt, e.LivestreamEndAt }),
 }
 
 var livestreamTable = table[*Livestream, *Livestream]{
-	part("url", "address", link(), func(l *Livestream) *string { return &l.URL }),
-	part("type", "type", text(maxText), func(l *Livestream) *string { return &l.Type }),
-	part("location", "location", text(maxText), func(l *Livestream) *string { return &l.Location }),
+	part("url", "Watch link", link(), func(l *Livestream) *string { return &l.URL }),
+	part("type", "Stream type", text(maxText), func(l *Livestream) *string { return &l.Type }),
+	part("location", "Stream location", text(maxText), func(l *Livestream) *string { return &l.Location }),
 	part("platform", "platform", text(maxText), func(l *Livestream) *string { return &l.Platform }),
-	part("embed_url", "address to embed", link(), func(l *Livestream) *string { return &l.EmbedURL }),
+	part("embed_url", "Embed link", link(), func(l *Livestream) *string { return &l.EmbedURL }),
 	part("scheduled", "scheduled", yesNo, func(l *Livestream) *bool { return &l.Scheduled }),
 }
 
-// coverURL is needed, and is that of a picture unless the cover is a film.
+// coverURL is needed, and is that of an image unless the cover is a video.
 func coverURL() field[*Cover, *Cover] {
-	f := part("url", "address", link(), func(c *Cover) *string { return &c.URL })
-	film, image := f.check, part("url", "address", picture(), func(c *Cover) *string { return &c.URL }).check
+	f := part("url", "Cover image or video", link(), func(c *Cover) *string { return &c.URL })
+	video, image := f.check, part("url", "", picture(), func(c *Cover) *string { return &c.URL }).check
 	f.check = func(c *checker, at place, cover *Cover) {
 		if cover.URL == "" {
 			c.add(at, "url", Required)
@@ -164,7 +164,7 @@ func coverURL() field[*Cover, *Cover] {
 		if cover.Type == "image" {
 			image(c, at, cover)
 		} else {
-			film(c, at, cover)
+			video(c, at, cover)
 		}
 	}
 	return f

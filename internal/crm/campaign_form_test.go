@@ -265,7 +265,7 @@ func TestAnEventIsWhatAnythingIsSaidAbout(t *testing.T) {
 
 func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
 	for path, want := range map[string]string{
-		"slug": "Web address", "cover.url": "Cover address", "event.start_at": "Event start", "event.livestream.embed_url": "Event livestream address to embed",
+		"slug": "Web address", "cover.url": "Cover image or video", "event.start_at": "Event start", "event.livestream.embed_url": "Embed link",
 		"beneficiaries": "Beneficiaries", "beneficiaries.1": "Beneficiary 2",
 	} {
 		if label, ok := Label(path); !ok || label != want {

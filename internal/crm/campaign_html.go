@@ -41,7 +41,7 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 // maxRemovedKinds is how many kinds of elements are worth listing. Listing each of thousands would take long, too.
 const maxRemovedKinds = 20
 
-// RemovedHTML says what sanitizing has taken out of a text that was typed, in words for people: tables, pictures, <div>.
+// RemovedHTML says what sanitizing has taken out of a text that was typed, in words for people: tables, images, <div>.
 func RemovedHTML(typed, kept string) (kinds []string) {
 	left := map[string]int{}
 	htmlElements(kept, func(name string, shown bool) {
@@ -91,7 +91,7 @@ func elementKind(name string) string {
 
 var elementKinds = map[string][]string{
 	"tables":         strings.Fields("table caption colgroup col thead tbody tfoot tr th td"),
-	"pictures":       strings.Fields("img picture svg"),
+	"images":         strings.Fields("img picture svg"),
 	"links":          {"a"},
 	"scripts":        strings.Fields("script noscript"),
 	"styles":         strings.Fields("style link"),

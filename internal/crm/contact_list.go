@@ -148,7 +148,7 @@ type Address struct {
 // addressTable are the parts that a client may send.
 var addressTable = table[*Address, *Address]{
 	part("address_1", "street", text(maxText), func(a *Address) *string { return &a.Line1 }),
-	part("address_2", "second line", text(maxText), func(a *Address) *string { return &a.Line2 }),
+	part("address_2", "line 2", text(maxText), func(a *Address) *string { return &a.Line2 }),
 	part("city", "city", text(maxText), func(a *Address) *string { return &a.City }),
 	part("state", "state", oneOf(maxText, StateCode, isTwoLetters), func(a *Address) *string { return &a.State }),
 	part("zipcode", "postal code", text(maxText), func(a *Address) *string { return &a.Zipcode }),

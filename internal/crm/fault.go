@@ -43,7 +43,7 @@ const (
 	PhoneForm  Rule = "must be a valid phone number, with a + and the country code where it is not a %v number"
 	BirthDay   Rule = "must be a date in the format m/d/Y, from 01/01/1000 to today"
 	WebURL     Rule = "must be an absolute http or https URL"
-	PictureURL Rule = "must be an absolute https URL. Pages show no other pictures"
+	PictureURL Rule = "must be an absolute https URL. Pages show no other images"
 	StateCode  Rule = "must be a two-letter postal code"
 	Country    Rule = "must be a three-letter ISO 3166-1 country code"
 	Currency   Rule = "must be an ISO 4217 currency code in capital letters"

@@ -418,7 +418,8 @@ func (t table[D, I]) names() []string {
 	return names
 }
 
-// label is what people call a field, a list, or what stands in an element of one: Email 2, Address 1 city.
+// label is what people call a field, a list, or what stands in an element of one: Email 2, Address 1 city. A part whose label begins with
+// a capital letter is called by that alone.
 func (t table[D, I]) label(path string) (label string, ok bool) {
 	name, inside, isInside := strings.Cut(path, ".")
 	f := t.find(name)
@@ -435,6 +436,9 @@ func (t table[D, I]) label(path string) (label string, ok bool) {
 	}
 	if f.part != nil {
 		part, _ := f.part(inside)
+		if part != "" && 'A' <= part[0] && part[0] <= 'Z' {
+			return part, true
+		}
 		label = strings.TrimSpace(label + " " + part)
 	}
 	return label, true

@@ -27,7 +27,7 @@ type Search struct {
 	Terms []SearchTerm
 }
 
-// maxTerms bounds the work of one search. Nobody types as many words.
+// maxTerms bounds the work of one search. No one types as many words.
 const maxTerms = 20
 
 // ParseSearch understands what was typed: the beginnings of words of a name, a company, a place or a tag, in any order; #tag; an
@@ -46,7 +46,7 @@ func ParseSearch(text, region string) Search {
 		n := 1
 		if number := leadingNumber(parts); number > 0 {
 			n = number
-			s.Terms = append(s.Terms, numberTerm(parts[:n], region))
+			s.add(numberTerm(parts[:n], region))
 		} else {
 			s.add(partTerms(parts[0])...)
 		}
@@ -55,7 +55,9 @@ func ParseSearch(text, region string) Search {
 	return s
 }
 
-func (s *Search) add(terms ...SearchTerm) { s.Terms = append(s.Terms, terms...) }
+func (s *Search) add(terms ...SearchTerm) {
+	s.Terms = append(s.Terms, terms[:min(len(terms), maxTerms-len(s.Terms))]...)
+}
 
 // TagSearch finds the contacts with exactly this tag.
 func TagSearch(name string) Search {
@@ -91,18 +93,18 @@ func partTerms(part string) []SearchTerm {
 	folded := foldCase(part)
 	if strings.Contains(part, "@") {
 		if !strings.HasPrefix(folded, domainSign) {
-			folded = startSign + folded
+			folded = emailSign + folded
 		}
 		return []SearchTerm{{{beginning(folded)}}}
 	}
 	plain := words(part)
 	if strings.Contains(part, ".") { // a domain, or the name of a company
-		term := SearchTerm{{beginning(domainSign + folded)}, {beginning(startSign + folded)}}
+		term := SearchTerm{{beginning(domainSign + folded)}, {beginning(emailSign + folded)}}
 		return []SearchTerm{append(term, allBeginnings(plain)...)}
 	}
 	terms := make([]SearchTerm, 0, len(plain))
 	for _, word := range plain {
-		term := SearchTerm{{beginning(word)}, {beginning(startSign + word)}}
+		term := SearchTerm{{beginning(word)}, {beginning(emailSign + word)}}
 		if len(word) >= minDomainPart {
 			term = append(term, SearchChoice{beginning(domainSign + word)})
 		}
@@ -117,9 +119,8 @@ const minDomainPart = 4
 // beginning asks for the words that begin with a text.
 func beginning(text string) SearchWord {
 	w := SearchWord{Text: searchWord(text), Prefix: true}
-	w.Shared = !strings.Contains(startSign+phoneSign+phoneEndSign, w.Text[:1])
-	start := startSign + strings.TrimPrefix(w.Text, startSign)
-	if utf8.RuneCountInString(start) <= len(startSign)+startLetters(w.Text) {
+	w.Shared = !strings.Contains(emailSign+phoneSign+phoneEndSign, w.Text[:1])
+	if start := startOf(w.Text); utf8.RuneCountInString(start) <= len(startSign)+startLetters(w.Text) {
 		w.Start = start
 	}
 	return w
@@ -130,6 +131,7 @@ func allBeginnings(plain []string) []SearchChoice {
 	if len(plain) == 0 {
 		return nil
 	}
+	plain = plain[:min(len(plain), maxTerms)]
 	choice := make(SearchChoice, 0, len(plain))
 	for _, word := range plain {
 		choice = append(choice, beginning(word))
@@ -154,12 +156,12 @@ func isNumberPart(text string) bool {
 // number in a company's name, or for an email that begins with them.
 func numberTerm(parts []string, region string) SearchTerm {
 	text := strings.Join(parts, " ")
-	term := SearchTerm(allBeginnings(words(text)))
+	term := append(SearchTerm(allBeginnings(words(text))), SearchChoice{beginning(emailSign + text)})
 	digits := digitsOf(text)
 	if len(digits) < minPhonePart {
 		return term
 	}
-	starts := append(phoneBeginnings(text, region), phoneSign+digits, startSign+text)
+	starts := append(phoneBeginnings(text, region), phoneSign+digits)
 	slices.Sort(starts)
 	for _, start := range slices.Compact(starts) {
 		term = append(term, SearchChoice{beginning(start)})

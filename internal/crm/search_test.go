@@ -18,7 +18,7 @@ func TestSearchWords(t *testing.T) {
 		"emails":[{"value":"B@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["Vip list"],
 		"addresses":[{"address_1":"12 Harbor Street","city":"New York","state":"NY","zipcode":"10001-2345"}]}`)
 	want := []string{
-		"#vip\uf820list", "+12125550100", "10001", "2345", "=\uf856ip\uf820list", "@x.org", "_b@x.org", "ana", "co", "list", "lucja", "maria",
+		"#vip\uf820list", "+12125550100", "-b@x.org", "10001", "2345", "=\uf856ip\uf820list", "@x.org", "ana", "co", "list", "lucja", "maria",
 		"new", "ny", "obrien", "smith", "vip", "york", "~00105552121",
 	}
 	if diff := cmp.Diff(want, c.SearchWords()); diff != "" {
@@ -29,8 +29,8 @@ func TestSearchWords(t *testing.T) {
 func TestStartsOfWords(t *testing.T) {
 	c := made(t, `{"first_name":"Łucja","company":"É","emails":[{"value":"B@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["VIP list"]}`)
 	want := []string{
-		"_+", "_+1", "_+12", "_+121", "_+1212", "_+12125", "_+121255", "_+1212555", "_@", "_@x", "_@x.", "_@x.o", "_b", "_b@", "_b@x", "_b@x.", "_b@x.o",
-		"_b@x.or", "_b@x.org", "_e", "_l", "_li", "_lis", "_list", "_lu", "_luc", "_lucj", "_v", "_vi", "_vip",
+		"-b", "-b@", "-b@x", "-b@x.", "-b@x.o", "-b@x.or", "-b@x.org",
+		"_+", "_+1", "_+12", "_+121", "_+1212", "_+12125", "_+121255", "_+1212555", "_@", "_@x", "_@x.", "_@x.o", "_e", "_l", "_li", "_lis", "_list", "_lu", "_luc", "_lucj", "_v", "_vi", "_vip",
 	}
 	if diff := cmp.Diff(want, wordStarts(c.SearchWords())); diff != "" {
 		t.Error(diff)
@@ -45,11 +45,11 @@ func TestAStartIsThatOfTheWordsThatBeginSo(t *testing.T) {
 		for _, word := range append(d.SearchWords(), one...) {
 			letters := []rune(word)
 			w := beginning(string(letters[:rapid.IntRange(1, min(len(letters), shortStart)).Draw(t, "letters")]))
-			if w.Start == "" || w.Text == startSign {
+			if w.Start == "" || w.Text == emailSign {
 				continue
 			}
 			begins := slices.ContainsFunc(one, func(word string) bool {
-				return startLetters(word) > 0 && strings.HasPrefix(startSign+strings.TrimPrefix(word, startSign), w.Start)
+				return startLetters(word) > 0 && strings.HasPrefix(startOf(word), w.Start)
 			})
 			if slices.Contains(append(wordStarts(one), one...), w.Start) != begins {
 				t.Fatalf("%q begins a word of %q: %v, but has the start %q", w.Text, one, begins, w.Start)
@@ -67,6 +67,25 @@ func TestTheFirstLettersAreLookedUpAsAWord(t *testing.T) {
 				for _, w := range choice {
 					if w.Start == "" && utf8.RuneCountInString(w.Text) <= shortStart {
 						t.Errorf("%q looks for all words that begin with %q", typed, w.Text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The work of a search is bounded, however its words are put together.
+func TestASearchAsksForFewWords(t *testing.T) {
+	for _, sign := range []string{" ", "-", ".", "/", " #"} {
+		for _, word := range []string{"aaaaa", "10001"} {
+			s := ParseSearch(word+strings.Repeat(sign+word, 200), "US")
+			if len(s.Terms) == 0 || len(s.Terms) > maxTerms {
+				t.Errorf("%q between %s: %d terms", sign, word, len(s.Terms))
+			}
+			for _, term := range s.Terms {
+				for _, choice := range term {
+					if len(choice) > maxTerms {
+						t.Errorf("%q between %s: one choice has %d words", sign, word, len(choice))
 					}
 				}
 			}

@@ -15,7 +15,8 @@ const (
 	phoneEndSign = "~" // the same digits backward, so that the end of a number is the beginning of a word
 	tagSign      = "#" // the folded name
 	exactTagSign = "=" // the name to the letter
-	startSign    = "_" // the first letters of a word, or all of an email
+	emailSign    = "-" // an email, or its first letters
+	startSign    = "_" // the first letters of any other word
 )
 
 const (
@@ -44,7 +45,7 @@ func (c *Contact) SearchWords() []string {
 	}
 	for _, e := range c.Emails {
 		email := foldCase(e.Value)
-		found = append(found, startSign+email)
+		found = append(found, emailSign+email)
 		if _, domain, ok := strings.Cut(email, "@"); ok {
 			found = append(found, domainSign+domain)
 		}
@@ -66,7 +67,7 @@ func wordStarts(words []string) []string {
 	for _, word := range words {
 		start := joined[:len(startSign)+len(word)]
 		joined = joined[len(start):]
-		if strings.HasPrefix(word, startSign) { // an email, which has the sign already
+		if strings.HasPrefix(word, emailSign) { // which has a sign already
 			start = word
 		}
 		end := len(startSign)
@@ -79,19 +80,27 @@ func wordStarts(words []string) []string {
 	return sortedKeys(starts)
 }
 
+// startOf is what the starts of a word begin with.
+func startOf(word string) string {
+	if strings.HasPrefix(word, emailSign) {
+		return word
+	}
+	return startSign + word
+}
+
 // startLetters is how many letters of a word are words of their own.
 func startLetters(word string) int {
 	switch word[:1] {
 	case tagSign, exactTagSign, phoneEndSign: // there are few tags, and few phone numbers that end alike
 		return 0
-	case phoneSign, startSign:
+	case phoneSign, emailSign:
 		return longStart
 	}
 	return shortStart
 }
 
-// phoneDigits are the digits of the contact's phone numbers: of the normal form, or as they were written where a number tells
-// nobody apart.
+// phoneDigits are the digits of the contact's phone numbers: of the normal form, or as they were written where a number does not tell
+// people apart.
 func (c *Contact) phoneDigits() (numbers []string) {
 	for _, key := range c.MatchKeys {
 		if number, ok := strings.CutPrefix(key, phonePrefix); ok {

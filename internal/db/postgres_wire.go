@@ -82,7 +82,7 @@ func noteWarning(c *pgconn.PgConn, notice *pgconn.Notice) {
 func (w *wire) send(ctx context.Context, statements []statement, last func(Row) error) (answered int, done pgconn.CommandTag, err error) {
 	pipeline := w.PgConn().StartPipeline(ctx)
 	defer func() {
-		if closing := pipeline.Close(); err == nil {
+		if closing := pipeline.Close(); err == nil && done.String() != "COMMIT" { // one that was answered stands
 			err = closing
 		}
 		for _, sql := range w.fresh { // the server has not come to these

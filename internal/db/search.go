@@ -37,12 +37,12 @@ type Query struct {
 	Terms   [][][]Word
 }
 
-// maxKnown is how many words that begin alike are looked up one by one. Each costs about as much as fifty documents that are collected.
+// maxKnown is how many words that begin as asked one query looks up one by one. Each costs about as much as fifty documents that are collected.
 const maxKnown = 256
 
 // expression is the query in the engine's signs.
 func (c Conn) expression(search *Table, q Query) (text string, err error) {
-	d := &c.dialect().search
+	d, left := &c.dialect().search, maxKnown
 	group := func(n int, sign string, part func(i int) string) string {
 		parts := make([]string, n)
 		for i := range parts {
@@ -62,8 +62,9 @@ func (c Conn) expression(search *Table, q Query) (text string, err error) {
 		if w.Shared {
 			var known []string
 			from := space + w.Text
-			known, err = List(c, func(r Row) string { return r.Text(0) }, search.spell(d.known), from, from+"\U0010FFFF", int64(maxKnown)+1)
-			if n := len(known); 0 < n && n <= maxKnown {
+			known, err = List(c, func(r Row) string { return r.Text(0) }, search.spell(d.known), from, from+"\U0010FFFF", int64(left)+1)
+			if n := len(known); 0 < n && n <= left {
+				left -= n
 				return group(n, d.or, func(i int) string { return d.word(known[i], false) })
 			}
 		}
@@ -98,16 +99,16 @@ func (c Conn) Search(search *Table, q Query, at Place, limit, counted int) (r Re
 		return r, err
 	}
 	d := &c.dialect().search
-	sql, from, read := d.older, int64(math.MaxInt64), limit+1
+	sql, from, read := d.older, int64(math.MaxInt64), int64(limit)+1
 	switch {
 	case at.Before != 0:
 		sql, from = d.newer, at.Before
 	case at.After != 0:
 		from = at.After
 	default:
-		read = max(read, counted)
+		read = max(read, int64(counted))
 	}
-	r.IDs, err = List(c, func(r Row) int64 { return r.Int(0) }, search.spell(sql), q.Account, expression, from, int64(read))
+	r.IDs, err = List(c, func(r Row) int64 { return r.Int(0) }, search.spell(sql), q.Account, expression, from, read)
 	if r.Total = int64(min(len(r.IDs), counted)); err == nil && at != (Place{}) {
 		r.Total, err = c.Int(search.spell(d.count), q.Account, expression, int64(counted))
 	}
@@ -125,7 +126,7 @@ func (c Conn) Kept(document string) []string {
 	if !c.dialect().search.starts {
 		document, _, _ = strings.Cut(document, "\n")
 	}
-	words := strings.Fields(document)
+	words := strings.FieldsFunc(document, func(r rune) bool { return r == ' ' || r == '\n' }) // an index takes other spaces for letters
 	slices.Sort(words)
 	return slices.Compact(words)
 }

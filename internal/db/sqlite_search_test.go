@@ -58,3 +58,40 @@ func TestABeginningIsLookedUpByItsWords(t *testing.T) {
 		}
 	}
 }
+
+// A query looks up so many words one by one and no more, however many beginnings it has.
+func TestAQueryLooksUpFewWords(t *testing.T) {
+	t.Parallel()
+	o := testOptions(Options{Dir: t.TempDir()})
+	makeDatabase(t, o)
+	tamper(t, o, func(x *Tx) error {
+		for i := range int64(maxKnown / 2) {
+			x.Insert(testWords, int64(1), i+1, fmt.Sprintf("1~a%d 1~b%d 1~c%d", i, i, i))
+		}
+		return nil
+	})
+	d, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close() //nolint:errcheck // it was only read
+	var q Query
+	q.Account, q.Spaces = 1, []string{"1~"}
+	for _, text := range []string{"a", "b", "c"} {
+		q.Terms = append(q.Terms, [][]Word{{{Text: text, Prefix: true, Shared: true}}})
+	}
+	err = d.View(t.Context(), func(c Conn) error {
+		expression, err := c.expression(testWords, q)
+		if n := strings.Count(expression, `"1~`); err == nil && (n != maxKnown+1 || !strings.Contains(expression, `"1~c"*`)) {
+			t.Errorf("%d words are looked up: %s", n, expression)
+		}
+		r, err := c.Search(testWords, q, Place{}, 50, 1000)
+		if r.Total != maxKnown/2 {
+			t.Errorf("%d found", r.Total)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

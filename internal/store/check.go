@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,7 +65,10 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
 		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyCampaign, k.references} {
-			if err := errors.Join(step(), k.flush()); err != nil {
+			if err := step(); err != nil { // what was found in a part that was not read to its end may be wrong
+				return err
+			}
+			if err := k.flush(); err != nil {
 				return err
 			}
 		}
@@ -196,7 +198,7 @@ func (k *checker) name(number int64) string {
 	return fmt.Sprintf("number %d", number)
 }
 
-// rule finds rows that do not fit to others, first of all their account. The row of an account that does not exist is told elsewhere.
+// rule finds rows that do not fit others, first of all their account. The row of an account that does not exist is told elsewhere.
 type rule struct {
 	sql    string
 	says   func(*checker, db.Row) Problem
@@ -249,8 +251,11 @@ func (k *checker) everyRule() error {
 	return k.ctx.Err()
 }
 
-// named are the columns that name a row of another table by its key. Where such a column is no part of a key, 0 is none.
+// named are the columns that name a row of another table by its key.
 var named = map[string]*db.Table{"account_id": accountTable, "parent": accountTable, "user_id": userTable, "campaign_id": campaignTable}
+
+// optional are columns that may name no row, by a 0.
+var optional = map[*db.Table]string{accountTable: "parent", sessionTable: "account_id", invitationTable: "account_id"}
 
 // references finds rows that name an account, a user or a campaign that is not there.
 func (k *checker) references() error {
@@ -262,11 +267,11 @@ func (k *checker) references() error {
 			}
 			sql := fmt.Sprintf("SELECT %s, COUNT(*) FROM %s AS named WHERE NOT EXISTS (SELECT 1 FROM %s AS target WHERE target.%s = named.%[1]s)",
 				column.Name, table.Name, target.Name, target.Columns[0].Name)
-			if i >= table.Key {
+			if optional[table] == column.Name {
 				sql += " AND " + column.Name + " <> 0"
 			}
 			err := k.conn.Each(func(r db.Row) error {
-				k.tell(Problem{What: fmt.Sprintf("the table %s has %d rows whose %s is %d, and the table %s has no such row: restore a backup, or remove the rows",
+				k.tell(Problem{What: fmt.Sprintf("rows of the table %s: %d have the %s %d, and the table %s has no such row: restore a backup, or remove the rows",
 					table.Name, r.Int(1), column.Name, r.Int(0), target.Name)})
 				return nil
 			}, sql+" GROUP BY "+column.Name)

@@ -25,10 +25,15 @@ const (
 func (k *checker) everyAccount() error {
 	for _, number := range k.numbers {
 		a := k.accounts[number]
-		note, noteErr := k.conn.Int(sqlLastNote, number)
-		key, keyErr := k.conn.Int(sqlLastKey, number)
+		note, err := k.conn.Int(sqlLastNote, number)
+		if err != nil {
+			return err
+		}
 		a.revision = note
-		if err := errors.Join(noteErr, keyErr, k.readContacts(a), k.compareTotals(a, key)); err != nil {
+		if err := k.readContacts(a); err != nil {
+			return err
+		}
+		if err := k.compareTotals(a); err != nil {
 			return err
 		}
 		k.report.Accounts++
@@ -89,7 +94,11 @@ func (k *checker) tellMissing(a *checkedAccount, to int64) {
 
 // compareTotals compares the account's totals with what was counted. A repair never goes back behind what others have counted
 // meanwhile, and of the active contacts it adds the difference, as they do.
-func (k *checker) compareTotals(a *checkedAccount, key int64) (err error) {
+func (k *checker) compareTotals(a *checkedAccount) error {
+	key, err := k.conn.Int(sqlLastKey, a.Number)
+	if err != nil {
+		return err
+	}
 	k.tellMissing(a, a.totals.contactSeq) // ids that were given out are never given out again: their contacts were lost
 	last, revision, more := a.last, a.revision, a.active-a.totals.contactActive
 	for _, c := range []struct {

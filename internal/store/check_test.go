@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -146,6 +147,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 		damage(t, s, `UPDATE api_key SET account_id = 78 WHERE account_id = $1`, w.chapter.Number)
 		damage(t, s, `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum) VALUES (79, $1, 1, 0, '', $2, 0)`, crm.MakeID(79, 1), []byte(`{}`))
 		damage(t, s, `UPDATE account SET parent = 80 WHERE account_id = $1`, w.stranger.Number)
+		damage(t, s, `UPDATE campaign SET account_id = 0 WHERE slug = 'kept'`)
 		var bodies []string
 		for range 2 {
 			found, report := check(t, s, true)
@@ -155,9 +157,9 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 				fmt.Sprintf("account %s: contact %d: its document is damaged: restore it from a backup", w.root.ID, id(14)),
 				fmt.Sprintf("account %s: contact %d: it is missing: restore it from a backup", w.root.ID, id(5)),
 				fmt.Sprintf("account %s: the contacts %d to %d are missing: restore them from a backup", w.root.ID, id(29), id(30)),
-				"its document is damaged: restore it from a backup", "whose user_id is 77, and the table app_user has no such row",
-				"whose account_id is 78, and the table account has no such row", "the table contact has 1 rows whose account_id is 79",
-				"whose parent is 80, and the table account has no such row",
+				"its document is damaged: restore it from a backup", "have the user_id 77, and the table app_user has no such row",
+				"have the account_id 78, and the table account has no such row", "rows of the table contact: 1 have the account_id 79",
+				"rows of the table campaign: 1 have the account_id 0", "have the parent 80, and the table account has no such row",
 			} {
 				if !strings.Contains(all, want) {
 					t.Errorf("%q is not told:\n%s", want, all)
@@ -176,6 +178,35 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 		}
 		if bodies[0] != `,"first_name":"Q"}` || bodies[1] != bodies[0] {
 			t.Errorf("a damaged document was changed: %q", bodies)
+		}
+	})
+}
+
+// A check that is broken off has not read everything. It must not take what it did not read for lost, or repair totals by it.
+func TestACheckThatIsBrokenOffTellsNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		fillNamed(t, s, account, 450, func(i int) string { return fmt.Sprintf(`{"first_name":"N%d","last_name":"L"}`, i) })
+		for _, repair := range []bool{false, true} {
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err := s.Check(ctx, CheckOptions{Repair: repair, Found: func(p Problem) { t.Error(p) }, Progress: func(_ string, done, _ int64) {
+				if done > 0 {
+					cancel()
+				}
+			}})
+			if err == nil {
+				t.Error("the check came to its end")
+			}
+		}
+	})
+}
+
+// A tag may have spaces that are none for an index of words.
+func TestACheckKnowsTagsWithOtherSpaces(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		create(t, s, newAccount(t, s).Number, `{"first_name":"A","last_name":"B","tags":["東京\u3000支部","a\u00a0b"]}`)
+		if found, _ := check(t, s, false); len(found) > 0 {
+			t.Error(found)
 		}
 	})
 }

@@ -136,7 +136,7 @@ func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
 			for range 15 {
 				create(t, s, account, fmt.Sprintf(`{"first_name":%q,"middle_name":%q,"last_name":%q,"company":%q,"emails":[{"value":"%s%d@x.org"}],"tags":[%q]}`,
 					some("Ana", "Ana Bo", "Bo", "Ánna"), some("", "Bo", "Ana"), some("Bo", "Ann-Bo", "Cy", "Ana"), some("", "Ana & Bo", "Bob"),
-					some("ana", "bo"), rand.IntN(80), some("a", "b")))
+					some("ana", "bo", "12", "12monkeys"), rand.IntN(80), some("a", "b")))
 			}
 		})
 		var all []crm.Contact
@@ -147,7 +147,7 @@ func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
 			}
 			all = append(all, contacts...)
 		}
-		for _, text := range []string{"a", "an", "ana", "bo", "ana bo", "bo ana", "ana bob", "cy b", "bo cy an", "ana bo cy", "ana1", "#a", "xyz", "x.org", "an 1", "@", "@x", "@x.o", "an@", "ana1@x.o", "ana12@x.org"} {
+		for _, text := range []string{"a", "an", "ana", "bo", "ana bo", "bo ana", "ana bob", "cy b", "bo cy an", "ana bo cy", "ana1", "#a", "xyz", "x.org", "an 1", "@", "@x", "@x.o", "an@", "ana1@x.o", "ana12@x.org", "1", "12", "12m", "12 mo", "an.bo", "bo.ana", "ana.bob", "12monkeys", "1234"} {
 			var want []int64
 			for _, c := range all {
 				if typed(text).Finds(c.SearchWords()) {
