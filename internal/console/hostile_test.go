@@ -120,7 +120,7 @@ func send(p *person, pattern, path string) answer {
 	return p.post(path, valid...)
 }
 
-// Whoever belongs to one organization can neither see nor change another one, whichever part of an address they exchange.
+// A member of one organization can neither see nor change another, whichever part of an address they exchange.
 func TestNobodyReachesAnotherOrganization(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		theirs := s.estate("Theirs")

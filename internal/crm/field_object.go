@@ -53,7 +53,7 @@ func object[V any](t table[*V, *V]) kind[*V] {
 	}
 }
 
-// hearing notes whether a form says anything. What a choice holds that nobody has touched says nothing.
+// hearing notes whether a form says anything. A choice that the person has not touched says nothing.
 type hearing struct {
 	Form
 	said bool

@@ -248,7 +248,7 @@ func TestASessionOpensWhatWasOpenLast(t *testing.T) {
 	})
 }
 
-// When somebody was seen is for the organization that they were in to know, and not for the others.
+// When a person was last seen is known to the organization they were in, and to no other.
 func TestWhereSomebodyWasSeenStaysThere(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		now := stopClock(s)
