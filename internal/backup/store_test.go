@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 )
 
@@ -42,18 +42,7 @@ func newAccount(t *testing.T, s *store.Store) crm.Account {
 
 func create(t *testing.T, s *store.Store, account int64, body string) store.Document {
 	t.Helper()
-	in, faults, err := crm.DecodeContact([]byte(body))
-	if err == nil {
-		err = in.Validate(faults, false, "US", time.Now())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return rig.Create(t, s, account, body, crm.Dedupe)
 }
 
 func tagsOf(t *testing.T, s *store.Store, account, id int64) []string {

@@ -273,7 +273,7 @@ func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
 		}
 	}
 	for _, path := range campaignFields {
-		if label, _ := Label(path); label == "" && path != "account_id" && path != "url" { // which nobody sends
+		if label, _ := Label(path); label == "" && path != "account_id" && path != "url" { // which no client sends
 			t.Errorf("%s has no label", path)
 		}
 	}

@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	keyCacheTime = time.Second // a key that was revoked on another node works no longer than this
+	keyCacheTime = time.Second // how long a key that was revoked on another node may still work
 	keyCacheSize = 10_000
 )
 
