@@ -90,7 +90,7 @@ type CampaignInput struct {
 
 const (
 	defaultCampaignType = "collect"
-	defaultCurrency     = "USD"
+	DefaultCurrency     = "USD"
 	maxBeneficiaries    = 1000
 )
 
@@ -106,7 +106,7 @@ var campaignTable = table[*Campaign, *CampaignInput]{
 	sent("goal", "Goal", cents, func(c *Campaign) *int64 { return &c.Goal }, func(in *CampaignInput) **int64 { return &in.Goal }),
 	sent("raised", "Raised so far", cents, func(c *Campaign) *int64 { return &c.Raised }, func(in *CampaignInput) **int64 { return &in.Raised }),
 	sent("donors", "Donors so far", count, func(c *Campaign) *int64 { return &c.Donors }, func(in *CampaignInput) **int64 { return &in.Donors }),
-	sent("currency", "Currency", currencyKind().or(defaultCurrency), func(c *Campaign) *string { return &c.Currency }, func(in *CampaignInput) **string { return &in.Currency }),
+	sent("currency", "Currency", currencyKind().or(DefaultCurrency), func(c *Campaign) *string { return &c.Currency }, func(in *CampaignInput) **string { return &in.Currency }),
 	sent("logo", "Logo image", picture(), func(c *Campaign) *string { return &c.Logo }, func(in *CampaignInput) **string { return &in.Logo }),
 	sent("cover", "Cover", object(coverTable), func(c *Campaign) **Cover { return &c.Cover }, func(in *CampaignInput) ***Cover { return &in.Cover }),
 	sent("end_at", "End date", campaignTime, func(c *Campaign) *time.Time { return &c.EndAt }, func(in *CampaignInput) **time.Time { return &in.EndAt }),
@@ -255,7 +255,7 @@ func (in *CampaignInput) CheckNew() error {
 func NewCampaign(in CampaignInput, account Account, id int64, slug string, now time.Time) Campaign {
 	now = now.UTC().Truncate(time.Second)
 	c := Campaign{
-		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: defaultCurrency,
+		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: DefaultCurrency,
 		CreatedAt: now, UpdatedAt: now,
 	}
 	c.apply(&in, now)

@@ -15,7 +15,7 @@ var currencySigns = map[string]string{
 
 // MoneyText is an amount as it is shown: $1,500, €1,500.50, 1,500 CHF.
 func MoneyText(cents int64, currency string) string {
-	currency = cmp.Or(currency, defaultCurrency)
+	currency = cmp.Or(currency, DefaultCurrency)
 	if sign := currencySigns[currency]; sign != "" {
 		return sign + AmountText(cents)
 	}
@@ -62,7 +62,7 @@ func ParseAmount(v *Invalid, field, text, currency string) (cents int64) {
 
 // withoutCurrency takes away the code or the sign of a currency; a dollar of any country is often just that.
 func withoutCurrency(amount, currency string) string {
-	currency = cmp.Or(currency, defaultCurrency)
+	currency = cmp.Or(currency, DefaultCurrency)
 	sign := currencySigns[currency]
 	marks := []string{currency, sign}
 	if strings.HasSuffix(sign, "$") {

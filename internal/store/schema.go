@@ -16,12 +16,18 @@ var (
 	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum")
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
 
+	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at body:bytes checksum")
+	giftEventTable = db.NewTable("gift_event", "account_id gift_id number", "at actor:text data:text")
+	planTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill body:bytes checksum")
+	referenceTable = db.NewTable("external_reference", "account_id noun reference:text", "id")
+	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors new_donors retained first_year")
+
 	keyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
 	invitationTable = db.NewTable("invitation", "hash:text", "account_id email:text role invited_by created_at expires_at")
 	userTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
 	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
-	tallyTable      = db.NewTable("account_tally", "account_id", "revision contact_seq contact_active key_seq campaign_revision")
+	tallyTable      = db.NewTable("account_tally", "account_id", "revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text")
 	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
 
@@ -30,7 +36,8 @@ var (
 var schema = db.Schema{
 	Steps: steps,
 	Tables: []*db.Table{
-		contactTable, archivalTable, indexTable, tagTable, campaignTable, readerTable, keyTable, invitationTable, userTable, sessionTable,
+		contactTable, archivalTable, indexTable, tagTable, campaignTable, readerTable, planTable, giftTable, giftEventTable,
+		referenceTable, givingTable, keyTable, invitationTable, userTable, sessionTable,
 		memberTable, tallyTable, accountTable,
 	},
 	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion, Work: derive},
@@ -245,4 +252,90 @@ CREATE TABLE derived (
 {search contact_search}
 `}, {SQL: `
 {starts contact_search}
+`}, {SQL: `
+-- A gift: what it is found by stands in columns, all else in its document. net is what is left of it where it counts, in the smallest
+-- unit of its currency; month is that of given_at, as in 202611; a campaign or plan of 0 is none.
+CREATE TABLE gift (
+	account_id BIGINT NOT NULL,
+	id {id} NOT NULL,
+	contact_id BIGINT NOT NULL,
+	campaign_id BIGINT NOT NULL,
+	plan_id BIGINT NOT NULL,
+	status SMALLINT NOT NULL,
+	method SMALLINT NOT NULL,
+	currency TEXT NOT NULL,
+	net BIGINT NOT NULL,
+	month BIGINT NOT NULL,
+	given_at BIGINT NOT NULL,
+	body {bytes} NOT NULL,
+	checksum BIGINT NOT NULL,
+	{idKey}
+);
+
+CREATE INDEX gift_time ON gift (account_id, given_at, id);
+
+CREATE INDEX gift_contact ON gift (account_id, contact_id, given_at, id);
+
+CREATE INDEX gift_campaign ON gift (account_id, campaign_id, given_at, id) WHERE campaign_id <> 0;
+
+CREATE INDEX gift_plan ON gift (account_id, plan_id, given_at, id) WHERE plan_id <> 0;
+
+CREATE INDEX gift_size ON gift (account_id, month, net);
+
+-- What became of a gift after it was recorded: who changed what, and when.
+CREATE TABLE gift_event (
+	account_id BIGINT NOT NULL,
+	gift_id BIGINT NOT NULL,
+	number BIGINT NOT NULL,
+	at BIGINT NOT NULL,
+	actor TEXT NOT NULL,
+	data TEXT NOT NULL,
+	PRIMARY KEY (account_id, gift_id, number)
+) {clustered};
+
+CREATE TABLE plan (
+	account_id BIGINT NOT NULL,
+	id {id} NOT NULL,
+	contact_id BIGINT NOT NULL,
+	campaign_id BIGINT NOT NULL,
+	status SMALLINT NOT NULL,
+	next_bill BIGINT NOT NULL,
+	body {bytes} NOT NULL,
+	checksum BIGINT NOT NULL,
+	{idKey}
+);
+
+CREATE INDEX plan_contact ON plan (account_id, contact_id, id);
+
+CREATE INDEX plan_due ON plan (account_id, status, next_bill, id);
+
+-- What gifts and plans are called in the systems that they came from.
+CREATE TABLE external_reference (
+	account_id BIGINT NOT NULL,
+	noun SMALLINT NOT NULL,
+	reference {key} NOT NULL,
+	id BIGINT NOT NULL,
+	PRIMARY KEY (account_id, noun, reference)
+) {clustered};
+
+-- The sums of gifts. A cell is a campaign or all, a time or all, a currency, a contact or all (crm.Cell).
+CREATE TABLE giving (
+	account_id BIGINT NOT NULL,
+	cell {key} NOT NULL,
+	entries BIGINT NOT NULL,
+	gifts BIGINT NOT NULL,
+	amount BIGINT NOT NULL,
+	recurring BIGINT NOT NULL,
+	donors BIGINT NOT NULL,
+	new_donors BIGINT NOT NULL,
+	retained BIGINT NOT NULL,
+	first_year BIGINT NOT NULL,
+	PRIMARY KEY (account_id, cell)
+) {clustered};
+
+ALTER TABLE account_tally ADD COLUMN gift_seq BIGINT NOT NULL DEFAULT 0;
+
+ALTER TABLE account_tally ADD COLUMN plan_seq BIGINT NOT NULL DEFAULT 0;
+
+ALTER TABLE account_tally ADD COLUMN currency TEXT NOT NULL DEFAULT 'USD';
 `}}

@@ -174,14 +174,18 @@ type tally struct {
 	contactActive    int64
 	keySeq           int64
 	campaignRevision int64
+	giftSeq          int64
+	planSeq          int64
+	currency         string // of the account
 	dirty            bool
 }
 
-const sqlTally = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision FROM account_tally WHERE account_id = $1`
+const sqlTally = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency FROM account_tally WHERE account_id = $1`
 
 // scanTally reads all columns of the table.
 func scanTally(r db.Row) tally {
-	return tally{account: r.Int(0), revision: r.Int(1), contactSeq: r.Int(2), contactActive: r.Int(3), keySeq: r.Int(4), campaignRevision: r.Int(5)}
+	return tally{account: r.Int(0), revision: r.Int(1), contactSeq: r.Int(2), contactActive: r.Int(3), keySeq: r.Int(4), campaignRevision: r.Int(5),
+		giftSeq: r.Int(6), planSeq: r.Int(7), currency: r.Text(8)}
 }
 
 func readTally(c db.Conn, account int64) (row tally, err error) {
@@ -202,7 +206,7 @@ func (a *accountUnit) touch(t *tx) {
 func (t *tx) Finish() error {
 	for _, a := range t.accounts {
 		if a.dirty {
-			t.Save(tallyTable, a.account, a.revision, a.contactSeq, a.contactActive, a.keySeq, a.campaignRevision)
+			t.Save(tallyTable, a.account, a.revision, a.contactSeq, a.contactActive, a.keySeq, a.campaignRevision, a.giftSeq, a.planSeq, a.currency)
 		}
 	}
 	return nil
