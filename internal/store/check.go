@@ -255,7 +255,9 @@ func (k *checker) everyRule() error {
 var named = map[string]*db.Table{"account_id": accountTable, "parent": accountTable, "user_id": userTable, "campaign_id": campaignTable}
 
 // optional are columns that may name no row, by a 0.
-var optional = map[*db.Table]string{accountTable: "parent", sessionTable: "account_id", invitationTable: "account_id"}
+var optional = map[*db.Table]string{
+	accountTable: "parent", sessionTable: "account_id", invitationTable: "account_id", giftTable: "campaign_id", planTable: "campaign_id",
+}
 
 // references finds rows that name an account, a user or a campaign that is not there.
 func (k *checker) references() error {
