@@ -10,9 +10,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -s -w -X donorbook/internal/cli.version=$(VERSION)
 FUZZTIME ?= 5s
 
-# All builds but those with the race detector use the same flags, so that nothing is compiled twice.
+# All builds but those with the race detector use the same flags, so that nothing is compiled twice. The tag leaves out
+# the table by which pgx finds the types of arguments: internal/db knows its few, and the program is 1.5 MB smaller.
 export CGO_ENABLED = 0
-export GOFLAGS = -trimpath
+export GOFLAGS = -trimpath -tags=nopgxregisterdefaulttypes
 
 .PHONY: bin/bench build run test test-rooms test-browser lint fuzz bench bench-quick openapi screenshots clean
 
