@@ -64,9 +64,9 @@ bench: bin/bench
 bench-quick: bin/bench
 	$(BENCH) -contacts 100000 -rounds 2 -seconds 0.4 -warm 0.15 $(if $(OUT),-out $(OUT))
 
-# openapi writes openapi.json and the reference page anew. Run it after a change of openapi.yaml or of the page's template.
+# openapi makes the documents that the program serves anew. Run it after a change of openapi.yaml or of the page's template.
 openapi:
-	UPDATE=1 go test ./internal/api -run 'TestOpenAPIJSONEqualsYAML|TestReferencePageEqualsOpenAPIJSON'
+	UPDATE=1 go test ./internal/api -run TestServedDocumentsEqualYAML
 
 screenshots:
 	.ci/install chromium fonts-liberation
