@@ -20,8 +20,10 @@ type tx struct {
 type accountUnit struct {
 	tally
 	exists   bool
-	keys     map[string][]int64 // the contacts that have a key, for keys that were looked up
-	contacts map[int64]*stored  // those that were looked up; nil where there is none
+	keys     map[string][]int64     // the contacts that have a key, for keys that were looked up
+	contacts map[int64]*stored      // those that were looked up; nil where there is none
+	answers  map[string]*keptAnswer // by the keys of attempts
+	expired  []string               // keys of answers that have expired
 }
 
 // needs is what a change will look up.
@@ -30,6 +32,7 @@ type needs struct {
 	also    []int64  // other accounts that it will lock
 	keys    []string // match keys
 	contact int64    // the id of a contact; 0 is none
+	retry   retryNeeds
 }
 
 // prefetchLimit is about how many contacts are read before the changes decide: many large ones could fill the memory.
@@ -40,7 +43,7 @@ func newTx(t *db.Tx) db.Batch { return &tx{Tx: t, accounts: make(map[int64]*acco
 // Prefetch locks accounts in ascending order and looks up what the changes need, in one round trip, and then the contacts that were
 // found by their keys.
 func (t *tx) Prefetch(changes []*db.Change) error {
-	keys, ids := make(map[int64][]string), make(map[int64][]int64)
+	keys, ids, attempts := make(map[int64][]string), make(map[int64][]int64), make(map[int64][]retryNeeds)
 	var numbers []int64
 	for _, change := range changes {
 		n, _ := change.Needs.(*needs) // a change of no account has none
@@ -52,6 +55,9 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 		if n.contact != 0 {
 			ids[n.account] = append(ids[n.account], n.contact)
 		}
+		if n.retry.key != "" {
+			attempts[n.account] = append(attempts[n.account], n.retry)
+		}
 	}
 	if len(numbers) == 0 {
 		return nil // and nothing to wait for
@@ -60,7 +66,8 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 	numbers = slices.Compact(numbers)
 	for _, number := range numbers {
 		a := t.account(number)
-		err := errors.Join(t.PrefetchLock(a.read, tallyTable, number), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]))
+		err := errors.Join(t.PrefetchLock(a.read, tallyTable, number), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]),
+			a.lookUpAnswers(t, attempts[number]))
 		if err != nil {
 			return err
 		}
