@@ -3,7 +3,6 @@ package crm
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"strconv"
 )
 
@@ -25,14 +24,9 @@ type Given struct {
 
 // cents is the amount in cents. What is less than a cent is left out.
 func (g Given) cents(currency string) int64 {
-	decimals := decimalsOf(currency)
-	if decimals > 2 {
-		return g.Amount / power(decimals-2)
-	}
-	return g.Amount * power(2-decimals)
+	decimals := Decimals(currency)
+	return g.Amount * scaleOf(2-decimals) / scaleOf(decimals-2) // of these two, one is 1
 }
-
-func power(n int) int64 { return int64(math.Pow10(n)) }
 
 // Raised is what came in altogether, in cents.
 func (c Campaign) Raised() int64 { return c.OpeningRaised + c.Given.cents(c.Currency) }
@@ -41,7 +35,7 @@ func (c Campaign) Raised() int64 { return c.OpeningRaised + c.Given.cents(c.Curr
 func (c Campaign) Donors() int64 { return c.OpeningDonors + c.Given.Donors }
 
 // Cell is where the gifts to the campaign in its currency are added up.
-func (c Campaign) Cell() string { return cell(c.ID, 0, c.Currency, 0) }
+func (c Campaign) Cell() string { return Cell(c.ID, 0, c.Currency, 0) }
 
 // DropTotals takes numbers out of an input that are what was shown of a campaign: they have its gifts in them, and are no opening
 // balance.

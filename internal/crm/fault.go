@@ -56,6 +56,19 @@ const (
 	SlugForm   Rule = "must be 1 to %v lowercase letters and digits, with single hyphens between"
 	Taken      Rule = "is taken: choose another one"
 	HasGifts   Rule = "This campaign has gifts or plans, so it cannot be deleted. Close it instead."
+
+	MoneyRange    Rule = "must be a number above 0, at most 999999999.99, with no more decimals than its currency has"
+	TooFine       Rule = "must not have more than %v decimals in %v"
+	NotPaid       Rule = "must be succeeded for a refund: this gift is %v"
+	NothingLeft   Rule = "is refused: all of the gift was refunded already"
+	MoreThanLeft  Rule = "must not be more than what is left of the gift: %v"
+	MoneyStays    Rule = "cannot be changed: refund the gift and record it anew"
+	StatusStays   Rule = "cannot be changed: only a pending gift can become another one"
+	IDForm        Rule = "must be an id"
+	GiftTime      Rule = "must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00"
+	NotInFuture   Rule = "must not be in the future"
+	NotBefore1900 Rule = "must not be before 1900"
+	Unknown       Rule = "must be the id of one of the account's %v"
 )
 
 // String words the fault for programs and for the rows of a file.

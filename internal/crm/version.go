@@ -25,3 +25,6 @@ func versionOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:8])
 }
+
+// Version names the state that a gift is in.
+func (g *Gift) Version() string { return versionOf(g.AppendBody(idKind.append(nil, g.Campaign))) }

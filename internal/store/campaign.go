@@ -347,6 +347,7 @@ func (c *campaignChange) save(plans []campaignPlan) error {
 		case p.deleted:
 			c.Delete(campaignTable, p.campaign.ID)
 		}
+		delete(c.account(c.owner.Number).campaigns.rows, p.campaign.ID) // gifts of the batch must look again
 		if err := c.moveSlugs(p); err != nil {
 			return err
 		}

@@ -17,10 +17,10 @@ var (
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
 	slugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
 
-	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at body:bytes checksum")
+	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at code:text body:bytes checksum")
 	giftEventTable = db.NewTable("gift_event", "account_id gift_id number", "at actor:text data:text")
-	planTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill body:bytes checksum")
-	referenceTable = db.NewTable("external_reference", "account_id noun reference:text", "id")
+	planTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum")
+	referenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
 	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors new_donors retained first_year")
 
 	keyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
@@ -268,6 +268,7 @@ CREATE TABLE gift (
 	net BIGINT NOT NULL,
 	month BIGINT NOT NULL,
 	given_at BIGINT NOT NULL,
+	code TEXT NOT NULL,
 	body {bytes} NOT NULL,
 	checksum BIGINT NOT NULL,
 	{idKey}
@@ -301,6 +302,7 @@ CREATE TABLE plan (
 	campaign_id BIGINT NOT NULL,
 	status SMALLINT NOT NULL,
 	next_bill BIGINT NOT NULL,
+	code TEXT NOT NULL,
 	body {bytes} NOT NULL,
 	checksum BIGINT NOT NULL,
 	{idKey}
@@ -312,13 +314,12 @@ CREATE INDEX plan_campaign ON plan (account_id, campaign_id, id) WHERE campaign_
 
 CREATE INDEX plan_due ON plan (account_id, status, next_bill, id);
 
--- What gifts and plans are called in the systems that they came from.
+-- What gifts (g:) and plans (p:) are called in the systems that they came from.
 CREATE TABLE external_reference (
 	account_id BIGINT NOT NULL,
-	noun SMALLINT NOT NULL,
 	reference {key} NOT NULL,
 	id BIGINT NOT NULL,
-	PRIMARY KEY (account_id, noun, reference)
+	PRIMARY KEY (account_id, reference)
 ) {clustered};
 
 -- The sums of gifts. A cell is a campaign or all, a time or all, a currency, a contact or all (crm.Cell).

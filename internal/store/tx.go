@@ -22,6 +22,13 @@ type accountUnit struct {
 	exists   bool
 	keys     map[string][]int64 // the contacts that have a key, for keys that were looked up
 	contacts map[int64]*stored  // those that were looked up; nil where there is none
+
+	campaigns  lookup[int64, *ownCampaign]
+	gifts      lookup[int64, *storedGift]
+	plans      lookup[int64, *storedPlan]
+	references lookup[string, int64]
+	giving     lookup[string, *crm.Giving]
+	moved      map[string]bool // sums that have changed
 }
 
 // needs is what a change will look up.
@@ -30,6 +37,12 @@ type needs struct {
 	also    []int64  // other accounts that it will lock
 	keys    []string // match keys
 	contact int64    // the id of a contact; 0 is none
+
+	campaigns  []int64
+	gifts      []int64
+	plan       int64          // 0 is none
+	references []string       // external ones
+	gift       *crm.GiftInput // whose sums are needed
 }
 
 // prefetchLimit is about how many contacts are read before the changes decide: many large ones could fill the memory.
@@ -41,6 +54,7 @@ func newTx(t *db.Tx) db.Batch { return &tx{Tx: t, accounts: make(map[int64]*acco
 // found by their keys.
 func (t *tx) Prefetch(changes []*db.Change) error {
 	keys, ids := make(map[int64][]string), make(map[int64][]int64)
+	gifts := make(map[int64][]*needs)
 	var numbers []int64
 	for _, change := range changes {
 		n, _ := change.Needs.(*needs) // a change of no account has none
@@ -52,6 +66,9 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 		if n.contact != 0 {
 			ids[n.account] = append(ids[n.account], n.contact)
 		}
+		if n.ofGifts() {
+			gifts[n.account] = append(gifts[n.account], n)
+		}
 	}
 	if len(numbers) == 0 {
 		return nil // and nothing to wait for
@@ -60,7 +77,7 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 	numbers = slices.Compact(numbers)
 	for _, number := range numbers {
 		a := t.account(number)
-		err := errors.Join(t.PrefetchLock(a.read, tallyTable, number), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]))
+		err := errors.Join(t.PrefetchLock(a.read, tallyTable, number), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]), a.lookUpGifts(t, gifts[number]))
 		if err != nil {
 			return err
 		}
@@ -70,7 +87,7 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 	}
 	for _, number := range numbers {
 		a := t.accounts[number]
-		if err := a.lookUpContacts(t, a.candidates()); err != nil {
+		if err := errors.Join(a.lookUpContacts(t, a.candidates()), a.lookUpGiving(t, gifts[number])); err != nil {
 			return err
 		}
 	}
@@ -81,7 +98,11 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 func (t *tx) account(number int64) *accountUnit {
 	a := t.accounts[number]
 	if a == nil {
-		a = &accountUnit{tally: tally{account: number}, keys: make(map[string][]int64), contacts: make(map[int64]*stored)}
+		a = &accountUnit{
+			tally: tally{account: number}, keys: make(map[string][]int64), contacts: make(map[int64]*stored), moved: make(map[string]bool),
+			campaigns: newLookup(sqlOwnCampaigns, scanOwnCampaign), gifts: newLookup(sqlLoadGifts, scanGift), plans: newLookup(sqlLoadPlans, scanPlan),
+			references: newLookup(sqlReferences, scanReference), giving: newLookup(sqlGiving, scanGiving),
+		}
 		t.accounts[number] = a
 	}
 	return a
@@ -205,6 +226,7 @@ func (a *accountUnit) touch(t *tx) {
 // Finish writes the rows of accounts that were counted on.
 func (t *tx) Finish() error {
 	for _, a := range t.accounts {
+		t.writeGiving(a)
 		if a.dirty {
 			t.Save(tallyTable, a.account, a.revision, a.contactSeq, a.contactActive, a.keySeq, a.campaignRevision, a.giftSeq, a.planSeq, a.currency)
 		}

@@ -1,0 +1,83 @@
+package crm
+
+import (
+	"cmp"
+	"strconv"
+
+	"golang.org/x/text/currency"
+)
+
+// Decimals is how many decimals the amounts of a currency have: 2 for USD, 0 for JPY, 3 for KWD.
+func Decimals(code string) int {
+	unit, err := currency.ParseISO(code)
+	if err != nil { // newer than the library's table; all of these have two
+		return 2
+	}
+	decimals, _ := currency.Standard.Rounding(unit)
+	return decimals
+}
+
+// Amounts that are sent are counted in ten-thousandths until their currency is known: no currency has more than four decimals.
+const (
+	sentDecimals = 4
+	sentDigits   = 13
+	maxSentMoney = 9_999_999_999_900 // 999,999,999.99
+)
+
+// scaleOf is 10 to the power of n.
+func scaleOf(n int) int64 {
+	scale := int64(1)
+	for range n {
+		scale *= 10
+	}
+	return scale
+}
+
+// minorUnits are ten-thousandths as a number of the smallest unit of a currency; ok is false where there are too many decimals.
+func minorUnits(sent int64, code string) (units int64, ok bool) {
+	step := scaleOf(sentDecimals - Decimals(code))
+	return sent / step, sent%step == 0
+}
+
+// Major is an amount in whole units of its currency; the rest is dropped.
+func Major(minor int64, code string) int64 { return minor / scaleOf(Decimals(code)) }
+
+// appendMinor writes an amount as a number with no more decimals than it needs: 1000, 12.5, -0.05.
+func appendMinor(dst []byte, minor int64, code string) []byte {
+	if minor < 0 {
+		dst, minor = append(dst, '-'), -minor
+	}
+	decimals := Decimals(code)
+	scale := scaleOf(decimals)
+	dst = strconv.AppendInt(dst, minor/scale, 10)
+	rest := minor % scale
+	if rest == 0 {
+		return dst
+	}
+	for ; rest%10 == 0; decimals-- {
+		rest /= 10
+	}
+	digits := strconv.FormatInt(scaleOf(decimals)+rest, 10) // with a 1 in front, so that zeros stay
+	return append(append(dst, '.'), digits[1:]...)
+}
+
+// Money is an amount as it is shown: $1,500, €1,500.50, ¥1,500, 12.500 KWD.
+func Money(minor int64, code string) string {
+	code = cmp.Or(code, DefaultCurrency)
+	sign := ""
+	if minor < 0 {
+		sign, minor = "-", -minor
+	}
+	scale := scaleOf(Decimals(code))
+	text := CountText(minor / scale)
+	if rest := minor % scale; rest != 0 {
+		text += "." + strconv.FormatInt(scale+rest, 10)[1:]
+	}
+	if mark := currencySigns[code]; mark != "" {
+		return sign + mark + text
+	}
+	return sign + text + " " + code
+}
+
+// MoneyInput is an amount as a form or a column of a file holds it: 1500.50.
+func MoneyInput(minor int64, code string) string { return string(appendMinor(nil, minor, code)) }

@@ -1,0 +1,333 @@
+package crm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Gift is money, or a thing, that one contact gave on one day, for one campaign or for none. The API calls it a transaction. It is
+// appended, and corrected by refunds and changes of its state; its money is never edited.
+type Gift struct {
+	ID         int64  // the account's number and a sequence number
+	Code       string // public id
+	Campaign   int64  // 0 is none
+	PlanCode   string // public id of its plan; "" is none
+	Contact    int64
+	Giver      Giver
+	Status     GiftStatus
+	Method     string
+	Currency   string
+	Entries    []Entry // the payment, then each refund
+	At         time.Time
+	CreatedAt  time.Time
+	Dedication *Dedication // nil where there is none
+	OptIn      bool        // to hear from the organization
+	ExternalID string      // "" is unset here and below
+	Check      string      // number of a check
+	Deposited  time.Time   // when the check was
+	Note       string
+	Test       bool // of a payment provider's test mode: it counts nowhere
+}
+
+// GiftStatus is what became of a gift.
+type GiftStatus string
+
+const (
+	Succeeded GiftStatus = "succeeded"
+	Pending   GiftStatus = "pending" // promised
+	Failed    GiftStatus = "failed"
+	Cancelled GiftStatus = "cancelled"
+)
+
+// GiftStatuses are in the order in which the database numbers them, and so are the methods.
+var (
+	GiftStatuses = []GiftStatus{Succeeded, Pending, Failed, Cancelled}
+	Methods      = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo", "stock", "in_kind", "other"}
+)
+
+// Giver is a contact as it was when a gift was made.
+type Giver struct {
+	FirstName, LastName, Company, Email, Phone string
+	Address                                    *Address
+}
+
+// GiverOf is a contact as it is now.
+func GiverOf(c *Contact) Giver {
+	g := Giver{FirstName: c.FirstName, LastName: c.LastName, Company: c.Company}
+	if len(c.Emails) > 0 {
+		g.Email = c.Emails[0].Value
+	}
+	if len(c.Phones) > 0 {
+		g.Phone = c.Phones[0].Value
+	}
+	if len(c.Addresses) > 0 {
+		g.Address = &c.Addresses[0]
+	}
+	return g
+}
+
+// Name is the giver as people call them.
+func (g Giver) Name() string { return g.FirstName + " " + g.LastName }
+
+// Dedication is whom a gift honors.
+type Dedication struct {
+	Type                                string // in_honor_of or in_memory_of
+	Name, RecipientName, RecipientEmail string
+}
+
+// Entry is one movement of money. The numbers of a refund are negative. Amounts are in the smallest unit of the gift's currency.
+type Entry struct {
+	ID         string
+	Amount     int64 // what was paid
+	Fee        int64 // what a processor kept
+	FeeCovered int64 // the part of the fee that the giver added
+	CapturedAt time.Time
+	RefundedAt time.Time // of a payment: since when all of it is gone
+}
+
+// Donated is what the giver meant to give.
+func (e *Entry) Donated() int64 { return e.Amount - e.FeeCovered }
+
+// Payout is what arrives.
+func (e *Entry) Payout() int64 { return e.Amount - e.Fee }
+
+// Payment is the first entry of a gift.
+func (g *Gift) Payment() *Entry { return &g.Entries[0] }
+
+// Left is what is left of the amount after all refunds.
+func (g *Gift) Left() (amount int64) {
+	for i := range g.Entries {
+		amount += g.Entries[i].Amount
+	}
+	return amount
+}
+
+// Refunded is what was given back.
+func (g *Gift) Refunded() int64 { return g.Payment().Amount - g.Left() }
+
+// Net is what the gift adds to every sum: what was donated less refunds, and nothing while it does not count.
+func (g *Gift) Net() (donated int64) {
+	if g.Status != Succeeded || g.Test {
+		return 0
+	}
+	for i := range g.Entries {
+		donated += g.Entries[i].Donated()
+	}
+	return donated
+}
+
+// Plan is the id of the gift's plan, 0 for none.
+func (g *Gift) Plan() int64 { return codeID(IDAccount(g.ID), g.PlanCode) }
+
+// codeID is the id that a public id stands for in an account, 0 for none.
+func codeID(account int64, code string) int64 {
+	if seq, ok := CodeSeq(code); ok {
+		return MakeID(account, seq)
+	}
+	return 0
+}
+
+// giftTable is a gift, field by field, from plan_id on: what comes before is written when a gift is read.
+var giftTable = table[*Gift, *GiftInput]{
+	giftText("plan_id", "Plan", text(maxText), func(g *Gift) *string { return &g.PlanCode }, func(in *GiftInput) **string { return &in.Plan }),
+	unset[*Gift, *GiftInput]("team_id"), unset[*Gift, *GiftInput]("member_id"), unset[*Gift, *GiftInput]("fund_id"),
+	unset[*Gift, *GiftInput]("fund_code"), unset[*Gift, *GiftInput]("giving_space"),
+	numberField("contact_id", "Contact", func(g *Gift) *int64 { return &g.Contact }, func(in *GiftInput) **int64 { return &in.Contact }),
+	giverText("first_name", "First name", func(g *Gift) *string { return &g.Giver.FirstName }, func(in *GiftInput) **string { return &in.Giver.FirstName }),
+	giverText("last_name", "Last name", func(g *Gift) *string { return &g.Giver.LastName }, func(in *GiftInput) **string { return &in.Giver.LastName }),
+	giverText("company", "Company", func(g *Gift) *string { return &g.Giver.Company }, func(in *GiftInput) **string { return &in.Giver.Company }),
+	giverText("email", "Email", func(g *Gift) *string { return &g.Giver.Email }, func(in *GiftInput) **string { return &in.Email }),
+	giverText("phone", "Phone", func(g *Gift) *string { return &g.Giver.Phone }, func(in *GiftInput) **string { return &in.Phone }),
+	giverAddress(),
+	giftText("status", "Status", among(names(GiftStatuses)...), func(g *Gift) *string { return (*string)(&g.Status) }, func(in *GiftInput) **string { return &in.Status }),
+	giftText("method", "Method", among(Methods...), func(g *Gift) *string { return &g.Method }, func(in *GiftInput) **string { return &in.Method }),
+	paymentMethod(),
+	money("amount", "Amount", (*Gift).amount, func(in *GiftInput) **int64 { return &in.Amount }),
+	money("fee", "Fee", (*Gift).fee, func(in *GiftInput) **int64 { return &in.Fee }),
+	money("fee_covered", "Fee covered by the giver", (*Gift).feeCovered, func(in *GiftInput) **int64 { return &in.FeeCovered }),
+	money("donated", "", (*Gift).Donated, nil),
+	money("payout", "", (*Gift).payout, nil),
+	giftText("currency", "Currency", matching(isCurrency, Currency), func(g *Gift) *string { return &g.Currency }, func(in *GiftInput) **string { return &in.Currency }),
+	givenAt(),
+	kept[*Gift, *GiftInput]("created_at", contactTime, func(g *Gift) *time.Time { return &g.CreatedAt }),
+	sent("dedication", "Dedication", object(dedicationTable), func(g *Gift) **Dedication { return &g.Dedication }, func(in *GiftInput) ***Dedication { return &in.Dedication }),
+	entriesField(),
+	derived[*Gift, *GiftInput]("line_items", func(dst []byte, g *Gift) []byte { return g.Payment().appendItems(dst, g.Currency) }),
+	derived[*Gift, *GiftInput]("custom_fields", func(dst []byte, _ *Gift) []byte { return append(dst, `[]`...) }),
+	unset[*Gift, *GiftInput]("utm_parameters"), unset[*Gift, *GiftInput]("attribution_data"), unset[*Gift, *GiftInput]("session_id"),
+	sent("communication_opt_in", "Wants to hear from us", yesNo, func(g *Gift) *bool { return &g.OptIn }, func(in *GiftInput) **bool { return &in.OptIn }),
+	giftText("external_id", "External id", referenceKind(), func(g *Gift) *string { return &g.ExternalID }, func(in *GiftInput) **string { return &in.ExternalID }),
+	giftText("check_number", "Check number", text(maxText), func(g *Gift) *string { return &g.Check }, func(in *GiftInput) **string { return &in.Check }),
+	depositedAt(),
+	giftText("note", "Note", text(maxNote), func(g *Gift) *string { return &g.Note }, func(in *GiftInput) **string { return &in.Note }),
+	livemode(),
+}
+
+var giftFields = append([]string{"campaign_id"}, giftTable.paths()...)
+
+var dedicationTable = table[*Dedication, *Dedication]{
+	part("type", "type", among("in_honor_of", "in_memory_of").needed().choice(), func(d *Dedication) *string { return &d.Type }),
+	part("name", "name", text(maxText), func(d *Dedication) *string { return &d.Name }),
+	part("recipient_name", "recipient", text(maxText), func(d *Dedication) *string { return &d.RecipientName }),
+	part("recipient_email", "recipient's email", oneOf(maxText, EmailForm, isEmail), func(d *Dedication) *string { return &d.RecipientEmail }),
+}
+
+func isEmail(text string) bool {
+	_, ok := normalEmail(text)
+	return ok
+}
+
+func (g *Gift) amount() int64     { return g.Payment().Amount }
+func (g *Gift) fee() int64        { return g.Payment().Fee }
+func (g *Gift) feeCovered() int64 { return g.Payment().FeeCovered }
+func (g *Gift) payout() int64     { return g.Payment().Payout() }
+
+// Donated is what the giver meant to give, before any refund.
+func (g *Gift) Donated() int64 { return g.Payment().Donated() }
+
+// giftText is a text of a gift that is sent and stored; rules about its change are in Gift.Change.
+func giftText(name, label string, k kind[string], in func(*Gift) *string, of func(*GiftInput) **string) field[*Gift, *GiftInput] {
+	return sent(name, label, k, in, of)
+}
+
+func names[T ~string](values []T) (texts []string) {
+	for _, value := range values {
+		texts = append(texts, string(value))
+	}
+	return texts
+}
+
+// unset is a key that is kept for clients and never used.
+func unset[D, I any](name string) field[D, I] {
+	return derived[D, I](name, func(dst []byte, _ D) []byte { return append(dst, `null`...) })
+}
+
+// giverText is what a gift says about its giver. It is checked as that of a contact, and never patched.
+func giverText(name, label string, in func(*Gift) *string, of func(*GiftInput) **string) field[*Gift, *GiftInput] {
+	f := sent(name, label, text(maxText), in, of)
+	f.check, f.merge, f.patch = nil, nil, nil
+	return f
+}
+
+func giverAddress() field[*Gift, *GiftInput] {
+	k := object(addressTable)
+	f := sent("address", "Address", k, func(g *Gift) **Address { return &g.Giver.Address }, func(in *GiftInput) ***Address { return &in.Address })
+	f.check, f.merge, f.patch = nil, nil, nil
+	f.same = func(a, b *Gift) bool {
+		return string(k.append(nil, a.Giver.Address)) == string(k.append(nil, b.Giver.Address))
+	}
+	return f
+}
+
+// paymentMethod repeats the method, and may be sent instead of it.
+func paymentMethod() field[*Gift, *GiftInput] {
+	f := derived[*Gift, *GiftInput]("payment_method", func(dst []byte, g *Gift) []byte { return appendText(dst, g.Method) })
+	f.read = func(r *jsonReader, in *GiftInput) {
+		if value := r.text(); in.Method == nil || *in.Method == "" {
+			in.Method = &value
+		}
+	}
+	return f
+}
+
+// numberField is the id of something else; null is none.
+func numberField(name, label string, in func(*Gift) *int64, of func(*GiftInput) **int64) field[*Gift, *GiftInput] {
+	return sent(name, label, idKind, in, of)
+}
+
+// idKind is the id of a contact or a campaign; null is 0.
+var idKind = kind[int64]{
+	read: func(r *jsonReader) int64 {
+		text, ok := r.number()
+		id, fits := parseDecimal(text, 0, 18)
+		if ok && !fits {
+			r.wrong(IDForm)
+		}
+		return id
+	},
+	append: func(dst []byte, id int64) []byte {
+		if id == 0 {
+			return append(dst, `null`...)
+		}
+		return strconv.AppendInt(dst, id, 10)
+	},
+	text: func(id int64) string { return emptyWhere(id == 0, strconv.FormatInt(id, 10)) },
+}
+
+// money is an amount of a gift, shown from its ledger. What is sent is in ten-thousandths.
+func money(name, label string, of func(*Gift) int64, from func(*GiftInput) **int64) field[*Gift, *GiftInput] {
+	f := derived[*Gift, *GiftInput](name, func(dst []byte, g *Gift) []byte { return appendMinor(dst, of(g), g.Currency) })
+	f.label = label
+	if from != nil {
+		f.read = func(r *jsonReader, in *GiftInput) { *from(in) = readMoney(r) }
+	}
+	return f
+}
+
+// readMoney reads an amount in ten-thousandths; nil is null.
+func readMoney(r *jsonReader) *int64 {
+	if r.next() == 'n' {
+		r.skip()
+		return nil
+	}
+	n := readDecimal(r, sentDecimals, sentDigits, MoneyRange)
+	return &n
+}
+
+func livemode() field[*Gift, *GiftInput] {
+	f := derived[*Gift, *GiftInput]("livemode", func(dst []byte, g *Gift) []byte { return strconv.AppendBool(dst, !g.Test) })
+	f.load = func(r *jsonReader, g *Gift) { g.Test = !r.boolean() }
+	return f
+}
+
+// AppendGift appends the wire form of a gift whose stored body is given. The slug of its campaign may change, so it is put in here.
+func AppendGift(dst []byte, id int64, code string, campaign int64, slug string, body []byte) []byte {
+	dst = append(append(append(dst, `{"id":"`...), code...), `","number":"`...)
+	dst = append(append(dst, GiftNumber(id)...), `","campaign_id":`...)
+	dst = append(idKind.append(dst, campaign), `,"campaign_code":`...)
+	return append(appendText(dst, slug), body...)
+}
+
+// AppendBody appends everything of the wire form that follows the campaign. This is what the store keeps.
+func (g *Gift) AppendBody(dst []byte) []byte { return append(giftTable.append(dst, g), '}') }
+
+// ParseGift reads a stored body back.
+func ParseGift(id int64, code string, campaign int64, body []byte) (Gift, error) {
+	g := Gift{ID: id, Code: code, Campaign: campaign}
+	if err := readStored(body, func(r *jsonReader, key string) { giftTable.load(r, key, &g) }); err != nil {
+		return Gift{}, fmt.Errorf("gift %d: %w", id, err)
+	}
+	if len(g.Entries) == 0 {
+		return Gift{}, fmt.Errorf("gift %d: the stored document is damaged: it has no payment", id)
+	}
+	return g, nil
+}
+
+// GiftChange is what differs between two states of a gift, in words for its history.
+type GiftChange struct {
+	Field, Before, After string
+}
+
+// GiftChanges lists what differs between two states of a gift, by the names of the wire.
+func GiftChanges(before, after *Gift) (changes []GiftChange) {
+	if before.Campaign != after.Campaign {
+		changes = append(changes, GiftChange{"campaign_id", idKind.text(before.Campaign), idKind.text(after.Campaign)})
+	}
+	for i := range giftTable {
+		f := &giftTable[i]
+		if f.name == "transactions" || f.name == "line_items" {
+			continue
+		}
+		was, is := string(f.append(nil, before)), string(f.append(nil, after))
+		if was != is {
+			changes = append(changes, GiftChange{f.name, was, is})
+		}
+	}
+	return changes
+}
+
+// StatusNumber and MethodNumber are how the database keeps them.
+func (g *Gift) StatusNumber() int64 { return int64(slices.Index(GiftStatuses, g.Status)) }
+func (g *Gift) MethodNumber() int64 { return int64(slices.Index(Methods, g.Method)) }

@@ -1,0 +1,88 @@
+package crm
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// GiftFilter is which gifts a list shows; what is empty filters nothing.
+type GiftFilter struct {
+	Contact, Campaign int64
+	Plan              string // public id
+	Status            GiftStatus
+	Method            string
+	ExternalID        string
+	From, To          time.Time // To is exclusive
+	Min, Max          int64     // of what is left of a gift, in the smallest unit of the account's currency; 0 is no bound
+	Currency          string
+}
+
+// IsEmpty tells whether every gift passes.
+func (f GiftFilter) IsEmpty() bool { return f == GiftFilter{} }
+
+// OnlyTime tells whether the filter names whole days and nothing else, so that the sums of days answer it.
+func (f GiftFilter) OnlyTime() bool {
+	day := func(t time.Time) bool { return t.Equal(t.Truncate(24 * time.Hour)) }
+	return f == GiftFilter{From: f.From, To: f.To} && day(f.From) && day(f.To)
+}
+
+// giftFilters are the query parameters of a list of gifts.
+var giftFilters = map[string]func(f *GiftFilter, v *Invalid, name, text string){
+	"contact_id":  func(f *GiftFilter, v *Invalid, name, text string) { f.Contact = filterID(v, name, text) },
+	"campaign_id": func(f *GiftFilter, v *Invalid, name, text string) { f.Campaign = filterID(v, name, text) },
+	"plan_id": func(f *GiftFilter, v *Invalid, name, text string) {
+		if f.Plan = text; !IsAccountID(text) {
+			v.Add(name, IDForm)
+		}
+	},
+	"status": func(f *GiftFilter, v *Invalid, name, text string) {
+		if f.Status = GiftStatus(text); !slices.Contains(GiftStatuses, f.Status) {
+			v.Add(name, OneOf, strings.Join(names(GiftStatuses), ", "))
+		}
+	},
+	"method": func(f *GiftFilter, v *Invalid, name, text string) {
+		if f.Method = text; !slices.Contains(Methods, text) {
+			v.Add(name, OneOf, strings.Join(Methods, ", "))
+		}
+	},
+	"external_id":       func(f *GiftFilter, _ *Invalid, _, text string) { f.ExternalID = text },
+	"transacted_after":  func(f *GiftFilter, v *Invalid, name, text string) { f.From = filterTime(v, name, text) },
+	"transacted_before": func(f *GiftFilter, v *Invalid, name, text string) { f.To = filterTime(v, name, text) },
+}
+
+// ParseGiftFilter reads the query parameters of a list of gifts: value gives each by its name, "" where it was not sent.
+func ParseGiftFilter(value func(name string) string) (f GiftFilter, err error) {
+	var v Invalid
+	for _, name := range []string{"contact_id", "campaign_id", "plan_id", "status", "method", "external_id", "transacted_after", "transacted_before"} {
+		if text := value(name); text != "" {
+			giftFilters[name](&f, &v, name, text)
+		}
+	}
+	return f, v.Err()
+}
+
+// filterID reads an id. One that no account can have finds nothing, and is no fault.
+func filterID(v *Invalid, name, text string) int64 {
+	id, ok := parseDecimal(text, 0, 18)
+	if strings.Trim(text, "0123456789") != "" {
+		ok = false
+	}
+	if !ok {
+		v.Add(name, IDForm)
+	}
+	if id == 0 {
+		id = -1
+	}
+	return id
+}
+
+func filterTime(v *Invalid, name, text string) time.Time {
+	t, _, ok := ParseMoment(strings.ReplaceAll(text, " ", "+")) // a + that was not escaped
+	if !ok {
+		if t, _, ok = ParseMoment(text); !ok {
+			v.Add(name, GiftTime)
+		}
+	}
+	return t
+}

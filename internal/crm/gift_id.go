@@ -1,0 +1,31 @@
+package crm
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// Gifts and plans are known by 16 letters and digits: ten random ones, and the sequence number in six. So one is found without an
+// index, and none can be guessed from another.
+const (
+	codeLength   = 16
+	codeRandom   = 10
+	maxReference = 255
+)
+
+// NewCode is the public id of a new gift or plan.
+func NewCode(id int64) string {
+	return randomText(codeRandom) + encode62(big.NewInt(IDSeq(id)), codeLength-codeRandom)
+}
+
+// CodeSeq is the sequence number in a public id; ok is false where the text can be none.
+func CodeSeq(code string) (seq int64, ok bool) {
+	if !IsAccountID(code) { // of the same letters and length
+		return 0, false
+	}
+	seq, ok = decode62(code[codeRandom:])
+	return seq, ok && seq > 0 && seq <= MaxSeq
+}
+
+// GiftNumber is the number of a gift in its account, as receipts show it: ten digits.
+func GiftNumber(id int64) string { return fmt.Sprintf("%010d", IDSeq(id)) }

@@ -1,0 +1,396 @@
+package crm
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// GiftInput is what a client, a form or a row of a file says about a gift. A nil field was not sent; an empty one was sent to clear
+// the field. Amounts are in ten-thousandths, since the currency may not be known yet.
+type GiftInput struct {
+	Amount, Fee, FeeCovered        *int64
+	Currency, Status, Method       *string
+	Campaign, Contact              *int64
+	Plan                           *string
+	GivenAt                        *string // a date or a time
+	Giver                          ContactInput
+	Email, Phone                   *string
+	Address                        **Address
+	Dedication                     **Dedication
+	OptIn                          *bool
+	ExternalID, Check, DepositedAt *string
+	Note                           *string
+	Seen                           string // the version of the gift that the change is about; "" for whatever is there
+
+	at, deposited time.Time // what Validate worked out
+}
+
+// givenAt is when the gift was made. A day alone is noon of that day, so that it is the same day in most of the world.
+func givenAt() field[*Gift, *GiftInput] {
+	f := kept[*Gift, *GiftInput]("transacted_at", contactTime, func(g *Gift) *time.Time { return &g.At })
+	f.label = "Date"
+	f.read = func(r *jsonReader, in *GiftInput) { in.GivenAt = r.textSent() }
+	f.check = func(c *checker, at place, in *GiftInput) {
+		if c.hasAt(at, "transacted_at") {
+			return
+		}
+		if in.GivenAt == nil || *in.GivenAt == "" {
+			if c.isNew {
+				c.add(at, "transacted_at", Required)
+			} else if in.GivenAt != nil {
+				c.add(at, "transacted_at", NotEmpty)
+			}
+			return
+		}
+		in.at = c.giftTime(at, "transacted_at", *in.GivenAt)
+	}
+	return f
+}
+
+func depositedAt() field[*Gift, *GiftInput] {
+	f := kept[*Gift, *GiftInput]("check_deposited_at", contactTime, func(g *Gift) *time.Time { return &g.Deposited })
+	f.label = "Check deposited"
+	f.read = func(r *jsonReader, in *GiftInput) { in.DepositedAt = r.textSent() }
+	f.check = func(c *checker, at place, in *GiftInput) {
+		if in.DepositedAt != nil && *in.DepositedAt != "" && !c.hasAt(at, "check_deposited_at") {
+			in.deposited = c.giftTime(at, "check_deposited_at", *in.DepositedAt)
+		}
+	}
+	return f
+}
+
+// giftTime reads a date or a time that lies between 1900 and now.
+func (c *checker) giftTime(at place, name, text string) time.Time {
+	t, isDay, ok := ParseMoment(text)
+	if isDay {
+		t = t.Add(12 * time.Hour)
+		if Day(t) == Day(c.now) && t.After(c.now) {
+			t = c.now.UTC().Truncate(time.Second)
+		}
+	}
+	switch {
+	case !ok:
+		c.add(at, name, GiftTime)
+	case t.After(c.now.Add(clockSkew)):
+		c.add(at, name, NotInFuture)
+	case t.Year() < 1900:
+		c.add(at, name, NotBefore1900)
+	}
+	return t
+}
+
+// clockSkew is how far the clock of a client may be ahead.
+const clockSkew = time.Minute
+
+// ParseMoment reads a day, whose first moment it is, or a time, always in UTC and in whole seconds.
+func ParseMoment(text string) (t time.Time, isDay, ok bool) {
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		return t, true, true
+	}
+	for _, form := range []string{time.RFC3339, campaignTimeForm} {
+		if t, err := time.Parse(form, text); err == nil {
+			t = t.UTC().Truncate(time.Second)
+			return t, false, t.Year() <= 9999
+		}
+	}
+	return time.Time{}, false, false
+}
+
+// DecodeGift reads the body of a create or a change. Keys that are unknown or read-only are ignored.
+func DecodeGift(body []byte) (in GiftInput, faults *Invalid, err error) {
+	r := newJSONReader("The request body", body)
+	r.document(func(key string) {
+		if key == "campaign_id" {
+			id := idKind.read(r)
+			in.Campaign = &id
+			return
+		}
+		giftTable.read(r, key, &in)
+	})
+	if err := r.end(); r.err != nil {
+		return GiftInput{}, nil, err
+	}
+	return in, &r.fault, nil
+}
+
+// DecodeRefund reads the body of a refund: an amount in ten-thousandths, nil for all that is left.
+func DecodeRefund(body []byte) (amount *int64, err error) {
+	r := newJSONReader("The request body", body)
+	r.document(func(key string) {
+		if key == "amount" {
+			amount = readMoney(r)
+		} else {
+			r.skip()
+		}
+	})
+	return amount, r.end()
+}
+
+// ParseMoney reads an amount that a person typed or a file holds into ten-thousandths: 1500, 1500.50. grouped also takes what people write
+// between thousands, and the sign of the currency.
+func ParseMoney(v *Invalid, field, text, currency string, grouped bool) *int64 {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil
+	}
+	digits, ok := text, strings.Trim(text, "0123456789.") == "" && strings.Trim(text, ".") != ""
+	if grouped && !ok {
+		digits, ok = ungroup(withoutCurrency(text, currency))
+	}
+	n := int64(0)
+	if ok {
+		n, ok = parseDecimal(digits, sentDecimals, sentDigits)
+	}
+	if !ok {
+		v.Add(field, MoneyRange)
+	}
+	return &n
+}
+
+// Validate checks everything about the input that does not depend on what is stored. A new gift needs an amount, a method, a time and a
+// giver. faults are those found while reading.
+func (in *GiftInput) Validate(faults *Invalid, isNew bool, region string, now time.Time) error {
+	c := newChecker(faults, isNew)
+	c.region, c.now = region, now
+	if isNew {
+		in.checkNew(c)
+	}
+	giftTable.check(c, place{}, in)
+	in.checkMoney(c)
+	if isNew && in.Contact == nil {
+		in.checkGiver(c)
+	}
+	sortFaults(&c.Invalid, giftFields)
+	return c.Err()
+}
+
+func (in *GiftInput) checkNew(c *checker) {
+	if in.Amount == nil {
+		c.add(place{}, "amount", Required)
+	}
+	if in.Method == nil || *in.Method == "" {
+		c.add(place{}, "method", Required)
+	}
+	if in.Contact != nil && *in.Contact == 0 {
+		in.Contact = nil // null is the same as not sent
+	}
+}
+
+// providers are payment providers; references that begin with one and a colon are theirs.
+var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "adyen", "mollie", "gocardless"}
+
+// referenceKind is the id of a gift in the system that it came from.
+func referenceKind() kind[string] {
+	return text(maxReference).and(func(c *checker, at place, name string, value *string) {
+		if provider, _, found := strings.Cut(*value, ":"); found && slices.Contains(providers, strings.ToLower(provider)) {
+			c.add(at, name, "must not begin with %v: that is reserved for what comes from this payment provider", provider+":")
+		}
+	})
+}
+
+func (in *GiftInput) checkMoney(c *checker) {
+	if in.Amount != nil && (*in.Amount <= 0 || *in.Amount > maxSentMoney) {
+		c.add(place{}, "amount", MoneyRange)
+	}
+	if in.Amount == nil || c.has("amount") {
+		return
+	}
+	if in.Fee != nil && *in.Fee > *in.Amount {
+		c.add(place{}, "fee", "must not be more than the amount")
+	}
+	if in.FeeCovered != nil && *in.FeeCovered >= *in.Amount {
+		c.add(place{}, "fee_covered", "must be less than the amount")
+	}
+}
+
+// giverFaults are the names of a contact's fields, where a gift has them by another name.
+var giverFaults = strings.NewReplacer("emails.0.value", "email", "phones.0.value", "phone", "addresses.0", "address", "emails", "email", "phones", "phone", "addresses", "address")
+
+// checkGiver checks the giver as a contact that may be new.
+func (in *GiftInput) checkGiver(c *checker) {
+	if in.Email != nil && *in.Email != "" {
+		in.Giver.Emails = &[]Email{{Value: *in.Email}}
+	}
+	if in.Phone != nil && *in.Phone != "" {
+		in.Giver.Phones = &[]Phone{{Value: *in.Phone}}
+	}
+	if in.Address != nil && *in.Address != nil {
+		in.Giver.Addresses = &[]Address{**in.Address}
+	}
+	if in.Giver.FirstName == nil && in.Giver.LastName == nil && in.Giver.Emails == nil && in.Giver.Phones == nil && in.Giver.Company == nil {
+		c.add(place{}, "contact_id", "is required, or else first_name and last_name of the giver")
+		return
+	}
+	err := in.Giver.Validate(nil, true, c.region, c.now)
+	if faults, ok := err.(*Invalid); ok {
+		for _, fault := range faults.Faults {
+			c.add(place{}, giverFaults.Replace(fault.Field), fault.Rule, fault.Args...)
+		}
+	}
+}
+
+// FillsOnly is the input as far as it adds something to a contact: it fills what is empty, adds emails, phones and addresses, and never
+// renames anyone.
+func (in ContactInput) FillsOnly(c *Contact) ContactInput {
+	in.FirstName, in.LastName = nil, nil
+	if c.Company != "" {
+		in.Company = nil
+	}
+	return in
+}
+
+// NewGift is the gift that a valid input describes. The store gives it its id.
+func NewGift(in *GiftInput, contact *Contact, currency, plan string, now time.Time) (Gift, error) {
+	g := Gift{
+		Contact: contact.ID, Giver: in.giver(contact), Status: Succeeded, Method: *in.Method, Currency: currency,
+		PlanCode: plan, At: in.at, CreatedAt: now.UTC().Truncate(time.Second), Deposited: in.deposited,
+	}
+	if in.Campaign != nil {
+		g.Campaign = *in.Campaign
+	}
+	payment := Entry{ID: randomText(codeLength)}
+	var v Invalid
+	for _, m := range []struct {
+		name string
+		sent *int64
+		to   *int64
+	}{{"amount", in.Amount, &payment.Amount}, {"fee", in.Fee, &payment.Fee}, {"fee_covered", in.FeeCovered, &payment.FeeCovered}} {
+		var ok bool
+		if m.sent == nil {
+			continue
+		}
+		if *m.to, ok = minorUnits(*m.sent, currency); !ok {
+			v.Add(m.name, TooFine, Decimals(currency), currency)
+		}
+	}
+	giftTable.patch(&g, in, now)
+	g.Contact, g.PlanCode, g.Currency = contact.ID, plan, currency
+	if g.Status == "" {
+		g.Status = Succeeded
+	}
+	if g.Status == Succeeded {
+		payment.CapturedAt = g.At
+	}
+	g.Entries = []Entry{payment}
+	return g, v.Err()
+}
+
+// giver is what was sent about the giver, and for the rest the contact as it is.
+func (in *GiftInput) giver(c *Contact) Giver {
+	g := GiverOf(c)
+	if in.Contact != nil {
+		return g
+	}
+	for _, f := range []struct {
+		sent *string
+		to   *string
+	}{{in.Giver.FirstName, &g.FirstName}, {in.Giver.LastName, &g.LastName}, {in.Giver.Company, &g.Company}, {in.Email, &g.Email}, {in.Phone, &g.Phone}} {
+		if f.sent != nil && *f.sent != "" {
+			*f.to = *f.sent
+		}
+	}
+	if in.Address != nil && *in.Address != nil {
+		g.Address = *in.Address
+	}
+	return g
+}
+
+// Agrees tells whether a gift is what an input describes that has come a second time.
+func (in *GiftInput) Agrees(g *Gift) bool {
+	text := func(sent *string, is string) bool { return sent == nil || *sent == "" || *sent == is }
+	amount := func(sent *int64, is int64) bool {
+		if sent == nil {
+			return true
+		}
+		units, ok := minorUnits(*sent, g.Currency)
+		return ok && units == is
+	}
+	number := func(sent *int64, is int64) bool { return sent == nil || *sent == is }
+	_, isDay, _ := ParseMoment(*in.GivenAt)
+	at := in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.At)
+	return at && amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && text(in.Currency, g.Currency) && text(in.Method, g.Method) &&
+		number(in.Campaign, g.Campaign) && number(in.Contact, g.Contact) && text(in.Plan, g.PlanCode) &&
+		text(in.Email, g.Giver.Email) && text(in.Giver.FirstName, g.Giver.FirstName) && text(in.Giver.LastName, g.Giver.LastName)
+}
+
+// Change is the gift with what may be changed of it. Money that was sent must be what it is: only a fee of 0 can be told later.
+// contact and plan are those that the input names, nil and "" where it names none.
+func (g Gift) Change(in *GiftInput, contact *Contact, now time.Time) (Gift, error) {
+	if in.Seen != "" && in.Seen != g.Version() {
+		return g, ErrChanged
+	}
+	var v Invalid
+	old := g
+	g.Entries = slices.Clone(g.Entries)
+	g.changeMoney(in, &v)
+	if in.Status != nil && *in.Status != "" && GiftStatus(*in.Status) != g.Status && g.Status != Pending {
+		v.Add("status", StatusStays)
+	}
+	if in.Contact != nil && *in.Contact == 0 {
+		v.Add("contact_id", NotEmpty)
+	}
+	if len(v.Faults) > 0 {
+		return old, &v
+	}
+	giftTable.patch(&g, in, now)
+	g.Currency, g.Method = old.Currency, old.Method
+	if g.Status == "" {
+		g.Status = old.Status
+	}
+	if in.Campaign != nil {
+		g.Campaign = *in.Campaign
+	}
+	if contact != nil && contact.ID != old.Contact {
+		g.Contact, g.Giver = contact.ID, GiverOf(contact)
+	}
+	if !in.at.IsZero() {
+		g.At = in.at
+	}
+	if in.DepositedAt != nil {
+		g.Deposited = in.deposited
+	}
+	if g.Status == Succeeded && old.Status != Succeeded {
+		g.Payment().CapturedAt = now.UTC().Truncate(time.Second)
+	}
+	return g, nil
+}
+
+func (g *Gift) changeMoney(in *GiftInput, v *Invalid) {
+	stays := func(name string, sent *int64, is int64) {
+		if units, ok := minorUnits(value(sent), g.Currency); sent != nil && (!ok || units != is) {
+			v.Add(name, MoneyStays)
+		}
+	}
+	stays("amount", in.Amount, g.amount())
+	stays("fee_covered", in.FeeCovered, g.feeCovered())
+	if g.fee() != 0 {
+		stays("fee", in.Fee, g.fee())
+	} else if in.Fee != nil {
+		units, ok := minorUnits(*in.Fee, g.Currency)
+		switch {
+		case !ok:
+			v.Add("fee", TooFine, Decimals(g.Currency), g.Currency)
+		case units > g.amount():
+			v.Add("fee", "must not be more than the amount")
+		}
+		g.Payment().Fee = units
+	}
+	for name, pair := range map[string][2]string{"currency": {value(in.Currency), g.Currency}, "method": {value(in.Method), g.Method}} {
+		if pair[0] != "" && pair[0] != pair[1] {
+			v.Add(name, MoneyStays)
+		}
+	}
+	slices.SortFunc(v.Faults, func(a, b Fault) int { return strings.Compare(a.Field, b.Field) })
+}
+
+// value is what was sent, or nothing.
+func value[T any](sent *T) (v T) {
+	if sent != nil {
+		v = *sent
+	}
+	return v
+}
+
+// Periods are the year, the month and the day in which the gift of a valid input was made.
+func (in *GiftInput) Periods() (year, month, day int64) { return Year(in.at), Month(in.at), Day(in.at) }

@@ -1,0 +1,149 @@
+package crm
+
+import (
+	"math/bits"
+	"strconv"
+	"time"
+)
+
+// entriesField is the ledger of a gift, as the wire shows it: plan, sums and items follow from the gift.
+func entriesField() field[*Gift, *GiftInput] {
+	f := derived[*Gift, *GiftInput]("transactions", func(dst []byte, g *Gift) []byte {
+		dst = append(dst, '[')
+		for i := range g.Entries {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = g.Entries[i].append(dst, g, i > 0)
+		}
+		return append(dst, ']')
+	})
+	f.load = func(r *jsonReader, g *Gift) {
+		r.list(maxEntries+1, func() {
+			var e Entry
+			r.element(func(key string) { e.load(r, key, g.Currency) })
+			g.Entries = append(g.Entries, e)
+		})
+	}
+	return f
+}
+
+// maxEntries is how many entries a gift may have: a partial refund of each cent is none that people make.
+const maxEntries = 200
+
+func (e *Entry) append(dst []byte, g *Gift, later bool) []byte {
+	number := func(name string, minor int64) {
+		dst = append(append(append(dst, `,"`...), name...), `":`...)
+		dst = appendMinor(dst, minor, g.Currency)
+	}
+	dst = append(append(append(dst, `{"id":"`...), e.ID...), `","plan_id":`...)
+	dst = appendText(dst, g.PlanCode)
+	number("amount", e.Amount)
+	number("fee", e.Fee)
+	number("fee_covered", e.FeeCovered)
+	number("donated", e.Donated())
+	number("payout", e.Payout())
+	dst = strconv.AppendBool(append(dst, `,"captured":`...), !e.CapturedAt.IsZero())
+	dst = contactTime.append(append(dst, `,"captured_at":`...), e.CapturedAt)
+	dst = strconv.AppendBool(append(dst, `,"refunded":`...), !e.RefundedAt.IsZero())
+	dst = contactTime.append(append(dst, `,"refunded_at":`...), e.RefundedAt)
+	return append(e.appendItems(append(dst, `,"line_items":`...), g.Currency), '}')
+}
+
+func (e *Entry) load(r *jsonReader, key, currency string) {
+	number := func() int64 {
+		text, _ := r.number()
+		negative := text != "" && text[0] == '-'
+		if negative {
+			text = text[1:]
+		}
+		n, ok := parseDecimal(text, Decimals(currency), 18)
+		if !ok {
+			r.wrong("is not a stored amount")
+		}
+		if negative {
+			return -n
+		}
+		return n
+	}
+	switch key {
+	case "id":
+		e.ID = r.text()
+	case "amount":
+		e.Amount = number()
+	case "fee":
+		e.Fee = number()
+	case "fee_covered":
+		e.FeeCovered = number()
+	case "captured_at":
+		e.CapturedAt = contactTime.read(r)
+	case "refunded_at":
+		e.RefundedAt = contactTime.read(r)
+	default:
+		r.skip()
+	}
+}
+
+// appendItems writes what the money is for: the donation, and the fee that the giver covered.
+func (e *Entry) appendItems(dst []byte, currency string) []byte {
+	item := func(subtype, description string, minor int64) {
+		dst = append(append(append(dst, `{"type":"donation","subtype":"`...), subtype...), `","description":"`...)
+		dst = append(append(dst, description...), `","quantity":1,"price":`...)
+		dst = append(appendMinor(dst, minor, currency), `,"discount":0,"total":`...)
+		dst = append(appendMinor(dst, minor, currency), '}')
+	}
+	dst = append(dst, '[')
+	item("donation", "Donation", e.Donated())
+	if e.FeeCovered != 0 {
+		dst = append(dst, ',')
+		item("fee", "Covered fee", e.FeeCovered)
+	}
+	return append(dst, ']')
+}
+
+// Refund gives back a part of a gift, in ten-thousandths, or all that is left where sent is nil.
+func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
+	left := g.Left()
+	switch {
+	case g.Status != Succeeded:
+		return g, invalid("status", NotPaid, g.Status)
+	case left <= 0:
+		return g, invalid("amount", NothingLeft)
+	case len(g.Entries) >= maxEntries:
+		return g, invalid("amount", "is refused: the gift has %v entries, and can have no more", maxEntries)
+	}
+	amount := left
+	if sent != nil {
+		units, ok := minorUnits(*sent, g.Currency)
+		switch {
+		case !ok:
+			return g, invalid("amount", TooFine, Decimals(g.Currency), g.Currency)
+		case units <= 0:
+			return g, invalid("amount", MoneyRange)
+		case units > left:
+			return g, invalid("amount", MoreThanLeft, MoneyInput(left, g.Currency))
+		}
+		amount = units
+	}
+	now = now.UTC().Truncate(time.Second)
+	entry := Entry{ID: randomText(codeLength), Amount: -amount, FeeCovered: -g.coveredPart(amount, left), RefundedAt: now}
+	g.Entries = append(append(make([]Entry, 0, len(g.Entries)+1), g.Entries...), entry)
+	if amount == left {
+		g.Payment().RefundedAt = now
+	}
+	return g, nil
+}
+
+// coveredPart is the share of the covered fee in a refund. The last refund takes what is left of it, so that nothing stays of a gift
+// that is refunded in full.
+func (g *Gift) coveredPart(amount, left int64) (part int64) {
+	for i := range g.Entries {
+		part += g.Entries[i].FeeCovered
+	}
+	if amount == left {
+		return part
+	}
+	high, low := bits.Mul64(uint64(g.feeCovered()), uint64(amount))
+	share, _ := bits.Div64(high, low, uint64(g.amount())) // at most the fee itself, since amount is less than what was paid
+	return int64(share)
+}

@@ -1,0 +1,265 @@
+package crm
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Plan is a gift that comes again: what a contact has agreed to give, and how often.
+type Plan struct {
+	ID         int64
+	Code       string // public id
+	Contact    int64
+	Giver      Giver // as it was when the plan was made
+	Campaign   int64 // 0 is none
+	Frequency  string
+	Status     PlanStatus
+	Method     string
+	Amount     int64 // in the smallest unit of the currency
+	Currency   string
+	StartAt    time.Time
+	NextBill   time.Time // zero once it has ended
+	CreatedAt  time.Time
+	CanceledAt time.Time
+	ExternalID string
+}
+
+// PlanStatus is what became of a plan.
+type PlanStatus string
+
+const (
+	ActivePlan PlanStatus = "active"
+	Paused     PlanStatus = "paused"
+	PastDue    PlanStatus = "past_due"
+	Ended      PlanStatus = "ended"
+)
+
+// PlanStatuses are in the order in which the database numbers them.
+var PlanStatuses = []PlanStatus{ActivePlan, Paused, PastDue, Ended}
+
+// Frequencies is how often a plan's gifts come.
+var Frequencies = []string{"weekly", "monthly", "quarterly", "yearly"}
+
+// PlanInput is what a client or a form says about a plan. A nil field was not sent.
+type PlanInput struct {
+	GiftInput         // the giver, campaign, method, amount, currency and external id
+	Frequency         *string
+	StartAt, NextBill *string
+	start, next       time.Time
+}
+
+var planTable = table[*Plan, *PlanInput]{
+	sent("contact_id", "Contact", idKind, func(p *Plan) *int64 { return &p.Contact }, func(in *PlanInput) **int64 { return &in.Contact }),
+	planGiver("first_name", "First name", func(p *Plan) *string { return &p.Giver.FirstName }, func(in *PlanInput) **string { return &in.Giver.FirstName }),
+	planGiver("last_name", "Last name", func(p *Plan) *string { return &p.Giver.LastName }, func(in *PlanInput) **string { return &in.Giver.LastName }),
+	planGiver("email", "Email", func(p *Plan) *string { return &p.Giver.Email }, func(in *PlanInput) **string { return &in.Email }),
+	planGiver("phone", "Phone", func(p *Plan) *string { return &p.Giver.Phone }, func(in *PlanInput) **string { return &in.Phone }),
+	sent("campaign_id", "Campaign", idKind, func(p *Plan) *int64 { return &p.Campaign }, func(in *PlanInput) **int64 { return &in.Campaign }),
+	sent("frequency", "Frequency", among(Frequencies...).needed(), func(p *Plan) *string { return &p.Frequency }, func(in *PlanInput) **string { return &in.Frequency }),
+	sent("status", "Status", among(names(PlanStatuses)...).staying(), func(p *Plan) *string { return (*string)(&p.Status) }, func(in *PlanInput) **string { return &in.Status }),
+	sent("method", "Method", among(Methods...).needed(), func(p *Plan) *string { return &p.Method }, func(in *PlanInput) **string { return &in.Method }),
+	planAmount(),
+	sent("currency", "Currency", matching(isCurrency, Currency).staying(), func(p *Plan) *string { return &p.Currency }, func(in *PlanInput) **string { return &in.Currency }),
+	planTime("start_at", "Start", func(p *Plan) *time.Time { return &p.StartAt }, func(in *PlanInput) (**string, *time.Time) { return &in.StartAt, &in.start }),
+	planTime("next_bill_date", "Next gift", func(p *Plan) *time.Time { return &p.NextBill }, func(in *PlanInput) (**string, *time.Time) { return &in.NextBill, &in.next }),
+	kept[*Plan, *PlanInput]("created_at", contactTime, func(p *Plan) *time.Time { return &p.CreatedAt }),
+	kept[*Plan, *PlanInput]("canceled_at", contactTime, func(p *Plan) *time.Time { return &p.CanceledAt }),
+	sent("external_id", "External id", referenceKind(), func(p *Plan) *string { return &p.ExternalID }, func(in *PlanInput) **string { return &in.ExternalID }),
+}
+
+var planFields = planTable.paths()
+
+func planGiver(name, label string, in func(*Plan) *string, of func(*PlanInput) **string) field[*Plan, *PlanInput] {
+	f := sent(name, label, text(maxText), in, of)
+	f.check, f.merge, f.patch = nil, nil, nil
+	return f
+}
+
+// planAmount is loaded in ten-thousandths, because its currency comes after it.
+func planAmount() field[*Plan, *PlanInput] {
+	f := derived[*Plan, *PlanInput]("amount", func(dst []byte, p *Plan) []byte { return appendMinor(dst, p.Amount, p.Currency) })
+	f.label = "Amount"
+	f.load = func(r *jsonReader, p *Plan) { p.Amount = value(readMoney(r)) }
+	f.read = func(r *jsonReader, in *PlanInput) { in.Amount = readMoney(r) }
+	return f
+}
+
+// planTime is a day or a time, which may lie in the future.
+func planTime(name, label string, in func(*Plan) *time.Time, of func(*PlanInput) (**string, *time.Time)) field[*Plan, *PlanInput] {
+	f := kept[*Plan, *PlanInput](name, contactTime, in)
+	f.label = label
+	f.read = func(r *jsonReader, in *PlanInput) {
+		sent, _ := of(in)
+		*sent = r.textSent()
+	}
+	f.check = func(c *checker, at place, in *PlanInput) {
+		sent, to := of(in)
+		if *sent == nil || **sent == "" || c.hasAt(at, name) {
+			return
+		}
+		t, _, ok := ParseMoment(**sent)
+		switch *to = t; {
+		case !ok:
+			c.add(at, name, GiftTime)
+		case t.Year() < 1900:
+			c.add(at, name, NotBefore1900)
+		case t.Year() > 2199:
+			c.add(at, name, "must not be after 2199")
+		}
+	}
+	f.patch = func(p *Plan, from *PlanInput, _ time.Time) {
+		if _, sent := of(from); !sent.IsZero() {
+			*in(p) = *sent
+		}
+	}
+	return f
+}
+
+// DecodePlan reads the body of a create or a change.
+func DecodePlan(body []byte) (in PlanInput, faults *Invalid, err error) {
+	r := newJSONReader("The request body", body)
+	r.document(func(key string) { planTable.read(r, key, &in) })
+	if err := r.end(); r.err != nil {
+		return PlanInput{}, nil, err
+	}
+	return in, &r.fault, nil
+}
+
+// Validate checks everything about the input that does not depend on what is stored.
+func (in *PlanInput) Validate(faults *Invalid, isNew bool, region string, now time.Time) error {
+	c := newChecker(faults, isNew)
+	c.region, c.now = region, now
+	if isNew && in.Amount == nil {
+		c.add(place{}, "amount", Required)
+	}
+	if isNew && in.Contact != nil && *in.Contact == 0 {
+		in.Contact = nil
+	}
+	planTable.check(c, place{}, in)
+	in.checkMoney(c)
+	if isNew && in.Contact == nil {
+		in.checkGiver(c)
+	}
+	sortFaults(&c.Invalid, planFields)
+	return c.Err()
+}
+
+// NewPlan is the plan that a valid input describes. The store gives it its id.
+func NewPlan(in *PlanInput, contact *Contact, currency string, now time.Time) (Plan, error) {
+	now = now.UTC().Truncate(time.Second)
+	p := Plan{Status: ActivePlan, CreatedAt: now, StartAt: now}
+	planTable.patch(&p, in, now)
+	p.Contact, p.Giver, p.Currency = contact.ID, in.giver(contact), currency
+	if p.NextBill.IsZero() {
+		p.NextBill = p.StartAt
+	}
+	return p.settle(in, now)
+}
+
+// Change is the plan with what was sent. Its contact and its currency stay.
+func (p Plan) Change(in *PlanInput, now time.Time) (Plan, error) {
+	old := p
+	planTable.patch(&p, in, now)
+	p.Contact = old.Contact
+	var v Invalid
+	if in.Contact != nil && *in.Contact != old.Contact {
+		v.Add("contact_id", "cannot be changed: end the plan and make another one")
+	}
+	if p.Currency != old.Currency {
+		v.Add("currency", "cannot be changed: end the plan and make another one")
+	}
+	if len(v.Faults) > 0 {
+		return old, &v
+	}
+	return p.settle(in, now)
+}
+
+// settle makes the amount one of the currency and lets the times follow the status.
+func (p Plan) settle(in *PlanInput, now time.Time) (Plan, error) {
+	if in.Amount != nil {
+		units, ok := minorUnits(*in.Amount, p.Currency)
+		if !ok {
+			return p, invalid("amount", TooFine, Decimals(p.Currency), p.Currency)
+		}
+		p.Amount = units
+	}
+	switch {
+	case p.Status != Ended:
+		p.CanceledAt = time.Time{}
+		if p.NextBill.IsZero() {
+			p.NextBill = p.dueAfter(now)
+		}
+	case p.CanceledAt.IsZero():
+		p.CanceledAt, p.NextBill = now.UTC().Truncate(time.Second), time.Time{}
+	default:
+		p.NextBill = time.Time{}
+	}
+	return p, nil
+}
+
+// due is the day on which the nth gift is due. Months that are too short have it on their last day.
+func (p *Plan) due(n int) time.Time {
+	if p.Frequency == "weekly" {
+		return p.StartAt.AddDate(0, 0, 7*n)
+	}
+	months := n * map[string]int{"monthly": 1, "quarterly": 3, "yearly": 12}[p.Frequency]
+	year, month, day := p.StartAt.Date()
+	last := time.Date(year, month+time.Month(months)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	hour, minute, second := p.StartAt.Clock()
+	return time.Date(year, month+time.Month(months), min(day, last), hour, minute, second, 0, time.UTC)
+}
+
+// periodDays is about how many days lie between two gifts.
+var periodDays = map[string]int{"weekly": 7, "monthly": 30, "quarterly": 91, "yearly": 365}
+
+// dueAfter is the first due day after a time.
+func (p *Plan) dueAfter(t time.Time) time.Time {
+	n := max(0, int(t.Sub(p.StartAt).Hours()/24)/(periodDays[p.Frequency]+2)) // not yet after it
+	for !p.due(n).After(t) {
+		n++
+	}
+	return p.due(n)
+}
+
+// Paid is the plan after a gift for it. The due day nearest to the gift counts as paid, so the next one is more than half a period after
+// the gift. It never goes back: a gift that is entered late pays for its own time.
+func (p Plan) Paid(at time.Time, now time.Time) Plan {
+	if p.Status == Ended {
+		return p
+	}
+	if next := p.dueAfter(at.AddDate(0, 0, periodDays[p.Frequency]/2)); next.After(p.NextBill) {
+		p.NextBill = next
+	}
+	if p.Status == PastDue && p.NextBill.After(now) {
+		p.Status = ActivePlan
+	}
+	return p
+}
+
+// Overdue tells whether a gift of the plan should have come by now.
+func (p *Plan) Overdue(now time.Time) bool {
+	return (p.Status == ActivePlan || p.Status == PastDue) && p.NextBill.Before(now.UTC().Truncate(24*time.Hour))
+}
+
+// AppendPlan appends the wire form of a plan whose stored body is given.
+func AppendPlan(dst []byte, code string, body []byte) []byte {
+	dst = append(append(append(dst, `{"id":"`...), code...), '"')
+	return append(dst, body...)
+}
+
+// AppendBody appends everything of the wire form that follows the id. This is what the store keeps.
+func (p *Plan) AppendBody(dst []byte) []byte { return append(planTable.append(dst, p), '}') }
+
+// ParsePlan reads a stored body back.
+func ParsePlan(id int64, code string, body []byte) (Plan, error) {
+	p := Plan{ID: id, Code: code}
+	if err := readStored(body, func(r *jsonReader, key string) { planTable.load(r, key, &p) }); err != nil {
+		return Plan{}, fmt.Errorf("plan %d: %w", id, err)
+	}
+	p.Amount, _ = minorUnits(p.Amount, p.Currency)
+	return p, nil
+}
+
+// StatusNumber is how the database keeps the status.
+func (p *Plan) StatusNumber() int64 { return int64(slices.Index(PlanStatuses, p.Status)) }

@@ -1,0 +1,463 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+const (
+	giftColumns = `id, contact_id, campaign_id, plan_id, status, code, body, checksum`
+
+	sqlLoadGifts     = `SELECT ` + giftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
+	sqlOwnCampaigns  = `SELECT id, slug, body, checksum FROM campaign WHERE account_id = $1 AND id = ANY($2)`
+	sqlReferences    = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
+	sqlLastGiftEvent = `SELECT COALESCE(MAX(number), 0) FROM gift_event WHERE account_id = $1 AND gift_id = $2`
+	sqlGiftEvents    = `SELECT at, actor, data FROM gift_event WHERE account_id = $1 AND gift_id = $2 ORDER BY number`
+)
+
+// The kinds of external references.
+const (
+	giftReference = "g:"
+	planReference = "p:"
+)
+
+// GiftDocument is a gift as a change has left it.
+type GiftDocument struct {
+	crm.Gift
+	Slug     string // of its campaign
+	Existing bool   // a create has found it by its external id
+	NewGiver bool   // a create has made a contact
+}
+
+// Append appends the wire form.
+func (d *GiftDocument) Append(dst []byte) []byte {
+	return crm.AppendGift(dst, d.ID, d.Code, d.Campaign, d.Slug, d.AppendBody(nil))
+}
+
+// storedGift is a gift as it is stored, whether it can be read or not.
+type storedGift struct {
+	crm.Gift
+	body   []byte
+	damage error
+}
+
+func scanGift(r db.Row) (int64, *storedGift) {
+	id, body := r.Int(0), slices.Clone(r.Bytes(6))
+	g := &storedGift{body: body}
+	if checksum(body) != r.Int(7) {
+		g.damage = &Damaged{Table: giftTable.Name, ID: id, Account: crm.IDAccount(id)}
+	} else {
+		g.Gift, g.damage = crm.ParseGift(id, r.Text(5), r.Int(2), body)
+	}
+	return id, g
+}
+
+// ownCampaign is what a gift has to know of a campaign of its account.
+type ownCampaign struct{ slug, currency string }
+
+func scanOwnCampaign(r db.Row) (int64, *ownCampaign) {
+	row := campaignRow{id: r.Int(0), body: slices.Clone(r.Bytes(2)), checksum: r.Int(3)}
+	campaign, err := row.parse()
+	if err != nil { // a damaged one takes no gifts
+		return row.id, nil
+	}
+	return row.id, &ownCampaign{r.Text(1), campaign.Currency}
+}
+
+func scanReference(r db.Row) (string, int64) { return r.Text(0), r.Int(1) }
+
+// By is a context in which changes are made by someone, as the history of a gift names them.
+func By(ctx context.Context, who string) context.Context { return context.WithValue(ctx, byKey{}, who) }
+
+type byKey struct{}
+
+func whoOf(ctx context.Context) string {
+	who, _ := ctx.Value(byKey{}).(string)
+	return who
+}
+
+// CreateGift records a gift of a valid input. Its giver is a contact of the account, or is found or made as by a create of a contact. An
+// external id that is known already answers with its gift, where that is what was sent.
+func (s *Store) CreateGift(ctx context.Context, account int64, in crm.GiftInput) (made GiftDocument, err error) {
+	now := s.now()
+	n := giftNeeds(account, &in)
+	if in.Contact == nil {
+		n.keys = in.Giver.MatchKeys()
+	}
+	err = s.update(ctx, account, n, func(t *tx) error {
+		a, err := t.lock(account)
+		if err != nil {
+			return err
+		}
+		if found, err := t.sameGift(a, &in); found != nil || err != nil {
+			made = GiftDocument{Existing: true}
+			if err == nil {
+				made.Gift, made.Slug = found.Gift, t.slug(a, found.Campaign)
+			}
+			return err
+		}
+		made, err = t.createGift(a, &in, now)
+		return err
+	})
+	return made, err
+}
+
+// giftNeeds is what a create or a change of a gift will look up.
+func giftNeeds(account int64, in *crm.GiftInput) (n needs) {
+	if in.Campaign != nil && *in.Campaign != 0 {
+		n.campaigns = append(n.campaigns, *in.Campaign)
+	}
+	if in.Contact != nil && !foreign(account, *in.Contact) {
+		n.contact = *in.Contact
+	}
+	if in.Plan != nil && *in.Plan != "" {
+		n.plan = codeID(account, *in.Plan)
+	}
+	if in.ExternalID != nil && *in.ExternalID != "" {
+		n.references = append(n.references, giftReference+*in.ExternalID)
+	}
+	n.gift = in
+	return n
+}
+
+// codeID is the id that a public id stands for, 0 where it can be none.
+func codeID(account int64, code string) int64 {
+	if seq, ok := crm.CodeSeq(code); ok {
+		return crm.MakeID(account, seq)
+	}
+	return 0
+}
+
+// sameGift is the gift with the external id that was sent, nil where there is none.
+func (t *tx) sameGift(a *accountUnit, in *crm.GiftInput) (*storedGift, error) {
+	if in.ExternalID == nil || *in.ExternalID == "" {
+		return nil, nil
+	}
+	id, err := a.references.get(t, a.account, giftReference+*in.ExternalID)
+	if err != nil || id == 0 {
+		return nil, err
+	}
+	found, err := a.gifts.get(t, a.account, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil:
+		return nil, &Damaged{Table: giftTable.Name, ID: id, Account: a.account}
+	case found.damage != nil:
+		return nil, found.damage
+	case !in.Agrees(&found.Gift):
+		return nil, fault("external_id", "belongs to gift %v, which differs from what was sent", found.Code)
+	}
+	return found, nil
+}
+
+// fault is the error for one field.
+func fault(field string, rule crm.Rule, args ...any) error {
+	v := new(crm.Invalid)
+	v.Add(field, rule, args...)
+	return v
+}
+
+// createGift decides everything before it writes anything.
+func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made GiftDocument, err error) {
+	campaign, campaignErr := t.ownCampaign(a, in.Campaign)
+	plan, planErr := t.planOf(a, in.Plan)
+	giver, giverErr := t.giver(a, in, now)
+	if err := firstOrFaults(giverErr, campaignErr, planErr); err != nil {
+		return made, err
+	}
+	if plan != nil && plan.Contact != giver.contact.ID {
+		return made, fault("plan_id", "must be a plan of the same contact")
+	}
+	currency := a.currency
+	switch {
+	case in.Currency != nil && *in.Currency != "":
+		currency = *in.Currency
+	case campaign != nil:
+		currency, made.Slug = campaign.currency, campaign.slug
+	}
+	if campaign != nil {
+		made.Slug = campaign.slug
+	}
+	code := ""
+	if plan != nil {
+		code = plan.Code
+	}
+	if made.Gift, err = crm.NewGift(in, &giver.contact, currency, code, now); err != nil {
+		return made, err
+	}
+	if err := t.checkSum(a, &made.Gift); err != nil {
+		return made, err
+	}
+	if a.giftSeq >= crm.MaxSeq {
+		return made, errors.New("the account has given out all its ids of gifts")
+	}
+	if made.Contact, err = giver.save(t, a); err != nil {
+		return made, err
+	}
+	a.touch(t)
+	a.giftSeq++
+	made.ID = crm.MakeID(a.account, a.giftSeq)
+	made.Code = crm.NewCode(made.ID)
+	if made.NewGiver = giver.isNew; giver.isNew {
+		a.knowNone(shareOf(&made.Gift))
+	}
+	t.writeGift(t.Insert, a, &made.Gift)
+	if made.ExternalID != "" {
+		t.refer(a, giftReference+made.ExternalID, made.ID)
+	}
+	return made, t.afterGift(a, nil, &made.Gift, now)
+}
+
+// checkSum refuses a gift that no sum can hold.
+func (t *tx) checkSum(a *accountUnit, g *crm.Gift) error {
+	sums, err := a.giving.get(t, a.account, crm.Cell(0, 0, g.Currency, 0))
+	if err == nil && sums != nil && sums.Amount > maxSum {
+		err = fault("amount", "is refused: the gifts of the account would be too much to count")
+	}
+	return err
+}
+
+// giver is the contact that a gift is from, and what becomes of it.
+type giver struct {
+	contact crm.Contact
+	row     *stored // of a contact that is there
+	isNew   bool
+}
+
+// giver finds the giver of a gift: the contact that was named, the one that matches, or a new one. Nothing is written yet.
+func (t *tx) giver(a *accountUnit, in *crm.GiftInput, now time.Time) (g giver, err error) {
+	if in.Contact != nil {
+		row, err := t.activeContact(a, *in.Contact)
+		if err != nil {
+			return g, err
+		}
+		return giver{contact: row.contact, row: row}, nil
+	}
+	row, err := t.match(a.account, &in.Giver, in.Giver.MatchKeys())
+	switch {
+	case err != nil:
+		return g, err
+	case row == nil:
+		g.contact, err = crm.NewContact(in.Giver, now)
+		g.isNew = true
+	default:
+		g.row = row
+		g.contact, err = row.contact.Merge(in.Giver.FillsOnly(&row.contact), now)
+	}
+	return g, err
+}
+
+// activeContact is a contact that a gift may be from.
+func (t *tx) activeContact(a *accountUnit, id int64) (*stored, error) {
+	if foreign(a.account, id) {
+		return nil, fault("contact_id", crm.Unknown, "contacts")
+	}
+	row, err := t.load(a.account, id)
+	switch {
+	case errors.Is(err, crm.ErrNotFound):
+		return nil, fault("contact_id", crm.Unknown, "contacts")
+	case err == nil && row.contact.Archived():
+		return nil, fault("contact_id", "is the id of an archived contact: restore the contact first")
+	}
+	return row, err
+}
+
+// save writes the giver, where it is new or has learned something.
+func (g *giver) save(t *tx, a *accountUnit) (id int64, err error) {
+	if g.isNew {
+		body := g.contact.AppendBody(make([]byte, 0, usualBody))
+		return t.insertContact(a.account, g.contact, body, g.contact.SearchDocument(a.account))
+	}
+	_, err = t.change(g.row, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
+	return g.row.id, err
+}
+
+// ownCampaign is the campaign of the account with an id, nil for none.
+func (t *tx) ownCampaign(a *accountUnit, id *int64) (*ownCampaign, error) {
+	if id == nil || *id == 0 {
+		return nil, nil
+	}
+	campaign, err := a.campaigns.get(t, a.account, *id)
+	if err == nil && campaign == nil {
+		err = fault("campaign_id", crm.Unknown, "campaigns")
+	}
+	return campaign, err
+}
+
+func (t *tx) slug(a *accountUnit, id int64) string {
+	if campaign, err := t.ownCampaign(a, &id); err == nil && campaign != nil {
+		return campaign.slug
+	}
+	return ""
+}
+
+// writeGift writes a gift, and notes it for the changes that come after.
+func (t *tx) writeGift(write func(*db.Table, ...any), a *accountUnit, g *crm.Gift) {
+	body := g.AppendBody(make([]byte, 0, usualBody))
+	a.gifts.rows[g.ID] = &storedGift{Gift: *g, body: body}
+	write(giftTable, a.account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
+		crm.Month(g.At), g.At.Unix(), g.Code, body, checksum(body))
+}
+
+func (t *tx) refer(a *accountUnit, reference string, id int64) {
+	t.Insert(referenceTable, a.account, reference, id)
+	a.references.rows[reference] = id
+}
+
+// afterGift brings everything that is derived from gifts up to date.
+func (t *tx) afterGift(a *accountUnit, before, after *crm.Gift, now time.Time) error {
+	if err := t.moveGift(a, before, after); err != nil {
+		return err
+	}
+	if after.PlanCode != "" && after.Status == crm.Succeeded && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
+		if err := t.payPlan(a, after, now); err != nil {
+			return err
+		}
+	}
+	if before != nil && before.Contact != after.Contact {
+		if err := t.saveStats(a, before.Contact); err != nil {
+			return err
+		}
+	}
+	return t.saveStats(a, after.Contact)
+}
+
+// UpdateGift changes what may be changed of a gift.
+func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in crm.GiftInput) (GiftDocument, error) {
+	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *tx, a *accountUnit, g crm.Gift, now time.Time) (crm.Gift, error) {
+		_, campaignErr := t.ownCampaign(a, in.Campaign)
+		plan, planErr := t.planOf(a, in.Plan)
+		var contact *crm.Contact
+		var contactErr error
+		if in.Contact != nil && *in.Contact != 0 && *in.Contact != g.Contact {
+			row, err := t.activeContact(a, *in.Contact)
+			if contactErr = err; err == nil {
+				contact = &row.contact
+			}
+		}
+		if err := firstOrFaults(contactErr, campaignErr, planErr, t.freeReference(a, &in, &g)); err != nil {
+			return g, err
+		}
+		changed, err := g.Change(&in, contact, now)
+		if err == nil && plan != nil && plan.Contact != changed.Contact {
+			err = fault("plan_id", "must be a plan of the same contact")
+		}
+		return changed, err
+	})
+}
+
+// freeReference refuses an external id that another gift has.
+func (t *tx) freeReference(a *accountUnit, in *crm.GiftInput, g *crm.Gift) error {
+	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == g.ExternalID {
+		return nil
+	}
+	id, err := a.references.get(t, a.account, giftReference+*in.ExternalID)
+	if err == nil && id != 0 {
+		err = fault("external_id", "belongs to another gift")
+	}
+	return err
+}
+
+// RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
+// that a person saw, "" for whatever is there.
+func (s *Store) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
+	return s.changeGift(ctx, account, code, needs{}, func(_ *tx, _ *accountUnit, g crm.Gift, now time.Time) (crm.Gift, error) {
+		if seen != "" && seen != g.Version() {
+			return g, crm.ErrChanged
+		}
+		return g.Refund(amount, now)
+	})
+}
+
+// changeGift is the one way in which a gift changes: load, let crm decide, save, and note who did what.
+func (s *Store) changeGift(ctx context.Context, account int64, code string, n needs, decide func(*tx, *accountUnit, crm.Gift, time.Time) (crm.Gift, error)) (made GiftDocument, err error) {
+	id := codeID(account, code)
+	if id == 0 {
+		return made, crm.ErrNotFound
+	}
+	now := s.now()
+	n.gifts = append(n.gifts, id)
+	err = s.update(ctx, account, n, func(t *tx) error {
+		a, err := t.lock(account)
+		if err != nil {
+			return err
+		}
+		old, err := t.giftByCode(a, id, code)
+		if err != nil {
+			return err
+		}
+		changed, err := decide(t, a, old.Gift, now)
+		if err != nil {
+			return err
+		}
+		made = GiftDocument{Gift: changed, Slug: t.slug(a, changed.Campaign)}
+		if string(changed.AppendBody(nil)) == string(old.body) && changed.Campaign == old.Campaign {
+			return nil
+		}
+		number, err := t.Int(sqlLastGiftEvent, account, id)
+		if err != nil {
+			return err
+		}
+		t.Insert(giftEventTable, account, id, number+1, now.Unix(), whoOf(ctx), eventData(&old.Gift, &changed))
+		if old.ExternalID != changed.ExternalID {
+			if old.ExternalID != "" {
+				t.Delete(referenceTable, account, giftReference+old.ExternalID)
+				a.references.rows[giftReference+old.ExternalID] = 0
+			}
+			if changed.ExternalID != "" {
+				t.refer(a, giftReference+changed.ExternalID, id)
+			}
+		}
+		before := old.Gift
+		t.writeGift(t.Save, a, &changed)
+		return t.afterGift(a, &before, &changed, now)
+	})
+	return made, err
+}
+
+// giftByCode is a gift by its whole public id: one that only has the same sequence number is none.
+func (t *tx) giftByCode(a *accountUnit, id int64, code string) (*storedGift, error) {
+	g, err := a.gifts.get(t, a.account, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case g == nil:
+		return nil, crm.ErrNotFound
+	case g.damage != nil:
+		return nil, g.damage
+	case g.Code != code:
+		return nil, crm.ErrNotFound
+	}
+	return g, nil
+}
+
+// GiftEvent is one change of a gift.
+type GiftEvent struct {
+	At      time.Time
+	Who     string
+	Changes []crm.GiftChange // a refund is a change of "refund"
+}
+
+// eventData is what a change did: [field, before, after] for each field.
+func eventData(before, after *crm.Gift) string {
+	changes := crm.GiftChanges(before, after)
+	if len(after.Entries) > len(before.Entries) {
+		last := after.Entries[len(after.Entries)-1]
+		changes = append(changes, crm.GiftChange{Field: "refund", After: crm.MoneyInput(-last.Amount, after.Currency)})
+	}
+	data, _ := json.Marshal(changes) // texts alone
+	return string(data)
+}
+
+func scanGiftEvent(r db.Row) GiftEvent {
+	event := GiftEvent{At: moment(r.Int(0)), Who: r.Text(1)}
+	_ = json.Unmarshal([]byte(r.Text(2)), &event.Changes) // as eventData wrote it
+	return event
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"donorbook/internal/crm"
+)
+
+// ofGifts tells whether a change looks up anything about gifts.
+func (n *needs) ofGifts() bool {
+	return n.gift != nil || n.plan != 0 || len(n.gifts)+len(n.campaigns)+len(n.references) > 0
+}
+
+// lookUpGifts asks for what changes of gifts have named.
+func (a *accountUnit) lookUpGifts(t *tx, all []*needs) error {
+	var campaigns, gifts, plans []int64
+	var references []string
+	for _, n := range all {
+		campaigns, gifts, references = append(campaigns, n.campaigns...), append(gifts, n.gifts...), append(references, n.references...)
+		if n.plan != 0 {
+			plans = append(plans, n.plan)
+		}
+	}
+	return firstError(
+		a.campaigns.prefetch(t, a.account, campaigns), a.gifts.prefetch(t, a.account, gifts),
+		a.plans.prefetch(t, a.account, plans), a.references.prefetch(t, a.account, references),
+	)
+}
+
+// lookUpGiving asks for the sums that the changes will move, as far as they can be known: of the contacts that were named or have an email
+// or a phone that was sent, in the years of the gifts.
+func (a *accountUnit) lookUpGiving(t *tx, all []*needs) error {
+	var cells []string
+	for _, n := range all {
+		for _, id := range n.gifts {
+			if g := a.gifts.rows[id]; g != nil && g.damage == nil {
+				s := shareOf(&g.Gift)
+				cells = append(append(cells, s.cells()...), s.neighbors()...)
+			}
+		}
+		if n.gift == nil || n.gift.GivenAt == nil {
+			continue
+		}
+		s := share{currency: a.currencyOf(n.gift)}
+		s.year, s.month, s.day = n.gift.Periods()
+		if n.gift.Campaign != nil {
+			s.campaign = *n.gift.Campaign
+		}
+		for _, contact := range a.givers(n) {
+			s.contact = contact
+			cells = append(append(cells, s.cells()...), s.neighbors()...)
+		}
+	}
+	return a.giving.prefetch(t, a.account, cells)
+}
+
+// currencyOf is the currency that a gift will have.
+func (a *accountUnit) currencyOf(in *crm.GiftInput) string {
+	if in.Currency != nil && *in.Currency != "" {
+		return *in.Currency
+	}
+	if in.Campaign != nil {
+		if campaign := a.campaigns.rows[*in.Campaign]; campaign != nil {
+			return campaign.currency
+		}
+	}
+	return a.currency
+}
+
+// givers are the contacts that a gift may be from.
+func (a *accountUnit) givers(n *needs) []int64 {
+	if n.contact != 0 {
+		return []int64{n.contact}
+	}
+	var ids []int64
+	for _, key := range n.keys {
+		if found := a.keys[key]; len(found) <= fewCandidates {
+			ids = append(ids, found...)
+		}
+	}
+	if len(ids) == 0 {
+		ids = append(ids, 0) // the sums of all
+	}
+	return ids
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+const (
+	planColumns = `id, code, body, checksum`
+
+	sqlLoadPlans = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND id = ANY($2)`
+	sqlPlanRange = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
+	sqlDuePlans  = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3 ORDER BY next_bill, id LIMIT $4`
+	sqlPlansOf   = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id DESC LIMIT $3`
+	sqlPlanCount = `SELECT COUNT(*) FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3`
+)
+
+// storedPlan is a plan as it is stored, whether it can be read or not.
+type storedPlan struct {
+	crm.Plan
+	body   []byte
+	damage error
+}
+
+func scanPlan(r db.Row) (int64, *storedPlan) {
+	id, body := r.Int(0), slices.Clone(r.Bytes(2))
+	p := &storedPlan{body: body}
+	if checksum(body) != r.Int(3) {
+		p.damage = &Damaged{Table: planTable.Name, ID: id, Account: crm.IDAccount(id)}
+	} else {
+		p.Plan, p.damage = crm.ParsePlan(id, r.Text(1), body)
+	}
+	return id, p
+}
+
+// planOf is the plan that an input names, nil for none.
+func (t *tx) planOf(a *accountUnit, code *string) (*crm.Plan, error) {
+	if code == nil || *code == "" {
+		return nil, nil
+	}
+	plan, err := t.planByCode(a, *code)
+	if errors.Is(err, crm.ErrNotFound) {
+		return nil, fault("plan_id", crm.Unknown, "plans")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Plan, nil
+}
+
+func (t *tx) planByCode(a *accountUnit, code string) (*storedPlan, error) {
+	id := codeID(a.account, code)
+	if id == 0 {
+		return nil, crm.ErrNotFound
+	}
+	plan, err := a.plans.get(t, a.account, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case plan == nil:
+		return nil, crm.ErrNotFound
+	case plan.damage != nil:
+		return nil, plan.damage
+	case plan.Code != code:
+		return nil, crm.ErrNotFound
+	}
+	return plan, nil
+}
+
+// payPlan moves the plan of a gift on.
+func (t *tx) payPlan(a *accountUnit, g *crm.Gift, now time.Time) error {
+	plan, err := t.planByCode(a, g.PlanCode)
+	if err != nil {
+		return err
+	}
+	paid := plan.Paid(g.At, now)
+	if string(paid.AppendBody(nil)) != string(plan.body) {
+		t.writePlan(t.Save, a, &paid)
+	}
+	return nil
+}
+
+func (t *tx) writePlan(write func(*db.Table, ...any), a *accountUnit, p *crm.Plan) {
+	body := p.AppendBody(make([]byte, 0, usualBody))
+	a.plans.rows[p.ID] = &storedPlan{Plan: *p, body: body}
+	write(planTable, a.account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), seconds(p.NextBill), p.Code, body, checksum(body))
+}
+
+// CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already is refused.
+func (s *Store) CreatePlan(ctx context.Context, account int64, in crm.PlanInput) (made crm.Plan, err error) {
+	now, n := s.now(), planNeeds(account, &in)
+	if in.Contact == nil {
+		n.keys = in.Giver.MatchKeys()
+	}
+	err = s.update(ctx, account, n, func(t *tx) error {
+		a, err := t.lock(account)
+		if err != nil {
+			return err
+		}
+		campaign, campaignErr := t.ownCampaign(a, in.Campaign)
+		giver, giverErr := t.giver(a, &in.GiftInput, now)
+		if err := firstOrFaults(giverErr, campaignErr, t.freePlanReference(a, &in, "")); err != nil {
+			return err
+		}
+		currency := a.currency
+		switch {
+		case in.Currency != nil && *in.Currency != "":
+			currency = *in.Currency
+		case campaign != nil:
+			currency = campaign.currency
+		}
+		if made, err = crm.NewPlan(&in, &giver.contact, currency, now); err != nil {
+			return err
+		}
+		if a.planSeq >= crm.MaxSeq {
+			return errors.New("the account has given out all its ids of plans")
+		}
+		if made.Contact, err = giver.save(t, a); err != nil {
+			return err
+		}
+		a.touch(t)
+		a.planSeq++
+		made.ID = crm.MakeID(account, a.planSeq)
+		made.Code = crm.NewCode(made.ID)
+		t.writePlan(t.Insert, a, &made)
+		if made.ExternalID != "" {
+			t.refer(a, planReference+made.ExternalID, made.ID)
+		}
+		return nil
+	})
+	return made, err
+}
+
+func planNeeds(account int64, in *crm.PlanInput) needs {
+	n := giftNeeds(account, &in.GiftInput)
+	n.gift = nil
+	n.references = nil
+	if in.ExternalID != nil && *in.ExternalID != "" {
+		n.references = append(n.references, planReference+*in.ExternalID)
+	}
+	return n
+}
+
+// freePlanReference refuses an external id that another plan has.
+func (t *tx) freePlanReference(a *accountUnit, in *crm.PlanInput, own string) error {
+	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == own {
+		return nil
+	}
+	id, err := a.references.get(t, a.account, planReference+*in.ExternalID)
+	if err == nil && id != 0 {
+		err = fault("external_id", "belongs to another plan")
+	}
+	return err
+}
+
+// UpdatePlan changes what a valid input names.
+func (s *Store) UpdatePlan(ctx context.Context, account int64, code string, in crm.PlanInput) (made crm.Plan, err error) {
+	now, n := s.now(), planNeeds(account, &in)
+	if n.plan = codeID(account, code); n.plan == 0 {
+		return made, crm.ErrNotFound
+	}
+	err = s.update(ctx, account, n, func(t *tx) error {
+		a, err := t.lock(account)
+		if err != nil {
+			return err
+		}
+		old, err := t.planByCode(a, code)
+		if err != nil {
+			return err
+		}
+		_, campaignErr := t.ownCampaign(a, in.Campaign)
+		if err := firstOrFaults(campaignErr, t.freePlanReference(a, &in, old.ExternalID)); err != nil {
+			return err
+		}
+		if made, err = old.Change(&in, now); err != nil {
+			return err
+		}
+		if string(made.AppendBody(nil)) == string(old.body) {
+			return nil
+		}
+		if was := old.ExternalID; was != made.ExternalID {
+			if was != "" {
+				t.Delete(referenceTable, account, planReference+was)
+				a.references.rows[planReference+was] = 0
+			}
+			if made.ExternalID != "" {
+				t.refer(a, planReference+made.ExternalID, made.ID)
+			}
+		}
+		t.writePlan(t.Save, a, &made)
+		return nil
+	})
+	return made, err
+}
+
+func readPlan(r db.Row) *storedPlan {
+	_, p := scanPlan(r)
+	return p
+}
+
+// plansOf are the plans of rows, and the first damage among them.
+func plansOf(rows []*storedPlan, err error) ([]crm.Plan, error) {
+	var plans []crm.Plan
+	for _, row := range rows {
+		if err == nil {
+			err = row.damage
+		}
+		plans = append(plans, row.Plan)
+	}
+	return plans, err
+}
+
+// Plan finds a plan by its public id.
+func (s *Store) Plan(ctx context.Context, account int64, code string) (crm.Plan, error) {
+	plans, err := plansOf(list(ctx, s, readPlan, sqlLoadPlans, account, []int64{codeID(account, code)}))
+	if err == nil && (len(plans) == 0 || plans[0].Code != code) {
+		return crm.Plan{}, crm.ErrNotFound
+	}
+	if err != nil {
+		return crm.Plan{}, err
+	}
+	return plans[0], nil
+}
+
+// PlanPage is one page of plans, oldest first, or newest first for people.
+func (s *Store) PlanPage(ctx context.Context, account int64, page crm.PageRequest, newest bool) (plans []crm.Plan, result ListResult, err error) {
+	order := oldestFirst
+	if newest {
+		order = newestFirst
+	}
+	plans, err = snapshot(ctx, s, func(c db.Conn) ([]crm.Plan, error) {
+		row, err := readTally(c, account)
+		if err != nil {
+			return nil, err
+		}
+		from, to := order(page)(row.planSeq)
+		if result = (ListResult{Total: row.planSeq}); from >= to || page.Skip() >= row.planSeq {
+			return nil, nil
+		}
+		result.Count = to - from
+		return plansOf(db.List(c, readPlan, sqlPlanRange, account, crm.MakeID(account, from+1), crm.MakeID(account, to)))
+	})
+	if newest {
+		slices.Reverse(plans)
+	}
+	return plans, result, err
+}
+
+// OverduePlans are plans whose gift should have come before today, the longest overdue first, and how many there are.
+func (s *Store) OverduePlans(ctx context.Context, account int64, limit int64) (plans []crm.Plan, total int64, err error) {
+	today := s.now().UTC().Truncate(24 * time.Hour).Unix()
+	plans, err = snapshot(ctx, s, func(c db.Conn) (plans []crm.Plan, err error) {
+		total = 0
+		for _, status := range []crm.PlanStatus{crm.ActivePlan, crm.PastDue} {
+			p := crm.Plan{Status: status}
+			found, err := plansOf(db.List(c, readPlan, sqlDuePlans, account, p.StatusNumber(), today, limit))
+			if err != nil {
+				return nil, err
+			}
+			n, err := c.Int(sqlPlanCount, account, p.StatusNumber(), today)
+			if err != nil {
+				return nil, err
+			}
+			plans, total = append(plans, found...), total+n
+		}
+		return plans, nil
+	})
+	slices.SortStableFunc(plans, func(a, b crm.Plan) int { return a.NextBill.Compare(b.NextBill) })
+	return plans[:min(int64(len(plans)), limit)], total, err
+}
+
+// ContactPlans are the newest plans of a contact.
+func (s *Store) ContactPlans(ctx context.Context, account, contact int64, limit int64) ([]crm.Plan, error) {
+	return plansOf(list(ctx, s, readPlan, sqlPlansOf, account, contact, limit))
+}
