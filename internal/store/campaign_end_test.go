@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,19 +13,31 @@ import (
 	"donorbook/internal/crm"
 )
 
-// give makes the sums of a campaign's gifts, and takes them away when the test ends.
-func give(t *testing.T, s *Store, owner crm.Account, cell string, amount, donors int64) {
+// giftInput is a valid gift of a new contact to a campaign.
+func giftInput(t *testing.T, campaign int64, currency, amount string) crm.GiftInput {
 	t.Helper()
-	damage(t, s, `INSERT INTO giving (account_id, cell, entries, gifts, amount, recurring, donors, new_donors, retained, first_year) VALUES ($1, $2, 1, 1, $3, 0, $4, 0, 0, 0)`,
-		owner.Number, cell, amount, donors)
-	t.Cleanup(func() {
-		err := s.updateShared(context.Background(), 0, func(x *tx) error {
-			return x.exec(`DELETE FROM giving WHERE account_id = $1 AND cell = $2`, owner.Number, cell)
-		})
+	in, faults, err := crm.DecodeGift([]byte(fmt.Sprintf(`{"campaign_id":%d,"currency":%q,"amount":%s,"method":"check","transacted_at":"2026-01-15","first_name":"Ana","last_name":"Lima"}`,
+		campaign, currency, amount)))
+	if err == nil {
+		err = in.Validate(faults, true, "US", time.Now())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// give records gifts to a campaign, each of another contact.
+func give(t *testing.T, s *Store, owner crm.Account, campaign int64, currency string, amounts ...string) (gifts []GiftDocument) {
+	t.Helper()
+	for _, amount := range amounts {
+		g, err := s.CreateGift(t.Context(), owner.Number, giftInput(t, campaign, currency, amount))
 		if err != nil {
-			t.Error(err)
+			t.Fatal(err)
 		}
-	})
+		gifts = append(gifts, g)
+	}
+	return gifts
 }
 
 // What a campaign shows is its opening balance and its gifts, wherever it is read.
@@ -35,16 +46,23 @@ func TestACampaignCountsItsGifts(t *testing.T) {
 		f := newFamily(t, s)
 		gala := createCampaign(t, s, f.chapter, `{"title":"Gala","raised":10.5,"donors":1,"goal":100,"beneficiaries":["`+f.stranger.ID+`"]}`)
 		yen := createCampaign(t, s, f.root, `{"title":"Yen","currency":"JPY"}`)
+		dinar := createCampaign(t, s, f.root, `{"title":"Dinar","currency":"KWD","raised":0.01}`)
 		createCampaign(t, s, f.root, `{"title":"Nothing","raised":7,"donors":3}`)
-		give(t, s, f.chapter, gala.Cell(), 2075, 4)
-		give(t, s, f.chapter, strings.Replace(gala.Cell(), "USD", "EUR", 1), 99999, 9) // another currency
-		give(t, s, f.root, gala.Cell(), 88888, 8)                                      // another account
-		give(t, s, f.root, yen.Cell(), 1500, 2)
-		want := map[string]string{"Gala": `"goal":100,"raised":31.25,"donors":5,"currency":"USD"`, "Yen": `"goal":0,"raised":1500,"donors":2,"currency":"JPY"`, "Nothing": `"goal":0,"raised":7,"donors":3,"currency":"USD"`}
+		gifts := give(t, s, f.chapter, gala.ID, "USD", "10", "5.25", "5.50", "100")
+		give(t, s, f.chapter, gala.ID, "EUR", "999.99", "1") // another currency
+		give(t, s, f.root, yen.ID, "JPY", "1000", "500")
+		give(t, s, f.root, dinar.ID, "KWD", "1.005", "2.004")
+		if _, err := s.RefundGift(t.Context(), f.chapter.Number, gifts[3].Code, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{
+			"Gala": `"goal":100,"raised":31.25,"donors":4,"currency":"USD"`, "Yen": `"goal":0,"raised":1500,"donors":2,"currency":"JPY"`,
+			"Dinar": `"goal":0,"raised":3.01,"donors":2,"currency":"KWD"`, "Nothing": `"goal":0,"raised":7,"donors":3,"currency":"USD"`,
+		}
 		for _, reader := range []struct {
 			account crm.Account
 			titles  []string
-		}{{f.root, []string{"Gala", "Yen", "Nothing"}}, {f.chapter, []string{"Gala"}}, {f.stranger, []string{"Gala"}}} {
+		}{{f.root, []string{"Gala", "Yen", "Dinar", "Nothing"}}, {f.chapter, []string{"Gala"}}, {f.stranger, []string{"Gala"}}} {
 			body, _, err := s.Campaigns(t.Context(), reader.account.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -55,21 +73,21 @@ func TestACampaignCountsItsGifts(t *testing.T) {
 				}
 			}
 			campaigns, _, err := s.CampaignPage(t.Context(), reader.account.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 10})
-			if at := slices.IndexFunc(campaigns, func(c crm.Campaign) bool { return c.ID == gala.ID }); err != nil || at < 0 || campaigns[at].Raised() != 3125 || campaigns[at].Donors() != 5 {
+			if at := slices.IndexFunc(campaigns, func(c crm.Campaign) bool { return c.ID == gala.ID }); err != nil || at < 0 || campaigns[at].Raised() != 3125 || campaigns[at].Donors() != 4 {
 				t.Errorf("the page of %s has %+v, %v", reader.account.Name, campaigns, err)
 			}
 			record, err := s.Campaign(t.Context(), reader.account.Number, gala.ID)
-			if c := record.Campaign; err != nil || c.Raised() != 3125 || c.Donors() != 5 || c.OpeningRaised != 1050 || c.OpeningDonors != 1 {
+			if c := record.Campaign; err != nil || c.Raised() != 3125 || c.Donors() != 4 || c.OpeningRaised != 1050 || c.OpeningDonors != 1 {
 				t.Errorf("%s sees %+v, %v", reader.account.Name, c, err)
 			}
 		}
-		if public, _, err := s.CampaignBySlug(t.Context(), "gala"); err != nil || public.Raised() != 3125 || public.Donors() != 5 {
+		if public, _, err := s.CampaignBySlug(t.Context(), "gala"); err != nil || public.Raised() != 3125 || public.Donors() != 4 {
 			t.Errorf("in public it is %+v, %v", public, err)
 		}
 
 		// Another currency has other gifts, and the opening balance stays what it was.
 		updateCampaign(t, s, f.chapter, gala.ID, `{"slug":"gala","currency":"EUR"}`)
-		if c, _, err := s.CampaignBySlug(t.Context(), "gala"); err != nil || c.Raised() != 1050+99999 || c.Donors() != 10 {
+		if c, _, err := s.CampaignBySlug(t.Context(), "gala"); err != nil || c.Raised() != 1050+100099 || c.Donors() != 3 {
 			t.Errorf("in euros it is %+v, %v", c, err)
 		}
 	})
@@ -80,7 +98,7 @@ func TestAListThatIsImportedAgainCountsNoGiftTwice(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		owner := newAccount(t, s)
 		gala := createCampaign(t, s, owner, `{"title":"Gala","raised":10,"donors":1}`)
-		give(t, s, owner, gala.Cell(), 2000, 4)
+		give(t, s, owner, gala.ID, "USD", "5", "5", "5", "5")
 		page := func() string {
 			body, _, err := s.Campaigns(t.Context(), owner.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
 			if err != nil {
@@ -234,30 +252,85 @@ func TestACampaignIsDeletedWithAllThatLeadsToIt(t *testing.T) {
 	})
 }
 
-// Whatever became of a gift or a plan, its campaign stays.
+// Whatever became of a gift, its campaign stays, until the gift belongs to another one.
 func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		owner := newAccount(t, s)
-		for _, table := range []string{"gift", "plan"} {
-			c := createCampaign(t, s, owner, `{"title":"Gala"}`)
-			insert := `INSERT INTO gift (account_id, id, contact_id, campaign_id, plan_id, status, method, currency, net, month, given_at, body, checksum) VALUES ($1, $2, 1, $3, 0, 0, 0, 'USD', 0, 202611, 1, $4, 0)`
-			if table == "plan" {
-				insert = `INSERT INTO plan (account_id, id, contact_id, campaign_id, status, next_bill, body, checksum) VALUES ($1, $2, 1, $3, 0, 0, $4, 0)`
-			}
-			damage(t, s, insert, owner.Number, crm.MakeID(owner.Number, 1), c.ID, []byte("{}"))
+		gala, ball, coats := createCampaign(t, s, owner, `{"title":"Gala"}`), createCampaign(t, s, owner, `{"title":"Ball"}`), createCampaign(t, s, owner, `{"title":"Coats"}`)
+		gift := give(t, s, owner, gala.ID, "USD", "10")[0]
+		if _, err := s.RefundGift(t.Context(), owner.Number, gift.Code, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		plan, faults, err := crm.DecodePlan([]byte(fmt.Sprintf(`{"campaign_id":%d,"contact_id":%d,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-15"}`, ball.ID, gift.Contact)))
+		if err == nil {
+			err = plan.Validate(faults, true, "US", time.Now())
+		}
+		if err == nil {
+			_, err = s.CreatePlan(t.Context(), owner.Number, plan)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []crm.Campaign{gala, ball} {
 			for _, err := range []error{s.DeleteCampaign(t.Context(), owner, c.ID, ""), s.CheckDeletable(t.Context(), owner.Number, c.ID)} {
-				var invalid *crm.Invalid
-				if !errors.As(err, &invalid) || invalid.Faults[0].Rule != crm.HasGifts {
-					t.Errorf("with a %s: %v", table, err)
+				if err == nil || err.Error() != "This campaign has gifts or plans, so it cannot be deleted. Close it instead." {
+					t.Errorf("%s: %v", c.Title, err)
 				}
 			}
-			if _, err := s.Campaign(t.Context(), owner.Number, c.ID); err != nil {
-				t.Error(err)
+			slugLeads(t, s, c.Slug, &c, c.Slug)
+		}
+		other := crm.GiftInput{Campaign: &coats.ID}
+		if _, err := s.UpdateGift(t.Context(), owner.Number, gift.Code, other); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(s.CheckDeletable(t.Context(), owner.Number, gala.ID), s.DeleteCampaign(t.Context(), owner, gala.ID, "")); err != nil {
+			t.Errorf("without a gift: %v", err)
+		}
+	})
+}
+
+// Either the gift is there and its campaign stays, or the campaign is gone and the gift is refused: in one batch in either order, and on
+// two nodes.
+func TestNoGiftSlipsIntoADeletedCampaign(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		owner := newAccount(t, a)
+		var c crm.Campaign
+		record := func(s *Store) func() error {
+			in := giftInput(t, c.ID, "USD", "10")
+			return func() error {
+				_, err := s.CreateGift(t.Context(), owner.Number, in)
+				return err
 			}
-			damage(t, s, `DELETE FROM `+table+` WHERE account_id = $1`, owner.Number)
-			if err := errors.Join(s.CheckDeletable(t.Context(), owner.Number, c.ID), s.DeleteCampaign(t.Context(), owner, c.ID, "")); err != nil {
-				t.Errorf("without any %s: %v", table, err)
+		}
+		remove := func() error { return a.DeleteCampaign(t.Context(), owner, c.ID, "") }
+		check := func(given, deleted error) {
+			t.Helper()
+			_, err := a.Campaign(t.Context(), owner.Number, c.ID)
+			switch {
+			case given == nil && deleted != nil && err == nil:
+			case given != nil && deleted == nil && errors.Is(err, crm.ErrNotFound):
+				wantFaults(t, given, "campaign_id")
+			default:
+				t.Errorf("the gift: %v; the end: %v; the campaign: %v", given, deleted, err)
 			}
+		}
+		c = createCampaign(t, a, owner, `{"title":"Gala"}`)
+		errs := together(t, a, owner.Number, remove, record(a))
+		check(errs[1], errs[0])
+		if errs[0] != nil {
+			t.Errorf("what came first was refused: %v", errs[0])
+		}
+		c = createCampaign(t, a, owner, `{"title":"Gala"}`)
+		errs = together(t, a, owner.Number, record(a), remove)
+		check(errs[0], errs[1])
+		if errs[0] != nil {
+			t.Errorf("what came first was refused: %v", errs[0])
+		}
+		for range 10 {
+			c = createCampaign(t, a, owner, `{"title":"Gala"}`)
+			changes, errs := []func() error{record(b), remove}, make([]error, 2)
+			atOnce(2, func(i int) { errs[i] = changes[i]() })
+			check(errs[0], errs[1])
 		}
 	})
 }
