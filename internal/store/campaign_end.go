@@ -53,11 +53,8 @@ func (s *Store) DeleteCampaign(ctx context.Context, owner crm.Account, id int64,
 	return err
 }
 
-// moveSlugs keeps the slug that a campaign had. Where its new one has led to a campaign, it does so no longer.
+// moveSlugs keeps the slug that a campaign had. A slug that is kept is not taken: the campaign that has it now comes first.
 func (c *campaignChange) moveSlugs(p campaignPlan) error {
-	if p.isNew || p.slug != "" {
-		c.Delete(slugTable, p.campaign.Slug)
-	}
 	switch {
 	case p.deleted:
 		return c.dropSlugs(p.campaign.ID, 0)

@@ -219,6 +219,7 @@ func TestACampaignIsDeletedWithAllThatLeadsToIt(t *testing.T) {
 		f := newFamily(t, s)
 		gala := createCampaign(t, s, f.chapter, `{"title":"Gala","beneficiaries":["`+f.stranger.ID+`"]}`)
 		createCampaign(t, s, f.chapter, `{"title":"Kept","beneficiaries":["`+f.stranger.ID+`"]}`)
+		updateCampaign(t, s, f.chapter, gala.ID, `{"slug":"dance"}`)
 		updateCampaign(t, s, f.chapter, gala.ID, `{"slug":"ball"}`)
 		readers := []crm.Account{f.root, f.chapter, f.stranger}
 		for _, account := range readers { // so that every list is known
