@@ -74,9 +74,12 @@ func (s *Store) CampaignBySlug(ctx context.Context, slug string) (campaign crm.C
 
 // CampaignRecord is a campaign as an account that may list it sees it.
 type CampaignRecord struct {
-	Campaign      crm.Campaign
-	Relation      crm.Relation
-	Beneficiaries []string // public ids of accounts in ascending order; only for the owner
+	Campaign crm.Campaign
+	Relation crm.Relation
+
+	// Only for the owner:
+	Beneficiaries []string // public ids of accounts in ascending order
+	Uncounted     []string // other currencies than its own in which gifts came
 }
 
 // Version names the state that the owner sees.
@@ -90,10 +93,30 @@ func (s *Store) Campaign(ctx context.Context, account, id int64) (CampaignRecord
 			return record, err
 		}
 		if record.Relation = crm.Relation(row.of); record.Relation&crm.Own != 0 {
-			record.Beneficiaries, err = beneficiaries(c, id)
+			if record.Beneficiaries, err = beneficiaries(c, id); err == nil {
+				record.Uncounted, err = uncounted(c, account, record.Campaign)
+			}
 		}
 		return record, err
 	})
+}
+
+const sqlNextCell = `SELECT cell, gifts FROM giving WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell LIMIT 1`
+
+// uncounted are the currencies of gifts that do not count for a campaign. It goes from one currency to the next, whatever many contacts
+// have given in each: the sums of all of them come first.
+func uncounted(c db.Conn, owner int64, campaign crm.Campaign) (currencies []string, err error) {
+	from, end := crm.Cell(campaign.ID, 0, "", 0), crm.Cell(campaign.ID, 1, "", 0)
+	for found := true; found && err == nil; {
+		found, err = c.One(func(r db.Row) {
+			currency := crm.CellCurrency(r.Text(0))
+			if currency != campaign.Currency && r.Int(1) > 0 {
+				currencies = append(currencies, currency)
+			}
+			_, from = crm.CellsBetween(campaign.ID, 0, currency)
+		}, sqlNextCell, owner, from, end)
+	}
+	return currencies, err
 }
 
 // beneficiaries are the public ids of accounts that a campaign benefits, in ascending order.
