@@ -66,7 +66,7 @@ func scanGift(r db.Row) (int64, *storedGift) {
 type ownCampaign struct{ slug, currency string }
 
 func scanOwnCampaign(r db.Row) (int64, *ownCampaign) {
-	row := campaignRow{r.Int(0), 0, slices.Clone(r.Bytes(2)), r.Int(3)}
+	row := campaignRow{id: r.Int(0), body: slices.Clone(r.Bytes(2)), checksum: r.Int(3)}
 	campaign, err := row.parse()
 	if err != nil { // a damaged one takes no gifts
 		return row.id, nil
