@@ -17,8 +17,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// again makes a request with an Idempotency-Key.
-func (s *server) again(t testing.TB, retryKey, method, target, secret, body string) answer {
+// sendKeyed makes a request with an Idempotency-Key.
+func (s *server) sendKeyed(t testing.TB, retryKey, method, target, secret, body string) answer {
 	t.Helper()
 	return s.send(t, s.keyed(t, retryKey, method, target, secret, body))
 }
@@ -81,12 +81,12 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 				}
 				id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`).body)
 				target := strings.Replace(request.target, "{id}", id, 1)
-				first := s.again(t, name, method, target, key, request.body)
+				first := s.sendKeyed(t, name, method, target, key, request.body)
 				if first.status >= 300 || first.header.Get("Idempotent-Replayed") != "" {
 					t.Errorf("%s: the first answer is %d, %v: %s", name, first.status, first.header, first.body)
 				}
 				s.ask(t, "DELETE", "/v1/contacts/"+id, key, "")
-				wantReplay(t, name, first, s.again(t, name, method, target, key, request.body))
+				wantReplay(t, name, first, s.sendKeyed(t, name, method, target, key, request.body))
 			}
 		}
 		if len(left) > 0 {
@@ -175,7 +175,7 @@ func TestAfter24HoursAnIdempotencyKeyIsNew(t *testing.T) {
 			s := e.openOptions(t, 1, func() time.Time { return time.Now().Add(time.Duration(later.Load())) })[0]
 			key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 			const body = `{"first_name":"Ann","last_name":"Lee"}`
-			ask := func(body string) answer { return s.again(t, "daily", "POST", "/v1/contacts", key, body) }
+			ask := func(body string) answer { return s.sendKeyed(t, "daily", "POST", "/v1/contacts", key, body) }
 			first := ask(body)
 			later.Store(int64(24*time.Hour - time.Minute))
 			wantReplay(t, "after almost a day", first, ask(body))
@@ -220,11 +220,11 @@ func TestAFailureIsNotKept(t *testing.T) {
 			t.Fatalf("the status of a damaged contact is %d", response.StatusCode)
 		}
 		flip()
-		first := s.again(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`)
+		first := s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`)
 		if first.status != http.StatusOK || first.header.Get("Idempotent-Replayed") != "" || !strings.Contains(first.body, `"company":"Harbor"`) {
 			t.Errorf("after the repair: %d, %v, %s", first.status, first.header, first.body)
 		}
-		wantReplay(t, "after the repair", first, s.again(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`))
+		wantReplay(t, "after the repair", first, s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`))
 	})
 }
 
@@ -233,7 +233,7 @@ func TestALargeAnswerIsReplayedWhole(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 		body := fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","addresses":%s}`, wideAddresses(90))
-		first := s.again(t, "large", "POST", "/v1/contacts", key, body)
+		first := s.sendKeyed(t, "large", "POST", "/v1/contacts", key, body)
 		if first.status != http.StatusCreated || len(first.body) < 80_000 {
 			t.Fatalf("%d, %d bytes", first.status, len(first.body))
 		}
