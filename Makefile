@@ -25,7 +25,7 @@ run: build
 
 # The rooms in which goroutines share something. Their tests that work at once run with the race detector, all others without it, and
 # each runs once; .ci/races tells them apart. The web room runs with it as a whole: every test of it has a server. The console is left
-# out: its pages share next to nothing, and the race detector makes its passwords slow.
+# out: its pages share next to nothing.
 RACY = internal/cli internal/store internal/api internal/db
 RACES = $$(.ci/races $(RACY))
 
