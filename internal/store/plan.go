@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,7 +15,6 @@ const (
 	planColumns = `id, code, body, checksum`
 
 	sqlLoadPlans = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND id = ANY($2)`
-	sqlPlanRange = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
 	sqlDuePlans  = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3 ORDER BY next_bill, id LIMIT $4`
 	sqlPlansOf   = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id DESC LIMIT $3`
 	sqlPlanCount = `SELECT COUNT(*) FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3`
@@ -243,8 +243,9 @@ func (s *Store) PlanPage(ctx context.Context, account int64, page crm.PageReques
 			return nil, nil
 		}
 		result.Count = to - from
-		return plansOf(db.List(c, readPlan, sqlPlanRange, account, crm.MakeID(account, from+1), crm.MakeID(account, to)))
+		return plansOf(db.List(c, readPlan, sqlLoadPlans, account, seqIDs(account, from+1, to)))
 	})
+	slices.SortFunc(plans, func(a, b crm.Plan) int { return cmp.Compare(a.ID, b.ID) })
 	if newest {
 		slices.Reverse(plans)
 	}
@@ -277,4 +278,13 @@ func (s *Store) OverduePlans(ctx context.Context, account int64, limit int64) (p
 // ContactPlans are the newest plans of a contact.
 func (s *Store) ContactPlans(ctx context.Context, account, contact int64, limit int64) ([]crm.Plan, error) {
 	return plansOf(list(ctx, s, readPlan, sqlPlansOf, account, contact, limit))
+}
+
+// seqIDs are the ids of an account from one sequence number to another, which were given out without a gap.
+func seqIDs(account, from, to int64) []int64 {
+	ids := make([]int64, 0, to-from+1)
+	for seq := from; seq <= to; seq++ {
+		ids = append(ids, crm.MakeID(account, seq))
+	}
+	return ids
 }
