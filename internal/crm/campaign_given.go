@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // The states of a campaign. Only colleagues see the page of a draft, and the page of a closed one does not ask for gifts.
@@ -37,14 +36,6 @@ func (c Campaign) Donors() int64 { return c.OpeningDonors + c.Given.Donors }
 
 // Cell is where the gifts to the campaign in its currency are added up.
 func (c Campaign) Cell() string { return Cell(c.ID, 0, c.Currency, 0) }
-
-// CellCurrency is the currency of the sums that a cell names.
-func CellCurrency(cell string) string {
-	_, rest, _ := strings.Cut(cell, "/")
-	_, rest, _ = strings.Cut(rest, "/")
-	currency, _, _ := strings.Cut(rest, "/")
-	return currency
-}
 
 // DropTotals takes numbers out of an input that are what was shown of a campaign: they have its gifts in them, and are no opening
 // balance.

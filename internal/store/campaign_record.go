@@ -109,7 +109,7 @@ func uncounted(c db.Conn, owner int64, campaign crm.Campaign) (currencies []stri
 	from, end := crm.Cell(campaign.ID, 0, "", 0), crm.Cell(campaign.ID, 1, "", 0)
 	for found := true; found && err == nil; {
 		found, err = c.One(func(r db.Row) {
-			currency := crm.CellCurrency(r.Text(0))
+			_, _, currency, _ := crm.CellParts(r.Text(0))
 			if currency != campaign.Currency && r.Int(1) > 0 {
 				currencies = append(currencies, currency)
 			}
