@@ -121,9 +121,9 @@ func writeChanged(w http.ResponseWriter, d store.Document, err error) error {
 	return writeDocument(w, http.StatusOK, d)
 }
 
-// writeDocument answers with a contact that was written. It needs no place in the memory budget: the change is made already, so the
+// writeDocument answers with what was written. It needs no place in the memory budget: the change is made already, so the
 // answer must not be refused.
-func writeDocument(w http.ResponseWriter, status int, d store.Document) error {
+func writeDocument[D interface{ Append(dst []byte) []byte }](w http.ResponseWriter, status int, d D) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	body := d.Append((*buffer)[:0])
