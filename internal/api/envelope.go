@@ -79,11 +79,13 @@ func (a *API) newList(r *http.Request) (*list, error) {
 	return l, nil
 }
 
-// check reports everything that is wrong with the query at once: page and scope.
-func (l *list) check(scopeErr error) error {
-	var scope *crm.Invalid
-	if errors.As(scopeErr, &scope) {
-		l.invalid.Faults = append(l.invalid.Faults, scope.Faults...)
+// check reports everything that is wrong with the query at once: the page and what else was read of it.
+func (l *list) check(errs ...error) error {
+	for _, err := range errs {
+		var faults *crm.Invalid
+		if errors.As(err, &faults) {
+			l.invalid.Faults = append(l.invalid.Faults, faults.Faults...)
+		}
 	}
 	return l.invalid.Err()
 }

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -44,7 +45,7 @@ func wantReplay(t *testing.T, what string, first, second answer) {
 	}
 }
 
-// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact.
+// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact, {gift} and {plan} are its.
 var repeatable = map[string]struct{ target, body string }{
 	"createContact":  {"/v1/contacts?force_create=true", `{"first_name":"Ann","last_name":"Lee","note":"Grüße <3"}`},
 	"updateContact":  {"/v1/contacts/{id}", `{"company":"Harbor"}`},
@@ -52,6 +53,14 @@ var repeatable = map[string]struct{ target, body string }{
 	"addTags":        {"/v1/contacts/{id}/tags/add", `{"tags":["a","b"]}`},
 	"syncTags":       {"/v1/contacts/{id}/tags/sync", `{"tags":["c"]}`},
 	"removeTags":     {"/v1/contacts/{id}/tags/remove", `{"tags":["c"]}`},
+
+	"createTransaction": {"/v1/transactions", `{"contact_id":{id},"amount":5,"method":"cash","transacted_at":"2026-01-31"}`},
+	"updateTransaction": {"/v1/transactions/{gift}", `{"note":"a"}`},
+	"putTransaction":    {"/v1/transactions/{gift}", `{"note":"b"}`},
+	"refundTransaction": {"/v1/transactions/{gift}/refund", `{"amount":1}`},
+	"createPlan":        {"/v1/plans", `{"contact_id":{id},"amount":5,"method":"card","frequency":"monthly"}`},
+	"updatePlan":        {"/v1/plans/{plan}", `{"amount":6}`},
+	"putPlan":           {"/v1/plans/{plan}", `{"amount":7}`},
 }
 
 // Every POST, PATCH and PUT of the document takes the key, and gives its first answer again, whatever became of the contact since.
@@ -80,13 +89,16 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 					continue
 				}
 				id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`).body)
-				target := strings.Replace(request.target, "{id}", id, 1)
-				first := s.sendKeyed(t, name, method, target, key, request.body)
+				gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
+				plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
+				fill := strings.NewReplacer("{id}", id, "{gift}", codeOf(t, gift.body), "{plan}", codeOf(t, plan.body))
+				target, body := fill.Replace(request.target), fill.Replace(request.body)
+				first := s.sendKeyed(t, name, method, target, key, body)
 				if first.status >= 300 || first.header.Get("Idempotent-Replayed") != "" {
 					t.Errorf("%s: the first answer is %d, %v: %s", name, first.status, first.header, first.body)
 				}
 				s.ask(t, "DELETE", "/v1/contacts/"+id, key, "")
-				wantReplay(t, name, first, s.sendKeyed(t, name, method, target, key, request.body))
+				wantReplay(t, name, first, s.sendKeyed(t, name, method, target, key, body))
 			}
 		}
 		if len(left) > 0 {
@@ -241,4 +253,14 @@ func TestALargeAnswerIsReplayedWhole(t *testing.T) {
 		chunked.ContentLength = -1
 		wantReplay(t, "in chunks", first, s.send(t, chunked))
 	})
+}
+
+// codeOf is the id of a transaction or a plan.
+func codeOf(t testing.TB, body string) string {
+	t.Helper()
+	var found struct{ ID string }
+	if err := json.Unmarshal([]byte(body), &found); err != nil || found.ID == "" {
+		t.Fatalf("no id in %s", clip(body))
+	}
+	return found.ID
 }

@@ -15,9 +15,12 @@ func NewCode(id int64) string {
 	return randomText(codeRandom) + encode62(big.NewInt(IDSeq(id)), codeLength-codeRandom)
 }
 
+// IsCode tells whether a text has the form of a public id, which is that of an account's.
+func IsCode(text string) bool { return IsAccountID(text) }
+
 // CodeSeq is the sequence number in a public id; ok is false where the text can be none.
 func CodeSeq(code string) (seq int64, ok bool) {
-	if !IsAccountID(code) { // of the same letters and length
+	if !IsCode(code) {
 		return 0, false
 	}
 	seq, ok = decode62(code[codeRandom:])

@@ -171,11 +171,11 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	campaign, campaignErr := t.ownCampaign(a, in.Campaign)
 	plan, planErr := t.planOf(a, in.Plan)
 	giver, giverErr := t.giver(a, in, now)
-	if err := firstOrFaults(giverErr, campaignErr, planErr); err != nil {
+	if err := firstOrFaults(campaignErr, planErr, giverErr); err != nil {
 		return made, err
 	}
 	if plan != nil && plan.Contact != giver.contact.ID {
-		return made, fault("plan_id", "must be a plan of the same contact")
+		return made, fault("plan_id", crm.OtherGiver)
 	}
 	currency := a.currency
 	switch {
@@ -254,7 +254,7 @@ func (t *tx) giver(a *accountUnit, in *crm.GiftInput, now time.Time) (g giver, e
 		g.row = row
 		g.contact, err = row.contact.Merge(in.Giver.FillsOnly(&row.contact), now)
 	}
-	return g, err
+	return g, crm.GiverFaults(err)
 }
 
 // activeContact is a contact that a gift may be from.
@@ -336,7 +336,7 @@ func (t *tx) afterGift(a *accountUnit, before, after *crm.Gift, now time.Time) e
 func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in crm.GiftInput) (GiftDocument, error) {
 	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *tx, a *accountUnit, g crm.Gift, now time.Time) (crm.Gift, error) {
 		_, campaignErr := t.ownCampaign(a, in.Campaign)
-		plan, planErr := t.planOf(a, in.Plan)
+		_, planErr := t.planOf(a, in.Plan)
 		var contact *crm.Contact
 		var contactErr error
 		if in.Contact != nil && *in.Contact != 0 && *in.Contact != g.Contact {
@@ -345,14 +345,21 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in c
 				contact = &row.contact
 			}
 		}
-		if err := firstOrFaults(contactErr, campaignErr, planErr, t.freeReference(a, &in, &g)); err != nil {
+		if err := firstOrFaults(campaignErr, planErr, contactErr, t.freeReference(a, &in, &g)); err != nil {
 			return g, err
 		}
 		changed, err := g.Change(&in, contact, now)
-		if err == nil && plan != nil && plan.Contact != changed.Contact {
-			err = fault("plan_id", "must be a plan of the same contact")
+		if err != nil || changed.Contact == g.Contact && changed.PlanCode == g.PlanCode {
+			return changed, err
 		}
-		return changed, err
+		plan, err := t.planOf(a, &changed.PlanCode)
+		switch {
+		case err != nil || plan == nil || plan.Contact == changed.Contact:
+			return changed, err
+		case changed.PlanCode == g.PlanCode:
+			return g, fault("contact_id", "must be the contact of the gift's plan, unless plan_id becomes null")
+		}
+		return g, fault("plan_id", crm.OtherGiver)
 	})
 }
 

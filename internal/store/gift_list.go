@@ -110,8 +110,10 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 	if f.Campaign != 0 {
 		add("g.campaign_id <> 0 AND g.campaign_id = $%d", f.Campaign) // as the index says it
 	}
-	if f.Plan != "" {
-		add("g.plan_id <> 0 AND g.plan_id = $%d", codeID(account, f.Plan))
+	if f.Plan != "" { // of another account with the same number, it is none of ours
+		args = append(args, f.Plan)
+		code := len(args)
+		add(fmt.Sprintf("g.plan_id <> 0 AND g.plan_id = (SELECT id FROM plan WHERE account_id = $1 AND id = $%%d AND code = $%d)", code), codeID(account, f.Plan))
 	}
 	if f.Status != "" {
 		g := crm.Gift{Status: f.Status}

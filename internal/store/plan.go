@@ -49,7 +49,7 @@ func (d PlanDocument) Fate() (created, merged bool) { return d.Created, false }
 
 // Append appends the wire form.
 func (d PlanDocument) Append(dst []byte) []byte {
-	return crm.AppendPlan(dst, d.Code, d.AppendBody(nil))
+	return d.Plan.Append(dst)
 }
 
 // planOf is the plan that an input names, nil for none.
