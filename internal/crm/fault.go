@@ -67,7 +67,7 @@ const (
 	StatusStays   Rule = "cannot be changed: only a pending gift can change its status"
 	IDForm        Rule = "must be an id, which is a whole number"
 	CodeForm      Rule = "must be an id, which is 16 letters and digits"
-	Reserved      Rule = "must not begin with %v: that is reserved for what comes from this payment provider"
+	Reserved      Rule = "must not begin with %q, which is reserved for what comes from that payment provider"
 	OtherGiver    Rule = "must be a plan of the gift's contact"
 	GiftTime      Rule = "must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00"
 	NotInFuture   Rule = "must not be in the future"

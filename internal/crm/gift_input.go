@@ -157,6 +157,8 @@ func (in *GiftInput) Validate(faults *Invalid, isNew bool, region string, now ti
 	c.region, c.now = region, now
 	if isNew {
 		in.checkNew(c)
+	} else if in.Contact != nil && *in.Contact == 0 {
+		c.add(place{}, "contact_id", NotEmpty)
 	}
 	giftTable.check(c, place{}, in)
 	in.checkMoney(c)
@@ -228,7 +230,7 @@ func (in *GiftInput) checkGiver(c *checker) {
 	if in.Address != nil && *in.Address != nil {
 		in.Giver.Addresses = &[]Address{**in.Address}
 	}
-	if in.Giver.FirstName == nil && in.Giver.LastName == nil && in.Giver.Emails == nil && in.Giver.Phones == nil && in.Giver.Company == nil {
+	if value(in.Giver.FirstName)+value(in.Giver.LastName)+value(in.Giver.Company) == "" && in.Giver.Emails == nil && in.Giver.Phones == nil {
 		c.add(place{}, "contact_id", "is required, or else first_name and last_name of the giver")
 		return
 	}
@@ -347,9 +349,6 @@ func (g Gift) Change(in *GiftInput, contact *Contact, now time.Time) (Gift, erro
 	g.changeMoney(in, &v)
 	if in.Status != nil && *in.Status != "" && GiftStatus(*in.Status) != g.Status && g.Status != Pending {
 		v.Add("status", StatusStays)
-	}
-	if in.Contact != nil && *in.Contact == 0 {
-		v.Add("contact_id", NotEmpty)
 	}
 	checkReserved(&v, value(in.ExternalID), g.ExternalID)
 	if len(v.Faults) > 0 {
