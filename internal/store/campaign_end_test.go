@@ -13,8 +13,8 @@ import (
 	"donorbook/internal/crm"
 )
 
-// giftTo is a valid gift of a new contact to a campaign.
-func giftTo(t *testing.T, campaign int64, currency, amount string) crm.GiftInput {
+// campaignGift is a valid gift of a new contact to a campaign.
+func campaignGift(t *testing.T, campaign int64, currency, amount string) crm.GiftInput {
 	t.Helper()
 	return giftInput(t, fmt.Sprintf(`{"campaign_id":%d,"currency":%q,"amount":%s,"method":"check","transacted_at":"2026-01-15","first_name":"Ana","last_name":"Lima"}`,
 		campaign, currency, amount), true, time.Now())
@@ -24,7 +24,7 @@ func giftTo(t *testing.T, campaign int64, currency, amount string) crm.GiftInput
 func give(t *testing.T, s *Store, owner crm.Account, campaign int64, currency string, amounts ...string) (gifts []GiftDocument) {
 	t.Helper()
 	for _, amount := range amounts {
-		g, err := s.CreateGift(t.Context(), owner.Number, giftTo(t, campaign, currency, amount))
+		g, err := s.CreateGift(t.Context(), owner.Number, campaignGift(t, campaign, currency, amount))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func TestNoGiftSlipsIntoADeletedCampaign(t *testing.T) {
 		owner := newAccount(t, a)
 		var c crm.Campaign
 		record := func(s *Store) func() error {
-			in := giftTo(t, c.ID, "USD", "10")
+			in := campaignGift(t, c.ID, "USD", "10")
 			return func() error {
 				_, err := s.CreateGift(t.Context(), owner.Number, in)
 				return err

@@ -23,6 +23,8 @@ var (
 	referenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
 	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors new_donors retained first_year")
 
+	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at")
+
 	keyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
 	invitationTable = db.NewTable("invitation", "hash:text", "account_id email:text role invited_by created_at expires_at")
 	userTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
@@ -38,7 +40,7 @@ var schema = db.Schema{
 	Steps: steps,
 	Tables: []*db.Table{
 		contactTable, archivalTable, indexTable, tagTable, campaignTable, readerTable, slugTable, planTable, giftTable, giftEventTable,
-		referenceTable, givingTable, keyTable, invitationTable, userTable, sessionTable,
+		referenceTable, givingTable, answerTable, keyTable, invitationTable, userTable, sessionTable,
 		memberTable, tallyTable, accountTable,
 	},
 	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion, Work: derive},
@@ -336,6 +338,20 @@ CREATE TABLE giving (
 	first_year BIGINT NOT NULL,
 	PRIMARY KEY (account_id, cell)
 ) {clustered};
+
+-- What requests with a retry key were answered (retry.go).
+CREATE TABLE request_answer (
+	account_id BIGINT NOT NULL,
+	key {key} NOT NULL,
+	fingerprint {bytes} NOT NULL,
+	status SMALLINT NOT NULL,
+	header TEXT NOT NULL,
+	body {bytes} NOT NULL,
+	created_at BIGINT NOT NULL,
+	PRIMARY KEY (account_id, key)
+);
+
+CREATE INDEX request_answer_age ON request_answer (account_id, created_at, key);
 
 -- cell names the sums of its gifts. What the API does not show stands beside the document: draft, published or closed, and where people pay.
 ALTER TABLE campaign ADD COLUMN cell {key} NOT NULL DEFAULT '';
