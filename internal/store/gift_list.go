@@ -63,8 +63,8 @@ func (s *Store) Gift(ctx context.Context, account int64, code string, dst []byte
 // GiftRecord is a gift as people see it.
 type GiftRecord struct {
 	crm.Gift
-	Slug   string // of its campaign
-	Events []GiftEvent
+	Slug   string      // of its campaign
+	Events []GiftEvent // the latest 200, in the order in which they happened
 }
 
 func scanGiftRecord(r db.Row) (record GiftRecord, err error) {
@@ -85,6 +85,7 @@ func (s *Store) GiftRecord(ctx context.Context, account int64, code string) (Gif
 		}
 		record = records[0]
 		record.Events, err = db.List(c, scanGiftEvent, sqlGiftEvents, account, id)
+		slices.Reverse(record.Events)
 		return record, err
 	})
 }
@@ -113,6 +114,9 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 	}
 	if f.Plan != "" {
 		add("g.plan_id <> 0 AND g.plan_id = $%d", codeID(account, f.Plan))
+	}
+	if f.Recurring {
+		conditions = append(conditions, "g.plan_id <> 0")
 	}
 	if f.Status != "" {
 		g := crm.Gift{Status: f.Status}
