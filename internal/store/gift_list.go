@@ -320,7 +320,7 @@ func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, 
 	err = c.Each(func(r db.Row) error {
 		totals.add(r.Text(0), r.Int(1), r.Int(2), r.Int(3))
 		return nil
-	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), SUM(g.net) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
+	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
 	return totals, err
 }
 
