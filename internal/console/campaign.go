@@ -183,6 +183,9 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, 
 		if view.Gifts, err = c.giftRows(r, v, gifts); err != nil {
 			return err
 		}
+		for i := range view.Gifts {
+			view.Gifts[i].Campaign = link{} // the page's own
+		}
 		view.AllGifts = v.path("/gifts?campaign=" + idText(campaign.ID))
 	}
 	return c.render(w, r, v, "campaign", page{Title: campaign.Title, Section: "campaigns", Data: view})
