@@ -116,9 +116,10 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// guard checks, in this order, the id in the path, the key, the rate limit and the permission.
+// guard checks, in this order, the id in the path, the key, the rate limit and the permission. A change that the client may send again
+// goes through once.
 func (a *API) guard(route route) web.HandlerFunc {
-	hasID := strings.Contains(route.pattern, "{id}")
+	hasID, repeatable := strings.Contains(route.pattern, "{id}"), isRepeatable(route.pattern)
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var c call
 		if hasID {
@@ -144,6 +145,9 @@ func (a *API) guard(route route) web.HandlerFunc {
 		}
 		if c.who.Permissions&route.permission == 0 {
 			return crm.ErrForbidden
+		}
+		if keys := r.Header["Idempotency-Key"]; keys != nil && repeatable {
+			return a.once(route, w, r, c, keys)
 		}
 		return refusal(route.handle(a, w, r, c))
 	}

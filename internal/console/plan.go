@@ -212,7 +212,7 @@ func (c *Console) createPlan(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(contactPath(v.id)), notice{Text: "The plan “" + planName(made) + "” was created.", View: v.path(planPath(made.Code)), Link: "View plan"})
+	return redirect(w, r, v.path(contactPath(v.id)), notice{Text: "The plan “" + planName(made.Plan) + "” was created.", View: v.path(planPath(made.Code)), Link: "View plan"})
 }
 
 func (c *Console) editPlanPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {

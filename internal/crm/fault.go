@@ -44,6 +44,7 @@ const (
 	BirthDay   Rule = "must be a date in the format m/d/Y, from 01/01/1000 to today"
 	WebURL     Rule = "must be an absolute http or https URL"
 	PictureURL Rule = "must be an absolute https URL. Pages show no other images"
+	PaymentURL Rule = "must be an absolute https URL"
 	StateCode  Rule = "must be a two-letter postal code"
 	Country    Rule = "must be a three-letter ISO 3166-1 country code"
 	Currency   Rule = "must be an ISO 4217 currency code in capital letters"
@@ -54,6 +55,7 @@ const (
 	CountRange Rule = "must be an integer from 0 to %v"
 	SlugForm   Rule = "must be 1 to %v lowercase letters and digits, with single hyphens between"
 	Taken      Rule = "is taken: choose another one"
+	HasGifts   Rule = "This campaign has gifts or plans, so it cannot be deleted. Close it instead."
 
 	MoneyRange    Rule = "must be a number above 0, at most 999999999.99, with no more decimals than its currency has"
 	TooFine       Rule = "must not have more than %v decimals in %v"

@@ -1,9 +1,6 @@
 package crm
 
-import (
-	"fmt"
-	"math/big"
-)
+import "math/big"
 
 // Gifts and plans are known by 16 letters and digits: ten random ones, and the sequence number in six. So one is found without an
 // index, and none can be guessed from another.
@@ -28,4 +25,4 @@ func CodeSeq(code string) (seq int64, ok bool) {
 }
 
 // GiftNumber is the number of a gift in its account, as receipts show it: ten digits.
-func GiftNumber(id int64) string { return fmt.Sprintf("%010d", IDSeq(id)) }
+func GiftNumber(id int64) string { return string(appendDigits(nil, IDSeq(id), 10)) }

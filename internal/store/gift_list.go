@@ -19,7 +19,6 @@ const (
 		FROM gift g LEFT JOIN campaign c ON c.id = g.campaign_id AND c.account_id = g.account_id`
 
 	sqlGift      = shownGift + ` WHERE g.account_id = $1 AND g.id = $2`
-	sqlGiftRange = shownGift + ` WHERE g.account_id = $1 AND g.id >= $2 AND g.id <= $3 ORDER BY g.id`
 	sqlGiftsByID = shownGift + ` WHERE g.account_id = $1 AND g.id = ANY($2) ORDER BY g.id`
 
 	sqlFirstGift   = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 ORDER BY given_at, id LIMIT 1`
@@ -195,7 +194,7 @@ func (s *Store) giftParts(ctx context.Context, account int64, scope crm.Campaign
 		return parts, nil
 	}
 	err = s.view(ctx, func(c db.Conn) error {
-		others, err := db.List(c, func(r db.Row) [3]int64 { return [3]int64{r.Int(0), r.Int(1), r.Int(2)} }, sqlOthersCampaigns, account)
+		others, err := othersCampaigns(c, account)
 		if err != nil {
 			return err
 		}
@@ -222,8 +221,20 @@ func (s *Store) giftParts(ctx context.Context, account int64, scope crm.Campaign
 	return parts, err
 }
 
-const sqlOthersCampaigns = `SELECT c.id, c.account_id, r.relation FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id
-	WHERE r.account_id = $1 ORDER BY c.account_id, c.id`
+// othersCampaigns are the id, the account and the relation of campaigns that an account may list, in the order of their ids.
+func othersCampaigns(c db.Conn, account int64) (found [][3]int64, err error) {
+	relations, ids := map[int64]int64{}, []int64{}
+	err = c.Each(func(r db.Row) error {
+		relations[r.Int(0)], ids = r.Int(1), append(ids, r.Int(0))
+		return nil
+	}, sqlReaderCampaigns, account)
+	if err != nil {
+		return nil, err
+	}
+	return db.List(c, func(r db.Row) [3]int64 { return [3]int64{r.Int(0), r.Int(1), relations[r.Int(0)]} }, sqlCampaignAccounts, ids)
+}
+
+const sqlCampaignAccounts = `SELECT id, account_id FROM campaign WHERE id = ANY($1) ORDER BY id`
 
 // findGifts finds the gifts of one page: parts one after the other, each in the order of its ids.
 func findGifts(c db.Conn, parts []giftPart, page crm.PageRequest) (found []giftPage, result ListResult, err error) {
@@ -260,128 +271,11 @@ func (part giftPart) count(c db.Conn) (int64, error) {
 
 func (part giftPart) ids(c db.Conn, skip, want int64) ([]int64, error) {
 	if part.filter.IsEmpty() { // numbered densely
-		ids := make([]int64, 0, want)
-		for seq := skip + 1; seq <= skip+want; seq++ {
-			ids = append(ids, crm.MakeID(part.account, seq))
-		}
-		return ids, nil
+		return seqIDs(part.account, skip+1, skip+want), nil
 	}
 	condition, args := giftCondition(part.account, part.filter)
 	sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.id LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
 	return db.List(c, number, sql, append(args, want, skip)...)
-}
-
-// GiftTotals is what a filter finds in all.
-type GiftTotals struct {
-	ListResult
-	Gifts int64            // of them: that count
-	Sums  map[string]int64 // what is left of them, by currency
-}
-
-// GiftPage is one page of gifts for people: the latest first.
-func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
-	records, err = snapshot(ctx, s, func(c db.Conn) (records []GiftRecord, err error) {
-		if totals, err = giftTotals(c, account, filter); err != nil || page.Skip() >= totals.Total {
-			return nil, err
-		}
-		skip, before := page.Skip(), filter
-		if filter.IsEmpty() {
-			if before.To, skip, err = skipMonths(c, account, skip); err != nil {
-				return nil, err
-			}
-		}
-		condition, args := giftCondition(account, before)
-		sql := fmt.Sprintf(`%s%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, shownGift, condition, len(args)+1, len(args)+2)
-		records, err = giftRecords(c, sql, append(args, page.PerPage, skip)...)
-		totals.Count = int64(len(records))
-		return records, err
-	})
-	return records, totals, err
-}
-
-// giftTotals is from the sums that are kept, where they say it, and else counted.
-func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, err error) {
-	totals.Sums = map[string]int64{}
-	if f.OnlyTime() {
-		from, to := int64(0), int64(1)
-		if !f.From.IsZero() || !f.To.IsZero() {
-			from, to = crm.Day(f.From), int64(99999999)
-			if !f.To.IsZero() {
-				to = crm.Day(f.To)
-			}
-			from = max(from, 10000000) // days alone
-		}
-		err = eachGiving(c, account, from, to, func(_ int64, currency string, g crm.Giving) {
-			totals.add(currency, g.Entries, g.Gifts, g.Amount)
-		})
-		return totals, err
-	}
-	condition, args := giftCondition(account, f)
-	err = c.Each(func(r db.Row) error {
-		totals.add(r.Text(0), r.Int(1), r.Int(2), r.Int(3))
-		return nil
-	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
-	return totals, err
-}
-
-func (t *GiftTotals) add(currency string, entries, gifts, amount int64) {
-	t.Total += entries
-	t.Gifts += gifts
-	if amount != 0 {
-		t.Sums[currency] += amount
-	}
-}
-
-// eachGiving reads the sums of the account from a period on and up to another one, which is exclusive. Both must be of one kind.
-func eachGiving(c db.Conn, account, from, to int64, read func(period int64, currency string, g crm.Giving)) error {
-	return c.Each(func(r db.Row) error {
-		name, g := scanGiving(r)
-		if period, currency, contact := crm.SplitCell(name); contact == 0 {
-			read(period, currency, *g)
-		}
-		return nil
-	}, sqlGivingBetween, account, crm.Cell(0, from, "", 0), crm.Cell(0, to, "", 0))
-}
-
-// skipMonths turns a number of gifts to leave out, the latest first, into a time before which to begin and a smaller number: months and
-// days that are left out whole need not be walked through.
-func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, err error) {
-	for _, level := range []struct {
-		from, to int64
-		end      func(period int64) time.Time
-	}{
-		{190001, 999912, func(p int64) time.Time { return time.Date(int(p/100), time.Month(p%100)+1, 1, 0, 0, 0, 0, time.UTC) }},
-		{0, 0, func(p int64) time.Time {
-			return time.Date(int(p/10000), time.Month(p/100%100), int(p%100)+1, 0, 0, 0, 0, time.UTC)
-		}},
-	} {
-		if level.to == 0 { // the days of the month that the months have led to
-			if before.IsZero() {
-				return before, skip, nil
-			}
-			last := before.AddDate(0, -1, 0)
-			level.from, level.to = crm.Day(last), crm.Day(last)+100
-		}
-		entries := map[int64]int64{}
-		err := eachGiving(c, account, level.from, level.to, func(period int64, _ string, g crm.Giving) { entries[period] += g.Entries })
-		if err != nil {
-			return before, skip, err
-		}
-		for _, period := range sortedDown(entries) {
-			before = level.end(period)
-			if entries[period] > skip {
-				break
-			}
-			skip -= entries[period]
-		}
-	}
-	return before, skip, nil
-}
-
-func sortedDown(of map[int64]int64) []int64 {
-	keys := slices.Sorted(maps.Keys(of))
-	slices.Reverse(keys)
-	return keys
 }
 
 // ContactGiving is what a contact has given, in the account's currency.
