@@ -349,7 +349,8 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in c
 			return g, err
 		}
 		changed, err := g.Change(&in, contact, now)
-		if err == nil && plan != nil && plan.Contact != changed.Contact {
+		leaves := plan == nil && changed.PlanCode != "" && changed.Contact != g.Contact // its plan stays with the contact whose it is
+		if err == nil && (leaves || plan != nil && plan.Contact != changed.Contact) {
 			err = fault("plan_id", "must be a plan of the same contact")
 		}
 		return changed, err
