@@ -85,6 +85,8 @@ func (s *site) state(e estate) string {
 	add(invitations, err)
 	account, err := s.store.Account(ctx, e.account.ID)
 	add(account, err)
+	settings, err := s.store.AccountSettings(ctx, e.account.Number)
+	add(settings, err)
 	chapters, err := s.store.Chapters(ctx, e.account)
 	add(chapters, err)
 	return b.String()
@@ -111,6 +113,7 @@ func address(pattern string, org string, e estate) string {
 var valid = []string{
 	"first_name", "Mallory", "last_name", "Intruder", "tag", "stolen", "tags", "stolen", "title", "Stolen", "name", "Stolen", "parent", "",
 	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password", "long enough for all", "current_password", testPassword,
+	"currency", "EUR", "address", "Stolen", "tax_id", "stolen",
 }
 
 func send(p *person, pattern, path string) answer {

@@ -7,6 +7,7 @@ type AccountSettings struct {
 	Currency string // ISO 4217
 	Address  string // postal, of several lines; "" is unset here and below
 	TaxID    string
+	HasGifts bool // then the currency stays
 }
 
 // AccountSettingsInput is a change of settings. A nil field stays as it is; an empty one is cleared.

@@ -23,7 +23,7 @@ func accountSettings(c db.Conn, account int64) (settings crm.AccountSettings, er
 	if err == nil {
 		_, err = c.One(func(r db.Row) { settings = scanSetting(r) }, sqlSetting, account)
 	}
-	settings.Currency = row.currency
+	settings.Currency, settings.HasGifts = row.currency, row.giftSeq > 0
 	return settings, err
 }
 

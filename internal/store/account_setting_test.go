@@ -38,9 +38,9 @@ func TestSettingsOfAnAccountAreKept(t *testing.T) {
 		if err == nil || err.Error() != "The currency field must stay EUR: the organization has gifts, and its sums are in this currency." {
 			t.Errorf("the currency of gifts changes: %v", err)
 		}
-		wantSettings(t, s, account, crm.AccountSettings{Currency: "EUR", TaxID: id})
+		wantSettings(t, s, account, crm.AccountSettings{Currency: "EUR", HasGifts: true, TaxID: id})
 		set(crm.AccountSettingsInput{Currency: &euro, Address: &address}) // the same one
-		wantSettings(t, s, account, crm.AccountSettings{Currency: "EUR", Address: address, TaxID: id})
+		wantSettings(t, s, account, crm.AccountSettings{Currency: "EUR", HasGifts: true, Address: address, TaxID: id})
 	})
 }
 

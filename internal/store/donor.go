@@ -30,7 +30,7 @@ type Donor struct {
 // DonorPage is one page of donors, in the order of their ids.
 type DonorPage struct {
 	Donors     []Donor
-	Total      int64 // of all pages
+	Totals     map[crm.DonorKind]int64 // of all pages, of each kind
 	Currency   string
 	Others     map[string]int64 // given in the year in other currencies, which the list leaves out
 	Next, Prev SearchPlace      // of the pages beside it; the zero value where there is none
@@ -53,7 +53,7 @@ func (s *Store) Donors(ctx context.Context, account int64, f crm.DonorFilter, at
 			return page, err
 		}
 		page.Currency = row.currency
-		if page.Total, err = donorTotal(c, account, row.currency, f); err != nil {
+		if page.Totals, err = donorTotals(c, account, row.currency, f); err != nil {
 			return page, err
 		}
 		if f.Campaign == 0 {
@@ -76,10 +76,15 @@ func (s *Store) Donors(ctx context.Context, account int64, f crm.DonorFilter, at
 	})
 }
 
-func donorTotal(c db.Conn, account int64, currency string, f crm.DonorFilter) (int64, error) {
+// donorTotals counts the donors of each kind in a year or a campaign.
+func donorTotals(c db.Conn, account int64, currency string, f crm.DonorFilter) (map[crm.DonorKind]int64, error) {
 	name, after := crm.Cell(f.Campaign, f.Year, currency, 0), crm.Cell(f.Campaign, f.Year+1, currency, 0)
 	found, err := readGiving(c, account, name, after)
-	return f.Count(found[name], found[after]), err
+	totals := map[crm.DonorKind]int64{}
+	for _, f.Kind = range crm.DonorKinds {
+		totals[f.Kind] = f.Count(found[name], found[after])
+	}
+	return totals, err
 }
 
 // otherCurrencies are what was given in other currencies from a month on and up to another one, which is exclusive.

@@ -97,8 +97,8 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if page.Total != int64(len(want)) || page.Currency != "USD" {
-					t.Errorf("%+v: a total of %d, want %d", f, page.Total, len(want))
+				if page.Totals[f.Kind] != int64(len(want)) || page.Currency != "USD" {
+					t.Errorf("%+v: a total of %d, want %d", f, page.Totals[f.Kind], len(want))
 				}
 				if at.After != 0 && page.Prev == (SearchPlace{}) {
 					t.Errorf("%+v: no page before %+v", f, at)
