@@ -23,7 +23,7 @@ type donorsView struct {
 	Found      string // how many there are
 	Tabs       []tab
 	Others     string // what the list leaves out, in other currencies
-	Statements string // address of the statements of the year
+	Statements bool   // of the year can be opened
 }
 
 type donorRow struct {
@@ -119,7 +119,7 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 	}
 	if filter.Campaign == 0 {
 		view.Tabs = c.donorTabs(v, filter, found.Totals)
-		view.Statements = v.path("/statements?year=" + strconv.FormatInt(filter.Year, 10))
+		view.Statements = found.Totals[crm.AllDonors] > 0 || len(found.Others) > 0
 	}
 	view.Others = moneyList(found.Others)
 	return nil
@@ -201,11 +201,18 @@ func counted(n int64, one, many string) string {
 	return shownCount(n) + " " + many
 }
 
-// moneyList are sums of several currencies, "" for none.
-func moneyList(sums map[string]int64) string {
-	var texts []string
-	for _, currency := range slices.Sorted(maps.Keys(sums)) {
-		texts = append(texts, crm.Money(sums[currency], currency))
+// moneyList are sums of several currencies: €5, £6 and $7. It is "" for none.
+func moneyList(sums map[string]int64) (text string) {
+	currencies := slices.Sorted(maps.Keys(sums))
+	for i, currency := range currencies {
+		switch {
+		case i == 0:
+		case i == len(currencies)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += crm.Money(sums[currency], currency)
 	}
-	return strings.Join(texts, ", ")
+	return text
 }
