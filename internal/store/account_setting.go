@@ -7,11 +7,7 @@ import (
 	"donorbook/internal/db"
 )
 
-const (
-	sqlSetting     = `SELECT address, tax_id FROM account_setting WHERE account_id = $1`
-	sqlSaveSetting = `INSERT INTO account_setting (account_id, address, tax_id) VALUES ($1, $2, $3)
-		ON CONFLICT (account_id) DO UPDATE SET address = $2, tax_id = $3`
-)
+const sqlSetting = `SELECT address, tax_id FROM account_setting WHERE account_id = $1`
 
 func scanSetting(r db.Row) crm.AccountSettings {
 	return crm.AccountSettings{Address: r.Text(0), TaxID: r.Text(1)}
@@ -56,7 +52,8 @@ func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.Ac
 		if in.TaxID != nil {
 			settings.TaxID = *in.TaxID
 		}
-		return t.exec(sqlSaveSetting, account, settings.Address, settings.TaxID) // at once: the next change of the batch reads it
+		t.Save(settingTable, account, settings.Address, settings.TaxID)
+		return nil
 	})
 }
 

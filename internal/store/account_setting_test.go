@@ -1,7 +1,6 @@
 package store
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -49,19 +48,11 @@ func TestSettingsThatChangeAtOnceAreBothKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s)
 		address, id := "1 Quay", "04-1"
-		var all sync.WaitGroup
-		for i := range 16 {
-			all.Go(func() {
-				in := crm.AccountSettingsInput{Address: &address}
-				if i%2 == 0 {
-					in = crm.AccountSettingsInput{TaxID: &id}
-				}
-				if err := s.SetAccountSettings(t.Context(), account.Number, in); err != nil {
-					t.Error(err)
-				}
-			})
+		x := &script{t: t, s: s}
+		for _, in := range []crm.AccountSettingsInput{{Address: &address}, {TaxID: &id}} {
+			x.add(func() (Document, error) { return Document{}, s.SetAccountSettings(t.Context(), account.Number, in) })
 		}
-		all.Wait()
+		x.mustRun(account.Number)
 		wantSettings(t, s, account, crm.AccountSettings{Currency: "USD", Address: address, TaxID: id})
 	})
 }
