@@ -264,7 +264,7 @@ func namesThatNoShellCanType(t *testing.T, e engine) {
 // it is for on standard output alone, and lists every flag and argument with an explanation.
 func TestHelpNamesEveryFlag(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(new(commands), kong.Name("donorbook"))
+	parser, err := kong.New(new(commands), kong.Name("donorbook"), kong.Vars{"methods": methods})
 	if err != nil {
 		t.Fatal(err)
 	}

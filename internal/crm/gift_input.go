@@ -22,6 +22,8 @@ type GiftInput struct {
 	ExternalID, Check, DepositedAt *string
 	Note                           *string
 	Seen                           string // the version of the gift that the change is about; "" for whatever is there
+	Known                          bool   // the giver, who has no name here, must be a contact already
+	FromRow                        bool   // the external id was made from all that was sent
 
 	at, deposited time.Time // what Validate worked out
 }
@@ -100,18 +102,20 @@ func ParseMoment(text string) (t time.Time, isDay, ok bool) {
 // DecodeGift reads the body of a create or a change. Keys that are unknown or read-only are ignored.
 func DecodeGift(body []byte) (in GiftInput, faults *Invalid, err error) {
 	r := newJSONReader("The request body", body)
-	r.document(func(key string) {
-		if key == "campaign_id" {
-			id := idKind.read(r)
-			in.Campaign = &id
-			return
-		}
-		giftTable.read(r, key, &in)
-	})
+	r.document(func(key string) { in.read(r, key) })
 	if err := r.end(); r.err != nil {
 		return GiftInput{}, nil, err
 	}
 	return in, &r.fault, nil
+}
+
+func (in *GiftInput) read(r *jsonReader, key string) {
+	if key == "campaign_id" {
+		id := idKind.read(r)
+		in.Campaign = &id
+		return
+	}
+	giftTable.read(r, key, in)
 }
 
 // DecodeRefund reads the body of a refund: an amount in ten-thousandths, nil for all that is left.
@@ -222,7 +226,7 @@ func (in *GiftInput) checkGiver(c *checker) {
 		c.add(place{}, "contact_id", "is required, or else first_name and last_name of the giver")
 		return
 	}
-	err := in.Giver.Validate(nil, true, c.region, c.now)
+	err := in.Giver.Validate(nil, !in.Known, c.region, c.now)
 	if faults, ok := err.(*Invalid); ok {
 		for _, fault := range faults.Faults {
 			c.add(place{}, giverFaults.Replace(fault.Field), fault.Rule, fault.Args...)
@@ -298,6 +302,9 @@ func (in *GiftInput) giver(c *Contact) Giver {
 
 // Agrees tells whether a gift is what an input describes that has come a second time.
 func (in *GiftInput) Agrees(g *Gift) bool {
+	if in.FromRow { // the gift may have been changed since
+		return true
+	}
 	text := func(sent *string, is string) bool { return sent == nil || *sent == "" || *sent == is }
 	amount := func(sent *int64, is int64) bool {
 		if sent == nil {

@@ -86,26 +86,35 @@ func whoOf(ctx context.Context) string {
 // external id that is known already answers with its gift, where that is what was sent.
 func (s *Store) CreateGift(ctx context.Context, account int64, in crm.GiftInput) (made GiftDocument, err error) {
 	now := s.now()
-	n := giftNeeds(account, &in)
-	if in.Contact == nil {
-		n.keys = in.Giver.MatchKeys()
-	}
-	err = s.update(ctx, account, n, func(t *tx) error {
+	err = s.update(ctx, account, newGiftNeeds(account, &in), func(t *tx) error {
 		a, err := t.lock(account)
-		if err != nil {
-			return err
+		if err == nil {
+			made, err = t.recordGift(a, &in, now)
 		}
-		if found, err := t.sameGift(a, &in); found != nil || err != nil {
-			made = GiftDocument{Existing: true}
-			if err == nil {
-				made.Gift, made.Slug = found.Gift, t.slug(a, found.Campaign)
-			}
-			return err
-		}
-		made, err = t.createGift(a, &in, now)
 		return err
 	})
 	return made, err
+}
+
+// recordGift finds the gift with the external id that was sent, or makes a new one.
+func (t *tx) recordGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made GiftDocument, err error) {
+	found, err := t.sameGift(a, in)
+	switch {
+	case err != nil:
+		return made, err
+	case found != nil:
+		return GiftDocument{Gift: found.Gift, Slug: t.slug(a, found.Campaign), Existing: true}, nil
+	}
+	return t.createGift(a, in, now)
+}
+
+// newGiftNeeds is giftNeeds with what finds the giver of a new gift.
+func newGiftNeeds(account int64, in *crm.GiftInput) needs {
+	n := giftNeeds(account, in)
+	if in.Contact == nil {
+		n.keys = in.Giver.MatchKeys()
+	}
+	return n
 }
 
 // giftNeeds is what a create or a change of a gift will look up.
@@ -244,6 +253,8 @@ func (t *tx) giver(a *accountUnit, in *crm.GiftInput, now time.Time) (g giver, e
 	switch {
 	case err != nil:
 		return g, err
+	case row == nil && in.Known:
+		return g, in.NoGiver()
 	case row == nil:
 		g.contact, err = crm.NewContact(in.Giver, now)
 		g.isNew = true
