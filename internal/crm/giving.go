@@ -46,12 +46,13 @@ func Month(t time.Time) int64 { return Year(t)*100 + int64(t.UTC().Month()) }
 
 func Day(t time.Time) int64 { return Month(t)*100 + int64(t.UTC().Day()) }
 
-// SplitCell is what a cell is about; the contact is a sequence number.
-func SplitCell(cell string) (period int64, currency string, contact int64) {
+// CellParts is what a cell is about, as it was given to Cell; the contact is a sequence number.
+func CellParts(cell string) (campaign, period int64, currency string, contact int64) {
 	parts := strings.Split(cell, "/")
 	if len(parts) != 4 {
-		return 0, "", 0
+		return 0, 0, "", 0
 	}
+	campaign, _ = strconv.ParseInt(parts[0], 10, 64)
 	period, _ = strconv.ParseInt(parts[1], 10, 64)
-	return period, parts[2], CellContact(cell)
+	return campaign, period, parts[2], CellContact(cell)
 }

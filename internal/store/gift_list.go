@@ -316,7 +316,7 @@ func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, 
 	err = c.Each(func(r db.Row) error {
 		totals.add(r.Text(0), r.Int(1), r.Int(2), r.Int(3))
 		return nil
-	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), SUM(g.net) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
+	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
 	return totals, err
 }
 
@@ -332,7 +332,7 @@ func (t *GiftTotals) add(currency string, entries, gifts, amount int64) {
 func eachGiving(c db.Conn, account, from, to int64, read func(period int64, currency string, g crm.Giving)) error {
 	return c.Each(func(r db.Row) error {
 		name, g := scanGiving(r)
-		if period, currency, contact := crm.SplitCell(name); contact == 0 {
+		if _, period, currency, contact := crm.CellParts(name); contact == 0 {
 			read(period, currency, *g)
 		}
 		return nil

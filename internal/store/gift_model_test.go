@@ -1,0 +1,290 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// giftModel is an account with gifts that are made and changed at random, through two nodes.
+type giftModel struct {
+	*testing.T
+	nodes     []*Store
+	random    *rand.Rand
+	account   crm.Account
+	now       time.Time
+	contacts  []int64
+	campaigns []crm.Campaign
+	plans     []crm.Plan
+	gifts     []string // public ids
+	names     int
+}
+
+func (m *giftModel) node() *Store { return m.nodes[m.random.IntN(len(m.nodes))] }
+
+func pick[T any](m *giftModel, all []T) T { return all[m.random.IntN(len(all))] }
+
+func giftInput(t testing.TB, body string, isNew bool, now time.Time) crm.GiftInput {
+	t.Helper()
+	in, faults, err := crm.DecodeGift([]byte(body))
+	if err == nil {
+		err = in.Validate(faults, isNew, "US", now)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return in
+}
+
+// day is a day of the last three years.
+func (m *giftModel) day() string {
+	return m.now.AddDate(0, 0, -m.random.IntN(3*365)).Format(time.DateOnly)
+}
+
+func (m *giftModel) money() string {
+	return fmt.Sprintf("%d.%02d", 1+m.random.IntN(300), m.random.IntN(100))
+}
+
+func (m *giftModel) step() (what string, err error) {
+	ctx := context.Background()
+	switch n := m.random.IntN(100); {
+	case n < 8 || len(m.contacts) < 3:
+		m.names++
+		made := create(m, m.node(), m.account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"p%[1]d@example.org"}]}`, m.names))
+		m.contacts = append(m.contacts, made.ID)
+		return "contact", nil
+	case n < 45:
+		return m.give(ctx)
+	case n < 60 && len(m.gifts) > 0:
+		body := "{}"
+		if m.random.IntN(2) == 0 {
+			body = `{"amount":` + m.money() + `}`
+		}
+		amount, err := crm.DecodeRefund([]byte(body))
+		if err != nil {
+			m.Fatal(err)
+		}
+		_, err = m.node().RefundGift(ctx, m.account.Number, pick(m, m.gifts), amount, "")
+		return "refund " + body, err
+	case n < 80 && len(m.gifts) > 0:
+		body := pick(m, []string{
+			fmt.Sprintf(`{"contact_id":%d}`, pick(m, m.contacts)), fmt.Sprintf(`{"campaign_id":%d}`, pick(m, m.campaigns).ID), `{"campaign_id":null}`,
+			`{"transacted_at":"` + m.day() + `"}`, `{"status":"succeeded"}`, `{"status":"failed"}`, `{"fee":1.25}`, `{"note":"x"}`, `{"plan_id":null}`,
+			fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"transacted_at":"%s"}`, pick(m, m.contacts), pick(m, m.campaigns).ID, m.day()),
+		})
+		_, err := m.node().UpdateGift(ctx, m.account.Number, pick(m, m.gifts), giftInput(m, body, false, m.now))
+		return "change " + body, err
+	case n < 85:
+		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, pick(m, m.contacts)))
+		if err == nil {
+			err = in.Validate(faults, true, "US", m.now)
+		}
+		if err != nil {
+			m.Fatal(err)
+		}
+		plan, err := m.node().CreatePlan(ctx, m.account.Number, in)
+		if err == nil {
+			m.plans = append(m.plans, plan)
+		}
+		return "plan", err
+	case n < 92:
+		id := pick(m, m.contacts)
+		return "archive", m.node().ArchiveContact(ctx, m.account.Number, id)
+	default:
+		_, err := m.node().RestoreContact(ctx, m.account.Number, pick(m, m.contacts))
+		return "restore", err
+	}
+}
+
+func (m *giftModel) give(ctx context.Context) (string, error) {
+	body := fmt.Sprintf(`{"amount":%s,"method":"%s","transacted_at":"%s","status":"%s"`, m.money(), pick(m, crm.Methods), m.day(),
+		pick(m, []string{"succeeded", "succeeded", "succeeded", "pending", "failed"}))
+	switch m.random.IntN(6) {
+	case 0:
+		m.names++
+		body += fmt.Sprintf(`,"first_name":"N%d","last_name":"B","email":"p%d@example.org","company":"C"`, m.names, m.random.IntN(m.names+1))
+	case 1:
+		if len(m.plans) > 0 {
+			plan := pick(m, m.plans)
+			body += fmt.Sprintf(`,"contact_id":%d,"plan_id":"%s"`, plan.Contact, plan.Code)
+			break
+		}
+		fallthrough
+	default:
+		body += fmt.Sprintf(`,"contact_id":%d`, pick(m, m.contacts))
+	}
+	if m.random.IntN(2) == 0 {
+		body += fmt.Sprintf(`,"campaign_id":%d`, pick(m, m.campaigns).ID)
+	}
+	if m.random.IntN(4) == 0 {
+		body += `,"fee_covered":0.5,"fee":0.7`
+	}
+	if m.random.IntN(8) == 0 {
+		body += `,"currency":"EUR"`
+	}
+	if m.random.IntN(4) == 0 {
+		body += fmt.Sprintf(`,"external_id":"x%d"`, m.random.IntN(60))
+	}
+	body += "}"
+	made, err := m.node().CreateGift(ctx, m.account.Number, giftInput(m, body, true, m.now))
+	if err == nil && !made.Existing {
+		m.gifts = append(m.gifts, made.Code)
+		if made.NewGiver {
+			m.contacts = append(m.contacts, made.Contact)
+		}
+	}
+	return "give " + body, err
+}
+
+// ledgerOf reads all gifts of an account.
+func ledgerOf(t testing.TB, s *Store, account int64) (gifts []crm.Gift) {
+	t.Helper()
+	for page := int64(1); ; page++ {
+		records, totals, err := s.GiftPage(t.Context(), account, crm.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			gifts = append(gifts, r.Gift)
+		}
+		if len(records) == 0 {
+			if int64(len(gifts)) != totals.Total {
+				t.Fatalf("%d gifts on all pages, and the total is %d", len(gifts), totals.Total)
+			}
+			return gifts
+		}
+	}
+}
+
+// sumsOf works out every sum anew, in the plainest way.
+func sumsOf(gifts []crm.Gift) map[string]crm.Giving {
+	sums := map[string]crm.Giving{}
+	type donor struct {
+		campaign, year int64
+		currency       string
+		contact        int64
+	}
+	gave := map[donor]bool{}
+	for i := range gifts {
+		g := &gifts[i]
+		year := crm.Year(g.At)
+		cells := []string{
+			crm.Cell(0, 0, g.Currency, 0), crm.Cell(0, year, g.Currency, 0), crm.Cell(0, crm.Month(g.At), g.Currency, 0), crm.Cell(0, crm.Day(g.At), g.Currency, 0),
+			crm.Cell(0, 0, g.Currency, g.Contact), crm.Cell(0, year, g.Currency, g.Contact),
+		}
+		if g.Campaign != 0 {
+			cells = append(cells, crm.Cell(g.Campaign, 0, g.Currency, 0), crm.Cell(g.Campaign, year, g.Currency, 0), crm.Cell(g.Campaign, 0, g.Currency, g.Contact))
+		}
+		for _, cell := range cells {
+			sum := sums[cell]
+			sum.Entries++
+			if g.Net() > 0 {
+				sum.Gifts++
+				sum.Amount += g.Net()
+				if g.PlanCode != "" {
+					sum.Recurring += g.Net()
+				}
+			}
+			sums[cell] = sum
+		}
+		if g.Net() > 0 {
+			gave[donor{0, 0, g.Currency, g.Contact}], gave[donor{0, year, g.Currency, g.Contact}] = true, true
+			if g.Campaign != 0 {
+				gave[donor{g.Campaign, 0, g.Currency, g.Contact}] = true
+			}
+		}
+	}
+	first := map[donor]int64{}
+	for d := range gave {
+		cell := crm.Cell(d.campaign, d.year, d.currency, 0)
+		sum := sums[cell]
+		sum.Donors++
+		if d.year != 0 && gave[donor{0, d.year - 1, d.currency, d.contact}] {
+			sum.Retained++
+		}
+		sums[cell] = sum
+		key := donor{currency: d.currency, contact: d.contact}
+		if d.year != 0 && (first[key] == 0 || d.year < first[key]) {
+			first[key] = d.year
+		}
+	}
+	for d, year := range first {
+		cell, own := crm.Cell(0, year, d.currency, 0), crm.Cell(0, 0, d.currency, d.contact)
+		sum, mine := sums[cell], sums[own]
+		sum.New++
+		mine.FirstYear = year
+		sums[cell], sums[own] = sum, mine
+	}
+	return sums
+}
+
+// checkGiving compares every derived number of an account with its ledger.
+func checkGiving(t testing.TB, s *Store, account crm.Account, contacts []int64) {
+	t.Helper()
+	want := sumsOf(ledgerOf(t, s, account.Number))
+	rows, err := list(t.Context(), s, scanCell, sqlGivingBetween, account.Number, "", "~")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]crm.Giving{}
+	for _, row := range rows {
+		got[row.name] = row.Giving
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			t.Errorf("%s is %+v, want %+v", name, got[name], want[name])
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s is %+v, and there are no such gifts", name, got[name])
+		}
+	}
+	for _, id := range contacts {
+		contact, err := s.ContactRecord(t.Context(), account.Number, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums := want[crm.Cell(0, 0, "USD", id)]
+		if contact.Stats != (crm.Stats{TotalContributions: sums.Amount / 100, RecurringContributions: sums.Recurring / 100}) {
+			t.Errorf("contact %d: %+v, want %d and %d cents", id, contact.Stats, sums.Amount, sums.Recurring)
+		}
+	}
+}
+
+func TestEverySumEqualsTheLedgerAfterEachStep(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		m := &giftModel{T: t, nodes: []*Store{a, b}, random: rand.New(rand.NewPCG(1, 2)), account: newAccount(t, a), now: time.Now()}
+		for _, title := range []string{"Gala", "Coats"} {
+			campaign, err := a.CreateCampaign(t.Context(), m.account, crm.CampaignInput{Title: &title})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.campaigns = append(m.campaigns, campaign)
+		}
+		refused := 0
+		for i := range 400 {
+			what, err := m.step()
+			var faults *crm.Invalid
+			switch {
+			case errors.As(err, &faults) || errors.Is(err, crm.ErrArchived):
+				refused++
+			case err != nil:
+				t.Fatalf("step %d: %s: %v", i, what, err)
+			}
+			if checkGiving(t, m.node(), m.account, m.contacts); t.Failed() {
+				t.Fatalf("after step %d: %s: %v", i, what, err)
+			}
+		}
+		if len(m.gifts) < 60 || refused == 0 {
+			t.Errorf("%d gifts and %d refusals are too few to tell anything", len(m.gifts), refused)
+		}
+	})
+}
