@@ -87,7 +87,7 @@ func (f *GiftFile) cells() ([]string, error) {
 	case errors.Is(err, errLongRow):
 		return nil, f.tooLong(f.line + 1)
 	case errors.As(err, &wrong):
-		return nil, &Malformed{Message: fmt.Sprintf("Line %d cannot be read: %v. A cell with quotes in it must be in quotes, with each of its own written twice.", wrong.StartLine, wrong.Err)}
+		return nil, &Malformed{Message: fmt.Sprintf("Line %d cannot be read: a quote is missing or out of place. A cell with quotes in it must be in quotes, with each of its own written twice.", wrong.StartLine)}
 	case err != nil:
 		return nil, err
 	}

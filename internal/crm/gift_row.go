@@ -230,6 +230,9 @@ func withoutKey(document []byte, key string) []byte {
 
 // Validate checks the row as a new gift. A giver without a name must be a contact already.
 func (row *GiftRow) Validate(region string, now time.Time) error {
+	if row.faults.has("") { // what the cells say cannot be trusted
+		return row.faults.Err()
+	}
 	in := &row.GiftInput
 	empty := func(text *string) bool { return text == nil || *text == "" }
 	if (in.Contact == nil || *in.Contact == 0) && empty(in.Giver.FirstName) && empty(in.Giver.LastName) && !(empty(in.Email) && empty(in.Phone)) {
@@ -241,13 +244,16 @@ func (row *GiftRow) Validate(region string, now time.Time) error {
 	return in.Validate(&row.faults, true, region, now)
 }
 
+// UnknownGiver is broken by an email or a phone that no contact has.
+const UnknownGiver Rule = "must be that of a contact, or come with the first_name and the last_name of a new one"
+
 // NoGiver is the fault of a giver without a name who is no contact.
 func (in *GiftInput) NoGiver() error {
 	field := "email"
 	if in.Email == nil || *in.Email == "" {
 		field = "phone"
 	}
-	return invalid(field, "must be that of a contact, or come with the first_name and the last_name of a new one")
+	return invalid(field, UnknownGiver)
 }
 
 // Rejected is the row as it was, with the reason, as a line of a file of rejected rows.

@@ -158,8 +158,8 @@ func (m *importing) count(row *crm.GiftRow, outcome GiftOutcome) error {
 	keys := row.Giver.MatchKeys()
 	known := m.Trial && slices.ContainsFunc(keys, func(key string) bool { return m.made[key] })
 	switch {
-	case outcome.Refused != nil && row.Known && known: // by a row further up, which the trial has taken back
-		m.result.Recorded++
+	case outcome.Refused != nil && known && outcome.Refused.Faults[0].Rule == crm.UnknownGiver && len(outcome.Refused.Faults) == 1:
+		m.result.Recorded++ // a row further up would have made the contact
 	case outcome.Refused != nil:
 		return outcome.Refused
 	case outcome.Existing:
@@ -205,8 +205,8 @@ func (m *importing) findCampaign(ctx context.Context, row *crm.GiftRow) error {
 	return nil
 }
 
-const sqlMatching = `SELECT DISTINCT c.id FROM contact_index i JOIN contact c ON c.account_id = i.account_id AND c.id = i.id
-	WHERE i.account_id = $1 AND i.key = ANY($2) AND c.archived = 0 ORDER BY c.id LIMIT 2`
+const sqlMatching = `SELECT i.id FROM contact_index i JOIN contact c ON c.account_id = i.account_id AND c.id = i.id
+	WHERE i.account_id = $1 AND i.key = $2 AND c.archived = 0 ORDER BY i.id LIMIT 2`
 
 // ContactNamed is the active contact of an account with an id, an email or a phone. One that several contacts have is a fault of the
 // field contact.
@@ -220,7 +220,7 @@ func (s *Store) ContactNamed(ctx context.Context, account int64, name, region st
 	if !ok {
 		return 0, fault("contact", noContact)
 	}
-	ids, err := list(ctx, s, number, sqlMatching, account, []string{key})
+	ids, err := list(ctx, s, number, sqlMatching, account, key)
 	switch {
 	case err != nil:
 		return 0, err
