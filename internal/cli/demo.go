@@ -113,6 +113,8 @@ type demoMaker struct {
 	missed int            // givers who have missed a payment
 	phones map[string]int // how many were used of each area code: 555-0100 to 555-0199 belong to no one
 	root   crm.Account
+
+	chapter int // of the organization, 0 for itself, which alone has a gala
 }
 
 func (m *demoMaker) make(ctx context.Context) error {
@@ -123,7 +125,7 @@ func (m *demoMaker) make(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if i == 0 {
+		if m.chapter = i; i == 0 {
 			m.root = account
 		}
 		campaigns, err := m.createCampaigns(ctx, account, branch.Campaigns)

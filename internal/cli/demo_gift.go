@@ -75,7 +75,7 @@ func (m *demoMaker) giver(at time.Time, leaves bool) demoGiver {
 		g.habit = missedQuarter
 	}
 	gala := demoGala(m.now, 0)
-	g.atGala = at.Before(gala.AddDate(0, 0, -14)) && g.habit != givesNothing && g.habit != gaveLastYear && m.giving.IntN(100) < 45
+	g.atGala = m.chapter == 0 && at.Before(gala.AddDate(0, 0, -14)) && g.habit != givesNothing && g.habit != gaveLastYear && m.giving.IntN(100) < 45
 	return g
 }
 
@@ -212,6 +212,11 @@ func (m *demoMaker) giftsOf(ctx context.Context, account crm.Account, g *demoGiv
 		}
 	case gaveOnce:
 		add(g.since, usual)
+	}
+	if g.habit == gaveLastYear { // for certain
+		for i := range gifts {
+			gifts[i].in.Status, gifts[i].refund = nil, 0
+		}
 	}
 	if g.atGala {
 		gifts = append(gifts, m.galaGifts(g, campaigns, "last", demoGala(m.now, 0).AddDate(0, 0, -10).Add(m.minutes(14*24*60)), galaAmounts)...)

@@ -110,7 +110,10 @@ func (c *giftImport) run(t *terminal, s *store.Store, account int64, gifts *crm.
 	}
 	result, err := s.ImportGifts(store.By(t.ctx, commandLine), account, gifts, store.GiftImport{
 		Region: c.PhoneRegion, Trial: c.DryRun, Rejected: rejected.add,
-		Progress: func(r store.GiftImportResult) { watch.progress(step, r.Rows, total) },
+		Progress: func(r store.GiftImportResult) {
+			rejected.flush()
+			watch.progress(step, r.Rows, total)
+		},
 	})
 	watch.end()
 	if closing := rejected.close(); err == nil {
@@ -189,6 +192,13 @@ func (r *rejectedRows) add(row *crm.GiftRow, reason string) error {
 		fmt.Fprintf(r.t.stderr, "Line %d: %s\n", row.Line, oneLine(reason))
 	}
 	return nil
+}
+
+// flush lets the file have the rows up to here, whatever happens to the process; close tells if it cannot.
+func (r *rejectedRows) flush() {
+	if r.file != nil {
+		_ = r.w.Flush()
+	}
 }
 
 func (r *rejectedRows) close() error {
