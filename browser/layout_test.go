@@ -93,8 +93,8 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	p.fill("Title", longWord+" 2027")
 	p.fill("Subtitle", longWord)
 	p.fill("Goal", "9,999,999,999.99")
-	p.fill("Raised so far", "8,888,888,888.88")
-	p.fill("Donors so far", "1234567")
+	p.fill("Raised before Donorbook", "8,888,888,888.88")
+	p.fill("Donors before Donorbook", "1234567")
 	p.fill("End date", "2027-05-01T12:00")
 	p.click("Create campaign")
 	for _, path := range []string{"", "/contacts", "/contacts?scope=all", "/contacts?q=max", "/campaigns", "/chapters", "/settings", "/settings/keys", "/settings/people"} {
@@ -103,7 +103,21 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	}
 	p.visit(home + "/contacts")
 	p.click("Maximiliana Featherstonehaugh-Okafor 01")
+	p.click("Add a plan")
+	p.fill("Amount", "999,999,999.99")
+	p.fill("Start", "2024-01-31")
 	p.fits()
+	p.click("Create plan")
+	p.gives("999,999,999.99", "2025-12-31", "Bank transfer", longWord+" 2027")
+	p.fits()
+	p.click("View gift")
+	p.fits()
+	p.click("Edit gift")
+	p.fits()
+	for _, path := range []string{"/gifts", "/gifts?min=1", "/plans"} {
+		p.visit(home + path)
+		p.fits()
+	}
 	p.visit(home + "/campaigns")
 	p.in("tbody").click("a")
 	p.fits()
