@@ -94,7 +94,7 @@ type progress struct {
 }
 
 func newProgress(c crm.Campaign) progress {
-	p := progress{Raised: crm.MoneyText(c.Raised, c.Currency)}
+	p := progress{Raised: crm.MoneyText(c.Raised(), c.Currency)}
 	reached, ok := c.Progress()
 	if ok {
 		p.Goal, p.Percent, p.Reached = crm.MoneyText(c.Goal, c.Currency), reached, reached >= 100
@@ -140,6 +140,8 @@ type campaignView struct {
 	Relations     []string
 	Owner         string // name of the chapter that owns it
 	Beneficiaries []beneficiary
+	Opening       string   // what was raised before Donorbook, "" for nothing
+	Uncounted     []string // currencies of gifts that do not count
 }
 
 // beneficiary is an account that a campaign is for; the name is only known of those that belong to the organization.
@@ -161,7 +163,10 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, 
 	campaign := record.Campaign
 	view := campaignView{
 		shownCampaign: newShownCampaign(campaign, c.now()), Address: c.options.Proxies.BaseURL(r) + "/" + campaign.Slug,
-		Own: record.Relation&crm.Own != 0, Relations: relationWords(record.Relation),
+		Own: record.Relation&crm.Own != 0, Relations: relationWords(record.Relation), Uncounted: record.Uncounted,
+	}
+	if campaign.OpeningRaised != 0 && campaign.Given.Donors != 0 {
+		view.Opening = crm.MoneyText(campaign.OpeningRaised, campaign.Currency)
 	}
 	if !view.Own {
 		view.Owner = names[campaign.AccountID]
@@ -222,6 +227,7 @@ func spokenOptions(values ...string) (all []option) {
 }
 
 var campaignWords = map[string]string{
+	crm.Draft: "Draft", crm.Published: "Published", crm.Closed: "Closed",
 	"general": "General fund", "collect": "Donations", "fundraise": "Fundraisers", "event": "Event",
 	"in_person": "In person", "virtual": "Online", "hybrid": "In person and online",
 	"upload": "Upload", "youtube": "YouTube", "vimeo": "Vimeo", "twitch": "Twitch", "facebook": "Facebook", "image": "Image", "video": "Video",

@@ -109,6 +109,9 @@ var routes = []route{
 	{"GET", "/campaigns/{id}", crm.Viewer, (*Console).campaignPage, nil},
 	{"GET", "/campaigns/{id}/edit", crm.Editor, (*Console).editCampaignPage, nil},
 	{"POST", "/campaigns/{id}", crm.Editor, (*Console).saveCampaign, nil},
+	{"POST", "/campaigns/{id}/status/{status}", crm.Editor, (*Console).setCampaignStatus, nil},
+	{"GET", "/campaigns/{id}/delete", crm.Editor, (*Console).deleteCampaignPage, nil},
+	{"POST", "/campaigns/{id}/delete", crm.Editor, (*Console).deleteCampaign, (*Console).deleteCampaignPage},
 
 	{"GET", "/chapters", crm.Viewer, (*Console).chaptersPage, nil},
 	{"POST", "/chapters", crm.Owner, (*Console).createChapter, (*Console).chaptersPage},

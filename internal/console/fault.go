@@ -19,6 +19,7 @@ var wording = map[crm.Rule]string{
 	crm.BirthDay:   "must be a date between the year 1000 and today",
 	crm.WebURL:     "must be a full web address that begins with https:// or http://",
 	crm.PictureURL: "must be a full web address that begins with https://. Pages show no other images",
+	crm.PaymentURL: "must be a full web address that begins with https://",
 	crm.StateCode:  "must be a two-letter code, such as NY",
 	crm.Country:    "must be a three-letter code, such as USA or DEU",
 	crm.Currency:   "must be a three-letter code, such as USD or EUR",

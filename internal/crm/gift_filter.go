@@ -32,8 +32,8 @@ var giftFilters = map[string]func(f *GiftFilter, v *Invalid, name, text string){
 	"contact_id":  func(f *GiftFilter, v *Invalid, name, text string) { f.Contact = filterID(v, name, text) },
 	"campaign_id": func(f *GiftFilter, v *Invalid, name, text string) { f.Campaign = filterID(v, name, text) },
 	"plan_id": func(f *GiftFilter, v *Invalid, name, text string) {
-		if f.Plan = text; !IsAccountID(text) {
-			v.Add(name, IDForm)
+		if f.Plan = text; !IsCode(text) {
+			v.Add(name, CodeForm)
 		}
 	},
 	"status": func(f *GiftFilter, v *Invalid, name, text string) {
@@ -64,14 +64,11 @@ func ParseGiftFilter(value func(name string) string) (f GiftFilter, err error) {
 
 // filterID reads an id. One that no account can have finds nothing, and is no fault.
 func filterID(v *Invalid, name, text string) int64 {
-	id, ok := parseDecimal(text, 0, 18)
 	if strings.Trim(text, "0123456789") != "" {
-		ok = false
-	}
-	if !ok {
 		v.Add(name, IDForm)
 	}
-	if id == 0 {
+	id, ok := parseDecimal(text, 0, 18)
+	if !ok || id == 0 {
 		id = -1
 	}
 	return id
@@ -84,5 +81,10 @@ func filterTime(v *Invalid, name, text string) time.Time {
 			v.Add(name, GiftTime)
 		}
 	}
+	if t.Before(firstDay) { // no gift is older, and the zero time would filter nothing
+		t = firstDay
+	}
 	return t
 }
+
+var firstDay = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)

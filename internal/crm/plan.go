@@ -80,8 +80,8 @@ func planGiver(name, label string, in func(*Plan) *string, of func(*PlanInput) *
 func planAmount() field[*Plan, *PlanInput] {
 	f := derived[*Plan, *PlanInput]("amount", func(dst []byte, p *Plan) []byte { return appendMinor(dst, p.Amount, p.Currency) })
 	f.label = "Amount"
-	f.load = func(r *jsonReader, p *Plan) { p.Amount = value(readMoney(r)) }
-	f.read = func(r *jsonReader, in *PlanInput) { in.Amount = readMoney(r) }
+	f.load = func(r *jsonReader, p *Plan) { p.Amount = value(readMoney(r, MoneyRange)) }
+	f.read = func(r *jsonReader, in *PlanInput) { in.Amount = readMoney(r, MoneyRange) }
 	return f
 }
 
@@ -150,7 +150,7 @@ func NewPlan(in *PlanInput, contact *Contact, currency string, now time.Time) (P
 	now = now.UTC().Truncate(time.Second)
 	p := Plan{Status: ActivePlan, CreatedAt: now, StartAt: now}
 	planTable.patch(&p, in, now)
-	p.Contact, p.Giver, p.Currency = contact.ID, in.giver(contact), currency
+	p.Contact, p.Giver, p.Currency = contact.ID, in.giver(GiverOf(contact)), currency
 	if p.NextBill.IsZero() {
 		p.NextBill = p.StartAt
 	}
@@ -166,10 +166,12 @@ func (p Plan) Change(in *PlanInput, now time.Time) (Plan, error) {
 	if in.Contact != nil && *in.Contact != old.Contact {
 		v.Add("contact_id", "cannot be changed: end the plan and make another one")
 	}
+	checkReserved(&v, p.ExternalID, old.ExternalID)
 	if p.Currency != old.Currency {
 		v.Add("currency", "cannot be changed: end the plan and make another one")
 	}
 	if len(v.Faults) > 0 {
+		sortFaults(&v, planFields)
 		return old, &v
 	}
 	return p.settle(in, now)
@@ -242,10 +244,10 @@ func (p *Plan) Overdue(now time.Time) bool {
 	return (p.Status == ActivePlan || p.Status == PastDue) && p.NextBill.Before(now.UTC().Truncate(24*time.Hour))
 }
 
-// AppendPlan appends the wire form of a plan whose stored body is given.
-func AppendPlan(dst []byte, code string, body []byte) []byte {
-	dst = append(append(append(dst, `{"id":"`...), code...), '"')
-	return append(dst, body...)
+// Append appends the wire form.
+func (p *Plan) Append(dst []byte) []byte {
+	dst = append(append(append(dst, `{"id":"`...), p.Code...), '"')
+	return p.AppendBody(dst)
 }
 
 // AppendBody appends everything of the wire form that follows the id. This is what the store keeps.

@@ -14,11 +14,11 @@ func (c *Contact) Version() string { return versionOf(c.AppendBody(nil)) }
 // Snapshot names the contact together with its state: twins may be in the same one.
 func (c *Contact) Snapshot() string { return strconv.FormatInt(c.ID, 10) + "-" + c.Version() }
 
-// Version names the state that a campaign is in. Whom it benefits is no part of what the API shows of it, but people
-// change it on the same form.
+// Version names the state that a campaign is in. Whom it benefits and where people donate is no part of what the API shows of it, but
+// people change it on the same form.
 func (c *Campaign) Version(beneficiaries []string) string {
 	body, _ := c.AppendBody(nil)
-	return versionOf(append(body, strings.Join(beneficiaries, " ")...))
+	return versionOf(append(body, strings.Join(beneficiaries, " ")+" "+c.PaymentLink...))
 }
 
 func versionOf(body []byte) string {

@@ -49,6 +49,7 @@ type CheckOptions struct {
 // CheckReport is what was looked at and found.
 type CheckReport struct {
 	Accounts, Contacts, Campaigns int64
+	Gifts                         int64
 	IndexKeys                     int64 // match keys
 	Words                         int64 // of the search
 	Problems, Repaired            int64
@@ -64,7 +65,7 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 	k := &checker{ctx: ctx, store: s, options: o, accounts: make(map[int64]*checkedAccount), told: make(map[int64]bool)}
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
-		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyCampaign, k.references} {
+		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyGift, k.everyCampaign, k.references} {
 			if err := step(); err != nil { // what was found in a part that was not read to its end may be wrong
 				return err
 			}
@@ -210,8 +211,10 @@ const (
 		WHERE c.account_id = note.account_id AND c.id = note.id AND c.revision = note.revision AND c.archived = note.archived) ORDER BY account_id, revision`
 	sqlUnnoted = `SELECT account_id, id, revision FROM contact AS c WHERE archived = 1 AND account_id = id / 1000000000 AND NOT EXISTS (SELECT 1
 		FROM contact_archival AS note WHERE note.account_id = c.account_id AND note.revision = c.revision AND note.id = c.id) ORDER BY id`
-	sqlWrongSizes    = `SELECT account_id, fold, name, contacts, size FROM tag WHERE contacts <= 0 OR size <> length(CAST(contacts AS TEXT)) ORDER BY account_id, fold, name`
-	sqlDisplaced     = `SELECT account_id, id FROM contact WHERE account_id <> id / 1000000000`
+	sqlWrongSizes = `SELECT account_id, fold, name, contacts, size FROM tag WHERE contacts <= 0 OR size <> length(CAST(contacts AS TEXT)) ORDER BY account_id, fold, name`
+	sqlDisplaced  = `SELECT account_id, id FROM contact WHERE account_id <> id / 1000000000`
+	sqlLostGivers = `SELECT account_id, contact_id, COUNT(*) FROM gift AS g WHERE NOT EXISTS (SELECT 1 FROM contact AS c
+		WHERE c.account_id = g.account_id AND c.id = g.contact_id) GROUP BY account_id, contact_id`
 	sqlDisplacedKeys = `SELECT account_id, id, key FROM contact_index WHERE account_id <> id / 1000000000`
 )
 
@@ -227,6 +230,9 @@ var rules = []rule{
 	}, func(r db.Row) func(*tx) error { return recount(fact{tagTable, r.Int(0), r.Text(1), r.Text(2)}, 0) }},
 	{sqlDisplaced, func(k *checker, r db.Row) Problem {
 		return k.problem(r.Int(0), r.Int(1), "its row is in this account, and its id is of account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)
+	}, nil},
+	{sqlLostGivers, func(k *checker, r db.Row) Problem {
+		return k.problem(r.Int(0), r.Int(1), "%d gifts are from it, and it does not exist: %s", r.Int(2), restoreIt)
 	}, nil},
 	{sqlDisplacedKeys, func(k *checker, r db.Row) Problem {
 		return k.problem(r.Int(0), r.Int(1), otherKey, r.Text(2))

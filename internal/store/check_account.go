@@ -10,10 +10,11 @@ import (
 type checkedAccount struct {
 	crm.Account
 	totals   tally
-	counted  bool  // it has totals
-	last     int64 // sequence number of a contact
-	active   int64 // contacts, by what their documents say
-	revision int64 // the largest
+	counted  bool   // it has totals
+	last     int64  // sequence number of a contact
+	active   int64  // contacts, by what their documents say
+	revision int64  // the largest
+	stats    uint64 // what the documents say that contacts gave, as a sum of random numbers
 }
 
 const (
@@ -69,6 +70,7 @@ func (k *checker) readContact(a *checkedAccount, c *stored) error {
 		k.ledger.add(f, n)
 		k.said += 1 - flag(f.table == tagTable)
 	})
+	a.stats += statsHash(c.id, c.contact.Stats)
 	is := flag(c.contact.Archived())
 	a.active += 1 - is
 	var err error

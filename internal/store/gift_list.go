@@ -19,7 +19,6 @@ const (
 		FROM gift g LEFT JOIN campaign c ON c.id = g.campaign_id AND c.account_id = g.account_id`
 
 	sqlGift      = shownGift + ` WHERE g.account_id = $1 AND g.id = $2`
-	sqlGiftRange = shownGift + ` WHERE g.account_id = $1 AND g.id >= $2 AND g.id <= $3 ORDER BY g.id`
 	sqlGiftsByID = shownGift + ` WHERE g.account_id = $1 AND g.id = ANY($2) ORDER BY g.id`
 
 	sqlFirstGift   = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 ORDER BY given_at, id LIMIT 1`
@@ -109,8 +108,10 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 	if f.Campaign != 0 {
 		add("g.campaign_id <> 0 AND g.campaign_id = $%d", f.Campaign) // as the index says it
 	}
-	if f.Plan != "" {
-		add("g.plan_id <> 0 AND g.plan_id = $%d", codeID(account, f.Plan))
+	if f.Plan != "" { // of another account with the same number, it is none of ours
+		args = append(args, f.Plan)
+		code := len(args)
+		add(fmt.Sprintf("g.plan_id <> 0 AND g.plan_id = (SELECT id FROM plan WHERE account_id = $1 AND id = $%%d AND code = $%d)", code), codeID(account, f.Plan))
 	}
 	if f.Status != "" {
 		g := crm.Gift{Status: f.Status}
@@ -189,7 +190,7 @@ func (s *Store) giftParts(ctx context.Context, account int64, scope crm.Campaign
 		return parts, nil
 	}
 	err = s.view(ctx, func(c db.Conn) error {
-		others, err := db.List(c, func(r db.Row) [3]int64 { return [3]int64{r.Int(0), r.Int(1), r.Int(2)} }, sqlOthersCampaigns, account)
+		others, err := othersCampaigns(c, account)
 		if err != nil {
 			return err
 		}
@@ -216,8 +217,20 @@ func (s *Store) giftParts(ctx context.Context, account int64, scope crm.Campaign
 	return parts, err
 }
 
-const sqlOthersCampaigns = `SELECT c.id, c.account_id, r.relation FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id
-	WHERE r.account_id = $1 ORDER BY c.account_id, c.id`
+// othersCampaigns are the id, the account and the relation of campaigns that an account may list, in the order of their ids.
+func othersCampaigns(c db.Conn, account int64) (found [][3]int64, err error) {
+	relations, ids := map[int64]int64{}, []int64{}
+	err = c.Each(func(r db.Row) error {
+		relations[r.Int(0)], ids = r.Int(1), append(ids, r.Int(0))
+		return nil
+	}, sqlReaderCampaigns, account)
+	if err != nil {
+		return nil, err
+	}
+	return db.List(c, func(r db.Row) [3]int64 { return [3]int64{r.Int(0), r.Int(1), relations[r.Int(0)]} }, sqlCampaignAccounts, ids)
+}
+
+const sqlCampaignAccounts = `SELECT id, account_id FROM campaign WHERE id = ANY($1) ORDER BY id`
 
 // findGifts finds the gifts of one page: parts one after the other, each in the order of its ids.
 func findGifts(c db.Conn, parts []giftPart, page crm.PageRequest) (found []giftPage, result ListResult, err error) {
@@ -254,11 +267,7 @@ func (part giftPart) count(c db.Conn) (int64, error) {
 
 func (part giftPart) ids(c db.Conn, skip, want int64) ([]int64, error) {
 	if part.filter.IsEmpty() { // numbered densely
-		ids := make([]int64, 0, want)
-		for seq := skip + 1; seq <= skip+want; seq++ {
-			ids = append(ids, crm.MakeID(part.account, seq))
-		}
-		return ids, nil
+		return seqIDs(part.account, skip+1, skip+want), nil
 	}
 	condition, args := giftCondition(part.account, part.filter)
 	sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.id LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
@@ -314,7 +323,7 @@ func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, 
 	err = c.Each(func(r db.Row) error {
 		totals.add(r.Text(0), r.Int(1), r.Int(2), r.Int(3))
 		return nil
-	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), SUM(g.net) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
+	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
 	return totals, err
 }
 
@@ -330,7 +339,7 @@ func (t *GiftTotals) add(currency string, entries, gifts, amount int64) {
 func eachGiving(c db.Conn, account, from, to int64, read func(period int64, currency string, g crm.Giving)) error {
 	return c.Each(func(r db.Row) error {
 		name, g := scanGiving(r)
-		if period, currency, contact := crm.SplitCell(name); contact == 0 {
+		if _, period, currency, contact := crm.CellParts(name); contact == 0 {
 			read(period, currency, *g)
 		}
 		return nil

@@ -1,0 +1,579 @@
+package store
+
+import (
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+const (
+	sqlCheckGifts = `SELECT ` + giftColumns + `, method, currency, net, month, given_at FROM gift
+		WHERE account_id = $1 AND (contact_id, given_at, id) > ($2, $3, $4) ORDER BY contact_id, given_at, id LIMIT 500`
+	sqlCheckContactGifts = `SELECT ` + giftColumns + `, method, currency, net, month, given_at FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at, id`
+	sqlCheckPlans        = `SELECT ` + planColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
+)
+
+// checkedGift is a gift with its columns, which must be those of its document.
+type checkedGift struct {
+	id      int64
+	contact int64
+	at      int64
+	*storedGift
+	columns [9]any
+}
+
+func scanCheckedGift(r db.Row) checkedGift {
+	id, g := scanGift(r)
+	return checkedGift{id, r.Int(1), r.Int(12), g, [9]any{r.Int(1), r.Int(3), r.Int(4), r.Int(8), r.Text(9), r.Int(10), r.Int(11), r.Int(12), r.Text(5)}}
+}
+
+// giftColumnsOf are the columns that follow from a gift's document.
+func giftColumnsOf(g *crm.Gift) [9]any {
+	return [9]any{g.Contact, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(), crm.Month(g.At), g.At.Unix(), g.Code}
+}
+
+// givingCheck compares the gifts of one account with everything that is worked out from them. It remembers the sums of the account and of one
+// contact; those of all contacts are compared as sums of random numbers, and one by one only where these differ.
+type givingCheck struct {
+	*checker
+	account  *checkedAccount
+	should   map[string]crm.Giving // of the account and its campaigns
+	contacts uint64                // the sums of contacts
+	refs     uint64                // external references
+	stats    uint64                // the numbers in the documents of contacts
+	gifts    int64
+	last     int64 // sequence number
+	damaged  bool
+}
+
+// everyGift looks at the gifts and plans of each account.
+func (k *checker) everyGift() error {
+	for _, number := range k.numbers {
+		g := &givingCheck{checker: k, account: k.accounts[number], should: map[string]crm.Giving{}}
+		for _, step := range []func() error{g.readGifts, g.readPlans, g.compareSequence, g.compareSums, g.compareReferences, g.compareStats} {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+	}
+	return k.flush()
+}
+
+func (g *givingCheck) tellGift(id int64, format string, args ...any) Problem {
+	p := g.problem(g.account.Number, 0, format, args...)
+	p.What = fmt.Sprintf("gift %s: %s", crm.GiftNumber(id), p.What)
+	return p
+}
+
+// readGifts reads all gifts, those of a contact together.
+func (g *givingCheck) readGifts() error {
+	number := g.account.Number
+	var of []crm.Gift // of one contact
+	last := [3]int64{}
+	for n := 500; n == 500; {
+		part, err := db.List(g.conn, scanCheckedGift, sqlCheckGifts, number, last[0], last[1], last[2])
+		if err != nil {
+			return err
+		}
+		n = len(part)
+		for i := range part {
+			gift := &part[i]
+			if gift.contact != last[0] {
+				g.enter(of)
+				of = of[:0]
+			}
+			last = [3]int64{gift.contact, gift.at, gift.id}
+			if err := g.readGift(gift); err != nil {
+				return err
+			}
+			if gift.damage == nil {
+				of = append(of, gift.Gift)
+			}
+		}
+		g.options.Progress("gifts", g.report.Gifts, max(g.report.Gifts, g.account.totals.giftSeq))
+		if err := g.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	g.enter(of)
+	return nil
+}
+
+func (g *givingCheck) readGift(gift *checkedGift) error {
+	g.report.Gifts++
+	g.gifts++
+	g.last = max(g.last, crm.IDSeq(gift.id))
+	if gift.damage != nil {
+		g.damaged = true
+		g.tell(g.tellGift(gift.id, "its document is damaged: %s", restoreIt))
+		return nil
+	}
+	if gift.ExternalID != "" {
+		g.refs += referenceHash(giftReference+gift.ExternalID, gift.id)
+	}
+	if gift.columns == giftColumnsOf(&gift.Gift) {
+		return nil
+	}
+	id := gift.id
+	return g.mend(g.tellGift(id, "what it is found by is not what its document says"), g.account.Number, func(t *tx) error {
+		a, err := t.lock(crm.IDAccount(id))
+		if err != nil {
+			return err
+		}
+		row, err := a.gifts.get(t, a.account, id)
+		if err == nil && row != nil && row.damage == nil {
+			t.writeGift(t.Save, a, &row.Gift)
+		}
+		return err
+	})
+}
+
+// enter adds the gifts of one contact to what the sums should be.
+func (g *givingCheck) enter(gifts []crm.Gift) {
+	if len(gifts) == 0 {
+		return
+	}
+	own := contactSums(gifts)
+	for i := range gifts {
+		s := shareOf(&gifts[i])
+		for _, name := range s.cells() {
+			if crm.CellContact(name) == 0 {
+				g.should[name] = add(g.should[name], s)
+			}
+		}
+	}
+	for name, sums := range own {
+		g.contacts += cellHash(name, sums)
+		g.enterDonor(own, name, sums)
+		if _, _, currency, contact := crm.CellParts(name); name == crm.Cell(0, 0, currency, contact) && currency == g.account.totals.currency {
+			g.stats += statsHash(crm.MakeID(g.account.Number, contact), statsOf(&sums, currency))
+		}
+	}
+}
+
+// enterDonor counts a contact whose gifts have something left.
+func (g *givingCheck) enterDonor(own map[string]crm.Giving, name string, sums crm.Giving) {
+	if sums.Gifts == 0 {
+		return
+	}
+	campaign, period, currency, contact := crm.CellParts(name)
+	all := crm.Cell(campaign, period, currency, 0)
+	total := g.should[all]
+	total.Donors++
+	if campaign == 0 && period != 0 {
+		if own[crm.Cell(0, period-1, currency, contact)].Gifts > 0 {
+			total.Retained++
+		}
+		if own[crm.Cell(0, 0, currency, contact)].FirstYear == period {
+			total.New++
+		}
+	}
+	g.should[all] = total
+}
+
+// contactSums are the sums of one contact, worked out from its gifts.
+func contactSums(gifts []crm.Gift) map[string]crm.Giving {
+	sums := map[string]crm.Giving{}
+	for i := range gifts {
+		s := shareOf(&gifts[i])
+		for _, name := range s.cells() {
+			if crm.CellContact(name) != 0 {
+				sums[name] = add(sums[name], s)
+			}
+		}
+		if whole := crm.Cell(0, 0, s.currency, s.contact); s.net > 0 && (sums[whole].FirstYear == 0 || s.year < sums[whole].FirstYear) {
+			sum := sums[whole]
+			sum.FirstYear = s.year
+			sums[whole] = sum
+		}
+	}
+	return sums
+}
+
+// add is sums with one gift more.
+func add(g crm.Giving, s share) crm.Giving {
+	if g.Entries++; s.net > 0 {
+		g.Gifts++
+		g.Amount += s.net
+		if s.recurring {
+			g.Recurring += s.net
+		}
+	}
+	return g
+}
+
+func cellHash(name string, g crm.Giving) uint64 {
+	return maphash.Comparable(checkSeed, cellRow{name, g})
+}
+
+func referenceHash(reference string, id int64) uint64 {
+	return maphash.Comparable(checkSeed, indexKey{reference, id})
+}
+
+// statsHash is 0 for a contact who gave nothing.
+func statsHash(contact int64, stats crm.Stats) uint64 {
+	if stats == (crm.Stats{}) {
+		return 0
+	}
+	return maphash.Comparable(checkSeed, struct {
+		contact int64
+		stats   crm.Stats
+	}{contact, stats})
+}
+
+// compareSequence compares the gifts and plans with the numbers that were given out.
+func (g *givingCheck) compareSequence() error {
+	totals := g.account.totals
+	if g.gifts < totals.giftSeq {
+		g.damaged = true
+		g.tell(g.problem(g.account.Number, 0, "%d gifts of %d are missing: restore a backup", totals.giftSeq-g.gifts, totals.giftSeq))
+	}
+	if last := g.last; last > totals.giftSeq {
+		return g.mend(g.problem(g.account.Number, 0, "the sequence of its gifts is %d, and the last gift has %d", totals.giftSeq, last),
+			g.account.Number, changeTotals(g.account.Number, func(row *tally) { row.giftSeq = max(row.giftSeq, last) }))
+	}
+	return nil
+}
+
+// compareSums compares the sums that are kept. Where gifts are damaged or missing they cannot be known.
+func (g *givingCheck) compareSums() error {
+	if g.damaged {
+		return nil
+	}
+	is, contacts, number := map[string]crm.Giving{}, uint64(0), g.account.Number
+	err := g.conn.Each(func(r db.Row) error {
+		name, sums := scanGiving(r)
+		if crm.CellContact(name) == 0 {
+			is[name] = *sums
+		} else {
+			contacts += cellHash(name, *sums)
+		}
+		return nil
+	}, sqlGivingBetween, number, "", "~")
+	if err != nil {
+		return err
+	}
+	all := maps.Clone(is)
+	maps.Copy(all, g.should)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if is[name] == g.should[name] {
+			continue
+		}
+		if err := g.mendCell(name, is[name], g.should[name]); err != nil {
+			return err
+		}
+	}
+	if contacts == g.contacts {
+		return nil
+	}
+	return g.compareContacts()
+}
+
+// mendCell adds what is missing to the sums of a cell: what others count meanwhile they add as well.
+func (g *givingCheck) mendCell(name string, is, should crm.Giving) error {
+	number := g.account.Number
+	return g.mend(g.problem(number, 0, "the sums %s are %+v, and the gifts say %+v", name, is, should), number, func(t *tx) error {
+		a, err := t.lock(number)
+		if err != nil {
+			return err
+		}
+		sums, err := t.cell(a, name)
+		if err != nil {
+			return err
+		}
+		t.Touch()
+		sums.Entries += should.Entries - is.Entries
+		sums.Gifts += should.Gifts - is.Gifts
+		sums.Amount += should.Amount - is.Amount
+		sums.Recurring += should.Recurring - is.Recurring
+		sums.Donors += should.Donors - is.Donors
+		sums.New += should.New - is.New
+		sums.Retained += should.Retained - is.Retained
+		sums.FirstYear = should.FirstYear
+		return nil
+	})
+}
+
+// compareContacts compares the sums of contacts one by one: those that are kept with the gifts, and those of contacts with gifts.
+func (g *givingCheck) compareContacts() error {
+	number, told := g.account.Number, map[int64]bool{}
+	err := g.eachPart(func(cells []cellRow) error {
+		for _, cell := range cells {
+			contact := crm.MakeID(number, crm.CellContact(cell.name))
+			if crm.IDSeq(contact) == 0 {
+				continue
+			}
+			gifts, err := db.List(g.conn, scanCheckedGift, sqlCheckContactGifts, number, contact)
+			if err == nil && contactSums(giftsOf(gifts))[cell.name] != cell.Giving {
+				told[contact] = true
+				err = g.mendContact(contact, cell.name)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return g.eachGiver(func(contact int64) error {
+		gifts, err := db.List(g.conn, scanCheckedGift, sqlCheckContactGifts, number, contact)
+		if err != nil {
+			return err
+		}
+		should := contactSums(giftsOf(gifts))
+		rows, err := db.List(g.conn, scanCell, sqlGiving, number, slices.Collect(maps.Keys(should)))
+		if err != nil || len(rows) == len(should) || told[contact] {
+			return err
+		}
+		told[contact] = true
+		return g.mendContact(contact)
+	})
+}
+
+func giftsOf(checked []checkedGift) (gifts []crm.Gift) {
+	for _, c := range checked {
+		if c.damage == nil {
+			gifts = append(gifts, c.Gift)
+		}
+	}
+	return gifts
+}
+
+// eachPart reads all cells of the account, some at a time.
+func (g *givingCheck) eachPart(read func([]cellRow) error) error {
+	for last := ""; ; {
+		cells, err := db.List(g.conn, scanCell, sqlGivingAfter, g.account.Number, last, "~", int64(1000))
+		if err != nil || len(cells) == 0 {
+			return err
+		}
+		last = cells[len(cells)-1].name
+		if err := read(cells); err != nil {
+			return err
+		}
+	}
+}
+
+const sqlNextGiver = `SELECT COALESCE(MIN(contact_id), 0) FROM gift WHERE account_id = $1 AND contact_id > $2`
+
+func (g *givingCheck) eachGiver(read func(contact int64) error) error {
+	for last := int64(0); ; {
+		next, err := g.conn.Int(sqlNextGiver, g.account.Number, last)
+		if err != nil || next == 0 {
+			return err
+		}
+		last = next
+		if err := read(next); err != nil {
+			return err
+		}
+	}
+}
+
+// mendContact works out the sums of a contact anew. Cells that it should not have are named.
+func (g *givingCheck) mendContact(contact int64, more ...string) error {
+	number := g.account.Number
+	return g.mend(g.problem(number, contact, "the sums of its gifts are not what its gifts say"), number, func(t *tx) error {
+		a, err := t.lock(number)
+		if err != nil {
+			return err
+		}
+		gifts, err := db.List(t.Conn, scanCheckedGift, sqlCheckContactGifts, number, contact)
+		if err != nil {
+			return err
+		}
+		should := contactSums(giftsOf(gifts))
+		for _, name := range more {
+			if _, ok := should[name]; !ok {
+				should[name] = crm.Giving{}
+			}
+		}
+		t.Touch()
+		for name, sums := range should {
+			cell, err := t.cell(a, name)
+			if err != nil {
+				return err
+			}
+			*cell = sums
+		}
+		return nil
+	})
+}
+
+// compareReferences compares the external references of gifts and plans.
+func (g *givingCheck) compareReferences() error {
+	number, is := g.account.Number, uint64(0)
+	var kept []indexKey
+	read := func(r db.Row) error {
+		reference, id := scanReference(r)
+		is += referenceHash(reference, id)
+		return nil
+	}
+	if err := g.conn.Each(read, sqlAllReferences, number); err != nil || is == g.refs || g.damaged {
+		return err
+	}
+	err := g.conn.Each(func(r db.Row) error {
+		reference, id := scanReference(r)
+		kept = append(kept, indexKey{reference, id})
+		return nil
+	}, sqlAllReferences, number)
+	if err != nil {
+		return err
+	}
+	should := map[string]int64{}
+	if err := g.eachReference(should); err != nil {
+		return err
+	}
+	for _, k := range kept {
+		if should[k.key] == k.id {
+			delete(should, k.key)
+			continue
+		}
+		if should[k.key] == 0 {
+			should[k.key] = -1
+		}
+	}
+	for _, reference := range slices.Sorted(maps.Keys(should)) {
+		id := should[reference]
+		err := g.mend(g.problem(number, 0, "the external id %q does not lead to what has it", reference[2:]), number, func(t *tx) error {
+			if id < 0 {
+				t.Delete(referenceTable, number, reference)
+			} else {
+				t.Save(referenceTable, number, reference, id)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const sqlAllReferences = `SELECT reference, id FROM external_reference WHERE account_id = $1 ORDER BY reference`
+
+// eachReference collects the external ids of all gifts and plans.
+func (g *givingCheck) eachReference(should map[string]int64) error {
+	err := g.eachGiver(func(contact int64) error {
+		gifts, err := db.List(g.conn, scanCheckedGift, sqlCheckContactGifts, g.account.Number, contact)
+		for _, gift := range giftsOf(gifts) {
+			if gift.ExternalID != "" {
+				should[giftReference+gift.ExternalID] = gift.ID
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return g.eachPlan(func(p *storedPlan, _ [4]int64) error {
+		if p.ExternalID != "" {
+			should[planReference+p.ExternalID] = p.ID
+		}
+		return nil
+	})
+}
+
+func (g *givingCheck) eachPlan(read func(p *storedPlan, columns [4]int64) error) error {
+	type row struct {
+		id int64
+		*storedPlan
+		columns [4]int64
+	}
+	for last := [2]int64{}; ; {
+		part, err := db.List(g.conn, func(r db.Row) row {
+			id, p := scanPlan(r)
+			return row{id, p, [4]int64{r.Int(4), r.Int(5), r.Int(6), r.Int(7)}}
+		}, sqlCheckPlans, g.account.Number, last[0], last[1])
+		if err != nil || len(part) == 0 {
+			return err
+		}
+		for _, p := range part {
+			last = [2]int64{p.columns[0], p.id}
+			p.storedPlan.ID = p.id
+			if err := read(p.storedPlan, p.columns); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// readPlans looks at each plan by itself.
+func (g *givingCheck) readPlans() error {
+	last := int64(0)
+	err := g.eachPlan(func(p *storedPlan, columns [4]int64) error {
+		last = max(last, crm.IDSeq(p.ID))
+		if p.damage != nil {
+			g.damaged = true
+			g.tell(g.problem(g.account.Number, 0, "plan %s: its document is damaged: %s", crm.GiftNumber(p.ID), restoreIt))
+			return nil
+		}
+		if p.ExternalID != "" {
+			g.refs += referenceHash(planReference+p.ExternalID, p.ID)
+		}
+		if columns == [4]int64{p.Contact, p.Campaign, p.StatusNumber(), seconds(p.NextBill)} {
+			return nil
+		}
+		plan := p.Plan
+		return g.mend(g.problem(g.account.Number, 0, "plan %s: what it is found by is not what its document says", plan.Code), g.account.Number, func(t *tx) error {
+			a, err := t.lock(g.account.Number)
+			if err != nil {
+				return err
+			}
+			row, err := a.plans.get(t, a.account, plan.ID)
+			if err == nil && row != nil && row.damage == nil {
+				t.writePlan(t.Save, a, &row.Plan)
+			}
+			return err
+		})
+	})
+	if err == nil && last > g.account.totals.planSeq {
+		err = g.mend(g.problem(g.account.Number, 0, "the sequence of its plans is %d, and the last plan has %d", g.account.totals.planSeq, last),
+			g.account.Number, changeTotals(g.account.Number, func(row *tally) { row.planSeq = max(row.planSeq, last) }))
+	}
+	return err
+}
+
+const sqlContactNet = `SELECT CAST(COALESCE(SUM(net), 0) AS BIGINT), CAST(COALESCE(SUM(CASE WHEN plan_id <> 0 THEN net ELSE 0 END), 0) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3`
+
+// compareStats compares the numbers in the documents of contacts with their gifts.
+func (g *givingCheck) compareStats() error {
+	if g.damaged || g.stats == g.account.stats {
+		return nil
+	}
+	number, currency := g.account.Number, g.account.totals.currency
+	var contacts []*stored
+	return eachStored(g.conn, number, func(c *stored) error {
+		contacts = append(contacts, c)
+		return nil
+	}, func() error {
+		for _, c := range contacts {
+			var sums crm.Giving
+			_, err := g.conn.One(func(r db.Row) { sums.Amount, sums.Recurring = r.Int(0), r.Int(1) }, sqlContactNet, number, c.id, currency)
+			if err != nil {
+				return err
+			}
+			id, should := c.id, statsOf(&sums, currency)
+			if c.damage != nil || c.contact.Stats == should {
+				continue
+			}
+			err = g.mend(g.problem(number, id, "its contributions are %d, and its gifts say %d", c.contact.Stats.TotalContributions, should.TotalContributions), number,
+				func(t *tx) error {
+					a, err := t.lock(number)
+					if err != nil {
+						return err
+					}
+					return t.saveStats(a, id)
+				})
+			if err != nil {
+				return err
+			}
+		}
+		contacts = contacts[:0]
+		return nil
+	})
+}
