@@ -128,8 +128,8 @@ func address(pattern string, org string, e estate) string {
 var valid = []string{
 	"first_name", "Mallory", "last_name", "Intruder", "tag", "stolen", "tags", "stolen", "title", "Stolen", "name", "Stolen", "parent", "",
 	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password", "long enough for all", "current_password", testPassword,
-	"currency", "EUR", "address", "Stolen", "tax_id", "stolen",
 	"amount", "1", "transacted_at", "2026-01-31", "method", "card", "frequency", "monthly", "start_at", "2026-01-31", "status", "paused",
+	"currency", "EUR", "address", "Stolen", "tax_id", "stolen",
 }
 
 func send(p *person, pattern, path string) answer {

@@ -340,13 +340,6 @@ CREATE TABLE giving (
 	PRIMARY KEY (account_id, cell)
 ) {clustered};
 
--- What statements of giving say about the organization; an account without a row has set nothing.
-CREATE TABLE account_setting (
-	account_id BIGINT NOT NULL PRIMARY KEY,
-	address TEXT NOT NULL,
-	tax_id TEXT NOT NULL
-);
-
 -- What requests with a retry key were answered (retry.go).
 CREATE TABLE request_answer (
 	account_id BIGINT NOT NULL,
@@ -376,6 +369,13 @@ CREATE TABLE campaign_slug (
 );
 
 CREATE INDEX campaign_slug_campaign ON campaign_slug (campaign_id, left_at, slug);
+
+-- What statements of giving say about the organization; an account without a row has set nothing.
+CREATE TABLE account_setting (
+	account_id BIGINT NOT NULL PRIMARY KEY,
+	address TEXT NOT NULL,
+	tax_id TEXT NOT NULL
+);
 
 ALTER TABLE account_tally ADD COLUMN gift_seq BIGINT NOT NULL DEFAULT 0;
 
