@@ -35,8 +35,8 @@ var wording = map[crm.Rule]string{
 	crm.MoneyStays:  "cannot be changed. Refund the gift and record it again",
 	crm.StatusStays: "cannot be changed: only a promised gift can change its status",
 	crm.GiftTime:    "must be a date, such as 2026-01-31",
+	crm.CodeForm:    "must be an ID, which is 16 letters and digits",
 	crm.IDForm:      "must be an ID",
-	crm.CodeForm:    "must be an ID",
 	crm.Unknown:     "must be one of your %v",
 }
 

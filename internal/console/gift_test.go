@@ -117,7 +117,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 			{"plan_id", "abcdefghij000001", "Plan must be one of your plans."},
 			{"fee", "60", "Fee must not be more than the amount."},
 			{"dedication.name", "Ida", "Dedication type is required."},
-			{"external_id", "stripe:ch_1", "External ID must not begin with \"stripe:"},
+			{"external_id", "stripe:ch_1", `External ID must not begin with "stripe:"`},
 		} {
 			form := map[string]string{"amount": "50", "transacted_at": "2026-01-31", "method": "check", "note": "Kept note", "dedication.type": ""}
 			form[wrong.field] = wrong.value
@@ -249,7 +249,7 @@ func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 		for query, fault := range map[string]string{
 			"from=31.1.2026":                "From must be a date from 1900 on, such as 2026-01-31.",
 			"from=2025-02-01&to=2025-01-01": "To must not be before", "min=ten": "Smallest amount must be an amount", "max=5&min=6": "Largest amount must not be less than the smallest amount.",
-			"method=barter": "Method must be one of", "status=lost": "Status must be one of", "campaign=gala": "Campaign must be an ID.", "plan=x": "Plan must be an ID.",
+			"method=barter": "Method must be one of", "status=lost": "Status must be one of", "campaign=gala": "Campaign must be an ID.", "plan=x": "Plan must be an ID, which is 16 letters and digits.",
 		} {
 			a := p.get(p.org("/gifts?" + query))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
