@@ -70,6 +70,7 @@ const (
 	Reserved      Rule = "must not begin with %q, which is reserved for what comes from that payment provider"
 	OtherGiver    Rule = "must be a plan of the gift's contact"
 	GiftTime      Rule = "must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00"
+	DayForm       Rule = "must be a date from 1900 on, such as 2026-01-31"
 	NotInFuture   Rule = "must not be in the future"
 	NotBefore1900 Rule = "must not be before 1900"
 	Unknown       Rule = "must be the id of one of the account's %v"

@@ -158,7 +158,7 @@ var giftTable = table[*Gift, *GiftInput]{
 	derived[*Gift, *GiftInput]("custom_fields", func(dst []byte, _ *Gift) []byte { return append(dst, `[]`...) }),
 	unset[*Gift, *GiftInput]("utm_parameters"), unset[*Gift, *GiftInput]("attribution_data"), unset[*Gift, *GiftInput]("session_id"),
 	sent("communication_opt_in", "Wants to hear from us", yesNo, func(g *Gift) *bool { return &g.OptIn }, func(in *GiftInput) **bool { return &in.OptIn }),
-	giftText("external_id", "External id", referenceKind(), func(g *Gift) *string { return &g.ExternalID }, func(in *GiftInput) **string { return &in.ExternalID }),
+	giftText("external_id", "External ID", referenceKind(), func(g *Gift) *string { return &g.ExternalID }, func(in *GiftInput) **string { return &in.ExternalID }),
 	giftText("check_number", "Check number", text(maxText), func(g *Gift) *string { return &g.Check }, func(in *GiftInput) **string { return &in.Check }),
 	depositedAt(),
 	giftText("note", "Note", text(maxNote), func(g *Gift) *string { return &g.Note }, func(in *GiftInput) **string { return &in.Note }),

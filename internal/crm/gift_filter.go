@@ -10,6 +10,7 @@ import (
 type GiftFilter struct {
 	Contact, Campaign int64
 	Plan              string // public id
+	Recurring         bool   // of any plan
 	Status            GiftStatus
 	Method            string
 	ExternalID        string
@@ -60,6 +61,62 @@ func ParseGiftFilter(value func(name string) string) (f GiftFilter, err error) {
 		}
 	}
 	return f, v.Err()
+}
+
+// ParseGiftSearch reads what people filter a list of gifts by: days, of which to is the last one, amounts in the account's currency, and
+// plan=any for the gifts of all plans. Nothing that is wrong is ignored.
+func ParseGiftSearch(value func(name string) string, currency string) (f GiftFilter, err error) {
+	var v Invalid
+	for _, p := range [][2]string{{"contact", "contact_id"}, {"campaign", "campaign_id"}, {"method", "method"}, {"status", "status"}} {
+		if text := value(p[0]); text != "" {
+			giftFilters[p[1]](&f, &v, p[0], text)
+		}
+	}
+	switch plan := value("plan"); plan {
+	case "":
+	case "any":
+		f.Recurring = true
+	default:
+		giftFilters["plan_id"](&f, &v, "plan", plan)
+	}
+	f.From, f.To = filterDay(&v, "from", value("from")), filterDay(&v, "to", value("to"))
+	if !f.From.IsZero() && !f.To.IsZero() && f.To.Before(f.From) {
+		v.Add("to", NotBefore, "from")
+	}
+	if !f.To.IsZero() {
+		f.To = f.To.AddDate(0, 0, 1)
+	}
+	f.Min, f.Max = filterMoney(&v, "min", value("min"), currency), filterMoney(&v, "max", value("max"), currency)
+	if f.Max != 0 && f.Max < f.Min {
+		v.Add("max", "must not be less than the smallest amount")
+	}
+	if f.Min != 0 || f.Max != 0 {
+		f.Currency = currency
+	}
+	return f, v.Err()
+}
+
+// filterDay reads a day that the sums of days can have.
+func filterDay(v *Invalid, name, text string) (t time.Time) {
+	if text == "" {
+		return t
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil || t.Year() < 1900 {
+		v.Add(name, DayForm)
+		return time.Time{}
+	}
+	return t
+}
+
+func filterMoney(v *Invalid, name, text, currency string) (units int64) {
+	if sent := ParseMoney(v, name, text, currency, true); sent != nil {
+		var ok bool
+		if units, ok = minorUnits(*sent, currency); !ok {
+			v.add(place{}, name, TooFine, Decimals(currency), currency)
+		}
+	}
+	return units
 }
 
 // filterID reads an id. One that no account can have finds nothing, and is no fault.

@@ -65,7 +65,7 @@ var planTable = table[*Plan, *PlanInput]{
 	planTime("next_bill_date", "Next gift", func(p *Plan) *time.Time { return &p.NextBill }, func(in *PlanInput) (**string, *time.Time) { return &in.NextBill, &in.next }),
 	kept[*Plan, *PlanInput]("created_at", contactTime, func(p *Plan) *time.Time { return &p.CreatedAt }),
 	kept[*Plan, *PlanInput]("canceled_at", contactTime, func(p *Plan) *time.Time { return &p.CanceledAt }),
-	sent("external_id", "External id", referenceKind(), func(p *Plan) *string { return &p.ExternalID }, func(in *PlanInput) **string { return &in.ExternalID }),
+	sent("external_id", "External ID", referenceKind(), func(p *Plan) *string { return &p.ExternalID }, func(in *PlanInput) **string { return &in.ExternalID }),
 }
 
 var planFields = planTable.paths()
@@ -159,6 +159,9 @@ func NewPlan(in *PlanInput, contact *Contact, currency string, now time.Time) (P
 
 // Change is the plan with what was sent. Its contact and its currency stay.
 func (p Plan) Change(in *PlanInput, now time.Time) (Plan, error) {
+	if in.Seen != "" && in.Seen != p.Version() {
+		return p, ErrChanged
+	}
 	old := p
 	planTable.patch(&p, in, now)
 	p.Contact = old.Contact

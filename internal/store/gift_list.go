@@ -62,8 +62,8 @@ func (s *Store) Gift(ctx context.Context, account int64, code string, dst []byte
 // GiftRecord is a gift as people see it.
 type GiftRecord struct {
 	crm.Gift
-	Slug   string // of its campaign
-	Events []GiftEvent
+	Slug   string      // of its campaign
+	Events []GiftEvent // the latest 200, in the order in which they happened
 }
 
 func scanGiftRecord(r db.Row) (record GiftRecord, err error) {
@@ -84,6 +84,7 @@ func (s *Store) GiftRecord(ctx context.Context, account int64, code string) (Gif
 		}
 		record = records[0]
 		record.Events, err = db.List(c, scanGiftEvent, sqlGiftEvents, account, id)
+		slices.Reverse(record.Events)
 		return record, err
 	})
 }
@@ -114,6 +115,9 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 		args = append(args, f.Plan)
 		code := len(args)
 		add(fmt.Sprintf("g.plan_id <> 0 AND g.plan_id = (SELECT id FROM plan WHERE account_id = $1 AND id = $%%d AND code = $%d)", code), codeID(account, f.Plan))
+	}
+	if f.Recurring {
+		conditions = append(conditions, "g.plan_id <> 0")
 	}
 	if f.Status != "" {
 		g := crm.Gift{Status: f.Status}
@@ -274,119 +278,6 @@ func (part giftPart) ids(c db.Conn, skip, want int64) ([]int64, error) {
 	condition, args := giftCondition(part.account, part.filter)
 	sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.id LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
 	return db.List(c, number, sql, append(args, want, skip)...)
-}
-
-// GiftTotals is what a filter finds in all.
-type GiftTotals struct {
-	ListResult
-	Gifts int64            // of them: that count
-	Sums  map[string]int64 // what is left of them, by currency
-}
-
-// GiftPage is one page of gifts for people: the latest first.
-func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
-	records, err = snapshot(ctx, s, func(c db.Conn) (records []GiftRecord, err error) {
-		if totals, err = giftTotals(c, account, filter); err != nil || page.Skip() >= totals.Total {
-			return nil, err
-		}
-		skip, before := page.Skip(), filter
-		if filter.IsEmpty() {
-			if before.To, skip, err = skipMonths(c, account, skip); err != nil {
-				return nil, err
-			}
-		}
-		condition, args := giftCondition(account, before)
-		sql := fmt.Sprintf(`%s%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, shownGift, condition, len(args)+1, len(args)+2)
-		records, err = giftRecords(c, sql, append(args, page.PerPage, skip)...)
-		totals.Count = int64(len(records))
-		return records, err
-	})
-	return records, totals, err
-}
-
-// giftTotals is from the sums that are kept, where they say it, and else counted.
-func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, err error) {
-	totals.Sums = map[string]int64{}
-	if f.OnlyTime() {
-		from, to := int64(0), int64(1)
-		if !f.From.IsZero() || !f.To.IsZero() {
-			from, to = crm.Day(f.From), int64(99999999)
-			if !f.To.IsZero() {
-				to = crm.Day(f.To)
-			}
-			from = max(from, 10000000) // days alone
-		}
-		err = eachGiving(c, account, from, to, func(_ int64, currency string, g crm.Giving) {
-			totals.add(currency, g.Entries, g.Gifts, g.Amount)
-		})
-		return totals, err
-	}
-	condition, args := giftCondition(account, f)
-	err = c.Each(func(r db.Row) error {
-		totals.add(r.Text(0), r.Int(1), r.Int(2), r.Int(3))
-		return nil
-	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
-	return totals, err
-}
-
-func (t *GiftTotals) add(currency string, entries, gifts, amount int64) {
-	t.Total += entries
-	t.Gifts += gifts
-	if amount != 0 {
-		t.Sums[currency] += amount
-	}
-}
-
-// eachGiving reads the sums of the account from a period on and up to another one, which is exclusive. Both must be of one kind.
-func eachGiving(c db.Conn, account, from, to int64, read func(period int64, currency string, g crm.Giving)) error {
-	return c.Each(func(r db.Row) error {
-		name, g := scanGiving(r)
-		if _, period, currency, contact := crm.CellParts(name); contact == 0 {
-			read(period, currency, *g)
-		}
-		return nil
-	}, sqlGivingBetween, account, crm.Cell(0, from, "", 0), crm.Cell(0, to, "", 0))
-}
-
-// skipMonths turns a number of gifts to leave out, the latest first, into a time before which to begin and a smaller number: months and
-// days that are left out whole need not be walked through.
-func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, err error) {
-	for _, level := range []struct {
-		from, to int64
-		end      func(period int64) time.Time
-	}{
-		{190001, 999912, func(p int64) time.Time { return time.Date(int(p/100), time.Month(p%100)+1, 1, 0, 0, 0, 0, time.UTC) }},
-		{0, 0, func(p int64) time.Time {
-			return time.Date(int(p/10000), time.Month(p/100%100), int(p%100)+1, 0, 0, 0, 0, time.UTC)
-		}},
-	} {
-		if level.to == 0 { // the days of the month that the months have led to
-			if before.IsZero() {
-				return before, skip, nil
-			}
-			last := before.AddDate(0, -1, 0)
-			level.from, level.to = crm.Day(last), crm.Day(last)+100
-		}
-		entries := map[int64]int64{}
-		err := eachGiving(c, account, level.from, level.to, func(period int64, _ string, g crm.Giving) { entries[period] += g.Entries })
-		if err != nil {
-			return before, skip, err
-		}
-		for _, period := range sortedDown(entries) {
-			before = level.end(period)
-			if entries[period] > skip {
-				break
-			}
-			skip -= entries[period]
-		}
-	}
-	return before, skip, nil
-}
-
-func sortedDown(of map[int64]int64) []int64 {
-	keys := slices.Sorted(maps.Keys(of))
-	slices.Reverse(keys)
-	return keys
 }
 
 // ContactGiving is what a contact has given, in the account's currency.

@@ -30,7 +30,7 @@ document.addEventListener("keydown", (event) => {
 // script takes over, and what the browser refuses, is not sent.
 let sent = new WeakSet();
 document.addEventListener("submit", (event) => {
-  if (event.defaultPrevented || event.target.method !== "post") return;
+  if (event.defaultPrevented || event.target.getAttribute("method") !== "post") return; // a field may be called method
   if (sent.has(event.target)) event.preventDefault();
   sent.add(event.target);
 });
