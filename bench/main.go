@@ -136,7 +136,7 @@ func (b *bench) add(name string, value float64) {
 }
 
 // parts are the names that -only takes.
-var parts = []string{"get", "list", "pages", "walk", "create", "flushes", "slow", "beside", "memory", "start", "size", "postgres", "allocations", "growth", "peers"}
+var parts = []string{"get", "list", "pages", "walk", "create", "flushes", "slow", "beside", "memory", "start", "size", "postgres", "allocations", "growth", "gifts", "peers"}
 
 // wants tells whether any of these parts was asked for.
 func (b *bench) wants(names ...string) bool {
@@ -175,6 +175,7 @@ func (b *bench) measure() (err error) {
 		{"requests on SQLite", []string{"get", "list", "pages", "create", "beside", "memory", "allocations", "peers"}, b.measureRequests},
 		{"flushes of the disk", []string{"flushes"}, b.measureFlushes},
 		{"growth", []string{"growth", "walk"}, b.measureGrowth},
+		{"gifts", []string{"gifts"}, b.measureGifts},
 		{"requests on PostgreSQL", []string{"postgres"}, b.measurePostgres},
 		{"a slow disk", []string{"slow"}, b.measureSlowDisk},
 	} {
