@@ -137,6 +137,9 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			}
 		}
 		stop()
+		if _, err := s.Check(t.Context(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("check: %s", p) }}); err != nil {
+			t.Error(err)
+		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -51,8 +51,9 @@ type commands struct {
 
 	Serve   serveCommand `cmd:"" help:"Serve the API and the console."`
 	Account struct {
-		Create accountCreate `cmd:"" help:"Create an account and print its id."`
-		List   accountList   `cmd:"" help:"List all accounts."`
+		Create   accountCreate   `cmd:"" help:"Create an account and print its id."`
+		List     accountList     `cmd:"" help:"List all accounts."`
+		Settings accountSettings `cmd:"" help:"Show or change the currency, address and tax id of an account."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Key struct {
 		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`
@@ -69,6 +70,12 @@ type commands struct {
 		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
 		Delete campaignDelete `cmd:"" help:"Delete a campaign that has no gifts and no plans."`
 	} `cmd:"" help:"Campaigns."`
+	Gift struct {
+		Add    giftAdd    `cmd:"" help:"Record a gift of a contact and print its id."`
+		List   giftList   `cmd:"" help:"List the gifts of an account."`
+		Refund giftRefund `cmd:"" help:"Note that a gift, or a part of it, was given back."`
+		Import giftImport `cmd:"" help:"Record the gifts of a CSV or JSON Lines file."`
+	} `cmd:"" help:"Gifts."`
 	Check      checkCommand   `cmd:"" help:"Check the database for damage and contradictions; exit 1 if there are any."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another, empty database, such as from SQLite to PostgreSQL."`
 	Backup     backupCommand  `cmd:"" help:"Write everything into one file while the server runs."`
@@ -118,7 +125,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var c commands
 	helped := false
 	parser, err := kong.New(&c, kong.Resolvers(file), kong.Name("donorbook"), kong.Description(description), kong.Writers(help, stderr),
-		kong.Exit(func(int) { helped = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true, WrapUpperBound: 110}))
+		kong.Vars{"methods": methods}, kong.Exit(func(int) { helped = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true, WrapUpperBound: 110}))
 	if err != nil {
 		return report(stderr, err)
 	}

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,14 +19,15 @@ import (
 	"donorbook/internal/store"
 )
 
-// The demo is a believable organization with two chapters, some 200 contacts who came over a year and a half, and a dozen
-// campaigns. It is stored by the same functions as real data.
+// The demo is a believable organization with two chapters, some 200 contacts who came over two years, a dozen campaigns, and what
+// these people gave. It is stored by the same functions as real data.
 
 const (
 	demoName    = "Harbor Light Foundation"
 	demoKeyName = "Demo"
-	demoEmail   = "demo@example.org" // of the user that a newcomer signs in as
-	demoRegion  = "US"               // of the phone numbers, whatever the server's setting is
+	demoLastKey = "Newsletter export" // of the organization's own
+	demoEmail   = "demo@example.org"  // of the user that a newcomer signs in as
+	demoRegion  = "US"                // of the phone numbers, whatever the server's setting is
 )
 
 //go:embed demo.json
@@ -73,6 +76,7 @@ func fillDemo(ctx context.Context, s *store.Store, clock *demoClock, log *slog.L
 		m := demoMaker{
 			demoData: readDemo(), store: s, clock: clock, now: clock.at, log: log,
 			random: rand.New(rand.NewPCG(1843, 7)), // the same people every time
+			giving: rand.New(rand.NewPCG(1843, 8)), // beside, so that what they give does not change who they are
 			phones: map[string]int{},
 		}
 		if err := m.make(ctx); err != nil {
@@ -88,14 +92,10 @@ func fillDemo(ctx context.Context, s *store.Store, clock *demoClock, log *slog.L
 	return accounts[at], checkDemo(ctx, s, accounts[at])
 }
 
-// checkDemo finds a demo that was interrupted: the campaigns of the last branch are made last.
+// checkDemo finds a demo that was interrupted: its keys are made last.
 func checkDemo(ctx context.Context, s *store.Store, root crm.Account) error {
-	want := 0
-	for _, branch := range readDemo().Branches {
-		want += len(branch.Campaigns)
-	}
-	_, found, err := s.Campaigns(ctx, root.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 1}, "", nil, nil)
-	if err == nil && found.Total < int64(want) {
+	keys, err := s.Keys(ctx, root.Number)
+	if err == nil && !slices.ContainsFunc(keys, func(k crm.Key) bool { return k.Name == demoLastKey }) {
 		err = &config.Problem{Flag: "demo", Reason: "an earlier start was interrupted before the demo was complete: use another database (--data or --database)"}
 	}
 	return err
@@ -109,8 +109,12 @@ type demoMaker struct {
 	now    time.Time
 	log    *slog.Logger
 	random *rand.Rand
+	giving *rand.Rand
+	missed int            // givers who have missed a payment
 	phones map[string]int // how many were used of each area code: 555-0100 to 555-0199 belong to no one
 	root   crm.Account
+
+	chapter int // of the organization, 0 for itself, which alone has a gala
 }
 
 func (m *demoMaker) make(ctx context.Context) error {
@@ -121,21 +125,27 @@ func (m *demoMaker) make(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if i == 0 {
+		if m.chapter = i; i == 0 {
 			m.root = account
-			err = m.createKeys(ctx)
 		}
-		if err == nil {
-			err = m.createContacts(ctx, account, branch.Contacts, branch.Archived, branch.Places)
-		}
-		if err == nil {
-			err = m.createCampaigns(ctx, account, branch.Campaigns)
-		}
+		campaigns, err := m.createCampaigns(ctx, account, branch.Campaigns)
 		if err != nil {
 			return err
 		}
+		givers, archive, err := m.createContacts(ctx, account, branch.Contacts, branch.Archived, branch.Places)
+		if err != nil {
+			return err
+		}
+		if err := m.createGifts(ctx, account, givers, campaigns); err != nil {
+			return err
+		}
+		for _, id := range archive {
+			if err := m.store.ArchiveContact(ctx, account.Number, id); err != nil {
+				return err
+			}
+		}
 	}
-	return nil
+	return m.createKeys(ctx)
 }
 
 // createKeys makes the keys of the organization's own programs. No one knows their secrets.
@@ -143,7 +153,7 @@ func (m *demoMaker) createKeys(ctx context.Context) error {
 	m.clock.at = m.now.AddDate(0, -5, 0)
 	for _, in := range []crm.KeyInput{
 		{Name: "Website sign-up form", Permissions: crm.ContactsWrite},
-		{Name: "Newsletter export", Permissions: crm.ContactsRead, ExpiresAt: m.now.AddDate(0, 7, 0)},
+		{Name: demoLastKey, Permissions: crm.ContactsRead, ExpiresAt: m.now.AddDate(0, 7, 0)},
 	} {
 		if _, _, err := m.store.CreateKey(ctx, m.root.Number, in); err != nil {
 			return err
@@ -152,55 +162,80 @@ func (m *demoMaker) createKeys(ctx context.Context) error {
 	return nil
 }
 
-func (m *demoMaker) createContacts(ctx context.Context, account crm.Account, contacts, archived int, places []demoPlace) error {
-	var archive []int64
+// createContacts makes the people of an account. Some of them will be archived.
+func (m *demoMaker) createContacts(ctx context.Context, account crm.Account, contacts, archived int, places []demoPlace) (givers []demoGiver, archive []int64, err error) {
 	for i, at := range demoTimes(m.now, contacts) {
 		m.clock.at = at
-		body, err := json.Marshal(m.person(i, places))
+		leaves := i%(contacts/archived) == 7
+		giver := m.giver(at, leaves)
+		body, err := json.Marshal(m.person(i, places, giver.tags(m.now)))
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		in, faults, err := crm.DecodeContact(body)
 		if err == nil {
 			err = in.Validate(faults, true, demoRegion, time.Now())
 		}
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		in.Note = &m.Notes[i%len(m.Notes)] // which no request of the API sets
 		made, err := m.store.CreateContact(ctx, account.Number, in, crm.Dedupe)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		if i%(contacts/archived) == 7 {
+		giver.id = made.ID
+		givers = append(givers, giver)
+		if leaves {
 			archive = append(archive, made.ID)
 		}
 	}
-	for _, id := range archive {
-		if err := m.store.ArchiveContact(ctx, account.Number, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return givers, archive, nil
 }
 
-// createCampaigns makes the campaigns one by one, so that each begins on its own day.
-func (m *demoMaker) createCampaigns(ctx context.Context, account crm.Account, campaigns []json.RawMessage) error {
-	for i, campaign := range campaigns {
-		in, err := crm.DecodeCampaigns([]byte("[" + strings.ReplaceAll(string(campaign), "{organization}", m.root.ID) + "]"))
+// createCampaigns makes the campaigns one by one, so that each begins on its own day. Dates in the file are relative to today.
+func (m *demoMaker) createCampaigns(ctx context.Context, account crm.Account, campaigns []json.RawMessage) (made []demoCampaign, err error) {
+	gala := demoGala(m.now, 0)
+	for _, campaign := range campaigns {
+		text := strings.NewReplacer("{organization}", m.root.ID, "{last gala}", fmt.Sprint(gala.Year()), "{next gala}", fmt.Sprint(gala.Year()+1)).Replace(string(campaign))
+		text = demoDay.ReplaceAllStringFunc(text, func(day string) string {
+			days, _ := strconv.Atoi(day[1 : len(day)-2])
+			return m.now.AddDate(0, 0, days).Format(time.DateOnly)
+		})
+		var sketch struct {
+			Demo  demoCampaign
+			EndAt string `json:"end_at"`
+		}
+		if err := json.Unmarshal([]byte(text), &sketch); err != nil {
+			return nil, err
+		}
+		c := sketch.Demo
+		if c.from = m.now.AddDate(0, -c.Began, 11); c.Gala == "last" {
+			c.from = gala.AddDate(0, -3, 0)
+		}
+		if sketch.EndAt != "" {
+			c.until, _, _ = crm.ParseMoment(sketch.EndAt)
+		}
+		in, err := crm.DecodeCampaigns([]byte("[" + text + "]"))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		m.clock.at = m.now.AddDate(0, -3*(len(campaigns)-i), 11)
-		if _, err := m.store.ImportCampaigns(ctx, account, in); err != nil {
-			return err
+		m.clock.at = c.from
+		stored, err := m.store.CreateCampaign(ctx, account, in[0])
+		if err != nil {
+			return nil, err
 		}
+		c.id = stored.ID
+		made = append(made, c)
 	}
-	return nil
+	return made, nil
 }
+
+// demoDay is a day that many days from now.
+var demoDay = regexp.MustCompile(`\{[+-]\d+d\}`)
 
 // person is the body of a request that creates a contact.
-func (m *demoMaker) person(i int, places []demoPlace) map[string]any {
+func (m *demoMaker) person(i int, places []demoPlace, tags []string) map[string]any {
 	pick := func(list []string) string { return list[m.random.IntN(len(list))] }
 	first, last := m.FirstNames[i%len(m.FirstNames)], m.LastNames[(i*7+i/len(m.FirstNames))%len(m.LastNames)]
 	place := places[m.random.IntN(len(places))]
@@ -222,13 +257,13 @@ func (m *demoMaker) person(i int, places []demoPlace) map[string]any {
 	if m.random.IntN(3) == 0 {
 		body["dob"] = fmt.Sprintf("%02d/%02d/%d", 1+m.random.IntN(12), 1+m.random.IntN(28), 1942+m.random.IntN(60))
 	}
-	tags := []string{}
+	tags = slices.Clone(tags)
 	for _, tag := range m.Tags {
 		if m.random.IntN(100) < tag.Percent {
 			tags = append(tags, tag.Name)
 		}
 	}
-	body["tags"] = tags
+	body["tags"] = append([]string{}, tags...) // null is refused
 	return body
 }
 

@@ -18,7 +18,8 @@ type Options struct {
 	RateLimit int    // requests a minute for each user, and for each stranger's address; 0 is no limit
 	Created   func(merged bool)
 	SignIn    func(SignInOutcome)
-	Trust     string // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
+	Now       func() time.Time // the clock; nil is the machine's
+	Trust     string           // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
 }
 
 // Console serves everything below /console.
@@ -97,6 +98,10 @@ var routes = []route{
 	{"POST", "/contacts/{id}/tags/add", crm.Editor, (*Console).addTags, (*Console).contactPage},
 	{"POST", "/contacts/{id}/tags/remove", crm.Editor, (*Console).removeTag, (*Console).contactPage},
 	{"GET", "/tags", crm.Viewer, (*Console).suggestTags, nil},
+	{"GET", "/contacts/{id}/statement", crm.Viewer, (*Console).statementPage, nil},
+
+	{"GET", "/donors", crm.Viewer, (*Console).donorsPage, nil},
+	{"GET", "/statements", crm.Viewer, (*Console).statementsPage, nil},
 
 	{"GET", "/gifts", crm.Viewer, (*Console).giftsPage, nil},
 	{"POST", "/contacts/{id}/gifts", crm.Editor, (*Console).recordGift, (*Console).contactPage},
@@ -130,6 +135,7 @@ var routes = []route{
 
 	{"GET", "/settings", crm.Viewer, (*Console).settingsPage, nil},
 	{"POST", "/settings/name", crm.Owner, (*Console).renameOrganization, (*Console).settingsPage},
+	{"POST", "/settings/giving", crm.Owner, (*Console).saveGivingSettings, (*Console).settingsPage},
 	{"GET", "/settings/keys", crm.Owner, (*Console).keysPage, nil},
 	{"GET", "/settings/keys/new", crm.Owner, (*Console).newKeyPage, nil},
 	{"POST", "/settings/keys", crm.Owner, (*Console).createKey, (*Console).newKeyPage},
@@ -161,6 +167,9 @@ func New(s *store.Store, o Options) (*Console, error) {
 	c := &Console{
 		store: s, options: o, mux: web.NewMux(), rates: newRates(o.RateLimit), throttle: newThrottle(time.Now),
 		pages: pages, now: time.Now,
+	}
+	if o.Now != nil {
+		c.now = o.Now
 	}
 	c.mux.RenderErrors(c.errorPage)
 	c.mux.Handle("GET "+root+"/static/{file}", c.serveFile)

@@ -100,6 +100,8 @@ func (s *site) state(e estate) string {
 	add(invitations, err)
 	account, err := s.store.Account(ctx, e.account.ID)
 	add(account, err)
+	settings, err := s.store.AccountSettings(ctx, e.account.Number)
+	add(settings, err)
 	chapters, err := s.store.Chapters(ctx, e.account)
 	add(chapters, err)
 	return b.String()
@@ -127,6 +129,7 @@ var valid = []string{
 	"first_name", "Mallory", "last_name", "Intruder", "tag", "stolen", "tags", "stolen", "title", "Stolen", "name", "Stolen", "parent", "",
 	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password", "long enough for all", "current_password", testPassword,
 	"amount", "1", "transacted_at", "2026-01-31", "method", "card", "frequency", "monthly", "start_at", "2026-01-31", "status", "paused",
+	"currency", "EUR", "address", "Stolen", "tax_id", "stolen",
 }
 
 func send(p *person, pattern, path string) answer {

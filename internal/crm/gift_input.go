@@ -24,6 +24,8 @@ type GiftInput struct {
 	Note                           *string
 	Test                           bool   // of a payment provider's test mode
 	Seen                           string // the version of the gift that the change is about; "" for whatever is there
+	Known                          bool   // the giver, who has no name here, must be a contact already
+	FromRow                        bool   // the external id was made from all that was sent
 
 	at, deposited time.Time // what Validate worked out
 }
@@ -102,18 +104,20 @@ func ParseMoment(text string) (t time.Time, isDay, ok bool) {
 // DecodeGift reads the body of a create or a change. Keys that are unknown or read-only are ignored.
 func DecodeGift(body []byte) (in GiftInput, faults *Invalid, err error) {
 	r := newJSONReader("The request body", body)
-	r.document(func(key string) {
-		if key == "campaign_id" {
-			id := idKind.read(r)
-			in.Campaign = &id
-			return
-		}
-		giftTable.read(r, key, &in)
-	})
+	r.document(func(key string) { in.read(r, key) })
 	if err := r.end(); r.err != nil {
 		return GiftInput{}, nil, err
 	}
 	return in, &r.fault, nil
+}
+
+func (in *GiftInput) read(r *jsonReader, key string) {
+	if key == "campaign_id" {
+		id := idKind.read(r)
+		in.Campaign = &id
+		return
+	}
+	giftTable.read(r, key, in)
 }
 
 // DecodeRefund reads the body of a refund: an amount in ten-thousandths, nil for all that is left.
@@ -235,7 +239,7 @@ func (in *GiftInput) checkGiver(c *checker) {
 		return
 	}
 	var faults *Invalid
-	if errors.As(GiverFaults(in.Giver.Validate(nil, true, c.region, c.now)), &faults) {
+	if errors.As(GiverFaults(in.Giver.Validate(nil, !in.Known, c.region, c.now)), &faults) {
 		for _, fault := range faults.Faults {
 			c.add(place{}, fault.Field, fault.Rule, fault.Args...)
 		}
@@ -321,6 +325,9 @@ func (in *GiftInput) giver(g Giver) Giver {
 // Agrees tells whether a gift is what an input describes that has come a second time: everything that it says is so. A fee may have
 // become known since.
 func (in *GiftInput) Agrees(g *Gift) bool {
+	if in.FromRow { // the gift may have been changed since
+		return true
+	}
 	amount := func(sent *int64, is int64) bool {
 		units, ok := minorUnits(value(sent), g.Currency)
 		return sent == nil || ok && units == is

@@ -90,24 +90,34 @@ func whoOf(ctx context.Context) string {
 // external id that is known already answers with its gift, where that is what was sent.
 func (s *Store) CreateGift(ctx context.Context, account int64, in crm.GiftInput) (GiftDocument, error) {
 	now := s.now()
-	n := giftNeeds(account, &in)
-	if in.Contact == nil {
-		n.keys = in.Giver.MatchKeys()
-	}
-	return answered(ctx, s, account, n, func(t *tx) (GiftDocument, error) {
+	return answered(ctx, s, account, newGiftNeeds(account, &in), func(t *tx) (GiftDocument, error) {
 		a, err := t.lock(account)
 		if err != nil {
 			return GiftDocument{}, err
 		}
-		found, err := t.sameGift(a, &in)
-		switch {
-		case err != nil:
-			return GiftDocument{}, err
-		case found != nil:
-			return GiftDocument{Gift: found.Gift, Slug: t.slug(a, found.Campaign), Existing: true}, nil
-		}
-		return t.createGift(a, &in, now)
+		return t.recordGift(a, &in, now)
 	})
+}
+
+// recordGift finds the gift with the external id that was sent, or makes a new one.
+func (t *tx) recordGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made GiftDocument, err error) {
+	found, err := t.sameGift(a, in)
+	switch {
+	case err != nil:
+		return made, err
+	case found != nil:
+		return GiftDocument{Gift: found.Gift, Slug: t.slug(a, found.Campaign), Existing: true}, nil
+	}
+	return t.createGift(a, in, now)
+}
+
+// newGiftNeeds is giftNeeds with what finds the giver of a new gift.
+func newGiftNeeds(account int64, in *crm.GiftInput) needs {
+	n := giftNeeds(account, in)
+	if in.Contact == nil {
+		n.keys = in.Giver.MatchKeys()
+	}
+	return n
 }
 
 // giftNeeds is what a create or a change of a gift will look up.
@@ -247,6 +257,8 @@ func (t *tx) giver(a *accountUnit, in *crm.GiftInput, now time.Time) (g giver, e
 	switch {
 	case err != nil:
 		return g, err
+	case row == nil && in.Known:
+		return g, in.NoGiver()
 	case row == nil:
 		g.contact, err = crm.NewContact(in.Giver, now)
 		g.isNew = true

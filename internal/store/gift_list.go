@@ -28,8 +28,6 @@ const (
 
 	sqlGivingBetween = `SELECT cell, entries, gifts, amount, recurring, donors, new_donors, retained, first_year FROM giving
 		WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell`
-	sqlGivingAfter = `SELECT cell, entries, gifts, amount, recurring, donors, new_donors, retained, first_year FROM giving
-		WHERE account_id = $1 AND cell > $2 AND cell < $3 ORDER BY cell LIMIT $4`
 )
 
 // appendGift appends one row of a list.
@@ -351,84 +349,6 @@ func (s *Store) GivingPeriods(ctx context.Context, account, from, to int64) (sum
 	return sums, currency, err
 }
 
-// Donor is a contact with what it gave in a time.
-type Donor struct {
-	Contact crm.Contact
-	Giving  crm.Giving
-}
-
-// Donors are contacts who gave in a year or, where lapsed, gave in it and not in the year after; in a campaign, 0 for any. They are in the
-// order of their ids, after the one with the given sequence number. next is where the following page begins, 0 at the end.
-func (s *Store) Donors(ctx context.Context, account, campaign, year int64, lapsed bool, after, limit int64) (donors []Donor, next int64, err error) {
-	donors, err = snapshot(ctx, s, func(c db.Conn) (donors []Donor, err error) {
-		row, err := readTally(c, account)
-		if err != nil {
-			return nil, err
-		}
-		_, end := crm.CellsBetween(campaign, year, row.currency)
-		var cells []cellRow
-		for last := crm.Cell(campaign, year, row.currency, crm.MakeID(0, after)); int64(len(cells)) <= limit; {
-			some, err := db.List(c, scanCell, sqlGivingAfter, account, last, end, limit+1)
-			if err != nil || len(some) == 0 {
-				return nil, err
-			}
-			last = some[len(some)-1].name
-			kept, err := whoGave(c, account, row.currency, year, lapsed, some)
-			if err != nil {
-				return nil, err
-			}
-			if cells = append(cells, kept...); int64(len(some)) <= limit {
-				break
-			}
-		}
-		if next = 0; int64(len(cells)) > limit {
-			cells = cells[:limit]
-			next = crm.CellContact(cells[limit-1].name)
-		}
-		return loadDonors(c, account, cells)
-	})
-	return donors, next, err
-}
-
-func scanCell(r db.Row) cellRow {
-	name, g := scanGiving(r)
-	return cellRow{name, *g}
-}
-
-// whoGave keeps the cells of contacts with something left and, where lapsed, nothing in the year after.
-func whoGave(c db.Conn, account int64, currency string, year int64, lapsed bool, cells []cellRow) ([]cellRow, error) {
-	again := map[int64]bool{}
-	if lapsed {
-		var names []string
-		for _, cell := range cells {
-			names = append(names, crm.Cell(0, year+1, currency, crm.MakeID(0, crm.CellContact(cell.name))))
-		}
-		err := c.Each(func(r db.Row) error {
-			name, g := scanGiving(r)
-			again[crm.CellContact(name)] = g.Gifts > 0
-			return nil
-		}, sqlGiving, account, names)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return slices.DeleteFunc(cells, func(cell cellRow) bool { return cell.Gifts == 0 || again[crm.CellContact(cell.name)] }), nil
-}
-
-func loadDonors(c db.Conn, account int64, cells []cellRow) (donors []Donor, err error) {
-	var ids []int64
-	giving := map[int64]crm.Giving{}
-	for _, cell := range cells {
-		id := crm.MakeID(account, crm.CellContact(cell.name))
-		ids, giving[id] = append(ids, id), cell.Giving
-	}
-	contacts, err := loadContacts(c, account, ids)
-	for _, contact := range contacts {
-		donors = append(donors, Donor{contact, giving[contact.ID]})
-	}
-	return donors, err
-}
-
 // LargestGifts are the largest gifts of the last months that have any, this one included, the largest first.
 func (s *Store) LargestGifts(ctx context.Context, account int64, months int, limit int64) (records []GiftRecord, err error) {
 	now := s.now().UTC()
@@ -449,27 +369,5 @@ func (s *Store) LargestGifts(ctx context.Context, account int64, months int, lim
 		records, err = giftRecords(c, sqlGiftsByID, account, ids)
 		slices.SortStableFunc(records, func(a, b GiftRecord) int { return cmp.Compare(b.Net(), a.Net()) })
 		return records[:min(int64(len(records)), limit)], err
-	})
-}
-
-// Currency is the account's currency.
-func (s *Store) Currency(ctx context.Context, account int64) (string, error) {
-	row, err := find(ctx, s, crm.ErrNotFound, scanTally, sqlTally, account)
-	return row.currency, err
-}
-
-// SetCurrency changes the account's currency, as long as it has no gifts: all its sums are in it.
-func (s *Store) SetCurrency(ctx context.Context, account int64, currency string) error {
-	return s.updateAccount(ctx, account, func(t *tx) error {
-		a := t.account(account)
-		switch {
-		case a.currency == currency:
-			return nil
-		case a.giftSeq > 0:
-			return fault("currency", "cannot be changed any more: the organization has gifts")
-		}
-		a.touch(t)
-		a.currency = currency
-		return nil
 	})
 }

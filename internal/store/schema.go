@@ -31,6 +31,7 @@ var (
 	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
 	tallyTable      = db.NewTable("account_tally", "account_id", "revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text")
+	settingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text")
 	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
 
@@ -41,7 +42,7 @@ var schema = db.Schema{
 	Tables: []*db.Table{
 		contactTable, archivalTable, indexTable, tagTable, campaignTable, readerTable, slugTable, planTable, giftTable, giftEventTable,
 		referenceTable, givingTable, answerTable, keyTable, invitationTable, userTable, sessionTable,
-		memberTable, tallyTable, accountTable,
+		memberTable, settingTable, tallyTable, accountTable,
 	},
 	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion, Work: derive},
 }
@@ -368,6 +369,13 @@ CREATE TABLE campaign_slug (
 );
 
 CREATE INDEX campaign_slug_campaign ON campaign_slug (campaign_id, left_at, slug);
+
+-- What statements of giving say about the organization; an account without a row has set nothing.
+CREATE TABLE account_setting (
+	account_id BIGINT NOT NULL PRIMARY KEY,
+	address TEXT NOT NULL,
+	tax_id TEXT NOT NULL
+);
 
 ALTER TABLE account_tally ADD COLUMN gift_seq BIGINT NOT NULL DEFAULT 0;
 

@@ -46,6 +46,8 @@ type needs struct {
 	references []string       // external ones
 	gift       *crm.GiftInput // whose sums are needed
 	retry      retryNeeds
+
+	more []needs // of a change that records several gifts
 }
 
 // prefetchLimit is about how many contacts are read before the changes decide: many large ones could fill the memory.
@@ -59,11 +61,19 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 	gifts := make(map[int64][]*needs)
 	keys, ids, attempts := make(map[int64][]string), make(map[int64][]int64), make(map[int64][]retryNeeds)
 	var numbers []int64
+	var all []*needs
 	for _, change := range changes {
 		n, _ := change.Needs.(*needs) // a change of no account has none
 		if n == nil || change.Gone() {
 			continue
 		}
+		all = append(all, n)
+		for i := range n.more {
+			n.more[i].account = n.account
+			all = append(all, &n.more[i])
+		}
+	}
+	for _, n := range all {
 		numbers = append(append(numbers, n.account), n.also...)
 		keys[n.account] = append(keys[n.account], n.keys...)
 		if n.contact != 0 {

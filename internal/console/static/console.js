@@ -103,3 +103,6 @@ document.addEventListener("change", (event) => {
   const [choice, part] = event.target.dataset?.opens?.split("=") ?? [];
   if (choice && event.target.value === choice) document.querySelector(part).open = true;
 });
+
+// <button data-print> prints the page.
+document.addEventListener("click", (event) => { if (event.target.closest("[data-print]")) print(); });

@@ -1,0 +1,377 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// demoHabit is how a contact of the demo gives.
+type demoHabit int
+
+const (
+	givesMonthly   demoHabit = iota // by an active plan; these have the tag "monthly donor", and no one else
+	missedMonths                    // by a plan that is past due
+	givesQuarterly                  // by a plan
+	missedQuarter                   // by a plan that is overdue
+	givesOften
+	givesAtYearEnd
+	givesMuch
+	gaveLastYear // and not since
+	gaveOnce
+	givesNothing
+)
+
+// demoGiver is a contact of the demo, and how it gives.
+type demoGiver struct {
+	id     int64
+	since  time.Time
+	habit  demoHabit
+	atGala bool
+}
+
+// demoCampaign is a campaign of the demo, and what it gets.
+type demoCampaign struct {
+	id          int64
+	from, until time.Time
+	Began       int    // months ago
+	Weight      int    // how often a gift is for it
+	Plans       bool   // monthly gifts are for it
+	Gala        string // last or next
+}
+
+// demoGift is a gift to record.
+type demoGift struct {
+	at     time.Time
+	in     crm.GiftInput
+	refund int64 // in ten-thousandths, all for -1, nothing for 0
+}
+
+// giver decides how the contact gives that comes at a time. Few enough miss a payment that each of them is worth a call.
+func (m *demoMaker) giver(at time.Time, leaves bool) demoGiver {
+	g := demoGiver{since: at, habit: givesNothing}
+	shares := []int{givesMonthly: 27, givesQuarterly: 4, givesOften: 36, givesAtYearEnd: 10, givesMuch: 5, gaveLastYear: 8, gaveOnce: 6, givesNothing: 4}
+	draw := m.giving.IntN(100)
+	for habit, share := range shares {
+		if draw -= share; draw < 0 {
+			g.habit = demoHabit(habit)
+			break
+		}
+	}
+	switch {
+	case leaves, g.habit == gaveLastYear && at.Year() >= m.now.Year():
+		g.habit = gaveOnce
+	case g.habit == givesMonthly && m.missed < 2 && at.Before(m.now.AddDate(0, -9, 0)):
+		m.missed++
+		g.habit = missedMonths
+	case g.habit == givesQuarterly && m.missed < 3 && at.Before(m.now.AddDate(0, -12, 0)):
+		m.missed++
+		g.habit = missedQuarter
+	}
+	gala := demoGala(m.now, 0)
+	g.atGala = m.chapter == 0 && at.Before(gala.AddDate(0, 0, -14)) && g.habit != givesNothing && g.habit != gaveLastYear && m.giving.IntN(100) < 45
+	return g
+}
+
+// tags are what the organization has noted about a giver; they agree with the gifts.
+func (g *demoGiver) tags(now time.Time) (tags []string) {
+	switch g.habit {
+	case givesMonthly:
+		tags = append(tags, "monthly donor")
+	case givesMuch:
+		tags = append(tags, "major donor")
+	case gaveLastYear:
+		tags = append(tags, "lapsed")
+	}
+	if g.atGala {
+		tags = append(tags, fmt.Sprintf("gala %d", demoGala(now, 0).Year()))
+	}
+	return tags
+}
+
+// demoGala is the evening of the last gala, or of one that is so many years later.
+func demoGala(now time.Time, later int) time.Time {
+	gala := time.Date(now.Year(), time.April, 24, 22, 0, 0, 0, time.UTC)
+	if gala.After(now.AddDate(0, 0, -14)) {
+		gala = gala.AddDate(-1, 0, 0)
+	}
+	return gala.AddDate(later, 0, 0)
+}
+
+// givingTuesday is the Tuesday after Thanksgiving.
+func givingTuesday(year int) time.Time {
+	first := time.Date(year, time.November, 1, 15, 0, 0, 0, time.UTC)
+	return first.AddDate(0, 0, (int(time.Thursday-first.Weekday())+7)%7+21+5)
+}
+
+// demoEntry is for how long someone waits to enter n gifts: a week, or four where there are few.
+func demoEntry(n int) time.Duration {
+	const week = 7 * 24 * time.Hour
+	if n < 8 {
+		return 4 * week
+	}
+	return week
+}
+
+// createGifts records everything that the givers of an account have given in two years, in such portions as someone enters.
+func (m *demoMaker) createGifts(ctx context.Context, account crm.Account, givers []demoGiver, campaigns []demoCampaign) error {
+	var gifts []demoGift
+	for i := range givers {
+		more, err := m.giftsOf(ctx, account, &givers[i], campaigns)
+		if err != nil {
+			return err
+		}
+		gifts = append(gifts, more...)
+	}
+	gifts = slices.DeleteFunc(gifts, func(g demoGift) bool { return g.at.After(m.now) })
+	slices.SortStableFunc(gifts, func(a, b demoGift) int { return a.at.Compare(b.at) })
+	for len(gifts) > 0 {
+		n := 1
+		for n < len(gifts) && gifts[n].at.Sub(gifts[0].at) < demoEntry(n) {
+			n++
+		}
+		if err := m.recordGifts(ctx, account.Number, gifts[:n]); err != nil {
+			return err
+		}
+		gifts = gifts[n:]
+	}
+	return nil
+}
+
+func (m *demoMaker) recordGifts(ctx context.Context, account int64, gifts []demoGift) error {
+	inputs := make([]*crm.GiftInput, 0, len(gifts))
+	for i := range gifts {
+		if err := gifts[i].in.Validate(nil, true, demoRegion, m.now); err != nil {
+			return err
+		}
+		inputs = append(inputs, &gifts[i].in)
+	}
+	m.clock.at = gifts[len(gifts)-1].at
+	made, err := m.store.CreateGifts(ctx, account, inputs, false)
+	if err != nil {
+		return err
+	}
+	for i, gift := range made {
+		if gift.Refused != nil {
+			return gift.Refused
+		}
+		if gifts[i].refund == 0 {
+			continue
+		}
+		amount := &gifts[i].refund
+		if *amount < 0 {
+			amount = nil
+		}
+		if m.clock.at = gifts[i].at.AddDate(0, 0, 9); m.clock.at.After(m.now) {
+			m.clock.at = m.now
+		}
+		if _, err := m.store.RefundGift(store.By(ctx, m.Colleagues[0].Email), account, gift.Code, amount, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giftsOf is all that one contact has given. The first gift is what brought them.
+func (m *demoMaker) giftsOf(ctx context.Context, account crm.Account, g *demoGiver, campaigns []demoCampaign) (gifts []demoGift, err error) {
+	add := func(at time.Time, dollars int64) {
+		if !at.Before(g.since) {
+			gifts = append(gifts, m.gift(g.id, at, dollars, chooseCampaign(m.giving, campaigns, at), m.method(dollars)))
+		}
+	}
+	usual := pickAmount(m.giving, usualAmounts)
+	switch g.habit {
+	case givesMonthly, missedMonths, givesQuarterly, missedQuarter:
+		gifts, err = m.planGifts(ctx, account, g, campaigns)
+	case givesOften:
+		for at := g.since; at.Before(m.now); at = at.AddDate(0, 0, 12+m.giving.IntN(80)) {
+			if demoSeason[at.Month()] > m.giving.Float64()*9 || at.Equal(g.since) {
+				add(at, usual)
+			}
+		}
+		add(m.someTuesday(), usual)
+	case givesAtYearEnd:
+		for year := g.since.Year(); year <= m.now.Year(); year++ {
+			add(givingTuesday(year).Add(m.minutes(6*60)), usual)
+			add(time.Date(year, time.December, 20+m.giving.IntN(11), 14, 0, 0, 0, time.UTC).Add(m.minutes(9*60)), 2*usual)
+		}
+	case givesMuch:
+		for at := g.since; at.Before(m.now); at = at.AddDate(0, 4, m.giving.IntN(60)) {
+			add(at, pickAmount(m.giving, largeAmounts))
+		}
+		gifts = append(gifts, m.galaGifts(g, campaigns, "next", m.now.AddDate(0, 0, -60).Add(m.minutes(50*24*60)), largeAmounts)...)
+	case gaveLastYear:
+		for at := g.since; at.Year() < m.now.Year(); at = at.AddDate(0, 1, m.giving.IntN(90)) {
+			add(at, usual)
+		}
+	case gaveOnce:
+		add(g.since, usual)
+	}
+	if g.habit == gaveLastYear { // for certain
+		for i := range gifts {
+			gifts[i].in.Status, gifts[i].refund = nil, 0
+		}
+	}
+	if g.atGala {
+		gifts = append(gifts, m.galaGifts(g, campaigns, "last", demoGala(m.now, 0).AddDate(0, 0, -10).Add(m.minutes(14*24*60)), galaAmounts)...)
+	}
+	return gifts, err
+}
+
+// Dollars that people give, each as often as it stands there.
+var (
+	usualAmounts   = []int64{10, 20, 25, 25, 30, 35, 35, 40, 50, 50, 50, 60, 75, 75, 100, 100, 100, 120, 150, 200, 250, 500}
+	monthlyAmounts = []int64{10, 10, 15, 20, 20, 25, 25, 30, 35, 50, 50, 100}
+	largeAmounts   = []int64{1000, 1000, 1500, 2000, 2500, 5000}
+	galaAmounts    = []int64{150, 150, 150, 250, 250, 300, 500, 500, 1000, 2500}
+)
+
+// demoMethods is how people give, each as often as it stands there.
+var demoMethods = []string{"card", "card", "card", "card", "card", "card", "check", "check", "check", "paypal", "paypal", "ach", "ach", "cash", "bank_transfer", "venmo"}
+
+func pickAmount(random *rand.Rand, amounts []int64) int64 { return amounts[random.IntN(len(amounts))] }
+
+func (m *demoMaker) minutes(n int) time.Duration {
+	return time.Duration(m.giving.IntN(n)) * time.Minute
+}
+
+// someTuesday is a Giving Tuesday of the last two years.
+func (m *demoMaker) someTuesday() time.Time {
+	return givingTuesday(m.now.Year() - 1 + m.giving.IntN(2)).Add(m.minutes(6 * 60))
+}
+
+// galaGifts is a gift for a gala, where the account has it.
+func (m *demoMaker) galaGifts(g *demoGiver, campaigns []demoCampaign, gala string, at time.Time, amounts []int64) []demoGift {
+	i := slices.IndexFunc(campaigns, func(c demoCampaign) bool { return c.Gala == gala })
+	if i < 0 || at.Before(g.since) {
+		return nil
+	}
+	dollars := pickAmount(m.giving, amounts)
+	return []demoGift{m.gift(g.id, at, dollars, campaigns[i].id, m.method(dollars))}
+}
+
+// chooseCampaign is the campaign of a gift: one that ran at the time, or none.
+func chooseCampaign(random *rand.Rand, campaigns []demoCampaign, at time.Time) int64 {
+	draw := random.IntN(100)
+	for _, c := range campaigns {
+		if at.Before(c.from) || !c.until.IsZero() && at.After(c.until) {
+			continue
+		}
+		if draw -= c.Weight; draw < 0 {
+			return c.id
+		}
+	}
+	return 0
+}
+
+func (m *demoMaker) method(dollars int64) string {
+	if dollars >= 2500 && m.giving.IntN(3) == 0 {
+		return "stock"
+	}
+	return demoMethods[m.giving.IntN(len(demoMethods))]
+}
+
+// gift is one gift with what belongs to its method: fees, which some cover, and the numbers of checks.
+func (m *demoMaker) gift(contact int64, at time.Time, dollars, campaign int64, method string) demoGift {
+	const one = 10_000 // ten-thousandths
+	amount, at := dollars*one, at.UTC().Truncate(time.Second)
+	text := at.Format(time.RFC3339)
+	gift := demoGift{at: at, in: crm.GiftInput{Contact: &contact, Amount: &amount, Method: &method, GivenAt: &text, Campaign: &campaign}}
+	switch method {
+	case "card", "paypal", "venmo":
+		fee := (dollars*one*29/1000 + 3000) / 100 * 100
+		gift.in.Fee = &fee
+		if m.giving.IntN(3) == 0 {
+			amount += fee
+			gift.in.FeeCovered = &fee
+		}
+	case "check":
+		number := fmt.Sprint(1001 + m.giving.IntN(4000))
+		gift.in.Check = &number
+	}
+	m.vary(&gift, dollars)
+	return gift
+}
+
+// vary lets some gifts go another way: most that were promised come, a few cards are refused, a few gifts go back.
+func (m *demoMaker) vary(gift *demoGift, dollars int64) {
+	status := func(s crm.GiftStatus) { gift.in.Status = (*string)(&s) }
+	recent, draw := gift.at.After(m.now.AddDate(0, 0, -45)), m.giving.IntN(120)
+	switch {
+	case draw < 12 && recent && dollars >= 50:
+		status(crm.Pending)
+	case draw == 12:
+		status(crm.Failed)
+	case draw == 13 && !recent:
+		status(crm.Cancelled)
+	case draw == 14:
+		gift.refund = -1
+	case draw == 15 && dollars >= 40:
+		gift.refund = 100_000 // ten dollars
+	case draw == 16:
+		dedication := &crm.Dedication{Type: "in_memory_of", Name: m.FirstNames[dollars%7] + " " + m.LastNames[dollars%11]}
+		gift.in.Dedication = &dedication
+	}
+}
+
+// monthsAfter is the same day of a later month, or its last day.
+func monthsAfter(start time.Time, n int) time.Time {
+	first := start.AddDate(0, 0, 1-start.Day()).AddDate(0, n, 0)
+	return first.AddDate(0, 0, min(start.Day(), first.AddDate(0, 1, -1).Day())-1)
+}
+
+// planGifts makes the plan of a giver, and a gift for each time that it was due, up to the month in which someone stopped.
+func (m *demoMaker) planGifts(ctx context.Context, account crm.Account, g *demoGiver, campaigns []demoCampaign) (gifts []demoGift, err error) {
+	frequency, months, missed := "monthly", 1, 0
+	if g.habit == givesQuarterly || g.habit == missedQuarter {
+		frequency, months = "quarterly", 3
+	}
+	switch g.habit {
+	case missedMonths:
+		missed = 2
+	case missedQuarter:
+		missed = 1
+	}
+	start := g.since.UTC().Truncate(time.Second)
+	var campaign int64
+	if i := slices.IndexFunc(campaigns, func(c demoCampaign) bool { return c.Plans && !start.Before(c.from) }); i >= 0 && m.giving.IntN(2) == 0 {
+		campaign = campaigns[i].id
+	}
+	dollars := pickAmount(m.giving, monthlyAmounts) * int64(min(months, 2))
+	amount, method, from := dollars*10_000, []string{"card", "card", "ach", "paypal"}[m.giving.IntN(4)], start.Format(time.RFC3339)
+	in := crm.PlanInput{GiftInput: crm.GiftInput{Contact: &g.id, Amount: &amount, Method: &method, Campaign: &campaign}, Frequency: &frequency, StartAt: &from}
+	if err := in.Validate(nil, true, demoRegion, m.now); err != nil {
+		return nil, err
+	}
+	m.clock.at = start
+	plan, err := m.store.CreatePlan(ctx, account.Number, in)
+	if err != nil {
+		return nil, err
+	}
+	for n := 0; !monthsAfter(start, n).After(m.now); n += months {
+		gift := m.gift(g.id, monthsAfter(start, n), dollars, campaign, method)
+		gift.in.Plan, gift.in.Status, gift.refund = &plan.Code, nil, 0
+		gifts = append(gifts, gift)
+	}
+	for i := max(0, len(gifts)-missed); i < len(gifts); i++ {
+		failed := string(crm.Failed)
+		gifts[i].in.Status = &failed
+	}
+	if g.habit != missedMonths {
+		return gifts, nil
+	}
+	status := string(crm.PastDue)
+	late := crm.PlanInput{GiftInput: crm.GiftInput{Status: &status}}
+	if err := late.Validate(nil, false, demoRegion, m.now); err != nil {
+		return nil, err
+	}
+	m.clock.at = cmp.Or(gifts[len(gifts)-1].at, start)
+	_, err = m.store.UpdatePlan(ctx, account.Number, plan.Code, late)
+	return gifts, err
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"donorbook/internal/config"
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// TestDemoGifts: on whatever day it starts, the demo has two years of gifts that agree with its plans, its tags and its people.
+func TestDemoGifts(t *testing.T) {
+	t.Parallel()
+	for _, now := range demoDays {
+		t.Run(now.Format(time.DateOnly), func(t *testing.T) {
+			t.Parallel()
+			clock, quiet := &demoClock{at: now}, slog.New(slog.DiscardHandler)
+			term := &terminal{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard, storage: config.Storage{Data: onlySQLite(t)}, log: quiet}
+			err := term.withStoreAt(clock.now, func(s *store.Store) error {
+				if _, err := fillDemo(t.Context(), s, clock, quiet); err != nil {
+					return err
+				}
+				clock.at = now
+				checkDemoGifts(t, s, now)
+				report, err := s.Check(t.Context(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("the check found: %s", p) }})
+				if report.Contacts == 0 {
+					t.Error("the check saw no one")
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// demoPerson is a contact of the demo with what it gave.
+type demoPerson struct {
+	ID        int64     `json:"id"`
+	Tags      []string  `json:"tags"`
+	CreatedAt time.Time `json:"created_at"`
+	plans     []crm.Plan
+	gifts     []crm.Gift
+	slugs     []string // of the campaigns that they were for
+}
+
+func checkDemoGifts(t *testing.T, s *store.Store, now time.Time) {
+	accounts, err := s.Accounts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, methods, states, months := 0, map[string]int{}, map[crm.GiftStatus]int{}, map[int64]int64{}
+	refunded, covered, atGala, overdue, sum, galaSum := 0, 0, 0, int64(0), int64(0), int64(0)
+	gala := fmt.Sprintf("lighthouse-gala-%d", demoGala(now, 0).Year())
+	for _, account := range accounts {
+		for _, p := range demoPeople(t, s, account.Number) {
+			p.check(t, now)
+			for i := range p.gifts {
+				g := &p.gifts[i]
+				total++
+				methods[g.Method]++
+				states[g.Status]++
+				months[crm.Month(g.At)] += g.Net()
+				if sum += g.Net(); p.slugs[i] == gala {
+					atGala++
+					galaSum += g.Net()
+				}
+				if len(g.Entries) > 1 {
+					refunded++
+				}
+				if g.Payment().FeeCovered > 0 {
+					covered++
+				}
+			}
+		}
+		_, late, err := s.OverduePlans(t.Context(), account.Number, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		overdue += late
+	}
+	if total < 1200 || total > 2000 || len(methods) < 7 || refunded < 5 || covered < total/20 || overdue < 2 || overdue > 4 {
+		t.Errorf("%d gifts, %v, %d refunded, %d with a fee that was covered, %d overdue plans", total, methods, refunded, covered, overdue)
+	}
+	if states[crm.Failed] < 2 || states[crm.Cancelled] == 0 || states[crm.Succeeded] < total*9/10 {
+		t.Errorf("the states of the gifts are %v", states)
+	}
+	if rest := total - atGala; len(months) < 24 || atGala < 20 || galaSum/int64(atGala) < 2*(sum-galaSum)/int64(rest) {
+		t.Errorf("%d gifts for the gala are %d, %d others in %d months are %d", atGala, galaSum, rest, len(months), sum-galaSum)
+	}
+}
+
+func demoPeople(t *testing.T, s *store.Store, account int64) (people []*demoPerson) {
+	t.Helper()
+	list, _, err := s.Contacts(t.Context(), account, crm.All, crm.PageRequest{Page: 1, PerPage: 1000}, []byte{'['}, nil)
+	if err == nil {
+		err = json.Unmarshal(append(list, ']'), &people)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range people {
+		if p.plans, err = s.ContactPlans(t.Context(), account, p.ID, 10); err != nil {
+			t.Fatal(err)
+		}
+		records, _, err := s.GiftPage(t.Context(), account, crm.GiftFilter{Contact: p.ID}, crm.PageRequest{Page: 1, PerPage: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, record := range records {
+			p.gifts, p.slugs = append(p.gifts, record.Gift), append(p.slugs, record.Slug)
+		}
+	}
+	return people
+}
+
+// check holds one person's tags against what they gave.
+func (p *demoPerson) check(t *testing.T, now time.Time) {
+	t.Helper()
+	years := map[int64]int{}
+	for i := range p.gifts {
+		g := &p.gifts[i]
+		if g.At.Before(p.CreatedAt) || g.At.After(now) || g.CreatedAt.Before(g.At) {
+			t.Errorf("a gift of %v was recorded at %v by a contact of %v", g.At, g.CreatedAt, p.CreatedAt)
+		}
+		if g.Net() > 0 {
+			years[crm.Year(g.At)]++
+		}
+	}
+	monthly := slices.ContainsFunc(p.plans, func(plan crm.Plan) bool { return p.givesByPlan(plan, now) })
+	if tagged := slices.Contains(p.Tags, "monthly donor"); tagged != monthly {
+		t.Errorf("contact %d has the tag of a monthly donor: %v, and gives monthly: %v; plans %+v", p.ID, tagged, monthly, p.plans)
+	}
+	if slices.Contains(p.Tags, "lapsed") && (years[crm.Year(now)] > 0 || years[crm.Year(now)-1] == 0) {
+		t.Errorf("contact %d is lapsed, and gave in %v", p.ID, years)
+	}
+	year := demoGala(now, 0).Year()
+	if tagged, gave := slices.Contains(p.Tags, fmt.Sprintf("gala %d", year)), slices.Contains(p.slugs, fmt.Sprintf("lighthouse-gala-%d", year)); tagged != gave {
+		t.Errorf("contact %d was at the gala: %v, and gave there: %v", p.ID, tagged, gave)
+	}
+}
+
+// givesByPlan tells whether a plan is an active monthly one with a gift for every month up to now.
+func (p *demoPerson) givesByPlan(plan crm.Plan, now time.Time) bool {
+	if plan.Frequency != "monthly" || plan.Status != crm.ActivePlan || plan.Overdue(now) {
+		return false
+	}
+	given := map[int64]bool{}
+	for i := range p.gifts {
+		if g := &p.gifts[i]; g.PlanCode == plan.Code && g.Net() > 0 {
+			given[crm.Month(g.At)] = true
+		}
+	}
+	for n := 0; !monthsAfter(plan.StartAt, n).After(now); n++ {
+		if !given[crm.Month(monthsAfter(plan.StartAt, n))] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,313 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"donorbook/internal/config"
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// commandLine is who makes changes here, as the history of a gift names them.
+const commandLine = "command line"
+
+// phoneRegion is the setting of the server that decides how phone numbers are read.
+type phoneRegion struct {
+	PhoneRegion string `help:"Country of phone numbers written without +, as two letters. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
+}
+
+func (r phoneRegion) check() error {
+	if !crm.IsPhoneRegion(r.PhoneRegion) {
+		return &config.Problem{Flag: "phone-region", Reason: fmt.Sprintf("%q is not a country of two letters, such as US", r.PhoneRegion)}
+	}
+	return nil
+}
+
+type giftAdd struct {
+	Account    string  `help:"Id of the account." required:"" placeholder:"ID"`
+	Contact    string  `help:"Id, email or phone of the contact who gave." required:"" placeholder:"WHO"`
+	Amount     string  `help:"What was paid, such as 50 or 49.90." required:"" placeholder:"N"`
+	Currency   string  `help:"Currency, such as USD. Default: that of the campaign, or else of the account." placeholder:"CODE"`
+	Date       string  `help:"When it was given: a day (2026-11-01) or a time (2026-11-01T18:00:00Z). Default: now." placeholder:"WHEN"`
+	Method     string  `help:"${methods}. Default: ${default}." default:"other" placeholder:"METHOD"`
+	Status     string  `help:"succeeded, pending (promised), failed or cancelled. Default: succeeded." placeholder:"STATUS"`
+	Campaign   string  `help:"Id or slug of the campaign that it is for. Default: none." placeholder:"ID"`
+	Note       *string `help:"A note about it." placeholder:"TEXT"`
+	ExternalID *string `help:"Its id in the system that it comes from. The same one again records nothing." placeholder:"ID" name:"external-id"`
+	JSON       bool    `help:"Print the gift as the API shows it." name:"json"`
+	phoneRegion
+}
+
+func (giftAdd) Help() string {
+	return `Prints the id of the gift.
+
+	donorbook gift add --account ID --contact ada@example.org --amount 50 --method check
+	donorbook gift add --account ID --contact "+1 617-555-0100" --amount 25 --date 2026-11-01 --campaign winter-coat-drive`
+}
+
+func (c *giftAdd) Run(t *terminal) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+		in, err := c.input(t, s, account.Number)
+		if err != nil {
+			return err
+		}
+		made, err := s.CreateGift(store.By(t.ctx, commandLine), account.Number, in)
+		if err != nil {
+			return err
+		}
+		what := "Recorded"
+		if made.Existing {
+			what = "Known already:"
+		}
+		fmt.Fprintf(t.stderr, "%s %s from %s, gift number %s.\n", what, crm.Money(made.Payment().Amount, made.Currency), oneLine(made.Giver.Name()), crm.GiftNumber(made.ID))
+		if c.JSON {
+			return t.printJSON(json.RawMessage(made.Append(nil)))
+		}
+		_, err = fmt.Fprintln(t.stdout, made.Code)
+		return err
+	})
+}
+
+func (c *giftAdd) input(t *terminal, s *store.Store, account int64) (in crm.GiftInput, err error) {
+	now := time.Now()
+	var faults crm.Invalid
+	in.Amount = crm.ParseMoney(&faults, "amount", c.Amount, "", false)
+	date := cmp.Or(c.Date, now.UTC().Format(time.RFC3339))
+	in.GivenAt, in.Method, in.Currency, in.Status, in.Note, in.ExternalID = &date, &c.Method, &c.Currency, &c.Status, c.Note, c.ExternalID
+	contact, err := s.ContactNamed(t.ctx, account, c.Contact, c.PhoneRegion)
+	if err != nil {
+		return in, err
+	}
+	in.Contact = &contact
+	if c.Campaign != "" {
+		campaign, err := s.CampaignNamed(t.ctx, account, c.Campaign)
+		if err != nil {
+			return in, err
+		}
+		in.Campaign = &campaign
+	}
+	return in, in.Validate(&faults, true, c.PhoneRegion, now)
+}
+
+type giftRefund struct {
+	Account string  `help:"Id of the account." required:"" placeholder:"ID"`
+	Amount  *string `help:"What is given back. Default: all that is left." placeholder:"N"`
+	Gift    string  `arg:"" help:"Id of the gift; gift list shows it."`
+	JSON    bool    `help:"Print the gift as the API shows it." name:"json"`
+}
+
+func (giftRefund) Help() string {
+	return `Notes that money was given back, and lowers every sum that the gift is part of. It moves no money: do that where the gift was paid.
+
+	donorbook gift refund --account ID GIFT --amount 5`
+}
+
+func (c *giftRefund) Run(t *terminal) error {
+	var faults crm.Invalid
+	var amount *int64
+	if c.Amount != nil {
+		if amount = crm.ParseMoney(&faults, "amount", *c.Amount, "", false); amount == nil {
+			return &config.Problem{Flag: "amount", Reason: "is empty; leave it out to refund all that is left"}
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+		made, err := s.RefundGift(store.By(t.ctx, commandLine), account.Number, c.Gift, amount, "")
+		if err != nil {
+			return fmt.Errorf("gift %q: %w", c.Gift, err)
+		}
+		refund := made.Entries[len(made.Entries)-1]
+		fmt.Fprintf(t.stderr, "Refunded %s to %s; %s of the gift is left.\n", crm.Money(-refund.Amount, made.Currency), oneLine(made.Giver.Name()), crm.Money(made.Left(), made.Currency))
+		if c.JSON {
+			return t.printJSON(json.RawMessage(made.Append(nil)))
+		}
+		return nil
+	})
+}
+
+type giftList struct {
+	Account  string `help:"Id of the account." required:"" placeholder:"ID"`
+	Contact  string `help:"Only those of the contact with this id, email or phone." placeholder:"WHO"`
+	Campaign string `help:"Only those for the campaign with this id or slug." placeholder:"ID"`
+	Status   string `help:"Only succeeded, pending, failed or cancelled ones." placeholder:"STATUS"`
+	Method   string `help:"Only those that were given in this way, such as check." placeholder:"METHOD"`
+	From     string `help:"Only those from this day or time on." placeholder:"WHEN"`
+	To       string `help:"Only those up to this day, which is included, or before this time." placeholder:"WHEN"`
+	Page     int64  `help:"Which page to show. Default: ${default}." default:"1" placeholder:"N"`
+	PerPage  int64  `help:"Gifts on a page, up to 1000. Default: ${default}." default:"100" placeholder:"N" name:"per-page"`
+	All      bool   `help:"Show all pages."`
+	JSON     bool   `help:"Print a JSON array of gifts as the API shows them." name:"json"`
+	phoneRegion
+}
+
+func (giftList) Help() string {
+	return `Lists gifts in the order in which they were recorded. Times are in UTC.
+
+	donorbook gift list --account ID --from 2026-01-01 --to 2026-12-31 --method check
+	donorbook gift list --account ID --all --json > gifts.json`
+}
+
+// giftsAtOnce is how many gifts are looked for together where all are shown: their ids are in memory at once, they themselves are not.
+const giftsAtOnce = 10_000
+
+func (c *giftList) Run(t *terminal) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	page := crm.PageRequest{Page: c.Page, PerPage: c.PerPage}
+	if c.All {
+		page = crm.PageRequest{Page: 1, PerPage: giftsAtOnce}
+	}
+	if c.Page < 1 || c.Page > 1e9 {
+		return &config.Problem{Flag: "page", Reason: fmt.Sprintf("%d is not a page", c.Page)}
+	}
+	if c.PerPage < 1 || c.PerPage > 1000 {
+		return &config.Problem{Flag: "per-page", Reason: fmt.Sprintf("%d is not a number from 1 to 1000", c.PerPage)}
+	}
+	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+		filter, err := c.filter(t, s, account.Number)
+		if err != nil {
+			return err
+		}
+		w := bufio.NewWriter(t.stdout)
+		list := giftPrinter{w: w, asJSON: c.JSON}
+		list.begin()
+		for more := true; more; page.Page++ {
+			var found store.ListResult
+			var part []byte
+			part, found, err = s.Gifts(t.ctx, account.Number, crm.OwnCampaigns, filter, page, nil, list.flush)
+			if err == nil {
+				_, err = list.flush(part)
+			}
+			if err != nil {
+				return err
+			}
+			last := page.LastPage(found.Total)
+			if more = c.All && page.Page < last; !c.All && last > 1 {
+				fmt.Fprintf(t.stderr, "Page %d of %d, %d gifts in all; --all shows them.\n", page.Page, last, found.Total)
+			}
+		}
+		return cmp.Or(list.end(), w.Flush())
+	})
+}
+
+func (c *giftList) filter(t *terminal, s *store.Store, account int64) (filter crm.GiftFilter, err error) {
+	to := c.To
+	if day, isDay, ok := crm.ParseMoment(to); ok && isDay {
+		to = day.AddDate(0, 0, 1).Format(time.DateOnly)
+	}
+	filter, err = crm.ParseGiftFilter(func(name string) string {
+		return map[string]string{"status": c.Status, "method": c.Method, "transacted_after": c.From, "transacted_before": to}[name]
+	})
+	if err == nil && c.Contact != "" {
+		filter.Contact, err = s.ContactNamed(t.ctx, account, c.Contact, c.PhoneRegion)
+	}
+	if err == nil && c.Campaign != "" {
+		filter.Campaign, err = s.CampaignNamed(t.ctx, account, c.Campaign)
+	}
+	return filter, err
+}
+
+// giftPrinter prints gifts as they are read: there may be many.
+type giftPrinter struct {
+	w      *bufio.Writer
+	asJSON bool
+	any    bool
+}
+
+// giftLine is a gift in the table.
+type giftLine struct {
+	ID        string      `json:"id"`
+	Date      string      `json:"transacted_at"`
+	FirstName string      `json:"first_name"`
+	LastName  string      `json:"last_name"`
+	Contact   int64       `json:"contact_id"`
+	Amount    json.Number `json:"amount"`
+	Currency  string      `json:"currency"`
+	Method    string      `json:"method"`
+	Status    string      `json:"status"`
+	Campaign  *string     `json:"campaign_code"`
+	Entries   []struct {
+		Amount json.Number `json:"amount"`
+	} `json:"transactions"`
+}
+
+// giftRow has columns of a fixed width, so that no row has to wait for the others.
+const giftRow = "%-16s  %-10s  %-16v  %12s  %-8s  %-13s  %-20s  %-24s  %s\n"
+
+func (p *giftPrinter) begin() {
+	if p.asJSON {
+		_, _ = p.w.WriteString("[") // Flush tells
+		return
+	}
+	_, _ = fmt.Fprintf(p.w, giftRow, "ID", "DATE", "CONTACT", "AMOUNT", "CURRENCY", "METHOD", "STATUS", "CAMPAIGN", "NAME")
+}
+
+// flush prints gifts in their wire form, separated by commas.
+func (p *giftPrinter) flush(part []byte) ([]byte, error) {
+	var gifts []json.RawMessage
+	list := append(append([]byte{'['}, bytes.TrimPrefix(part, []byte(","))...), ']')
+	if err := json.Unmarshal(list, &gifts); err != nil {
+		return nil, err
+	}
+	for _, gift := range gifts {
+		if err := p.print(gift); err != nil {
+			return nil, err
+		}
+	}
+	return part[:0], nil
+}
+
+func (p *giftPrinter) print(gift json.RawMessage) error {
+	if p.asJSON {
+		lead := ",\n  "
+		if !p.any {
+			lead = "\n  "
+		}
+		p.any = true
+		var text bytes.Buffer
+		if err := json.Indent(&text, gift, "  ", "  "); err != nil {
+			return err
+		}
+		_, err := p.w.WriteString(lead + text.String())
+		return err
+	}
+	var line giftLine
+	if err := json.Unmarshal(gift, &line); err != nil {
+		return err
+	}
+	campaign := "-"
+	if line.Campaign != nil {
+		campaign = *line.Campaign
+	}
+	if len(line.Entries) > 1 {
+		line.Status += ", refunded"
+	}
+	_, err := fmt.Fprintf(p.w, giftRow, line.ID, line.Date[:10], line.Contact, line.Amount, line.Currency, line.Method, line.Status, campaign, oneLine(line.FirstName+" "+line.LastName))
+	return err
+}
+
+func (p *giftPrinter) end() error {
+	text := ""
+	if p.asJSON {
+		text = "]\n"
+		if p.any {
+			text = "\n]\n"
+		}
+	}
+	_, err := p.w.WriteString(text)
+	return err
+}
+
+var methods = strings.Join(crm.Methods, ", ")
