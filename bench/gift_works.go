@@ -81,9 +81,8 @@ func giftCells() (cells []cell) {
 	return append(cells, newGift)
 }
 
-func giftSizes(contacts int) (small, large int) {
-	return max(contacts/100, min(10_000, contacts/10)), contacts
-}
+// giftSizes are how few and how many gifts there are.
+func giftSizes(gifts int) (small, large int) { return max(gifts/100, min(10_000, gifts/10)), gifts }
 
 // giftName is the variant of a work with so many gifts.
 func giftName(c cell, gifts int) string { return fmt.Sprintf("%s, %s gifts", c.name, thousands(gifts)) }
@@ -91,7 +90,7 @@ func giftName(c cell, gifts int) string { return fmt.Sprintf("%s, %s gifts", c.n
 // measureGifts reads with few and with many gifts, and then writes, so that nothing is read from among what was written.
 func (b *bench) measureGifts() {
 	var reads, writes []variant
-	small, large := giftSizes(b.contacts)
+	small, large := giftSizes(b.gifts)
 	for _, gifts := range []int{small, large} {
 		p := b.visited(b.giftDataset(gifts), fmt.Sprintf("gifts-%d", gifts), "editor")
 		for _, c := range append(giftCells(), newContact) {

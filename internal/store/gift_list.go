@@ -330,25 +330,6 @@ func giftTime(c db.Conn, sql string, args ...any) (t time.Time, err error) {
 	return t, err
 }
 
-// GivingPeriods are the sums of an account in its currency from a period on and up to another one, which is exclusive: years, months or
-// days.
-func (s *Store) GivingPeriods(ctx context.Context, account, from, to int64) (sums map[int64]crm.Giving, currency string, err error) {
-	sums, err = snapshot(ctx, s, func(c db.Conn) (map[int64]crm.Giving, error) {
-		row, err := readTally(c, account)
-		if err != nil {
-			return nil, err
-		}
-		found := map[int64]crm.Giving{}
-		currency = row.currency
-		return found, eachGiving(c, account, from, to, func(period int64, of string, g crm.Giving) {
-			if of == row.currency {
-				found[period] = g
-			}
-		})
-	})
-	return sums, currency, err
-}
-
 // LargestGifts are the largest gifts of the last months that have any, this one included, the largest first.
 func (s *Store) LargestGifts(ctx context.Context, account int64, months int, limit int64) (records []GiftRecord, err error) {
 	now := s.now().UTC()
