@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func (p *page) gives(amount, day, method, campaign string) {
 func TestGiftIsRecordedAndFound(t *testing.T) {
 	t.Parallel()
 	p := addGiver(start(t))
-	contact := p.path()
+	contact, lastYear := p.path(), strconv.Itoa(time.Now().UTC().Year()-1)
 	p.sees("No gifts yet.", "Record a gift")
 	p.audit()
 	p.gives("$1,500", time.Now().UTC().Format(time.DateOnly), "Cash", "Lighthouse Gala")
@@ -48,30 +49,26 @@ func TestGiftIsRecordedAndFound(t *testing.T) {
 	}
 	form := p.in(giftForm)
 	form.fill("Amount", "20.50")
-	form.fill("Date", "2025-03-09")
+	form.fill("Date", lastYear+"-03-09")
 	form.fill("Method", "Check")
 	p.slowly(time.Second)
 	form.clickTwice("Record gift") // it is one gift
 	p.slowly(0)
 	p.sees("$20.50 was recorded.")
-	p.gives("80", "2025-12-31", "Bank transfer", "Lighthouse Gala")
-	p.sees("$1,600.50", "3 gifts", "9 Mar 2025")
+	p.gives("80", lastYear+"-12-31", "Bank transfer", "Lighthouse Gala")
+	p.sees("$1,600.50", "3 gifts", "9 Mar "+lastYear)
 	p.in(".side").click("Gifts")
 	p.sees("3 gifts: $1,600.50", "Zoë Okafor")
 	p.audit()
 	p.click("Last year")
-	wait := "2 gifts: $100.50"
-	if time.Now().UTC().Year() != 2026 {
-		wait = "Gifts"
-	}
-	p.sees(wait)
+	p.sees("2 gifts: $100.50")
 	p.click("All time")
 	p.click("Filters")
 	p.fill("Campaign", "Lighthouse Gala")
 	p.fill("Smallest amount", "100")
 	p.click("Show gifts")
 	p.sees("1 gift: $1,500")
-	p.doesNotSee("9 Mar 2025")
+	p.doesNotSee("9 Mar " + lastYear)
 	if got := p.path(); !strings.Contains(got, "min=100") || strings.Contains(got, "method=") {
 		t.Errorf("the filters are at %s", got)
 	}

@@ -103,7 +103,21 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	}
 	p.visit(home + "/contacts")
 	p.click("Maximiliana Featherstonehaugh-Okafor 01")
+	p.click("Add a plan")
+	p.fill("Amount", "999,999,999.99")
+	p.fill("Start", "2024-01-31")
 	p.fits()
+	p.click("Create plan")
+	p.gives("999,999,999.99", "2025-12-31", "Bank transfer", longWord+" 2027")
+	p.fits()
+	p.click("View gift")
+	p.fits()
+	p.click("Edit gift")
+	p.fits()
+	for _, path := range []string{"/gifts", "/gifts?min=1", "/plans"} {
+		p.visit(home + path)
+		p.fits()
+	}
 	p.visit(home + "/campaigns")
 	p.in("tbody").click("a")
 	p.fits()

@@ -30,6 +30,7 @@ func TestEveryPageThatLinksLeadToPassesTheAudit(t *testing.T) {
 	}
 	for _, kind := range []string{
 		"/console/o/*", "/console/o/*/contacts", "/console/o/*/contacts/new", "/console/o/*/contacts/*", "/console/o/*/contacts/*/edit",
+		"/console/o/*/gifts", "/console/o/*/plans", "/console/o/*/contacts/*/plans/*",
 		"/console/o/*/campaigns", "/console/o/*/campaigns/new", "/console/o/*/campaigns/*", "/console/o/*/campaigns/*/edit",
 		"/console/o/*/chapters", "/console/o/*/settings", "/console/o/*/settings/keys", "/console/o/*/settings/keys/new",
 		"/console/o/*/settings/keys/*/revoke", "/console/o/*/settings/people", "/console/profile",
@@ -54,17 +55,14 @@ func (p *page) links() (paths []string) {
 	return paths
 }
 
-var variable = regexp.MustCompile(`(/o)/[^/?]+|/\d+|=[^&]*`)
+var variable = regexp.MustCompile(`(/o|/gifts|/plans)/[^/?]+|/\d+|=[^&]*`)
 
 // kindOf is an address without what differs between pages of the same kind.
 func kindOf(path string) string {
 	return variable.ReplaceAllStringFunc(path, func(part string) string {
-		switch {
-		case strings.HasPrefix(part, "/o/"):
-			return "/o/*"
-		case strings.HasPrefix(part, "="):
+		if strings.HasPrefix(part, "=") {
 			return "="
 		}
-		return "/*"
+		return variable.FindStringSubmatch(part)[1] + "/*"
 	})
 }

@@ -166,5 +166,9 @@ func killUnderGifts(t *testing.T, e engine) {
 	}
 	p.stop()
 	checkIntegrity(t, data)
-	wantTyped(t, exitOK, "", "check", "--data", data)
+	where := []string{"check", "--data", data}
+	if url := databaseOf(data); url != "" {
+		where = append(where, "--database", url)
+	}
+	wantTyped(t, exitOK, "", where...)
 }

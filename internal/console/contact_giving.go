@@ -51,7 +51,7 @@ func (c *Console) givingOf(r *http.Request, v visit, contact *crm.Contact, f *fo
 	if len(gifts) > 0 {
 		last = gifts[0].Method
 	}
-	form, err := c.newGiftForm(r, v, f, last, plans)
+	form, err := c.newGiftForm(r, v, f, last, view.Sums.Currency, plans)
 	view.Record = &form
 	return view, err
 }

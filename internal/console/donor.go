@@ -109,7 +109,7 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 			GiftsPath: giftsAddress(v, filter.Year, "contact", d.Contact.ID, "campaign", filter.Campaign),
 		})
 	}
-	view.Found = counted(found.Totals[filter.Kind], "donor", "donors") + donorWords(filter)
+	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
 	view.Pager.Previous, view.Pager.Next = donorsAddress(v, filter, found.Prev), donorsAddress(v, filter, found.Next)
 	if found.Prev == (store.SearchPlace{}) {
 		view.Pager.Previous = ""
@@ -191,14 +191,6 @@ func giftsAddress(v visit, year int64, filters ...any) string {
 		}
 	}
 	return withQuery(v.path("/gifts"), q)
-}
-
-// counted is a number of things.
-func counted(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return shownCount(n) + " " + many
 }
 
 // moneyList are sums of several currencies: €5, £6 and $7. It is "" for none.

@@ -36,6 +36,7 @@ var wording = map[crm.Rule]string{
 	crm.StatusStays: "cannot be changed: only a promised gift can change its status",
 	crm.GiftTime:    "must be a date, such as 2026-01-31",
 	crm.IDForm:      "must be an ID",
+	crm.CodeForm:    "must be an ID",
 	crm.Unknown:     "must be one of your %v",
 }
 

@@ -126,7 +126,7 @@ func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *
 	if code := f.Value("plan"); code != "" && code != "any" {
 		view.Plans = append(view.Plans, option{Value: code, Label: "One plan"})
 	}
-	if view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign"), "All campaigns"); err != nil {
+	if view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign"), "All campaigns", currency); err != nil {
 		return err
 	}
 	filter, err := crm.ParseGiftSearch(f.Value, currency)
@@ -232,8 +232,9 @@ func givingTabs(v visit, current string) []tab {
 // offeredCampaigns is how many campaigns a form offers; older ones are chosen on their own pages.
 const offeredCampaigns = 50
 
-// campaignOptions are the newest campaigns of the organization, and the chosen one. Those with a currency of their own say so.
-func (c *Console) campaignOptions(r *http.Request, v visit, chosen, none string) ([]option, error) {
+// campaignOptions are the newest campaigns of the organization, and the chosen one. Those in another currency than the one that is
+// named say so.
+func (c *Console) campaignOptions(r *http.Request, v visit, chosen, none, currency string) ([]option, error) {
 	all, err := c.store.NewestCampaigns(r.Context(), v.account(), offeredCampaigns)
 	if err != nil {
 		return nil, err
@@ -247,7 +248,6 @@ func (c *Console) campaignOptions(r *http.Request, v visit, chosen, none string)
 			all = append(all, name)
 		}
 	}
-	currency, err := c.store.Currency(r.Context(), v.account())
 	options := []option{{Value: "", Label: none}}
 	for _, name := range all {
 		label := cmp.Or(name.Title, "Campaign")
@@ -256,7 +256,7 @@ func (c *Console) campaignOptions(r *http.Request, v visit, chosen, none string)
 		}
 		options = append(options, option{Value: idText(name.ID), Label: label})
 	}
-	return options, err
+	return options, nil
 }
 
 // giftWords are what people call the values of gifts and plans.

@@ -109,8 +109,8 @@ func (c *Console) currencyFor(r *http.Request, v visit, f *form) (string, error)
 }
 
 // giftFields fills in what every form of a gift offers. plans are those of the contact.
-func (c *Console) giftFields(r *http.Request, v visit, f *form, plans []crm.Plan) (view giftFormView, err error) {
-	view = giftFormView{Form: f, Methods: spokenOptions(crm.Methods...)}
+func (c *Console) giftFields(r *http.Request, v visit, f *form, currency string, plans []crm.Plan) (view giftFormView, err error) {
+	view = giftFormView{Form: f, Currency: currency, Methods: spokenOptions(crm.Methods...)}
 	for _, plan := range plans {
 		if plan.Status != crm.Ended || plan.Code == f.Value("plan_id") {
 			view.Plans = append(view.Plans, option{Value: plan.Code, Label: planName(plan)})
@@ -119,9 +119,7 @@ func (c *Console) giftFields(r *http.Request, v visit, f *form, plans []crm.Plan
 	if len(view.Plans) > 0 {
 		view.Plans = append([]option{{Label: "No plan"}}, view.Plans...)
 	}
-	if view.Currency, err = c.store.Currency(r.Context(), v.account()); err == nil {
-		view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign_id"), "No campaign")
-	}
+	view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign_id"), "No campaign", currency)
 	view.MoreOpen = slices.ContainsFunc(moreFields, func(name string) bool { return f.Value(name) != "" || f.fault(name, "") != "" })
 	return view, err
 }
@@ -133,7 +131,7 @@ var moreFields = []string{
 }
 
 // newGiftForm is the form on a contact's page. A link may name the plan whose gift it is; the method is that of the last gift.
-func (c *Console) newGiftForm(r *http.Request, v visit, f *form, last string, plans []crm.Plan) (giftFormView, error) {
+func (c *Console) newGiftForm(r *http.Request, v visit, f *form, last, currency string, plans []crm.Plan) (giftFormView, error) {
 	f = f.ifSentTo("/gifts")
 	f.setUnsent("transacted_at", c.now().UTC().Format(time.DateOnly))
 	f.setUnsent("method", cmp.Or(last, "check"))
@@ -145,7 +143,7 @@ func (c *Console) newGiftForm(r *http.Request, v visit, f *form, last string, pl
 			f.setUnsent("plan_id", plan.Code)
 		}
 	}
-	return c.giftFields(r, v, f, plans)
+	return c.giftFields(r, v, f, currency, plans)
 }
 
 func (c *Console) editGiftPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -161,12 +159,12 @@ func (c *Console) editGiftPage(w http.ResponseWriter, r *http.Request, v visit, 
 	if err != nil {
 		return err
 	}
-	view, err := c.giftFields(r, v, f, plans)
+	view, err := c.giftFields(r, v, f, g.Currency, plans)
 	if err != nil {
 		return err
 	}
 	view.Name, view.Back = crm.Money(g.Donated(), g.Currency)+" from "+giverName(g.Giver), v.path(giftPath(g.Code))
-	view.Pending, view.NoFee, view.Currency = g.Status == crm.Pending, g.Payment().Fee == 0, g.Currency
+	view.Pending, view.NoFee = g.Status == crm.Pending, g.Payment().Fee == 0
 	return c.render(w, r, v, "gift_form", page{Title: "Edit gift", Section: "gifts", Form: f, Data: view})
 }
 

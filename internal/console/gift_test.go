@@ -117,7 +117,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 			{"plan_id", "abcdefghij000001", "Plan must be one of your plans."},
 			{"fee", "60", "Fee must not be more than the amount."},
 			{"dedication.name", "Ida", "Dedication type is required."},
-			{"external_id", "stripe:ch_1", "External ID must not begin with stripe:"},
+			{"external_id", "stripe:ch_1", "External ID must not begin with \"stripe:"},
 		} {
 			form := map[string]string{"amount": "50", "transacted_at": "2026-01-31", "method": "check", "note": "Kept note", "dedication.type": ""}
 			form[wrong.field] = wrong.value

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -82,11 +81,11 @@ func (c *Console) largestGifts(ctx context.Context, v visit) (largest []largeGif
 	for _, g := range gifts {
 		campaigns = append(campaigns, g.Campaign)
 	}
-	titles, err := c.store.CampaignTitles(ctx, v.account(), campaigns...)
+	names, err := c.store.CampaignNames(ctx, v.account(), campaigns)
 	for _, g := range gifts {
 		largest = append(largest, largeGift{
-			Name: strings.Clone(g.Giver.Name()), Contact: v.path(contactPath(g.Contact)), Amount: crm.Money(g.Net(), g.Currency),
-			Address: v.path("/gifts/" + g.Code), At: g.At, Campaign: titles[g.Campaign],
+			Name: giverName(g.Giver), Contact: v.path(contactPath(g.Contact)), Amount: crm.Money(g.Net(), g.Currency),
+			Address: v.path(giftPath(g.Code)), At: g.At, Campaign: names[g.Campaign].Title,
 		})
 	}
 	return largest, err
@@ -111,7 +110,7 @@ func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
 		againstLastYear(v, o, now),
 		{
 			Label: "Average gift", Value: money(rounded(o.ThisYear.Amount, o.ThisYear.Gifts)), Address: gifts,
-			Number: counted(o.ThisYear.Gifts, "gift", "gifts"), Linked: gifts, After: "in " + thisYear,
+			Number: plural(o.ThisYear.Gifts, "gift"), Linked: gifts, After: "in " + thisYear,
 		},
 		{
 			Label: "Recurring share", Value: percentText(o.ThisYear.Recurring, o.ThisYear.Amount), Address: giftsAddress(v, year, "plan", "any"),
@@ -119,7 +118,7 @@ func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
 		},
 		{
 			Label: "New donors", Value: shownCount(o.ThisYear.New), Address: donors(year, crm.NewDonors),
-			Before: "of", Number: counted(o.ThisYear.Donors, "donor", "donors"), Linked: donors(year, crm.AllDonors), After: "in " + thisYear,
+			Before: "of", Number: plural(o.ThisYear.Donors, "donor"), Linked: donors(year, crm.AllDonors), After: "in " + thisYear,
 		},
 		{
 			Label: "Returning donors", Value: shownCount(o.ThisYear.Retained), Address: donors(year, crm.ReturningDonors),
@@ -127,7 +126,7 @@ func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
 		},
 		{
 			Label: "Donor retention", Value: percentText(o.ThisYear.Retained, o.LastYear.Donors), Address: donors(year, crm.ReturningDonors),
-			Before: "of", Number: counted(o.LastYear.Donors, "donor", "donors"), Linked: donors(year-1, crm.AllDonors), After: "of " + lastYear + " gave again",
+			Before: "of", Number: plural(o.LastYear.Donors, "donor"), Linked: donors(year-1, crm.AllDonors), After: "of " + lastYear + " gave again",
 		},
 		{
 			Label: "Lapsed donors", Value: shownCount(o.LastYear.Donors - o.ThisYear.Retained), Address: donors(year-1, crm.LapsedDonors),

@@ -157,7 +157,7 @@ type planFormView struct {
 
 func (c *Console) planForm(w http.ResponseWriter, r *http.Request, v visit, f *form, view planFormView) (err error) {
 	view.Form, view.Frequencies, view.Methods = f, spokenOptions(crm.Frequencies...), spokenOptions(crm.Methods...)
-	if view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign_id"), "No campaign"); err != nil {
+	if view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign_id"), "No campaign", view.Currency); err != nil {
 		return err
 	}
 	return c.render(w, r, v, "plan_form", page{Title: view.Title, Section: "gifts", Form: f, Data: view})

@@ -179,9 +179,9 @@ func (view *statementsView) title(campaign int64) (string, error) {
 	if known || campaign == 0 {
 		return title, nil
 	}
-	found, err := view.console.store.CampaignTitles(view.ctx, view.account, campaign)
-	view.titles[campaign] = found[campaign]
-	return found[campaign], err
+	found, err := view.console.store.CampaignNames(view.ctx, view.account, []int64{campaign})
+	view.titles[campaign] = found[campaign].Title
+	return view.titles[campaign], err
 }
 
 // OrganizationAddress is the lines of the organization's address.

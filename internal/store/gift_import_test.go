@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm"
 )
@@ -115,8 +116,9 @@ func TestImportingGifts(t *testing.T) {
 		checked(t, s)
 
 		// Once more: nothing changes, even where a gift has been changed since.
-		note := crm.GiftInput{Note: &title, Campaign: &campaign.ID}
-		if _, err := s.UpdateGift(t.Context(), account.Number, ledger[1].Code, note); err != nil {
+		i := slices.IndexFunc(ledger, func(g crm.Gift) bool { return strings.HasPrefix(g.ExternalID, "import:") })
+		later := giftInput(t, `{"transacted_at":"2026-02-20"}`, false, time.Now())
+		if _, err := s.UpdateGift(t.Context(), account.Number, ledger[i].Code, later); err != nil {
 			t.Fatal(err)
 		}
 		again, _ := imported(t, s, account.Number, file, false)

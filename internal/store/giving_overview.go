@@ -106,17 +106,3 @@ func (s *Store) TopCampaigns(ctx context.Context, account, year int64, limit int
 		return top, nil
 	})
 }
-
-// CampaignTitles are the titles of the account's own campaigns by their ids. One that cannot be read has none.
-func (s *Store) CampaignTitles(ctx context.Context, account int64, ids ...int64) (map[int64]string, error) {
-	titles := map[int64]string{}
-	rows, err := list(ctx, s, func(r db.Row) campaignRow {
-		return campaignRow{id: r.Int(0), body: slices.Clone(r.Bytes(2)), checksum: r.Int(3)}
-	}, sqlOwnCampaigns, account, ids)
-	for _, row := range rows {
-		if campaign, err := row.parse(); err == nil {
-			titles[row.id] = campaign.Title
-		}
-	}
-	return titles, err
-}
