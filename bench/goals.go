@@ -115,7 +115,11 @@ func (b *bench) goals() []goal {
 	for _, c := range growthCells {
 		list = append(list, goal{"growth", "growth", c.name + ": dearest of all sizes against " + sizes[0].name, 1.3, true, "x", growthFinding(c.name, sizes)})
 	}
-	return list
+	small, large := giftSizes(b.gifts)
+	for _, c := range giftCells() {
+		list = append(list, goal{"gifts", "gifts", fmt.Sprintf("%s, %s gifts against %s", c.name, thousands(large), thousands(small)), 1.3, true, "x", timesAs(giftName(c, large), giftName(c, small))})
+	}
+	return append(list, goal{"gifts (create)", "gifts", "record a gift against create a contact", 1.5, true, "x", timesAs(giftName(newGift, large), giftName(newContact, large))})
 }
 
 // notAsked is the reason for what was left out on purpose.

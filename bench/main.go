@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -46,6 +47,7 @@ func main() {
 func readFlags(args []string) (o options) {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	flags.IntVar(&o.contacts, "contacts", 1_000_000, "contacts in all")
+	flags.IntVar(&o.gifts, "gifts", 0, "gifts in all; without it as many as contacts")
 	flags.IntVar(&o.rounds, "rounds", 3, "how often everything is measured")
 	seconds := flags.Float64("seconds", 1.8, "how long each variant runs in a round")
 	warm := flags.Float64("warm", 0.6, "how long it runs before that, in seconds")
@@ -59,6 +61,7 @@ func readFlags(args []string) (o options) {
 	flags.StringVar(&o.program, "program", "bin/donorbook", "the program, as make build makes it")
 	flags.StringVar(&o.cache, "cache", ".cache/bench", "directory in which data is kept from run to run")
 	_ = flags.Parse(args) // it exits on an error
+	o.gifts = cmp.Or(o.gifts, o.contacts)
 	o.timing = timing{warm: time.Duration(*warm * float64(time.Second)), measured: time.Duration(*seconds * float64(time.Second))}
 	return o
 }
@@ -95,6 +98,7 @@ func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", 
 // options are the flags.
 type options struct {
 	contacts int
+	gifts    int
 	rounds   int
 	timing   timing
 	only     []string
@@ -136,7 +140,7 @@ func (b *bench) add(name string, value float64) {
 }
 
 // parts are the names that -only takes.
-var parts = []string{"get", "list", "pages", "walk", "create", "flushes", "slow", "beside", "memory", "start", "size", "postgres", "allocations", "growth", "peers"}
+var parts = []string{"get", "list", "pages", "walk", "create", "flushes", "slow", "beside", "memory", "start", "size", "postgres", "allocations", "growth", "gifts", "peers"}
 
 // wants tells whether any of these parts was asked for.
 func (b *bench) wants(names ...string) bool {
@@ -152,8 +156,8 @@ func newBench(o options) *bench {
 			fail("-only %s: the parts are %s", name, strings.Join(parts, ", "))
 		}
 	}
-	if o.contacts < 1000 || o.rounds < 1 || o.timing.measured <= 0 {
-		fail("there must be at least 1000 contacts, one round and some time")
+	if min(o.contacts, o.gifts) < 1000 || o.rounds < 1 || o.timing.measured <= 0 {
+		fail("there must be at least 1000 contacts and gifts, one round and some time")
 	}
 	b := &bench{options: o, all: make(results), notes: make(map[string]*finding), versions: make(map[string]string), started: time.Now()}
 	check(os.MkdirAll(o.cache, 0o700))
@@ -175,6 +179,7 @@ func (b *bench) measure() (err error) {
 		{"requests on SQLite", []string{"get", "list", "pages", "create", "beside", "memory", "allocations", "peers"}, b.measureRequests},
 		{"flushes of the disk", []string{"flushes"}, b.measureFlushes},
 		{"growth", []string{"growth", "walk"}, b.measureGrowth},
+		{"gifts", []string{"gifts"}, b.measureGifts},
 		{"requests on PostgreSQL", []string{"postgres"}, b.measurePostgres},
 		{"a slow disk", []string{"slow"}, b.measureSlowDisk},
 	} {

@@ -116,17 +116,23 @@ func (b *bench) measureGrowth() {
 	}
 }
 
-// grown is a place with that amount of data, where some users have signed in.
+// grown is a place with that amount of data.
 func (b *bench) grown(s size) *place {
 	d := b.dataset(fmt.Sprintf("growth%dx", s.accounts), slices.Repeat([]int{s.contacts}, s.accounts))
-	p := &place{data: b.copy(d, "growth-"+s.name)}
-	p.visitors = p.data.invite(b.program)
+	p := b.visited(d, "growth-"+s.name, "viewer")
+	b.openRaw(p)
+	return p
+}
+
+// visited is a place with a copy of a dataset, where some users have signed in.
+func (b *bench) visited(d *dataset, name, role string) *place {
+	p := &place{data: b.copy(d, name)}
+	p.visitors = p.data.invite(b.program, role)
 	p.server = b.serve(p.data, nil)
 	for i := range p.visitors {
 		p.visitors[i].signIn(p.address)
 	}
 	p.data.check(p.address, 20)
-	b.openRaw(p)
 	return p
 }
 

@@ -192,12 +192,12 @@ const visitorLimit = 8
 const visitorPassword = "only for the benchmark"
 
 // invite makes a user in some accounts, spread over all of them, with the program's own command.
-func (d *dataset) invite(program string) (visitors []visitor) {
+func (d *dataset) invite(program, role string) (visitors []visitor) {
 	n := min(visitorLimit, len(d.Accounts))
 	for i := range n {
 		v := visitor{account: d.Accounts[i*len(d.Accounts)/n]}
 		cmd := exec.Command(program, "--data", d.dir, "user", "create", "--email", v.email(), "--name", "Visitor",
-			"--account", v.account.ID, "--role", "viewer", "--password-stdin")
+			"--account", v.account.ID, "--role", role, "--password-stdin")
 		cmd.Stdin = strings.NewReader(visitorPassword)
 		must(cmd.CombinedOutput())
 		visitors = append(visitors, v)

@@ -18,7 +18,7 @@ const (
 	sqlOwnCampaigns  = `SELECT id, slug, body, checksum FROM campaign WHERE account_id = $1 AND id = ANY($2)`
 	sqlReferences    = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
 	sqlLastGiftEvent = `SELECT COALESCE(MAX(number), 0) FROM gift_event WHERE account_id = $1 AND gift_id = $2`
-	sqlGiftEvents    = `SELECT at, actor, data FROM gift_event WHERE account_id = $1 AND gift_id = $2 ORDER BY number`
+	sqlGiftEvents    = `SELECT at, actor, data FROM gift_event WHERE account_id = $1 AND gift_id = $2 ORDER BY number DESC LIMIT 200`
 )
 
 // The kinds of external references.

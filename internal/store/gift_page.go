@@ -45,7 +45,7 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilt
 func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, err error) {
 	totals.Sums = map[string]int64{}
 	if f.OnlyTime() {
-		from, to := int64(190001), int64(999913) // all months: cells of contacts stand beside the cell of all time, and none beside a month's
+		from, to := int64(firstMonth), int64(lastMonth)
 		if !f.From.IsZero() || !f.To.IsZero() {
 			from, to = crm.Day(f.From), int64(99999999)
 			if !f.To.IsZero() {
@@ -74,7 +74,11 @@ func (t *GiftTotals) add(currency string, entries, gifts, amount int64) {
 	}
 }
 
-// eachGiving reads the sums of the account from a period on and up to another one, which is exclusive. Both must be of one kind.
+// firstMonth and lastMonth are around all months.
+const firstMonth, lastMonth = 190001, 999913
+
+// eachGiving reads the sums of the account from a period on and up to another one, which is exclusive. Both must be months, or both days:
+// among the sums of years and of all time are those of contacts, which would be read as well.
 func eachGiving(c db.Conn, account, from, to int64, read func(period int64, currency string, g crm.Giving)) error {
 	return c.Each(func(r db.Row) error {
 		name, g := scanGiving(r)
@@ -92,7 +96,7 @@ func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, e
 		from, to int64
 		end      func(period int64) time.Time
 	}{
-		{190001, 999912, func(p int64) time.Time { return time.Date(int(p/100), time.Month(p%100)+1, 1, 0, 0, 0, 0, time.UTC) }},
+		{firstMonth, lastMonth, func(p int64) time.Time { return time.Date(int(p/100), time.Month(p%100)+1, 1, 0, 0, 0, 0, time.UTC) }},
 		{0, 0, func(p int64) time.Time {
 			return time.Date(int(p/10000), time.Month(p/100%100), int(p%100)+1, 0, 0, 0, 0, time.UTC)
 		}},
