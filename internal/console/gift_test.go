@@ -90,6 +90,26 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 	})
 }
 
+// A form that is sent twice records one gift, with or without scripts; the form of the next page, and one that was changed, record another.
+func TestAFormRecordsOneGift(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		contact := s.contact(p, "Zoë", "Okafor")
+		record := func(amount string, pages ...answer) (a answer) {
+			for _, page := range pages {
+				attempt := regexp.MustCompile(`name="attempt" value="([^"]+)"`).FindStringSubmatch(page.body)[1]
+				a = p.follow(contact+"/gifts", "attempt", attempt, "amount", amount, "transacted_at", today(), "method", "cash")
+			}
+			return a
+		}
+		first := p.get(contact)
+		second := record("20", first, first)
+		p.sees(second, "The gift was recorded. View gift", "Total $20 1 gift")
+		p.sees(record("20", second), "$20 was recorded.", "Total $40 2 gifts")
+		p.sees(record("30", first), "Total $70 3 gifts")
+	})
+}
+
 func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
