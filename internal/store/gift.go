@@ -18,7 +18,7 @@ const (
 	sqlOwnCampaigns  = `SELECT id, slug, body, checksum FROM campaign WHERE account_id = $1 AND id = ANY($2)`
 	sqlReferences    = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
 	sqlLastGiftEvent = `SELECT COALESCE(MAX(number), 0) FROM gift_event WHERE account_id = $1 AND gift_id = $2`
-	sqlGiftEvents    = `SELECT at, actor, data FROM gift_event WHERE account_id = $1 AND gift_id = $2 ORDER BY number`
+	sqlGiftEvents    = `SELECT at, actor, data FROM gift_event WHERE account_id = $1 AND gift_id = $2 ORDER BY number DESC LIMIT 200`
 )
 
 // The kinds of external references.
@@ -369,7 +369,7 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in c
 		case err != nil || plan == nil || plan.Contact == changed.Contact:
 			return changed, err
 		case changed.PlanCode == g.PlanCode:
-			return g, fault("contact_id", "must be the contact of the gift's plan, unless plan_id becomes null")
+			return g, fault("contact_id", crm.PlansContact)
 		}
 		return g, fault("plan_id", crm.OtherGiver)
 	})
