@@ -334,7 +334,11 @@ func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 				t.Errorf("the form lacks %s", part)
 			}
 		}
-		p.give(contact, "20", today(), "plan_id", code, "campaign_id", gala)
+		gift := p.give(contact, "20", today(), "plan_id", code, "campaign_id", gala)
+		ben := s.contact(p, "Ben", "Ek")
+		a = p.post(gift, "contact_id", ben[strings.LastIndex(ben, "/")+1:], "plan_id", code, "seen", seen(p.get(gift+"/edit")))
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "Contact must be the contact of the gift’s plan. To move the gift, choose “No plan” as well.")
 		if a := p.get(p.org("/plans")); strings.Contains(a.words(), "overdue") {
 			t.Error("the plan is overdue after its gift")
 		}

@@ -205,9 +205,6 @@ func (m *importing) findCampaign(ctx context.Context, row *crm.GiftRow) error {
 	return nil
 }
 
-const sqlMatching = `SELECT i.id FROM contact_index i JOIN contact c ON c.account_id = i.account_id AND c.id = i.id
-	WHERE i.account_id = $1 AND i.key = $2 AND c.archived = 0 ORDER BY i.id LIMIT 2`
-
 // ContactNamed is the active contact of an account with an id, an email or a phone. One that several contacts have is a fault of the
 // field contact.
 func (s *Store) ContactNamed(ctx context.Context, account int64, name, region string) (int64, error) {
@@ -220,7 +217,14 @@ func (s *Store) ContactNamed(ctx context.Context, account int64, name, region st
 	if !ok {
 		return 0, fault("contact", noContact)
 	}
-	ids, err := list(ctx, s, number, sqlMatching, account, key)
+	ids, err := snapshot(ctx, s, func(c db.Conn) ([]int64, error) {
+		found, err := db.List(c, func(r db.Row) int64 { return r.Int(1) }, sqlMatch, account, []string{key})
+		if err != nil || len(found) == 0 {
+			return nil, err
+		}
+		return db.List(c, number, sqlActive, account, found)
+	})
+	slices.Sort(ids)
 	switch {
 	case err != nil:
 		return 0, err
