@@ -69,6 +69,35 @@ func TestReadingAContactAllocatesLittle(t *testing.T) {
 	}
 }
 
+// A list is longer than the buffer that net/http has for an answer, and would need a call of the system more than a GET.
+func TestAListIsSentWithOneCall(t *testing.T) {
+	s := startProgram(t)
+	const many = 1000
+	writes := func(path string) float64 {
+		conn, err := net.Dial("tcp", s.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		before, answers := s.Writes(), bufio.NewReader(conn)
+		for range many {
+			if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", path, s.secret); err != nil {
+				t.Fatal(err)
+			}
+			if err := skipAnswer(answers); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return float64(s.Writes()-before) / many
+	}
+	// Both have the calls by which the runtime wakes itself and logs are written.
+	get, list := writes("/v1/contacts/"+s.contact), writes("/v1/contacts")
+	t.Logf("a GET takes %.2f writes, a list of 20 %.2f", get, list)
+	if list > get+0.5 {
+		t.Errorf("a list of 20 takes %.2f writes, a GET %.2f: look at web/join.go", list, get)
+	}
+}
+
 // bareServer answers body and does nothing else.
 func bareServer(t *testing.T, body []byte) (address string) {
 	t.Helper()

@@ -38,8 +38,8 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	p.fill("Subtitle", "An evening for the harbor")
 	p.fill("Description", "First line\nsecond\n\nNew paragraph")
 	p.fill("Goal", "120,000")
-	p.fill("Raised so far", "$64,500.50")
-	p.fill("Donors so far", "148")
+	p.fill("Raised before Donorbook", "$64,500.50")
+	p.fill("Donors before Donorbook", "148")
 	p.fill("End date", "2027-05-01T12:00")
 	p.fill("Cover image or video", picture)
 	p.fill("Type", "Event") // unfolds the event
@@ -79,7 +79,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	}
 	p.fill("Title", "Harbor Gala")
 	p.fill("Web address", "harbor-gala")
-	p.fill("Raised so far", "130000")
+	p.fill("Raised before Donorbook", "130000")
 	p.click("Save changes")
 	p.sees("“Harbor Gala” was saved.", "Goal reached", "108% of $120,000")
 	if list := s.listed(key, ""); list[0]["slug"] != "harbor-gala" || list[0]["raised"] != 130000.0 || list[0]["id"] == 0 {
@@ -97,8 +97,8 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	p.fill("Subtitle", "An evening for the harbor")
 	p.fill("Description", "We <3 the sea.\n\nCome and dine.")
 	p.fill("Goal", "120,000")
-	p.fill("Raised so far", "64,500.50")
-	p.fill("Donors so far", "148")
+	p.fill("Raised before Donorbook", "64,500.50")
+	p.fill("Donors before Donorbook", "148")
 	p.fill("End date", "2127-05-01T12:00")
 	p.fill("Cover image or video", s.url+"/console/static/icon.svg")
 	p.fill("Type", "Event")
@@ -125,6 +125,48 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	stranger.sees(shown...)
 	stranger.expects(404)
 	stranger.visit("/summer-gala")
+}
+
+// A draft is for colleagues; published, it asks for donations; closed, it does not. What nothing hangs on can be deleted.
+func TestACampaignGoesFromDraftToItsEnd(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p, stranger := s.owner(), s.open()
+	p.visit("/console/o/" + p.organizationID() + "/campaigns/new")
+	p.fill("Title", "Winter Gala")
+	p.fill("Payment link", "https://pay.example.org/gala")
+	p.click("Save as draft")
+	p.sees("“Winter Gala” is a draft.", "Publish campaign")
+	p.audit()
+	p.click("View page")
+	p.sees("This is a draft.")
+	p.doesNotSee("Donate")
+	p.audit()
+	stranger.expects(404)
+	stranger.visit("/winter-gala")
+	p.back()
+	p.click("Publish campaign")
+	p.sees("“Winter Gala” is live.", "Close campaign")
+	stranger.visit("/winter-gala")
+	stranger.sees("Donate")
+	stranger.audit()
+	if !stranger.has(`a.button[href="https://pay.example.org/gala"][rel="noopener noreferrer nofollow"]`) {
+		t.Error("the button does not lead to the payment link")
+	}
+	p.click("Close campaign")
+	p.sees("“Winter Gala” is closed.")
+	p.click("Undo")
+	p.sees("“Winter Gala” is live.")
+	p.click("Close campaign")
+	stranger.visit("/winter-gala?again")
+	stranger.sees("This campaign is closed.")
+	stranger.doesNotSee("Donate")
+	stranger.audit()
+	p.click("Delete campaign")
+	p.sees("Delete “Winter Gala”?")
+	p.audit()
+	p.click("Delete campaign")
+	p.sees("“Winter Gala” was deleted.", "No campaigns yet")
 }
 
 func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {

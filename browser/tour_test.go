@@ -43,7 +43,7 @@ func TestEveryPageThatLinksLeadToPassesTheAudit(t *testing.T) {
 // links are the addresses that the page links to, without the server's own.
 func (p *page) links() (paths []string) {
 	p.t.Helper()
-	links, err := evaluate[[]string](p, `[...document.querySelectorAll('a[href]')].map((a) => a.href.replace(/#.*/, ''))`)
+	links, err := evaluate[[]string](p, `[...document.querySelectorAll('a[href]')].map((a) => new URL(a.getAttribute('href'), location).href.replace(/#.*/, ''))`)
 	p.must("looking for links", err)
 	slices.Sort(links)
 	for _, link := range slices.Compact(links) {

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -42,8 +43,9 @@ type route struct {
 
 // call is what is known about a request before its handler runs.
 type call struct {
-	who crm.Principal
-	id  int64 // from the path, if it has one
+	who  crm.Principal
+	id   int64  // of a contact, from the path
+	code string // public id of a gift or a plan, from the path
 }
 
 var routes = []route{
@@ -57,6 +59,17 @@ var routes = []route{
 	{"POST /v1/contacts/{id}/tags/sync", crm.ContactsWrite, (*API).syncTags},
 	{"POST /v1/contacts/{id}/tags/remove", crm.ContactsWrite, (*API).removeTags},
 	{"GET /v1/campaigns", crm.CampaignsRead, (*API).listCampaigns},
+	{"GET /v1/transactions", crm.TransactionsRead, (*API).listTransactions},
+	{"POST /v1/transactions", crm.TransactionsWrite, (*API).createTransaction},
+	{"GET /v1/transactions/{id}", crm.TransactionsRead, (*API).getTransaction},
+	{"PATCH /v1/transactions/{id}", crm.TransactionsWrite, (*API).updateTransaction},
+	{"PUT /v1/transactions/{id}", crm.TransactionsWrite, (*API).putTransaction},
+	{"POST /v1/transactions/{id}/refund", crm.TransactionsWrite, (*API).refundTransaction},
+	{"GET /v1/plans", crm.TransactionsRead, (*API).listPlans},
+	{"POST /v1/plans", crm.TransactionsWrite, (*API).createPlan},
+	{"GET /v1/plans/{id}", crm.TransactionsRead, (*API).getPlan},
+	{"PATCH /v1/plans/{id}", crm.TransactionsWrite, (*API).updatePlan},
+	{"PUT /v1/plans/{id}", crm.TransactionsWrite, (*API).putPlan},
 }
 
 // New is the API over a store.
@@ -116,17 +129,15 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// guard checks, in this order, the id in the path, the key, the rate limit and the permission.
+// guard checks, in this order, the id in the path, the key, the rate limit and the permission. A change that the client may send again
+// goes through once.
 func (a *API) guard(route route) web.HandlerFunc {
-	hasID := strings.Contains(route.pattern, "{id}")
+	hasID, ofContact := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/")
+	repeatable := isRepeatable(route.pattern)
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var c call
-		if hasID {
-			id, ok := parseID(r.PathValue("id"))
-			if !ok {
-				return web.NotFound()
-			}
-			c.id = id
+		if hasID && !c.takeID(r.PathValue("id"), ofContact) {
+			return web.NotFound()
 		}
 		secret, ok := bearer(r.Header["Authorization"])
 		if !ok {
@@ -145,12 +156,30 @@ func (a *API) guard(route route) web.HandlerFunc {
 		if c.who.Permissions&route.permission == 0 {
 			return crm.ErrForbidden
 		}
+		if keys := r.Header["Idempotency-Key"]; keys != nil && repeatable {
+			return a.once(route, w, r, c, keys)
+		}
 		return refusal(route.handle(a, w, r, c))
 	}
 }
 
-// refusal is the API's policy for what the store cannot give: a contact that is foreign, archived or was never given out is forbidden,
-// so that no client can probe other accounts.
+// takeID reads the id in the path. It reports whether the id has the form of one.
+func (c *call) takeID(text string, ofContact bool) (ok bool) {
+	if ofContact {
+		c.id, ok = parseID(text)
+		return ok
+	}
+	c.code = text
+	return crm.IsCode(text)
+}
+
+// by is the context of a change, for the history of what is changed.
+func (c *call) by(r *http.Request) context.Context {
+	return store.By(r.Context(), "API key "+c.who.KeyName)
+}
+
+// refusal is the API's policy for what the store cannot give: what is foreign, archived or was never given out is forbidden, so that no
+// client can probe other accounts.
 func refusal(err error) error {
 	if errors.Is(err, crm.ErrNotFound) || errors.Is(err, crm.ErrArchived) {
 		return crm.ErrForbidden

@@ -8,7 +8,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
-	"donorbook/internal/web"
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
@@ -52,10 +51,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 	if a.options.Created != nil {
 		a.options.Created(made.Merged)
 	}
-	if made.Merged {
-		w.Header().Set("X-Contact-Merged", "true")
-	}
-	return writeDocument(w, http.StatusCreated, made)
+	return writeDocument(w, made)
 }
 
 func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) error {
@@ -118,15 +114,5 @@ func writeChanged(w http.ResponseWriter, d store.Document, err error) error {
 	if err != nil {
 		return err
 	}
-	return writeDocument(w, http.StatusOK, d)
-}
-
-// writeDocument answers with a contact that was written. It needs no place in the memory budget: the change is made already, so the
-// answer must not be refused.
-func writeDocument(w http.ResponseWriter, status int, d store.Document) error {
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
-	body := d.Append((*buffer)[:0])
-	keep(buffer, body)
-	return web.WriteJSON(w, status, body)
+	return writeDocument(w, d)
 }

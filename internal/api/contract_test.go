@@ -160,7 +160,7 @@ func withoutChance(body string) string {
 // headersThatMatter are the headers by their names, and by their values where these do not count something.
 func headersThatMatter(h http.Header) string {
 	var b strings.Builder
-	for _, name := range []string{"Content-Type", "X-Contact-Merged", "Allow"} {
+	for _, name := range []string{"Content-Type", "X-Contact-Merged", "Idempotent-Replayed", "Allow"} {
 		fmt.Fprint(&b, name, h.Values(name))
 	}
 	for _, name := range []string{"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "Retry-After"} {

@@ -12,12 +12,13 @@ import (
 	"donorbook/internal/web"
 )
 
+// The larger documents are part of the program as make openapi compresses them, which is how most clients want them.
 var (
-	//go:embed openapi.yaml
+	//go:embed openapi.yaml.gz
 	openapiYAML []byte
-	//go:embed openapi.json
+	//go:embed openapi.json.gz
 	openapiJSON []byte
-	//go:embed docs.html
+	//go:embed docs.html.gz
 	docsHTML []byte // made from openapi.json by the package reference
 	//go:embed docs.css
 	docsCSS []byte
@@ -29,23 +30,18 @@ var (
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// What docs.html contains in place of the server's address, and the option that makes curl trust its certificate.
+// What the page contains in place of the server's address, and the option that makes curl trust its certificate.
 const (
 	exampleBase  = "https://localhost:8443"
 	exampleTrust = "\n <span class=\"key\"> --cacert</span> donorbook-data/tls/ca.pem \\"
 )
 
-// documents are the files beside the page, by path.
+// documents are the files beside the page, by path. Each is made for the first request, so that the start does not wait for it.
 var documents = map[string]func() web.File{
-	"/openapi.json":  file("application/json", openapiJSON),
-	"/openapi.yaml":  file("application/yaml", openapiYAML),
-	"/docs/docs.css": file("text/css; charset=utf-8", docsCSS),
-	"/docs/docs.js":  file("text/javascript; charset=utf-8", docsJS),
-}
-
-// file is made for the first request, so that the start does not wait for it.
-func file(kind string, body []byte) func() web.File {
-	return sync.OnceValue(func() web.File { return web.NewFile(kind, body) })
+	"/openapi.json":  sync.OnceValue(func() web.File { return web.NewZippedFile("application/json", openapiJSON) }),
+	"/openapi.yaml":  sync.OnceValue(func() web.File { return web.NewZippedFile("application/yaml", openapiYAML) }),
+	"/docs/docs.css": sync.OnceValue(func() web.File { return web.NewFile("text/css; charset=utf-8", docsCSS) }),
+	"/docs/docs.js":  sync.OnceValue(func() web.File { return web.NewFile("text/javascript; charset=utf-8", docsJS) }),
 }
 
 // docsPage is the reference page with the server's address in its examples. It is split where they name the server, so that a request
@@ -62,7 +58,7 @@ const keptAddresses = 8
 
 // newDocsPage keeps the option to trust the server's own authority in the examples if there is one.
 func newDocsPage(ownAuthority bool) *docsPage {
-	body := docsHTML
+	body := web.Gunzip(docsHTML)
 	if !ownAuthority {
 		body = bytes.ReplaceAll(body, []byte(exampleTrust), nil)
 	}

@@ -74,22 +74,27 @@ func (a *API) newList(r *http.Request) (*list, error) {
 	}
 	l := &list{query: q, path: a.options.Proxies.BaseURL(r) + r.URL.Path}
 	l.page = crm.ParsePage(q.find("page"), q.find("per_page"), &l.invalid)
-	l.link = quote(nil, l.path+q.forLinks()+"page=")
+	l.link = quote(make([]byte, 0, len(l.path)+len(r.URL.RawQuery)+32), l.path+q.forLinks()+"page=")
 	l.link = l.link[:len(l.link)-1]
 	return l, nil
 }
 
-// check reports everything that is wrong with the query at once: page and scope.
-func (l *list) check(scopeErr error) error {
-	var scope *crm.Invalid
-	if errors.As(scopeErr, &scope) {
-		l.invalid.Faults = append(l.invalid.Faults, scope.Faults...)
+// check reports everything that is wrong with the query at once: the page and what else was read of it.
+func (l *list) check(errs ...error) error {
+	for _, err := range errs {
+		var faults *crm.Invalid
+		if errors.As(err, &faults) {
+			l.invalid.Faults = append(l.invalid.Faults, faults.Faults...)
+		}
 	}
 	return l.invalid.Err()
 }
 
 // forLinks is the query of a link up to the page number: the other parameters as they were sent, but no secrets.
 func (q query) forLinks() string {
+	if len(q) == 0 {
+		return "?"
+	}
 	var b strings.Builder
 	b.WriteByte('?')
 	for _, p := range q {

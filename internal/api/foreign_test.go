@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,42 +39,79 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 			"small":                   "1",
 			"too large":               strings.Repeat("9", 40),
 		}
-		paths := []string{
+		s.probe(t, keys, []string{
 			"/v1/contacts/{id}", "/v1/contacts/{id}/restore", "/v1/contacts/{id}/tags/add", "/v1/contacts/{id}/tags/sync", "/v1/contacts/{id}/tags/remove",
+		}, []string{"", `{"tags":["x"]}`, `{"tags":[]}`, `{"first_name":"Bob"}`, `{"first_name":null}`, `not JSON`},
+			never["in the stranger's range"], []string{active, archived}, slices.Collect(maps.Values(never)))
+		if after := s.ask(t, "GET", "/v1/contacts?scope=all", ownerKey, "").body; after != before {
+			t.Errorf("the contacts of the owner have changed:\n%s", cmp.Diff(byMember(before), byMember(after)))
 		}
-		methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-		bodies := []string{"", `{"tags":["x"]}`, `{"tags":[]}`, `{"first_name":"Bob"}`, `{"first_name":null}`, `not JSON`}
-		for name, key := range keys {
-			for _, path := range paths {
-				for _, method := range methods {
-					for _, body := range bodies {
-						if body != "" && (method != "POST" && method != "PATCH" || name == "reader" || name == "none") {
-							continue
-						}
-						ask := func(id string) told {
-							return withoutCounters(s.ask(t, method, strings.Replace(path, "{id}", id, 1), key, body))
-						}
-						want := ask(never["in the stranger's range"])
-						if status := want.status; status != http.StatusForbidden && status != http.StatusMethodNotAllowed {
-							t.Errorf("%s %s with the key %s and %q: the status is %d", method, path, name, body, status)
-						}
-						ids := []string{active, archived}
-						if body == "" {
-							for _, id := range never {
-								ids = append(ids, id)
-							}
-						}
-						for _, id := range ids {
-							if difference := cmp.Diff(want, ask(id), cmp.AllowUnexported(told{})); difference != "" {
-								t.Errorf("%s %s with the key %s and %q: %s is told from an id that was never given out:\n%s", method, path, name, body, id, difference)
-							}
+	})
+}
+
+// probe asks for foreign ids in every way: each answer must be the one for an id that was never given out.
+func (s *server) probe(t *testing.T, keys map[string]string, paths, bodies []string, nobodys string, foreign, never []string) {
+	t.Helper()
+	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+	for name, key := range keys {
+		for _, path := range paths {
+			for _, method := range methods {
+				for _, body := range bodies {
+					if body != "" && (method != "POST" && method != "PATCH" && method != "PUT" || name == "reader" || name == "none") {
+						continue
+					}
+					ask := func(id string) told {
+						return withoutCounters(s.ask(t, method, strings.Replace(path, "{id}", id, 1), key, body))
+					}
+					want := ask(nobodys)
+					if status := want.status; status != http.StatusForbidden && status != http.StatusMethodNotAllowed {
+						t.Errorf("%s %s with the key %s and %q: the status is %d", method, path, name, body, status)
+					}
+					ids := foreign
+					if body == "" {
+						ids = slices.Concat(foreign, never)
+					}
+					for _, id := range ids {
+						if difference := cmp.Diff(want, ask(id), cmp.AllowUnexported(told{})); difference != "" {
+							t.Errorf("%s %s with the key %s and %q: %s is told from an id that was never given out:\n%s", method, path, name, body, id, difference)
 						}
 					}
 				}
 			}
 		}
-		if after := s.ask(t, "GET", "/v1/contacts?scope=all", ownerKey, "").body; after != before {
-			t.Errorf("the contacts of the owner have changed:\n%s", cmp.Diff(byMember(before), byMember(after)))
+	}
+}
+
+// The same for gifts and plans, whose ids are no numbers: those of another account, that one with another random part, and one with the
+// number of an own gift.
+func TestForeignGiftsAndPlansAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		owner, stranger := newAccount(t, s.store, "owner", ""), newAccount(t, s.store, "stranger", "")
+		ownerKey := newKey(t, s.store, owner)
+		keys := map[string]string{
+			"all":    newKey(t, s.store, stranger),
+			"reader": newKey(t, s.store, stranger, "transactions:read"),
+			"writer": newKey(t, s.store, stranger, "transactions:write"),
+			"none":   newKey(t, s.store, stranger, "contacts:read", "contacts:write", "campaigns:read"),
+		}
+		const giver = `"first_name":"Ann","last_name":"Lee","email":"ann@lee.example","method":"card"`
+		bodies := []string{"", `{}`, `{"note":"x"}`, `{"amount":5}`, `{"amount":"5"}`, `{"contact_id":null,"status":"ended"}`, `not JSON`}
+		for paths, body := range map[string]string{
+			"/v1/transactions/{id} /v1/transactions/{id}/refund": `{"amount":50,"transacted_at":"2026-01-31",` + giver + `}`,
+			"/v1/plans/{id}": `{"amount":25,"frequency":"monthly",` + giver + `}`,
+		} {
+			list := strings.Split(paths, "/{id}")[0]
+			foreign := idOf(t, s.ask(t, "POST", list, ownerKey, body).body)
+			own := idOf(t, s.ask(t, "POST", list, keys["all"], body).body)
+			before, mine := s.ask(t, "GET", list, ownerKey, "").body, s.ask(t, "GET", list, keys["all"], "").body
+			never := []string{"abcdefghij" + foreign[10:], own[:10] + "zzzzzz", "ZZZZZZZZZZZZZZZZ", "0000000000000000", "xxxxxxxxxx" + own[10:]}
+			s.probe(t, keys, strings.Fields(paths), bodies, own[:10]+"000zzz", []string{foreign}, never)
+			if after := s.ask(t, "GET", list, ownerKey, "").body; after != before {
+				t.Errorf("what the owner has was changed:\n%s", cmp.Diff(byMember(before), byMember(after)))
+			}
+			if after := s.ask(t, "GET", list, keys["all"], "").body; after != mine {
+				t.Errorf("what the stranger has was changed by another id:\n%s", cmp.Diff(byMember(mine), byMember(after)))
+			}
 		}
 	})
 }

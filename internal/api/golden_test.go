@@ -30,6 +30,7 @@ var (
 // kinds are the placeholders that stand for something that differs from run to run.
 var kinds = map[string]string{
 	"id":    `[1-9][0-9]{15}`,
+	"code":  `[0-9A-Za-z]{16}`,
 	"now":   `20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00`,
 	"micro": `20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.000000Z`,
 	"count": `[0-9]+`,
@@ -120,7 +121,8 @@ func (c *script) recent(kind, value string) bool {
 	return err == nil && !at.Before(c.start.Truncate(time.Second)) && !at.After(time.Now())
 }
 
-// The keys of a contact and of an address in their order, and what they are when nothing was sent.
+// The keys of a contact, an address, a gift and a plan in their order, and what they are when nothing was sent. A gift and a plan are those
+// that most scenarios have.
 var (
 	contactKeys = []field{
 		{"id", `{id}`}, {"first_name", ``}, {"middle_name", `null`}, {"last_name", ``}, {"dob", `null`}, {"company", `null`},
@@ -132,6 +134,29 @@ var (
 	addressKeys = []field{
 		{"address_1", `null`}, {"address_2", `null`}, {"city", `null`}, {"state", `null`}, {"zipcode", `null`}, {"country", `null`},
 		{"type", `"home"`}, {"is_primary", `0`}, {"created_at", `{micro}`}, {"updated_at", `{micro}`},
+	}
+	itemKeys = []field{
+		{"type", `"donation"`}, {"subtype", `"donation"`}, {"description", `"Donation"`}, {"quantity", `1`}, {"price", `50`}, {"discount", `0`}, {"total", `50`},
+	}
+	entryKeys = []field{
+		{"id", `"{code}"`}, {"plan_id", `null`}, {"amount", `50`}, {"fee", `0`}, {"fee_covered", `0`}, {"donated", `50`}, {"payout", `50`},
+		{"captured", `true`}, {"captured_at", `"2026-01-31T12:00:00+00:00"`}, {"refunded", `false`}, {"refunded_at", `null`}, {"line_items", `[@item()]`},
+	}
+	giftKeys = []field{
+		{"id", `"{code}"`}, {"number", `"{count}"`}, {"campaign_id", `null`}, {"campaign_code", `null`}, {"plan_id", `null`}, {"team_id", `null`},
+		{"member_id", `null`}, {"fund_id", `null`}, {"fund_code", `null`}, {"giving_space", `null`}, {"contact_id", `{id}`}, {"first_name", `"Ann"`},
+		{"last_name", `"Lee"`}, {"company", `null`}, {"email", `null`}, {"phone", `null`}, {"address", `null`}, {"status", `"succeeded"`},
+		{"method", `"check"`}, {"payment_method", `"check"`}, {"amount", `50`}, {"fee", `0`}, {"fee_covered", `0`}, {"donated", `50`},
+		{"payout", `50`}, {"currency", `"USD"`}, {"transacted_at", `"2026-01-31T12:00:00+00:00"`}, {"created_at", `{now}`}, {"dedication", `null`},
+		{"transactions", `[@entry()]`}, {"line_items", `[@item()]`}, {"custom_fields", `[]`}, {"utm_parameters", `null`}, {"attribution_data", `null`},
+		{"session_id", `null`}, {"communication_opt_in", `false`}, {"external_id", `null`}, {"check_number", `null`}, {"check_deposited_at", `null`},
+		{"note", `null`}, {"livemode", `true`},
+	}
+	planKeys = []field{
+		{"id", `"{code}"`}, {"contact_id", `{id}`}, {"first_name", `"Ann"`}, {"last_name", `"Lee"`}, {"email", `null`}, {"phone", `null`},
+		{"campaign_id", `null`}, {"frequency", `"monthly"`}, {"status", `"active"`}, {"method", `"card"`}, {"amount", `25`}, {"currency", `"USD"`},
+		{"start_at", `"2026-01-31T00:00:00+00:00"`}, {"next_bill_date", `"2026-01-31T00:00:00+00:00"`}, {"created_at", `{now}`}, {"canceled_at", `null`},
+		{"external_id", `null`},
 	}
 )
 
@@ -157,15 +182,14 @@ func pages(text string) string {
 	return b + `,{"url":` + link(words[last]) + `,"label":"Next &raquo;","active":false}]`
 }
 
-// expand writes @contact(...), @address(...) and @pages(...) out: in the brackets of the first two stands only what
-// differs from an empty one.
+// expand writes @contact(...), @pages(...) and the like out: in the brackets of an object stands only what differs from an empty one.
 func expand(t testing.TB, where, text string) string {
 	t.Helper()
 	text = navigation.ReplaceAllStringFunc(text, pages)
 	for _, form := range []struct {
 		word string
 		keys []field
-	}{{"@address(", addressKeys}, {"@contact(", contactKeys}} {
+	}{{"@address(", addressKeys}, {"@contact(", contactKeys}, {"@plan(", planKeys}, {"@gift(", giftKeys}, {"@entry(", entryKeys}, {"@item(", itemKeys}} {
 		for {
 			before, after, found := strings.Cut(text, form.word)
 			if !found {
@@ -243,11 +267,11 @@ func byMember(text string) []string {
 
 func idOf(t testing.TB, body string) string {
 	t.Helper()
-	var found struct{ ID int64 }
-	if err := json.Unmarshal([]byte(body), &found); err != nil || found.ID == 0 {
+	var found struct{ ID json.RawMessage } // a number, or a text
+	if err := json.Unmarshal([]byte(body), &found); err != nil || len(found.ID) < 2 {
 		t.Fatalf("no id in %s", clip(body))
 	}
-	return strconv.FormatInt(found.ID, 10)
+	return strings.Trim(string(found.ID), `"`)
 }
 
 func importCampaigns(t testing.TB, s *store.Store, account crm.Account, document string) {

@@ -24,6 +24,8 @@ func FuzzHTTP(f *testing.F) {
 	s := newServer(f, openStore(f), settings{region: "US", rateLimit: 1_000_000_000})
 	key := newKey(f, s.store, newAccount(f, s.store, "main", ""))
 	id := idOf(f, s.ask(f, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`).body)
+	gift := idOf(f, s.ask(f, "POST", "/v1/transactions", key, `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":`+id+`}`).body)
+	plan := idOf(f, s.ask(f, "POST", "/v1/plans", key, `{"amount":25,"frequency":"monthly","method":"card","contact_id":`+id+`}`).body)
 	document, err := loadContract()
 	if err != nil {
 		f.Fatal(err)
@@ -39,17 +41,26 @@ func FuzzHTTP(f *testing.F) {
 		{"HEAD", "/v1/contacts/ID", "Range: bytes=0-1", ""},
 		{"BREW", "//v1/../contacts/%2f?page=9007199254740992", "X-Forwarded-For: ::ffff:1.2.3.4%25x, , 9", "[[[[[["},
 		{"GET", "/v1/campaigns?scope=all&page=-1&%00=%ff", "X-Forwarded-Proto: https,http", "{"},
+		{"GET", "/v1/transactions?contact_id=ID&campaign_id=1&plan_id=PLAN&status=pending&method=ach&external_id=%ff&transacted_after=2026-01-31T00:00:00+00:00&scope=all", "", ""},
+		{"POST", "/v1/transactions", "", `{"amount":1e-2,"fee":0.01,"method":"in_kind","transacted_at":"2026-01-31 09:08:07","first_name":"A","last_name":"B","email":"a@lee.example","address":{"state":"CA"},"dedication":{"type":"in_honor_of"},"external_id":"x","livemode":false}`},
+		{"PATCH", "/v1/transactions/GIFT", "", `{"plan_id":"PLAN","transacted_at":"1900-01-01","fee":0.5,"status":"failed","check_deposited_at":"2026-01-31T24:00:00Z"}`},
+		{"PUT", "/v1/transactions/GIFT", "", `{"contact_id":ID,"campaign_id":1e3,"dedication":null}`},
+		{"POST", "/v1/transactions/GIFT/refund", "", `{"amount":0.01}`},
+		{"POST", "/v1/plans", "", `{"amount":99999999999,"frequency":"weekly","method":"card","contact_id":ID,"start_at":"2199-12-31","next_bill_date":"1900-01-01"}`},
+		{"PUT", "/v1/plans/PLAN", "", `{"status":"ended","frequency":"yearly","start_at":"1900-02-28","currency":"JPY"}`},
 	} {
 		f.Add(seed[0], seed[1], seed[2], []byte(seed[3]))
 	}
+	names := strings.NewReplacer("ID", id, "GIFT", gift, "PLAN", plan)
 	f.Fuzz(func(t *testing.T, method, target, header string, body []byte) {
 		oneLine := strings.NewReplacer("\r", "", "\n", "").Replace
 		raw := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: donors.example\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n", oneLine(method),
-			oneLine(strings.ReplaceAll(target, "ID", id)), key, oneLine(header))
+			oneLine(names.Replace(target)), key, oneLine(header))
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(raw)))
 		if err != nil || r.Host != "donors.example" {
 			return
 		}
+		body = []byte(names.Replace(string(body)))
 		r.Body, r.ContentLength, r.RemoteAddr = io.NopCloser(bytes.NewReader(body)), int64(len(body)), "127.0.0.1:1"
 		if len(body)%2 == 1 {
 			r.ContentLength = -1 // as if it came in chunks
@@ -145,6 +156,8 @@ func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 	s := newServer(t, data, usual)
 	key := newKey(t, data, newAccount(t, data, "main", ""))
 	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+	gift := idOf(t, s.ask(t, "POST", "/v1/transactions", key, `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":`+id+`}`).body)
+	plan := idOf(t, s.ask(t, "POST", "/v1/plans", key, `{"amount":25,"frequency":"monthly","method":"card","contact_id":`+id+`}`).body)
 	if err := data.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +175,18 @@ func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 		{"PATCH", "/v1/contacts/" + id + "/restore", ""},
 		{"POST", "/v1/contacts/" + id + "/tags/add", `{"tags":["a"]}`},
 		{"GET", "/v1/campaigns", ""},
+		{"GET", "/v1/transactions", ""},
+		{"GET", "/v1/transactions?status=pending&scope=all", ""},
+		{"POST", "/v1/transactions", `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":` + id + `}`},
+		{"GET", "/v1/transactions/" + gift, ""},
+		{"PATCH", "/v1/transactions/" + gift, `{"note":"x"}`},
+		{"PUT", "/v1/transactions/" + gift, `{"amount":"x"}`},
+		{"POST", "/v1/transactions/" + gift + "/refund", ""},
+		{"GET", "/v1/plans", ""},
+		{"POST", "/v1/plans", `{"amount":25,"frequency":"monthly","method":"card","contact_id":` + id + `}`},
+		{"GET", "/v1/plans/" + plan, ""},
+		{"PATCH", "/v1/plans/" + plan, `{"amount":30}`},
+		{"PUT", "/v1/plans/" + plan, `{"amount":"x"}`},
 	} {
 		r := s.request(t, request[0], request[1], key, request[2])
 		response, err := s.client.Do(r)

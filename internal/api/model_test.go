@@ -37,6 +37,7 @@ func TestEverySequenceOfRequestsAnswersAsTheModelDoes(t *testing.T) {
 				"restore": m.restore,
 				"tags":    m.tags,
 				"list":    m.list,
+				"again":   m.again,
 			})
 			for _, account := range m.accounts {
 				for _, scope := range []string{"active", "archived", "all"} {
@@ -62,6 +63,52 @@ type machine struct {
 	*server
 	t        *testing.T
 	accounts []*modelAccount
+	attempts []attempt
+}
+
+// attempt is a request with an Idempotency-Key, and its first answer.
+type attempt struct {
+	account              *modelAccount
+	method, target, body string
+	first                answer
+}
+
+// try makes a request. About half of the changes have an Idempotency-Key, so that they can be sent again.
+func (m *machine) try(r *rapid.T, account *modelAccount, method, target, body string) answer {
+	r.Helper()
+	if method == "GET" || method == "DELETE" || !rapid.Bool().Draw(r, "keyed") {
+		return m.ask(m.t, method, target, account.key, body)
+	}
+	a := attempt{account: account, method: method, target: target, body: body}
+	a.first = m.attempt(len(m.attempts), a)
+	m.attempts = append(m.attempts, a)
+	return a.first
+}
+
+// attempt sends a request with an Idempotency-Key.
+func (m *machine) attempt(number int, a attempt) answer {
+	return m.sendKeyed(m.t, fmt.Sprintf("attempt-%d", number), a.method, a.target, a.account.key, a.body)
+}
+
+// again sends an earlier request once more, or another one with its key. The model does not change.
+func (m *machine) again(r *rapid.T) {
+	if len(m.attempts) == 0 {
+		r.Skip("nothing was attempted")
+	}
+	number := rapid.IntRange(0, len(m.attempts)-1).Draw(r, "attempt")
+	a := m.attempts[number]
+	if rapid.IntRange(0, 4).Draw(r, "another") == 0 {
+		a.body += " "
+		if got := m.attempt(number, a); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Idempotency-Key") {
+			r.Fatalf("another request with the key of %s %s %s\n%d %s", a.method, a.target, a.body, got.status, got.body)
+		}
+		return
+	}
+	got := m.attempt(number, a)
+	if got.status != a.first.status || got.body != a.first.body || got.header.Get("Idempotent-Replayed") != "true" ||
+		got.header.Get("X-Contact-Merged") != a.first.header.Get("X-Contact-Merged") {
+		r.Fatalf("%s %s %s\n%d %v %s\ninstead of\n%d %v %s", a.method, a.target, a.body, got.status, got.header, got.body, a.first.status, a.first.header, a.first.body)
+	}
 }
 
 // modelAccount is what the contract says that an account holds.
@@ -79,7 +126,7 @@ var (
 // expect makes a request and compares its answer. Times are only compared in being set or not.
 func (m *machine) expect(r *rapid.T, account *modelAccount, method, target, body string, status int, want string) answer {
 	r.Helper()
-	got := m.ask(m.t, method, target, account.key, body)
+	got := m.try(r, account, method, target, body)
 	text := someTime.ReplaceAllString(got.body, `"$1":"time"`)
 	if got.status != status || text != want {
 		r.Fatalf("%s %s %s\n%d %s\ninstead of\n%d %s\n%s", method, target, body, got.status, text, status, want, cmp.Diff(byMember(want), byMember(text)))
@@ -134,7 +181,7 @@ func (m *machine) create(r *rapid.T) {
 	}
 	c := &modelContact{}
 	c.merge(in)
-	a := m.ask(m.t, "POST", "/v1/contacts"+force, account.key, in.json())
+	a := m.try(r, account, "POST", "/v1/contacts"+force, in.json())
 	if a.status != http.StatusCreated || a.header.Get("X-Contact-Merged") != "" {
 		r.Fatalf("%s\nshould be new, but is %d %s", in.json(), a.status, a.body)
 	}

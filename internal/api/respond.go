@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 
 	"donorbook/internal/store"
@@ -75,6 +76,38 @@ func (d *delivery) end(body []byte) error {
 		return err
 	}
 	return web.WriteJSON(d.w, http.StatusOK, body)
+}
+
+// answerOf is how every change is answered; the body is appended to dst.
+func answerOf(dst []byte, made store.Made) (a store.Answer) {
+	a.Status = http.StatusOK
+	created, merged := made.Fate()
+	if created || merged {
+		a.Status = http.StatusCreated
+	}
+	if merged {
+		a.Header = "X-Contact-Merged: true"
+	}
+	a.Body = made.Append(dst)
+	return a
+}
+
+// writeDocument answers with what was written. It needs no place in the memory budget: the change is made already, so the answer must
+// not be refused.
+func writeDocument(w http.ResponseWriter, made store.Made) error {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	answer := answerOf((*buffer)[:0], made)
+	keep(buffer, answer.Body)
+	return writeAnswer(w, answer)
+}
+
+func writeAnswer(w http.ResponseWriter, a store.Answer) error {
+	for line := range strings.Lines(a.Header) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		w.Header().Set(name, value)
+	}
+	return web.WriteJSON(w, a.Status, a.Body)
 }
 
 // readJSON reads a body whose type must be JSON; an empty body needs no type.

@@ -216,6 +216,7 @@ func newStage(t *testing.T, s *server, o settings) *stage {
 	g := &stage{server: s, accounts: map[string]crm.Account{}, secrets: map[string]string{}}
 	g.script = script{start: time.Now(), vars: map[string]string{
 		"base": g.url, "today": time.Now().UTC().Format("1/2/2006"), "tomorrow": time.Now().UTC().AddDate(0, 0, 1).Format("01/02/2006"),
+		"next_day": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "in_an_hour": time.Now().UTC().Add(time.Hour).Format(time.RFC3339),
 	}}
 	if o.baseURL != "" {
 		g.vars["base"] = o.baseURL
@@ -238,6 +239,7 @@ func (g *stage) secret(t *testing.T, name string) string {
 	}
 	permissions := map[string][]string{
 		"reader": {"contacts:read"}, "writer": {"contacts:write"}, "fundraiser": {"campaigns:read"}, "revoked": nil, "expired": nil,
+		"auditor": {"transactions:read"}, "bookkeeper": {"transactions:write"},
 	}
 	rights, special := permissions[name]
 	account, known := g.accounts[name]

@@ -117,6 +117,11 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			}
 		}
 		key := asked[0].Key
+		for _, path := range []string{"/v1/transactions", "/v1/plans"} { // keys keep the permissions that they were made with
+			if got := server.ask(t, "GET", path, key, ""); got.status != 403 {
+				t.Errorf("a key of before gifts: GET %s: %d %s", path, got.status, clip(got.body))
+			}
+		}
 		merged := server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Amelia","last_name":"Okafor-Reyes","emails":[{"value":"AMELIA@example.org"}]}`)
 		if merged.status != 201 || merged.header.Get("X-Contact-Merged") != "true" {
 			t.Errorf("a known email was not recognized: %d %s", merged.status, clip(merged.body))
@@ -132,6 +137,9 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			}
 		}
 		stop()
+		if _, err := s.Check(t.Context(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("check: %s", p) }}); err != nil {
+			t.Error(err)
+		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"donorbook/internal/config"
+	"donorbook/internal/crm"
 	"donorbook/internal/store"
 )
 
@@ -64,5 +65,55 @@ func (c *accountList) Run(t *terminal) error {
 			lines = append(lines, line)
 		}
 		return printRows(t, c.JSON, lines, "No account yet. Next: "+t.command("account create --name NAME"))
+	})
+}
+
+type accountSettings struct {
+	ID       string  `arg:"" help:"Id of the account."`
+	Currency *string `help:"ISO 4217 code of the currency of its sums, such as USD. It stays once the account has gifts." placeholder:"CODE"`
+	Address  *string `help:"Postal address on giving statements, with line breaks; an empty one is removed." placeholder:"TEXT"`
+	TaxID    *string `help:"Tax id on giving statements; an empty one is removed." name:"tax-id" placeholder:"TEXT"`
+	JSON     bool    `help:"Print a JSON object with currency, address and tax_id." name:"json"`
+}
+
+func (accountSettings) Help() string {
+	return `Without a flag it only prints the settings.
+
+	donorbook account settings ID --currency EUR --tax-id 04-1234567`
+}
+
+// settingsLine are the settings of an account as scripts see them.
+type settingsLine struct {
+	Currency string  `json:"currency" heading:"CURRENCY"`
+	Address  *string `json:"address" heading:"ADDRESS"`
+	TaxID    *string `json:"tax_id" heading:"TAX ID"`
+}
+
+func (c *accountSettings) Run(t *terminal) error {
+	return t.withStore(func(s *store.Store) error {
+		account, err := s.Account(t.ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		if in := (crm.AccountSettingsInput{Currency: c.Currency, Address: c.Address, TaxID: c.TaxID}); in != (crm.AccountSettingsInput{}) {
+			if err := s.SetAccountSettings(t.ctx, account.Number, in); err != nil {
+				return err
+			}
+		}
+		settings, err := s.AccountSettings(t.ctx, account.Number)
+		if err != nil {
+			return err
+		}
+		line := settingsLine{Currency: settings.Currency}
+		if settings.Address != "" {
+			line.Address = &settings.Address
+		}
+		if settings.TaxID != "" {
+			line.TaxID = &settings.TaxID
+		}
+		if c.JSON {
+			return t.printJSON(line)
+		}
+		return printTable(t, []settingsLine{line})
 	})
 }

@@ -20,9 +20,11 @@ type campaignImport struct {
 func (campaignImport) Help() string {
 	return `The file is a JSON array of objects with the fields of GET /v1/campaigns and beneficiaries, an array of account ids. Only title is required. An object whose slug exists updates the fields that it has. A file with any error changes nothing.
 
+	raised and donors are what came in before Donorbook: gifts are added to them. Totals that a list has shown are left out, so that a list can be imported again. status is draft, published (the default) or closed; payment_link is where the Donate button leads, an https address.
+
 	donorbook campaign import --account ID campaigns.json
 
-	[{"title": "Summer Gala", "slug": "summer-gala", "type": "event", "goal": 25000, "beneficiaries": ["ID"]}]`
+	[{"title": "Summer Gala", "slug": "summer-gala", "type": "event", "goal": 25000, "beneficiaries": ["ID"], "status": "draft", "payment_link": "https://pay.example.org/gala"}]`
 }
 
 // maxImport is the largest file of campaigns.
@@ -129,4 +131,25 @@ func (c *campaignList) print(t *terminal, list []byte) error {
 		return err
 	}
 	return printTable(t, lines)
+}
+
+type campaignDelete struct {
+	Account string `help:"Id of the account that owns the campaign." required:"" placeholder:"ID"`
+	ID      int64  `arg:"" name:"campaign-id" help:"Id of the campaign; campaign list shows it."`
+}
+
+func (campaignDelete) Help() string {
+	return `A campaign with gifts or plans is kept, whatever became of them; close it instead. The slug of a deleted campaign is free again.
+
+	donorbook campaign delete --account ID 1769850000123456`
+}
+
+func (c *campaignDelete) Run(t *terminal) error {
+	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+		if err := s.DeleteCampaign(t.ctx, account, c.ID, ""); err != nil {
+			return fmt.Errorf("campaign %d: %w", c.ID, err)
+		}
+		fmt.Fprintf(t.stderr, "Campaign %d is deleted.\n", c.ID)
+		return nil
+	})
 }

@@ -72,8 +72,8 @@ func (c *checkCommand) printer(w io.Writer) func(store.Problem) {
 
 func (c *checkCommand) summary(w io.Writer, r store.CheckReport) error {
 	if !c.JSON {
-		_, err := fmt.Fprintf(w, "Checked %d accounts, %d contacts, %d match keys, %d search words, %d campaigns: %d %s, %d repaired.\n",
-			r.Accounts, r.Contacts, r.IndexKeys, r.Words, r.Campaigns, r.Problems, plural(r.Problems, "problem", "problems"), r.Repaired)
+		_, err := fmt.Fprintf(w, "Checked %d accounts, %d contacts, %d match keys, %d search words, %d gifts, %d campaigns: %d %s, %d repaired.\n",
+			r.Accounts, r.Contacts, r.IndexKeys, r.Words, r.Gifts, r.Campaigns, r.Problems, plural(r.Problems, "problem", "problems"), r.Repaired)
 		return err
 	}
 	lead := "\n  ],"
@@ -81,7 +81,7 @@ func (c *checkCommand) summary(w io.Writer, r store.CheckReport) error {
 		lead = "{\n  \"problems\": [],"
 	}
 	checked, err := json.MarshalIndent(map[string]int64{
-		"accounts": r.Accounts, "contacts": r.Contacts, "match_keys": r.IndexKeys, "search_words": r.Words, "campaigns": r.Campaigns, "repaired": r.Repaired,
+		"accounts": r.Accounts, "contacts": r.Contacts, "match_keys": r.IndexKeys, "search_words": r.Words, "gifts": r.Gifts, "campaigns": r.Campaigns, "repaired": r.Repaired,
 	}, "  ", "  ")
 	_, printing := fmt.Fprintf(w, "%s\n  \"checked\": %s\n}\n", lead, checked)
 	return errors.Join(err, printing)

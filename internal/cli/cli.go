@@ -51,8 +51,9 @@ type commands struct {
 
 	Serve   serveCommand `cmd:"" help:"Serve the API and the console."`
 	Account struct {
-		Create accountCreate `cmd:"" help:"Create an account and print its id."`
-		List   accountList   `cmd:"" help:"List all accounts."`
+		Create   accountCreate   `cmd:"" help:"Create an account and print its id."`
+		List     accountList     `cmd:"" help:"List all accounts."`
+		Settings accountSettings `cmd:"" help:"Show or change the currency, address and tax id of an account."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Key struct {
 		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`
@@ -67,6 +68,7 @@ type commands struct {
 	Campaign struct {
 		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
 		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
+		Delete campaignDelete `cmd:"" help:"Delete a campaign that has no gifts and no plans."`
 	} `cmd:"" help:"Campaigns."`
 	Gift struct {
 		Add    giftAdd    `cmd:"" help:"Record a gift of a contact and print its id."`

@@ -150,7 +150,7 @@ func TestWrongUsage(t *testing.T) {
 		"-x":                          "unknown flag -x",
 		"--json account list":         "unknown flag --json",
 		"key":                         `expected one of "create", "list", "revoke"`,
-		"campaign":                    `expected one of "import", "list"`,
+		"campaign":                    `expected one of "import", "list", "delete"`,
 		"key list --account X --xml":  "unknown flag --xml",
 		"serve now":                   "unexpected argument now",
 		"config now":                  "unexpected argument now",
@@ -225,6 +225,9 @@ func TestWrongUsage(t *testing.T) {
 		"gift refund --account X":                                        `expected "<gift>"`,
 		"gift import --account X":                                        `expected "<file>"`,
 		"gift import --account X gifts.txt":                              "the name of gifts.txt must end with .csv or .jsonl",
+		"campaign delete 5":                                              "missing flags: --account=ID",
+		"campaign delete --account X":                                    `expected "<campaign-id>"`,
+		"campaign delete --account X gala":                               "<campaign-id>",
 	} {
 		args := append([]string{"--data=" + data}, strings.Fields(line)...)
 		code, stdout, stderr := runLine(t, args...)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -11,7 +12,10 @@ import (
 	"donorbook/internal/store"
 )
 
-const campaignsPerPage = 25
+const (
+	campaignsPerPage = 25
+	campaignGifts    = 5 // that a campaign's page shows
+)
 
 // campaignsView is the list of campaigns.
 type campaignsView struct {
@@ -94,7 +98,7 @@ type progress struct {
 }
 
 func newProgress(c crm.Campaign) progress {
-	p := progress{Raised: crm.MoneyText(c.Raised, c.Currency)}
+	p := progress{Raised: crm.MoneyText(c.Raised(), c.Currency)}
 	reached, ok := c.Progress()
 	if ok {
 		p.Goal, p.Percent, p.Reached = crm.MoneyText(c.Goal, c.Currency), reached, reached >= 100
@@ -140,6 +144,10 @@ type campaignView struct {
 	Relations     []string
 	Owner         string // name of the chapter that owns it
 	Beneficiaries []beneficiary
+	Gifts         []giftRow // the latest ones
+	AllGifts      string    // the list of all of them
+	Opening       string    // what was raised before Donorbook, "" for nothing
+	Uncounted     []string  // currencies of gifts that do not count
 }
 
 // beneficiary is an account that a campaign is for; the name is only known of those that belong to the organization.
@@ -161,13 +169,29 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, 
 	campaign := record.Campaign
 	view := campaignView{
 		shownCampaign: newShownCampaign(campaign, c.now()), Address: c.options.Proxies.BaseURL(r) + "/" + campaign.Slug,
-		Own: record.Relation&crm.Own != 0, Relations: relationWords(record.Relation),
+		Own: record.Relation&crm.Own != 0, Relations: relationWords(record.Relation), Uncounted: record.Uncounted,
+	}
+	if campaign.OpeningRaised != 0 && campaign.Given.Donors != 0 {
+		view.Opening = crm.MoneyText(campaign.OpeningRaised, campaign.Currency)
 	}
 	if !view.Own {
 		view.Owner = names[campaign.AccountID]
 	}
 	for _, id := range record.Beneficiaries {
 		view.Beneficiaries = append(view.Beneficiaries, beneficiary{ID: id, Name: names[id]})
+	}
+	if view.Own {
+		gifts, err := c.store.LatestGifts(r.Context(), v.account(), crm.GiftFilter{Campaign: campaign.ID}, campaignGifts)
+		if err != nil {
+			return err
+		}
+		if view.Gifts, err = c.giftRows(r, v, gifts); err != nil {
+			return err
+		}
+		for i := range view.Gifts {
+			view.Gifts[i].Campaign = link{} // the page's own
+		}
+		view.AllGifts = v.path("/gifts?campaign=" + idText(campaign.ID))
 	}
 	return c.render(w, r, v, "campaign", page{Title: campaign.Title, Section: "campaigns", Data: view})
 }
@@ -207,10 +231,7 @@ func localTime(t time.Time, zone string) string {
 
 // spoken makes words of a value of the API: in_person is In person.
 func spoken(value string) string {
-	if label := campaignWords[value]; label != "" {
-		return label
-	}
-	return value
+	return cmp.Or(campaignWords[value], giftWords[value], value)
 }
 
 // spokenOptions are choices of such values.
@@ -222,6 +243,7 @@ func spokenOptions(values ...string) (all []option) {
 }
 
 var campaignWords = map[string]string{
+	crm.Draft: "Draft", crm.Published: "Published", crm.Closed: "Closed",
 	"general": "General fund", "collect": "Donations", "fundraise": "Fundraisers", "event": "Event",
 	"in_person": "In person", "virtual": "Online", "hybrid": "In person and online",
 	"upload": "Upload", "youtube": "YouTube", "vimeo": "Vimeo", "twitch": "Twitch", "facebook": "Facebook", "image": "Image", "video": "Video",

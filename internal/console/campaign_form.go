@@ -46,13 +46,18 @@ func (c *Console) newCampaignPage(w http.ResponseWriter, r *http.Request, v visi
 func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	var made crm.Campaign
 	in, err := crm.ReadCampaignForm(f.campaignValue, crm.Campaign{})
+	if status := crm.Draft; f.Value("status") == status { // one of the two buttons
+		in.Status = &status
+	}
 	if err == nil {
 		made, err = c.store.CreateCampaign(r.Context(), v.membership.Account, in)
 	}
 	if err != nil {
 		return c.refuseCampaign(w, r, v, f, in, crm.Campaign{}, err)
 	}
-	leaveNotice(w, notice{Text: "“" + made.Title + "” is live.", View: "/" + made.Slug, Warning: removedWarning(f, made)})
+	said := stateNotice(made)
+	said.Warning = removedWarning(f, made)
+	leaveNotice(w, said)
 	return redirect(w, r, v.path(campaignPath(made.ID)))
 }
 

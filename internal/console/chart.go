@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/store"
 )
 
@@ -57,6 +58,59 @@ func newColumnChart(months []time.Time, counts []int64) columnChart {
 			Count: count, Value: shortCount(count), SoFar: i == len(counts)-1,
 			Left: percent(left + place*(100-columnShare)/200), Width: percent(place * columnShare / 100), Middle: percent(left + place/2),
 			Top: chart.Base - height, Height: height,
+		})
+	}
+	return chart
+}
+
+// monthPair is a month beside the same month of the year before: two upright bars, each of which leads to its gifts.
+type monthPair struct {
+	Label        string // Nov
+	Middle       string // in per cent
+	Before, This monthBar
+}
+
+type monthBar struct {
+	Name        string // November 2026
+	Amount      string
+	Short       string // in whole units, for a narrow place
+	Address     string
+	SoFar       bool // the month is not over
+	Left, Width string
+	Middle      string
+	Top, Height int
+}
+
+// pairChart is twelve months, each beside that of the year before.
+type pairChart struct {
+	Pairs                []monthPair
+	Height, Base, Labels int
+}
+
+const pairShare = 40 // per cent of its place that each bar of a pair takes
+
+// newPairChart draws what was given in each of the last months, of which the last is not over. The first half of them is drawn beside the
+// second.
+func newPairChart(months []time.Time, giving map[int64]crm.Giving, currency string, address func(time.Time) string) pairChart {
+	chart := pairChart{Base: columnHead + columnRoom, Height: columnHead + columnRoom + columnFoot, Labels: columnHead + columnRoom + 18}
+	highest := int64(1)
+	for _, month := range months {
+		highest = max(highest, giving[crm.Month(month)].Amount)
+	}
+	half := len(months) / 2
+	place := 100 / float64(half)
+	bar := func(i int, left float64) monthBar {
+		amount := giving[crm.Month(months[i])].Amount
+		height := barLength(amount, highest, columnRoom)
+		return monthBar{
+			Name: months[i].Format("January 2006"), Amount: crm.Money(amount, currency), Short: shortCount(crm.Major(amount, currency)), Address: address(months[i]),
+			SoFar: i == len(months)-1, Left: percent(left), Width: percent(place * pairShare / 100), Middle: percent(left + place*pairShare/200), Top: chart.Base - height, Height: height,
+		}
+	}
+	for i := range half {
+		middle := place * (float64(i) + 0.5)
+		chart.Pairs = append(chart.Pairs, monthPair{
+			Label: months[i].Format("Jan"), Middle: percent(middle), Before: bar(i, middle-place*pairShare/100), This: bar(half+i, middle),
 		})
 	}
 	return chart

@@ -101,9 +101,9 @@ func TestBarsNeverLeaveTheirPlace(t *testing.T) {
 		hasGoal  bool
 		ended    bool
 	}{
-		{crm.Campaign{Goal: 20000, Raised: 5000}, "25.00%", true, false},
-		{crm.Campaign{Goal: 20000, Raised: 50000, EndAt: now.Add(-time.Second)}, "100.00%", true, true},
-		{crm.Campaign{Raised: 50000, EndAt: now.Add(time.Second)}, "0.00%", false, false},
+		{crm.Campaign{Goal: 20000, OpeningRaised: 5000}, "25.00%", true, false},
+		{crm.Campaign{Goal: 20000, OpeningRaised: 50000, EndAt: now.Add(-time.Second)}, "100.00%", true, true},
+		{crm.Campaign{OpeningRaised: 50000, EndAt: now.Add(time.Second)}, "0.00%", false, false},
 	} {
 		bar := newProgress(c.campaign)
 		if bar.Width != c.width || (bar.Goal != "") != c.hasGoal || ended(c.campaign, now) != c.ended {

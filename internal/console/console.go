@@ -18,7 +18,8 @@ type Options struct {
 	RateLimit int    // requests a minute for each user, and for each stranger's address; 0 is no limit
 	Created   func(merged bool)
 	SignIn    func(SignInOutcome)
-	Trust     string // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
+	Now       func() time.Time // the clock; nil is the machine's
+	Trust     string           // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
 }
 
 // Console serves everything below /console.
@@ -97,6 +98,26 @@ var routes = []route{
 	{"POST", "/contacts/{id}/tags/add", crm.Editor, (*Console).addTags, (*Console).contactPage},
 	{"POST", "/contacts/{id}/tags/remove", crm.Editor, (*Console).removeTag, (*Console).contactPage},
 	{"GET", "/tags", crm.Viewer, (*Console).suggestTags, nil},
+	{"GET", "/contacts/{id}/statement", crm.Viewer, (*Console).statementPage, nil},
+
+	{"GET", "/donors", crm.Viewer, (*Console).donorsPage, nil},
+	{"GET", "/statements", crm.Viewer, (*Console).statementsPage, nil},
+
+	{"GET", "/gifts", crm.Viewer, (*Console).giftsPage, nil},
+	{"POST", "/contacts/{id}/gifts", crm.Editor, (*Console).recordGift, (*Console).contactPage},
+	{"GET", "/gifts/{gift}", crm.Viewer, (*Console).giftPage, nil},
+	{"GET", "/gifts/{gift}/edit", crm.Editor, (*Console).editGiftPage, nil},
+	{"POST", "/gifts/{gift}", crm.Editor, (*Console).saveGift, (*Console).editGiftPage},
+	{"POST", "/gifts/{gift}/refund", crm.Editor, (*Console).refundGift, (*Console).giftPage},
+	{"GET", "/plans", crm.Viewer, (*Console).plansPage, nil},
+	{"GET", "/contacts/{id}/plans/new", crm.Editor, (*Console).newPlanPage, nil},
+	{"POST", "/contacts/{id}/plans", crm.Editor, (*Console).createPlan, (*Console).newPlanPage},
+	{"GET", "/plans/{plan}", crm.Viewer, (*Console).planPage, nil},
+	{"GET", "/plans/{plan}/edit", crm.Editor, (*Console).editPlanPage, nil},
+	{"POST", "/plans/{plan}", crm.Editor, (*Console).savePlan, (*Console).editPlanPage},
+	{"POST", "/plans/{plan}/pause", crm.Editor, (*Console).pausePlan, nil},
+	{"POST", "/plans/{plan}/resume", crm.Editor, (*Console).resumePlan, nil},
+	{"POST", "/plans/{plan}/end", crm.Editor, (*Console).endPlan, nil},
 
 	{"GET", "/campaigns", crm.Viewer, (*Console).campaignsPage, nil},
 	{"GET", "/campaigns/new", crm.Editor, (*Console).newCampaignPage, nil},
@@ -104,6 +125,9 @@ var routes = []route{
 	{"GET", "/campaigns/{id}", crm.Viewer, (*Console).campaignPage, nil},
 	{"GET", "/campaigns/{id}/edit", crm.Editor, (*Console).editCampaignPage, nil},
 	{"POST", "/campaigns/{id}", crm.Editor, (*Console).saveCampaign, nil},
+	{"POST", "/campaigns/{id}/status/{status}", crm.Editor, (*Console).setCampaignStatus, nil},
+	{"GET", "/campaigns/{id}/delete", crm.Editor, (*Console).deleteCampaignPage, nil},
+	{"POST", "/campaigns/{id}/delete", crm.Editor, (*Console).deleteCampaign, (*Console).deleteCampaignPage},
 
 	{"GET", "/chapters", crm.Viewer, (*Console).chaptersPage, nil},
 	{"POST", "/chapters", crm.Owner, (*Console).createChapter, (*Console).chaptersPage},
@@ -111,6 +135,7 @@ var routes = []route{
 
 	{"GET", "/settings", crm.Viewer, (*Console).settingsPage, nil},
 	{"POST", "/settings/name", crm.Owner, (*Console).renameOrganization, (*Console).settingsPage},
+	{"POST", "/settings/giving", crm.Owner, (*Console).saveGivingSettings, (*Console).settingsPage},
 	{"GET", "/settings/keys", crm.Owner, (*Console).keysPage, nil},
 	{"GET", "/settings/keys/new", crm.Owner, (*Console).newKeyPage, nil},
 	{"POST", "/settings/keys", crm.Owner, (*Console).createKey, (*Console).newKeyPage},
@@ -142,6 +167,9 @@ func New(s *store.Store, o Options) (*Console, error) {
 	c := &Console{
 		store: s, options: o, mux: web.NewMux(), rates: newRates(o.RateLimit), throttle: newThrottle(time.Now),
 		pages: pages, now: time.Now,
+	}
+	if o.Now != nil {
+		c.now = o.Now
 	}
 	c.mux.RenderErrors(c.errorPage)
 	c.mux.Handle("GET "+root+"/static/{file}", c.serveFile)

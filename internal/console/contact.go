@@ -208,13 +208,11 @@ type contactView struct {
 	Contact *crm.Contact
 	Name    string
 	Tags    []tagLink
-	Links   []contactLink
+	Links   []link // pages of the contact elsewhere
+	Giving  contactGiving
 }
 
-// contactLink is a page of the contact elsewhere.
-type contactLink struct{ Label, Address string }
-
-// contactPage shows a contact. A form that was refused is that of its tags.
+// contactPage shows a contact. A form that was refused is that of its tags or of a new gift.
 func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	contact, err := c.contactOf(r, v)
 	if err != nil {
@@ -224,10 +222,13 @@ func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f
 	for _, name := range contact.Tags {
 		view.Tags = append(view.Tags, tagLink{Name: name, Address: tagAddress(v, name)})
 	}
-	for _, link := range []contactLink{{"Twitter", contact.TwitterURL}, {"LinkedIn", contact.LinkedinURL}, {"Facebook", contact.FacebookURL}} {
+	for _, link := range []link{{"Twitter", contact.TwitterURL}, {"LinkedIn", contact.LinkedinURL}, {"Facebook", contact.FacebookURL}} {
 		if link.Address != "" {
 			view.Links = append(view.Links, link)
 		}
+	}
+	if view.Giving, err = c.givingOf(r, v, &contact, f); err != nil {
+		return err
 	}
 	return c.render(w, r, v, "contact", page{Title: view.Name, Section: "contacts", Form: f, Data: view})
 }

@@ -19,6 +19,7 @@ var wording = map[crm.Rule]string{
 	crm.BirthDay:   "must be a date between the year 1000 and today",
 	crm.WebURL:     "must be a full web address that begins with https:// or http://",
 	crm.PictureURL: "must be a full web address that begins with https://. Pages show no other images",
+	crm.PaymentURL: "must be a full web address that begins with https://",
 	crm.StateCode:  "must be a two-letter code, such as NY",
 	crm.Country:    "must be a three-letter code, such as USA or DEU",
 	crm.Currency:   "must be a three-letter code, such as USD or EUR",
@@ -27,6 +28,15 @@ var wording = map[crm.Rule]string{
 	crm.CentRange:  "must be an amount from 0 to 9,999,999,999.99",
 	crm.CountRange: "must be a whole number from 0 to %v",
 	crm.SlugForm:   "must be 1 to %v lowercase letters, digits and single hyphens",
+
+	crm.MoneyRange:  "must be an amount above 0 and up to 999,999,999.99, such as 50 or 1,500.50",
+	crm.TooFine:     "must not have more than %v decimals: it is in %v",
+	crm.NotPaid:     "must be “Received” for a refund",
+	crm.MoneyStays:  "cannot be changed. Refund the gift and record it again",
+	crm.StatusStays: "cannot be changed: only a promised gift can change its status",
+	crm.GiftTime:    "must be a date, such as 2026-01-31",
+	crm.IDForm:      "must be an ID",
+	crm.Unknown:     "must be one of your %v",
 }
 
 // words says to people what is wrong. label is what they call the field.

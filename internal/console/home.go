@@ -28,13 +28,14 @@ type homeView struct {
 	Campaigns      []campaignRow
 	CampaignsTotal int64
 	HasKey         bool
+	Giving         *givingView // nil while no gift was recorded
 }
 
 // HasContacts tells whether the organization has ever had a contact.
 func (h homeView) HasContacts() bool { return h.Contacts.Active+h.Contacts.Archived > 0 }
 
 // New tells whether there is nothing to look at yet.
-func (h homeView) New() bool { return !h.HasContacts() && h.CampaignsTotal == 0 }
+func (h homeView) New() bool { return !h.HasContacts() && h.CampaignsTotal == 0 && h.Giving == nil }
 
 func (c *Console) homePage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	view, err := c.glance(r.Context(), v)
@@ -54,6 +55,9 @@ func (c *Console) glance(ctx context.Context, v visit) (view homeView, err error
 		return view, err
 	}
 	view.CampaignsTotal = result.Total
+	if view.Giving, err = c.glanceAtGiving(ctx, v); err != nil {
+		return view, err
+	}
 	for _, campaign := range campaigns {
 		view.Campaigns = append(view.Campaigns, c.campaignRow(v, campaign))
 	}

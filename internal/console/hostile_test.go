@@ -18,7 +18,7 @@ type estate struct {
 	account, chapter                 crm.Account
 	owner                            *person
 	contact, archived, campaign, key int64
-	invitation                       string
+	invitation, gift, plan           string
 }
 
 func (s *site) estate(name string) estate {
@@ -53,6 +53,17 @@ func (s *site) estate(name string) estate {
 	invitation, _, err := s.store.Invite(ctx, e.account, e.owner.user, crm.Viewer, "guest@example.org")
 	must(err)
 	e.invitation = invitation.ID
+	amount, method, frequency, day := int64(500_000), "card", "monthly", "2026-01-31"
+	plan := crm.PlanInput{GiftInput: crm.GiftInput{Contact: &e.contact, Campaign: &e.campaign, Amount: &amount, Method: &method}, Frequency: &frequency, StartAt: &day}
+	must(plan.Validate(nil, true, "US", time.Now()))
+	madePlan, err := s.store.CreatePlan(ctx, e.account.Number, plan)
+	must(err)
+	e.plan = madePlan.Code
+	gift := crm.GiftInput{Contact: &e.contact, Campaign: &e.campaign, Plan: &e.plan, Amount: &amount, Method: &method, GivenAt: &day, Note: &name}
+	must(gift.Validate(nil, true, "US", time.Now()))
+	madeGift, err := s.store.CreateGift(ctx, e.account.Number, gift)
+	must(err)
+	e.gift = madeGift.Code
 	e.chapter, err = s.store.CreateChapter(ctx, e.account, e.owner.user.ID, e.account.ID, name+" North")
 	must(err)
 	return e
@@ -74,6 +85,10 @@ func (s *site) state(e estate) string {
 	add(string(contacts), err)
 	campaigns, _, err := s.store.Campaigns(ctx, e.account.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "", nil, nil)
 	add(string(campaigns), err)
+	gifts, _, err := s.store.Gifts(ctx, e.account.Number, crm.OwnCampaigns, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
+	add(string(gifts), err)
+	plans, _, err := s.store.PlanPage(ctx, e.account.Number, crm.PageRequest{Page: 1, PerPage: 100}, true)
+	add(plans, err)
 	keys, err := s.store.Keys(ctx, e.account.Number)
 	add(keys, err)
 	members, err := s.store.Members(ctx, e.account.Number)
@@ -85,6 +100,8 @@ func (s *site) state(e estate) string {
 	add(invitations, err)
 	account, err := s.store.Account(ctx, e.account.ID)
 	add(account, err)
+	settings, err := s.store.AccountSettings(ctx, e.account.Number)
+	add(settings, err)
 	chapters, err := s.store.Chapters(ctx, e.account)
 	add(chapters, err)
 	return b.String()
@@ -102,7 +119,7 @@ func address(pattern string, org string, e estate) string {
 	case strings.Contains(path, "/keys/"):
 		id = e.key
 	}
-	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID,
+	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{plan}", e.plan,
 		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{session}", "0", "{token}", "x", "{file}", "console.css",
 		"{$}", "").Replace(path)
 }
@@ -111,6 +128,8 @@ func address(pattern string, org string, e estate) string {
 var valid = []string{
 	"first_name", "Mallory", "last_name", "Intruder", "tag", "stolen", "tags", "stolen", "title", "Stolen", "name", "Stolen", "parent", "",
 	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password", "long enough for all", "current_password", testPassword,
+	"amount", "1", "transacted_at", "2026-01-31", "method", "card", "frequency", "monthly", "start_at", "2026-01-31", "status", "paused",
+	"currency", "EUR", "address", "Stolen", "tax_id", "stolen",
 }
 
 func send(p *person, pattern, path string) answer {
@@ -151,7 +170,7 @@ func TestWhatIsForeignLooksLikeNothing(t *testing.T) {
 	theirs, mine := s.estate("Theirs"), s.estate("Mine")
 	nothing := theirs
 	nothing.contact, nothing.archived, nothing.campaign, nothing.key = theirs.contact+77, theirs.contact+77, theirs.campaign+77, theirs.key+77
-	nothing.chapter.ID = "0000000000000000"
+	nothing.chapter.ID, nothing.gift, nothing.plan = "0000000000000000", "0000000000000077", "0000000000000077"
 	for _, route := range console.MemberRoutes() {
 		for _, org := range []string{mine.account.ID, theirs.account.ID} {
 			path, missing := address(route.Pattern, org, theirs), address(route.Pattern, org, nothing)
@@ -335,7 +354,8 @@ func TestStoredScriptStaysText(t *testing.T) {
 			}
 			harmless(t, path, a.body)
 		}
-		for _, path := range []string{"/contacts?q=" + url.QueryEscape(text), "/contacts?tag=" + url.QueryEscape(text), "/tags?tag=" + url.QueryEscape(text), "/contacts?scope=" + url.QueryEscape(text)} {
+		for _, path := range []string{"/contacts?q=" + url.QueryEscape(text), "/contacts?tag=" + url.QueryEscape(text), "/tags?tag=" + url.QueryEscape(text), "/contacts?scope=" + url.QueryEscape(text),
+			"/gifts?method=" + url.QueryEscape(text) + "&min=" + url.QueryEscape(text) + "&plan=" + url.QueryEscape(text) + "&from=" + url.QueryEscape(text)} {
 			harmless(t, path, e.owner.get(e.owner.org(path)).body)
 		}
 		// What was refused comes back in the form.

@@ -47,6 +47,8 @@ var permissions = []struct {
 	{crm.ContactsRead, "contacts:read", "Read contacts", "List and view contacts."},
 	{crm.ContactsWrite, "contacts:write", "Change contacts", "Create, edit, tag, archive and restore contacts."},
 	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns with their totals and beneficiaries."},
+	{crm.TransactionsRead, "transactions:read", "Read gifts", "List and view gifts and recurring plans."},
+	{crm.TransactionsWrite, "transactions:write", "Change gifts", "Record, edit and refund gifts, and create and edit recurring plans."},
 }
 
 // keysPage lists the keys: first the active ones, and the newest of each kind first.
@@ -166,8 +168,14 @@ func (c *Console) curl(base, secret string, may crm.Permission) string {
 		return call + base + "/v1/contacts"
 	case may&crm.CampaignsRead != 0:
 		return call + base + "/v1/campaigns"
+	case may&crm.TransactionsRead != 0:
+		return call + base + "/v1/transactions"
 	}
-	return call + `-H 'Content-Type: application/json' -d '{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}' ` + base + "/v1/contacts"
+	path, body := "/v1/contacts", `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`
+	if may&crm.ContactsWrite == 0 {
+		path, body = "/v1/transactions", `{"amount":25,"method":"cash","transacted_at":"2026-01-31","first_name":"Ada","last_name":"Lovelace","email":"ada@example.org"}`
+	}
+	return call + `-H 'Content-Type: application/json' -d '` + body + `' ` + base + path
 }
 
 // keyOf is the key in the path, where it is one of the organization's.

@@ -53,6 +53,7 @@ type notice struct {
 	Changes []crm.Change `json:"c,omitempty"`
 	Undo    string       `json:"u,omitempty"` // address of a form that takes it back
 	View    string       `json:"v,omitempty"` // address of a page to look at
+	Link    string       `json:"l,omitempty"` // what the link to it says; "View page" where it is empty
 }
 
 const (

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bufio"
 	"bytes"
 	"embed"
 	"fmt"
@@ -77,6 +78,38 @@ func findPages(region string) (pages, error) {
 
 // render answers with a whole page. It is put together before anything is sent, so that a failure is still an error page.
 func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, name string, p page) error {
+	if err := c.fill(w, r, v, &p); err != nil {
+		return err
+	}
+	return c.write(w, name, "layout", p)
+}
+
+// stream answers with a page that is sent while it is put together: one that may be of any length. failed tells whether what the template
+// ranged over has ended early.
+func (c *Console) stream(w http.ResponseWriter, r *http.Request, v visit, name string, p page, failed func() error) error {
+	if err := c.fill(w, r, v, &p); err != nil {
+		return err
+	}
+	t, err := c.pages[name]()
+	if err != nil {
+		return fmt.Errorf("template %s: %w", name, err)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	out := bufio.NewWriterSize(w, streamedAtOnce)
+	if err = t.ExecuteTemplate(out, "layout", p); err == nil {
+		err = failed()
+	}
+	if err != nil {
+		return fmt.Errorf("page %s: %w", name, err)
+	}
+	return out.Flush()
+}
+
+// streamedAtOnce is how much of a streamed page waits to be sent. One that fails earlier is still an error page.
+const streamedAtOnce = 32 << 10
+
+// fill adds to a page what every page shows.
+func (c *Console) fill(w http.ResponseWriter, r *http.Request, v visit, p *page) error {
 	p.User, p.Account, p.Role = v.session.User, v.membership.Account, v.membership.Role
 	p.RequestID = web.RequestID(w)
 	if v.session.ID != "" {
@@ -91,7 +124,7 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, name s
 			}
 		}
 	}
-	return c.write(w, name, "layout", p)
+	return nil
 }
 
 // status is what the page is answered with.
@@ -154,6 +187,7 @@ var functions = template.FuncMap{
 	"choices":   spokenOptions,
 	"capital":   capital,
 	"join":      strings.Join,
+	"money":     crm.Money,
 	"roles":     func() []crm.Role { return crm.Roles },
 }
 

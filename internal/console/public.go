@@ -16,6 +16,7 @@ type publicView struct {
 	shownCampaign
 	Owner   string
 	Summary string // for search engines, and for those who get the link
+	Donate  string // where to, "" where the page does not ask for donations
 }
 
 // Fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
@@ -34,15 +35,54 @@ func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
 			return err
 		}
 		campaign, owner, failed := c.store.CampaignBySlug(r.Context(), slug)
+		if failed == nil && campaign.Status == crm.Draft {
+			failed = c.checkMember(r, campaign.AccountID)
+		}
 		if errors.Is(failed, crm.ErrNotFound) {
 			return err
 		}
 		r.Pattern = "GET /{campaign}" // for the log, which must not name the path of a request
-		if failed != nil {
+		switch {
+		case failed != nil:
 			return failed
+		case campaign.Slug != slug:
+			return moved(w, r, campaign)
 		}
 		return c.publicPage(w, campaign, owner)
 	}
+}
+
+// checkMember refuses anyone who is not signed in as a member of an account, as if what they look at did not exist.
+func (c *Console) checkMember(r *http.Request, account string) error {
+	session, err := c.sessionOf(r)
+	if err == nil {
+		_, err = c.store.Membership(r.Context(), session.User.ID, account)
+	}
+	if errors.Is(err, crm.ErrUnauthenticated) {
+		return crm.ErrNotFound
+	}
+	return err
+}
+
+// moved leads from an address that a campaign had to the one that it has.
+func moved(w http.ResponseWriter, r *http.Request, campaign crm.Campaign) error {
+	share(w.Header(), campaign)
+	to := "/" + campaign.Slug
+	if r.URL.RawQuery != "" {
+		to += "?" + r.URL.RawQuery
+	}
+	http.Redirect(w, r, to, http.StatusPermanentRedirect)
+	return nil
+}
+
+// share lets browsers and proxies keep an answer for a while, unless it is for colleagues only. A copy must not tell how many requests
+// another client has left.
+func share(h http.Header, campaign crm.Campaign) {
+	if campaign.Status != crm.Draft {
+		h.Set("Cache-Control", "public, max-age=60")
+	}
+	h.Del("X-RateLimit-Limit")
+	h.Del("X-RateLimit-Remaining")
 }
 
 // isForPrograms tells whether errors of a path are JSON whatever the client accepts: those of the API, of its description and of
@@ -70,14 +110,13 @@ func publicSlug(r *http.Request) (slug string, possible bool) {
 }
 
 func (c *Console) publicPage(w http.ResponseWriter, campaign crm.Campaign, owner string) error {
-	h := w.Header()
-	guard(h)
-	h.Set("Cache-Control", "public, max-age=60")
-	// A cached copy must not tell how many requests another client has left.
-	h.Del("X-RateLimit-Limit")
-	h.Del("X-RateLimit-Remaining")
+	guard(w.Header())
+	share(w.Header(), campaign)
 	campaign = campaign.Public()
-	view := publicView{newShownCampaign(campaign, c.now()), owner, summary(campaign)}
+	view := publicView{shownCampaign: newShownCampaign(campaign, c.now()), Owner: owner, Summary: summary(campaign)}
+	if campaign.Status == crm.Published {
+		view.Donate = campaign.PaymentLink
+	}
 	return c.write(w, "public", "public", page{Title: campaign.Title, Data: view})
 }
 

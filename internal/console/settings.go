@@ -12,15 +12,26 @@ type settingsView struct {
 	Keys        int    // active ones
 	Members     int
 	Invitations int
+	Name        *form // the name of the organization
+	Giving      *form // the settings of its giving
+	Settings    crm.AccountSettings
 }
 
 func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	f.setUnsent("name", v.membership.Account.Name)
+	view := settingsView{Name: f.ifSentTo("/name"), Giving: f.ifSentTo("/giving")}
+	var err error
+	if view.Settings, err = c.store.AccountSettings(r.Context(), v.account()); err != nil {
+		return err
+	}
+	view.Name.setUnsent("name", v.membership.Account.Name)
+	view.Giving.setUnsent("currency", view.Settings.Currency)
+	view.Giving.setUnsent("address", view.Settings.Address)
+	view.Giving.setUnsent("tax_id", view.Settings.TaxID)
 	members, err := c.store.Members(r.Context(), v.account())
 	if err != nil {
 		return err
 	}
-	view := settingsView{Members: len(members)}
+	view.Members = len(members)
 	if v.membership.Role >= crm.Owner {
 		if err := c.countForOwners(r, v, &view); err != nil {
 			return err
@@ -56,4 +67,18 @@ func (c *Console) renameOrganization(w http.ResponseWriter, r *http.Request, v v
 		return err
 	}
 	return redirect(w, r, v.path("/settings"), notice{Text: "The name is now " + f.Value("name") + "."})
+}
+
+// saveGivingSettings saves what statements show. The currency is only asked for while there are no gifts.
+func (c *Console) saveGivingSettings(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	address, taxID := f.Value("address"), f.Value("tax_id")
+	in := crm.AccountSettingsInput{Address: &address, TaxID: &taxID}
+	if f.values.Has("currency") {
+		currency := f.Value("currency")
+		in.Currency = &currency
+	}
+	if err := c.store.SetAccountSettings(r.Context(), v.account(), in); err != nil {
+		return err
+	}
+	return redirect(w, r, v.path("/settings#giving"), notice{Text: "The giving settings were saved."})
 }

@@ -45,3 +45,51 @@ func TestAViewerSeesSettingsButChangesNothing(t *testing.T) {
 		t.Error("a viewer is offered what only owners may do")
 	}
 }
+
+func TestOwnersSetWhatStatementsShow(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Owner)
+		path := p.org("/settings/giving")
+		p.sees(p.follow(path, "currency", "eur", "address", "1 Quay\r\n4000 Porto", "tax_id", "PT 123"), "The giving settings were saved.", "1 Quay 4000 Porto")
+		want := crm.AccountSettings{Currency: "EUR", Address: "1 Quay\n4000 Porto", TaxID: "PT 123"}
+		wrong := p.post(path, "currency", "XXY", "address", strings.Repeat("line\n", 9), "tax_id", "kept")
+		p.wantStatus(wrong, http.StatusUnprocessableEntity)
+		p.sees(wrong, "Currency must be a three-letter code, such as USD or EUR.", "Postal address must not have more than 8 lines.")
+		for _, typed := range []string{`value="XXY"`, `value="kept"`, `value="Harbor"`} {
+			if !strings.Contains(wrong.body, typed) {
+				t.Errorf("the refused form has lost %s", typed)
+			}
+		}
+		p.wantSettings(want)
+
+		// The currency of gifts is not offered, and a form that was opened before is refused.
+		s.donation(p.account, s.newcomer(p.account, "Ada", "Berg").ID, `"amount":25,"method":"cash","transacted_at":"2026-01-15"`)
+		want.HasGifts = true
+		page := p.get(p.org("/settings"))
+		p.sees(page, "EUR It can no longer be changed")
+		if strings.Contains(page.body, `name="currency"`) {
+			t.Error("the currency of gifts can be typed")
+		}
+		late := p.post(path, "currency", "USD", "address", "", "tax_id", "")
+		p.wantStatus(late, http.StatusUnprocessableEntity)
+		p.sees(late, "Currency must stay EUR")
+		p.wantSettings(want)
+		p.follow(path, "address", "", "tax_id", "PT 123")
+		want.Address = ""
+		p.wantSettings(want)
+
+		viewer := s.member(p.account, crm.Viewer)
+		page = viewer.get(viewer.org("/settings"))
+		viewer.sees(page, "Currency EUR", "Postal address Not set", "Tax ID PT 123")
+		if strings.Contains(page.body, "/settings/giving") {
+			t.Error("a viewer is offered the form")
+		}
+	})
+}
+
+func (p *person) wantSettings(want crm.AccountSettings) {
+	p.site.t.Helper()
+	if got, err := p.site.store.AccountSettings(p.site.t.Context(), p.account.Number); err != nil || got != want {
+		p.site.t.Errorf("%v: %+v, want %+v", err, got, want)
+	}
+}

@@ -23,7 +23,10 @@ import (
 	"donorbook/internal/web"
 )
 
-func TestMain(m *testing.M) { rig.Main(m) }
+func TestMain(m *testing.M) {
+	rig.CheapPasswords()
+	rig.Main(m)
+}
 
 // site is the console behind a real listener, with an empty database.
 type site struct {

@@ -20,8 +20,6 @@ type Campaign struct {
 	Description string // sanitized HTML
 	Slug        string // unique in the service
 	Goal        int64  // in cents
-	Raised      int64  // in cents
-	Donors      int64
 	Currency    string // ISO 4217
 	Logo        string
 	Cover       *Cover    // nil where there is none
@@ -29,6 +27,15 @@ type Campaign struct {
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Event       *Event // nil where there is none
+
+	// What came in before Donorbook counted gifts: the opening balance, as it was imported or typed.
+	OpeningRaised int64 // in cents
+	OpeningDonors int64
+	Given         Given // what its gifts add to that
+
+	// What is kept beside the document, since the API does not show it.
+	Status      string // draft, published or closed
+	PaymentLink string // where people donate
 }
 
 // Public is what anyone may see of a campaign. Of a private event that is its title. If the campaign is the event, the rest of the
@@ -39,7 +46,7 @@ func (c Campaign) Public() Campaign {
 	}
 	c.Event = &Event{Title: c.Event.Title, Private: true}
 	if c.Type == "event" {
-		return Campaign{Type: c.Type, Title: c.Title, Event: c.Event}
+		return Campaign{Type: c.Type, Title: c.Title, Event: c.Event, Status: c.Status}
 	}
 	return c
 }
@@ -84,6 +91,7 @@ type CampaignInput struct {
 	Cover                                    **Cover
 	EndAt, CreatedAt, UpdatedAt              *time.Time
 	Event                                    **Event
+	Status, PaymentLink                      *string
 	Beneficiaries                            *[]string // public ids of accounts
 	Seen                                     string    // the version of what the change is about; "" for whatever is there
 }
@@ -104,8 +112,8 @@ var campaignTable = table[*Campaign, *CampaignInput]{
 	sent("slug", "Web address", slugKind(), func(c *Campaign) *string { return &c.Slug }, func(in *CampaignInput) **string { return &in.Slug }),
 	derived[*Campaign, *CampaignInput]("url", func(dst []byte, c *Campaign) []byte { return append(append(append(dst, `"/`...), c.Slug...), '"') }), // never anything to escape
 	sent("goal", "Goal", cents, func(c *Campaign) *int64 { return &c.Goal }, func(in *CampaignInput) **int64 { return &in.Goal }),
-	sent("raised", "Raised so far", cents, func(c *Campaign) *int64 { return &c.Raised }, func(in *CampaignInput) **int64 { return &in.Raised }),
-	sent("donors", "Donors so far", count, func(c *Campaign) *int64 { return &c.Donors }, func(in *CampaignInput) **int64 { return &in.Donors }),
+	sent("raised", "Raised before Donorbook", cents, func(c *Campaign) *int64 { return &c.OpeningRaised }, func(in *CampaignInput) **int64 { return &in.Raised }),
+	sent("donors", "Donors before Donorbook", count, func(c *Campaign) *int64 { return &c.OpeningDonors }, func(in *CampaignInput) **int64 { return &in.Donors }),
 	sent("currency", "Currency", currencyKind().or(DefaultCurrency), func(c *Campaign) *string { return &c.Currency }, func(in *CampaignInput) **string { return &in.Currency }),
 	sent("logo", "Logo image", picture(), func(c *Campaign) *string { return &c.Logo }, func(in *CampaignInput) **string { return &in.Logo }),
 	sent("cover", "Cover", object(coverTable), func(c *Campaign) **Cover { return &c.Cover }, func(in *CampaignInput) ***Cover { return &in.Cover }),
@@ -114,6 +122,8 @@ var campaignTable = table[*Campaign, *CampaignInput]{
 	sent("updated_at", "Last change", campaignTime.staying(), func(c *Campaign) *time.Time { return &c.UpdatedAt }, func(in *CampaignInput) **time.Time { return &in.UpdatedAt }).inFiles().
 		notBefore("created_at", func(in *CampaignInput) (start, end time.Time) { return valueOf(in.CreatedAt), valueOf(in.UpdatedAt) }),
 	sent("event", "Event", object(eventTable), func(c *Campaign) **Event { return &c.Event }, func(in *CampaignInput) ***Event { return &in.Event }),
+	sent("status", "Status", among(Draft, Published, Closed).or(Published), func(c *Campaign) *string { return &c.Status }, func(in *CampaignInput) **string { return &in.Status }).beside().inFiles(),
+	sent("payment_link", "Payment link", secureLink(PaymentURL), func(c *Campaign) *string { return &c.PaymentLink }, func(in *CampaignInput) **string { return &in.PaymentLink }).beside(),
 	beneficiariesField(),
 }
 
@@ -255,7 +265,7 @@ func (in *CampaignInput) CheckNew() error {
 func NewCampaign(in CampaignInput, account Account, id int64, slug string, now time.Time) Campaign {
 	now = now.UTC().Truncate(time.Second)
 	c := Campaign{
-		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: DefaultCurrency,
+		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: DefaultCurrency, Status: Published,
 		CreatedAt: now, UpdatedAt: now,
 	}
 	c.apply(&in, now)
@@ -298,8 +308,8 @@ func valueOf(t *time.Time) time.Time {
 }
 
 // AppendCampaign appends the wire form of a campaign whose stored body is given. The public base URL is that of the
-// request, so it is put in here.
-func AppendCampaign(dst []byte, id int64, body []byte, urlAt int, baseURL string) []byte {
+// request, and the gifts are counted elsewhere, so both are put in here.
+func AppendCampaign(dst []byte, id int64, body []byte, urlAt int, baseURL string, given Given) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = strconv.AppendInt(dst, id, 10)
 	dst = append(dst, body[:urlAt-1]...)
@@ -307,7 +317,7 @@ func AppendCampaign(dst []byte, id int64, body []byte, urlAt int, baseURL string
 	if err != nil {
 		panic(fmt.Sprintf("crm: the base URL is not UTF-8: %v", err))
 	}
-	return append(quoted[:len(quoted)-1], body[urlAt:]...)
+	return given.appendTo(quoted[:len(quoted)-1], body[urlAt:])
 }
 
 // AppendBody appends everything of the wire form that follows the id, with a url that lacks the base. This is what

@@ -108,8 +108,8 @@ func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 	zones := []string{"", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia", "Africa/Casablanca"}
 	rapid.Check(t, func(t *rapid.T) {
 		c := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon)
-		c.Goal, c.Raised = rapid.Int64Range(0, maxCents).Draw(t, "goal"), rapid.Int64Range(0, maxCents).Draw(t, "raised")
-		c.Donors, c.EndAt = rapid.Int64Range(0, maxDonors).Draw(t, "donors"), drawTime(t, "end")
+		c.Goal, c.OpeningRaised = rapid.Int64Range(0, maxCents).Draw(t, "goal"), rapid.Int64Range(0, maxCents).Draw(t, "raised")
+		c.OpeningDonors, c.EndAt = rapid.Int64Range(0, maxDonors).Draw(t, "donors"), drawTime(t, "end")
 		c.Event = &Event{Title: c.Title, Type: "hybrid", Timezone: rapid.SampledFrom(zones).Draw(t, "zone"), StartAt: drawTime(t, "start")}
 		in, err := readForm(filled(c), c)
 		if err != nil {
@@ -143,7 +143,7 @@ func TestWhatAFormDoesNotHoldIsCleared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Campaign{ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", CreatedAt: c.CreatedAt, UpdatedAt: noon}
+	want := Campaign{ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published, CreatedAt: c.CreatedAt, UpdatedAt: noon}
 	if diff := cmp.Diff(want, c.Update(in, noon)); diff != "" {
 		t.Error(diff)
 	}

@@ -124,15 +124,12 @@ func currencyKind() kind[string] {
 }
 
 // picture is the address of a picture that a page would show: pages load pictures over https alone.
-func picture() kind[string] {
-	return text(maxURL).and(func(c *checker, at place, name string, value *string) {
-		if *value != "" && !isPictureURL(*value) {
-			c.add(at, name, PictureURL)
-		}
-	})
-}
+func picture() kind[string] { return secureLink(PictureURL) }
 
-func isPictureURL(value string) bool {
+// secureLink is an address of another site that begins with https.
+func secureLink(rule Rule) kind[string] { return oneOf(maxURL, rule, isSecureURL) }
+
+func isSecureURL(value string) bool {
 	u, err := url.Parse(value)
 	return err == nil && u.Scheme == "https" && isWebURL(value)
 }
@@ -158,6 +155,12 @@ func eventTitle() kind[string] {
 func (k kind[V]) staying() kind[V] {
 	k.stays = true
 	return k
+}
+
+// beside makes a field one that is kept beside the document.
+func (f field[D, I]) beside() field[D, I] {
+	f.load, f.append = nil, nil
+	return f
 }
 
 // inFiles makes a field one that no form has.

@@ -29,7 +29,7 @@ func oneCampaign(t interface {
 // campaignText is the wire form of a campaign.
 func campaignText(c Campaign) string {
 	body, urlAt := c.AppendBody(nil)
-	return string(AppendCampaign(nil, c.ID, body, urlAt, "https://give.example"))
+	return string(AppendCampaign(nil, c.ID, body, urlAt, "https://give.example", Given{}))
 }
 
 func TestCampaignWithDefaults(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAppendCampaignPutsTheBaseURLIn(t *testing.T) {
 			ID  int64  `json:"id"`
 			URL string `json:"url"`
 		}
-		document := AppendCampaign([]byte("x"), 5, body, urlAt, test.base)[1:]
+		document := AppendCampaign([]byte("x"), 5, body, urlAt, test.base, Given{})[1:]
 		if err := json.Unmarshal(document, &read); err != nil || read.URL != test.url || read.ID != 5 {
 			t.Errorf("base %q: %+v, %v", test.base, read, err)
 		}
@@ -129,7 +129,7 @@ func TestUpdateCampaign(t *testing.T) {
 
 	changed := old.Update(oneCampaign(t, `{"slug":"run-2026","raised":99.9}`), later)
 	want := old
-	want.Raised, want.UpdatedAt = 9990, later
+	want.OpeningRaised, want.UpdatedAt = 9990, later
 	if diff := cmp.Diff(want, changed); diff != "" {
 		t.Error(diff)
 	}
@@ -137,7 +137,7 @@ func TestUpdateCampaign(t *testing.T) {
 	cleared := old.Update(oneCampaign(t, `{"slug":"run-2026","type":null,"subtitle":"","description":null,"goal":null,"raised":null,
 		"donors":null,"currency":null,"logo":" ","cover":null,"end_at":null,"created_at":null,"updated_at":null,"event":null}`), later)
 	want = Campaign{
-		ID: old.ID, AccountID: old.AccountID, Type: "collect", Title: old.Title, Slug: "run-2026", Currency: "USD",
+		ID: old.ID, AccountID: old.AccountID, Type: "collect", Title: old.Title, Slug: "run-2026", Currency: "USD", Status: Published,
 		CreatedAt: old.CreatedAt, UpdatedAt: later,
 	}
 	if diff := cmp.Diff(want, cleared); diff != "" {
@@ -209,8 +209,8 @@ func drawCampaign(t *rapid.T) Campaign {
 	c := Campaign{
 		ID: rapid.Int64().Draw(t, "id"), AccountID: "A1b2C3d4E5f6G7h8", Type: "collect", Title: "t" + drawText(t, "title"),
 		Subtitle: drawText(t, "subtitle"), Description: drawText(t, "description"), Slug: Slug(drawText(t, "slug")),
-		Goal: rapid.Int64Range(0, maxCents).Draw(t, "goal"), Raised: rapid.Int64Range(0, maxCents).Draw(t, "raised"),
-		Donors: rapid.Int64Range(0, maxDonors).Draw(t, "donors"), Currency: "EUR", Logo: drawText(t, "logo"),
+		Goal: rapid.Int64Range(0, maxCents).Draw(t, "goal"), OpeningRaised: rapid.Int64Range(0, maxCents).Draw(t, "raised"),
+		OpeningDonors: rapid.Int64Range(0, maxDonors).Draw(t, "donors"), Currency: "EUR", Logo: drawText(t, "logo"),
 		EndAt: drawTime(t, "end"), CreatedAt: drawTime(t, "created"), UpdatedAt: drawTime(t, "updated"),
 	}
 	if rapid.Bool().Draw(t, "cover") {
@@ -233,7 +233,7 @@ func TestStoredCampaignComesBack(t *testing.T) {
 		if diff := cmp.Diff(c, back); diff != "" {
 			t.Fatal(diff)
 		}
-		document := AppendCampaign(nil, c.ID, body, urlAt, "https://give.example")
+		document := AppendCampaign(nil, c.ID, body, urlAt, "https://give.example", Given{})
 		if !json.Valid(document) || !strings.Contains(string(document), fmt.Sprintf(`"url":"https://give.example/%s"`, c.Slug)) {
 			t.Fatalf("%s", document)
 		}
@@ -282,7 +282,7 @@ func TestCampaignScope(t *testing.T) {
 func TestAPrivateEventIsPublicByItsTitle(t *testing.T) {
 	c := NewCampaign(oneCampaign(t, fullRow), rose, 7, "run-2026", noon)
 	title := &Event{Title: "The run", Private: true}
-	if diff := cmp.Diff(Campaign{Type: "event", Title: c.Title, Event: title}, c.Public()); diff != "" {
+	if diff := cmp.Diff(Campaign{Type: "event", Title: c.Title, Event: title, Status: Published}, c.Public()); diff != "" {
 		t.Errorf("a campaign that is a private event: %s", diff)
 	}
 	want := c

@@ -360,8 +360,12 @@ func ContactList(name string) (label string, parts []string, limit int) {
 
 // Label is what people call a field of an input by its path; ok is false where no table has it.
 func Label(path string) (label string, ok bool) {
-	if label, ok = contactTable.label(path); label != "" {
-		return label, ok
+	for _, labelIn := range []func(string) (string, bool){contactTable.label, campaignTable.label, giftTable.label, planTable.label} {
+		label, known := labelIn(path)
+		if label != "" {
+			return label, true
+		}
+		ok = ok || known
 	}
-	return campaignTable.label(path)
+	return "", ok
 }

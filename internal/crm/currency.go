@@ -81,3 +81,13 @@ func Money(minor int64, code string) string {
 
 // MoneyInput is an amount as a form or a column of a file holds it: 1500.50.
 func MoneyInput(minor int64, code string) string { return string(appendMinor(nil, minor, code)) }
+
+// MoneyOf is an amount that MoneyInput has written, as it is shown.
+func MoneyOf(input, code string) string {
+	sent, ok := parseDecimal(input, sentDecimals, 18)
+	if !ok {
+		return input
+	}
+	units, _ := minorUnits(sent, code)
+	return Money(units, code)
+}

@@ -144,11 +144,11 @@ var giftTable = table[*Gift, *GiftInput]{
 	giftText("status", "Status", among(names(GiftStatuses)...), func(g *Gift) *string { return (*string)(&g.Status) }, func(in *GiftInput) **string { return &in.Status }),
 	giftText("method", "Method", among(Methods...), func(g *Gift) *string { return &g.Method }, func(in *GiftInput) **string { return &in.Method }),
 	paymentMethod(),
-	money("amount", "Amount", (*Gift).amount, func(in *GiftInput) **int64 { return &in.Amount }),
-	money("fee", "Fee", (*Gift).fee, func(in *GiftInput) **int64 { return &in.Fee }),
-	money("fee_covered", "Fee covered by the giver", (*Gift).feeCovered, func(in *GiftInput) **int64 { return &in.FeeCovered }),
-	money("donated", "", (*Gift).Donated, nil),
-	money("payout", "", (*Gift).payout, nil),
+	money("amount", "Amount", MoneyRange, (*Gift).amount, func(in *GiftInput) **int64 { return &in.Amount }),
+	money("fee", "Fee", FeeRange, (*Gift).fee, func(in *GiftInput) **int64 { return &in.Fee }),
+	money("fee_covered", "Fee covered by the giver", FeeRange, (*Gift).feeCovered, func(in *GiftInput) **int64 { return &in.FeeCovered }),
+	money("donated", "", "", (*Gift).Donated, nil),
+	money("payout", "", "", (*Gift).payout, nil),
 	giftText("currency", "Currency", matching(isCurrency, Currency), func(g *Gift) *string { return &g.Currency }, func(in *GiftInput) **string { return &in.Currency }),
 	givenAt(),
 	kept[*Gift, *GiftInput]("created_at", contactTime, func(g *Gift) *time.Time { return &g.CreatedAt }),
@@ -158,7 +158,7 @@ var giftTable = table[*Gift, *GiftInput]{
 	derived[*Gift, *GiftInput]("custom_fields", func(dst []byte, _ *Gift) []byte { return append(dst, `[]`...) }),
 	unset[*Gift, *GiftInput]("utm_parameters"), unset[*Gift, *GiftInput]("attribution_data"), unset[*Gift, *GiftInput]("session_id"),
 	sent("communication_opt_in", "Wants to hear from us", yesNo, func(g *Gift) *bool { return &g.OptIn }, func(in *GiftInput) **bool { return &in.OptIn }),
-	giftText("external_id", "External id", referenceKind(), func(g *Gift) *string { return &g.ExternalID }, func(in *GiftInput) **string { return &in.ExternalID }),
+	giftText("external_id", "External ID", referenceKind(), func(g *Gift) *string { return &g.ExternalID }, func(in *GiftInput) **string { return &in.ExternalID }),
 	giftText("check_number", "Check number", text(maxText), func(g *Gift) *string { return &g.Check }, func(in *GiftInput) **string { return &in.Check }),
 	depositedAt(),
 	giftText("note", "Note", text(maxNote), func(g *Gift) *string { return &g.Note }, func(in *GiftInput) **string { return &in.Note }),
@@ -257,28 +257,34 @@ var idKind = kind[int64]{
 }
 
 // money is an amount of a gift, shown from its ledger. What is sent is in ten-thousandths.
-func money(name, label string, of func(*Gift) int64, from func(*GiftInput) **int64) field[*Gift, *GiftInput] {
+func money(name, label string, rule Rule, of func(*Gift) int64, from func(*GiftInput) **int64) field[*Gift, *GiftInput] {
 	f := derived[*Gift, *GiftInput](name, func(dst []byte, g *Gift) []byte { return appendMinor(dst, of(g), g.Currency) })
 	f.label = label
 	if from != nil {
-		f.read = func(r *jsonReader, in *GiftInput) { *from(in) = readMoney(r) }
+		f.read = func(r *jsonReader, in *GiftInput) { *from(in) = readMoney(r, rule) }
 	}
 	return f
 }
 
 // readMoney reads an amount in ten-thousandths; nil is null.
-func readMoney(r *jsonReader) *int64 {
+func readMoney(r *jsonReader, rule Rule) *int64 {
 	if r.next() == 'n' {
 		r.skip()
 		return nil
 	}
-	n := readDecimal(r, sentDecimals, sentDigits, MoneyRange)
+	n := readDecimal(r, sentDecimals, sentDigits, rule)
 	return &n
 }
 
+// livemode is told when a gift is recorded, and stays.
 func livemode() field[*Gift, *GiftInput] {
 	f := derived[*Gift, *GiftInput]("livemode", func(dst []byte, g *Gift) []byte { return strconv.AppendBool(dst, !g.Test) })
 	f.load = func(r *jsonReader, g *Gift) { g.Test = !r.boolean() }
+	f.read = func(r *jsonReader, in *GiftInput) {
+		isNull := r.next() == 'n'
+		in.Test = !r.boolean() && !isNull
+	}
+	f.merge = func(g *Gift, in *GiftInput, _ time.Time) { g.Test = g.Test || in.Test }
 	return f
 }
 

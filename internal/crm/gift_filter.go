@@ -10,6 +10,7 @@ import (
 type GiftFilter struct {
 	Contact, Campaign int64
 	Plan              string // public id
+	Recurring         bool   // of any plan
 	Status            GiftStatus
 	Method            string
 	ExternalID        string
@@ -32,8 +33,8 @@ var giftFilters = map[string]func(f *GiftFilter, v *Invalid, name, text string){
 	"contact_id":  func(f *GiftFilter, v *Invalid, name, text string) { f.Contact = filterID(v, name, text) },
 	"campaign_id": func(f *GiftFilter, v *Invalid, name, text string) { f.Campaign = filterID(v, name, text) },
 	"plan_id": func(f *GiftFilter, v *Invalid, name, text string) {
-		if f.Plan = text; !IsAccountID(text) {
-			v.Add(name, IDForm)
+		if f.Plan = text; !IsCode(text) {
+			v.Add(name, CodeForm)
 		}
 	},
 	"status": func(f *GiftFilter, v *Invalid, name, text string) {
@@ -62,16 +63,69 @@ func ParseGiftFilter(value func(name string) string) (f GiftFilter, err error) {
 	return f, v.Err()
 }
 
+// ParseGiftSearch reads what people filter a list of gifts by: days, of which to is the last one, amounts in the account's currency, and
+// plan=any for the gifts of all plans. Nothing that is wrong is ignored.
+func ParseGiftSearch(value func(name string) string, currency string) (f GiftFilter, err error) {
+	var v Invalid
+	for _, p := range [][2]string{{"contact", "contact_id"}, {"campaign", "campaign_id"}, {"method", "method"}, {"status", "status"}} {
+		if text := value(p[0]); text != "" {
+			giftFilters[p[1]](&f, &v, p[0], text)
+		}
+	}
+	switch plan := value("plan"); plan {
+	case "":
+	case "any":
+		f.Recurring = true
+	default:
+		giftFilters["plan_id"](&f, &v, "plan", plan)
+	}
+	f.From, f.To = filterDay(&v, "from", value("from")), filterDay(&v, "to", value("to"))
+	if !f.From.IsZero() && !f.To.IsZero() && f.To.Before(f.From) {
+		v.Add("to", NotBefore, "from")
+	}
+	if !f.To.IsZero() {
+		f.To = f.To.AddDate(0, 0, 1)
+	}
+	f.Min, f.Max = filterMoney(&v, "min", value("min"), currency), filterMoney(&v, "max", value("max"), currency)
+	if f.Max != 0 && f.Max < f.Min {
+		v.Add("max", "must not be less than the smallest amount")
+	}
+	if f.Min != 0 || f.Max != 0 {
+		f.Currency = currency
+	}
+	return f, v.Err()
+}
+
+// filterDay reads a day that the sums of days can have.
+func filterDay(v *Invalid, name, text string) (t time.Time) {
+	if text == "" {
+		return t
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil || t.Year() < 1900 {
+		v.Add(name, DayForm)
+		return time.Time{}
+	}
+	return t
+}
+
+func filterMoney(v *Invalid, name, text, currency string) (units int64) {
+	if sent := ParseMoney(v, name, text, currency, true); sent != nil {
+		var ok bool
+		if units, ok = minorUnits(*sent, currency); !ok {
+			v.add(place{}, name, TooFine, Decimals(currency), currency)
+		}
+	}
+	return units
+}
+
 // filterID reads an id. One that no account can have finds nothing, and is no fault.
 func filterID(v *Invalid, name, text string) int64 {
-	id, ok := parseDecimal(text, 0, 18)
 	if strings.Trim(text, "0123456789") != "" {
-		ok = false
-	}
-	if !ok {
 		v.Add(name, IDForm)
 	}
-	if id == 0 {
+	id, ok := parseDecimal(text, 0, 18)
+	if !ok || id == 0 {
 		id = -1
 	}
 	return id
@@ -84,5 +138,10 @@ func filterTime(v *Invalid, name, text string) time.Time {
 			v.Add(name, GiftTime)
 		}
 	}
+	if t.Before(firstDay) { // no gift is older, and the zero time would filter nothing
+		t = firstDay
+	}
 	return t
 }
+
+var firstDay = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -1,9 +1,6 @@
 package crm
 
-import (
-	"fmt"
-	"math/big"
-)
+import "math/big"
 
 // Gifts and plans are known by 16 letters and digits: ten random ones, and the sequence number in six. So one is found without an
 // index, and none can be guessed from another.
@@ -18,9 +15,12 @@ func NewCode(id int64) string {
 	return randomText(codeRandom) + encode62(big.NewInt(IDSeq(id)), codeLength-codeRandom)
 }
 
+// IsCode tells whether a text has the form of a public id, which is that of an account's.
+func IsCode(text string) bool { return IsAccountID(text) }
+
 // CodeSeq is the sequence number in a public id; ok is false where the text can be none.
 func CodeSeq(code string) (seq int64, ok bool) {
-	if !IsAccountID(code) { // of the same letters and length
+	if !IsCode(code) {
 		return 0, false
 	}
 	seq, ok = decode62(code[codeRandom:])
@@ -28,4 +28,4 @@ func CodeSeq(code string) (seq int64, ok bool) {
 }
 
 // GiftNumber is the number of a gift in its account, as receipts show it: ten digits.
-func GiftNumber(id int64) string { return fmt.Sprintf("%010d", IDSeq(id)) }
+func GiftNumber(id int64) string { return string(appendDigits(nil, IDSeq(id), 10)) }

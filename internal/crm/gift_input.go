@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type GiftInput struct {
 	OptIn                          *bool
 	ExternalID, Check, DepositedAt *string
 	Note                           *string
+	Test                           bool   // of a payment provider's test mode
 	Seen                           string // the version of the gift that the change is about; "" for whatever is there
 	Known                          bool   // the giver, who has no name here, must be a contact already
 	FromRow                        bool   // the external id was made from all that was sent
@@ -123,7 +125,7 @@ func DecodeRefund(body []byte) (amount *int64, err error) {
 	r := newJSONReader("The request body", body)
 	r.document(func(key string) {
 		if key == "amount" {
-			amount = readMoney(r)
+			amount = readMoney(r, MoneyRange)
 		} else {
 			r.skip()
 		}
@@ -159,6 +161,8 @@ func (in *GiftInput) Validate(faults *Invalid, isNew bool, region string, now ti
 	c.region, c.now = region, now
 	if isNew {
 		in.checkNew(c)
+	} else if in.Contact != nil && *in.Contact == 0 {
+		c.add(place{}, "contact_id", NotEmpty)
 	}
 	giftTable.check(c, place{}, in)
 	in.checkMoney(c)
@@ -187,10 +191,18 @@ var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "ad
 // referenceKind is the id of a gift in the system that it came from.
 func referenceKind() kind[string] {
 	return text(maxReference).and(func(c *checker, at place, name string, value *string) {
-		if provider, _, found := strings.Cut(*value, ":"); found && slices.Contains(providers, strings.ToLower(provider)) {
-			c.add(at, name, "must not begin with %v: that is reserved for what comes from this payment provider", provider+":")
+		if c.isNew {
+			checkReserved(&c.Invalid, *value, "")
 		}
 	})
+}
+
+// checkReserved refuses a reference that a payment provider alone may give, unless it is there already.
+func checkReserved(v *Invalid, reference, old string) {
+	provider, _, found := strings.Cut(reference, ":")
+	if found && reference != old && slices.Contains(providers, strings.ToLower(provider)) {
+		v.Add("external_id", Reserved, provider+":")
+	}
 }
 
 func (in *GiftInput) checkMoney(c *checker) {
@@ -222,16 +234,27 @@ func (in *GiftInput) checkGiver(c *checker) {
 	if in.Address != nil && *in.Address != nil {
 		in.Giver.Addresses = &[]Address{**in.Address}
 	}
-	if in.Giver.FirstName == nil && in.Giver.LastName == nil && in.Giver.Emails == nil && in.Giver.Phones == nil && in.Giver.Company == nil {
+	if value(in.Giver.FirstName)+value(in.Giver.LastName)+value(in.Giver.Company) == "" && in.Giver.Emails == nil && in.Giver.Phones == nil {
 		c.add(place{}, "contact_id", "is required, or else first_name and last_name of the giver")
 		return
 	}
-	err := in.Giver.Validate(nil, !in.Known, c.region, c.now)
-	if faults, ok := err.(*Invalid); ok {
+	var faults *Invalid
+	if errors.As(GiverFaults(in.Giver.Validate(nil, !in.Known, c.region, c.now)), &faults) {
 		for _, fault := range faults.Faults {
-			c.add(place{}, giverFaults.Replace(fault.Field), fault.Rule, fault.Args...)
+			c.add(place{}, fault.Field, fault.Rule, fault.Args...)
 		}
 	}
+}
+
+// GiverFaults are faults of a contact, by the names that a gift has for its fields.
+func GiverFaults(err error) error {
+	var faults *Invalid
+	if errors.As(err, &faults) {
+		for i := range faults.Faults {
+			faults.Faults[i].Field = giverFaults.Replace(faults.Faults[i].Field)
+		}
+	}
+	return err
 }
 
 // FillsOnly is the input as far as it adds something to a contact: it fills what is empty, adds emails, phones and addresses, and never
@@ -247,7 +270,7 @@ func (in ContactInput) FillsOnly(c *Contact) ContactInput {
 // NewGift is the gift that a valid input describes. The store gives it its id.
 func NewGift(in *GiftInput, contact *Contact, currency, plan string, now time.Time) (Gift, error) {
 	g := Gift{
-		Contact: contact.ID, Giver: in.giver(contact), Status: Succeeded, Method: *in.Method, Currency: currency,
+		Contact: contact.ID, Giver: in.giver(GiverOf(contact)), Test: in.Test, Status: Succeeded, Method: *in.Method, Currency: currency,
 		PlanCode: plan, At: in.at, CreatedAt: now.UTC().Truncate(time.Second), Deposited: in.deposited,
 	}
 	if in.Campaign != nil {
@@ -280,9 +303,8 @@ func NewGift(in *GiftInput, contact *Contact, currency, plan string, now time.Ti
 	return g, v.Err()
 }
 
-// giver is what was sent about the giver, and for the rest the contact as it is.
-func (in *GiftInput) giver(c *Contact) Giver {
-	g := GiverOf(c)
+// giver is what was sent about the giver, and for the rest what is known.
+func (in *GiftInput) giver(g Giver) Giver {
 	if in.Contact != nil {
 		return g
 	}
@@ -294,31 +316,32 @@ func (in *GiftInput) giver(c *Contact) Giver {
 			*f.to = *f.sent
 		}
 	}
-	if in.Address != nil && *in.Address != nil {
-		g.Address = *in.Address
+	if in.Giver.Addresses != nil && len(*in.Giver.Addresses) > 0 { // one that says anything
+		g.Address = &(*in.Giver.Addresses)[0]
 	}
 	return g
 }
 
-// Agrees tells whether a gift is what an input describes that has come a second time.
+// Agrees tells whether a gift is what an input describes that has come a second time: everything that it says is so. A fee may have
+// become known since.
 func (in *GiftInput) Agrees(g *Gift) bool {
 	if in.FromRow { // the gift may have been changed since
 		return true
 	}
-	text := func(sent *string, is string) bool { return sent == nil || *sent == "" || *sent == is }
 	amount := func(sent *int64, is int64) bool {
-		if sent == nil {
-			return true
-		}
-		units, ok := minorUnits(*sent, g.Currency)
-		return ok && units == is
+		units, ok := minorUnits(value(sent), g.Currency)
+		return sent == nil || ok && units == is
 	}
-	number := func(sent *int64, is int64) bool { return sent == nil || *sent == is }
+	same := *g
+	giftTable.merge(&same, in, g.CreatedAt)
+	same.Giver = in.giver(g.Giver)
+	if !in.deposited.IsZero() {
+		same.Deposited = in.deposited
+	}
 	_, isDay, _ := ParseMoment(*in.GivenAt)
-	at := in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.At)
-	return at && amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && text(in.Currency, g.Currency) && text(in.Method, g.Method) &&
-		number(in.Campaign, g.Campaign) && number(in.Contact, g.Contact) && text(in.Plan, g.PlanCode) &&
-		text(in.Email, g.Giver.Email) && text(in.Giver.FirstName, g.Giver.FirstName) && text(in.Giver.LastName, g.Giver.LastName)
+	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.At)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
+		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && (value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
+		string(same.AppendBody(nil)) == string(g.AppendBody(nil))
 }
 
 // Change is the gift with what may be changed of it. Money that was sent must be what it is: only a fee of 0 can be told later.
@@ -334,10 +357,9 @@ func (g Gift) Change(in *GiftInput, contact *Contact, now time.Time) (Gift, erro
 	if in.Status != nil && *in.Status != "" && GiftStatus(*in.Status) != g.Status && g.Status != Pending {
 		v.Add("status", StatusStays)
 	}
-	if in.Contact != nil && *in.Contact == 0 {
-		v.Add("contact_id", NotEmpty)
-	}
+	checkReserved(&v, value(in.ExternalID), g.ExternalID)
 	if len(v.Faults) > 0 {
+		sortFaults(&v, giftFields)
 		return old, &v
 	}
 	giftTable.patch(&g, in, now)
@@ -352,7 +374,9 @@ func (g Gift) Change(in *GiftInput, contact *Contact, now time.Time) (Gift, erro
 		g.Contact, g.Giver = contact.ID, GiverOf(contact)
 	}
 	if !in.at.IsZero() {
-		g.At = in.at
+		if g.At = in.at; g.Payment().CapturedAt.Equal(old.At) { // it was paid when it was made
+			g.Payment().CapturedAt = g.At
+		}
 	}
 	if in.DepositedAt != nil {
 		g.Deposited = in.deposited
@@ -388,7 +412,6 @@ func (g *Gift) changeMoney(in *GiftInput, v *Invalid) {
 			v.Add(name, MoneyStays)
 		}
 	}
-	slices.SortFunc(v.Faults, func(a, b Fault) int { return strings.Compare(a.Field, b.Field) })
 }
 
 // value is what was sent, or nothing.

@@ -126,7 +126,7 @@ func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
 		amount = units
 	}
 	now = now.UTC().Truncate(time.Second)
-	entry := Entry{ID: randomText(codeLength), Amount: -amount, FeeCovered: -g.coveredPart(amount, left), RefundedAt: now}
+	entry := Entry{ID: randomText(codeLength), Amount: -amount, FeeCovered: -g.coveredPart(left - amount), RefundedAt: now}
 	g.Entries = append(append(make([]Entry, 0, len(g.Entries)+1), g.Entries...), entry)
 	if amount == left {
 		g.Payment().RefundedAt = now
@@ -134,16 +134,13 @@ func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
 	return g, nil
 }
 
-// coveredPart is the share of the covered fee in a refund. The last refund takes what is left of it, so that nothing stays of a gift
-// that is refunded in full.
-func (g *Gift) coveredPart(amount, left int64) (part int64) {
+// coveredPart is the share of the covered fee in a refund after which so much of the amount is left. The covered fee shrinks with the amount,
+// rounded down once and not at each refund, so that something is donated as long as anything is left.
+func (g *Gift) coveredPart(left int64) (part int64) {
 	for i := range g.Entries {
 		part += g.Entries[i].FeeCovered
 	}
-	if amount == left {
-		return part
-	}
-	high, low := bits.Mul64(uint64(g.feeCovered()), uint64(amount))
-	share, _ := bits.Div64(high, low, uint64(g.amount())) // at most the fee itself, since amount is less than what was paid
-	return int64(share)
+	high, low := bits.Mul64(uint64(g.feeCovered()), uint64(left))
+	stays, _ := bits.Div64(high, low, uint64(g.amount())) // less than the fee itself, since left is less than what was paid
+	return part - int64(stays)
 }

@@ -1,7 +1,6 @@
 package crm
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +21,22 @@ type Giving struct {
 // Cell names the sums of a campaign (0 is all), of a period (0 is all time, 2026 a year, 202611 a month, 20261115 a day) and of a contact
 // (0 is all). Cells compare in this order, those of years before those of months and of days.
 func Cell(campaign, period int64, currency string, contact int64) string {
-	return fmt.Sprintf("%016d/%08d/%s/%09d", campaign, period, currency, IDSeq(contact))
+	cell := make([]byte, 0, 16+1+8+1+3+1+9)
+	cell = append(appendDigits(cell, campaign, 16), '/')
+	cell = append(appendDigits(cell, period, 8), '/')
+	cell = append(append(cell, currency...), '/')
+	return string(appendDigits(cell, IDSeq(contact), 9))
+}
+
+// appendDigits writes a number that is not negative with so many digits.
+func appendDigits(dst []byte, n int64, digits int) []byte {
+	start := len(dst)
+	dst = append(dst, "0000000000000000"[:digits]...)
+	for i := len(dst) - 1; i >= start; i-- {
+		dst[i] = '0' + byte(n%10)
+		n /= 10
+	}
+	return dst
 }
 
 // CellsBetween are the bounds of the cells of all contacts with a campaign, a period and a currency; the cell of all of them is before.

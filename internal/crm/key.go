@@ -19,12 +19,14 @@ const (
 	ContactsRead Permission = 1 << iota
 	ContactsWrite
 	CampaignsRead
+	TransactionsRead // gifts and plans
+	TransactionsWrite
 
-	AllPermissions = ContactsRead | ContactsWrite | CampaignsRead
+	AllPermissions = ContactsRead | ContactsWrite | CampaignsRead | TransactionsRead | TransactionsWrite
 )
 
 // permissionNames are in the order of the bits.
-var permissionNames = []string{"contacts:read", "contacts:write", "campaigns:read"}
+var permissionNames = []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write"}
 
 // Names are the permissions as people write them.
 func (p Permission) Names() []string {
@@ -93,6 +95,7 @@ func (k *Key) State(now time.Time) string {
 type Principal struct {
 	Account     int64
 	Key         int64
+	KeyName     string
 	Permissions Permission
 }
 

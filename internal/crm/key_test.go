@@ -123,10 +123,11 @@ func TestPermissions(t *testing.T) {
 		want  Permission
 		shown []string
 	}{
-		{nil, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read"}},
-		{[]string{}, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read"}},
+		{nil, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write"}},
+		{[]string{}, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write"}},
 		{[]string{"contacts:read"}, ContactsRead, []string{"contacts:read"}},
 		{[]string{"campaigns:read", "contacts:write"}, ContactsWrite | CampaignsRead, []string{"contacts:write", "campaigns:read"}},
+		{[]string{"transactions:write", "transactions:read"}, TransactionsRead | TransactionsWrite, []string{"transactions:read", "transactions:write"}},
 		{[]string{"contacts:write", "contacts:write"}, ContactsWrite, []string{"contacts:write"}},
 	} {
 		got, err := ParsePermissions(test.names)
@@ -137,7 +138,7 @@ func TestPermissions(t *testing.T) {
 	for _, name := range []string{"", "all", "contacts", "Contacts:read", "campaigns:write"} {
 		p, err := ParsePermissions([]string{"contacts:read", name})
 		if faults := faultsOf(t, err); p != 0 || len(faults) != 1 || faults[0].Field != "permission" ||
-			!strings.Contains(faults[0].Message, "contacts:read, contacts:write, campaigns:read") {
+			!strings.Contains(faults[0].Message, "contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write") {
 			t.Errorf("%q: got %v, %v", name, p, err)
 		}
 	}

@@ -111,5 +111,5 @@ func (c *Campaign) Progress() (percent int64, ok bool) {
 	if c.Goal == 0 {
 		return 0, false
 	}
-	return c.Raised * 100 / c.Goal, true
+	return c.Raised() * 100 / c.Goal, true
 }

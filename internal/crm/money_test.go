@@ -80,7 +80,7 @@ func TestProgressIsNotRoundedUp(t *testing.T) {
 		{0, 0, 0, false}, {500, 0, 0, false}, {0, 100, 0, true}, {50, 100, 50, true}, {9_999, 10_000, 99, true}, {100, 100, 100, true},
 		{250, 100, 250, true}, {maxCents, maxCents, 100, true}, {maxCents, 1, maxCents * 100, true},
 	} {
-		c := Campaign{Raised: test.raised, Goal: test.goal}
+		c := Campaign{OpeningRaised: test.raised, Goal: test.goal}
 		if percent, ok := c.Progress(); percent != test.percent || ok != test.ok {
 			t.Errorf("%d of %d is %d %%, %v", test.raised, test.goal, percent, ok)
 		}

@@ -45,15 +45,16 @@ func (p PageRequest) LastPage(total int64) int64 {
 
 // PageNumbers are the numbers to show for navigation; 0 stands for a gap.
 func PageNumbers(page, last int64) []int64 {
+	numbers := make([]int64, 0, 13) // there are never more
 	switch {
 	case last < 14:
-		return span(nil, 1, last)
+		return span(numbers, 1, last)
 	case page <= 7:
-		return span(append(span(nil, 1, 10), 0), last-1, last)
+		return span(append(span(numbers, 1, 10), 0), last-1, last)
 	case page > last-7:
-		return span([]int64{1, 2, 0}, last-9, last)
+		return span(append(numbers, 1, 2, 0), last-9, last)
 	default:
-		middle := span([]int64{1, 2, 0}, page-3, page+3)
+		middle := span(append(numbers, 1, 2, 0), page-3, page+3)
 		return span(append(middle, 0), last-1, last)
 	}
 }

@@ -65,7 +65,7 @@ var planTable = table[*Plan, *PlanInput]{
 	planTime("next_bill_date", "Next gift", func(p *Plan) *time.Time { return &p.NextBill }, func(in *PlanInput) (**string, *time.Time) { return &in.NextBill, &in.next }),
 	kept[*Plan, *PlanInput]("created_at", contactTime, func(p *Plan) *time.Time { return &p.CreatedAt }),
 	kept[*Plan, *PlanInput]("canceled_at", contactTime, func(p *Plan) *time.Time { return &p.CanceledAt }),
-	sent("external_id", "External id", referenceKind(), func(p *Plan) *string { return &p.ExternalID }, func(in *PlanInput) **string { return &in.ExternalID }),
+	sent("external_id", "External ID", referenceKind(), func(p *Plan) *string { return &p.ExternalID }, func(in *PlanInput) **string { return &in.ExternalID }),
 }
 
 var planFields = planTable.paths()
@@ -80,8 +80,8 @@ func planGiver(name, label string, in func(*Plan) *string, of func(*PlanInput) *
 func planAmount() field[*Plan, *PlanInput] {
 	f := derived[*Plan, *PlanInput]("amount", func(dst []byte, p *Plan) []byte { return appendMinor(dst, p.Amount, p.Currency) })
 	f.label = "Amount"
-	f.load = func(r *jsonReader, p *Plan) { p.Amount = value(readMoney(r)) }
-	f.read = func(r *jsonReader, in *PlanInput) { in.Amount = readMoney(r) }
+	f.load = func(r *jsonReader, p *Plan) { p.Amount = value(readMoney(r, MoneyRange)) }
+	f.read = func(r *jsonReader, in *PlanInput) { in.Amount = readMoney(r, MoneyRange) }
 	return f
 }
 
@@ -150,7 +150,7 @@ func NewPlan(in *PlanInput, contact *Contact, currency string, now time.Time) (P
 	now = now.UTC().Truncate(time.Second)
 	p := Plan{Status: ActivePlan, CreatedAt: now, StartAt: now}
 	planTable.patch(&p, in, now)
-	p.Contact, p.Giver, p.Currency = contact.ID, in.giver(contact), currency
+	p.Contact, p.Giver, p.Currency = contact.ID, in.giver(GiverOf(contact)), currency
 	if p.NextBill.IsZero() {
 		p.NextBill = p.StartAt
 	}
@@ -159,6 +159,9 @@ func NewPlan(in *PlanInput, contact *Contact, currency string, now time.Time) (P
 
 // Change is the plan with what was sent. Its contact and its currency stay.
 func (p Plan) Change(in *PlanInput, now time.Time) (Plan, error) {
+	if in.Seen != "" && in.Seen != p.Version() {
+		return p, ErrChanged
+	}
 	old := p
 	planTable.patch(&p, in, now)
 	p.Contact = old.Contact
@@ -166,10 +169,12 @@ func (p Plan) Change(in *PlanInput, now time.Time) (Plan, error) {
 	if in.Contact != nil && *in.Contact != old.Contact {
 		v.Add("contact_id", "cannot be changed: end the plan and make another one")
 	}
+	checkReserved(&v, p.ExternalID, old.ExternalID)
 	if p.Currency != old.Currency {
 		v.Add("currency", "cannot be changed: end the plan and make another one")
 	}
 	if len(v.Faults) > 0 {
+		sortFaults(&v, planFields)
 		return old, &v
 	}
 	return p.settle(in, now)
@@ -242,10 +247,10 @@ func (p *Plan) Overdue(now time.Time) bool {
 	return (p.Status == ActivePlan || p.Status == PastDue) && p.NextBill.Before(now.UTC().Truncate(24*time.Hour))
 }
 
-// AppendPlan appends the wire form of a plan whose stored body is given.
-func AppendPlan(dst []byte, code string, body []byte) []byte {
-	dst = append(append(append(dst, `{"id":"`...), code...), '"')
-	return append(dst, body...)
+// Append appends the wire form.
+func (p *Plan) Append(dst []byte) []byte {
+	dst = append(append(append(dst, `{"id":"`...), p.Code...), '"')
+	return p.AppendBody(dst)
 }
 
 // AppendBody appends everything of the wire form that follows the id. This is what the store keeps.

@@ -14,11 +14,11 @@ func (c *Contact) Version() string { return versionOf(c.AppendBody(nil)) }
 // Snapshot names the contact together with its state: twins may be in the same one.
 func (c *Contact) Snapshot() string { return strconv.FormatInt(c.ID, 10) + "-" + c.Version() }
 
-// Version names the state that a campaign is in. Whom it benefits is no part of what the API shows of it, but people
-// change it on the same form.
+// Version names the state that a campaign is in. Whom it benefits and where people donate is no part of what the API shows of it, but
+// people change it on the same form.
 func (c *Campaign) Version(beneficiaries []string) string {
 	body, _ := c.AppendBody(nil)
-	return versionOf(append(body, strings.Join(beneficiaries, " ")...))
+	return versionOf(append(body, strings.Join(beneficiaries, " ")+" "+c.PaymentLink...))
 }
 
 func versionOf(body []byte) string {
@@ -28,3 +28,6 @@ func versionOf(body []byte) string {
 
 // Version names the state that a gift is in.
 func (g *Gift) Version() string { return versionOf(g.AppendBody(idKind.append(nil, g.Campaign))) }
+
+// Version names the state that a plan is in.
+func (p *Plan) Version() string { return versionOf(p.AppendBody(nil)) }

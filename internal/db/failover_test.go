@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -119,7 +120,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	primary, standby, url := pair(t)
 	s := openHasty(t, url)
-	account := newAccount(t, s).Number
+	account, another := newAccount(t, s).Number, newAccount(t, s).Number
 	key, _, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
 	if err != nil {
 		t.Fatal(err)
@@ -136,17 +137,19 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	ana := creating(t, s, account, "Ana")
+	ana, dora := creating(t, s, account, "Ana"), attempting(t, s, another, "Dora")
 	revoke := func() error { return s.RevokeKey(t.Context(), key.ID) }
 
 	standby.Freeze()
 	wantError(t, "a create whose wait was canceled", later(ana, cancel), crm.ErrUnavailable)
+	wantError(t, "an attempt whose wait was canceled", later(dora, cancel), crm.ErrUnavailable)
 	wantError(t, "a revocation whose wait was canceled", later(revoke, cancel), crm.ErrUnavailable)
-	if got := names(t, s, account); len(got) != 1 {
+	if got := append(names(t, s, account), names(t, s, another)...); len(got) != 2 {
 		t.Fatalf("the contacts are %q: the test has not come to its point", got)
 	}
-	// Both change nothing now; they must wait for the standby all the same.
+	// They change nothing now; they must wait for the standby all the same.
 	wantError(t, "the same create again", ana(), crm.ErrUnavailable)
+	wantError(t, "the same attempt again", dora(), crm.ErrUnavailable)
 	wantError(t, "the same revocation again", revoke(), crm.ErrUnavailable)
 
 	// Nobody who gives up waiting makes the server give up too: what the standby has not, nobody sees.
@@ -166,7 +169,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 	if got := names(t, s, other); len(got) != 1 {
 		t.Errorf("%q after the standby was back", got)
 	}
-	for _, again := range []func() error{ana, revoke, creating(t, s, other, "Ben")} {
+	for _, again := range []func() error{ana, dora, revoke, creating(t, s, other, "Ben")} {
 		if err := again(); err != nil {
 			t.Error(err)
 		}
@@ -189,7 +192,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready(t, s, true)
-	if got := names(t, s, account); len(got) != 2 || got[0] != "Ana" || got[1] != "Cleo" {
+	if got := append(names(t, s, account), names(t, s, another)...); !slices.Equal(got, []string{"Ana", "Cleo", "Dora"}) {
 		t.Errorf("after the standby took over the contacts are %q", got)
 	}
 	if keys, err := s.Keys(t.Context(), account); err != nil || len(keys) != 1 || keys[0].RevokedAt.IsZero() {

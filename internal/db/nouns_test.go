@@ -114,6 +114,21 @@ func creating(t *testing.T, s *store.Store, account int64, name string) func() e
 	}
 }
 
+// attempting is a change that creates a contact for a client that may send it again.
+func attempting(t *testing.T, s *store.Store, account int64, name string) func() error {
+	in := input(t, fmt.Sprintf(`{"first_name":%q,"emails":[{"value":"%s@x.org"}]}`, name, strings.ToLower(name)))
+	return func() error {
+		ctx := store.Attempting(t.Context(), &store.Attempt{Key: name, Fingerprint: []byte(name), Answer: func(made store.Made) store.Answer {
+			return store.Answer{Status: 201, Body: made.Append(nil)}
+		}})
+		_, err := s.CreateContact(ctx, account, in, crm.Dedupe)
+		if first := new(store.Replayed); errors.As(err, &first) {
+			return nil
+		}
+		return err
+	}
+}
+
 func get(t testing.TB, s *store.Store, account, id int64) person {
 	t.Helper()
 	return rig.Get(t, s, account, id)

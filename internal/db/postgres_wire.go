@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -119,7 +120,7 @@ func (w *wire) add(pipeline *pgconn.Pipeline, s *statement) (err error) {
 	known := d != nil
 	if !known {
 		d = &pgconn.StatementDescription{}
-		if d.ParamOIDs, err = w.types(s); err != nil {
+		if d.ParamOIDs, err = types(s); err != nil {
 			return err
 		}
 	}
@@ -179,15 +180,34 @@ func statementName(sql string) string {
 }
 
 // types are those of a statement's arguments.
-func (w *wire) types(s *statement) (types []uint32, err error) {
-	for _, arg := range s.args {
-		t, ok := w.TypeMap().TypeForValue(arg)
-		if !ok {
+func types(s *statement) ([]uint32, error) {
+	types := make([]uint32, len(s.args))
+	for i, arg := range s.args {
+		if types[i] = typeOf(arg); types[i] == 0 {
 			return nil, fmt.Errorf("a parameter has the type %T: %s", arg, s.sql)
 		}
-		types = append(types, t.OID)
 	}
 	return types, nil
+}
+
+// typeOf is the type by which the server knows an argument, or 0. The library's own table of such types is more than a megabyte of
+// code, which make build leaves out.
+func typeOf(arg any) uint32 {
+	switch arg.(type) {
+	case int64:
+		return pgtype.Int8OID
+	case string:
+		return pgtype.TextOID
+	case []byte:
+		return pgtype.ByteaOID
+	case []int64:
+		return pgtype.Int8ArrayOID
+	case []string:
+		return pgtype.TextArrayOID
+	case [][]byte:
+		return pgtype.ByteaArrayOID
+	}
+	return 0
 }
 
 // take reads the answer to the next statement.

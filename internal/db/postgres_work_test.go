@@ -91,6 +91,7 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 		}
 	}
 	creates := func(i int) func() error { return creating(t, s, account, fmt.Sprintf("N%d", i)) }
+	attempts := func(i int) func() error { return attempting(t, s, account, fmt.Sprintf("A%d", i)) }
 	tags := func(i int) func() error {
 		return func() error {
 			_, err := s.AddTags(t.Context(), account, id, []string{fmt.Sprintf("t%d", i)})
@@ -106,6 +107,9 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 		{"a page", func() { list(t, s, account, crm.Active, 1, 1) }, 1},
 		{"a create", changes(1, creates), 2},
 		{"50 creates in a group", changes(50, creates), 2},
+		{"a create that may be sent again", changes(1, attempts), 2},
+		{"50 creates that may be sent again", changes(50, attempts), 2},
+		{"a create that was answered before", changes(1, func(int) func() error { return attempting(t, s, account, "Again") }), 3},
 		{"a change", changes(1, tags), 2},
 		{"20 changes of one contact", changes(20, tags), 2},
 		{"20 creates of one person", changes(20, func(int) func() error { return creating(t, s, account, "Twin") }), 3},

@@ -185,13 +185,18 @@ func (e *sqliteEngine) log() int64 {
 }
 
 func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
+	open := false
 	select {
-	case _, open := <-e.read:
-		if !open {
-			return nil, fmt.Errorf("%w: the store is closed", ErrUnavailable)
+	case _, open = <-e.read:
+	default: // to wait costs an allocation, so only where it is needed
+		select {
+		case _, open = <-e.read:
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	}
+	if !open {
+		return nil, fmt.Errorf("%w: the store is closed", ErrUnavailable)
 	}
 	e.mu.Lock()
 	if last := len(e.idle) - 1; last >= 0 {

@@ -108,12 +108,18 @@ func TestACommitFlushesTheDiskOnce(t *testing.T) {
 	syncs := countSyncs(t, s)
 	create(t, s, account, `{"first_name":"Zero"}`)
 	made := 0
-	for _, test := range []struct{ changes, commits int64 }{{1, 1}, {1, 1}, {10, 1}, {100, 1}, {150, 2}, {1, 1}} {
+	for _, test := range []struct {
+		changes, commits int64
+		change           func(*testing.T, *store.Store, int64, string) func() error
+	}{
+		{1, 1, creating}, {1, 1, creating}, {10, 1, creating}, {100, 1, creating}, {150, 2, creating}, {1, 1, creating},
+		{1, 1, attempting}, {100, 1, attempting}, // an answer is kept together with its change
+	} {
 		log, database := syncs.log.Load(), syncs.database.Load()
 		changes := make([]func() error, test.changes)
 		for i := range changes {
 			made++
-			changes[i] = creating(t, s, account, fmt.Sprintf("N%d", made))
+			changes[i] = test.change(t, s, account, fmt.Sprintf("N%d", made))
 		}
 		for _, err := range together(t, s, account, changes...) {
 			if err != nil {
@@ -185,6 +191,25 @@ func TestStatementsOfARequest(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What a client pays who may send its request again: the answer is looked up and written, and answers that have expired are looked for.
+func TestStatementsOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	account := newAccount(t, s).Number
+	run := func(change func() error) int64 {
+		return workOf(s, func() {
+			if err := change(); err != nil {
+				t.Error(err)
+			}
+		}).Runs
+	}
+	plain, first, second := run(creating(t, s, account, "Ana")), run(attempting(t, s, account, "Bea")), run(attempting(t, s, account, "Bea"))
+	// A replay: begin, the account's row, the email, the contact that has it, the answer, those that have expired, rollback.
+	if first != plain+3 || second != 7 {
+		t.Errorf("a create ran %d statements, one that may be sent again %d, want 3 more, and the second one %d, want 7", plain, first, second)
 	}
 }
 

@@ -120,18 +120,24 @@ func (p *Program) Account(name string) (secret string) {
 }
 
 // MemoryPeak is the most memory that the program has had so far, in bytes.
-func (p *Program) MemoryPeak() int {
+func (p *Program) MemoryPeak() int { return p.told("status", `VmHWM:\s+(\d+) kB`) << 10 }
+
+// Writes is how often the program has called the system to write something.
+func (p *Program) Writes() int { return p.told("io", `syscw: (\d+)`) }
+
+// told is a number that the system tells about the program.
+func (p *Program) told(file, pattern string) int {
 	p.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.pid, file))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	found := regexp.MustCompile(pattern).FindSubmatch(text)
 	if found == nil {
-		p.t.Fatalf("the system tells no peak:\n%s", status)
+		p.t.Fatalf("the system does not tell %s:\n%s", pattern, text)
 	}
-	kilobytes, _ := strconv.Atoi(string(found[1]))
-	return kilobytes << 10
+	number, _ := strconv.Atoi(string(found[1]))
+	return number
 }
 
 // Call sends a request that must be answered with a status, and returns the body.

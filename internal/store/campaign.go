@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	sqlSlug         = `SELECT id, account_id, body, checksum FROM campaign WHERE slug = $1`
-	sqlOwnCampaign  = `SELECT id, account_id, body, checksum FROM campaign WHERE id = $1 AND account_id = $2`
+	sqlSlug         = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.slug = $1`
+	sqlCampaignRow  = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = $1`
 	sqlCampaignByID = `SELECT account_id FROM campaign WHERE id = $1`
 
 	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
@@ -59,10 +59,7 @@ func (s *Store) CreateCampaign(ctx context.Context, owner crm.Account, in crm.Ca
 // UpdateCampaign changes a campaign that the account owns: what a validated input does not name stays.
 func (s *Store) UpdateCampaign(ctx context.Context, owner crm.Account, id int64, in crm.CampaignInput) (crm.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
-		old, err := parseFound(findIn(c.Conn, crm.ErrNotFound, scanCampaign, sqlOwnCampaign, id, owner.Number))
-		if err == nil {
-			err = c.checkSeen(old, in.Seen)
-		}
+		old, err := c.own(id, in.Seen)
 		if err != nil {
 			return campaignPlan{}, err
 		}
@@ -107,7 +104,9 @@ type campaignChange struct {
 type campaignPlan struct {
 	campaign crm.Campaign
 	isNew    bool
-	changed  bool                   // its document
+	changed  bool // its document, or what is kept beside it
+	deleted  bool
+	slug     string                 // that it had, where that changes
 	readers  map[int64]crm.Relation // who may list it from now on; nil where that stays
 	moved    []int64                // the accounts whose lists change
 }
@@ -177,6 +176,9 @@ func (c *campaignChange) planImport(inputs []crm.CampaignInput) (plans []campaig
 	for i, in := range inputs {
 		slug, old, err := c.findSlug(in, true)
 		c.slugs[slug] = true
+		if old != nil {
+			in.DropTotals(*old)
+		}
 		p, err := c.plan(old, in, slug, err)
 		var faults *crm.Invalid
 		switch {
@@ -216,7 +218,10 @@ func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug stri
 		p.campaign = old.Update(in, c.now)
 		before, _ := old.AppendBody(nil)
 		after, _ := p.campaign.AppendBody(nil)
-		p.changed = string(before) != string(after)
+		p.changed = string(before) != string(after) || p.campaign.Status != old.Status || p.campaign.PaymentLink != old.PaymentLink
+		if p.campaign.Slug != old.Slug {
+			p.slug = old.Slug
+		}
 		if p.readers == nil {
 			return p, nil
 		}
@@ -224,13 +229,18 @@ func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug stri
 			return p, err
 		}
 	}
+	c.move(&p, was)
+	return p, nil
+}
+
+// move notes whose lists change where those who could list a campaign were others.
+func (c *campaignChange) move(p *campaignPlan, was map[int64]crm.Relation) {
 	p.moved = differences(was, p.readers)
 	for _, account := range p.moved {
 		if c.accounts[account] == nil {
 			c.unlocked = append(c.unlocked, account)
 		}
 	}
-	return p, nil
 }
 
 // findSlug chooses the slug: the one that was sent, or the first one made from the title, that no campaign has. Where mine is true, it
@@ -293,16 +303,21 @@ func (c *campaignChange) readers(beneficiaries *[]string) (map[int64]crm.Relatio
 	return readers, faults.Err()
 }
 
-// checkSeen tells whether a campaign whose account is locked is still what the user saw of it.
-func (c *campaignChange) checkSeen(campaign crm.Campaign, seen string) error {
-	if seen == "" {
-		return nil
+// own finds a campaign of the account, which is locked, where it is still what the user saw of it.
+func (c *campaignChange) own(id int64, seen string) (crm.Campaign, error) {
+	row, err := findIn(c.Conn, crm.ErrNotFound, scanCampaign, sqlCampaignRow, id)
+	if err == nil && row.of != c.owner.Number {
+		err = crm.ErrNotFound
 	}
-	ids, err := beneficiaries(c.Conn, campaign.ID)
+	campaign, err := parseFound(row, err)
+	if err != nil || seen == "" {
+		return campaign, err
+	}
+	ids, err := beneficiaries(c.Conn, id)
 	if err == nil && campaign.Version(ids) != seen {
 		err = crm.ErrChanged
 	}
-	return err
+	return campaign, err
 }
 
 // firstOrFaults is the first error that is not about the input, or all faults of the input together.
@@ -323,12 +338,18 @@ func firstOrFaults(errs ...error) error {
 func (c *campaignChange) save(plans []campaignPlan) error {
 	for _, p := range plans {
 		body, urlAt := p.campaign.AppendBody(nil)
-		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, checksum(body)}
+		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink}
 		switch {
 		case p.isNew:
 			c.Insert(campaignTable, row...)
 		case p.changed:
 			c.Save(campaignTable, row...)
+		case p.deleted:
+			c.Delete(campaignTable, p.campaign.ID)
+		}
+		delete(c.account(c.owner.Number).campaigns.rows, p.campaign.ID) // gifts of the batch must look again
+		if err := c.moveSlugs(p); err != nil {
+			return err
 		}
 		if err := c.moveReaders(p.campaign.ID, p.moved, p.readers); err != nil {
 			return err

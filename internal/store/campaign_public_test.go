@@ -24,7 +24,7 @@ func TestACampaignIsFoundByItsSlugAlone(t *testing.T) {
 			t.Errorf("the second one is %+v of %q, %v", second, owner, err)
 		}
 		updateCampaign(t, s, f.chapter, made.ID, `{"slug":"ball"}`)
-		for _, slug := range []string{"winter-gala", "Ball", "", "ball%", "nothing"} {
+		for _, slug := range []string{"Ball", "", "ball%", "nothing"} {
 			_, _, err := s.CampaignBySlug(t.Context(), slug)
 			wantError(t, slug, err, crm.ErrNotFound)
 		}

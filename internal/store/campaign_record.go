@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -10,29 +11,42 @@ import (
 )
 
 const (
-	sqlCampaign = `SELECT c.id, r.relation, c.body, c.checksum FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id
-		WHERE r.account_id = $1 AND r.campaign_id = $2`
-	sqlCampaigns       = `SELECT id, url_at, body, checksum FROM campaign WHERE id = ANY($1) ORDER BY id`
-	sqlCampaignBySlug  = `SELECT c.id, c.account_id, c.body, c.checksum, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id WHERE c.slug = $1`
+	// What a campaign is made of behind its id and one more column, and where that comes from: its gifts are counted elsewhere.
+	campaignColumns  = `c.body, c.checksum, c.status, c.payment_link, COALESCE(g.amount, 0), COALESCE(g.donors, 0)`
+	campaignAndGifts = ` LEFT JOIN giving g ON g.account_id = c.account_id AND g.cell = c.cell `
+
+	sqlCampaign = `SELECT c.id, r.relation, ` + campaignColumns + ` FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id` + campaignAndGifts +
+		`WHERE r.account_id = $1 AND r.campaign_id = $2`
+	sqlCampaigns         = `SELECT c.id, c.url_at, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = ANY($1) ORDER BY c.id`
+	sqlCampaignBySlug    = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE c.slug = $1`
+	sqlCampaignByOldSlug = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign_slug s JOIN campaign c ON c.id = s.campaign_id
+		JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE s.slug = $1`
 	sqlReaderCampaigns = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
 )
 
 // campaignRow is a campaign as it is stored.
 type campaignRow struct {
-	id, of   int64 // of is its account, or what else the statement asks for
-	body     []byte
-	checksum int64
+	id, of       int64 // of is its account, or what else the statement asks for
+	body         []byte
+	checksum     int64
+	status, link string
+	given        crm.Given
 }
 
 func scanCampaign(r db.Row) campaignRow {
-	return campaignRow{r.Int(0), r.Int(1), slices.Clone(r.Bytes(2)), r.Int(3)}
+	return campaignRow{r.Int(0), r.Int(1), slices.Clone(r.Bytes(2)), r.Int(3), r.Text(4), r.Text(5), scanGiven(r)}
 }
+
+// scanGiven reads what the gifts of a campaign come to.
+func scanGiven(r db.Row) crm.Given { return crm.Given{Amount: r.Int(6), Donors: r.Int(7)} }
 
 func (row campaignRow) parse() (crm.Campaign, error) {
 	if checksum(row.body) != row.checksum {
 		return crm.Campaign{}, &Damaged{Table: "campaign", ID: row.id}
 	}
-	return crm.ParseCampaign(row.id, row.body)
+	c, err := crm.ParseCampaign(row.id, row.body)
+	c.Status, c.PaymentLink, c.Given = row.status, row.link, row.given
+	return c, err
 }
 
 // parseFound parses a campaign that was found.
@@ -43,20 +57,29 @@ func parseFound(row campaignRow, err error) (crm.Campaign, error) {
 	return row.parse()
 }
 
-// CampaignBySlug finds a campaign, and the name of the account that it belongs to, for anyone who knows its address.
+// CampaignBySlug finds a campaign, and the name of the account that it belongs to, for anyone who knows its address: by the slug that
+// it has, or by one that it had and no other campaign has now.
 func (s *Store) CampaignBySlug(ctx context.Context, slug string) (campaign crm.Campaign, owner string, err error) {
-	campaign, err = parseFound(find(ctx, s, crm.ErrNotFound, func(r db.Row) campaignRow {
-		owner = r.Text(4)
-		return scanCampaign(r)
-	}, sqlCampaignBySlug, slug))
+	err = crm.ErrNotFound
+	for _, sql := range []string{sqlCampaignBySlug, sqlCampaignByOldSlug} {
+		if errors.Is(err, crm.ErrNotFound) {
+			campaign, err = parseFound(find(ctx, s, crm.ErrNotFound, func(r db.Row) campaignRow {
+				owner = r.Text(8)
+				return scanCampaign(r)
+			}, sql, slug))
+		}
+	}
 	return campaign, owner, err
 }
 
 // CampaignRecord is a campaign as an account that may list it sees it.
 type CampaignRecord struct {
-	Campaign      crm.Campaign
-	Relation      crm.Relation
-	Beneficiaries []string // public ids of accounts in ascending order; only for the owner
+	Campaign crm.Campaign
+	Relation crm.Relation
+
+	// Only for the owner:
+	Beneficiaries []string // public ids of accounts in ascending order
+	Uncounted     []string // other currencies than its own in which gifts came
 }
 
 // Version names the state that the owner sees.
@@ -70,10 +93,30 @@ func (s *Store) Campaign(ctx context.Context, account, id int64) (CampaignRecord
 			return record, err
 		}
 		if record.Relation = crm.Relation(row.of); record.Relation&crm.Own != 0 {
-			record.Beneficiaries, err = beneficiaries(c, id)
+			if record.Beneficiaries, err = beneficiaries(c, id); err == nil {
+				record.Uncounted, err = uncounted(c, account, record.Campaign)
+			}
 		}
 		return record, err
 	})
+}
+
+const sqlNextCell = `SELECT cell, gifts FROM giving WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell LIMIT 1`
+
+// uncounted are the currencies of gifts that do not count for a campaign. It goes from one currency to the next, whatever many contacts
+// have given in each: the sums of all of them come first.
+func uncounted(c db.Conn, owner int64, campaign crm.Campaign) (currencies []string, err error) {
+	from, end := crm.Cell(campaign.ID, 0, "", 0), crm.Cell(campaign.ID, 1, "", 0)
+	for found := true; found && err == nil; {
+		found, err = c.One(func(r db.Row) {
+			_, _, currency, _ := crm.CellParts(r.Text(0))
+			if currency != campaign.Currency && r.Int(1) > 0 {
+				currencies = append(currencies, currency)
+			}
+			_, from = crm.CellsBetween(campaign.ID, 0, currency)
+		}, sqlNextCell, owner, from, end)
+	}
+	return currencies, err
 }
 
 // beneficiaries are the public ids of accounts that a campaign benefits, in ascending order.
@@ -180,13 +223,14 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.Campaign
 	var result ListResult
 	var ids []int64
 	p := newPieces(dst, flush)
+	p.lossy = true
 	read := func(c db.Conn, ids []int64) error {
 		return p.read(c, func(dst []byte, r db.Row) ([]byte, error) {
 			body, err := campaignBody(r, 2, r.Int(0))
 			if err != nil {
 				return dst, err
 			}
-			return crm.AppendCampaign(dst, r.Int(0), body, int(r.Int(1)), baseURL), nil
+			return crm.AppendCampaign(dst, r.Int(0), body, int(r.Int(1)), baseURL, scanGiven(r)), nil
 		}, sqlCampaigns, ids)
 	}
 	err := s.view(ctx, func(c db.Conn) (err error) {
@@ -198,6 +242,7 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.Campaign
 	})
 	if err == nil && p.full() {
 		err = p.rest(ctx, s, ids, read)
+		result.Count = int64(p.before + p.n)
 	}
 	return p.dst, result, err
 }

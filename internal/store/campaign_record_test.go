@@ -354,7 +354,7 @@ func TestChangesOfDifferentFieldsAtOnceAreBothKept(t *testing.T) {
 		got, err := b.Campaign(t.Context(), owner.Number, made.ID)
 		c := got.Campaign
 		body, _ := c.AppendBody(nil)
-		if err != nil || c.Subtitle != "s" || c.Goal != 500 || c.Raised != 600 || c.Donors != 7 || c.Logo == "" || c.Type != "event" || c.Currency != "EUR" || c.Event == nil {
+		if err != nil || c.Subtitle != "s" || c.Goal != 500 || c.Raised() != 600 || c.Donors() != 7 || c.Logo == "" || c.Type != "event" || c.Currency != "EUR" || c.Event == nil {
 			t.Errorf("a change was lost: %s, %v", strings.TrimSpace(string(body)), err)
 		}
 	})

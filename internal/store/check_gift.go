@@ -14,7 +14,7 @@ const (
 	sqlCheckGifts = `SELECT ` + giftColumns + `, method, currency, net, month, given_at FROM gift
 		WHERE account_id = $1 AND (contact_id, given_at, id) > ($2, $3, $4) ORDER BY contact_id, given_at, id LIMIT 500`
 	sqlCheckContactGifts = `SELECT ` + giftColumns + `, method, currency, net, month, given_at FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at, id`
-	sqlCheckPlans        = `SELECT ` + planColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT 500`
+	sqlCheckPlans        = `SELECT ` + planColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
 )
 
 // checkedGift is a gift with its columns, which must be those of its document.
@@ -484,16 +484,16 @@ func (g *givingCheck) eachPlan(read func(p *storedPlan, columns [4]int64) error)
 		*storedPlan
 		columns [4]int64
 	}
-	for last := int64(0); ; {
+	for last := [2]int64{}; ; {
 		part, err := db.List(g.conn, func(r db.Row) row {
 			id, p := scanPlan(r)
 			return row{id, p, [4]int64{r.Int(4), r.Int(5), r.Int(6), r.Int(7)}}
-		}, sqlCheckPlans, g.account.Number, last)
+		}, sqlCheckPlans, g.account.Number, last[0], last[1])
 		if err != nil || len(part) == 0 {
 			return err
 		}
 		for _, p := range part {
-			last = p.id
+			last = [2]int64{p.columns[0], p.id}
 			p.storedPlan.ID = p.id
 			if err := read(p.storedPlan, p.columns); err != nil {
 				return err
@@ -506,7 +506,7 @@ func (g *givingCheck) eachPlan(read func(p *storedPlan, columns [4]int64) error)
 func (g *givingCheck) readPlans() error {
 	last := int64(0)
 	err := g.eachPlan(func(p *storedPlan, columns [4]int64) error {
-		last = crm.IDSeq(p.ID)
+		last = max(last, crm.IDSeq(p.ID))
 		if p.damage != nil {
 			g.damaged = true
 			g.tell(g.problem(g.account.Number, 0, "plan %s: its document is damaged: %s", crm.GiftNumber(p.ID), restoreIt))

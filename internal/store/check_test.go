@@ -101,6 +101,7 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{`the tag "board" of `, `UPDATE tag SET size = 9 WHERE account_id = $1 AND name = 'board'`, []any{root}},
 			{"its slug \"kept\" or the place of its URL", `UPDATE campaign SET url_at = url_at + 1 WHERE slug = 'kept'`, nil},
 			{"its slug \"lost\" or the place of its URL", `UPDATE campaign SET slug = 'lost' WHERE slug = 'kept'`, nil},
+			{"or of its sums", `UPDATE campaign SET cell = 'x' WHERE slug = 'kept'`, nil},
 			{"those who may list it", `DELETE FROM campaign_reader WHERE account_id = $1`, []any{root}},
 			{"those who may list it", `UPDATE campaign_reader SET relation = 7 WHERE account_id = $1`, []any{w.stranger.Number}},
 			{"those who may list it", `INSERT INTO campaign_reader (account_id, campaign_id, relation) SELECT 77, id, 2 FROM campaign WHERE slug = 'kept'`, nil},

@@ -15,11 +15,15 @@ const sqlContact = `SELECT body, checksum, archived FROM contact WHERE account_i
 
 // Document is a contact as it is stored and answered.
 type Document struct {
-	ID     int64
-	Body   []byte
-	Merged bool   // a create was merged into a contact that was there
-	Before []byte // the body of that contact as it was
+	ID      int64
+	Body    []byte
+	Created bool   // it is new
+	Merged  bool   // a create was merged into a contact that was there
+	Before  []byte // the body of that contact as it was
 }
+
+// Fate tells what has become of a create.
+func (d Document) Fate() (created, merged bool) { return d.Created, d.Merged }
 
 // Append appends the wire form.
 func (d Document) Append(dst []byte) []byte { return crm.AppendContact(dst, d.ID, d.Body) }
@@ -60,40 +64,38 @@ func (s *Store) CheckContact(ctx context.Context, account, id int64) error {
 
 // CreateContact makes a contact of a valid input, or merges it into the contact that it matches. A mode that leaves the
 // decision to a person may answer *crm.Matched.
-func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (made Document, err error) {
+func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
 	now := s.now()
 	fresh, err := crm.NewContact(in, now) // encoded here, so that the queue only looks up and inserts
 	if err != nil {
-		return made, err
+		return Document{}, err
 	}
 	body, matchKeys := fresh.AppendBody(make([]byte, 0, usualBody)), in.MatchKeys()
 	words := fresh.SearchDocument(account)
 	if mode == crm.Force {
 		matchKeys = nil
 	}
-	err = s.update(ctx, account, needs{keys: matchKeys}, func(t *tx) error {
+	return answered(ctx, s, account, needs{keys: matchKeys}, func(t *tx) (Document, error) {
 		var match *crm.Contact
 		found, err := t.match(account, &in, matchKeys)
 		if err != nil {
-			return err
+			return Document{}, err
 		}
 		if found != nil {
 			match = &found.contact
 		}
 		merge, err := in.MergesInto(match, mode)
 		if err != nil {
-			return err
+			return Document{}, err
 		}
 		if merge {
-			made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
+			made, err := t.change(found, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
 			made.Merged, made.Before = true, found.body
-			return err
+			return made, err
 		}
-		made = Document{Body: body}
-		made.ID, err = t.insertContact(account, fresh, body, words)
-		return err
+		id, err := t.insertContact(account, fresh, body, words)
+		return Document{ID: id, Body: body, Created: true}, err
 	})
-	return made, err
 }
 
 // usualBody is room for the document of most contacts.
@@ -165,20 +167,18 @@ func (s *Store) changeActive(ctx context.Context, account int64, n needs, decide
 }
 
 // changeContact is the one way in which a contact changes: load, let crm decide, save.
-func (s *Store) changeContact(ctx context.Context, account int64, n needs, decide decision) (made Document, err error) {
+func (s *Store) changeContact(ctx context.Context, account int64, n needs, decide decision) (Document, error) {
 	if foreign(account, n.contact) {
-		return made, crm.ErrNotFound
+		return Document{}, crm.ErrNotFound
 	}
 	now := s.now()
-	err = s.update(ctx, account, n, func(t *tx) error {
+	return answered(ctx, s, account, n, func(t *tx) (Document, error) {
 		found, err := t.load(account, n.contact)
 		if err != nil {
-			return err
+			return Document{}, err
 		}
-		made, err = t.change(found, func(c crm.Contact) (crm.Contact, error) { return decide(t, c, now) })
-		return err
+		return t.change(found, func(c crm.Contact) (crm.Contact, error) { return decide(t, c, now) })
 	})
-	return made, err
 }
 
 // stored is a contact as it is stored, whether it can be read or not.

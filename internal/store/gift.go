@@ -31,12 +31,16 @@ const (
 type GiftDocument struct {
 	crm.Gift
 	Slug     string // of its campaign
+	Created  bool   // it is new
 	Existing bool   // a create has found it by its external id
 	NewGiver bool   // a create has made a contact
 }
 
+// Fate tells what has become of a create.
+func (d GiftDocument) Fate() (created, merged bool) { return d.Created, false }
+
 // Append appends the wire form.
-func (d *GiftDocument) Append(dst []byte) []byte {
+func (d GiftDocument) Append(dst []byte) []byte {
 	return crm.AppendGift(dst, d.ID, d.Code, d.Campaign, d.Slug, d.AppendBody(nil))
 }
 
@@ -62,7 +66,7 @@ func scanGift(r db.Row) (int64, *storedGift) {
 type ownCampaign struct{ slug, currency string }
 
 func scanOwnCampaign(r db.Row) (int64, *ownCampaign) {
-	row := campaignRow{r.Int(0), 0, slices.Clone(r.Bytes(2)), r.Int(3)}
+	row := campaignRow{id: r.Int(0), body: slices.Clone(r.Bytes(2)), checksum: r.Int(3)}
 	campaign, err := row.parse()
 	if err != nil { // a damaged one takes no gifts
 		return row.id, nil
@@ -84,16 +88,15 @@ func whoOf(ctx context.Context) string {
 
 // CreateGift records a gift of a valid input. Its giver is a contact of the account, or is found or made as by a create of a contact. An
 // external id that is known already answers with its gift, where that is what was sent.
-func (s *Store) CreateGift(ctx context.Context, account int64, in crm.GiftInput) (made GiftDocument, err error) {
+func (s *Store) CreateGift(ctx context.Context, account int64, in crm.GiftInput) (GiftDocument, error) {
 	now := s.now()
-	err = s.update(ctx, account, newGiftNeeds(account, &in), func(t *tx) error {
+	return answered(ctx, s, account, newGiftNeeds(account, &in), func(t *tx) (GiftDocument, error) {
 		a, err := t.lock(account)
-		if err == nil {
-			made, err = t.recordGift(a, &in, now)
+		if err != nil {
+			return GiftDocument{}, err
 		}
-		return err
+		return t.recordGift(a, &in, now)
 	})
-	return made, err
 }
 
 // recordGift finds the gift with the external id that was sent, or makes a new one.
@@ -178,11 +181,11 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	campaign, campaignErr := t.ownCampaign(a, in.Campaign)
 	plan, planErr := t.planOf(a, in.Plan)
 	giver, giverErr := t.giver(a, in, now)
-	if err := firstOrFaults(giverErr, campaignErr, planErr); err != nil {
+	if err := firstOrFaults(campaignErr, planErr, giverErr); err != nil {
 		return made, err
 	}
 	if plan != nil && plan.Contact != giver.contact.ID {
-		return made, fault("plan_id", "must be a plan of the same contact")
+		return made, fault("plan_id", crm.OtherGiver)
 	}
 	currency := a.currency
 	switch {
@@ -214,6 +217,7 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	a.giftSeq++
 	made.ID = crm.MakeID(a.account, a.giftSeq)
 	made.Code = crm.NewCode(made.ID)
+	made.Created = true
 	if made.NewGiver = giver.isNew; giver.isNew {
 		a.knowNone(shareOf(&made.Gift))
 	}
@@ -262,7 +266,7 @@ func (t *tx) giver(a *accountUnit, in *crm.GiftInput, now time.Time) (g giver, e
 		g.row = row
 		g.contact, err = row.contact.Merge(in.Giver.FillsOnly(&row.contact), now)
 	}
-	return g, err
+	return g, crm.GiverFaults(err)
 }
 
 // activeContact is a contact that a gift may be from.
@@ -344,7 +348,7 @@ func (t *tx) afterGift(a *accountUnit, before, after *crm.Gift, now time.Time) e
 func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in crm.GiftInput) (GiftDocument, error) {
 	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *tx, a *accountUnit, g crm.Gift, now time.Time) (crm.Gift, error) {
 		_, campaignErr := t.ownCampaign(a, in.Campaign)
-		plan, planErr := t.planOf(a, in.Plan)
+		_, planErr := t.planOf(a, in.Plan)
 		var contact *crm.Contact
 		var contactErr error
 		if in.Contact != nil && *in.Contact != 0 && *in.Contact != g.Contact {
@@ -353,14 +357,21 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in c
 				contact = &row.contact
 			}
 		}
-		if err := firstOrFaults(contactErr, campaignErr, planErr, t.freeReference(a, &in, &g)); err != nil {
+		if err := firstOrFaults(campaignErr, planErr, contactErr, t.freeReference(a, &in, &g)); err != nil {
 			return g, err
 		}
 		changed, err := g.Change(&in, contact, now)
-		if err == nil && plan != nil && plan.Contact != changed.Contact {
-			err = fault("plan_id", "must be a plan of the same contact")
+		if err != nil || changed.Contact == g.Contact && changed.PlanCode == g.PlanCode {
+			return changed, err
 		}
-		return changed, err
+		plan, err := t.planOf(a, &changed.PlanCode)
+		switch {
+		case err != nil || plan == nil || plan.Contact == changed.Contact:
+			return changed, err
+		case changed.PlanCode == g.PlanCode:
+			return g, fault("contact_id", "must be the contact of the gift's plan, unless plan_id becomes null")
+		}
+		return g, fault("plan_id", crm.OtherGiver)
 	})
 }
 
@@ -388,49 +399,58 @@ func (s *Store) RefundGift(ctx context.Context, account int64, code string, amou
 }
 
 // changeGift is the one way in which a gift changes: load, let crm decide, save, and note who did what.
-func (s *Store) changeGift(ctx context.Context, account int64, code string, n needs, decide func(*tx, *accountUnit, crm.Gift, time.Time) (crm.Gift, error)) (made GiftDocument, err error) {
+func (s *Store) changeGift(ctx context.Context, account int64, code string, n needs, decide func(*tx, *accountUnit, crm.Gift, time.Time) (crm.Gift, error)) (GiftDocument, error) {
 	id := codeID(account, code)
 	if id == 0 {
-		return made, crm.ErrNotFound
+		return GiftDocument{}, crm.ErrNotFound
 	}
 	now := s.now()
 	n.gifts = append(n.gifts, id)
-	err = s.update(ctx, account, n, func(t *tx) error {
+	return answered(ctx, s, account, n, func(t *tx) (made GiftDocument, err error) {
 		a, err := t.lock(account)
 		if err != nil {
-			return err
+			return made, err
 		}
 		old, err := t.giftByCode(a, id, code)
 		if err != nil {
-			return err
+			return made, err
 		}
 		changed, err := decide(t, a, old.Gift, now)
 		if err != nil {
-			return err
+			return made, err
 		}
 		made = GiftDocument{Gift: changed, Slug: t.slug(a, changed.Campaign)}
 		if string(changed.AppendBody(nil)) == string(old.body) && changed.Campaign == old.Campaign {
-			return nil
+			return made, nil
 		}
-		number, err := t.Int(sqlLastGiftEvent, account, id)
-		if err != nil {
-			return err
-		}
-		t.Insert(giftEventTable, account, id, number+1, now.Unix(), whoOf(ctx), eventData(&old.Gift, &changed))
-		if old.ExternalID != changed.ExternalID {
-			if old.ExternalID != "" {
-				t.Delete(referenceTable, account, giftReference+old.ExternalID)
-				a.references.rows[giftReference+old.ExternalID] = 0
-			}
-			if changed.ExternalID != "" {
-				t.refer(a, giftReference+changed.ExternalID, id)
-			}
-		}
-		before := old.Gift
-		t.writeGift(t.Save, a, &changed)
-		return t.afterGift(a, &before, &changed, now)
+		return made, t.saveGift(a, old.Gift, changed, whoOf(ctx), now)
 	})
-	return made, err
+}
+
+// saveGift writes a gift that has changed, and everything that follows from it.
+func (t *tx) saveGift(a *accountUnit, old, changed crm.Gift, who string, now time.Time) error {
+	number, err := t.Int(sqlLastGiftEvent, a.account, old.ID)
+	if err != nil {
+		return err
+	}
+	t.Insert(giftEventTable, a.account, old.ID, number+1, now.Unix(), who, eventData(&old, &changed))
+	t.moveReference(a, giftReference, old.ExternalID, changed.ExternalID, old.ID)
+	t.writeGift(t.Save, a, &changed)
+	return t.afterGift(a, &old, &changed, now)
+}
+
+// moveReference makes another external id lead to a gift or a plan; "" is none.
+func (t *tx) moveReference(a *accountUnit, kind, old, changed string, id int64) {
+	if old == changed {
+		return
+	}
+	if old != "" {
+		t.Delete(referenceTable, a.account, kind+old)
+		a.references.rows[kind+old] = 0
+	}
+	if changed != "" {
+		t.refer(a, kind+changed, id)
+	}
 }
 
 // giftByCode is a gift by its whole public id: one that only has the same sequence number is none.

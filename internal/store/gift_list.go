@@ -19,7 +19,6 @@ const (
 		FROM gift g LEFT JOIN campaign c ON c.id = g.campaign_id AND c.account_id = g.account_id`
 
 	sqlGift      = shownGift + ` WHERE g.account_id = $1 AND g.id = $2`
-	sqlGiftRange = shownGift + ` WHERE g.account_id = $1 AND g.id >= $2 AND g.id <= $3 ORDER BY g.id`
 	sqlGiftsByID = shownGift + ` WHERE g.account_id = $1 AND g.id = ANY($2) ORDER BY g.id`
 
 	sqlFirstGift   = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 ORDER BY given_at, id LIMIT 1`
@@ -29,8 +28,6 @@ const (
 
 	sqlGivingBetween = `SELECT cell, entries, gifts, amount, recurring, donors, new_donors, retained, first_year FROM giving
 		WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell`
-	sqlGivingAfter = `SELECT cell, entries, gifts, amount, recurring, donors, new_donors, retained, first_year FROM giving
-		WHERE account_id = $1 AND cell > $2 AND cell < $3 ORDER BY cell LIMIT $4`
 )
 
 // appendGift appends one row of a list.
@@ -63,8 +60,8 @@ func (s *Store) Gift(ctx context.Context, account int64, code string, dst []byte
 // GiftRecord is a gift as people see it.
 type GiftRecord struct {
 	crm.Gift
-	Slug   string // of its campaign
-	Events []GiftEvent
+	Slug   string      // of its campaign
+	Events []GiftEvent // the latest 200, in the order in which they happened
 }
 
 func scanGiftRecord(r db.Row) (record GiftRecord, err error) {
@@ -85,6 +82,7 @@ func (s *Store) GiftRecord(ctx context.Context, account int64, code string) (Gif
 		}
 		record = records[0]
 		record.Events, err = db.List(c, scanGiftEvent, sqlGiftEvents, account, id)
+		slices.Reverse(record.Events)
 		return record, err
 	})
 }
@@ -111,8 +109,13 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 	if f.Campaign != 0 {
 		add("g.campaign_id <> 0 AND g.campaign_id = $%d", f.Campaign) // as the index says it
 	}
-	if f.Plan != "" {
-		add("g.plan_id <> 0 AND g.plan_id = $%d", codeID(account, f.Plan))
+	if f.Plan != "" { // of another account with the same number, it is none of ours
+		args = append(args, f.Plan)
+		code := len(args)
+		add(fmt.Sprintf("g.plan_id <> 0 AND g.plan_id = (SELECT id FROM plan WHERE account_id = $1 AND id = $%%d AND code = $%d)", code), codeID(account, f.Plan))
+	}
+	if f.Recurring {
+		conditions = append(conditions, "g.plan_id <> 0")
 	}
 	if f.Status != "" {
 		g := crm.Gift{Status: f.Status}
@@ -191,7 +194,7 @@ func (s *Store) giftParts(ctx context.Context, account int64, scope crm.Campaign
 		return parts, nil
 	}
 	err = s.view(ctx, func(c db.Conn) error {
-		others, err := db.List(c, func(r db.Row) [3]int64 { return [3]int64{r.Int(0), r.Int(1), r.Int(2)} }, sqlOthersCampaigns, account)
+		others, err := othersCampaigns(c, account)
 		if err != nil {
 			return err
 		}
@@ -218,8 +221,20 @@ func (s *Store) giftParts(ctx context.Context, account int64, scope crm.Campaign
 	return parts, err
 }
 
-const sqlOthersCampaigns = `SELECT c.id, c.account_id, r.relation FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id
-	WHERE r.account_id = $1 ORDER BY c.account_id, c.id`
+// othersCampaigns are the id, the account and the relation of campaigns that an account may list, in the order of their ids.
+func othersCampaigns(c db.Conn, account int64) (found [][3]int64, err error) {
+	relations, ids := map[int64]int64{}, []int64{}
+	err = c.Each(func(r db.Row) error {
+		relations[r.Int(0)], ids = r.Int(1), append(ids, r.Int(0))
+		return nil
+	}, sqlReaderCampaigns, account)
+	if err != nil {
+		return nil, err
+	}
+	return db.List(c, func(r db.Row) [3]int64 { return [3]int64{r.Int(0), r.Int(1), relations[r.Int(0)]} }, sqlCampaignAccounts, ids)
+}
+
+const sqlCampaignAccounts = `SELECT id, account_id FROM campaign WHERE id = ANY($1) ORDER BY id`
 
 // findGifts finds the gifts of one page: parts one after the other, each in the order of its ids.
 func findGifts(c db.Conn, parts []giftPart, page crm.PageRequest) (found []giftPage, result ListResult, err error) {
@@ -256,128 +271,11 @@ func (part giftPart) count(c db.Conn) (int64, error) {
 
 func (part giftPart) ids(c db.Conn, skip, want int64) ([]int64, error) {
 	if part.filter.IsEmpty() { // numbered densely
-		ids := make([]int64, 0, want)
-		for seq := skip + 1; seq <= skip+want; seq++ {
-			ids = append(ids, crm.MakeID(part.account, seq))
-		}
-		return ids, nil
+		return seqIDs(part.account, skip+1, skip+want), nil
 	}
 	condition, args := giftCondition(part.account, part.filter)
 	sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.id LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
 	return db.List(c, number, sql, append(args, want, skip)...)
-}
-
-// GiftTotals is what a filter finds in all.
-type GiftTotals struct {
-	ListResult
-	Gifts int64            // of them: that count
-	Sums  map[string]int64 // what is left of them, by currency
-}
-
-// GiftPage is one page of gifts for people: the latest first.
-func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
-	records, err = snapshot(ctx, s, func(c db.Conn) (records []GiftRecord, err error) {
-		if totals, err = giftTotals(c, account, filter); err != nil || page.Skip() >= totals.Total {
-			return nil, err
-		}
-		skip, before := page.Skip(), filter
-		if filter.IsEmpty() {
-			if before.To, skip, err = skipMonths(c, account, skip); err != nil {
-				return nil, err
-			}
-		}
-		condition, args := giftCondition(account, before)
-		sql := fmt.Sprintf(`%s%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, shownGift, condition, len(args)+1, len(args)+2)
-		records, err = giftRecords(c, sql, append(args, page.PerPage, skip)...)
-		totals.Count = int64(len(records))
-		return records, err
-	})
-	return records, totals, err
-}
-
-// giftTotals is from the sums that are kept, where they say it, and else counted.
-func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, err error) {
-	totals.Sums = map[string]int64{}
-	if f.OnlyTime() {
-		from, to := int64(0), int64(1)
-		if !f.From.IsZero() || !f.To.IsZero() {
-			from, to = crm.Day(f.From), int64(99999999)
-			if !f.To.IsZero() {
-				to = crm.Day(f.To)
-			}
-			from = max(from, 10000000) // days alone
-		}
-		err = eachGiving(c, account, from, to, func(_ int64, currency string, g crm.Giving) {
-			totals.add(currency, g.Entries, g.Gifts, g.Amount)
-		})
-		return totals, err
-	}
-	condition, args := giftCondition(account, f)
-	err = c.Each(func(r db.Row) error {
-		totals.add(r.Text(0), r.Int(1), r.Int(2), r.Int(3))
-		return nil
-	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
-	return totals, err
-}
-
-func (t *GiftTotals) add(currency string, entries, gifts, amount int64) {
-	t.Total += entries
-	t.Gifts += gifts
-	if amount != 0 {
-		t.Sums[currency] += amount
-	}
-}
-
-// eachGiving reads the sums of the account from a period on and up to another one, which is exclusive. Both must be of one kind.
-func eachGiving(c db.Conn, account, from, to int64, read func(period int64, currency string, g crm.Giving)) error {
-	return c.Each(func(r db.Row) error {
-		name, g := scanGiving(r)
-		if _, period, currency, contact := crm.CellParts(name); contact == 0 {
-			read(period, currency, *g)
-		}
-		return nil
-	}, sqlGivingBetween, account, crm.Cell(0, from, "", 0), crm.Cell(0, to, "", 0))
-}
-
-// skipMonths turns a number of gifts to leave out, the latest first, into a time before which to begin and a smaller number: months and
-// days that are left out whole need not be walked through.
-func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, err error) {
-	for _, level := range []struct {
-		from, to int64
-		end      func(period int64) time.Time
-	}{
-		{190001, 999912, func(p int64) time.Time { return time.Date(int(p/100), time.Month(p%100)+1, 1, 0, 0, 0, 0, time.UTC) }},
-		{0, 0, func(p int64) time.Time {
-			return time.Date(int(p/10000), time.Month(p/100%100), int(p%100)+1, 0, 0, 0, 0, time.UTC)
-		}},
-	} {
-		if level.to == 0 { // the days of the month that the months have led to
-			if before.IsZero() {
-				return before, skip, nil
-			}
-			last := before.AddDate(0, -1, 0)
-			level.from, level.to = crm.Day(last), crm.Day(last)+100
-		}
-		entries := map[int64]int64{}
-		err := eachGiving(c, account, level.from, level.to, func(period int64, _ string, g crm.Giving) { entries[period] += g.Entries })
-		if err != nil {
-			return before, skip, err
-		}
-		for _, period := range sortedDown(entries) {
-			before = level.end(period)
-			if entries[period] > skip {
-				break
-			}
-			skip -= entries[period]
-		}
-	}
-	return before, skip, nil
-}
-
-func sortedDown(of map[int64]int64) []int64 {
-	keys := slices.Sorted(maps.Keys(of))
-	slices.Reverse(keys)
-	return keys
 }
 
 // ContactGiving is what a contact has given, in the account's currency.
@@ -451,84 +349,6 @@ func (s *Store) GivingPeriods(ctx context.Context, account, from, to int64) (sum
 	return sums, currency, err
 }
 
-// Donor is a contact with what it gave in a time.
-type Donor struct {
-	Contact crm.Contact
-	Giving  crm.Giving
-}
-
-// Donors are contacts who gave in a year or, where lapsed, gave in it and not in the year after; in a campaign, 0 for any. They are in the
-// order of their ids, after the one with the given sequence number. next is where the following page begins, 0 at the end.
-func (s *Store) Donors(ctx context.Context, account, campaign, year int64, lapsed bool, after, limit int64) (donors []Donor, next int64, err error) {
-	donors, err = snapshot(ctx, s, func(c db.Conn) (donors []Donor, err error) {
-		row, err := readTally(c, account)
-		if err != nil {
-			return nil, err
-		}
-		_, end := crm.CellsBetween(campaign, year, row.currency)
-		var cells []cellRow
-		for last := crm.Cell(campaign, year, row.currency, crm.MakeID(0, after)); int64(len(cells)) <= limit; {
-			some, err := db.List(c, scanCell, sqlGivingAfter, account, last, end, limit+1)
-			if err != nil || len(some) == 0 {
-				return nil, err
-			}
-			last = some[len(some)-1].name
-			kept, err := whoGave(c, account, row.currency, year, lapsed, some)
-			if err != nil {
-				return nil, err
-			}
-			if cells = append(cells, kept...); int64(len(some)) <= limit {
-				break
-			}
-		}
-		if next = 0; int64(len(cells)) > limit {
-			cells = cells[:limit]
-			next = crm.CellContact(cells[limit-1].name)
-		}
-		return loadDonors(c, account, cells)
-	})
-	return donors, next, err
-}
-
-func scanCell(r db.Row) cellRow {
-	name, g := scanGiving(r)
-	return cellRow{name, *g}
-}
-
-// whoGave keeps the cells of contacts with something left and, where lapsed, nothing in the year after.
-func whoGave(c db.Conn, account int64, currency string, year int64, lapsed bool, cells []cellRow) ([]cellRow, error) {
-	again := map[int64]bool{}
-	if lapsed {
-		var names []string
-		for _, cell := range cells {
-			names = append(names, crm.Cell(0, year+1, currency, crm.MakeID(0, crm.CellContact(cell.name))))
-		}
-		err := c.Each(func(r db.Row) error {
-			name, g := scanGiving(r)
-			again[crm.CellContact(name)] = g.Gifts > 0
-			return nil
-		}, sqlGiving, account, names)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return slices.DeleteFunc(cells, func(cell cellRow) bool { return cell.Gifts == 0 || again[crm.CellContact(cell.name)] }), nil
-}
-
-func loadDonors(c db.Conn, account int64, cells []cellRow) (donors []Donor, err error) {
-	var ids []int64
-	giving := map[int64]crm.Giving{}
-	for _, cell := range cells {
-		id := crm.MakeID(account, crm.CellContact(cell.name))
-		ids, giving[id] = append(ids, id), cell.Giving
-	}
-	contacts, err := loadContacts(c, account, ids)
-	for _, contact := range contacts {
-		donors = append(donors, Donor{contact, giving[contact.ID]})
-	}
-	return donors, err
-}
-
 // LargestGifts are the largest gifts of the last months that have any, this one included, the largest first.
 func (s *Store) LargestGifts(ctx context.Context, account int64, months int, limit int64) (records []GiftRecord, err error) {
 	now := s.now().UTC()
@@ -549,27 +369,5 @@ func (s *Store) LargestGifts(ctx context.Context, account int64, months int, lim
 		records, err = giftRecords(c, sqlGiftsByID, account, ids)
 		slices.SortStableFunc(records, func(a, b GiftRecord) int { return cmp.Compare(b.Net(), a.Net()) })
 		return records[:min(int64(len(records)), limit)], err
-	})
-}
-
-// Currency is the account's currency.
-func (s *Store) Currency(ctx context.Context, account int64) (string, error) {
-	row, err := find(ctx, s, crm.ErrNotFound, scanTally, sqlTally, account)
-	return row.currency, err
-}
-
-// SetCurrency changes the account's currency, as long as it has no gifts: all its sums are in it.
-func (s *Store) SetCurrency(ctx context.Context, account int64, currency string) error {
-	return s.updateAccount(ctx, account, func(t *tx) error {
-		a := t.account(account)
-		switch {
-		case a.currency == currency:
-			return nil
-		case a.giftSeq > 0:
-			return fault("currency", "cannot be changed any more: the organization has gifts")
-		}
-		a.touch(t)
-		a.currency = currency
-		return nil
 	})
 }

@@ -15,7 +15,7 @@ import (
 
 // passes tells in the plainest way whether a filter lets a gift through.
 func passes(f crm.GiftFilter, g *crm.Gift) bool {
-	return (f.Contact == 0 || f.Contact == g.Contact) && (f.Campaign == 0 || f.Campaign == g.Campaign) && (f.Plan == "" || f.Plan == g.PlanCode) &&
+	return (f.Contact == 0 || f.Contact == g.Contact) && (f.Campaign == 0 || f.Campaign == g.Campaign) && (f.Plan == "" || f.Plan == g.PlanCode) && (!f.Recurring || g.PlanCode != "") &&
 		(f.Status == "" || f.Status == g.Status) && (f.Method == "" || f.Method == g.Method) && (f.ExternalID == "" || f.ExternalID == g.ExternalID) &&
 		(f.From.IsZero() || !g.At.Before(f.From)) && (f.To.IsZero() || g.At.Before(f.To)) && (f.Currency == "" || f.Currency == g.Currency) &&
 		(f.Min == 0 || g.Net() >= f.Min) && (f.Max == 0 || g.Net() <= f.Max)
@@ -43,7 +43,7 @@ func TestFiltersFindWhatTheyName(t *testing.T) {
 		}
 		day := m.now.UTC().Truncate(24 * time.Hour)
 		for _, f := range []crm.GiftFilter{
-			{}, {Contact: ledger[0].Contact}, {Campaign: m.campaigns[0].ID}, {Plan: m.plans[0].Code}, {Status: crm.Pending}, {Method: "cash"},
+			{}, {Contact: ledger[0].Contact}, {Campaign: m.campaigns[0].ID}, {Plan: m.plans[0].Code}, {Recurring: true}, {Status: crm.Pending}, {Method: "cash"},
 			{From: day.AddDate(-1, 0, 0), To: day}, {To: day.AddDate(-2, 0, 0)}, {From: day.AddDate(0, -2, 0)}, {From: day.AddDate(-1, 0, 0).Add(time.Hour)},
 			{Currency: "EUR"}, {Min: 10_000, Max: 20_000}, {Campaign: m.campaigns[1].ID, Status: crm.Succeeded, From: day.AddDate(-1, 0, 0)},
 			{ExternalID: "x1"}, {ExternalID: "none"}, {Contact: 5},

@@ -91,7 +91,7 @@ func (m *giftModel) step() (what string, err error) {
 		}
 		plan, err := m.node().CreatePlan(ctx, m.account.Number, in)
 		if err == nil {
-			m.plans = append(m.plans, plan)
+			m.plans = append(m.plans, plan.Plan)
 		}
 		return "plan", err
 	case n < 92:

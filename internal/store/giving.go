@@ -252,15 +252,24 @@ func statsOf(sums *crm.Giving, currency string) (stats crm.Stats) {
 
 // Giving reads sums by the names of their cells (crm.Cell). What is missing is zero.
 func (s *Store) Giving(ctx context.Context, account int64, cells ...string) (map[string]crm.Giving, error) {
+	return lend(ctx, s.read, func(c db.Conn) (map[string]crm.Giving, error) { return readGiving(c, account, cells...) })
+}
+
+func readGiving(c db.Conn, account int64, cells ...string) (map[string]crm.Giving, error) {
 	found := make(map[string]crm.Giving, len(cells))
-	rows, err := list(ctx, s, func(r db.Row) cellRow { name, g := scanGiving(r); return cellRow{name, *g} }, sqlGiving, account, cells)
-	for _, row := range rows {
-		found[row.name] = row.Giving
-	}
-	return found, err
+	return found, c.Each(func(r db.Row) error {
+		name, g := scanGiving(r)
+		found[name] = *g
+		return nil
+	}, sqlGiving, account, cells)
 }
 
 type cellRow struct {
 	name string
 	crm.Giving
+}
+
+func scanCell(r db.Row) cellRow {
+	name, g := scanGiving(r)
+	return cellRow{name, *g}
 }

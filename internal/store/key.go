@@ -110,7 +110,7 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (crm.Principal,
 	s.noteUse(key.LastUsedAt, now, func(ctx context.Context) error {
 		return s.updateAccount(ctx, key.Account, func(t *tx) error { return t.exec(sqlTouchKey, key.Account, key.ID, seconds(now)) })
 	})
-	who = crm.Principal{Account: key.Account, Key: id, Permissions: key.Permissions}
+	who = crm.Principal{Account: key.Account, Key: id, KeyName: key.Name, Permissions: key.Permissions}
 	until := now.Add(keyCacheTime)
 	if !key.ExpiresAt.IsZero() && key.ExpiresAt.Before(until) {
 		until = key.ExpiresAt

@@ -62,9 +62,9 @@ func TestKeysAreListedAndAuthenticate(t *testing.T) {
 			}
 		}
 		for secret, want := range map[string]crm.Principal{
-			secret:  {Account: account, Key: first.ID, Permissions: crm.ContactsRead | crm.CampaignsRead},
-			secret2: {Account: account, Key: second.ID, Permissions: crm.AllPermissions},
-			secret3: {Account: other, Key: foreign.ID, Permissions: crm.AllPermissions},
+			secret:  {Account: account, Key: first.ID, KeyName: first.Name, Permissions: crm.ContactsRead | crm.CampaignsRead},
+			secret2: {Account: account, Key: second.ID, KeyName: second.Name, Permissions: crm.AllPermissions},
+			secret3: {Account: other, Key: foreign.ID, KeyName: foreign.Name, Permissions: crm.AllPermissions},
 		} {
 			for range 3 { // from the database, then from memory
 				if who, err := s.Authenticate(t.Context(), secret); err != nil || who != want {

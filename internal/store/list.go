@@ -13,7 +13,7 @@ import (
 // row is still what the index stands for, the page is exact, and no transaction was needed.
 
 const sqlRange = `SELECT contact.id, contact.body, contact.checksum FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
-	WHERE account_tally.account_id = $1 AND account_tally.revision = $2 AND account_tally.contact_seq = $3 AND account_tally.contact_active = $4
+	WHERE contact.account_id = $1 AND account_tally.revision = $2 AND account_tally.contact_seq = $3 AND account_tally.contact_active = $4
 	AND contact.id >= $5 AND contact.id <= $6 AND contact.archived <> $7 ORDER BY contact.id`
 
 const sqlScattered = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
@@ -176,9 +176,10 @@ func excluded(scope crm.ContactScope) int64 {
 }
 
 func appendContact(dst []byte, r db.Row) ([]byte, error) {
-	body, err := contactBody(r, 1, r.Int(0))
+	id := r.Int(0)
+	body, err := contactBody(r, 1, id)
 	if err != nil {
 		return dst, err
 	}
-	return crm.AppendContact(dst, r.Int(0), body), nil
+	return crm.AppendContact(dst, id, body), nil
 }

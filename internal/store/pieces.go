@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"donorbook/internal/db"
 )
 
 // A page may be far larger than an ordinary one: a hundred contacts of 128 KiB. So it is read in pieces, each is handed on
 // before the next is read, and a client that reads slowly holds no connection to the database. Which elements are on a page is
-// decided with its first piece. An element of a later piece is shown as it is when its turn comes.
+// decided with its first piece. An element of a later piece is shown as it is when its turn comes, or left out where it was deleted.
 
 // PieceSize is how long a piece gets before it is handed on. The element that fills it is still in it, so that a piece may be
 // longer by one element. Ordinary pages are one piece.
@@ -33,6 +34,8 @@ type pieces struct {
 	start  int   // of what the last statement has read
 	before int   // elements of the statements before
 	n      int   // elements of the last statement
+	last   int64 // the id of the last element
+	lossy  bool  // elements may be deleted before their turn comes
 }
 
 func newPieces(dst []byte, flush Flush) *pieces {
@@ -60,6 +63,7 @@ func (p *pieces) add(element element, r db.Row) (err error) {
 		return err
 	}
 	p.n++
+	p.last = r.Int(0)
 	if p.full() {
 		return errFull
 	}
@@ -68,10 +72,10 @@ func (p *pieces) add(element element, r db.Row) (err error) {
 
 func (p *pieces) full() bool { return p.flush != nil && len(p.dst)-p.begin >= PieceSize }
 
-// rest reads the elements that the first statement has left. ask reads those with the given ids. It is asked for about as many
-// as will fit: a database elsewhere would send all the others in vain.
+// rest reads the elements that the first statement has left. ask reads those with the given ids, which ascend. It is asked for about as
+// many as will fit: a database elsewhere would send all the others in vain.
 func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
-	for ids = ids[p.n:]; len(ids) > 0; ids = ids[p.n:] {
+	for ids = ids[p.n:]; len(ids) > 0; {
 		if p.full() {
 			if p.dst, err = p.flush(p.dst); err != nil {
 				return err
@@ -83,9 +87,14 @@ func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c db.
 		if err := s.read(ctx, func(c db.Conn) error { return ask(c, some) }); err != nil {
 			return err
 		}
-		if p.n == 0 {
-			return fmt.Errorf("%d elements of a list cannot be found, the first one is %d", len(ids), ids[0])
+		if p.full() {
+			at, _ := slices.BinarySearch(some, p.last)
+			some = some[:at+1]
 		}
+		if p.n < len(some) && !p.lossy {
+			return fmt.Errorf("%d of %d elements of a list cannot be found, from %d on", len(some)-p.n, len(some), some[0])
+		}
+		ids = ids[len(some):]
 	}
 	return nil
 }

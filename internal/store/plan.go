@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,7 +15,6 @@ const (
 	planColumns = `id, code, body, checksum`
 
 	sqlLoadPlans = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND id = ANY($2)`
-	sqlPlanRange = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
 	sqlDuePlans  = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3 ORDER BY next_bill, id LIMIT $4`
 	sqlPlansOf   = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id DESC LIMIT $3`
 	sqlPlanCount = `SELECT COUNT(*) FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3`
@@ -36,6 +36,20 @@ func scanPlan(r db.Row) (int64, *storedPlan) {
 		p.Plan, p.damage = crm.ParsePlan(id, r.Text(1), body)
 	}
 	return id, p
+}
+
+// PlanDocument is a plan as a change has left it.
+type PlanDocument struct {
+	crm.Plan
+	Created bool // it is new
+}
+
+// Fate tells what has become of a create.
+func (d PlanDocument) Fate() (created, merged bool) { return d.Created, false }
+
+// Append appends the wire form.
+func (d PlanDocument) Append(dst []byte) []byte {
+	return d.Plan.Append(dst)
 }
 
 // planOf is the plan that an input names, nil for none.
@@ -92,48 +106,51 @@ func (t *tx) writePlan(write func(*db.Table, ...any), a *accountUnit, p *crm.Pla
 }
 
 // CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already is refused.
-func (s *Store) CreatePlan(ctx context.Context, account int64, in crm.PlanInput) (made crm.Plan, err error) {
+func (s *Store) CreatePlan(ctx context.Context, account int64, in crm.PlanInput) (PlanDocument, error) {
 	now, n := s.now(), planNeeds(account, &in)
 	if in.Contact == nil {
 		n.keys = in.Giver.MatchKeys()
 	}
-	err = s.update(ctx, account, n, func(t *tx) error {
+	return answered(ctx, s, account, n, func(t *tx) (PlanDocument, error) {
 		a, err := t.lock(account)
 		if err != nil {
-			return err
+			return PlanDocument{}, err
 		}
-		campaign, campaignErr := t.ownCampaign(a, in.Campaign)
-		giver, giverErr := t.giver(a, &in.GiftInput, now)
-		if err := firstOrFaults(giverErr, campaignErr, t.freePlanReference(a, &in, "")); err != nil {
-			return err
-		}
-		currency := a.currency
-		switch {
-		case in.Currency != nil && *in.Currency != "":
-			currency = *in.Currency
-		case campaign != nil:
-			currency = campaign.currency
-		}
-		if made, err = crm.NewPlan(&in, &giver.contact, currency, now); err != nil {
-			return err
-		}
-		if a.planSeq >= crm.MaxSeq {
-			return errors.New("the account has given out all its ids of plans")
-		}
-		if made.Contact, err = giver.save(t, a); err != nil {
-			return err
-		}
-		a.touch(t)
-		a.planSeq++
-		made.ID = crm.MakeID(account, a.planSeq)
-		made.Code = crm.NewCode(made.ID)
-		t.writePlan(t.Insert, a, &made)
-		if made.ExternalID != "" {
-			t.refer(a, planReference+made.ExternalID, made.ID)
-		}
-		return nil
+		made, err := t.createPlan(a, &in, now)
+		return PlanDocument{made, true}, err
 	})
-	return made, err
+}
+
+// createPlan decides everything before it writes anything.
+func (t *tx) createPlan(a *accountUnit, in *crm.PlanInput, now time.Time) (made crm.Plan, err error) {
+	campaign, campaignErr := t.ownCampaign(a, in.Campaign)
+	giver, giverErr := t.giver(a, &in.GiftInput, now)
+	if err := firstOrFaults(giverErr, campaignErr, t.freePlanReference(a, in, "")); err != nil {
+		return made, err
+	}
+	currency := a.currency
+	switch {
+	case in.Currency != nil && *in.Currency != "":
+		currency = *in.Currency
+	case campaign != nil:
+		currency = campaign.currency
+	}
+	if made, err = crm.NewPlan(in, &giver.contact, currency, now); err != nil {
+		return made, err
+	}
+	if a.planSeq >= crm.MaxSeq {
+		return made, errors.New("the account has given out all its ids of plans")
+	}
+	if made.Contact, err = giver.save(t, a); err != nil {
+		return made, err
+	}
+	a.touch(t)
+	a.planSeq++
+	made.ID = crm.MakeID(a.account, a.planSeq)
+	made.Code = crm.NewCode(made.ID)
+	t.writePlan(t.Insert, a, &made)
+	t.moveReference(a, planReference, "", made.ExternalID, made.ID)
+	return made, nil
 }
 
 func planNeeds(account int64, in *crm.PlanInput) needs {
@@ -159,43 +176,34 @@ func (t *tx) freePlanReference(a *accountUnit, in *crm.PlanInput, own string) er
 }
 
 // UpdatePlan changes what a valid input names.
-func (s *Store) UpdatePlan(ctx context.Context, account int64, code string, in crm.PlanInput) (made crm.Plan, err error) {
+func (s *Store) UpdatePlan(ctx context.Context, account int64, code string, in crm.PlanInput) (PlanDocument, error) {
 	now, n := s.now(), planNeeds(account, &in)
 	if n.plan = codeID(account, code); n.plan == 0 {
-		return made, crm.ErrNotFound
+		return PlanDocument{}, crm.ErrNotFound
 	}
-	err = s.update(ctx, account, n, func(t *tx) error {
+	return answered(ctx, s, account, n, func(t *tx) (made PlanDocument, err error) {
 		a, err := t.lock(account)
 		if err != nil {
-			return err
+			return made, err
 		}
 		old, err := t.planByCode(a, code)
 		if err != nil {
-			return err
+			return made, err
 		}
 		_, campaignErr := t.ownCampaign(a, in.Campaign)
 		if err := firstOrFaults(campaignErr, t.freePlanReference(a, &in, old.ExternalID)); err != nil {
-			return err
+			return made, err
 		}
-		if made, err = old.Change(&in, now); err != nil {
-			return err
+		if made.Plan, err = old.Change(&in, now); err != nil {
+			return made, err
 		}
 		if string(made.AppendBody(nil)) == string(old.body) {
-			return nil
+			return made, nil
 		}
-		if was := old.ExternalID; was != made.ExternalID {
-			if was != "" {
-				t.Delete(referenceTable, account, planReference+was)
-				a.references.rows[planReference+was] = 0
-			}
-			if made.ExternalID != "" {
-				t.refer(a, planReference+made.ExternalID, made.ID)
-			}
-		}
-		t.writePlan(t.Save, a, &made)
-		return nil
+		t.moveReference(a, planReference, old.ExternalID, made.ExternalID, made.ID)
+		t.writePlan(t.Save, a, &made.Plan)
+		return made, nil
 	})
-	return made, err
 }
 
 func readPlan(r db.Row) *storedPlan {
@@ -243,8 +251,9 @@ func (s *Store) PlanPage(ctx context.Context, account int64, page crm.PageReques
 			return nil, nil
 		}
 		result.Count = to - from
-		return plansOf(db.List(c, readPlan, sqlPlanRange, account, crm.MakeID(account, from+1), crm.MakeID(account, to)))
+		return plansOf(db.List(c, readPlan, sqlLoadPlans, account, seqIDs(account, from+1, to)))
 	})
+	slices.SortFunc(plans, func(a, b crm.Plan) int { return cmp.Compare(a.ID, b.ID) })
 	if newest {
 		slices.Reverse(plans)
 	}
@@ -277,4 +286,13 @@ func (s *Store) OverduePlans(ctx context.Context, account int64, limit int64) (p
 // ContactPlans are the newest plans of a contact.
 func (s *Store) ContactPlans(ctx context.Context, account, contact int64, limit int64) ([]crm.Plan, error) {
 	return plansOf(list(ctx, s, readPlan, sqlPlansOf, account, contact, limit))
+}
+
+// seqIDs are the ids of an account from one sequence number to another, which were given out without a gap.
+func seqIDs(account, from, to int64) []int64 {
+	ids := make([]int64, 0, to-from+1)
+	for seq := from; seq <= to; seq++ {
+		ids = append(ids, crm.MakeID(account, seq))
+	}
+	return ids
 }

@@ -13,8 +13,9 @@ var (
 	wordsTable    = db.NewSearch("contact_search")
 	tagTable      = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
 
-	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum")
+	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text")
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
+	slugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
 
 	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at code:text body:bytes checksum")
 	giftEventTable = db.NewTable("gift_event", "account_id gift_id number", "at actor:text data:text")
@@ -22,12 +23,15 @@ var (
 	referenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
 	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors new_donors retained first_year")
 
+	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at")
+
 	keyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
 	invitationTable = db.NewTable("invitation", "hash:text", "account_id email:text role invited_by created_at expires_at")
 	userTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
 	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
 	tallyTable      = db.NewTable("account_tally", "account_id", "revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text")
+	settingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text")
 	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
 
@@ -36,9 +40,9 @@ var (
 var schema = db.Schema{
 	Steps: steps,
 	Tables: []*db.Table{
-		contactTable, archivalTable, indexTable, tagTable, campaignTable, readerTable, planTable, giftTable, giftEventTable,
-		referenceTable, givingTable, keyTable, invitationTable, userTable, sessionTable,
-		memberTable, tallyTable, accountTable,
+		contactTable, archivalTable, indexTable, tagTable, campaignTable, readerTable, slugTable, planTable, giftTable, giftEventTable,
+		referenceTable, givingTable, answerTable, keyTable, invitationTable, userTable, sessionTable,
+		memberTable, settingTable, tallyTable, accountTable,
 	},
 	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion, Work: derive},
 }
@@ -309,6 +313,8 @@ CREATE TABLE plan (
 
 CREATE INDEX plan_contact ON plan (account_id, contact_id, id);
 
+CREATE INDEX plan_campaign ON plan (account_id, campaign_id, id) WHERE campaign_id <> 0;
+
 CREATE INDEX plan_due ON plan (account_id, status, next_bill, id);
 
 -- What gifts (g:) and plans (p:) are called in the systems that they came from.
@@ -334,9 +340,46 @@ CREATE TABLE giving (
 	PRIMARY KEY (account_id, cell)
 ) {clustered};
 
+-- What requests with a retry key were answered (retry.go).
+CREATE TABLE request_answer (
+	account_id BIGINT NOT NULL,
+	key {key} NOT NULL,
+	fingerprint {bytes} NOT NULL,
+	status SMALLINT NOT NULL,
+	header TEXT NOT NULL,
+	body {bytes} NOT NULL,
+	created_at BIGINT NOT NULL,
+	PRIMARY KEY (account_id, key)
+);
+
+CREATE INDEX request_answer_age ON request_answer (account_id, created_at, key);
+
+-- cell names the sums of its gifts. What the API does not show stands beside the document: draft, published or closed, and where people pay.
+ALTER TABLE campaign ADD COLUMN cell {key} NOT NULL DEFAULT '';
+
+ALTER TABLE campaign ADD COLUMN status TEXT NOT NULL DEFAULT 'published';
+
+ALTER TABLE campaign ADD COLUMN payment_link TEXT NOT NULL DEFAULT '';
+
+-- The slugs that campaigns had, which lead to them until another one takes them. left_at is in microseconds.
+CREATE TABLE campaign_slug (
+	slug {key} NOT NULL PRIMARY KEY,
+	campaign_id BIGINT NOT NULL,
+	left_at BIGINT NOT NULL
+);
+
+CREATE INDEX campaign_slug_campaign ON campaign_slug (campaign_id, left_at, slug);
+
+-- What statements of giving say about the organization; an account without a row has set nothing.
+CREATE TABLE account_setting (
+	account_id BIGINT NOT NULL PRIMARY KEY,
+	address TEXT NOT NULL,
+	tax_id TEXT NOT NULL
+);
+
 ALTER TABLE account_tally ADD COLUMN gift_seq BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE account_tally ADD COLUMN plan_seq BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE account_tally ADD COLUMN currency TEXT NOT NULL DEFAULT 'USD';
-`}}
+`, Fill: fillCells}}

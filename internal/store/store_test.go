@@ -16,7 +16,10 @@ import (
 	"donorbook/internal/rig"
 )
 
-func TestMain(m *testing.M) { rig.Main(m) }
+func TestMain(m *testing.M) {
+	rig.CheapPasswords()
+	rig.Main(m)
+}
 
 // testEngines are the databases that every test runs on.
 var testEngines = []testEngine{{"sqlite", newSQLite, newSQLite}, {"postgres", newPostgres, emptied}}

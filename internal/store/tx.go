@@ -28,7 +28,9 @@ type accountUnit struct {
 	plans      lookup[int64, *storedPlan]
 	references lookup[string, int64]
 	giving     lookup[string, *crm.Giving]
-	moved      map[string]bool // sums that have changed
+	moved      map[string]bool        // sums that have changed
+	answers    map[string]*keptAnswer // by the keys of attempts
+	expired    []string               // keys of answers that have expired
 }
 
 // needs is what a change will look up.
@@ -43,6 +45,7 @@ type needs struct {
 	plan       int64          // 0 is none
 	references []string       // external ones
 	gift       *crm.GiftInput // whose sums are needed
+	retry      retryNeeds
 
 	more []needs // of a change that records several gifts
 }
@@ -55,8 +58,8 @@ func newTx(t *db.Tx) db.Batch { return &tx{Tx: t, accounts: make(map[int64]*acco
 // Prefetch locks accounts in ascending order and looks up what the changes need, in one round trip, and then the contacts that were
 // found by their keys.
 func (t *tx) Prefetch(changes []*db.Change) error {
-	keys, ids := make(map[int64][]string), make(map[int64][]int64)
 	gifts := make(map[int64][]*needs)
+	keys, ids, attempts := make(map[int64][]string), make(map[int64][]int64), make(map[int64][]retryNeeds)
 	var numbers []int64
 	var all []*needs
 	for _, change := range changes {
@@ -79,6 +82,9 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 		if n.ofGifts() {
 			gifts[n.account] = append(gifts[n.account], n)
 		}
+		if n.retry.key != "" {
+			attempts[n.account] = append(attempts[n.account], n.retry)
+		}
 	}
 	if len(numbers) == 0 {
 		return nil // and nothing to wait for
@@ -87,7 +93,8 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 	numbers = slices.Compact(numbers)
 	for _, number := range numbers {
 		a := t.account(number)
-		err := errors.Join(t.PrefetchLock(a.read, tallyTable, number), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]), a.lookUpGifts(t, gifts[number]))
+		err := errors.Join(t.PrefetchLock(a.read, tallyTable, number), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]),
+			a.lookUpAnswers(t, attempts[number]), a.lookUpGifts(t, gifts[number]))
 		if err != nil {
 			return err
 		}

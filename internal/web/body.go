@@ -12,6 +12,9 @@ import (
 
 // ReadBody returns the whole body of a request, of at most limit bytes.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if known, ok := r.Body.(*knownBody); ok {
+		return known.body, nil
+	}
 	switch {
 	case r.ContentLength > limit:
 		return nil, bodyTooLarge(limit)
@@ -28,6 +31,19 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return nil, brokenBody(err)
 	}
 	return body, nil
+}
+
+// knownBody is a body that was read already.
+type knownBody struct {
+	io.ReadCloser
+	body []byte
+}
+
+// WithBody is a request whose body was read already: ReadBody returns it again.
+func WithBody(r *http.Request, body []byte) *http.Request {
+	again := *r
+	again.Body = &knownBody{r.Body, body}
+	return &again
 }
 
 // readChunks reads a body of unknown length.

@@ -55,6 +55,41 @@ func TestReadBody(t *testing.T) {
 	}
 }
 
+// A body that was read already is there for the next reader, and counts once in the memory budget.
+func TestABodyCanBeReadAgain(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(quietPlumbing().Wrap(func(w http.ResponseWriter, r *http.Request) error {
+		body, err := ReadBody(w, r, MaxBody)
+		if err != nil {
+			return err
+		}
+		again, err := ReadBody(w, WithBody(r, body), MaxBody)
+		if holds := len(exchangeOf(w).holds); err != nil || len(body) > budgetFree && holds != 1 {
+			return fmt.Errorf("the budget is held %d times: %w", holds, err)
+		}
+		return WriteJSON(w, http.StatusOK, again)
+	}))
+	t.Cleanup(server.Close)
+	for _, size := range []int{0, 10, 500_000} {
+		for _, chunked := range []bool{false, true} {
+			text := strings.Repeat("x", size)
+			var body io.Reader = strings.NewReader(text)
+			if chunked {
+				body = io.MultiReader(body) // hides the length
+			}
+			resp, err := http.Post(server.URL, "application/json", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusOK || string(got) != text {
+				t.Errorf("%d bytes, chunked %t: %d %.80s", size, chunked, resp.StatusCode, got)
+			}
+		}
+	}
+}
+
 func TestReadBodyThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	server := echoServer(t, 1000, 300*time.Millisecond)

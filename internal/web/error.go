@@ -180,6 +180,12 @@ func ErrorHeaders(h http.Header, err error) (status int, message string) {
 	return status, message
 }
 
+// ErrorBody is the body of what WriteJSONError answers.
+func ErrorBody(err error) []byte {
+	_, message := StatusOf(err)
+	return errorBody(err, message)
+}
+
 func errorBody(err error, message string) []byte {
 	var invalid *crm.Invalid
 	b := new(bytes.Buffer)

@@ -19,6 +19,7 @@ type exchange struct {
 // request is the part of an exchange that is cleared before it is used again.
 type request struct {
 	w       http.ResponseWriter
+	conn    *plainConn // nil if it cannot join the parts of an answer
 	render  ErrorRenderer
 	start   time.Time
 	id      string
@@ -165,13 +166,20 @@ func (x *exchange) write(b []byte) (written int, err error) {
 		if x.bytes+int64(len(b)-written) > paceStep {
 			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(pace)) // a writer without deadlines never blocks
 		}
-		n, err := x.w.Write(step)
+		n, err := x.send(step)
 		written += n
 		x.bytes += int64(n)
 		if err != nil || written == len(b) {
 			return written, err
 		}
 	}
+}
+
+func (x *exchange) send(step []byte) (int, error) {
+	if x.conn == nil || len(step) < joinFrom {
+		return x.w.Write(step)
+	}
+	return x.conn.joined(func() (int, error) { return x.w.Write(step) })
 }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -5,25 +5,34 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// File is a body that never changes while the program runs. It is compressed once, for the first client that accepts that, so that
-// the start does not wait for it.
+// File is a body that never changes while the program runs. It is given as it is or compressed; the other form is made once, for the
+// first client that wants it, so that the start does not wait for it.
 type File struct {
-	Kind    string // the media type
-	Body    []byte
-	Version string // differs if the body differs
-	zipped  func() []byte
+	Kind          string // the media type
+	Version       string // differs if the body differs
+	plain, zipped func() []byte
 }
 
 // NewFile is a file of a media type.
 func NewFile(kind string, body []byte) File {
+	return File{Kind: kind, Version: version(body), plain: func() []byte { return body }, zipped: sync.OnceValue(func() []byte { return Gzip(body) })}
+}
+
+// NewZippedFile is a file of a media type that the program holds compressed.
+func NewZippedFile(kind string, body []byte) File {
+	return File{Kind: kind, Version: version(body), plain: sync.OnceValue(func() []byte { return Gunzip(body) }), zipped: func() []byte { return body }}
+}
+
+func version(body []byte) string {
 	hash := sha256.Sum256(body)
-	return File{Kind: kind, Body: body, Version: hex.EncodeToString(hash[:6]), zipped: sync.OnceValue(func() []byte { return Gzip(body) })}
+	return hex.EncodeToString(hash[:6])
 }
 
 // Gzip compresses a body as much as possible.
@@ -35,16 +44,30 @@ func Gzip(body []byte) []byte {
 	return b.Bytes()
 }
 
+// Gunzip is the body that Gzip has compressed. It is for what is part of the program, so a failure is a mistake that every test finds.
+func Gunzip(zipped []byte) []byte {
+	r, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		panic(err)
+	}
+	body, err := io.ReadAll(r)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
 // Serve answers with the file.
 func (f File) Serve(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", f.Kind)
 	h.Set("Vary", "Accept-Encoding")
-	body := f.Body
+	form := f.plain
 	if Accepts(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
-		body = f.zipped()
+		form = f.zipped
 	}
+	body := form()
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	_, err := w.Write(body)
 	return err

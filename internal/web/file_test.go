@@ -10,7 +10,19 @@ import (
 
 func TestFilesAreCompressedForWhoeverTakesThemSo(t *testing.T) {
 	text := strings.Repeat("the same again, ", 1000)
-	f := NewFile("text/plain; charset=utf-8", []byte(text))
+	for _, f := range []File{
+		NewFile("text/plain; charset=utf-8", []byte(text)),
+		NewZippedFile("text/plain; charset=utf-8", Gzip([]byte(text))),
+	} {
+		checkFile(t, f, text)
+		if other := NewFile("text/plain", []byte("something else")); other.Version == f.Version || f.Version == "" {
+			t.Errorf("two files have the version %q", f.Version)
+		}
+	}
+}
+
+func checkFile(t *testing.T, f File, text string) {
+	t.Helper()
 	for accepted, want := range map[string]bool{
 		"": false, "identity": false, "gzip": true, "br, GZIP;q=0.5": true, "deflate, gzip ; q=1.0": true, "gzip;q=0": false, "gzip; q=0.000": false, "x-gzip": false,
 	} {
@@ -35,8 +47,5 @@ func TestFilesAreCompressedForWhoeverTakesThemSo(t *testing.T) {
 		if got, err := io.ReadAll(body); err != nil || string(got) != text {
 			t.Errorf("%q: %d bytes, %v", accepted, len(got), err)
 		}
-	}
-	if other := NewFile("text/plain", []byte("something else")); other.Version == f.Version || f.Version == "" {
-		t.Errorf("two files have the version %q", f.Version)
 	}
 }

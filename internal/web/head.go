@@ -77,6 +77,10 @@ type stream interface {
 type plainConn struct {
 	stream
 	heads
+
+	joins bool  // a long answer is being sent
+	first *part // of it, which waits for the rest; nil if none does
+	waits int   // bytes of it
 }
 
 func (c *plainConn) Read(b []byte) (int, error) {

@@ -43,7 +43,7 @@ type wrapper struct {
 
 func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := newExchange(w)
-	x.budget = p.budget
+	x.budget, x.conn = p.budget, connOf(r.Context())
 	defer p.finish(x, r)
 	p.Metrics.begin()
 	x.err = p.serve(x, r)

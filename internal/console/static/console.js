@@ -30,7 +30,7 @@ document.addEventListener("keydown", (event) => {
 // script takes over, and what the browser refuses, is not sent.
 let sent = new WeakSet();
 document.addEventListener("submit", (event) => {
-  if (event.defaultPrevented || event.target.method !== "post") return;
+  if (event.defaultPrevented || event.target.getAttribute("method") !== "post") return; // a field may be called method
   if (sent.has(event.target)) event.preventDefault();
   sent.add(event.target);
 });
@@ -103,3 +103,6 @@ document.addEventListener("change", (event) => {
   const [choice, part] = event.target.dataset?.opens?.split("=") ?? [];
   if (choice && event.target.value === choice) document.querySelector(part).open = true;
 });
+
+// <button data-print> prints the page.
+document.addEventListener("click", (event) => { if (event.target.closest("[data-print]")) print(); });

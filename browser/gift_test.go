@@ -1,0 +1,213 @@
+package browser_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// addGiver makes an organization with a campaign and a contact, and opens the contact's page.
+func addGiver(s *server) *page {
+	s.t.Helper()
+	p := s.owner()
+	s.addContacts(p.organizationID(), `{"first_name":"Zoë","last_name":"Okafor","emails":[{"value":"zoe@example.org"}]}`)
+	p.in(".side").click("Campaigns")
+	p.click("Create your first campaign")
+	p.fill("Title", "Lighthouse Gala")
+	p.click("Create campaign")
+	p.in(".side").click("Contacts")
+	p.click("Zoë Okafor")
+	return p
+}
+
+const giftForm = "form[aria-labelledby=record-gift]"
+
+// gives records a gift on the contact's page.
+func (p *page) gives(amount, day, method, campaign string) {
+	p.t.Helper()
+	form := p.in(giftForm)
+	form.fill("Amount", amount)
+	form.fill("Date", day)
+	form.fill("Method", method)
+	form.fill("Campaign", campaign)
+	form.click("Record gift")
+}
+
+func TestGiftIsRecordedAndFound(t *testing.T) {
+	t.Parallel()
+	p := addGiver(start(t))
+	contact := p.path()
+	p.sees("No gifts yet.", "Record a gift")
+	p.audit()
+	p.gives("$1,500", time.Now().UTC().Format(time.DateOnly), "Cash", "Lighthouse Gala")
+	p.sees("$1,500 was recorded.", "1 gift", "$1,500 more than last year")
+	p.audit()
+	if got := p.in(giftForm).value("Method"); got != "cash" {
+		t.Errorf("the form offers %s, not the method of the last gift", got)
+	}
+	form := p.in(giftForm)
+	form.fill("Amount", "20.50")
+	form.fill("Date", "2025-03-09")
+	form.fill("Method", "Check")
+	p.slowly(time.Second)
+	form.clickTwice("Record gift") // it is one gift
+	p.slowly(0)
+	p.sees("$20.50 was recorded.")
+	p.gives("80", "2025-12-31", "Bank transfer", "Lighthouse Gala")
+	p.sees("$1,600.50", "3 gifts", "9 Mar 2025")
+	p.in(".side").click("Gifts")
+	p.sees("3 gifts: $1,600.50", "Zoë Okafor")
+	p.audit()
+	p.click("Last year")
+	wait := "2 gifts: $100.50"
+	if time.Now().UTC().Year() != 2026 {
+		wait = "Gifts"
+	}
+	p.sees(wait)
+	p.click("All time")
+	p.click("Filters")
+	p.fill("Campaign", "Lighthouse Gala")
+	p.fill("Smallest amount", "100")
+	p.click("Show gifts")
+	p.sees("1 gift: $1,500")
+	p.doesNotSee("9 Mar 2025")
+	if got := p.path(); !strings.Contains(got, "min=100") || strings.Contains(got, "method=") {
+		t.Errorf("the filters are at %s", got)
+	}
+	p.audit()
+	p.expects(http.StatusUnprocessableEntity)
+	p.fill("Smallest amount", "a lot")
+	p.click("Show gifts")
+	p.sees("Please check the filters.", "Smallest amount must be an amount")
+	p.audit()
+	p.click("Clear filters")
+	p.sees("3 gifts: $1,600.50")
+	p.width(390)
+	p.in("tbody tr:last-child").click(".amount a") // the whole card is the link
+	p.sees("$20.50 from Zoë Okafor")
+	p.visit(contact)
+	p.sees("3 gifts")
+}
+
+func TestGiftOfAWrongAmountIsToldBesideTheField(t *testing.T) {
+	t.Parallel()
+	p := addGiver(start(t))
+	form := p.in(giftForm)
+	form.click("More")
+	form.fill("Note", "In an envelope")
+	form.fill("Amount", "fifty")
+	p.expects(http.StatusUnprocessableEntity)
+	form.click("Record gift")
+	p.sees("One thing needs your attention. Nothing was saved yet.", "Amount must be an amount above 0 and up to 999,999,999.99, such as 50 or 1,500.50.")
+	if form.value("Amount") != "fifty" || form.value("Note") != "In an envelope" {
+		t.Error("what was typed is gone")
+	}
+	if !strings.Contains(p.focused(), "One thing needs your attention") {
+		t.Errorf("the complaint is not read first, but %s", p.focused())
+	}
+	p.audit()
+	form.fill("Amount", "50")
+	form.click("Record gift")
+	p.sees("$50 was recorded.")
+}
+
+func TestGiftIsEditedAndRefunded(t *testing.T) {
+	t.Parallel()
+	p := addGiver(start(t))
+	p.gives("50", "2025-03-09", "Check", "No campaign")
+	p.click("View gift")
+	p.sees("$50 from Zoë Okafor", "Recorded.")
+	p.audit()
+	p.click("Edit gift")
+	p.audit()
+	p.fill("Campaign", "Lighthouse Gala")
+	p.fill("Check number", "1071")
+	p.click("Save changes")
+	p.sees("The changes were saved.", "Campaign set to “Lighthouse Gala”.", "1071", ownerEmail)
+	if got := p.value("Amount"); got != "50" {
+		t.Errorf("a refund of %s is filled in", got)
+	}
+	p.fill("Amount", "20")
+	p.slowly(time.Second)
+	p.clickTwice("Record refund")
+	p.slowly(0)
+	p.sees("$20 was refunded.", "$30")
+	p.audit()
+	p.fill("Amount", "31")
+	p.expects(http.StatusUnprocessableEntity)
+	p.click("Record refund")
+	p.sees("Amount must not be more than what is left of the gift: 30.")
+	p.fill("Amount", "30")
+	p.click("Record refund")
+	p.sees("$30 was refunded.", "Refunded")
+	p.doesNotSee("Record refund")
+}
+
+func TestGiftIsRecordedWithTheKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	p := addGiver(start(t))
+	p.tabTo("link “Record gift”")
+	p.press("Enter")
+	if got := p.focused(); got != "field “Amount required”" {
+		t.Errorf("the link leads to %s", got)
+	}
+	p.types("75")
+	p.press("Enter")
+	p.sees("$75 was recorded.")
+	p.tabTo("link “View gift”")
+	p.press("Enter")
+	p.tabTo("field “Amount required”")
+	p.types("25")
+	p.press("Enter")
+	p.sees("$25 was refunded.", "$50")
+}
+
+func TestGiftsNeedNoScripts(t *testing.T) {
+	t.Parallel()
+	p := addGiver(start(t))
+	contact := p.path()
+	p.withoutScripts()
+	p.visit(contact)
+	p.gives("50", "2025-03-09", "Check", "No campaign")
+	p.sees("$50 was recorded.")
+	p.click("View gift")
+	p.click("Record refund")
+	p.sees("$50 was refunded.")
+	p.visit(contact[:strings.Index(contact, "/contacts/")] + "/gifts")
+	p.sees("1 gift, of which 0 count")
+	p.click("Filters")
+	p.fill("Method", "Cash")
+	p.click("Show gifts")
+	p.sees("No gifts found")
+}
+
+func TestGiftsOfAPlan(t *testing.T) {
+	t.Parallel()
+	p := addGiver(start(t))
+	p.click("Add a plan")
+	p.audit()
+	p.fill("Amount", "20")
+	p.fill("Start", time.Now().UTC().AddDate(0, 0, -40).Format(time.DateOnly))
+	p.click("Create plan")
+	p.sees("The plan “$20 monthly” was created.", "40 days overdue")
+	p.audit()
+	p.in(".side").click("Gifts")
+	p.click("Recurring plans")
+	p.sees("The gift of one plan has not been recorded yet.")
+	p.audit()
+	p.in("#overdue-list ~ tbody").click("Record gift")
+	if got := p.focused(); got != "field “Amount required”" {
+		t.Errorf("the focus is at %s", got)
+	}
+	p.press("Enter")
+	p.sees("$20 was recorded.", "Recurring")
+	p.doesNotSee("overdue")
+	p.click("$20 monthly")
+	p.sees("Latest gifts", "Active")
+	p.audit()
+	p.click("End plan")
+	p.sees("was ended.")
+	p.click("Undo")
+	p.sees("was resumed.")
+}

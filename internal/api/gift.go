@@ -1,0 +1,101 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// The API calls gifts transactions, as its clients do.
+
+func (a *API) getTransaction(w http.ResponseWriter, r *http.Request, c call) error {
+	return respond(w, func(dst []byte) ([]byte, error) {
+		return a.store.Gift(r.Context(), c.who.Account, c.code, dst)
+	})
+}
+
+func (a *API) listTransactions(w http.ResponseWriter, r *http.Request, c call) error {
+	l, err := a.newList(r)
+	if err != nil {
+		return err
+	}
+	scope, scopeErr := crm.ParseCampaignScope(l.query.text("scope"))
+	filter, filterErr := crm.ParseGiftFilter(l.query.text)
+	if err := l.check(scopeErr, filterErr); err != nil {
+		return err
+	}
+	return respondList(w, func(dst []byte, flush store.Flush) ([]byte, error) {
+		dst, found, err := a.store.Gifts(r.Context(), c.who.Account, scope, filter, l.page, l.begin(dst), flush)
+		if err != nil {
+			return dst, err
+		}
+		return l.end(dst, found), nil
+	})
+}
+
+func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) error {
+	in, err := a.giftInput(w, r, true)
+	if err != nil {
+		return err
+	}
+	made, err := a.store.CreateGift(c.by(r), c.who.Account, in)
+	return writeMade(w, made, err)
+}
+
+func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) error {
+	in, err := a.giftInput(w, r, false)
+	if err != nil {
+		return a.giftFirst(r, c, err)
+	}
+	made, err := a.store.UpdateGift(c.by(r), c.who.Account, c.code, in)
+	return writeMade(w, made, err)
+}
+
+// putTransaction is PATCH by another name: some clients know no other.
+func (a *API) putTransaction(w http.ResponseWriter, r *http.Request, c call) error {
+	return a.updateTransaction(w, r, c)
+}
+
+func (a *API) refundTransaction(w http.ResponseWriter, r *http.Request, c call) error {
+	body, err := readJSON(w, r)
+	var amount *int64 // all that is left
+	if err == nil && len(body) > 0 {
+		amount, err = crm.DecodeRefund(body)
+	}
+	if err != nil {
+		return a.giftFirst(r, c, err)
+	}
+	made, err := a.store.RefundGift(c.by(r), c.who.Account, c.code, amount, "")
+	return writeMade(w, made, err)
+}
+
+// giftFirst reports an error of the body only to a caller who may see the gift: errors of the resource come first.
+func (a *API) giftFirst(r *http.Request, c call, bodyErr error) error {
+	if _, err := a.store.Gift(r.Context(), c.who.Account, c.code, nil); err != nil {
+		return err
+	}
+	return bodyErr
+}
+
+// giftInput reads and checks the body of a create or an update.
+func (a *API) giftInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.GiftInput, err error) {
+	body, err := readJSON(w, r)
+	if err != nil || len(body) == 0 && !isNew { // an empty body changes nothing
+		return in, err
+	}
+	in, faults, err := crm.DecodeGift(body)
+	if err != nil {
+		return in, err
+	}
+	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
+}
+
+// writeMade answers with what a change has made.
+func writeMade(w http.ResponseWriter, made store.Made, err error) error {
+	if err != nil {
+		return err
+	}
+	return writeDocument(w, made)
+}

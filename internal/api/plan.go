@@ -1,0 +1,81 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+func (a *API) getPlan(w http.ResponseWriter, r *http.Request, c call) error {
+	return respond(w, func(dst []byte) ([]byte, error) {
+		plan, err := a.store.Plan(r.Context(), c.who.Account, c.code)
+		if err != nil {
+			return dst, err
+		}
+		return plan.Append(dst), nil
+	})
+}
+
+func (a *API) listPlans(w http.ResponseWriter, r *http.Request, c call) error {
+	l, err := a.newList(r)
+	if err != nil {
+		return err
+	}
+	if err := l.check(); err != nil {
+		return err
+	}
+	return respond(w, func(dst []byte) ([]byte, error) {
+		plans, found, err := a.store.PlanPage(r.Context(), c.who.Account, l.page, false)
+		if err != nil {
+			return dst, err
+		}
+		dst = l.begin(dst)
+		for i := range plans {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = plans[i].Append(dst)
+		}
+		return l.end(dst, found), nil
+	})
+}
+
+func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) error {
+	in, err := a.planInput(w, r, true)
+	if err != nil {
+		return err
+	}
+	made, err := a.store.CreatePlan(c.by(r), c.who.Account, in)
+	return writeMade(w, made, err)
+}
+
+func (a *API) updatePlan(w http.ResponseWriter, r *http.Request, c call) error {
+	in, err := a.planInput(w, r, false)
+	if err != nil {
+		if _, missing := a.store.Plan(r.Context(), c.who.Account, c.code); missing != nil {
+			return missing // errors of the resource come first
+		}
+		return err
+	}
+	made, err := a.store.UpdatePlan(c.by(r), c.who.Account, c.code, in)
+	return writeMade(w, made, err)
+}
+
+// putPlan is PATCH by another name: some clients know no other.
+func (a *API) putPlan(w http.ResponseWriter, r *http.Request, c call) error {
+	return a.updatePlan(w, r, c)
+}
+
+// planInput reads and checks the body of a create or an update.
+func (a *API) planInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.PlanInput, err error) {
+	body, err := readJSON(w, r)
+	if err != nil || len(body) == 0 && !isNew { // an empty body changes nothing
+		return in, err
+	}
+	in, faults, err := crm.DecodePlan(body)
+	if err != nil {
+		return in, err
+	}
+	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
+}

@@ -1,0 +1,266 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// sendKeyed makes a request with an Idempotency-Key.
+func (s *server) sendKeyed(t testing.TB, retryKey, method, target, secret, body string) answer {
+	t.Helper()
+	return s.send(t, s.keyed(t, retryKey, method, target, secret, body))
+}
+
+func (s *server) keyed(t testing.TB, retryKey, method, target, secret, body string) *http.Request {
+	t.Helper()
+	r := s.request(t, method, target, secret, body)
+	r.Header.Set("Idempotency-Key", retryKey)
+	return r
+}
+
+// wantReplay wants a second answer to be the first one, byte for byte and header for header.
+func wantReplay(t *testing.T, what string, first, second answer) {
+	t.Helper()
+	want, got := withoutCounters(first), withoutCounters(second)
+	if replayed := got.header.Get("Idempotent-Replayed"); replayed != "true" {
+		t.Errorf("%s: Idempotent-Replayed is %q", what, replayed)
+	}
+	want.header.Del("Idempotent-Replayed")
+	got.header.Del("Idempotent-Replayed")
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(told{})); diff != "" {
+		t.Errorf("%s: the first answer (-) and the second (+) differ:\n%s", what, diff)
+	}
+}
+
+// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact, {gift} and {plan} are its.
+var repeatable = map[string]struct{ target, body string }{
+	"createContact":  {"/v1/contacts?force_create=true", `{"first_name":"Ann","last_name":"Lee","note":"Grüße <3"}`},
+	"updateContact":  {"/v1/contacts/{id}", `{"company":"Harbor"}`},
+	"restoreContact": {"/v1/contacts/{id}/restore", ""},
+	"addTags":        {"/v1/contacts/{id}/tags/add", `{"tags":["a","b"]}`},
+	"syncTags":       {"/v1/contacts/{id}/tags/sync", `{"tags":["c"]}`},
+	"removeTags":     {"/v1/contacts/{id}/tags/remove", `{"tags":["c"]}`},
+
+	"createTransaction": {"/v1/transactions", `{"contact_id":{id},"amount":5,"method":"cash","transacted_at":"2026-01-31"}`},
+	"updateTransaction": {"/v1/transactions/{gift}", `{"note":"a"}`},
+	"putTransaction":    {"/v1/transactions/{gift}", `{"note":"b"}`},
+	"refundTransaction": {"/v1/transactions/{gift}/refund", `{"amount":1}`},
+	"createPlan":        {"/v1/plans", `{"contact_id":{id},"amount":5,"method":"card","frequency":"monthly"}`},
+	"updatePlan":        {"/v1/plans/{plan}", `{"amount":6}`},
+	"putPlan":           {"/v1/plans/{plan}", `{"amount":7}`},
+}
+
+// Every POST, PATCH and PUT of the document takes the key, and gives its first answer again, whatever became of the contact since.
+func TestEveryChangeCanBeSentAgain(t *testing.T) {
+	c, err := loadContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachEngine(t, func(t *testing.T, s *server) {
+		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		left := maps.Clone(repeatable)
+		for _, item := range c.document.Paths.Map() {
+			for method, operation := range item.Operations() {
+				name := operation.OperationID
+				takes := operation.Parameters.GetByInAndName("header", "Idempotency-Key") != nil
+				if want := slices.Contains([]string{"POST", "PATCH", "PUT"}, method); takes != want {
+					t.Errorf("%s: that it takes an Idempotency-Key is %v in the document, want %v", name, takes, want)
+				}
+				if !takes {
+					continue
+				}
+				request, known := repeatable[name]
+				delete(left, name)
+				if !known {
+					t.Errorf("%s is not tried: add it to repeatable", name)
+					continue
+				}
+				id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`).body)
+				gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
+				plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
+				fill := strings.NewReplacer("{id}", id, "{gift}", codeOf(t, gift.body), "{plan}", codeOf(t, plan.body))
+				target, body := fill.Replace(request.target), fill.Replace(request.body)
+				first := s.sendKeyed(t, name, method, target, key, body)
+				if first.status >= 300 || first.header.Get("Idempotent-Replayed") != "" {
+					t.Errorf("%s: the first answer is %d, %v: %s", name, first.status, first.header, first.body)
+				}
+				s.ask(t, "DELETE", "/v1/contacts/"+id, key, "")
+				wantReplay(t, name, first, s.sendKeyed(t, name, method, target, key, body))
+			}
+		}
+		if len(left) > 0 {
+			t.Errorf("the document does not have %v", left)
+		}
+	})
+}
+
+// openOptions opens a store of the engine that is closed when the test ends.
+func (e *engine) openOptions(t *testing.T, nodes int, now func() time.Time) (servers []*server) {
+	t.Helper()
+	options, remove, err := e.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
+	options.Now = now
+	for range nodes {
+		s, err := store.Open(context.Background(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		servers = append(servers, newServer(t, s, usual))
+	}
+	return servers
+}
+
+// However many clients send a request with the same key at once, to one node or to two, it has one effect and one answer.
+func TestARequestSentManyTimesAtOnceHasOneEffect(t *testing.T) {
+	const many = 64
+	for _, e := range engines {
+		for nodes := 1; nodes <= 2; nodes++ {
+			t.Run(fmt.Sprintf("%s, nodes %d", e.name, nodes), func(t *testing.T) {
+				t.Parallel()
+				servers := e.openOptions(t, nodes, nil)
+				key := newKey(t, servers[0].store, newAccount(t, servers[0].store, "main", ""))
+				body := `{"first_name":"Ann","last_name":"Lee"}` // neither email nor phone: without its key, it would be 64 contacts
+				requests := map[*server][]*http.Request{}
+				for i := range many {
+					s := servers[i%nodes]
+					requests[s] = append(requests[s], s.keyed(t, "storm", "POST", "/v1/contacts", key, body))
+				}
+				answers := stormNodes(t, requests)
+				made := slices.IndexFunc(answers, func(a answer) bool { return a.header.Get("Idempotent-Replayed") == "" })
+				if made < 0 || len(answers) != many || answers[made].status != http.StatusCreated {
+					t.Fatalf("of %d answers, number %d made the contact", len(answers), made)
+				}
+				for i, a := range answers {
+					if i != made {
+						wantReplay(t, fmt.Sprintf("request %d", i), answers[made], a)
+					}
+				}
+				for _, s := range servers {
+					if total := pageOf(t, s.ask(t, "GET", "/v1/contacts?scope=all", key, "").body).Meta.Total; total != 1 {
+						t.Errorf("there are %d contacts", total)
+					}
+				}
+			})
+		}
+	}
+}
+
+// stormNodes is storm for several nodes at the same moment.
+func stormNodes(t *testing.T, requests map[*server][]*http.Request) (answers []answer) {
+	t.Helper()
+	results := make(chan []answer)
+	for s, list := range requests {
+		go func() { results <- storm(t, s, list) }()
+	}
+	for range requests {
+		answers = append(answers, <-results...)
+	}
+	return answers
+}
+
+func TestAfter24HoursAnIdempotencyKeyIsNew(t *testing.T) {
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			var later atomic.Int64
+			s := e.openOptions(t, 1, func() time.Time { return time.Now().Add(time.Duration(later.Load())) })[0]
+			key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+			const body = `{"first_name":"Ann","last_name":"Lee"}`
+			ask := func(body string) answer { return s.sendKeyed(t, "daily", "POST", "/v1/contacts", key, body) }
+			first := ask(body)
+			later.Store(int64(24*time.Hour - time.Minute))
+			wantReplay(t, "after almost a day", first, ask(body))
+			if a := ask(`{"first_name":"Bob","last_name":"Lee"}`); a.status != http.StatusUnprocessableEntity {
+				t.Errorf("another request after almost a day: %d %s", a.status, a.body)
+			}
+			later.Store(int64(24*time.Hour + time.Second))
+			next := ask(`{"first_name":"Bob","last_name":"Lee"}`)
+			if next.status != http.StatusCreated || next.header.Get("Idempotent-Replayed") != "" || idOf(t, next.body) == idOf(t, first.body) {
+				t.Errorf("another request after a day: %d, %v, %s", next.status, next.header, next.body)
+			}
+			wantReplay(t, "the new one", next, ask(`{"first_name":"Bob","last_name":"Lee"}`))
+		})
+	}
+}
+
+// A server that fails has decided nothing: the same request is tried again when it works.
+func TestAFailureIsNotKept(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		account := newAccount(t, s.store, "main", "")
+		key := newKey(t, s.store, account)
+		id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+		flip := func() { // damages the contact, and makes it whole again
+			err := s.store.DB().Update(t.Context(), account.Number, nil, func(b db.Batch) error {
+				_, err := b.(interface {
+					Exec(sql string, args ...any) (int64, error)
+				}).Exec(`UPDATE contact SET checksum = -checksum WHERE account_id = $1`, account.Number)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		flip()
+		r := s.keyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`)
+		response, err := s.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusInternalServerError {
+			t.Fatalf("the status of a damaged contact is %d", response.StatusCode)
+		}
+		flip()
+		first := s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`)
+		if first.status != http.StatusOK || first.header.Get("Idempotent-Replayed") != "" || !strings.Contains(first.body, `"company":"Harbor"`) {
+			t.Errorf("after the repair: %d, %v, %s", first.status, first.header, first.body)
+		}
+		wantReplay(t, "after the repair", first, s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`))
+	})
+}
+
+// Large bodies and answers come back whole, in chunks or not.
+func TestALargeAnswerIsReplayedWhole(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		body := fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","addresses":%s}`, wideAddresses(90))
+		first := s.sendKeyed(t, "large", "POST", "/v1/contacts", key, body)
+		if first.status != http.StatusCreated || len(first.body) < 80_000 {
+			t.Fatalf("%d, %d bytes", first.status, len(first.body))
+		}
+		chunked := s.keyed(t, "large", "POST", "/v1/contacts", key, body)
+		chunked.ContentLength = -1
+		wantReplay(t, "in chunks", first, s.send(t, chunked))
+	})
+}
+
+// codeOf is the id of a transaction or a plan.
+func codeOf(t testing.TB, body string) string {
+	t.Helper()
+	var found struct{ ID string }
+	if err := json.Unmarshal([]byte(body), &found); err != nil || found.ID == "" {
+		t.Fatalf("no id in %s", clip(body))
+	}
+	return found.ID
+}

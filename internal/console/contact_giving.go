@@ -1,0 +1,77 @@
+package console
+
+import (
+	"maps"
+	"net/http"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+const giftsPerContact = 10 // on each page of a contact's list
+
+// contactGiving is what a contact's page tells first: what the contact has given.
+type contactGiving struct {
+	rows[giftRow]
+	Plans              []planRow
+	Any                bool // there are gifts, of whatever state
+	Sums               store.ContactGiving
+	Total, Largest     string
+	ThisYear, LastYear string
+	Against            string // this year beside the last one, in words
+	Year               int64
+	Others             string // sums in other currencies
+	Record             *giftFormView
+}
+
+// givingOf reads the giving of a contact. A contact that may get gifts has the form for another one.
+func (c *Console) givingOf(r *http.Request, v visit, contact *crm.Contact, f *form) (view contactGiving, err error) {
+	if view.Sums, err = c.store.ContactGiving(r.Context(), v.account(), contact.ID); err != nil {
+		return view, err
+	}
+	l := listOf(r, v.path(contactPath(contact.ID)), pageParameter, giftsPerContact)
+	gifts, totals, err := c.store.GiftPage(r.Context(), v.account(), crm.GiftFilter{Contact: contact.ID}, l.PageRequest)
+	if err != nil {
+		return view, err
+	}
+	l.query.Del("plan") // it filled in the form, and says nothing about the list
+	view.Any, view.Pager = totals.Total > 0, l.pager(totals.Total)
+	view.tellSums(totals.Sums, crm.Year(c.now()))
+	if view.Rows, err = c.giftRows(r, v, gifts); err != nil {
+		return view, err
+	}
+	plans, err := c.store.ContactPlans(r.Context(), v.account(), contact.ID, contactPlans)
+	if err != nil {
+		return view, err
+	}
+	if view.Plans, err = c.planRows(r, v, plans); err != nil || contact.Archived() || v.membership.Role < crm.Editor {
+		return view, err
+	}
+	last := ""
+	if len(gifts) > 0 {
+		last = gifts[0].Method
+	}
+	form, err := c.newGiftForm(r, v, f, last, plans)
+	view.Record = &form
+	return view, err
+}
+
+func (view *contactGiving) tellSums(sums map[string]int64, year int64) {
+	s := view.Sums
+	now, before := s.Years[year].Amount, s.Years[year-1].Amount
+	view.Year = year
+	view.Total, view.Largest = crm.Money(s.Total.Amount, s.Currency), crm.Money(s.Largest, s.Currency)
+	view.ThisYear, view.LastYear = crm.Money(now, s.Currency), crm.Money(before, s.Currency)
+	switch {
+	case now > before:
+		view.Against = crm.Money(now-before, s.Currency) + " more than last year"
+	case now < before:
+		view.Against = crm.Money(before-now, s.Currency) + " less than last year so far"
+	case now > 0:
+		view.Against = "the same as last year"
+	}
+	others := maps.Clone(sums)
+	if delete(others, s.Currency); len(others) > 0 {
+		view.Others = shownSums(others)
+	}
+}

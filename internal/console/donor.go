@@ -1,0 +1,218 @@
+package console
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+const donorsPerPage = 50
+
+// donorsView is a list of contacts with what they gave in a year, or for a campaign.
+type donorsView struct {
+	rows[donorRow]
+	Form       *form // the year
+	Title      string
+	Found      string // how many there are
+	Tabs       []tab
+	Others     string // what the list leaves out, in other currencies
+	Statements bool   // of the year can be opened
+}
+
+type donorRow struct {
+	contactRow
+	Gifts     int64
+	Amount    string
+	GiftsPath string // the gifts behind the amount
+}
+
+// donorKinds are the parts of the list that have a tab, by the parameter that asks for them.
+var donorKinds = []scope[crm.DonorKind]{{crm.AllDonors, "All"}, {crm.NewDonors, "New"}, {crm.ReturningDonors, "Returning"}, {crm.LapsedDonors, "Lapsed"}}
+
+// donorsPage shows who gave. What is wrong with the address is told, and nothing is listed.
+func (c *Console) donorsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	f.values = r.URL.Query()
+	filter := c.donorFilter(f)
+	view := donorsView{Form: f, Title: "Donors"}
+	if len(f.Faults) == 0 {
+		if err := c.listDonors(r, v, filter, &view); err != nil {
+			return err
+		}
+	}
+	return c.render(w, r, v, "donors", page{Title: view.Title, Section: "contacts", Form: f, Data: view})
+}
+
+// donorFilter reads which donors are asked for: those of this year where nothing is said.
+func (c *Console) donorFilter(f *form) (filter crm.DonorFilter) {
+	if text := f.Value("campaign"); text != "" {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || id <= 0 {
+			f.fail("campaign", "must be the number of one of your campaigns")
+		}
+		return crm.DonorFilter{Campaign: id}
+	}
+	filter.Year = yearOf(f, crm.Year(c.now()))
+	for _, kind := range crm.DonorKinds {
+		switch f.Value(string(kind)) {
+		case "", "0":
+		case "1":
+			if filter.Kind != crm.AllDonors {
+				f.fail("", "Choose one of new, returning and lapsed donors.")
+			}
+			filter.Kind = kind
+		default:
+			f.fail(string(kind), "must be 1 or left out")
+		}
+	}
+	return filter
+}
+
+// yearOf reads the year that is asked for, and sets it in the form.
+func yearOf(f *form, otherwise int64) int64 {
+	if f.Value("year") == "" {
+		f.set("year", strconv.FormatInt(otherwise, 10))
+	}
+	year, err := strconv.ParseInt(f.Value("year"), 10, 64)
+	if err != nil || year < 1900 || year > 9998 {
+		f.fail("year", "must be a year from 1900 on, such as "+strconv.FormatInt(otherwise, 10))
+	}
+	return year
+}
+
+func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, view *donorsView) error {
+	if filter.Campaign != 0 {
+		record, err := c.store.Campaign(r.Context(), v.account(), filter.Campaign)
+		if err != nil {
+			return err
+		}
+		if record.Relation&crm.Own == 0 {
+			return crm.ErrNotFound
+		}
+		view.Title = "Donors of " + record.Campaign.Title
+	} else {
+		view.Title = capital(strings.TrimSpace(string(filter.Kind)+" donors")) + " of " + strconv.FormatInt(filter.Year, 10)
+	}
+	found, err := c.store.Donors(r.Context(), v.account(), filter, searchPlace(r.URL.Query()), donorsPerPage)
+	if err != nil {
+		return err
+	}
+	for _, d := range found.Donors {
+		view.Rows = append(view.Rows, donorRow{
+			contactRow: contactRows(v, []crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: crm.Money(d.Giving.Amount, found.Currency),
+			GiftsPath: giftsAddress(v, filter.Year, "contact", d.Contact.ID, "campaign", filter.Campaign),
+		})
+	}
+	view.Found = counted(found.Totals[filter.Kind], "donor", "donors") + donorWords(filter)
+	view.Pager.Previous, view.Pager.Next = donorsAddress(v, filter, found.Prev), donorsAddress(v, filter, found.Next)
+	if found.Prev == (store.SearchPlace{}) {
+		view.Pager.Previous = ""
+	}
+	if found.Next == (store.SearchPlace{}) {
+		view.Pager.Next = ""
+	}
+	if filter.Campaign == 0 {
+		view.Tabs = c.donorTabs(v, filter, found.Totals)
+		view.Statements = found.Totals[crm.AllDonors] > 0 || len(found.Others) > 0
+	}
+	view.Others = moneyList(found.Others)
+	return nil
+}
+
+// donorTabs lead to the kinds of donors of a year. No one has lapsed from a year that is not over.
+func (c *Console) donorTabs(v visit, filter crm.DonorFilter, totals map[crm.DonorKind]int64) []tab {
+	kinds := donorKinds
+	if filter.Year >= crm.Year(c.now()) && filter.Kind != crm.LapsedDonors {
+		kinds = kinds[:len(kinds)-1]
+	}
+	return tabsOf(kinds, filter.Kind, totals, func(kind crm.DonorKind) string {
+		return donorsAddress(v, crm.DonorFilter{Year: filter.Year, Kind: kind}, store.SearchPlace{})
+	})
+}
+
+// donorWords say what the donors of a filter have in common.
+func donorWords(f crm.DonorFilter) string {
+	year := func(y int64) string { return strconv.FormatInt(y, 10) }
+	switch f.Kind {
+	case crm.NewDonors:
+		return " gave for the first time in " + year(f.Year)
+	case crm.ReturningDonors:
+		return " gave in " + year(f.Year) + " and in " + year(f.Year-1)
+	case crm.LapsedDonors:
+		return " gave in " + year(f.Year) + " and not in " + year(f.Year+1)
+	}
+	if f.Campaign != 0 {
+		return ""
+	}
+	return " gave in " + year(f.Year)
+}
+
+// donorsAddress is the list of donors that a filter finds, at a place of it.
+func donorsAddress(v visit, f crm.DonorFilter, at store.SearchPlace) string {
+	q := url.Values{}
+	add := func(name string, value int64) {
+		if value != 0 {
+			q.Set(name, strconv.FormatInt(value, 10))
+		}
+	}
+	add("campaign", f.Campaign)
+	add("year", f.Year)
+	add("after", at.After)
+	add("before", at.Before)
+	if f.Kind != crm.AllDonors {
+		add(string(f.Kind), 1)
+	}
+	return withQuery(v.path("/donors"), q)
+}
+
+// giftsAddress is the list of the gifts of a year, 0 for all, with other filters: names and values by turns, of which 0 is none.
+func giftsAddress(v visit, year int64, filters ...any) string {
+	q := url.Values{}
+	if year != 0 {
+		q.Set("from", time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+		q.Set("to", time.Date(int(year), 12, 31, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+	}
+	for i := 0; i+1 < len(filters); i += 2 {
+		switch value := filters[i+1].(type) {
+		case int64:
+			if value != 0 {
+				q.Set(filters[i].(string), strconv.FormatInt(value, 10))
+			}
+		case time.Time:
+			q.Set(filters[i].(string), value.Format(time.DateOnly))
+		case string:
+			q.Set(filters[i].(string), value)
+		}
+	}
+	return withQuery(v.path("/gifts"), q)
+}
+
+// counted is a number of things.
+func counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return shownCount(n) + " " + many
+}
+
+// moneyList are sums of several currencies: €5, £6 and $7. It is "" for none.
+func moneyList(sums map[string]int64) (text string) {
+	currencies := slices.Sorted(maps.Keys(sums))
+	for i, currency := range currencies {
+		switch {
+		case i == 0:
+		case i == len(currencies)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += crm.Money(sums[currency], currency)
+	}
+	return text
+}

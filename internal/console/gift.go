@@ -1,0 +1,270 @@
+package console
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+const giftsPerPage = 50
+
+// link leads to another page, or is only a name where it has no address.
+type link struct{ Label, Address string }
+
+// giftRow is what a list shows of a gift.
+type giftRow struct {
+	Address  string
+	Amount   string // as it was given
+	At       time.Time
+	Contact  link
+	Campaign link
+	Method   string
+	Marks    []mark
+}
+
+// mark is a word about what is special, with its color.
+type mark struct{ Label, Color string }
+
+// giftMarks say what became of a gift, where it is not simply received.
+func giftMarks(g *crm.Gift) (marks []mark) {
+	switch g.Status {
+	case crm.Pending:
+		marks = append(marks, mark{spoken(string(g.Status)), "warn"})
+	case crm.Failed:
+		marks = append(marks, mark{spoken(string(g.Status)), "bad"})
+	case crm.Cancelled:
+		marks = append(marks, mark{spoken(string(g.Status)), ""})
+	}
+	switch refunded := g.Refunded(); {
+	case refunded == 0:
+	case g.Left() == 0:
+		marks = append(marks, mark{"Refunded", ""})
+	default:
+		marks = append(marks, mark{crm.Money(refunded, g.Currency) + " refunded", ""})
+	}
+	if g.PlanCode != "" {
+		marks = append(marks, mark{"Recurring", "good"})
+	}
+	if g.Test {
+		marks = append(marks, mark{"Test", "warn"})
+	}
+	return marks
+}
+
+// giftRows are the rows of some gifts, with the titles of their campaigns.
+func (c *Console) giftRows(r *http.Request, v visit, gifts []store.GiftRecord) (rows []giftRow, err error) {
+	ids := map[int64]bool{}
+	for _, g := range gifts {
+		if g.Campaign != 0 {
+			ids[g.Campaign] = true
+		}
+	}
+	names, err := c.store.CampaignNames(r.Context(), v.account(), slices.Collect(maps.Keys(ids)))
+	for _, g := range gifts {
+		rows = append(rows, giftRow{
+			Address: v.path(giftPath(g.Code)), Amount: crm.Money(g.Donated(), g.Currency), At: g.At, Method: spoken(g.Method), Marks: giftMarks(&g.Gift),
+			Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names),
+		})
+	}
+	return rows, err
+}
+
+// giverName is a giver as the list shows them: it keeps nothing of the gift's document.
+func giverName(g crm.Giver) string { return strings.Clone(strings.TrimSpace(g.Name())) }
+
+func campaignLink(v visit, id int64, names map[int64]store.CampaignName) link {
+	if id == 0 {
+		return link{}
+	}
+	return link{cmp.Or(names[id].Title, "Campaign"), v.path(campaignPath(id))}
+}
+
+func giftPath(code string) string { return "/gifts/" + code }
+
+// giftsView is the list of all gifts, or of those that the filters find.
+type giftsView struct {
+	rows[giftRow]
+	Tabs     []tab
+	Form     *form // the filters
+	Quick    []tab
+	Filtered bool
+
+	Campaigns, Methods, Plans, Statuses []option
+	Found                               string // how many gifts, and how much
+	Contact                             *link  // whose gifts they are, where they are those of one contact
+	Clear                               string // the list without filters
+}
+
+// giftFilters are the filters that the address may have.
+var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact"}
+
+func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	if to, clean := withoutEmpty(r.URL); !clean {
+		return redirect(w, r, to)
+	}
+	f.values = r.URL.Query()
+	currency, err := c.store.Currency(r.Context(), v.account())
+	if err != nil {
+		return err
+	}
+	view := giftsView{
+		Form: f, Tabs: givingTabs(v, "gifts"), Quick: quickTimes(v, f, c.now()), Clear: v.path("/gifts"),
+		Methods: append([]option{{Label: "All methods"}}, spokenOptions(crm.Methods...)...),
+		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
+	}
+	view.Statuses = []option{{Label: "All statuses"}}
+	for _, status := range crm.GiftStatuses {
+		view.Statuses = append(view.Statuses, spokenOptions(string(status))...)
+	}
+	if code := f.Value("plan"); code != "" && code != "any" {
+		view.Plans = append(view.Plans, option{Value: code, Label: "One plan"})
+	}
+	if view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign"), "All campaigns"); err != nil {
+		return err
+	}
+	filter, err := crm.ParseGiftSearch(f.Value, currency)
+	view.Filtered = slices.ContainsFunc(giftFilters, func(name string) bool { return f.Value(name) != "" })
+	if err == nil {
+		err = c.listGifts(r, v, &view, filter)
+	}
+	if err := f.refuse(err); err != nil {
+		return err
+	}
+	return c.render(w, r, v, "gifts", page{Title: "Gifts", Section: "gifts", Form: f, Data: view})
+}
+
+func (c *Console) listGifts(r *http.Request, v visit, view *giftsView, filter crm.GiftFilter) error {
+	l := listOf(r, v.path("/gifts"), pageParameter, giftsPerPage)
+	gifts, totals, err := c.store.GiftPage(r.Context(), v.account(), filter, l.PageRequest)
+	if err != nil {
+		return err
+	}
+	if view.Rows, err = c.giftRows(r, v, gifts); err != nil {
+		return err
+	}
+	if filter.Contact != 0 {
+		view.Contact = &link{"one contact", v.path(contactPath(filter.Contact))}
+		if len(view.Rows) > 0 {
+			view.Contact = &view.Rows[0].Contact
+		}
+	}
+	view.Pager, view.Found = l.pager(totals.Total), foundGifts(totals)
+	return nil
+}
+
+// foundGifts says how many gifts there are and what they sum up to, in each currency.
+func foundGifts(t store.GiftTotals) string {
+	if t.Total == 0 {
+		return ""
+	}
+	text := plural(t.Total, "gift")
+	if t.Gifts != t.Total {
+		text += ", of which " + shownCount(t.Gifts) + " count"
+	}
+	return text + ": " + shownSums(t.Sums)
+}
+
+// shownSums are sums of several currencies, in the order of their codes.
+func shownSums(sums map[string]int64) string {
+	var texts []string
+	for _, currency := range slices.Sorted(maps.Keys(sums)) {
+		texts = append(texts, crm.Money(sums[currency], currency))
+	}
+	return cmp.Or(strings.Join(texts, " + "), "nothing received")
+}
+
+// plural is a number of things: 1 gift, 2 gifts.
+func plural(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return shownCount(n) + " " + thing + "s"
+}
+
+// withoutEmpty is an address without the parameters that a form sent empty, so that it is as short as a link of ours.
+func withoutEmpty(u *url.URL) (address string, clean bool) {
+	q := u.Query()
+	n := len(q)
+	maps.DeleteFunc(q, func(_ string, values []string) bool { return strings.Join(values, "") == "" })
+	return withQuery(u.Path, q), len(q) == n
+}
+
+// quickTimes are the times that people ask for most, with the other filters as they are.
+func quickTimes(v visit, f *form, now time.Time) (links []tab) {
+	year, month, _ := now.UTC().Date()
+	day := func(year int, month time.Month, day int) string {
+		return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	}
+	for _, t := range [][3]string{
+		{"This month", day(year, month, 1), day(year, month+1, 0)}, {"This year", day(year, 1, 1), day(year, 12, 31)},
+		{"Last year", day(year-1, 1, 1), day(year-1, 12, 31)}, {"All time", "", ""},
+	} {
+		q := url.Values{}
+		for _, name := range giftFilters[2:] {
+			if value := f.Value(name); value != "" {
+				q.Set(name, value)
+			}
+		}
+		if t[1] != "" {
+			q.Set("from", t[1])
+			q.Set("to", t[2])
+		}
+		links = append(links, tab{Label: t[0], Address: withQuery(v.path("/gifts"), q), Current: f.Value("from") == t[1] && f.Value("to") == t[2]})
+	}
+	return links
+}
+
+// givingTabs lead to gifts and to plans.
+func givingTabs(v visit, current string) []tab {
+	return []tab{
+		{Label: "Gifts", Address: v.path("/gifts"), Current: current == "gifts"},
+		{Label: "Recurring plans", Address: v.path("/plans"), Current: current == "plans"},
+	}
+}
+
+// offeredCampaigns is how many campaigns a form offers; older ones are chosen on their own pages.
+const offeredCampaigns = 50
+
+// campaignOptions are the newest campaigns of the organization, and the chosen one. Those with a currency of their own say so.
+func (c *Console) campaignOptions(r *http.Request, v visit, chosen, none string) ([]option, error) {
+	all, err := c.store.NewestCampaigns(r.Context(), v.account(), offeredCampaigns)
+	if err != nil {
+		return nil, err
+	}
+	if id := idOf(chosen); id > 0 && !slices.ContainsFunc(all, func(n store.CampaignName) bool { return n.ID == id }) {
+		names, err := c.store.CampaignNames(r.Context(), v.account(), []int64{id})
+		if err != nil {
+			return nil, err
+		}
+		if name, found := names[id]; found {
+			all = append(all, name)
+		}
+	}
+	currency, err := c.store.Currency(r.Context(), v.account())
+	options := []option{{Value: "", Label: none}}
+	for _, name := range all {
+		label := cmp.Or(name.Title, "Campaign")
+		if name.Currency != currency {
+			label += " (" + name.Currency + ")"
+		}
+		options = append(options, option{Value: idText(name.ID), Label: label})
+	}
+	return options, err
+}
+
+// giftWords are what people call the values of gifts and plans.
+var giftWords = map[string]string{
+	"succeeded": "Received", "pending": "Promised", "failed": "Failed", "cancelled": "Canceled",
+	"card": "Card", "ach": "ACH transfer", "direct_debit": "Direct debit", "bank_transfer": "Bank transfer", "check": "Check", "cash": "Cash",
+	"paypal": "PayPal", "venmo": "Venmo", "stock": "Stock", "in_kind": "In kind", "other": "Other",
+	"weekly": "Weekly", "monthly": "Monthly", "quarterly": "Quarterly", "yearly": "Yearly",
+	"active": "Active", "paused": "Paused", "past_due": "Past due", "ended": "Ended",
+	"in_honor_of": "In honor of", "in_memory_of": "In memory of",
+}

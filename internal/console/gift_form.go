@@ -1,0 +1,251 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// giftFormView is the form that edits a gift, or records one.
+type giftFormView struct {
+	Form       *form
+	Currency   string
+	Methods    []option
+	Campaigns  []option
+	Plans      []option // of the contact; empty where there are none
+	MoreOpen   bool
+	Name, Back string // of the gift that is edited
+	Pending    bool   // its status may change
+	NoFee      bool   // its fee may be told
+}
+
+// sends tells whether a form has a field at all.
+func (f *form) sends(name string) bool {
+	_, found := f.values[name]
+	return found
+}
+
+// giftInput reads a form of a gift. A field that the form does not have is not sent. Amounts are in a currency that was found before.
+func giftInput(f *form, currency string) (in crm.GiftInput, faults *crm.Invalid) {
+	faults = new(crm.Invalid)
+	for name, to := range map[string]**int64{"amount": &in.Amount, "fee": &in.Fee, "fee_covered": &in.FeeCovered} {
+		*to = crm.ParseMoney(faults, name, f.Value(name), currency, true)
+	}
+	for name, to := range map[string]**int64{"campaign_id": &in.Campaign, "contact_id": &in.Contact} {
+		if f.sends(name) {
+			id := f.id(name, faults)
+			*to = &id
+		}
+	}
+	for name, to := range map[string]**string{
+		"status": &in.Status, "method": &in.Method, "plan_id": &in.Plan, "transacted_at": &in.GivenAt, "external_id": &in.ExternalID,
+		"check_number": &in.Check, "check_deposited_at": &in.DepositedAt, "note": &in.Note,
+	} {
+		if f.sends(name) {
+			text := f.Value(name)
+			*to = &text
+		}
+	}
+	if f.sends("dedication.type") {
+		d := &crm.Dedication{Type: f.Value("dedication.type"), Name: f.Value("dedication.name"), RecipientName: f.Value("dedication.recipient_name"), RecipientEmail: f.Value("dedication.recipient_email")}
+		if *d == (crm.Dedication{}) {
+			d = nil
+		}
+		in.Dedication = &d
+	}
+	return in, faults
+}
+
+// id reads the id of something that the form names; nothing is 0.
+func (f *form) id(name string, faults *crm.Invalid) int64 {
+	text := f.Value(name)
+	id, err := strconv.ParseInt(text, 10, 64)
+	if text != "" && (err != nil || id <= 0) {
+		faults.Add(name, crm.IDForm)
+	}
+	return id
+}
+
+// recordGift records a gift of the contact in the path.
+func (c *Console) recordGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	contact, ok, err := c.activeContact(w, r, v)
+	if err != nil || !ok {
+		return err
+	}
+	currency, err := c.currencyFor(r, v, f)
+	if err != nil {
+		return err
+	}
+	in, faults := giftInput(f, currency)
+	in.Contact = &contact.ID
+	if err := in.Validate(faults, true, c.options.Region, c.now()); err != nil {
+		return err
+	}
+	made, err := c.store.CreateGift(r.Context(), v.account(), in)
+	if err != nil {
+		return err
+	}
+	said := notice{Text: crm.Money(made.Donated(), made.Currency) + " was recorded.", View: v.path(giftPath(made.Code)), Link: "View gift"}
+	if made.Existing {
+		said.Text = "A gift with this external ID was recorded before, so nothing was added."
+	}
+	return redirect(w, r, v.path(contactPath(v.id)), said)
+}
+
+// currencyFor is what the amounts of a form are in: the currency of the campaign, or else of the organization.
+func (c *Console) currencyFor(r *http.Request, v visit, f *form) (string, error) {
+	id := idOf(f.Value("campaign_id"))
+	names, err := c.store.CampaignNames(r.Context(), v.account(), []int64{id})
+	if err != nil || names[id].Currency != "" {
+		return names[id].Currency, err
+	}
+	return c.store.Currency(r.Context(), v.account())
+}
+
+// giftFields fills in what every form of a gift offers. plans are those of the contact.
+func (c *Console) giftFields(r *http.Request, v visit, f *form, plans []crm.Plan) (view giftFormView, err error) {
+	view = giftFormView{Form: f, Methods: spokenOptions(crm.Methods...)}
+	for _, plan := range plans {
+		if plan.Status != crm.Ended || plan.Code == f.Value("plan_id") {
+			view.Plans = append(view.Plans, option{Value: plan.Code, Label: planName(plan)})
+		}
+	}
+	if len(view.Plans) > 0 {
+		view.Plans = append([]option{{Label: "No plan"}}, view.Plans...)
+	}
+	if view.Currency, err = c.store.Currency(r.Context(), v.account()); err == nil {
+		view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign_id"), "No campaign")
+	}
+	view.MoreOpen = slices.ContainsFunc(moreFields, func(name string) bool { return f.Value(name) != "" || f.fault(name, "") != "" })
+	return view, err
+}
+
+// moreFields are those that the form shows when they are asked for.
+var moreFields = []string{
+	"note", "fee", "fee_covered", "check_number", "check_deposited_at", "dedication.type", "dedication.name", "dedication.recipient_name",
+	"dedication.recipient_email", "external_id", "status",
+}
+
+// newGiftForm is the form on a contact's page. A link may name the plan whose gift it is; the method is that of the last gift.
+func (c *Console) newGiftForm(r *http.Request, v visit, f *form, last string, plans []crm.Plan) (giftFormView, error) {
+	f = f.ifSentTo("/gifts")
+	f.setUnsent("transacted_at", c.now().UTC().Format(time.DateOnly))
+	f.setUnsent("method", cmp.Or(last, "check"))
+	for _, plan := range plans {
+		if plan.Code == r.URL.Query().Get("plan") {
+			f.setUnsent("amount", crm.MoneyInput(plan.Amount, plan.Currency))
+			f.setUnsent("method", plan.Method)
+			f.setUnsent("campaign_id", idText(plan.Campaign))
+			f.setUnsent("plan_id", plan.Code)
+		}
+	}
+	return c.giftFields(r, v, f, plans)
+}
+
+func (c *Console) editGiftPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	record, err := c.giftOf(r, v)
+	if err != nil {
+		return err
+	}
+	g := &record.Gift
+	if f.path == "" {
+		fillGiftForm(f, g)
+	}
+	plans, err := c.store.ContactPlans(r.Context(), v.account(), g.Contact, contactPlans)
+	if err != nil {
+		return err
+	}
+	view, err := c.giftFields(r, v, f, plans)
+	if err != nil {
+		return err
+	}
+	view.Name, view.Back = crm.Money(g.Donated(), g.Currency)+" from "+giverName(g.Giver), v.path(giftPath(g.Code))
+	view.Pending, view.NoFee, view.Currency = g.Status == crm.Pending, g.Payment().Fee == 0, g.Currency
+	return c.render(w, r, v, "gift_form", page{Title: "Edit gift", Section: "gifts", Form: f, Data: view})
+}
+
+func fillGiftForm(f *form, g *crm.Gift) {
+	for name, value := range map[string]string{
+		"campaign_id": idText(g.Campaign), "contact_id": idText(g.Contact), "plan_id": g.PlanCode, "transacted_at": g.At.Format(time.DateOnly),
+		"note": g.Note, "check_number": g.Check, "check_deposited_at": dayInput(g.Deposited), "external_id": g.ExternalID,
+		"status": string(g.Status), seenField: g.Version(),
+	} {
+		f.set(name, value)
+	}
+	if d := g.Dedication; d != nil {
+		f.set("dedication.type", d.Type)
+		f.set("dedication.name", d.Name)
+		f.set("dedication.recipient_name", d.RecipientName)
+		f.set("dedication.recipient_email", d.RecipientEmail)
+	}
+}
+
+// dayInput is a day as a form holds it, "" for none.
+func dayInput(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
+func (c *Console) saveGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	record, err := c.giftOf(r, v)
+	if err != nil {
+		return err
+	}
+	g := &record.Gift
+	in, faults := giftInput(f, g.Currency)
+	in.Seen = f.Value(seenField)
+	if in.GivenAt != nil && *in.GivenAt == dayInput(g.At) { // a form knows the day only, and the time of that day stays
+		in.GivenAt = nil
+	}
+	if in.DepositedAt != nil && *in.DepositedAt == dayInput(g.Deposited) {
+		in.DepositedAt = nil
+	}
+	if err := in.Validate(faults, false, c.options.Region, c.now()); err != nil {
+		return err
+	}
+	_, err = c.store.UpdateGift(r.Context(), v.account(), g.Code, in)
+	if errors.Is(err, crm.ErrChanged) {
+		f.failSeen("gift", g.Version())
+		return errRefused
+	}
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, v.path(giftPath(g.Code)), notice{Text: "The changes were saved."})
+}
+
+// refundGift notes that some of a gift was given back. The form knows which state of the gift it is about, so that it refunds once,
+// however often it is sent.
+func (c *Console) refundGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	record, err := c.giftOf(r, v)
+	if err != nil {
+		return err
+	}
+	g, faults := &record.Gift, new(crm.Invalid)
+	amount := crm.ParseMoney(faults, "amount", f.Value("amount"), g.Currency, true)
+	if amount == nil {
+		faults.Add("amount", crm.Required)
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	made, err := c.store.RefundGift(r.Context(), v.account(), g.Code, amount, cmp.Or(f.Value(seenField), "none"))
+	if errors.Is(err, crm.ErrChanged) {
+		f.fail("", "This gift changed after you opened the page, so nothing was refunded now. Check the payments below, then try again.")
+		f.set(seenField, g.Version())
+		return errRefused
+	}
+	if err != nil {
+		return err
+	}
+	refunded := -made.Entries[len(made.Entries)-1].Amount
+	return redirect(w, r, v.path(giftPath(g.Code)), notice{Text: strings.TrimSpace(crm.Money(refunded, g.Currency)) + " was refunded."})
+}

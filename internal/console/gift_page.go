@@ -1,0 +1,233 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// giftView is the page of one gift.
+type giftView struct {
+	Form           *form // of a refund
+	Gift           *crm.Gift
+	Name           string // the gift's, such as $50 from Zoë Okafor
+	Amount, Number string
+	Contact        link
+	Campaign, Plan link
+	Marks          []mark
+	Ledger         []ledgerRow
+	Left, Payout   string
+	Fee, Covered   string // "" where there is none
+	MayRefund      bool
+	History        []giftHistory
+}
+
+// ledgerRow is one movement of money.
+type ledgerRow struct {
+	What, Amount, Fee, Covered string
+	At                         time.Time
+}
+
+func (c *Console) giftOf(r *http.Request, v visit) (store.GiftRecord, error) {
+	return c.store.GiftRecord(r.Context(), v.account(), r.PathValue("gift"))
+}
+
+// giftPage shows a gift. A form that was refused is that of a refund.
+func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	record, err := c.giftOf(r, v)
+	if err != nil {
+		return err
+	}
+	g := &record.Gift
+	names, err := c.namesOf(r, v, record)
+	if err != nil {
+		return err
+	}
+	view := giftView{
+		Form: f, Gift: g, Amount: crm.Money(g.Donated(), g.Currency), Number: crm.GiftNumber(g.ID), Marks: giftMarks(g),
+		Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names.campaigns),
+		Left: crm.Money(g.Left(), g.Currency), Payout: crm.Money(g.Payment().Payout(), g.Currency),
+		Fee: moneyOrNone(g.Payment().Fee, g.Currency), Covered: moneyOrNone(g.Payment().FeeCovered, g.Currency),
+		MayRefund: g.Status == crm.Succeeded && g.Left() > 0, History: names.history(record),
+	}
+	view.Name = view.Amount + " from " + view.Contact.Label
+	if g.PlanCode != "" {
+		view.Plan = link{"View plan", v.path(planPath(g.PlanCode))}
+	}
+	for i, entry := range g.Entries {
+		row := ledgerRow{"Payment", crm.Money(entry.Amount, g.Currency), moneyOrNone(entry.Fee, g.Currency), moneyOrNone(entry.FeeCovered, g.Currency), entry.CapturedAt}
+		if i > 0 {
+			row.What, row.At = "Refund", entry.RefundedAt
+		}
+		view.Ledger = append(view.Ledger, row)
+	}
+	f.setUnsent("amount", crm.MoneyInput(g.Left(), g.Currency))
+	f.setUnsent(seenField, g.Version())
+	return c.render(w, r, v, "gift", page{Title: view.Name, Section: "gifts", Form: f, Data: view})
+}
+
+func moneyOrNone(minor int64, currency string) string {
+	if minor == 0 {
+		return ""
+	}
+	return crm.Money(minor, currency)
+}
+
+// giftHistory is one change of a gift, in words for people.
+type giftHistory struct {
+	At    time.Time
+	Who   string
+	Lines []string
+}
+
+// giftNames are the names of what a gift is and was about.
+type giftNames struct {
+	campaigns map[int64]store.CampaignName
+	contacts  map[string]string
+}
+
+// maxHistoryNames bounds how many contacts are looked up for one page. The others are called by their ids.
+const maxHistoryNames = 20
+
+func (c *Console) namesOf(r *http.Request, v visit, record store.GiftRecord) (names giftNames, err error) {
+	campaigns, contacts := []int64{record.Campaign}, map[string]string{}
+	for _, event := range record.Events {
+		for _, change := range event.Changes {
+			for _, id := range []string{change.Before, change.After} {
+				switch change.Field {
+				case "campaign_id":
+					campaigns = append(campaigns, idOf(id))
+				case "contact_id":
+					contacts[id] = id
+				}
+			}
+		}
+	}
+	n := 0
+	for id := range contacts {
+		if n++; n > maxHistoryNames {
+			break
+		}
+		contact, err := c.store.ContactRecord(r.Context(), v.account(), idOf(id))
+		if err == nil {
+			contacts[id] = contactName(contact)
+		}
+	}
+	names.contacts = contacts
+	names.campaigns, err = c.store.CampaignNames(r.Context(), v.account(), campaigns)
+	return names, err
+}
+
+// history is what became of a gift since it was recorded, the latest first.
+func (n giftNames) history(record store.GiftRecord) (all []giftHistory) {
+	for i := len(record.Events) - 1; i >= 0; i-- {
+		event := record.Events[i]
+		told := giftHistory{At: event.At, Who: event.Who}
+		for _, change := range event.Changes {
+			if line := n.line(change, record.Currency); line != "" {
+				told.Lines = append(told.Lines, line)
+			}
+		}
+		all = append(all, told)
+	}
+	return all
+}
+
+// line is a sentence about one change, "" where another one says the same.
+func (n giftNames) line(change crm.GiftChange, currency string) string {
+	if change.Field == "refund" {
+		return crm.MoneyOf(change.After, currency) + " was refunded."
+	}
+	say := n.value(change.Field, currency)
+	if say == nil {
+		return ""
+	}
+	label, before, after := labelOf(change.Field), say(plainValue(change.Before)), say(plainValue(change.After))
+	switch {
+	case before == "":
+		return label + " set to " + after + "."
+	case after == "":
+		return label + " " + before + " removed."
+	}
+	return label + " changed from " + before + " to " + after + "."
+}
+
+// value is how the values of a field are said, nil for a field that follows from others.
+func (n giftNames) value(field, currency string) func(string) string {
+	switch field {
+	case "campaign_id":
+		return func(id string) string { return quoted(n.campaigns[idOf(id)].Title, id) }
+	case "contact_id":
+		return func(id string) string { return n.contacts[id] }
+	case "status":
+		return spoken
+	case "transacted_at", "check_deposited_at":
+		return func(text string) string {
+			if t, _, ok := crm.ParseMoment(text); ok {
+				return shownDay(t)
+			}
+			return text
+		}
+	case "fee":
+		return func(text string) string {
+			if text == "0" {
+				return ""
+			}
+			return crm.MoneyOf(text, currency)
+		}
+	case "dedication":
+		return dedicationWords
+	case "note", "check_number", "external_id", "plan_id":
+		return func(text string) string { return quoted(shortened(text, noticeValue, 0), "") }
+	}
+	return nil
+}
+
+func quoted(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return "“" + text + "”"
+}
+
+// plainValue is a value of the history without the signs of the wire form.
+func plainValue(value string) string {
+	text := ""
+	switch {
+	case value == "null":
+		return ""
+	case strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &text) == nil:
+		return text
+	}
+	return value
+}
+
+// dedicationWords say whom a gift honors, given the wire form.
+func dedicationWords(value string) string {
+	var d struct{ Type, Name string }
+	if json.Unmarshal([]byte(value), &d) != nil {
+		return ""
+	}
+	return strings.TrimSpace(spoken(d.Type) + " " + d.Name)
+}
+
+// idOf is a number that was typed or linked, 0 where it is none.
+func idOf(text string) int64 {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		return 0
+	}
+	return id
+}
+
+func idText(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 10)
+}

@@ -1,0 +1,338 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// gifts are all gifts of an account, the latest first.
+func (s *site) gifts(account crm.Account) []store.GiftRecord {
+	s.t.Helper()
+	gifts, _, err := s.store.GiftPage(s.t.Context(), account.Number, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return gifts
+}
+
+// fund makes a campaign of a currency, and returns its id as forms hold it.
+func (s *site) fund(account crm.Account, title, currency string) string {
+	s.t.Helper()
+	return fmt.Sprint(s.campaign(account, fmt.Sprintf(`{"title":%q,"currency":%q}`, title, currency)).ID)
+}
+
+// give records a gift on the page of a contact, and returns the address of the gift's page.
+func (p *person) give(contact, amount, day string, pairs ...string) string {
+	p.site.t.Helper()
+	a := p.follow(contact+"/gifts", append(pairs, "amount", amount, "transacted_at", day, "method", "check")...)
+	found := regexp.MustCompile(`<a href="([^"]+)">View gift</a>`).FindStringSubmatch(a.body)
+	if found == nil {
+		p.site.t.Fatalf("no link to the gift: %s", a.words())
+	}
+	return found[1]
+}
+
+// seen is the version that a page's form is about.
+func seen(a answer) string {
+	if found := regexp.MustCompile(`name="seen" value="([^"]+)"`).FindStringSubmatch(a.body); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+func today() string { return time.Now().UTC().Format(time.DateOnly) }
+
+func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		gala := s.fund(p.account, "Gala", "USD")
+		contact := s.contact(p, "Zoë", "Okafor")
+		a := p.get(contact)
+		p.sees(a, "No gifts yet.", "Record a gift", "No campaign Gala", "No plans yet")
+		for _, part := range []string{`name="transacted_at" type="date" value="` + today() + `"`, `<option value="check" selected>Check</option>`, `href="#f-amount"`} {
+			if !strings.Contains(a.body, part) {
+				t.Errorf("the page lacks %s", part)
+			}
+		}
+		a = p.follow(contact+"/gifts", "amount", " $1,500.50 ", "transacted_at", today(), "method", "cash", "campaign_id", gala, "status", "",
+			"note", "In an envelope.", "fee", "2", "dedication.type", "in_honor_of", "dedication.name", "Ida", "external_id", "row-7")
+		p.sees(a, "$1,500.50 was recorded. View gift", "Total $1,500.50 1 gift", "This year $1,500.50 $1,500.50 more than last year", "Largest gift $1,500.50", "Gala")
+		if !strings.Contains(a.body, `<option value="cash" selected>Cash</option>`) {
+			t.Error("the form does not remember the method")
+		}
+		gifts := s.gifts(p.account)
+		if len(gifts) != 1 {
+			t.Fatalf("%d gifts", len(gifts))
+		}
+		g := gifts[0]
+		if g.Net() != 150_050 || g.Method != "cash" || fmt.Sprint(g.Campaign) != gala || g.Note != "In an envelope." || g.Payment().Fee != 200 ||
+			g.Dedication == nil || g.Dedication.Name != "Ida" || g.ExternalID != "row-7" || g.Status != crm.Succeeded {
+			t.Errorf("recorded is %+v", g.Gift)
+		}
+		p.sees(p.get(p.org("/gifts/"+g.Code)), "$1,500.50 from Zoë Okafor", "Fee $2, so $1,498.50 arrived", "In honor of Ida", "In an envelope.", "row-7", "0000000001")
+		p.sees(p.get(p.org("/campaigns/"+gala)), "Latest gifts", "All gifts of this campaign", "Zoë Okafor", "$1,500.50")
+		viewer := s.member(p.account, crm.Viewer)
+		if a := viewer.get(contact); strings.Contains(a.body, "Record a gift") || !strings.Contains(a.body, "$1,500.50") {
+			t.Error("a viewer sees a form, or no gifts")
+		}
+		p.follow(contact + "/archive")
+		if a := p.get(contact); strings.Contains(a.body, "Record a gift") || !strings.Contains(a.body, "$1,500.50") {
+			t.Error("an archived contact has a form, or no gifts")
+		}
+	})
+}
+
+func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		other := s.member(s.organization("Other"), crm.Owner)
+		foreign := s.fund(other.account, "Theirs", "USD")
+		euros := s.fund(p.account, "Lisbon", "EUR")
+		contact := s.contact(p, "Zoë", "Okafor")
+		future := time.Now().AddDate(0, 0, 3).Format(time.DateOnly)
+		for _, wrong := range []struct{ field, value, fault string }{
+			{"amount", "", "Amount is required."},
+			{"amount", "0", "Amount must be an amount above 0 and up to 999,999,999.99, such as 50 or 1,500.50."},
+			{"amount", "-5", "Amount must be an amount above 0"},
+			{"amount", "fifty", "Amount must be an amount above 0"},
+			{"amount", "1.500,50", "Amount must be an amount above 0"},
+			{"amount", "€50", "Amount must be an amount above 0"},
+			{"amount", "5.001", "Amount must not have more than 2 decimals: it is in USD."},
+			{"amount", "1,000,000,000", "Amount must be an amount above 0"},
+			{"transacted_at", "", "Date is required."},
+			{"transacted_at", future, "Date must not be in the future."},
+			{"transacted_at", "1899-12-31", "Date must not be before 1900."},
+			{"transacted_at", "31.1.2026", "Date must be a date, such as 2026-01-31."},
+			{"method", "barter", "Method must be one of"},
+			{"campaign_id", foreign, "Campaign must be one of your campaigns."},
+			{"campaign_id", "x", "Campaign must be an ID."},
+			{"plan_id", "abcdefghij000001", "Plan must be one of your plans."},
+			{"fee", "60", "Fee must not be more than the amount."},
+			{"dedication.name", "Ida", "Dedication type is required."},
+			{"external_id", "stripe:ch_1", "External ID must not begin with stripe:"},
+		} {
+			form := map[string]string{"amount": "50", "transacted_at": "2026-01-31", "method": "check", "note": "Kept note", "dedication.type": ""}
+			form[wrong.field] = wrong.value
+			var pairs []string
+			for name, value := range form {
+				pairs = append(pairs, name, value)
+			}
+			a := p.post(contact+"/gifts", pairs...)
+			p.wantStatus(a, http.StatusUnprocessableEntity)
+			p.sees(a, wrong.fault, "Nothing was saved yet.", "Kept note")
+			if wrong.value != "" && wrong.field == "amount" && !strings.Contains(a.body, `value="`+wrong.value+`"`) {
+				t.Errorf("%s is not in the form any more", wrong.value)
+			}
+			if strings.Count(a.body, `aria-invalid="true"`) == 0 && wrong.field != "plan_id" {
+				t.Errorf("%s %q is not told beside the field", wrong.field, wrong.value)
+			}
+		}
+		if n := len(s.gifts(p.account)); n != 0 {
+			t.Errorf("%d gifts were recorded", n)
+		}
+		p.sees(p.get(contact), "Lisbon (EUR)")
+		p.sees(p.follow(contact+"/gifts", "amount", "€1,000", "transacted_at", "2026-01-31", "method", "check", "campaign_id", euros), "€1,000 was recorded.", "0 gifts, and €1,000 in other currencies")
+		if a := p.follow(contact + "/archive"); a.status != http.StatusOK {
+			t.Fatal(a.status)
+		}
+		p.sees(p.follow(contact+"/gifts", "amount", "5", "transacted_at", "2026-01-31", "method", "check"), "Zoë Okafor is archived, so nothing was changed.")
+	})
+}
+
+func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		gala, drive := s.fund(p.account, "Gala", "USD"), s.fund(p.account, "Winter drive", "USD")
+		contact, ben := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ben", "Ek")
+		benID := ben[strings.LastIndex(ben, "/")+1:]
+		gift := p.give(contact, "50", "2026-01-31", "campaign_id", gala, "status", "pending")
+		p.sees(p.get(gift), "Promised", "Not received yet", "Mark as received")
+		a := p.get(gift + "/edit")
+		p.sees(a, "Edit gift", "Contact ID", "Promised Received Failed Canceled")
+		form := func(change ...string) []string {
+			return append(change, "seen", seen(p.get(gift+"/edit")), "transacted_at", "2026-01-31", "dedication.type", "", "dedication.name", "")
+		}
+		a = p.follow(gift, form("campaign_id", drive, "contact_id", benID, "note", "Thank by phone", "check_number", "77", "check_deposited_at", "2026-02-01", "fee", "1.25", "status", "succeeded")...)
+		p.sees(a, "The changes were saved.", "$50 from Ben Ek", "Winter drive", "Campaign changed from “Gala” to “Winter drive”.", "Contact changed from Zoë Okafor to Ben Ek.",
+			"Note set to “Thank by phone”.", "Check number set to “77”.", "Check deposited set to 1 Feb 2026.", "Fee set to $1.25.", "Status changed from Promised to Received.", p.user.Email)
+		a = p.follow(gift, form("campaign_id", "", "contact_id", benID, "note", "")...)
+		p.sees(a, "Campaign “Winter drive” removed.", "Note “Thank by phone” removed.")
+		p.sees(p.get(ben), "Total $50 1 gift")
+		p.sees(p.get(contact), "No gifts yet.")
+		g := s.gifts(p.account)[0]
+		if g.At.Hour() != 12 {
+			t.Errorf("the time of the day became %v", g.At)
+		}
+		for _, wrong := range []struct{ field, value, fault string }{
+			{"contact_id", "999", "Contact must be one of your contacts."}, {"contact_id", "", "Contact must not be empty."}, {"transacted_at", "", "Date must not be empty."},
+			{"status", "failed", "Status cannot be changed: only a promised gift can change its status."}, {"fee", "2", "Fee cannot be changed."}, {"amount", "60", "Amount cannot be changed. Refund the gift and record it again."},
+		} {
+			a := p.post(gift, wrong.field, wrong.value, "seen", seen(p.get(gift+"/edit")))
+			p.wantStatus(a, http.StatusUnprocessableEntity)
+			p.sees(a, wrong.fault)
+		}
+		a = p.post(gift, "note", "mine", "seen", "another state")
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "Someone else changed this gift after you opened the form.", "mine")
+		p.follow(gift, "note", "mine", "seen", seen(a))
+	})
+}
+
+func TestARefundIsMadeOnce(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		contact := s.contact(p, "Zoë", "Okafor")
+		gift := p.give(contact, "50", "2026-01-31")
+		open := p.get(gift)
+		if p.sees(open, "$50 is left of this gift."); !strings.Contains(open.body, `name="amount" type="text" value="50"`) {
+			t.Error("what is left is not filled in")
+		}
+		for value, fault := range map[string]string{"": "Amount is required.", "60": "Amount must not be more than what is left of the gift: 50.", "0": "Amount must be an amount above 0", "x": "Amount must be an amount"} {
+			a := p.post(gift+"/refund", "amount", value, "seen", seen(open))
+			p.wantStatus(a, http.StatusUnprocessableEntity)
+			p.sees(a, fault)
+		}
+		p.sees(p.follow(gift+"/refund", "amount", "$20", "seen", seen(open)), "$20 was refunded.", "$20 refunded", "Refund", "-$20", "Left $30")
+		for _, version := range []string{seen(open), ""} { // the same form again, and one that no page made
+			a := p.post(gift+"/refund", "amount", "20", "seen", version)
+			p.wantStatus(a, http.StatusUnprocessableEntity)
+			p.sees(a, "This gift changed after you opened the page, so nothing was refunded now.", "Left $30")
+		}
+		p.sees(p.get(contact), "Total $30 1 gift")
+		a := p.follow(gift+"/refund", "amount", "30", "seen", seen(p.get(gift)))
+		if p.sees(a, "$30 was refunded.", "Refunded", "Left $0"); strings.Contains(a.body, "Record refund") {
+			t.Error("a gift of which nothing is left can be refunded")
+		}
+		p.sees(p.get(contact), "Total $0 0 gifts")
+		a = p.post(gift+"/refund", "amount", "1", "seen", seen(p.get(gift+"/edit")))
+		p.sees(a, "all of the gift was refunded already")
+	})
+}
+
+func TestGiftsAreFilteredByTheAddress(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		if a := p.get(p.org("/gifts")); a.status != http.StatusOK {
+			t.Fatal(a.status)
+		}
+		p.sees(p.get(p.org("/gifts")), "No gifts yet", "Choose a contact")
+		gala := s.fund(p.account, "Gala", "USD")
+		zoe, ben := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ben", "Ek")
+		p.give(zoe, "10", "2024-12-31", "method", "cash")
+		p.give(zoe, "200", "2025-01-01", "campaign_id", gala)
+		p.give(ben, "35.50", "2025-06-15", "status", "pending")
+		p.give(ben, "1,000", "2025-12-31")
+		for query, want := range map[string]string{
+			"":                              "4 gifts, of which 3 count: $1,210",
+			"from=2025-01-01&to=2025-12-31": "3 gifts, of which 2 count: $1,200",
+			"to=2024-12-31":                 "1 gift: $10",
+			"campaign=" + gala:              "1 gift: $200",
+			"method=cash":                   "1 gift: $10",
+			"status=pending":                "1 gift, of which 0 count: nothing received",
+			"min=200&max=1%2C000":           "2 gifts: $1,200",
+			"plan=any":                      "No gifts found",
+			"contact=" + zoe[strings.LastIndex(zoe, "/")+1:]: "2 gifts: $210",
+			"campaign=9": "No gifts found",
+		} {
+			a := p.get(p.org("/gifts?" + query))
+			p.wantStatus(a, http.StatusOK)
+			p.sees(a, want)
+		}
+		for query, fault := range map[string]string{
+			"from=31.1.2026":                "From must be a date from 1900 on, such as 2026-01-31.",
+			"from=2025-02-01&to=2025-01-01": "To must not be before", "min=ten": "Smallest amount must be an amount", "max=5&min=6": "Largest amount must not be less than the smallest amount.",
+			"method=barter": "Method must be one of", "status=lost": "Status must be one of", "campaign=gala": "Campaign must be an ID.", "plan=x": "Plan must be an ID.",
+		} {
+			a := p.get(p.org("/gifts?" + query))
+			p.wantStatus(a, http.StatusUnprocessableEntity)
+			p.sees(a, fault, "Please check the filters.")
+			if strings.Contains(a.words(), "Ben Ek") {
+				t.Errorf("%s is ignored", query)
+			}
+		}
+		if a := p.get(p.org("/gifts?from=2025-01-01&to=&min=&method=")); a.location() != p.org("/gifts?from=2025-01-01") {
+			t.Errorf("empty filters stay in the address: %s", a.location())
+		}
+		year := time.Now().UTC().Year()
+		a := p.get(p.org("/gifts?method=cash"))
+		for _, q := range []url.Values{
+			{"method": {"cash"}, "from": {fmt.Sprintf("%d-01-01", year)}, "to": {fmt.Sprintf("%d-12-31", year)}},
+			{"method": {"cash"}, "from": {fmt.Sprintf("%d-01-01", year-1)}, "to": {fmt.Sprintf("%d-12-31", year-1)}},
+		} {
+			if link := strings.ReplaceAll(p.org("/gifts?"+q.Encode()), "&", "&amp;"); !strings.Contains(a.body, `href="`+link+`"`) {
+				t.Errorf("there is no link to %s", link)
+			}
+		}
+	})
+}
+
+func TestAContactsGiftsHavePages(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), crm.Editor)
+	contact := s.contact(p, "Zoë", "Okafor")
+	for i := range 12 {
+		p.give(contact, fmt.Sprint(100+i), fmt.Sprintf("2025-%02d-01", i+1))
+	}
+	first, second := p.get(contact).words(), p.get(contact+"?page=2").words()
+	if !strings.Contains(first, "$111 from") || strings.Contains(first, "$101 from") || !strings.Contains(second, "$101 from") || strings.Contains(second, "$111 from") {
+		t.Errorf("page 1: %s\npage 2: %s", first, second)
+	}
+}
+
+func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		p.sees(p.get(p.org("/plans")), "No plans yet")
+		gala := s.fund(p.account, "Gala", "USD")
+		contact := s.contact(p, "Zoë", "Okafor")
+		p.sees(p.get(contact+"/plans/new"), "New plan", "Zoë Okafor", "Weekly Monthly Quarterly Yearly")
+		a := p.post(contact+"/plans", "amount", "nothing", "frequency", "hourly", "method", "card", "start_at", "")
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "Amount must be an amount", "Frequency must be one of")
+		start := time.Now().UTC().AddDate(0, 0, -12).Format(time.DateOnly)
+		a = p.follow(contact+"/plans", "amount", "$20", "frequency", "monthly", "method", "card", "campaign_id", gala, "start_at", start, "next_bill_date", "")
+		p.sees(a, "The plan “$20 monthly” was created. View plan", "12 days overdue", "Record this gift")
+		plan := regexp.MustCompile(`<a href="([^"]+)">View plan</a>`).FindStringSubmatch(a.body)[1]
+		code := plan[strings.LastIndex(plan, "/")+1:]
+		a = p.get(p.org("/plans"))
+		p.sees(a, "The gift of one plan has not been recorded yet.", "$20 monthly", "Zoë Okafor", "Gala", "12 days overdue")
+		record := contact + "?plan=" + code
+		if !strings.Contains(a.body, `href="`+record+`#f-amount"`) {
+			t.Error("there is no link that records the gift")
+		}
+		a = p.get(record)
+		for _, part := range []string{`name="amount" type="text" value="20"`, `<option value="` + code + `" selected>$20 monthly</option>`, `<option value="` + gala + `" selected>`, `<option value="card" selected>`} {
+			if !strings.Contains(a.body, part) {
+				t.Errorf("the form lacks %s", part)
+			}
+		}
+		p.give(contact, "20", today(), "plan_id", code, "campaign_id", gala)
+		if a := p.get(p.org("/plans")); strings.Contains(a.words(), "overdue") {
+			t.Error("the plan is overdue after its gift")
+		}
+		p.sees(p.get(p.org("/gifts?plan=any")), "1 gift: $20", "Recurring")
+		p.sees(p.get(p.org("/gifts?plan="+code)), "1 gift: $20")
+		p.sees(p.get(plan), "Latest gifts", "$20", "Active")
+		p.sees(p.get(plan+"/edit"), "Edit plan")
+		a = p.follow(plan, "amount", "25", "frequency", "yearly", "method", "check", "campaign_id", "", "seen", seen(p.get(plan+"/edit")))
+		p.sees(a, "The changes were saved.", "$25 yearly from Zoë Okafor", "Check")
+		a = p.post(plan, "amount", "26", "seen", "another state")
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "Someone else changed this plan")
+		p.sees(p.post(plan, "amount", "", "seen", seen(a)), "Amount is required.")
+		for _, step := range [][2]string{{"/pause", "was paused."}, {"/resume", "was resumed."}, {"/end", "was ended."}} {
+			p.sees(p.follow(plan+step[0]), step[1])
+		}
+		if a := p.get(plan); strings.Contains(a.body, "Record this gift") || !strings.Contains(a.words(), "Resume plan") {
+			t.Error("a plan that has ended expects gifts")
+		}
+	})
+}

@@ -1,0 +1,184 @@
+package console
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+const (
+	homeTopCampaigns = 5
+	homeLargest      = 5
+	largestMonths    = 3 // this one and those before it
+)
+
+// givingView is what a fundraiser looks at first. Every number leads to the list behind it.
+type givingView struct {
+	Figures  []figure
+	Chart    pairChart
+	Top      []campaignBar
+	Largest  []largeGift
+	Year     int64
+	Others   string // given in other currencies, which are not counted
+	OthersAt string // the list of the gifts of the same time
+}
+
+// figure is a number with its name, and a sentence about it that may have a number of its own.
+type figure struct {
+	Label, Value, Address         string
+	Before, Number, Linked, After string // the sentence: Number stands between, and leads to Linked
+}
+
+// campaignBar is what a campaign was given in a year, beside the one that was given most.
+type campaignBar struct {
+	Title, Address    string
+	Amount, GiftsPath string
+	Width             string
+}
+
+// largeGift is a gift among the largest of the last months.
+type largeGift struct {
+	Name, Contact   string // and its address
+	Amount, Address string
+	At              time.Time
+	Campaign        string
+}
+
+// glanceAtGiving reads the sums that are kept; it is nil while no gift was recorded.
+func (c *Console) glanceAtGiving(ctx context.Context, v visit) (*givingView, error) {
+	now := c.now().UTC()
+	overview, err := c.store.GivingOverview(ctx, v.account(), now)
+	if err != nil || !overview.Any {
+		return nil, err
+	}
+	months := lastMonths(now, store.OverviewMonths)
+	view := &givingView{Year: crm.Year(now), Figures: givingFigures(v, overview, now), Others: moneyList(overview.Others)}
+	view.OthersAt = giftsAddress(v, 0, "from", months[0])
+	view.Chart = newPairChart(months, overview.Months, overview.Currency, func(month time.Time) string { return monthAddress(v, month) })
+	top, err := c.store.TopCampaigns(ctx, v.account(), view.Year, homeTopCampaigns)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range top {
+		view.Top = append(view.Top, campaignBar{
+			Title: t.Campaign.Title, Address: v.path(campaignPath(t.Campaign.ID)), Amount: crm.Money(t.Giving.Amount, overview.Currency),
+			GiftsPath: giftsAddress(v, view.Year, "campaign", t.Campaign.ID), Width: percent(100 * float64(t.Giving.Amount) / float64(top[0].Giving.Amount)),
+		})
+	}
+	view.Largest, err = c.largestGifts(ctx, v)
+	return view, err
+}
+
+func (c *Console) largestGifts(ctx context.Context, v visit) (largest []largeGift, err error) {
+	gifts, err := c.store.LargestGifts(ctx, v.account(), largestMonths, homeLargest)
+	if err != nil {
+		return nil, err
+	}
+	var campaigns []int64
+	for _, g := range gifts {
+		campaigns = append(campaigns, g.Campaign)
+	}
+	titles, err := c.store.CampaignTitles(ctx, v.account(), campaigns...)
+	for _, g := range gifts {
+		largest = append(largest, largeGift{
+			Name: strings.Clone(g.Giver.Name()), Contact: v.path(contactPath(g.Contact)), Amount: crm.Money(g.Net(), g.Currency),
+			Address: v.path("/gifts/" + g.Code), At: g.At, Campaign: titles[g.Campaign],
+		})
+	}
+	return largest, err
+}
+
+// givingFigures are the numbers at the head of the page.
+func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
+	year := crm.Year(now)
+	money := func(minor int64) string { return crm.Money(minor, o.Currency) }
+	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	before := first.AddDate(-1, 0, 0)
+	thisYear, lastYear := strconv.FormatInt(year, 10), strconv.FormatInt(year-1, 10)
+	donors := func(year int64, kind crm.DonorKind) string {
+		return donorsAddress(v, crm.DonorFilter{Year: year, Kind: kind}, store.SearchPlace{})
+	}
+	gifts := giftsAddress(v, year)
+	figures := []figure{
+		{
+			Label: "Raised this month", Value: money(o.Months[crm.Month(first)].Amount), Address: monthAddress(v, first),
+			Number: money(o.Months[crm.Month(before)].Amount), Linked: monthAddress(v, before), After: "in all of " + before.Format("January 2006"),
+		},
+		againstLastYear(v, o, now),
+		{
+			Label: "Average gift", Value: money(rounded(o.ThisYear.Amount, o.ThisYear.Gifts)), Address: gifts,
+			Number: counted(o.ThisYear.Gifts, "gift", "gifts"), Linked: gifts, After: "in " + thisYear,
+		},
+		{
+			Label: "Recurring share", Value: percentText(o.ThisYear.Recurring, o.ThisYear.Amount), Address: giftsAddress(v, year, "plan", "any"),
+			Number: money(o.ThisYear.Recurring), Linked: giftsAddress(v, year, "plan", "any"), After: "from recurring plans in " + thisYear,
+		},
+		{
+			Label: "New donors", Value: shownCount(o.ThisYear.New), Address: donors(year, crm.NewDonors),
+			Before: "of", Number: counted(o.ThisYear.Donors, "donor", "donors"), Linked: donors(year, crm.AllDonors), After: "in " + thisYear,
+		},
+		{
+			Label: "Returning donors", Value: shownCount(o.ThisYear.Retained), Address: donors(year, crm.ReturningDonors),
+			After: "gave in " + lastYear + " and in " + thisYear,
+		},
+		{
+			Label: "Donor retention", Value: percentText(o.ThisYear.Retained, o.LastYear.Donors), Address: donors(year, crm.ReturningDonors),
+			Before: "of", Number: counted(o.LastYear.Donors, "donor", "donors"), Linked: donors(year-1, crm.AllDonors), After: "of " + lastYear + " gave again",
+		},
+		{
+			Label: "Lapsed donors", Value: shownCount(o.LastYear.Donors - o.ThisYear.Retained), Address: donors(year-1, crm.LapsedDonors),
+			After: "gave in " + lastYear + " and not yet in " + thisYear,
+		},
+	}
+	return figures
+}
+
+// againstLastYear is what was raised this year, and how much more or less that is than at the same day last year.
+func againstLastYear(v visit, o store.GivingOverview, now time.Time) figure {
+	year := crm.Year(now)
+	sameDay := min(now.Day(), time.Date(now.Year()-1, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day())
+	until := time.Date(now.Year()-1, now.Month(), sameDay, 0, 0, 0, 0, time.UTC)
+	f := figure{
+		Label: "Raised this year", Value: crm.Money(o.ThisYear.Amount, o.Currency), Address: giftsAddress(v, year),
+		Number: crm.Money(o.LastYearToDate, o.Currency), After: "by " + shownDay(until),
+		Linked: giftsAddress(v, 0, "from", time.Date(now.Year()-1, 1, 1, 0, 0, 0, 0, time.UTC), "to", until),
+	}
+	switch more := o.ThisYear.Amount - o.LastYearToDate; {
+	case o.LastYearToDate == 0:
+	case more > 0:
+		f.Before = percentText(more, o.LastYearToDate) + " more than"
+	case more < 0:
+		f.Before = percentText(-more, o.LastYearToDate) + " less than"
+	default:
+		f.Before = "The same as"
+	}
+	return f
+}
+
+func monthAddress(v visit, month time.Time) string {
+	return giftsAddress(v, 0, "from", month, "to", month.AddDate(0, 1, -1))
+}
+
+// rounded is a quotient to the nearest integer, 0 where there is nothing to divide by.
+func rounded(n, by int64) int64 {
+	if by == 0 {
+		return 0
+	}
+	return (n + by/2) / by
+}
+
+// percentText is a share in whole percent, and a dash where there is nothing to compare with.
+func percentText(part, whole int64) string {
+	if whole == 0 {
+		return "–"
+	}
+	share := 100 * float64(part) / float64(whole)
+	if part > 0 && share < 0.5 {
+		return "under 1%"
+	}
+	return shownCount(int64(share+0.5)) + "%"
+}

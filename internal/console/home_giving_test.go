@@ -1,0 +1,304 @@
+package console_test
+
+import (
+	"fmt"
+	"html"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/console"
+	"donorbook/internal/crm"
+	"donorbook/internal/rig"
+	"donorbook/internal/store"
+)
+
+var givingNow = time.Date(2026, time.November, 16, 10, 0, 0, 0, time.UTC)
+
+// eachSiteAt runs a test on every engine, with a clock that stands still.
+func eachSiteAt(t *testing.T, now time.Time, test func(t *testing.T, s *site)) {
+	t.Helper()
+	clock := func() time.Time { return now }
+	for _, e := range rig.Engines {
+		t.Run(e.Name, func(t *testing.T) {
+			directory, url := e.New(t)
+			test(t, newSite(t, store.Options{Data: directory, Database: url, Now: clock}, func(o *console.Options) { o.Now = clock }))
+		})
+	}
+}
+
+// donation records a gift.
+func (s *site) donation(account crm.Account, contact int64, format string, args ...any) crm.Gift {
+	s.t.Helper()
+	in, faults, err := crm.DecodeGift(fmt.Appendf(nil, `{"contact_id":%d,`+format+`}`, append([]any{contact}, args...)...))
+	if err == nil {
+		err = in.Validate(faults, true, "US", givingNow)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	made, err := s.store.CreateGift(s.t.Context(), account.Number, in)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return made.Gift
+}
+
+func (s *site) refund(account crm.Account, g crm.Gift, tenThousandths int64) crm.Gift {
+	s.t.Helper()
+	made, err := s.store.RefundGift(s.t.Context(), account.Number, g.Code, &tenThousandths, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return made.Gift
+}
+
+// benefactors is an organization with gifts of three years.
+func (s *site) benefactors() (account crm.Account, gifts []crm.Gift) {
+	account = s.organization("Ours")
+	random := rand.New(rand.NewPCG(5, 6))
+	gala, coats := s.campaign(account, `{"title": "Gala & Friends"}`), s.campaign(account, `{"title": "Coats"}`)
+	var contacts []int64
+	plans := map[int64]string{}
+	for i := range 20 {
+		id := s.newcomer(account, "Ada", fmt.Sprint("Number", i)).ID
+		if contacts = append(contacts, id); i%4 != 0 {
+			continue
+		}
+		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, id))
+		if err == nil {
+			err = in.Validate(faults, true, "US", givingNow)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		plan, err := s.store.CreatePlan(s.t.Context(), account.Number, in)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		plans[id] = plan.Code
+	}
+	for i := range 90 {
+		contact := contacts[random.IntN(len(contacts))]
+		day := givingNow.AddDate(0, 0, -random.IntN(800))
+		if i < 8 {
+			day = givingNow.AddDate(0, 0, -random.IntN(16)) // this month
+		}
+		if 8 <= i && i < 16 {
+			day = givingNow.AddDate(-1, 0, 12-random.IntN(25)) // the same month of last year, before and after the same day
+		}
+		body := fmt.Sprintf(`"amount":%d.%02d,"method":"card","transacted_at":%q`, 1+random.IntN(900), random.IntN(100), day.Format(time.DateOnly))
+		switch n := random.IntN(10); {
+		case n < 5 && plans[contact] != "":
+			body += fmt.Sprintf(`,"plan_id":%q`, plans[contact])
+		case n < 4:
+			body += fmt.Sprintf(`,"campaign_id":%d`, gala.ID)
+		case n < 6:
+			body += fmt.Sprintf(`,"campaign_id":%d`, coats.ID)
+		case n == 6:
+			body += `,"currency":"EUR"`
+		case n == 7:
+			body += `,"status":"pending"`
+		case n == 8:
+			body += `,"fee_covered":0.5`
+		}
+		g := s.donation(account, contact, "%s", body)
+		if i%9 == 0 && g.Status == crm.Succeeded {
+			g = s.refund(account, g, 5000)
+		}
+		gifts = append(gifts, g)
+	}
+	return account, gifts
+}
+
+// sum adds up the gifts that count in the account's currency and that a condition is true for.
+func sum(gifts []crm.Gift, is func(*crm.Gift) bool) (amount, n int64) {
+	for i := range gifts {
+		if g := &gifts[i]; g.Currency == "USD" && g.Net() > 0 && is(g) {
+			amount += g.Net()
+			n++
+		}
+	}
+	return amount, n
+}
+
+// givers are who gave in a year.
+func givers(gifts []crm.Gift, year int64) map[int64]bool {
+	found := map[int64]bool{}
+	sum(gifts, func(g *crm.Gift) bool {
+		if crm.Year(g.At) == year {
+			found[g.Contact] = true
+		}
+		return false
+	})
+	return found
+}
+
+func TestEveryNumberOnHomeIsThatOfTheGifts(t *testing.T) { eachSiteAt(t, givingNow, homeGiving) }
+
+func homeGiving(t *testing.T, s *site) {
+	account, gifts := s.benefactors()
+	in := func(period int64, of func(time.Time) int64) func(*crm.Gift) bool {
+		return func(g *crm.Gift) bool { return of(g.At) == period }
+	}
+	usd := func(minor int64) string { return crm.Money(minor, "USD") }
+	month, _ := sum(gifts, in(202611, crm.Month))
+	monthBefore, _ := sum(gifts, in(202511, crm.Month))
+	year, n := sum(gifts, in(2026, crm.Year))
+	toDate, _ := sum(gifts, func(g *crm.Gift) bool { return crm.Year(g.At) == 2025 && crm.Day(g.At) <= 20251116 })
+	recurring, _ := sum(gifts, func(g *crm.Gift) bool { return crm.Year(g.At) == 2026 && g.PlanCode != "" })
+	if month == 0 || monthBefore == 0 || recurring == 0 || toDate == 0 {
+		t.Fatal("these gifts prove nothing")
+	}
+	this, last := givers(gifts, 2026), givers(gifts, 2025)
+	returning, fresh := 0, 0
+	for id := range this {
+		if last[id] {
+			returning++
+		}
+		if !last[id] && !givers(gifts, 2024)[id] {
+			fresh++
+		}
+	}
+	change := fmt.Sprintf("%d%% more than", int64(100*float64(year-toDate)/float64(toDate)+0.5))
+	if year < toDate {
+		change = fmt.Sprintf("%d%% less than", int64(100*float64(toDate-year)/float64(toDate)+0.5))
+	}
+	p := s.member(account, crm.Viewer)
+	a := p.get(p.org(""))
+	p.wantStatus(a, http.StatusOK)
+	p.sees(a,
+		"Raised this month "+usd(month)+" "+usd(monthBefore)+" in all of November 2025",
+		"Raised this year "+usd(year)+" "+change+" "+usd(toDate)+" by 16 Nov 2025",
+		fmt.Sprintf("Average gift %s %d gifts in 2026", usd((year+n/2)/n), n),
+		fmt.Sprintf("Recurring share %d%% %s from recurring plans in 2026", int64(100*float64(recurring)/float64(year)+0.5), usd(recurring)),
+		fmt.Sprintf("New donors %d of %d donors in 2026", fresh, len(this)),
+		fmt.Sprintf("Returning donors %d gave in 2025 and in 2026", returning),
+		fmt.Sprintf("Donor retention %d%% of %d donors of 2025 gave again", int64(100*float64(returning)/float64(len(last))+0.5), len(last)),
+		fmt.Sprintf("Lapsed donors %d gave in 2025 and not yet in 2026", len(last)-returning),
+	)
+	for i := range 12 {
+		at := time.Date(2025, time.December+time.Month(i), 1, 0, 0, 0, 0, time.UTC)
+		this, _ := sum(gifts, in(crm.Month(at), crm.Month))
+		before, _ := sum(gifts, in(crm.Month(at)-100, crm.Month))
+		name := at.Format("January 2006")
+		if i == 11 {
+			name += " so far"
+		}
+		p.sees(a, name+" "+usd(this)+" "+usd(before))
+	}
+	wantTopCampaigns(p, a, gifts)
+	wantLargest(p, a, gifts)
+	euros := int64(0)
+	for i := range gifts {
+		if g := &gifts[i]; g.Currency == "EUR" && crm.Month(g.At) >= 202412 {
+			euros += g.Net()
+		}
+	}
+	p.sees(a, "Gifts in other currencies are not counted above: "+crm.Money(euros, "EUR")+" in the last 24 months.")
+	wantLinks(p, a)
+}
+
+func wantTopCampaigns(p *person, a answer, gifts []crm.Gift) {
+	p.site.t.Helper()
+	titles := map[int64]string{}
+	for _, title := range []string{"Gala & Friends", "Coats"} {
+		campaigns, _, err := p.site.store.CampaignPage(p.site.t.Context(), p.account.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 9})
+		if err != nil {
+			p.site.t.Fatal(err)
+		}
+		for _, c := range campaigns {
+			if c.Title == title {
+				titles[c.ID] = title
+			}
+		}
+	}
+	type top struct {
+		title  string
+		amount int64
+	}
+	var all []top
+	for id, title := range titles {
+		amount, _ := sum(gifts, func(g *crm.Gift) bool { return g.Campaign == id && crm.Year(g.At) == 2026 })
+		all = append(all, top{title, amount})
+	}
+	slices.SortFunc(all, func(a, b top) int { return int(b.amount - a.amount) })
+	p.sees(a, fmt.Sprintf("Top campaigns of 2026 All campaigns %s %s %s %s", all[0].title, crm.Money(all[0].amount, "USD"), all[1].title, crm.Money(all[1].amount, "USD")))
+}
+
+func wantLargest(p *person, a answer, gifts []crm.Gift) {
+	p.site.t.Helper()
+	var recent []int64
+	sum(gifts, func(g *crm.Gift) bool {
+		if crm.Month(g.At) >= 202609 {
+			recent = append(recent, g.Net())
+		}
+		return false
+	})
+	slices.Sort(recent)
+	_, section, _ := strings.Cut(a.words(), "Largest recent gifts")
+	section, _, _ = strings.Cut(section, "Gifts in other currencies")
+	for i, amount := range slices.Backward(recent[len(recent)-5:]) {
+		if _, after, found := strings.Cut(section, crm.Money(amount, "USD")); !found {
+			p.site.t.Errorf("the %d. of the largest gifts, %d, is not in its place: %s", 5-i, amount, section)
+		} else {
+			section = after
+		}
+	}
+}
+
+// wantLinks follows what home links to.
+func wantLinks(p *person, a answer) {
+	p.site.t.Helper()
+	for _, want := range []string{
+		"/gifts?from=2026-11-01&to=2026-11-30", "/gifts?from=2025-11-01&to=2025-11-30", "/gifts?from=2026-01-01&to=2026-12-31", "/gifts?from=2025-01-01&to=2025-11-16",
+		"/gifts?from=2026-01-01&plan=any&to=2026-12-31", "/gifts?from=2024-12-01&to=2024-12-31", "/donors?new=1&year=2026", "/donors?year=2026",
+		"/donors?returning=1&year=2026", "/donors?year=2025", "/donors?lapsed=1&year=2025", "/gifts?from=2024-12-01",
+	} {
+		if !strings.Contains(html.UnescapeString(a.body), `href="`+p.org(want)+`"`) {
+			p.site.t.Errorf("nothing leads to %s", want)
+		}
+	}
+	for address, number := range map[string]string{
+		"/donors?new=1&year=2026": "New donors (\\d+)", "/donors?returning=1&year=2026": "Returning donors (\\d+)", "/donors?year=2025": "of (\\d+) donors of 2025",
+		"/donors?lapsed=1&year=2025": "Lapsed donors (\\d+)",
+	} {
+		n := regexp.MustCompile(number).FindStringSubmatch(a.words())[1]
+		list := p.get(p.org(address))
+		if !regexp.MustCompile(`\b` + n + ` donors? gave`).MatchString(list.words()) {
+			p.site.t.Errorf("%s does not count %s donors: %s", address, n, list.words())
+		}
+		if rows := strings.Count(list.body, `class="main"`); fmt.Sprint(rows) != n {
+			p.site.t.Errorf("%s lists %d contacts, and home says %s", address, rows, n)
+		}
+	}
+}
+
+func TestHomeWithoutGiftsSaysHowToBegin(t *testing.T) {
+	s := anySite(t)
+	ours := s.organization("Ours")
+	s.newcomer(ours, "Ada", "Berg")
+	for role, words := range map[crm.Role]string{crm.Editor: "Record your first gift", crm.Viewer: "No gifts yet."} {
+		p := s.member(ours, role)
+		a := p.get(p.org(""))
+		p.sees(a, words)
+		if strings.Contains(a.words(), "Raised this year") || strings.Contains(a.words(), "$0") {
+			t.Errorf("a page of zeros: %s", a.words())
+		}
+	}
+}
+
+// In the first days of a year, and of an organization, there is nothing to compare with.
+func TestHomeOfTheFirstGiftComparesWithNothing(t *testing.T) {
+	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		ours := s.organization("Ours")
+		s.donation(ours, s.newcomer(ours, "Ada", "Berg").ID, `"amount":25,"method":"cash","transacted_at":"2026-11-15"`)
+		p := s.member(ours, crm.Editor)
+		p.sees(p.get(p.org("")), "Raised this year $25 $0 by 16 Nov 2025", "Average gift $25 1 gift in 2026", "Recurring share 0%", "New donors 1 of 1 donor in 2026",
+			"Donor retention – of 0 donors of 2025", "Lapsed donors 0", "No gifts for a campaign in 2026 yet.", "Ada Berg $25 15 Nov 2026")
+	})
+}

@@ -1,0 +1,147 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+// generous is an organization with its settings, and a contact with an address.
+func (s *site) generous() (p *person, contact int64) {
+	account := s.organization("Harbor <Light>")
+	address, id := "1 Quay\nBoston, MA 02110", "04-1234567"
+	if err := s.store.SetAccountSettings(s.t.Context(), account.Number, crm.AccountSettingsInput{Address: &address, TaxID: &id}); err != nil {
+		s.t.Fatal(err)
+	}
+	first, last := "Amelia", "Okafor"
+	in := crm.ContactInput{FirstName: &first, LastName: &last, Addresses: &[]crm.Address{{Line1: "12 Harbor Street", City: "Boston", State: "MA", Zipcode: "02110", Country: "USA"}}}
+	if err := in.Validate(nil, true, "US", givingNow); err != nil {
+		s.t.Fatal(err)
+	}
+	made, err := s.store.CreateContact(s.t.Context(), account.Number, in, crm.Force)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.member(account, crm.Viewer), made.ID
+}
+
+func TestAStatementListsWhatWasPaid(t *testing.T) {
+	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		p, contact := s.generous()
+		gala := s.campaign(p.account, `{"title": "Gala <b>"}`)
+		s.donation(p.account, contact, `"amount":103,"fee":4,"fee_covered":3,"method":"card","transacted_at":"2025-03-09","campaign_id":%d`, gala.ID)
+		part := s.donation(p.account, contact, `"amount":50,"method":"check","transacted_at":"2025-12-31"`)
+		s.refund(p.account, part, 200_000)
+		gone := s.donation(p.account, contact, `"amount":77,"method":"card","transacted_at":"2025-04-01"`)
+		s.refund(p.account, gone, 770_000)
+		s.donation(p.account, contact, `"amount":66,"method":"card","transacted_at":"2025-05-01","status":"pending"`)
+		s.donation(p.account, contact, `"amount":400,"method":"in_kind","transacted_at":"2025-06-01"`)
+		s.donation(p.account, contact, `"amount":12.5,"currency":"EUR","method":"cash","transacted_at":"2025-07-01"`)
+		s.donation(p.account, contact, `"amount":99,"method":"cash","transacted_at":"2026-01-01"`)
+		s.donation(p.account, contact, `"amount":88,"method":"cash","transacted_at":"2024-12-31"`)
+
+		a := p.get(p.org(fmt.Sprintf("/contacts/%d/statement?year=2025", contact)))
+		p.wantStatus(a, http.StatusOK)
+		p.sees(a, "Harbor <Light> 1 Quay Boston, MA 02110 Tax ID: 04-1234567", "Amelia Okafor 12 Harbor Street Boston, MA 02110 USA", "Giving statement for 2025",
+			"9 Mar 2025 Gala <b>", "$103", "$30 $50 less $20 refunded", "1 Jul 2025 General", "€12.50", "Not money", "Total €12.50 and $133",
+			"In 2025 you gave €12.50 and $133 to Harbor <Light>.", "No goods or services were provided in exchange for these gifts.", "Gifts of stock and gifts in kind are listed without an amount")
+		for _, not := range []string{"$77", "$66", "$400", "$99", "$88", "2026-01", "<Light>"} {
+			if text := a.body; strings.Contains(text, not) {
+				t.Errorf("the statement says %q", not)
+			}
+		}
+		if strings.Count(a.body, "<tr>") != 6 {
+			t.Errorf("the statement has %d rows with its head and foot, want 6", strings.Count(a.body, "<tr>"))
+		}
+		p.sees(p.get(p.org(fmt.Sprintf("/contacts/%d/statement?year=2020", contact))), "No gifts in 2020.")
+		p.sees(p.get(p.org(fmt.Sprintf("/contacts/%d/statement", contact))), "Giving statement for 2025") // last year, which people ask for
+		wrong := p.get(p.org(fmt.Sprintf("/contacts/%d/statement?year=20xx", contact)))
+		p.wantStatus(wrong, http.StatusUnprocessableEntity)
+		p.sees(wrong, "Year must be a year from 1900 on, such as 2025.")
+		if link := fmt.Sprintf(`href="%s"`, p.org(fmt.Sprintf("/contacts/%d/statement", contact))); !strings.Contains(p.get(p.org(fmt.Sprintf("/contacts/%d", contact))).body, link) {
+			t.Error("the contact's page does not lead to the statement")
+		}
+	})
+}
+
+func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
+	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		account, gifts := s.benefactors()
+		p := s.member(account, crm.Viewer)
+		a := p.get(p.org("/statements?year=2026"))
+		want := map[int64]map[string]int64{}
+		for i := range gifts {
+			if g := &gifts[i]; g.Net() > 0 && crm.Year(g.At) == 2026 {
+				if want[g.Contact] == nil {
+					want[g.Contact] = map[string]int64{}
+				}
+				want[g.Contact][g.Currency] += g.Left()
+			}
+		}
+		p.sees(a, fmt.Sprintf("%d contacts gave in 2026.", len(want)))
+		if n := strings.Count(a.body, "<article"); n != len(want) {
+			t.Errorf("%d statements, want %d", n, len(want))
+		}
+		for id, sums := range want {
+			contact, err := s.store.ContactRecord(t.Context(), account.Number, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, statement, _ := strings.Cut(a.words(), contact.FirstName+" "+contact.LastName+" Giving statement for 2026")
+			statement, _, _ = strings.Cut(statement, "Thank you.")
+			for currency, sum := range sums {
+				if !strings.Contains(statement, "Total ") || !strings.Contains(statement[strings.Index(statement, "Total "):], crm.Money(sum, currency)) {
+					t.Errorf("the statement of %s does not sum up to %s: %s", contact.LastName, crm.Money(sum, currency), statement)
+				}
+			}
+		}
+		p.sees(p.get(p.org("/statements?year=2019")), "No contacts gave in 2019.")
+		p.sees(a, "Statements show your organization’s address and tax ID, and you have not entered both. Ask an owner")
+	})
+}
+
+// A page of many statements is sent while it is read.
+func TestManyStatementsAreStreamed(t *testing.T) {
+	s := anySite(t)
+	p, _ := s.generous()
+	for i := range 60 {
+		s.donation(p.account, s.newcomer(p.account, "Ada", fmt.Sprint("Number", i)).ID, `"amount":%d,"method":"cash","transacted_at":"2025-01-15"`, i+1)
+	}
+	a := p.get(p.org("/statements?year=2025"))
+	if n := strings.Count(a.body, "<article"); n != 60 || a.header.Get("Content-Length") != "" || !strings.HasSuffix(strings.TrimSpace(a.body), "</html>") {
+		t.Errorf("%d statements, Content-Length %q", n, a.header.Get("Content-Length"))
+	}
+}
+
+func TestDonorsOfACampaignAndPages(t *testing.T) {
+	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		p, _ := s.generous()
+		gala := s.campaign(p.account, `{"title": "Gala"}`)
+		for i := range 53 {
+			s.donation(p.account, s.newcomer(p.account, "Ada", fmt.Sprint("Number", i)).ID, `"amount":%d,"method":"cash","transacted_at":"2025-01-15","campaign_id":%d`, i+1, gala.ID)
+		}
+		first := p.get(p.org(fmt.Sprintf("/donors?campaign=%d", gala.ID)))
+		p.sees(first, "Donors of Gala", "53 donors.", "Ada Number0 ada.number0@example.org 1 $1", "Ada Number49", "Next")
+		next := first.link(t, "Next")
+		second := p.get(next)
+		p.sees(second, "53 donors.", "Ada Number50", "Ada Number52", "Previous")
+		if strings.Contains(second.body, "Number49<") {
+			t.Error("the second page begins too early")
+		}
+		if back := p.get(second.link(t, "Previous")); back.words() != first.words() {
+			t.Errorf("the way back leads to %s", back.words())
+		}
+		p.sees(p.get(p.org("/donors?year=2025&lapsed=1")), "53 donors gave in 2025 and not in 2026.")
+		p.sees(p.get(p.org("/donors")), "Donors of 2026", "0 donors gave in 2026.", "No donors here")
+		for _, wrong := range []string{"year=x", "year=1", "new=yes", "new=1&lapsed=1", "campaign=x"} {
+			a := p.get(p.org("/donors?" + wrong))
+			p.wantStatus(a, http.StatusUnprocessableEntity)
+			p.sees(a, "One thing needs your attention.")
+		}
+		foreign := s.campaign(s.organization("Theirs"), `{"title": "Secret"}`)
+		p.wantStatus(p.get(p.org(fmt.Sprintf("/donors?campaign=%d", foreign.ID))), http.StatusNotFound)
+	})
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+const sqlSetting = `SELECT address, tax_id FROM account_setting WHERE account_id = $1`
+
+func scanSetting(r db.Row) crm.AccountSettings {
+	return crm.AccountSettings{Address: r.Text(0), TaxID: r.Text(1)}
+}
+
+// accountSettings reads the settings of an account; one that has set nothing has no row.
+func accountSettings(c db.Conn, account int64) (settings crm.AccountSettings, err error) {
+	row, err := readTally(c, account)
+	if err == nil {
+		_, err = c.One(func(r db.Row) { settings = scanSetting(r) }, sqlSetting, account)
+	}
+	settings.Currency, settings.HasGifts = row.currency, row.giftSeq > 0
+	return settings, err
+}
+
+// AccountSettings are the settings of an account.
+func (s *Store) AccountSettings(ctx context.Context, account int64) (crm.AccountSettings, error) {
+	return snapshot(ctx, s, func(c db.Conn) (crm.AccountSettings, error) { return accountSettings(c, account) })
+}
+
+// SetAccountSettings changes what the input names. The currency stays once the account has gifts: all its sums are in it.
+func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.AccountSettingsInput) error {
+	if err := in.Validate(); err != nil {
+		return err
+	}
+	return s.updateAccount(ctx, account, func(t *tx) error {
+		settings, err := accountSettings(t.Conn, account)
+		if err != nil {
+			return err
+		}
+		a := t.account(account)
+		if in.Currency != nil && *in.Currency != a.currency {
+			if a.giftSeq > 0 {
+				return fault("currency", crm.CurrencyStays, a.currency)
+			}
+			a.touch(t)
+			a.currency = *in.Currency
+		}
+		if in.Address != nil {
+			settings.Address = *in.Address
+		}
+		if in.TaxID != nil {
+			settings.TaxID = *in.TaxID
+		}
+		t.Save(settingTable, account, settings.Address, settings.TaxID)
+		return nil
+	})
+}
+
+// Currency is the account's currency.
+func (s *Store) Currency(ctx context.Context, account int64) (string, error) {
+	row, err := find(ctx, s, crm.ErrNotFound, scanTally, sqlTally, account)
+	return row.currency, err
+}
+
+// SetCurrency changes the account's currency, as long as it has no gifts.
+func (s *Store) SetCurrency(ctx context.Context, account int64, currency string) error {
+	return s.SetAccountSettings(ctx, account, crm.AccountSettingsInput{Currency: &currency})
+}

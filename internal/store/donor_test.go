@@ -1,0 +1,277 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+var donorsNow = time.Date(2026, time.November, 16, 10, 0, 0, 0, time.UTC)
+
+// generous is an account with gifts of three years from many contacts, in two currencies.
+func generous(t *testing.T, s *Store) (account crm.Account, campaigns []crm.Campaign, gifts []crm.Gift) {
+	account = newAccount(t, s)
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, title := range []string{"Gala", "Coats", "Books"} {
+		campaigns = append(campaigns, createCampaign(t, s, account, fmt.Sprintf(`{"title":%q}`, title)))
+	}
+	var contacts []int64
+	for i := range 60 {
+		contacts = append(contacts, create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, i)).ID)
+	}
+	for range 200 {
+		body := fmt.Sprintf(`{"contact_id":%d,"amount":%d.50,"method":%q,"transacted_at":%q,"status":%q`, contacts[random.IntN(60)], 1+random.IntN(200),
+			crm.Methods[random.IntN(len(crm.Methods))], donorsNow.AddDate(0, 0, -random.IntN(1000)).Format(time.DateOnly),
+			[]string{"succeeded", "succeeded", "succeeded", "pending"}[random.IntN(4)])
+		if random.IntN(5) == 0 {
+			body += `,"currency":"EUR"`
+		} else if random.IntN(2) == 0 {
+			body += fmt.Sprintf(`,"campaign_id":%d`, campaigns[random.IntN(2)].ID)
+		}
+		made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body+"}", true, donorsNow))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if random.IntN(10) == 0 && made.Status == crm.Succeeded {
+			if made, err = s.RefundGift(t.Context(), account.Number, made.Code, nil, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gifts = append(gifts, made.Gift)
+	}
+	return account, campaigns, gifts
+}
+
+// gave are the contacts who gave in a currency in a year, 0 for any, for a campaign, 0 for any.
+func gave(gifts []crm.Gift, currency string, campaign, year int64) map[int64]int64 {
+	given := map[int64]int64{}
+	for i := range gifts {
+		g := &gifts[i]
+		if (currency == "" || g.Currency == currency) && (year == 0 || crm.Year(g.At) == year) && (campaign == 0 || g.Campaign == campaign) && g.Net() > 0 {
+			given[g.Contact] += g.Net()
+		}
+	}
+	return given
+}
+
+// donorsOf works out which donors a filter finds, in the plainest way.
+func donorsOf(gifts []crm.Gift, f crm.DonorFilter) (ids []int64) {
+	for id := range gave(gifts, "USD", f.Campaign, f.Year) {
+		earlier := false
+		for year := int64(2023); year < f.Year; year++ {
+			earlier = earlier || gave(gifts, "USD", 0, year)[id] > 0
+		}
+		keep := map[crm.DonorKind]bool{
+			crm.AllDonors: true, crm.NewDonors: !earlier, crm.ReturningDonors: gave(gifts, "USD", 0, f.Year-1)[id] > 0,
+			crm.LapsedDonors: gave(gifts, "USD", 0, f.Year+1)[id] == 0,
+		}
+		if keep[f.Kind] {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestDonorsAreThoseOfTheLedger(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, campaigns, gifts := generous(t, s)
+		filters := []crm.DonorFilter{{Campaign: campaigns[0].ID}, {Campaign: campaigns[2].ID}, {Year: 2020}}
+		for year := int64(2024); year <= 2026; year++ {
+			for _, kind := range crm.DonorKinds {
+				filters = append(filters, crm.DonorFilter{Year: year, Kind: kind})
+			}
+		}
+		for _, f := range filters {
+			want, given := donorsOf(gifts, f), gave(gifts, "USD", f.Campaign, f.Year)
+			var got []int64
+			var at, last SearchPlace
+			for {
+				page, err := s.Donors(t.Context(), account.Number, f, at, 7)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if page.Totals[f.Kind] != int64(len(want)) || page.Currency != "USD" {
+					t.Errorf("%+v: a total of %d, want %d", f, page.Totals[f.Kind], len(want))
+				}
+				if at.After != 0 && page.Prev == (SearchPlace{}) {
+					t.Errorf("%+v: no page before %+v", f, at)
+				}
+				for _, d := range page.Donors {
+					got = append(got, d.Contact.ID)
+					if d.Giving.Amount != given[d.Contact.ID] {
+						t.Errorf("%+v: contact %d gave %d, want %d", f, d.Contact.ID, d.Giving.Amount, given[d.Contact.ID])
+					}
+				}
+				if last = page.Prev; page.Next == (SearchPlace{}) {
+					break
+				}
+				at = page.Next
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%+v: %v, want %v", f, got, want)
+			}
+			if len(want) <= 7 {
+				continue
+			}
+			back, err := s.Donors(t.Context(), account.Number, f, last, 7)
+			if err != nil || len(back.Donors) != 7 || back.Donors[6].Contact.ID != want[(len(want)-1)/7*7-1] || back.Next == (SearchPlace{}) {
+				t.Errorf("%+v: back from the last page: %v, %d donors", f, err, len(back.Donors))
+			}
+		}
+		page, err := s.Donors(t.Context(), account.Number, crm.DonorFilter{Year: 2026}, SearchPlace{}, 7)
+		euros := int64(0)
+		for _, amount := range gave(gifts, "EUR", 0, 2026) {
+			euros += amount
+		}
+		if err != nil || len(page.Others) != 1 || page.Others["EUR"] != euros {
+			t.Errorf("%v: other currencies: %v, want %d EUR", err, page.Others, euros)
+		}
+	})
+}
+
+// A page of rare donors looks at no more than it may, and the next one goes on from there.
+func TestAPageOfRareDonorsIsBounded(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, _, gifts := generous(t, s)
+		f := crm.DonorFilter{Year: 2026, Kind: crm.ReturningDonors}
+		want := donorsOf(gifts, f)
+		var got []int64
+		pages := 0
+		err := s.view(t.Context(), func(c db.Conn) error {
+			got, pages = nil, 0
+			for at := (SearchPlace{}); ; pages++ {
+				w := donorWalk{conn: c, account: account.Number, currency: "USD", filter: f, at: at, atOnce: 2, most: 4}
+				cells, more, err := w.page(100)
+				if got = append(got, collect(cells, w.contact)...); err != nil || more == (SearchPlace{}) {
+					return err
+				}
+				if len(cells) > 4 {
+					return fmt.Errorf("%d donors of 4", len(cells))
+				}
+				at = more
+			}
+		})
+		if err != nil || !slices.Equal(got, want) || pages < 3 {
+			t.Errorf("%v: %d pages, %v, want %v", err, pages, got, want)
+		}
+	})
+}
+
+func TestGiversOfAYearAreWalkedThroughOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, _, gifts := generous(t, s)
+		for _, year := range []int64{2020, 2024, 2025, 2026} {
+			want := gave(gifts, "", 0, year)
+			total, givers, err := s.Givers(t.Context(), account.Number, year)
+			if err != nil || total != int64(len(want)) {
+				t.Errorf("%d: %v: a total of %d, want %d", year, err, total, len(want))
+			}
+			seen := map[int64]bool{}
+			for contact, err := range givers {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if seen[contact.ID] || want[contact.ID] == 0 {
+					t.Errorf("%d: contact %d comes twice, or gave nothing", year, contact.ID)
+				}
+				seen[contact.ID] = true
+				checkCountedGifts(t, s, account, contact.ID, year, gifts)
+			}
+			if len(seen) != len(want) {
+				t.Errorf("%d: %d givers, want %d", year, len(seen), len(want))
+			}
+		}
+	})
+}
+
+func checkCountedGifts(t *testing.T, s *Store, account crm.Account, contact, year int64, gifts []crm.Gift) {
+	t.Helper()
+	var got, want []int64
+	for record, err := range s.CountedGifts(t.Context(), account.Number, contact, year) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, record.ID)
+	}
+	gifts = slices.Clone(gifts)
+	slices.SortFunc(gifts, func(a, b crm.Gift) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	for i := range gifts {
+		if g := &gifts[i]; g.Contact == contact && crm.Year(g.At) == year && g.Net() > 0 {
+			want = append(want, g.ID)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("contact %d in %d: gifts %v, want %v", contact, year, got, want)
+	}
+}
+
+// More gifts than are read at once, many of them at the same moment.
+func TestManyGiftsOfOneContactComeInOrder(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s)
+		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+		var gifts []crm.Gift
+		for i := range giftsAtOnce + 5 {
+			body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2025-%02d-01"}`, contact, 1+i%2)
+			made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow))
+			if err != nil {
+				t.Fatal(err)
+			}
+			gifts = append(gifts, made.Gift)
+		}
+		checkCountedGifts(t, s, account, contact, 2025, gifts)
+	})
+}
+
+func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, campaigns, gifts := generous(t, s)
+		sums := sumsOf(gifts)
+		for _, now := range []time.Time{donorsNow, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, time.December, 31, 23, 59, 0, 0, time.UTC),
+			time.Date(2025, time.February, 28, 8, 0, 0, 0, time.UTC)} {
+			year, toDate := int64(now.Year()), int64(0)
+			for i := range gifts {
+				if g := &gifts[i]; g.Currency == "USD" && crm.Year(g.At) == year-1 && crm.Day(g.At) <= crm.Day(now)-10000 {
+					toDate += g.Net()
+				}
+			}
+			o, err := s.GivingOverview(t.Context(), account.Number, now)
+			if err != nil || !o.Any || o.Currency != "USD" || o.LastYearToDate != toDate ||
+				o.ThisYear != sums[crm.Cell(0, year, "USD", 0)] || o.LastYear != sums[crm.Cell(0, year-1, "USD", 0)] {
+				t.Errorf("%v: %v: %+v, want %d to date", now, err, o, toDate)
+			}
+			for i := range OverviewMonths + 1 {
+				month := crm.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
+				want := sums[crm.Cell(0, month, "USD", 0)]
+				if i == OverviewMonths {
+					want = crm.Giving{} // not shown
+				}
+				if o.Months[month] != want {
+					t.Errorf("%v: the month %d is %+v, want %+v", now, month, o.Months[month], want)
+				}
+			}
+		}
+		top, err := s.TopCampaigns(t.Context(), account.Number, 2026, 5)
+		if err != nil || len(top) != 2 || top[0].Giving.Amount < top[1].Giving.Amount {
+			t.Fatalf("%v: top campaigns: %+v", err, top)
+		}
+		for _, c := range top {
+			if c.Giving != sums[crm.Cell(c.Campaign.ID, 2026, "USD", 0)] {
+				t.Errorf("%s was given %+v", c.Campaign.Title, c.Giving)
+			}
+		}
+		if titles, err := s.CampaignTitles(t.Context(), account.Number, campaigns[1].ID, 1); err != nil || len(titles) != 1 || titles[campaigns[1].ID] != "Coats" {
+			t.Errorf("%v: titles: %v", err, titles)
+		}
+		if o, err := s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow); err != nil || o.Any || o.ThisYear != (crm.Giving{}) {
+			t.Errorf("%v: an account without gifts: %+v", err, o)
+		}
+	})
+}

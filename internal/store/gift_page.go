@@ -1,0 +1,176 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// GiftTotals is what a filter finds in all.
+type GiftTotals struct {
+	ListResult
+	Gifts int64            // of them: that count
+	Sums  map[string]int64 // what is left of them, by currency
+}
+
+// GiftPage is one page of gifts for people: the latest first.
+func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
+	records, err = snapshot(ctx, s, func(c db.Conn) (records []GiftRecord, err error) {
+		if totals, err = giftTotals(c, account, filter); err != nil || page.Skip() >= totals.Total {
+			return nil, err
+		}
+		skip, before := page.Skip(), filter
+		if filter.IsEmpty() {
+			if before.To, skip, err = skipMonths(c, account, skip); err != nil {
+				return nil, err
+			}
+		}
+		condition, args := giftCondition(account, before)
+		sql := fmt.Sprintf(`%s%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, shownGift, condition, len(args)+1, len(args)+2)
+		records, err = giftRecords(c, sql, append(args, page.PerPage, skip)...)
+		totals.Count = int64(len(records))
+		return records, err
+	})
+	return records, totals, err
+}
+
+// giftTotals is from the sums that are kept, where they say it, and else counted.
+func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, err error) {
+	totals.Sums = map[string]int64{}
+	if f.OnlyTime() {
+		from, to := int64(0), int64(1)
+		if !f.From.IsZero() || !f.To.IsZero() {
+			from, to = crm.Day(f.From), int64(99999999)
+			if !f.To.IsZero() {
+				to = crm.Day(f.To)
+			}
+			from = max(from, 10000000) // days alone
+		}
+		err = eachGiving(c, account, from, to, func(_ int64, currency string, g crm.Giving) {
+			totals.add(currency, g.Entries, g.Gifts, g.Amount)
+		})
+		return totals, err
+	}
+	condition, args := giftCondition(account, f)
+	err = c.Each(func(r db.Row) error {
+		totals.add(r.Text(0), r.Int(1), r.Int(2), r.Int(3))
+		return nil
+	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
+	return totals, err
+}
+
+func (t *GiftTotals) add(currency string, entries, gifts, amount int64) {
+	t.Total += entries
+	t.Gifts += gifts
+	if amount != 0 {
+		t.Sums[currency] += amount
+	}
+}
+
+// eachGiving reads the sums of the account from a period on and up to another one, which is exclusive. Both must be of one kind.
+func eachGiving(c db.Conn, account, from, to int64, read func(period int64, currency string, g crm.Giving)) error {
+	return c.Each(func(r db.Row) error {
+		name, g := scanGiving(r)
+		if _, period, currency, contact := crm.CellParts(name); contact == 0 {
+			read(period, currency, *g)
+		}
+		return nil
+	}, sqlGivingBetween, account, crm.Cell(0, from, "", 0), crm.Cell(0, to, "", 0))
+}
+
+// skipMonths turns a number of gifts to leave out, the latest first, into a time before which to begin and a smaller number: months and
+// days that are left out whole need not be walked through.
+func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, err error) {
+	for _, level := range []struct {
+		from, to int64
+		end      func(period int64) time.Time
+	}{
+		{190001, 999912, func(p int64) time.Time { return time.Date(int(p/100), time.Month(p%100)+1, 1, 0, 0, 0, 0, time.UTC) }},
+		{0, 0, func(p int64) time.Time {
+			return time.Date(int(p/10000), time.Month(p/100%100), int(p%100)+1, 0, 0, 0, 0, time.UTC)
+		}},
+	} {
+		if level.to == 0 { // the days of the month that the months have led to
+			if before.IsZero() {
+				return before, skip, nil
+			}
+			last := before.AddDate(0, -1, 0)
+			level.from, level.to = crm.Day(last), crm.Day(last)+100
+		}
+		entries := map[int64]int64{}
+		err := eachGiving(c, account, level.from, level.to, func(period int64, _ string, g crm.Giving) { entries[period] += g.Entries })
+		if err != nil {
+			return before, skip, err
+		}
+		for _, period := range sortedDown(entries) {
+			before = level.end(period)
+			if entries[period] > skip {
+				break
+			}
+			skip -= entries[period]
+		}
+	}
+	return before, skip, nil
+}
+
+func sortedDown(of map[int64]int64) []int64 {
+	keys := slices.Sorted(maps.Keys(of))
+	slices.Reverse(keys)
+	return keys
+}
+
+// LatestGifts are the latest gifts that a filter finds. The others are not counted, so that an index answers it.
+func (s *Store) LatestGifts(ctx context.Context, account int64, filter crm.GiftFilter, limit int64) ([]GiftRecord, error) {
+	condition, args := giftCondition(account, filter)
+	sql := fmt.Sprintf(`%s%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d`, shownGift, condition, len(args)+1)
+	return snapshot(ctx, s, func(c db.Conn) ([]GiftRecord, error) { return giftRecords(c, sql, append(args, limit)...) })
+}
+
+// CampaignName is what a list of gifts shows of a campaign.
+type CampaignName struct {
+	ID              int64
+	Title, Currency string
+}
+
+// CampaignNames are the account's own campaigns with these ids. One that is damaged has no title.
+func (s *Store) CampaignNames(ctx context.Context, account int64, ids []int64) (map[int64]CampaignName, error) {
+	names := map[int64]CampaignName{}
+	if len(ids) == 0 {
+		return names, nil
+	}
+	all, err := list(ctx, s, scanCampaignName, sqlOwnCampaigns, account, ids)
+	for _, name := range all {
+		names[name.ID] = name
+	}
+	return names, err
+}
+
+// scanCampaignName keeps nothing of the document but the two texts.
+func scanCampaignName(r db.Row) CampaignName {
+	row := campaignRow{id: r.Int(0), body: slices.Clone(r.Bytes(2)), checksum: r.Int(3)}
+	campaign, err := row.parse()
+	if err != nil {
+		return CampaignName{ID: row.id}
+	}
+	return CampaignName{row.id, strings.Clone(campaign.Title), strings.Clone(campaign.Currency)}
+}
+
+// NewestCampaigns are the account's own campaigns that a form offers, the newest first.
+func (s *Store) NewestCampaigns(ctx context.Context, account, limit int64) ([]CampaignName, error) {
+	return snapshot(ctx, s, func(c db.Conn) ([]CampaignName, error) {
+		_, ids, err := s.campaigns.page(c, account, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: limit}, newestFirst)
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		names, err := db.List(c, scanCampaignName, sqlOwnCampaigns, account, ids)
+		slices.SortFunc(names, func(a, b CampaignName) int { return cmp.Compare(b.ID, a.ID) })
+		return names, err
+	})
+}

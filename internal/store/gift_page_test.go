@@ -1,0 +1,101 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, other := newAccount(t, s), newAccount(t, s)
+		var ids []int64
+		for _, title := range []string{"Gala", "Coats", "Roof"} {
+			campaign, err := s.CreateCampaign(t.Context(), account, crm.CampaignInput{Title: &title})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, campaign.ID)
+		}
+		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+		for i := range 6 {
+			in := giftInput(t, fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"amount":%d,"method":"cash","transacted_at":"2025-0%d-01"}`, contact, ids[i%2], i+1, i+1), true, time.Now())
+			if _, err := s.CreateGift(t.Context(), account.Number, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gifts, err := s.LatestGifts(t.Context(), account.Number, crm.GiftFilter{Campaign: ids[1]}, 2)
+		if err != nil || len(gifts) != 2 || gifts[0].Net() != 600 || gifts[1].Net() != 400 || gifts[0].Slug != "coats" {
+			t.Errorf("%+v, %v", gifts, err)
+		}
+		newest, err := s.NewestCampaigns(t.Context(), account.Number, 2)
+		if want := []CampaignName{{ids[2], "Roof", "USD"}, {ids[1], "Coats", "USD"}}; err != nil || !slices.Equal(newest, want) {
+			t.Errorf("%v, %v, want %v", newest, err, want)
+		}
+		names, err := s.CampaignNames(t.Context(), account.Number, []int64{ids[0], 5})
+		if err != nil || len(names) != 1 || names[ids[0]].Title != "Gala" {
+			t.Errorf("%v, %v", names, err)
+		}
+		if names, err := s.CampaignNames(t.Context(), other.Number, ids); err != nil || len(names) != 0 {
+			t.Errorf("another account reads %v, %v", names, err)
+		}
+	})
+}
+
+// A page shows a bounded part of a long history, and the latest part.
+func TestALongHistoryOfAGiftIsBounded(t *testing.T) {
+	s := openTest(t)
+	account := newAccount(t, s)
+	contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+	made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, contact), true, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 203 {
+		if _, err := s.UpdateGift(By(t.Context(), "ana@example.org"), account.Number, made.Code, giftInput(t, fmt.Sprintf(`{"note":"n%d"}`, i), false, time.Now())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record, err := s.GiftRecord(t.Context(), account.Number, made.Code)
+	if err != nil || len(record.Events) != 200 {
+		t.Fatalf("%d changes, %v", len(record.Events), err)
+	}
+	if last := record.Events[199]; last.Who != "ana@example.org" || last.Changes[0].After != `"n202"` || record.Events[0].Changes[0].After != `"n3"` {
+		t.Errorf("the last change is %+v, the first one %+v", last, record.Events[0])
+	}
+}
+
+// A gift that moves to another contact cannot stay a gift of the first contact's plan.
+func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s)
+		ana, ben := create(t, s, account.Number, `{"first_name":"Ana","last_name":"B"}`).ID, create(t, s, account.Number, `{"first_name":"Ben","last_name":"B"}`).ID
+		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":5,"method":"cash","frequency":"monthly"}`, ana))
+		if err == nil {
+			err = in.Validate(faults, true, "US", time.Now())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := s.CreatePlan(t.Context(), account.Number, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gift, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, ana, plan.Code), true, time.Now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		move := fmt.Sprintf(`{"contact_id":%d}`, ben)
+		_, err = s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move, false, time.Now()))
+		if err == nil || err.Error() != "The plan_id field must be a plan of the same contact." {
+			t.Errorf("the gift moves alone: %v", err)
+		}
+		moved, err := s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move[:len(move)-1]+`,"plan_id":null}`, false, time.Now()))
+		if err != nil || moved.Contact != ben || moved.PlanCode != "" {
+			t.Errorf("%+v, %v", moved.Gift, err)
+		}
+	})
+}

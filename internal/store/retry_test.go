@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// attempting is the context of a request that creates a contact, as the API makes it.
+func attempting(t *testing.T, key, request string) context.Context {
+	return Attempting(t.Context(), &Attempt{Key: key, Fingerprint: []byte(request), Answer: func(made Made) Answer {
+		created, _ := made.Fate()
+		return Answer{Status: 201, Header: "X-Made: " + fmt.Sprint(created), Body: made.Append(nil)}
+	}})
+}
+
+// attempt creates a contact, and tells the id of the contact that the client hears of.
+func attempt(t *testing.T, s *Store, account int64, key, name string) (id int64, err error) {
+	t.Helper()
+	made, err := s.CreateContact(attempting(t, key, name), account, input(t, fmt.Sprintf(`{"first_name":%q}`, name)), crm.Dedupe)
+	var first *Replayed
+	if errors.As(err, &first) {
+		if first.Status != 201 || first.Header != "X-Made: true" {
+			t.Errorf("%s: the first answer was %+v", key, first)
+		}
+		return parse(t, first.Body).ID, err
+	}
+	return made.ID, err
+}
+
+// keptKeys are the keys of all answers that the account has.
+func keptKeys(t *testing.T, s *Store, account int64) (keys []string) {
+	t.Helper()
+	err := s.view(t.Context(), func(c db.Conn) (err error) {
+		keys, err = db.List(c, func(r db.Row) string { return r.Text(0) }, `SELECT key FROM request_answer WHERE account_id = $1 ORDER BY key`, account)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func TestAttemptsOfOneBatchHaveOneEffectForEachKey(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		ids, errs := make([]int64, 40), make([]error, 40)
+		changes := make([]func() error, len(ids))
+		for i := range changes {
+			key := fmt.Sprintf("key %d", i%4)
+			changes[i] = func() error {
+				ids[i], errs[i] = attempt(t, s, account, key, "N"+key)
+				return nil
+			}
+		}
+		together(t, s, account, changes...)
+		var made int
+		for i, id := range ids {
+			if errs[i] == nil {
+				made++
+			} else if first := new(Replayed); !errors.As(errs[i], &first) {
+				t.Errorf("attempt %d: %v", i, errs[i])
+			}
+			if id != ids[i%4] || id == 0 {
+				t.Errorf("attempt %d was told of contact %d, and another one with its key of %d", i, id, ids[i%4])
+			}
+		}
+		if _, total := page(t, s, account, crm.All, 1, 100); made != 4 || total != 4 {
+			t.Errorf("%d attempts with 4 keys had an effect, and there are %d contacts", made, total)
+		}
+	})
+}
+
+// A refused change keeps nothing, and what the door keeps for it does not replace what another attempt was answered meanwhile.
+func TestARefusalIsKeptOnlyWhereNothingElseIs(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		refusal := Answer{Status: 403, Body: []byte(`{"message":"no"}`)}
+		_, err := s.AddTags(attempting(t, "tags", "tags"), account, crm.MakeID(account, 9), []string{"a"})
+		wantError(t, "tags of nobody", err, crm.ErrNotFound)
+		if keys := keptKeys(t, s, account); len(keys) != 0 {
+			t.Errorf("%q are kept", keys)
+		}
+		if err := s.KeepAnswer(attempting(t, "tags", "tags"), account, refusal); err != nil {
+			t.Error(err)
+		}
+		id, err := attempt(t, s, account, "made", "Ana")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, want := range map[string]string{"tags": `"no"`, "made": fmt.Sprint(id)} {
+			request := map[string]string{"tags": "tags", "made": "Ana"}[key]
+			var first *Replayed
+			err := s.KeepAnswer(attempting(t, key, request), account, Answer{Status: 422, Body: []byte(`{}`)})
+			if !errors.As(err, &first) || !strings.Contains(string(first.Body), want) {
+				t.Errorf("%s: a later refusal gets %v", key, err)
+			}
+			err = s.KeepAnswer(attempting(t, key, "another"), account, refusal)
+			wantError(t, "another request", err, crm.ErrRetryKeyReused)
+		}
+	})
+}
+
+// A new answer removes two that have expired, so that what is kept is bounded by what was asked in a day.
+func TestExpiredAnswersAreRemovedBitByBit(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, other, clock := newAccount(t, s).Number, newAccount(t, s).Number, stopClock(s)
+		for i := range 9 {
+			clock.move(time.Second)
+			for _, account := range []int64{account, other} {
+				if _, err := attempt(t, s, account, fmt.Sprintf("old %d", i), "Old"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		clock.move(crm.RetryWindow - 5*time.Second) // the first four have expired
+		want := []string{"new 1", "old 2", "old 3", "old 4", "old 5", "old 6", "old 7", "old 8"}
+		attempt(t, s, account, "new 1", "New")
+		if got := keptKeys(t, s, account); !slices.Equal(got, want) {
+			t.Errorf("after one: %q", got)
+		}
+		// One batch: each key is used once more, and none of the answers that it gets is taken for the one that has expired.
+		again := []string{"old 2", "old 3", "old 4", "new 1", "new 2"}
+		errs := make([]error, len(again))
+		changes := make([]func() error, len(again))
+		for i, key := range again {
+			changes[i] = func() error {
+				_, errs[i] = attempt(t, s, account, key, "Again "+key)
+				return nil
+			}
+		}
+		together(t, s, account, changes...)
+		for i, want := range []error{nil, nil, crm.ErrRetryKeyReused, crm.ErrRetryKeyReused, nil} {
+			if !errors.Is(errs[i], want) {
+				t.Errorf("%s: %v, want %v", again[i], errs[i], want)
+			}
+		}
+		got := keptKeys(t, s, account)
+		if want := []string{"new 1", "new 2", "old 2", "old 3", "old 4", "old 5", "old 6", "old 7", "old 8"}; !slices.Equal(got, want) {
+			t.Errorf("after five more: %q", got)
+		}
+		for _, key := range []string{"old 2", "old 3"} {
+			if _, err := attempt(t, s, account, key, "Again "+key); err == nil {
+				t.Errorf("%s was made twice", key)
+			}
+		}
+		if got := keptKeys(t, s, other); len(got) != 9 {
+			t.Errorf("another account has %q", got)
+		}
+	})
+}
+
+// A client that repeats its request after the move to another database must not do twice what it did before.
+func TestACopyKeepsTheAnswers(t *testing.T) {
+	eachWay(t, func(t *testing.T, from, to Options) {
+		a := open(t, from)
+		account := newAccount(t, a).Number
+		id, err := attempt(t, a, account, "moved", "Ana")
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustCopy(t, from, to, CopyOptions{})
+		again, err := attempt(t, open(t, to), account, "moved", "Ana")
+		if first := new(Replayed); !errors.As(err, &first) || again != id {
+			t.Errorf("contact %d was made before the copy, and after it %d, %v", id, again, err)
+		}
+	})
+}
