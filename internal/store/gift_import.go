@@ -245,26 +245,21 @@ func archivedFault(err error) error {
 	return err
 }
 
-const sqlCampaignNumber = `SELECT id, account_id FROM campaign WHERE id = $1`
-
-// CampaignNamed is the campaign of an account with an id or a slug. Where there is none, it is a fault of the field campaign.
-func (s *Store) CampaignNamed(ctx context.Context, account int64, name string) (id int64, err error) {
-	if number, parsed := strconv.ParseInt(name, 10, 64); parsed == nil {
-		if id, err = s.ownCampaignID(ctx, account, sqlCampaignNumber, number); id != 0 || err != nil {
-			return id, err
+// CampaignNamed is the campaign of an account with an id or a slug, which may be one that it had before. Where there is none, it is a fault
+// of the field campaign.
+func (s *Store) CampaignNamed(ctx context.Context, account int64, name string) (int64, error) {
+	number, _ := strconv.ParseInt(name, 10, 64) // 0 is no id
+	for _, ask := range []struct {
+		sql string
+		arg any
+	}{{sqlCampaignRow, number}, {sqlSlug, name}, {sqlCampaignByOldSlug, name}} {
+		row, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, ask.sql, ask.arg)
+		switch {
+		case err == nil && row[1] == account:
+			return row[0], nil
+		case err != nil && !errors.Is(err, crm.ErrNotFound):
+			return 0, err
 		}
 	}
-	id, err = s.ownCampaignID(ctx, account, sqlSlug, name)
-	if err == nil && id == 0 {
-		err = fault("campaign", "must be the id or the slug of one of the account's campaigns")
-	}
-	return id, err
-}
-
-func (s *Store) ownCampaignID(ctx context.Context, account int64, sql string, args ...any) (id int64, err error) {
-	rows, err := list(ctx, s, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, sql, args...)
-	if err == nil && len(rows) > 0 && rows[0][1] == account {
-		id = rows[0][0]
-	}
-	return id, err
+	return 0, fault("campaign", "must be the id or the slug of one of the account's campaigns")
 }
