@@ -73,7 +73,7 @@ func TestAKeyMayDoWhatWasTickedUntilItIsRevoked(t *testing.T) {
 	p := s.owner()
 	p.visit("/console/o/" + p.organizationID() + "/settings/keys/new")
 	p.fill("Name", "Report")
-	for _, box := range []string{"Read contacts", "Change contacts", "Read campaigns"} {
+	for _, box := range []string{"Read contacts", "Change contacts", "Read campaigns", "Read gifts", "Change gifts"} {
 		p.untick(box)
 	}
 	p.expects(http.StatusUnprocessableEntity)

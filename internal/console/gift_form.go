@@ -126,8 +126,11 @@ func onceFor(ctx context.Context, f *form) context.Context {
 	}})
 }
 
-// currencyFor is what the amounts of a form are in: the currency of the campaign, or else of the organization.
+// currencyFor is what the amounts of a form are in: the currency of the plan, of the campaign, or else of the organization.
 func (c *Console) currencyFor(r *http.Request, v visit, f *form) (string, error) {
+	if plan, err := c.store.Plan(r.Context(), v.account(), f.Value("plan_id")); err == nil {
+		return plan.Currency, nil
+	}
 	id := idOf(f.Value("campaign_id"))
 	names, err := c.store.CampaignNames(r.Context(), v.account(), []int64{id})
 	if err != nil || names[id].Currency != "" {

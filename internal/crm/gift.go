@@ -334,6 +334,14 @@ func GiftChanges(before, after *Gift) (changes []GiftChange) {
 	return changes
 }
 
+// Clip is a text of at most so many characters; a longer one ends with three dots.
+func Clip(text string, limit int) string {
+	if !isLonger(text, limit) {
+		return text
+	}
+	return string([]rune(text)[:limit]) + "..."
+}
+
 // StatusNumber and MethodNumber are how the database keeps them.
 func (g *Gift) StatusNumber() int64 { return int64(slices.Index(GiftStatuses, g.Status)) }
 func (g *Gift) MethodNumber() int64 { return int64(slices.Index(Methods, g.Method)) }

@@ -148,8 +148,14 @@ func ParseMoney(v *Invalid, field, text, currency string, grouped bool) *int64 {
 	if ok {
 		n, ok = parseDecimal(digits, sentDecimals, sentDigits)
 	}
-	if !ok {
+	_, fraction, _ := strings.Cut(digits, ".")
+	switch decimals := Decimals(currency); {
+	case !ok:
 		v.Add(field, MoneyRange)
+	case currency == "" && len(fraction) > decimals && strings.HasSuffix(fraction, "0"): // 1.500 may mean 1500
+		v.Add(field, "must not end with a zero after more than %v decimals: write 1500 or 1.5", decimals)
+	case currency != "" && len(fraction) > decimals:
+		v.Add(field, TooFine, decimals, currency)
 	}
 	return &n
 }

@@ -9,7 +9,11 @@ import (
 
 // Version names the state that a contact is in. A client that changes it may say which state it saw. A time
 // would not do, because two changes in one second have the same.
-func (c *Contact) Version() string { return versionOf(c.AppendBody(nil)) }
+func (c *Contact) Version() string {
+	seen := *c
+	seen.Stats = Stats{} // a gift that arrives meanwhile is no change of what a person edits
+	return versionOf(seen.AppendBody(nil))
+}
 
 // Snapshot names the contact together with its state: twins may be in the same one.
 func (c *Contact) Snapshot() string { return strconv.FormatInt(c.ID, 10) + "-" + c.Version() }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // checkedAccount is an account with what was counted of it.
@@ -126,6 +127,11 @@ func (k *checker) compareTotals(a *checkedAccount) error {
 	return err
 }
 
+// An account whose totals were lost has the currency of most of its gifts.
+const sqlMostGiven = `SELECT currency, COUNT(*) FROM gift WHERE account_id = $1 GROUP BY currency ORDER BY COUNT(*) DESC, currency LIMIT 1`
+
+func scanMostGiven(r db.Row) string { return r.Text(0) }
+
 // changeTotals changes the account's totals, and makes them where there are none. Its revision moves, so that every node looks at its
 // positions again.
 func changeTotals(account int64, change func(*tally)) func(*tx) error {
@@ -134,6 +140,10 @@ func changeTotals(account int64, change func(*tally)) func(*tx) error {
 		if errors.Is(err, crm.ErrNotFound) {
 			a, err = t.account(account), nil
 			a.exists = true
+			a.currency = crm.DefaultCurrency
+			if found, err := db.List(t.Conn, scanMostGiven, sqlMostGiven, account); err == nil && len(found) > 0 {
+				a.currency = found[0]
+			}
 		}
 		if err != nil {
 			return err

@@ -72,6 +72,7 @@ func TestACheckFindsWhatIsNotAsTheGiftsSay(t *testing.T) {
 			{`the external id "g1"`, `DELETE FROM external_reference WHERE account_id = $1 AND reference = 'g:g1'`, []any{number}},
 			{`the external id "p1"`, `UPDATE external_reference SET id = 5 WHERE account_id = $1 AND reference = 'p:p1'`, []any{number}},
 			{`the external id "other"`, `INSERT INTO external_reference SELECT account_id, 'g:other', 7 FROM account WHERE account_id = $1`, []any{number}},
+			{"its totals are missing", `DELETE FROM account_tally WHERE account_id = $1`, []any{number}},
 			{"plan ", `UPDATE plan SET next_bill = 5 WHERE account_id = $1`, []any{number}},
 		} {
 			damage(t, s, c.sql, c.args...)

@@ -265,15 +265,21 @@ func (w *giverWalk) ids(i int) iter.Seq2[[]int64, error] {
 
 // unseen leaves those who gave in no currency before the given one.
 func (w *giverWalk) unseen(c db.Conn, i int, ids []int64) ([]int64, error) {
+	var cells []string
 	for _, currency := range w.currencies[:i] {
-		cell := func(id int64) string { return crm.Cell(0, w.year, currency, id) }
-		found, err := readGiving(c, w.account, collect(ids, cell)...)
-		if err != nil {
-			return nil, err
+		for _, id := range ids {
+			cells = append(cells, crm.Cell(0, w.year, currency, id))
 		}
-		ids = slices.DeleteFunc(ids, func(id int64) bool { return found[cell(id)].Gifts > 0 })
 	}
-	return ids, nil
+	found, err := readGiving(c, w.account, cells...)
+	if err != nil {
+		return nil, err
+	}
+	gave := map[int64]bool{}
+	for cell, sums := range found {
+		gave[crm.MakeID(w.account, crm.CellContact(cell))] = sums.Gifts > 0 || gave[crm.MakeID(w.account, crm.CellContact(cell))]
+	}
+	return slices.DeleteFunc(ids, func(id int64) bool { return gave[id] }), nil
 }
 
 func (w *giverWalk) contacts(yield func(crm.Contact, error) bool) {

@@ -187,19 +187,15 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	if plan != nil && plan.Contact != giver.contact.ID {
 		return made, fault("plan_id", crm.OtherGiver)
 	}
-	currency := a.currency
-	switch {
-	case in.Currency != nil && *in.Currency != "":
-		currency = *in.Currency
-	case campaign != nil:
-		currency, made.Slug = campaign.currency, campaign.slug
-	}
+	currency, code := a.currencyOf(in), ""
 	if campaign != nil {
 		made.Slug = campaign.slug
 	}
-	code := ""
 	if plan != nil {
 		code = plan.Code
+	}
+	if plan != nil && plan.Currency != currency {
+		return made, fault("plan_id", otherCurrency)
 	}
 	if made.Gift, err = crm.NewGift(in, &giver.contact, currency, code, now); err != nil {
 		return made, err
@@ -227,6 +223,8 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	}
 	return made, t.afterGift(a, nil, &made.Gift, now)
 }
+
+const otherCurrency crm.Rule = "must be a plan in the currency of the gift"
 
 // checkSum refuses a gift that no sum can hold.
 func (t *tx) checkSum(a *accountUnit, g *crm.Gift) error {
@@ -331,7 +329,7 @@ func (t *tx) afterGift(a *accountUnit, before, after *crm.Gift, now time.Time) e
 	if err := t.moveGift(a, before, after); err != nil {
 		return err
 	}
-	if after.PlanCode != "" && after.Status == crm.Succeeded && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
+	if after.PlanCode != "" && after.Status == crm.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
 		if err := t.payPlan(a, after, now); err != nil {
 			return err
 		}
@@ -366,6 +364,8 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in c
 		}
 		plan, err := t.planOf(a, &changed.PlanCode)
 		switch {
+		case err == nil && plan != nil && plan.Currency != changed.Currency:
+			return g, fault("plan_id", otherCurrency)
 		case err != nil || plan == nil || plan.Contact == changed.Contact:
 			return changed, err
 		case changed.PlanCode == g.PlanCode:
@@ -483,9 +483,15 @@ func eventData(before, after *crm.Gift) string {
 		last := after.Entries[len(after.Entries)-1]
 		changes = append(changes, crm.GiftChange{Field: "refund", After: crm.MoneyInput(-last.Amount, after.Currency)})
 	}
+	for i := range changes {
+		changes[i].Before, changes[i].After = crm.Clip(changes[i].Before, keptText), crm.Clip(changes[i].After, keptText)
+	}
 	data, _ := json.Marshal(changes) // texts alone
 	return string(data)
 }
+
+// keptText is how much of a text the history keeps: a page shows many.
+const keptText = 200
 
 func scanGiftEvent(r db.Row) GiftEvent {
 	event := GiftEvent{At: moment(r.Int(0)), Who: r.Text(1)}

@@ -21,8 +21,8 @@ const (
 	sqlGift      = shownGift + ` WHERE g.account_id = $1 AND g.id = $2`
 	sqlGiftsByID = shownGift + ` WHERE g.account_id = $1 AND g.id = ANY($2) ORDER BY g.id`
 
-	sqlFirstGift   = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 ORDER BY given_at, id LIMIT 1`
-	sqlLastGift    = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 ORDER BY given_at DESC, id DESC LIMIT 1`
+	sqlFirstGift   = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0 ORDER BY given_at, id LIMIT 1`
+	sqlLastGift    = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0 ORDER BY given_at DESC, id DESC LIMIT 1`
 	sqlLargestGift = `SELECT COALESCE(MAX(net), 0) FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3`
 	sqlTopGifts    = `SELECT id FROM gift WHERE account_id = $1 AND month = $2 AND net > 0 AND currency = $3 ORDER BY net DESC LIMIT $4`
 
@@ -280,12 +280,11 @@ func (part giftPart) ids(c db.Conn, skip, want int64) ([]int64, error) {
 
 // ContactGiving is what a contact has given, in the account's currency.
 type ContactGiving struct {
-	Currency        string
-	Total           crm.Giving
-	Years           map[int64]crm.Giving // this year and the one before
-	First, Last     time.Time            // zero where nothing counts
-	Largest         int64
-	OtherCurrencies bool
+	Currency    string
+	Total       crm.Giving
+	Years       map[int64]crm.Giving // this year and the one before
+	First, Last time.Time            // zero where nothing counts
+	Largest     int64
 }
 
 // ContactGiving sums up what a contact has given.
@@ -313,13 +312,12 @@ func (s *Store) ContactGiving(ctx context.Context, account, contact int64) (givi
 		if err != nil {
 			return g, err
 		}
-		if g.First, err = giftTime(c, sqlFirstGift, account, contact); err == nil {
-			g.Last, err = giftTime(c, sqlLastGift, account, contact)
+		if g.First, err = giftTime(c, sqlFirstGift, account, contact, row.currency); err == nil {
+			g.Last, err = giftTime(c, sqlLastGift, account, contact, row.currency)
 		}
 		if err != nil {
 			return g, err
 		}
-		g.OtherCurrencies = !g.First.IsZero() && g.Total.Gifts == 0
 		g.Largest, err = c.Int(sqlLargestGift, account, contact, row.currency)
 		return g, err
 	})

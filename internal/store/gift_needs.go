@@ -52,10 +52,16 @@ func (a *accountUnit) lookUpGiving(t *tx, all []*needs) error {
 	return a.giving.prefetch(t, a.account, cells)
 }
 
-// currencyOf is the currency that a gift will have.
+// currencyOf is the currency that a gift will have: the one that was sent, that of its plan, of its campaign, or of the account. Plan and
+// campaign must have been looked up.
 func (a *accountUnit) currencyOf(in *crm.GiftInput) string {
 	if in.Currency != nil && *in.Currency != "" {
 		return *in.Currency
+	}
+	if in.Plan != nil {
+		if plan := a.plans.rows[codeID(a.account, *in.Plan)]; plan != nil && plan.damage == nil {
+			return plan.Currency
+		}
 	}
 	if in.Campaign != nil {
 		if campaign := a.campaigns.rows[*in.Campaign]; campaign != nil {

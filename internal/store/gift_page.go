@@ -48,7 +48,7 @@ func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, 
 		from, to := int64(firstMonth), int64(lastMonth)
 		if !f.From.IsZero() || !f.To.IsZero() {
 			from, to = crm.Day(f.From), int64(99999999)
-			if !f.To.IsZero() {
+			if !f.To.IsZero() && f.To.Year() <= 9999 {
 				to = crm.Day(f.To)
 			}
 			from = max(from, 10000000) // days alone

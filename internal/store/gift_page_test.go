@@ -126,3 +126,42 @@ func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
 		}
 	})
 }
+
+// A gift for a plan is in the plan's currency, and one of a payment provider's test mode pays for nothing.
+func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s)
+		ana := create(t, s, account.Number, `{"first_name":"Ana","last_name":"Lima"}`).ID
+		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":50,"currency":"EUR","method":"card","frequency":"monthly","start_at":"2026-01-31"}`, ana))
+		if err == nil {
+			err = in.Validate(faults, true, "US", time.Now())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := s.CreatePlan(t.Context(), account.Number, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		give := func(more string) (GiftDocument, error) {
+			body := fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":50,"method":"card","transacted_at":"2026-02-01"%s}`, ana, plan.Code, more)
+			return s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, time.Now()))
+		}
+		if _, err := give(`,"currency":"USD"`); err == nil || !strings.Contains(err.Error(), "in the currency of the gift") {
+			t.Errorf("another currency: %v", err)
+		}
+		if _, err := give(`,"livemode":false`); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := s.Plan(t.Context(), account.Number, plan.Code); err != nil || !found.NextBill.Equal(plan.NextBill) {
+			t.Errorf("a test gift moves the plan on from %v to %v, %v", plan.NextBill, found.NextBill, err)
+		}
+		made, err := give("")
+		if err != nil || made.Currency != "EUR" {
+			t.Errorf("%s, %v", made.Currency, err)
+		}
+		if found, err := s.Plan(t.Context(), account.Number, plan.Code); err != nil || !found.NextBill.After(plan.NextBill) {
+			t.Errorf("the plan stays at %v, %v", found.NextBill, err)
+		}
+	})
+}

@@ -22,7 +22,9 @@ func fillCells(t *db.Tx, _ db.Progress) error {
 	}
 	for last, n := int64(-1), 100; n == 100; {
 		campaigns, err := db.List(t.Conn, func(r db.Row) campaign {
-			_, currency, _ := bytes.Cut(r.Bytes(2)[r.Int(1):], []byte(`,"currency":"`)) // behind the URL, where no text comes before it
+			body := r.Bytes(2)
+			body = body[min(max(r.Int(1), 0), int64(len(body))):] // behind the URL, where no text comes before it; it may be damaged
+			_, currency, _ := bytes.Cut(body, []byte(`,"currency":"`))
 			return campaign{r.Int(0), fmt.Sprintf("%016d/00000000/%.3s/000000000", r.Int(0), currency)}
 		}, sqlStep7Campaigns, last, int64(1<<63-1))
 		if err != nil {

@@ -279,13 +279,17 @@ CREATE TABLE gift (
 
 CREATE INDEX gift_time ON gift (account_id, given_at, id);
 
-CREATE INDEX gift_contact ON gift (account_id, contact_id, given_at, id);
+CREATE INDEX gift_contact ON gift (account_id, contact_id, given_at, id, currency, net);
 
-CREATE INDEX gift_campaign ON gift (account_id, campaign_id, given_at, id) WHERE campaign_id <> 0;
+CREATE INDEX gift_campaign ON gift (account_id, campaign_id, given_at, id, currency, net) WHERE campaign_id <> 0;
 
 CREATE INDEX gift_plan ON gift (account_id, plan_id, given_at, id) WHERE plan_id <> 0;
 
 CREATE INDEX gift_size ON gift (account_id, month, net);
+
+CREATE INDEX gift_status ON gift (account_id, status, id, currency, net);
+
+CREATE INDEX gift_method ON gift (account_id, method, id, currency, net);
 
 -- What became of a gift after it was recorded: who changed what, and when.
 CREATE TABLE gift_event (
