@@ -1,6 +1,6 @@
 // Command bench measures the program by its goals: against the fastest server that net/http allows, against a bare loop over the same
 // database, on growing data, on SQLite and PostgreSQL, and beside a peer. It makes the data, starts and stops all servers, and prints
-// one table. With 1,000,000 contacts it needs about 25 GB of disk, most of it only while it runs.
+// one table. With 1,000,000 contacts and gifts it needs about 30 GB of disk, most of it only while it runs.
 //
 //	make bench         everything, with 1,000,000 contacts; writes docs/benchmarks.md and docs/benchmarks.svg
 //	make bench-quick   everything, with 100,000 contacts, in less than three minutes
