@@ -29,15 +29,16 @@ var wording = map[crm.Rule]string{
 	crm.CountRange: "must be a whole number from 0 to %v",
 	crm.SlugForm:   "must be 1 to %v lowercase letters, digits and single hyphens",
 
-	crm.MoneyRange:  "must be an amount above 0 and up to 999,999,999.99, such as 50 or 1,500.50",
-	crm.TooFine:     "must not have more than %v decimals: it is in %v",
-	crm.NotPaid:     "must be “Received” for a refund",
-	crm.MoneyStays:  "cannot be changed. Refund the gift and record it again",
-	crm.StatusStays: "cannot be changed: only a promised gift can change its status",
-	crm.GiftTime:    "must be a date, such as 2026-01-31",
-	crm.IDForm:      "must be an ID",
-	crm.CodeForm:    "must be an ID",
-	crm.Unknown:     "must be one of your %v",
+	crm.MoneyRange:   "must be an amount above 0 and up to 999,999,999.99, such as 50 or 1,500.50",
+	crm.TooFine:      "must not have more than %v decimals: it is in %v",
+	crm.NotPaid:      "must be “Received” for a refund",
+	crm.MoneyStays:   "cannot be changed. Refund the gift and record it again",
+	crm.StatusStays:  "cannot be changed: only a promised gift can change its status",
+	crm.GiftTime:     "must be a date, such as 2026-01-31",
+	crm.CodeForm:     "must be an ID, which is 16 letters and digits",
+	crm.PlansContact: "must be the contact of the gift’s plan. To move the gift, choose “No plan” as well",
+	crm.IDForm:       "must be an ID",
+	crm.Unknown:      "must be one of your %v",
 }
 
 // words says to people what is wrong. label is what they call the field.

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
 // giftFormView is the form that edits a gift, or records one.
@@ -23,6 +25,12 @@ type giftFormView struct {
 	Name, Back string // of the gift that is edited
 	Pending    bool   // its status may change
 	NoFee      bool   // its fee may be told
+}
+
+// Attempt tells this form from the next one.
+func (giftFormView) Attempt() string {
+	token, _ := crm.NewToken()
+	return token
 }
 
 // sends tells whether a form has a field at all.
@@ -72,6 +80,8 @@ func (f *form) id(name string, faults *crm.Invalid) int64 {
 	return id
 }
 
+const attemptField = "attempt" // a random text that tells a form from the next one
+
 // recordGift records a gift of the contact in the path.
 func (c *Console) recordGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	contact, ok, err := c.activeContact(w, r, v)
@@ -87,7 +97,12 @@ func (c *Console) recordGift(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err := in.Validate(faults, true, c.options.Region, c.now()); err != nil {
 		return err
 	}
-	made, err := c.store.CreateGift(r.Context(), v.account(), in)
+	made, err := c.store.CreateGift(onceFor(r.Context(), f), v.account(), in)
+	var first *store.Replayed
+	if errors.As(err, &first) { // the button was clicked twice
+		said := notice{Text: "The gift was recorded.", View: v.path(giftPath(string(first.Body))), Link: "View gift"}
+		return redirect(w, r, v.path(contactPath(v.id)), said)
+	}
 	if err != nil {
 		return err
 	}
@@ -96,6 +111,19 @@ func (c *Console) recordGift(w http.ResponseWriter, r *http.Request, v visit, f 
 		said.Text = "A gift with this external ID was recorded before, so nothing was added."
 	}
 	return redirect(w, r, v.path(contactPath(v.id)), said)
+}
+
+// onceFor is a context in which a form records one gift, however often it is sent as it is. A form without an attempt of its own has no such
+// help; one that was changed is another attempt.
+func onceFor(ctx context.Context, f *form) context.Context {
+	if f.Value(attemptField) == "" {
+		return ctx
+	}
+	hash := crm.HashToken(f.values.Encode())
+	return store.Attempting(ctx, &store.Attempt{Key: "form:" + hash, Fingerprint: []byte(hash), Answer: func(made store.Made) store.Answer {
+		gift, _ := made.(store.GiftDocument)
+		return store.Answer{Body: []byte(gift.Code)}
+	}})
 }
 
 // currencyFor is what the amounts of a form are in: the currency of the campaign, or else of the organization.

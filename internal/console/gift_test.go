@@ -90,6 +90,26 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 	})
 }
 
+// A form that is sent twice records one gift, with or without scripts; the form of the next page, and one that was changed, record another.
+func TestAFormRecordsOneGift(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		contact := s.contact(p, "Zoë", "Okafor")
+		record := func(amount string, pages ...answer) (a answer) {
+			for _, page := range pages {
+				attempt := regexp.MustCompile(`name="attempt" value="([^"]+)"`).FindStringSubmatch(page.body)[1]
+				a = p.follow(contact+"/gifts", "attempt", attempt, "amount", amount, "transacted_at", today(), "method", "cash")
+			}
+			return a
+		}
+		first := p.get(contact)
+		second := record("20", first, first)
+		p.sees(second, "The gift was recorded. View gift", "Total $20 1 gift")
+		p.sees(record("20", second), "$20 was recorded.", "Total $40 2 gifts")
+		p.sees(record("30", first), "Total $70 3 gifts")
+	})
+}
+
 func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
@@ -117,7 +137,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 			{"plan_id", "abcdefghij000001", "Plan must be one of your plans."},
 			{"fee", "60", "Fee must not be more than the amount."},
 			{"dedication.name", "Ida", "Dedication type is required."},
-			{"external_id", "stripe:ch_1", "External ID must not begin with \"stripe:"},
+			{"external_id", "stripe:ch_1", `External ID must not begin with "stripe:"`},
 		} {
 			form := map[string]string{"amount": "50", "transacted_at": "2026-01-31", "method": "check", "note": "Kept note", "dedication.type": ""}
 			form[wrong.field] = wrong.value
@@ -249,7 +269,7 @@ func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 		for query, fault := range map[string]string{
 			"from=31.1.2026":                "From must be a date from 1900 on, such as 2026-01-31.",
 			"from=2025-02-01&to=2025-01-01": "To must not be before", "min=ten": "Smallest amount must be an amount", "max=5&min=6": "Largest amount must not be less than the smallest amount.",
-			"method=barter": "Method must be one of", "status=lost": "Status must be one of", "campaign=gala": "Campaign must be an ID.", "plan=x": "Plan must be an ID.",
+			"method=barter": "Method must be one of", "status=lost": "Status must be one of", "campaign=gala": "Campaign must be an ID.", "plan=x": "Plan must be an ID, which is 16 letters and digits.",
 		} {
 			a := p.get(p.org("/gifts?" + query))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -314,7 +334,11 @@ func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 				t.Errorf("the form lacks %s", part)
 			}
 		}
-		p.give(contact, "20", today(), "plan_id", code, "campaign_id", gala)
+		gift := p.give(contact, "20", today(), "plan_id", code, "campaign_id", gala)
+		ben := s.contact(p, "Ben", "Ek")
+		a = p.post(gift, "contact_id", ben[strings.LastIndex(ben, "/")+1:], "plan_id", code, "seen", seen(p.get(gift+"/edit")))
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "Contact must be the contact of the gift’s plan. To move the gift, choose “No plan” as well.")
 		if a := p.get(p.org("/plans")); strings.Contains(a.words(), "overdue") {
 			t.Error("the plan is overdue after its gift")
 		}

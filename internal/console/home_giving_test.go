@@ -201,6 +201,14 @@ func homeGiving(t *testing.T, s *site) {
 	}
 	p.sees(a, "Gifts in other currencies are not counted above: "+crm.Money(euros, "EUR")+" in the last 24 months.")
 	wantLinks(p, a)
+	for address, amount := range map[string]int64{
+		"/gifts?from=2026-11-01&to=2026-11-30": month, "/gifts?from=2025-11-01&to=2025-11-30": monthBefore, "/gifts?from=2026-01-01&to=2026-12-31": year,
+		"/gifts?from=2025-01-01&to=2025-11-16": toDate, "/gifts?from=2026-01-01&plan=any&to=2026-12-31": recurring,
+	} {
+		if list := p.get(p.org(address)); !regexp.MustCompile(`count: .*` + regexp.QuoteMeta(usd(amount)) + `\b|gifts?: .*` + regexp.QuoteMeta(usd(amount)) + `\b`).MatchString(list.words()) {
+			t.Errorf("%s does not sum up to %s: %s", address, usd(amount), list.words())
+		}
+	}
 }
 
 func wantTopCampaigns(p *person, a answer, gifts []crm.Gift) {

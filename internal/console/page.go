@@ -187,7 +187,6 @@ var functions = template.FuncMap{
 	"choices":   spokenOptions,
 	"capital":   capital,
 	"join":      strings.Join,
-	"money":     crm.Money,
 	"roles":     func() []crm.Role { return crm.Roles },
 }
 

@@ -67,6 +67,7 @@ const (
 	MoneyStays    Rule = "cannot be changed: refund the gift and record it anew"
 	StatusStays   Rule = "cannot be changed: only a pending gift can change its status"
 	IDForm        Rule = "must be an id, which is a whole number"
+	PlansContact  Rule = "must be the contact of the gift's plan, unless plan_id becomes null"
 	CodeForm      Rule = "must be an id, which is 16 letters and digits"
 	Reserved      Rule = "must not begin with %q, which is reserved for what comes from that payment provider"
 	OtherGiver    Rule = "must be a plan of the gift's contact"

@@ -62,6 +62,9 @@ func (s *Store) Donors(ctx context.Context, account int64, f crm.DonorFilter, at
 			}
 		}
 		w := donorWalk{conn: c, account: account, currency: row.currency, filter: f, at: at, atOnce: donorsAtOnce, most: donorsRead}
+		if f.Kind == crm.AllDonors {
+			w.atOnce = limit + 1
+		}
 		cells, more, err := w.page(limit)
 		if err != nil {
 			return page, err

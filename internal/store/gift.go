@@ -369,7 +369,7 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in c
 		case err != nil || plan == nil || plan.Contact == changed.Contact:
 			return changed, err
 		case changed.PlanCode == g.PlanCode:
-			return g, fault("contact_id", "must be the contact of the gift's plan, unless plan_id becomes null")
+			return g, fault("contact_id", crm.PlansContact)
 		}
 		return g, fault("plan_id", crm.OtherGiver)
 	})

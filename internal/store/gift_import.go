@@ -205,9 +205,6 @@ func (m *importing) findCampaign(ctx context.Context, row *crm.GiftRow) error {
 	return nil
 }
 
-const sqlMatching = `SELECT i.id FROM contact_index i JOIN contact c ON c.account_id = i.account_id AND c.id = i.id
-	WHERE i.account_id = $1 AND i.key = $2 AND c.archived = 0 ORDER BY i.id LIMIT 2`
-
 // ContactNamed is the active contact of an account with an id, an email or a phone. One that several contacts have is a fault of the
 // field contact.
 func (s *Store) ContactNamed(ctx context.Context, account int64, name, region string) (int64, error) {
@@ -220,7 +217,14 @@ func (s *Store) ContactNamed(ctx context.Context, account int64, name, region st
 	if !ok {
 		return 0, fault("contact", noContact)
 	}
-	ids, err := list(ctx, s, number, sqlMatching, account, key)
+	ids, err := snapshot(ctx, s, func(c db.Conn) ([]int64, error) {
+		found, err := db.List(c, func(r db.Row) int64 { return r.Int(1) }, sqlMatch, account, []string{key})
+		if err != nil || len(found) == 0 {
+			return nil, err
+		}
+		return db.List(c, number, sqlActive, account, found)
+	})
+	slices.Sort(ids)
 	switch {
 	case err != nil:
 		return 0, err
@@ -241,26 +245,21 @@ func archivedFault(err error) error {
 	return err
 }
 
-const sqlCampaignNumber = `SELECT id, account_id FROM campaign WHERE id = $1`
-
-// CampaignNamed is the campaign of an account with an id or a slug. Where there is none, it is a fault of the field campaign.
-func (s *Store) CampaignNamed(ctx context.Context, account int64, name string) (id int64, err error) {
-	if number, parsed := strconv.ParseInt(name, 10, 64); parsed == nil {
-		if id, err = s.ownCampaignID(ctx, account, sqlCampaignNumber, number); id != 0 || err != nil {
-			return id, err
+// CampaignNamed is the campaign of an account with an id or a slug, which may be one that it had before. Where there is none, it is a fault
+// of the field campaign.
+func (s *Store) CampaignNamed(ctx context.Context, account int64, name string) (int64, error) {
+	number, _ := strconv.ParseInt(name, 10, 64) // 0 is no id
+	for _, ask := range []struct {
+		sql string
+		arg any
+	}{{sqlCampaignRow, number}, {sqlSlug, name}, {sqlCampaignByOldSlug, name}} {
+		row, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, ask.sql, ask.arg)
+		switch {
+		case err == nil && row[1] == account:
+			return row[0], nil
+		case err != nil && !errors.Is(err, crm.ErrNotFound):
+			return 0, err
 		}
 	}
-	id, err = s.ownCampaignID(ctx, account, sqlSlug, name)
-	if err == nil && id == 0 {
-		err = fault("campaign", "must be the id or the slug of one of the account's campaigns")
-	}
-	return id, err
-}
-
-func (s *Store) ownCampaignID(ctx context.Context, account int64, sql string, args ...any) (id int64, err error) {
-	rows, err := list(ctx, s, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, sql, args...)
-	if err == nil && len(rows) > 0 && rows[0][1] == account {
-		id = rows[0][0]
-	}
-	return id, err
+	return 0, fault("campaign", "must be the id or the slug of one of the account's campaigns")
 }

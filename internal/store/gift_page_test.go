@@ -146,7 +146,7 @@ func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
 		}
 		move := fmt.Sprintf(`{"contact_id":%d}`, ben)
 		_, err = s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move, false, time.Now()))
-		if err == nil || err.Error() != "The contact_id field must be the contact of the gift's plan, unless plan_id becomes null." {
+		if err == nil || !strings.Contains(err.Error(), "the contact of the gift's plan") {
 			t.Errorf("the gift moves alone: %v", err)
 		}
 		moved, err := s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move[:len(move)-1]+`,"plan_id":null}`, false, time.Now()))
