@@ -101,6 +101,28 @@ var growthCells = append([]cell{
 	{"growth", "change of tags", "", 64, retag, false},
 }, searchCells()...)
 
+// giftReads are pages whose price must not grow with the gifts. Nor must that of the first of giftWrites, which is compared with the other.
+var (
+	giftReads = []cell{
+		look("home page", "", `SELECT '$' || printf('%,d', sum(net) / 100) FROM gift WHERE account_id = ?1 AND given_at >= unixepoch('now', 'start of year') AND ?2 > 0`, pageOne),
+		look("contact's page", "/contacts/{}", `SELECT code FROM gift WHERE account_id = ?1 AND contact_id = ?2`, func(d *dataset, r *rand.Rand) int64 { _, id := d.anyone(r); return id }),
+		look("campaigns", "/v1/campaigns", `SELECT '"raised":' || rtrim(rtrim(printf('%.2f', sum(net) / 100.0), '0'), '.') || ',"donors":' || count(DISTINCT contact_id)
+			FROM gift WHERE account_id = ?1 AND campaign_id = (SELECT min(id) FROM campaign) AND net > 0 AND ?2 > 0`, pageOne),
+		look("gifts, page 1", "/gifts?page={}", latestGifts, pageOne),
+		look("gifts, any page", "/gifts?page={}", latestGifts, func(d *dataset, r *rand.Rand) int64 { return 1 + r.Int64N(int64(d.Gifts/50)) }),
+		look("gifts, last page", "/gifts?page={}", latestGifts, func(d *dataset, _ *rand.Rand) int64 { return int64(d.Gifts / 50) }),
+		look("transactions, page 1", "/v1/transactions?page={}", oldestGifts, pageOne),
+		look("transactions, any page", "/v1/transactions?page={}", oldestGifts, func(d *dataset, r *rand.Rand) int64 { return 1 + r.Int64N(int64(d.Gifts/20)) }),
+		look("transactions, last page", "/v1/transactions?page={}", oldestGifts, func(d *dataset, _ *rand.Rand) int64 { return int64(d.Gifts / 20) }),
+	}
+	giftWrites = []cell{{"gifts", "record a gift", "", 64, give, false}, {"gifts", "create a contact", "", 64, create, false}}
+)
+
+const latestGifts = `SELECT code FROM gift WHERE account_id = ?1 ORDER BY given_at DESC, id DESC LIMIT 50 OFFSET (?2 - 1) * 50`
+const oldestGifts = `SELECT code FROM gift WHERE account_id = ?1 ORDER BY id LIMIT 20 OFFSET (?2 - 1) * 20`
+
+func pageOne(*dataset, *rand.Rand) int64 { return 1 }
+
 // rawGrowth is what a create costs the database alone: a row of the table, not a goal.
 var rawGrowth = cell{"growth", rawIn32, "", 0, insert(32), false}
 

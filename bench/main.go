@@ -1,9 +1,9 @@
 // Command bench measures the program by its goals: against the fastest server that net/http allows, against a bare loop over the same
 // database, on growing data, on SQLite and PostgreSQL, and beside a peer. It makes the data, starts and stops all servers, and prints
-// one table. With 1,000,000 contacts it needs about 25 GB of disk, most of it only while it runs.
+// one table. With 1,000,000 contacts and gifts it needs about 30 GB of disk, most of it only while it runs.
 //
-//	make bench         everything, with 1,000,000 contacts; writes docs/benchmarks.md and docs/benchmarks.svg
-//	make bench-quick   everything, with 100,000 contacts, in less than three minutes
+//	make bench         everything, with 1,000,000 contacts and gifts; writes docs/benchmarks.md and docs/benchmarks.svg
+//	make bench-quick   everything, with 100,000 contacts and 20,000 gifts, in less than three minutes
 //	go run ./bench load -url http://localhost:8443 -key KEY -work get   loads servers that already run
 package main
 

@@ -42,11 +42,16 @@ func TestRatiosAreMadeInsideARound(t *testing.T) {
 
 // example is a run of made-up rounds.
 func example(t *testing.T) *bench {
-	b := &bench{options: options{contacts: 100_000, rounds: 1, out: t.TempDir()}, all: make(results), notes: make(map[string]*finding),
+	b := &bench{options: options{contacts: 100_000, gifts: 100_000, rounds: 1, out: t.TempDir()}, all: make(results), notes: make(map[string]*finding),
 		main: &dataset{Accounts: []account{{Contacts: 80_000}}}, tmp: t.TempDir()}
 	for _, c := range append(growthCells, rawGrowth) {
 		for i, s := range growthSizes(b.contacts) {
 			b.all[growthName(c.name, s.name)] = []result{{requests: 10, seconds: 1, cpu: 10 + float64(i)}}
+		}
+	}
+	for i, gifts := range giftSizes(b.gifts) {
+		for _, c := range slices.Concat(giftReads, giftWrites) {
+			b.all[giftName(c, gifts)] = []result{{requests: 10, seconds: 1, cpu: 10 + 2*float64(i)}}
 		}
 	}
 	b.all["get, 64"] = []result{{requests: 1000, seconds: 1, cpu: 20, rss: 50}}
@@ -83,6 +88,12 @@ func TestGoalsAreJudged(t *testing.T) {
 	if o := outcomeOf(t, r, "7"); o.verdict() != "not measured" || o.reason == "" {
 		t.Errorf("goal 7: %s, %q", o.verdict(), o.reason)
 	}
+	if o := outcomeOf(t, r, "gifts"); !o.met() || o.text(o.values) != "1.20x" || o.words != "home page, 100,000 gifts against 10,000" {
+		t.Errorf("gifts: %s, %s", o.text(o.values), o.words)
+	}
+	if o := outcomeOf(t, r, "gifts (create)"); !o.met() || o.text(o.values) != "1.00x" {
+		t.Errorf("recording a gift: %s, %s", o.text(o.values), o.verdict())
+	}
 	if o := outcomeOf(t, r, "growth"); !o.met() || o.spread.median != 1.3 {
 		t.Errorf("growth: %+v", o.spread)
 	}
@@ -100,7 +111,7 @@ func TestThePageKeepsWhatIsWrittenByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(text)
-	for _, want := range []string{"| 1 | GET a contact", "0.70x", "| get, 64 | 1,000 |", "status 500: <oops> / no", "## Why\n\nBecause.\n", "| 100 x 1,000 |"} {
+	for _, want := range []string{"| 1 | GET a contact", "0.70x", "| get, 64 | 1,000 |", "status 500: <oops> / no", "## Why\n\nBecause.\n", "| 100 x 1,000 |", "| gifts | contact's page, 100,000 gifts against 10,000 |"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

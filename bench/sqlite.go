@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
@@ -291,4 +292,68 @@ func (d *database) holds(a account, id int64, p person) {
 	if found != 1 {
 		fail("contact %d is not stored as this program would have written it", id)
 	}
+}
+
+// writeGifts writes gifts in the order of time. There are eight turns, and a contact gives in five of them: some
+// came late, some have lapsed, some came back. One contact in ten gives by a plan, and one plan in ten is overdue.
+func (d *database) writeGifts(to *dataset, step time.Duration) {
+	a, plans, codes := to.Accounts[0], int64(0), make(map[int64]string)
+	for turn := range int64(8) {
+		d.each(func(row *sqlite3.Stmt) {
+			seq := crm.IDSeq(row.ColumnInt64(0))
+			if (seq+turn)%8 >= 5 {
+				return
+			}
+			contact := must(crm.ParseContact(row.ColumnInt64(0), row.ColumnBlob(1, nil), nil))
+			if seq%10 == 4 && codes[seq] == "" {
+				plans++
+				p := crm.Plan{ID: crm.MakeID(a.Number, plans), Contact: contact.ID, Giver: crm.GiverOf(&contact), Frequency: "quarterly", Status: crm.ActivePlan, Method: "card",
+					Amount: 2500, Currency: "USD", StartAt: filledAt, CreatedAt: filledAt, NextBill: to.Until.AddDate(0, 0, 60-int(plans%10/9*70))}
+				body := p.AppendBody(nil)
+				codes[seq] = crm.NewCode(p.ID)
+				d.exec(`INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Number, p.ID, p.Contact, p.Campaign, p.StatusNumber(), p.NextBill.Unix(), codes[seq], body, checksum(body))
+			}
+			to.Gifts++
+			at := to.Until.Add(step * time.Duration(to.Gifts-5*a.Contacts)).Truncate(time.Second)
+			d.writeGift(crm.MakeID(a.Number, int64(to.Gifts)), &contact, codes[seq], at, to.Campaigns)
+		}, `SELECT id, body FROM contact WHERE account_id = ? ORDER BY id`, a.Number)
+	}
+	d.exec(`UPDATE account_tally SET gift_seq = ?, plan_seq = ? WHERE account_id = ?`, int64(to.Gifts), plans, a.Number)
+}
+
+// writeGift writes a gift. One in five is for no campaign, three of a hundred are refunded.
+func (d *database) writeGift(id int64, contact *crm.Contact, plan string, at time.Time, campaigns []int64) {
+	r := choices(int(id))
+	g := crm.Gift{ID: id, Code: crm.NewCode(id), Contact: contact.ID, Giver: crm.GiverOf(contact), PlanCode: plan, Status: crm.Succeeded, Method: pick(r, crm.Methods),
+		Currency: "USD", At: at, CreatedAt: at, Entries: []crm.Entry{{ID: crm.NewCode(id), Amount: int64(500 + r.IntN(50_000)), Fee: 25, CapturedAt: at}}}
+	if r.IntN(5) > 0 {
+		g.Campaign = pick(r, campaigns)
+	}
+	if r.IntN(100) < 3 {
+		g = must(g.Refund(nil, at))
+	}
+	body := g.AppendBody(nil)
+	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, crm.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
+		crm.Month(at), at.Unix(), g.Code, body, checksum(body))
+}
+
+// sumGifts works out everything that is derived from gifts.
+func (d *database) sumGifts() {
+	const givers, first = `count(DISTINCT CASE WHEN net > 0 THEN contact END)`, `coalesce(min(CASE WHEN net > 0 THEN year END), 0)`
+	d.exec(`CREATE TEMP TABLE given AS SELECT account_id AS account, contact_id AS contact, campaign_id AS campaign, plan_id AS plan, net, month, month / 100 AS year,
+		CAST(strftime('%Y%m%d', given_at, 'unixepoch') AS INTEGER) AS day FROM gift`)
+	for _, c := range [][5]string{ // campaign, period, contact, donors and first year of each kind of cell (crm.Cell)
+		{"0", "0", "0", givers, "0"}, {"0", "year", "0", givers, "0"}, {"0", "month", "0", "0", "0"}, {"0", "day", "0", "0", "0"},
+		{"0", "0", "contact", "0", first}, {"0", "year", "contact", "0", "0"},
+		{"campaign", "0", "0", givers, "0"}, {"campaign", "year", "0", "0", "0"}, {"campaign", "0", "contact", "0", "0"},
+	} {
+		d.exec(fmt.Sprintf(`INSERT INTO giving SELECT account, printf('%%016d/%%08d/USD/%%09d', %[1]s, %[2]s, %[3]s %% 1000000000), count(*), sum(net > 0), sum(net),
+			sum(CASE WHEN plan <> 0 THEN net ELSE 0 END), %[4]s, 0, 0, %[5]s FROM given WHERE campaign <> 0 OR '%[1]s' = '0' GROUP BY account, %[1]s + 0, %[2]s + 0, %[3]s + 0`, c[0], c[1], c[2], c[3], c[4]))
+	}
+	d.exec(`UPDATE giving SET new_donors = new, retained = again FROM (SELECT year, sum(before IS NULL) AS new, coalesce(sum(before = year - 1), 0) AS again
+		FROM (SELECT year, lag(year) OVER (PARTITION BY contact ORDER BY year) AS before FROM given WHERE net > 0 GROUP BY contact, year) GROUP BY year) WHERE cell = printf('%016d/%08d/USD/%09d', 0, year, 0)`)
+	d.exec(`UPDATE contact SET body = CAST(replace(body, '"recurring_contributions":0,"total_contributions":0', printf('"recurring_contributions":%d,"total_contributions":%d',
+		recurring / 100, amount / 100)) AS BLOB) FROM giving WHERE giving.account_id = contact.account_id AND cell = printf('%016d/%08d/USD/%09d', 0, 0, contact.id % 1000000000)`)
+	check(d.conn.CreateFunction("checksum", 1, 0, func(ctx sqlite3.Context, v ...sqlite3.Value) { ctx.ResultInt64(checksum(v[0].RawBlob())) }))
+	d.exec(`UPDATE contact SET checksum = checksum(body)`)
 }

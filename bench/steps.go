@@ -101,7 +101,9 @@ func (b *bench) measureGrowth() {
 		if !b.wants("growth") && !walked {
 			continue
 		}
-		p := b.grown(size)
+		d := b.dataset(fmt.Sprintf("growth%dx", size.accounts), slices.Repeat([]int{size.contacts}, size.accounts))
+		p := b.visited(d, "growth-"+size.name, "viewer")
+		b.openRaw(p)
 		if walked && b.wants("walk") {
 			b.walkRounds(p.address, p.data.Accounts[0])
 		}
@@ -116,14 +118,6 @@ func (b *bench) measureGrowth() {
 	}
 }
 
-// grown is a place with that amount of data.
-func (b *bench) grown(s size) *place {
-	d := b.dataset(fmt.Sprintf("growth%dx", s.accounts), slices.Repeat([]int{s.contacts}, s.accounts))
-	p := b.visited(d, "growth-"+s.name, "viewer")
-	b.openRaw(p)
-	return p
-}
-
 // visited is a place with a copy of a dataset, where some users have signed in.
 func (b *bench) visited(d *dataset, name, role string) *place {
 	p := &place{data: b.copy(d, name)}
@@ -134,6 +128,31 @@ func (b *bench) visited(d *dataset, name, role string) *place {
 	}
 	p.data.check(p.address, 20)
 	return p
+}
+
+// giftSizes are how few and how many gifts there are.
+func giftSizes(gifts int) []int { return []int{max(gifts/100, min(10_000, gifts/10)), gifts} }
+
+// giftName is the variant of a work with so many gifts.
+func giftName(c cell, gifts int) string { return c.name + ", " + thousands(gifts) + " gifts" }
+
+// measureGifts reads with few and with many gifts, and then writes: pages have only gifts of the dataset.
+func (b *bench) measureGifts() {
+	var places []*place
+	for _, gifts := range giftSizes(b.gifts) {
+		places = append(places, b.visited(b.giftDataset(gifts), fmt.Sprintf("gifts-%d", gifts), "editor"))
+	}
+	for _, cells := range [][]cell{giftReads, giftWrites} {
+		var variants []variant
+		for i, gifts := range giftSizes(b.gifts) {
+			for _, c := range cells {
+				v := c.variant(places[i])
+				v.name = giftName(c, gifts)
+				variants = append(variants, v)
+			}
+		}
+		b.repeat(variants)
+	}
 }
 
 // walkRounds walks by links.next through all contacts of an account, once for each round.

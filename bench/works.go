@@ -180,6 +180,50 @@ func mixed(p *place) task {
 	}}
 }
 
+// look asks for a page of the API or, where its path does not begin with /v1, of the console. {} in the path is a number that is chosen.
+// shows finds the texts that the page must have, by the account and that number.
+func look(name, path, shows string, choose func(*dataset, *rand.Rand) int64) cell {
+	return cell{"gifts", name, "", 64, func(p *place) task {
+		a := p.data.Accounts[0]
+		ask := func(dst []byte, number int64) []byte {
+			path := strings.ReplaceAll(path, "{}", fmt.Sprint(number))
+			if strings.HasPrefix(path, "/v1") {
+				return request(dst, "GET", path, a.Key, nil)
+			}
+			return requestAs(dst, "GET", "/console/o/"+a.ID+path, "Cookie: ", p.visitors[0].cookie, nil)
+		}
+		return task{work: func(dst []byte, r *rand.Rand, _ int64) []byte { return ask(dst, choose(p.data, r)) }, check: func() {
+			number := choose(p.data, p.data.dice())
+			page := must(onceWire(p.address, ask(nil, number)))
+			p.data.open(func(db *database) {
+				db.each(func(row *sqlite3.Stmt) {
+					if text := row.ColumnText(0); text == "" || !bytes.Contains(page, []byte(text)) {
+						fail("%s of %d does not show %q", name, number, text)
+					}
+				}, shows, a.Number, number)
+			})
+		}}
+	}, false}
+}
+
+// give records gifts of random contacts.
+func give(p *place) task {
+	next := func(dst []byte, r *rand.Rand, _ int64) []byte {
+		a, id := p.data.anyone(r)
+		return request(dst, "POST", "/v1/transactions", a.Key, fmt.Appendf(nil, `{"contact_id":%d,"campaign_id":%d,"amount":%d.25,"method":"card","fee":0.55,"transacted_at":"%s"}`,
+			id, pick(r, p.data.Campaigns), 1+r.IntN(500), time.Now().UTC().Format(time.RFC3339)))
+	}
+	return task{work: next, check: func() {
+		must(onceWire(p.address, next(nil, p.data.dice(), 0)))
+		p.data.open(func(db *database) {
+			made, sum := db.number(`SELECT max(id) FROM gift`), db.number(`SELECT sum(net) FROM gift`)
+			if kept := db.number(`SELECT amount FROM giving WHERE cell = ?`, crm.Cell(0, 0, "USD", 0)); kept != sum || crm.IDSeq(made) <= int64(p.data.Gifts) {
+				fail("the sum of all gifts is %d and should be %d, and the last one is %d", kept, sum, made)
+			}
+		})
+	}}
+}
+
 // visitor is a user of the console who has signed in.
 type visitor struct {
 	account account

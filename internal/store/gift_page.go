@@ -32,9 +32,14 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilt
 				return nil, err
 			}
 		}
-		condition, args := giftCondition(account, before)
-		sql := fmt.Sprintf(`%s%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, shownGift, condition, len(args)+1, len(args)+2)
-		records, err = giftRecords(c, sql, append(args, page.PerPage, skip)...)
+		condition, args := giftCondition(account, before) // the ids alone, so that an index has all of what is skipped
+		sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
+		ids, err := db.List(c, number, sql, append(args, page.PerPage, skip)...)
+		if err != nil {
+			return nil, err
+		}
+		records, err = giftRecords(c, sqlGiftsByID, account, ids)
+		slices.SortFunc(records, func(a, b GiftRecord) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
 		totals.Count = int64(len(records))
 		return records, err
 	})

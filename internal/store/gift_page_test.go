@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
@@ -70,6 +71,34 @@ func TestAPageOfGiftsReadsNoMoreRowsWhereMoreContactsGave(t *testing.T) {
 			t.Errorf("a page reads %d rows, and %d where ten times as many contacts gave", read[0], read[1])
 		}
 	})
+}
+
+// A busy day has thousands of gifts, and the pages of it skip them.
+func TestGiftsThatAPageSkipsAreFoundInAnIndexAlone(t *testing.T) {
+	s := openTest(t)
+	account := newAccount(t, s)
+	contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+	if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-01"}`, contact), true, time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	var skips, plan string
+	spyOn(t, s).read = func(sql string) {
+		if strings.Contains(sql, "OFFSET") {
+			skips = sql
+		}
+	}
+	if records, _, err := s.GiftPage(t.Context(), account.Number, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 2}); err != nil || len(records) != 1 {
+		t.Fatalf("%+v, %v", records, err)
+	}
+	err := s.db.Read(t.Context(), func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			plan += r.Text(3) + "\n"
+			return nil
+		}, "EXPLAIN QUERY PLAN "+skips, account.Number, int64(0), int64(0), int64(0))
+	})
+	if err != nil || plan != "SEARCH g USING COVERING INDEX gift_time (account_id=? AND given_at<?)\n" {
+		t.Errorf("%s\n%s%v", skips, plan, err)
+	}
 }
 
 // A page shows a bounded part of a long history, and the latest part.
