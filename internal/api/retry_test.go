@@ -140,30 +140,48 @@ func TestARequestSentManyTimesAtOnceHasOneEffect(t *testing.T) {
 				t.Parallel()
 				servers := e.openOptions(t, nodes, nil)
 				key := newKey(t, servers[0].store, newAccount(t, servers[0].store, "main", ""))
-				body := `{"first_name":"Ann","last_name":"Lee"}` // neither email nor phone: without its key, it would be 64 contacts
-				requests := map[*server][]*http.Request{}
-				for i := range many {
-					s := servers[i%nodes]
-					requests[s] = append(requests[s], s.keyed(t, "storm", "POST", "/v1/contacts", key, body))
-				}
-				answers := stormNodes(t, requests)
-				made := slices.IndexFunc(answers, func(a answer) bool { return a.header.Get("Idempotent-Replayed") == "" })
-				if made < 0 || len(answers) != many || answers[made].status != http.StatusCreated {
-					t.Fatalf("of %d answers, number %d made the contact", len(answers), made)
-				}
-				for i, a := range answers {
-					if i != made {
-						wantReplay(t, fmt.Sprintf("request %d", i), answers[made], a)
-					}
-				}
-				for _, s := range servers {
-					if total := pageOf(t, s.ask(t, "GET", "/v1/contacts?scope=all", key, "").body).Meta.Total; total != 1 {
-						t.Errorf("there are %d contacts", total)
-					}
+				// Neither has an email, a phone or an external id: without their keys, there would be 64 of each.
+				gift := `{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":`
+				id := postAtOnce(t, servers, key, many, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`)
+				postAtOnce(t, servers, key, many, "/v1/transactions", gift+id+`}`)
+				if stats := servers[0].ask(t, "GET", "/v1/contacts/"+id, key, "").body; !strings.Contains(stats, `"total_contributions":5}`) {
+					t.Errorf("the gift counts more than once: %s", stats)
 				}
 			})
 		}
 	}
+}
+
+// postAtOnce sends one request many times at once and wants one effect. It returns the id of what was made.
+func postAtOnce(t *testing.T, servers []*server, key string, many int, path, body string) (id string) {
+	t.Helper()
+	requests := map[*server][]*http.Request{}
+	for i := range many {
+		s := servers[i%len(servers)]
+		requests[s] = append(requests[s], s.keyed(t, "storm"+path, "POST", path, key, body))
+	}
+	answers := stormNodes(t, requests)
+	made := slices.IndexFunc(answers, func(a answer) bool { return a.header.Get("Idempotent-Replayed") == "" })
+	if made < 0 || len(answers) != many || answers[made].status != http.StatusCreated {
+		t.Fatalf("%s: of %d answers, number %d made it", path, len(answers), made)
+	}
+	for i, a := range answers {
+		if i != made {
+			wantReplay(t, fmt.Sprintf("request %d", i), answers[made], a)
+		}
+	}
+	for _, s := range servers {
+		if list := s.ask(t, "GET", path, key, "").body; !strings.HasSuffix(list, `"total":1}}`) {
+			t.Errorf("%s has not one: %s", path, clip(list))
+		}
+	}
+	var found struct{ ID any }
+	decoder := json.NewDecoder(strings.NewReader(answers[made].body))
+	decoder.UseNumber()
+	if err := decoder.Decode(&found); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(found.ID)
 }
 
 // stormNodes is storm for several nodes at the same moment.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,26 @@ func TestACheckFindsWhatIsNotAsTheGiftsSay(t *testing.T) {
 				t.Errorf("%s: after the repair %q", c.sql, found)
 			}
 			checkGiving(t, s, account, contacts)
+		}
+	})
+}
+
+// A copy to the other database and back keeps every number, and so does the archive.
+func TestACopyKeepsEveryNumberOfGiving(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, from Options) {
+		source := open(t, from)
+		account, contacts := withGifts(t, source)
+		archive(t, source, account.Number, contacts[1])
+		for _, to := range []Options{newPostgres(t), newSQLite(t)} {
+			if _, err := Copy(t.Context(), from, to, CopyOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			target := open(t, to) // which is checked in the end
+			checkGiving(t, target, account, contacts)
+			if was, is := ledgerOf(t, source, account.Number), ledgerOf(t, target, account.Number); !reflect.DeepEqual(was, is) {
+				t.Errorf("the gifts are %+v, and were %+v", is, was)
+			}
+			from = to
 		}
 	})
 }
