@@ -81,7 +81,7 @@ func (c *giftAdd) input(t *terminal, s *store.Store, account int64) (in crm.Gift
 	now := time.Now()
 	var faults crm.Invalid
 	in.Amount = crm.ParseMoney(&faults, "amount", c.Amount, "", false)
-	date := cmp.Or(c.Date, now.UTC().Format(time.RFC3339))
+	date := cmp.Or(c.Date, now.UTC().Format(time.DateOnly))
 	in.GivenAt, in.Method, in.Currency, in.Status, in.Note, in.ExternalID = &date, &c.Method, &c.Currency, &c.Status, c.Note, c.ExternalID
 	contact, err := s.ContactNamed(t.ctx, account, c.Contact, c.PhoneRegion)
 	if err != nil {

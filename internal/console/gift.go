@@ -69,11 +69,19 @@ func (c *Console) giftRows(r *http.Request, v visit, gifts []store.GiftRecord) (
 	names, err := c.store.CampaignNames(r.Context(), v.account(), slices.Collect(maps.Keys(ids)))
 	for _, g := range gifts {
 		rows = append(rows, giftRow{
-			Address: v.path(giftPath(g.Code)), Amount: crm.Money(g.Donated(), g.Currency), At: g.At, Method: spoken(g.Method), Marks: giftMarks(&g.Gift),
+			Address: v.path(giftPath(g.Code)), Amount: crm.Money(leftOf(&g.Gift), g.Currency), At: g.At, Method: spoken(g.Method), Marks: giftMarks(&g.Gift),
 			Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names),
 		})
 	}
 	return rows, err
+}
+
+// leftOf is what the list says of a gift: what is left of it, or what was promised or tried.
+func leftOf(g *crm.Gift) int64 {
+	if g.Status == crm.Succeeded && !g.Test {
+		return g.Net()
+	}
+	return g.Donated()
 }
 
 // giverName is a giver as the list shows them: it keeps nothing of the gift's document.

@@ -237,6 +237,10 @@ func (c *Console) saveGift(w http.ResponseWriter, r *http.Request, v visit, f *f
 	if in.DepositedAt != nil && *in.DepositedAt == dayInput(g.Deposited) {
 		in.DepositedAt = nil
 	}
+	if !f.sends("transacted_at") && in.Status != nil && *in.Status == string(crm.Succeeded) { // a promise that is kept today
+		today := c.now().UTC().Format(time.DateOnly)
+		in.GivenAt = &today
+	}
 	if err := in.Validate(faults, false, c.options.Region, c.now()); err != nil {
 		return err
 	}

@@ -268,14 +268,22 @@ func (c *Console) resumePlan(w http.ResponseWriter, r *http.Request, v visit, _ 
 	return c.setPlanStatus(w, r, v, crm.ActivePlan, "resumed", "")
 }
 
+// endPlan ends a plan. Who takes that back has the next due day again.
 func (c *Console) endPlan(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	return c.setPlanStatus(w, r, v, crm.Ended, "ended", "/resume")
+	plan, err := c.store.Plan(r.Context(), v.account(), r.PathValue("plan"))
+	if err != nil {
+		return err
+	}
+	return c.setPlanStatus(w, r, v, crm.Ended, "ended", "/resume?next="+dayInput(plan.NextBill))
 }
 
 // setPlanStatus changes the state of a plan; undo is the end of the address that takes it back, "" for none.
 func (c *Console) setPlanStatus(w http.ResponseWriter, r *http.Request, v visit, status crm.PlanStatus, became, undo string) error {
 	text := string(status)
 	in := crm.PlanInput{GiftInput: crm.GiftInput{Status: &text}}
+	if next := r.URL.Query().Get("next"); next != "" {
+		in.NextBill = &next
+	}
 	if err := in.Validate(nil, false, c.options.Region, c.now()); err != nil {
 		return err
 	}

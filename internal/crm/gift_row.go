@@ -2,6 +2,7 @@ package crm
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -36,8 +37,8 @@ var giftColumns = map[string]func(row *GiftRow, text string){
 	"amount":        moneyColumn("amount", func(in *GiftInput) **int64 { return &in.Amount }),
 	"fee":           moneyColumn("fee", func(in *GiftInput) **int64 { return &in.Fee }),
 	"fee_covered":   moneyColumn("fee_covered", func(in *GiftInput) **int64 { return &in.FeeCovered }),
-	"transacted_at": textColumn(func(in *GiftInput) **string { return &in.GivenAt }),
-	"method":        textColumn(func(in *GiftInput) **string { return &in.Method }),
+	"transacted_at": func(row *GiftRow, text string) { day := dayColumn(text); row.GivenAt = &day },
+	"method":        func(row *GiftRow, text string) { method := methodColumn(text); row.Method = &method },
 	"currency":      textColumn(func(in *GiftInput) **string { return &in.Currency }),
 	"status":        textColumn(func(in *GiftInput) **string { return &in.Status }),
 	"contact_id":    idColumn("contact_id", func(in *GiftInput) **int64 { return &in.Contact }),
@@ -57,6 +58,20 @@ var giftColumns = map[string]func(row *GiftRow, text string){
 
 // otherColumns are what people also call them.
 var otherColumns = map[string]string{"date": "transacted_at", "external_reference": "external_id", "payment_method": "method", "campaign_code": "campaign"}
+
+// dayColumn also takes a day as spreadsheets of the United States write it: 1/31/2026.
+func dayColumn(text string) string {
+	if day, err := time.Parse("1/2/2006", text); err == nil {
+		return day.Format(time.DateOnly)
+	}
+	return text
+}
+
+// methodColumn is a method as people write it: Check, Credit card, In kind.
+func methodColumn(text string) string {
+	method := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), " ", "_")
+	return cmp.Or(map[string]string{"credit_card": "card", "debit_card": "card", "cheque": "check", "bank": "bank_transfer", "wire": "bank_transfer"}[method], method)
+}
 
 func textColumn(of func(*GiftInput) **string) func(*GiftRow, string) {
 	return func(row *GiftRow, text string) { *of(&row.GiftInput) = &text }

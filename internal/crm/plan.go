@@ -227,14 +227,14 @@ func (p *Plan) dueAfter(t time.Time) time.Time {
 	return p.due(n)
 }
 
-// Paid is the plan after a gift for it. The due day nearest to the gift counts as paid, so the next one is more than half a period after
-// the gift. It never goes back: a gift that is entered late pays for its own time.
+// Paid is the plan after a gift for it: the due day that is open counts as paid, and the one after it is next. A gift from more than half a period
+// before that day pays for nothing that is still open, as one that is entered late.
 func (p Plan) Paid(at time.Time, now time.Time) Plan {
 	if p.Status == Ended {
 		return p
 	}
-	if next := p.dueAfter(at.AddDate(0, 0, periodDays[p.Frequency]/2)); next.After(p.NextBill) {
-		p.NextBill = next
+	if !at.AddDate(0, 0, (periodDays[p.Frequency]+1)/2).Before(p.NextBill) {
+		p.NextBill = p.dueAfter(p.NextBill)
 	}
 	if p.Status == PastDue && p.NextBill.After(now) {
 		p.Status = ActivePlan
