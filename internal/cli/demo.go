@@ -128,6 +128,10 @@ func (m *demoMaker) make(ctx context.Context) error {
 		if m.chapter = i; i == 0 {
 			m.root = account
 		}
+		address, taxID := "48 Wharf Street\nBoston, MA 02110", fmt.Sprintf("00-00018%02d", 43+i) // no one has such a number
+		if err := m.store.SetAccountSettings(ctx, account.Number, crm.AccountSettingsInput{Address: &address, TaxID: &taxID}); err != nil {
+			return err
+		}
 		campaigns, err := m.createCampaigns(ctx, account, branch.Campaigns)
 		if err != nil {
 			return err
