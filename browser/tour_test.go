@@ -57,8 +57,12 @@ func (p *page) links() (paths []string) {
 
 var variable = regexp.MustCompile(`(/o|/gifts|/plans)/[^/?]+|/\d+|=[^&]*`)
 
+// lists are the same page with any filter.
+var lists = regexp.MustCompile(`/(gifts|plans|donors|statements?)\?.*`)
+
 // kindOf is an address without what differs between pages of the same kind.
 func kindOf(path string) string {
+	path = lists.ReplaceAllString(path, "/$1")
 	return variable.ReplaceAllStringFunc(path, func(part string) string {
 		if strings.HasPrefix(part, "=") {
 			return "="
