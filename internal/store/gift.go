@@ -194,9 +194,6 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	if plan != nil {
 		code = plan.Code
 	}
-	if plan != nil && plan.Currency != currency {
-		return made, fault("plan_id", otherCurrency)
-	}
 	if made.Gift, err = crm.NewGift(in, &giver.contact, currency, code, now); err != nil {
 		return made, err
 	}
@@ -223,8 +220,6 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	}
 	return made, t.afterGift(a, nil, &made.Gift, now)
 }
-
-const otherCurrency crm.Rule = "must be a plan in the currency of the gift"
 
 // checkSum refuses a gift that no sum can hold.
 func (t *tx) checkSum(a *accountUnit, g *crm.Gift) error {
@@ -364,8 +359,6 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in c
 		}
 		plan, err := t.planOf(a, &changed.PlanCode)
 		switch {
-		case err == nil && plan != nil && plan.Currency != changed.Currency:
-			return g, fault("plan_id", otherCurrency)
 		case err != nil || plan == nil || plan.Contact == changed.Contact:
 			return changed, err
 		case changed.PlanCode == g.PlanCode:

@@ -31,11 +31,11 @@ func TestFiltersFindWhatTheyName(t *testing.T) {
 			}
 			m.campaigns = append(m.campaigns, campaign)
 		}
-		for range 500 {
+		for range 350 {
 			_, _ = m.step()
 		}
 		ledger := ledgerOf(t, s, m.account.Number)
-		if len(ledger) < 100 {
+		if len(ledger) < 80 {
 			t.Fatalf("%d gifts are too few", len(ledger))
 		}
 		if !slices.IsSortedFunc(ledger, func(a, b crm.Gift) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) }) {
@@ -95,6 +95,9 @@ func compareFilter(t *testing.T, s *Store, account int64, f crm.GiftFilter, ledg
 		}
 		for _, g := range wire {
 			listed = append(listed, g.ID)
+		}
+		if len(wire)+len(records) == 0 {
+			break
 		}
 	}
 	if strings.Join(shown, " ") != strings.Join(latest, " ") {

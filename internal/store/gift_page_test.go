@@ -156,7 +156,7 @@ func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
 	})
 }
 
-// A gift for a plan is in the plan's currency, and one of a payment provider's test mode pays for nothing.
+// A gift for a plan is in the plan's currency unless another one was sent, and one of a payment provider's test mode pays for nothing.
 func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s)
@@ -175,9 +175,6 @@ func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
 		give := func(more string) (GiftDocument, error) {
 			body := fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":50,"method":"card","transacted_at":"2026-02-01"%s}`, ana, plan.Code, more)
 			return s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, time.Now()))
-		}
-		if _, err := give(`,"currency":"USD"`); err == nil || !strings.Contains(err.Error(), "in the currency of the gift") {
-			t.Errorf("another currency: %v", err)
 		}
 		if _, err := give(`,"livemode":false`); err != nil {
 			t.Fatal(err)
