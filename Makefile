@@ -43,7 +43,7 @@ test-rooms:
 	GOFLAGS= CGO_ENABLED=1 go test -race ./internal/web
 
 test-browser:
-	go -C browser test -count=1 ./...
+	go -C browser test -count=1 -timeout 20m ./...
 
 lint:
 	.ci/lint
