@@ -159,7 +159,7 @@ func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
 		viewer.wantStatus(viewer.get(path+"/delete"), http.StatusForbidden)
 		viewer.wantStatus(viewer.post(path+"/delete"), http.StatusForbidden)
 
-		// What somebody else did meanwhile is looked at first.
+		// What another user did meanwhile is looked at first.
 		editor.follow(path, "title", "Gala 2")
 		editor.wantStatus(editor.post(path+"/delete", formValues(t, question.body)...), http.StatusConflict)
 		page := editor.follow(path+"/delete", formValues(t, editor.get(path+"/delete").body)...)

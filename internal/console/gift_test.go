@@ -206,6 +206,18 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 	})
 }
 
+// A promise counts on the day on which it is kept.
+func TestAPromiseThatIsKeptCountsToday(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		gift := p.give(s.contact(p, "Zoë", "Okafor"), "333", "2024-12-20", "status", "pending")
+		p.follow(gift, "status", "succeeded", "seen", seen(p.get(gift)))
+		if g := s.gifts(p.account)[0]; g.Status != crm.Succeeded || g.At.Format(time.DateOnly) != today() {
+			t.Errorf("the gift is %s, of %s", g.Status, g.At)
+		}
+	})
+}
+
 func TestARefundIsMadeOnce(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
@@ -227,6 +239,7 @@ func TestARefundIsMadeOnce(t *testing.T) {
 			p.sees(a, "This gift changed after you opened the page, so nothing was refunded now.", "Left $30")
 		}
 		p.sees(p.get(contact), "Total $30 1 gift")
+		p.sees(p.get(p.org("/gifts")), "1 gift: $30", "$20 refunded Check $30 from") // the row says what is left, as the sum does
 		a := p.follow(gift+"/refund", "amount", "30", "seen", seen(p.get(gift)))
 		if p.sees(a, "$30 was refunded.", "Refunded", "Left $0"); strings.Contains(a.body, "Record refund") {
 			t.Error("a gift of which nothing is left can be refunded")
@@ -352,6 +365,11 @@ func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, "Someone else changed this plan")
 		p.sees(p.post(plan, "amount", "", "seen", seen(a)), "Amount is required.")
+		due := regexp.MustCompile(`Next gift [^,]*? \d{4}`).FindString(p.get(plan).words())
+		undo := regexp.MustCompile(`action="([^"]*/resume[^"]*)"`).FindStringSubmatch(p.follow(plan + "/end").body)
+		if a := p.follow(strings.ReplaceAll(undo[1], "&amp;", "&")); due == "" || !strings.Contains(a.words(), due) {
+			t.Errorf("the plan was due: %q, and after it was ended and taken back: %s", due, a.words())
+		}
 		for _, step := range [][2]string{{"/pause", "was paused."}, {"/resume", "was resumed."}, {"/end", "was ended."}} {
 			p.sees(p.follow(plan+step[0]), step[1])
 		}

@@ -31,3 +31,13 @@ func TestAGiftMovesItsPlanOnByOnePeriod(t *testing.T) {
 		}
 	}
 }
+
+// A gift that arrives while a contact is edited is no change of what the person sees on the form.
+func TestGivingIsNoChangeOfTheContactOnAForm(t *testing.T) {
+	c := Contact{ID: 1, FirstName: "Ana", LastName: "Lima"}
+	gave, renamed := c, c
+	gave.Stats.TotalContributions, renamed.LastName = 50, "Lee"
+	if c.Version() != gave.Version() || c.Version() == renamed.Version() {
+		t.Error("the version follows the gifts, or not the name")
+	}
+}

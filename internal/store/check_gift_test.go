@@ -138,3 +138,18 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 		checkGiving(t, s, account, contacts)
 	})
 }
+
+// A campaign whose document is damaged does not keep a database from being upgraded; the check tells of it.
+func TestADamagedCampaignDoesNotStopTheUpgrade(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, _ := withGifts(t, s)
+		damage(t, s, `UPDATE campaign SET url_at = 100000 WHERE account_id = $1`, account.Number)
+		err := s.updateAccount(t.Context(), account.Number, func(x *tx) error { return fillCells(x.Tx, nil) })
+		if err != nil {
+			t.Error(err)
+		}
+		if _, report := check(t, s, true); report.Repaired == 0 {
+			t.Error("the check has not found the damage")
+		}
+	})
+}

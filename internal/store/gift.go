@@ -477,7 +477,7 @@ func eventData(before, after *crm.Gift) string {
 		changes = append(changes, crm.GiftChange{Field: "refund", After: crm.MoneyInput(-last.Amount, after.Currency)})
 	}
 	for i := range changes {
-		changes[i].Before, changes[i].After = crm.Clip(changes[i].Before, keptText), crm.Clip(changes[i].After, keptText)
+		changes[i].Before, changes[i].After = clipped(changes[i].Before), clipped(changes[i].After)
 	}
 	data, _ := json.Marshal(changes) // texts alone
 	return string(data)
@@ -485,6 +485,16 @@ func eventData(before, after *crm.Gift) string {
 
 // keptText is how much of a text the history keeps: a page shows many.
 const keptText = 200
+
+// clipped shortens a text, which stays one; what else a gift has is short.
+func clipped(value string) string {
+	var text string
+	if json.Unmarshal([]byte(value), &text) != nil {
+		return value
+	}
+	short, _ := json.Marshal(crm.Clip(text, keptText))
+	return string(short)
+}
 
 func scanGiftEvent(r db.Row) GiftEvent {
 	event := GiftEvent{At: moment(r.Int(0)), Who: r.Text(1)}

@@ -115,11 +115,21 @@ func TestALongHistoryOfAGiftIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	note := giftInput(t, fmt.Sprintf(`{"note":%q}`, strings.Repeat("long ", 1000)), false, time.Now())
+	if _, err := s.UpdateGift(t.Context(), account.Number, made.Code, note); err != nil {
+		t.Fatal(err)
+	}
+	if record, err := s.GiftRecord(t.Context(), account.Number, made.Code); err != nil || len(record.Events[199].Changes[0].After) > 300 || !strings.HasSuffix(record.Events[199].Changes[0].After, `..."`) {
+		t.Errorf("the history keeps %d bytes of a note, %v", len(record.Events[199].Changes[0].After), err)
+	}
+	if _, err := s.UpdateGift(By(t.Context(), "ana@example.org"), account.Number, made.Code, giftInput(t, `{"note":"n202"}`, false, time.Now())); err != nil {
+		t.Fatal(err)
+	}
 	record, err := s.GiftRecord(t.Context(), account.Number, made.Code)
 	if err != nil || len(record.Events) != 200 {
 		t.Fatalf("%d changes, %v", len(record.Events), err)
 	}
-	if last := record.Events[199]; last.Who != "ana@example.org" || last.Changes[0].After != `"n202"` || record.Events[0].Changes[0].After != `"n3"` {
+	if last := record.Events[199]; last.Who != "ana@example.org" || last.Changes[0].After != `"n202"` || record.Events[0].Changes[0].After != `"n5"` {
 		t.Errorf("the last change is %+v, the first one %+v", last, record.Events[0])
 	}
 }

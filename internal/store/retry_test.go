@@ -84,7 +84,7 @@ func TestARefusalIsKeptOnlyWhereNothingElseIs(t *testing.T) {
 		account := newAccount(t, s).Number
 		refusal := Answer{Status: 403, Body: []byte(`{"message":"no"}`)}
 		_, err := s.AddTags(attempting(t, "tags", "tags"), account, crm.MakeID(account, 9), []string{"a"})
-		wantError(t, "tags of nobody", err, crm.ErrNotFound)
+		wantError(t, "tags of no contact", err, crm.ErrNotFound)
 		if keys := keptKeys(t, s, account); len(keys) != 0 {
 			t.Errorf("%q are kept", keys)
 		}
