@@ -65,7 +65,7 @@ func TestImportingGifts(t *testing.T) {
 			"10,2026-02-06,cash,Augusta,King,ada@example.org,617-555-0100,,,,,",             // renames no one, and adds a phone
 			"10,2026-02-07,cash,,,,(617) 555-0100,,,,,",                                     // by that phone
 			fmt.Sprintf("10,2026-02-08,cash,,,,,,%d,,,", campaign.ID),                       // line 7: no giver
-			"10,2026-02-08,cash,,,stranger@example.org,,,,,,",                                 // no contact
+			"10,2026-02-08,cash,,,stranger@example.org,,,,,,",                               // no contact
 			"10,2026-02-08,cash,,,old@example.org,,,,,,",                                    // an archived one
 			fmt.Sprintf("10,2026-02-08,cash,,,,,%d,,,,", foreign.ID),                        // line 10: another account's
 			fmt.Sprintf("10,2026-02-08,cash,,,,,%d,,,,", archived.ID),                       // archived, by id
