@@ -26,8 +26,8 @@ const (
 	longStart    = 8   // the same of emails and phone numbers, which are all different
 )
 
-// WordsVersion counts the changes of SearchWords. A database whose words are of another version gets them anew when it is opened.
-const WordsVersion = 2
+// WordsVersion counts the changes of SearchWords and SortName. A database whose words are of another version gets them anew when it is opened.
+const WordsVersion = 3
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func (c *Contact) SearchWords() []string {
@@ -180,4 +180,23 @@ func (c *Contact) SearchDocument(account int64) string {
 	b = append(b, '\n')
 	write(wordStarts(words))
 	return string(b)
+}
+
+// SortName is what contacts are sorted by in the order of their names: the last name, then the first, without regard to letter case and
+// marks.
+func (c *Contact) SortName() string { return NameRange(c.LastName, c.FirstName).From }
+
+// maxSortName bounds it, in bytes; names that agree so far are in the order of their ids.
+const maxSortName = 200
+
+// NameRange is the sort names of all contacts with a last name, and with a first name where that is not "". Of names that are longer than
+// what is sorted by, there may be others in it.
+func NameRange(last, first string) KeyRange {
+	const between = "\x01" // before everything that a name can hold
+	name := fold(last) + between
+	if first == "" {
+		return KeyRange{cut(name, maxSortName), cut(name+"\U0010FFFF", maxSortName)}
+	}
+	name = cut(name+fold(first), maxSortName)
+	return KeyRange{name, name}
 }

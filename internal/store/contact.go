@@ -347,7 +347,14 @@ func (t *tx) saveContact(s *stored, changed crm.Contact, body []byte) error {
 func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, revision int64, c crm.Contact, body []byte) {
 	row := &stored{c.ID, revision, flag(c.Archived()), joinKeys(c.MatchKeys), body, checksum(body), c, nil}
 	a.contacts[row.id] = row
-	write(contactTable, a.account, row.id, row.revision, row.archived, row.matchKeys, row.body, row.checksum)
+	write(contactTable, row.values(a.account)...)
+}
+
+// values are the columns of the row. Those that contacts are filtered and sorted by stand in the document, too; of a damaged one they are
+// unknown.
+func (s *stored) values(account int64) []any {
+	c := &s.contact
+	return []any{account, s.id, s.revision, s.archived, s.matchKeys, s.body, s.checksum, seconds(c.CreatedAt), seconds(c.UpdatedAt), c.SortName(), c.Stats.TotalContributions}
 }
 
 // moveContact notes that a contact goes to the archive or comes back, which changes every list of the account.

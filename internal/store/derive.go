@@ -56,7 +56,7 @@ func derive(t *db.Tx, progress db.Progress) error {
 	return t.CompactSearch(wordsTable)
 }
 
-const sqlTallies = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency FROM account_tally ORDER BY account_id`
+const sqlTallies = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq FROM account_tally ORDER BY account_id`
 
 func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
 	var keys []indexKey
@@ -109,9 +109,8 @@ func (s *stored) derive(t *db.Tx, account int64) derived {
 		return derived{keys: splitKeys(s.matchKeys)}
 	}
 	found := derivedFrom(account, s.contact)
-	if keys := joinKeys(found.keys); keys != s.matchKeys {
-		t.Save(contactTable, account, s.id, s.revision, s.archived, keys, s.body, s.checksum)
-	}
+	s.matchKeys = joinKeys(found.keys)
+	t.Save(contactTable, s.values(account)...)
 	t.Insert(wordsTable, account, s.id, found.words)
 	return found
 }

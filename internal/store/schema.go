@@ -7,11 +7,13 @@ import (
 
 // The tables, each described once. Times are seconds since 1970 (an account's: microseconds), 0 where there is none.
 var (
-	contactTable  = db.NewTable("contact", "account_id id", "revision archived match_keys:text body:bytes checksum")
+	contactTable  = db.NewTable("contact", "account_id id", "revision archived match_keys:text body:bytes checksum created_at updated_at sort_name:text given")
 	archivalTable = db.NewTable("contact_archival", "account_id revision", "id archived")
 	indexTable    = db.NewTable("contact_index", "account_id key:text id", "")
 	wordsTable    = db.NewSearch("contact_search")
+	setTable      = db.NewTable("contact_set", "account_id name:text block", "size bits:bytes")
 	tagTable      = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
+	tagWorkTable  = db.NewTable("tag_work", "account_id name:text", "becomes:text actor:text created_at")
 
 	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text")
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
@@ -30,7 +32,7 @@ var (
 	userTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
 	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
-	tallyTable      = db.NewTable("account_tally", "account_id", "revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text")
+	tallyTable      = db.NewTable("account_tally", "account_id", "revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq")
 	settingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text")
 	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
@@ -40,7 +42,7 @@ var (
 var schema = db.Schema{
 	Steps: steps,
 	Tables: []*db.Table{
-		contactTable, archivalTable, indexTable, tagTable, campaignTable, readerTable, slugTable, planTable, giftTable, giftEventTable,
+		contactTable, archivalTable, indexTable, setTable, tagTable, tagWorkTable, campaignTable, readerTable, slugTable, planTable, giftTable, giftEventTable,
 		referenceTable, givingTable, answerTable, keyTable, invitationTable, userTable, sessionTable,
 		memberTable, settingTable, tallyTable, accountTable,
 	},
@@ -386,4 +388,43 @@ ALTER TABLE account_tally ADD COLUMN gift_seq BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE account_tally ADD COLUMN plan_seq BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE account_tally ADD COLUMN currency TEXT NOT NULL DEFAULT 'USD';
-`, Fill: fillCells}}
+`, Fill: fillCells}, {SQL: `
+-- What contacts are filtered and sorted by, from their documents (derive.go). given is their total of contributions.
+ALTER TABLE contact ADD COLUMN created_at BIGINT NOT NULL DEFAULT 0;
+
+ALTER TABLE contact ADD COLUMN updated_at BIGINT NOT NULL DEFAULT 0;
+
+ALTER TABLE contact ADD COLUMN sort_name {key} NOT NULL DEFAULT '';
+
+ALTER TABLE contact ADD COLUMN given BIGINT NOT NULL DEFAULT 0;
+
+CREATE INDEX contact_created ON contact (account_id, created_at, id);
+
+CREATE INDEX contact_updated ON contact (account_id, updated_at, id);
+
+CREATE INDEX contact_name ON contact (account_id, sort_name, id);
+
+CREATE INDEX contact_given ON contact (account_id, given, id) WHERE given <> 0;
+
+-- Which contacts have a tag (contact_set.go): of each block of 4,096 sequence numbers how many, and which.
+CREATE TABLE contact_set (
+	account_id BIGINT NOT NULL,
+	name {key} NOT NULL,
+	block BIGINT NOT NULL,
+	size BIGINT NOT NULL,
+	bits {bytes} NOT NULL,
+	PRIMARY KEY (account_id, name, block)
+) {clustered};
+
+-- Tags that are being renamed, or deleted where they become nothing, on many contacts.
+CREATE TABLE tag_work (
+	account_id BIGINT NOT NULL,
+	name {key} NOT NULL,
+	becomes TEXT NOT NULL,
+	actor TEXT NOT NULL,
+	created_at BIGINT NOT NULL,
+	PRIMARY KEY (account_id, name)
+);
+
+ALTER TABLE account_tally ADD COLUMN campaign_seq BIGINT NOT NULL DEFAULT 0;
+`}}

@@ -1,0 +1,67 @@
+package db
+
+import "math/bits"
+
+// Set is a set of the sequence numbers of an account's rows, from 1 on: a bit for each.
+type Set struct{ words []uint64 }
+
+// Add puts a sequence number into the set.
+func (s *Set) Add(seq int64) {
+	i := seq - 1
+	for int64(len(s.words)) <= i/64 {
+		s.words = append(s.words, make([]uint64, i/64-int64(len(s.words))+1)...)
+	}
+	s.words[i/64] |= 1 << (i % 64)
+}
+
+// Has tells whether a sequence number is in the set.
+func (s *Set) Has(seq int64) bool {
+	i := seq - 1
+	return i >= 0 && i/64 < int64(len(s.words)) && s.words[i/64]&(1<<(i%64)) != 0
+}
+
+// And keeps what is in the other set, too.
+func (s *Set) And(other *Set) {
+	s.words = s.words[:min(len(s.words), len(other.words))]
+	for i := range s.words {
+		s.words[i] &= other.words[i]
+	}
+}
+
+// AndNot drops what is in the other set.
+func (s *Set) AndNot(other *Set) {
+	for i := range min(len(s.words), len(other.words)) {
+		s.words[i] &^= other.words[i]
+	}
+}
+
+// Count is how many sequence numbers are in the set.
+func (s *Set) Count() (n int64) {
+	for _, word := range s.words {
+		n += int64(bits.OnesCount64(word))
+	}
+	return n
+}
+
+// Page lists the sequence numbers from one place in the set up to another, in ascending order.
+func (s *Set) Page(from, to int64) []int64 {
+	var seqs []int64
+	for i, word := range s.words {
+		if n := int64(bits.OnesCount64(word)); from >= n {
+			from, to = from-n, to-n
+			continue
+		}
+		for ; word != 0 && to > 0; word &= word - 1 {
+			if from > 0 {
+				from--
+			} else {
+				seqs = append(seqs, int64(i)*64+int64(bits.TrailingZeros64(word))+1)
+			}
+			to--
+		}
+		if to <= 0 {
+			break
+		}
+	}
+	return seqs
+}
