@@ -52,7 +52,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	p.audit()
 	p.click("Create campaign")
 
-	p.sees("“Lighthouse Gala” is live. View page", "$64,500.50", "53% of $120,000 · 148 donors", "24 Apr 2027, 18:00 (America/New_York)", "Open to everyone, ticket required", "1 May 2027, 12:00 UTC")
+	p.sees("“Lighthouse Gala” is live. View page", "$64,500.50", "53% of $120,000 · 148 donors", "Apr 24, 2027, 6:00 PM (America/New_York)", "Open to everyone, ticket required", "May 1, 2027, 12:00 PM UTC")
 	if !p.has("img.cover") {
 		t.Error("the cover is not shown")
 	}
@@ -199,7 +199,7 @@ func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	p.fill("Start", "2027-03-14T03:30")
 	p.fill("Other organizations", "")
 	p.click("Create campaign")
-	p.sees("“Gala” is live. View page", "14 Mar 2027, 03:30 (America/New_York)")
+	p.sees("“Gala” is live. View page", "Mar 14, 2027, 3:30 AM (America/New_York)")
 }
 
 // Whatever somebody writes into the two texts that are HTML, nothing of it runs, and nothing looks like the console.

@@ -45,7 +45,7 @@ func TestAContactIsAddedEditedAndRead(t *testing.T) {
 	p.fill("LinkedIn", "https://linkedin.example/zoe")
 	p.audit()
 	p.click("Add contact")
-	p.sees("Zoë Okafor was added.", "Harbor Bakery", "zoe@example.org", "third@example.org", "(212) 555-0100", "1 Main St", "Boston, MA", "volunteer", "Prefers letters.", "29 Feb 1980")
+	p.sees("Zoë Okafor was added.", "Harbor Bakery", "zoe@example.org", "third@example.org", "(212) 555-0100", "1 Main St", "Boston, MA", "volunteer", "Prefers letters.", "Feb 29, 1980")
 	p.audit()
 	if href, err := evaluate[string](p, `document.querySelector('a[href^="tel:"]').getAttribute("href")`); err != nil || href != "tel:2125550100" {
 		t.Errorf("the phone is dialed as %s, %v", href, err)

@@ -210,6 +210,9 @@ func (c *giftList) filter(t *terminal, s *store.Store, account int64) (filter cr
 	filter, err = crm.ParseGiftFilter(func(name string) string {
 		return map[string]string{"status": c.Status, "method": c.Method, "transacted_after": c.From, "transacted_before": to}[name]
 	})
+	if err == nil && !filter.From.IsZero() && !filter.To.IsZero() && !filter.From.Before(filter.To) {
+		err = &config.Problem{Flag: "to", Reason: c.To + " is before --from " + c.From}
+	}
 	if err == nil && c.Contact != "" {
 		filter.Contact, err = s.ContactNamed(t.ctx, account, c.Contact, c.PhoneRegion)
 	}

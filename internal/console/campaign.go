@@ -226,7 +226,7 @@ func localTime(t time.Time, zone string) string {
 	if zone == "" {
 		return shownMoment(t)
 	}
-	return t.In(crm.Location(zone)).Format("2 Jan 2006, 15:04") + " (" + zone + ")"
+	return t.In(crm.Location(zone)).Format("Jan 2, 2006, 3:04 PM") + " (" + zone + ")"
 }
 
 // spoken makes words of a value of the API: in_person is In person.

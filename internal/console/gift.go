@@ -127,7 +127,7 @@ func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(crm.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}
-	view.Statuses = []option{{Label: "All statuses"}}
+	view.Statuses = []option{{Label: "All statuses"}, {Value: crm.CountedGifts, Label: "Counted in totals"}}
 	for _, status := range crm.GiftStatuses {
 		view.Statuses = append(view.Statuses, spokenOptions(string(status))...)
 	}

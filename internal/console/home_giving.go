@@ -101,7 +101,7 @@ func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
 	donors := func(year int64, kind crm.DonorKind) string {
 		return donorsAddress(v, crm.DonorFilter{Year: year, Kind: kind}, store.SearchPlace{})
 	}
-	gifts := giftsAddress(v, year)
+	gifts := giftsAddress(v, year, "status", crm.CountedGifts)
 	figures := []figure{
 		{
 			Label: "Raised this month", Value: money(o.Months[crm.Month(first)].Amount), Address: monthAddress(v, first),

@@ -173,7 +173,7 @@ func homeGiving(t *testing.T, s *site) {
 	p.wantStatus(a, http.StatusOK)
 	p.sees(a,
 		"Raised this month "+usd(month)+" "+usd(monthBefore)+" in all of November 2025",
-		"Raised this year "+usd(year)+" "+change+" "+usd(toDate)+" by 16 Nov 2025",
+		"Raised this year "+usd(year)+" "+change+" "+usd(toDate)+" by Nov 16, 2025",
 		fmt.Sprintf("Average gift %s %d gifts in 2026", usd((year+n/2)/n), n),
 		fmt.Sprintf("Recurring share %d%% %s from recurring plans in 2026", int64(100*float64(recurring)/float64(year)+0.5), usd(recurring)),
 		fmt.Sprintf("New donors %d of %d donors in 2026", fresh, len(this)),
@@ -181,6 +181,10 @@ func homeGiving(t *testing.T, s *site) {
 		fmt.Sprintf("Donor retention %d%% of %d donors of 2025 gave again", int64(100*float64(returning)/float64(len(last))+0.5), len(last)),
 		fmt.Sprintf("Lapsed donors %d gave in 2025 and not yet in 2026", len(last)-returning),
 	)
+	p.sees(p.get(p.org("/gifts?from=2026-01-01&status=counted&to=2026-12-31")), fmt.Sprintf("%d gifts: %s", n, usd(year))) // where the number of gifts leads
+	if link := p.org("/gifts?from=2026-01-01&amp;status=counted&amp;to=2026-12-31"); !strings.Contains(a.body, link) {
+		s.t.Errorf("home does not lead to %s", link)
+	}
 	for i := range 12 {
 		at := time.Date(2025, time.December+time.Month(i), 1, 0, 0, 0, 0, time.UTC)
 		this, _ := sum(gifts, in(crm.Month(at), crm.Month))
@@ -306,7 +310,8 @@ func TestHomeOfTheFirstGiftComparesWithNothing(t *testing.T) {
 		ours := s.organization("Ours")
 		s.donation(ours, s.newcomer(ours, "Ada", "Berg").ID, `"amount":25,"method":"cash","transacted_at":"2026-11-15"`)
 		p := s.member(ours, crm.Editor)
-		p.sees(p.get(p.org("")), "Raised this year $25 $0 by 16 Nov 2025", "Average gift $25 1 gift in 2026", "Recurring share 0%", "New donors 1 of 1 donor in 2026",
-			"Donor retention – of 0 donors of 2025", "Lapsed donors 0", "No gifts for a campaign in 2026 yet.", "Ada Berg $25 15 Nov 2026")
+		p.sees(p.get(p.org("/statements")), "Giving statements 2026", "Ada Berg") // there are none of last year
+		p.sees(p.get(p.org("")), "Raised this year $25 $0 by Nov 16, 2025", "Average gift $25 1 gift in 2026", "Recurring share 0%", "New donors 1 of 1 donor in 2026",
+			"Donor retention – of 0 donors of 2025", "Lapsed donors 0", "No gifts for a campaign in 2026 yet.", "Ada Berg $25 Nov 15, 2026")
 	})
 }

@@ -227,12 +227,12 @@ func shownCount(n any) string {
 	return fmt.Sprint(n)
 }
 
-// shownDay is a date: 9 Mar 2026. A time that never was is a dash.
+// shownDay is a date: Mar 9, 2026. A time that never was is a dash.
 func shownDay(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
-	return t.Format("2 Jan 2006")
+	return t.Format("Jan 2, 2006")
 }
 
 // shownMoment is a time to the minute. The console shows UTC, as the API does.
@@ -240,7 +240,7 @@ func shownMoment(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
-	return t.UTC().Format("2 Jan 2006, 15:04") + " UTC"
+	return t.UTC().Format("Jan 2, 2006, 3:04 PM") + " UTC"
 }
 
 // machineTime is what the datetime attribute of a time element holds.

@@ -91,8 +91,14 @@ func (c *Console) statementsPage(w http.ResponseWriter, r *http.Request, v visit
 
 func (c *Console) newStatements(r *http.Request, v visit, f *form, path string) (*statementsView, error) {
 	f.values = r.URL.Query()
+	year := crm.Year(c.now()) - 1
+	if total, _, err := c.store.Givers(r.Context(), v.account(), year); err != nil {
+		return nil, err
+	} else if total == 0 { // an organization that has just begun
+		year++
+	}
 	view := &statementsView{
-		Form: f, Action: v.path(path), Year: yearOf(f, crm.Year(c.now())-1), Today: c.now().UTC(),
+		Form: f, Action: v.path(path), Year: yearOf(f, year), Today: c.now().UTC(),
 		console: c, ctx: r.Context(), account: v.account(), titles: map[int64]string{},
 	}
 	var err error

@@ -46,7 +46,7 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 		a := p.get(p.org(fmt.Sprintf("/contacts/%d/statement?year=2025", contact)))
 		p.wantStatus(a, http.StatusOK)
 		p.sees(a, "Harbor <Light> 1 Quay Boston, MA 02110 Tax ID: 04-1234567", "Amelia Okafor 12 Harbor Street Boston, MA 02110 USA", "Giving statement for 2025",
-			"9 Mar 2025 Gala <b>", "$103", "$30 $50 less $20 refunded", "1 Jul 2025 General", "€12.50", "Not money", "Total €12.50 and $133",
+			"Mar 9, 2025 Gala <b>", "$103", "$30 $50 less $20 refunded", "Jul 1, 2025 General", "€12.50", "Not money", "Total €12.50 and $133",
 			"In 2025 you gave €12.50 and $133 to Harbor <Light>.", "No goods or services were provided in exchange for these gifts.", "Gifts of stock and gifts in kind are listed without an amount")
 		for _, not := range []string{"$77", "$66", "$400", "$99", "$88", "2026-01", "<Light>"} {
 			if text := a.body; strings.Contains(text, not) {

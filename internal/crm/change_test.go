@@ -22,7 +22,7 @@ func TestChangesSayWhatAMergeDid(t *testing.T) {
 	want := []Change{
 		{"Middle name", "", "N"},
 		{"Last name", "Okafor", "Okafor-Reyes"},
-		{"Date of birth", "2 Jan 1980", "3 Jan 1980"},
+		{"Date of birth", "Jan 2, 1980", "Jan 3, 1980"},
 		{"Title", "", "Dr"},
 		{"Twitter", "", "https://t.example"},
 		{"LinkedIn", "", "https://l.example"},
@@ -46,7 +46,7 @@ func TestChangesSayWhatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Change{
-		{"Date of birth", "2 Jan 1980", ""},
+		{"Date of birth", "Jan 2, 1980", ""},
 		{"Company", "Acme", ""},
 		{"Email removed", "a@x.org (work)", ""},
 		{"Email added", "", "a@x.org (personal)"},

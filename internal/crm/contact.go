@@ -122,7 +122,7 @@ var (
 func dobField() field[*Contact, *ContactInput] {
 	f := kept[*Contact, *ContactInput]("dob", microTime, func(c *Contact) *time.Time { return &c.DOB })
 	f.label = "Date of birth"
-	f.text = func(c *Contact) string { return dayText(c.DOB, "2 Jan 2006") }
+	f.text = func(c *Contact) string { return dayText(c.DOB, "Jan 2, 2006") }
 	f.fill = func(c *Contact, _ place, set setter) { set("dob", dayText(c.DOB, time.DateOnly)) }
 	f.read = func(r *jsonReader, in *ContactInput) { in.DOB = r.textSent() }
 	f.take = func(form Form, _ place, in *ContactInput) {

@@ -16,6 +16,7 @@ type GiftFilter struct {
 	ExternalID        string
 	From, To          time.Time // To is exclusive
 	Min, Max          int64     // of what is left of a gift, in the smallest unit of the account's currency; 0 is no bound
+	Counted           bool      // something is left of it, and it succeeded
 	Currency          string
 }
 
@@ -25,7 +26,11 @@ func (f GiftFilter) IsEmpty() bool { return f == GiftFilter{} }
 // OnlyTime tells whether the filter names whole days and nothing else, so that the sums of days answer it.
 func (f GiftFilter) OnlyTime() bool {
 	day := func(t time.Time) bool { return t.Equal(t.Truncate(24 * time.Hour)) }
-	return f == GiftFilter{From: f.From, To: f.To} && day(f.From) && day(f.To)
+	only := GiftFilter{From: f.From, To: f.To, Counted: f.Counted}
+	if f.Counted {
+		only.Currency = f.Currency
+	}
+	return f == only && day(f.From) && day(f.To)
 }
 
 // giftFilters are the query parameters of a list of gifts.
@@ -63,12 +68,16 @@ func ParseGiftFilter(value func(name string) string) (f GiftFilter, err error) {
 	return f, v.Err()
 }
 
-// ParseGiftSearch reads what people filter a list of gifts by: days, of which to is the last one, amounts in the account's currency, and
-// plan=any for the gifts of all plans. Nothing that is wrong is ignored.
+// CountedGifts is what people choose beside a status: the gifts that the sums count, in the account's currency.
+const CountedGifts = "counted"
+
+// ParseGiftSearch reads what people filter a list of gifts by: days, of which to is the last one, amounts in the account's currency,
+// status=counted, and plan=any for the gifts of all plans. Nothing that is wrong is ignored.
 func ParseGiftSearch(value func(name string) string, currency string) (f GiftFilter, err error) {
 	var v Invalid
+	f.Counted = value("status") == CountedGifts
 	for _, p := range [][2]string{{"contact", "contact_id"}, {"campaign", "campaign_id"}, {"method", "method"}, {"status", "status"}} {
-		if text := value(p[0]); text != "" {
+		if text := value(p[0]); text != "" && (p[0] != "status" || !f.Counted) {
 			giftFilters[p[1]](&f, &v, p[0], text)
 		}
 	}
@@ -90,7 +99,7 @@ func ParseGiftSearch(value func(name string) string, currency string) (f GiftFil
 	if f.Max != 0 && f.Max < f.Min {
 		v.Add("max", "must not be less than the smallest amount")
 	}
-	if f.Min != 0 || f.Max != 0 {
+	if f.Counted || f.Min != 0 || f.Max != 0 {
 		f.Currency = currency
 	}
 	return f, v.Err()

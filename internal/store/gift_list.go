@@ -137,6 +137,9 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 	if f.Currency != "" {
 		add("g.currency = $%d", f.Currency)
 	}
+	if f.Counted {
+		conditions = append(conditions, "g.net > 0")
+	}
 	if f.Min != 0 {
 		add("g.net >= $%d", f.Min)
 	}

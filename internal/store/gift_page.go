@@ -59,7 +59,12 @@ func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, 
 			from = max(from, 10000000) // days alone
 		}
 		err = eachGiving(c, account, from, to, func(_ int64, currency string, g crm.Giving) {
-			totals.add(currency, g.Entries, g.Gifts, g.Amount)
+			switch {
+			case !f.Counted:
+				totals.add(currency, g.Entries, g.Gifts, g.Amount)
+			case currency == f.Currency:
+				totals.add(currency, g.Gifts, g.Gifts, g.Amount)
+			}
 		})
 		return totals, err
 	}
