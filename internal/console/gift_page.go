@@ -27,6 +27,12 @@ type giftView struct {
 	History        []giftHistory
 }
 
+// Received tells whether the money came.
+func (v giftView) Received() bool { return v.Gift.Status == crm.Succeeded }
+
+// Promised tells whether it may still come.
+func (v giftView) Promised() bool { return v.Gift.Status == crm.Pending }
+
 // ledgerRow is one movement of money.
 type ledgerRow struct {
 	What, Amount, Fee, Covered string
