@@ -175,7 +175,7 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 		benID := ben[strings.LastIndex(ben, "/")+1:]
 		gift := p.give(contact, "50", "2026-01-31", "campaign_id", gala, "status", "pending")
 		p.sees(p.get(gift), "Promised", "Not received yet", "Mark as received")
-		lost := p.get(p.give(contact, "7", "2026-01-31", "status", "failed", "fee", "1"))
+		lost := p.get(p.give(s.contact(p, "Ida", "Berg"), "7", "2026-01-31", "status", "failed", "fee", "1"))
 		if p.sees(lost, "Failed", "Fee $1", "Not received"); strings.Contains(lost.words(), "arrived") || strings.Contains(lost.words(), "yet") || strings.Contains(lost.words(), "Left") {
 			t.Errorf("a gift that failed: %s", lost.words())
 		}
