@@ -217,7 +217,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 			touched[named[1]] = true
 		}
 	}
-	for _, table := range []string{"contact", "contact_index", "contact_archival", "contact_search", "tag", "api_key", "account_tally"} {
+	for _, table := range []string{"contact", "contact_index", "contact_archival", "contact_search", "contact_set", "tag", "api_key", "account_tally"} {
 		if !touched[table] {
 			t.Errorf("no statement for %s was seen", table)
 		}

@@ -92,11 +92,24 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 	}
 	creates := func(i int) func() error { return creating(t, s, account, fmt.Sprintf("N%d", i)) }
 	attempts := func(i int) func() error { return attempting(t, s, account, fmt.Sprintf("A%d", i)) }
+	tagged := func(i int) func() error {
+		in := input(t, fmt.Sprintf(`{"first_name":"T%d","emails":[{"value":"t%d@x.org"}],"tags":["all","t%d"]}`, i, i, i))
+		return func() error {
+			_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
+			return err
+		}
+	}
 	tags := func(i int) func() error {
 		return func() error {
 			_, err := s.AddTags(t.Context(), account, id, []string{fmt.Sprintf("t%d", i)})
 			return err
 		}
+	}
+	last := crm.MakeID(account, 1+4*(1+50)) // before those with tags
+	archives := func(int) func() error {
+		last++
+		id := last
+		return func() error { return s.ArchiveContact(t.Context(), account, id) }
 	}
 	for _, test := range []struct {
 		name string
@@ -107,11 +120,13 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 		{"a page", func() { list(t, s, account, crm.Active, 1, 1) }, 1},
 		{"a create", changes(1, creates), 2},
 		{"50 creates in a group", changes(50, creates), 2},
+		{"50 creates with tags", changes(50, tagged), 2},
 		{"a create that may be sent again", changes(1, attempts), 2},
 		{"50 creates that may be sent again", changes(50, attempts), 2},
 		{"a create that was answered before", changes(1, func(int) func() error { return attempting(t, s, account, "Again") }), 3},
 		{"a change", changes(1, tags), 2},
 		{"20 changes of one contact", changes(20, tags), 2},
+		{"20 contacts with tags that are archived", changes(20, archives), 3},
 		{"20 creates of one person", changes(20, func(int) func() error { return creating(t, s, account, "Twin") }), 3},
 	} {
 		if got := least(&p.trips, test.do); got < 1 || got > test.most {

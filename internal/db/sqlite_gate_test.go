@@ -171,10 +171,10 @@ func TestStatementsOfARequest(t *testing.T) {
 		}
 	}
 	check("a change", 5, update)                // begin, the account's row, the contact read and written, commit
-	check("a new tag", 8, tag(id+1))            // and the words; the tag's number in vain, then the tag
-	check("a tag that others have", 7, tag(id)) // and the words, the tag's number
+	check("a new tag", 10, tag(id+1))           // and the words; the tag's number in vain, then the tag; who has it read and written
+	check("a tag that others have", 9, tag(id)) // and the words, the tag's number; who has it read and written
 	check("a page after changes that move nobody", 1, func() { list(t, s, account, crm.Active, 1, 20) })
-	check("archiving", 10, func() { archive(t, s, account, id) })                         // begin, row, contact, two for who is archived, contact, words, its tag, row, commit
+	check("archiving", 14, func() { archive(t, s, account, id) })                         // begin, row, contact, two for who is archived, contact, words, its tag, who has it, row, commit
 	check("a page after archiving", 6, func() { list(t, s, account, crm.Active, 1, 20) }) // in vain; begin, totals, who was archived, contacts, end
 	check("a page past the end", 3, func() { list(t, s, account, crm.Active, 9, 20) })    // begin, totals, end
 	for _, test := range []struct{ emails, phones, tags, fresh int }{{0, 0, 0, 0}, {1, 0, 0, 0}, {2, 1, 3, 3}, {5, 5, 5, 2}} {
@@ -184,8 +184,8 @@ func TestStatementsOfARequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Begin, the account's row read and written, the contact, its words, commit; each key looked up where it can match, and written; each
-		// tag counted, with one more where nobody had it.
-		want := 6 + len(in.MatchKeys()) + len(fresh.MatchKeys) + test.tags + test.fresh
+		// tag counted, with one more where nobody had it, and who has it read and written.
+		want := 6 + len(in.MatchKeys()) + len(fresh.MatchKeys) + 3*test.tags + test.fresh
 		check(fmt.Sprintf("a create with %+v", test), int64(want), func() {
 			if _, err := s.CreateContact(t.Context(), account, in, crm.Dedupe); err != nil {
 				t.Error(err)

@@ -93,6 +93,7 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlWrongSizes":     {"SCAN tag"},
 		"sqlDisplaced":      {"SCAN contact"},
 		"sqlDisplacedKeys":  {"SCAN contact_index"},
+		"sqlNewestBlocks":   {"SCALAR SUBQUERY 1"},                                            // one row of the account
 		"sqlMostGiven":      {"USE TEMP B-TREE FOR GROUP BY", "USE TEMP B-TREE FOR ORDER BY"}, // a repair
 		"sqlLostGivers":     {"SCAN g USING COVERING INDEX gift_contact", "CORRELATED SCALAR SUBQUERY 1"},
 		"search: count":     {"CO-ROUTINE (subquery-1)", "SCAN (subquery-1)"},                               // what was found, up to a limit

@@ -62,7 +62,7 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	k := &checker{ctx: ctx, store: s, options: o, accounts: make(map[int64]*checkedAccount), told: make(map[int64]bool)}
+	k := &checker{ctx: ctx, store: s, options: o, accounts: make(map[int64]*checkedAccount), told: make(map[int64]bool), sets: make(map[wrongBlock]map[string]bool)}
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
 		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyGift, k.everyCampaign, k.references} {
@@ -91,8 +91,9 @@ type checker struct {
 	said     int64   // match keys and words that the documents have
 
 	ledger  ledger
-	told    map[int64]bool // contacts of which all is said, and accounts whose tags cannot be known
-	pending []repair       // of one account
+	told    map[int64]bool                 // contacts of which all is said, and accounts whose tags cannot be known
+	pending []repair                       // of one account
+	sets    map[wrongBlock]map[string]bool // by their names
 }
 
 // repair is a problem that waits to be repaired together with others.

@@ -18,6 +18,11 @@ type checkedAccount struct {
 	stats    uint64 // what the documents say that contacts gave, as a sum of random numbers
 }
 
+// gaveOut tells whether a contact with an id was made, as far as is known.
+func (a *checkedAccount) gaveOut(id int64) bool {
+	return !a.counted || crm.IDSeq(id) <= a.totals.contactSeq
+}
+
 const (
 	sqlLastNote = `SELECT COALESCE(MAX(revision), 0) FROM contact_archival WHERE account_id = $1`
 	sqlLastKey  = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
@@ -69,7 +74,7 @@ func (k *checker) readContact(a *checkedAccount, c *stored) error {
 	should := derivedFrom(a.Number, c.contact)
 	should.eachSaid(k.conn, a.Number, c.id, func(f fact, n uint64) {
 		k.ledger.add(f, n)
-		k.said += 1 - flag(f.table == tagTable)
+		k.said += flag(f.table == indexTable || f.table == wordsTable)
 	})
 	a.stats += statsHash(c.id, c.contact.Stats)
 	is := flag(c.contact.Archived())
@@ -77,6 +82,9 @@ func (k *checker) readContact(a *checkedAccount, c *stored) error {
 	var err error
 	if joinKeys(should.keys) != c.matchKeys {
 		err = k.mend(k.problem(a.Number, c.id, "its match keys are not those of its emails"), a.Number, renew(a.Number, c.id, 0))
+	}
+	if c.columns != columnsOf(&c.contact) && err == nil {
+		err = k.mend(k.problem(a.Number, c.id, "what it is filtered and sorted by is not what its document says"), a.Number, renew(a.Number, c.id, 0))
 	}
 	if is != c.archived && err == nil {
 		err = k.mend(k.problem(a.Number, c.id, "archived is %d, and its document says %d", c.archived, is), a.Number, renew(a.Number, c.id, 0))

@@ -12,11 +12,11 @@ import (
 )
 
 // fact is something that documents say and that is kept in another table, too: that a contact has a key, which words a contact has,
-// and how many contacts have a tag.
+// that it is in a set, and how many contacts have a tag.
 type fact struct {
 	table *db.Table
 	owner int64  // the contact; the account of a tag
-	text  string // the key, or what the tag is searched as
+	text  string // the key, the set, or what the tag is searched as
 	name  string // of the tag
 }
 
@@ -48,6 +48,9 @@ func (d derived) eachSaid(c db.Conn, account, id int64, enter func(f fact, n uin
 	for _, name := range d.tags {
 		enter(fact{tagTable, account, crm.FoldTag(name), name}, 1)
 	}
+	for _, name := range d.sets {
+		enter(fact{table: setTable, owner: id, text: name}, 1)
+	}
 }
 
 // eachKept are the facts that are kept of the contacts from one id to another, and after the last contact those of tags. They are read
@@ -66,6 +69,9 @@ func (k *checker) eachKept(from, to int64, enter func(f fact, n uint64) error) e
 	err = k.conn.EachWord(wordsTable, from, to, func(id int64, word string) error {
 		return enter(fact{table: wordsTable, owner: id}, maphash.String(checkSeed, word))
 	})
+	if err == nil {
+		err = k.eachMember(from, to, enter)
+	}
 	if err != nil || to < math.MaxInt64 {
 		return err
 	}
@@ -95,10 +101,13 @@ func (k *checker) everyFact() error {
 		k.options.Progress("match keys and search words", min(done, k.said), k.said)
 		return k.ctx.Err()
 	})
-	if err != nil || k.ledger == (ledger{}) {
+	if err == nil && k.ledger != (ledger{}) {
+		err = k.compare()
+	}
+	if err != nil {
 		return err
 	}
-	return k.compare()
+	return k.tellSets()
 }
 
 // difference is what is looked at one by one, because it is on pages that differ.
@@ -177,6 +186,8 @@ func (k *checker) tellFacts(facts map[fact]times) error {
 		case f.table == tagTable: // what others change meanwhile they add as well
 			is, counted := int64(n.should), int64(n.is)
 			err = k.mend(k.problem(f.owner, 0, "%d active contacts have the tag %q, and %d are counted", is, f.name, counted), f.owner, recount(f, is-counted))
+		case f.table == setTable:
+			err = k.noteSet(f)
 		case f.table == indexTable && n.is == 0:
 			lost[f.owner] = append(lost[f.owner], f.text)
 		default:
@@ -213,7 +224,7 @@ func (k *checker) tellFact(f fact) error {
 	}
 	exists, err := k.conn.Exists(sqlContactExists, account, id)
 	switch {
-	case err != nil || !exists && (!a.counted || crm.IDSeq(id) <= a.totals.contactSeq):
+	case err != nil || !exists && a.gaveOut(id):
 		return err
 	case f.table == indexTable:
 		return k.mend(k.problem(account, id, otherKey, f.text), account, renew(account, id, 0, f.text))

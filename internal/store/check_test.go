@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -43,6 +44,8 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 		contact := func(seq int64) string { return fmt.Sprintf("account %s: contact %d: ", w.root.ID, id(seq)) }
 		account := "account " + w.root.ID + ": "
 		const otherWords = "its words in the search are not those of its document"
+		const otherColumns = "what it is filtered and sorted by is not what its document says"
+		otherTags := fmt.Sprintf("%sof the contacts %d to %d, those found by the tags ", account, id(1), id(4096))
 		space := crm.WordSpace(root, false)
 		load := func(seq int64) (c crm.Contact) {
 			c, err := s.ContactRecord(t.Context(), root, id(seq))
@@ -99,6 +102,19 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{`0 active contacts have the tag "nobody's", and 4 are counted`, `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES ($1, 'nobody''s', 'nobody''s', 4, 1)`, []any{root}},
 			{`have the tag "Überraschung", and 0 are counted`, `UPDATE tag SET fold = 'x' WHERE account_id = $1 AND name = 'Überraschung'`, []any{root}},
 			{`the tag "board" of `, `UPDATE tag SET size = 9 WHERE account_id = $1 AND name = 'board'`, []any{root}},
+			{otherTags + `["board"]`, `UPDATE contact_set SET bits = $2, size = 1 WHERE account_id = $1 AND name = 't:board'`, []any{root, []byte{2, 0}}},
+			{otherTags + `["board"]`, `UPDATE contact_set SET bits = $2, size = 4096 WHERE account_id = $1 AND name = 't:board'`, []any{root, bytes.Repeat([]byte{255}, 512)}},
+			{otherTags + `["board"]`, `UPDATE contact_set SET size = size + 1 WHERE account_id = $1 AND name = 't:board'`, []any{root}},
+			{otherTags + `["board"]`, `UPDATE contact_set SET bits = $2 WHERE account_id = $1 AND name = 'a:board'`, []any{root, []byte("damaged")}},
+			{otherTags + `["board"]`, `UPDATE contact_set SET block = 5 WHERE account_id = $1 AND name = 't:board'`, []any{root}},
+			{otherTags + `["board" "none"]`, `UPDATE contact_set SET name = 't:none' WHERE account_id = $1 AND name = 't:board'`, []any{root}},
+			{otherTags + `["none"]`, `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 0, 1, $2)`, []any{root, []byte{1, 0}}},
+			{`those found by the tags ["none"]`, `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 9223372036854775807, 1, $2)`, []any{root, []byte{1, 0}}},
+			{otherTags, `DELETE FROM contact_set WHERE account_id = $1`, []any{root}},
+			{contact(3) + otherColumns, `UPDATE contact SET created_at = created_at + 1 WHERE id = $1`, []any{id(3)}},
+			{contact(3) + otherColumns, `UPDATE contact SET updated_at = 0 WHERE id = $1`, []any{id(3)}},
+			{contact(7) + otherColumns, `UPDATE contact SET sort_name = 'x' WHERE id = $1`, []any{id(7)}},
+			{contact(3) + otherColumns, `UPDATE contact SET given = 5 WHERE id = $1`, []any{id(3)}},
 			{"its slug \"kept\" or the place of its URL", `UPDATE campaign SET url_at = url_at + 1 WHERE slug = 'kept'`, nil},
 			{"its slug \"lost\" or the place of its URL", `UPDATE campaign SET slug = 'lost' WHERE slug = 'kept'`, nil},
 			{"or of its sums", `UPDATE campaign SET cell = 'x' WHERE slug = 'kept'`, nil},

@@ -75,7 +75,7 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 	if mode == crm.Force {
 		matchKeys = nil
 	}
-	return answered(ctx, s, account, needs{keys: matchKeys}, func(t *tx) (Document, error) {
+	return answered(ctx, s, account, needs{keys: matchKeys, sets: setsOf(&fresh)}, func(t *tx) (Document, error) {
 		var match *crm.Contact
 		found, err := t.match(account, &in, matchKeys)
 		if err != nil {
@@ -103,13 +103,15 @@ const usualBody = 2048
 
 // UpdateContact changes what a valid input names.
 func (s *Store) UpdateContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
-	return s.changeActive(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
+	return s.changeActive(ctx, account, editNeeds(id, in), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
 }
 
 // EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another active one
 // is *crm.Matched until the person has seen that contact.
 func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
-	return s.changeActive(ctx, account, needs{contact: id, keys: in.MatchKeys()}, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+	n := editNeeds(id, in)
+	n.keys = in.MatchKeys()
+	return s.changeActive(ctx, account, n, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
 		patched, err := c.Patch(in, now)
 		if err != nil {
 			return c, err
@@ -122,30 +124,52 @@ func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.Conta
 	})
 }
 
+// editNeeds is what a change of a contact's fields looks up.
+func editNeeds(id int64, in crm.ContactInput) needs {
+	if in.Tags == nil {
+		return needs{contact: id}
+	}
+	return syncNeeds(id, *in.Tags)
+}
+
+// tagNeeds is what a change looks up that adds these tags, or removes them; syncNeeds of one that replaces the others with them.
+func tagNeeds(id int64, tags []string) needs {
+	return needs{contact: id, sets: setNames(activeSet, tags)}
+}
+
+func syncNeeds(id int64, tags []string) needs {
+	n := tagNeeds(id, tags)
+	n.own = []string{activeSet}
+	return n
+}
+
+// moveNeeds is what a change looks up that takes a contact to the archive or back.
+func moveNeeds(id int64) needs { return needs{contact: id, own: []string{activeSet, archivedSet}} }
+
 // AddTags adds tags to a contact.
 func (s *Store) AddTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
-	return s.changeActive(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.AddTags(tags, now) })
+	return s.changeActive(ctx, account, tagNeeds(id, tags), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.AddTags(tags, now) })
 }
 
 // SyncTags replaces the tags of a contact.
 func (s *Store) SyncTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
-	return s.changeActive(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.SyncTags(tags, now) })
+	return s.changeActive(ctx, account, syncNeeds(id, tags), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.SyncTags(tags, now) })
 }
 
 // RemoveTags takes tags from a contact.
 func (s *Store) RemoveTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
-	return s.changeActive(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.RemoveTags(tags, now) })
+	return s.changeActive(ctx, account, tagNeeds(id, tags), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.RemoveTags(tags, now) })
 }
 
 // ArchiveContact archives an active contact.
 func (s *Store) ArchiveContact(ctx context.Context, account, id int64) error {
-	_, err := s.changeActive(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Archive(now), nil })
+	_, err := s.changeActive(ctx, account, moveNeeds(id), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Archive(now), nil })
 	return err
 }
 
 // RestoreContact makes an archived contact active again; an active one stays as it is.
 func (s *Store) RestoreContact(ctx context.Context, account, id int64) (Document, error) {
-	return s.changeContact(ctx, account, needs{contact: id}, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+	return s.changeContact(ctx, account, moveNeeds(id), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
 		if !c.Archived() {
 			return c, nil
 		}
@@ -188,7 +212,19 @@ type stored struct {
 	body                   []byte
 	checksum               int64
 	contact                crm.Contact
-	damage                 error // where it cannot be read
+	damage                 error          // where it cannot be read
+	columns                contactColumns // as they are kept; known where all contacts are gone through
+}
+
+// contactColumns are what contacts are filtered and sorted by. Their documents say the same.
+type contactColumns struct {
+	createdAt, updatedAt int64
+	sortName             string
+	given                int64
+}
+
+func columnsOf(c *crm.Contact) contactColumns {
+	return contactColumns{seconds(c.CreatedAt), seconds(c.UpdatedAt), c.SortName(), c.Stats.TotalContributions}
 }
 
 func scanContact(r db.Row) *stored {
@@ -325,6 +361,9 @@ func (t *tx) saveContact(s *stored, changed crm.Contact, body []byte) error {
 	}
 	revision, moved := s.revision, changed.Archived() != s.contact.Archived()
 	if moved || !slices.Equal(changed.Tags, s.contact.Tags) {
+		if err := t.moveSets(a, s.id, setsOf(&s.contact), setsOf(&changed)); err != nil {
+			return err
+		}
 		t.countTags(account, s.contact, -1)
 		t.countTags(account, changed, 1)
 	}
@@ -345,16 +384,15 @@ func (t *tx) saveContact(s *stored, changed crm.Contact, body []byte) error {
 
 // writeContact writes a contact, and notes it for the changes that come after.
 func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, revision int64, c crm.Contact, body []byte) {
-	row := &stored{c.ID, revision, flag(c.Archived()), joinKeys(c.MatchKeys), body, checksum(body), c, nil}
+	row := &stored{id: c.ID, revision: revision, archived: flag(c.Archived()), matchKeys: joinKeys(c.MatchKeys), body: body, checksum: checksum(body), contact: c}
 	a.contacts[row.id] = row
 	write(contactTable, row.values(a.account)...)
 }
 
-// values are the columns of the row. Those that contacts are filtered and sorted by stand in the document, too; of a damaged one they are
-// unknown.
+// values are the columns of the row of a contact that can be read.
 func (s *stored) values(account int64) []any {
-	c := &s.contact
-	return []any{account, s.id, s.revision, s.archived, s.matchKeys, s.body, s.checksum, seconds(c.CreatedAt), seconds(c.UpdatedAt), c.SortName(), c.Stats.TotalContributions}
+	c := columnsOf(&s.contact)
+	return []any{account, s.id, s.revision, s.archived, s.matchKeys, s.body, s.checksum, c.createdAt, c.updatedAt, c.sortName, c.given}
 }
 
 // moveContact notes that a contact goes to the archive or comes back, which changes every list of the account.
@@ -376,11 +414,14 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words stri
 	if a.contactSeq >= crm.MaxSeq {
 		return 0, errors.New("the account has given out all its ids")
 	}
+	c.ID = crm.MakeID(account, a.contactSeq+1)
+	if err := t.moveSets(a, c.ID, nil, setsOf(&c)); err != nil {
+		return 0, err
+	}
 	a.touch(t)
 	a.revision++
 	a.contactSeq++
 	a.contactActive++
-	c.ID = crm.MakeID(account, a.contactSeq)
 	t.countTags(account, c, 1)
 	t.writeContact(t.Insert, a, a.revision, c, body)
 	t.insertKeys(a, c.ID, c.MatchKeys)

@@ -14,11 +14,12 @@ type derived struct {
 	keys  []string // in contact_index
 	words string   // in contact_search
 	tags  []string // that count the contact
+	sets  []string // in contact_set
 }
 
 func derivedFrom(account int64, c crm.Contact) derived {
 	c = c.WithEmailKeys()
-	d := derived{keys: c.MatchKeys, words: c.SearchDocument(account)}
+	d := derived{keys: c.MatchKeys, words: c.SearchDocument(account), sets: setsOf(&c)}
 	if !c.Archived() {
 		d.tags = c.Tags
 	}
@@ -29,7 +30,7 @@ const derivedKeys = 50_000 // keys that are sorted before they are written, so t
 
 // derive works out anew what is derived from the documents of all contacts.
 func derive(t *db.Tx, progress db.Progress) error {
-	for _, sql := range []string{`DELETE FROM contact_index`, `DELETE FROM tag`} {
+	for _, sql := range []string{`DELETE FROM contact_index`, `DELETE FROM tag`, `DELETE FROM contact_set`} {
 		if _, err := t.Exec(sql); err != nil {
 			return err
 		}
@@ -62,6 +63,7 @@ func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
 	var keys []indexKey
 	var read []*stored
 	tags := make(map[string]int64)
+	var sets blockSets
 	insertKeys := func() {
 		slices.SortFunc(keys, func(a, b indexKey) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
 		for _, k := range keys {
@@ -75,6 +77,11 @@ func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
 	}, func() error {
 		for _, s := range read {
 			found := s.derive(t, account)
+			if block := blockOf(s.id); block != sets.block {
+				sets.insert(t, account)
+				sets.block = block
+			}
+			sets.add(s.id, found.sets)
 			for _, key := range found.keys {
 				keys = append(keys, indexKey{key, s.id})
 			}
@@ -90,10 +97,40 @@ func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
 		return nil
 	})
 	insertKeys()
+	sets.insert(t, account)
 	for name, n := range tags {
 		t.Add(tagTable, n, account, crm.FoldTag(name), name)
 	}
 	return err
+}
+
+// blockSets are the sets of the contacts of one block: nothing more is in memory while all contacts are gone through in the order of
+// their ids.
+type blockSets struct {
+	block   int64
+	members map[string][]int64
+}
+
+func (b *blockSets) add(id int64, names []string) {
+	if b.members == nil {
+		b.members = make(map[string][]int64)
+	}
+	for _, name := range names {
+		b.members[name] = append(b.members[name], id)
+	}
+}
+
+// insert writes the sets, and forgets them.
+func (b *blockSets) insert(t *db.Tx, account int64) {
+	for name, ids := range b.members {
+		var bits db.SetBlock
+		for _, id := range ids {
+			_, at := db.BlockOf(crm.IDSeq(id))
+			bits.Put(at, true)
+		}
+		t.Insert(setTable, account, name, b.block, int64(len(ids)), bits.Encode())
+	}
+	clear(b.members)
 }
 
 // indexKey is a key and the contact that it finds.
@@ -109,25 +146,33 @@ func (s *stored) derive(t *db.Tx, account int64) derived {
 		return derived{keys: splitKeys(s.matchKeys)}
 	}
 	found := derivedFrom(account, s.contact)
-	s.matchKeys = joinKeys(found.keys)
-	t.Save(contactTable, s.values(account)...)
+	if keys := joinKeys(found.keys); keys != s.matchKeys || s.columns != columnsOf(&s.contact) {
+		s.matchKeys = keys
+		t.Save(contactTable, s.values(account)...)
+	}
 	t.Insert(wordsTable, account, s.id, found.words)
 	return found
 }
 
 const (
-	sqlStored  = `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+	sqlStored  = `SELECT id, revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
 	storedRead = 200 // as the statement says
 )
 
 // eachStored reads all contacts of an account; after is called after some of them, when another statement may run.
 func eachStored(c db.Conn, account int64, read func(*stored) error, after func() error) error {
-	id, end := crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq)
+	return eachStoredIn(c, account, 0, crm.MaxSeq, read, after)
+}
+
+// eachStoredIn reads the contacts of an account after one sequence number, up to another.
+func eachStoredIn(c db.Conn, account, from, to int64, read func(*stored) error, after func() error) error {
+	id, end := crm.MakeID(account, from), crm.MakeID(account, to)
 	for n := storedRead; n == storedRead; {
 		n = 0
 		err := c.Each(func(r db.Row) error {
 			n++
 			s := scanContact(r)
+			s.columns = contactColumns{r.Int(6), r.Int(7), r.Text(8), r.Int(9)}
 			id = s.id
 			return read(s)
 		}, sqlStored, account, id, end)

@@ -76,14 +76,19 @@ func (a *accountUnit) givers(n *needs) []int64 {
 	if n.contact != 0 {
 		return []int64{n.contact}
 	}
-	var ids []int64
-	for _, key := range n.keys {
+	ids := a.having(n.keys)
+	if len(ids) == 0 {
+		ids = append(ids, 0) // the sums of all
+	}
+	return ids
+}
+
+// having are the contacts that have one of the keys, which were looked up. Where many have one, the change that needs them looks them up.
+func (a *accountUnit) having(keys []string) (ids []int64) {
+	for _, key := range keys {
 		if found := a.keys[key]; len(found) <= fewCandidates {
 			ids = append(ids, found...)
 		}
-	}
-	if len(ids) == 0 {
-		ids = append(ids, 0) // the sums of all
 	}
 	return ids
 }

@@ -56,6 +56,7 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	index, wantIndex := map[indexRow]bool{}, map[indexRow]bool{}
 	words, wantWords := map[indexRow]bool{}, map[indexRow]bool{}
 	tags, wantTags := map[tagName]int64{}, map[tagName]int64{}
+	wantSets := map[string][]int64{}
 	err = c.Each(func(r db.Row) error {
 		id, revision, archived := r.Int(0), r.Int(1), r.Int(2)
 		contact, err := crm.ParseContact(id, r.Bytes(4), splitKeys(r.Text(3)))
@@ -84,12 +85,20 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 			wantIndex[indexRow{key, id}] = true
 		}
 		for _, name := range contact.Tags {
-			if !contact.Archived() {
+			if contact.Archived() {
+				wantSets["a:"+name] = append(wantSets["a:"+name], crm.IDSeq(id))
+			} else {
 				wantTags[tagName{crm.FoldTag(name), name}]++
+				wantSets["t:"+name] = append(wantSets["t:"+name], crm.IDSeq(id))
 			}
 		}
+		is := []any{r.Int(6), r.Int(7), r.Text(8), r.Int(9)}
+		should := []any{contact.CreatedAt.Unix(), contact.UpdatedAt.Unix(), contact.SortName(), contact.Stats.TotalContributions}
+		if diff := cmp.Diff(should, is); diff != "" {
+			t.Errorf("contact %d has other columns than its document:\n%s", id, diff)
+		}
 		return nil
-	}, `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 ORDER BY id`, account)
+	}, `SELECT id, revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 ORDER BY id`, account)
 	if err != nil {
 		return err
 	}
@@ -141,6 +150,27 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	}, `SELECT fold, name, contacts, size FROM tag WHERE account_id = $1`, account)
 	if diff := cmp.Diff(wantTags, tags); diff != "" {
 		t.Errorf("account %d: the tags are counted otherwise than the contacts have them:\n%s", account, diff)
+	}
+	if err != nil {
+		return err
+	}
+	return checkSets(t, c, account, wantSets)
+}
+
+// checkSets compares every set of an account with the sequence numbers that should be in it.
+func checkSets(t testing.TB, c db.Conn, account int64, want map[string][]int64) error {
+	t.Helper()
+	names, err := db.List(c, func(r db.Row) string { return r.Text(0) }, `SELECT DISTINCT name FROM contact_set WHERE account_id = $1`, account)
+	got := map[string][]int64{}
+	for _, name := range names {
+		set, err := readSet(c, account, name)
+		if err != nil {
+			return err
+		}
+		got[name] = set.Page(0, set.Count())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("account %d: the sets are not what the contacts say:\n%s", account, diff)
 	}
 	return err
 }

@@ -22,6 +22,7 @@ type accountUnit struct {
 	exists   bool
 	keys     map[string][]int64 // the contacts that have a key, for keys that were looked up
 	contacts map[int64]*stored  // those that were looked up; nil where there is none
+	sets     contactSets
 
 	campaigns  lookup[int64, *ownCampaign]
 	gifts      lookup[int64, *storedGift]
@@ -39,6 +40,8 @@ type needs struct {
 	also    []int64  // other accounts that it will lock
 	keys    []string // match keys
 	contact int64    // the id of a contact; 0 is none
+	sets    []string // that the contact may join or leave, by the tags that were sent
+	own     []string // the kinds of sets that the contact may join or leave with the tags that it has
 
 	campaigns  []int64
 	gifts      []int64
@@ -58,7 +61,7 @@ func newTx(t *db.Tx) db.Batch { return &tx{Tx: t, accounts: make(map[int64]*acco
 // Prefetch locks accounts in ascending order and looks up what the changes need, in one round trip, and then the contacts that were
 // found by their keys.
 func (t *tx) Prefetch(changes []*db.Change) error {
-	gifts := make(map[int64][]*needs)
+	gifts, sets := make(map[int64][]*needs), make(map[int64][]*needs)
 	keys, ids, attempts := make(map[int64][]string), make(map[int64][]int64), make(map[int64][]retryNeeds)
 	var numbers []int64
 	var all []*needs
@@ -82,6 +85,9 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 		if n.ofGifts() {
 			gifts[n.account] = append(gifts[n.account], n)
 		}
+		if len(n.sets)+len(n.own) > 0 {
+			sets[n.account] = append(sets[n.account], n)
+		}
 		if n.retry.key != "" {
 			attempts[n.account] = append(attempts[n.account], n.retry)
 		}
@@ -94,7 +100,7 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 	for _, number := range numbers {
 		a := t.account(number)
 		err := errors.Join(t.PrefetchLock(a.read, tallyTable, number), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]),
-			a.lookUpAnswers(t, attempts[number]), a.lookUpGifts(t, gifts[number]))
+			a.lookUpSets(t, sets[number]), a.lookUpAnswers(t, attempts[number]), a.lookUpGifts(t, gifts[number]))
 		if err != nil {
 			return err
 		}
@@ -104,7 +110,7 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 	}
 	for _, number := range numbers {
 		a := t.accounts[number]
-		if err := errors.Join(a.lookUpContacts(t, a.candidates()), a.lookUpGiving(t, gifts[number])); err != nil {
+		if err := errors.Join(a.lookUpContacts(t, a.candidates()), a.lookUpFoundSets(t, sets[number]), a.lookUpGiving(t, gifts[number])); err != nil {
 			return err
 		}
 	}
@@ -116,7 +122,7 @@ func (t *tx) account(number int64) *accountUnit {
 	a := t.accounts[number]
 	if a == nil {
 		a = &accountUnit{
-			tally: tally{account: number}, keys: make(map[string][]int64), contacts: make(map[int64]*stored), moved: make(map[string]bool),
+			tally: tally{account: number}, keys: make(map[string][]int64), contacts: make(map[int64]*stored), sets: make(contactSets), moved: make(map[string]bool),
 			campaigns: newLookup(sqlOwnCampaigns, scanOwnCampaign), gifts: newLookup(sqlLoadGifts, scanGift), plans: newLookup(sqlLoadPlans, scanPlan),
 			references: newLookup(sqlReferences, scanReference), giving: newLookup(sqlGiving, scanGiving),
 		}
@@ -241,10 +247,11 @@ func (a *accountUnit) touch(t *tx) {
 	t.Touch()
 }
 
-// Finish writes the rows of accounts that were counted on.
+// Finish writes the sums, the sets and the rows of accounts that were counted on.
 func (t *tx) Finish() error {
 	for _, a := range t.accounts {
 		t.writeGiving(a)
+		t.writeSets(a)
 		if a.dirty {
 			t.Save(tallyTable, a.account, a.revision, a.contactSeq, a.contactActive, a.keySeq, a.campaignRevision, a.giftSeq, a.planSeq, a.currency, a.campaignSeq)
 		}

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// before is how many contacts there are before the model begins: it goes on from one block to the next.
+const before = db.BlockSize - 40
+
+// tagModel is an account whose contacts come and go in sets at random, through two nodes, several changes in each commit.
+type tagModel struct {
+	*testing.T
+	random  *rand.Rand
+	account int64
+	people  int
+}
+
+func (m *tagModel) tags() (tags []string) {
+	for range m.random.IntN(4) {
+		tags = append(tags, fmt.Sprintf("tag %d", m.random.IntN(6)))
+	}
+	return tags
+}
+
+// change is a random change, which may be refused.
+func (m *tagModel) change() func(s *Store) error {
+	ctx, account := context.Background(), m.account
+	id := crm.MakeID(account, before-10+m.random.Int64N(int64(m.people+12)))
+	tags := m.tags()
+	made := func(_ Document, err error) error { return err }
+	switch n := m.random.IntN(100); {
+	case n < 30:
+		m.people++
+		return m.creates(m.people)
+	case n < 45: // the same person again
+		return m.creates(1 + m.random.IntN(m.people+1))
+	case n < 55:
+		return func(s *Store) error { return made(s.AddTags(ctx, account, id, tags)) }
+	case n < 65:
+		return func(s *Store) error { return made(s.SyncTags(ctx, account, id, tags)) }
+	case n < 70:
+		return func(s *Store) error { return made(s.RemoveTags(ctx, account, id, tags)) }
+	case n < 78:
+		in := input(m, fmt.Sprintf(`{"last_name":"Änderson","tags":["%s"]}`, strings.Join(append(tags, "edited"), `","`)))
+		return func(s *Store) error { return made(s.UpdateContact(ctx, account, id, in)) }
+	case n < 90:
+		return func(s *Store) error { return s.ArchiveContact(ctx, account, id) }
+	}
+	return func(s *Store) error { return made(s.RestoreContact(ctx, account, id)) }
+}
+
+func (m *tagModel) creates(person int) func(s *Store) error {
+	tags := strings.Join(append(m.tags(), fmt.Sprintf("rare %d", person%20)), `","`)
+	in := input(m, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","emails":[{"value":"p%[1]d@x.org"}],"tags":["%s"]}`, person, tags))
+	return func(s *Store) error {
+		_, err := s.CreateContact(context.Background(), m.account, in, crm.Dedupe)
+		return err
+	}
+}
+
+// Every set is what the documents say, whatever was done, by which node and together with what. The end of the test compares them.
+func TestSetsFollowEveryChange(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		m := &tagModel{T: t, random: rand.New(rand.NewPCG(16, 1)), account: newAccount(t, a).Number}
+		fillNamed(t, a, m.account, before, func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","tags":["tag %d"]}`, i, i%9) })
+		for round := range 60 {
+			node := []*Store{a, b}[round%2]
+			changes := make([]func() error, 1+m.random.IntN(8))
+			for i := range changes {
+				change := m.change()
+				changes[i] = func() error { return change(node) }
+			}
+			for _, err := range together(t, node, m.account, changes...) {
+				if err != nil && !errors.Is(err, crm.ErrArchived) && !errors.Is(err, crm.ErrNotFound) {
+					t.Fatal(err)
+				}
+			}
+		}
+		if m.people < 50 {
+			t.Errorf("only %d contacts were made, all in one block", m.people)
+		}
+	})
+}
+
+// A set is read as a whole, and its first contacts by themselves.
+func TestTheFirstContactsOfASet(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		fillNamed(t, s, account, db.BlockSize+20, func(i int) string {
+			if i%1000 == 7 || i > db.BlockSize {
+				return `{"first_name":"F","tags":["rare"]}`
+			}
+			return `{"first_name":"F"}`
+		})
+		all := []int64{8, 1008, 2008, 3008, 4008}
+		for seq := int64(db.BlockSize + 2); seq <= db.BlockSize+20; seq++ {
+			all = append(all, seq)
+		}
+		err := s.view(t.Context(), func(c db.Conn) error {
+			for _, limit := range []int{1, 4, 5, 6, 23, 24, 25, 1000} {
+				ids, err := firstOfSet(c, account, "t:rare", limit)
+				if err != nil {
+					return err
+				}
+				if want := idsOf(account, all[:min(limit, len(all))]); !slices.Equal(ids, want) {
+					t.Errorf("the first %d are %v, want %v", limit, ids, want)
+				}
+			}
+			none, err := firstOfSet(c, account, "a:rare", 5)
+			if err != nil || len(none) > 0 {
+				t.Errorf("archived ones: %v, %v", none, err)
+			}
+			set, err := readSet(c, account, "t:rare")
+			if got := set.Page(0, 100); !slices.Equal(got, all) {
+				t.Errorf("the set is %v, want %v", got, all)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A set that is damaged is never taken for another: what needs it fails and changes nothing, all else goes on.
+func TestADamagedSetIsNotUsed(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		id := create(t, s, account, `{"first_name":"A","tags":["gala","ball"]}`).ID
+		damage(t, s, `UPDATE contact_set SET size = 2 WHERE account_id = $1 AND name = 't:gala'`, account)
+		errs := together(t, s, account, creating(t, s, account, "Ben"), func() error { return s.ArchiveContact(t.Context(), account, id) }, creating(t, s, account, "Cay"))
+		if errs[0] != nil || errs[2] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), `the set "t:gala"`) {
+			t.Errorf("got %v", errs)
+		}
+		err := s.view(t.Context(), func(c db.Conn) error {
+			_, err := readSet(c, account, "t:gala")
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "repair it") {
+			t.Errorf("the set is read: %v", err)
+		}
+		wantLists(t, s, account, []int64{1, 2, 3}, nil)
+		if _, report := check(t, s, true); report.Problems != 1 || report.Repaired != 1 {
+			t.Errorf("%+v", report)
+		}
+		archive(t, s, account, id)
+	})
+}
