@@ -86,6 +86,9 @@ func checkFile(t *testing.T, path string) {
 		if inside, found := strings.CutPrefix(name, "donorbook/"); found && !slices.Contains(allowed, inside) {
 			t.Errorf("%s imports %s", path, inside)
 		}
+		if room == "client" && strings.Contains(name, ".") {
+			t.Errorf("%s imports %s: programs that use the client should get no dependency but the standard library", path, name)
+		}
 		for limited, rooms := range outside {
 			if (name == limited || strings.HasPrefix(name, limited+"/")) && !slices.Contains(rooms, room) {
 				t.Errorf("%s imports %s, which is for %v", path, name, rooms)
