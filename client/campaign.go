@@ -79,6 +79,8 @@ type CampaignInput struct {
 	Event       *Event       `json:"event,omitzero"`
 	Status      string       `json:"status,omitzero"` // draft, published, which is the default, or closed
 	PaymentLink string       `json:"payment_link,omitzero"`
+
+	Beneficiaries []string `json:"beneficiaries,omitzero"` // ids of the accounts that it is for
 }
 
 // CampaignChange is what to change about a campaign.
@@ -96,6 +98,8 @@ type CampaignChange struct {
 	Event       Optional[Event]        `json:"event,omitzero"`
 	Status      Optional[string]       `json:"status,omitzero"`
 	PaymentLink Optional[string]       `json:"payment_link,omitzero"`
+
+	Beneficiaries []string `json:"beneficiaries,omitzero"` // nil leaves them alone, an empty list clears them
 }
 
 // CampaignFilter says whose campaigns to list.

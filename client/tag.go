@@ -41,13 +41,14 @@ func (s Tags) Page(ctx context.Context, f TagFilter, number int) (Page[Tag], err
 }
 
 // Rename gives a tag another name on all contacts. If there is a tag of that name, the two become one. With many contacts the server goes
-// on in the background; done is then false.
+// on in the background: done is then false, and tag is the old one with the contacts that still have it. Once it is no longer listed, all is
+// done.
 func (s Tags) Rename(ctx context.Context, name, newName string) (tag Tag, done bool, err error) {
 	a, err := s.c.send(ctx, http.MethodPatch, tagPath(name), nil, map[string]string{"name": newName}, &tag)
 	return tag, a.status == http.StatusOK, err
 }
 
-// Delete removes a tag from all contacts. With many contacts the server goes on in the background; done is then false.
+// Delete removes a tag from all contacts. With many contacts the server goes on in the background, as for a rename; done is then false.
 func (s Tags) Delete(ctx context.Context, name string) (done bool, err error) {
 	a, err := s.c.send(ctx, http.MethodDelete, tagPath(name), nil, nil, nil)
 	return a.status == http.StatusOK, err
