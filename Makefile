@@ -32,7 +32,7 @@ RACES = $$(.ci/races $(RACY))
 # The program is built first: tests that start it find it in the build cache. The tests of the repository as a whole come first and
 # alone, because they measure the program. The browser waits for pages while the rooms compute.
 test: build
-	.ci/install gcc libc6-dev curl postgresql pgbouncer nginx systemd chromium fonts-liberation
+	.ci/install gcc libc6-dev curl jq nodejs php-cli php-curl python3 postgresql pgbouncer nginx systemd chromium fonts-liberation
 	go test .
 	$(MAKE) --no-print-directory -j2 -O test-rooms test-browser
 

@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"internal/config":  {"internal/crm", "internal/store", "internal/web"},
 	"internal/cli":     {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/console", "internal/config", "internal/backup"},
 	"cmd/donorbook":    {"internal/cli"},
+	"client":           {}, // for programs of others: it knows a server by its API alone
 
 	"internal/reference": {}, // makes the reference page of the API; no part of the program
 
@@ -35,7 +36,7 @@ var arrows = map[string][]string{
 
 // outside lists packages that only some rooms may know.
 var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/api", "internal/console", "internal/reference", "internal/rig", "bench"},
+	"net/http":                      {"internal/web", "internal/api", "internal/console", "internal/reference", "internal/rig", "bench", "client"},
 	"database/sql":                  {},
 	"github.com/ncruces/go-sqlite3": {"internal/db", "bench"},
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
@@ -84,6 +85,9 @@ func checkFile(t *testing.T, path string) {
 		name := strings.Trim(spec.Path.Value, `"`)
 		if inside, found := strings.CutPrefix(name, "donorbook/"); found && !slices.Contains(allowed, inside) {
 			t.Errorf("%s imports %s", path, inside)
+		}
+		if room == "client" && strings.Contains(name, ".") {
+			t.Errorf("%s imports %s: programs that use the client should get no dependency but the standard library", path, name)
 		}
 		for limited, rooms := range outside {
 			if (name == limited || strings.HasPrefix(name, limited+"/")) && !slices.Contains(rooms, room) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/client"
 )
 
 // TestCommandsBesideAServer: what the command line changes, a running server knows.
@@ -192,13 +195,20 @@ func TestTwoServersOnOneDatabase(t *testing.T) {
 	}
 	// What one archives, the other knows; what one revokes is refused by the other.
 	first := nodes[0].contacts(key, "active")[0]
-	nodes[0].call(key, http.StatusOK, "DELETE", fmt.Sprintf("/v1/contacts/%d", first.ID), "")
-	nodes[1].call(key, http.StatusForbidden, "GET", fmt.Sprintf("/v1/contacts/%d", first.ID), "")
+	if err := nodes[0].api(key).Contacts.Archive(t.Context(), first.ID); err != nil {
+		t.Error(err)
+	}
+	var refused *client.Error
+	if _, err := nodes[1].api(key).Contacts.Get(t.Context(), first.ID); !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
+		t.Errorf("the other server answers %v for the archived contact", err)
+	}
 	if n := len(nodes[1].contacts(key, "archived")); n != 1 {
 		t.Errorf("the other server lists %d archived contacts, want 1", n)
 	}
 	nodes[0].stop()
-	nodes[1].call(key, http.StatusOK, "PATCH", fmt.Sprintf("/v1/contacts/%d/restore", first.ID), "")
+	if restored, err := nodes[1].api(key).Contacts.Restore(t.Context(), first.ID); err != nil || !restored.ArchivedAt.IsZero() {
+		t.Errorf("restored: %+v, %v", restored, err)
+	}
 	nodes[1].stop()
 	if strings.Contains(nodes[1].stderr.String(), "level=ERROR") {
 		t.Error("the second server logged an error")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"donorbook/client"
 	"donorbook/internal/pgtest"
 )
 
@@ -42,7 +43,7 @@ func damageIsToldAndChecked(t *testing.T, e engine) {
 	var ids []int64
 	for i := range 3 {
 		a := p.call(key, http.StatusCreated, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"L%d","emails":[{"value":"ada%d@x.org"}],"tags":["vip"]}`, i, i))
-		ids = append(ids, decode[contact](t, a.body).ID)
+		ids = append(ids, decode[client.Contact](t, a.body).ID)
 	}
 	typed := func(code int, args ...string) string {
 		t.Helper()

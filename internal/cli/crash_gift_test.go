@@ -1,13 +1,18 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"donorbook/client"
 )
 
 // givenGift is a gift that a client has sent, under a key of its own, and whether it was answered.
@@ -23,40 +28,32 @@ type sentRefund struct {
 	answered bool
 }
 
-type gift struct {
-	ID           string
-	Amount       float64
-	Transactions []struct{ Amount float64 }
-}
-
-func (g *givenGift) body(contact int64) string {
-	return fmt.Sprintf(`{"contact_id":%d,"amount":%d.%02d,"method":"card","transacted_at":"2026-01-31"}`, contact, g.cents/100, g.cents%100)
-}
-
 // post sends the gift, again where it was sent before. alive is false once the connection is gone.
-func (g *givenGift) post(p *process, key string, contact int64) (alive bool, err error) {
-	a, failed := p.send(key, "POST", "/v1/transactions", g.body(contact), "Idempotency-Key", g.key)
-	switch {
-	case failed != nil:
-		return false, nil
-	case a.status != http.StatusCreated:
-		return true, fmt.Errorf("gift: %s", a)
-	}
-	g.id, g.answered = decode[gift](p.t, a.body).ID, true
-	return true, nil
+func (g *givenGift) post(ctx context.Context, c *client.Client, contact int64) (alive bool, err error) {
+	gift, failed := c.Transactions.Create(client.WithIdempotencyKey(ctx, g.key), client.TransactionInput{
+		ContactID: contact, Amount: money(g.cents), Method: "card", TransactedAt: "2026-01-31",
+	})
+	g.id, g.answered = gift.ID, failed == nil
+	return answered(failed)
 }
 
 // refund gives a cent back.
-func (g *givenGift) refund(p *process, key string, r *sentRefund) (alive bool, err error) {
-	a, failed := p.send(key, "POST", "/v1/transactions/"+g.id+"/refund", `{"amount":0.01}`, "Idempotency-Key", r.key)
+func (g *givenGift) refund(ctx context.Context, c *client.Client, r *sentRefund) (alive bool, err error) {
+	_, failed := c.Transactions.Refund(client.WithIdempotencyKey(ctx, r.key), g.id, "0.01")
+	r.answered = failed == nil
+	return answered(failed)
+}
+
+// answered tells a refusal, which is an error, from a connection that is gone.
+func answered(failed error) (alive bool, err error) {
+	var refused *client.Error
 	switch {
-	case failed != nil:
-		return false, nil
-	case a.status != http.StatusOK:
-		return true, fmt.Errorf("refund: %s", a)
+	case failed == nil:
+		return true, nil
+	case errors.As(failed, &refused):
+		return true, failed
 	}
-	r.answered = true
-	return true, nil
+	return false, nil
 }
 
 // giver is one client that gives and refunds without pause.
@@ -67,7 +64,7 @@ type giver struct {
 	sent    int
 }
 
-func (w *giver) step(p *process, key string) (alive bool, err error) {
+func (w *giver) step(ctx context.Context, c *client.Client) (alive bool, err error) {
 	w.sent++
 	attempt := fmt.Sprintf("%s-%d", w.name, w.sent)
 	if len(w.gifts) > 0 && rand.IntN(3) == 0 {
@@ -77,50 +74,67 @@ func (w *giver) step(p *process, key string) (alive bool, err error) {
 		}
 		r := &sentRefund{key: attempt}
 		g.refunds = append(g.refunds, r)
-		return g.refund(p, key, r)
+		return g.refund(ctx, c, r)
 	}
 	g := &givenGift{key: attempt, cents: 100 + rand.IntN(10_000)}
 	w.gifts = append(w.gifts, g)
-	return g.post(p, key, w.contact)
+	return g.post(ctx, c, w.contact)
 }
+
+// money is an amount as the API writes it: without zeros at the end.
+func money(cents int) client.Money { return client.Money(fmt.Sprint(float64(cents) / 100)) }
 
 // settle sends everything again that was never answered, and then looks whether each gift is there once, with each refund once, and whether the
 // contact's number is their sum.
-func (w *giver) settle(p *process, key string) {
-	total := 0
+func (w *giver) settle(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	cents := 0
 	for _, g := range w.gifts {
 		if !g.answered {
-			if _, err := g.post(p, key, w.contact); err != nil {
-				p.t.Error(err)
+			if _, err := g.post(ctx, c, w.contact); err != nil {
+				t.Error(err)
 				return
 			}
 		}
 		for _, r := range g.refunds {
 			if !r.answered {
-				if _, err := g.refund(p, key, r); err != nil {
-					p.t.Error(err)
+				if _, err := g.refund(ctx, c, r); err != nil {
+					t.Error(err)
 					return
 				}
 			}
 		}
-		found := decode[gift](p.t, p.call(key, http.StatusOK, "GET", "/v1/transactions/"+g.id, "").body)
-		if int(found.Amount*100+0.5) != g.cents || len(found.Transactions) != 1+len(g.refunds) {
-			p.t.Errorf("%s: %+v, and %d cents with %d refunds were acknowledged", w.name, found, g.cents, len(g.refunds))
+		found, err := c.Transactions.Get(ctx, g.id)
+		if err != nil || found.Amount != money(g.cents) || len(found.Transactions) != 1+len(g.refunds) {
+			t.Errorf("%s: %+v, and %s with %d refunds was acknowledged: %v", w.name, found, money(g.cents), len(g.refunds), err)
 		}
-		total += g.cents - len(g.refunds)
+		cents += g.cents - len(g.refunds)
 	}
-	listed := decode[struct{ Meta struct{ Total int } }](p.t, p.call(key, http.StatusOK, "GET", fmt.Sprintf("/v1/transactions?contact_id=%d", w.contact), "").body)
-	if listed.Meta.Total != len(w.gifts) {
-		p.t.Errorf("%s: %d gifts are listed, and %d were sent", w.name, listed.Meta.Total, len(w.gifts))
+	w.wantGifts(t, c, len(w.gifts), int64(cents/100))
+}
+
+// wantGifts compares the contact with what it gave: a number of gifts, and their sum in whole dollars.
+func (w *giver) wantGifts(t *testing.T, c *client.Client, gifts int, total int64) {
+	listed, err := c.Transactions.Page(t.Context(), client.TransactionFilter{ContactID: &w.contact}, 1)
+	if err != nil || listed.Total != int64(gifts) {
+		t.Errorf("%s: %d gifts are listed, and %d were sent: %v", w.name, listed.Total, gifts, err)
 	}
-	contact := decode[struct {
-		Stats struct {
-			Total int `json:"total_contributions"`
+	contact, err := c.Contacts.Get(t.Context(), w.contact)
+	if err != nil || contact.Stats.TotalContributions != total {
+		t.Errorf("%s: the contact's contributions are %d, and %d was given: %v", w.name, contact.Stats.TotalContributions, total, err)
+	}
+}
+
+func newGivers(t *testing.T, c *client.Client, n int) []*giver {
+	givers := make([]*giver, n)
+	for i := range givers {
+		made, _, err := c.Contacts.Create(t.Context(), client.ContactInput{FirstName: "Ada", LastName: fmt.Sprint("Giver ", i)})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}](p.t, p.call(key, http.StatusOK, "GET", fmt.Sprintf("/v1/contacts/%d", w.contact), "").body)
-	if contact.Stats.Total != total/100 {
-		p.t.Errorf("%s: the contact's contributions are %d, and %d cents were given", w.name, contact.Stats.Total, total)
+		givers[i] = &giver{name: fmt.Sprintf("g%d", i), contact: made.ID}
 	}
+	return givers
 }
 
 // TestKillUnderGifts: no gift or refund that was acknowledged before kill -9 is lost, and one that is sent again with its key counts once.
@@ -129,19 +143,16 @@ func TestKillUnderGifts(t *testing.T) { eachEngine(t, killUnderGifts) }
 func killUnderGifts(t *testing.T, e engine) {
 	data := e.data(t)
 	_, key := newKey(t, data)
-	givers := make([]*giver, 8)
 	p := serve(t, data, "--rate-limit", "0")
-	for i := range givers {
-		a := p.call(key, http.StatusCreated, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"Giver %d"}`, i))
-		givers[i] = &giver{name: fmt.Sprintf("g%d", i), contact: decode[contact](t, a.body).ID}
-	}
+	givers := newGivers(t, p.api(key), 8)
 	for range 3 {
 		var acknowledged atomic.Int64
 		var group sync.WaitGroup
+		c := p.api(key, client.WithRetries(0))
 		for _, w := range givers {
 			group.Go(func() {
 				for {
-					alive, err := w.step(p, key)
+					alive, err := w.step(t.Context(), c)
 					if err != nil {
 						t.Error(err)
 					}
@@ -160,8 +171,9 @@ func killUnderGifts(t *testing.T, e engine) {
 			return
 		}
 		p = serve(t, data, "--rate-limit", "0")
+		c = p.api(key)
 		for _, w := range givers {
-			w.settle(p, key)
+			w.settle(t, c)
 		}
 	}
 	p.stop()
@@ -171,4 +183,53 @@ func killUnderGifts(t *testing.T, e engine) {
 		where = append(where, "--database", url)
 	}
 	wantTyped(t, exitOK, "", where...)
+}
+
+// TestAClientOutlivesTheServer: a client does not notice that the server was killed and started again, and each gift that it made counts once.
+func TestAClientOutlivesTheServer(t *testing.T) { eachEngine(t, clientOutlivesTheServer) }
+
+func clientOutlivesTheServer(t *testing.T, e engine) {
+	data := e.data(t)
+	_, key := newKey(t, data)
+	p := serve(t, data, "--rate-limit", "0")
+	var current atomic.Pointer[process] // the next server listens elsewhere
+	current.Store(p)
+	transport := p.newClient().Transport.(*http.Transport)
+	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		if server := current.Load(); server != nil {
+			return new(net.Dialer).DialContext(ctx, network, server.addr())
+		}
+		return nil, errors.New("no server")
+	}
+	c := p.api(key, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: patience}), client.WithRetries(20))
+	givers := newGivers(t, c, 4)
+	var given atomic.Int64
+	var enough atomic.Bool
+	var group sync.WaitGroup
+	for _, w := range givers {
+		group.Go(func() {
+			for ; !enough.Load(); given.Add(1) {
+				if _, err := c.Transactions.Create(t.Context(), client.TransactionInput{ContactID: w.contact, Amount: "1.01", Method: "cash", TransactedAt: "2026-01-31"}); err != nil {
+					t.Error(err)
+					return
+				}
+				w.sent++
+			}
+		})
+	}
+	for range 2 {
+		before := given.Load()
+		p.waitFor("some gifts", func() bool { return given.Load() > before+20 || t.Failed() })
+		current.Store(nil)
+		p.kill()
+		p = serve(t, data, "--rate-limit", "0")
+		current.Store(p)
+	}
+	enough.Store(true)
+	group.Wait()
+	for _, w := range givers {
+		w.wantGifts(t, c, w.sent, int64(w.sent*101/100))
+	}
+	c.CloseIdleConnections()
+	p.stop()
 }

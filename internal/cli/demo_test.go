@@ -120,10 +120,10 @@ func checkDemoContacts(p *process) {
 			if len(c.Tags) > 0 {
 				tagged++
 			}
-			if c.Archived != nil {
+			if !c.ArchivedAt.IsZero() {
 				archived++
 			}
-			if c.Email == nil || !strings.Contains(*c.Email, "@") || c.FirstName == "" || c.LastName == "" {
+			if !strings.Contains(c.PrimaryEmail, "@") || c.FirstName == "" || c.LastName == "" {
 				t.Errorf("not a believable person: %+v", c)
 			}
 		}

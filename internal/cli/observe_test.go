@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"donorbook/client"
 )
 
 // TestSettingsReachTheServer: what a flag says is what a client sees.
@@ -63,7 +65,7 @@ func logTellsNoSecrets(t *testing.T, e engine) {
 			body := `{"first_name":"Xanthippe","last_name":"Quartermain","emails":[{"value":"xanthippe@private.example","type":"work"}],
 				"phones":[{"value":"(617) 555-0142","type":"home"}],"addresses":[{"address_1":"14 Hidden Lane"}],"tags":["pet-name-tag"]}`
 			made := p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
-			id := decode[contact](t, made.body).ID
+			id := decode[client.Contact](t, made.body).ID
 			mail := url.QueryEscape("xanthippe@private.example")
 			for _, c := range []struct {
 				status             int

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/client"
 	"donorbook/internal/rig"
 )
 
@@ -35,6 +36,7 @@ type process struct {
 	stderr  output
 	exited  chan struct{}
 	client  *http.Client
+	closing []func() // the connections of other clients
 }
 
 type output = rig.Output
@@ -139,6 +141,9 @@ func (p *process) kill() {
 func (p *process) stop() {
 	p.t.Helper()
 	p.client.CloseIdleConnections() // a connection that was opened and not used yet is waited for
+	for _, closeIdle := range p.closing {
+		closeIdle()
+	}
 	p.signal(syscall.SIGTERM)
 	p.ended(exitOK)
 }
@@ -187,22 +192,11 @@ func (p *process) call(key string, status int, method, path, body string, header
 	return a
 }
 
-// contact is what the tests look at.
-type contact struct {
-	ID        int64    `json:"id"`
-	FirstName string   `json:"first_name"`
-	LastName  string   `json:"last_name"`
-	Company   *string  `json:"company"`
-	Email     *string  `json:"primary_email"`
-	Tags      []string `json:"tags"`
-	Archived  *string  `json:"archived_at"`
-}
-
+// contactPage is what the tests look at in a list that was read without the client.
 type contactPage struct {
-	Data  []contact `json:"data"`
+	Data  []client.Contact `json:"data"`
 	Links struct {
-		First string  `json:"first"`
-		Next  *string `json:"next"`
+		First string `json:"first"`
 	} `json:"links"`
 	Meta struct {
 		Total int `json:"total"`
@@ -217,19 +211,35 @@ func decode[T any](t *testing.T, body []byte) (value T) {
 	return value
 }
 
-// contacts walks a list by links.next. The total must be what was seen.
-func (p *process) contacts(key, scope string) []contact {
+// api is what a program of an integrator has: a client that trusts the server's own authority.
+func (p *process) api(key string, options ...client.Option) *client.Client {
 	p.t.Helper()
-	var all []contact
-	for path := "/v1/contacts?per_page=100&scope=" + scope; path != ""; {
-		page := decode[contactPage](p.t, p.call(key, http.StatusOK, "GET", path, "").body)
-		all = append(all, page.Data...)
-		path = ""
-		if page.Links.Next != nil {
-			path = strings.TrimPrefix(*page.Links.Next, p.url)
-		} else if page.Meta.Total != len(all) {
-			p.t.Errorf("the total of scope %s is %d, and the pages have %d contacts", scope, page.Meta.Total, len(all))
+	if strings.HasPrefix(p.url, "https:") {
+		options = append(options, client.WithCAFile(filepath.Join(p.data, "tls", "ca.pem")))
+	}
+	c, err := client.New(p.url, key, options...)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.closing = append(p.closing, c.CloseIdleConnections)
+	p.t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+// contacts are all contacts of a scope. The total must be what was seen.
+func (p *process) contacts(key, scope string) []client.Contact {
+	p.t.Helper()
+	c := p.api(key)
+	var all []client.Contact
+	for found, err := range c.Contacts.List(p.t.Context(), client.ContactFilter{Scope: scope}) {
+		if err != nil {
+			p.t.Fatal(err)
 		}
+		all = append(all, found)
+	}
+	page, err := c.Contacts.Page(p.t.Context(), client.ContactFilter{Scope: scope}, 1)
+	if err != nil || page.Total != int64(len(all)) {
+		p.t.Errorf("the total of scope %s is %d, and the pages have %d contacts: %v", scope, page.Total, len(all), err)
 	}
 	return all
 }

@@ -1,0 +1,221 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Contact is a person who gives, or may give one day.
+type Contact struct {
+	ID             int64         `json:"id"`
+	FirstName      string        `json:"first_name"`
+	MiddleName     string        `json:"middle_name"`
+	LastName       string        `json:"last_name"`
+	DOB            time.Time     `json:"dob"` // date of birth
+	Company        string        `json:"company"`
+	Title          string        `json:"title"`
+	TwitterURL     string        `json:"twitter_url"`
+	LinkedInURL    string        `json:"linkedin_url"`
+	FacebookURL    string        `json:"facebook_url"`
+	Emails         []Email       `json:"emails"`
+	Phones         []Phone       `json:"phones"`
+	PrimaryEmail   string        `json:"primary_email"`
+	PrimaryPhone   string        `json:"primary_phone"`
+	Note           string        `json:"note"`
+	Addresses      []Address     `json:"addresses"`
+	PrimaryAddress *Address      `json:"primary_address"`
+	Stats          Stats         `json:"stats"`
+	Tags           []string      `json:"tags"`
+	CustomFields   []CustomField `json:"custom_fields"`
+	ArchivedAt     time.Time     `json:"archived_at"`
+	CreatedAt      time.Time     `json:"created_at"`
+	UpdatedAt      time.Time     `json:"updated_at"`
+}
+
+// Email is an email address.
+type Email struct {
+	Type  string `json:"type,omitzero"` // personal or work
+	Value string `json:"value"`
+}
+
+// Phone is a phone number.
+type Phone struct {
+	Type  string `json:"type,omitzero"` // work, home or cell
+	Value string `json:"value"`
+}
+
+// Address is a postal address. What comes after the country is read-only, and not set for the address of a gift.
+type Address struct {
+	Address1  string    `json:"address_1,omitzero"`
+	Address2  string    `json:"address_2,omitzero"`
+	City      string    `json:"city,omitzero"`
+	State     string    `json:"state,omitzero"` // two letters
+	Zipcode   string    `json:"zipcode,omitzero"`
+	Country   string    `json:"country,omitzero"` // ISO 3166-1 alpha-3, such as USA
+	Type      string    `json:"type,omitzero"`
+	IsPrimary int       `json:"is_primary,omitzero"` // 1 or 0
+	CreatedAt time.Time `json:"created_at,omitzero"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
+}
+
+// Stats is what a contact has given, in whole units of the account's currency.
+type Stats struct {
+	RecurringContributions int64 `json:"recurring_contributions"`
+	TotalContributions     int64 `json:"total_contributions"`
+}
+
+// CustomField is the value of one of the account's own fields.
+type CustomField struct {
+	ID          int64  `json:"id"`
+	FieldID     int64  `json:"field_id"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Type        string `json:"type"`
+	Value       any    `json:"value"`
+}
+
+// ContactInput is a contact to create. First and last name are required.
+type ContactInput struct {
+	FirstName   string    `json:"first_name"`
+	MiddleName  string    `json:"middle_name,omitzero"`
+	LastName    string    `json:"last_name"`
+	DOB         string    `json:"dob,omitzero"` // date of birth as month/day/year, 1/31/1984
+	Company     string    `json:"company,omitzero"`
+	Title       string    `json:"title,omitzero"`
+	TwitterURL  string    `json:"twitter_url,omitzero"`
+	LinkedInURL string    `json:"linkedin_url,omitzero"`
+	FacebookURL string    `json:"facebook_url,omitzero"`
+	Emails      []Email   `json:"emails,omitzero"`
+	Phones      []Phone   `json:"phones,omitzero"`
+	Addresses   []Address `json:"addresses,omitzero"`
+	Tags        []string  `json:"tags,omitzero"`
+}
+
+// ContactChange is what to change about a contact. A list replaces the whole list: nil leaves it alone, an empty one clears it.
+type ContactChange struct {
+	FirstName   Optional[string] `json:"first_name,omitzero"`
+	MiddleName  Optional[string] `json:"middle_name,omitzero"`
+	LastName    Optional[string] `json:"last_name,omitzero"`
+	DOB         Optional[string] `json:"dob,omitzero"` // month/day/year
+	Company     Optional[string] `json:"company,omitzero"`
+	Title       Optional[string] `json:"title,omitzero"`
+	TwitterURL  Optional[string] `json:"twitter_url,omitzero"`
+	LinkedInURL Optional[string] `json:"linkedin_url,omitzero"`
+	FacebookURL Optional[string] `json:"facebook_url,omitzero"`
+	Emails      []Email          `json:"emails,omitzero"`
+	Phones      []Phone          `json:"phones,omitzero"`
+	Addresses   []Address        `json:"addresses,omitzero"`
+	Tags        []string         `json:"tags,omitzero"`
+}
+
+// ContactFilter says which contacts to list, and in which order. Filters combine; a nil filter is none.
+type ContactFilter struct {
+	Scope                 string // active, which is the default, archived or all
+	Email, Phone          *string
+	Tags                  []string // contacts that have all of them
+	Search                *string  // what the search of the console takes
+	FirstName, LastName   *string
+	PrimaryEmail          *string
+	CreatedAfter          *time.Time // this moment or later
+	CreatedBefore         *time.Time
+	UpdatedAfter          *time.Time
+	UpdatedBefore         *time.Time
+	TotalContributionsMin *int64
+	TotalContributionsMax *int64
+	Sort                  string // id, which is the default, created_at, updated_at or last_name; -id and so on for descending
+}
+
+func (f ContactFilter) query() (q query) {
+	q.choice("scope", f.Scope)
+	filter(&q, "email", f.Email)
+	filter(&q, "phone", f.Phone)
+	for _, tag := range f.Tags {
+		q.add("tag", tag)
+	}
+	filter(&q, "q", f.Search)
+	filter(&q, "first_name", f.FirstName)
+	filter(&q, "last_name", f.LastName)
+	filter(&q, "primary_email", f.PrimaryEmail)
+	filter(&q, "created_after", f.CreatedAfter)
+	filter(&q, "created_before", f.CreatedBefore)
+	filter(&q, "updated_after", f.UpdatedAfter)
+	filter(&q, "updated_before", f.UpdatedBefore)
+	filter(&q, "total_contributions_min", f.TotalContributionsMin)
+	filter(&q, "total_contributions_max", f.TotalContributionsMax)
+	q.choice("sort", f.Sort)
+	return q
+}
+
+// Contacts are the calls about contacts.
+type Contacts struct{ c *Client }
+
+const contactsPath = "/v1/contacts"
+
+func contactPath(id int64) string { return contactsPath + "/" + strconv.FormatInt(id, 10) }
+
+// List walks through all contacts that a filter finds. A loop that changes what the filter or the order is about (removing the tag that it
+// filters by, archiving) should collect the contacts first, because its changes move contacts from page to page.
+func (s Contacts) List(ctx context.Context, f ContactFilter) iter.Seq2[Contact, error] {
+	return all[Contact](ctx, s.c, contactsPath, f.query())
+}
+
+// Page reads one page of the contacts that a filter finds, with their total.
+func (s Contacts) Page(ctx context.Context, f ContactFilter, number int) (Page[Contact], error) {
+	return page[Contact](ctx, s.c, contactsPath, f.query(), number)
+}
+
+// Get reads an active contact.
+func (s Contacts) Get(ctx context.Context, id int64) (Contact, error) {
+	return call[Contact](ctx, s.c, http.MethodGet, contactPath(id), nil)
+}
+
+// Create creates a contact. If an active contact has one of the emails or phones, the input is merged into that one, and merged is true.
+func (s Contacts) Create(ctx context.Context, in ContactInput) (contact Contact, merged bool, err error) {
+	a, err := s.c.send(ctx, http.MethodPost, contactsPath, nil, in, &contact)
+	return contact, a.header.Get("X-Contact-Merged") == "true", err
+}
+
+// ForceCreate creates a contact even if another one has the same email or phone.
+func (s Contacts) ForceCreate(ctx context.Context, in ContactInput) (contact Contact, err error) {
+	_, err = s.c.send(ctx, http.MethodPost, contactsPath, url.Values{"force_create": {"true"}}, in, &contact)
+	return contact, err
+}
+
+// Update changes an active contact.
+func (s Contacts) Update(ctx context.Context, id int64, change ContactChange) (Contact, error) {
+	return call[Contact](ctx, s.c, http.MethodPatch, contactPath(id), change)
+}
+
+// Archive archives a contact.
+func (s Contacts) Archive(ctx context.Context, id int64) error {
+	_, err := s.c.send(ctx, http.MethodDelete, contactPath(id), nil, nil, nil)
+	return err
+}
+
+// Restore makes an archived contact active again.
+func (s Contacts) Restore(ctx context.Context, id int64) (Contact, error) {
+	return call[Contact](ctx, s.c, http.MethodPatch, contactPath(id)+"/restore", nil)
+}
+
+// AddTags adds tags to a contact.
+func (s Contacts) AddTags(ctx context.Context, id int64, tags ...string) (Contact, error) {
+	return s.changeTags(ctx, id, "add", tags)
+}
+
+// SyncTags replaces all tags of a contact.
+func (s Contacts) SyncTags(ctx context.Context, id int64, tags ...string) (Contact, error) {
+	return s.changeTags(ctx, id, "sync", tags)
+}
+
+// RemoveTags removes tags from a contact.
+func (s Contacts) RemoveTags(ctx context.Context, id int64, tags ...string) (Contact, error) {
+	return s.changeTags(ctx, id, "remove", tags)
+}
+
+func (s Contacts) changeTags(ctx context.Context, id int64, verb string, tags []string) (Contact, error) {
+	return call[Contact](ctx, s.c, http.MethodPost, contactPath(id)+"/tags/"+verb, map[string][]string{"tags": tags})
+}

@@ -1,0 +1,185 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Transaction is one gift. What it says about the giver is as it was when the gift was made.
+type Transaction struct {
+	ID                 string        `json:"id"`
+	Number             string        `json:"number"`
+	CampaignID         int64         `json:"campaign_id"`
+	CampaignCode       string        `json:"campaign_code"` // the campaign's slug
+	PlanID             string        `json:"plan_id"`
+	ContactID          int64         `json:"contact_id"`
+	FirstName          string        `json:"first_name"`
+	LastName           string        `json:"last_name"`
+	Company            string        `json:"company"`
+	Email              string        `json:"email"`
+	Phone              string        `json:"phone"`
+	Address            *Address      `json:"address"`
+	Status             string        `json:"status"`      // succeeded, pending, failed or cancelled
+	Method             string        `json:"method"`      // card, ach, direct_debit, bank_transfer, check, cash, paypal, venmo, stock, in_kind or other
+	Amount             Money         `json:"amount"`      // what was paid
+	Fee                Money         `json:"fee"`         // what a processor kept of it
+	FeeCovered         Money         `json:"fee_covered"` // the part of the fee that the giver added
+	Donated            Money         `json:"donated"`     // amount less fee covered
+	Payout             Money         `json:"payout"`      // amount less fee
+	Currency           string        `json:"currency"`
+	TransactedAt       time.Time     `json:"transacted_at"`
+	CreatedAt          time.Time     `json:"created_at"`
+	Dedication         *Dedication   `json:"dedication"`
+	Transactions       []LedgerEntry `json:"transactions"` // the payment, then each refund
+	LineItems          []LineItem    `json:"line_items"`
+	CommunicationOptIn bool          `json:"communication_opt_in"`
+	ExternalID         string        `json:"external_id"`
+	CheckNumber        string        `json:"check_number"`
+	CheckDepositedAt   time.Time     `json:"check_deposited_at"`
+	Note               string        `json:"note"`
+	Livemode           bool          `json:"livemode"` // false for a gift of a payment provider's test mode
+}
+
+// Dedication is whom a gift honors.
+type Dedication struct {
+	Type           string `json:"type"` // in_honor_of or in_memory_of
+	Name           string `json:"name,omitzero"`
+	RecipientName  string `json:"recipient_name,omitzero"`
+	RecipientEmail string `json:"recipient_email,omitzero"`
+}
+
+// LedgerEntry is one movement of money. The numbers of a refund are negative.
+type LedgerEntry struct {
+	ID         string     `json:"id"`
+	PlanID     string     `json:"plan_id"`
+	Amount     Money      `json:"amount"`
+	Fee        Money      `json:"fee"`
+	FeeCovered Money      `json:"fee_covered"`
+	Donated    Money      `json:"donated"`
+	Payout     Money      `json:"payout"`
+	Captured   bool       `json:"captured"`
+	CapturedAt time.Time  `json:"captured_at"`
+	Refunded   bool       `json:"refunded"`
+	RefundedAt time.Time  `json:"refunded_at"`
+	LineItems  []LineItem `json:"line_items"`
+}
+
+// LineItem is a part of an amount.
+type LineItem struct {
+	Type        string `json:"type"`
+	Subtype     string `json:"subtype"` // donation, or the fee that the giver covered
+	Description string `json:"description"`
+	Quantity    int64  `json:"quantity"`
+	Price       Money  `json:"price"`
+	Discount    Money  `json:"discount"`
+	Total       Money  `json:"total"`
+}
+
+// TransactionInput is a gift to record. Amount, method and time are required, and a giver: the id of a contact, or a first and a last name.
+// A time is a date, 2026-01-31, or has the form of time.RFC3339.
+type TransactionInput struct {
+	Amount             Money       `json:"amount"`
+	Method             string      `json:"method"`
+	TransactedAt       string      `json:"transacted_at"`
+	ContactID          int64       `json:"contact_id,omitzero"`
+	FirstName          string      `json:"first_name,omitzero"`
+	LastName           string      `json:"last_name,omitzero"`
+	Email              string      `json:"email,omitzero"`
+	Phone              string      `json:"phone,omitzero"`
+	Company            string      `json:"company,omitzero"`
+	Address            *Address    `json:"address,omitzero"`
+	CampaignID         int64       `json:"campaign_id,omitzero"`
+	PlanID             string      `json:"plan_id,omitzero"`
+	Currency           string      `json:"currency,omitzero"`
+	Fee                Money       `json:"fee,omitzero"`
+	FeeCovered         Money       `json:"fee_covered,omitzero"`
+	Status             string      `json:"status,omitzero"`
+	CheckNumber        string      `json:"check_number,omitzero"`
+	CheckDepositedAt   string      `json:"check_deposited_at,omitzero"`
+	Dedication         *Dedication `json:"dedication,omitzero"`
+	CommunicationOptIn bool        `json:"communication_opt_in,omitzero"`
+	ExternalID         string      `json:"external_id,omitzero"` // recording the same one again gives the first gift
+	Note               string      `json:"note,omitzero"`
+	Livemode           *bool       `json:"livemode,omitzero"` // true by default
+}
+
+// TransactionChange is what to change about a gift. Money never changes: refund the gift, and record it again.
+type TransactionChange struct {
+	ContactID          Optional[int64]      `json:"contact_id,omitzero"`
+	CampaignID         Optional[int64]      `json:"campaign_id,omitzero"`
+	PlanID             Optional[string]     `json:"plan_id,omitzero"`
+	Status             Optional[string]     `json:"status,omitzero"` // while it is pending
+	Fee                Optional[Money]      `json:"fee,omitzero"`    // once, while it is 0
+	TransactedAt       Optional[string]     `json:"transacted_at,omitzero"`
+	CheckNumber        Optional[string]     `json:"check_number,omitzero"`
+	CheckDepositedAt   Optional[string]     `json:"check_deposited_at,omitzero"`
+	Dedication         Optional[Dedication] `json:"dedication,omitzero"`
+	CommunicationOptIn Optional[bool]       `json:"communication_opt_in,omitzero"`
+	ExternalID         Optional[string]     `json:"external_id,omitzero"`
+	Note               Optional[string]     `json:"note,omitzero"`
+}
+
+// TransactionFilter says which gifts to list. Filters combine; a nil filter is none.
+type TransactionFilter struct {
+	Scope                  string // the account's own by default; benefiting, chapters or all
+	ContactID, CampaignID  *int64
+	PlanID, Status, Method *string
+	ExternalID             *string
+	TransactedAfter        *time.Time // this moment or later
+	TransactedBefore       *time.Time
+}
+
+func (f TransactionFilter) query() (q query) {
+	q.choice("scope", f.Scope)
+	filter(&q, "contact_id", f.ContactID)
+	filter(&q, "campaign_id", f.CampaignID)
+	filter(&q, "plan_id", f.PlanID)
+	filter(&q, "status", f.Status)
+	filter(&q, "method", f.Method)
+	filter(&q, "external_id", f.ExternalID)
+	filter(&q, "transacted_after", f.TransactedAfter)
+	filter(&q, "transacted_before", f.TransactedBefore)
+	return q
+}
+
+// Transactions are the calls about gifts.
+type Transactions struct{ c *Client }
+
+const transactionsPath = "/v1/transactions"
+
+func transactionPath(id string) string { return transactionsPath + "/" + url.PathEscape(id) }
+
+// List walks through all gifts that a filter finds, in the order in which they were recorded.
+func (s Transactions) List(ctx context.Context, f TransactionFilter) iter.Seq2[Transaction, error] {
+	return all[Transaction](ctx, s.c, transactionsPath, f.query())
+}
+
+// Page reads one page of the gifts that a filter finds, with their total.
+func (s Transactions) Page(ctx context.Context, f TransactionFilter, number int) (Page[Transaction], error) {
+	return page[Transaction](ctx, s.c, transactionsPath, f.query(), number)
+}
+
+// Get reads a gift.
+func (s Transactions) Get(ctx context.Context, id string) (Transaction, error) {
+	return call[Transaction](ctx, s.c, http.MethodGet, transactionPath(id), nil)
+}
+
+// Create records a gift.
+func (s Transactions) Create(ctx context.Context, in TransactionInput) (Transaction, error) {
+	return call[Transaction](ctx, s.c, http.MethodPost, transactionsPath, in)
+}
+
+// Update changes a gift.
+func (s Transactions) Update(ctx context.Context, id string, change TransactionChange) (Transaction, error) {
+	return call[Transaction](ctx, s.c, http.MethodPatch, transactionPath(id), change)
+}
+
+// Refund records that an amount was given back, or all that is left of the gift if the amount is "". It moves no money.
+func (s Transactions) Refund(ctx context.Context, id string, amount Money) (Transaction, error) {
+	return call[Transaction](ctx, s.c, http.MethodPost, transactionPath(id)+"/refund", struct {
+		Amount Money `json:"amount,omitzero"`
+	}{amount})
+}

@@ -1,0 +1,68 @@
+package donorbook_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// saved is how a page says into which file its program goes.
+var saved = regexp.MustCompile("Save this as `([^`]+)`")
+
+// TestProgramsOfTheClientPagesWork runs the program of each page in docs/clients, as someone would who follows the page, against an
+// organization of its own.
+func TestProgramsOfTheClientPagesWork(t *testing.T) {
+	w := newWalk(t)
+	repository, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"donorbook": repository, "bin": filepath.Join(repository, filepath.Dir(built(t)))} {
+		if err := os.Symlink(target, filepath.Join(w.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.serve("bin/donorbook serve")
+	for _, page := range []string{"curl", "python", "javascript", "php", "go"} {
+		t.Run(page, func(t *testing.T) {
+			w.t = t
+			text, err := os.ReadFile(filepath.Join("docs", "clients", page+".md"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.paste(`ACCOUNT=$(bin/donorbook account create --name "River Aid")
+				export DONORBOOK_KEY=$(bin/donorbook key create --account $ACCOUNT --name Program)`)
+			w.follow(string(text))
+		})
+	}
+}
+
+// follow does what a page says: saves its program, runs its commands, and compares what they print.
+func (w *walk) follow(page string) {
+	printed := false
+	for _, b := range readBlocks(page) {
+		switch b.kind {
+		case "sh":
+			w.paste(b.text)
+		case "text":
+			printed = true
+			if w.output != b.text {
+				w.t.Errorf("the program prints\n%s\nand the page says\n%s", w.output, b.text)
+			}
+		default:
+			names := saved.FindAllStringSubmatch(page[:b.start], -1)
+			if len(names) == 0 {
+				w.t.Fatalf("the page does not say into which file to save its %s", b.kind)
+			}
+			program := strings.ReplaceAll(b.text, "localhost:8443", "localhost:"+w.port)
+			if err := os.WriteFile(filepath.Join(w.dir, names[len(names)-1][1]), []byte(program), 0o600); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	if !printed {
+		w.t.Error("the page does not say what its program prints")
+	}
+}
