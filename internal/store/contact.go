@@ -367,6 +367,8 @@ func (t *tx) moveContact(a *accountUnit, s *stored, archived bool) (revision int
 	return a.revision
 }
 
+var errNoMoreIDs = errors.New("the account has given out all its ids")
+
 // insertContact gives a new contact its id and writes it.
 func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words string) (id int64, err error) {
 	a, err := t.lock(account)
@@ -374,7 +376,7 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words stri
 		return 0, err
 	}
 	if a.contactSeq >= crm.MaxSeq {
-		return 0, errors.New("the account has given out all its ids")
+		return 0, errNoMoreIDs
 	}
 	a.touch(t)
 	a.revision++
