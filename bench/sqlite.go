@@ -181,7 +181,7 @@ func makePeople(accounts []account, made chan<- []joining) {
 
 // account makes an account and a key for it.
 func (d *database) account(i int) (a account) {
-	a.Number, a.ID = 1_000_001+int64(i), fmt.Sprintf("bench%011d", i)
+	a.Number, a.ID = 1+int64(i), fmt.Sprintf("bench%011d", i)
 	key, secret, err := crm.NewKey(a.Number, 1, crm.KeyInput{Name: "bench", Permissions: crm.AllPermissions}, filledAt)
 	check(err)
 	a.Key = secret

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
 )
 
 // Whoever tries the ids of another account, of its active and its archived contacts, learns nothing: every answer is
@@ -35,8 +37,8 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 		}
 		never := map[string]string{
 			"in the owner's range":    strconv.FormatInt(last+1000, 10),
-			"in the stranger's range": strconv.FormatInt(stranger.Number*1_000_000_000+1, 10),
-			"small":                   "1",
+			"in the stranger's range": strconv.FormatInt(crm.MakeID(stranger.Number, 1), 10),
+			"none":                    "0",
 			"too large":               strings.Repeat("9", 40),
 		}
 		s.probe(t, keys, []string{

@@ -29,7 +29,7 @@ var (
 
 // kinds are the placeholders that stand for something that differs from run to run.
 var kinds = map[string]string{
-	"id":    `[1-9][0-9]{15}`,
+	"id":    `[1-9][0-9]{0,15}`,
 	"code":  `[0-9A-Za-z]{16}`,
 	"now":   `20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00`,
 	"micro": `20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.000000Z`,
@@ -268,7 +268,7 @@ func byMember(text string) []string {
 func idOf(t testing.TB, body string) string {
 	t.Helper()
 	var found struct{ ID json.RawMessage } // a number, or a text
-	if err := json.Unmarshal([]byte(body), &found); err != nil || len(found.ID) < 2 {
+	if err := json.Unmarshal([]byte(body), &found); err != nil || len(found.ID) == 0 {
 		t.Fatalf("no id in %s", clip(body))
 	}
 	return strings.Trim(string(found.ID), `"`)

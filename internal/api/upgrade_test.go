@@ -118,6 +118,9 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 		}
 		key := asked[0].Key
 		for _, path := range []string{"/v1/transactions", "/v1/plans"} { // keys keep the permissions that they were made with
+			if wasAsked(asked, path) {
+				continue
+			}
 			if got := server.ask(t, "GET", path, key, ""); got.status != 403 {
 				t.Errorf("a key of before gifts: GET %s: %d %s", path, got.status, clip(got.body))
 			}
@@ -144,6 +147,11 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			t.Error(err)
 		}
 	}
+}
+
+// wasAsked tells whether the program of the schema knew a path.
+func wasAsked(asked []oldAnswer, path string) bool {
+	return slices.ContainsFunc(asked, func(a oldAnswer) bool { return a.Path == path })
 }
 
 func unpacked(t *testing.T, path string) []byte {

@@ -141,7 +141,7 @@ type campaignDelete struct {
 func (campaignDelete) Help() string {
 	return `A campaign with gifts or plans is kept, whatever became of them; close it instead. The slug of a deleted campaign is free again.
 
-	donorbook campaign delete --account ID 1769850000123456`
+	donorbook campaign delete --account ID 7`
 }
 
 func (c *campaignDelete) Run(t *terminal) error {

@@ -111,17 +111,16 @@ func prints(ts *testscript.TestScript, neg bool, args []string) {
 		switch {
 		case strings.HasPrefix(text, "dbk_"):
 			return "HINT"
-		case strings.Contains(text, ":"):
+		default:
 			return "TIME"
 		}
-		return "NUMBER"
 	})
 	if diff := cmp.Diff(os.Expand(ts.ReadFile(args[0]), ts.Getenv), got); diff != "" {
 		ts.Fatalf("standard output differs from %s (-want +got):\n%s", args[0], diff)
 	}
 }
 
-var varying = regexp.MustCompile(`\b(\d{16}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?|dbk_\w{8}\.\.\.\w{4})\b`)
+var varying = regexp.MustCompile(`\b(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?|dbk_\w{8}\.\.\.\w{4})\b`)
 
 // runLine runs a command line in this process.
 func runLine(t *testing.T, args ...string) (code int, stdout, stderr string) {

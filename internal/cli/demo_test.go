@@ -66,8 +66,8 @@ func demo(t *testing.T, e engine) {
 	p.waitUntilServing()
 	line, key, password := demoCurl(p)
 	page := paste(t, line)
-	if len(page.Data) != 3 || page.Meta.Total < 100 {
-		t.Errorf("the curl command shows %d of %d contacts", len(page.Data), page.Meta.Total)
+	if len(page.Data) != 3 || page.Meta.Total < 100 || page.Data[0].ID != 1 {
+		t.Errorf("the curl command shows %d of %d contacts: %+v", len(page.Data), page.Meta.Total, page.Data)
 	}
 	checkDemoContacts(p)
 	checkDemoCampaigns(p, key)
@@ -136,13 +136,20 @@ func checkDemoContacts(p *process) {
 func checkDemoCampaigns(p *process, key string) {
 	t := p.t
 	t.Helper()
+	type campaign struct {
+		ID   int32
+		Type string
+	}
 	types, all := map[string]int{}, 0
 	for _, scope := range []string{"", "benefiting", "chapters", "all"} {
 		list := decode[struct {
-			Data []struct{ Type string }
+			Data []campaign
 		}](t, p.call(key, http.StatusOK, "GET", "/v1/campaigns?per_page=100&scope="+scope, "").body).Data
 		if len(list) == 0 {
 			t.Errorf("no campaign has the scope %q", scope)
+		}
+		if scope == "" && !slices.ContainsFunc(list, func(c campaign) bool { return c.ID == 1 }) {
+			t.Errorf("no campaign of the organization has the id 1: %v", list)
 		}
 		all = len(list)
 		for _, c := range list {

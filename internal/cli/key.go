@@ -104,7 +104,7 @@ type keyRevoke struct {
 func (keyRevoke) Help() string {
 	return `Servers need no restart. A revoked key stays in the list and cannot be restored.
 
-	donorbook key revoke 4711000000000001`
+	donorbook key revoke 3`
 }
 
 func (c *keyRevoke) Run(t *terminal) error {

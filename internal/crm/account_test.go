@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-func TestNewAccountHasAnIDAndANumberOfItsOwn(t *testing.T) {
+func TestNewAccountHasAnIDOfItsOwn(t *testing.T) {
 	parent := Account{Number: 1_234_567, ID: "parent"}
-	numbers, ids := map[int64]bool{}, map[string]bool{}
+	ids := map[string]bool{}
 	for range 200 {
 		a, err := NewAccount("  Red Cross ", parent, noon)
 		if err != nil {
@@ -19,26 +19,57 @@ func TestNewAccountHasAnIDAndANumberOfItsOwn(t *testing.T) {
 		if len(a.ID) != 16 || strings.Trim(a.ID, base62) != "" {
 			t.Fatalf("the id %q is not 16 letters and digits", a.ID)
 		}
-		if a.Number < 1_000_000 || MakeID(a.Number, MaxSeq) > 1<<53-1 {
-			t.Fatalf("the ids of account %d do not fit", a.Number)
-		}
-		numbers[a.Number], ids[a.ID] = true, true
+		ids[a.ID] = true
 	}
-	if len(ids) != 200 || len(numbers) < 190 {
-		t.Errorf("of 200 accounts %d ids and %d numbers differ", len(ids), len(numbers))
+	if len(ids) != 200 {
+		t.Errorf("of 200 accounts %d ids differ", len(ids))
 	}
 }
 
-func TestIDsTakeApart(t *testing.T) {
-	for _, account := range []int64{minAccountNumber, 7_654_321, maxAccountNumber} {
-		for _, seq := range []int64{1, 42, MaxSeq} {
-			if id := MakeID(account, seq); IDAccount(id) != account || IDSeq(id) != seq || id > 1<<53-1 {
-				t.Errorf("%d of account %d is %d, taken apart %d and %d", seq, account, id, IDAccount(id), IDSeq(id))
-			}
+func TestAccountsAreCountedAndThenRandom(t *testing.T) {
+	for last, want := range map[int64]int64{0: 1, 1: 2, 41: 42, 999_998: 999_999} {
+		if got := NextAccount(last); got != want {
+			t.Errorf("the number after %d is %d", last, got)
 		}
 	}
-	if MakeID(minAccountNumber, MaxSeq)+1 != MakeID(minAccountNumber+1, 0) {
-		t.Error("the ids of two accounts overlap, or leave a gap")
+	numbers := map[int64]bool{}
+	for range 200 {
+		number := NextAccount(999_999)
+		if number < 1_000_000 || MakeID(number, MaxSeq) > 1<<53-1 {
+			t.Fatalf("the ids of account %d do not fit", number)
+		}
+		numbers[number] = true
+	}
+	if len(numbers) < 190 {
+		t.Errorf("of 200 random numbers %d differ", len(numbers))
+	}
+}
+
+func TestIDsAreSmallAndTakeApart(t *testing.T) {
+	for _, test := range []struct{ account, seq, id int64 }{
+		{1, 1, 1}, {1, 42, 42}, {1, MaxSeq, 999_999_999},
+		{2, 1, 1_000_000_001}, {3, 7, 2_000_000_007},
+		{999_999, MaxSeq, 999_998_999_999_999},
+		{1_000_000, 1, 1_000_000_000_000_001}, // random numbers, as they always were
+		{7_654_321, 42, 7_654_321_000_000_042},
+		{maxAccountNumber, MaxSeq, 9_007_198_999_999_999},
+	} {
+		if id := MakeID(test.account, test.seq); id != test.id || IDAccount(id) != test.account || IDSeq(id) != test.seq || id > 1<<53-1 {
+			t.Errorf("%d of account %d is %d, taken apart %d and %d", test.seq, test.account, id, IDAccount(id), IDSeq(id))
+		}
+	}
+	if MakeID(1, MaxSeq) > 1<<31-1 {
+		t.Error("an id of the first account does not fit in 32 bits")
+	}
+	for account := int64(1); account < maxAccountNumber; account += 997 {
+		if MakeID(account, MaxSeq) >= MakeID(account+1, 1) {
+			t.Errorf("the ids of accounts %d and %d overlap", account, account+1)
+		}
+	}
+	for _, id := range []int64{0, -1, -1_000_000_001, 999_999_000_000_001, 999_999_999_999_999, -1 << 63} {
+		if account := IDAccount(id); account != 0 {
+			t.Errorf("%d is an id of account %d", id, account)
+		}
 	}
 }
 

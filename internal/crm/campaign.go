@@ -12,7 +12,7 @@ import (
 
 // Campaign is something that an account asks money for. It is public: anyone who knows its URL may see it.
 type Campaign struct {
-	ID          int64  // the microsecond of its creation: oldest first across accounts, and no count of anything
+	ID          int64
 	AccountID   string // public id of the owner
 	Type        string // general, collect, fundraise or event
 	Title       string
@@ -36,6 +36,7 @@ type Campaign struct {
 	// What is kept beside the document, since the API does not show it.
 	Status      string // draft, published or closed
 	PaymentLink string // where people donate
+	ListedAt    int64  // its place in lists, oldest first across accounts: the microsecond of its creation
 }
 
 // Public is what anyone may see of a campaign. Of a private event that is its title. If the campaign is the event, the rest of the
@@ -260,12 +261,13 @@ func (in *CampaignInput) CheckNew() error {
 	return nil
 }
 
-// NewCampaign makes a campaign of an input that was validated as a new one. The store finds the id and the slug:
-// it starts at in.ID and SlugCandidates and goes on while they are taken.
+// NewCampaign makes a campaign of an input that was validated as a new one. The store finds the slug,
+// the first of SlugCandidates that is free, and gives the id.
 func NewCampaign(in CampaignInput, account Account, id int64, slug string, now time.Time) Campaign {
+	listedAt := in.listedAt(now)
 	now = now.UTC().Truncate(time.Second)
 	c := Campaign{
-		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: DefaultCurrency, Status: Published,
+		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: DefaultCurrency, Status: Published, ListedAt: listedAt,
 		CreatedAt: now, UpdatedAt: now,
 	}
 	c.apply(&in, now)

@@ -85,8 +85,9 @@ func SlugCandidates(in CampaignInput, tried map[string]int) iter.Seq[string] {
 	}
 }
 
-// ID is the first id to try for a new campaign: the microsecond of its creation, which is never negative.
-func (in *CampaignInput) ID(now time.Time) int64 {
+// listedAt is the place of a new campaign in lists: the microsecond of its creation, which is never negative. One that says it is created in
+// the future does not stand behind everything that follows.
+func (in *CampaignInput) listedAt(now time.Time) int64 {
 	if created := valueOf(in.CreatedAt); created.Unix() > 0 && created.Before(now) {
 		return created.UnixMicro()
 	}

@@ -33,8 +33,8 @@ func campaignText(c Campaign) string {
 }
 
 func TestCampaignWithDefaults(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, `{"title":"Spring Gala"}`), rose, 1769850000123456, "spring-gala", noon)
-	want := `{"id":1769850000123456,"account_id":"A1b2C3d4E5f6G7h8","type":"collect","title":"Spring Gala","subtitle":null,` +
+	c := NewCampaign(oneCampaign(t, `{"title":"Spring Gala"}`), rose, 7, "spring-gala", noon)
+	want := `{"id":7,"account_id":"A1b2C3d4E5f6G7h8","type":"collect","title":"Spring Gala","subtitle":null,` +
 		`"description":null,"slug":"spring-gala","url":"https://give.example/spring-gala","goal":0,"raised":0,"donors":0,` +
 		`"currency":"USD","logo":null,"cover":null,"end_at":null,"created_at":"2026-01-31 12:00:00",` +
 		`"updated_at":"2026-01-31 12:00:00","event":null}`
@@ -57,8 +57,8 @@ const fullRow = `{
 
 func TestCampaignWithEverything(t *testing.T) {
 	in := oneCampaign(t, fullRow)
-	c := NewCampaign(in, rose, in.ID(noon), "run-2026", noon)
-	want := `{"id":1766599200000000,"account_id":"A1b2C3d4E5f6G7h8","type":"event","title":"Run for \"Rosie\"","subtitle":"5 km",` +
+	c := NewCampaign(in, rose, 7, "run-2026", noon)
+	want := `{"id":7,"account_id":"A1b2C3d4E5f6G7h8","type":"event","title":"Run for \"Rosie\"","subtitle":"5 km",` +
 		`"description":"<p>Come &amp; <b>run</b></p>","slug":"run-2026","url":"https://give.example/run-2026","goal":12000.5,` +
 		`"raised":12.34,"donors":3,"currency":"EUR","logo":"https://img.example/l.png",` +
 		`"cover":{"type":"video","url":"https://youtu.be/x","source":"youtube"},"end_at":"2026-06-01 20:00:00",` +
@@ -119,7 +119,7 @@ func TestAppendCampaignPutsTheBaseURLIn(t *testing.T) {
 
 func TestUpdateCampaign(t *testing.T) {
 	in := oneCampaign(t, fullRow)
-	old := NewCampaign(in, rose, in.ID(noon), "run-2026", noon)
+	old := NewCampaign(in, rose, 7, "run-2026", noon)
 	later := noon.Add(time.Hour)
 
 	same := old.Update(oneCampaign(t, `{"slug":"run-2026","title":"Run for \"Rosie\"","goal":12000.50,"donors":3}`), later)
@@ -138,7 +138,7 @@ func TestUpdateCampaign(t *testing.T) {
 		"donors":null,"currency":null,"logo":" ","cover":null,"end_at":null,"created_at":null,"updated_at":null,"event":null}`), later)
 	want = Campaign{
 		ID: old.ID, AccountID: old.AccountID, Type: "collect", Title: old.Title, Slug: "run-2026", Currency: "USD", Status: Published,
-		CreatedAt: old.CreatedAt, UpdatedAt: later,
+		CreatedAt: old.CreatedAt, UpdatedAt: later, ListedAt: old.ListedAt,
 	}
 	if diff := cmp.Diff(want, cleared); diff != "" {
 		t.Error(diff)
@@ -252,7 +252,7 @@ func TestShownCampaignCanBeImportedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := oneCampaign(t, string(row))
-		c := NewCampaign(in, rose, in.ID(noon), "a", noon)
+		c := NewCampaign(in, rose, 7, "a", noon)
 		again := c.Update(oneCampaign(t, campaignText(c)), noon.Add(time.Hour))
 		if diff := cmp.Diff(c, again); diff != "" {
 			t.Fatal(diff)

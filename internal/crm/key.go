@@ -143,7 +143,7 @@ func ParseSecret(secret string) (id int64, ok bool) {
 	payload, sum := secret[len(secretPrefix):secretLength-checksumLength], secret[secretLength-checksumLength:]
 	account, ok1 := decode62(payload[:numberLength])
 	seq, ok2 := decode62(payload[numberLength : 2*numberLength])
-	if !ok1 || !ok2 || sum != checksum(payload) {
+	if !ok1 || !ok2 || account == 0 || seq == 0 || sum != checksum(payload) {
 		return 0, false
 	}
 	return MakeID(account, seq), true

@@ -21,7 +21,7 @@ func newSecret(t testing.TB, account, seq int64) (Key, string) {
 
 func TestASecretLeadsToItsKey(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		account := rapid.Int64Range(minAccountNumber, maxAccountNumber).Draw(rt, "account")
+		account := rapid.Int64Range(1, maxAccountNumber).Draw(rt, "account")
 		seq := rapid.Int64Range(1, maxKeySeq).Draw(rt, "seq")
 		key, secret := newSecret(t, account, seq)
 		id, ok := ParseSecret(secret)
@@ -35,11 +35,11 @@ func TestASecretLeadsToItsKey(t *testing.T) {
 }
 
 func TestSecretsHaveOneForm(t *testing.T) {
-	key, secret := newSecret(t, minAccountNumber, 1)
+	key, secret := newSecret(t, 1, 1)
 	if len(secret) != 61 || !strings.HasPrefix(secret, "dbk_") || strings.Trim(secret[4:], base62) != "" {
 		t.Errorf("%q is not dbk_ and 57 letters and digits", secret)
 	}
-	if _, other := newSecret(t, minAccountNumber, 1); other[12:55] == secret[12:55] {
+	if _, other := newSecret(t, 1, 1); other[12:55] == secret[12:55] {
 		t.Error("two secrets have the same random part")
 	}
 	// The hint shows which key it is, and of the rest four characters of the checksum.
@@ -51,6 +51,16 @@ func TestSecretsHaveOneForm(t *testing.T) {
 	}
 	if shown, err := json.Marshal(key); err != nil || strings.Contains(string(shown), secret[12:]) {
 		t.Errorf("the key shows its secret: %s, %v", shown, err)
+	}
+}
+
+// A number or a sequence of 0 belongs to no key, even where the checksum is right.
+func TestASecretOfNoKeyIsRefused(t *testing.T) {
+	for _, payload := range []string{"00000001", "00010000", "00000000"} {
+		payload += strings.Repeat("a", randomLength)
+		if id, ok := ParseSecret(secretPrefix + payload + checksum(payload)); ok || id != 0 {
+			t.Errorf("%s leads to key %d", payload, id)
+		}
 	}
 }
 
@@ -84,7 +94,7 @@ func TestAnySingleChangeOfASecretIsRefused(t *testing.T) {
 }
 
 func TestHashesCompare(t *testing.T) {
-	_, secret := newSecret(t, minAccountNumber, 1)
+	_, secret := newSecret(t, 1, 1)
 	a, b, c := HashSecret(secret), HashSecret(secret), HashSecret(secret+"0")
 	if !SameHash(a[:], b[:]) || SameHash(a[:], c[:]) || SameHash(a[:], nil) || SameHash(nil, a[:]) || SameHash(a[:], a[:31]) {
 		t.Error("equal hashes must be the same, and others not")
@@ -106,12 +116,12 @@ func TestNewKeyRefuses(t *testing.T) {
 		{1, KeyInput{Name: "x", ExpiresAt: noon.Add(-time.Hour)}, "expires"},
 		{maxKeySeq + 1, KeyInput{Name: "x"}, "account"},
 	} {
-		_, secret, err := NewKey(minAccountNumber, test.seq, test.in, noon)
+		_, secret, err := NewKey(1, test.seq, test.in, noon)
 		if faults := faultsOf(t, err); secret != "" || len(faults) != 1 || faults[0].Field != test.field {
 			t.Errorf("%+v: got %v, want a fault of %s", test.in, err, test.field)
 		}
 	}
-	key, _, err := NewKey(minAccountNumber, maxKeySeq, KeyInput{Name: "  " + strings.Repeat("é", 255), ExpiresAt: noon.Add(time.Second), Permissions: ContactsRead}, noon)
+	key, _, err := NewKey(1, maxKeySeq, KeyInput{Name: "  " + strings.Repeat("é", 255), ExpiresAt: noon.Add(time.Second), Permissions: ContactsRead}, noon)
 	if err != nil || key.Name != strings.Repeat("é", 255) || !key.ExpiresAt.Equal(noon.Add(time.Second)) || key.Permissions != ContactsRead {
 		t.Errorf("%+v, %v", key, err)
 	}
@@ -209,7 +219,7 @@ func TestParseExpiry(t *testing.T) {
 }
 
 func TestHoldsSecret(t *testing.T) {
-	_, secret := newSecret(t, minAccountNumber, 1)
+	_, secret := newSecret(t, 1, 1)
 	if !HoldsSecret("key="+secret+"&x") || HoldsSecret("https://example.org/?page=2") {
 		t.Error("a secret inside a text must be seen, and only that")
 	}
@@ -228,7 +238,7 @@ func FuzzParseSecret(f *testing.F) {
 			}
 			return
 		}
-		if !HoldsSecret(text) || len(text) != secretLength || id < 0 || IDSeq(id) > maxKeySeq || IDAccount(id) > maxKeySeq {
+		if !HoldsSecret(text) || len(text) != secretLength || id <= 0 || IDSeq(id) > maxKeySeq || IDAccount(id) > maxKeySeq {
 			t.Fatalf("%q is taken for key %d", text, id)
 		}
 	})

@@ -16,6 +16,8 @@ const (
 	sqlAccountByID      = sqlAccounts + ` WHERE a.public_id = $1`
 	sqlAccountsByID     = sqlAccounts + ` WHERE a.public_id = ANY($1)`
 	sqlAccountsByNumber = sqlAccounts + ` WHERE a.account_id = ANY($1)`
+	sqlLastAccount      = `SELECT COALESCE(MAX(account_id), 0) FROM account WHERE account_id < $1`
+	sqlLastTally        = `SELECT COALESCE(MAX(account_id), 0) FROM account_tally WHERE account_id < $1`
 )
 
 // CreateAccount makes an account; parent is the public id of the account above, "" for none.
@@ -43,14 +45,16 @@ func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, 
 			return err
 		}
 		write := func(t *tx) error {
-			t.addAccount(account)
+			if err := t.addAccount(&account); err != nil {
+				return err
+			}
 			if owner != 0 {
 				t.addMember(account.Number, owner, crm.Owner, s.now())
 			}
 			return nil
 		}
 		if top == 0 {
-			return s.updateShared(ctx, account.Number, write)
+			return s.updateShared(ctx, 0, write)
 		}
 		return s.updateAccount(ctx, top, func(t *tx) error {
 			if err := t.checkChapters(top); err != nil {
@@ -71,9 +75,24 @@ func (s *Store) topAbove(ctx context.Context, above crm.Account) (int64, error) 
 	return topOf(above, higher), crm.LevelLimit.Check(int64(len(higher)), 1)
 }
 
-func (t *tx) addAccount(a crm.Account) {
+// addAccount gives an account the next number and writes it. A number whose account was lost is not used again: some of its rows may
+// still be there. One change at a time, of all nodes, gives out a number.
+func (t *tx) addAccount(a *crm.Account) error {
+	if err := t.LockAll(); err != nil {
+		return err
+	}
+	var last int64
+	for _, sql := range []string{sqlLastAccount, sqlLastTally} {
+		number, err := t.Int(sql, int64(crm.FirstRandomAccount))
+		if err != nil {
+			return err
+		}
+		last = max(last, number)
+	}
+	a.Number = crm.NextAccount(last)
 	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
 	t.Insert(tallyTable, a.Number, int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), crm.DefaultCurrency, int64(0))
+	return nil
 }
 
 // Account finds an account by its public id.

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,6 +74,99 @@ func TestAccountsMadeAtOnceAreAllThere(t *testing.T) {
 		}
 		if err != nil || len(accounts) != 32 || len(numbers) != 32 {
 			t.Errorf("%v: %d accounts, %d numbers", err, len(accounts), len(numbers))
+		}
+	})
+}
+
+// The first account's ids are 1, 2, 3, and those of the next account begin after a billion.
+func TestAccountsAreNumberedFromOne(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		for i, want := range []int64{1, 1_000_000_001, 2_000_000_001} {
+			account := newAccount(t, s)
+			if id := create(t, s, account.Number, `{"first_name":"Ana"}`).ID; account.Number != int64(i)+1 || id != want {
+				t.Errorf("account %d has the number %d, and its first contact the id %d", i+1, account.Number, id)
+			}
+		}
+		if _, err := s.CreateAccount(t.Context(), "", ""); err == nil {
+			t.Error("an account without a name")
+		}
+		if number := newAccount(t, s).Number; number != 4 {
+			t.Errorf("after an account that was refused comes number %d", number)
+		}
+	})
+}
+
+// Accounts of before have random numbers, which do not count. A number whose account was lost is not used again, since some of its rows
+// may still be there. When all numbers are in use, new ones are random again.
+func TestANewAccountHasTheNextNumber(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		closeAfter(t, s)
+		made := func(number int64) {
+			t.Helper()
+			err := s.updateShared(t.Context(), 0, func(x *tx) error {
+				x.Insert(accountTable, number, fmt.Sprintf("%016d", number), "Older", int64(0), int64(0))
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		made(1_000_000)
+		made(4_711_000)
+		first, second := newAccount(t, s).Number, newAccount(t, s).Number
+		if first != 1 || second != 2 {
+			t.Errorf("beside accounts with random numbers the new ones are %d and %d", first, second)
+		}
+		damage(t, s, `DELETE FROM account WHERE account_id = $1`, second)
+		if number := newAccount(t, s).Number; number != 3 {
+			t.Errorf("after an account that was lost comes %d", number)
+		}
+		made(999_999)
+		for range 3 {
+			if number := newAccount(t, s).Number; number < 1_000_000 {
+				t.Errorf("after the last number comes %d", number)
+			}
+		}
+	})
+}
+
+// Two nodes number organizations and chapters at once, and none of them fails or leaves a gap.
+func TestTwoNodesNumberAccountsAtOnce(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		top := newAccount(t, a)
+		made := make([]int64, 20)
+		atOnce(len(made), func(i int) {
+			parent := map[bool]string{true: top.ID}[i%5 == 0]
+			account, err := []*Store{a, b}[i%2].CreateAccount(t.Context(), fmt.Sprintf("Account %d", i), parent)
+			if err != nil {
+				t.Error(err)
+			}
+			made[i] = account.Number
+		})
+		slices.Sort(made)
+		for i, number := range made {
+			if number != int64(i)+2 {
+				t.Fatalf("the numbers are %d", made)
+			}
+		}
+	})
+}
+
+// A foreign id, and one that no account gives out, costs no look-up.
+func TestAForeignIDIsRefusedWithoutALookUp(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		own, foreign := create(t, s, account, `{"first_name":"Own"}`).ID, create(t, s, other, `{"first_name":"Foreign"}`).ID
+		seen := spyOn(t, s)
+		for _, id := range []int64{foreign, 0, -own, crm.MakeID(account, 0), crm.MakeID(other, 0), crm.MakeID(1_000_000, 1), 999_999_000_000_001, 1 << 62} {
+			_, err := s.Contact(t.Context(), account, id, nil)
+			wantError(t, fmt.Sprint("contact ", id), err, crm.ErrNotFound)
+		}
+		if n := seen.conns.Load(); n != 0 {
+			t.Errorf("%d connections were used", n)
+		}
+		if _, err := s.Contact(t.Context(), account, own, nil); err != nil || seen.conns.Load() != 1 {
+			t.Errorf("the account's own contact: %v, %d connections", err, seen.conns.Load())
 		}
 	})
 }

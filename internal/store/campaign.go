@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,9 +94,7 @@ type campaignChange struct {
 	// What the rows of a file before this one have taken. Rows that ask for the same go on where the last one has ended, so that a
 	// file costs what its length says.
 	slugs map[string]bool
-	tried map[string]int  // slugs of each title
-	ids   map[int64]bool  // of the new campaigns
-	next  map[int64]int64 // the id to try after each first one
+	tried map[string]int // slugs of each title
 
 	unlocked []int64 // accounts whose lists change and that are not locked
 }
@@ -134,7 +133,7 @@ func (s *Store) changeCampaigns(ctx context.Context, owner crm.Account, inputs [
 		now := s.now()
 		return s.update(ctx, owner.Number, needs{also: locked}, func(t *tx) (err error) {
 			c := &campaignChange{tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries,
-				slugs: map[string]bool{}, tried: map[string]int{}, ids: map[int64]bool{}, next: map[int64]int64{}}
+				slugs: map[string]bool{}, tried: map[string]int{}}
 			if _, err := t.lock(owner.Number); err != nil {
 				return err
 			}
@@ -144,11 +143,8 @@ func (s *Store) changeCampaigns(ctx context.Context, owner crm.Account, inputs [
 			if locked = append(locked, c.unlocked...); len(c.unlocked) > 0 {
 				return errAgain
 			}
-			if created := int64(len(c.ids)); created > 0 { // the account at the top, which counts all of its organization, is locked
-				err := t.checkLimit(crm.CampaignLimit, created, sqlCampaignCount, topOf(owner, above), int64(crm.Benefiting))
-				if err != nil {
-					return err
-				}
+			if err := c.number(plans, topOf(owner, above)); err != nil {
+				return err
 			}
 			return c.save(plans)
 		})
@@ -209,11 +205,7 @@ func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug stri
 	}
 	var was map[int64]crm.Relation
 	if old == nil {
-		id, err := c.freeID(in.ID(c.now))
-		if err != nil {
-			return p, err
-		}
-		p.campaign, p.isNew = crm.NewCampaign(in, c.owner, id, slug, c.now), true
+		p.campaign, p.isNew = crm.NewCampaign(in, c.owner, 0, slug, c.now), true // number gives the id
 	} else {
 		p.campaign = old.Update(in, c.now)
 		before, _ := old.AppendBody(nil)
@@ -266,21 +258,38 @@ func (c *campaignChange) findSlug(in crm.CampaignInput, mine bool) (slug string,
 	return "", nil, faults
 }
 
-// freeID is the first id from the given one on that no campaign has.
-func (c *campaignChange) freeID(first int64) (int64, error) {
-	for id := max(first, c.next[first]); ; id++ {
-		if c.ids[id] {
-			continue
-		}
-		found, err := c.Exists(sqlCampaignByID, id)
-		if err != nil {
-			return 0, err
-		}
-		if !found {
-			c.ids[id], c.next[first] = true, id+1
-			return id, nil
+// number gives the new campaigns their ids, in the order in which lists show them. The account at the top, which counts all of its organization, is locked.
+func (c *campaignChange) number(plans []campaignPlan, top int64) error {
+	var created []*crm.Campaign
+	for i := range plans {
+		if plans[i].isNew {
+			created = append(created, &plans[i].campaign)
 		}
 	}
+	if len(created) == 0 {
+		return nil
+	}
+	if err := c.checkLimit(crm.CampaignLimit, int64(len(created)), sqlCampaignCount, top, int64(crm.Benefiting)); err != nil {
+		return err
+	}
+	slices.SortStableFunc(created, func(a, b *crm.Campaign) int { return cmp.Compare(a.ListedAt, b.ListedAt) })
+	row := c.account(c.owner.Number)
+	seq := row.campaignSeq
+	for _, campaign := range created {
+		for taken := true; taken; { // by an older campaign, whose id is a time
+			if seq++; seq > crm.MaxSeq {
+				return errNoMoreIDs
+			}
+			campaign.ID = crm.MakeID(row.account, seq)
+			var err error
+			if taken, err = c.Exists(sqlCampaignByID, campaign.ID); err != nil {
+				return err
+			}
+		}
+	}
+	row.touch(c.tx)
+	row.campaignSeq = seq
+	return nil
 }
 
 // readers is who may list a campaign, and why: its owner, its beneficiaries, and every account above the owner.
@@ -338,7 +347,7 @@ func firstOrFaults(errs ...error) error {
 func (c *campaignChange) save(plans []campaignPlan) error {
 	for _, p := range plans {
 		body, urlAt := p.campaign.AppendBody(nil)
-		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink}
+		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt}
 		switch {
 		case p.isNew:
 			c.Insert(campaignTable, row...)

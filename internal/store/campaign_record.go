@@ -12,16 +12,17 @@ import (
 
 const (
 	// What a campaign is made of behind its id and one more column, and where that comes from: its gifts are counted elsewhere.
-	campaignColumns  = `c.body, c.checksum, c.status, c.payment_link, COALESCE(g.amount, 0), COALESCE(g.donors, 0)`
+	campaignColumns  = `c.body, c.checksum, c.status, c.payment_link, COALESCE(g.amount, 0), COALESCE(g.donors, 0), c.listed_at`
 	campaignAndGifts = ` LEFT JOIN giving g ON g.account_id = c.account_id AND g.cell = c.cell `
 
 	sqlCampaign = `SELECT c.id, r.relation, ` + campaignColumns + ` FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id` + campaignAndGifts +
 		`WHERE r.account_id = $1 AND r.campaign_id = $2`
-	sqlCampaigns         = `SELECT c.id, c.url_at, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = ANY($1) ORDER BY c.id`
+	sqlCampaigns         = `SELECT c.id, c.url_at, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id`
 	sqlCampaignBySlug    = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE c.slug = $1`
 	sqlCampaignByOldSlug = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign_slug s JOIN campaign c ON c.id = s.campaign_id
 		JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE s.slug = $1`
 	sqlReaderCampaigns = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
+	sqlListedCampaigns = `SELECT r.campaign_id, r.relation, c.listed_at FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id WHERE r.account_id = $1`
 )
 
 // campaignRow is a campaign as it is stored.
@@ -31,10 +32,11 @@ type campaignRow struct {
 	checksum     int64
 	status, link string
 	given        crm.Given
+	listedAt     int64
 }
 
 func scanCampaign(r db.Row) campaignRow {
-	return campaignRow{r.Int(0), r.Int(1), slices.Clone(r.Bytes(2)), r.Int(3), r.Text(4), r.Text(5), scanGiven(r)}
+	return campaignRow{r.Int(0), r.Int(1), slices.Clone(r.Bytes(2)), r.Int(3), r.Text(4), r.Text(5), scanGiven(r), r.Int(8)}
 }
 
 // scanGiven reads what the gifts of a campaign come to.
@@ -45,7 +47,7 @@ func (row campaignRow) parse() (crm.Campaign, error) {
 		return crm.Campaign{}, &Damaged{Table: "campaign", ID: row.id}
 	}
 	c, err := crm.ParseCampaign(row.id, row.body)
-	c.Status, c.PaymentLink, c.Given = row.status, row.link, row.given
+	c.Status, c.PaymentLink, c.Given, c.ListedAt = row.status, row.link, row.given, row.listedAt
 	return c, err
 }
 
@@ -64,7 +66,7 @@ func (s *Store) CampaignBySlug(ctx context.Context, slug string) (campaign crm.C
 	for _, sql := range []string{sqlCampaignBySlug, sqlCampaignByOldSlug} {
 		if errors.Is(err, crm.ErrNotFound) {
 			campaign, err = parseFound(find(ctx, s, crm.ErrNotFound, func(r db.Row) campaignRow {
-				owner = r.Text(8)
+				owner = r.Text(9)
 				return scanCampaign(r)
 			}, sql, slug))
 		}
@@ -197,16 +199,17 @@ func (cache *campaignCache) of(c db.Conn, account int64) (*campaignList, error) 
 		return list, nil
 	}
 	list = &campaignList{revision: row.campaignRevision, ids: map[crm.CampaignScope][]int64{}}
-	err = c.Each(func(r db.Row) error {
-		for _, scope := range crm.CampaignScopes {
-			if crm.Relation(r.Int(1))&scope.Mask() != 0 {
-				list.ids[scope] = append(list.ids[scope], r.Int(0))
-			}
-		}
-		return nil
-	}, sqlReaderCampaigns, account)
+	found, err := db.List(c, func(r db.Row) [3]int64 { return [3]int64{r.Int(2), r.Int(0), r.Int(1)} }, sqlListedCampaigns, account)
 	if err != nil {
 		return nil, err
+	}
+	slices.SortFunc(found, func(a, b [3]int64) int { return slices.Compare(a[:], b[:]) })
+	for _, campaign := range found {
+		for _, scope := range crm.CampaignScopes {
+			if crm.Relation(campaign[2])&scope.Mask() != 0 {
+				list.ids[scope] = append(list.ids[scope], campaign[1])
+			}
+		}
 	}
 	cache.mu.Lock()
 	defer cache.mu.Unlock()
@@ -247,7 +250,7 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.Campaign
 	return p.dst, result, err
 }
 
-// page finds one page of the account's list. Its ids ascend, for either order of pages.
+// page finds one page of the account's list, the oldest campaign first for either order of pages.
 func (cache *campaignCache) page(c db.Conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order pageOrder) (result ListResult, ids []int64, err error) {
 	list, err := cache.of(c, account)
 	if err != nil {

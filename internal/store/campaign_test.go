@@ -250,3 +250,62 @@ func TestCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
 		}
 	})
 }
+
+func newCampaignID(t *testing.T, s *Store, owner crm.Account, title string) int64 {
+	t.Helper()
+	campaign, err := s.CreateCampaign(t.Context(), owner, crm.CampaignInput{Title: &title})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return campaign.ID
+}
+
+// A campaign's id is the account's next one. It is never given out again, and a campaign that is refused takes none.
+func TestCampaignsAreNumberedFromOne(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		first, second := newAccount(t, a), newAccount(t, a)
+		for i, want := range []int64{1, 2, 3} {
+			if id := newCampaignID(t, []*Store{a, b}[i%2], first, fmt.Sprint("Campaign ", want)); id != want {
+				t.Errorf("campaign %d has the id %d", want, id)
+			}
+		}
+		if id := newCampaignID(t, b, second, "Other"); id != 1_000_000_001 {
+			t.Errorf("the first campaign of the second account has the id %d", id)
+		}
+		if err := a.DeleteCampaign(t.Context(), first, 3, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := importAll(t, a, first, `[{"title":"Fine"},{"title":"Lost","beneficiaries":["0000000000000000"]}]`); err == nil {
+			t.Error("a file with a fault was taken")
+		}
+		if id := newCampaignID(t, b, first, "After the deleted one"); id != 4 {
+			t.Errorf("after campaign 3 was deleted and a file refused, the next one has the id %d", id)
+		}
+		mustImport(t, a, first, `[{"title":"Young","created_at":"2020-01-02 00:00:00"},{"title":"Old","created_at":"2020-01-01 00:00:00"}]`)
+		want := []listed{{ID: 5, Title: "Old"}, {ID: 6, Title: "Young"}, {ID: 1, Title: "Campaign 1"}, {ID: 2, Title: "Campaign 2"}, {ID: 4, Title: "After the deleted one"}}
+		got := campaignsOf(t, b, first, crm.OwnCampaigns, 2)
+		for i := range got {
+			got[i] = listed{ID: got[i].ID, Title: got[i].Title}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the list is %v, want %v", got, want)
+		}
+	})
+}
+
+// Ids of campaigns were times once, and one of them may lie where an account comes to by counting.
+func TestACampaignLeavesOutAnIDThatIsTaken(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		first, second := newAccount(t, s), newAccount(t, s)
+		newCampaignID(t, s, first, "One")
+		older := newCampaignID(t, s, second, "Older")
+		for _, table := range []string{"campaign SET id", "campaign_reader SET campaign_id"} {
+			column := strings.Fields(table)[2]
+			damage(t, s, `UPDATE `+table+` = 2 WHERE `+column+` = $1`, older)
+		}
+		damage(t, s, `UPDATE campaign SET cell = $1 WHERE id = 2`, crm.Campaign{ID: 2, Currency: crm.DefaultCurrency}.Cell())
+		if id := newCampaignID(t, s, first, "Two"); id != 3 {
+			t.Errorf("beside campaign 2 of another account, the next one has the id %d", id)
+		}
+	})
+}

@@ -26,6 +26,9 @@ func (a *checkedAccount) gaveOut(id int64) bool {
 const (
 	sqlLastNote = `SELECT COALESCE(MAX(revision), 0) FROM contact_archival WHERE account_id = $1`
 	sqlLastKey  = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
+
+	// Older campaigns have ids that no account's number is in.
+	sqlLastCampaign = `SELECT COALESCE(MAX(id), 0) FROM campaign WHERE account_id = $1 AND id > $2 AND id <= $3`
 )
 
 // everyAccount compares the contacts of each account with its totals, and enters what should be found elsewhere.
@@ -110,6 +113,10 @@ func (k *checker) compareTotals(a *checkedAccount) error {
 	if err != nil {
 		return err
 	}
+	campaign, err := k.conn.Int(sqlLastCampaign, a.Number, crm.MakeID(a.Number, 0), crm.MakeID(a.Number, crm.MaxSeq))
+	if err != nil {
+		return err
+	}
 	k.tellMissing(a, a.totals.contactSeq) // ids that were given out are never given out again: their contacts were lost
 	last, revision, more := a.last, a.revision, a.active-a.totals.contactActive
 	for _, c := range []struct {
@@ -121,6 +128,8 @@ func (k *checker) compareTotals(a *checkedAccount) error {
 		{!a.counted, "its totals are missing", nil, func(*tally) {}},
 		{crm.IDSeq(key) > a.totals.keySeq, "the sequence of its API keys is %d, and key %d was given out", []any{a.totals.keySeq, key},
 			func(row *tally) { row.keySeq = max(row.keySeq, crm.IDSeq(key)) }},
+		{crm.IDSeq(campaign) > a.totals.campaignSeq, "the sequence of its campaigns is %d, and campaign %d was given out", []any{a.totals.campaignSeq, campaign},
+			func(row *tally) { row.campaignSeq = max(row.campaignSeq, crm.IDSeq(campaign)) }},
 		{more != 0, "%d active contacts are counted as %d", []any{a.active, a.totals.contactActive},
 			func(row *tally) { row.contactActive += more }},
 		{revision > a.totals.revision, "its revision is %d, and %d was used", []any{a.totals.revision, revision},

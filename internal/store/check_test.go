@@ -95,6 +95,7 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{account + "352 active contacts are counted as 353", `UPDATE account_tally SET contact_active = contact_active + 1 WHERE account_id = $1`, []any{root}},
 			{account + "the sequence of its contacts is 405", `UPDATE account_tally SET contact_seq = contact_seq - 5 WHERE account_id = $1`, []any{root}},
 			{account + "its revision is 2", `UPDATE account_tally SET revision = 2 WHERE account_id = $1`, []any{root}},
+			{account + "the sequence of its campaigns is 0, and campaign ", `UPDATE account_tally SET campaign_seq = 0 WHERE account_id = $1`, []any{root}},
 			{account + "the sequence of its API keys is 0", `UPDATE account_tally SET key_seq = 0 WHERE account_id = $1`, []any{root}},
 			{account + "its totals are missing", `DELETE FROM account_tally WHERE account_id = $1`, []any{root}},
 			{`have the tag "board", and `, `UPDATE tag SET contacts = contacts + 1 WHERE account_id = $1 AND name = 'board'`, []any{root}},

@@ -405,6 +405,8 @@ func (t *tx) moveContact(a *accountUnit, s *stored, archived bool) (revision int
 	return a.revision
 }
 
+var errNoMoreIDs = errors.New("the account has given out all its ids")
+
 // insertContact gives a new contact its id and writes it.
 func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words string) (id int64, err error) {
 	a, err := t.lock(account)
@@ -412,7 +414,7 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words stri
 		return 0, err
 	}
 	if a.contactSeq >= crm.MaxSeq {
-		return 0, errors.New("the account has given out all its ids")
+		return 0, errNoMoreIDs
 	}
 	c.ID = crm.MakeID(account, a.contactSeq+1)
 	if err := t.moveSets(a, c.ID, nil, setsOf(&c)); err != nil {

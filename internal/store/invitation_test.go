@@ -56,7 +56,7 @@ func TestInvitationsAreListedNewestFirst(t *testing.T) {
 		wantRefused(t, "no role", err, "role")
 		_, _, err = s.Invite(t.Context(), account, ada, crm.Viewer, "bob")
 		wantRefused(t, "no email", err, "email")
-		_, _, err = s.Invite(t.Context(), crm.Account{Number: 1}, ada, crm.Viewer, "")
+		_, _, err = s.Invite(t.Context(), crm.Account{Number: 77}, ada, crm.Viewer, "")
 		wantError(t, "no account", err, crm.ErrNotFound)
 	})
 }

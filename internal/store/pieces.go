@@ -72,7 +72,7 @@ func (p *pieces) add(element element, r db.Row) (err error) {
 
 func (p *pieces) full() bool { return p.flush != nil && len(p.dst)-p.begin >= PieceSize }
 
-// rest reads the elements that the first statement has left. ask reads those with the given ids, which ascend. It is asked for about as
+// rest reads the elements that the first statement has left. ask reads those with the given ids, in their order. It is asked for about as
 // many as will fit: a database elsewhere would send all the others in vain.
 func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
 	for ids = ids[p.n:]; len(ids) > 0; {
@@ -88,8 +88,7 @@ func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c db.
 			return err
 		}
 		if p.full() {
-			at, _ := slices.BinarySearch(some, p.last)
-			some = some[:at+1]
+			some = some[:slices.Index(some, p.last)+1]
 		}
 		if p.n < len(some) && !p.lossy {
 			return fmt.Errorf("%d of %d elements of a list cannot be found, from %d on", len(some)-p.n, len(some), some[0])

@@ -5,7 +5,7 @@ import (
 	"donorbook/internal/db"
 )
 
-// The tables, each described once. Times are seconds since 1970 (an account's: microseconds), 0 where there is none.
+// The tables, each described once. Times are seconds since 1970 (of accounts, and of campaigns in lists: microseconds), 0 where there is none.
 var (
 	contactTable  = db.NewTable("contact", "account_id id", "revision archived match_keys:text body:bytes checksum created_at updated_at sort_name:text given")
 	archivalTable = db.NewTable("contact_archival", "account_id revision", "id archived")
@@ -15,7 +15,7 @@ var (
 	tagTable      = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
 	tagWorkTable  = db.NewTable("tag_work", "account_id name:text", "becomes:text actor:text created_at")
 
-	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text")
+	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text listed_at")
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
 	slugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
 
@@ -428,4 +428,12 @@ CREATE TABLE tag_work (
 );
 
 ALTER TABLE account_tally ADD COLUMN campaign_seq BIGINT NOT NULL DEFAULT 0;
+
+-- The id of a campaign was the microsecond of its creation, by which lists go on. An id that an account could come to by counting is passed.
+ALTER TABLE campaign ADD COLUMN listed_at BIGINT NOT NULL DEFAULT 0;
+
+UPDATE campaign SET listed_at = id;
+
+UPDATE account_tally SET campaign_seq = COALESCE((SELECT MAX(c.id) - account_tally.account_id * 1000000000 FROM campaign AS c WHERE c.account_id = account_tally.account_id
+	AND c.id > account_tally.account_id * 1000000000 AND c.id < (account_tally.account_id + 1) * 1000000000), 0);
 `}}

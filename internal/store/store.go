@@ -180,4 +180,4 @@ func moment(seconds int64) time.Time {
 }
 
 // foreign tells whether an id cannot be one of the account's. The caller learns nothing more about such an id.
-func foreign(account, id int64) bool { return crm.IDAccount(id) != account || id <= 0 }
+func foreign(account, id int64) bool { return crm.IDAccount(id) != account || crm.IDSeq(id) <= 0 }

@@ -29,6 +29,12 @@ echo '[{"title": "Library of the North"}]' >"$work/north.json"
 if [ "$version" -ge 2 ]; then
 	"$program" user create --email ana@example.org --name "Ana Reyes" --account "$root" --role owner >/dev/null
 fi
+if [ "$version" -ge 7 ]; then
+	"$program" account settings "$root" --address $'River Aid\n1 Pier Road\nOakland, CA 94607' --tax-id 04-1234567 >/dev/null
+	"$program" account settings "$other" --currency EUR >/dev/null
+	echo '[{"title": "Spring Drive", "status": "draft", "payment_link": "https://pay.example.org/spring"}]' >"$work/draft.json"
+	"$program" campaign import --account "$root" "$work/draft.json" >/dev/null
+fi
 
 port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
 "$program" serve --tls off --listen "127.0.0.1:$port" --base-url https://donors.example.org --rate-limit 0 --log-level error >/dev/null &
@@ -56,24 +62,52 @@ done
 send "$north" POST /v1/contacts '{"first_name":"Nora","last_name":"North","emails":[{"value":"p1@example.org"}]}'
 send "$key" POST "/v1/contacts?force_create=true" '{"first_name":"Amelia","last_name":"Twin","emails":[{"value":"amelia@example.org"}]}'
 
+campaign() { curl -sf -H "Authorization: Bearer $key" "$url/v1/campaigns" | python3 -c 'import json,sys; print([c["id"] for c in json.load(sys.stdin)["data"] if c["slug"]==sys.argv[1]][0])' "$1"; }
+if [ "$version" -ge 7 ]; then
+	coats=$(campaign winter-coat-drive) gala=$(campaign gala)
+	send "$key" POST /v1/plans "{\"contact_id\":$amelia,\"campaign_id\":$coats,\"amount\":25,\"frequency\":\"monthly\",\"method\":\"card\",\"start_at\":\"2025-12-31\",\"external_id\":\"plan-1\"}"
+	plan=$(id)
+	send "$key" POST /v1/plans '{"first_name":"Yuki","last_name":"Sato","email":"yuki@example.org","amount":5000,"currency":"JPY","frequency":"yearly","status":"paused","method":"direct_debit","start_at":"2024-02-29"}'
+	for month in 01 02 03; do
+		send "$key" POST /v1/transactions "{\"contact_id\":$amelia,\"plan_id\":\"$plan\",\"amount\":25.75,\"fee\":1,\"fee_covered\":0.75,\"method\":\"card\",\"transacted_at\":\"2026-$month-28\"}"
+	done
+	send "$key" POST /v1/transactions "{\"contact_id\":$amelia,\"campaign_id\":$coats,\"amount\":100,\"method\":\"check\",\"check_number\":\"1077\",\"transacted_at\":\"2025-11-30T18:30:00+01:00\",\"external_id\":\"old-4711\",\"note\":\"Für Mäntel 🧥\",\"dedication\":{\"type\":\"in_memory_of\",\"name\":\"Grace Okafor\"}}"
+	gift=$(id)
+	send "$key" POST "/v1/transactions/$gift/refund" '{"amount":30.5}'
+	send "$key" PATCH "/v1/transactions/$gift" '{"check_deposited_at":"2025-12-03","communication_opt_in":true}'
+	send "$key" POST /v1/transactions "{\"first_name\":\"Marta\",\"last_name\":\"Gold\",\"email\":\"marta@example.org\",\"campaign_id\":$gala,\"amount\":250,\"method\":\"bank_transfer\",\"transacted_at\":\"2026-02-14\"}" # in EUR
+	send "$key" POST /v1/transactions '{"first_name":"Yuki","last_name":"Sato","email":"yuki@example.org","amount":5000,"currency":"JPY","method":"paypal","transacted_at":"2026-02-15"}'
+	send "$key" POST /v1/transactions "{\"contact_id\":$amelia,\"campaign_id\":$coats,\"amount\":500,\"method\":\"stock\",\"status\":\"pending\",\"transacted_at\":\"2026-03-01\"}"
+	send "$key" POST /v1/transactions '{"first_name":"Person 4","last_name":"Lake","email":"p4@example.org","amount":12,"method":"cash","transacted_at":"2026-03-02"}'
+	send "$key" POST "/v1/transactions/$(id)/refund"
+	send "$north" POST /v1/transactions '{"first_name":"Nora","last_name":"North","email":"p1@example.org","amount":40,"method":"venmo","transacted_at":"2026-03-03"}'
+fi
+
 # What the program answers, asked as any client would.
-python3 - "$url" "$here/schema$version.json.gz" "$key" "$reader" "$north" "$revoked" "$amelia" <<'PY'
+python3 - "$url" "$version" "$here/schema$version.json.gz" "$key" "$reader" "$north" "$revoked" "$amelia" <<'PY'
 import gzip, json, sys, urllib.error, urllib.request
-url, out, key, reader, north, revoked, amelia = sys.argv[1:]
+url, version, out, key, reader, north, revoked, amelia = sys.argv[1:]
+def get(key, path):
+    request = urllib.request.Request(url + path, headers={"Authorization": "Bearer " + key})
+    try:
+        with urllib.request.urlopen(request) as r:
+            return r.status, r.read().decode()
+    except urllib.error.HTTPError as e:
+        return e.code, e.read().decode()
 asked = [(key, "/v1/contacts?scope=%s&per_page=%d&page=%d" % (scope, size, page))
          for scope in ("active", "all", "archived") for size, page in ((100, 1), (7, 1), (7, 3), (7, 5))]
 asked += [(key, "/v1/campaigns?scope=" + scope) for scope in ("", "benefiting", "chapters", "all")]
 asked += [(k, "/v1/contacts/" + amelia) for k in (key, reader, north, revoked)]
 asked += [(north, "/v1/contacts"), (north, "/v1/campaigns"), (reader, "/v1/campaigns")]
+if int(version) >= 7:
+    asked += [(k, path) for path in ("/v1/transactions", "/v1/plans") for k in (key, north, reader)]
+    asked += [(key, "/v1/transactions?" + query) for query in ("scope=all", "scope=chapters", "per_page=3&page=2", "contact_id=" + amelia, "status=pending",
+              "method=card", "external_id=old-4711", "transacted_after=2026-02-01&transacted_before=2026-03-01")]
+    asked += [(key, path + "/" + row["id"]) for path in ("/v1/transactions", "/v1/plans") for row in json.loads(get(key, path)[1])["data"]]
 answers = []
 for k, path in asked:
-    request = urllib.request.Request(url + path, headers={"Authorization": "Bearer " + k})
-    try:
-        with urllib.request.urlopen(request) as r:
-            status, body = r.status, r.read()
-    except urllib.error.HTTPError as e:
-        status, body = e.code, e.read()
-    answers.append({"key": k, "path": path, "status": status, "body": body.decode()})
+    status, body = get(k, path)
+    answers.append({"key": k, "path": path, "status": status, "body": body})
 with gzip.GzipFile(out, "wb", mtime=0) as f:
     f.write(json.dumps(answers, indent=1, ensure_ascii=False).encode())
 PY

@@ -1,0 +1,128 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/rig"
+	"donorbook/internal/store"
+)
+
+// eachNewServer runs a test on every engine, on a server without accounts.
+func eachNewServer(t *testing.T, test func(t *testing.T, s *server)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, newServer(t, openStore(t), usual)) })
+	t.Run("postgres", func(t *testing.T) {
+		s, err := store.Open(t.Context(), store.Options{Database: rig.Database(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		test(t, newServer(t, s, usual))
+	})
+}
+
+// A client that holds ids in 32 bits can use the first organization of a server.
+func TestIDsOfANewServerAreSmall(t *testing.T) {
+	eachNewServer(t, func(t *testing.T, s *server) {
+		first := newAccount(t, s.store, "First", "")
+		s.wantIDs(t, first, 0)
+		s.wantIDs(t, newAccount(t, s.store, "Second", ""), 1_000_000_000)
+		s.wantIDs(t, newAccount(t, s.store, "Chapter", first.ID), 2_000_000_000)
+	})
+}
+
+// wantIDs makes keys, contacts, campaigns and a gift of a new account: their ids are 1, 2, 3 after a number.
+func (s *server) wantIDs(t *testing.T, account crm.Account, after int64) {
+	t.Helper()
+	type resource struct {
+		ID         int32
+		ContactID  int32 `json:"contact_id"`
+		CampaignID int32 `json:"campaign_id"`
+		Number     string
+	}
+	read := func(got answer) (r resource) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(got.body), &r); err != nil || got.status >= 300 {
+			t.Fatalf("%d %s: %v", got.status, clip(got.body), err)
+		}
+		return r
+	}
+	var key string
+	for n := range int64(3) {
+		made, secret := makeKey(t, s.store, account, noExpiry)
+		if key = secret; made.ID != after+n+1 {
+			t.Errorf("key %d of %s has the id %d", n+1, account.Name, made.ID)
+		}
+		if c := read(s.ask(t, "POST", "/v1/contacts", key, fmt.Sprintf(`{"first_name":"Person %d","last_name":"Lee"}`, n))); int64(c.ID) != after+n+1 {
+			t.Errorf("contact %d of %s has the id %d", n+1, account.Name, c.ID)
+		}
+		importCampaigns(t, s.store, account, fmt.Sprintf(`[{"title":"%s %d"}]`, account.Name, n))
+	}
+	var campaigns struct{ Data []resource }
+	if err := json.Unmarshal([]byte(s.ask(t, "GET", "/v1/campaigns", key, "").body), &campaigns); err != nil || len(campaigns.Data) != 3 {
+		t.Fatalf("%+v: %v", campaigns, err)
+	}
+	for n, c := range campaigns.Data {
+		if int64(c.ID) != after+int64(n)+1 {
+			t.Errorf("campaign %d of %s has the id %d", n+1, account.Name, c.ID)
+		}
+	}
+	gift := fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, after+2, after+3)
+	got := s.ask(t, "POST", "/v1/transactions", key, gift)
+	var made struct {
+		resource
+		ID string
+	}
+	if err := json.Unmarshal([]byte(got.body), &made); err != nil || int64(made.ContactID) != after+2 || int64(made.CampaignID) != after+3 || made.Number != "0000000001" {
+		t.Errorf("a gift of %s: %s, %v", account.Name, clip(got.body), err)
+	}
+	for _, id := range []int64{0, after, after + 4, after + 1_000_000_000, after + 1_000_000_001} {
+		if got := s.ask(t, "GET", fmt.Sprintf("/v1/contacts/%d", id), key, ""); got.status != 403 {
+			t.Errorf("contact %d as %s: %d %s", id, account.Name, got.status, clip(got.body))
+		}
+	}
+}
+
+// A database of before keeps its ids and goes on with them; a new organization in it has small ones.
+func TestAnOlderDatabaseGoesOnWithItsIDs(t *testing.T) {
+	eachFixture(t, 7, func(t *testing.T, name string, o store.Options) {
+		var asked []oldAnswer
+		if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		server, key := newServer(t, s, usual), asked[0].Key
+		var list struct {
+			Data []struct{ ID int64 }
+		}
+		if err := json.Unmarshal([]byte(asked[4].Body), &list); err != nil || asked[4].Path != "/v1/contacts?scope=all&per_page=100&page=1" {
+			t.Fatalf("%s: %v", asked[4].Path, err)
+		}
+		last := list.Data[len(list.Data)-1].ID
+		if id := idOf(t, server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Next","last_name":"Lee"}`).body); id != fmt.Sprint(last+1) || last < 1_000_000_000_000_000 {
+			t.Errorf("after contact %d comes %s", last, id)
+		}
+		accounts, err := s.Accounts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		importCampaigns(t, s, accounts[0], `[{"title":"After the upgrade"}]`)
+		if err := json.Unmarshal([]byte(server.ask(t, "GET", "/v1/campaigns", key, "").body), &list); err != nil {
+			t.Fatal(err)
+		}
+		if id := list.Data[len(list.Data)-1].ID; id != crm.MakeID(accounts[0].Number, 1) {
+			t.Errorf("the newest campaign, at the end of the list, has the id %d", id)
+		}
+		server.wantIDs(t, newAccount(t, s, "New", ""), 0)
+		if _, err := s.Check(t.Context(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("check: %s", p) }}); err != nil {
+			t.Error(err)
+		}
+	})
+}
