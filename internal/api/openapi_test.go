@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -52,6 +53,48 @@ func TestOpenAPIAnswersAreClosed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Strict validators and generators of clients refuse formats that they do not know, some take date-time only with Z, and a number without a
+// format becomes a float of 32 bits, which does not hold cents.
+func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
+	known := []string{"int64", "double", "uri", "date-time"}
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		switch value := value.(type) {
+		case []any:
+			for i, element := range value {
+				walk(fmt.Sprint(path, "/", i), element)
+			}
+		case map[string]any:
+			format, _ := value["format"].(string)
+			pattern, _ := value["pattern"].(string)
+			if format != "" && !slices.Contains(known, format) {
+				t.Errorf("%s: not every tool knows the format %s", path, format)
+			}
+			if format == "date-time" && !strings.HasSuffix(pattern, "Z$") {
+				t.Errorf("%s: strict tools take date-time only with Z, so describe the time by a pattern alone", path)
+			}
+			_, isProperty := value["type"].(map[string]any) // one that is called type
+			if isNumber := strings.Contains(fmt.Sprint(value["type"]), "number"); isNumber && !isProperty && format != "double" {
+				t.Errorf("%s: a number needs the format double", path)
+			}
+			for key, inside := range value {
+				if key != "example" && key != "examples" {
+					walk(path+"/"+key, inside)
+				}
+			}
+		}
+	}
+	source, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document any
+	if err := json.Unmarshal(yamlToJSON(t, source), &document); err != nil {
+		t.Fatal(err)
+	}
+	walk("", document)
 }
 
 // The documents that the program serves are made from openapi.yaml: itself, the same as JSON, and the page for people. UPDATE=1 go test
