@@ -97,6 +97,37 @@ func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
 	walk("", document)
 }
 
+// A client that is made from the document sends what it lists. So each key that it lists for a contact is read: a value that no key takes
+// is a fault of that key, and not ignored.
+func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
+	c, err := loadContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := anyServer(t)
+	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+	for method, target := range map[string]string{"POST": "/v1/contacts", "PATCH": "/v1/contacts/{id}", "PUT": "/v1/contacts/{id}"} {
+		body := c.document.Paths.Find(target).GetOperation(method).RequestBody.Value.Content.Get("application/json")
+		target = strings.Replace(target, "{id}", id, 1)
+		for property := range body.Schema.Value.Properties {
+			got := s.ask(t, method, target, key, `{"`+property+`":{}}`)
+			if got.status != 422 || !strings.Contains(got.body, `"`+property+`":["The `+property+` field must be `) {
+				t.Errorf("%s %s takes anything for %s: %d %s", method, target, property, got.status, got.body)
+			}
+		}
+		for name, example := range body.Examples {
+			sent, err := json.Marshal(example.Value.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.ask(t, method, target, key, string(sent)); got.status >= 300 {
+				t.Errorf("%s %s: the example %s is refused: %s", method, target, name, got.body)
+			}
+		}
+	}
+}
+
 // The documents that the program serves are made from openapi.yaml: itself, the same as JSON, and the page for people. UPDATE=1 go test
 // makes those anew that have changed; others stay as they are, whichever version of Go has compressed them.
 func TestServedDocumentsEqualYAML(t *testing.T) {
