@@ -25,7 +25,7 @@ var typedTable = table[*Typed, *Typed]{
 	part("value", "", text(maxText), func(t *Typed) *string { return &t.Value }),
 }
 
-// typedElements are sent as objects, or as mere texts.
+// typedElements are sent as objects, or as texts alone.
 var typedElements = func() element[Typed] {
 	of := objects(typedTable, 32, (*Typed).inWords)
 	object := of.read
