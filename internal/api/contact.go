@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -39,9 +38,12 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 	if err != nil {
 		return err
 	}
-	mode, modeErr := crm.ParseForceCreate(q.text("force_create"), q.sent("force_create"))
-	in, err := a.contactInput(w, r, true, modeErr)
+	in, faults, err := contactInput(w, r, true)
 	if err != nil {
+		return err
+	}
+	mode := crm.ParseForceCreate(faults, q.text("force_create"), in.ForceCreate)
+	if err := in.Validate(faults, true, a.options.Region, time.Now()); err != nil {
 		return err
 	}
 	made, err := a.store.CreateContact(r.Context(), c.who.Account, in, mode)
@@ -55,12 +57,20 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 }
 
 func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.contactInput(w, r, false, nil)
+	in, faults, err := contactInput(w, r, false)
+	if err == nil {
+		err = in.Validate(faults, false, a.options.Region, time.Now())
+	}
 	if err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
 	made, err := a.store.UpdateContact(r.Context(), c.who.Account, c.id, in)
 	return writeChanged(w, made, err)
+}
+
+// putContact is PATCH by another name: some clients know no other.
+func (a *API) putContact(w http.ResponseWriter, r *http.Request, c call) error {
+	return a.updateContact(w, r, c)
 }
 
 func (a *API) archiveContact(w http.ResponseWriter, r *http.Request, c call) error {
@@ -77,6 +87,11 @@ func (a *API) restoreContact(w http.ResponseWriter, r *http.Request, c call) err
 	return writeChanged(w, made, err)
 }
 
+// restoreContactByPost is PATCH by another name: some clients know no other.
+func (a *API) restoreContactByPost(w http.ResponseWriter, r *http.Request, c call) error {
+	return a.restoreContact(w, r, c)
+}
+
 // resourceFirst reports an error of the body only to a caller who may see the contact: errors of the resource come first.
 func (a *API) resourceFirst(ctx context.Context, c call, bodyErr error) error {
 	if err := a.store.CheckContact(ctx, c.who.Account, c.id); err != nil {
@@ -85,28 +100,16 @@ func (a *API) resourceFirst(ctx context.Context, c call, bodyErr error) error {
 	return bodyErr
 }
 
-// contactInput reads and checks the body of a create or an update. queryErr is what is wrong with the query; it is reported
-// together with what is wrong with the body.
-func (a *API) contactInput(w http.ResponseWriter, r *http.Request, isNew bool, queryErr error) (crm.ContactInput, error) {
+// contactInput reads the body of a create or an update. It must be validated, with the faults that were found so far.
+func contactInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.ContactInput, faults *crm.Invalid, err error) {
 	body, err := readJSON(w, r)
-	if err != nil {
-		return crm.ContactInput{}, err
+	if err != nil || !isNew && changesNothing(body) {
+		return in, faults, err
 	}
-	if len(body) == 0 && !isNew {
-		return crm.ContactInput{}, nil // an empty body changes nothing
+	if in, faults, err = crm.DecodeContact(body); err == nil {
+		err = r.Context().Err() // the client has left, so do nothing
 	}
-	in, faults, err := crm.DecodeContact(body)
-	if err != nil {
-		return in, err
-	}
-	var query *crm.Invalid
-	if errors.As(queryErr, &query) {
-		faults.Faults = append(query.Faults, faults.Faults...)
-	}
-	if err := r.Context().Err(); err != nil {
-		return in, err
-	}
-	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
+	return in, faults, err
 }
 
 // writeChanged answers with a changed contact.

@@ -82,7 +82,7 @@ func (a *API) giftFirst(r *http.Request, c call, bodyErr error) error {
 // giftInput reads and checks the body of a create or an update.
 func (a *API) giftInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.GiftInput, err error) {
 	body, err := readJSON(w, r)
-	if err != nil || len(body) == 0 && !isNew { // an empty body changes nothing
+	if err != nil || !isNew && changesNothing(body) {
 		return in, err
 	}
 	in, faults, err := crm.DecodeGift(body)

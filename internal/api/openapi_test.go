@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -49,6 +50,79 @@ func TestOpenAPIAnswersAreClosed(t *testing.T) {
 		for property := range schema.Properties {
 			if !slices.Contains(schema.Required, property) {
 				t.Errorf("%s: %s is always present, but the schema does not require it", name, property)
+			}
+		}
+	}
+}
+
+// Strict validators and generators of clients refuse formats that they do not know, some take date-time only with Z, and a number without a
+// format becomes a float of 32 bits, which does not hold cents.
+func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
+	known := []string{"int64", "double", "uri", "date-time"}
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		switch value := value.(type) {
+		case []any:
+			for i, element := range value {
+				walk(fmt.Sprint(path, "/", i), element)
+			}
+		case map[string]any:
+			format, _ := value["format"].(string)
+			pattern, _ := value["pattern"].(string)
+			if format != "" && !slices.Contains(known, format) {
+				t.Errorf("%s: not every tool knows the format %s", path, format)
+			}
+			if format == "date-time" && !strings.HasSuffix(pattern, "Z$") {
+				t.Errorf("%s: strict tools take date-time only with Z, so describe the time by a pattern alone", path)
+			}
+			_, isProperty := value["type"].(map[string]any) // one that is called type
+			if isNumber := strings.Contains(fmt.Sprint(value["type"]), "number"); isNumber && !isProperty && format != "double" {
+				t.Errorf("%s: a number needs the format double", path)
+			}
+			for key, inside := range value {
+				if key != "example" && key != "examples" {
+					walk(path+"/"+key, inside)
+				}
+			}
+		}
+	}
+	source, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document any
+	if err := json.Unmarshal(yamlToJSON(t, source), &document); err != nil {
+		t.Fatal(err)
+	}
+	walk("", document)
+}
+
+// A client that is made from the document sends what it lists. So each key that it lists for a contact is read: a value that no key takes
+// is a fault of that key, and not ignored.
+func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
+	c, err := loadContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := anyServer(t)
+	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+	for method, target := range map[string]string{"POST": "/v1/contacts", "PATCH": "/v1/contacts/{id}", "PUT": "/v1/contacts/{id}"} {
+		body := c.document.Paths.Find(target).GetOperation(method).RequestBody.Value.Content.Get("application/json")
+		target = strings.Replace(target, "{id}", id, 1)
+		for property := range body.Schema.Value.Properties {
+			got := s.ask(t, method, target, key, `{"`+property+`":{}}`)
+			if got.status != 422 || !strings.Contains(got.body, `"`+property+`":["The `+property+` field must be `) {
+				t.Errorf("%s %s takes anything for %s: %d %s", method, target, property, got.status, got.body)
+			}
+		}
+		for name, example := range body.Examples {
+			sent, err := json.Marshal(example.Value.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.ask(t, method, target, key, string(sent)); got.status >= 300 {
+				t.Errorf("%s %s: the example %s is refused: %s", method, target, name, got.body)
 			}
 		}
 	}

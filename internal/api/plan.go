@@ -70,7 +70,7 @@ func (a *API) putPlan(w http.ResponseWriter, r *http.Request, c call) error {
 // planInput reads and checks the body of a create or an update.
 func (a *API) planInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.PlanInput, err error) {
 	body, err := readJSON(w, r)
-	if err != nil || len(body) == 0 && !isNew { // an empty body changes nothing
+	if err != nil || !isNew && changesNothing(body) {
 		return in, err
 	}
 	in, faults, err := crm.DecodePlan(body)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"sync"
@@ -120,4 +121,11 @@ func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		err = r.Context().Err() // the client has left, so do nothing
 	}
 	return body, err
+}
+
+// changesNothing tells whether the body of a change is empty, or [], which is how PHP writes an object without keys.
+func changesNothing(body []byte) bool {
+	const space = " \t\r\n"
+	inside, begins := bytes.CutPrefix(bytes.TrimLeft(body, space), []byte("["))
+	return len(body) == 0 || begins && string(bytes.Trim(inside, space)) == "]"
 }

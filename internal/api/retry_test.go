@@ -49,10 +49,14 @@ func wantReplay(t *testing.T, what string, first, second answer) {
 var repeatable = map[string]struct{ target, body string }{
 	"createContact":  {"/v1/contacts?force_create=true", `{"first_name":"Ann","last_name":"Lee","note":"Grüße <3"}`},
 	"updateContact":  {"/v1/contacts/{id}", `{"company":"Harbor"}`},
+	"putContact":     {"/v1/contacts/{id}", `{"company":"Pier"}`},
 	"restoreContact": {"/v1/contacts/{id}/restore", ""},
-	"addTags":        {"/v1/contacts/{id}/tags/add", `{"tags":["a","b"]}`},
-	"syncTags":       {"/v1/contacts/{id}/tags/sync", `{"tags":["c"]}`},
-	"removeTags":     {"/v1/contacts/{id}/tags/remove", `{"tags":["c"]}`},
+
+	"restoreContactByPost": {"/v1/contacts/{id}/restore", ""},
+
+	"addTags":    {"/v1/contacts/{id}/tags/add", `{"tags":["a","b"]}`},
+	"syncTags":   {"/v1/contacts/{id}/tags/sync", `{"tags":["c"]}`},
+	"removeTags": {"/v1/contacts/{id}/tags/remove", `{"tags":["c"]}`},
 
 	"createTransaction": {"/v1/transactions", `{"contact_id":{id},"amount":5,"method":"cash","transacted_at":"2026-01-31"}`},
 	"updateTransaction": {"/v1/transactions/{gift}", `{"note":"a"}`},

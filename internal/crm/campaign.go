@@ -375,8 +375,14 @@ var campaignMasks = map[CampaignScope]Relation{
 	OwnCampaigns: Own, BenefitingCampaigns: Benefiting, ChapterCampaigns: Chapter, AllCampaigns: Own | Benefiting | Chapter,
 }
 
+// scopeAliases are what clients of other services call the scopes.
+var scopeAliases = map[string]CampaignScope{"owned": OwnCampaigns, "beneficiary": BenefitingCampaigns, "chapter": ChapterCampaigns}
+
 // ParseCampaignScope reads the query parameter scope of the campaign list; "" is the default.
 func ParseCampaignScope(s string) (CampaignScope, error) {
+	if scope, ok := scopeAliases[s]; ok {
+		return scope, nil
+	}
 	if campaignMasks[CampaignScope(s)] == 0 {
 		return OwnCampaigns, invalid("scope", OneOf, "benefiting, chapters, all")
 	}

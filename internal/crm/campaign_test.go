@@ -264,13 +264,13 @@ func TestCampaignScope(t *testing.T) {
 	for _, test := range []struct {
 		scope string
 		mask  Relation
-	}{{"", 1}, {"benefiting", 2}, {"chapters", 4}, {"all", 7}} {
+	}{{"", 1}, {"benefiting", 2}, {"chapters", 4}, {"all", 7}, {"owned", 1}, {"beneficiary", 2}, {"chapter", 4}} {
 		scope, err := ParseCampaignScope(test.scope)
 		if err != nil || scope.Mask() != test.mask {
 			t.Errorf("%q: %v, %v", test.scope, scope.Mask(), err)
 		}
 	}
-	for _, scope := range []string{"own", "ALL", " all", "chapter", "null"} {
+	for _, scope := range []string{"own", "ALL", " all", "Chapter", "null"} {
 		_, err := ParseCampaignScope(scope)
 		want := []said{{"scope", "The scope field must be one of benefiting, chapters, all."}}
 		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {

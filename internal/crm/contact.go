@@ -51,14 +51,20 @@ type ContactInput struct {
 	Phones                               *[]Phone
 	Addresses                            *[]Address
 	Tags                                 *[]string
-	Note                                 *string // for people alone: no request of the API sets it
-	Seen                                 string  // the version of what the change is about; "" for whatever is there
-	SeenMatch                            string  // the snapshot of another contact with this email or phone that a person has decided about
+	Note                                 *string
+	ForceCreate                          string // what a body says about de-duplication, for ParseForceCreate
+	Seen                                 string // the version of what the change is about; "" for whatever is there
+	SeenMatch                            string // the snapshot of another contact with this email or phone that a person has decided about
 
 	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.
 	dob       time.Time
 	emailKeys []string // in step with Emails
 	phoneKeys []string // in step with Phones
+	region    string   // of phone numbers without +
+
+	// sentAs are the names under which a client sent what stands at a path: "city" for addresses.0.city. For a list by its name it is a
+	// key that stands for its first element: the others stay.
+	sentAs map[string]string
 }
 
 // What a contact may hold.
@@ -95,7 +101,7 @@ var contactTable = table[*Contact, *ContactInput]{
 	phonesField(),
 	derived[*Contact, *ContactInput]("primary_email", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Emails) }),
 	derived[*Contact, *ContactInput]("primary_phone", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Phones) }),
-	sent("note", "Note", text(maxNote), func(c *Contact) *string { return &c.Note }, func(in *ContactInput) **string { return &in.Note }).hidden(),
+	sent("note", "Note", text(maxNote), func(c *Contact) *string { return &c.Note }, func(in *ContactInput) **string { return &in.Note }),
 	addressesField(),
 	derived[*Contact, *ContactInput]("primary_address", appendPrimaryAddress),
 	keptObject[*Contact, *ContactInput]("stats", statsTable, func(c *Contact) *Stats { return &c.Stats }),
@@ -107,7 +113,7 @@ var contactTable = table[*Contact, *ContactInput]{
 }
 
 var (
-	contactFields = contactTable.names()
+	contactFields = append(contactTable.names(), aliasKeys...)
 
 	contactTime = moment(parseContactTime, appendContactTime)
 	microTime   = moment(parseMicroTime, appendMicroTime)
@@ -199,10 +205,20 @@ func ContactCreatedAt(body []byte) (at time.Time, err error) {
 // type come back together with the input, so that Validate can add its own and tell them all at once.
 func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {
 	r := newJSONReader("The request body", body)
-	r.document(func(key string) { contactTable.read(r, key, &in) })
+	var short shorthand
+	r.document(func(key string) {
+		switch {
+		case key == "force_create":
+			in.ForceCreate = r.literal()
+		case !short.read(r, key):
+			contactTable.read(r, key, &in)
+		}
+	})
 	if err := r.end(); r.err != nil {
 		return ContactInput{}, nil, err
 	}
+	short.expand(r, &in)
+	in.sentAs = r.sentAs
 	return in, &r.fault, nil
 }
 
@@ -220,9 +236,11 @@ func FillContactForm(c *Contact, set func(name, value string)) { contactTable.fi
 func (in *ContactInput) Validate(faults *Invalid, isNew bool, region string, now time.Time) error {
 	c := newChecker(faults, isNew)
 	c.region, c.now = region, now
+	in.region = region
 	contactTable.check(c, place{}, in)
+	err := in.asSent(c.Err())
 	sortFaults(&c.Invalid, contactFields)
-	return c.Err()
+	return err
 }
 
 // NewContact is the contact that a valid input describes. Its id is given by the store.
@@ -230,7 +248,7 @@ func NewContact(in ContactInput, now time.Time) (Contact, error) {
 	now = now.UTC().Truncate(time.Second)
 	c := &Contact{CreatedAt: now, UpdatedAt: now}
 	contactTable.merge(c, &in, now)
-	return *c, c.checkRoom(&blank)
+	return *c, in.asSent(c.checkRoom(&blank))
 }
 
 // blank is what every new contact grows from.
@@ -242,7 +260,8 @@ func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
 	return c.revise(in, now, contactTable.merge)
 }
 
-// Patch changes what was sent: texts are set or cleared, lists replaced whole.
+// Patch changes what was sent: texts are set or cleared, lists replaced whole. A key that stands for the first element of a list
+// changes that one alone.
 func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 	if in.Seen != "" && in.Seen != c.Version() {
 		return c, ErrChanged
@@ -276,7 +295,7 @@ func (c Contact) revise(in ContactInput, now time.Time, change func(c *Contact, 
 		return r.old, nil
 	}
 	r.new.UpdatedAt = now
-	return r.new, r.new.checkRoom(&r.old)
+	return r.new, r.in.asSent(r.new.checkRoom(&r.old))
 }
 
 // checkRoom refuses a contact that holds too much.

@@ -25,6 +25,26 @@ var typedTable = table[*Typed, *Typed]{
 	part("value", "", text(maxText), func(t *Typed) *string { return &t.Value }),
 }
 
+// typedElements are sent as objects, or as texts alone.
+var typedElements = func() element[Typed] {
+	of := objects(typedTable, 32, (*Typed).inWords)
+	object := of.read
+	of.read = func(r *jsonReader, t *Typed) {
+		switch r.next() {
+		case '"':
+			t.Value = r.text()
+			path := r.path()
+			r.standsFor(path+".value", path)
+		case '{':
+			object(r, t)
+		default:
+			r.skip()
+			r.wrong(ObjectOrText)
+		}
+	}
+	return of
+}()
+
 func (t *Typed) inWords() string {
 	if t.Type == "" {
 		return t.Value
@@ -62,7 +82,7 @@ type typedRule struct {
 
 // typedField is a list of emails or phones; each has a match key in step with it.
 func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[]Typed, of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string) field[*Contact, *ContactInput] {
-	f := list(name, label, plural, maxEmails, maxSent, objects(typedTable, 32, (*Typed).inWords), in, of)
+	f := list(name, label, plural, maxEmails, maxSent, typedElements, in, of)
 	f.check = func(c *checker, _ place, in *ContactInput) {
 		if sent := *of(in); sent != nil && !c.has(name) { // more were sent than are looked at
 			*sent, *keys(in) = rule.check(c, name, *sent)
@@ -84,11 +104,34 @@ func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[
 	}
 	replace := f.patch
 	f.patch = func(c *Contact, sent *ContactInput, now time.Time) {
-		if replace(c, sent, now); *of(sent) != nil {
+		switch {
+		case *of(sent) == nil:
+		case sent.isFirst(name):
+			*in(c) = rule.toFront(*in(c), (**of(sent))[0], sent.region)
+			if key := (*keys(sent))[0]; key != "" {
+				c.addMatchKey(key)
+			}
+		default:
+			replace(c, sent, now)
 			c.replaceMatchKeys(rule.prefix, *keys(sent))
 		}
 	}
 	return f
+}
+
+// key is the match key of a value, "" where it tells no two people apart. ok is false where the value has no normal form.
+func (rule *typedRule) key(value, region string) (key string, ok bool) {
+	normal, ok := rule.normal(value, region)
+	if normal == "" {
+		return "", ok
+	}
+	return rule.prefix + normal, ok
+}
+
+// identity is what two values of a list are compared by.
+func (rule *typedRule) identity(value, region string) string {
+	key, _ := rule.key(value, region)
+	return cmp.Or(key, value)
 }
 
 // check looks at each element and keeps those that differ by normal form, with their match keys. A value that is fine but tells
@@ -115,14 +158,10 @@ func (rule *typedRule) check(c *checker, name string, sent []Typed) (kept []Type
 			c.add(at, "value", Required)
 			continue
 		}
-		normal, ok := rule.normal(element.Value, c.region)
+		key, ok := rule.key(element.Value, c.region)
 		if !ok {
 			rule.refuse(c, at)
 			continue
-		}
-		key := ""
-		if normal != "" {
-			key = rule.prefix + normal
 		}
 		if seen.add(cmp.Or(key, element.Value)) {
 			kept, keys = append(kept, element), append(keys, key)
@@ -194,7 +233,11 @@ func addressesField() field[*Contact, *ContactInput] {
 		c.Addresses = merged
 	}
 	f.patch = func(c *Contact, in *ContactInput, now time.Time) {
-		if in.Addresses == nil {
+		switch {
+		case in.Addresses == nil:
+			return
+		case in.isFirst("addresses"):
+			c.Addresses = in.patchFirst(c.Addresses, now)
 			return
 		}
 		patched, known := make([]Address, 0, len(*in.Addresses)), addressPlaces(c.Addresses)

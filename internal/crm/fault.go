@@ -37,6 +37,8 @@ const (
 	OneOf        Rule = "must be one of %v"
 	Array        Rule = "must be an array"
 	Object       Rule = "must be an object"
+	ObjectOrText Rule = "must be an object or a string"
+	OtherValue   Rule = "must be the same as %v, or be left out"
 	Number       Rule = "must be a number"
 	Boolean      Rule = "must be true or false"
 	SomeTag      Rule = "must have at least one tag name"

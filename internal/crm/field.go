@@ -161,6 +161,7 @@ func part[D any, V comparable](name, label string, k kind[V], in func(D) *V) fie
 	f := field[D, D]{stored: show(name, label, k, in)}
 	f.read = f.load
 	f.check = func(c *checker, at place, doc D) { k.checkSent(c, at, name, in(doc)) }
+	f.patch = func(doc, from D, _ time.Time) { *in(doc) = *in(from) }
 	if k.take != nil {
 		f.take = func(form Form, at place, doc D) { *in(doc) = k.take(form, at.field(name)) }
 	}
@@ -192,12 +193,6 @@ func sent[D, I any, V comparable](name, label string, k kind[V], in func(D) *V, 
 	if k.take != nil {
 		f.take = func(form Form, at place, in I) { value := k.take(form, at.field(name)); *of(in) = &value }
 	}
-	return f
-}
-
-// hidden makes a field one that people alone may set, and no program.
-func (f field[D, I]) hidden() field[D, I] {
-	f.read = nil
 	return f
 }
 

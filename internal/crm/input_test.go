@@ -119,12 +119,16 @@ func TestCreateTakesWhatIsMissingAsUnset(t *testing.T) {
 	}
 }
 
-// A note is written by people in the console. A request that sends one is accepted, and changes nothing by it.
-func TestNoRequestSetsTheNote(t *testing.T) {
-	for _, note := range []string{`"x"`, `""`, `null`, `7`, `{"a":[1]}`} {
-		in, err := read(`{"first_name":"A","last_name":"B","note":`+note+`}`, true)
-		if err != nil || in.Note != nil {
-			t.Errorf("%s: %v, and the note is %v", note, err, in.Note)
+func TestARequestSetsTheNote(t *testing.T) {
+	for sent, want := range map[string]string{`" x\ny "`: "x\ny", `""`: "", `null`: ""} {
+		if c := made(t, `{"first_name":"A","last_name":"B","note":`+sent+`}`); c.Note != want {
+			t.Errorf("%s: the note is %q", sent, c.Note)
+		}
+	}
+	for _, sent := range []string{`7`, `{"a":[1]}`, `["x"]`, `false`} {
+		_, err := read(`{"note":`+sent+`}`, false)
+		if diff := cmp.Diff([]said{{"note", "The note field must be a string."}}, faultsOf(t, err)); diff != "" {
+			t.Errorf("%s:\n%s", sent, diff)
 		}
 	}
 }
@@ -156,7 +160,7 @@ func TestTextComesBackAsItWasSent(t *testing.T) {
 
 func TestUnknownAndReadOnlyKeysAreIgnored(t *testing.T) {
 	c := made(t, `{"first_name":"A","last_name":"B"}`)
-	in := valid(t, `{"id":"x","stats":7,"note":"mine","primary_email":3,"primary_phone":{},"primary_address":[],"custom_fields":null,
+	in := valid(t, `{"id":"x","stats":7,"primary_email":3,"primary_phone":{},"primary_address":[],"custom_fields":null,
 		"archived_at":"now","created_at":1,"updated_at":false,"First_Name":"X","whatever":{"deep":[[[{}]]]},"":0,
 		"emails":[{"value":"a@b.co","primary":true,"Type":9}],"phones":[{"value":"+12125550100","ext":[1]}],
 		"addresses":[{"city":"X","is_primary":"yes","type":4,"created_at":{},"updated_at":[],"line":1}]}`)
@@ -232,7 +236,7 @@ func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
 		{"a line feed in a text", "{\"first_name\":\"a\nb\"}", syntax},
 		{"an unknown escape", `{"first_name":"\x41"}`, syntax},
 		{"bad UTF-8", "{\"first_name\":\"\xff\"}", syntax},
-		{"bad UTF-8 in an ignored key", "{\"note\":\"\xc3\x28\"}", syntax},
+		{"bad UTF-8 in an ignored key", "{\"whatever\":\"\xc3\x28\"}", syntax},
 		{"half a surrogate pair", `{"first_name":"\ud83d"}`, syntax},
 		{"UTF-16", "\xff\xfe{\x00}\x00", syntax},
 		{"text after the end", `{"first_name":"A"} x`, syntax},
@@ -242,7 +246,7 @@ func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
 		{"a repeated unknown key", `{"x":1,"x":1}`, "The request body names the same key twice in one object."},
 		{"a repeated key, escaped", `{"first_name":"A","first\u005fname":"B"}`, "The request body names the same key twice in one object."},
 		{"a repeated key in a list", `{"emails":[{"value":"a@b.co","value":"c@d.co"}]}`, "The request body names the same key twice in one object."},
-		{"endless nesting", `{"note":` + deep + strings.Repeat(`]`, 20_000) + `}`, syntax},
+		{"endless nesting", `{"whatever":` + deep + strings.Repeat(`]`, 20_000) + `}`, syntax},
 		{"endless nesting where a text belongs", `{"first_name":` + deep, syntax},
 		{"endless nesting where a list belongs", `{"emails":` + deep, syntax},
 	} {
@@ -263,7 +267,7 @@ func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
 }
 
 func TestNestingUnderAnIgnoredKeyIsAccepted(t *testing.T) {
-	valid(t, `{"note":`+strings.Repeat(`[`, 1000)+strings.Repeat(`]`, 1000)+`}`)
+	valid(t, `{"whatever":`+strings.Repeat(`[`, 1000)+strings.Repeat(`]`, 1000)+`}`)
 	valid(t, ` {} `)
 }
 

@@ -25,6 +25,8 @@ type jsonReader struct {
 	outside int    // how many of the outermost objects and arrays a path does not begin with
 	err     error  // the document cannot be read; everything after is skipped
 	fault   Invalid
+
+	sentAs map[string]string // paths of values that were sent under another name, and these names
 }
 
 func newJSONReader(what string, document []byte) *jsonReader {
@@ -63,6 +65,14 @@ func (r *jsonReader) wrong(rule Rule, args ...any) {
 	if r.err == nil {
 		r.fault.Add(r.path(), rule, args...)
 	}
+}
+
+// standsFor notes that what belongs at a path was sent under another name.
+func (r *jsonReader) standsFor(path, name string) {
+	if r.sentAs == nil {
+		r.sentAs = map[string]string{}
+	}
+	r.sentAs[path] = name
 }
 
 // end checks that nothing follows, and returns what was found wrong. Nothing can be read after it.
@@ -216,6 +226,22 @@ func (r *jsonReader) text() (value string) {
 func (r *jsonReader) textSent() *string {
 	value := r.text()
 	return &value
+}
+
+// literal reads a value of any kind: a text without its quotes, null as "", anything else as it was written.
+func (r *jsonReader) literal() string {
+	switch r.next() {
+	case '"':
+		return strings.TrimSpace(r.quoted())
+	case 'n':
+		r.skip()
+		return ""
+	}
+	value, err := r.dec.ReadValue()
+	if err != nil {
+		r.unreadable(err)
+	}
+	return string(value)
 }
 
 // quoted reads the string that comes next. Where nothing in it is escaped it is a part of the document.

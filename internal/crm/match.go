@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -42,15 +43,20 @@ func (in *ContactInput) CheckSeen(match *Contact) error {
 	return nil
 }
 
-// ParseForceCreate reads the query parameter force_create; an absent one is Dedupe.
-func ParseForceCreate(value string, sent bool) (CreateMode, error) {
+var createModes = map[string]CreateMode{"true": Force, "1": Force, "false": Dedupe, "0": Dedupe}
+
+// ParseForceCreate reads force_create, which may be in the query, in the body or in both; "" was not sent. What is wrong is added to v.
+func ParseForceCreate(v *Invalid, query, body string) CreateMode {
+	query, body = strings.ToLower(query), strings.ToLower(body)
+	mode, known := createModes[cmp.Or(query, body, "false")]
+	other, alsoKnown := createModes[cmp.Or(body, query, "false")]
 	switch {
-	case !sent, value == "false", value == "0":
-		return Dedupe, nil
-	case value == "true", value == "1":
-		return Force, nil
+	case !known || !alsoKnown:
+		v.Add("force_create", "must be true, 1, false or 0")
+	case mode != other:
+		v.Add("force_create", "must be the same in the query and in the body")
 	}
-	return Dedupe, invalid("force_create", "must be true, 1, false or 0")
+	return mode
 }
 
 // The kinds of match keys.

@@ -55,7 +55,11 @@ func someBody(t *rapid.T, whole bool) string {
 	}
 	typed := func(kinds, values []string) func() string {
 		return list(func() string {
-			return fmt.Sprintf(`{"type":%s,"value":%s}`, quoted(rapid.SampledFrom(kinds).Draw(t, "type")), quoted(rapid.SampledFrom(values).Draw(t, "value")))
+			kind, value := quoted(rapid.SampledFrom(kinds).Draw(t, "type")), quoted(rapid.SampledFrom(values).Draw(t, "value"))
+			if kind == `""` && rapid.Bool().Draw(t, "text") {
+				return value
+			}
+			return `{"type":` + kind + `,"value":` + value + `}`
 		})
 	}
 	urls := rapid.SampledFrom([]string{"", "https://example.org/ü", "http://x.example/?q=1"})

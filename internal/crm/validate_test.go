@@ -206,9 +206,9 @@ func TestFaultsOfValues(t *testing.T) {
 		{`{"facebook_url":"javascript:alert(1)"}`, "facebook_url", "The facebook_url field must be an absolute http or https URL."},
 		{`{"emails":{}}`, "emails", "The emails field must be an array."},
 		{`{"emails":"a@b.co"}`, "emails", "The emails field must be an array."},
-		{`{"emails":["a@b.co"]}`, "emails.0", "The emails.0 field must be an object."},
-		{`{"emails":[null]}`, "emails.0", "The emails.0 field must be an object."},
-		{`{"emails":[[]]}`, "emails.0", "The emails.0 field must be an object."},
+		{`{"emails":["a@b"]}`, "emails.0", "The emails.0 field must be a valid email address."},
+		{`{"emails":[null]}`, "emails.0", "The emails.0 field must be an object or a string."},
+		{`{"emails":[[]]}`, "emails.0", "The emails.0 field must be an object or a string."},
 		{`{"emails":[{}]}`, "emails.0.value", "The emails.0.value field is required."},
 		{`{"emails":[{"type":"work","value":null}]}`, "emails.0.value", "The emails.0.value field is required."},
 		{`{"emails":[{"value":" "}]}`, "emails.0.value", "The emails.0.value field is required."},
@@ -218,7 +218,7 @@ func TestFaultsOfValues(t *testing.T) {
 		{`{"emails":[{"value":"a@b.co","type":"home"}]}`, "emails.0.type", "The emails.0.type field must be one of personal, work."},
 		{`{"emails":[{"value":"a@b.co","type":"Work"}]}`, "emails.0.type", "The emails.0.type field must be one of personal, work."},
 		{`{"phones":7}`, "phones", "The phones field must be an array."},
-		{`{"phones":[7]}`, "phones.0", "The phones.0 field must be an object."},
+		{`{"phones":[7]}`, "phones.0", "The phones.0 field must be an object or a string."},
 		{`{"phones":[{"type":"cell"}]}`, "phones.0.value", "The phones.0.value field is required."},
 		{`{"phones":[{"value":"12"}]}`, "phones.0.value", phone},
 		{`{"phones":[{"value":"call me"}]}`, "phones.0.value", phone},
@@ -304,19 +304,24 @@ func TestTheMessageCountsTheOtherFaults(t *testing.T) {
 }
 
 func TestParseForceCreate(t *testing.T) {
-	for value, want := range map[string]CreateMode{"true": Force, "1": Force, "false": Dedupe, "0": Dedupe} {
-		if got, err := ParseForceCreate(value, true); got != want || err != nil {
-			t.Errorf("%s: got %v, %v", value, got, err)
+	modes := map[string]CreateMode{"true": Force, "TRUE": Force, "True": Force, "1": Force, "false": Dedupe, "FALSE": Dedupe, "0": Dedupe, "": Dedupe}
+	for value, want := range modes {
+		for _, sent := range [][2]string{{value, ""}, {"", value}, {value, value}} {
+			var v Invalid
+			if got := ParseForceCreate(&v, sent[0], sent[1]); got != want || v.Err() != nil {
+				t.Errorf("%q: got %v, %v", sent, got, v.Err())
+			}
 		}
 	}
-	if got, err := ParseForceCreate("", false); got != Dedupe || err != nil {
-		t.Errorf("absent: got %v, %v", got, err)
-	}
-	for _, value := range []string{"", "TRUE", "yes", "2", "01", " true", "null"} {
-		_, err := ParseForceCreate(value, true)
-		want := []said{{"force_create", "The force_create field must be true, 1, false or 0."}}
-		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
-			t.Errorf("%q:\n%s", value, diff)
+	const form, differ = "The force_create field must be true, 1, false or 0.", "The force_create field must be the same in the query and in the body."
+	for sent, want := range map[[2]string]string{
+		{"yes", ""}: form, {"2", ""}: form, {"01", ""}: form, {" true", ""}: form, {"null", ""}: form, {"", "tru"}: form, {"", "{}"}: form, {"", "1.0"}: form,
+		{"true", "yes"}: form, {"yes", "true"}: form, {"true", "false"}: differ, {"0", "1"}: differ,
+	} {
+		var v Invalid
+		ParseForceCreate(&v, sent[0], sent[1])
+		if diff := cmp.Diff([]said{{"force_create", want}}, faultsOf(t, v.Err())); diff != "" {
+			t.Errorf("%q:\n%s", sent, diff)
 		}
 	}
 }

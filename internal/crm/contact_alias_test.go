@@ -1,0 +1,167 @@
+package crm
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestOneEmailOnePhoneAndFlatAddressPartsAreLists(t *testing.T) {
+	want := bodyOf(made(t, `{"first_name":"Ana","emails":[{"value":"Ana@x.org"}],"phones":[{"value":"212-555-0100"}],
+		"addresses":[{"address_1":"1 Main","address_2":"Apt 2","city":"New York","state":"NY","zipcode":"10001","country":"USA"}]}`))
+	const address = `,"address_1":"1 Main","address_2":"Apt 2","city":" New York ","state":"NY","zipcode":"10001","country":"USA"}`
+	for _, body := range []string{
+		`{"first_name":"Ana","primary_email":"Ana@x.org","primary_phone":"212-555-0100"` + address,
+		`{"first_name":"Ana","email":"Ana@x.org","phone":" 212-555-0100 "` + address,
+		`{"first_name":"Ana","emails":null,"phones":null,"addresses":null,"email":"Ana@x.org","primary_email":" Ana@x.org","phone":"212-555-0100","primary_phone":null` + address,
+		`{"first_name":"Ana","emails":["Ana@x.org"],"phones":["212-555-0100","+1 212 555 0100"]` + address,
+	} {
+		c := made(t, body)
+		if diff := cmp.Diff(want, bodyOf(c)); diff != "" {
+			t.Errorf("%s:\n%s", body, diff)
+		}
+		if keys := []string{"e:ana@x.org", "p:+12125550100"}; !slices.Equal(c.MatchKeys, keys) {
+			t.Errorf("%s: the match keys are %q", body, c.MatchKeys)
+		}
+	}
+}
+
+func TestAListThatWasSentCountsAlone(t *testing.T) {
+	for _, body := range []string{
+		`{"first_name":"A","emails":[],"phones":[],"addresses":[],"email":"a@x.org","phone":"212-555-0100","city":"Rome"}`,
+		`{"first_name":"A","email":7,"primary_email":"x","phone":{},"primary_phone":"x","city":[],"state":"ROME","emails":[],"phones":[],"addresses":[]}`,
+		`{"first_name":"A","email":null,"primary_email":"","phone":" ","city":null,"state":""}`,
+	} {
+		if diff := cmp.Diff(bodyOf(made(t, `{"first_name":"A"}`)), bodyOf(made(t, body))); diff != "" {
+			t.Errorf("%s:\n%s", body, diff)
+		}
+	}
+}
+
+// A client that knows the primary email, phone and address alone, and sends them back, changes nothing.
+func TestPrimaryValuesSentBackChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := someContact(t)
+		var email, phone, street, city string
+		if len(c.Emails) > 0 {
+			email = c.Emails[0].Value
+		}
+		if len(c.Phones) > 0 {
+			phone = c.Phones[0].Value
+		}
+		if len(c.Addresses) > 0 {
+			street, city = c.Addresses[0].Line1, c.Addresses[0].City
+		}
+		key := rapid.SampledFrom([]string{"", "primary_"}).Draw(t, "key")
+		in, err := read(fmt.Sprintf(`{"%semail":%s,"%sphone":%s,"address_1":%s,"city":%s}`, key, quoted(email), key, quoted(phone), quoted(street), quoted(city)), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Patch(in, hourLater)
+		if err != nil || bodyOf(got) != bodyOf(c) || !slices.Equal(got.MatchKeys, c.MatchKeys) {
+			t.Fatalf("%v: the contact\n%s\nbecame\n%s", err, bodyOf(c), bodyOf(got))
+		}
+	})
+}
+
+// Whatever becomes the first one, every other one stays.
+func TestAChangeOfTheFirstOneLosesNoOther(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := someContact(t)
+		before := bodyOf(c)
+		email, phone := rapid.SampledFrom(someEmails).Draw(t, "email"), rapid.SampledFrom(somePhones).Draw(t, "phone")
+		in, err := read(`{"email":`+quoted(email)+`,"primary_phone":`+quoted(phone)+`}`, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Patch(in, hourLater)
+		if err != nil || got.Emails[0].Value != email || got.Phones[0].Value != phone {
+			t.Fatalf("%v: %s", err, bodyOf(got))
+		}
+		if bodyOf(c) != before {
+			t.Fatal("the contact has changed in place")
+		}
+		for _, key := range slices.Concat(c.MatchKeys, in.MatchKeys()) {
+			if !slices.Contains(got.MatchKeys, key) {
+				t.Fatalf("the key %q is missing", key)
+			}
+		}
+		if !slices.Equal(got.MatchKeys, keysOf(t, got)) {
+			t.Fatalf("the match keys are %q, and those of the emails and phones %q", got.MatchKeys, keysOf(t, got))
+		}
+		if len(got.Emails) > len(c.Emails)+1 || len(got.Phones) < len(c.Phones) || len(got.Emails) < len(c.Emails) {
+			t.Fatalf("%s\nbecame\n%s", before, bodyOf(got))
+		}
+		again, err := got.Patch(in, hourLater.Add(1e9))
+		if err != nil || bodyOf(again) != bodyOf(got) {
+			t.Fatalf("%v: the same change once more makes\n%s\nof\n%s", err, bodyOf(again), bodyOf(got))
+		}
+	})
+}
+
+func TestAnEmailThatMovesToTheFrontKeepsItsType(t *testing.T) {
+	c := made(t, `{"emails":[{"value":"a@x.org","type":"personal"},{"value":"b@x.org","type":"work"}],"phones":["555-0100"]}`)
+	got, err := c.Patch(valid(t, `{"primary_email":"B@x.org","phone":"555-0100"}`), hourLater)
+	if diff := cmp.Diff([]Email{{"work", "B@x.org"}, {"personal", "a@x.org"}}, got.Emails); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if diff := cmp.Diff(c.Phones, got.Phones); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFlatPartsChangeTheFirstAddress(t *testing.T) {
+	rome := Address{Line1: "1 Via", City: "Rome", CreatedAt: noon, UpdatedAt: noon}
+	paris := Address{City: "Paris", Country: "FRA", CreatedAt: noon, UpdatedAt: noon}
+	changed := func(a Address, set func(a *Address)) Address {
+		a.UpdatedAt = hourLater
+		set(&a)
+		return a
+	}
+	for _, test := range []struct {
+		body         string
+		before, want []Address
+	}{
+		{`{"city":"Milan"}`, []Address{rome, paris}, []Address{changed(rome, func(a *Address) { a.City = "Milan" }), paris}},
+		{`{"address_1":null,"zipcode":"1"}`, []Address{rome}, []Address{changed(rome, func(a *Address) { a.Line1, a.Zipcode = "", "1" })}},
+		{`{"city":"Rome"}`, []Address{rome, paris}, []Address{rome, paris}},
+		{`{"state":null}`, []Address{rome}, []Address{rome}},
+		{`{"address_1":"","city":""}`, []Address{rome, paris}, []Address{paris}},
+		{`{"address_1":null,"city":"PARIS","country":"fra"}`, []Address{rome, paris}, []Address{changed(rome, func(a *Address) { a.Line1, a.City, a.Country = "", "PARIS", "fra" })}},
+		{`{"city":"Milan"}`, nil, []Address{{City: "Milan", CreatedAt: hourLater, UpdatedAt: hourLater}}},
+		{`{"city":null}`, nil, nil},
+	} {
+		c := made(t, `{"first_name":"Ana"}`)
+		c.Addresses = test.before
+		got, err := c.Patch(valid(t, test.body), hourLater)
+		if diff := cmp.Diff(test.want, got.Addresses, sameContact...); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", test.body, err, diff)
+		}
+		if untouched := cmp.Equal(test.before, test.want, sameContact...); untouched != got.UpdatedAt.Equal(c.UpdatedAt) {
+			t.Errorf("%s: updated at %s", test.body, got.UpdatedAt)
+		}
+	}
+}
+
+func TestFaultsNameTheKeyThatWasSent(t *testing.T) {
+	for body, want := range map[string][]said{
+		`{"email":"x"}`:                                 {{"email", "The email field must be a valid email address."}},
+		`{"primary_email":7}`:                           {{"primary_email", "The primary_email field must be a string."}},
+		`{"phone":"\u0000"}`:                            {{"phone", "The phone field must not contain NUL characters."}},
+		`{"city":"\u0000"}`:                             {{"city", "The city field must not contain NUL characters."}},
+		`{"state":"New York"}`:                          {{"state", "The state field must be a two-letter postal code."}},
+		`{"emails":["a@x.org","x"]}`:                    {{"emails.1", "The emails.1 field must be a valid email address."}},
+		`{"email":"a@x.org","primary_email":"b@x.org"}`: {{"primary_email", "The primary_email field must be the same as email, or be left out."}},
+		`{"primary_email":"b@x.org","email":7}`:         {{"email", "The email field must be a string."}},
+		`{"phones":{},"phone":"1"}`:                     {{"phones", "The phones field must be an array."}},
+		`{"addresses":7,"city":7}`:                      {{"addresses", "The addresses field must be an array."}},
+	} {
+		_, err := read(body, false)
+		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+			t.Errorf("%s:\n%s", body, diff)
+		}
+	}
+}
