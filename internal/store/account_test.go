@@ -151,22 +151,3 @@ func TestTwoNodesNumberAccountsAtOnce(t *testing.T) {
 		}
 	})
 }
-
-// A foreign id, and one that no account gives out, costs no look-up.
-func TestAForeignIDIsRefusedWithoutALookUp(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Store) {
-		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		own, foreign := create(t, s, account, `{"first_name":"Own"}`).ID, create(t, s, other, `{"first_name":"Foreign"}`).ID
-		seen := spyOn(t, s)
-		for _, id := range []int64{foreign, 0, -own, crm.MakeID(account, 0), crm.MakeID(other, 0), crm.MakeID(1_000_000, 1), 999_999_000_000_001, 1 << 62} {
-			_, err := s.Contact(t.Context(), account, id, nil)
-			wantError(t, fmt.Sprint("contact ", id), err, crm.ErrNotFound)
-		}
-		if n := seen.conns.Load(); n != 0 {
-			t.Errorf("%d connections were used", n)
-		}
-		if _, err := s.Contact(t.Context(), account, own, nil); err != nil || seen.conns.Load() != 1 {
-			t.Errorf("the account's own contact: %v, %d connections", err, seen.conns.Load())
-		}
-	})
-}

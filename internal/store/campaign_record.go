@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -21,8 +22,8 @@ const (
 	sqlCampaignBySlug    = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE c.slug = $1`
 	sqlCampaignByOldSlug = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign_slug s JOIN campaign c ON c.id = s.campaign_id
 		JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE s.slug = $1`
-	sqlReaderCampaigns = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
-	sqlListedCampaigns = `SELECT r.campaign_id, r.relation, c.listed_at FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id WHERE r.account_id = $1`
+	sqlReaderCampaigns  = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
+	sqlCampaignAccounts = `SELECT id, account_id, listed_at FROM campaign WHERE id = ANY($1)`
 )
 
 // campaignRow is a campaign as it is stored.
@@ -199,15 +200,14 @@ func (cache *campaignCache) of(c db.Conn, account int64) (*campaignList, error) 
 		return list, nil
 	}
 	list = &campaignList{revision: row.campaignRevision, ids: map[crm.CampaignScope][]int64{}}
-	found, err := db.List(c, func(r db.Row) [3]int64 { return [3]int64{r.Int(2), r.Int(0), r.Int(1)} }, sqlListedCampaigns, account)
+	found, err := readableCampaigns(c, account)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, func(a, b [3]int64) int { return slices.Compare(a[:], b[:]) })
 	for _, campaign := range found {
 		for _, scope := range crm.CampaignScopes {
-			if crm.Relation(campaign[2])&scope.Mask() != 0 {
-				list.ids[scope] = append(list.ids[scope], campaign[1])
+			if campaign.relation&scope.Mask() != 0 {
+				list.ids[scope] = append(list.ids[scope], campaign.id)
 			}
 		}
 	}
@@ -218,6 +218,31 @@ func (cache *campaignCache) of(c db.Conn, account int64) (*campaignList, error) 
 	}
 	cache.accounts[account] = list
 	return list, nil
+}
+
+// readableCampaign is a campaign that an account may list.
+type readableCampaign struct {
+	id, owner, listedAt int64
+	relation            crm.Relation
+}
+
+// readableCampaigns are the campaigns that an account may list, oldest first.
+func readableCampaigns(c db.Conn, account int64) (found []readableCampaign, err error) {
+	relations, ids := map[int64]crm.Relation{}, []int64{}
+	err = c.Each(func(r db.Row) error {
+		relations[r.Int(0)], ids = crm.Relation(r.Int(1)), append(ids, r.Int(0))
+		return nil
+	}, sqlReaderCampaigns, account)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	found, err = db.List(c, func(r db.Row) readableCampaign {
+		return readableCampaign{r.Int(0), r.Int(1), r.Int(2), relations[r.Int(0)]}
+	}, sqlCampaignAccounts, ids)
+	slices.SortFunc(found, func(a, b readableCampaign) int {
+		return cmp.Or(cmp.Compare(a.listedAt, b.listedAt), cmp.Compare(a.id, b.id))
+	})
+	return found, err
 }
 
 // Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first. A large page goes through

@@ -154,14 +154,16 @@ func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 func TestAForeignIDIsKnownBeforeAnyLookUp(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		id := create(t, s, other, `{"first_name":"Foreign"}`).ID
+		foreign := create(t, s, other, `{"first_name":"Foreign"}`).ID
 		spy := spyOn(t, s)
-		_, err := s.Contact(t.Context(), account, id, nil)
-		wantError(t, "get", err, crm.ErrNotFound)
-		_, err = s.AddTags(t.Context(), account, id, []string{"x"})
-		wantError(t, "add tags", err, crm.ErrNotFound)
-		_, err = s.RestoreContact(t.Context(), account, id)
-		wantError(t, "restore", err, crm.ErrNotFound)
+		for _, id := range []int64{foreign, 0, -1, crm.MakeID(account, 0), crm.MakeID(other, 0), crm.MakeID(1_000_000, 1), 999_999_000_000_001, math.MaxInt64} {
+			_, err := s.Contact(t.Context(), account, id, nil)
+			wantError(t, fmt.Sprint("get ", id), err, crm.ErrNotFound)
+			_, err = s.AddTags(t.Context(), account, id, []string{"x"})
+			wantError(t, fmt.Sprint("add tags ", id), err, crm.ErrNotFound)
+			_, err = s.RestoreContact(t.Context(), account, id)
+			wantError(t, fmt.Sprint("restore ", id), err, crm.ErrNotFound)
+		}
 		if n := spy.conns.Load(); n != 0 {
 			t.Errorf("the database was asked %d times", n)
 		}

@@ -250,6 +250,12 @@ func TestACopyAnswersLikeItsSourceAndGoesOn(t *testing.T) {
 		if key, _, err := b.CreateKey(t.Context(), w.root.Number, crm.KeyInput{Name: "K"}); err != nil || crm.IDSeq(key.ID) != 5 {
 			t.Errorf("the next key has the number %d, %v", crm.IDSeq(key.ID), err)
 		}
+		if id := newCampaignID(t, b, w.below, "New"); id != crm.MakeID(w.below.Number, 3) {
+			t.Errorf("the next campaign has the id %d", id)
+		}
+		if account := newAccount(t, b); account.Number != w.stranger.Number+1 {
+			t.Errorf("the next account has the number %d", account.Number)
+		}
 		if done := mustImport(t, b, w.below, `[{"title":"Kept","slug":"kept","goal":99}]`); done.Updated != 1 {
 			t.Errorf("a copied campaign was not updated: %+v", done)
 		}

@@ -197,7 +197,7 @@ func (s *Store) giftParts(ctx context.Context, account int64, scope crm.Campaign
 		return parts, nil
 	}
 	err = s.view(ctx, func(c db.Conn) error {
-		others, err := othersCampaigns(c, account)
+		others, err := readableCampaigns(c, account)
 		if err != nil {
 			return err
 		}
@@ -211,33 +211,18 @@ func (s *Store) giftParts(ctx context.Context, account int64, scope crm.Campaign
 			}
 		}
 		for _, o := range others {
-			benefits := crm.Relation(o[2])&crm.Benefiting != 0 && crm.Relation(o[2])&crm.Own == 0
-			if !benefits || scope == crm.ChapterCampaigns || scope == crm.AllCampaigns && crm.Relation(o[2])&crm.Chapter != 0 || filter.Campaign != 0 && filter.Campaign != o[0] {
+			benefits := o.relation&crm.Benefiting != 0 && o.relation&crm.Own == 0
+			if !benefits || scope == crm.ChapterCampaigns || scope == crm.AllCampaigns && o.relation&crm.Chapter != 0 || filter.Campaign != 0 && filter.Campaign != o.id {
 				continue
 			}
-			part := giftPart{o[1], filter}
-			part.filter.Campaign = o[0]
+			part := giftPart{o.owner, filter}
+			part.filter.Campaign = o.id
 			parts = append(parts, part)
 		}
 		return nil
 	})
 	return parts, err
 }
-
-// othersCampaigns are the id, the account and the relation of campaigns that an account may list, in the order of their ids.
-func othersCampaigns(c db.Conn, account int64) (found [][3]int64, err error) {
-	relations, ids := map[int64]int64{}, []int64{}
-	err = c.Each(func(r db.Row) error {
-		relations[r.Int(0)], ids = r.Int(1), append(ids, r.Int(0))
-		return nil
-	}, sqlReaderCampaigns, account)
-	if err != nil {
-		return nil, err
-	}
-	return db.List(c, func(r db.Row) [3]int64 { return [3]int64{r.Int(0), r.Int(1), relations[r.Int(0)]} }, sqlCampaignAccounts, ids)
-}
-
-const sqlCampaignAccounts = `SELECT id, account_id FROM campaign WHERE id = ANY($1) ORDER BY id`
 
 // findGifts finds the gifts of one page: parts one after the other, each in the order of its ids.
 func findGifts(c db.Conn, parts []giftPart, page crm.PageRequest) (found []giftPage, result ListResult, err error) {
