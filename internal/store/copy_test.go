@@ -377,6 +377,12 @@ func TestACopyFindsEveryDifference(t *testing.T) {
 			{`UPDATE api_key SET revoked_at = 0 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
 			{`UPDATE tag SET contacts = contacts + 1 WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`UPDATE tag SET size = size + 1 WHERE account_id = $1`, w.root.ID, []any{root}},
+			{`UPDATE contact SET updated_at = updated_at + 1 WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3)}},
+			{`UPDATE contact SET sort_name = 'x' WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3)}},
+			{`UPDATE contact_set SET bits = $2 WHERE account_id = $1 AND name = 't:board'`, w.root.ID, []any{root, []byte{1, 0}}},
+			{`UPDATE contact_set SET size = size + 1 WHERE account_id = $1 AND name = 'a:board'`, w.root.ID, []any{root}},
+			{`DELETE FROM contact_set WHERE account_id = $1 AND name = 't:board'`, w.root.ID, []any{root}},
+			{`INSERT INTO tag_work (account_id, name, becomes, actor, created_at) VALUES ($1, 'board', '', '', 1)`, w.root.ID, []any{root}},
 			{`UPDATE member SET role = 3 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
 			{`UPDATE invitation SET role = 3 WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`UPDATE user_session SET user_id = 7 WHERE account_id = $1`, w.root.ID, []any{root}},
@@ -386,7 +392,7 @@ func TestACopyFindsEveryDifference(t *testing.T) {
 			{`UPDATE account_tally SET contact_seq = contact_seq - 1 WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`UPDATE account SET name = 'Roof' WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`DELETE FROM account WHERE account_id = $1`, w.root.ID, []any{root}},
-			{`INSERT INTO account_tally SELECT 77, 0, 0, 0, 0, 0, 0, 0, 'USD' FROM account WHERE account_id = ` + number, "account number 77", nil},
+			{`INSERT INTO account_tally SELECT 77, 0, 0, 0, 0, 0, 0, 0, 'USD', 0 FROM account WHERE account_id = ` + number, "account number 77", nil},
 		} {
 			_, err := Copy(t.Context(), from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
 				if p.Checking && p.Table == schema.Tables[0].Name && p.Done == 0 {
