@@ -100,8 +100,8 @@ func TestDocsShowEveryOperation(t *testing.T) {
 			}
 		}
 	}
-	if operations != 21 {
-		t.Errorf("the document has %d operations, want 21", operations)
+	if operations != 30 {
+		t.Errorf("the document has %d operations, want 30", operations)
 	}
 }
 
@@ -135,8 +135,8 @@ func TestDocsShowSamplesBesideEveryOperationAndObject(t *testing.T) {
 			}
 		}
 	}
-	if shown != 21+10 {
-		t.Errorf("%d operations and objects have examples, want 31", shown)
+	if shown != 30+12 {
+		t.Errorf("%d operations and objects have examples, want 42", shown)
 	}
 }
 

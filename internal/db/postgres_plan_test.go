@@ -29,7 +29,7 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 		"sqlCheckTotal", "sqlWrongNotes", "sqlUnnoted", "sqlWrongSizes", "sqlDisplaced", "sqlDisplacedKeys", "sqlLostGivers", "sqlAllReferences", "sqlMostGiven"} // a check reads everything
 	planned := 0
 	many := []string{
-		"sqlTagWorks", // what is to be done to the tags of an account, mostly nothing
+		"sqlTagWorks",                                    // what is to be done to the tags of an account, mostly nothing
 		"sqlKeys", "sqlKeyColumns", "sqlReaderCampaigns", // all keys and campaigns of an account are asked for
 		"sqlScattered", "sqlActive", "sqlCheckStates", // rare; while a table is small enough to have no statistics
 		"sqlLargestTags",                                                                                                                                             // the first ones, in the order of an index
