@@ -44,7 +44,7 @@ type route struct {
 // call is what is known about a request before its handler runs.
 type call struct {
 	who  crm.Principal
-	id   int64  // of a contact, from the path
+	id   int64  // of a contact or a campaign, from the path
 	code string // public id of a gift or a plan, from the path
 }
 
@@ -60,7 +60,16 @@ var routes = []route{
 	{"POST /v1/contacts/{id}/tags/add", crm.ContactsWrite, (*API).addTags},
 	{"POST /v1/contacts/{id}/tags/sync", crm.ContactsWrite, (*API).syncTags},
 	{"POST /v1/contacts/{id}/tags/remove", crm.ContactsWrite, (*API).removeTags},
+	{"GET /v1/tags", crm.ContactsRead, (*API).listTags},
+	{"PATCH /v1/tags/{tag}", crm.ContactsWrite, (*API).renameTag},
+	{"PUT /v1/tags/{tag}", crm.ContactsWrite, (*API).replaceTag},
+	{"DELETE /v1/tags/{tag}", crm.ContactsWrite, (*API).deleteTag},
 	{"GET /v1/campaigns", crm.CampaignsRead, (*API).listCampaigns},
+	{"POST /v1/campaigns", crm.CampaignsWrite, (*API).createCampaign},
+	{"GET /v1/campaigns/{id}", crm.CampaignsRead, (*API).getCampaign},
+	{"PATCH /v1/campaigns/{id}", crm.CampaignsWrite, (*API).updateCampaign},
+	{"PUT /v1/campaigns/{id}", crm.CampaignsWrite, (*API).replaceCampaign},
+	{"DELETE /v1/campaigns/{id}", crm.CampaignsWrite, (*API).deleteCampaign},
 	{"GET /v1/transactions", crm.TransactionsRead, (*API).listTransactions},
 	{"POST /v1/transactions", crm.TransactionsWrite, (*API).createTransaction},
 	{"GET /v1/transactions/{id}", crm.TransactionsRead, (*API).getTransaction},
@@ -134,11 +143,11 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 // guard checks, in this order, the id in the path, the key, the rate limit and the permission. A change that the client may send again
 // goes through once.
 func (a *API) guard(route route) web.HandlerFunc {
-	hasID, ofContact := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/")
+	hasID, isNumber := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/") || strings.Contains(route.pattern, "/campaigns/")
 	repeatable := isRepeatable(route.pattern)
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var c call
-		if hasID && !c.takeID(r.PathValue("id"), ofContact) {
+		if hasID && !c.takeID(r.PathValue("id"), isNumber) {
 			return web.NotFound()
 		}
 		secret, ok := bearer(r.Header["Authorization"])
@@ -166,8 +175,8 @@ func (a *API) guard(route route) web.HandlerFunc {
 }
 
 // takeID reads the id in the path. It reports whether the id has the form of one.
-func (c *call) takeID(text string, ofContact bool) (ok bool) {
-	if ofContact {
+func (c *call) takeID(text string, isNumber bool) (ok bool) {
+	if isNumber {
 		c.id, ok = parseID(text)
 		return ok
 	}
@@ -181,10 +190,14 @@ func (c *call) by(r *http.Request) context.Context {
 }
 
 // refusal is the API's policy for what the store cannot give: what is foreign, archived or was never given out is forbidden, so that no
-// client can probe other accounts.
+// client can probe other accounts. What no field of the request is wrong about, but something that is stored, is a conflict with that.
 func refusal(err error) error {
-	if errors.Is(err, crm.ErrNotFound) || errors.Is(err, crm.ErrArchived) {
+	var invalid *crm.Invalid
+	switch {
+	case errors.Is(err, crm.ErrNotFound), errors.Is(err, crm.ErrArchived):
 		return crm.ErrForbidden
+	case errors.As(err, &invalid) && invalid.Faults[0].Field == "":
+		return &web.Error{Status: http.StatusConflict, Message: err.Error()}
 	}
 	return err
 }

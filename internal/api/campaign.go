@@ -25,3 +25,77 @@ func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) erro
 		return l.end(dst, found), nil
 	})
 }
+
+func (a *API) getCampaign(w http.ResponseWriter, r *http.Request, c call) error {
+	return respond(w, func(dst []byte) ([]byte, error) {
+		return a.store.CampaignWire(r.Context(), c.who.Account, c.id, a.options.Proxies.BaseURL(r), dst)
+	})
+}
+
+func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) error {
+	in, err := campaignInput(w, r, true)
+	if err != nil {
+		return err
+	}
+	owner, err := a.store.AccountByNumber(r.Context(), c.who.Account)
+	if err != nil {
+		return err
+	}
+	made, err := a.store.CreateCampaign(r.Context(), owner, in)
+	return a.writeCampaign(w, r, made, true, err)
+}
+
+func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) error {
+	in, err := campaignInput(w, r, false)
+	if err != nil {
+		return a.campaignFirst(r, c, err)
+	}
+	owner, err := a.store.AccountByNumber(r.Context(), c.who.Account)
+	if err != nil {
+		return err
+	}
+	made, err := a.store.UpdateCampaign(r.Context(), owner, c.id, in)
+	return a.writeCampaign(w, r, made, false, err)
+}
+
+// replaceCampaign is PATCH by another name: some clients know no other.
+func (a *API) replaceCampaign(w http.ResponseWriter, r *http.Request, c call) error {
+	return a.updateCampaign(w, r, c)
+}
+
+func (a *API) deleteCampaign(w http.ResponseWriter, r *http.Request, c call) error {
+	owner, err := a.store.AccountByNumber(r.Context(), c.who.Account)
+	if err == nil {
+		err = a.store.DeleteCampaign(r.Context(), owner, c.id, "")
+	}
+	return writeNothing(w, err)
+}
+
+// campaignFirst reports an error of the body only to a caller who may change the campaign: errors of the resource come first.
+func (a *API) campaignFirst(r *http.Request, c call, bodyErr error) error {
+	found, err := a.store.Campaign(r.Context(), c.who.Account, c.id)
+	switch {
+	case err != nil:
+		return err
+	case found.Relation&crm.Own == 0:
+		return crm.ErrNotFound
+	}
+	return bodyErr
+}
+
+// campaignInput reads and checks the body of a create or an update.
+func campaignInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.CampaignInput, err error) {
+	body, err := readJSON(w, r)
+	if err != nil || !isNew && changesNothing(body) { // an empty body changes nothing
+		return in, err
+	}
+	in, faults, err := crm.DecodeCampaign(body)
+	if err != nil {
+		return in, err
+	}
+	return in, in.Validate(faults, isNew)
+}
+
+func (a *API) writeCampaign(w http.ResponseWriter, r *http.Request, made crm.Campaign, isNew bool, err error) error {
+	return writeMade(w, store.MadeCampaign{Campaign: made, BaseURL: a.options.Proxies.BaseURL(r), Created: isNew}, err)
+}

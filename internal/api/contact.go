@@ -74,12 +74,7 @@ func (a *API) putContact(w http.ResponseWriter, r *http.Request, c call) error {
 }
 
 func (a *API) archiveContact(w http.ResponseWriter, r *http.Request, c call) error {
-	if err := a.store.ArchiveContact(r.Context(), c.who.Account, c.id); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(http.StatusOK)
-	return nil
+	return writeNothing(w, a.store.ArchiveContact(r.Context(), c.who.Account, c.id))
 }
 
 func (a *API) restoreContact(w http.ResponseWriter, r *http.Request, c call) error {

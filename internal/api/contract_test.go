@@ -114,7 +114,7 @@ func (c *contract) checkNowhere(a answer) error {
 // lists what such a request gets.
 func (c *contract) route(r *http.Request) *routers.Route {
 	for path, item := range c.document.Paths.Map() {
-		if !samePath(path, r.URL.Path) {
+		if !samePath(path, r.URL.EscapedPath()) {
 			continue
 		}
 		operations := item.Operations()
@@ -138,7 +138,7 @@ func samePath(template, path string) bool {
 		return false
 	}
 	for i := range want {
-		if want[i] != got[i] && (want[i] != "{id}" || got[i] == "") {
+		if want[i] != got[i] && (!strings.HasPrefix(want[i], "{") || got[i] == "") {
 			return false
 		}
 	}

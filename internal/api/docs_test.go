@@ -100,8 +100,8 @@ func TestDocsShowEveryOperation(t *testing.T) {
 			}
 		}
 	}
-	if operations != 23 {
-		t.Errorf("the document has %d operations, want 23", operations)
+	if operations != 32 {
+		t.Errorf("the document has %d operations, want 32", operations)
 	}
 }
 
@@ -135,8 +135,8 @@ func TestDocsShowSamplesBesideEveryOperationAndObject(t *testing.T) {
 			}
 		}
 	}
-	if shown != 23+10 {
-		t.Errorf("%d operations and objects have examples, want 33", shown)
+	if shown != 32+12 {
+		t.Errorf("%d operations and objects have examples, want 44", shown)
 	}
 }
 

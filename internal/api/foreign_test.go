@@ -118,6 +118,38 @@ func TestForeignGiftsAndPlansAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 	})
 }
 
+// The same for campaigns, and for tags, which are known by their names.
+func TestForeignCampaignsAndTagsAnswerAsWhatWasNeverThere(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		owner, stranger := newAccount(t, s.store, "owner", ""), newAccount(t, s.store, "stranger", "")
+		ownerKey := newKey(t, s.store, owner)
+		keys := map[string]string{
+			"all":    newKey(t, s.store, stranger),
+			"reader": newKey(t, s.store, stranger, "campaigns:read"),
+			"writer": newKey(t, s.store, stranger, "campaigns:write"),
+			"none":   newKey(t, s.store, stranger, "contacts:read", "contacts:write", "transactions:write"),
+		}
+		foreign := idOf(t, s.ask(t, "POST", "/v1/campaigns", ownerKey, `{"title":"Gala","status":"draft"}`).body)
+		s.ask(t, "POST", "/v1/contacts", ownerKey, `{"first_name":"Ann","last_name":"Lee","tags":["secret"]}`)
+		before := s.ask(t, "GET", "/v1/campaigns", ownerKey, "").body + s.ask(t, "GET", "/v1/contacts", ownerKey, "").body
+		never := []string{strconv.FormatInt(crm.MakeID(owner.Number, 999_999), 10), "0", "-1", strings.Repeat("9", 40)}
+		s.probe(t, keys, []string{"/v1/campaigns/{id}"}, []string{"", `{}`, `[]`, `{"title":"x"}`, `{"title":null}`, `not JSON`},
+			strconv.FormatInt(crm.MakeID(stranger.Number, 999_999), 10), []string{foreign}, never)
+		for _, method := range []string{"GET", "PATCH", "PUT", "DELETE"} {
+			for _, body := range []string{"", `{"name":"x"}`, `{"name":null}`, `not JSON`} {
+				theirs := withoutCounters(s.ask(t, method, "/v1/tags/secret", keys["all"], body))
+				nobodys := withoutCounters(s.ask(t, method, "/v1/tags/never", keys["all"], body))
+				if difference := cmp.Diff(nobodys, theirs, cmp.AllowUnexported(told{})); difference != "" || theirs.status != 404 && theirs.status != 405 {
+					t.Errorf("%s with %q: the tag of another account is told from none: %d\n%s", method, body, theirs.status, difference)
+				}
+			}
+		}
+		if after := s.ask(t, "GET", "/v1/campaigns", ownerKey, "").body + s.ask(t, "GET", "/v1/contacts", ownerKey, "").body; after != before {
+			t.Errorf("what the owner has was changed:\n%s", cmp.Diff(byMember(before), byMember(after)))
+		}
+	})
+}
+
 // The lists and creates of an account show and touch nothing of another one.
 func TestAccountsDoNotSeeEachOther(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {

@@ -26,6 +26,7 @@ func FuzzHTTP(f *testing.F) {
 	id := idOf(f, s.ask(f, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`).body)
 	gift := idOf(f, s.ask(f, "POST", "/v1/transactions", key, `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":`+id+`}`).body)
 	plan := idOf(f, s.ask(f, "POST", "/v1/plans", key, `{"amount":25,"frequency":"monthly","method":"card","contact_id":`+id+`}`).body)
+	campaign := idOf(f, s.ask(f, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
 	document, err := loadContract()
 	if err != nil {
 		f.Fatal(err)
@@ -45,6 +46,15 @@ func FuzzHTTP(f *testing.F) {
 		{"HEAD", "/v1/contacts/ID", "Range: bytes=0-1", ""},
 		{"BREW", "//v1/../contacts/%2f?page=9007199254740992", "X-Forwarded-For: ::ffff:1.2.3.4%25x, , 9", "[[[[[["},
 		{"GET", "/v1/campaigns?scope=all&page=-1&%00=%ff", "X-Forwarded-Proto: https,http", "{"},
+		{"GET", "/v1/tags?q=%F0%9F&page=2&per_page=1", "", ""},
+		{"PATCH", "/v1/tags/a%2Fb%00%ff", "Idempotency-Key: k", `{"name":"\ud83d"}`},
+		{"PUT", "/v1/tags/a", "", `{"name":"a/b"}`},
+		{"DELETE", "/v1/tags/..", "", ""},
+		{"GET", "/v1/campaigns/CAMPAIGN", "Accept: */*", ""},
+		{"POST", "/v1/campaigns", "Idempotency-Key: c", `{"title":"\u202e","slug":"v1","goal":1e99,"cover":{"url":"https://x.org"},"event":{"livestream":{}},"beneficiaries":["ID"],"status":null}`},
+		{"PATCH", "/v1/campaigns/CAMPAIGN", "", `{"event":{"start_at":"2026-01-31 09:08:07","timezone":"Local"},"end_at":"","payment_link":"https://x"}`},
+		{"PUT", "/v1/campaigns/CAMPAIGN", "", `[ ]`},
+		{"DELETE", "/v1/campaigns/CAMPAIGN", "", "{"},
 		{"GET", "/v1/transactions?contact_id=ID&campaign_id=1&plan_id=PLAN&status=pending&method=ach&external_id=%ff&transacted_after=2026-01-31T00:00:00+00:00&scope=all", "", ""},
 		{"POST", "/v1/transactions", "", `{"amount":1e-2,"fee":0.01,"method":"in_kind","transacted_at":"2026-01-31 09:08:07","first_name":"A","last_name":"B","email":"a@lee.example","address":{"state":"CA"},"dedication":{"type":"in_honor_of"},"external_id":"x","livemode":false}`},
 		{"PATCH", "/v1/transactions/GIFT", "", `{"plan_id":"PLAN","transacted_at":"1900-01-01","fee":0.5,"status":"failed","check_deposited_at":"2026-01-31T24:00:00Z"}`},
@@ -55,7 +65,7 @@ func FuzzHTTP(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2], []byte(seed[3]))
 	}
-	names := strings.NewReplacer("ID", id, "GIFT", gift, "PLAN", plan)
+	names := strings.NewReplacer("ID", id, "GIFT", gift, "PLAN", plan, "CAMPAIGN", campaign)
 	f.Fuzz(func(t *testing.T, method, target, header string, body []byte) {
 		oneLine := strings.NewReplacer("\r", "", "\n", "").Replace
 		raw := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: donors.example\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n", oneLine(method),
@@ -162,6 +172,7 @@ func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
 	gift := idOf(t, s.ask(t, "POST", "/v1/transactions", key, `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":`+id+`}`).body)
 	plan := idOf(t, s.ask(t, "POST", "/v1/plans", key, `{"amount":25,"frequency":"monthly","method":"card","contact_id":`+id+`}`).body)
+	campaign := idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
 	if err := data.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +192,18 @@ func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 		{"PATCH", "/v1/contacts/" + id + "/restore", ""},
 		{"POST", "/v1/contacts/" + id + "/restore", ""},
 		{"POST", "/v1/contacts/" + id + "/tags/add", `{"tags":["a"]}`},
+		{"GET", "/v1/tags", ""},
+		{"PATCH", "/v1/tags/a", `{"name":"b"}`},
+		{"PATCH", "/v1/tags/a", `{"name":null}`},
+		{"PUT", "/v1/tags/a", ""},
+		{"DELETE", "/v1/tags/a", ""},
 		{"GET", "/v1/campaigns", ""},
+		{"POST", "/v1/campaigns", `{"title":"Ball"}`},
+		{"GET", "/v1/campaigns/" + campaign, ""},
+		{"PATCH", "/v1/campaigns/" + campaign, `{"title":"Ball"}`},
+		{"PATCH", "/v1/campaigns/" + campaign, `{"title":null}`},
+		{"PUT", "/v1/campaigns/" + campaign, ""},
+		{"DELETE", "/v1/campaigns/" + campaign, ""},
 		{"GET", "/v1/transactions", ""},
 		{"GET", "/v1/transactions?status=pending&scope=all", ""},
 		{"POST", "/v1/transactions", `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":` + id + `}`},

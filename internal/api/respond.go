@@ -89,6 +89,9 @@ func answerOf(dst []byte, made store.Made) (a store.Answer) {
 	if merged {
 		a.Header = "X-Contact-Merged: true"
 	}
+	if later, ok := made.(interface{ Unfinished() bool }); ok && later.Unfinished() {
+		a.Status = http.StatusAccepted
+	}
 	a.Body = made.Append(dst)
 	return a
 }
@@ -101,6 +104,16 @@ func writeDocument(w http.ResponseWriter, made store.Made) error {
 	answer := answerOf((*buffer)[:0], made)
 	keep(buffer, answer.Body)
 	return writeAnswer(w, answer)
+}
+
+// writeNothing answers with an empty body that what was asked for is done.
+func writeNothing(w http.ResponseWriter, err error) error {
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+	return nil
 }
 
 func writeAnswer(w http.ResponseWriter, a store.Answer) error {

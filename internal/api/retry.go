@@ -31,6 +31,7 @@ func (a *API) once(route route, w http.ResponseWriter, r *http.Request, c call, 
 	}
 	ctx := store.Attempting(r.Context(), &store.Attempt{
 		Key: key, Fingerprint: fingerprint(r, body), Answer: func(made store.Made) store.Answer { return answerOf(nil, made) },
+		BaseURL: a.options.Proxies.BaseURL(r),
 	})
 	err = refusal(route.handle(a, w, web.WithBody(r.WithContext(ctx), body), c))
 	if refused, ok := refusedAnswer(err); ok {

@@ -45,7 +45,8 @@ func wantReplay(t *testing.T, what string, first, second answer) {
 	}
 }
 
-// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact, {gift} and {plan} are its.
+// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact, {gift} and {plan} are its,
+// {campaign} is a campaign.
 var repeatable = map[string]struct{ target, body string }{
 	"createContact":  {"/v1/contacts?force_create=true", `{"first_name":"Ann","last_name":"Lee","note":"Grüße <3"}`},
 	"updateContact":  {"/v1/contacts/{id}", `{"company":"Harbor"}`},
@@ -57,6 +58,12 @@ var repeatable = map[string]struct{ target, body string }{
 	"addTags":    {"/v1/contacts/{id}/tags/add", `{"tags":["a","b"]}`},
 	"syncTags":   {"/v1/contacts/{id}/tags/sync", `{"tags":["c"]}`},
 	"removeTags": {"/v1/contacts/{id}/tags/remove", `{"tags":["c"]}`},
+
+	"renameTag":       {"/v1/tags/c", `{"name":"e"}`},
+	"replaceTag":      {"/v1/tags/d", `{"name":"f"}`},
+	"createCampaign":  {"/v1/campaigns", `{"title":"Gala"}`},
+	"updateCampaign":  {"/v1/campaigns/{campaign}", `{"goal":5}`},
+	"replaceCampaign": {"/v1/campaigns/{campaign}", `{"goal":6}`},
 
 	"createTransaction": {"/v1/transactions", `{"contact_id":{id},"amount":5,"method":"cash","transacted_at":"2026-01-31"}`},
 	"updateTransaction": {"/v1/transactions/{gift}", `{"note":"a"}`},
@@ -95,7 +102,8 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 				id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`).body)
 				gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
 				plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
-				fill := strings.NewReplacer("{id}", id, "{gift}", codeOf(t, gift.body), "{plan}", codeOf(t, plan.body))
+				campaign := idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
+				fill := strings.NewReplacer("{id}", id, "{gift}", codeOf(t, gift.body), "{plan}", codeOf(t, plan.body), "{campaign}", campaign)
 				target, body := fill.Replace(request.target), fill.Replace(request.body)
 				first := s.sendKeyed(t, name, method, target, key, body)
 				if first.status >= 300 || first.header.Get("Idempotent-Replayed") != "" {

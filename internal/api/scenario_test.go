@@ -239,7 +239,7 @@ func (g *stage) secret(t *testing.T, name string) string {
 	}
 	permissions := map[string][]string{
 		"reader": {"contacts:read"}, "writer": {"contacts:write"}, "fundraiser": {"campaigns:read"}, "revoked": nil, "expired": nil,
-		"auditor": {"transactions:read"}, "bookkeeper": {"transactions:write"},
+		"auditor": {"transactions:read"}, "bookkeeper": {"transactions:write"}, "organizer": {"campaigns:write"},
 	}
 	rights, special := permissions[name]
 	account, known := g.accounts[name]

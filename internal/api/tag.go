@@ -1,11 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/web"
 )
 
 func (a *API) addTags(w http.ResponseWriter, r *http.Request, c call) error {
@@ -37,4 +40,68 @@ func readTags(w http.ResponseWriter, r *http.Request) ([]string, error) {
 		return nil, err
 	}
 	return crm.DecodeTags(body)
+}
+
+func (a *API) listTags(w http.ResponseWriter, r *http.Request, c call) error {
+	l, err := a.newList(r)
+	if err != nil {
+		return err
+	}
+	if err := l.check(); err != nil {
+		return err
+	}
+	return respond(w, func(dst []byte) ([]byte, error) {
+		tags, found, err := a.store.Tags(r.Context(), c.who.Account, l.query.text("q"), l.page)
+		if err != nil {
+			return dst, err
+		}
+		dst = l.begin(dst)
+		for i := range tags {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = tags[i].Append(dst)
+		}
+		return l.end(dst, found), nil
+	})
+}
+
+func (a *API) renameTag(w http.ResponseWriter, r *http.Request, c call) error {
+	name := r.PathValue("tag")
+	becomes, err := readTagName(w, r)
+	if err != nil {
+		return tagRefusal(cmp.Or(a.store.CheckTag(r.Context(), c.who.Account, name), err)) // errors of the resource come first
+	}
+	made, err := a.store.RenameTag(c.by(r), c.who.Account, name, cmp.Or(becomes, name))
+	return writeMade(w, made, tagRefusal(err))
+}
+
+// replaceTag is PATCH by another name: some clients know no other.
+func (a *API) replaceTag(w http.ResponseWriter, r *http.Request, c call) error {
+	return a.renameTag(w, r, c)
+}
+
+func (a *API) deleteTag(w http.ResponseWriter, r *http.Request, c call) error {
+	made, err := a.store.DeleteTag(c.by(r), c.who.Account, r.PathValue("tag"))
+	if err == nil && made.Unfinished() {
+		return writeDocument(w, made)
+	}
+	return writeNothing(w, tagRefusal(err))
+}
+
+// readTagName reads the new name of a tag; "" is none.
+func readTagName(w http.ResponseWriter, r *http.Request) (string, error) {
+	body, err := readJSON(w, r)
+	if err != nil || changesNothing(body) {
+		return "", err
+	}
+	return crm.DecodeTagName(body)
+}
+
+// tagRefusal says that there is no such tag. That tells nothing about other accounts: a name is looked for in the caller's own.
+func tagRefusal(err error) error {
+	if errors.Is(err, crm.ErrNotFound) {
+		return &web.Error{Status: http.StatusNotFound, Message: "None of your contacts has this tag."}
+	}
+	return err
 }

@@ -125,6 +125,11 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 				t.Errorf("a key of before gifts: GET %s: %d %s", path, got.status, clip(got.body))
 			}
 		}
+		for method, path := range map[string]string{"POST": "/v1/campaigns", "PATCH": "/v1/campaigns/1", "DELETE": "/v1/campaigns/1"} {
+			if got := server.ask(t, method, path, key, ""); got.status != 403 {
+				t.Errorf("a key of before campaigns:write: %s %s: %d %s", method, path, got.status, clip(got.body))
+			}
+		}
 		merged := server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Amelia","last_name":"Okafor-Reyes","emails":[{"value":"AMELIA@example.org"}]}`)
 		if merged.status != 201 || merged.header.Get("X-Contact-Merged") != "true" {
 			t.Errorf("a known email was not recognized: %d %s", merged.status, clip(merged.body))

@@ -15,7 +15,7 @@ import (
 type keyCreate struct {
 	Account    string   `help:"Id of the account." required:"" placeholder:"ID"`
 	Name       string   `help:"What the key is for." required:"" placeholder:"NAME"`
-	Permission []string `help:"contacts:read, contacts:write, campaigns:read, transactions:read or transactions:write; may be repeated. Default: all of them." placeholder:"P" sep:"none"`
+	Permission []string `help:"contacts:read, contacts:write, campaigns:read, campaigns:write, transactions:read or transactions:write; may be repeated. Default: all of them." placeholder:"P" sep:"none"`
 	Expires    *string  `help:"When it expires: at the end of a day (2027-12-31, UTC), at a time (2027-12-31T18:00:00Z) or after a while (90d, 12h). Default: never." placeholder:"WHEN"`
 }
 

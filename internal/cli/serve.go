@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"donorbook/internal/api"
@@ -69,6 +70,7 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 	ctx, stop := context.WithCancel(t.ctx)
 	defer stop()
 	var startErr error
+	var tags sync.WaitGroup
 	server.Listening = func(at web.Addresses) {
 		log.Info("serving", "url", c.address(at.Main), "listen", at.Main, "tls", c.TLS, "metrics", at.Metrics, "version", Version())
 		if c.TLS == web.TLSOff {
@@ -84,10 +86,16 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 			stop()
 		}
 		backups.start(ctx)
+		tags.Go(func() {
+			s.WorkOnTags(ctx, func(err error) {
+				log.Error("a tag could not be changed on all contacts; it will be tried again", "error", err)
+			})
+		})
 	}
 	err = server.Run(ctx)
 	stop()
 	backups.end()
+	tags.Wait()
 	if err == nil {
 		log.Info("stopped")
 	}

@@ -47,6 +47,7 @@ var permissions = []struct {
 	{crm.ContactsRead, "contacts:read", "Read contacts", "List and view contacts."},
 	{crm.ContactsWrite, "contacts:write", "Change contacts", "Create, edit, tag, archive and restore contacts."},
 	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns with their totals and beneficiaries."},
+	{crm.CampaignsWrite, "campaigns:write", "Change campaigns", "Create, edit and close campaigns, and delete those without gifts."},
 	{crm.TransactionsRead, "transactions:read", "Read gifts", "List and view gifts and recurring plans."},
 	{crm.TransactionsWrite, "transactions:write", "Change gifts", "Record, edit and refund gifts, and create and edit recurring plans."},
 }
@@ -171,9 +172,12 @@ func (c *Console) curl(base, secret string, may crm.Permission) string {
 	case may&crm.TransactionsRead != 0:
 		return call + base + "/v1/transactions"
 	}
-	path, body := "/v1/contacts", `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`
-	if may&crm.ContactsWrite == 0 {
-		path, body = "/v1/transactions", `{"amount":25,"method":"cash","transacted_at":"2026-01-31","first_name":"Ada","last_name":"Lovelace","email":"ada@example.org"}`
+	path, body := "/v1/transactions", `{"amount":25,"method":"cash","transacted_at":"2026-01-31","first_name":"Ada","last_name":"Lovelace","email":"ada@example.org"}`
+	switch {
+	case may&crm.ContactsWrite != 0:
+		path, body = "/v1/contacts", `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`
+	case may&crm.CampaignsWrite != 0:
+		path, body = "/v1/campaigns", `{"title":"Spring appeal","goal":25000,"status":"draft"}`
 	}
 	return call + `-H 'Content-Type: application/json' -d '` + body + `' ` + base + path
 }

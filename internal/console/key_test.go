@@ -29,7 +29,7 @@ func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 		p := s.member(s.organization("Harbor"), crm.Owner)
 		p.sees(p.get(p.org("/settings/keys")), "No API keys yet", "Create key")
 		form := p.get(p.org("/settings/keys/new"))
-		if strings.Count(form.body, " checked") != 5 {
+		if strings.Count(form.body, " checked") != 6 {
 			t.Error("not everything is ticked at first")
 		}
 		made := p.follow(p.org("/settings/keys"), "name", " Website ", "permission", "contacts:read", "permission", "campaigns:read", "expires", "90d")
@@ -59,6 +59,7 @@ func TestTheExampleOfAKeyIsACallThatItMayMake(t *testing.T) {
 	p := s.member(s.organization("Harbor"), crm.Owner)
 	for permission, call := range map[string]string{
 		"contacts:read": "/v1/contacts", "campaigns:read": "/v1/campaigns", "contacts:write": `"first_name":"Ada","last_name":"Lovelace"`,
+		"campaigns:write":   `"title":"Spring appeal"`,
 		"transactions:read": "/v1/transactions", "transactions:write": `"amount":25,"method":"cash"`,
 	} {
 		a := p.follow(p.org("/settings/keys"), "name", "K", "permission", permission, "expires", "never")

@@ -127,3 +127,30 @@ func TestAPrivateEventKeepsItsPaymentLink(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A client that reads a campaign, changes one field and sends all of it back has changed that field, whatever was given meanwhile.
+func TestACampaignThatIsSentBackChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := NewCampaign(oneCampaign(t, `{"title":"Gala","subtitle":"Dinner & dance","description":"<p>Fish</p> or <b>none</b>","logo":"https://i.example.org/l.png",
+			"cover":{"type":"video","url":"http://v.example.org","source":"vimeo"},"event":{"private":true,"livestream":{"url":"http://v.example.org/l"}},"status":"draft","payment_link":"https://pay.example.org"}`), rose, 5, "gala", noon)
+		c.Goal, c.OpeningRaised = rapid.Int64Range(0, maxCents).Draw(t, "goal"), rapid.Int64Range(0, maxCents).Draw(t, "raised")
+		c.OpeningDonors, c.EndAt, c.Event.StartAt = rapid.Int64Range(0, maxDonors).Draw(t, "donors"), drawTime(t, "end"), drawTime(t, "start")
+		c.Currency = rapid.SampledFrom([]string{"EUR", "JPY", "BHD", "USD"}).Draw(t, "currency")
+		c.Given = Given{rapid.Int64Range(0, 1e14).Draw(t, "amount"), rapid.Int64Range(0, 1e9).Draw(t, "givers")}
+		body, urlAt := c.AppendBody(nil)
+		in, faults, err := DecodeCampaign(AppendCampaign(nil, c.ID, body, urlAt, "https://x.org", c.Given))
+		if err == nil {
+			err = in.Validate(faults, false)
+		}
+		if diff := cmp.Diff(c, c.Update(in, noon.Add(time.Hour))); err != nil || diff != "" {
+			t.Fatal(err, diff)
+		}
+		title := "Ball"
+		in.Title = &title
+		want := c
+		want.Title, want.UpdatedAt = "Ball", noon.Add(time.Hour)
+		if diff := cmp.Diff(want, c.Update(in, noon.Add(time.Hour))); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}

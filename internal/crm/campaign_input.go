@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -67,6 +68,26 @@ func DecodeCampaigns(document []byte) ([]CampaignInput, error) {
 		return nil, wrong
 	}
 	return rows, nil
+}
+
+// importedKeys are what only a file says about a campaign: what came in and happened before. Others may send them back as they were
+// shown, and change nothing with them.
+var importedKeys = []string{"raised", "donors", "created_at", "updated_at"}
+
+// DecodeCampaign reads the body of a create or a change.
+func DecodeCampaign(body []byte) (in CampaignInput, faults *Invalid, err error) {
+	r := newJSONReader("The request body", body)
+	r.document(func(key string) {
+		if slices.Contains(importedKeys, key) {
+			r.skip()
+		} else {
+			campaignTable.read(r, key, &in)
+		}
+	})
+	if err := r.end(); r.err != nil {
+		return CampaignInput{}, nil, err
+	}
+	return in, &r.fault, nil
 }
 
 // readCampaignRow reads and checks one element of the array. A row that names its campaign by slug may be a change

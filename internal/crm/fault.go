@@ -59,6 +59,7 @@ const (
 	SlugForm     Rule = "must be 1 to %v lowercase letters and digits, with single hyphens between"
 	Taken        Rule = "is taken: choose another one"
 	HasGifts     Rule = "This campaign has gifts or plans, so it cannot be deleted. Close it instead."
+	TagBusy      Rule = "This tag is being renamed or deleted on many contacts, or another tag is becoming this one. Try again when that is done."
 
 	MoneyRange    Rule = "must be a number above 0, at most 999999999.99, with no more decimals than its currency has"
 	FeeRange      Rule = "must be a number from 0 to 999999999.99, with no more decimals than its currency has"

@@ -21,12 +21,13 @@ const (
 	CampaignsRead
 	TransactionsRead // gifts and plans
 	TransactionsWrite
+	CampaignsWrite // last, because keys are stored with their bits
 
-	AllPermissions = ContactsRead | ContactsWrite | CampaignsRead | TransactionsRead | TransactionsWrite
+	AllPermissions = ContactsRead | ContactsWrite | CampaignsRead | TransactionsRead | TransactionsWrite | CampaignsWrite
 )
 
 // permissionNames are in the order of the bits.
-var permissionNames = []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write"}
+var permissionNames = []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write", "campaigns:write"}
 
 // Names are the permissions as people write them.
 func (p Permission) Names() []string {

@@ -133,8 +133,8 @@ func TestPermissions(t *testing.T) {
 		want  Permission
 		shown []string
 	}{
-		{nil, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write"}},
-		{[]string{}, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write"}},
+		{nil, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write", "campaigns:write"}},
+		{[]string{}, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write", "campaigns:write"}},
 		{[]string{"contacts:read"}, ContactsRead, []string{"contacts:read"}},
 		{[]string{"campaigns:read", "contacts:write"}, ContactsWrite | CampaignsRead, []string{"contacts:write", "campaigns:read"}},
 		{[]string{"transactions:write", "transactions:read"}, TransactionsRead | TransactionsWrite, []string{"transactions:read", "transactions:write"}},
@@ -145,10 +145,10 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("%q: got %v, %v\n%s", test.names, got, err, diff)
 		}
 	}
-	for _, name := range []string{"", "all", "contacts", "Contacts:read", "campaigns:write"} {
+	for _, name := range []string{"", "all", "contacts", "Contacts:read", "campaigns:delete"} {
 		p, err := ParsePermissions([]string{"contacts:read", name})
 		if faults := faultsOf(t, err); p != 0 || len(faults) != 1 || faults[0].Field != "permission" ||
-			!strings.Contains(faults[0].Message, "contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write") {
+			!strings.Contains(faults[0].Message, "contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write, campaigns:write") {
 			t.Errorf("%q: got %v, %v", name, p, err)
 		}
 	}

@@ -2,7 +2,10 @@ package crm
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // DecodeTags reads the body of the tag endpoints: at least one tag name.
@@ -31,6 +34,33 @@ func DecodeTags(body []byte) ([]string, error) {
 		return nil, err
 	}
 	return *in.Tags, nil
+}
+
+// DecodeTagName reads the body that renames a tag. It is "" where no name was sent.
+func DecodeTagName(body []byte) (name string, err error) {
+	r := newJSONReader("The request body", body)
+	var sent *string
+	r.document(func(key string) {
+		if key == "name" {
+			sent = r.textSent()
+		} else {
+			r.skip()
+		}
+	})
+	if err := r.end(); err != nil || sent == nil {
+		return "", err
+	}
+	v := &Invalid{}
+	if *sent == "" {
+		v.Add("name", NotEmpty)
+	}
+	v.text(place{}, "name", *sent, maxTag)
+	return *sent, v.Err()
+}
+
+// IsTagName tells whether a contact may have a tag of this name, so that it can be looked for.
+func IsTagName(name string) bool {
+	return name != "" && name == strings.TrimSpace(name) && textRule(name) == "" && !isLonger(name, maxTag)
 }
 
 // CheckTags checks names that were typed, and keeps the distinct ones. At least one is needed.
@@ -86,7 +116,35 @@ func FoldTag(name string) string { return cut(fold(name), maxTagFold) }
 const maxTagFold = 200
 
 // TagRange is the range of folded names that begin with what was typed; where nothing was typed it begins with "".
-func TagRange(prefix string) KeyRange { return startingWith(FoldTag(searchable(prefix))) }
+func TagRange(prefix string) KeyRange {
+	from := FoldTag(searchable(prefix))
+	return KeyRange{from, from + lastTag}
+}
+
+// lastTag comes after whatever a folded name may go on with.
+var lastTag = strings.Repeat("\U0010FFFF", maxTagFold/utf8.UTFMax+1)
+
+// AppendTag appends the wire form of a tag that so many active contacts have.
+func AppendTag(dst []byte, name string, contacts int64) []byte {
+	dst = appendText(append(dst, `{"name":`...), name)
+	dst = strconv.AppendInt(append(dst, `,"contacts":`...), contacts, 10)
+	return append(dst, '}')
+}
+
+// RenameTag gives a tag another name, or takes it away where that is "". Where the contact has both names, the one that comes first stays.
+// Nothing can be wrong with that: it is done to all contacts that have the tag, and must not stop at one whose document is full.
+func (c Contact) RenameTag(name, becomes string, now time.Time) Contact {
+	at := slices.Index(c.Tags, name)
+	if at < 0 {
+		return c
+	}
+	tags := slices.Clone(c.Tags)
+	if tags[at] = becomes; becomes == "" {
+		tags = slices.Delete(tags, at, at+1)
+	}
+	renamed, _ := c.SyncTags(tags, now)
+	return renamed
+}
 
 // AddTags appends the tags that the contact does not have.
 func (c Contact) AddTags(tags []string, now time.Time) (Contact, error) {

@@ -100,6 +100,11 @@ func (s *Store) Account(ctx context.Context, id string) (crm.Account, error) {
 	return find(ctx, s, noAccount(id), readAccount, sqlAccountByID, id)
 }
 
+// AccountByNumber finds an account by the number that its data has.
+func (s *Store) AccountByNumber(ctx context.Context, number int64) (crm.Account, error) {
+	return find(ctx, s, crm.ErrNotFound, readAccount, sqlAccountsByNumber, []int64{number})
+}
+
 func noAccount(id string) error { return fmt.Errorf("account %q: %w", id, crm.ErrNotFound) }
 
 // Accounts lists all accounts, oldest first.

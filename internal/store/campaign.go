@@ -74,6 +74,9 @@ func (s *Store) UpdateCampaign(ctx context.Context, owner crm.Account, id int64,
 func (s *Store) changeCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput, decide func(*campaignChange) (campaignPlan, error)) (crm.Campaign, error) {
 	plans, err := s.changeCampaigns(ctx, owner, []crm.CampaignInput{in}, func(c *campaignChange) ([]campaignPlan, error) {
 		p, err := decide(c)
+		if err == nil {
+			p.campaign.Given, err = c.given(p.campaign)
+		}
 		return []campaignPlan{p}, err
 	})
 	if err != nil {
@@ -81,6 +84,22 @@ func (s *Store) changeCampaign(ctx context.Context, owner crm.Account, in crm.Ca
 	}
 	return plans[0].campaign, nil
 }
+
+// MadeCampaign is a campaign that was created or changed, as the API shows it.
+type MadeCampaign struct {
+	crm.Campaign
+	BaseURL string // of its address
+	Created bool
+}
+
+// Append appends the wire form.
+func (m MadeCampaign) Append(dst []byte) []byte {
+	body, urlAt := m.AppendBody(nil)
+	return crm.AppendCampaign(dst, m.ID, body, urlAt, m.BaseURL, m.Given)
+}
+
+// Fate tells what has become of a create.
+func (m MadeCampaign) Fate() (created, merged bool) { return m.Created, false }
 
 // campaignChange is a unit of work in which campaigns of one account change.
 type campaignChange struct {
@@ -131,23 +150,27 @@ func (s *Store) changeCampaigns(ctx context.Context, owner crm.Account, inputs [
 	}
 	err = repeat(func() error {
 		now := s.now()
-		return s.update(ctx, owner.Number, needs{also: locked}, func(t *tx) (err error) {
+		_, err := answered(ctx, s, owner.Number, needs{also: locked}, func(t *tx) (made MadeCampaign, err error) {
 			c := &campaignChange{tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries,
 				slugs: map[string]bool{}, tried: map[string]int{}}
 			if _, err := t.lock(owner.Number); err != nil {
-				return err
+				return made, err
 			}
 			if plans, err = decide(c); err != nil {
-				return err
+				return made, err
 			}
 			if locked = append(locked, c.unlocked...); len(c.unlocked) > 0 {
-				return errAgain
+				return made, errAgain
 			}
 			if err := c.number(plans, topOf(owner, above)); err != nil {
-				return err
+				return made, err
 			}
-			return c.save(plans)
+			for _, p := range plans { // the API, which answers with what was made, changes one at a time
+				made = MadeCampaign{p.campaign, baseURLOf(ctx), p.isNew}
+			}
+			return made, c.save(plans)
 		})
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -223,6 +246,15 @@ func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug stri
 	}
 	c.move(&p, was)
 	return p, nil
+}
+
+// given is what the gifts to a campaign come to in the currency that it has now.
+func (c *campaignChange) given(campaign crm.Campaign) (crm.Given, error) {
+	sums, err := c.account(c.owner.Number).giving.get(c.tx, c.owner.Number, campaign.Cell())
+	if err != nil || sums == nil {
+		return crm.Given{}, err
+	}
+	return crm.Given{Amount: sums.Amount, Donors: sums.Donors}, nil
 }
 
 // move notes whose lists change where those who could list a campaign were others.

@@ -104,6 +104,15 @@ func (s *Store) Campaign(ctx context.Context, account, id int64) (CampaignRecord
 	})
 }
 
+// CampaignWire appends the wire form of a campaign that the account may list, for any reason.
+func (s *Store) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, error) {
+	campaign, err := parseFound(find(ctx, s, crm.ErrNotFound, scanCampaign, sqlCampaign, account, id))
+	if err != nil {
+		return dst, err
+	}
+	return MadeCampaign{Campaign: campaign, BaseURL: baseURL}.Append(dst), nil
+}
+
 const sqlNextCell = `SELECT cell, gifts FROM giving WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell LIMIT 1`
 
 // uncounted are the currencies of gifts that do not count for a campaign. It goes from one currency to the next, whatever many contacts

@@ -15,6 +15,7 @@ type Attempt struct {
 	Key         string
 	Fingerprint []byte            // of all that was sent, to tell the request from another one with the same key
 	Answer      func(Made) Answer // how the door answers what the change has made; it may be called again
+	BaseURL     string            // of the server as the request names it, for what is made and has an address
 }
 
 // Made is what a change has made, for the door to answer with.
@@ -45,6 +46,13 @@ func Attempting(ctx context.Context, a *Attempt) context.Context {
 func attemptOf(ctx context.Context) *Attempt {
 	a, _ := ctx.Value(attemptKey{}).(*Attempt)
 	return a
+}
+
+func baseURLOf(ctx context.Context) string {
+	if a := attemptOf(ctx); a != nil {
+		return a.BaseURL
+	}
+	return ""
 }
 
 // answered is update for a change that the API offers: in the context of an attempt it commits the answer together with the change, and

@@ -31,11 +31,12 @@ type Store struct {
 	passwords hasher
 	now       func() time.Time
 	touching  sync.WaitGroup // notes of last use that are being written
+	tagsBegun chan struct{}  // there is new work on tags
 }
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{now: o.Now, passwords: newHasher()}
+	s := &Store{now: o.Now, passwords: newHasher(), tagsBegun: make(chan struct{}, 1)}
 	if s.now == nil {
 		s.now = time.Now
 	}

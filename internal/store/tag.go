@@ -11,6 +11,8 @@ import (
 
 const (
 	sqlSuggestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3 ORDER BY fold, name LIMIT $4`
+	sqlTagPage     = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3 ORDER BY fold, name LIMIT $4 OFFSET $5`
+	sqlTagTotal    = `SELECT COUNT(*) FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3`
 	sqlLargestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 ORDER BY size DESC, fold, name LIMIT $2`
 )
 
@@ -22,6 +24,25 @@ const rankedTags = 1000
 type TagCount struct {
 	Name     string
 	Contacts int64
+}
+
+// Append appends the wire form.
+func (t TagCount) Append(dst []byte) []byte { return crm.AppendTag(dst, t.Name, t.Contacts) }
+
+// Tags is one page of the tags that begin with what was typed, without regard to case and marks, in the order of the alphabet. Where
+// nothing was typed they are all tags of active contacts.
+func (s *Store) Tags(ctx context.Context, account int64, prefix string, page crm.PageRequest) (tags []TagCount, result ListResult, err error) {
+	names := crm.TagRange(prefix)
+	err = s.view(ctx, func(c db.Conn) error {
+		if result.Total, err = c.Int(sqlTagTotal, account, names.From, names.To); err != nil || page.Skip() >= result.Total {
+			tags = nil
+			return err
+		}
+		tags, err = db.List(c, scanTag, sqlTagPage, account, names.From, names.To, page.PerPage, page.Skip())
+		return err
+	})
+	result.Count = int64(len(tags))
+	return tags, result, err
 }
 
 // SuggestTags are tags that begin with what was typed, without regard to case and marks, in the order of the alphabet. Where

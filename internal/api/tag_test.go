@@ -1,0 +1,67 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/rig"
+)
+
+// A tag of many contacts is changed in the background: 202 until it is done, whoever asks, and other changes of it wait.
+func TestATagOfManyContactsIsAnswered202(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		account := newAccount(t, s.store, "main", "")
+		key := newKey(t, s.store, account)
+		rig.AtOnce(501, func(i int) {
+			rig.Create(t, s.store, account.Number, fmt.Sprintf(`{"first_name":"P%d","tags":["a/b"]}`, i), crm.Force)
+		})
+		want := func(method, path, body string, status int, says string, header ...string) {
+			t.Helper()
+			r := s.request(t, method, path, key, body)
+			for i := 0; i < len(header); i += 2 {
+				r.Header.Set(header[i], header[i+1])
+			}
+			got := s.send(t, r)
+			checkContract(t, r, got)
+			if got.status != status || got.body != says {
+				t.Errorf("%s %s: %d %s", method, path, got.status, got.body)
+			}
+		}
+		const busy = `{"message":"This tag is being renamed or deleted on many contacts, or another tag is becoming this one. Try again when that is done."}`
+		want("PATCH", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`, "Idempotency-Key", "many")
+		want("PATCH", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`, "Idempotency-Key", "many")
+		want("PUT", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`)
+		want("PATCH", "/v1/tags/a%2Fb", `{"name":"d"}`, 409, busy, "Idempotency-Key", "other")
+		want("DELETE", "/v1/tags/a%2Fb", ``, 409, busy)
+		want("DELETE", "/v1/tags/c", ``, 409, busy)
+		s.finishTags(t, "PATCH", "/v1/tags/a%2Fb", key, `{"name":"c"}`)
+		want("PATCH", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`, "Idempotency-Key", "many") // as it was answered first
+		want("PATCH", "/v1/tags/a%2Fb", `{"name":"d"}`, 404, `{"message":"None of your contacts has this tag."}`, "Idempotency-Key", "other")
+		want("DELETE", "/v1/tags/c", ``, 202, `{"name":"c","contacts":501}`)
+		want("DELETE", "/v1/tags/c", ``, 202, `{"name":"c","contacts":501}`)
+		s.finishTags(t, "DELETE", "/v1/tags/c", key, "")
+	})
+}
+
+// finishTags works on tags as a server does, until a request finds no tag any more.
+func (s *server) finishTags(t *testing.T, method, path, key, body string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		s.store.WorkOnTags(ctx, func(err error) { t.Error(err) })
+		close(ended)
+	}()
+	got := s.ask(t, method, path, key, body)
+	for ; got.status == 202; got = s.ask(t, method, path, key, body) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if got.status != 404 {
+		t.Errorf("%s %s in the end: %d %s", method, path, got.status, got.body)
+	}
+	stop()
+	<-ended
+}

@@ -1,0 +1,294 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// fillTagged makes contacts that have a tag: some have another one before it or behind it, and every seventh is archived.
+func fillTagged(t testing.TB, s *Store, account int64, n int, name string) {
+	t.Helper()
+	atOnce(n, func(i int) {
+		tags := []string{`["%s"]`, `["%s","new"]`, `["new","%s"]`, `["a","%s","z"]`}[i%4]
+		made := create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":`+tags+`}`, i, name))
+		if i%7 == 0 {
+			archive(t, s, account, made.ID)
+		}
+	})
+}
+
+// tagsIn counts how many contacts of an account have each list of tags.
+func tagsIn(t testing.TB, s *Store, account int64) map[string]int {
+	t.Helper()
+	found := map[string]int{}
+	err := s.db.LongView(t.Context(), func(c db.Conn) error {
+		return eachStored(c, account, func(row *stored) error {
+			found[strings.Join(row.contact.Tags, " ")]++
+			return row.damage
+		}, func() error { return nil })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func wantTagsIn(t testing.TB, s *Store, account int64, want map[string]int) {
+	t.Helper()
+	if diff := cmp.Diff(want, tagsIn(t, s, account)); diff != "" {
+		t.Errorf("the tags of contacts (-want +got):\n%s", diff)
+	}
+}
+
+// finishTags works on tags as a server does, until nothing is left to be done.
+func finishTags(t testing.TB, stores ...*Store) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var working sync.WaitGroup
+	for _, s := range stores {
+		working.Go(func() { s.WorkOnTags(ctx, func(err error) { t.Error(err) }) })
+	}
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		left, err := list(t.Context(), stores[0], func(r db.Row) string { return r.Text(1) }, sqlAllTagWorks)
+		if err != nil || len(left) == 0 || time.Now().After(deadline) {
+			if err != nil || len(left) > 0 {
+				t.Errorf("%v: %q are not done", err, left)
+			}
+			break
+		}
+	}
+	stop()
+	working.Wait()
+}
+
+func wantBusy(t testing.TB, what string, err error) {
+	t.Helper()
+	var refused *crm.Invalid
+	if !errors.As(err, &refused) || refused.Faults[0].Rule != crm.TagBusy || refused.Faults[0].Field != "" {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+func TestATagOfFewContactsIsChangedAtOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		clock := stopClock(s)
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		fillTagged(t, s, account, 8, "old")
+		fillTagged(t, s, other, 4, "old")
+		clock.move(time.Hour)
+		theirs := tagsIn(t, s, other)
+		changed, err := s.RenameTag(t.Context(), account, "old", "new")
+		if err != nil || changed.Unfinished() || changed.TagCount != (TagCount{"new", 6}) {
+			t.Errorf("renamed: %+v, %v", changed, err)
+		}
+		wantTagsIn(t, s, account, map[string]int{"new": 6, "a new z": 2})
+		wantTags(t, s, account, TagCount{"new", 6}, TagCount{"a", 1}, TagCount{"z", 1})
+		for id := crm.MakeID(account, 1); id <= crm.MakeID(account, 8); id++ {
+			if c, err := s.ContactRecord(t.Context(), account, id); err != nil || !c.UpdatedAt.Equal(s.now()) {
+				t.Errorf("%v: contact %d was updated at %v", err, id, c.UpdatedAt)
+			}
+		}
+		_, err = s.RenameTag(t.Context(), account, "old", "new")
+		wantError(t, "a tag that no contact has", err, crm.ErrNotFound)
+		if changed, err := s.DeleteTag(t.Context(), account, "new"); err != nil || changed.Unfinished() {
+			t.Errorf("deleted: %+v, %v", changed, err)
+		}
+		wantTagsIn(t, s, account, map[string]int{"": 6, "a z": 2})
+		_, err = s.DeleteTag(t.Context(), account, "new")
+		wantError(t, "a tag that no contact has any more", err, crm.ErrNotFound)
+		wantTagsIn(t, s, other, theirs)
+	})
+}
+
+// The server is stopped in the middle of a rename. The next one goes on by itself, and what was tagged meanwhile is renamed, too.
+func TestATagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s := open(t, o)
+		account := newAccount(t, s).Number
+		fillTagged(t, s, account, 2000, "old")
+		active := int64(2000 - 286)
+		for range 2 { // the same request again
+			changed, err := s.RenameTag(By(t.Context(), "ana@example.org"), account, "old", "new")
+			if err != nil || !changed.Unfinished() || changed.TagCount != (TagCount{"old", active}) {
+				t.Errorf("renamed: %+v, %v", changed, err)
+			}
+		}
+		for range 3 {
+			if busy, err := s.tagRound(t.Context(), map[tagOf]bool{}, func(err error) { t.Error(err) }); err != nil || !busy {
+				t.Fatal(busy, err)
+			}
+		}
+		found := tagsIn(t, s, account)
+		if done := found["new"] + found["a new z"]; done != 3*tagUnit {
+			t.Errorf("%d contacts were changed: %v", done, found)
+		}
+		_, err := s.DeleteTag(t.Context(), account, "old")
+		wantBusy(t, "deleting a tag that is being renamed", err)
+		_, err = s.RenameTag(t.Context(), account, "old", "newer")
+		wantBusy(t, "another name for a tag that is being renamed", err)
+		_, err = s.RenameTag(t.Context(), account, "new", "newer")
+		wantBusy(t, "another name for what a tag is becoming", err)
+		checkIntegrity(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+
+		s = open(t, o)
+		create(t, s, account, `{"first_name":"Late","tags":["x","old"]}`)
+		finishTags(t, s)
+		wantTagsIn(t, s, account, map[string]int{"new": 1500, "a new z": 500, "x new": 1})
+		tags, found2, err := s.Tags(t.Context(), account, "", crm.PageRequest{Page: 1, PerPage: 100})
+		want := []TagCount{{"a", 428}, {"new", active + 1}, {"x", 1}, {"z", 428}}
+		if err != nil || found2.Total != 4 || !slices.Equal(tags, want) {
+			t.Errorf("%v: %d tags: %v", err, found2.Total, tags)
+		}
+		_, err = s.RenameTag(t.Context(), account, "old", "new")
+		wantError(t, "a tag that was renamed", err, crm.ErrNotFound)
+	})
+}
+
+// Two nodes that are at it do no harm.
+func TestTwoNodesWorkOnTags(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		account := newAccount(t, a).Number
+		fillTagged(t, a, account, 700, "old")
+		if changed, err := a.DeleteTag(t.Context(), account, "old"); err != nil || !changed.Unfinished() {
+			t.Errorf("deleted: %+v, %v", changed, err)
+		}
+		finishTags(t, b, a)
+		wantTagsIn(t, b, account, map[string]int{"": 175, "new": 350, "a z": 175})
+	})
+}
+
+func TestANodeThatRestsIsWokenByWorkOnATag(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		fillTagged(t, s, account, tagsAtOnce+1, "old")
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			s.WorkOnTags(ctx, func(err error) { t.Error(err) })
+			close(ended)
+		}()
+		if _, err := s.RenameTag(t.Context(), account, "old", "OLD"); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(tagWorkLook / 2); ; time.Sleep(5 * time.Millisecond) {
+			if _, err := s.RenameTag(t.Context(), account, "old", "OLD"); errors.Is(err, crm.ErrNotFound) {
+				break
+			} else if err != nil || time.Now().After(deadline) {
+				t.Fatalf("it is not done: %v", err)
+			}
+		}
+		stop()
+		<-ended
+		if n := tagsIn(t, s, account)["a OLD z"]; n != 125 {
+			t.Errorf("%d contacts have the tag between two others", n)
+		}
+	})
+}
+
+// What is to be done goes with a copy of the database.
+func TestWorkOnATagGoesOnAfterACopy(t *testing.T) {
+	t.Parallel()
+	from, to := newSQLite(t), newPostgres(t)
+	s := open(t, from)
+	account := newAccount(t, s).Number
+	fillTagged(t, s, account, 520, "old")
+	if changed, err := s.DeleteTag(t.Context(), account, "old"); err != nil || !changed.Unfinished() {
+		t.Fatal(changed, err)
+	}
+	if _, err := s.tagRound(t.Context(), map[tagOf]bool{}, func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	checkIntegrity(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Copy(t.Context(), from, to, CopyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	copied := open(t, to)
+	finishTags(t, copied)
+	wantTagsIn(t, copied, account, map[string]int{"": 130, "new": 260, "a z": 130})
+}
+
+// Contacts whose documents are very large together are not held in memory together.
+func TestATagOfVeryLargeContactsIsChangedInTheBackground(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		line := strings.Repeat("x", 255)
+		addresses := make([]string, 100)
+		for i := range addresses {
+			addresses[i] = fmt.Sprintf(`{"address_1":"%d%s","address_2":"%s"}`, i, line[3:], line)
+		}
+		large := `{"first_name":"L","tags":["old"],"addresses":[` + strings.Join(addresses, ",") + `]}`
+		n := tagBytesAtOnce/len(large) + 1
+		atOnce(n, func(int) { createAs(t, s, account, large, crm.Force) })
+		if changed, err := s.RenameTag(t.Context(), account, "old", "new"); err != nil || !changed.Unfinished() {
+			t.Errorf("%d contacts of %d bytes: %+v, %v", n, len(large), changed, err)
+		}
+		finishTags(t, s)
+		wantTags(t, s, account, TagCount{"new", int64(n)})
+	})
+}
+
+// A contact that cannot be read is told, and the others are changed. What is left is done once it was restored.
+func TestADamagedContactDoesNotStopWorkOnATag(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		closeAfter(t, s)
+		account := newAccount(t, s).Number
+		fillTagged(t, s, account, tagsAtOnce+1, "old")
+		if _, err := s.RenameTag(t.Context(), account, "old", "new"); err != nil {
+			t.Fatal(err)
+		}
+		id := crm.MakeID(account, 3)
+		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
+		var told []error
+		failed := map[tagOf]bool{}
+		for busy := true; busy; {
+			var err error
+			if busy, err = s.tagRound(t.Context(), failed, func(err error) { told = append(told, err) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(told) != 1 {
+			t.Errorf("%d failures were told", len(told))
+		}
+		wantDamage(t, "the failure", errors.Join(told...), fmt.Sprintf("contact %d ", id))
+		if changed, err := s.RenameTag(t.Context(), account, "old", "new"); err != nil || !changed.Unfinished() || changed.Contacts > 1 {
+			t.Errorf("what is left: %+v, %v", changed, err)
+		}
+		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
+		finishTags(t, s)
+		if n := tagsIn(t, s, account); n["new"]+n["a new z"] != tagsAtOnce+1 {
+			t.Errorf("the tags are %v", n)
+		}
+		for _, seq := range []int64{2, 3, 4} {
+			if _, err := s.AddTags(t.Context(), account, crm.MakeID(account, seq), []string{"rare"}); err != nil && !errors.Is(err, crm.ErrArchived) {
+				t.Fatal(err)
+			}
+		}
+		before, err := s.LargestTags(t.Context(), account, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
+		_, err = s.RenameTag(t.Context(), account, "rare", "common") // few contacts, all at once or none
+		wantDamage(t, "a tag of few contacts", err, fmt.Sprintf("contact %d ", id))
+		wantTags(t, s, account, before...)
+		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
+		checkIntegrity(t, s)
+	})
+}
