@@ -133,7 +133,7 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 // goes through once.
 func (a *API) guard(route route) web.HandlerFunc {
 	hasID, ofContact := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/")
-	repeatable := isRepeatable(route.pattern)
+	repeatable, known := isRepeatable(route.pattern), parameters[route.pattern]
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var c call
 		if hasID && !c.takeID(r.PathValue("id"), ofContact) {
@@ -155,6 +155,9 @@ func (a *API) guard(route route) web.HandlerFunc {
 		}
 		if c.who.Permissions&route.permission == 0 {
 			return crm.ErrForbidden
+		}
+		if r.URL.RawQuery != "" {
+			nameIgnored(w, r.URL.RawQuery, known)
 		}
 		if keys := r.Header["Idempotency-Key"]; keys != nil && repeatable {
 			return a.once(route, w, r, c, keys)

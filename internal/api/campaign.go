@@ -17,11 +17,7 @@ func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) erro
 		return err
 	}
 	base := a.options.Proxies.BaseURL(r)
-	return respondList(w, func(dst []byte, flush store.Flush) ([]byte, error) {
-		dst, found, err := a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, l.begin(dst), flush)
-		if err != nil {
-			return dst, err
-		}
-		return l.end(dst, found), nil
+	return l.respond(w, func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+		return a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, dst, flush)
 	})
 }

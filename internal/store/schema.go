@@ -389,7 +389,8 @@ ALTER TABLE account_tally ADD COLUMN plan_seq BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE account_tally ADD COLUMN currency TEXT NOT NULL DEFAULT 'USD';
 `, Fill: fillCells}, {SQL: `
--- What contacts are filtered and sorted by, from their documents (derive.go). given is their total of contributions.
+-- What contacts are filtered and sorted by, from their documents (derive.go). given is their total of contributions. The indexes have
+-- conditions so that only a statement that repeats one uses it: SQLite would take any of them for a range of ids.
 ALTER TABLE contact ADD COLUMN created_at BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE contact ADD COLUMN updated_at BIGINT NOT NULL DEFAULT 0;
@@ -398,11 +399,11 @@ ALTER TABLE contact ADD COLUMN sort_name {key} NOT NULL DEFAULT '';
 
 ALTER TABLE contact ADD COLUMN given BIGINT NOT NULL DEFAULT 0;
 
-CREATE INDEX contact_created ON contact (account_id, created_at, id);
+CREATE INDEX contact_created ON contact (account_id, created_at, id) WHERE created_at <> 0;
 
-CREATE INDEX contact_updated ON contact (account_id, updated_at, id);
+CREATE INDEX contact_updated ON contact (account_id, updated_at, id) WHERE updated_at <> 0;
 
-CREATE INDEX contact_name ON contact (account_id, sort_name, id);
+CREATE INDEX contact_name ON contact (account_id, sort_name, id) WHERE sort_name <> '';
 
 CREATE INDEX contact_given ON contact (account_id, given, id) WHERE given <> 0;
 

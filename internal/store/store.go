@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
@@ -28,6 +29,8 @@ type Store struct {
 	keys      keyCache
 	positions db.PositionCache
 	campaigns campaignCache
+	sifting   gate
+	costs     siftCosts
 	passwords hasher
 	now       func() time.Time
 	touching  sync.WaitGroup // notes of last use that are being written
@@ -35,7 +38,7 @@ type Store struct {
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{now: o.Now, passwords: newHasher()}
+	s := &Store{now: o.Now, passwords: newHasher(), sifting: make(gate, max(1, runtime.GOMAXPROCS(0)/2)), costs: usualCosts}
 	if s.now == nil {
 		s.now = time.Now
 	}
