@@ -84,6 +84,13 @@ func (f *ContactFilter) Keys() []string {
 	return withoutEmpty([]string{f.Email, f.Phone, f.PrimaryEmail})
 }
 
+// ByKeyAlone tells whether a contact that has the one match key of the filter passes.
+func (f *ContactFilter) ByKeyAlone() bool {
+	rest := *f
+	rest.Email, rest.Phone = "", ""
+	return (f.Email == "") != (f.Phone == "") && rest.passesAll()
+}
+
 // ByTagAlone is the one tag that the filter names, where it names nothing else and sorts by id.
 func (f *ContactFilter) ByTagAlone() (tag string, ok bool) {
 	rest := *f

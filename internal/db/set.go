@@ -53,6 +53,9 @@ func (s *Set) Count() (n int64) {
 	return n
 }
 
+// Size is how much memory the set takes, in bytes.
+func (s *Set) Size() int64 { return int64(cap(s.words)) * 8 }
+
 // Page lists the sequence numbers from one place in the set up to another, in ascending order.
 func (s *Set) Page(from, to int64) []int64 {
 	seqs := make([]int64, 0, max(0, min(to-from, int64(len(s.words))*64)))

@@ -73,7 +73,7 @@ func (s *Store) topAbove(ctx context.Context, above crm.Account) (int64, error) 
 
 func (t *tx) addAccount(a crm.Account) {
 	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
-	t.Insert(tallyTable, a.Number, int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), crm.DefaultCurrency, int64(0))
+	t.Insert(tallyTable, a.Number, int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), crm.DefaultCurrency, int64(0), int64(0))
 }
 
 // Account finds an account by its public id.

@@ -9,8 +9,8 @@ import (
 	"donorbook/internal/db"
 )
 
-// A filtered list is found in one of three ways. An email or a phone leads to its few contacts with one statement. One tag is a set whose
-// blocks say where a page lies. Everything else is sifted: each condition is a set of sequence numbers, and what is in all of them is
+// A filtered list is found in one of three ways. An email or a phone leads to its few contacts with one statement. One tag is a set
+// that is held in memory (contact_tag.go). Everything else is sifted: each condition is a set of sequence numbers, and what is in all of them is
 // counted, sorted and cut into pages (contact_sieve.go).
 
 // sqlKeyed reads the first contact that has a match key, and finds the last one, which is mostly the same.
@@ -33,7 +33,7 @@ func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.C
 	}
 	l := contactList{store: s, account: account, scope: scope, filter: f, page: page, pieces: newPieces(dst, flush)}
 	var err error
-	if tag, ok := f.ByTagAlone(); ok && scope != crm.All && setsAreKept {
+	if tag, ok := f.ByTagAlone(); ok {
 		err = s.view(ctx, func(c db.Conn) error { return l.ofTag(c, tag) })
 	} else {
 		err = s.sifting.enter(ctx)
@@ -41,7 +41,7 @@ func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.C
 			return dst, ListResult{}, err
 		}
 		defer s.sifting.leave()
-		err = s.scoped(ctx, account, scope, func(c db.Conn, all db.Set) error { return l.sifted(ctx, c, all) })
+		err = s.scoped(ctx, account, scope, func(c db.Conn, row tally, all db.Set) error { return l.sifted(ctx, c, row, all) })
 	}
 	if err == nil {
 		err = l.readRest(ctx)
@@ -73,12 +73,20 @@ func (s *Store) keyedContacts(ctx context.Context, account int64, key string, sc
 		}
 		return contact.damage
 	}
-	few, several := true, false
+	few, several, alone := true, false, f.ByKeyAlone()
 	err = s.read(ctx, func(c db.Conn) error {
 		found, several = nil, false
-		return c.Each(func(r db.Row) error {
+		return c.Each(func(r db.Row) (err error) {
 			several = r.Int(6) != r.Int(0)
-			return add(r)
+			if !alone {
+				return add(r)
+			}
+			contact := &stored{id: r.Int(0), archived: r.Int(2)} // need not be read to know that it passes
+			if contact.body, err = contactBody(r, 4, contact.id); contact.archived != excluded(scope) {
+				contact.body = slices.Clone(contact.body)
+				found = append(found, contact)
+			}
+			return err
 		}, sqlKeyed, account, key)
 	})
 	if err == nil && several {
@@ -111,22 +119,21 @@ func (s *Store) keyedContacts(ctx context.Context, account int64, key string, sc
 	return dst, result, true, nil
 }
 
-// scoped runs fn on a snapshot, with the contacts of a scope that are there.
-func (s *Store) scoped(ctx context.Context, account int64, scope crm.ContactScope, fn func(c db.Conn, all db.Set) error) error {
+// scoped runs fn on a snapshot, with the account's row and the contacts of a scope that are there.
+func (s *Store) scoped(ctx context.Context, account int64, scope crm.ContactScope, fn func(c db.Conn, row tally, all db.Set) error) error {
 	index := s.positions.Of(account)
-	rows := func(c db.Conn, find func(db.ListState, db.Scope, db.Switches) (db.Set, error)) (db.Set, error) {
-		row, err := readTally(c, account)
-		if err != nil {
-			return db.Set{}, err
+	rows := func(c db.Conn, find func(db.ListState, db.Scope, db.Switches) (db.Set, error)) (row tally, all db.Set, err error) {
+		if row, err = readTally(c, account); err == nil {
+			all, err = find(row.list(), listScope(scope), archivals(c, account))
 		}
-		return find(row.list(), listScope(scope), archivals(c, account))
+		return row, all, err
 	}
 	err := s.view(ctx, func(c db.Conn) error {
-		all, err := rows(c, index.Rows)
+		row, all, err := rows(c, index.Rows)
 		if err != nil {
 			return err
 		}
-		return fn(c, all)
+		return fn(c, row, all)
 	})
 	if !errors.Is(err, db.ErrStale) {
 		return err
@@ -136,12 +143,12 @@ func (s *Store) scoped(ctx context.Context, account int64, scope crm.ContactScop
 			return err
 		}
 		index.Lock()
-		all, err := rows(c, index.RowsLocked)
+		row, all, err := rows(c, index.RowsLocked)
 		index.Unlock()
 		if err != nil {
 			return err
 		}
-		return fn(c, all)
+		return fn(c, row, all)
 	})
 }
 
@@ -159,8 +166,8 @@ type contactList struct {
 }
 
 // sifted finds the page among all contacts of the scope, and reads its first piece.
-func (l *contactList) sifted(ctx context.Context, c db.Conn, all db.Set) error {
-	w := sieve{ctx: ctx, conn: c, account: l.account, scope: l.scope, filter: l.filter, costs: l.store.costs, set: all, left: all.Count()}
+func (l *contactList) sifted(ctx context.Context, c db.Conn, row tally, all db.Set) error {
+	w := sieve{ctx: ctx, conn: c, account: l.account, row: row, scope: l.scope, filter: l.filter, costs: l.store.costs, tags: &l.store.tags, set: all, left: all.Count()}
 	w.all = w.left
 	if err := w.sift(); err != nil {
 		return err
@@ -172,31 +179,42 @@ func (l *contactList) sifted(ctx context.Context, c db.Conn, all db.Set) error {
 	return l.readFirst(c, w.left, seqs)
 }
 
-// ofTag finds the page in the set of a tag, and reads its first piece.
-func (l *contactList) ofTag(c db.Conn, tag string) error {
-	total, seqs, err := tagPage(c, l.account, l.scope == crm.Archived, tag, pageSpan(l.filter.Sort, l.page))
-	if err != nil {
-		return err
-	}
-	if l.filter.Sort.Descending {
-		slices.Reverse(seqs)
-	}
-	return l.readFirst(c, total, seqs)
-}
-
-const sqlSizes = `SELECT id, length(body) FROM contact WHERE account_id = $1 AND id = ANY($2)`
+const (
+	sqlSizes   = `SELECT id, length(body) FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	sqlBetween = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
+)
 
 // readFirst reads the first piece of the page, on the snapshot that the page was found on.
 func (l *contactList) readFirst(c db.Conn, total int64, seqs []int64) (err error) {
 	l.ids, l.groups = idsOf(l.account, seqs), nil
 	l.found = ListResult{Total: total, Count: int64(len(seqs))}
 	if slices.IsSorted(l.ids) {
-		return l.read(c, appendContact, sqlScattered, l.account, l.ids)
+		return l.readAscending(c)
 	}
 	if l.groups, err = l.group(c); err != nil {
 		return err
 	}
 	return l.readInOrder(c, l.groups[0])
+}
+
+// readAscending reads the first piece of a page whose ids ascend. Where most contacts between them are on the page, the others are read
+// as well: a range costs less than as many contacts one by one.
+func (l *contactList) readAscending(c db.Conn) error {
+	n := len(l.ids)
+	if n == 0 || l.ids[n-1]-l.ids[0] >= 2*int64(n) {
+		return l.read(c, appendContact, sqlScattered, l.account, l.ids)
+	}
+	l.again()
+	err := c.UpTo(2*PieceSize).Each(func(r db.Row) error {
+		if _, ok := slices.BinarySearch(l.ids, r.Int(0)); !ok {
+			return nil
+		}
+		return l.add(appendContact, r)
+	}, sqlBetween, l.account, l.ids[0], l.ids[n-1])
+	if errors.Is(err, errFull) {
+		err = nil
+	}
+	return err
 }
 
 // readRest reads what the first piece has left.

@@ -14,9 +14,6 @@ const (
 	archivedSet = "a:"
 )
 
-// setsAreKept is false while no write keeps the sets.
-const setsAreKept = false
-
 // readSet reads a whole set: the sequence numbers of its contacts.
 func readSet(c db.Conn, account int64, name string) (set db.Set, err error) {
 	scope := map[string]crm.ContactScope{activeSet: crm.Active, archivedSet: crm.Archived}[name[:2]]
@@ -26,5 +23,3 @@ func readSet(c db.Conn, account int64, name string) (set db.Set, err error) {
 	}
 	return set, err
 }
-
-func damagedSet(_ int64, _ string, _ int64, err error) error { return err }

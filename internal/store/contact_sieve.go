@@ -25,9 +25,11 @@ type sieve struct {
 	ctx     context.Context
 	conn    db.Conn
 	account int64
+	row     tally
 	scope   crm.ContactScope
 	filter  crm.ContactFilter
 	costs   siftCosts
+	tags    *tagCache
 
 	set  db.Set
 	left int64 // how many are in the set
@@ -130,19 +132,11 @@ func (w *sieve) key(key string) error {
 }
 
 func (w *sieve) tag(tag string) error {
-	var all db.Set
-	for kind, other := range map[string]crm.ContactScope{activeSet: crm.Archived, archivedSet: crm.Active} {
-		if w.scope == other {
-			continue
-		}
-		set, err := readSet(w.conn, w.account, kind+tag)
-		if err != nil {
-			return err
-		}
-		all.Or(&set)
+	found, err := w.tags.tagged(w.conn, w.row, w.scope, tag)
+	if err == nil {
+		w.keep(found.Set)
 	}
-	w.keep(all)
-	return nil
+	return err
 }
 
 func (w *sieve) lastName() error {

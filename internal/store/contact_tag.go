@@ -1,89 +1,110 @@
 package store
 
 import (
-	"errors"
 	"slices"
+	"sync"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
+// tagCache holds the sets of tags that lists were filtered by, so that any page of a tag is found in memory. A set counts as long as the
+// account's row is as it was: every change that moves a contact into a set or out of one changes that row.
+type tagCache struct {
+	mu   sync.Mutex
+	sets map[tagSetKey]*tagSet
+	held int64 // bytes
+}
+
+type tagSetKey struct {
+	account int64
+	name    string
+}
+
+type tagSet struct {
+	state    db.ListState
+	revision int64 // of tags
+	db.Set         // which no caller changes
+	count    int64
+}
+
+// maxTagSets bounds what is held, in bytes: 128 tags of an account of a million contacts. A set counts for leastTagSet at least.
 const (
-	sqlTagContacts  = `SELECT contacts FROM tag WHERE account_id = $1 AND fold = $2 AND name = $3`
-	sqlSetTotal     = `SELECT COALESCE(SUM(size), 0) FROM contact_set WHERE account_id = $1 AND name = $2`
-	sqlSetSizes     = `SELECT block, size FROM contact_set WHERE account_id = $1 AND name = $2 ORDER BY block`
-	sqlSetSizesBack = `SELECT block, size FROM contact_set WHERE account_id = $1 AND name = $2 ORDER BY block DESC`
-	sqlSetPart      = `SELECT block, size, bits FROM contact_set WHERE account_id = $1 AND name = $2 AND block >= $3 AND block <= $4 ORDER BY block`
+	maxTagSets  = 16 << 20
+	leastTagSet = 1 << 10
 )
 
-// tagPage finds a page of the contacts that have a tag, in ascending order: only the sizes of the blocks before it are read, or of those
-// after it where these are fewer.
-func tagPage(c db.Conn, account int64, archived bool, tag string, span db.Span) (total int64, seqs []int64, err error) {
-	name := activeSet + tag
-	if archived {
-		name = archivedSet + tag
-		total, err = c.Int(sqlSetTotal, account, name)
-	} else {
-		total, err = c.Int(sqlTagContacts, account, crm.FoldTag(tag), tag)
+// of is the set of a tag on the snapshot that the account's row was read on.
+func (cache *tagCache) of(c db.Conn, row tally, name string) (*tagSet, error) {
+	key := tagSetKey{row.account, name}
+	cache.mu.Lock()
+	found := cache.sets[key]
+	cache.mu.Unlock()
+	if found != nil && found.state == row.list() && found.revision == row.tagRevision {
+		return found, nil
 	}
-	from, to := span(total)
-	if err != nil || from >= to {
-		return total, nil, err
+	set, err := readSet(c, row.account, name)
+	if err != nil {
+		return nil, err
 	}
-	part, err := findInSet(c, account, name, total, from, to)
-	if err == nil {
-		seqs, err = part.read(c, account, name, from, to)
-	}
-	return total, seqs, err
+	found = &tagSet{state: row.list(), revision: row.tagRevision, Set: set, count: set.Count()}
+	cache.keep(key, found)
+	return found, nil
 }
 
-// setPart is some blocks of a set, and how many of its numbers lie before them.
-type setPart struct{ first, last, before int64 }
-
-// findInSet finds the blocks that have the places of a set from one to another.
-func findInSet(c db.Conn, account int64, name string, total, from, to int64) (part setPart, err error) {
-	sql, at, back := sqlSetSizes, int64(0), total-to < from
-	if back {
-		sql, at = sqlSetSizesBack, total
+// keep notes a set. Where memory would grow past the limit, the others are dropped: they are quickly read.
+func (cache *tagCache) keep(key tagSetKey, set *tagSet) {
+	size := max(leastTagSet, set.Size())
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if old := cache.sets[key]; old != nil {
+		cache.held -= max(leastTagSet, old.Size())
 	}
-	part = setPart{first: -1}
-	err = c.Each(func(r db.Row) error {
-		block, start, end := r.Int(0), at, at+r.Int(1)
-		if back {
-			start, end = at-r.Int(1), at
-		}
-		if start < to && end > from {
-			if part.first < 0 {
-				part = setPart{block, block, start}
-			}
-			part.first, part.last, part.before = min(part.first, block), max(part.last, block), min(part.before, start)
-		}
-		if at = end; back {
-			at = start
-		}
-		if !back && at >= to || back && at <= from {
-			return errFull
-		}
-		return nil
-	}, sql, account, name)
-	if errors.Is(err, errFull) {
-		err = nil
+	if cache.sets == nil || cache.held+size > maxTagSets {
+		cache.sets, cache.held = make(map[tagSetKey]*tagSet), 0
 	}
-	return part, err
+	cache.sets[key] = set
+	cache.held += size
 }
 
-// read lists the sequence numbers at the places from one to another.
-func (p setPart) read(c db.Conn, account int64, name string, from, to int64) (seqs []int64, err error) {
-	at := p.before
-	err = c.Each(func(r db.Row) error {
-		block, err := db.DecodeBlock(r.Int(0), r.Int(1), r.Bytes(2))
-		for place := range block.Places {
-			if at >= from && at < to {
-				seqs = append(seqs, r.Int(0)*db.BlockSize+int64(place)+1)
-			}
-			at++
-		}
-		return damagedSet(account, name, r.Int(0), err)
-	}, sqlSetPart, account, name, p.first, p.last)
-	return slices.Clip(seqs), err
+// tagged are the contacts of a scope that have a tag.
+func (cache *tagCache) tagged(c db.Conn, row tally, scope crm.ContactScope, tag string) (*tagSet, error) {
+	switch scope {
+	case crm.Active:
+		return cache.of(c, row, activeSet+tag)
+	case crm.Archived:
+		return cache.of(c, row, archivedSet+tag)
+	}
+	active, err := cache.of(c, row, activeSet+tag)
+	if err != nil {
+		return nil, err
+	}
+	archived, err := cache.of(c, row, archivedSet+tag)
+	if err != nil || archived.count == 0 {
+		return active, err
+	}
+	var all db.Set
+	all.Or(&active.Set)
+	all.Or(&archived.Set)
+	return &tagSet{Set: all, count: active.count + archived.count}, nil
+}
+
+// ofTag finds the page in the set of a tag, and reads its first piece.
+func (l *contactList) ofTag(c db.Conn, tag string) error {
+	row, err := readTally(c, l.account)
+	if err != nil {
+		return err
+	}
+	set, err := l.store.tags.tagged(c, row, l.scope, tag)
+	if err != nil {
+		return err
+	}
+	var seqs []int64
+	if from, to := pageSpan(l.filter.Sort, l.page)(set.count); from < to {
+		seqs = set.Page(from, to)
+	}
+	if l.filter.Sort.Descending {
+		slices.Reverse(seqs)
+	}
+	return l.readFirst(c, set.count, seqs)
 }

@@ -29,6 +29,7 @@ type Store struct {
 	keys      keyCache
 	positions db.PositionCache
 	campaigns campaignCache
+	tags      tagCache
 	sifting   gate
 	costs     siftCosts
 	passwords hasher
