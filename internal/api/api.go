@@ -62,13 +62,13 @@ var routes = []route{
 	{"POST /v1/contacts/{id}/tags/remove", crm.ContactsWrite, (*API).removeTags},
 	{"GET /v1/tags", crm.ContactsRead, (*API).listTags},
 	{"PATCH /v1/tags/{tag}", crm.ContactsWrite, (*API).renameTag},
-	{"PUT /v1/tags/{tag}", crm.ContactsWrite, (*API).replaceTag},
+	{"PUT /v1/tags/{tag}", crm.ContactsWrite, (*API).putTag},
 	{"DELETE /v1/tags/{tag}", crm.ContactsWrite, (*API).deleteTag},
 	{"GET /v1/campaigns", crm.CampaignsRead, (*API).listCampaigns},
 	{"POST /v1/campaigns", crm.CampaignsWrite, (*API).createCampaign},
 	{"GET /v1/campaigns/{id}", crm.CampaignsRead, (*API).getCampaign},
 	{"PATCH /v1/campaigns/{id}", crm.CampaignsWrite, (*API).updateCampaign},
-	{"PUT /v1/campaigns/{id}", crm.CampaignsWrite, (*API).replaceCampaign},
+	{"PUT /v1/campaigns/{id}", crm.CampaignsWrite, (*API).putCampaign},
 	{"DELETE /v1/campaigns/{id}", crm.CampaignsWrite, (*API).deleteCampaign},
 	{"GET /v1/transactions", crm.TransactionsRead, (*API).listTransactions},
 	{"POST /v1/transactions", crm.TransactionsWrite, (*API).createTransaction},
@@ -144,7 +144,7 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 // goes through once.
 func (a *API) guard(route route) web.HandlerFunc {
 	hasID, isNumber := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/") || strings.Contains(route.pattern, "/campaigns/")
-	repeatable := isRepeatable(route.pattern)
+	repeatable, known := isRepeatable(route.pattern), parameters[route.pattern]
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var c call
 		if hasID && !c.takeID(r.PathValue("id"), isNumber) {
@@ -166,6 +166,9 @@ func (a *API) guard(route route) web.HandlerFunc {
 		}
 		if c.who.Permissions&route.permission == 0 {
 			return crm.ErrForbidden
+		}
+		if r.URL.RawQuery != "" {
+			nameIgnored(w, r.URL.RawQuery, known)
 		}
 		if keys := r.Header["Idempotency-Key"]; keys != nil && repeatable {
 			return a.once(route, w, r, c, keys)

@@ -17,12 +17,8 @@ func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) erro
 		return err
 	}
 	base := a.options.Proxies.BaseURL(r)
-	return respondList(w, func(dst []byte, flush store.Flush) ([]byte, error) {
-		dst, found, err := a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, l.begin(dst), flush)
-		if err != nil {
-			return dst, err
-		}
-		return l.end(dst, found), nil
+	return l.respond(w, func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+		return a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, dst, flush)
 	})
 }
 
@@ -58,8 +54,8 @@ func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) err
 	return a.writeCampaign(w, r, made, false, err)
 }
 
-// replaceCampaign is PATCH by another name: some clients know no other.
-func (a *API) replaceCampaign(w http.ResponseWriter, r *http.Request, c call) error {
+// putCampaign is PATCH by another name: some clients know no other.
+func (a *API) putCampaign(w http.ResponseWriter, r *http.Request, c call) error {
 	return a.updateCampaign(w, r, c)
 }
 

@@ -20,16 +20,13 @@ func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error
 	if err != nil {
 		return err
 	}
-	scope, err := crm.ParseContactScope(l.query.text("scope"))
-	if err := l.check(err); err != nil {
+	scope, scopeErr := crm.ParseContactScope(l.query.text("scope"))
+	filter, filterErr := crm.ParseContactFilter(l.query.all, a.options.Region)
+	if err := l.check(scopeErr, filterErr); err != nil {
 		return err
 	}
-	return respondList(w, func(dst []byte, flush store.Flush) ([]byte, error) {
-		dst, found, err := a.store.Contacts(r.Context(), c.who.Account, scope, l.page, l.begin(dst), flush)
-		if err != nil {
-			return dst, err
-		}
-		return l.end(dst, found), nil
+	return l.respond(w, func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+		return a.store.FilteredContacts(r.Context(), c.who.Account, scope, filter, l.page, dst, flush)
 	})
 }
 

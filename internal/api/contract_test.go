@@ -163,7 +163,7 @@ func headersThatMatter(h http.Header) string {
 	for _, name := range []string{"Content-Type", "X-Contact-Merged", "Idempotent-Replayed", "Allow"} {
 		fmt.Fprint(&b, name, h.Values(name))
 	}
-	for _, name := range []string{"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "Retry-After"} {
+	for _, name := range []string{"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "Retry-After", "Link", "X-Ignored-Query"} {
 		fmt.Fprint(&b, name, len(h.Values(name)), h.Get(name) != "")
 	}
 	return b.String()

@@ -49,6 +49,15 @@ func (q query) find(name string) *string {
 	return nil
 }
 
+// all are the parameters in the order in which they were sent.
+func (q query) all(yield func(name, value string) bool) {
+	for i := range q {
+		if !yield(q[i].name, q[i].value) {
+			return
+		}
+	}
+}
+
 func (q query) sent(name string) bool { return q.find(name) != nil }
 
 func (q query) text(name string) string {
@@ -109,15 +118,48 @@ func (q query) forLinks() string {
 	return b.String()
 }
 
+// maxLinkHeader is how long the header of links may be, in bytes: proxies refuse an answer with long headers.
+const maxLinkHeader = 2000
+
+// setLinks sets the header that has the same links as the body, for clients that page by it.
+func (l *list) setLinks(w http.ResponseWriter, found store.ListResult) {
+	var room [512]byte // enough for most
+	dst := room[:0]
+	prev, next, last := l.neighbors(found)
+	for _, link := range [...]struct {
+		rel  string
+		page int64
+	}{{"first", 1}, {"prev", prev}, {"next", next}, {"last", last}} {
+		if link.page == 0 {
+			continue
+		}
+		if len(dst) > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = append(append(dst, '<'), l.link[1:]...) // without the quotation mark
+		dst = strconv.AppendInt(dst, link.page, 10)
+		dst = append(append(append(dst, `>; rel="`...), link.rel...), '"')
+	}
+	if len(dst) <= maxLinkHeader {
+		w.Header()["Link"] = []string{string(dst)}
+	}
+}
+
+// neighbors are the numbers of the pages before and after this one, 0 where there is none, and of the last one.
+func (l *list) neighbors(found store.ListResult) (prev, next, last int64) {
+	prev, next, last = l.page.Page-1, l.page.Page+1, l.page.LastPage(found.Total)
+	if next > last {
+		next = 0
+	}
+	return prev, next, last
+}
+
 func (l *list) begin(dst []byte) []byte { return append(dst, `{"data":[`...) }
 
 // end ends the data and appends links and meta.
 func (l *list) end(dst []byte, found store.ListResult) []byte {
-	page, last := l.page.Page, l.page.LastPage(found.Total)
-	prev, next := page-1, page+1
-	if next > last {
-		next = 0
-	}
+	page := l.page.Page
+	prev, next, last := l.neighbors(found)
 	dst = append(dst, `],"links":{"first":`...)
 	dst = l.appendLink(dst, 1)
 	dst = append(dst, `,"last":`...)

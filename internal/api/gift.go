@@ -26,12 +26,8 @@ func (a *API) listTransactions(w http.ResponseWriter, r *http.Request, c call) e
 	if err := l.check(scopeErr, filterErr); err != nil {
 		return err
 	}
-	return respondList(w, func(dst []byte, flush store.Flush) ([]byte, error) {
-		dst, found, err := a.store.Gifts(r.Context(), c.who.Account, scope, filter, l.page, l.begin(dst), flush)
-		if err != nil {
-			return dst, err
-		}
-		return l.end(dst, found), nil
+	return l.respond(w, func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+		return a.store.Gifts(r.Context(), c.who.Account, scope, filter, l.page, dst, flush)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
 func (a *API) getPlan(w http.ResponseWriter, r *http.Request, c call) error {
@@ -25,19 +26,15 @@ func (a *API) listPlans(w http.ResponseWriter, r *http.Request, c call) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	return respond(w, func(dst []byte) ([]byte, error) {
+	return l.respond(w, func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
 		plans, found, err := a.store.PlanPage(r.Context(), c.who.Account, l.page, false)
-		if err != nil {
-			return dst, err
-		}
-		dst = l.begin(dst)
 		for i := range plans {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
 			dst = plans[i].Append(dst)
 		}
-		return l.end(dst, found), nil
+		return dst, found, err
 	})
 }
 

@@ -33,15 +33,26 @@ func respond(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) erro
 	return out.end(body)
 }
 
-// respondList is respond for a body that may be large: build flushes it in pieces.
-func respondList(w http.ResponseWriter, build func(dst []byte, flush store.Flush) ([]byte, error)) error {
+// respond answers with one page of the list. build appends its elements, and may flush them in pieces.
+func (l *list) respond(w http.ResponseWriter, build func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error)) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	out := delivery{w: w}
-	body, err := build((*buffer)[:0], out.flush)
+	body, found, err := build(l.begin((*buffer)[:0]), func(piece []byte, found store.ListResult) ([]byte, error) {
+		if !out.begun {
+			l.setLinks(w, found)
+		}
+		return out.flush(piece)
+	})
+	if err == nil {
+		body = l.end(body, found)
+	}
 	keep(buffer, body)
 	if err != nil {
 		return err
+	}
+	if !out.begun {
+		l.setLinks(w, found)
 	}
 	return out.end(body)
 }

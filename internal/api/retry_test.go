@@ -60,10 +60,10 @@ var repeatable = map[string]struct{ target, body string }{
 	"removeTags": {"/v1/contacts/{id}/tags/remove", `{"tags":["c"]}`},
 
 	"renameTag":       {"/v1/tags/c", `{"name":"e"}`},
-	"replaceTag":      {"/v1/tags/d", `{"name":"f"}`},
+	"putTag":      {"/v1/tags/d", `{"name":"f"}`},
 	"createCampaign":  {"/v1/campaigns", `{"title":"Gala"}`},
 	"updateCampaign":  {"/v1/campaigns/{campaign}", `{"goal":5}`},
-	"replaceCampaign": {"/v1/campaigns/{campaign}", `{"goal":6}`},
+	"putCampaign": {"/v1/campaigns/{campaign}", `{"goal":6}`},
 
 	"createTransaction": {"/v1/transactions", `{"contact_id":{id},"amount":5,"method":"cash","transacted_at":"2026-01-31"}`},
 	"updateTransaction": {"/v1/transactions/{gift}", `{"note":"a"}`},

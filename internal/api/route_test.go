@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
 
@@ -61,5 +63,66 @@ func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	slices.Sort(described)
 	if difference := cmp.Diff(described, served); difference != "" {
 		t.Errorf("the document (-) and the routes (+) differ:\n%s", difference)
+	}
+}
+
+// The query parameters of every operation, as the server knows them and as the document does: by their names, or as another name of one.
+func TestRoutesAndDocumentKnowTheSameParameters(t *testing.T) {
+	type parameter struct{ Name, In, Description, Ref string }
+	var document struct {
+		Paths      map[string]map[string]struct{ Parameters []parameter }
+		Components struct{ Parameters map[string]parameter }
+	}
+	text := strings.ReplaceAll(string(web.Gunzip(openapiJSON)), `"$ref"`, `"ref"`)
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range routes {
+		method, path, _ := strings.Cut(route.pattern, " ")
+		names, descriptions := []string{}, ""
+		for _, p := range document.Paths[path][strings.ToLower(method)].Parameters {
+			if p.Ref != "" {
+				p = document.Components.Parameters[p.Ref[strings.LastIndexByte(p.Ref, '/')+1:]]
+			}
+			if p.In == "query" {
+				names, descriptions = append(names, p.Name), descriptions+p.Description
+			}
+		}
+		for _, name := range names {
+			if !slices.Contains(parameters[route.pattern], name) {
+				t.Errorf("%s: the document has the parameter %s, and the server says that it ignores it", route.pattern, name)
+			}
+		}
+		for _, name := range parameters[route.pattern] {
+			if !slices.Contains(names, name) && !strings.Contains(descriptions, "`"+name+"`") {
+				t.Errorf("%s: the server knows the parameter %s, and the document does not", route.pattern, name)
+			}
+		}
+	}
+	for pattern := range parameters {
+		if !slices.ContainsFunc(routes, func(r route) bool { return r.pattern == pattern }) {
+			t.Errorf("%s has parameters, but there is no such route", pattern)
+		}
+	}
+}
+
+// Proxies refuse answers with long headers.
+func TestHeadersThatRepeatTheQueryStayShort(t *testing.T) {
+	w := httptest.NewRecorder()
+	long, tooLong := strings.Repeat("a", 400), strings.Repeat("b", 200)
+	nameIgnored(w, long+"=1&"+tooLong+"=2&c=3", nil)
+	if got, want := w.Header().Get("X-Ignored-Query"), long+", c"; got != want {
+		t.Errorf("ignored are %q, want %q", got, want)
+	}
+	for n, want := range map[int]bool{400: true, 600: false} {
+		w := httptest.NewRecorder()
+		l := list{page: crm.PageRequest{Page: 2, PerPage: 20}, link: []byte(`"` + strings.Repeat("u", n))}
+		l.setLinks(w, store.ListResult{Total: 100})
+		if got := w.Header().Get("Link"); strings.Contains(got, `u3>; rel="next"`) != want || got != "" != want {
+			t.Errorf("the links are %q with URLs of %d bytes", got, n)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { nameIgnored(w, "page=2&per_page=5", parameters["GET /v1/contacts"]) }); n != 0 {
+		t.Errorf("parameters that are all known take %v allocations", n)
 	}
 }

@@ -76,8 +76,8 @@ func (a *API) renameTag(w http.ResponseWriter, r *http.Request, c call) error {
 	return writeMade(w, made, tagRefusal(err))
 }
 
-// replaceTag is PATCH by another name: some clients know no other.
-func (a *API) replaceTag(w http.ResponseWriter, r *http.Request, c call) error {
+// putTag is PATCH by another name: some clients know no other.
+func (a *API) putTag(w http.ResponseWriter, r *http.Request, c call) error {
 	return a.renameTag(w, r, c)
 }
 

@@ -188,7 +188,7 @@ func (c *giftList) Run(t *terminal) error {
 			var part []byte
 			part, found, err = s.Gifts(t.ctx, account.Number, crm.OwnCampaigns, filter, page, nil, list.flush)
 			if err == nil {
-				_, err = list.flush(part)
+				_, err = list.flush(part, found)
 			}
 			if err != nil {
 				return err
@@ -258,7 +258,7 @@ func (p *giftPrinter) begin() {
 }
 
 // flush prints gifts in their wire form, separated by commas.
-func (p *giftPrinter) flush(part []byte) ([]byte, error) {
+func (p *giftPrinter) flush(part []byte, _ store.ListResult) ([]byte, error) {
 	var gifts []json.RawMessage
 	list := append(append([]byte{'['}, bytes.TrimPrefix(part, []byte(","))...), ']')
 	if err := json.Unmarshal(list, &gifts); err != nil {

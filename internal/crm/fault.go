@@ -80,6 +80,13 @@ const (
 	NotBefore1900 Rule = "must not be before 1900"
 	CurrencyStays Rule = "must stay %v: the organization has gifts, and its sums are in this currency"
 	Unknown       Rule = "must be the id of one of the account's %v"
+
+	FilterEmpty  Rule = "must not be empty: leave it out to list contacts with any value"
+	SentTwice    Rule = "must not be sent twice with different values"
+	SentAs       Rule = "must not differ from %v, which is another name of the same parameter"
+	SentTooOften Rule = "must not be sent with more than %v different values"
+	WholeNumber  Rule = "must be a whole number of at most %v digits"
+	SortRule     Rule = "must be one of id, created_at, updated_at, last_name, each with a - before it for descending order"
 )
 
 // String words the fault for programs and for the rows of a file.

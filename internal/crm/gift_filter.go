@@ -57,10 +57,15 @@ var giftFilters = map[string]func(f *GiftFilter, v *Invalid, name, text string){
 	"transacted_before": func(f *GiftFilter, v *Invalid, name, text string) { f.To = filterTime(v, name, text) },
 }
 
+// GiftParameters are the names of the query parameters by which a list of gifts is filtered.
+func GiftParameters() []string {
+	return []string{"contact_id", "campaign_id", "plan_id", "status", "method", "external_id", "transacted_after", "transacted_before"}
+}
+
 // ParseGiftFilter reads the query parameters of a list of gifts: value gives each by its name, "" where it was not sent.
 func ParseGiftFilter(value func(name string) string) (f GiftFilter, err error) {
 	var v Invalid
-	for _, name := range []string{"contact_id", "campaign_id", "plan_id", "status", "method", "external_id", "transacted_after", "transacted_before"} {
+	for _, name := range GiftParameters() {
 		if text := value(name); text != "" {
 			giftFilters[name](&f, &v, name, text)
 		}

@@ -186,17 +186,24 @@ func (c *Contact) SearchDocument(account int64) string {
 // marks.
 func (c *Contact) SortName() string { return NameRange(c.LastName, c.FirstName).From }
 
-// maxSortName bounds it, in bytes; names that agree so far are in the order of their ids.
-const maxSortName = 200
+const (
+	// maxSortName bounds it, in bytes; names that agree so far are in the order of their ids.
+	maxSortName = 200
+
+	// betweenNames comes before everything that a sort name holds.
+	betweenNames = "\x01"
+)
+
+// sortable is a name as it is sorted by.
+func sortable(name string) string { return strings.ReplaceAll(fold(name), betweenNames, "\x02") }
 
 // NameRange is the sort names of all contacts with a last name, and with a first name where that is not "". Of names that are longer than
 // what is sorted by, there may be others in it.
 func NameRange(last, first string) KeyRange {
-	const between = "\x01" // before everything that a name can hold
-	name := fold(last) + between
-	if first == "" {
-		return KeyRange{cut(name, maxSortName), cut(name+"\U0010FFFF", maxSortName)}
+	name := sortable(last) + betweenNames
+	if first = sortable(first); first == "" {
+		return KeyRange{cut(name, maxSortName), name + "\U0010FFFF"}
 	}
-	name = cut(name+fold(first), maxSortName)
+	name = cut(name+first, maxSortName)
 	return KeyRange{name, name}
 }

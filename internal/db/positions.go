@@ -231,13 +231,50 @@ func (p *Positions) Lock() { p.mu.Lock() }
 func (p *Positions) Unlock() { p.mu.Unlock() }
 
 func (p *Positions) find(state ListState, scope Scope, span Span, switches Switches) ([]int64, error) {
+	if err := p.reach(state, switches); err != nil {
+		return nil, err
+	}
+	return p.span(scope, span), nil
+}
+
+// reach makes the index stand for a state.
+func (p *Positions) reach(state ListState, switches Switches) error {
 	err := p.catchUp(state, switches)
 	if err == nil && p.state != state { // it went back and on again
 		p.forget()
 		err = p.catchUp(state, switches)
 	}
-	if err != nil {
-		return nil, err
+	return err
+}
+
+// Rows are all rows of a scope.
+func (p *Positions) Rows(state ListState, scope Scope, switches Switches) (Set, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state.Revision > state.Revision {
+		return Set{}, ErrStale
 	}
-	return p.span(scope, span), nil
+	return p.rows(state, scope, switches)
+}
+
+// RowsLocked is to Rows what FindLocked is to Find.
+func (p *Positions) RowsLocked(state ListState, scope Scope, switches Switches) (Set, error) {
+	if p.state.Revision > state.Revision {
+		p.forget()
+	}
+	return p.rows(state, scope, switches)
+}
+
+func (p *Positions) rows(state ListState, scope Scope, switches Switches) (Set, error) {
+	if err := p.reach(state, switches); err != nil {
+		return Set{}, err
+	}
+	words := make([]uint64, (state.Size+63)/64)
+	for i := range words {
+		words[i] = p.word(scope, i)
+	}
+	if over := state.Size % 64; over > 0 {
+		words[len(words)-1] &= 1<<over - 1
+	}
+	return Set{words}, nil
 }

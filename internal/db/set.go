@@ -28,6 +28,16 @@ func (s *Set) And(other *Set) {
 	}
 }
 
+// Or adds what is in the other set.
+func (s *Set) Or(other *Set) {
+	for len(s.words) < len(other.words) {
+		s.words = append(s.words, 0)
+	}
+	for i, word := range other.words {
+		s.words[i] |= word
+	}
+}
+
 // AndNot drops what is in the other set.
 func (s *Set) AndNot(other *Set) {
 	for i := range min(len(s.words), len(other.words)) {
@@ -43,9 +53,12 @@ func (s *Set) Count() (n int64) {
 	return n
 }
 
+// Size is how much memory the set takes, in bytes.
+func (s *Set) Size() int64 { return int64(cap(s.words)) * 8 }
+
 // Page lists the sequence numbers from one place in the set up to another, in ascending order.
 func (s *Set) Page(from, to int64) []int64 {
-	var seqs []int64
+	seqs := make([]int64, 0, max(0, min(to-from, int64(len(s.words))*64)))
 	for i, word := range s.words {
 		if n := int64(bits.OnesCount64(word)); from >= n {
 			from, to = from-n, to-n

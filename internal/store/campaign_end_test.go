@@ -341,7 +341,7 @@ func TestAPageLeavesOutCampaignsThatAreDeletedMeanwhile(t *testing.T) {
 		all := campaignsOf(t, s, owner, crm.OwnCampaigns, 100)
 		var sent bytes.Buffer
 		deleted := false
-		last, found, err := s.Campaigns(t.Context(), owner.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "https://x.org", []byte("["), func(piece []byte) ([]byte, error) {
+		last, found, err := s.Campaigns(t.Context(), owner.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "https://x.org", []byte("["), func(piece []byte, _ ListResult) ([]byte, error) {
 			for _, i := range []int{0, 4, 5, 11} {
 				if !deleted {
 					if err := s.DeleteCampaign(t.Context(), owner, all[i].ID, ""); err != nil {

@@ -278,6 +278,7 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.Campaign
 		return read(c, ids)
 	})
 	if err == nil && p.full() {
+		p.found = result
 		err = p.rest(ctx, s, ids, read)
 		result.Count = int64(p.before + p.n)
 	}

@@ -57,7 +57,7 @@ func derive(t *db.Tx, progress db.Progress) error {
 	return t.CompactSearch(wordsTable)
 }
 
-const sqlTallies = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq FROM account_tally ORDER BY account_id`
+const sqlTallies = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, tag_revision FROM account_tally ORDER BY account_id`
 
 func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
 	var keys []indexKey

@@ -161,6 +161,7 @@ func (s *Store) Gifts(ctx context.Context, account int64, scope crm.CampaignScop
 	var found []giftPage
 	err = s.view(ctx, func(c db.Conn) (err error) {
 		found, result, err = findGifts(c, parts, page)
+		p.found = result
 		return err
 	})
 	for _, f := range found {

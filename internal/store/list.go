@@ -46,6 +46,7 @@ func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactSc
 	}
 	p.learn(index, seqs)
 	if err == nil && (p.full() || len(first) < len(seqs)) {
+		p.found = result
 		err = p.rest(ctx, s, idsOf(account, seqs), func(c db.Conn, ids []int64) error {
 			return p.read(c, appendContact, sqlScattered, account, ids)
 		})

@@ -17,8 +17,8 @@ import (
 // longer by one element. Ordinary pages are one piece.
 const PieceSize = 256 << 10
 
-// Flush takes over what was appended so far, and returns where to append what follows.
-type Flush func(dst []byte) ([]byte, error)
+// Flush takes over what was appended so far, and returns where to append what follows. found is known before anything is sent.
+type Flush func(dst []byte, found ListResult) ([]byte, error)
 
 // element appends one row of a list.
 type element func(dst []byte, r db.Row) ([]byte, error)
@@ -36,6 +36,7 @@ type pieces struct {
 	n      int   // elements of the last statement
 	last   int64 // the id of the last element
 	lossy  bool  // elements may be deleted before their turn comes
+	found  ListResult
 }
 
 func newPieces(dst []byte, flush Flush) *pieces {
@@ -76,14 +77,11 @@ func (p *pieces) full() bool { return p.flush != nil && len(p.dst)-p.begin >= Pi
 // many as will fit: a database elsewhere would send all the others in vain.
 func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
 	for ids = ids[p.n:]; len(ids) > 0; {
-		if p.full() {
-			if p.dst, err = p.flush(p.dst); err != nil {
-				return err
-			}
-			p.begin = len(p.dst)
+		n := p.n
+		if err := p.next(); err != nil {
+			return err
 		}
-		p.start, p.before = len(p.dst), p.before+p.n
-		some := ids[:min(len(ids), max(1, 2*p.n))]
+		some := ids[:min(len(ids), max(1, 2*n))]
 		if err := s.read(ctx, func(c db.Conn) error { return ask(c, some) }); err != nil {
 			return err
 		}
@@ -91,11 +89,27 @@ func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c db.
 			some = some[:slices.Index(some, p.last)+1]
 		}
 		if p.n < len(some) && !p.lossy {
-			return fmt.Errorf("%d of %d elements of a list cannot be found, from %d on", len(some)-p.n, len(some), some[0])
+			return missingElements(len(some)-p.n, len(some), some[0])
 		}
 		ids = ids[len(some):]
 	}
 	return nil
+}
+
+// next hands on a piece that is full, and begins another statement.
+func (p *pieces) next() (err error) {
+	if p.full() {
+		if p.dst, err = p.flush(p.dst, p.found); err != nil {
+			return err
+		}
+		p.begin = len(p.dst)
+	}
+	p.start, p.before = len(p.dst), p.before+p.n
+	return nil
+}
+
+func missingElements(n, of int, from int64) error {
+	return fmt.Errorf("%d of %d elements of a list cannot be found, from %d on", n, of, from)
 }
 
 // first are those of a page to ask for at first: fewer than all of them where they are known to be large.

@@ -28,7 +28,7 @@ func checkPieces(t *testing.T, s *Store, whole string, page func(flush Flush) ([
 	t.Helper()
 	var sent bytes.Buffer
 	pieces := 0
-	last, _, err := page(func(piece []byte) ([]byte, error) {
+	last, _, err := page(func(piece []byte, _ ListResult) ([]byte, error) {
 		if len(piece) > PieceSize+128<<10 {
 			t.Errorf("a piece of %d bytes", len(piece))
 		}
@@ -99,7 +99,7 @@ func TestASmallPageAfterALargeOneIsOnePiece(t *testing.T) {
 		for _, page := range []struct{ number, pieces int }{{1, 1}, {2, 0}, {3, 0}, {1, 1}, {4, 0}} {
 			pieces := 0
 			var sent []byte
-			last, _, err := s.Contacts(t.Context(), account, crm.Active, crm.PageRequest{Page: int64(page.number), PerPage: 5}, nil, func(piece []byte) ([]byte, error) {
+			last, _, err := s.Contacts(t.Context(), account, crm.Active, crm.PageRequest{Page: int64(page.number), PerPage: 5}, nil, func(piece []byte, _ ListResult) ([]byte, error) {
 				pieces++
 				sent = append(sent, piece...)
 				return piece[:0], nil
@@ -122,7 +122,7 @@ func TestAPageStaysWholeWhileItsContactsMove(t *testing.T) {
 		}
 		moved := false
 		var sent bytes.Buffer
-		last, found, err := s.Contacts(t.Context(), account, crm.Active, crm.PageRequest{Page: 1, PerPage: 8}, []byte("["), func(piece []byte) ([]byte, error) {
+		last, found, err := s.Contacts(t.Context(), account, crm.Active, crm.PageRequest{Page: 1, PerPage: 8}, []byte("["), func(piece []byte, _ ListResult) ([]byte, error) {
 			if !moved {
 				archive(t, s, account, ids[0])
 				archive(t, s, account, ids[7])

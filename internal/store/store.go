@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
@@ -28,6 +29,9 @@ type Store struct {
 	keys      keyCache
 	positions db.PositionCache
 	campaigns campaignCache
+	tags      tagCache
+	sifting   gate
+	costs     siftCosts
 	passwords hasher
 	now       func() time.Time
 	touching  sync.WaitGroup // notes of last use that are being written
@@ -36,7 +40,10 @@ type Store struct {
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{now: o.Now, passwords: newHasher(), tagsBegun: make(chan struct{}, 1)}
+	s := &Store{
+		now: o.Now, passwords: newHasher(), tagsBegun: make(chan struct{}, 1),
+		sifting: make(gate, max(1, runtime.GOMAXPROCS(0)/2)), costs: usualCosts,
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -157,8 +157,12 @@ func tagged(c db.Conn, account int64, name string, limit int) ([]int64, error) {
 	if !crm.IsTagName(name) {
 		return nil, nil
 	}
-	found, err := c.Search(wordsTable, query(account, crm.All, crm.TagSearch(name)), db.Place{}, limit, 0) // replaced when merged
-	return found.IDs, err
+	ids, err := firstOfSet(c, account, activeSet+name, limit)
+	if err != nil || len(ids) == limit {
+		return ids, err
+	}
+	archived, err := firstOfSet(c, account, archivedSet+name, limit-len(ids))
+	return append(ids, archived...), err
 }
 
 // loadTagged loads contacts that are to have a tag, and leaves out those that do not. Of damaged ones it tells the first.

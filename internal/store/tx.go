@@ -222,15 +222,16 @@ type tally struct {
 	planSeq          int64
 	currency         string // of the account
 	campaignSeq      int64
+	tagRevision      int64 // counts the changes that move contacts into the sets of tags and out of them
 	dirty            bool
 }
 
-const sqlTally = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq FROM account_tally WHERE account_id = $1`
+const sqlTally = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, tag_revision FROM account_tally WHERE account_id = $1`
 
 // scanTally reads all columns of the table.
 func scanTally(r db.Row) tally {
 	return tally{account: r.Int(0), revision: r.Int(1), contactSeq: r.Int(2), contactActive: r.Int(3), keySeq: r.Int(4), campaignRevision: r.Int(5),
-		giftSeq: r.Int(6), planSeq: r.Int(7), currency: r.Text(8), campaignSeq: r.Int(9)}
+		giftSeq: r.Int(6), planSeq: r.Int(7), currency: r.Text(8), campaignSeq: r.Int(9), tagRevision: r.Int(10)}
 }
 
 func readTally(c db.Conn, account int64) (row tally, err error) {
@@ -253,7 +254,7 @@ func (t *tx) Finish() error {
 		t.writeGiving(a)
 		t.writeSets(a)
 		if a.dirty {
-			t.Save(tallyTable, a.account, a.revision, a.contactSeq, a.contactActive, a.keySeq, a.campaignRevision, a.giftSeq, a.planSeq, a.currency, a.campaignSeq)
+			t.Save(tallyTable, a.account, a.revision, a.contactSeq, a.contactActive, a.keySeq, a.campaignRevision, a.giftSeq, a.planSeq, a.currency, a.campaignSeq, a.tagRevision)
 		}
 	}
 	return nil

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"donorbook/internal/crm"
+)
+
+// parameters are the query parameters that each route knows; a route that is not named here knows none. What a client sends beside
+// them is ignored, and named in a header, so that nobody takes the whole list for a filtered one.
+var parameters = map[string][]string{
+	"GET /v1/contacts":     append(crm.ContactParameters(), "page", "per_page", "scope"),
+	"POST /v1/contacts":    {"force_create"},
+	"GET /v1/campaigns":    {"page", "per_page", "scope"},
+	"GET /v1/transactions": append(crm.GiftParameters(), "page", "per_page", "scope"),
+	"GET /v1/plans":        {"page", "per_page"},
+}
+
+// The limits of the header that names what was ignored.
+const (
+	maxIgnored      = 10
+	maxIgnoredBytes = 500
+)
+
+// nameIgnored names the parameters that a route does not know, each once and in the order in which they were sent.
+func nameIgnored(w http.ResponseWriter, raw string, known []string) {
+	var names []string
+	size := 0
+	for raw != "" && len(names) < maxIgnored {
+		var part string
+		part, raw, _ = strings.Cut(raw, "&")
+		name, _, _ := strings.Cut(part, "=")
+		if name == "" || slices.Contains(known, name) {
+			continue
+		}
+		name, err := url.QueryUnescape(name)
+		if err != nil || slices.Contains(known, name) || crm.HoldsSecret(name) {
+			continue
+		}
+		encoded := token(name)
+		if slices.Contains(names, encoded) || size+len(encoded) > maxIgnoredBytes {
+			continue
+		}
+		names = append(names, encoded)
+		size += len(encoded) + len(", ")
+	}
+	if names != nil {
+		w.Header().Set("X-Ignored-Query", strings.Join(names, ", "))
+	}
+}
+
+// token is a text as it can stand in a header by itself: what no token holds is percent-encoded, and so is the percent sign.
+func token(text string) string {
+	const hex, signs = "0123456789ABCDEF", "!#$&'*+-.^_`|~"
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte(signs, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
+}

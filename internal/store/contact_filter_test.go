@@ -1,0 +1,225 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/rig"
+)
+
+// filtered is one page of a filtered list: the ids on it, and the total.
+func filtered(t testing.TB, s *Store, account int64, scope crm.ContactScope, f crm.ContactFilter, number, perPage int64) (ids []int64, total int64) {
+	t.Helper()
+	dst, result, err := s.FilteredContacts(t.Context(), account, scope, f, crm.PageRequest{Page: number, PerPage: perPage}, []byte("kept"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, ok := strings.CutPrefix(string(dst), "kept")
+	if ids = rig.IDs(t, documents); !ok || int64(len(ids)) != result.Count {
+		t.Fatalf("%d contacts are on a page, and %d are said to be: %s", len(ids), result.Count, dst)
+	}
+	return ids, result.Total
+}
+
+// filterOf parses a filter as the API does.
+func filterOf(t testing.TB, query string) crm.ContactFilter {
+	t.Helper()
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := crm.ParseContactFilter(func(yield func(name, value string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			for _, value := range values[name] {
+				if !yield(name, value) {
+					return
+				}
+			}
+		}
+	}, "US")
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return f
+}
+
+// What the people of the model are called and have, so that many have something in common.
+var (
+	modelFirst  = []string{"Ana", "ANÁ", "Ben", "Ana María", "!", "Łukasz"}
+	modelLast   = []string{"Diaz", "díaz", "Smith", "Smith-Diaz", strings.Repeat("Long", 55), "O'Neil"}
+	modelTags   = []string{"vip", "VIP", "gala 2026", "board", "müde"}
+	modelDomain = []string{"x.org", "y.example"}
+)
+
+func oneOf[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// modelPerson is the body of a contact at random.
+func modelPerson(r *rand.Rand, n int) string {
+	var emails, phones, tags []string
+	for range r.IntN(3) {
+		emails = append(emails, fmt.Sprintf(`{"value":"P%d@%s"}`, r.IntN(40), oneOf(r, modelDomain)))
+	}
+	for range r.IntN(2) {
+		phones = append(phones, fmt.Sprintf(`{"value":"212-555-01%02d"}`, r.IntN(30)))
+	}
+	for range r.IntN(4) {
+		tags = append(tags, fmt.Sprintf("%q", oneOf(r, modelTags)))
+	}
+	return fmt.Sprintf(`{"first_name":%q,"last_name":%q,"company":"No %d","emails":[%s],"phones":[%s],"tags":[%s]}`,
+		oneOf(r, modelFirst), oneOf(r, modelLast), n, strings.Join(emails, ","), strings.Join(phones, ","), strings.Join(tags, ","))
+}
+
+// modelFilter is a filter and an order at random.
+func modelFilter(r *rand.Rand, begin time.Time, days int) string {
+	var parts []string
+	add := func(oneIn int, name string, value func() string) {
+		if r.IntN(oneIn) == 0 {
+			parts = append(parts, name+"="+url.QueryEscape(value()))
+		}
+	}
+	moment := func() string {
+		return begin.Add(time.Duration(r.IntN(days*48+10)-5) * 30 * time.Minute).Format(time.RFC3339)
+	}
+	add(8, "email", func() string { return fmt.Sprintf("p%d@%s", r.IntN(40), oneOf(r, modelDomain)) })
+	add(12, "primary_email", func() string { return fmt.Sprintf("p%d@%s", r.IntN(40), oneOf(r, modelDomain)) })
+	add(12, "phone", func() string { return fmt.Sprintf("(212) 555-01%02d", r.IntN(30)) })
+	add(3, "tag", func() string { return oneOf(r, modelTags) })
+	add(6, "tag", func() string { return oneOf(r, modelTags) })
+	add(5, "q", func() string {
+		return oneOf(r, []string{"ana", "smith", "#vip", "@x.org", "diaz ana", "212555", "long", "p1"})
+	})
+	add(5, "created_after", moment)
+	add(5, "created_before", moment)
+	add(5, "updated_after", moment)
+	add(5, "updated_before", moment)
+	add(6, "first_name", func() string { return strings.ToUpper(oneOf(r, modelFirst)) })
+	add(6, "last_name", func() string { return strings.ToLower(oneOf(r, modelLast)) })
+	add(6, "total_contributions_min", func() string { return fmt.Sprint(r.IntN(60) - 10) })
+	add(6, "total_contributions_max", func() string { return fmt.Sprint(r.IntN(100) - 10) })
+	add(2, "sort", func() string {
+		return oneOf(r, []string{"", "-"}) + oneOf(r, []string{"id", "created_at", "updated_at", "last_name"})
+	})
+	return strings.Join(parts, "&")
+}
+
+// naive is the list that a filter asks for, found by looking at every contact.
+func naive(people map[int64]crm.Contact, scope crm.ContactScope, f crm.ContactFilter) (ids []int64) {
+	var found []crm.Contact
+	for _, c := range people {
+		if (scope == crm.All || c.Archived() == (scope == crm.Archived)) && f.Matches(&c) {
+			found = append(found, c)
+		}
+	}
+	slices.SortFunc(found, func(a, b crm.Contact) int { return f.Sort.Compare(&a, &b) })
+	return collect(found, func(c crm.Contact) int64 { return c.ID })
+}
+
+// contactsOf are all contacts of an account as they are stored.
+func contactsOf(t *testing.T, s *Store, account int64) map[int64]crm.Contact {
+	t.Helper()
+	all := map[int64]crm.Contact{}
+	err := s.view(t.Context(), func(c db.Conn) error {
+		return eachStored(c, account, func(s *stored) error {
+			all[s.id] = s.contact
+			return s.damage
+		}, func() error { return nil })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Random filters, orders and pages, compared with a look at every contact; with the usual costs, and with such that each way to find
+// something is taken.
+func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
+	const persons, days, filters = 300, 40, 500
+	eachEngine(t, func(t *testing.T, s *Store) {
+		random := rand.New(rand.NewPCG(16, 1))
+		now := stopClock(s)
+		begin := now.time()
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		for n := range persons {
+			now.move(time.Duration(days) * 24 * time.Hour / persons)
+			createAs(t, s, account, modelPerson(random, n), crm.Force)
+			if n%3 == 0 {
+				createAs(t, s, other, modelPerson(random, n), crm.Force)
+			}
+		}
+		for range persons {
+			now.move(time.Minute)
+			id := crm.MakeID(account, random.Int64N(persons)+1)
+			switch _, archived := s.Contact(t.Context(), account, id, nil); {
+			case archived != nil:
+				restore(t, s, account, id)
+			case random.IntN(2) == 0:
+				archive(t, s, account, id)
+			case random.IntN(3) == 0:
+				if _, err := s.SyncTags(t.Context(), account, id, []string{oneOf(random, modelTags)}); err != nil {
+					t.Fatal(err)
+				}
+			default:
+				gift := fmt.Sprintf(`{"amount":%d,"method":"check","transacted_at":"2026-01-01","contact_id":%d}`, 1+random.IntN(50), id)
+				if _, err := s.CreateGift(t.Context(), account, giftInput(t, gift, true, time.Now())); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		all := contactsOf(t, s, account)
+		for _, costs := range []siftCosts{usualCosts, {few: 0, document: 1 << 40, window: 1, sorted: 0}, {few: 20, document: 1, window: 3, sorted: 30}} {
+			s.costs = costs
+			for range filters {
+				query, scope := modelFilter(random, begin, days), oneOf(random, scopes)
+				f := filterOf(t, query)
+				perPage := int64(1 + random.IntN(100))
+				want := naive(all, scope, f)
+				number := 1 + random.Int64N(crm.PageRequest{Page: 1, PerPage: perPage}.LastPage(int64(len(want)))+1)
+				got, total := filtered(t, s, account, scope, f, number, perPage)
+				if page := cut(want, (number-1)*perPage, perPage); !slices.Equal(got, page) || total != int64(len(want)) {
+					t.Fatalf("%s of %s with %+v, page %d by %d: %d of %d contacts %v, want %d of %d %v",
+						query, scope, costs, number, perPage, len(got), total, got, len(page), len(want), page)
+				}
+			}
+		}
+	})
+}
+
+// A walk through all pages shows each contact once, in every order.
+func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		random := rand.New(rand.NewPCG(16, 2))
+		for n := range 60 { // within a second or two, so that many are equal but for their ids
+			createAs(t, s, account, modelPerson(random, n), crm.Force)
+		}
+		s.costs = siftCosts{few: 0, document: 1, window: 1, sorted: 0}
+		all := contactsOf(t, s, account)
+		for _, query := range []string{"sort=-id", "sort=created_at", "sort=-updated_at", "sort=last_name", "sort=-last_name", "tag=vip", "tag=vip&sort=-id", "q=ana&sort=last_name"} {
+			f := filterOf(t, query)
+			want := naive(all, crm.Active, f)
+			for _, perPage := range []int64{1, 7, 100} {
+				var seen []int64
+				for number := int64(1); ; number++ {
+					ids, total := filtered(t, s, account, crm.Active, f, number, perPage)
+					if total != int64(len(want)) {
+						t.Errorf("%s: %d in all, want %d", query, total, len(want))
+					}
+					if seen = append(seen, ids...); len(ids) == 0 {
+						break
+					}
+				}
+				if !slices.Equal(seen, want) {
+					t.Errorf("%s by %d: the walk saw %v, want %v", query, perPage, seen, want)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,286 @@
+package store
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// What contacts are found by, each in an index of its own, whose condition must be repeated. A range has its beginning in it, and not its
+// end.
+const (
+	sqlCreatedIn = `SELECT id FROM contact WHERE account_id = $1 AND created_at <> 0 AND created_at >= $2 AND created_at < $3 LIMIT $4`
+	sqlUpdatedIn = `SELECT id FROM contact WHERE account_id = $1 AND updated_at <> 0 AND updated_at >= $2 AND updated_at < $3 LIMIT $4`
+	sqlGivenIn   = `SELECT id FROM contact WHERE account_id = $1 AND given <> 0 AND given >= $2 AND given < $3 LIMIT $4`
+	sqlNamed     = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 LIMIT $4`
+	sqlNames     = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2`
+)
+
+// sieve finds which contacts pass a filter. To find the set of a condition costs as much as it has contacts. So the sets that are
+// found at once come first, and when few contacts are left, their documents decide about all else.
+type sieve struct {
+	ctx     context.Context
+	conn    db.Conn
+	account int64
+	row     tally
+	scope   crm.ContactScope
+	filter  crm.ContactFilter
+	costs   siftCosts
+	tags    *tagCache
+
+	set  db.Set
+	left int64 // how many are in the set
+	all  int64 // how many were in it at first
+	open bool  // there are conditions that the set does not meet for sure
+}
+
+// siftCosts say when something else is cheaper.
+type siftCosts struct {
+	few      int64 // so many documents are read at once
+	document int64 // so many rows of an index cost as much as a document
+	window   int64 // so many rows are read at first, to find out what is less
+	sorted   int64 // so many contacts are sorted in memory
+}
+
+var usualCosts = siftCosts{few: 200, document: 16, window: 1000, sorted: 10_000}
+
+// sift leaves those in the set that pass.
+func (w *sieve) sift() error {
+	for _, step := range w.steps() {
+		if w.open = w.open || w.left <= w.costs.few; w.left <= w.costs.few {
+			break
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if w.open && w.left > 0 {
+		return w.readDocuments()
+	}
+	return nil
+}
+
+// steps are the conditions of the filter, the cheapest first.
+func (w *sieve) steps() (steps []func() error) {
+	f := &w.filter
+	add := func(asked bool, step func() error) {
+		if asked {
+			steps = append(steps, step)
+		}
+	}
+	for _, key := range f.Keys() {
+		add(true, func() error { return w.key(key) })
+	}
+	for _, tag := range f.Tags {
+		add(true, func() error { return w.tag(tag) })
+	}
+	add(f.LastName != "", w.lastName)
+	add(!f.Search.IsEmpty(), func() error { return w.search(f.Search) })
+	add(f.LastName == "" && f.FirstName != "", w.firstName)
+	add(!f.Given.IsEmpty(), w.given)
+	add(!f.Created.IsEmpty(), func() error { return w.window(sqlCreatedIn, f.Created) })
+	add(!f.Updated.IsEmpty(), func() error { return w.window(sqlUpdatedIn, f.Updated) })
+	return steps
+}
+
+// keep drops what is not in the other set.
+func (w *sieve) keep(set db.Set) {
+	w.set.And(&set)
+	w.left = w.set.Count()
+}
+
+// drop drops what is in the other set.
+func (w *sieve) drop(set db.Set) {
+	w.set.AndNot(&set)
+	w.left = w.set.Count()
+}
+
+// most is how many rows of an index are worth reading: more cost as much as all documents that are left.
+func (w *sieve) most() int64 { return max(w.left, 1) * w.costs.document }
+
+// find adds the contacts that a statement finds to a set. whole is false where there are more than the limit, which is its last argument.
+func (w *sieve) find(set *db.Set, limit int64, sql string, args ...any) (n int64, whole bool, err error) {
+	args = append(append([]any{w.account}, args...), min(limit, math.MaxInt64-1)+1)
+	err = w.conn.Each(func(r db.Row) error {
+		n++
+		set.Add(crm.IDSeq(r.Int(0)))
+		return w.alive(n)
+	}, sql, args...)
+	return n, n <= limit, err
+}
+
+// alive looks now and then whether the client still waits.
+func (w *sieve) alive(n int64) error {
+	if n%4096 == 0 {
+		return w.ctx.Err()
+	}
+	return nil
+}
+
+func (w *sieve) key(key string) error {
+	var set db.Set
+	err := w.conn.Each(func(r db.Row) error {
+		set.Add(crm.IDSeq(r.Int(1)))
+		return nil
+	}, sqlMatch, w.account, []string{key})
+	w.keep(set)
+	w.open = w.open || key == w.filter.PrimaryEmail // it may be another one of the contact's emails
+	return err
+}
+
+func (w *sieve) tag(tag string) error {
+	found, err := w.tags.tagged(w.conn, w.row, w.scope, tag)
+	if err == nil {
+		w.keep(found.Set)
+	}
+	return err
+}
+
+func (w *sieve) lastName() error {
+	var set db.Set
+	names, exact := w.filter.Names()
+	_, whole, err := w.find(&set, w.most(), sqlNamed, names.From, names.To)
+	if whole {
+		w.keep(set)
+	}
+	w.open = w.open || !whole || !exact
+	return err
+}
+
+// search keeps what the search of the console finds.
+func (w *sieve) search(search crm.Search) error {
+	found, err := w.conn.Search(wordsTable, query(w.account, w.scope, search), db.Place{}, int(min(w.most(), math.MaxInt32-1)), 0)
+	if found.More || err != nil {
+		w.open = true
+		return err
+	}
+	var set db.Set
+	for _, id := range found.IDs {
+		set.Add(crm.IDSeq(id))
+	}
+	w.keep(set)
+	return nil
+}
+
+// firstName keeps those who have the words of a first name, and among them are those who have the name. A name without a word is looked
+// for among all names.
+func (w *sieve) firstName() error {
+	w.open = true
+	if search, ok := w.filter.FirstNameSearch(); ok {
+		return w.search(search)
+	}
+	var set db.Set
+	n := int64(0)
+	err := w.conn.Each(func(r db.Row) error {
+		if n++; w.filter.MayBeFirstName(r.Text(1)) {
+			set.Add(crm.IDSeq(r.Int(0)))
+		}
+		return w.alive(n)
+	}, sqlNames, w.account, "")
+	w.keep(set)
+	return err
+}
+
+// given goes by the contacts who gave something, which are all that the index has.
+func (w *sieve) given() error {
+	bounds := w.filter.Given
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	if bounds.Min != nil {
+		low = *bounds.Min
+	}
+	if bounds.Max != nil {
+		high = *bounds.Max + 1
+	}
+	if bounds.Has(0) {
+		set, _, whole, err := w.outside(w.most(), sqlGivenIn, low, high)
+		if whole {
+			w.drop(set)
+		}
+		w.open = w.open || !whole
+		return err
+	}
+	var set db.Set
+	_, whole, err := w.find(&set, w.most(), sqlGivenIn, low, high)
+	if whole {
+		w.keep(set)
+	}
+	w.open = w.open || !whole
+	return err
+}
+
+// outside finds those below and above a range.
+func (w *sieve) outside(limit int64, sql string, low, high int64) (set db.Set, n int64, whole bool, err error) {
+	if low > math.MinInt64 {
+		if n, whole, err = w.find(&set, limit, sql, int64(math.MinInt64), low); !whole || err != nil {
+			return set, n, false, err
+		}
+	}
+	if high < math.MaxInt64 {
+		above, _, err := w.find(&set, limit-n, sql, high, int64(math.MaxInt64))
+		return set, n + above, n+above <= limit, err
+	}
+	return set, n, true, nil
+}
+
+// window reads those in a stretch of time or those outside of it, whichever are fewer: it reads some of either, and more and more.
+func (w *sieve) window(sql string, window crm.Window) error {
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	if !window.From.IsZero() {
+		low = window.From.Unix()
+	}
+	if !window.To.IsZero() {
+		high = window.To.Unix()
+	}
+	for limit := w.costs.window; ; limit *= 4 {
+		var in db.Set
+		_, whole, err := w.find(&in, limit, sql, low, high)
+		if err != nil {
+			return err
+		}
+		if whole {
+			w.keep(in)
+			return nil
+		}
+		out, _, whole, err := w.outside(limit, sql, low, high)
+		if err != nil {
+			return err
+		}
+		if whole {
+			w.drop(out)
+			return nil
+		}
+		if limit > w.most() {
+			w.open = true
+			return nil
+		}
+	}
+}
+
+// documentsAtOnce is how many documents are asked for together.
+const documentsAtOnce = 100
+
+// readDocuments lets the documents of what is left decide.
+func (w *sieve) readDocuments() error {
+	var set db.Set
+	seqs := w.set.Page(0, w.left)
+	for some := range slices.Chunk(seqs, documentsAtOnce) {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		err := w.conn.Each(func(r db.Row) error {
+			contact := scanContact(r)
+			if contact.damage == nil && w.filter.Matches(&contact.contact) {
+				set.Add(crm.IDSeq(contact.id))
+			}
+			return contact.damage
+		}, sqlLoadContacts, w.account, idsOf(w.account, some))
+		if err != nil {
+			return err
+		}
+	}
+	w.keep(set)
+	return nil
+}
