@@ -69,7 +69,9 @@ func TestACopyMovesAServiceToPostgreSQLAndBack(t *testing.T) {
 contact             5
 contact_archival    0
 contact_index       5
+contact_set         1
 tag                 1
+tag_work            0
 campaign            0
 campaign_reader     0
 campaign_slug       0
@@ -104,7 +106,7 @@ Accounts: 1. Rows and checksums are the same on both sides.
 		Tables   []store.TableCount
 		Accounts []store.AccountSum
 	}](t, []byte(stdout))
-	if len(report.Tables) != 21 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
+	if len(report.Tables) != 23 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
 		t.Errorf("the report is %s", stdout)
 	}
 	for _, p := range []*process{serve(t, t.TempDir(), "--database", there), serve(t, back)} {

@@ -120,7 +120,9 @@ func (a *accountUnit) lookUpSets(t *tx, all []*needs) error {
 		}
 	}
 	slices.Sort(newest)
-	if newest = slices.Compact(newest); len(newest) > 0 {
+	if newest = slices.Compact(newest); a.exists { // its row was answered at once, so that the block of the next contact is known
+		blocks[a.newestBlock()] = append(blocks[a.newestBlock()], newest...)
+	} else if len(newest) > 0 {
 		if err := t.Tx.Prefetch(a.sets.read(a.account), sqlNewestBlocks, a.account, newest); err != nil {
 			return err
 		}
@@ -134,9 +136,8 @@ func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 	blocks := make(map[int64][]string)
 	for _, n := range all {
 		if n.contact == 0 {
-			next := a.contactSeq / db.BlockSize // as lookUpSets has asked; a batch is never longer than a block
-			a.sets.expect(n.sets, next)
-			a.sets.expect(n.sets, next+1)
+			a.sets.expect(n.sets, a.newestBlock())   // as lookUpSets has asked
+			a.sets.expect(n.sets, a.newestBlock()+1) // which is new; a batch is never longer than a block
 			for _, id := range a.having(n.keys) {
 				blocks[blockOf(id)] = append(blocks[blockOf(id)], n.sets...)
 			}
@@ -148,6 +149,9 @@ func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 	}
 	return a.lookUpBlocks(t, blocks)
 }
+
+// newestBlock is the block of the next contact.
+func (a *accountUnit) newestBlock() int64 { return a.contactSeq / db.BlockSize }
 
 func blockOf(id int64) int64 {
 	block, _ := db.BlockOf(crm.IDSeq(id))

@@ -390,7 +390,7 @@ ALTER TABLE account_tally ADD COLUMN plan_seq BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE account_tally ADD COLUMN currency TEXT NOT NULL DEFAULT 'USD';
 `, Fill: fillCells}, {SQL: `
 -- What contacts are filtered and sorted by, from their documents (derive.go). given is their total of contributions. The indexes have
--- conditions so that only a statement that repeats one uses it: SQLite would take any of them for a range of ids.
+-- conditions so that only a statement that repeats one uses it: a planner without statistics would take any of them for a range of ids.
 ALTER TABLE contact ADD COLUMN created_at BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE contact ADD COLUMN updated_at BIGINT NOT NULL DEFAULT 0;
