@@ -100,7 +100,7 @@ func (t *tx) changeTag(account int64, w tagWork, now time.Time, who string) (unf
 	if underWay, err := t.tagUnderWay(account, w); underWay || err != nil {
 		return underWay, err
 	}
-	ids, err := tagged(t.Conn, account, w.name, tagsAtOnce+1)
+	ids, err := t.tagged(a, w.name, tagsAtOnce+1)
 	switch {
 	case err != nil:
 		return false, err
@@ -150,6 +150,12 @@ func (t *tx) tagUnderWay(account int64, w tagWork) (bool, error) {
 		}
 	}
 	return false, err
+}
+
+// tagged is tagged for a unit of work, which sees what its batch has done before.
+func (t *tx) tagged(a *accountUnit, name string, limit int) ([]int64, error) {
+	t.writeSets(a)
+	return tagged(t.Conn, a.account, name, limit)
 }
 
 // tagged are some contacts that have a tag, as many as are asked for where there are as many.
@@ -255,7 +261,7 @@ func (s *Store) tagStep(ctx context.Context, of tagOf) error {
 		if err != nil {
 			return err
 		}
-		ids, err := tagged(t.Conn, of.account, of.name, tagUnit)
+		ids, err := t.tagged(a, of.name, tagUnit)
 		if err != nil {
 			return err
 		}
