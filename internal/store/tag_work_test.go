@@ -292,3 +292,35 @@ func TestADamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 		checkIntegrity(t, s)
 	})
 }
+
+// A change of a tag sees what the changes before it in the same batch have done.
+func TestAChangeOfATagSeesItsBatch(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		atOnce(tagsAtOnce+1, func(i int) { create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":["old"]}`, i)) })
+		if changed, err := s.RenameTag(t.Context(), account, "old", "new"); err != nil || !changed.Unfinished() {
+			t.Fatal(changed, err)
+		}
+		var changes []func() error
+		for seq := range int64(tagUnit) { // those that would be next
+			changes = append(changes, func() error {
+				_, err := s.SyncTags(t.Context(), account, crm.MakeID(account, seq+1), []string{"few"})
+				return err
+			})
+		}
+		changes = append(changes,
+			func() error { return s.tagStep(t.Context(), tagOf{account, "old"}) },
+			func() error {
+				changed, err := s.RenameTag(t.Context(), account, "few", "many")
+				if changed.TagCount != (TagCount{"many", tagUnit}) {
+					t.Errorf("renamed: %+v", changed)
+				}
+				return err
+			})
+		if err := errors.Join(together(t, s, account, changes...)...); err != nil {
+			t.Error(err)
+		}
+		finishTags(t, s)
+		wantTagsIn(t, s, account, map[string]int{"many": tagUnit, "new": tagsAtOnce + 1 - tagUnit})
+	})
+}
