@@ -15,7 +15,7 @@ FUZZTIME ?= 5s
 export CGO_ENABLED = 0
 export GOFLAGS = -trimpath -tags=nopgxregisterdefaulttypes
 
-.PHONY: bin/bench build run test test-rooms test-browser lint fuzz bench bench-quick openapi screenshots clean
+.PHONY: bin/bench build run test test-rooms test-browser lint fuzz bench bench-quick openapi zones screenshots clean
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
@@ -67,6 +67,10 @@ bench-quick: bin/bench
 # openapi makes the documents that the program serves anew. Run it after a change of openapi.yaml or of the page's template.
 openapi:
 	UPDATE=1 go test ./internal/api -run TestServedDocumentsEqualYAML
+
+# zones takes over the time zones of the Go that is installed. Run it after a new release of Go.
+zones:
+	UPDATE=1 go test ./internal/crm -run TestTimezonesAreThoseOfGo
 
 screenshots:
 	.ci/install chromium fonts-liberation
