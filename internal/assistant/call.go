@@ -52,7 +52,7 @@ func (op operation) request(ctx context.Context, arguments []byte) (*http.Reques
 		case "body":
 			body[name] = value
 		default:
-			return nil, told("There is no argument " + name + ". Use only: " + strings.Join(slices.Sorted(maps.Keys(op.place)), ", ") + ".")
+			return nil, told(fmt.Sprintf("There is no argument %.100s. Use only: %s.", name, strings.Join(slices.Sorted(maps.Keys(op.place)), ", ")))
 		}
 	}
 	if _, rest, missing := strings.Cut(path, "{"); missing {

@@ -230,6 +230,7 @@ func TestAnAssistantIsToldWhatIsWrong(t *testing.T) {
 			{"get_contact", nil, "The id argument is required."},
 			{"get_contact", map[string]any{"id": "abc"}, "Donorbook answered 404"},
 			{"get_contact", map[string]any{"id": "../campaigns"}, "Donorbook answered 404"},
+			{"add_tags", map[string]any{"id": "..", "tags": []any{"board"}}, "Donorbook answered 404"},
 			{"get_contact", map[string]any{"id": crm.MakeID(foreign.Number, 1)}, "This action is unauthorized."},
 			{"update_contact", map[string]any{"id": crm.MakeID(foreign.Number, 1), "company": "X"}, "This action is unauthorized."},
 		} {

@@ -30,6 +30,7 @@ var (
 
 const (
 	attempts       = 3
+	pause          = 200 * time.Millisecond
 	requestTimeout = time.Minute
 )
 
@@ -40,7 +41,7 @@ func (at Remote) sender(version string) (sender, error) {
 		return nil, err
 	}
 	return func(r *http.Request) (answer, error) {
-		r.URL = base.ResolveReference(r.URL)
+		r.URL.Scheme, r.URL.Host = base.Scheme, base.Host // and no more: a path with .. must stay wrong
 		r.Header.Set("Authorization", "Bearer "+at.Key)
 		r.Header.Set("User-Agent", "donorbook-mcp/"+version)
 		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
@@ -56,6 +57,10 @@ func (at Remote) sender(version string) (sender, error) {
 				return a, told(fmt.Sprintf("Donorbook at %s cannot be reached: %v", base, err))
 			}
 			r.Body, _ = r.GetBody() // it is in memory
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Duration(attempt) * pause): // the server may be starting anew
+			}
 		}
 	}, nil
 }

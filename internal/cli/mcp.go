@@ -15,7 +15,7 @@ import (
 type mcpCommand struct {
 	URL     string `help:"Address of the server. Default: ${default}." default:"https://localhost:8443" env:"DONORBOOK_URL" placeholder:"URL" name:"url"`
 	KeyFile string `help:"File with the API key. Default: the variable DONORBOOK_API_KEY." placeholder:"FILE" name:"key-file"`
-	CA      string `help:"Certificate (PEM) of the authority that the server made itself, DIR/tls/ca.pem. Default: that of the data directory, for a server on this machine." placeholder:"FILE" name:"ca"`
+	CA      string `help:"Certificate (PEM) of the server's own authority. Default: tls/ca.pem of the data directory, for a server on this machine." placeholder:"FILE" name:"ca"`
 }
 
 func (mcpCommand) Help() string {
