@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -341,6 +342,33 @@ func TestAssistantsHaveTheLimitOfTheirKey(t *testing.T) {
 	if response, _ := o.post(t, "dbk_wrong", callFind); response.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("a stranger over the limit: %d", response.StatusCode)
 	}
+}
+
+// One server answers all assistants at once, each with its own key.
+func TestAssistantsOfTwoOrganizationsSeeTheirOwn(t *testing.T) {
+	eachEngine(t, func(t *testing.T, o organization) {
+		other, err := o.store.CreateAccount(t.Context(), "Harbor Light", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets := map[string]string{"Amara": o.key(t), "Jonas": organization{store: o.store, account: other}.key(t)}
+		var group sync.WaitGroup
+		for name, secret := range secrets {
+			o.post(t, secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_contact","arguments":{"first_name":"`+name+`","last_name":"Okafor"}}}`)
+			for range 20 {
+				group.Go(func() {
+					headers := []string{"Accept", "application/json, text/event-stream"}
+					_, answer, err := rig.Send(o.client, secret, http.MethodPost, o.url+"/mcp", callFind, headers...)
+					for one := range secrets {
+						if err != nil || strings.Contains(string(answer), `\"first_name\":\"`+one) != (one == name) {
+							t.Errorf("the assistant of %s got %v %.300s", name, err, answer)
+						}
+					}
+				})
+			}
+		}
+		group.Wait()
+	})
 }
 
 // One contact is as long as contacts can be; a page of them would be longer than an assistant reads, or the server has memory for.
