@@ -107,6 +107,9 @@ func TestAnAssistantFindsTheServerOfThisMachine(t *testing.T) {
 func TestMCPRefusesWhatWouldLeakTheKey(t *testing.T) {
 	t.Setenv("DONORBOOK_API_KEY", "dbk_secret")
 	for line, want := range map[string]string{
+		"serve --mcp maybe":                                 "--mcp must be one of",
+		"mcp --key dbk":                                     "unknown flag --key",
+		"mcp --key-file /dev/null":                          "--key-file: there is no API key",
 		"mcp --url http://donors.example.org":               "--url: the key would be sent unencrypted",
 		"mcp --url https://ada:hunter2@donors.example.org":  "--url: give scheme and host",
 		"mcp --url donors.example.org":                      "--url: give scheme and host",
