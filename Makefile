@@ -7,15 +7,26 @@
 # make bench-quick   the same with 100,000 contacts and 20,000 gifts in less than three minutes; OUT=docs writes the page
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS := -s -w -X donorbook/internal/cli.version=$(VERSION)
+LDFLAGS := -s -w -funcalign=16 -X donorbook/internal/cli.version=$(VERSION)
 FUZZTIME ?= 5s
 
 # All builds but those with the race detector use the same flags, so that nothing is compiled twice. The tag leaves out
 # the table by which pgx finds the types of arguments: internal/db knows its few, and the program is 1.5 MB smaller.
 export CGO_ENABLED = 0
-export GOFLAGS = -trimpath -tags=nopgxregisterdefaulttypes
+export GOFLAGS = -trimpath -tags=nopgxregisterdefaulttypes $(foreach p,$(COLD),-gcflags=$(p)=-l)
 
-.PHONY: bin/bench build run test test-rooms test-browser lint fuzz bench bench-quick openapi screenshots clean
+# Packages in which no API request spends its time. Without inlining they take 1.1 MB less of the program, and functions that begin at
+# multiples of 16 instead of 32 bytes another 280 KB.
+COLD = archive/tar crypto/x509 encoding/asn1 encoding/gob encoding/json encoding/xml go/doc/... html/template math/big \
+	regexp/syntax text/template/... \
+	github.com/BurntSushi/toml/... github.com/alecthomas/kong github.com/aymerick/... github.com/google/jsonschema-go/... \
+	github.com/gorilla/... github.com/jackc/pgx/v5/pgtype/... github.com/microcosm-cc/... github.com/modelcontextprotocol/... \
+	github.com/prometheus/... github.com/segmentio/... github.com/yosida95/... \
+	golang.org/x/crypto/acme/... golang.org/x/net/html/... golang.org/x/text/internal/... golang.org/x/text/language/... \
+	google.golang.org/protobuf/... \
+	donorbook/internal/assistant donorbook/internal/backup donorbook/internal/cli donorbook/internal/config donorbook/internal/console
+
+.PHONY: bin/bench build run test test-rooms test-browser lint fuzz bench bench-quick openapi zones screenshots clean
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
@@ -67,6 +78,10 @@ bench-quick: bin/bench
 # openapi makes the documents that the program serves anew. Run it after a change of openapi.yaml or of the page's template.
 openapi:
 	UPDATE=1 go test ./internal/api -run TestServedDocumentsEqualYAML
+
+# zones takes over the time zones of the Go that is installed. Run it after a new release of Go.
+zones:
+	UPDATE=1 go test ./internal/crm -run TestTimezonesAreThoseOfGo
 
 screenshots:
 	.ci/install chromium fonts-liberation

@@ -13,17 +13,18 @@ import (
 
 // arrows lists, for each room, the rooms that it may know. What is not here is an arrow that nobody decided on.
 var arrows = map[string][]string{
-	"internal/crm":     {},
-	"internal/db":      {},
-	"internal/store":   {"internal/crm", "internal/db"},
-	"internal/backup":  {"internal/db", "internal/store"},
-	"internal/web":     {"internal/crm"},
-	"internal/api":     {"internal/crm", "internal/store", "internal/web"},
-	"internal/console": {"internal/crm", "internal/store", "internal/web"},
-	"internal/config":  {"internal/crm", "internal/store", "internal/web"},
-	"internal/cli":     {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/console", "internal/config", "internal/backup"},
-	"cmd/donorbook":    {"internal/cli"},
-	"client":           {}, // for programs of others: it knows a server by its API alone
+	"internal/crm":       {},
+	"internal/db":        {},
+	"internal/store":     {"internal/crm", "internal/db"},
+	"internal/backup":    {"internal/db", "internal/store"},
+	"internal/web":       {"internal/crm"},
+	"internal/api":       {"internal/crm", "internal/store", "internal/web"},
+	"internal/console":   {"internal/crm", "internal/store", "internal/web"},
+	"internal/assistant": {"internal/web"},
+	"internal/config":    {"internal/crm", "internal/store", "internal/web"},
+	"internal/cli":       {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup"},
+	"cmd/donorbook":      {"internal/cli"},
+	"client":             {}, // for programs of others: it knows a server by its API alone
 
 	"internal/reference": {}, // makes the reference page of the API; no part of the program
 
@@ -36,13 +37,15 @@ var arrows = map[string][]string{
 
 // outside lists packages that only some rooms may know.
 var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/api", "internal/console", "internal/reference", "internal/rig", "bench", "client"},
+	"net/http":                      {"internal/web", "internal/api", "internal/assistant", "internal/console", "internal/reference", "internal/rig", "bench", "client"},
 	"database/sql":                  {},
 	"github.com/ncruces/go-sqlite3": {"internal/db", "bench"},
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
 
 	"github.com/prometheus/client_golang": {"internal/web"},
 	"github.com/nyaruka/phonenumbers":     {"internal/crm"},
+
+	"github.com/modelcontextprotocol/go-sdk": {"internal/assistant"},
 }
 
 func TestRoomsImportOnlyWhatTheArchitectureAllows(t *testing.T) {

@@ -209,24 +209,29 @@ func (s *program) ask(path string) []byte {
 	return s.Call(s.secret, http.StatusOK, "GET", path, "")
 }
 
-// counters are the program's own, as Prometheus reads them.
+// counters are the program's own.
 func (s *program) counters() (allocations, bytes float64) {
+	told := s.metrics()
+	return told["go_memstats_mallocs_total"], told["go_memstats_alloc_bytes_total"]
+}
+
+// goroutines is how many of them the program has.
+func (s *program) goroutines() int { return int(s.metrics()["go_goroutines"]) }
+
+// metrics are the numbers without labels, as Prometheus reads them.
+func (s *program) metrics() map[string]float64 {
 	resp, err := http.Get("http://" + s.Metrics + "/metrics")
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer resp.Body.Close()
+	told := map[string]float64{}
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 		name, value, _ := strings.Cut(lines.Text(), " ")
-		switch name {
-		case "go_memstats_mallocs_total":
-			allocations, _ = strconv.ParseFloat(value, 64)
-		case "go_memstats_alloc_bytes_total":
-			bytes, _ = strconv.ParseFloat(value, 64)
-		}
+		told[name], _ = strconv.ParseFloat(value, 64)
 	}
-	if allocations == 0 || bytes == 0 {
+	if told["go_memstats_mallocs_total"] == 0 || told["go_goroutines"] == 0 {
 		s.t.Fatal("the program does not tell what it allocates")
 	}
-	return allocations, bytes
+	return told
 }

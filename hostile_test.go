@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig"
 )
 
 // What clients can make the program take, as it is shipped. Other tests say what each gets as an answer.
@@ -83,4 +86,47 @@ func TestBodiesThatDoNotEndCostLittleMemory(t *testing.T) {
 			_, _ = io.WriteString(w, part[1:])
 		})
 	})
+}
+
+// Strangers send messages of 10 MB to the address of assistants, and clients with a key send messages that stop before their last byte.
+func TestMessagesOfStrangersCostLittleMemory(t *testing.T) {
+	s := startProgram(t)
+	part := strings.Repeat(" ", 64<<10)
+	s.costs(120, func() {
+		s.attack(300, func(w io.Writer, i int) {
+			key, size := "nobody's", 160
+			if i%3 == 0 {
+				key, size = s.secret, 16
+			}
+			fmt.Fprintf(w, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+				"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n", key, size*len(part))
+			for range size - 1 {
+				_, _ = io.WriteString(w, part)
+			}
+			_, _ = io.WriteString(w, part[1:])
+		})
+	})
+}
+
+// A stranger asks a thousand times, and a client with a key calls tools a thousand times: neither leaves anything behind.
+func TestMessagesLeaveNothingBehind(t *testing.T) {
+	s := startProgram(t)
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_contacts","arguments":{}}}`
+	ask := func(secret string, status int) {
+		response, answer, err := rig.Send(http.DefaultClient, secret, http.MethodPost, "http://"+s.Address+"/mcp", call, "Accept", "application/json, text/event-stream")
+		if err != nil || response.StatusCode != status {
+			t.Fatalf("%v: %.300s", err, answer)
+		}
+	}
+	ask(s.secret, http.StatusOK) // the first one reads the document
+	before := s.goroutines()
+	s.costs(60, func() {
+		for range 1000 {
+			ask("nobody's", http.StatusUnauthorized)
+			ask(s.secret, http.StatusOK)
+		}
+	})
+	if after := s.goroutines(); after > before+10 {
+		t.Errorf("there were %d goroutines, and now there are %d", before, after)
+	}
 }

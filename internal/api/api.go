@@ -150,22 +150,9 @@ func (a *API) guard(route route) web.HandlerFunc {
 		if hasID && !c.takeID(r.PathValue("id"), isNumber) {
 			return web.NotFound()
 		}
-		secret, ok := bearer(r.Header["Authorization"])
-		if !ok {
-			return crm.ErrUnauthenticated
-		}
 		var err error
-		if c.who, err = a.store.Authenticate(r.Context(), secret); err != nil {
+		if c.who, err = a.admit(w, r, route.permission); err != nil {
 			return err
-		}
-		web.Note(w, c.who.Account, c.who.Key)
-		remaining, wait, ok := a.keys.Take(c.who.Key, time.Now())
-		a.keys.SetHeaders(w, remaining)
-		if !ok {
-			return web.TooManyRequests(wait)
-		}
-		if c.who.Permissions&route.permission == 0 {
-			return crm.ErrForbidden
 		}
 		if r.URL.RawQuery != "" {
 			nameIgnored(w, r.URL.RawQuery, known)
@@ -175,6 +162,37 @@ func (a *API) guard(route route) web.HandlerFunc {
 		}
 		return refusal(route.handle(a, w, r, c))
 	}
+}
+
+// admit checks the key, the rate limit and the permission; a key with any of several permissions is admitted.
+func (a *API) admit(w http.ResponseWriter, r *http.Request, permission crm.Permission) (who crm.Principal, err error) {
+	secret, ok := bearer(r.Header["Authorization"])
+	if !ok {
+		return who, crm.ErrUnauthenticated
+	}
+	if who, err = a.store.Authenticate(r.Context(), secret); err != nil {
+		return who, err
+	}
+	web.Note(w, who.Account, who.Key)
+	remaining, wait, ok := a.keys.Take(who.Key, time.Now())
+	a.keys.SetHeaders(w, remaining)
+	if !ok {
+		return who, web.TooManyRequests(wait)
+	}
+	if who.Permissions&permission == 0 {
+		return who, crm.ErrForbidden
+	}
+	return who, nil
+}
+
+// HandleKeyed adds a route for clients with any valid key.
+func (a *API) HandleKeyed(pattern string, handle web.HandlerFunc) {
+	a.mux.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
+		if _, err := a.admit(w, r, crm.AllPermissions); err != nil {
+			return err
+		}
+		return handle(w, r)
+	})
 }
 
 // takeID reads the id in the path. It reports whether the id has the form of one.

@@ -44,6 +44,9 @@ var documents = map[string]func() web.File{
 	"/docs/docs.js":  sync.OnceValue(func() web.File { return web.NewFile("text/javascript; charset=utf-8", docsJS) }),
 }
 
+// Document is the contract as JSON.
+func Document() []byte { return web.Gunzip(openapiJSON) }
+
 // docsPage is the reference page with the server's address in its examples. It is split where they name the server, so that a request
 // needs no copy of it.
 type docsPage struct {

@@ -76,6 +76,7 @@ type commands struct {
 		Refund giftRefund `cmd:"" help:"Note that a gift, or a part of it, was given back."`
 		Import giftImport `cmd:"" help:"Record the gifts of a CSV or JSON Lines file."`
 	} `cmd:"" help:"Gifts."`
+	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`
 	Check      checkCommand   `cmd:"" help:"Check the database for damage and contradictions; exit 1 if there are any."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another, empty database, such as from SQLite to PostgreSQL."`
 	Backup     backupCommand  `cmd:"" help:"Write everything into one file while the server runs."`

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"donorbook/internal/api"
+	"donorbook/internal/assistant"
 	"donorbook/internal/config"
 	"donorbook/internal/console"
 	"donorbook/internal/crm"
@@ -124,12 +125,16 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 		log.Warn("fewer connections are allowed than --max-connections: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
 	}
 	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, RequireHTTPS: c.TLS == web.TLSOff}
+	handler := plumbing.Wrap(pages.Fallback(door.Serve))
+	if c.MCP == "on" {
+		door.HandleKeyed("POST /mcp", assistant.NewDoor(api.Document, Version(), handler).Serve)
+	}
 	certificate := c.Certificate(data)
 	if host := proxies.BaseHost(); host != "" {
 		certificate.Names = []string{host}
 	}
 	return &web.Server{
-		Listen: c.Listen, Handler: plumbing.Wrap(pages.Fallback(door.Serve)), Health: health, Log: log,
+		Listen: c.Listen, Handler: handler, Health: health, Log: log,
 		MetricsListen: c.MetricsListen, MetricsHandler: metrics.Handler(health), Metrics: metrics,
 		Timeouts: web.Timeouts{StopDelay: c.StopDelay}, Connections: connections, TLS: certificate,
 	}, nil

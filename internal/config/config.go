@@ -71,6 +71,7 @@ type Server struct {
 	MaxConnectionsPerAddress int `help:"Connections that may be open from one address that is not a trusted proxy; 0 is no limit. Default: ${default}." default:"200" env:"DONORBOOK_MAX_CONNECTIONS_PER_ADDRESS" placeholder:"N" name:"max-connections-per-address"`
 
 	RateLimit     int           `help:"Requests per minute for each key, each user of the console, and each address without either; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
+	MCP           string        `help:"Whether assistants can use the server at /mcp: on or off. Default: ${default}." enum:"on,off" default:"on" env:"DONORBOOK_MCP" placeholder:"MODE" name:"mcp"`
 	PhoneRegion   string        `help:"Country of phone numbers written without +, as two letters. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
 	BackupDir     string        `help:"Directory for regular backups of SQLite, outside of the data directory. Default: no backups." env:"DONORBOOK_BACKUP_DIR" placeholder:"DIR" name:"backup-dir"`
 	BackupEvery   time.Duration `help:"With --backup-dir: time between two backups. Default: ${default}." default:"24h" env:"DONORBOOK_BACKUP_EVERY" placeholder:"TIME" name:"backup-every"`

@@ -85,11 +85,11 @@ func share(h http.Header, campaign crm.Campaign) {
 	h.Del("X-RateLimit-Remaining")
 }
 
-// isForPrograms tells whether errors of a path are JSON whatever the client accepts: those of the API, of its description and of
-// the probes.
+// isForPrograms tells whether errors of a path are JSON whatever the client accepts: those of the API, of its description, of
+// assistants and of the probes.
 func isForPrograms(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return first == "v1" || first == "healthz" || first == "readyz" || strings.HasPrefix(first, "openapi")
+	return first == "v1" || first == "mcp" || first == "healthz" || first == "readyz" || strings.HasPrefix(first, "openapi")
 }
 
 // publicErrorPage shows a failure to a person outside of the console. It is the same page for every address that leads nowhere and

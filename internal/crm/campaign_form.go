@@ -125,11 +125,3 @@ func LocalTimeText(t time.Time, zone string) string {
 	}
 	return local.Format(localMinuteForm)
 }
-
-// Location is a time zone by its name. A name that does not exist is a fault of its own field; here it is UTC.
-func Location(zone string) *time.Location {
-	if place, err := time.LoadLocation(zone); err == nil && isTimezone(zone) {
-		return place
-	}
-	return time.UTC
-}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // the names of time zones must not depend on the machine
 )
 
 // The kinds of fields that campaigns have beside those of contacts.
@@ -179,15 +178,6 @@ func (f field[D, I]) notBefore(start string, times func(in I) (start, end time.T
 		}
 	}
 	return f
-}
-
-// isTimezone refuses, beside what does not exist, the names that mean something else on every machine.
-func isTimezone(name string) bool {
-	if name == "Local" || name == "localtime" || strings.HasPrefix(name, "posix") || strings.HasPrefix(name, "right/") {
-		return false
-	}
-	_, err := time.LoadLocation(name)
-	return err == nil
 }
 
 func emptyWhere(empty bool, text string) string {

@@ -1,0 +1,125 @@
+package assistant
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// document is the OpenAPI document.
+type document map[string]any
+
+func parseDocument(text []byte) (d document) {
+	_ = json.Unmarshal(text, &d) // it is part of the program
+	return d
+}
+
+// operation is one operation of the API: where each argument of its tool goes, and the schema of all of them.
+type operation struct {
+	method, path string
+	permission   string
+	place        map[string]string // of each argument: path, query or body
+	schema       map[string]any
+}
+
+func (op operation) readOnly() bool { return op.method == http.MethodGet }
+
+// operation finds an operation by its id.
+func (d document) operation(id string) (operation, bool) {
+	for path, item := range object(d["paths"]) {
+		for method, described := range object(item) {
+			if op := object(described); op["operationId"] == id {
+				return d.read(strings.ToUpper(method), path, op), true
+			}
+		}
+	}
+	return operation{}, false
+}
+
+func (d document) read(method, path string, described map[string]any) operation {
+	op := operation{method: method, path: path, permission: permission(described), place: map[string]string{}}
+	properties, required := map[string]any{}, []string{}
+	body := d.body(described)
+	for name, property := range object(body["properties"]) {
+		op.place[name], properties[name] = "body", property
+	}
+	for _, name := range list(body["required"]) {
+		required = append(required, name.(string))
+	}
+	for _, parameter := range list(described["parameters"]) {
+		p := object(d.resolved(parameter))
+		name, place := p["name"].(string), p["in"].(string)
+		if place == "header" || p["deprecated"] == true {
+			continue
+		}
+		schema := object(p["schema"])
+		schema["description"] = p["description"]
+		op.place[name], properties[name] = place, schema
+		if p["required"] == true {
+			required = append(required, name)
+		}
+	}
+	slices.Sort(required)
+	op.schema = map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	return op
+}
+
+// body is the schema of an operation's JSON body, empty if it has none.
+func (d document) body(described map[string]any) map[string]any {
+	content := object(object(object(described["requestBody"])["content"])["application/json"])
+	return object(d.resolved(content["schema"]))
+}
+
+// permission is what a key needs for an operation.
+func permission(described map[string]any) string {
+	for _, scheme := range list(described["security"]) {
+		for _, name := range list(object(scheme)["key"]) {
+			return name.(string)
+		}
+	}
+	return ""
+}
+
+// resolved is a copy of a part of the document with what it refers to in place, and without examples, which only cost an assistant's attention.
+func (d document) resolved(part any) any {
+	switch part := part.(type) {
+	case map[string]any:
+		if reference, ok := part["$ref"].(string); ok {
+			return d.resolved(d.at(reference))
+		}
+		whole := make(map[string]any, len(part))
+		for key, value := range part {
+			if key != "example" && key != "examples" {
+				whole[key] = d.resolved(value)
+			}
+		}
+		return whole
+	case []any:
+		whole := make([]any, len(part))
+		for i, value := range part {
+			whole[i] = d.resolved(value)
+		}
+		return whole
+	}
+	return part
+}
+
+// at is the part that a reference such as #/components/schemas/ContactInput names.
+func (d document) at(reference string) any {
+	part := map[string]any(d)
+	for _, key := range strings.Split(strings.TrimPrefix(reference, "#/"), "/") {
+		part = object(part[key])
+	}
+	return part
+}
+
+func object(part any) map[string]any {
+	o, _ := part.(map[string]any)
+	return o
+}
+
+func list(part any) []any {
+	l, _ := part.([]any)
+	return l
+}

@@ -1,0 +1,415 @@
+package assistant_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"donorbook/internal/api"
+	"donorbook/internal/assistant"
+	"donorbook/internal/crm"
+	"donorbook/internal/rig"
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+func TestMain(m *testing.M) { rig.Main(m) }
+
+// organization is an account with a server that assistants can use.
+type organization struct {
+	store   *store.Store
+	account crm.Account
+	url     string
+	client  *http.Client
+	log     *rig.Output
+}
+
+// eachEngine runs a test with a server on every engine.
+func eachEngine(t *testing.T, test func(t *testing.T, o organization)) {
+	t.Helper()
+	for _, e := range rig.Engines {
+		t.Run(e.Name, func(t *testing.T) {
+			directory, url := e.New(t)
+			test(t, newOrganization(t, store.Options{Data: directory, Database: url}, 6000))
+		})
+	}
+}
+
+func newOrganization(t *testing.T, options store.Options, rateLimit int) organization {
+	t.Helper()
+	s, err := store.Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	o := organization{store: s, log: new(rig.Output)}
+	if o.account, err = s.CreateAccount(t.Context(), "River Aid", ""); err != nil {
+		t.Fatal(err)
+	}
+	proxies, err := web.NewProxies(nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := api.New(s, api.Options{Proxies: proxies, Region: "US", RateLimit: rateLimit})
+	plumbing := &web.Plumbing{Log: slog.New(slog.NewTextHandler(o.log, nil)), Proxies: proxies}
+	handler := plumbing.Wrap(door.Serve)
+	door.HandleKeyed("POST /mcp", assistant.NewDoor(api.Document, "test", handler).Serve)
+	server := httptest.NewTLSServer(handler)
+	t.Cleanup(server.Close)
+	o.url, o.client = server.URL, server.Client()
+	return o
+}
+
+// key makes a key with the named permissions, none for all.
+func (o organization) key(t *testing.T, permissions ...string) (secret string) {
+	t.Helper()
+	rights, err := crm.ParsePermissions(permissions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, secret, err = o.store.CreateKey(t.Context(), o.account.Number, crm.KeyInput{Name: "Assistant", Permissions: rights})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// withKey sends a key with every request.
+type withKey struct {
+	secret string
+	next   http.RoundTripper
+}
+
+func (w withKey) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+w.secret)
+	return w.next.RoundTrip(r)
+}
+
+// connect is an assistant at the server's own address.
+func (o organization) connect(t *testing.T, secret string) session {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	connected, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: o.url + "/mcp", HTTPClient: &http.Client{Transport: withKey{secret, o.client.Transport}}, MaxRetries: -1,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connected.Close() })
+	return session{t, connected}
+}
+
+// session is what a test does as an assistant.
+type session struct {
+	t *testing.T
+	*mcp.ClientSession
+}
+
+// call calls a tool that must succeed, and returns the record that it answers with.
+func (s session) call(name string, arguments map[string]any) map[string]any {
+	s.t.Helper()
+	result := s.result(name, arguments)
+	if result.IsError {
+		s.t.Fatalf("%s: %s", name, text(result))
+	}
+	record, _ := result.StructuredContent.(map[string]any)
+	return record
+}
+
+// refused calls a tool that must fail, and returns what the assistant is told.
+func (s session) refused(name string, arguments map[string]any) string {
+	s.t.Helper()
+	result := s.result(name, arguments)
+	if !result.IsError {
+		s.t.Fatalf("%s succeeded: %s", name, text(result))
+	}
+	return text(result)
+}
+
+func (s session) result(name string, arguments map[string]any) *mcp.CallToolResult {
+	s.t.Helper()
+	result, err := s.CallTool(s.t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		s.t.Fatalf("%s: %v", name, err)
+	}
+	return result
+}
+
+func text(result *mcp.CallToolResult) string {
+	var all []string
+	for _, content := range result.Content {
+		all = append(all, content.(*mcp.TextContent).Text)
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestAnAssistantKeepsTheRecords(t *testing.T) {
+	eachEngine(t, func(t *testing.T, o organization) {
+		secret := o.key(t)
+		s := o.connect(t, secret)
+		created := s.call("create_contact", map[string]any{
+			"first_name": "Amara", "last_name": "Okafor", "emails": []any{map[string]any{"value": "amara@example.org"}},
+		})
+		id := created["id"]
+		again := s.result("create_contact", map[string]any{
+			"first_name": "Amara", "last_name": "Okafor", "emails": []any{map[string]any{"value": "AMARA@example.org"}},
+		})
+		if !strings.Contains(text(again), "merged") || again.StructuredContent.(map[string]any)["id"] != id {
+			t.Errorf("the same person again: %s", text(again))
+		}
+		s.call("update_contact", map[string]any{"id": id, "company": "Blue Heron Books"})
+		s.call("add_tags", map[string]any{"id": id, "tags": []any{"board", "gala"}})
+		s.call("remove_tags", map[string]any{"id": id, "tags": []any{"gala"}})
+		gift := s.call("record_gift", map[string]any{"contact_id": id, "amount": 50, "method": "check", "transacted_at": "2026-01-31"})
+		s.call("refund_gift", map[string]any{"id": gift["id"], "amount": 20})
+
+		contact := s.call("get_contact", map[string]any{"id": id})
+		if contact["company"] != "Blue Heron Books" || list(contact["tags"]) != "board" || stats(contact) != 30.0 {
+			t.Errorf("the contact is %v", contact)
+		}
+		if found := s.call("find_contacts", map[string]any{"per_page": 1}); total(found) != 1.0 {
+			t.Errorf("found %v", found)
+		}
+		if gifts := s.call("list_gifts", map[string]any{"contact_id": id, "status": "succeeded"}); total(gifts) != 1.0 {
+			t.Errorf("gifts: %v", gifts)
+		}
+		s.call("archive_contact", map[string]any{"id": id})
+		if told := s.refused("get_contact", map[string]any{"id": id}); !strings.Contains(told, "403") {
+			t.Errorf("an archived contact: %s", told)
+		}
+		s.call("restore_contact", map[string]any{"id": id})
+		for _, name := range []string{"list_campaigns", "list_plans"} {
+			s.call(name, nil)
+		}
+		if strings.Contains(o.log.String(), secret) {
+			t.Error("the log has the key")
+		}
+	})
+}
+
+func list(value any) string {
+	var texts []string
+	for _, element := range value.([]any) {
+		texts = append(texts, element.(string))
+	}
+	return strings.Join(texts, ",")
+}
+
+func stats(contact map[string]any) any {
+	return contact["stats"].(map[string]any)["total_contributions"]
+}
+
+func total(page map[string]any) any { return page["meta"].(map[string]any)["total"] }
+
+func TestAnAssistantIsToldWhatIsWrong(t *testing.T) {
+	eachEngine(t, func(t *testing.T, o organization) {
+		s := o.connect(t, o.key(t))
+		foreign, err := o.store.CreateAccount(t.Context(), "Other", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			tool      string
+			arguments map[string]any
+			want      string
+		}{
+			{"create_contact", map[string]any{"last_name": "Okafor", "emails": []any{map[string]any{"value": "amara at example"}}},
+				`"first_name":["The first_name field is required."],"emails.0.value":["The emails.0.value field must be a valid email address."]`},
+			{"find_contacts", map[string]any{"per_page": 500}, `"per_page"`},
+			{"find_contacts", map[string]any{"surname": "Okafor"}, "There is no argument surname. Use only: "},
+			{"record_gift", map[string]any{"amount": -5}, `"amount"`},
+			{"get_contact", nil, "The id argument is required."},
+			{"get_contact", map[string]any{"id": "abc"}, "Donorbook answered 404"},
+			{"get_contact", map[string]any{"id": "../campaigns"}, "Donorbook answered 404"},
+			{"add_tags", map[string]any{"id": "..", "tags": []any{"board"}}, "Donorbook answered 404"},
+			{"get_contact", map[string]any{"id": crm.MakeID(foreign.Number, 1)}, "This action is unauthorized."},
+			{"update_contact", map[string]any{"id": crm.MakeID(foreign.Number, 1), "company": "X"}, "This action is unauthorized."},
+		} {
+			if told := s.refused(c.tool, c.arguments); !strings.Contains(told, c.want) {
+				t.Errorf("%s %v: %s", c.tool, c.arguments, told)
+			}
+		}
+		if found := s.call("find_contacts", nil); total(found) != 0.0 {
+			t.Errorf("refused calls have made %v", found)
+		}
+	})
+}
+
+func TestAnAssistantMayDoWhatItsKeyMay(t *testing.T) {
+	eachEngine(t, func(t *testing.T, o organization) {
+		reader := o.connect(t, o.key(t, "contacts:read"))
+		reader.call("find_contacts", nil)
+		for name, arguments := range map[string]map[string]any{
+			"create_contact": {"first_name": "Amara", "last_name": "Okafor"},
+			"list_campaigns": nil,
+			"record_gift":    {"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "first_name": "A", "last_name": "B"},
+		} {
+			if told := reader.refused(name, arguments); !strings.Contains(told, "403") || !strings.Contains(told, "This action is unauthorized.") {
+				t.Errorf("%s: %s", name, told)
+			}
+		}
+		if found := reader.call("find_contacts", nil); total(found) != 0.0 {
+			t.Errorf("a reader has made %v", found)
+		}
+	})
+}
+
+// post sends a message of the protocol as any client could.
+func (o organization) post(t *testing.T, secret, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	headers = append([]string{"Accept", "application/json, text/event-stream"}, headers...)
+	response, answer, err := rig.Send(o.client, secret, http.MethodPost, o.url+"/mcp", body, headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(answer)
+}
+
+const callFind = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_contacts","arguments":{}}}`
+
+func TestTheDoorIsClosedToStrangersAndPages(t *testing.T) {
+	o := newOrganization(t, store.Options{Data: t.TempDir()}, 6000)
+	secret := o.key(t)
+	for _, c := range []struct {
+		what, secret, body string
+		headers            []string
+		status             int
+		want               string
+	}{
+		{"no key", "", callFind, nil, http.StatusUnauthorized, `{"message":"Unauthenticated."}`},
+		{"a wrong key", "dbk_wrong", callFind, nil, http.StatusUnauthorized, `{"message":"Unauthenticated."}`},
+		{"a stranger's large body", "", strings.Repeat(" ", 10<<20), nil, http.StatusUnauthorized, `{"message":"Unauthenticated."}`},
+		{"a large body", secret, strings.Repeat(" ", 10<<20), nil, http.StatusRequestEntityTooLarge, "1 MiB"},
+		{"a web page", secret, callFind, []string{"Origin", "https://evil.example"}, http.StatusForbidden, "Web pages cannot use this address."},
+		{"a form", secret, callFind, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType, "JSON"},
+		{"a batch", secret, " [" + callFind + "," + callFind + "]", nil, http.StatusBadRequest, "one message at a time"},
+		{"no message", secret, "{}", nil, http.StatusBadRequest, ""},
+		{"no JSON", secret, "{", nil, http.StatusBadRequest, ""},
+		{"nothing", secret, "", []string{"Content-Type", "application/json"}, http.StatusBadRequest, ""},
+		{"no arguments", secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, nil, http.StatusBadRequest, ""},
+		{"an unknown tool", secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop_tables"}}`, nil, http.StatusOK, "unknown tool"},
+		{"arguments that are no object", secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_contacts","arguments":[1]}}`, nil,
+			http.StatusOK, "must be one JSON object"},
+		{"an argument twice", secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_contacts","arguments":{"page":1,"page":2}}}`, nil,
+			http.StatusOK, "must be one JSON object"},
+		{"a call", secret, callFind, nil, http.StatusOK, `"structuredContent":{"data":[]`},
+	} {
+		response, answer := o.post(t, c.secret, c.body, c.headers...)
+		if response.StatusCode != c.status || !strings.Contains(answer, c.want) {
+			t.Errorf("%s: %d %.300s, want %d %s", c.what, response.StatusCode, answer, c.status, c.want)
+		}
+		if strings.Contains(answer, secret) {
+			t.Errorf("%s: the key came back: %s", c.what, answer)
+		}
+	}
+	response, answer, err := rig.Send(o.client, secret, http.MethodGet, o.url+"/mcp", "")
+	if err != nil || response.StatusCode != http.StatusMethodNotAllowed || response.Header.Get("Allow") != "POST" {
+		t.Errorf("GET: %v %s", err, answer)
+	}
+	if log := o.log.String(); strings.Contains(log, secret) || strings.Contains(log, "level=ERROR") {
+		t.Errorf("the log:\n%s", log)
+	}
+}
+
+// A message counts against the limit of its key as any request does, and so does what its tool asks the API.
+func TestAssistantsHaveTheLimitOfTheirKey(t *testing.T) {
+	o := newOrganization(t, store.Options{Data: t.TempDir()}, 5)
+	secret := o.key(t)
+	for range 2 {
+		if response, answer := o.post(t, secret, callFind); response.StatusCode != http.StatusOK || strings.Contains(answer, `"isError":true`) {
+			t.Fatalf("within the limit: %s", answer)
+		}
+	}
+	if _, answer := o.post(t, secret, callFind); !strings.Contains(answer, "Too many requests.") || !strings.Contains(answer, "Try again after") {
+		t.Errorf("a tool over the limit: %s", answer)
+	}
+	if response, _ := o.post(t, secret, callFind); response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") == "" {
+		t.Errorf("a message over the limit: %d", response.StatusCode)
+	}
+	for range 5 {
+		o.post(t, "dbk_wrong", callFind)
+	}
+	if response, _ := o.post(t, "dbk_wrong", callFind); response.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("a stranger over the limit: %d", response.StatusCode)
+	}
+}
+
+// One server answers all assistants at once, each with its own key.
+func TestAssistantsOfTwoOrganizationsSeeTheirOwn(t *testing.T) {
+	eachEngine(t, func(t *testing.T, o organization) {
+		other, err := o.store.CreateAccount(t.Context(), "Harbor Light", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets := map[string]string{"Amara": o.key(t), "Jonas": organization{store: o.store, account: other}.key(t)}
+		var group sync.WaitGroup
+		for name, secret := range secrets {
+			o.post(t, secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_contact","arguments":{"first_name":"`+name+`","last_name":"Okafor"}}}`)
+			for range 20 {
+				group.Go(func() {
+					headers := []string{"Accept", "application/json, text/event-stream"}
+					_, answer, err := rig.Send(o.client, secret, http.MethodPost, o.url+"/mcp", callFind, headers...)
+					for one := range secrets {
+						if err != nil || strings.Contains(string(answer), `\"first_name\":\"`+one) != (one == name) {
+							t.Errorf("the assistant of %s got %v %.300s", name, err, answer)
+						}
+					}
+				})
+			}
+		}
+		group.Wait()
+	})
+}
+
+// One contact is as long as contacts can be; a page of them would be longer than an assistant reads, or the server has memory for.
+func TestALongAnswerIsNotSent(t *testing.T) {
+	o := newOrganization(t, store.Options{Data: t.TempDir()}, 6000)
+	s := o.connect(t, o.key(t))
+	addresses := make([]any, 100)
+	for i := range addresses {
+		addresses[i] = map[string]any{"address_1": strings.Repeat("x", 200) + string(rune('a'+i%26)) + string(rune('a'+i/26)), "address_2": strings.Repeat("y", 250)}
+	}
+	for range 20 {
+		s.call("create_contact", map[string]any{"first_name": "Long", "last_name": "List", "addresses": addresses})
+	}
+	if told := s.refused("find_contacts", nil); !strings.Contains(told, "per_page") {
+		t.Errorf("a page of 20: %.200s", told)
+	}
+	s.call("find_contacts", map[string]any{"per_page": 2})
+}
+
+// The API answers in pieces, and may fail between two of them: then the connection would be cut. Here there is none to cut.
+func TestAPanicOfTheAPIEndsNothing(t *testing.T) {
+	broken := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"data":[`)
+		panic(http.ErrAbortHandler)
+	})
+	door := assistant.NewDoor(api.Document, "test", broken)
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/mcp", strings.NewReader(callFind))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	w := httptest.NewRecorder()
+	if err := door.Serve(w, r); err != nil {
+		t.Fatal(err)
+	}
+	var message struct {
+		Result struct {
+			IsError bool `json:"isError"`
+			Content []struct{ Text string }
+		}
+	}
+	if err := json.NewDecoder(bytes.NewReader(w.Body.Bytes())).Decode(&message); err != nil || !message.Result.IsError ||
+		message.Result.Content[0].Text != "Something went wrong on our side. Please try again later." {
+		t.Errorf("%v %s", err, w.Body)
+	}
+}

@@ -1,0 +1,68 @@
+package assistant_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"donorbook/internal/store"
+)
+
+// hints are what a client may rely on when it decides whether to ask the person first: reads only, overwrites or removes, can be repeated.
+var hints = map[string][3]bool{
+	"find_contacts": {true, false, true}, "get_contact": {true, false, true}, "create_contact": {false, true, false},
+	"update_contact": {false, true, true}, "add_tags": {false, false, true}, "remove_tags": {false, true, true},
+	"archive_contact": {false, true, true}, "restore_contact": {false, false, true}, "list_campaigns": {true, false, true},
+	"get_campaign": {true, false, true}, "list_gifts": {true, false, true}, "get_gift": {true, false, true},
+	"record_gift": {false, false, false}, "refund_gift": {false, true, false}, "list_plans": {true, false, true}, "list_tags": {true, false, true},
+}
+
+func TestToolsSayWhatTheyTakeAndDo(t *testing.T) {
+	o := newOrganization(t, store.Options{Data: t.TempDir()}, 6000)
+	listed, err := o.connect(t, o.key(t)).ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]*mcp.Tool{}
+	for _, tool := range listed.Tools {
+		found[tool.Name] = tool
+		schema, _ := json.Marshal(tool.InputSchema)
+		for _, wrong := range []string{"$ref", `"example"`, "Idempotency-Key", "#/components"} {
+			if strings.Contains(string(schema), wrong) {
+				t.Errorf("%s: its schema has %s", tool.Name, wrong)
+			}
+		}
+		if !strings.Contains(tool.Description, "The key needs the permission ") || tool.Title == "" {
+			t.Errorf("%s is described as %q, %q", tool.Name, tool.Title, tool.Description)
+		}
+	}
+	for name, want := range hints {
+		tool := found[name]
+		if tool == nil {
+			t.Errorf("there is no tool %s", name)
+			continue
+		}
+		a := tool.Annotations
+		if got := [3]bool{a.ReadOnlyHint, *a.DestructiveHint, a.IdempotentHint}; got != want || *a.OpenWorldHint {
+			t.Errorf("%s has the hints %v, want %v", name, got, want)
+		}
+	}
+	if len(found) != len(hints) {
+		t.Errorf("there are %d tools, and %d are known", len(found), len(hints))
+	}
+	for name, want := range map[string]string{
+		"create_contact": "first_name,last_name", "update_contact": "id", "find_contacts": "", "add_tags": "id,tags", "refund_gift": "id",
+		"record_gift": "amount,method,transacted_at",
+	} {
+		schema := found[name].InputSchema.(map[string]any)
+		if got := list(schema["required"]); got != want || schema["additionalProperties"] != false {
+			t.Errorf("%s requires %s, want %s", name, got, want)
+		}
+	}
+	first := found["create_contact"].InputSchema.(map[string]any)["properties"].(map[string]any)["first_name"].(map[string]any)
+	if first["type"] != "string" || first["description"] != "Given name." {
+		t.Errorf("first_name is described as %v", first)
+	}
+}

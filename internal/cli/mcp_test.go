@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// assist starts donorbook mcp as an assistant does, with the key in the variable that it reads.
+func assist(t *testing.T, key string, args ...string) (*mcp.ClientSession, *output) {
+	t.Helper()
+	stderr := new(output)
+	cmd := exec.Command("donorbook", append([]string{"mcp"}, args...)...)
+	cmd.Env = append(os.Environ(), "DONORBOOK_API_KEY="+key)
+	cmd.Stderr = stderr
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session, stderr
+}
+
+func callTool(t *testing.T, session *mcp.ClientSession, name string, arguments map[string]any) (record map[string]any, told string, ok bool) {
+	t.Helper()
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, _ = result.StructuredContent.(map[string]any)
+	return record, result.Content[0].(*mcp.TextContent).Text, !result.IsError
+}
+
+func TestAnAssistantWorksOverItsPipes(t *testing.T) {
+	t.Parallel()
+	data := onlySQLite(t)
+	p := serve(t, data)
+	_, key := newKey(t, data)
+	session, stderr := assist(t, key, "--url", p.url, "--ca", filepath.Join(data, "tls", "ca.pem"))
+	tools, err := session.ListTools(t.Context(), nil)
+	if err != nil || len(tools.Tools) < 14 {
+		t.Fatalf("%v: %d tools", err, len(tools.Tools))
+	}
+	contact, told, ok := callTool(t, session, "create_contact", map[string]any{"first_name": "Amara", "last_name": "Okafor"})
+	if !ok {
+		t.Fatal(told)
+	}
+	for _, step := range []struct {
+		tool      string
+		arguments map[string]any
+	}{
+		{"update_contact", map[string]any{"id": contact["id"], "company": "Blue Heron Books"}},
+		{"add_tags", map[string]any{"id": contact["id"], "tags": []any{"board"}}},
+		{"record_gift", map[string]any{"contact_id": contact["id"], "amount": 50, "method": "check", "transacted_at": "2026-01-31"}},
+	} {
+		if record, told, ok := callTool(t, session, step.tool, step.arguments); !ok {
+			t.Fatalf("%s: %s", step.tool, told)
+		} else if step.tool == "record_gift" {
+			if _, told, ok := callTool(t, session, "refund_gift", map[string]any{"id": record["id"]}); !ok {
+				t.Fatal(told)
+			}
+		}
+	}
+	if all := p.contacts(key, ""); len(all) != 1 || all[0].Company != "Blue Heron Books" {
+		t.Errorf("the contacts are %v", all)
+	}
+	if _, told, ok := callTool(t, session, "create_contact", map[string]any{"first_name": "Amara"}); ok || !strings.Contains(told, `"last_name":["The last_name field is required."]`) {
+		t.Errorf("wrong input: %s", told)
+	}
+	if err := session.Close(); err != nil {
+		t.Errorf("it does not end with its pipes: %v", err)
+	}
+	if stderr.String() != "" || strings.Contains(p.stderr.String(), key) {
+		t.Errorf("it printed %q, and the log has the key: %v", stderr, strings.Contains(p.stderr.String(), key))
+	}
+}
+
+// The authority of the data directory is trusted for a server on this machine, and the key may be in a file.
+func TestAnAssistantFindsTheServerOfThisMachine(t *testing.T) {
+	t.Parallel()
+	data := onlySQLite(t)
+	p := serve(t, data)
+	_, key := newKey(t, data)
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	session, _ := assist(t, "", "--url", p.url, "--data", data, "--key-file", file)
+	if _, told, ok := callTool(t, session, "find_contacts", nil); !ok {
+		t.Error(told)
+	}
+	wrong, _ := assist(t, "dbk_wrong", "--url", p.url, "--data", data)
+	if _, told, ok := callTool(t, wrong, "find_contacts", nil); ok || !strings.Contains(told, "The API key is missing, incorrect, expired or revoked.") || strings.Contains(told, "dbk_wrong") {
+		t.Errorf("a wrong key: %s", told)
+	}
+	untrusted, _ := assist(t, key, "--url", p.url, "--data", t.TempDir())
+	if _, told, ok := callTool(t, untrusted, "find_contacts", nil); ok || !strings.Contains(told, "cannot be reached") || !strings.Contains(told, "certificate") || strings.Contains(told, key) {
+		t.Errorf("an unknown authority: %s", told)
+	}
+}
+
+func TestMCPRefusesWhatWouldLeakTheKey(t *testing.T) {
+	t.Setenv("DONORBOOK_API_KEY", "dbk_secret")
+	for line, want := range map[string]string{
+		"serve --mcp maybe":                                 "--mcp must be one of",
+		"mcp --key dbk":                                     "unknown flag --key",
+		"mcp --key-file /dev/null":                          "--key-file: there is no API key",
+		"mcp --url http://donors.example.org":               "--url: the key would be sent unencrypted",
+		"mcp --url https://ada:hunter2@donors.example.org":  "--url: give scheme and host",
+		"mcp --url donors.example.org":                      "--url: give scheme and host",
+		"mcp --url https://donors.example.org --ca mcp.go":  "--ca: the file has no certificate",
+		"mcp --url https://donors.example.org/?key=hunter2": "--url: give scheme and host",
+	} {
+		code, stdout, stderr := runLine(t, strings.Fields(line)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, want) || strings.Contains(stderr, "hunter2") || strings.Contains(stderr, "dbk_") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, code, stdout, stderr)
+		}
+	}
+	for _, line := range []string{"mcp --key-file missing", "mcp --ca missing"} {
+		if code, _, stderr := runLine(t, strings.Fields(line)...); code != exitNotFound {
+			t.Errorf("%s: exit code %d, %s", line, code, stderr)
+		}
+	}
+}
+
+func TestTheServerAnswersAssistantsUnlessItIsToldNotTo(t *testing.T) {
+	t.Parallel()
+	const message = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for mode, status := range map[string]int{"on": http.StatusOK, "off": http.StatusNotFound} {
+		data := onlySQLite(t)
+		p := serve(t, data, "--mcp", mode)
+		_, key := newKey(t, data)
+		answer := p.call(key, status, http.MethodPost, "/mcp", message, "Accept", "application/json, text/event-stream")
+		if strings.Contains(string(answer.body), "find_contacts") != (mode == "on") {
+			t.Errorf("%s: %.200s", mode, answer.body)
+		}
+	}
+}
