@@ -92,6 +92,7 @@ type ContactInput struct {
 	Emails      []Email   `json:"emails,omitzero"`
 	Phones      []Phone   `json:"phones,omitzero"`
 	Addresses   []Address `json:"addresses,omitzero"`
+	Note        string    `json:"note,omitzero"`
 	Tags        []string  `json:"tags,omitzero"`
 }
 
@@ -109,6 +110,7 @@ type ContactChange struct {
 	Emails      []Email          `json:"emails,omitzero"`
 	Phones      []Phone          `json:"phones,omitzero"`
 	Addresses   []Address        `json:"addresses,omitzero"`
+	Note        Optional[string] `json:"note,omitzero"`
 	Tags        []string         `json:"tags,omitzero"`
 }
 

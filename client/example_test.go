@@ -55,6 +55,9 @@ func ExampleContacts() {
 	}
 	fmt.Println("merged:", merged)
 
+	if _, _, err := c.Contacts.Create(ctx, client.ContactInput{FirstName: "Cleo", LastName: "Marsh"}); err != nil {
+		log.Fatal(err)
+	}
 	if _, err := c.Contacts.Update(ctx, contact.ID, client.ContactChange{Company: client.Set("Blue Heron Books")}); err != nil {
 		log.Fatal(err)
 	}
@@ -110,6 +113,10 @@ func ExampleCampaigns() {
 		}
 		fmt.Println(campaign.Title, campaign.Slug, campaign.Goal, campaign.Currency)
 	}
+	if err := c.Campaigns.Delete(ctx, campaign.ID); err != nil {
+		log.Fatal(err)
+	}
+	// Output: Winter Coat Drive winter-coat-drive 20000.5 USD
 }
 
 func ExampleTransactions() {
@@ -186,6 +193,7 @@ func ExampleTags() {
 		}
 		fmt.Println(tag.Name, tag.Contacts)
 	}
+	// Output: Volunteers 2027 1
 }
 
 func ExampleError() {
