@@ -153,7 +153,7 @@ func (p *proxy) serve(client net.Conn) {
 					p.ran.Add(1)
 				}
 			})
-			if silent.Load() { // the receiver of the commit waits for it
+			if silent.Load() { // the connection to the client waits for the commit
 				committed <- struct{}{}
 				return
 			}

@@ -167,7 +167,7 @@ func TestALogOfAnotherDatabaseIsRefused(t *testing.T) {
 	if err := copyFile(filepath.Join(dir, DatabaseFile), stopped); err != nil {
 		t.Fatal(err)
 	}
-	serve(t, other) // of another server
+	serve(t, other) // an unrelated database
 
 	d = serve(t, dir)
 	put(t, d, 2) // before the copy

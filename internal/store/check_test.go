@@ -386,7 +386,7 @@ func TestARepairHurtsNothingElse(t *testing.T) {
 	})
 }
 
-// A check has memory for a limited number of problems at once. It finds the same problems with less memory than that.
+// A check has memory for a limited number of problems at once. It finds all of them even if there are more than that.
 func TestACheckFindsTheSameWithLittleMemory(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		low, high := newAccount(t, s).Number, newAccount(t, s).Number
