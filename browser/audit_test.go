@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// axe finds what keeps people with a disability from using a page. Deque Systems, Mozilla Public License 2.0.
+// axe finds barriers for people with disabilities. Deque Systems, Mozilla Public License 2.0.
 //
 //go:embed testdata/axe.min.js
 var axe string
@@ -16,8 +16,8 @@ var axe string
 // pageLimit is how many bytes a page with its style and scripts may take over the wire.
 const pageLimit = 100_000
 
-// audit fails the test where the page, in the state in which it is, keeps somebody out or does not fit: on a desk and on a
-// phone, in light and in dark colors. Call it once for each state that looks different.
+// audit fails the test if the page, in its current state, is not accessible or does not fit: on a desk and on a phone, in light
+// and in dark colors. Call it once for each state that looks different.
 func (p *page) audit() {
 	p.t.Helper()
 	for _, finding := range p.findings() {
@@ -34,7 +34,7 @@ func (p *page) findings() (all []string) {
 		p.width(width)
 		all = append(all, p.findingsAt(fmt.Sprintf("%d wide", width))...)
 	}
-	p.colors("dark") // which no width changes
+	p.colors("dark") // which does not depend on the width
 	for _, finding := range p.axe("color-contrast", "link-in-text-block") {
 		all = append(all, "dark: "+finding)
 	}

@@ -1,4 +1,4 @@
-// Package browser_test looks at the real program through a real browser, as a person does.
+// Package browser_test tests the real program in a real browser, as a person uses it.
 package browser_test
 
 import (
@@ -19,7 +19,7 @@ const patience = 60 * time.Second
 
 var (
 	program  string          // the path of donorbook, built for these tests
-	chromium context.Context // the one browser; each page has a context of its own in it
+	chromium context.Context // the one browser; each page has its own context
 )
 
 func TestMain(m *testing.M) {
@@ -58,8 +58,8 @@ func build(dir string) (string, error) {
 	return path, nil
 }
 
-// startChromium starts the browser of all tests. Each server makes an authority of its own, so certificates are not checked
-// here: internal/web does that.
+// startChromium starts the browser for all tests. Each server creates its own authority, so certificates are not checked here:
+// internal/web does that.
 func startChromium(dir string) (stop func() error, err error) {
 	path, err := chromiumPath()
 	if err != nil {

@@ -33,7 +33,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	p.click("Create your first campaign")
 	p.audit()
 
-	picture := s.url + "/console/static/icon.svg" // any picture that the browser can have
+	picture := s.url + "/console/static/icon.svg" // any picture that the browser can load
 	p.fill("Title", "Lighthouse Gala")
 	p.fill("Subtitle", "An evening for the harbor")
 	p.fill("Description", "First line\nsecond\n\nNew paragraph")
@@ -87,7 +87,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	}
 }
 
-// The web address that the console shows leads to a page that everybody can open and nobody can be kept out of.
+// The web address that the console shows leads to a page that anyone can open and that is accessible.
 func TestACampaignHasAPageForEverybody(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -127,7 +127,8 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	stranger.visit("/summer-gala")
 }
 
-// A draft is for colleagues; published, it asks for donations; closed, it does not. What nothing hangs on can be deleted.
+// A draft is for colleagues; a published campaign asks for donations; a closed one does not. A campaign without gifts and plans
+// can be deleted.
 func TestACampaignGoesFromDraftToItsEnd(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -202,7 +203,7 @@ func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	p.sees("“Gala” is live. View page", "Mar 14, 2027, 3:30 AM (America/New_York)")
 }
 
-// Whatever somebody writes into the two texts that are HTML, nothing of it runs, and nothing looks like the console.
+// No input in the two HTML fields runs as code or looks like the console.
 func TestHostileHTMLOfACampaignIsHarmless(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -319,7 +320,7 @@ func TestAViewerLooksAtCampaignsAndChangesNone(t *testing.T) {
 	viewer.sees("needs the role editor")
 }
 
-// Without scripts and without a mouse a campaign is created all the same.
+// A campaign can also be created without scripts and without a mouse.
 func TestACampaignNeedsNeitherScriptsNorAMouse(t *testing.T) {
 	t.Parallel()
 	s := start(t)

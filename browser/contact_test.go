@@ -60,7 +60,7 @@ func TestAContactIsAddedEditedAndRead(t *testing.T) {
 	p.sees("The changes were saved.", "Zoë Okafor-Reyes", "No notes yet", "third@example.org")
 	p.doesNotSee("z@example.org")
 	p.reload()
-	p.doesNotSee("The changes were saved.") // it is said once
+	p.doesNotSee("The changes were saved.") // the message is shown once
 }
 
 func TestWrongInputIsToldBesideTheFields(t *testing.T) {
@@ -73,7 +73,7 @@ func TestWrongInputIsToldBesideTheFields(t *testing.T) {
 	p.fill("Phone", "12")
 	p.fill("Country", "XXX")
 	p.fill("Note", "kept")
-	p.run(`document.querySelector("form.form").noValidate = true`) // as browsers that check nothing do
+	p.run(`document.querySelector("form.form").noValidate = true`) // as browsers without validation do
 	p.expects(http.StatusUnprocessableEntity)
 	p.click("Add contact")
 	p.sees("4 things need your attention. Nothing was saved yet.", "Last name is required.", "Email 1 must be a valid email address.", "Phone must be a valid phone number", "Country must be a three-letter code")

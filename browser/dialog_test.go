@@ -8,11 +8,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// questions are what the browser asks a person who is about to leave a form with changes. A question that the test does not
+// questions are the browser's questions to a person who is about to leave a form with changes. A question that the test does not
 // expect fails it.
 type questions struct {
 	mu     sync.Mutex
-	answer string // "stay" or "leave"; "" where none is expected
+	answer string // "stay" or "leave"; "" if none is expected
 	asked  int
 }
 
@@ -46,7 +46,7 @@ func (p *page) answerDialog(kind string) {
 	}
 }
 
-// stays does something that would leave the page. The browser must ask, and the person stays; leaves is for one who leaves.
+// stays does something that would leave the page. The browser must ask, and the person stays; in leaves, the person leaves.
 func (p *page) stays(step func())  { p.t.Helper(); p.asked("stay", step) }
 func (p *page) leaves(step func()) { p.t.Helper(); p.asked("leave", step) }
 

@@ -15,11 +15,11 @@ func TestLeavingAFormWithChangesAsksFirst(t *testing.T) {
 	p.click("Ana Diaz")
 	p.click("Edit contact")
 	p.click("Add email")
-	p.in("main").click("Cancel") // nothing was changed: an empty row is nothing
+	p.in("main").click("Cancel") // nothing was changed: an empty row does not count
 	p.click("Edit contact")
 	p.fill("Last name", "Ruiz")
 	p.fill("Last name", "Diaz")
-	p.in("main").click("Cancel") // nor what is as it was
+	p.in("main").click("Cancel") // an unchanged value does not count either
 	p.click("Edit contact")
 
 	p.fill("Last name", "Ruiz")
@@ -78,7 +78,7 @@ func TestRowsAreCountedAnew(t *testing.T) {
 	p.doesNotSee("first@example.org", "alpha, beta")
 }
 
-// Save is in reach wherever a person is in a long form, and what they are at is not behind it.
+// The Save button is within reach everywhere in a long form, and does not cover the field that the person is editing.
 func TestSaveIsAlwaysInReach(t *testing.T) {
 	t.Parallel()
 	p := start(t).owner()
@@ -117,7 +117,7 @@ func (p *page) saveIsInReach(form string, width int64) {
 	}
 }
 
-// focusIsCovered says what hides a part of the thing that has the focus, "" for nothing.
+// focusIsCovered says what covers a part of the focused element, "" for nothing.
 func (p *page) focusIsCovered() string {
 	p.t.Helper()
 	where, err := evaluate[string](p, `(() => {

@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// These tests are about the tests: what must be noticed is noticed.
+// These tests check the test harness: it notices what it must notice.
 
 // sample serves a page with a form in it, which brings the same page again.
 func sample(t *testing.T) *server {
@@ -61,7 +61,8 @@ func TestTheReferenceOfTheAPIPassesTheAudit(t *testing.T) {
 	if overflow, err := ask[int](p, "overflow"); err != nil || overflow > 0 {
 		t.Errorf("390 wide: the page is %d pixels too wide, %v", overflow, err)
 	}
-	// The other width and the dark colors are those of each kind of section: a few of them tell as much as all, in a tenth of the time.
+	// The other width and the dark colors are the same for each kind of section: a few of them tell as much as all, in a tenth of the
+	// time.
 	p.run(`const kept = {}; for (const s of document.querySelectorAll('[data-section]')) {
 		kept[s.dataset.kind] = (kept[s.dataset.kind] || 0) + 1
 		if (kept[s.dataset.kind] > 2) s.remove()

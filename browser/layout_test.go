@@ -11,9 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// cutOff lists what a person cannot reach or read in full: a page that scrolls sideways, a control outside of the window or of
-// what hides it, and text that is cut without an ellipsis. What lies in a place that scrolls can be reached if the keyboard
-// reaches it, and a control in it always does.
+// cutOff lists what a person cannot reach or read in full: a page that scrolls sideways, a control outside the window or outside
+// a container that hides it, and text that is cut without an ellipsis. Content in a scrolling container counts as reachable if
+// the keyboard reaches the container; a control in it always does.
 const cutOff = `(() => {
 	const wide = document.documentElement.scrollWidth - innerWidth;
 	const found = wide > 0 ? ["the page is " + wide + " pixels too wide"] : [];
@@ -45,7 +45,7 @@ const cutOff = `(() => {
 	return found;
 })()`
 
-// fits fails the test where something is cut off at some width. The window is 1280 wide again after it.
+// fits fails the test if something is cut off at some width. Afterward, the window is 1280 wide again.
 func (p *page) fits() {
 	p.t.Helper()
 	for _, width := range []int64{320, 390, 768, 960, 1024, 1100, 1280, 1600} {
@@ -136,7 +136,7 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	p.sees("Vera Lind")
 }
 
-// A stranger with a small phone reads the page of a campaign without moving it sideways, whatever is written on it.
+// A visitor with a small phone can read the page of a campaign without scrolling sideways, whatever the page contains.
 func TestThePublicPageFitsASmallPhone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -162,13 +162,13 @@ func TestThePublicPageFitsASmallPhone(t *testing.T) {
 	stranger.audit()
 }
 
-// phoneScreen and deskScreen are what the list must be dense on.
+// phoneScreen and deskScreen are the screens on which the list must be dense.
 var (
 	deskScreen  = [2]int64{1280, 800}
 	phoneScreen = [2]int64{390, 844}
 )
 
-// rowsInView counts the rows of the list that are whole in the window before it is scrolled.
+// rowsInView counts the rows of the list that are completely visible before scrolling.
 func (p *page) rowsInView(screen [2]int64) int {
 	p.t.Helper()
 	p.do("resizing", chromedp.EmulateViewport(screen[0], screen[1]))
@@ -181,7 +181,7 @@ func (p *page) rowsInView(screen [2]int64) int {
 
 var shownPhone = regexp.MustCompile(`^\(212\) 555-\d{4} ext\. 42$`)
 
-// The rows have everything that a row can have: a list of short names is dense anyway.
+// The rows have everything that a row can show: a list of short names is dense anyway.
 func TestTheListOfContactsIsDense(t *testing.T) {
 	t.Parallel()
 	s := start(t)

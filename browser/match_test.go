@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// typeAmelia fills in a new contact with the phone of one who is there.
+// typeAmelia fills in a new contact with the phone number of an existing one.
 func (p *page) typeAmelia(last, email string) {
 	p.t.Helper()
 	p.in(".side").click("Contacts")
@@ -29,7 +29,7 @@ func TestAKnownPhoneIsAskedAboutAndBothAnswersWork(t *testing.T) {
 		t.Errorf("%s would become %s", before, after)
 	}
 	p.audit()
-	p.stays(func() { p.in(".side").click("Campaigns") }) // what was typed would be lost
+	p.stays(func() { p.in(".side").click("Campaigns") }) // what the person typed would be lost
 
 	p.click("Back to the form")
 	p.audit()
@@ -54,7 +54,7 @@ func TestAKnownPhoneIsAskedAboutAndBothAnswersWork(t *testing.T) {
 	p.audit()
 }
 
-// The question needs neither a mouse nor a script.
+// The question works without a mouse and without scripts.
 func TestTheQuestionIsAnsweredWithTheKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -76,7 +76,7 @@ func TestTheQuestionIsAnsweredWithTheKeyboardAlone(t *testing.T) {
 	p.press("Enter")
 	p.withoutScripts()
 	p.tabTo("field “Last name required”")
-	p.types("-Ruiz") // behind what is there
+	p.types("-Ruiz") // after the existing ones
 	p.expects(http.StatusConflict)
 	p.press("Enter")
 	p.sees("Is this Marta Lopez?")

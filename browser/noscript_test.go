@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Where a browser runs no scripts, a page offers nothing that only a script could do. The words of the other tests are scripts
-// too, so that this one looks with the browser's own eyes.
+// In a browser that runs no scripts, a page offers nothing that only a script could do. The helpers of the other tests are
+// scripts too, so this test uses the browser's own protocol.
 func TestWithoutScriptsNoButtonIsDead(t *testing.T) {
 	t.Parallel()
 	p := start(t).owner()

@@ -25,11 +25,11 @@ import (
 //go:embed testdata/page.js
 var pageScript string
 
-// page is what one person has open: a window with cookies of its own. A wrong step ends the test; every step waits until
-// what it needs is there and until what it caused has happened.
+// page is what one person has open: a window with its own cookies. A wrong step ends the test; every step waits until what it
+// needs is there and until what it caused has happened.
 type page struct {
 	*window
-	scope string // a selector: where on the page the words below are meant
+	scope string // a selector: the part of the page that the words below refer to
 }
 
 type window struct {
@@ -84,7 +84,7 @@ func (p *page) close() {
 	}
 }
 
-// leaveEvidence says what a person would see where the test failed.
+// leaveEvidence reports what a person would see when the test failed.
 func (p *page) leaveEvidence() {
 	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 	defer cancel()
@@ -92,7 +92,7 @@ func (p *page) leaveEvidence() {
 	if err != nil {
 		return
 	}
-	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`)) // the path alone tells something
+	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`)) // the path alone is useful
 	for _, trouble := range p.watch.take(p) {
 		p.t.Logf("the console says: %s", trouble)
 	}
@@ -109,7 +109,7 @@ func (p *page) must(doing string, err error) {
 	}
 }
 
-// do does one thing in the browser, and not for ever.
+// do does one thing in the browser, with a time limit.
 func (p *page) do(doing string, action chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -144,7 +144,7 @@ func evaluate[T any](p *page, script string) (T, error) {
 
 // ask calls a function of page.js, again until it does not throw.
 func ask[T any](p *page, function string, arguments ...any) (answer T, err error) {
-	encoded, err := json.Marshal(append([]any{}, arguments...)) // [] where there are none
+	encoded, err := json.Marshal(append([]any{}, arguments...)) // [] if there are none
 	if err != nil {
 		return answer, err
 	}
@@ -183,10 +183,10 @@ func (p *page) check() {
 // expects says that the next step is answered with a status that would otherwise fail the test, such as 404 or 422.
 func (p *page) expects(status int) { p.expected = append(p.expected, status) }
 
-// in means the same window, and words and things inside one place of the page alone.
+// in is the same window, limited to words and elements inside one part of the page.
 func (p *page) in(selector string) *page { return &page{p.window, selector} }
 
-// visit opens an address of the server, or with a scheme any address.
+// visit opens an address of the server, or any address that has a scheme.
 func (p *page) visit(path string) {
 	p.t.Helper()
 	if !strings.Contains(path, "://") {
@@ -196,14 +196,14 @@ func (p *page) visit(path string) {
 	p.settle()
 }
 
-// reload is the browser's button.
+// reload presses the browser's reload button.
 func (p *page) reload() {
 	p.t.Helper()
 	p.do("reloading", chromedp.Reload())
 	p.settle()
 }
 
-// back is the browser's button.
+// back presses the browser's back button.
 func (p *page) back() {
 	p.t.Helper()
 	history, err := chromedp.Run(p.ctx, chromedp.NavigationEntries())
@@ -214,7 +214,7 @@ func (p *page) back() {
 	before := history.Entries[history.CurrentIndex-1]
 	_, err = chromedp.Call(p.ctx, cdppage.NavigateToHistoryEntry, cdppage.NavigateToHistoryEntryParams{EntryID: before.ID})
 	p.must("going back", err)
-	p.must("going back", p.try(func() error { // a page that was kept whole does not load again
+	p.must("going back", p.try(func() error { // a page from the back/forward cache does not load again
 		history, err := chromedp.Run(p.ctx, chromedp.NavigationEntries())
 		if err == nil && history.Entries[history.CurrentIndex].ID != before.ID {
 			err = errors.New("the page stays where it is")
@@ -278,7 +278,7 @@ func (p *page) setBox(field string, on bool) {
 	p.settle()
 }
 
-// value is what a field holds; of a box it is "true" or "false".
+// value is the value of a field; for a box it is "true" or "false".
 func (p *page) value(field string) string {
 	p.t.Helper()
 	value, err := ask[string](p, "value", p.scope, field)
@@ -310,8 +310,8 @@ func (p *page) press(names ...string) {
 	}
 }
 
-// rawKey is a key as a keyboard sends it. Otherwise the browser would not know that the Enter which followed a link must not
-// also send the form whose field has the focus then.
+// rawKey is a key as a keyboard sends it. Otherwise the browser would not know that the Enter that followed a link must not also
+// send the form of the field that is focused then.
 func rawKey(e *input.DispatchKeyEventParams) {
 	if e.Type == "keyDown" {
 		e.Type = "rawKeyDown"
@@ -325,7 +325,7 @@ func (p *page) types(text string) {
 	p.settle()
 }
 
-// focused describes what has the focus: link “Contacts”, button “Save”, field “Email”, or nothing.
+// focused describes the focused element: link “Contacts”, button “Save”, field “Email”, or nothing.
 func (p *page) focused() string {
 	p.t.Helper()
 	focused, err := ask[string](p, "focused")
@@ -333,7 +333,7 @@ func (p *page) focused() string {
 	return focused
 }
 
-// tabTo presses Tab until something has the focus that focused describes so.
+// tabTo presses Tab until the focused element has this description.
 func (p *page) tabTo(description string) {
 	p.t.Helper()
 	var passed []string
@@ -384,7 +384,7 @@ func (p *page) waitForText(words string, wanted bool) {
 	p.must("reading the page", err)
 }
 
-// has says whether something visible fits a selector.
+// has says whether a visible element matches a selector.
 func (p *page) has(selector string) bool {
 	p.t.Helper()
 	found, err := ask[bool](p, "exists", p.scope, selector)
@@ -403,7 +403,7 @@ func (p *page) width(pixels int64) {
 	p.do("resizing", chromedp.EmulateViewport(pixels, height))
 }
 
-// colors is the scheme that the person prefers: "light" or "dark". Nothing moves: that keeps pictures the same.
+// colors sets the color scheme that the person prefers: "light" or "dark". Animations are off, so that pictures stay the same.
 func (p *page) colors(scheme string) {
 	p.t.Helper()
 	p.scheme = scheme
@@ -413,8 +413,8 @@ func (p *page) colors(scheme string) {
 	p.must("choosing colors", err)
 }
 
-// withoutScripts makes every script fail to load from the next page on. Pages have no script inside them, so this is what a
-// person without JavaScript has.
+// withoutScripts makes every script fail to load from the next page on. Pages have no inline scripts, so this is what a person
+// without JavaScript sees.
 func (p *page) withoutScripts() {
 	p.t.Helper()
 	p.scripts = false

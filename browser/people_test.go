@@ -10,7 +10,7 @@ import (
 
 const otherPassword = "another long password"
 
-// The whole way: the set-up link, an organization, a key, a call.
+// The whole path: the setup link, an organization, a key, a call.
 func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -59,7 +59,7 @@ func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	s.open().visitGone(t, s.prints(`(https://\S+/console/setup/\S+)`))
 }
 
-// visitGone opens a link that works no longer.
+// visitGone opens a link that no longer works.
 func (p *page) visitGone(t *testing.T, link string) {
 	t.Helper()
 	p.expects(http.StatusGone)
@@ -147,7 +147,7 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 	vera.sees("Welcome to " + organization + ", Vera Lind.")
 	s.open().visitGone(t, link)
 
-	// A viewer is offered nothing that the role may not do, and sending it by hand does not help.
+	// A viewer is offered nothing that the role does not allow, and sending a form by hand does not help.
 	vera.visit(people)
 	vera.sees("Anna Berg", "Vera Lind", "Leave")
 	vera.doesNotSee("Invite a colleague", "Save the role")
@@ -218,7 +218,7 @@ func TestSomebodyOfTwoOrganizationsSwitches(t *testing.T) {
 		t.Errorf("the organization is %s", got)
 	}
 	again := s.open()
-	again.signIn(ownerEmail, ownerPassword) // opens what was open last
+	again.signIn(ownerEmail, ownerPassword) // opens the organization that was open last
 	if got := again.organizationID(); got != second {
 		t.Errorf("after signing in the organization is %s", got)
 	}
@@ -343,7 +343,7 @@ func TestAReloadMakesNoSecondKeyAndNoSecondInvitation(t *testing.T) {
 	}
 }
 
-// Everything can be reached and done without a mouse, and without scripts.
+// Everything works without a mouse and without scripts.
 func TestAKeyIsMadeWithTheKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	p := start(t).owner()

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// screenshots are the pictures in the README and the docs. TestScreenshots takes them, for nobody or into the directory
-// that SCREENSHOTS names: make screenshots.
+// screenshots are the pictures in the README and the docs. TestScreenshots takes them and discards them, or saves them in the
+// directory that SCREENSHOTS names: make screenshots.
 var screenshots = []struct {
 	name  string
 	path  string // below the organization
@@ -39,7 +39,7 @@ var screenshots = []struct {
 	{"api-key-created", "/settings/keys/new", showNewKey, 1280, false},
 }
 
-// showNewKey makes a key. The data of a test is in a directory that nobody else has; the picture shows the usual one.
+// showNewKey creates a key. The test's data directory has a random name; the picture shows the usual one.
 func showNewKey(p *page) {
 	p.fill("Name", "Donation page")
 	p.press("Enter")
@@ -79,7 +79,7 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// shrink writes a picture again with the 256 colors that it has most of.
+// shrink rewrites a picture with its 256 most frequent colors.
 func shrink(t *testing.T, path string) int {
 	t.Helper()
 	old, err := os.ReadFile(path)

@@ -27,7 +27,7 @@ type server struct {
 	exited chan struct{}
 }
 
-// output collects what the program prints while others look at it.
+// output collects what the program prints while other goroutines read it.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -82,9 +82,9 @@ func (s *server) prints(pattern string) string {
 	}
 }
 
-// stop ends the server in order. A request that failed inside the server fails the test, whatever the page said.
+// stop shuts the server down gracefully. A request that failed inside the server fails the test, whatever the page said.
 func (s *server) stop() {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already, which the exit code tells
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already; the exit code tells
 	select {
 	case <-s.exited:
 	case <-time.After(patience):
@@ -117,7 +117,7 @@ func (s *server) donorbook(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// call sends a request to the API with a key, trusting the server's own authority and nobody else.
+// call sends a request to the API with a key. It trusts only the server's own authority.
 func (s *server) call(key, method, path, body string) (status int, answer string) {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))

@@ -2,7 +2,7 @@ package browser_test
 
 import "strings"
 
-// What the tests use to get in. The sign-in itself is tested in people_test.go.
+// The steps that tests use to sign in. The sign-in itself is tested in people_test.go.
 
 const (
 	ownerEmail    = "anna@example.org"
@@ -10,7 +10,7 @@ const (
 	organization  = "Lakeside Animal Rescue"
 )
 
-// owner makes the first user and the organization through the set-up link, and is at its home page.
+// owner creates the first user and the organization through the setup link, and ends on its home page.
 func (s *server) owner() *page {
 	s.t.Helper()
 	p := s.open()
@@ -23,7 +23,7 @@ func (s *server) owner() *page {
 	return p
 }
 
-// signIn signs in through the page and is wherever that leads.
+// signIn signs in through the page and ends wherever that leads.
 func (p *page) signIn(email, password string) {
 	p.t.Helper()
 	p.visit("/console/signin")
@@ -32,7 +32,7 @@ func (p *page) signIn(email, password string) {
 	p.click("Sign in")
 }
 
-// visitor makes somebody with a role in an account by the command line, and signs them in.
+// visitor creates a user with a role in an account by the command line, and signs them in.
 func (s *server) visitor(account, email, role string) *page {
 	s.t.Helper()
 	password := s.donorbook("user", "create", "--email", email, "--name", "Vera Lind", "--account", account, "--role", role)

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// On paper a statement is alone: without the navigation, and no wider than the sheet.
+// A printed statement has no navigation and is no wider than the sheet.
 func TestAStatementIsPrintedAlone(t *testing.T) {
 	t.Parallel()
 	p := demo(t)

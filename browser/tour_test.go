@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEveryPageThatLinksLeadToPassesTheAudit walks from the home page of the demo along every link, and looks at one page of
-// each kind, so that no page is forgotten.
+// TestEveryPageThatLinksLeadToPassesTheAudit follows every link from the home page of the demo and checks one page of each kind,
+// so that no page is forgotten.
 func TestEveryPageThatLinksLeadToPassesTheAudit(t *testing.T) {
 	t.Parallel()
 	p := demo(t)
@@ -57,10 +57,10 @@ func (p *page) links() (paths []string) {
 
 var variable = regexp.MustCompile(`(/o|/gifts|/plans)/[^/?]+|/\d+|=[^&]*`)
 
-// lists are the same page with any filter.
+// lists are pages that differ only by their filter.
 var lists = regexp.MustCompile(`/(gifts|plans|donors|statements?)\?.*`)
 
-// kindOf is an address without what differs between pages of the same kind.
+// kindOf is an address without the parts that differ between pages of the same kind.
 func kindOf(path string) string {
 	path = lists.ReplaceAllString(path, "/$1")
 	return variable.ReplaceAllStringFunc(path, func(part string) string {

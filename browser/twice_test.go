@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// slowly makes every answer take its time, so that a person can do something before it comes.
+// slowly delays every answer, so that a person can do something before it arrives.
 func (p *page) slowly(delay time.Duration) {
 	p.t.Helper()
 	_, err := chromedp.Call(p.ctx, network.Enable, network.EnableParams{})
@@ -58,7 +58,7 @@ func TestADoubleClickAddsOneContact(t *testing.T) {
 		t.Errorf("%d contacts were added", n)
 	}
 
-	// A form that the browser brings back is sent as often as somebody comes back to it.
+	// A form that the browser restores can be sent again each time the person comes back to it.
 	p.back()
 	p.fill("First name", "Bo")
 	p.fill("Last name", "Ek")

@@ -13,12 +13,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// watch collects what a page complains about in its console: errors, exceptions that nobody caught, requests that failed,
-// violations of the content security policy. The browser reports all of them there, in order.
+// watch collects what a page reports in the browser's console: errors, uncaught exceptions, failed requests, violations of the
+// content security policy. The browser reports all of them there, in order.
 type watch struct {
 	mu       sync.Mutex
 	troubles []string
-	seen     int // the last mark that came by
+	seen     int // the last mark that was seen
 	arrived  *sync.Cond
 }
 
@@ -42,7 +42,7 @@ func (w *watch) listen(p *page) {
 	}()
 }
 
-// giveUp lets everybody go who waits for a mark.
+// giveUp releases everything that waits for a mark.
 func (w *watch) giveUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,7 +63,7 @@ func (w *watch) add(message chromedp.ConsoleMessage) {
 	}
 }
 
-// take returns the troubles so far and forgets them.
+// take returns the problems so far and clears them.
 func (w *watch) take(p *page) []string {
 	p.marks++
 	number := p.marks
@@ -91,7 +91,7 @@ func (w *watch) take(p *page) []string {
 // statusTrouble is how the browser, and htmx, complain about an answer that is not a success.
 var statusTrouble = regexp.MustCompile(`(?:status of|Status Error Code) (\d+)`)
 
-// forgive takes out what the test said it expects, and reports which of that came.
+// forgive removes the problems that the test expects, and reports which of them occurred.
 func forgive(troubles []string, expected []int) (rest []string, came []int) {
 	rest = slices.DeleteFunc(troubles, func(trouble string) bool {
 		found := statusTrouble.FindStringSubmatch(trouble)

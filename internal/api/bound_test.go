@@ -24,7 +24,7 @@ func wideAddresses(n int) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// withLargeContacts is a key of a new account with contacts of about 100 KB each.
+// withLargeContacts returns a key of a new account with contacts of about 100 KB each.
 func withLargeContacts(t *testing.T, s *server, n int) (secret string) {
 	t.Helper()
 	account := newAccount(t, s.store, "large", "")
@@ -84,18 +84,18 @@ func (s *server) lazy(t *testing.T, sent string) net.Conn {
 	return conn
 }
 
-// plainly asks without looking at more than the status and how long to wait.
+// plainly makes a request and looks only at the status and at how long to wait.
 func (s *server) plainly(t *testing.T, method, target, secret, body string) (status int, retryAfter string) {
 	t.Helper()
 	response, err := s.client.Do(s.request(t, method, target, secret, body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close() // without its body: others hold their answers for a while only
+	defer response.Body.Close() // without its body: other requests hold their answers only for a while
 	return response.StatusCode, response.Header.Get("Retry-After")
 }
 
-// eventually repeats a request until it gets the status that is wanted.
+// eventually repeats a request until it gets the expected status.
 func (s *server) eventually(t *testing.T, want int, method, target, secret, body string) (retryAfter string) {
 	t.Helper()
 	status := 0
@@ -164,7 +164,7 @@ func TestBodiesThatArriveSlowlyUseUpTheirOwnShareAlone(t *testing.T) {
 	s.eventually(t, http.StatusCreated, "POST", "/v1/contacts", hostile, large)
 }
 
-// departing is a body whose client leaves once it is read.
+// departing is a body whose client disconnects once it has been read.
 type departing struct {
 	io.Reader
 	leave func()
@@ -178,7 +178,7 @@ func (d departing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A body that nobody waits for any more is not even checked.
+// A body is not even checked if its client has gone.
 func TestNothingIsDoneForAClientThatHasLeft(t *testing.T) {
 	s := anyServer(t)
 	account := newAccount(t, s.store, "main", "")

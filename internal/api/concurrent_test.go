@@ -128,8 +128,8 @@ func TestArchivingAtOnceSucceedsOnce(t *testing.T) {
 	})
 }
 
-// Whoever got an answer to a change sees it in the next list, whatever others do meanwhile, and every list agrees with
-// itself.
+// A client that got an answer to a change sees the change in its next list, whatever other clients do meanwhile, and every list
+// is consistent.
 func TestListsShowWhatWasAcknowledged(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
@@ -199,7 +199,7 @@ func TestARevokedKeyStopsAtOnce(t *testing.T) {
 	})
 }
 
-// contact and page are as much of an answer as the tests look at.
+// contact and page are the parts of an answer that the tests look at.
 type contact struct {
 	ID         int64
 	FirstName  string `json:"first_name"`

@@ -14,7 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// contract is openapi.yaml as the judge of answers.
+// contract checks answers against openapi.yaml.
 type contract struct {
 	document *openapi3.T
 	mu       sync.Mutex
@@ -43,8 +43,8 @@ func (c *contract) check(r *http.Request, a answer) error {
 	if route == nil {
 		return c.checkNowhere(a)
 	}
-	// kin-openapi compiles a schema for each header and body that it judges. So headers and body are judged apart, and
-	// what differs from a judged one only by chance is not judged again.
+	// kin-openapi compiles a schema for each header and body that it checks. So headers and body are checked separately, and an
+	// answer that differs from a checked one only in random values is not checked again.
 	err := c.once(fmt.Sprint(route.Method, " ", route.Path, " ", a.status, " ", headersThatMatter(a.header)), func() error {
 		return validate(r, route, a, &openapi3filter.Options{ExcludeResponseBody: true})
 	})
@@ -67,7 +67,7 @@ func (c *contract) check(r *http.Request, a answer) error {
 	})
 }
 
-// once judges what was not found right before.
+// once checks what has not passed before.
 func (c *contract) once(fingerprint string, judge func() error) error {
 	c.mu.Lock()
 	passed := c.passed[fingerprint]
@@ -85,7 +85,7 @@ func (c *contract) once(fingerprint string, judge func() error) error {
 }
 
 func validate(r *http.Request, route *routers.Route, a answer, options *openapi3filter.Options) error {
-	if r.Method == http.MethodHead { // kin-openapi does not judge HEAD: its headers are those of GET
+	if r.Method == http.MethodHead { // kin-openapi does not check HEAD: its headers are those of GET
 		get := *r
 		get.Method = http.MethodGet
 		r = &get
@@ -99,7 +99,7 @@ func validate(r *http.Request, route *routers.Route, a answer, options *openapi3
 	return openapi3filter.ValidateResponse(context.Background(), input)
 }
 
-// checkNowhere judges the answer of a path that the document does not have.
+// checkNowhere checks the answer of a path that is not in the document.
 func (c *contract) checkNowhere(a answer) error {
 	if a.status != http.StatusNotFound && a.status != http.StatusTooManyRequests {
 		return fmt.Errorf("the document has no such path, but the status is %d", a.status)
@@ -110,7 +110,7 @@ func (c *contract) checkNowhere(a answer) error {
 	return nil
 }
 
-// route finds the operation of a request. A method that the path does not have is judged by any that it has: each
+// route finds the operation of a request. A method that the path does not have is checked against any method that it has: each
 // lists what such a request gets.
 func (c *contract) route(r *http.Request) *routers.Route {
 	for path, item := range c.document.Paths.Map() {
@@ -157,7 +157,7 @@ func withoutChance(body string) string {
 	return anyHost.ReplaceAllString(body, `"base/`)
 }
 
-// headersThatMatter are the headers by their names, and by their values where these do not count something.
+// headersThatMatter are the names of the headers, with their values unless these are counters.
 func headersThatMatter(h http.Header) string {
 	var b strings.Builder
 	for _, name := range []string{"Content-Type", "X-Contact-Merged", "Idempotent-Replayed", "Allow"} {

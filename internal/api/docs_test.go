@@ -48,7 +48,7 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 	}
 }
 
-// contract is the document as far as the tests compare the page with it.
+// contract is the part of the document that the tests compare with the page.
 type contract struct {
 	Paths map[string]map[string]struct {
 		OperationID, Summary string
@@ -121,7 +121,7 @@ func TestDocsShowEveryField(t *testing.T) {
 	}
 }
 
-// A box beside the text without anything in it would look broken.
+// An empty box beside the text would look broken.
 func TestDocsShowSamplesBesideEveryOperationAndObject(t *testing.T) {
 	articles := strings.Split(string(web.Gunzip(docsHTML)), `<article class="operation" id="`)[1:]
 	shown := 0
@@ -140,7 +140,7 @@ func TestDocsShowSamplesBesideEveryOperationAndObject(t *testing.T) {
 	}
 }
 
-// The page must work on a machine that reaches nothing but the server, and under its own policy.
+// The page must work on a machine that can reach only the server, and under its own policy.
 func TestDocsNeedNothingFromOutside(t *testing.T) {
 	page := string(web.Gunzip(docsHTML))
 	for _, match := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -178,7 +178,7 @@ func TestDocsAnchorsResolve(t *testing.T) {
 	}
 }
 
-// readDocs is the reference page as a client gets it under a host name.
+// readDocs is the reference page as a client gets it for a host name.
 func readDocs(t *testing.T, a *API, host, encoding string) string {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "https://"+host+"/docs", nil)
@@ -241,7 +241,7 @@ func TestExamplesNameTheHostTheyAreReadFrom(t *testing.T) {
 	}
 }
 
-// A client that claims many host names fills no memory, and each gets the page that it asked for.
+// A client that sends many host names does not fill the memory, and each request gets the page for its host.
 func TestThePageIsKeptForFewHosts(t *testing.T) {
 	page := newDocsPage(false)
 	for i := range 3 * keptAddresses {

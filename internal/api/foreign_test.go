@@ -13,8 +13,8 @@ import (
 	"donorbook/internal/crm"
 )
 
-// Whoever tries the ids of another account, of its active and its archived contacts, learns nothing: every answer is
-// the one that an id gets which was never given out, byte for byte and header for header.
+// A client that tries the ids of another account, of its active and its archived contacts, learns nothing: every answer is the
+// same as for an id that never existed, byte for byte and header for header.
 func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		owner, stranger := newAccount(t, s.store, "owner", ""), newAccount(t, s.store, "stranger", "")
@@ -51,7 +51,7 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 	})
 }
 
-// probe asks for foreign ids in every way: each answer must be the one for an id that was never given out.
+// probe asks for foreign ids in every way: each answer must be the same as for an id that never existed.
 func (s *server) probe(t *testing.T, keys map[string]string, paths, bodies []string, nobodys string, foreign, never []string) {
 	t.Helper()
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -84,8 +84,8 @@ func (s *server) probe(t *testing.T, keys map[string]string, paths, bodies []str
 	}
 }
 
-// The same for gifts and plans, whose ids are no numbers: those of another account, that one with another random part, and one with the
-// number of an own gift.
+// The same for gifts and plans, whose ids are not numbers: ids of another account, such an id with another random part, and one
+// with the number of a gift of this account.
 func TestForeignGiftsAndPlansAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		owner, stranger := newAccount(t, s.store, "owner", ""), newAccount(t, s.store, "stranger", "")
@@ -178,7 +178,7 @@ type told struct {
 	body   string
 }
 
-// withoutCounters is an answer without what differs between any two requests.
+// withoutCounters is an answer without the parts that differ between any two requests.
 func withoutCounters(a answer) told {
 	header := a.header.Clone()
 	for _, name := range []string{"X-Request-Id", "Date", "X-Ratelimit-Remaining"} {

@@ -100,7 +100,7 @@ type wireItem struct {
 	Total       json.Number `json:"total"`
 }
 
-// null is a key that is kept and unused.
+// null is a key that exists but is not used.
 type null struct{}
 
 func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
@@ -126,7 +126,7 @@ func (w *wireTime) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// readGift decodes a transaction and writes it again: what a strict client holds is what was sent, byte for byte.
+// readGift decodes a transaction and encodes it again: a strict client holds exactly what was sent, byte for byte.
 func readGift(body []byte) (g wireGift, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
@@ -205,7 +205,7 @@ func (g *wireGift) net() (n int64) {
 	return n
 }
 
-// donations is an account whose gifts are made at random.
+// donations is an account with random gifts.
 type donations struct {
 	*server
 	key       string
@@ -224,7 +224,7 @@ func (d *donations) body(random *rand.Rand, n int) (body, currency string, amoun
 	currency = one("USD", "USD", "EUR", "JPY", "KWD")
 	scale := currencyDecimals[currency]
 	if amount = 1 + random.Int64N(100_000); random.IntN(4) == 0 {
-		amount = 1 + amount%20 // so small that every rounding shows
+		amount = 1 + amount%20 // so small that every rounding is visible
 	}
 	who := random.IntN(len(d.contacts))
 	parts := []string{
@@ -261,7 +261,7 @@ func (d *donations) body(random *rand.Rand, n int) (body, currency string, amoun
 	return "{" + strings.Join(parts, ",") + "}", currency, amount
 }
 
-// give makes one random gift, refunds some of it, and returns it as it is then.
+// give makes one random gift, refunds some of it, and returns its final state.
 func (d *donations) give(t *testing.T, n int) (wireGift, string) {
 	random := rand.New(rand.NewPCG(15, uint64(n)))
 	body, currency, amount := d.body(random, n)
@@ -324,8 +324,8 @@ func newDonations(t *testing.T, s *server) *donations {
 	return d
 }
 
-// A client that knows every key and every type, and nothing else, reads 1,000 random gifts; all their numbers add up, the list shows the
-// same bytes, and a contact's numbers are the sums of its gifts.
+// A client that knows every key and every type, and nothing else, reads 1,000 random gifts. All their numbers add up, the list
+// shows the same bytes, and a contact's numbers are the totals of its gifts.
 func TestAStrictClientReads1000RandomGifts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		const total, workers = 1000, 16
@@ -373,7 +373,7 @@ func TestAStrictClientReads1000RandomGifts(t *testing.T) {
 	})
 }
 
-// Of many refunds at once only as many succeed as there is money, and each of the others is told what is left.
+// Of many refunds at once, only as many succeed as there is money, and each of the others is told what is left.
 func TestRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
@@ -417,7 +417,7 @@ func TestTheHistoryOfAGiftNamesTheKey(t *testing.T) {
 	})
 }
 
-// A page of gifts that is sent in pieces arrives whole, also where it is put together from several accounts.
+// A page of gifts that is sent in pieces arrives complete, even if it combines several accounts.
 func TestALargePageOfGiftsArrivesWhole(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		parent := newAccount(t, s.store, "parent", "")

@@ -14,7 +14,7 @@ import (
 	"donorbook/internal/store"
 )
 
-// script is how the texts of a scenario are filled in and compared.
+// script fills in and compares the texts of a scenario.
 type script struct {
 	start time.Time
 	vars  map[string]string
@@ -27,7 +27,7 @@ var (
 	placeholder = regexp.MustCompile(`\{([a-z][a-z0-9_.]*)(?:=([a-z]+))?\}`)
 )
 
-// kinds are the placeholders that stand for something that differs from run to run.
+// kinds are the placeholders for values that differ from run to run.
 var kinds = map[string]string{
 	"id":    `[1-9][0-9]{0,15}`,
 	"code":  `[0-9A-Za-z]{16}`,
@@ -37,7 +37,7 @@ var kinds = map[string]string{
 	"any":   `.*?`,
 }
 
-// fill puts texts and variables in; placeholders of kinds stay.
+// fill inserts texts and variables; placeholders of kinds stay.
 func (c *script) fill(t testing.TB, where, text string) string {
 	t.Helper()
 	text = expand(t, where, text)
@@ -74,7 +74,7 @@ func (c *script) fill(t testing.TB, where, text string) string {
 	})
 }
 
-// matches compares a text with what is written, and keeps what the placeholders with names found.
+// matches compares a text with the expected text, and stores what the named placeholders matched.
 func (c *script) matches(t testing.TB, where, written, got string) bool {
 	t.Helper()
 	want := c.fill(t, where, written)
@@ -121,8 +121,8 @@ func (c *script) recent(kind, value string) bool {
 	return err == nil && !at.Before(c.start.Truncate(time.Second)) && !at.After(time.Now())
 }
 
-// The keys of a contact, an address, a gift and a plan in their order, and what they are when nothing was sent. A gift and a plan are those
-// that most scenarios have.
+// The keys of a contact, an address, a gift and a plan in order, with their values when nothing was sent. The gift and the plan
+// are those that most scenarios have.
 var (
 	contactKeys = []field{
 		{"id", `{id}`}, {"first_name", ``}, {"middle_name", `null`}, {"last_name", ``}, {"dob", `null`}, {"company", `null`},
@@ -162,8 +162,8 @@ var (
 
 var navigation = regexp.MustCompile(`@pages\(([^ ]+) ([^)]*)\)`)
 
-// pages writes meta.links out: the beginning of the links, the page before or -, the numbers with [n] for this page and
-// ... for a gap, the page after or -.
+// pages expands meta.links: the beginning of the links, the previous page or -, the page numbers with [n] for this page and ...
+// for a gap, the next page or -.
 func pages(text string) string {
 	m := navigation.FindStringSubmatch(text)
 	link := func(page string) string {
@@ -182,7 +182,7 @@ func pages(text string) string {
 	return b + `,{"url":` + link(words[last]) + `,"label":"Next &raquo;","active":false}]`
 }
 
-// expand writes @contact(...), @pages(...) and the like out: in the brackets of an object stands only what differs from an empty one.
+// expand expands @contact(...), @pages(...) and the like: the brackets contain only what differs from an empty object.
 func expand(t testing.TB, where, text string) string {
 	t.Helper()
 	text = navigation.ReplaceAllStringFunc(text, pages)
@@ -239,7 +239,7 @@ func object(t testing.TB, where string, keys []field, given string) string {
 	return b.String() + "}"
 }
 
-// closing finds a sign outside of strings and brackets, -1 where there is none.
+// closing finds a character outside strings and brackets, -1 if there is none.
 func closing(text string, sign byte) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {

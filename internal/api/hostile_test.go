@@ -18,8 +18,8 @@ import (
 	"donorbook/internal/web"
 )
 
-// FuzzHTTP sends whatever net/http would let through: never a failure, errors always as JSON, and no status that
-// openapi.yaml does not list.
+// FuzzHTTP sends anything that net/http would let through: the server never fails, errors are always JSON, and every status is
+// listed in openapi.yaml.
 func FuzzHTTP(f *testing.F) {
 	s := newServer(f, openStore(f), settings{region: "US", rateLimit: 1_000_000_000})
 	key := newKey(f, s.store, newAccount(f, s.store, "main", ""))
@@ -161,7 +161,7 @@ func TestPlainHTTPIsRefusedUnlessItComesFromThisMachine(t *testing.T) {
 	}
 }
 
-// A database that is gone makes every request fail, and no answer tells more than that.
+// If the database is gone, every request fails, and no answer says more than that.
 func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 	data, err := store.Open(context.Background(), store.Options{Data: t.TempDir()})
 	if err != nil {
@@ -235,7 +235,7 @@ func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 	}
 }
 
-// The metrics of the server hear of every contact that is made or merged, and of nothing else.
+// The server's metrics count every contact that is created or merged, and nothing else.
 func TestCreatesAreCounted(t *testing.T) {
 	s := openStore(t)
 	var outcomes []bool

@@ -34,7 +34,7 @@ func TestIDsOfANewServerAreSmall(t *testing.T) {
 	})
 }
 
-// wantIDs makes keys, contacts, campaigns and a gift of a new account: their ids are 1, 2, 3 after a number.
+// wantIDs creates keys, contacts, campaigns and a gift in a new account: their ids are 1, 2, 3 after a number.
 func (s *server) wantIDs(t *testing.T, account crm.Account, after int64) {
 	t.Helper()
 	type resource struct {
@@ -86,7 +86,7 @@ func (s *server) wantIDs(t *testing.T, account crm.Account, after int64) {
 	}
 }
 
-// A database of before keeps its ids and goes on with them; a new organization in it has small ones.
+// An older database keeps its ids and continues with them; a new organization in it has small ones.
 func TestAnOlderDatabaseGoesOnWithItsIDs(t *testing.T) {
 	eachFixture(t, 7, func(t *testing.T, name string, o store.Options) {
 		var asked []oldAnswer

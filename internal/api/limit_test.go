@@ -2,7 +2,7 @@ package api_test
 
 import "testing"
 
-// The reference and the document count like every other request without a key, and say how many are left.
+// The reference and the document count like every other request without a key, and report how many requests are left.
 func TestPagesWithoutAKeyAreCountedByAddress(t *testing.T) {
 	s := newServer(t, openStore(t), settings{region: "US", rateLimit: 3})
 	for i, want := range []struct {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// modelContact is a contact as the contract describes it, in the plainest form.
+// modelContact is a contact as the contract describes it, in its simplest form.
 type modelContact struct {
 	id        int64
 	texts     [9]string // in the order of textFields; "" is unset
@@ -31,7 +31,7 @@ const (
 
 var addressFields = [6]string{"address_1", "address_2", "city", "state", "zipcode", "country"}
 
-// modelValue is an email or a phone: as it was sent, and what tells it from others.
+// modelValue is an email or a phone: as it was sent, and in the form that is compared.
 type modelValue struct{ kind, value, same string }
 
 // modelInput is a body. A nil text or list is not sent; a text may be sent as null.
@@ -44,7 +44,7 @@ type modelInput struct {
 	tags      *[]string
 }
 
-// The values are few, so that contacts meet again.
+// There are few values, so that contacts match each other.
 var (
 	emailPool = []modelValue{
 		{"work", "ann@lee.example", "ann"}, {"", "Ann@Lee.Example", "ann"}, {"personal", "ANN@LEE.EXAMPLE", "ann"},
@@ -74,7 +74,7 @@ func drawInput(r *rapid.T) *modelInput {
 	for i, pool := range textPool {
 		choice := rapid.IntRange(0, 9).Draw(r, textFields[i])
 		if (i == firstName || i == lastName) && choice >= 3 {
-			choice = 9 // names are mostly there
+			choice = 9 // most bodies have names
 		}
 		var value, sent string
 		switch choice {
@@ -103,7 +103,7 @@ func drawInput(r *rapid.T) *modelInput {
 	return in
 }
 
-// drawList is nil for a list that is not sent, or sent as null, which means the same everywhere.
+// drawList is nil for a list that is not sent or is sent as null, which means the same everywhere.
 func drawList[T any](r *rapid.T, name string, pool []T, most int) *[]T {
 	if rapid.IntRange(0, 2).Draw(r, name+" sent") == 0 {
 		return nil
@@ -157,7 +157,7 @@ func (in *modelInput) json() string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// missingNames is the answer to a create without names, "" where they are there.
+// missingNames is the answer to a create without names, "" if it has them.
 func (in *modelInput) missingNames() string {
 	var faults []string
 	for _, i := range []int{firstName, lastName} {
@@ -168,7 +168,7 @@ func (in *modelInput) missingNames() string {
 	return refusal(faults)
 }
 
-// emptyNames is the answer to an update that would clear names, "" where it does not.
+// emptyNames is the answer to an update that would clear names, "" if it would not.
 func (in *modelInput) emptyNames() string {
 	var faults []string
 	for _, i := range []int{firstName, lastName} {
@@ -179,7 +179,7 @@ func (in *modelInput) emptyNames() string {
 	return refusal(faults)
 }
 
-// refusal is a 422 with faults of one or two fields: name and message in turn.
+// refusal is a 422 with errors in one or two fields: name and message alternate.
 func refusal(faults []string) string {
 	switch len(faults) {
 	case 0:
@@ -191,7 +191,7 @@ func refusal(faults []string) string {
 	}
 }
 
-// match finds the active contact that a create is about: by email before by phone, then by name, then by age.
+// match finds the active contact that a create matches: by email before phone, then by name, then by age.
 func (a *modelAccount) match(in *modelInput) (best *modelContact) {
 	shares := func(have []modelValue, sent *[]modelValue) bool {
 		return sent != nil && slices.ContainsFunc(*sent, func(v modelValue) bool { return holds(have, v) })
@@ -240,7 +240,7 @@ func (c *modelContact) merge(in *modelInput) {
 	}
 }
 
-// patch sets what was sent; lists are replaced whole.
+// patch sets what was sent; lists are replaced completely.
 func (c *modelContact) patch(in *modelInput) {
 	for i, text := range in.texts {
 		if text != nil {
@@ -291,7 +291,7 @@ func differentAddresses(addresses [][6]string) (kept [][6]string) {
 	return kept
 }
 
-// json is the contact on the wire, with the word time for every time.
+// json is the contact on the wire, with the word time in place of every time.
 func (c *modelContact) json() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"id":%d`, c.id)

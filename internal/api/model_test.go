@@ -17,8 +17,8 @@ import (
 	"donorbook/internal/crm"
 )
 
-// The model test drives random sequences of requests through HTTP and through a model of the contract that is simple
-// enough to be believed, and compares every status and body. For a longer run: -rapid.checks=1000 -rapid.steps=200.
+// The model test sends random sequences of requests through HTTP and through a model of the contract that is simple enough to
+// trust, and compares every status and body. For a longer run: -rapid.checks=1000 -rapid.steps=200.
 func TestEverySequenceOfRequestsAnswersAsTheModelDoes(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		brief(t, "rapid.checks", map[string]string{"sqlite": "8", "postgres": "3"}[s.engine])
@@ -50,7 +50,7 @@ func TestEverySequenceOfRequestsAnswersAsTheModelDoes(t *testing.T) {
 	})
 }
 
-// brief sets a flag of rapid, unless the command line does.
+// brief sets a flag of rapid, unless the command line sets it.
 func brief(t *testing.T, name, value string) {
 	t.Helper()
 	if slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), name) }) {
@@ -92,7 +92,7 @@ func (m *machine) attempt(number int, a attempt) answer {
 	return m.sendKeyed(m.t, fmt.Sprintf("attempt-%d", number), a.method, a.target, a.account.key, a.body)
 }
 
-// again sends an earlier request once more, or another one with its key. The model does not change.
+// again resends an earlier request, or another one with its key. The model does not change.
 func (m *machine) again(r *rapid.T) {
 	if len(m.attempts) == 0 {
 		r.Skip("nothing was attempted")
@@ -113,10 +113,10 @@ func (m *machine) again(r *rapid.T) {
 	}
 }
 
-// modelAccount is what the contract says that an account holds.
+// modelAccount is the content of an account according to the contract.
 type modelAccount struct {
 	key      string
-	absent   int64 // an id of this account that is never given out
+	absent   int64 // an id of this account that never exists
 	contacts []*modelContact
 }
 
@@ -125,7 +125,7 @@ var (
 	forbidden = `{"message":"This action is unauthorized."}`
 )
 
-// expect makes a request and compares its answer. Times are only compared in being set or not.
+// expect makes a request and compares its answer. For times, it only compares whether they are set.
 func (m *machine) expect(r *rapid.T, account *modelAccount, method, target, body string, status int, want string) answer {
 	r.Helper()
 	got := m.try(r, account, method, target, body)
@@ -140,8 +140,8 @@ func (m *machine) account(r *rapid.T) *modelAccount {
 	return rapid.SampledFrom(m.accounts).Draw(r, "account")
 }
 
-// contact draws a contact, more often an own than a foreign one, and now and then one that does not exist. found is nil
-// where the account has no such contact.
+// contact draws a contact: more often one of the account than a foreign one, and sometimes one that does not exist. found is nil
+// if the account has no such contact.
 func (m *machine) contact(r *rapid.T) (account *modelAccount, id int64, found *modelContact) {
 	account = m.account(r)
 	from := account

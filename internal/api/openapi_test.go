@@ -29,8 +29,8 @@ func TestOpenAPIDocumentIsValid(t *testing.T) {
 	}
 }
 
-// Clients rely on every key being there and tests on no other key being there, so a schema of an answer that says
-// less would let drift pass.
+// Clients rely on every key being present, and tests rely on there being no other key, so a schema that is less strict would hide
+// drift.
 func TestOpenAPIAnswersAreClosed(t *testing.T) {
 	document, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
 	if err != nil {
@@ -55,8 +55,8 @@ func TestOpenAPIAnswersAreClosed(t *testing.T) {
 	}
 }
 
-// Strict validators and generators of clients refuse formats that they do not know, some take date-time only with Z, and a number without a
-// format becomes a float of 32 bits, which does not hold cents.
+// Strict validators and client generators refuse formats that they do not know, some accept date-time only with Z, and a number
+// without a format becomes a 32-bit float, which cannot hold cents.
 func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
 	known := []string{"int64", "double", "uri", "date-time"}
 	var walk func(path string, value any)
@@ -75,7 +75,7 @@ func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
 			if format == "date-time" && !strings.HasSuffix(pattern, "Z$") {
 				t.Errorf("%s: strict tools take date-time only with Z, so describe the time by a pattern alone", path)
 			}
-			_, isProperty := value["type"].(map[string]any) // one that is called type
+			_, isProperty := value["type"].(map[string]any) // a property that is called type
 			if isNumber := strings.Contains(fmt.Sprint(value["type"]), "number"); isNumber && !isProperty && format != "double" {
 				t.Errorf("%s: a number needs the format double", path)
 			}
@@ -97,8 +97,8 @@ func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
 	walk("", document)
 }
 
-// A client that is made from the document sends what it lists. So each key that it lists for a contact is read: a value that no key takes
-// is a fault of that key, and not ignored.
+// A client that is generated from the document sends the keys that it lists. So each key that it lists for a contact is read: a
+// value that no key accepts is an error of that key, and is not ignored.
 func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
 	c, err := loadContract()
 	if err != nil {
@@ -128,8 +128,9 @@ func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
 	}
 }
 
-// The documents that the program serves are made from openapi.yaml: itself, the same as JSON, and the page for people. UPDATE=1 go test
-// makes those anew that have changed; others stay as they are, whichever version of Go has compressed them.
+// The documents that the program serves are generated from openapi.yaml: the file itself, the same as JSON, and the page for
+// people. UPDATE=1 go test regenerates those that have changed; others stay as they are, whichever version of Go has compressed
+// them.
 func TestServedDocumentsEqualYAML(t *testing.T) {
 	source, err := os.ReadFile("openapi.yaml")
 	if err != nil {
@@ -156,7 +157,7 @@ func TestServedDocumentsEqualYAML(t *testing.T) {
 	}
 }
 
-// yamlToJSON keeps the order of keys, which a map would lose: readers meet the fields in the order of the document.
+// yamlToJSON keeps the order of keys, which a map would lose: readers see the fields in the order of the document.
 func yamlToJSON(t *testing.T, source []byte) []byte {
 	t.Helper()
 	var document yaml.Node

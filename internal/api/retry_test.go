@@ -31,7 +31,7 @@ func (s *server) keyed(t testing.TB, retryKey, method, target, secret, body stri
 	return r
 }
 
-// wantReplay wants a second answer to be the first one, byte for byte and header for header.
+// wantReplay checks that a second answer equals the first one, byte for byte and header for header.
 func wantReplay(t *testing.T, what string, first, second answer) {
 	t.Helper()
 	want, got := withoutCounters(first), withoutCounters(second)
@@ -74,7 +74,8 @@ var repeatable = map[string]struct{ target, body string }{
 	"putPlan":           {"/v1/plans/{plan}", `{"amount":7}`},
 }
 
-// Every POST, PATCH and PUT of the document takes the key, and gives its first answer again, whatever became of the contact since.
+// Every POST, PATCH and PUT of the document accepts the key and returns its first answer again, whatever has happened to the
+// contact since.
 func TestEveryChangeCanBeSentAgain(t *testing.T) {
 	c, err := loadContract()
 	if err != nil {
@@ -143,7 +144,7 @@ func (e *engine) openOptions(t *testing.T, nodes int, now func() time.Time) (ser
 	return servers
 }
 
-// However many clients send a request with the same key at once, to one node or to two, it has one effect and one answer.
+// If many clients send a request with the same key at once, to one node or to two, it has one effect and one answer.
 func TestARequestSentManyTimesAtOnceHasOneEffect(t *testing.T) {
 	const many = 64
 	for _, e := range engines {
@@ -164,7 +165,7 @@ func TestARequestSentManyTimesAtOnceHasOneEffect(t *testing.T) {
 	}
 }
 
-// postAtOnce sends one request many times at once and wants one effect. It returns the id of what was made.
+// postAtOnce sends one request many times at once and checks that it has one effect. It returns the id of what was created.
 func postAtOnce(t *testing.T, servers []*server, key string, many int, path, body string) (id string) {
 	t.Helper()
 	requests := map[*server][]*http.Request{}
@@ -196,7 +197,7 @@ func postAtOnce(t *testing.T, servers []*server, key string, many int, path, bod
 	return fmt.Sprint(found.ID)
 }
 
-// stormNodes is storm for several nodes at the same moment.
+// stormNodes is storm for several nodes at the same time.
 func stormNodes(t *testing.T, requests map[*server][]*http.Request) (answers []answer) {
 	t.Helper()
 	results := make(chan []answer)
@@ -234,13 +235,13 @@ func TestAfter24HoursAnIdempotencyKeyIsNew(t *testing.T) {
 	}
 }
 
-// A server that fails has decided nothing: the same request is tried again when it works.
+// A server error decides nothing: the same request runs again when the server works.
 func TestAFailureIsNotKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account := newAccount(t, s.store, "main", "")
 		key := newKey(t, s.store, account)
 		id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
-		flip := func() { // damages the contact, and makes it whole again
+		flip := func() { // damages the contact, and repairs it
 			err := s.store.DB().Update(t.Context(), account.Number, nil, func(b db.Batch) error {
 				_, err := b.(interface {
 					Exec(sql string, args ...any) (int64, error)
@@ -270,7 +271,7 @@ func TestAFailureIsNotKept(t *testing.T) {
 	})
 }
 
-// Large bodies and answers come back whole, in chunks or not.
+// Large bodies and answers are replayed completely, in chunks or not.
 func TestALargeAnswerIsReplayedWhole(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))

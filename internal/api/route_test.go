@@ -32,7 +32,7 @@ func TestAFingerprintIsThatOfOneRequest(t *testing.T) {
 	}
 }
 
-// Method, path, name and permission of every operation, once as the server has them and once as the document does.
+// Method, path, name and permission of every operation, in the server and in the document.
 func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	var served []string
 	for _, route := range routes {

@@ -18,9 +18,8 @@ import (
 	"donorbook/internal/crm"
 )
 
-// Scenarios are the contract as data: the files below testdata/scenarios, whose README says how they are written. Each
-// scenario has accounts of its own; every answer is compared with what is written, with what every answer promises,
-// and with openapi.yaml.
+// Scenarios are the contract as data: the files in testdata/scenarios, whose README describes the format. Each scenario has its
+// own accounts; every answer is compared with the expected one, with what every answer promises, and with openapi.yaml.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenarios/*.txt")
 	if err != nil || len(files) == 0 {
@@ -46,7 +45,7 @@ func TestScenarios(t *testing.T) {
 				if on == nil {
 					on = newServer(t, s.store, o)
 				}
-				if o.rateLimit == usual.rateLimit { // nobody else must use up another limit
+				if o.rateLimit == usual.rateLimit { // no other test may use up another limit
 					servers[o] = on
 				}
 				t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+scenario.title, func(t *testing.T) {
@@ -64,7 +63,7 @@ type scenario struct {
 	steps    []step
 }
 
-// step is a request and what it must be answered with, or one of the words account, import, wait and differ.
+// step is a request and its expected answer, or one of the words account, import, wait and differ.
 type step struct {
 	where   string
 	word    string
@@ -78,7 +77,7 @@ type step struct {
 	status  int
 	want    []field
 	golden  string
-	compare bool // there is a golden body, be it empty
+	compare bool // there is a golden body, even if it is empty
 }
 
 type field struct{ name, value string }
@@ -117,7 +116,7 @@ func readScenarios(t *testing.T, file string) (scenarios []scenario) {
 		if now == nil {
 			t.Fatalf("%s: a file begins with the title of a scenario", where)
 		}
-		for ; len(block) > 1 && wordLine.MatchString(block[1]); block = block[1:] { // words may stand one below the other
+		for ; len(block) > 1 && wordLine.MatchString(block[1]); block = block[1:] { // words may be on separate lines
 			now.steps = append(now.steps, readStep(t, where, block[:1]))
 		}
 		now.steps = append(now.steps, readStep(t, where, block))
@@ -125,7 +124,7 @@ func readScenarios(t *testing.T, file string) (scenarios []scenario) {
 	return scenarios
 }
 
-// blocks yields what stands between blank lines, without comments, by line number.
+// blocks yields the text between blank lines, without comments, by line number.
 func blocks(text string) func(yield func(int, []string) bool) {
 	return func(yield func(int, []string) bool) {
 		var block []string
@@ -203,7 +202,7 @@ func readHeader(block []string) (header []field, rest []string) {
 	return header, block
 }
 
-// stage is what a scenario plays on.
+// stage is the environment of a scenario.
 type stage struct {
 	*server
 	accounts map[string]crm.Account
@@ -231,7 +230,7 @@ func (g *stage) account(t *testing.T, name, parent string) {
 	g.vars[name+".id"] = g.accounts[name].ID
 }
 
-// secret is that of a key by its name: that of an account, for a key that may do everything, or one of these words.
+// secret is the secret of a key by its name: an account's name for a key with all permissions, or one of these words.
 func (g *stage) secret(t *testing.T, name string) string {
 	t.Helper()
 	if known, ok := g.secrets[name]; ok {
@@ -283,7 +282,7 @@ func (g *stage) play(t *testing.T, scenario scenario) {
 			}
 		}
 		if t.Failed() {
-			return // the rest would only repeat what went wrong
+			return // the rest would only repeat the failure
 		}
 	}
 }
@@ -321,7 +320,7 @@ func (g *stage) playStep(t *testing.T, s step) {
 	}
 }
 
-// compareWithGet checks that HEAD tells what GET would answer.
+// compareWithGet checks that HEAD says what GET would answer.
 func (g *stage) compareWithGet(t *testing.T, s step, head answer) {
 	t.Helper()
 	s.method = http.MethodGet

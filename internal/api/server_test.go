@@ -52,7 +52,7 @@ var noExpiry time.Time
 
 var usual = settings{region: "US", rateLimit: 6000}
 
-// server is the whole handler, middleware and all, behind a real listener.
+// server is the complete handler, including middleware, behind a real listener.
 type server struct {
 	engine    string // the name of its shared engine
 	store     *store.Store
@@ -62,8 +62,8 @@ type server struct {
 	rateLimit int
 }
 
-// engines are the databases that the tests run on. Each has one server with the usual settings, for all tests that only
-// need accounts of their own: an API is slow to make, because it renders its reference page.
+// engines are the databases that the tests run on. Each has one server with the usual settings, for all tests that only need
+// their own accounts: an API is slow to create, because it renders its reference page.
 var engines = []*engine{
 	{name: "sqlite", open: func() (o store.Options, remove func(), err error) {
 		o.Data, err = os.MkdirTemp("", "donorbook-api-test-")
@@ -129,7 +129,7 @@ func TestMain(m *testing.M) {
 	if options := os.Getenv(killedUpgrade); options != "" {
 		dieUpgrading(options)
 	}
-	_ = flag.Set("test.parallel", "8") // scenarios wait for clocks and disks more than they work
+	_ = flag.Set("test.parallel", "8") // scenarios wait for clocks and disks more than they compute
 	os.Exit(rig.Run(withServers{m}))
 }
 
@@ -150,7 +150,7 @@ func (c withServers) Run() int {
 	return code
 }
 
-// newServer is a server with settings or a store of its own.
+// newServer is a server with its own settings or its own store.
 func newServer(t testing.TB, s *store.Store, o settings) *server {
 	t.Helper()
 	made, stop := startServer(t, s, o)
@@ -207,7 +207,7 @@ func makeKey(t testing.TB, s *store.Store, account crm.Account, expires time.Tim
 	return key, secret
 }
 
-// expiredKey makes a key that ends as soon as the machine manages to make one, and waits for its end.
+// expiredKey creates a key that expires as soon as possible, and waits until it has expired.
 func expiredKey(t testing.TB, s *store.Store, account crm.Account) string {
 	t.Helper()
 	for life := 10 * time.Millisecond; ; life *= 2 {
@@ -230,7 +230,7 @@ type answer struct {
 	body   string
 }
 
-// request makes a request to the server; body is sent as JSON where it is not empty.
+// request makes a request to the server; body is sent as JSON if it is not empty.
 func (s *server) request(t testing.TB, method, target, secret, body string) *http.Request {
 	t.Helper()
 	var content io.Reader
@@ -282,7 +282,7 @@ func (s *server) ask(t testing.TB, method, target, secret, body string) answer {
 
 var ownRequestID = regexp.MustCompile(`^[0-9a-z]{26}$`)
 
-// brokenPromises is what is wrong with an answer whatever was asked.
+// brokenPromises is what is wrong with an answer, whatever the request was.
 func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) {
 	is := func(name, want string) {
 		if got := a.header.Values(name); len(got) != 1 || got[0] != want {

@@ -21,14 +21,14 @@ import (
 	"donorbook/internal/store"
 )
 
-// oldAnswer is what the program of an older schema answered.
+// oldAnswer is what the program answered with an older schema.
 type oldAnswer struct {
 	Key, Path string
 	Status    int
 	Body      string
 }
 
-// A database of any released schema opens in this program and answers every request as it did in its own.
+// A database of any released schema opens in this program, which answers every request as the older program did.
 func TestOlderDatabasesAnswerAsBefore(t *testing.T) {
 	fixtures, err := filepath.Glob("testdata/schemas/schema*.json.gz")
 	if err != nil || len(fixtures) < 4 {
@@ -60,10 +60,10 @@ func eachFixture(t *testing.T, version int, test func(t *testing.T, name string,
 	})
 }
 
-// killedUpgrade is the variable that makes this program upgrade a database and kill itself in the middle.
+// killedUpgrade is the variable that makes this program upgrade a database and kill itself midway.
 const killedUpgrade = "DONORBOOK_TEST_KILLED_UPGRADE"
 
-// dieUpgrading opens a database and kills the process when the upgrade has reported progress so many times.
+// dieUpgrading opens a database and kills the process when the upgrade has reported progress this many times.
 func dieUpgrading(options string) {
 	var o struct {
 		Data, Database string
@@ -81,10 +81,10 @@ func dieUpgrading(options string) {
 	panic(fmt.Sprint("the upgrade ended before it was killed: ", err))
 }
 
-// An upgrade that is killed in the middle leaves the database as it was, and the next start upgrades it.
+// An upgrade that is killed midway leaves the database as it was, and the next start upgrades it.
 func TestAnUpgradeThatIsKilledBeginsAgain(t *testing.T) {
 	eachFixture(t, 3, func(t *testing.T, name string, o store.Options) {
-		for _, reports := range []int{1, 3} { // while checksums are worked out, and while the search is built
+		for _, reports := range []int{1, 3} { // while checksums are computed, and while the search is built
 			options, err := json.Marshal(map[string]any{"Data": o.Data, "Database": o.Database, "Reports": reports})
 			if err != nil {
 				t.Fatal(err)
@@ -105,7 +105,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 	if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil || len(asked) == 0 {
 		t.Fatalf("%d answers: %v", len(asked), err)
 	}
-	for range 2 { // upgraded, then opened once more
+	for range 2 { // upgraded, then opened again
 		s, err := store.Open(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			}
 		}
 		key := asked[0].Key
-		for _, path := range []string{"/v1/transactions", "/v1/plans"} { // keys keep the permissions that they were made with
+		for _, path := range []string{"/v1/transactions", "/v1/plans"} { // keys keep the permissions that they were created with
 			if wasAsked(asked, path) {
 				continue
 			}
@@ -154,7 +154,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 	}
 }
 
-// wasAsked tells whether the program of the schema knew a path.
+// wasAsked tells whether the program knew a path at that schema.
 func wasAsked(asked []oldAnswer, path string) bool {
 	return slices.ContainsFunc(asked, func(a oldAnswer) bool { return a.Path == path })
 }

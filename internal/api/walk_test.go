@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// population is an account with contacts, of which some are archived.
+// population is an account with contacts, some of them archived.
 type population struct {
 	*server
 	key      string
-	active   []string // ids in ascending order, as they are at the start
+	active   []string // ids in ascending order, at the start
 	archived []string
 }
 
@@ -102,8 +102,8 @@ func TestAWalkSeesEachContactOnceInAscendingOrder(t *testing.T) {
 	})
 }
 
-// While contacts are created, a walk of any scope that shows them sees each contact at most once, in ascending order;
-// it sees all that were there at its start, and all whose creation was acknowledged before its last page was asked for.
+// While contacts are created, a walk of any scope that shows them sees each contact at most once, in ascending order. It sees all
+// contacts that were there at its start, and all whose creation was acknowledged before its last page was requested.
 func TestAWalkWhileContactsAreCreatedSeesEachOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		for _, scope := range []string{"active", "all"} {
@@ -146,9 +146,9 @@ func TestAWalkOfAllSeesEachOnceWhileContactsAreArchivedAndRestored(t *testing.T)
 	})
 }
 
-// A restored contact goes back to its old place, so that later ones move on by one. A walk of the active contacts then
-// misses none of those that were active all the time; it repeats at most as many as were restored meanwhile; and it
-// shows nothing that was neither active at the start nor restored.
+// A restored contact goes back to its old place, so that later contacts move by one. A walk of the active contacts then misses
+// none of those that were active all the time; it repeats at most as many as were restored meanwhile; and it shows nothing that
+// was neither active at the start nor restored.
 func TestAWalkOfActiveContactsMissesNoneWhileOthersAreRestored(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		for _, perPage := range perPages {
@@ -184,7 +184,7 @@ func TestAWalkOfActiveContactsMissesNoneWhileOthersAreRestored(t *testing.T) {
 	})
 }
 
-// checkOnce: the pages show strictly ascending ids, all of must and nothing but may.
+// checkOnce checks that the pages show strictly ascending ids, all of must and nothing outside may.
 func (p *population) checkOnce(t *testing.T, what string, pages [][]string, must, may []string) {
 	t.Helper()
 	seen := slices.Concat(pages...)
@@ -203,7 +203,7 @@ func (p *population) checkOnce(t *testing.T, what string, pages [][]string, must
 	}
 }
 
-// crowd changes things while a walk goes on.
+// crowd makes changes during a walk.
 type crowd struct {
 	mu   sync.Mutex
 	ids  []string

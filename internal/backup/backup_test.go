@@ -19,7 +19,7 @@ import (
 	"donorbook/internal/store"
 )
 
-// backUp makes a backup that must succeed.
+// backUp makes a backup and checks that it succeeds.
 func backUp(t *testing.T, o store.Options, file string) Report {
 	t.Helper()
 	report, err := Write(t.Context(), o, file, Options{})
@@ -29,7 +29,7 @@ func backUp(t *testing.T, o store.Options, file string) Report {
 	return report
 }
 
-// restored is the store of a backup, in a new directory.
+// restored is the store that is restored from a backup, in a new directory.
 func restored(t *testing.T, file string) (*store.Store, store.Options) {
 	t.Helper()
 	o := store.Options{Data: filepath.Join(t.TempDir(), "new")}
@@ -118,7 +118,8 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 	}
 }
 
-// TestABackupShowsOneMoment writes between the pages of a backup: it is not kept from it, and the backup shows none of it.
+// TestABackupShowsOneMoment writes between the pages of a backup: the writes are not blocked, and the backup contains none of
+// them.
 func TestABackupShowsOneMoment(t *testing.T) {
 	t.Parallel()
 	data, file := t.TempDir(), filepath.Join(t.TempDir(), "b")
@@ -236,7 +237,7 @@ func TestWhatAKilledBackupHasLeftIsRemoved(t *testing.T) {
 	living.remove()
 }
 
-// A path that is too long stands for a disk that becomes full: the directory is made, and what must go into it is not.
+// A path that is too long simulates a disk that becomes full: the directory is created, but not the file in it.
 func TestABackupThatCannotBeginLeavesNothing(t *testing.T) {
 	t.Parallel()
 	const prefix, longest = ".donorbook-backup-", 4095
@@ -298,7 +299,7 @@ func TestARestoreRefusesADirectoryThatIsNotEmpty(t *testing.T) {
 	}
 }
 
-// TestARestoreRefusesADamagedBackup: whatever is wrong, the directory is as it was.
+// TestARestoreRefusesADamagedBackup: whatever is wrong, the directory does not change.
 func TestARestoreRefusesADamagedBackup(t *testing.T) {
 	t.Parallel()
 	data, dir := t.TempDir(), t.TempDir()

@@ -42,7 +42,7 @@ func TestADataDirectoryIsForItsOwnerAlone(t *testing.T) {
 	if info, _ := os.Stat(outside); len(changed) != 0 || err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("a file elsewhere: %v, %v", changed, err)
 	}
-	if os.Geteuid() == 0 { // nobody else can give a directory away
+	if os.Geteuid() == 0 { // only root can give a directory to another user
 		if err := os.Chown(dir, 12345, -1); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"donorbook/internal/store"
 )
 
-// open opens a store. When the test ends, everything in it must fit together.
+// open opens a store. When the test ends, everything in it must be consistent.
 func open(t *testing.T, o store.Options) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), o)
@@ -75,13 +75,13 @@ func wantError(t *testing.T, what string, got, want error) {
 	}
 }
 
-// A database that does not open is not backed up either, and the attempt leaves nothing.
+// A database that does not open is not backed up either, and the attempt leaves no files.
 func TestADatabaseThatWasLostIsNotBackedUp(t *testing.T) {
 	t.Parallel()
 	used := t.TempDir()
 	s := open(t, store.Options{Data: used, Serving: true})
 	create(t, s, newAccount(t, s).Number, `{"first_name":"Ana"}`)
-	mixed := t.TempDir() // as a crash leaves it, with a database that was put there since
+	mixed := t.TempDir() // as a crash leaves it, with a database that was put there afterward
 	for _, name := range []string{db.DatabaseFile + "-wal", "donorbook.id"} {
 		copyFile(t, filepath.Join(used, name), filepath.Join(mixed, name))
 	}

@@ -30,8 +30,8 @@ func filesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestAServerBacksItselfUp: a backup is made at the first start and none at the second, the log and the metrics tell, and a
-// server that starts from it has everything, its certificate included.
+// TestAServerBacksItselfUp: the first start makes a backup and the second does not, the log and the metrics report it, and a
+// server that starts from the backup has everything, including its certificate.
 func TestAServerBacksItselfUp(t *testing.T) {
 	t.Parallel()
 	data, dir := onlySQLite(t), filepath.Join(t.TempDir(), "backups")

@@ -18,14 +18,14 @@ import (
 	"donorbook/client"
 )
 
-// TestCommandsBesideAServer: what the command line changes, a running server knows.
+// TestCommandsBesideAServer: a running server sees what the command line changes.
 func TestCommandsBesideAServer(t *testing.T) { eachEngine(t, commandsBesideAServer) }
 
 func commandsBesideAServer(t *testing.T, e engine) {
 	data := e.data(t)
 	p := serve(t, data)
 	account, key := newKey(t, data)
-	p.call(key, http.StatusOK, "GET", "/v1/contacts", "") // at once
+	p.call(key, http.StatusOK, "GET", "/v1/contacts", "") // immediately
 
 	type keyLine struct {
 		ID       int64   `json:"id"`
@@ -82,7 +82,7 @@ func commandsBesideAServer(t *testing.T, e engine) {
 	p.stop()
 }
 
-// TestCommandsAndRequestsTogether: many writers, some of them commands, and everything is there in the end.
+// TestCommandsAndRequestsTogether: with many writers, some of them commands, no write is lost.
 func TestCommandsAndRequestsTogether(t *testing.T) { eachEngine(t, commandsAndRequestsTogether) }
 
 func commandsAndRequestsTogether(t *testing.T, e engine) {
@@ -141,8 +141,8 @@ func commandsAndRequestsTogether(t *testing.T, e engine) {
 	checkIntegrity(t, data)
 }
 
-// TestASecondServerIsRefused: one server works in a data directory of SQLite, beside any number of commands. After kill -9 the next
-// one starts at once.
+// TestASecondServerIsRefused: only one server can use a SQLite data directory, alongside any number of commands. After kill -9
+// the next one starts immediately.
 func TestASecondServerIsRefused(t *testing.T) {
 	t.Parallel()
 	data := onlySQLite(t)
@@ -163,7 +163,7 @@ func TestASecondServerIsRefused(t *testing.T) {
 	checkIntegrity(t, data)
 }
 
-// TestTwoServersOnOneDatabase: both work, and the same person posted to both at once is one contact.
+// TestTwoServersOnOneDatabase: both work, and a person who is posted to both at once becomes one contact.
 func TestTwoServersOnOneDatabase(t *testing.T) {
 	t.Parallel()
 	data := postgres.data(t)
@@ -193,7 +193,7 @@ func TestTwoServersOnOneDatabase(t *testing.T) {
 			}
 		}
 	}
-	// What one archives, the other knows; what one revokes is refused by the other.
+	// A contact that one server archives is archived for the other; a key that one revokes is refused by the other.
 	first := nodes[0].contacts(key, "active")[0]
 	if err := nodes[0].api(key).Contacts.Archive(t.Context(), first.ID); err != nil {
 		t.Error(err)

@@ -14,7 +14,7 @@ import (
 	"donorbook/internal/pgtest"
 )
 
-// damage changes a database behind the back of the server, as a disk that fails would.
+// damage changes a database without the server's knowledge, as a failing disk would.
 func damage(t *testing.T, data, sql string) {
 	t.Helper()
 	if url := databaseOf(data); url != "" {
@@ -33,8 +33,8 @@ func damage(t *testing.T, data, sql string) {
 	}
 }
 
-// TestDamageIsToldAndChecked: what was damaged is a 500 that says nothing, with a log line that names the row; check names it
-// as well and repairs what can be, beside the server.
+// TestDamageIsToldAndChecked: a damaged document gets a 500 without details, and a log line names the row; check names it as well
+// and repairs what it can, while the server runs.
 func TestDamageIsToldAndChecked(t *testing.T) { eachEngine(t, damageIsToldAndChecked) }
 
 func damageIsToldAndChecked(t *testing.T, e engine) {

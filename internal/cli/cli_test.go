@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// undisturbed runs tests without the settings that somebody may have in their environment.
+// undisturbed runs tests without any settings from the environment of the person who runs them.
 type undisturbed struct{ *testing.M }
 
 func (u undisturbed) Run() int {
@@ -65,7 +65,7 @@ func runScripts(t *testing.T, e engine) {
 	})
 }
 
-// exits runs a command that must end with an exit code, which says what kind of failure it is: exits 3 donorbook ...
+// exits runs a command that must end with an exit code for a kind of failure: exits 3 donorbook ...
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND [ARGUMENT]...")
@@ -85,7 +85,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// keep puts what the last command printed into a variable, as NAME=$(...) does in a shell.
+// keep stores what the last command printed in a variable, as NAME=$(...) does in a shell.
 func keep(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: keep NAME")
@@ -93,7 +93,7 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
 }
 
-// expand puts variables into a file.
+// expand replaces variables in a file.
 func expand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: expand FILE")
@@ -101,8 +101,7 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }
 
-// prints compares standard output with a file in which variables are expanded, and what differs from run to run has a
-// name.
+// prints compares standard output with a file in which variables are expanded and values that differ from run to run have names.
 func prints(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: prints FILE")
@@ -130,7 +129,7 @@ func runLine(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// result is what a command prints that must succeed.
+// result is the output of a command that must succeed.
 func result(t *testing.T, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := runLine(t, args...)
@@ -140,7 +139,7 @@ func result(t *testing.T, args ...string) string {
 	return strings.TrimSpace(stdout)
 }
 
-// TestWrongUsage is about flags and settings alone: nothing is opened, the message names what is wrong.
+// TestWrongUsage checks flags and settings only: nothing is opened, and the message names the mistake.
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
@@ -270,8 +269,8 @@ func namesThatNoShellCanType(t *testing.T, e engine) {
 	}
 }
 
-// TestHelpNamesEveryFlag walks the whole command line: each group and command has a help that exits with 0, tells what
-// it is for on standard output alone, and lists every flag and argument with an explanation.
+// TestHelpNamesEveryFlag walks the whole command line: the help of each group and command exits with 0, describes the command on
+// standard output only, and lists every flag and argument with an explanation.
 func TestHelpNamesEveryFlag(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(new(commands), kong.Name("donorbook"), kong.Vars{"methods": methods})
@@ -320,7 +319,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 }
 
-// TestRefusedInput is about values: what is refused is named, and changes nothing.
+// TestRefusedInput checks values: the message names a refused value, and nothing changes.
 func TestRefusedInput(t *testing.T) { eachEngine(t, refusedInput) }
 
 func refusedInput(t *testing.T, e engine) {

@@ -13,8 +13,8 @@ import (
 	"donorbook/client"
 )
 
-// TestAClientIsToldToWait: over the rate limit, a client that has less time than the server asks for gets the refusal at once, with all
-// that is needed to look it up.
+// TestAClientIsToldToWait: over the rate limit, a client that has less time than the server asks for gets the refusal
+// immediately, with everything that is needed to look it up.
 func TestAClientIsToldToWait(t *testing.T) {
 	t.Parallel()
 	data := onlySQLite(t)

@@ -32,7 +32,7 @@ func typed(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return command.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// wantTyped runs a command line that must exit with a code, and say something on standard error.
+// wantTyped runs a command line and checks its exit code and its standard error.
 func wantTyped(t *testing.T, code int, says string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	got, stdout, stderr := typed(t, args...)
@@ -61,10 +61,10 @@ func TestACopyMovesAServiceToPostgreSQLAndBack(t *testing.T) {
 	data, account, key := copySource(t)
 	there, back := newDatabase(t, cluster), filepath.Join(t.TempDir(), "new")
 
-	source := serve(t, data) // it may go on
+	source := serve(t, data) // it may continue
 	want := source.call(key, http.StatusOK, "GET", "/v1/contacts?per_page=3", "").body
 	stdout, stderr := wantTyped(t, exitOK, "What is written to the source from now on is not copied.\n", "copy", "--from", "sqlite:"+data, "--to", there)
-	// The invitation is the set-up link that the server has printed last.
+	// The invitation is the setup link that the server printed last.
 	const table = `TABLE               ROWS
 contact             5
 contact_archival    0
@@ -172,8 +172,8 @@ func TestACopyTellsWhatIsWrongWithItsDatabases(t *testing.T) {
 	}
 }
 
-// TestACopyThatWasInterruptedCanBeRestarted holds the last table of the target, so that the copy is under way for as long
-// as it takes.
+// TestACopyThatWasInterruptedCanBeRestarted locks the last table of the target, so that the copy stays in progress for as long as
+// needed.
 func TestACopyThatWasInterruptedCanBeRestarted(t *testing.T) {
 	t.Parallel()
 	cluster := cluster(t)
@@ -181,7 +181,7 @@ func TestACopyThatWasInterruptedCanBeRestarted(t *testing.T) {
 	to := ""
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		to = newDatabase(t, cluster)
-		result(t, "account", "list", "--database", to) // makes the tables
+		result(t, "account", "list", "--database", to) // creates the tables
 		holder, err := pgx.Connect(t.Context(), to)
 		if err != nil {
 			t.Fatal(err)
@@ -272,7 +272,7 @@ func TestProgressOfABackupIsShownWhereItTakesLong(t *testing.T) {
 		{time.Second, "copying the database", 2e6, 2e6},
 		{0, "checking the database", 0, 0},
 		{6 * time.Second, "checking the database", 0, 0},
-		{0, "writing the backup", 10, 10}, // over before it was shown
+		{0, "writing the backup", 10, 10}, // it ended before it was shown
 	} {
 		at = at.Add(p.pass)
 		w.progress(p.step, p.done, p.total)

@@ -15,7 +15,7 @@ import (
 	"donorbook/client"
 )
 
-// givenGift is a gift that a client has sent, under a key of its own, and whether it was answered.
+// givenGift is a gift that a client has sent, with its own key, and whether it was answered.
 type givenGift struct {
 	key, id  string
 	cents    int
@@ -28,7 +28,7 @@ type sentRefund struct {
 	answered bool
 }
 
-// post sends the gift, again where it was sent before. alive is false once the connection is gone.
+// post sends the gift, or sends it again. alive is false once the connection is gone.
 func (g *givenGift) post(ctx context.Context, c *client.Client, contact int64) (alive bool, err error) {
 	gift, failed := c.Transactions.Create(client.WithIdempotencyKey(ctx, g.key), client.TransactionInput{
 		ContactID: contact, Amount: money(g.cents), Method: "card", TransactedAt: "2026-01-31",
@@ -37,14 +37,14 @@ func (g *givenGift) post(ctx context.Context, c *client.Client, contact int64) (
 	return answered(failed)
 }
 
-// refund gives a cent back.
+// refund refunds one cent.
 func (g *givenGift) refund(ctx context.Context, c *client.Client, r *sentRefund) (alive bool, err error) {
 	_, failed := c.Transactions.Refund(client.WithIdempotencyKey(ctx, r.key), g.id, "0.01")
 	r.answered = failed == nil
 	return answered(failed)
 }
 
-// answered tells a refusal, which is an error, from a connection that is gone.
+// answered distinguishes a refusal, which is an error, from a lost connection.
 func answered(failed error) (alive bool, err error) {
 	var refused *client.Error
 	switch {
@@ -56,7 +56,7 @@ func answered(failed error) (alive bool, err error) {
 	return false, nil
 }
 
-// giver is one client that gives and refunds without pause.
+// giver is one client that gives and refunds without a pause.
 type giver struct {
 	name    string
 	contact int64
@@ -81,11 +81,11 @@ func (w *giver) step(ctx context.Context, c *client.Client) (alive bool, err err
 	return g.post(ctx, c, w.contact)
 }
 
-// money is an amount as the API writes it: without zeros at the end.
+// money is an amount as the API writes it: without trailing zeros.
 func money(cents int) client.Money { return client.Money(fmt.Sprint(float64(cents) / 100)) }
 
-// settle sends everything again that was never answered, and then looks whether each gift is there once, with each refund once, and whether the
-// contact's number is their sum.
+// settle resends everything that was never answered. Then it checks that each gift and each refund exists once, and that the
+// contact's total is their sum.
 func (w *giver) settle(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	cents := 0
@@ -113,7 +113,7 @@ func (w *giver) settle(t *testing.T, c *client.Client) {
 	w.wantGifts(t, c, len(w.gifts), int64(cents/100))
 }
 
-// wantGifts compares the contact with what it gave: a number of gifts, and their sum in whole dollars.
+// wantGifts compares the contact with what it gave: the number of gifts, and their total in whole dollars.
 func (w *giver) wantGifts(t *testing.T, c *client.Client, gifts int, total int64) {
 	listed, err := c.Transactions.Page(t.Context(), client.TransactionFilter{ContactID: &w.contact}, 1)
 	if err != nil || listed.Total != int64(gifts) {
@@ -137,7 +137,8 @@ func newGivers(t *testing.T, c *client.Client, n int) []*giver {
 	return givers
 }
 
-// TestKillUnderGifts: no gift or refund that was acknowledged before kill -9 is lost, and one that is sent again with its key counts once.
+// TestKillUnderGifts: no gift or refund that was acknowledged before kill -9 is lost, and one that is resent with its key counts
+// once.
 func TestKillUnderGifts(t *testing.T) { eachEngine(t, killUnderGifts) }
 
 func killUnderGifts(t *testing.T, e engine) {
@@ -185,7 +186,8 @@ func killUnderGifts(t *testing.T, e engine) {
 	wantTyped(t, exitOK, "", where...)
 }
 
-// TestAClientOutlivesTheServer: a client does not notice that the server was killed and started again, and each gift that it made counts once.
+// TestAClientOutlivesTheServer: a client does not notice that the server was killed and restarted, and each of its gifts counts
+// once.
 func TestAClientOutlivesTheServer(t *testing.T) { eachEngine(t, clientOutlivesTheServer) }
 
 func clientOutlivesTheServer(t *testing.T, e engine) {

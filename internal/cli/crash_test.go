@@ -17,8 +17,8 @@ import (
 	"donorbook/client"
 )
 
-// person is what a client knows about a contact of its own: every state that the server may be in. There is one, or two
-// while a change was sent and not acknowledged.
+// person is what a client knows about one of its contacts: every state that the server may have. There is one state, or two while
+// a change was sent but not acknowledged.
 type person struct {
 	id     int64
 	email  string
@@ -37,7 +37,7 @@ func (s state) equal(other state) bool {
 	return s.company == other.company && s.archived == other.archived && slices.Equal(s.tags, other.tags)
 }
 
-// worker is one client that writes without pause.
+// worker is one client that writes without a pause.
 type worker struct {
 	name    string
 	people  []*person
@@ -60,7 +60,7 @@ func (w *worker) work(t *testing.T, p *process, key string, acknowledged *atomic
 	}
 }
 
-// step makes one change. alive is false once the connection is: then the change may be there or not.
+// step makes one change. alive is false once the connection is gone: then the change may have happened or not.
 func (w *worker) step(p *process, key string) (alive bool, err error) {
 	w.written++
 	if len(w.people) == 0 || rand.IntN(3) == 0 {
@@ -68,7 +68,7 @@ func (w *worker) step(p *process, key string) (alive bool, err error) {
 	}
 	who := w.people[rand.IntN(len(w.people))]
 	if len(who.states) != 1 {
-		return true, nil // nobody knows what became of it; it is left alone
+		return true, nil // the outcome is unknown, so the contact is not used again
 	}
 	return w.change(p, key, who)
 }
@@ -119,7 +119,7 @@ func (w *worker) change(p *process, key string, who *person) (alive bool, err er
 	return true, nil
 }
 
-// TestKillUnderLoad: whatever was acknowledged before kill -9 is there after the restart, round after round.
+// TestKillUnderLoad: everything that was acknowledged before kill -9 is there after the restart, in every round.
 func TestKillUnderLoad(t *testing.T) { eachEngine(t, killUnderLoad) }
 
 func killUnderLoad(t *testing.T, e engine) {
@@ -153,7 +153,7 @@ func killUnderLoad(t *testing.T, e engine) {
 	checkIntegrity(t, data)
 }
 
-// checkPeople compares the lists with what was acknowledged, and settles what was not.
+// checkPeople compares the lists with what was acknowledged, and settles the rest.
 func checkPeople(p *process, key string, workers []*worker) {
 	p.t.Helper()
 	found := map[int64]client.Contact{}
@@ -191,7 +191,7 @@ func checkPeople(p *process, key string, workers []*worker) {
 	}
 }
 
-// checkMatching posts people again: each is found by the email, in any letter case, and nobody else is.
+// checkMatching posts people again: each matches the contact with the same email, in any letter case, and no other contact.
 func checkMatching(p *process, key string, workers []*worker) {
 	p.t.Helper()
 	api := p.api(key)
@@ -208,7 +208,7 @@ func checkMatching(p *process, key string, workers []*worker) {
 	}
 }
 
-// checkIntegrity asks SQLite whether its file is whole.
+// checkIntegrity asks SQLite whether its file is intact.
 func checkIntegrity(t *testing.T, data string) {
 	t.Helper()
 	if databaseOf(data) != "" {

@@ -14,7 +14,7 @@ import (
 	"donorbook/internal/store"
 )
 
-// TestDemoGifts: on whatever day it starts, the demo has two years of gifts that agree with its plans, its tags and its people.
+// TestDemoGifts: whatever the day, the demo has two years of gifts that agree with its plans, its tags and its people.
 func TestDemoGifts(t *testing.T) {
 	t.Parallel()
 	for _, now := range demoDays {
@@ -121,7 +121,7 @@ func demoPeople(t *testing.T, s *store.Store, account int64) (people []*demoPers
 	return people
 }
 
-// check holds one person's tags against what they gave.
+// check compares one person's tags with what they gave.
 func (p *demoPerson) check(t *testing.T, now time.Time) {
 	t.Helper()
 	years := map[int64]int{}
@@ -147,7 +147,7 @@ func (p *demoPerson) check(t *testing.T, now time.Time) {
 	}
 }
 
-// givesByPlan tells whether a plan is an active monthly one with a gift for every month up to now.
+// givesByPlan tells whether a plan is active and monthly, with a gift for every month up to now.
 func (p *demoPerson) givesByPlan(plan crm.Plan, now time.Time) bool {
 	if plan.Frequency != "monthly" || plan.Status != crm.ActivePlan || plan.Overdue(now) {
 		return false

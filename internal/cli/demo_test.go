@@ -30,7 +30,7 @@ func demoCurl(p *process) (line, key, password string) {
 
 var demoOutput = regexp.MustCompile(`^(curl .*Bearer (\w+)'.*)\nSign in at https?://[\w.:]+/console as demo@example\.org with the password (\S+)\n$`)
 
-// signIn tries a password at the console, and returns the status: 303 leads in.
+// signIn tries a password in the console and returns the status: 303 means signed in.
 func (p *process) signIn(password string) int {
 	p.t.Helper()
 	client := *p.client
@@ -43,7 +43,7 @@ func (p *process) signIn(password string) int {
 	return response.StatusCode
 }
 
-// paste runs a line in a shell, as whoever reads it does, in a directory of their own.
+// paste runs a line in a shell, in a new directory, as a reader would.
 func paste(t *testing.T, line string) contactPage {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", line)
@@ -55,13 +55,13 @@ func paste(t *testing.T, line string) contactPage {
 	return decode[contactPage](t, said)
 }
 
-// TestDemo: a line on standard output that works as it is, a password, and a believable organization behind them.
+// TestDemo: standard output has a line that works as it is and a password, and the demo has a believable organization.
 func TestDemo(t *testing.T) { eachEngine(t, demo) }
 
 func demo(t *testing.T, e engine) {
 	parent := t.TempDir()
 	data := e.dataIn(t, filepath.Join(parent, "it's a demo"))
-	// A directory that needs quoting and is not named from the root; a country in which the demo's numbers are none.
+	// A relative directory that needs quoting; a country in which the demo's numbers are not valid.
 	p := launch(t, data, "sh", "-c", `cd "$0" && exec donorbook serve --demo --data "it's a demo" --listen 127.0.0.1:0 --phone-region NO --rate-limit 0`, parent)
 	p.waitUntilServing()
 	line, key, password := demoCurl(p)
@@ -75,7 +75,7 @@ func demo(t *testing.T, e engine) {
 		t.Errorf("signing in answered %d", status)
 	}
 
-	// Whoever starts it twice by mistake gets an error, and the first one's key goes on working.
+	// Starting it twice by mistake gives an error, and the key of the first one continues to work.
 	code, stdout, stderr := runLine(t, "serve", "--demo", "--data", data, "--listen", p.addr())
 	want := map[engine]string{sqlite: "another server", postgres: "address already in use"}[e]
 	if code != exitFailed || stdout != "" || !strings.Contains(stderr, want) {
@@ -85,7 +85,7 @@ func demo(t *testing.T, e engine) {
 	before := len(p.contacts(key, "all"))
 	p.stop()
 
-	// The next start finds the data, and makes a new key and a new password: nobody knows the old ones any more.
+	// The next start finds the data and creates a new key and a new password, because the old ones are not stored.
 	p = serve(t, data, "--demo", "--tls", "off", "--log-format", "json")
 	line, next, nextPassword := demoCurl(p)
 	if old, new := p.signIn(password), p.signIn(nextPassword); old != http.StatusUnprocessableEntity || new != http.StatusSeeOther {
@@ -166,7 +166,7 @@ func checkDemoCampaigns(p *process, key string) {
 	}
 }
 
-// TestDemoNeedsAnEmptyDatabase: nobody's data is mixed with the demo's.
+// TestDemoNeedsAnEmptyDatabase: the demo's data is never mixed with other data.
 func TestDemoNeedsAnEmptyDatabase(t *testing.T) { eachEngine(t, demoNeedsAnEmptyDatabase) }
 
 func demoNeedsAnEmptyDatabase(t *testing.T, e engine) {
@@ -181,7 +181,7 @@ func demoNeedsAnEmptyDatabase(t *testing.T, e engine) {
 		t.Errorf("the accounts were changed:\n%s", after)
 	}
 
-	// A demo that was cut off half-way is not taken for a whole one.
+	// A demo that was interrupted halfway is not treated as complete.
 	data = e.data(t)
 	result(t, "account", "create", "--data", data, "--name", demoName)
 	code, stdout, stderr = runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
@@ -190,7 +190,7 @@ func demoNeedsAnEmptyDatabase(t *testing.T, e engine) {
 	}
 }
 
-// TestDemoAddress: the curl command goes where it works from this machine.
+// TestDemoAddress: the curl command uses an address that works from this machine.
 func TestDemoAddress(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -232,7 +232,7 @@ func TestDemoFile(t *testing.T) {
 	}
 }
 
-// TestDemoTimes: the contacts of the demo came over two years, many of them in the first weeks, and then more and more.
+// TestDemoTimes: the contacts of the demo were added over two years, many of them in the first weeks, and then more and more.
 func TestDemoTimes(t *testing.T) {
 	t.Parallel()
 	for _, now := range demoDays {
@@ -253,7 +253,7 @@ func TestDemoTimes(t *testing.T) {
 	}
 }
 
-// demoDays are days on which the demo may be started: usual ones, and those on which calendars go wrong.
+// demoDays are days on which the demo may be started: ordinary ones, and those that are difficult for calendars.
 var demoDays = []time.Time{
 	time.Date(2026, 11, 15, 8, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 23, 59, 59, 0, time.UTC), time.Date(2027, 8, 31, 0, 0, 0, 0, time.UTC),
 	time.Date(2027, 1, 2, 12, 0, 0, 0, time.UTC),

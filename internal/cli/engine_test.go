@@ -23,7 +23,7 @@ const (
 
 var engines = []engine{sqlite, postgres}
 
-// eachEngine runs a test on every engine, at the same time as others.
+// eachEngine runs a test on every engine, in parallel.
 func eachEngine(t *testing.T, test func(*testing.T, engine)) {
 	t.Parallel()
 	for _, e := range engines {
@@ -34,8 +34,7 @@ func eachEngine(t *testing.T, test func(*testing.T, engine)) {
 	}
 }
 
-// onlySQLite is the data directory of a test that is about files, directories, TLS, HTTP or signals, and is the same
-// whatever the database is.
+// onlySQLite is the data directory of a test of files, directories, TLS, HTTP or signals, which does not depend on the database.
 func onlySQLite(t *testing.T) string { return t.TempDir() }
 
 // sqliteScripts are about the settings and directories themselves; all others run on every engine.
@@ -53,7 +52,7 @@ func (e engine) scripts(t *testing.T) []string {
 	})
 }
 
-// setUp gives a script a database of its own. $THERE is what hints about other commands add for it.
+// setUp gives a script its own database. $THERE is what hints about other commands add for it.
 func (e engine) setUp(env *testscript.Env) error {
 	env.Setenv("THERE", "")
 	if e == sqlite {
@@ -69,7 +68,7 @@ func (e engine) setUp(env *testscript.Env) error {
 	return err
 }
 
-// databases has the addresses that belong to data directories. Where there is none, the database is in the directory.
+// databases has the addresses that belong to data directories. If there is none, the database is in the directory.
 var databases sync.Map
 
 func databaseOf(data string) string {
@@ -78,7 +77,7 @@ func databaseOf(data string) string {
 	return text
 }
 
-// data makes an empty data directory, and a database of its own for what runs with it: see databaseOf.
+// data creates an empty data directory and a database for the commands that use it: see databaseOf.
 func (e engine) data(t *testing.T) string {
 	t.Helper()
 	return e.dataIn(t, t.TempDir())
@@ -102,7 +101,7 @@ func (e engine) dataIn(t *testing.T, dir string) string {
 	return dir
 }
 
-// environment is what a process gets that works with a data directory. Command lines in this process, which share one
+// environment is the environment of a process that uses a data directory. Command lines in this process, which share one
 // environment, get flags instead.
 func environment(data string) []string {
 	if url := databaseOf(data); url != "" {

@@ -16,7 +16,7 @@ import (
 	"unsafe"
 )
 
-// limitFiles sets how many file descriptors a process may have; it keeps those that it has.
+// limitFiles limits the file descriptors of a process; it keeps those that it has.
 func (p *process) limitFiles(soft uint64) {
 	p.t.Helper()
 	limit := syscall.Rlimit{Cur: soft, Max: 4096}
@@ -26,7 +26,7 @@ func (p *process) limitFiles(soft uint64) {
 	}
 }
 
-// A server that is out of file descriptors asks clients to come back, and serves them as soon as there are some.
+// A server that is out of file descriptors asks clients to come back, and serves them as soon as it has some.
 func TestOutOfFileDescriptors(t *testing.T) { eachEngine(t, outOfFileDescriptors) }
 
 func outOfFileDescriptors(t *testing.T, e engine) {
@@ -51,7 +51,7 @@ func outOfFileDescriptors(t *testing.T, e engine) {
 	p.together(clients, func() { p.call(key, http.StatusOK, "GET", "/v1/contacts", "") })
 }
 
-// together does something so many times at once.
+// together does something this many times at once.
 func (p *process) together(times int, do func()) {
 	var group sync.WaitGroup
 	for range times {
@@ -68,7 +68,7 @@ func serveWithFiles(t *testing.T, data, ulimit string) *process {
 	return p
 }
 
-// The soft limit of open files, which many systems set low, is raised to the hard one.
+// The server raises the soft limit of open files, which many systems set low, to the hard limit.
 func TestTheSoftLimitOfFilesIsRaised(t *testing.T) {
 	t.Parallel()
 	p := serveWithFiles(t, onlySQLite(t), "ulimit -S -n 64")
@@ -81,7 +81,7 @@ func TestTheSoftLimitOfFilesIsRaised(t *testing.T) {
 	}
 }
 
-// However many connections clients open, the server has file descriptors left for its database.
+// No matter how many connections clients open, the server has file descriptors left for its database.
 func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
 	t.Parallel()
 	data := onlySQLite(t)
@@ -101,7 +101,7 @@ func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
 		_ = conn.SetDeadline(time.Now().Add(patience))
 		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be closed already
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil || response.StatusCode == http.StatusServiceUnavailable { // not all are told
+		if err != nil || response.StatusCode == http.StatusServiceUnavailable { // not all clients are told
 			refused++
 		}
 		if err == nil {

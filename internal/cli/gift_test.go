@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// ledger is everything about the gifts of an account that a file decides, in an order of its own.
+// ledger is everything about the gifts of an account that a file determines, in a fixed order.
 func ledger(t *testing.T, data, account string) string {
 	t.Helper()
 	list := decode[[]struct {
@@ -33,7 +33,8 @@ func ledger(t *testing.T, data, account string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestAnImportThatIsKilledGoesOn: whenever the process ends, starting it again gives what an import without interruption gives.
+// TestAnImportThatIsKilledGoesOn: whenever the process ends, starting it again gives the same result as an import without
+// interruption.
 func TestAnImportThatIsKilledGoesOn(t *testing.T) { eachEngine(t, importKilled) }
 
 func importKilled(t *testing.T, e engine) {
@@ -67,9 +68,9 @@ func importKilled(t *testing.T, e engine) {
 	data, account := prepare()
 	rejected := filepath.Join(t.TempDir(), "rejected.csv")
 	for _, portions := range []int{1, 5, 9, 14} {
-		_ = os.Remove(rejected) // of the round before
+		_ = os.Remove(rejected) // from the previous round
 		p := launch(t, data, "donorbook", "gift", "import", "--data", data, "--account", account, "--rejected", rejected, file)
-		p.waitFor("some rows", func() bool { // each portion of rows has one that is rejected
+		p.waitFor("some rows", func() bool { // each batch of rows has one that is rejected
 			text, _ := os.ReadFile(rejected)
 			return strings.Count(string(text), "\n") > portions
 		})

@@ -9,8 +9,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestServeLeavesNothingRunning starts and stops a server in this process. It is not parallel: what other tests run would
-// look like a leak.
+// TestServeLeavesNothingRunning starts and stops a server in this process. It is not parallel: the goroutines of other tests
+// would look like a leak.
 func TestServeLeavesNothingRunning(t *testing.T) {
 	for _, e := range engines {
 		t.Run(string(e), func(t *testing.T) { serveLeavesNothingRunning(t, e) })

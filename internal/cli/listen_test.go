@@ -54,7 +54,7 @@ func TestTLSAuto(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	// The authority stays: what trusted it goes on trusting.
+	// The authority stays the same: clients that trusted it still do.
 	before, _ := os.ReadFile(filepath.Join(data, "tls", "ca.pem"))
 	p.stop()
 	p = serve(t, data)
@@ -93,7 +93,7 @@ func readAnswer(t *testing.T, conn net.Conn) answer {
 	return answer{response.StatusCode, response.Header, body}
 }
 
-// TestTLSOff: behind a proxy the scheme is what a trusted proxy says it was. Nobody else is believed.
+// TestTLSOff: behind a proxy, the server takes the scheme from a trusted proxy and from no other client.
 func TestTLSOff(t *testing.T) {
 	t.Parallel()
 	data := onlySQLite(t)
@@ -169,7 +169,7 @@ func TestTLSFiles(t *testing.T) {
 	}
 }
 
-// writeCertificate makes a certificate for 127.0.0.1 that vouches for itself.
+// writeCertificate creates a self-signed certificate for 127.0.0.1.
 func writeCertificate(t *testing.T, dir, name string) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -197,7 +197,7 @@ func writeCertificate(t *testing.T, dir, name string) (cert, key string) {
 	return cert, key
 }
 
-// TestPortInUse: the error names the flag and the address, and the server that has the port is not disturbed.
+// TestPortInUse: the error names the flag and the address, and the server that has the port is not affected.
 func TestPortInUse(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -222,7 +222,7 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// TestRudeClients: slow and oversized requests cost the others nothing.
+// TestRudeClients: slow and oversized requests do not affect other clients.
 func TestRudeClients(t *testing.T) {
 	t.Parallel()
 	data := onlySQLite(t)
@@ -235,7 +235,7 @@ func TestRudeClients(t *testing.T) {
 		if _, err := io.WriteString(conn, "GET /v1/contacts HTTP/1.1\r\nHost: localhost\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		go func() { // a letter of a header now and then
+		go func() { // one character of a header at a time
 			for ctx.Err() == nil {
 				_, _ = io.WriteString(conn, "X")
 				time.Sleep(50 * time.Millisecond)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// pages notes every write as it arrives.
+// pages records every write as it arrives.
 type pages struct {
 	mu    sync.Mutex
 	wrote []string
@@ -31,7 +31,7 @@ func TestLinesOfTheLogAreWrittenTogetherAMomentLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out pages
 		log, _ := newLogger(&out, "text", "info")
-		for range 2 { // the second moment begins with the first line after the first one
+		for range 2 { // the second interval begins with the first line after the first interval
 			log.Info("one")
 			log.Info("two")
 			before := len(out.writes())

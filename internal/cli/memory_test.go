@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// machine is what Linux tells about memory: 8 GB, and what its control groups say.
+// machine is what Linux reports about memory: 8 GB, and the limits of its control groups.
 func machine(files map[string]string) fs.FS {
 	root := fstest.MapFS{"proc/meminfo": {Data: []byte("MemTotal:        8000000 kB\nMemFree:          100000 kB\n")}}
 	for name, text := range files {
@@ -51,7 +51,7 @@ func TestTheMemoryLimitGoesByTheMachineAndItsControlGroups(t *testing.T) {
 	}
 }
 
-// Little in use is collected rarely; however much is in use, the heap does not grow to many times of it.
+// A small heap is collected rarely; a large heap does not grow to a multiple of what is in use.
 func TestGarbageIsCollectedMoreOftenWhenMuchIsInUse(t *testing.T) {
 	for live, want := range map[uint64]int{0: 400, 4 << 20: 400, 38 << 20: 400, 64 << 20: 200, 96 << 20: 100, 150 << 20: 50, 10 << 30: 50} {
 		if got := collectAt(live); got != want {
@@ -60,7 +60,7 @@ func TestGarbageIsCollectedMoreOftenWhenMuchIsInUse(t *testing.T) {
 	}
 }
 
-// What the operator has set counts.
+// The operator's settings take precedence.
 func TestGOMEMLIMITOfTheOperatorCounts(t *testing.T) {
 	before, percent := debug.SetMemoryLimit(math.MaxInt64), debug.SetGCPercent(100)
 	defer func() {

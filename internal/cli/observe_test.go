@@ -17,7 +17,7 @@ import (
 	"donorbook/client"
 )
 
-// TestSettingsReachTheServer: what a flag says is what a client sees.
+// TestSettingsReachTheServer: a client sees what a flag sets.
 func TestSettingsReachTheServer(t *testing.T) {
 	t.Parallel()
 	data := onlySQLite(t)
@@ -46,12 +46,12 @@ func TestSettingsReachTheServer(t *testing.T) {
 	p.call("", http.StatusOK, "GET", "/healthz", "") // probes are not counted
 }
 
-// secrets are what must never be in a log: people, and keys.
+// secrets are what must never be in a log: personal data and keys.
 var secrets = []string{
 	"Xanthippe", "Quartermain", "xanthippe@private.example", "xanthippe", "555-0142", "5550142", "14 Hidden Lane", "pet-name-tag", "hunter2",
 }
 
-// TestLogTellsNoSecrets sends recognizable people and keys in every part of requests, right and wrong, and reads the log.
+// TestLogTellsNoSecrets sends recognizable names and keys in every part of requests, valid and invalid, and reads the log.
 func TestLogTellsNoSecrets(t *testing.T) { eachEngine(t, logTellsNoSecrets) }
 
 func logTellsNoSecrets(t *testing.T, e engine) {
@@ -119,7 +119,7 @@ func logTellsNoSecrets(t *testing.T, e engine) {
 	}
 }
 
-// checkLog looks for the line of one request, and with JSON at the form of all lines.
+// checkLog looks for the line of one request, and with JSON checks the format of all lines.
 func checkLog(t *testing.T, format, log, id, status string) {
 	t.Helper()
 	found := false
@@ -206,8 +206,8 @@ func probesAndMetrics(t *testing.T, e engine) {
 	p.stop()
 }
 
-// TestFullDisk: what cannot be written is refused with 503 and changes nothing; reading goes on; what was acknowledged
-// before is there when there is room again.
+// TestFullDisk: a write that is not possible is refused with 503 and changes nothing; reads continue; everything that was
+// acknowledged before is there when there is space again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	data := onlySQLite(t)
@@ -237,7 +237,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("%d contacts are there, %d were acknowledged", n, acknowledged)
 	}
 	p.waitFor("/readyz to say that nothing can be written", func() bool {
-		a, err := p.send(key, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Small"}`) // there may be room for somebody small
+		a, err := p.send(key, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Small"}`) // there may be space for a small contact
 		if err == nil && a.status == http.StatusCreated {
 			acknowledged++
 		}
@@ -260,7 +260,7 @@ func TestFullDisk(t *testing.T) {
 	checkIntegrity(t, data)
 }
 
-// TestReadOnlyDirectory: the error names the place and what is wrong with it.
+// TestReadOnlyDirectory: the error names the path and the problem.
 func TestReadOnlyDirectory(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "donorbook-readonly-")
@@ -276,7 +276,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := os.Geteuid() == 0
-	if root { // root may write everywhere; let somebody else try
+	if root { // root may write everywhere, so the test uses another user
 		if err := os.Chmod(filepath.Dir(filepath.Dir(binary)), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ import (
 // patience is how long anything may take on a busy machine before a test gives up.
 const patience = rig.Patience
 
-// process is a server of its own, as an operator starts it.
+// process is a server in its own process, as an operator starts it.
 type process struct {
 	t       *testing.T
 	cmd     *exec.Cmd
@@ -41,7 +41,7 @@ type process struct {
 
 type output = rig.Output
 
-// launch starts a command and does not wait for anything.
+// launch starts a command without waiting.
 func launch(t *testing.T, data string, command ...string) *process {
 	t.Helper()
 	p := &process{t: t, data: data, cmd: exec.Command(command[0], command[1:]...)}
@@ -105,7 +105,7 @@ func (p *process) waitFor(what string, done func() bool) {
 	}
 }
 
-// newClient trusts the server's own authority and nobody else.
+// newClient trusts only the server's own authority.
 func (p *process) newClient() *http.Client {
 	p.t.Helper()
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -137,10 +137,10 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// stop asks the process to end, and wants it to do so in order.
+// stop asks the process to end, and checks that it shuts down gracefully.
 func (p *process) stop() {
 	p.t.Helper()
-	p.client.CloseIdleConnections() // a connection that was opened and not used yet is waited for
+	p.client.CloseIdleConnections() // the server waits for a connection that was opened and not used yet
 	for _, closeIdle := range p.closing {
 		closeIdle()
 	}
@@ -170,7 +170,7 @@ type answer struct {
 
 func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, a.body) }
 
-// send makes a request. The error is one of the connection: then nothing was acknowledged.
+// send makes a request. An error is a connection error: then nothing was acknowledged.
 func (p *process) send(key, method, path, body string, headers ...string) (answer, error) {
 	response, content, err := rig.Send(p.client, key, method, p.url+path, body, headers...)
 	if response == nil {
@@ -179,7 +179,7 @@ func (p *process) send(key, method, path, body string, headers ...string) (answe
 	return answer{response.StatusCode, response.Header, content}, err
 }
 
-// call makes a request that must be answered with a status.
+// call makes a request and checks the status.
 func (p *process) call(key string, status int, method, path, body string, headers ...string) answer {
 	p.t.Helper()
 	a, err := p.send(key, method, path, body, headers...)
@@ -192,7 +192,7 @@ func (p *process) call(key string, status int, method, path, body string, header
 	return a
 }
 
-// contactPage is what the tests look at in a list that was read without the client.
+// contactPage is the part of a list that the tests look at when they read it without the client.
 type contactPage struct {
 	Data  []client.Contact `json:"data"`
 	Links struct {
@@ -211,7 +211,7 @@ func decode[T any](t *testing.T, body []byte) (value T) {
 	return value
 }
 
-// api is what a program of an integrator has: a client that trusts the server's own authority.
+// api is an integrator's client: it trusts the server's own authority.
 func (p *process) api(key string, options ...client.Option) *client.Client {
 	p.t.Helper()
 	if strings.HasPrefix(p.url, "https:") {
@@ -226,7 +226,7 @@ func (p *process) api(key string, options ...client.Option) *client.Client {
 	return c
 }
 
-// contacts are all contacts of a scope. The total must be what was seen.
+// contacts are all contacts of a scope. The total must match.
 func (p *process) contacts(key, scope string) []client.Contact {
 	p.t.Helper()
 	c := p.api(key)
@@ -251,7 +251,7 @@ func newKey(t *testing.T, data string) (account, key string) {
 	return account, result(t, "key", "create", "--data", data, "--account", account, "--name", "Test")
 }
 
-// dial opens a bare connection, past everything that an HTTP client would do right.
+// dial opens a bare connection, without anything that an HTTP client would do.
 func (p *process) dial() net.Conn {
 	p.t.Helper()
 	pool := x509.NewCertPool()

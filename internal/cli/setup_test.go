@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// setUpLink is all that serve prints where there is no user yet.
+// setUpLink is everything that serve prints if there is no user yet.
 var setUpLink = regexp.MustCompile(`^No user yet\. Open this link to create the first one:\nhttps://\S+/console/setup/([A-Za-z0-9_-]{43})\n$`)
 
-// Every start prints a link of its own until there is a user, and the link of the start before no longer works. The log
-// never holds one.
+// Every start prints a new link until there is a user, and the link of the previous start no longer works. The log never contains
+// a link.
 func TestServePrintsASetUpLinkUntilThereIsAUser(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine) {
 		data := e.data(t)
@@ -19,7 +19,7 @@ func TestServePrintsASetUpLinkUntilThereIsAUser(t *testing.T) {
 		printed := func() string {
 			t.Helper()
 			p := serve(t, data)
-			p.call("", 200, "GET", "/healthz", "") // nothing is answered before it is printed
+			p.call("", 200, "GET", "/healthz", "") // the link is printed before the server answers
 			for _, token := range before {
 				p.call("", 410, "GET", "/console/setup/"+token, "")
 			}

@@ -32,7 +32,7 @@ func holdRequest(p *process, key, body string) *heldRequest {
 	return h
 }
 
-// finish sends what lacks and returns the status of the answer.
+// finish sends the missing byte and returns the status of the answer.
 func (h *heldRequest) finish(t *testing.T) int {
 	t.Helper()
 	if _, err := io.WriteString(h.conn, h.rest); err != nil {
@@ -48,7 +48,7 @@ func (h *heldRequest) finish(t *testing.T) int {
 	return response.StatusCode
 }
 
-// refuses tells whether new connections are turned away.
+// refuses tells whether new connections are refused.
 func (p *process) refuses() bool {
 	conn, err := net.Dial("tcp", p.addr())
 	if err == nil {
@@ -72,8 +72,8 @@ func (p *process) scrape() string {
 	return string(text)
 }
 
-// TestStopFinishesRequests: on SIGTERM requests in flight are answered, nobody new is let in, and nothing that was
-// acknowledged is lost.
+// TestStopFinishesRequests: on SIGTERM the server answers the requests in flight and accepts no new connections, and nothing that
+// was acknowledged is lost.
 func TestStopFinishesRequests(t *testing.T) { eachEngine(t, stopFinishesRequests) }
 
 func stopFinishesRequests(t *testing.T, e engine) {
@@ -127,7 +127,7 @@ func stopFinishesRequests(t *testing.T, e engine) {
 	p.stop()
 }
 
-// TestStopDelay: a load balancer learns from /readyz that it must send nobody here, while everybody is still served.
+// TestStopDelay: /readyz tells a load balancer to send no more requests, while the server still answers all of them.
 func TestStopDelay(t *testing.T) {
 	t.Parallel()
 	data := onlySQLite(t)
@@ -148,7 +148,7 @@ func TestStopDelay(t *testing.T) {
 	}
 }
 
-// TestSecondSignal: whoever presses Ctrl-C twice does not want to wait for a slow client.
+// TestSecondSignal: a person who presses Ctrl-C twice does not want to wait for a slow client.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	data := onlySQLite(t)

@@ -15,13 +15,13 @@ import (
 	"donorbook/internal/store"
 )
 
-// unsent sends the head of a form and none of its body, and returns what comes back.
+// unsent sends the headers of a form without its body, and returns the answer.
 func (s *site) unsent(path, cookie string, length int) answer {
 	s.t.Helper()
 	return s.raw(path, cookie, length, "")
 }
 
-// raw sends the head of a form and what there is of its body, and only then reads what comes back.
+// raw sends the headers of a form and the given part of its body, and only then reads the answer.
 func (s *site) raw(path, cookie string, length int, body string) answer {
 	s.t.Helper()
 	config := s.http.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
@@ -49,8 +49,8 @@ func (s *site) raw(path, cookie string, length int, body string) answer {
 	return answer{status: response.StatusCode, header: response.Header, body: string(page)}
 }
 
-// The form of a stranger costs nothing: it is refused before its body arrives. A cookie that is no session changes nothing
-// where the form is larger than anything that a person types.
+// A form from a client that is not signed in costs nothing: it is refused before its body arrives. An invalid session cookie
+// makes no difference if the form is larger than anything that a person types.
 func TestAStrangersFormIsNotRead(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")
@@ -74,7 +74,7 @@ func TestAStrangersFormIsNotRead(t *testing.T) {
 	}
 }
 
-// A browser that sends a whole form before it reads gets its answer, however large the form is.
+// A browser that sends a whole form before it reads gets its answer, no matter how large the form is.
 func TestAFormThatIsTooLargeIsAnswered(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Editor)
@@ -88,7 +88,7 @@ func TestAFormThatIsTooLargeIsAnswered(t *testing.T) {
 	}
 }
 
-// A form is repeated on the sign-in page only for a browser that was signed in before.
+// The sign-in page keeps a form only for a browser that was signed in before.
 func TestAStrangersFormIsNotRepeated(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Editor)
@@ -106,7 +106,7 @@ func TestAStrangersFormIsNotRepeated(t *testing.T) {
 	}
 }
 
-// The largest form that is carried comes through the sign-in page whole.
+// The largest form that the sign-in page keeps arrives complete.
 func TestALargeFormSurvivesTheEndOfTheSession(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Editor)
@@ -124,7 +124,7 @@ func TestALargeFormSurvivesTheEndOfTheSession(t *testing.T) {
 	p.sees(p.follow(p.org("/contacts"), hiddenFields(again)...), "Amelia Okafor was added")
 }
 
-// Forms of people who have signed in are limited as well: most are small.
+// Forms of signed-in users are limited as well: most are small.
 func TestFormsAreLimitedByWhatTheyAreFor(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")
@@ -141,8 +141,8 @@ func TestFormsAreLimitedByWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// The console answers each user, and each stranger's address, so many times a minute. Files are not counted, so that nobody
-// sees a page without its style.
+// The console limits the requests per minute of each user, and of each address that is not signed in. Files are not counted, so
+// that every page gets its style sheet.
 func TestTheConsoleIsRateLimited(t *testing.T) {
 	s := newSite(t, store.Options{Data: t.TempDir()}, func(o *console.Options) { o.RateLimit = 5 })
 	account := s.organization("Harbor")
@@ -176,7 +176,7 @@ func TestTheConsoleIsRateLimited(t *testing.T) {
 	}
 }
 
-// A form that is refused comes back on the page it was sent from, with what was typed and what is wrong, whatever it is about.
+// A form that is refused comes back on the page it was sent from, with what was typed and what is wrong, on every page.
 func TestARefusedFormIsAnsweredByThePageItCameFrom(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")

@@ -26,7 +26,7 @@ func (s *site) gift(owner crm.Account, campaign int64, currency, amount string) 
 	}
 }
 
-// Every page that shows a campaign shows its opening balance and its gifts; its form has the opening balance alone.
+// Every page that shows a campaign adds its opening balance and its gifts; its form has only the opening balance.
 func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		owner := s.member(s.organization("Harbor Light"), crm.Owner)
@@ -66,7 +66,7 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 		path := strings.TrimSuffix(editPath.FindString(page.body), "/edit")
 		editor.sees(editor.get(editor.org("/campaigns")), "Draft")
 
-		// A draft does not exist for strangers, and a member sees it as it will be.
+		// For strangers, a draft does not exist; a member sees it as it will look.
 		for _, p := range []*person{stranger, other} {
 			unknown := p.do("GET", "/nothing", nil, http.Header{"Accept": {browserAccepts}})
 			if a := p.do("GET", "/gala", nil, http.Header{"Accept": {browserAccepts}}); a.status != http.StatusNotFound || a.body != unknown.body {
@@ -111,7 +111,7 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 			t.Error("a closed campaign asks for donations")
 		}
 
-		// The form of a campaign leaves its state alone.
+		// The form of a campaign does not change its state.
 		editor.sees(editor.follow(path, formValues(t, editor.get(path+"/edit").body)...), "was saved", "Closed")
 		editor.sees(editor.follow(path+"/status/published"), "“Gala” is live.")
 		if !strings.Contains(stranger.get("/gala").body, donate) {
@@ -159,7 +159,7 @@ func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
 		viewer.wantStatus(viewer.get(path+"/delete"), http.StatusForbidden)
 		viewer.wantStatus(viewer.post(path+"/delete"), http.StatusForbidden)
 
-		// What another user did meanwhile is looked at first.
+		// The deletion is refused if another user has changed the campaign meanwhile.
 		editor.follow(path, "title", "Gala 2")
 		editor.wantStatus(editor.post(path+"/delete", formValues(t, question.body)...), http.StatusConflict)
 		page := editor.follow(path+"/delete", formValues(t, editor.get(path+"/delete").body)...)
@@ -196,14 +196,14 @@ func TestAnOldAddressLeadsToTheNewOne(t *testing.T) {
 		stranger.sees(stranger.get("/ball"), "Gala")
 		stranger.wantStatus(stranger.do("POST", "/gala", nil, nil), http.StatusNotFound)
 
-		// The new address of a draft is no stranger's business.
+		// The old address of a draft does not reveal the new one to strangers.
 		editor.follow(path + "/status/draft")
 		stranger.wantStatus(stranger.get("/gala"), http.StatusNotFound)
 		if a := editor.get("/gala"); a.status != http.StatusPermanentRedirect || a.location() != "/ball" || a.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%d to %q, %v", a.status, a.location(), a.header)
 		}
 
-		// Another campaign that takes the address has it.
+		// If another campaign takes the address, the address leads to that campaign.
 		s.campaign(s.organization("Friends"), `{"title":"Garden party","slug":"gala"}`)
 		a := stranger.get("/gala")
 		stranger.wantStatus(a, http.StatusOK)

@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// campaign makes a campaign of a row of a file.
+// campaign creates a campaign from a row of a file.
 func (s *site) campaign(owner crm.Account, row string, change ...func(*crm.CampaignInput)) crm.Campaign {
 	s.t.Helper()
 	inputs, err := crm.DecodeCampaigns([]byte("[" + row + "]"))
@@ -30,7 +30,7 @@ func (s *site) campaign(owner crm.Account, row string, change ...func(*crm.Campa
 	return c
 }
 
-// plainPictures are a cover and a logo that are refused now, and that an older version may have stored.
+// plainPictures are a cover and a logo that are refused now but that an older version may have stored.
 func plainPictures(in *crm.CampaignInput) {
 	logo, cover := "http://img.example.org/l.png", &crm.Cover{Type: "image", URL: "http://img.example.org/c.png", Source: "upload"}
 	in.Logo, in.Cover = &logo, &cover
@@ -49,7 +49,7 @@ func (p *person) campaignAddress(c crm.Campaign) string {
 	return p.org("/campaigns/" + strconv.FormatInt(c.ID, 10))
 }
 
-// stored is the campaign as its owner has it.
+// stored is the campaign as its owner sees it.
 func (s *site) stored(owner crm.Account, id int64) (crm.Campaign, []string) {
 	s.t.Helper()
 	record, err := s.store.Campaign(s.t.Context(), owner.Number, id)
@@ -128,7 +128,7 @@ func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
 	})
 }
 
-// formValues are what a browser would send of the form in a page's main part, as it stands there.
+// formValues are what a browser would send for the form in the main part of a page, unchanged.
 func formValues(t *testing.T, body string) (pairs []string) {
 	t.Helper()
 	page, err := html.Parse(strings.NewReader(body))
@@ -179,7 +179,7 @@ func attribute(node *html.Node, name string) string {
 	return ""
 }
 
-// What somebody else did meanwhile is not overwritten unawares: not what the campaign says, nor whom it is for.
+// A user does not overwrite another user's changes by accident: neither the content of the campaign nor its beneficiaries.
 func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor Light"), crm.Owner)
@@ -191,7 +191,7 @@ func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
 			mine := p.get(path + "/edit")
 			p.sees(p.follow(path, typed(p.get(path+"/edit"), theirs...)...), "was saved")
 			before, beneficiaries := s.stored(p.account, c.ID)
-			mine = p.post(path, typed(mine, "title", "")...) // a wrong form does not make an old one new
+			mine = p.post(path, typed(mine, "title", "")...) // an invalid form does not make an old one new
 			p.wantStatus(mine, http.StatusUnprocessableEntity)
 			a := p.post(path, typed(mine, "title", "Ball")...)
 			p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -208,7 +208,7 @@ func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
 	})
 }
 
-// A form that is opened and sent as it is changes nothing, whatever the campaign has.
+// A form that is opened and sent unchanged changes nothing, whatever the campaign contains.
 func TestAnEditThatChangesNothingChangesNothing(t *testing.T) {
 	s := anySite(t)
 	owner := s.member(s.organization("Harbor Light"), crm.Owner)
@@ -248,7 +248,7 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 			t.Errorf("the form lost %s", kept)
 		}
 	}
-	// What only the database knows.
+	// Errors that only the database can detect.
 	a = editor.post(editor.org("/campaigns"), "title", "Gala", "slug", "gala", "other_beneficiaries", "AAAAAAAAAAAAAAAA")
 	editor.wantStatus(a, http.StatusUnprocessableEntity)
 	editor.sees(a, "2 things need your attention", "Web address is taken: choose another one.", "“AAAAAAAAAAAAAAAA” is not the ID of an organization here.")
@@ -287,7 +287,7 @@ func TestCampaignsAreListedInFourScopes(t *testing.T) {
 			t.Errorf("%d to %q", a.status, a.location())
 		}
 
-		// What is seen is not always what may be changed.
+		// Not everything that a user sees can be changed.
 		for _, c := range []crm.Campaign{kitchen, run} {
 			page := owner.get(owner.campaignAddress(c))
 			owner.sees(page, c.Title, "Run by")
@@ -326,7 +326,7 @@ func TestEmptyListsOfCampaignsSayWhatToDo(t *testing.T) {
 	editor.sees(editor.get(editor.campaignAddress(c)), "Edit", "Say what the money is for")
 }
 
-// A chapter's campaigns are most often for the organization above.
+// Most campaigns of a chapter benefit the organization above it.
 func TestAChapterNamesTheOrganizationAboveAsABeneficiary(t *testing.T) {
 	s := anySite(t)
 	above := s.member(s.organization("Harbor Light"), crm.Owner)
@@ -334,7 +334,7 @@ func TestAChapterNamesTheOrganizationAboveAsABeneficiary(t *testing.T) {
 	editor := s.member(chapter, crm.Editor)
 	form := editor.get(editor.org("/campaigns/new"))
 	editor.sees(form, "Your parent organization")
-	editor.doesNotSee(form, "Harbor Light") // whose name only its own people know
+	editor.doesNotSee(form, "Harbor Light") // only its members know its name
 	both := s.member(chapter, crm.Editor)
 	if _, err := s.store.AddMember(t.Context(), above.account, crm.Viewer, both.user.Email); err != nil {
 		t.Fatal(err)
@@ -344,7 +344,7 @@ func TestAChapterNamesTheOrganizationAboveAsABeneficiary(t *testing.T) {
 	above.sees(above.get(above.org("/campaigns?scope=benefiting")), "10K", "Portland")
 }
 
-// Pictures are loaded over https or not at all, and links of a campaign give the page no say.
+// Pictures are loaded over https or not at all, and the links of a campaign give the linked page no access to ours.
 func TestForeignAddressesOfACampaignAreOnlyLinks(t *testing.T) {
 	s := anySite(t)
 	owner := s.member(s.organization("Harbor Light"), crm.Owner)

@@ -40,7 +40,7 @@ func TestChaptersAreMadeAndRenamed(t *testing.T) {
 	})
 }
 
-// Somebody who belongs to a chapter alone sees what is below it, and not what is above.
+// A user who belongs only to a chapter sees what is below it, but not what is above it.
 func TestAChapterDoesNotSeeWhatIsAboveIt(t *testing.T) {
 	s := anySite(t)
 	owner := s.member(s.organization("Harbor Light"), crm.Owner)

@@ -25,7 +25,7 @@ func (s *site) contacts(account crm.Account) []crm.Contact {
 	return contacts
 }
 
-// contact makes a contact past the pages, and returns the address of its page.
+// contact creates a contact without the pages, and returns the address of its page.
 func (s *site) contact(p *person, first, last string, change ...func(*crm.ContactInput)) string {
 	s.t.Helper()
 	in := crm.ContactInput{FirstName: &first, LastName: &last}
@@ -139,7 +139,7 @@ func TestAContactIsEdited(t *testing.T) {
 	})
 }
 
-// What somebody else did meanwhile is not overwritten unawares: the form says so once, and then does as it is told.
+// A user does not overwrite another user's changes by accident: the form warns once, and then saves.
 func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
@@ -149,7 +149,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 		}
 		mine, theirs := p.get(path+"/edit"), p.get(path+"/edit")
 		p.sees(p.follow(path, typed(theirs, "Ana", "Diaz-Ruiz")...), "The changes were saved.") // within the second in which it was added
-		mine = p.post(path, typed(mine, "", "Diaz")...)                                         // a wrong form does not make an old one new
+		mine = p.post(path, typed(mine, "", "Diaz")...)                                         // an invalid form does not make an old one new
 		p.wantStatus(mine, http.StatusUnprocessableEntity)
 		a := p.post(path, typed(mine, "Anna", "Diaz")...)
 		p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -279,7 +279,7 @@ func TestASearchIsPagedBothWays(t *testing.T) {
 	})
 }
 
-// link is where the link with these words leads.
+// link is the target of the link with these words.
 func (a answer) link(t *testing.T, words string) string {
 	t.Helper()
 	before, _, found := strings.Cut(a.body, ">"+words+"</a>")

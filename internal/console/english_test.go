@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Words that a colleague would not say. Pages that explain the API belong to those who program with it.
+// Words that a colleague would not say. Explanations of the API belong on pages for programmers.
 var (
 	oddWords    = regexp.MustCompile(`(?i)\b(whoever|whatever|somebody|nobody|everybody|no longer,|works no longer|by itself|in force|taken back|take back|account id|id in the api|organisation|colour|set-up)\b`)
 	aboutTheAPI = regexp.MustCompile(`\b(the|our) API\b`)
@@ -35,7 +35,7 @@ func TestPagesSpeakPlainEnglish(t *testing.T) {
 	}
 }
 
-// What a button does is said by a verb, and to what by a noun. Only the buttons of a dialog about one thing are shorter.
+// A button says what it does with a verb and a noun. Only the buttons of a dialog about one thing are shorter.
 func TestButtonsNameTheirAction(t *testing.T) {
 	short := map[string]bool{"Cancel": true, "Copy": true, "Donate": true, "Save": true, "Search": true, "Undo": true, "Revoke": true, "Remove": true, "Leave": true, "Rename": true, "Previous": true, "Next": true, "×": true}
 	button := regexp.MustCompile(`(?s)<(?:button|a|summary)[^>]*class="button[^>]*>(.*?)</(?:button|a|summary)>`)

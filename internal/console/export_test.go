@@ -10,7 +10,7 @@ import (
 // Route is a line of the route tables, for tests that try all of them.
 type Route struct {
 	Pattern string
-	Role    crm.Role // 0: whoever has signed in
+	Role    crm.Role // 0: any signed-in user
 }
 
 // MemberRoutes, UserRoutes and StrangerRoutes are the whole console.
@@ -36,7 +36,7 @@ func routesFor(is func(crm.Role) bool) (all []Route) {
 	return all
 }
 
-// ParsePages parses every page, of which the program parses each when it is shown.
+// ParsePages parses every page; the program parses each one when it is first shown.
 func ParsePages() error {
 	found, err := findPages("US")
 	for name, parse := range found {

@@ -74,7 +74,7 @@ func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
 	}
 }
 
-// Clients that do not read the large pages of an organization wait for each other, and for nothing else.
+// Clients that do not read the large pages of an organization delay each other, and no other requests.
 func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	s := anySite(t)
 	p, other := s.member(s.organization("Harbor"), crm.Editor), s.member(s.organization("River"), crm.Editor)
@@ -97,7 +97,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	p.wantStatus(p.get(page), http.StatusOK)
 }
 
-// What is wrong with a thousand rows is told in few words, and soon.
+// Errors in a thousand rows are reported briefly and quickly.
 func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Editor)
@@ -143,7 +143,7 @@ func TestANoticeOfALongNameFitsIntoACookieAndSaysWhatWasDone(t *testing.T) {
 	}
 }
 
-// What is no tag was never there, and is not repeated in a cookie.
+// An invalid tag was never there, and is not repeated in a cookie.
 func TestTheRemovalOfWhatIsNoTagIsRefused(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Editor)

@@ -23,7 +23,7 @@ func (s *site) gifts(account crm.Account) []store.GiftRecord {
 	return gifts
 }
 
-// fund makes a campaign of a currency, and returns its id as forms hold it.
+// fund creates a campaign with a currency, and returns its id as in forms.
 func (s *site) fund(account crm.Account, title, currency string) string {
 	s.t.Helper()
 	return fmt.Sprint(s.campaign(account, fmt.Sprintf(`{"title":%q,"currency":%q}`, title, currency)).ID)
@@ -40,7 +40,7 @@ func (p *person) give(contact, amount, day string, pairs ...string) string {
 	return found[1]
 }
 
-// seen is the version that a page's form is about.
+// seen is the version that the form of a page refers to.
 func seen(a answer) string {
 	if found := regexp.MustCompile(`name="seen" value="([^"]+)"`).FindStringSubmatch(a.body); found != nil {
 		return found[1]
@@ -90,7 +90,8 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 	})
 }
 
-// A form that is sent twice records one gift, with or without scripts; the form of the next page, and one that was changed, record another.
+// A form that is sent twice records one gift, with or without scripts; the form of the next page, and a form that was changed,
+// record another.
 func TestAFormRecordsOneGift(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
@@ -210,7 +211,7 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 	})
 }
 
-// A promise counts on the day on which it is kept.
+// A promised gift counts on the day on which it is received.
 func TestAPromiseThatIsKeptCountsToday(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
@@ -237,13 +238,13 @@ func TestARefundIsMadeOnce(t *testing.T) {
 			p.sees(a, fault)
 		}
 		p.sees(p.follow(gift+"/refund", "amount", "$20", "seen", seen(open)), "$20 was refunded.", "$20 refunded", "Refund", "-$20", "Left $30")
-		for _, version := range []string{seen(open), ""} { // the same form again, and one that no page made
+		for _, version := range []string{seen(open), ""} { // the same form again, and one that does not come from a page
 			a := p.post(gift+"/refund", "amount", "20", "seen", version)
 			p.wantStatus(a, http.StatusUnprocessableEntity)
 			p.sees(a, "This gift changed after you opened the page, so nothing was refunded now.", "Left $30")
 		}
 		p.sees(p.get(contact), "Total $30 1 gift")
-		p.sees(p.get(p.org("/gifts")), "1 gift: $30", "$20 refunded Check $30 from") // the row says what is left, as the sum does
+		p.sees(p.get(p.org("/gifts")), "1 gift: $30", "$20 refunded Check $30 from") // the row shows what is left, like the total
 		a := p.follow(gift+"/refund", "amount", "30", "seen", seen(p.get(gift)))
 		if p.sees(a, "$30 was refunded.", "Refunded", "Left $0"); strings.Contains(a.body, "Record refund") {
 			t.Error("a gift of which nothing is left can be refunded")

@@ -57,7 +57,7 @@ func (s *site) refund(account crm.Account, g crm.Gift, tenThousandths int64) crm
 	return made.Gift
 }
 
-// benefactors is an organization with gifts of three years.
+// benefactors is an organization with gifts from three years.
 func (s *site) benefactors() (account crm.Account, gifts []crm.Gift) {
 	account = s.organization("Ours")
 	random := rand.New(rand.NewPCG(5, 6))
@@ -115,7 +115,7 @@ func (s *site) benefactors() (account crm.Account, gifts []crm.Gift) {
 	return account, gifts
 }
 
-// sum adds up the gifts that count in the account's currency and that a condition is true for.
+// sum adds up the gifts that count in the account's currency and meet a condition.
 func sum(gifts []crm.Gift, is func(*crm.Gift) bool) (amount, n int64) {
 	for i := range gifts {
 		if g := &gifts[i]; g.Currency == "USD" && g.Net() > 0 && is(g) {
@@ -126,7 +126,7 @@ func sum(gifts []crm.Gift, is func(*crm.Gift) bool) (amount, n int64) {
 	return amount, n
 }
 
-// givers are who gave in a year.
+// givers are the contacts who gave in a year.
 func givers(gifts []crm.Gift, year int64) map[int64]bool {
 	found := map[int64]bool{}
 	sum(gifts, func(g *crm.Gift) bool {
@@ -181,7 +181,7 @@ func homeGiving(t *testing.T, s *site) {
 		fmt.Sprintf("Donor retention %d%% of %d donors of 2025 gave again", int64(100*float64(returning)/float64(len(last))+0.5), len(last)),
 		fmt.Sprintf("Lapsed donors %d gave in 2025 and not yet in 2026", len(last)-returning),
 	)
-	p.sees(p.get(p.org("/gifts?from=2026-01-01&status=counted&to=2026-12-31")), fmt.Sprintf("%d gifts: %s", n, usd(year))) // where the number of gifts leads
+	p.sees(p.get(p.org("/gifts?from=2026-01-01&status=counted&to=2026-12-31")), fmt.Sprintf("%d gifts: %s", n, usd(year))) // the target of the number of gifts
 	if link := p.org("/gifts?from=2026-01-01&amp;status=counted&amp;to=2026-12-31"); !strings.Contains(a.body, link) {
 		s.t.Errorf("home does not lead to %s", link)
 	}
@@ -263,7 +263,7 @@ func wantLargest(p *person, a answer, gifts []crm.Gift) {
 	}
 }
 
-// wantLinks follows what home links to.
+// wantLinks follows the links of the home page.
 func wantLinks(p *person, a answer) {
 	p.site.t.Helper()
 	for _, want := range []string{
@@ -304,13 +304,13 @@ func TestHomeWithoutGiftsSaysHowToBegin(t *testing.T) {
 	}
 }
 
-// In the first days of a year, and of an organization, there is nothing to compare with.
+// In the first days of a year, or of an organization, there is nothing to compare with.
 func TestHomeOfTheFirstGiftComparesWithNothing(t *testing.T) {
 	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		ours := s.organization("Ours")
 		s.donation(ours, s.newcomer(ours, "Ada", "Berg").ID, `"amount":25,"method":"cash","transacted_at":"2026-11-15"`)
 		p := s.member(ours, crm.Editor)
-		p.sees(p.get(p.org("/statements")), "Giving statements 2026", "Ada Berg") // there are none of last year
+		p.sees(p.get(p.org("/statements")), "Giving statements 2026", "Ada Berg") // there are none from last year
 		p.sees(p.get(p.org("")), "Raised this year $25 $0 by Nov 16, 2025", "Average gift $25 1 gift in 2026", "Recurring share 0%", "New donors 1 of 1 donor in 2026",
 			"Donor retention – of 0 donors of 2025", "Lapsed donors 0", "No gifts for a campaign in 2026 yet.", "Ada Berg $25 Nov 15, 2026")
 	})

@@ -11,7 +11,7 @@ import (
 	"donorbook/internal/store"
 )
 
-// newcomer makes a contact with tags.
+// newcomer creates a contact with tags.
 func (s *site) newcomer(account crm.Account, first, last string, tags ...string) crm.Contact {
 	s.t.Helper()
 	email := []crm.Email{{Value: strings.ToLower(first+"."+last) + "@example.org"}}
@@ -96,7 +96,7 @@ func TestHomeOfANewOrganizationSaysWhatToDoNext(t *testing.T) {
 		p.sees(p.get(p.org("")), words[0], words[1])
 	}
 
-	// Each half is there before the other.
+	// Each half is created before the other.
 	s.campaign(ours, `{"title": "Winter Coats"}`)
 	p := s.member(ours, crm.Editor)
 	p.sees(p.get(p.org("")), "Active contacts 0 None archived", "Winter Coats", "Add a contact")

@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// estate is an organization with one of everything that an address can name.
+// estate is an organization with one of everything that an address can refer to.
 type estate struct {
 	account, chapter                 crm.Account
 	owner                            *person
@@ -107,7 +107,7 @@ func (s *site) state(e estate) string {
 	return b.String()
 }
 
-// address fills a pattern with the things of an organization. A restore names what is archived.
+// address fills in a pattern with the ids of an organization. A restore uses what is archived.
 func address(pattern string, org string, e estate) string {
 	_, path, _ := strings.Cut(pattern, " ")
 	id := e.contact
@@ -124,7 +124,7 @@ func address(pattern string, org string, e estate) string {
 		"{$}", "").Replace(path)
 }
 
-// valid are fields that every form takes, so that nothing but the right to send it is missing.
+// valid are fields that every form accepts, so that only the permission to send it is missing.
 var valid = []string{
 	"first_name", "Mallory", "last_name", "Intruder", "tag", "stolen", "tags", "stolen", "title", "Stolen", "name", "Stolen", "parent", "",
 	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password", "long enough for all", "current_password", testPassword,
@@ -139,19 +139,19 @@ func send(p *person, pattern, path string) answer {
 	return p.post(path, valid...)
 }
 
-// A member of one organization can neither see nor change another, whichever part of an address they exchange.
+// A member of one organization can neither see nor change another, whichever part of an address they replace.
 func TestNobodyReachesAnotherOrganization(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		theirs := s.estate("Theirs")
 		mine := s.estate("Mine")
 		before := s.state(theirs)
 		for _, route := range console.MemberRoutes() {
-			// The address of their organization, with everything of theirs.
+			// The address of the other organization, with its own ids.
 			a := send(mine.owner, route.Pattern, address(route.Pattern, theirs.account.ID, theirs))
 			if a.status != http.StatusNotFound || strings.Contains(a.body, "Theirs") {
 				t.Errorf("%s of another organization: %d", route.Pattern, a.status)
 			}
-			// My organization, with a thing of theirs.
+			// The user's organization, with an id of the other one.
 			if path := address(route.Pattern, mine.account.ID, theirs); path != address(route.Pattern, mine.account.ID, mine) {
 				if a := send(mine.owner, route.Pattern, path); a.status != http.StatusNotFound || strings.Contains(a.body, "Theirs") {
 					t.Errorf("%s with a thing of another organization: %d", route.Pattern, a.status)
@@ -164,7 +164,7 @@ func TestNobodyReachesAnotherOrganization(t *testing.T) {
 	})
 }
 
-// A link to another organization's thing says the same as a link to nothing.
+// A link to another organization's data gets the same answer as a link to nothing.
 func TestWhatIsForeignLooksLikeNothing(t *testing.T) {
 	s := anySite(t)
 	theirs, mine := s.estate("Theirs"), s.estate("Mine")
@@ -185,7 +185,7 @@ func TestWhatIsForeignLooksLikeNothing(t *testing.T) {
 	}
 }
 
-// withoutNumbers leaves out the number of the request.
+// withoutNumbers removes the request number.
 func withoutNumbers(a answer) string {
 	text, _, _ := strings.Cut(a.words(), "request number")
 	return text
@@ -213,7 +213,7 @@ func TestRolesAreAskedByTheServer(t *testing.T) {
 	})
 }
 
-// A colleague who may only look can still leave, and nothing else about people.
+// A viewer can leave the organization, but can do nothing else to its members.
 func TestAViewerRemovesNobodyElse(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")
@@ -245,7 +245,7 @@ func TestStrangersAreLedToTheSignInPage(t *testing.T) {
 	}
 }
 
-// Another site can make a browser send a form, with the cookies. It is refused, whatever kind of browser it is.
+// Another site can make a browser send a form with the cookies. The console refuses it, whatever the browser.
 func TestFormsFromOtherSitesAreRefused(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")
@@ -282,7 +282,7 @@ func TestFormsFromOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-// Every answer carries what keeps a browser from being tricked: pages, redirects, errors and files.
+// Every answer has the headers that protect the browser: pages, redirects, errors and files.
 func TestEveryAnswerIsGuarded(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")
@@ -332,13 +332,13 @@ func TestTheSessionCookieIsForThisHostAlone(t *testing.T) {
 	}
 }
 
-// hostile are texts that would run, close a tag or an attribute, or begin a template, if a page did not escape them.
+// hostile are texts that would run, close a tag or an attribute, or begin a template if a page did not escape them.
 var hostile = []string{
 	`<script>window.pwned=1</script>`, `"><img src=x onerror=window.pwned=1>`, `' onmouseover='window.pwned=1`, `{{.User}}<svg onload=window.pwned=1>`,
 	`</title><script>window.pwned=1</script>`, `javascript:window.pwned=1`,
 }
 
-// Whatever somebody stores, in any field, by any door, no page lets it become more than text.
+// Stored text stays text on every page, in every field and through every door.
 func TestStoredScriptStaysText(t *testing.T) {
 	s := anySite(t)
 	for _, text := range hostile {
@@ -358,7 +358,7 @@ func TestStoredScriptStaysText(t *testing.T) {
 			"/gifts?method=" + url.QueryEscape(text) + "&min=" + url.QueryEscape(text) + "&plan=" + url.QueryEscape(text) + "&from=" + url.QueryEscape(text)} {
 			harmless(t, path, e.owner.get(e.owner.org(path)).body)
 		}
-		// What was refused comes back in the form.
+		// Refused input comes back in the form.
 		for _, path := range []string{"/contacts", "/campaigns", "/settings/keys", "/settings/people/invite", "/chapters"} {
 			a := e.owner.post(e.owner.org(path), "first_name", text, "email", text, "emails.0.value", text, "subtitle", text, "description", text, "goal", text, "expires", text, "role", text, "parent", text)
 			harmless(t, "POST "+path, a.body)
@@ -367,7 +367,7 @@ func TestStoredScriptStaysText(t *testing.T) {
 	}
 }
 
-// harmless fails where a page has a tag or an attribute that only a stored text can have brought.
+// harmless fails if a page has a tag or an attribute that can only come from stored text.
 func harmless(t *testing.T, where, body string) {
 	t.Helper()
 	for _, sign := range []string{"<script>window", "<img src=x", "<svg onload", "onerror=window.pwned=1>", `' onmouseover='`, `href="javascript:`, `action="javascript:`} {
@@ -377,7 +377,7 @@ func harmless(t *testing.T, where, body string) {
 	}
 }
 
-// hostileEstate has the text wherever one can be stored.
+// hostileEstate has the text everywhere that text can be stored.
 func (s *site) hostileEstate(text string) estate {
 	s.t.Helper()
 	e := s.estate(text)
@@ -416,7 +416,7 @@ func (s *site) hostileEstate(text string) estate {
 	return e
 }
 
-// Guessing passwords is slowed down, and what the page says does not tell whether the email exists.
+// Password guessing is slowed down, and the page does not reveal whether the email exists.
 func TestGuessingIsThrottled(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")
@@ -441,7 +441,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 	}
 }
 
-// After signing in the browser goes to a page of the console and nowhere else.
+// After signing in, the browser goes to a page of the console and nowhere else.
 func TestNobodyIsLedAwayAfterSigningIn(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")

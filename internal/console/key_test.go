@@ -132,7 +132,8 @@ func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 	p.sees(p.get(p.org("/settings/keys")), "Short", "All", "Expires soon")
 }
 
-// The page after the form shows the secret, and a reload of it says that it was shown. It is in no address.
+// The page after the form shows the secret, and after a reload it says that the secret was shown. The secret is never in an
+// address.
 func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Owner)

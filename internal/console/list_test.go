@@ -9,7 +9,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// wantShown fails where a page shows other things than these of a list of n, named "Name 001" and so on.
+// wantShown fails if a page shows anything but these elements of a list of n, named "Name 001" and so on.
 func (p *person) wantShown(a answer, n int, want ...int) {
 	p.site.t.Helper()
 	p.wantStatus(a, http.StatusOK)
@@ -31,7 +31,7 @@ func numbers(from, to int) (all []int) {
 	return all
 }
 
-// However many keys there were, a page shows some of them, the active ones first.
+// No matter how many keys there were, a page shows some of them, active ones first.
 func TestTheListOfKeysIsPaged(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Owner)
@@ -82,7 +82,7 @@ func TestTheListsOfPeopleArePaged(t *testing.T) {
 	if n := strings.Count(second.body, "guest"); n != 2*5 {
 		t.Errorf("the second page names guests %d times", n)
 	}
-	// A button of the second page leads back to it.
+	// A button on the second page leads back to that page.
 	_, rest, _ := strings.Cut(second.body, `action="`+p.org("/settings/people/invitations/"))
 	action, _, _ := strings.Cut(rest, `"`)
 	if a := p.post(p.org("/settings/people/invitations/") + action); a.location() != p.org("/settings/people?invited=2") {
@@ -98,8 +98,8 @@ func TestTheListsOfPeopleArePaged(t *testing.T) {
 	p.sees(full, crm.InvitationLimit.Reached)
 }
 
-// A page of the tree shows its chapters with those above them, so that each stands where it belongs. The menu offers some of
-// the organizations, and the profile page all of them.
+// A page of the tree shows its chapters with those above them, so that each one is in its place. The menu offers some of the
+// organizations, and the profile page all of them.
 func TestTheTreeOfChaptersIsPaged(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Owner)
@@ -127,7 +127,7 @@ func TestTheTreeOfChaptersIsPaged(t *testing.T) {
 	third := tree("?page=3")
 	p.wantShown(third, 60, numbers(50, 60)...)
 
-	// Renaming leads back to the page, also where it is refused.
+	// Renaming leads back to the page, even if it is refused.
 	rename := p.org("/chapters/" + last.ID + "?page=3")
 	if !strings.Contains(third.body, `action="`+rename+`"`) {
 		t.Errorf("no form leads to %s", rename)

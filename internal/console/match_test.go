@@ -67,7 +67,7 @@ func TestAMergeIsDecidedAndSaysWhatChanged(t *testing.T) {
 		path := s.contact(p, "Amelia", "Okafor", reachable("amelia@example.org", "212-555-0100"))
 		form := []string{"first_name", "Amelia", "last_name", "Okafor-Reyes", "emails.0.value", "AMELIA@example.org", "emails.1.value", "reyes@example.org", "tags.0", "vip"}
 		a := p.post(p.org("/contacts"), form...)
-		p.follow(path+"/tags/add", "tag", "new since") // by somebody else
+		p.follow(path+"/tags/add", "tag", "new since") // by another user
 		a = p.answerQuestion(p.org("/contacts"), a, "merge")
 		p.wantStatus(a, http.StatusConflict)
 		p.sees(a, "This contact changed while you were deciding. Please look again.", "Last name Okafor Okafor-Reyes")
@@ -123,7 +123,7 @@ func TestAnEmailOrPhoneOfAnotherContactIsToldBeforeItIsSaved(t *testing.T) {
 		if !strings.Contains(back.body, `value="Diaz-Ruiz"`) || !strings.Contains(back.body, `value="(212) 555-0100"`) || !strings.Contains(back.body, `name="seen"`) {
 			t.Error("what was typed is lost")
 		}
-		s.contact(p, "Ana", "Diaz-Ruiz", reachable("twin@example.org", "212-555-0100")) // who fits better, meanwhile
+		s.contact(p, "Ana", "Diaz-Ruiz", reachable("twin@example.org", "212-555-0100")) // a better match, added meanwhile
 		a = p.answerQuestion(path, a, "keep")
 		p.wantStatus(a, http.StatusConflict)
 		p.sees(a, "Please look again", "Ana Diaz-Ruiz already has the phone")

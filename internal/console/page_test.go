@@ -6,7 +6,7 @@ import (
 	"donorbook/internal/console"
 )
 
-// A page is parsed when somebody opens it: this is where a mistake in one is found earlier.
+// The program parses a page when it is first opened; this test finds mistakes earlier.
 func TestEveryPageCanBeParsed(t *testing.T) {
 	if err := console.ParsePages(); err != nil {
 		t.Error(err)

@@ -52,7 +52,7 @@ func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
 	})
 }
 
-// A browser that was left open must not be good for guessing the password.
+// A browser that was left open must not help anyone guess the password.
 func TestGuessingTheCurrentPasswordIsThrottled(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Viewer)

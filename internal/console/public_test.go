@@ -57,7 +57,7 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 	})
 }
 
-// What is missing leaves no empty heading behind.
+// A missing part leaves no empty heading.
 func TestTheShortestCampaignHasAPage(t *testing.T) {
 	s := anySite(t)
 	s.campaign(s.organization("Harbor Light"), `{"title":"Coats"}`)
@@ -104,7 +104,8 @@ func TestAPrivateEventKeepsItsPlaceToItself(t *testing.T) {
 	}
 }
 
-// A campaign that is an event tells nothing but its title where the event is private; one that only has an event tells of itself.
+// If a campaign is an event and the event is private, the page shows only the title; a campaign that only has a private event
+// still shows its own content.
 func TestACampaignThatIsAPrivateEventShowsItsTitleAlone(t *testing.T) {
 	s := anySite(t)
 	row := strings.Replace(galaRow, `"title":"Winter Gala"`, `"title":"Winter Gala","type":"event"`, 1)
@@ -123,7 +124,8 @@ func TestACampaignThatIsAPrivateEventShowsItsTitleAlone(t *testing.T) {
 	}
 }
 
-// What leads nowhere says the same as without public pages, and no more than a page can be had.
+// An address that is not a campaign's gets the same answer as without public pages, and a campaign's page only answers GET and
+// HEAD.
 func TestWhatIsNoCampaignStaysAJSONError(t *testing.T) {
 	s := anySite(t)
 	s.campaign(s.organization("Harbor Light"), `{"title":"Winter Gala"}`)
@@ -142,7 +144,7 @@ func TestWhatIsNoCampaignStaysAJSONError(t *testing.T) {
 
 const browserAccepts = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
-// A person who mistypes an address is told so in words, and where to go; a program that calls one is not.
+// A person who mistypes an address gets an explanation and a link; a program gets neither.
 func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	s := anySite(t)
 	owner := s.member(s.organization("Harbor Light"), crm.Owner)
@@ -193,7 +195,7 @@ func TestHostileTextOfACampaignStaysTextInPublic(t *testing.T) {
 	}
 }
 
-// What the door before it has said about its own error is not said about the page; the log names the route, not the path.
+// The page does not keep the headers of the first handler's error; the log names the route, not the path.
 func TestAPublicPageForgetsTheErrorBeforeItAndIsLoggedByItsRoute(t *testing.T) {
 	s := anySite(t)
 	s.campaign(s.organization("Harbor Light"), `{"title":"Winter Gala"}`)
@@ -237,7 +239,7 @@ func TestAPublicPageIsAwayWhileTheDatabaseIs(t *testing.T) {
 	}
 }
 
-// fallback is the public pages behind a handler of the test's own.
+// fallback puts the public pages behind a handler of the test.
 func fallback(t *testing.T, s *store.Store, log *bytes.Buffer, next web.HandlerFunc) http.Handler {
 	t.Helper()
 	pages, err := console.New(s, console.Options{Region: "US"})

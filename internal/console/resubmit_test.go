@@ -15,8 +15,8 @@ func (s *site) pretender() *person {
 	return p
 }
 
-// Strangers who send large forms slowly do not make a person lose what they typed. Where strangers hold all the memory that
-// they may have, the person is asked to try again, and a sign-in without a large form goes on as before.
+// Clients that are not signed in and send large forms slowly do not make a user lose what they typed. If they hold all the memory
+// that they may have, the user is asked to try again, and a sign-in without a large form still works.
 func TestStrangersDoNotMakePeopleLoseTheirForms(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Editor)

@@ -41,7 +41,7 @@ func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 	})
 }
 
-// An operator has made organizations, and no user. One that has contacts is not given away by a link.
+// An operator has created organizations but no user. The setup link does not give access to an organization that has contacts.
 func TestTheSetUpLinkCanTakeAnOrganizationThatExists(t *testing.T) {
 	s := anySite(t)
 	account, used := s.organization("Harbor Light"), s.organization("Lakeside")
@@ -82,7 +82,7 @@ func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
 	}
 }
 
-// A form that is sent after the session has ended is not lost: whoever signs in again sends it again.
+// A form that is sent after the session has ended is not lost: the user signs in again and the form is sent again.
 func TestWhatWasTypedSurvivesTheEndOfTheSession(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Editor)
@@ -101,7 +101,7 @@ func TestWhatWasTypedSurvivesTheEndOfTheSession(t *testing.T) {
 	p.sees(p.follow(p.org("/contacts"), hiddenFields(again)...), `Amelia O"Kafor was added`, "vip", "gala")
 }
 
-// A password is typed again, and a form that another page made up leads nowhere else.
+// A password must be typed again, and a form that another site made up leads nowhere else.
 func TestASignInPageCarriesNoPassword(t *testing.T) {
 	s := anySite(t)
 	p := s.visitor()
@@ -190,7 +190,7 @@ func TestSomebodyWhoHasAUserJoinsASecondOrganization(t *testing.T) {
 	bo.wantStatus(bo.get(bo.org("/contacts")), http.StatusOK)
 }
 
-// The console opens where one left off.
+// The console opens where the user left off.
 func TestTheEntranceLeadsToTheOrganizationThatWasOpenLast(t *testing.T) {
 	s := anySite(t)
 	first, second := s.organization("A first"), s.organization("B second")

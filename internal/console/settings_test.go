@@ -62,7 +62,7 @@ func TestOwnersSetWhatStatementsShow(t *testing.T) {
 		}
 		p.wantSettings(want)
 
-		// The currency of gifts is not offered, and a form that was opened before is refused.
+		// The currency of an organization with gifts is not offered, and a form that was opened before the first gift is refused.
 		s.donation(p.account, s.newcomer(p.account, "Ada", "Berg").ID, `"amount":25,"method":"cash","transacted_at":"2026-01-15"`)
 		want.HasGifts = true
 		page := p.get(p.org("/settings"))

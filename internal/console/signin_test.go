@@ -16,7 +16,7 @@ func (p *person) signIn(email, password string) answer {
 	return p.post("/console/signin", "email", email, "password", password)
 }
 
-// On the first morning everybody of one office signs in at the same moment, from one address, and with four browsers each.
+// On the first morning, all people in one office sign in at the same moment, from one address, with four browsers each.
 func TestManyPeopleSignInAtOnce(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")
@@ -39,7 +39,7 @@ func TestManyPeopleSignInAtOnce(t *testing.T) {
 	}
 }
 
-// A right password is no guess, however often it is typed.
+// A correct password is not a guess, no matter how often it is typed.
 func TestSigningInOftenIsNotThrottled(t *testing.T) {
 	s := anySite(t)
 	ana := s.member(s.organization("Harbor"), crm.Owner)
@@ -48,7 +48,7 @@ func TestSigningInOftenIsNotThrottled(t *testing.T) {
 	}
 }
 
-// A stranger's guesses do not lock out a user who has signed in from this browser before, until the password is new.
+// A stranger's guesses do not lock out a user who has signed in from this browser before, until the password changes.
 func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		ana := s.member(s.organization("Harbor"), crm.Owner)
@@ -65,7 +65,7 @@ func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
 		}
 		lock()
 		known.wantStatus(known.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
-		known.wantStatus(known.signIn("someone.else@example.org", testPassword), http.StatusUnprocessableEntity) // as any stranger
+		known.wantStatus(known.signIn("someone.else@example.org", testPassword), http.StatusUnprocessableEntity) // like any stranger
 		for outcome, want := range []int64{2, 11, 2} {
 			if n := s.signIns[outcome].Load(); n != want {
 				t.Errorf("%d sign-ins have the outcome %d, want %d", n, outcome, want)
@@ -91,7 +91,7 @@ func TestABrowserThatChangedThePasswordIsKnown(t *testing.T) {
 	ana.wantStatus(ana.signIn(ana.user.Email, "another password"), http.StatusSeeOther)
 }
 
-// A browser that is known may not guess without end either.
+// A known browser cannot guess without limit either.
 func TestAKnownBrowserMayNotGuessWithoutEnd(t *testing.T) {
 	s := anySite(t)
 	ana := s.member(s.organization("Harbor"), crm.Owner)

@@ -49,7 +49,7 @@ func eachSite(t *testing.T, test func(t *testing.T, s *site)) {
 	}
 }
 
-// anySite is for tests of what no engine can change.
+// anySite is for tests that do not depend on the engine.
 func anySite(t *testing.T) *site { return newSite(t, store.Options{Data: t.TempDir()}) }
 
 func newSite(t *testing.T, o store.Options, settings ...func(*console.Options)) *site {
@@ -72,7 +72,7 @@ func newSite(t *testing.T, o store.Options, settings ...func(*console.Options)) 
 	plumbing := web.Plumbing{Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError}))}
 	serve := pages.Fallback(mux.Serve)
 	made.http = httptest.NewTLSServer(plumbing.Wrap(func(w http.ResponseWriter, r *http.Request) error {
-		if account, _ := strconv.ParseInt(r.Header.Get("X-Busy"), 10, 64); account != 0 { // others of the account hold all that it may
+		if account, _ := strconv.ParseInt(r.Header.Get("X-Busy"), 10, 64); account != 0 { // other requests of the account hold all the memory that it may have
 			web.Note(w, account, 0)
 			if err := web.Hold(w, 8<<20); err != nil {
 				return err
@@ -115,10 +115,10 @@ func (s *site) organization(name string) crm.Account {
 	return account
 }
 
-// people count, so that each has an email of their own.
+// people is a counter, so that each person has a different email.
 const testPassword = "correct horse battery"
 
-// member makes a user with a role at an account, and signs them in.
+// member creates a user with a role in an account, and signs them in.
 func (s *site) member(account crm.Account, role crm.Role) *person {
 	s.t.Helper()
 	users, err := s.store.Users(s.t.Context())
@@ -133,7 +133,7 @@ func (s *site) member(account crm.Account, role crm.Role) *person {
 	}
 	p := s.visitor()
 	p.user, p.account = user, account
-	token, err := s.store.StartSession(s.t.Context(), user.ID, crm.Device{}) // comparing a password takes its time
+	token, err := s.store.StartSession(s.t.Context(), user.ID, crm.Device{}) // checking a password takes time
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -141,8 +141,8 @@ func (s *site) member(account crm.Account, role crm.Role) *person {
 	return p
 }
 
-// person is somebody with a browser: it keeps cookies and sends what browsers send with a form. It does not follow
-// redirects by itself.
+// person is a user with a browser: it keeps cookies and sends what browsers send with a form. It does not follow redirects by
+// itself.
 type person struct {
 	site    *site
 	user    crm.User
@@ -150,7 +150,7 @@ type person struct {
 	client  *http.Client
 }
 
-// visitor is somebody who has not signed in.
+// visitor is a person who has not signed in.
 func (s *site) visitor() *person {
 	s.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -163,14 +163,14 @@ func (s *site) visitor() *person {
 	return &person{site: s, client: &client}
 }
 
-// answer is what came back.
+// answer is the server's answer.
 type answer struct {
 	status int
 	header http.Header
 	body   string // as it was sent
 }
 
-// words is the text of the page: without tags, entities undone, spaces made single.
+// words is the text of the page: without tags, with entities decoded and whitespace collapsed.
 func (a answer) words() string {
 	text := tags.ReplaceAllString(scripts.ReplaceAllString(a.body, " "), " ")
 	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
@@ -192,7 +192,7 @@ func (p *person) get(path string) answer {
 	return p.do(http.MethodGet, path, nil, nil)
 }
 
-// post sends a form: names and values by turns.
+// post sends a form: names and values alternate.
 func (p *person) post(path string, pairs ...string) answer {
 	p.site.t.Helper()
 	form := url.Values{}
@@ -236,7 +236,7 @@ func (p *person) do(method, path string, form url.Values, header http.Header) an
 	return answer{status: response.StatusCode, header: response.Header, body: string(body)}
 }
 
-// sees fails where the page does not say all of the words.
+// sees fails if the page does not contain all the words.
 func (p *person) sees(a answer, words ...string) {
 	p.site.t.Helper()
 	text := a.words()
@@ -247,7 +247,7 @@ func (p *person) sees(a answer, words ...string) {
 	}
 }
 
-// wantStatus fails where the answer has another status.
+// wantStatus fails if the answer has another status.
 func (p *person) wantStatus(a answer, status int) {
 	p.site.t.Helper()
 	if a.status != status {

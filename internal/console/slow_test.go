@@ -12,7 +12,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// pending is a form of which only the beginning was sent.
+// pending is a form that was only partly sent.
 type pending struct {
 	conn *tls.Conn
 	rest string
@@ -48,7 +48,7 @@ func (q *pending) finish(t *testing.T) int {
 	return response.StatusCode
 }
 
-// Whoever begins a form while they may send it, and ends it when they may no longer, has sent it too late.
+// A user who starts to send a form while it is allowed, and finishes when it no longer is, is refused.
 func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		account := s.organization("Harbor")

@@ -103,7 +103,7 @@ func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 	})
 }
 
-// A page of many statements is sent while it is read.
+// A page of many statements is sent while it is being read.
 func TestManyStatementsAreStreamed(t *testing.T) {
 	s := anySite(t)
 	p, _ := s.generous()

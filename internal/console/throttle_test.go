@@ -64,7 +64,7 @@ func TestGuessesAreCountedByAddressUserAndNetwork(t *testing.T) {
 	}
 }
 
-// A refusal says how long it still lasts.
+// A refusal says how long it will last.
 func TestARefusalSaysHowLongItLasts(t *testing.T) {
 	g, now := stoppedThrottle()
 	ana := attempt{login: "ana", client: address(1, 1)}
@@ -93,7 +93,7 @@ func jumped(t time.Time, by time.Duration) time.Time {
 	return t
 }
 
-// A wall clock that is set neither frees guessers nor locks anyone out for longer.
+// Setting the wall clock neither frees guessers nor locks anyone out for longer.
 func TestTheThrottleIgnoresTheWallClock(t *testing.T) {
 	ana := attempt{login: "ana", client: address(1, 1)}
 	for _, by := range []time.Duration{48 * time.Hour, -48 * time.Hour} {
@@ -118,7 +118,7 @@ func TestTheThrottleIgnoresTheWallClock(t *testing.T) {
 	}
 }
 
-// Only a wrong password counts: neither a right one nor an attempt that was given up.
+// Only a wrong password counts: not a correct one, and not an attempt that was abandoned.
 func TestAnAttemptThatWasNotWrongDoesNotCount(t *testing.T) {
 	g, _ := stoppedThrottle()
 	a := attempt{login: "ana", client: address(1, 1)}
@@ -129,7 +129,7 @@ func TestAnAttemptThatWasNotWrongDoesNotCount(t *testing.T) {
 	}
 }
 
-// Attempts at the same moment do not pass the limit together.
+// Simultaneous attempts cannot exceed the limit.
 func TestGuessesAtOnceAreCountedOneByOne(t *testing.T) {
 	g, _ := stoppedThrottle()
 	var mu sync.Mutex
@@ -151,8 +151,8 @@ func TestGuessesAtOnceAreCountedOneByOne(t *testing.T) {
 	}
 }
 
-// However many strangers guess, or wait for their turn, a browser that the user has signed in with before comes in. It is no
-// way to guess without end either.
+// No matter how many strangers guess or wait, a user can sign in with a browser that they have used before. Such a browser cannot
+// guess without limit either.
 func TestAKnownBrowserIsCountedByItself(t *testing.T) {
 	g, _ := stoppedThrottle()
 	for n := range 300 {
@@ -185,7 +185,7 @@ func TestAKnownBrowserIsCountedByItself(t *testing.T) {
 	}
 }
 
-// One user who signs in many times at once, with the right password too, does not fill the queue for others.
+// One user who signs in many times at once, even with the correct password, does not fill the queue for others.
 func TestOneLoginHasFewPlacesInTheQueue(t *testing.T) {
 	for _, browser := range []string{"", "hers"} {
 		g, _ := stoppedThrottle()
@@ -202,7 +202,7 @@ func TestOneLoginHasFewPlacesInTheQueue(t *testing.T) {
 		for range 190 {
 			try("ana")
 		}
-		for range 190 - queuedAtOnce { // none of these waits for the passwords that are being compared
+		for range 190 - queuedAtOnce { // none of these waits for the passwords that are being checked
 			var refused *web.Error
 			if err := <-ended; !errors.As(err, &refused) || refused.Status != http.StatusTooManyRequests ||
 				refused.Header.Get("Retry-After") != "5" || !strings.Contains(refused.Message, "in a few seconds") {
@@ -222,7 +222,7 @@ func TestOneLoginHasFewPlacesInTheQueue(t *testing.T) {
 	}
 }
 
-// However many people at one address sign in at the same moment, all of them come in.
+// No matter how many people at one address sign in at the same moment, all of them succeed.
 func TestManyLoginsQueueAtOnce(t *testing.T) {
 	g, _ := stoppedThrottle()
 	free, ended := make(chan struct{}), make(chan error)
@@ -246,7 +246,7 @@ func TestManyLoginsQueueAtOnce(t *testing.T) {
 	}
 }
 
-// Strangers who queue for a login do not take the places of the browsers that its user has signed in with.
+// Strangers who queue for a login do not take the places of browsers that its user has used before.
 func TestStrangersDoNotTakeThePlacesOfAKnownBrowser(t *testing.T) {
 	g, _ := stoppedThrottle()
 	for range queuedAtOnce {
@@ -262,7 +262,7 @@ func TestStrangersDoNotTakeThePlacesOfAKnownBrowser(t *testing.T) {
 	}
 }
 
-// One who leaves does not wait, and leaves no place taken.
+// A client that leaves does not wait, and does not occupy a place.
 func TestAnAttemptWaitsNoLongerThanItsClient(t *testing.T) {
 	g, _ := stoppedThrottle()
 	for range comparedAtOnce {
@@ -275,7 +275,7 @@ func TestAnAttemptWaitsNoLongerThanItsClient(t *testing.T) {
 	}
 }
 
-// However many strangers knock, another user still comes in, and the memory stays what it was.
+// No matter how many strangers try, another user can still sign in, and memory use does not grow.
 func TestStrangersKeepNoOneOut(t *testing.T) {
 	g, _ := stoppedThrottle()
 	for n := range 20_000 {

@@ -50,7 +50,7 @@ func TestIDsAreSmallAndTakeApart(t *testing.T) {
 		{1, 1, 1}, {1, 42, 42}, {1, MaxSeq, 999_999_999},
 		{2, 1, 1_000_000_001}, {3, 7, 2_000_000_007},
 		{999_999, MaxSeq, 999_998_999_999_999},
-		{1_000_000, 1, 1_000_000_000_000_001}, // random numbers, as they always were
+		{1_000_000, 1, 1_000_000_000_000_001}, // random numbers, as before
 		{7_654_321, 42, 7_654_321_000_000_042},
 		{maxAccountNumber, MaxSeq, 9_007_198_999_999_999},
 	} {

@@ -121,7 +121,7 @@ func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 	})
 }
 
-// In the night of 1 November 2026 the clocks of New York show 1:30 twice, and a form cannot say which one it means.
+// In the night of November 1, 2026, clocks in New York show 1:30 twice, and a form cannot say which one it means.
 func TestAnHourThatComesTwiceStaysWhileNobodyChangesIt(t *testing.T) {
 	for _, at := range []time.Time{time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC), time.Date(2026, 11, 1, 6, 30, 0, 0, time.UTC)} {
 		c := NewCampaign(oneCampaign(t, `{"title":"Gala","event":{"timezone":"America/New_York"}}`), rose, 5, "gala", noon)
@@ -195,7 +195,7 @@ func TestACampaignFormHasNoMoreBeneficiariesThanAFile(t *testing.T) {
 	}
 }
 
-// Both texts that are shown as HTML are cleaned before anybody keeps them.
+// Both texts that are shown as HTML are sanitized before they are stored.
 func TestACampaignFormKeepsNothingThatCouldRun(t *testing.T) {
 	hostile := []string{
 		`<script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `<a href="javascript:alert(1)">x</a>`, `<svg onload=alert(1)>`,

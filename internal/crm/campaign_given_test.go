@@ -18,11 +18,11 @@ func TestGiftsAreAddedToTheNumbersOfACampaign(t *testing.T) {
 		{`"raised":12.5,"donors":3`, "USD", Given{1005, 2}, `"goal":100,"raised":22.55,"donors":5,"currency":"USD"`},
 		{`"raised":0.01`, "USD", Given{99, 1}, `"goal":100,"raised":1,"donors":1,"currency":"USD"`},
 		{`"donors":7`, "JPY", Given{1500, 1}, `"goal":100,"raised":1500,"donors":8,"currency":"JPY"`},
-		{`"raised":1.5`, "KWD", Given{12_349, 1}, `"goal":100,"raised":13.84,"donors":1,"currency":"KWD"`}, // of 12.349, what is less than a cent is cut
+		{`"raised":1.5`, "KWD", Given{12_349, 1}, `"goal":100,"raised":13.84,"donors":1,"currency":"KWD"`}, // of 12.349, the part below a cent is truncated
 		{`"raised":5,"donors":1`, "USD", Given{}, `"goal":100,"raised":5,"donors":1,"currency":"USD"`},
 		{`"raised":9999999999.99`, "EUR", Given{1, 1}, `"goal":100,"raised":10000000000,"donors":1,"currency":"EUR"`},
 	} {
-		// Its texts try to be taken for the fields.
+		// Its texts imitate the fields.
 		row := `{"title":",\"raised\":1,\"donors\":2,\"currency\":\"","description":",\"raised\":7,","goal":100,"currency":"` + test.currency + `",` + test.row + `}`
 		c := NewCampaign(oneCampaign(t, row), rose, 5, "raised", noon)
 		body, urlAt := c.AppendBody(nil)
@@ -32,7 +32,7 @@ func TestGiftsAreAddedToTheNumbersOfACampaign(t *testing.T) {
 	}
 }
 
-// What the API shows is what pages show, to the cent.
+// The API shows the same amounts as the pages, to the cent.
 func TestTheWireFormAndThePageHaveTheSameTotals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCampaign(t)
@@ -49,7 +49,7 @@ func TestTheWireFormAndThePageHaveTheSameTotals(t *testing.T) {
 	})
 }
 
-// A file may be what a list has shown. Its totals must not become the opening balance, which would count gifts twice.
+// A file may come from a list. Its totals must not become the opening balance, which would count gifts twice.
 func TestTotalsThatWereShownAreNoOpeningBalance(t *testing.T) {
 	c := NewCampaign(oneCampaign(t, `{"title":"Gala","raised":10,"donors":1}`), rose, 5, "gala", noon)
 	c.Given = Given{2000, 3}
@@ -120,7 +120,7 @@ func TestAPaymentLinkIsAnHTTPSAddress(t *testing.T) {
 	}
 }
 
-// A private event of a campaign keeps its payment link, which may say where it is sold, but not its state.
+// The public form of a private event hides the payment link, which may reveal where tickets are sold, but not the status.
 func TestAPrivateEventKeepsItsPaymentLink(t *testing.T) {
 	c := NewCampaign(oneCampaign(t, `{"title":"Gala","type":"event","status":"closed","payment_link":"https://pay.example.org","event":{"private":true}}`), rose, 5, "gala", noon)
 	if got := c.Public(); got.PaymentLink != "" || got.Status != Closed {

@@ -61,7 +61,7 @@ func TestWhatSanitizingRemovesIsSaid(t *testing.T) {
 	}
 }
 
-// A text of thousands of made-up elements gets a short list, and costs no more than its length.
+// A text with thousands of made-up elements gets a short list, and the cost grows only with its length.
 func TestOnlySomeKindsOfRemovedHTMLAreSaid(t *testing.T) {
 	var text strings.Builder
 	for n := range 20_000 {
@@ -76,7 +76,7 @@ func TestOnlySomeKindsOfRemovedHTMLAreSaid(t *testing.T) {
 	}
 }
 
-// allowedAttributes is the policy once more, told by what may come out.
+// allowedAttributes states the policy again, as what may come out.
 var allowedAttributes = map[string][]string{"a": {"href", "rel", "target"}, "img": {"src", "alt", "title", "width", "height"}}
 
 func FuzzSanitizeHTML(f *testing.F) {
@@ -101,7 +101,7 @@ func FuzzSanitizeHTML(f *testing.F) {
 	})
 }
 
-// checkClean checks what a browser would make of the clean text.
+// checkClean checks what a browser would make of the sanitized text.
 func checkClean(t *testing.T, text string, node *html.Node) {
 	switch {
 	case node.Type == html.CommentNode:

@@ -13,7 +13,7 @@ import (
 
 var rose = Account{ID: "A1b2C3d4E5f6G7h8"}
 
-// oneCampaign decodes a file of one row.
+// oneCampaign decodes a file with one row.
 func oneCampaign(t interface {
 	Helper()
 	Fatal(args ...any)
@@ -175,7 +175,7 @@ func TestParseCampaignRefusesDamage(t *testing.T) {
 	}
 }
 
-// drawText draws a text as it is after trimming.
+// drawText draws a text that trimming does not change.
 func drawText(t *rapid.T, label string) string {
 	text := strings.ReplaceAll(rapid.String().Draw(t, label), "\x00", "")
 	return strings.TrimSpace(text)
@@ -240,7 +240,7 @@ func TestStoredCampaignComesBack(t *testing.T) {
 	})
 }
 
-// A campaign that is sent back as it was shown changes nothing.
+// A campaign that is sent back as it was shown does not change.
 func TestShownCampaignCanBeImportedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row, err := json.Marshal(map[string]any{

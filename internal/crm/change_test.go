@@ -59,7 +59,7 @@ func TestChangesSayWhatIsGone(t *testing.T) {
 	}
 }
 
-// Whatever a merge changes is told, and nothing is told where nothing has changed but the time.
+// Everything that a merge changes is reported, and nothing is reported if only the time has changed.
 func TestEveryMergeThatChangesSomethingHasChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)

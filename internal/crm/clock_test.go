@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestNoChangeIsDatedBeforeTheOneBeforeIt changes things after the clock was set back by a day, in every way there is.
+// TestNoChangeIsDatedBeforeTheOneBeforeIt makes every kind of change after the clock was set back by a day.
 func TestNoChangeIsDatedBeforeTheOneBeforeIt(t *testing.T) {
 	dayBefore := noon.AddDate(0, 0, -1)
 	ana, err := NewContact(valid(t, `{"first_name":"Ana","last_name":"B","tags":["a"],"addresses":[{"city":"Oslo"}]}`), noon)

@@ -41,7 +41,7 @@ func TestAListThatWasSentCountsAlone(t *testing.T) {
 	}
 }
 
-// A client that knows the primary email, phone and address alone, and sends them back, changes nothing.
+// A client that knows only the primary email, phone and address, and sends them back, changes nothing.
 func TestPrimaryValuesSentBackChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
@@ -67,7 +67,7 @@ func TestPrimaryValuesSentBackChangeNothing(t *testing.T) {
 	})
 }
 
-// Whatever becomes the first one, every other one stays.
+// Whichever element becomes the first, all others stay.
 func TestAChangeOfTheFirstOneLosesNoOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)

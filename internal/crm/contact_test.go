@@ -108,7 +108,7 @@ func TestReadingAContactLeavesItsBytesAlone(t *testing.T) {
 	}
 }
 
-// A client may send back what it received; only the dob is written differently.
+// A client may send back what it received; only the date of birth has a different format.
 func TestAContactSentBackIsAcceptedAndChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)

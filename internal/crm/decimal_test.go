@@ -51,7 +51,7 @@ func FuzzParseDecimal(f *testing.F) {
 		}
 		_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 		if len(exponent) > 4 {
-			return // a rational number would take too much room
+			return // a rational number would take too much memory
 		}
 		exact, ok := new(big.Rat).SetString(text)
 		if !ok {

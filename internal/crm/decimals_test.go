@@ -7,7 +7,8 @@ import (
 	"golang.org/x/text/currency"
 )
 
-// The units of all stored sums: no code may ever change its decimals. Where ISO 4217 and the habits of a country differ, Unicode's table has the habits.
+// The units of all stored amounts: the decimals of a currency code must never change. Where ISO 4217 and the practice of a
+// country differ, Unicode's table follows the practice.
 func TestDecimalsAreThoseOfISO4217(t *testing.T) {
 	other := "AFN ALL AMD COP CRC CUP IDR IRR KPW LAK LBP MGA MMK MUR PKR RSD SOS SYP TZS UZS YER IQD HUF CZK DKK NOK SEK TWD MRO GYD CHF CAD MNT STN SLE ZMW"
 	for _, code := range codes(isCurrency) {
@@ -36,7 +37,7 @@ func TestDecimalsAreThoseOfISO4217(t *testing.T) {
 	}
 }
 
-// What could be read in two ways is refused, as it is for campaigns.
+// Ambiguous amounts are refused, as they are for campaigns.
 func TestAnAmountThatCouldBeAnotherIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		text, currency string

@@ -30,7 +30,7 @@ func TestADeviceTokenIsForOneUserAndOnePassword(t *testing.T) {
 
 func TestABrowserRemembersSomeUsers(t *testing.T) {
 	tokens := ""
-	for range 3 { // signing in again replaces the token of before
+	for range 3 { // signing in again replaces the previous token
 		for n := range maxDeviceUsers {
 			tokens = RememberDevice(tokens, fmt.Sprint("hash ", n))
 		}

@@ -12,7 +12,7 @@ import (
 
 var importDay = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 
-// readGifts is what becomes of each row of a file: the gift in short, or what is wrong with it.
+// readGifts is the result of each row of a file: a summary of the gift, or what is wrong with it.
 func readGifts(t testing.TB, file string, isJSON bool) (said []string, err error) {
 	t.Helper()
 	f, err := OpenGiftFile(strings.NewReader(file), isJSON)
@@ -75,7 +75,7 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 	}
 }
 
-// endless gives a line that does not end, and notes how much of it was taken.
+// endless provides a line that does not end, and counts how much of it was read.
 type endless struct{ taken int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -117,13 +117,13 @@ func TestFilesOfGiftsThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
-	for _, isJSON := range []bool{false, true} { // a line of any length is not kept
+	for _, isJSON := range []bool{false, true} { // a long line is not kept in memory
 		file := &endless{}
 		f, err := OpenGiftFile(io.MultiReader(strings.NewReader(head), file), isJSON)
 		for err == nil {
 			_, err = f.Next()
 		}
-		if isJSON { // its first line is no JSON
+		if isJSON { // its first line is not JSON
 			continue
 		}
 		if !strings.Contains(err.Error(), "longer than 1024 KiB") || file.taken > 2<<20 {
@@ -145,7 +145,8 @@ func firstRow(t testing.TB, file string, isJSON bool) (*GiftFile, *GiftRow) {
 	return f, row
 }
 
-// TestRowsAreKnownByWhatTheySay: the order of the columns, other columns, spaces around a cell and an old reason do not matter.
+// TestRowsAreKnownByWhatTheySay: the order of the columns, other columns, spaces around a cell and an old reason make no
+// difference.
 func TestRowsAreKnownByWhatTheySay(t *testing.T) {
 	t.Parallel()
 	_, row := firstRow(t, "amount,date,method,contact_id\n5,2026-01-31,cash,7\n", false)
@@ -171,7 +172,7 @@ func TestRowsAreKnownByWhatTheySay(t *testing.T) {
 	}
 }
 
-// TestRejectedRows: a row is written as it was, with the reason after it, and reads as before.
+// TestRejectedRows: a row is written unchanged, followed by the reason, and can be read again.
 func TestRejectedRows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -197,7 +198,7 @@ func TestRejectedRows(t *testing.T) {
 	}
 }
 
-// FuzzGiftFile: whatever the file is, it is read to its end or refused, and a rejected row reads as before.
+// FuzzGiftFile: any file is read to its end or refused, and a rejected row can be read again.
 func FuzzGiftFile(f *testing.F) {
 	f.Add("amount,date,method,email\n5,2026-01-31,cash,ada@example.org\n", false)
 	f.Add("amount,date,method,rejected,note\n5,\"2026\n-01-31\",cash,\"a\"\"b\"\n", false)

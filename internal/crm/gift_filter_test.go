@@ -15,7 +15,7 @@ func TestPeopleFilterGiftsByWholeDaysAndAmounts(t *testing.T) {
 	for query, want := range map[string]GiftFilter{
 		"":                           {},
 		"from=2026-01-01":            {From: day("2026-01-01")},
-		"to=2026-01-31":              {To: day("2026-02-01")}, // the last day is a part of it
+		"to=2026-01-31":              {To: day("2026-02-01")}, // the last day is included
 		"plan=any":                   {Recurring: true},
 		"plan=abcdefghij000001":      {Plan: "abcdefghij000001"},
 		"campaign=7 contact=8":       {Campaign: 7, Contact: 8},
@@ -45,7 +45,7 @@ func TestAWrongFilterOfGiftsIsNamed(t *testing.T) {
 	}
 }
 
-// values are the parameters of an address, written with spaces between.
+// values are the parameters of an address, separated by spaces.
 func values(query string) func(string) string {
 	return func(name string) string {
 		for pair := range strings.FieldsSeq(query) {

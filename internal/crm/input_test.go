@@ -39,7 +39,7 @@ func made(t testing.TB, body string) Contact {
 	return c
 }
 
-// said is a fault in words for programs.
+// said is an error as programs see it.
 type said struct{ Field, Message string }
 
 func saidOf(faults []Fault) (all []said) {
@@ -49,7 +49,7 @@ func saidOf(faults []Fault) (all []said) {
 	return all
 }
 
-// faultsOf are the faults in an error, nil where there is no error.
+// faultsOf are the faults in an error, nil if there is no error.
 func faultsOf(t testing.TB, err error) []said {
 	t.Helper()
 	var v *Invalid
@@ -62,7 +62,7 @@ func faultsOf(t testing.TB, err error) []said {
 	return saidOf(v.Faults)
 }
 
-// sameContact compares contacts as people do: an empty list is no list, and a time is a time in any zone.
+// sameContact compares contacts as people do: an empty list equals no list, and a time is the same in any zone.
 var sameContact = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
 
 func TestCreateTakesEveryField(t *testing.T) {
@@ -278,8 +278,8 @@ func TestEscapedTextIsWhatItStandsFor(t *testing.T) {
 	}
 }
 
-// Bodies are read before their turn to be written comes, by every client at once: what they leave behind is collected at
-// everybody's expense.
+// All clients' bodies are read at the same time, before they are queued for writing: the garbage that they leave costs CPU time
+// for every request.
 func TestReadingABodyLeavesLittleBehind(t *testing.T) {
 	body := []byte(`{"first_name":"Ada","middle_name":"A.","last_name":"King","dob":"12/10/1915","company":"Analytical Engines","title":"Dr",
 		"linkedin_url":"https://linkedin.com/in/ada","emails":[{"type":"personal","value":"ada@example.org"},{"type":"work","value":"ada@work.example"}],

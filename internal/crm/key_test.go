@@ -42,7 +42,7 @@ func TestSecretsHaveOneForm(t *testing.T) {
 	if _, other := newSecret(t, 1, 1); other[12:55] == secret[12:55] {
 		t.Error("two secrets have the same random part")
 	}
-	// The hint shows which key it is, and of the rest four characters of the checksum.
+	// The hint shows which key it is, with only four characters of the checksum.
 	if want := secret[:12] + "..." + secret[57:]; key.Hint != want {
 		t.Errorf("the hint is %q, want %q", key.Hint, want)
 	}
@@ -54,7 +54,7 @@ func TestSecretsHaveOneForm(t *testing.T) {
 	}
 }
 
-// A number or a sequence of 0 belongs to no key, even where the checksum is right.
+// A number or a sequence of 0 belongs to no key, even if the checksum is correct.
 func TestASecretOfNoKeyIsRefused(t *testing.T) {
 	for _, payload := range []string{"00000001", "00010000", "00000000"} {
 		payload += strings.Repeat("a", randomLength)

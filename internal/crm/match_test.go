@@ -116,7 +116,7 @@ func TestAChangeMovesTheKeysThatDiffer(t *testing.T) {
 	})
 }
 
-// closest is the candidate that the input is about.
+// closest is the candidate that the input matches best.
 func closest(in *ContactInput, candidates []Contact) (best Contact, found bool) {
 	for _, c := range candidates {
 		if !found || in.Closer(c, best) {

@@ -126,7 +126,7 @@ func begins[T comparable](list, start []T) bool {
 	return len(list) >= len(start) && slices.Equal(list[:len(start)], start)
 }
 
-// keysOf works the match keys out again.
+// keysOf computes the match keys again.
 func keysOf(t *rapid.T, c Contact) (keys []string) {
 	for _, email := range c.Emails {
 		key, ok := normalEmail(email.Value)
@@ -140,7 +140,7 @@ func keysOf(t *rapid.T, c Contact) (keys []string) {
 		if !ok {
 			t.Fatalf("%q was accepted", phone.Value)
 		}
-		if key != "" { // without its area code a number tells nobody apart
+		if key != "" { // a number without its area code identifies no contact
 			keys = append(keys, "p:"+key)
 		}
 	}
@@ -253,7 +253,7 @@ func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
 	})
 }
 
-// An input may be used twice: a change that shared its commit with one that failed runs again.
+// An input may be used twice: if a change shares its batch with one that fails, it runs again.
 func TestAnInputServesTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, false)

@@ -101,7 +101,7 @@ func TestPageNumbers(t *testing.T) {
 }
 
 func TestPageNumbersFollowTheRuleEverywhere(t *testing.T) {
-	window := func(page, last int64) (from, to int64) { // what is shown around the page, beside the first and last two
+	window := func(page, last int64) (from, to int64) { // what is shown around the page, in addition to the first two and the last two
 		switch {
 		case last < 14:
 			return 1, last

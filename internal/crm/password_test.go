@@ -31,7 +31,7 @@ func TestAPasswordIsKnownByItsHashAlone(t *testing.T) {
 	}
 }
 
-// The hash says how it was made, so that old ones stay good when new ones become dearer.
+// The hash says how it was made, so that old hashes stay valid when new ones become more expensive.
 func TestAHashOfAnotherCostIsStillVerified(t *testing.T) {
 	t.Parallel()
 	cheap := passwordCost{memory: 64, time: 1, threads: 2}

@@ -25,7 +25,7 @@ func TestPhonesAreShownInOneStyle(t *testing.T) {
 		{"０３１２３４５６７８", "JP", "03-1234-5678"},
 		{"+5491123456789", "AR", "011 15-2345-6789"},
 		{"1-800-FLOWERS", "US", "(800) 356-9377"},
-		{"+1234567890123", "US", "+1234567890123"}, // no possible number: as it was written
+		{"+1234567890123", "US", "+1234567890123"}, // not a possible number: as it was written
 		{"whatever", "US", "whatever"},
 		{"", "US", ""},
 	} {
@@ -35,7 +35,7 @@ func TestPhonesAreShownInOneStyle(t *testing.T) {
 	}
 }
 
-// What is shown is grouped as the library groups it, at home and abroad.
+// Numbers are grouped as the library groups them, in their own country and abroad.
 func TestEveryExampleNumberIsShownAsTheLibraryShowsIt(t *testing.T) {
 	for _, number := range exampleNumbers() {
 		e164 := phonenumbers.Format(number, phonenumbers.E164)

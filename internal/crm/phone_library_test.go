@@ -12,7 +12,7 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// libraryPhone is normalPhone as the library would have it, without our short path.
+// libraryPhone is normalPhone with the library alone, without our short path.
 func libraryPhone(value, region string) (key string, ok bool) {
 	if utf8.RuneCountInString(value) > maxPhone || !utf8.ValidString(value) {
 		return "", false
@@ -30,7 +30,7 @@ func libraryPhone(value, region string) (key string, ok bool) {
 	return "", false
 }
 
-// libraryFormat is FormatPhone as the library would have it.
+// libraryFormat is FormatPhone with the library alone.
 func libraryFormat(value, region string) string {
 	number, err := phonenumbers.Parse(value, region)
 	switch {
@@ -42,7 +42,8 @@ func libraryFormat(value, region string) string {
 	return phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
 }
 
-// sameAsLibrary holds our reading of a number against the library's. What our short path takes must be shown alike, too.
+// sameAsLibrary compares how we read a number with how the library does. Numbers of our short path must also be shown in the same
+// way.
 func sameAsLibrary(t *testing.T, value, region string) (ok bool) {
 	t.Helper()
 	key, ok := normalPhone(value, region)
@@ -71,7 +72,7 @@ func TestEveryAreaCodeIsReadAndShownAsByTheLibrary(t *testing.T) {
 	}
 	forms := []string{"%03d5550100", "1%03d5550100", "+1%03d5550100", "(%03d) 555-0100", "1-%03d-555-0100", "+1 (%03d) 555.0100"}
 	for _, region := range regions {
-		step := 499 // a plan of another country
+		step := 499 // another country's plan
 		switch {
 		case region == "US" && !raceDetector:
 			step = 1
@@ -90,7 +91,7 @@ func TestEveryAreaCodeIsReadAndShownAsByTheLibrary(t *testing.T) {
 	}
 }
 
-// plainPhone is about as many digits as a North American number has, with some of the usual punctuation and some of the unusual.
+// plainPhone has about as many digits as a North American number, with some of the usual punctuation and some unusual.
 func plainPhone(random *rand.Rand) string {
 	value := []string{"", "+", "1", "+1", "(", "+ 1-", "00", "011"}[random.IntN(8)]
 	for range 9 + random.IntN(3) {
@@ -125,7 +126,7 @@ func TestPlainNumbersAreReadAndShownAsByTheLibrary(t *testing.T) {
 
 func regionsOfLibrary() []string { return slices.Sorted(maps.Keys(phonenumbers.GetSupportedRegions())) }
 
-// exampleNumbers are the library's own numbers, of each kind in each region and of the codes without one.
+// exampleNumbers are the library's own numbers, of each kind in each region and of the country codes without a region.
 func exampleNumbers() []*phonenumbers.PhoneNumber {
 	var numbers []*phonenumbers.PhoneNumber
 	for _, region := range regionsOfLibrary() {
@@ -145,7 +146,7 @@ func exampleNumbers() []*phonenumbers.PhoneNumber {
 	return numbers
 }
 
-// spellings are ways to write a number at home.
+// spellings are ways to write a number within its country.
 func spellings(number *phonenumbers.PhoneNumber) []string {
 	national := phonenumbers.Format(number, phonenumbers.NATIONAL)
 	e164 := phonenumbers.Format(number, phonenumbers.E164)
@@ -245,7 +246,7 @@ func FuzzPhoneIsReadAsTheLibraryReadsIt(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value, region string) { sameAsLibrary(t, value, region) })
 }
 
-// What a phone number costs, and what it would cost without the short path.
+// The cost of a phone number, and what it would be without the short path.
 func BenchmarkPhone(b *testing.B) {
 	for _, value := range []string{"(212) 555-0100", "+1 212-555-0100", "212-555-0100 x42", "+44 20 7946 0958"} {
 		for name, read := range map[string]func(){

@@ -23,7 +23,7 @@ func TestNormalPhone(t *testing.T) {
 		{"+44 20 7946 0958", "US", "+442079460958"},
 		{"+44 (0)20 7946 0958", "US", "+442079460958"},
 		{"06 12 34 56 78", "FR", "+33612345678"},
-		{"+39 06 6982", "US", "+39066982"}, // the zero belongs to an Italian number
+		{"+39 06 6982", "US", "+39066982"}, // the zero is part of an Italian number
 		{"011 44 20 7946 0958", "US", "+442079460958"},
 		{"０３-１２３４-５６７８", "JP", "+81312345678"},
 	} {
@@ -47,7 +47,7 @@ func TestNormalPhoneRefuses(t *testing.T) {
 	}
 }
 
-// The library reads with patterns, and would try them on every character. What is too long never comes to it: it would allocate.
+// The library uses patterns, and would try them on every character. A text that is too long never reaches it: it would allocate.
 func TestLongTextsAreRefusedBeforeTheLibraryReadsThem(t *testing.T) {
 	for _, value := range []string{
 		strings.Repeat("1", 65), strings.Repeat("1", 300), strings.Repeat("٣", 65), "+1 312 555 0123" + strings.Repeat(" ", 50),
@@ -70,7 +70,7 @@ func TestLongTextsAreRefusedBeforeTheLibraryReadsThem(t *testing.T) {
 	}
 }
 
-// The digits of any script are digits.
+// Digits of any script count as digits.
 func TestPhonesInOtherScripts(t *testing.T) {
 	for _, value := range []string{"٣١٢ ٥٥٥ ٠١٢٣", "３１２-５５５-０１２３", "＋１ ３１２ ５５５ ０１２３", "۳۱۲ ۵۵۵ ۰۱۲۳"} {
 		if key, ok := normalPhone(value, "US"); !ok || key != "+13125550123" {

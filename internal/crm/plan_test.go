@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A gift pays for the due day that is open, however late it comes; an old one that is entered late pays for nothing.
+// A gift pays for the open due day, no matter how late it is; an old gift that is entered late pays for nothing.
 func TestAGiftMovesItsPlanOnByOnePeriod(t *testing.T) {
 	day := func(text string) time.Time {
 		at, _, ok := ParseMoment(text)
@@ -18,7 +18,7 @@ func TestAGiftMovesItsPlanOnByOnePeriod(t *testing.T) {
 		{"monthly", "2026-01-28", "2026-10-28", "2026-10-28", "2026-11-28"},
 		{"monthly", "2026-01-28", "2026-10-28", "2026-11-16", "2026-11-28"}, // late
 		{"monthly", "2026-01-28", "2026-10-28", "2026-10-20", "2026-11-28"}, // early
-		{"monthly", "2026-01-28", "2026-10-28", "2026-09-30", "2026-10-28"}, // of the month before
+		{"monthly", "2026-01-28", "2026-10-28", "2026-09-30", "2026-10-28"}, // of the previous month
 		{"monthly", "2026-01-31", "2026-01-31", "2026-02-02", "2026-02-28"},
 		{"monthly", "2026-01-31", "2026-02-28", "2026-03-02", "2026-03-31"},
 		{"yearly", "2024-05-01", "2026-05-01", "2026-11-16", "2027-05-01"},
@@ -32,7 +32,7 @@ func TestAGiftMovesItsPlanOnByOnePeriod(t *testing.T) {
 	}
 }
 
-// A gift that arrives while a contact is edited is no change of what the person sees on the form.
+// A gift that arrives while a contact is edited does not count as a change of the form.
 func TestGivingIsNoChangeOfTheContactOnAForm(t *testing.T) {
 	c := Contact{ID: 1, FirstName: "Ana", LastName: "Lima"}
 	gave, renamed := c, c

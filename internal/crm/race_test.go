@@ -2,5 +2,5 @@
 
 package crm
 
-// The race detector makes the patterns of the library of phone numbers ten times slower, and little is shared there.
+// The race detector makes the patterns of the phone number library ten times slower, and goroutines share little there.
 const raceDetector = true

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The values that random inputs are made of: few enough that they meet again, in several spellings.
+// The values for random inputs: few enough to occur again, in several spellings.
 var (
 	someEmails = []string{"a@x.org", "A@x.org", "a@X.ORG", "b@x.org", "c.d+e@y.example", "ü@y.example", "Ü@y.example"}
 	somePhones = []string{"212-555-0100", "+1 (212) 555-0100", "2125550101", "+442079460958", "+44 20 7946 0958", "1 212 555 0102", "555-0100", "5550100"}
@@ -16,14 +16,14 @@ var (
 	someCities = []string{"", "New York", "NEW YORK", "newyork", "Paris", "Łódź"}
 )
 
-// someText is text of any kind, of at most max characters, that trimming leaves alone.
+// someText is text of any kind, of at most max characters, that trimming does not change.
 func someText(max int) *rapid.Generator[string] {
 	return rapid.Map(rapid.StringN(0, max, -1), func(s string) string {
 		return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "0"))
 	})
 }
 
-// someName is a name: never empty, now and then one that meets again.
+// someName is a name: never empty, and sometimes one that occurs again.
 func someName() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.SampledFrom([]string{"Ana", "ANA", "Łucja", "O'Brien"}), rapid.Map(someText(20), func(s string) string {
 		if s == "" {
@@ -33,7 +33,7 @@ func someName() *rapid.Generator[string] {
 	}))
 }
 
-// someBody is a body that is accepted. Where whole is set it names every field.
+// someBody is a body that is accepted. If whole is set, it has every field.
 func someBody(t *rapid.T, whole bool) string {
 	var members []string
 	add := func(key string, value func() string) {
@@ -93,7 +93,7 @@ func someInput(t *rapid.T, whole bool) ContactInput {
 	return in
 }
 
-// someContact is a contact that creating, merging and changing can lead to.
+// someContact is a contact that can result from creating, merging and changing.
 func someContact(t *rapid.T) Contact {
 	now := noon
 	c, err := NewContact(someInput(t, rapid.Bool().Draw(t, "whole")), now)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// finds tells whether what was typed finds a contact.
+// finds tells whether a search text finds a contact.
 func finds(s Search, c Contact) bool { return s.Finds(c.SearchWords()) }
 
 func TestSearchWords(t *testing.T) {
@@ -38,7 +38,7 @@ func TestStartsOfWords(t *testing.T) {
 	}
 }
 
-// Who has the start of a beginning has a word that begins so, and the other way round.
+// A contact has the stored start of a prefix if and only if one of its words has that prefix.
 func TestAStartIsThatOfTheWordsThatBeginSo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, d := someContact(t), someContact(t)
@@ -59,8 +59,8 @@ func TestAStartIsThatOfTheWordsThatBeginSo(t *testing.T) {
 	})
 }
 
-// What a person types first is what most contacts have. It is looked up as whole words: a database would have to collect all words
-// that begin with it.
+// The first letters that a person types match most contacts. They are looked up as whole words: otherwise, a database would have
+// to collect all words with that prefix.
 func TestTheFirstLettersAreLookedUpAsAWord(t *testing.T) {
 	for _, typed := range []string{"a", "an", "ann", "é", "łuk", "an ma", "617", "6175", "+1 617 5", "0044", "@", "@g", "@gma", "a@b", "maria@x.", "x.a"} {
 		for _, term := range ParseSearch(typed, "US").Terms {
@@ -75,7 +75,7 @@ func TestTheFirstLettersAreLookedUpAsAWord(t *testing.T) {
 	}
 }
 
-// The work of a search is bounded, however its words are put together.
+// The work of a search is bounded, whatever its words are.
 func TestASearchAsksForFewWords(t *testing.T) {
 	var letters, digits []string
 	for i := range 150 { // all different: a word that is repeated counts once
@@ -158,7 +158,7 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 		{"smith acme", true, false},
 		{"acme sm", true, false},
 		{"elena zoo mar", true, false},
-		{"q maria", true, false}, // a middle initial narrows down
+		{"q maria", true, false}, // a middle initial narrows the results
 		{"smith q", true, false},
 		{"zoo q sm", true, false},
 		{"zoo", true, false},
@@ -170,7 +170,7 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 		{"mar sm el", true, false},
 		{"maria lukasz", false, false},
 		{"maria arienzo", false, false},
-		{"maria maria", true, false}, // a word twice is the word
+		{"maria maria", true, false}, // a repeated word counts once
 		{"maria mariana", false, false},
 		{"Łuk", false, true},
 		{"lukasz 1984", false, true},
@@ -187,7 +187,7 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 		{"@EXAM", true, false},
 		{"example.org", true, false},
 		{"exampl", true, false},
-		{"exa", false, false}, // too little of a domain
+		{"exa", false, false}, // too short a part of a domain
 		{"212", false, false}, // too few digits of a number
 		{"2125", true, false},
 		{"(212) 555", true, false},
@@ -223,7 +223,7 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 		{"#vip #minor", false, false},
 		{"vip major maria", true, false},
 		{"#Major donor", true, false},
-		{"tag:vip", false, false}, // to the letter
+		{"tag:vip", false, false}, // exactly
 		{"tag:VI", false, false},
 		{"#!?", false, false},
 		{"???", false, false},
@@ -247,7 +247,7 @@ func TestASearchForNothingIsEmpty(t *testing.T) {
 	}
 }
 
-// Numbers without + are those of the region, with what people dial there before them or without.
+// Numbers without + belong to the region, with or without its dialing prefix.
 func TestAPhoneIsSearchedForAsItIsDialledInTheRegion(t *testing.T) {
 	for _, test := range []struct {
 		region, number string
@@ -256,7 +256,7 @@ func TestAPhoneIsSearchedForAsItIsDialledInTheRegion(t *testing.T) {
 		{"US", "+12125550100", []string{"2125550100", "12125550100", "1-212", "+1212"}},
 		{"DE", "+493012345678", []string{"030 123", "30 123", "030/12345678", "+49 30", "0049 30"}},
 		{"GB", "+442079460958", []string{"020 7946", "20 7946 0958", "442079460958"}},
-		{"IT", "+390612345678", []string{"06 123", "+3906"}}, // where the 0 is a part of the number
+		{"IT", "+390612345678", []string{"06 123", "+3906"}}, // where the 0 is part of the number
 	} {
 		c := Contact{MatchKeys: []string{"p:" + test.number}, Phones: []Phone{{Value: test.number}}}
 		for _, typed := range test.typed {
@@ -280,7 +280,7 @@ func TestATagsOwnTextFindsTheTagAgain(t *testing.T) {
 	})
 }
 
-// Whichever words somebody types, in whichever order, each perhaps unfinished: the contact is found.
+// Any words of a contact, in any order and possibly unfinished, find it.
 func TestAnyWordsInAnyOrderFindTheContact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
@@ -295,7 +295,7 @@ func TestAnyWordsInAnyOrderFindTheContact(t *testing.T) {
 		}
 		text := strings.Join(typed, " ")
 		if !slices.Equal(words(text), typed) {
-			return // half a word may be none, or be another word of the name
+			return // half a word may be no word, or another word of the name
 		}
 		if s := ParseSearch(text, "US"); !finds(s, c) {
 			t.Fatalf("%q is not found among %q", text, c.SearchWords())

@@ -54,15 +54,16 @@ func TestASetKnowsWhatWasAdded(t *testing.T) {
 	})
 }
 
-// processorTime is what this process has used.
+// processorTime is the CPU time of this process.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// A list that is four times as long may cost four times as much; one whose elements are compared with each other would cost
-// sixteen times as much. What else happens on the machine can only make a measurement larger, so one good one of several is enough.
+// A list that is four times as long may cost four times as much; if its elements were compared with each other, it would cost
+// sixteen times as much. Other work on the machine can only make a measurement larger, so one good measurement of several is
+// enough.
 func TestTheWorkForAListGrowsWithItsLength(t *testing.T) {
 	const length, tooMuch, attempts = 1250, 10, 30
 	readTags := func(element string) func(int) {

@@ -29,7 +29,7 @@ func listed(n int, format string) string {
 
 var textFields = []string{"first_name", "middle_name", "last_name", "dob", "company", "title", "twitter_url", "linkedin_url", "facebook_url"}
 
-// Every place that holds a text, as a body with the text at %s, and the path of that place.
+// Every place that holds a text: a body with the text at %s, and the path of that place.
 var textPlaces = []struct{ body, path string }{
 	{`{"emails":[{"value":"a@b.co"},{"value":%s}]}`, "emails.1.value"},
 	{`{"emails":[{"value":"a@b.co","type":%s}]}`, "emails.0.type"},
@@ -75,7 +75,7 @@ func TestNoTextHoldsNUL(t *testing.T) {
 	}
 }
 
-// A form or a file hands over texts that no JSON reader has checked.
+// A form or a file may contain texts that no JSON reader has checked.
 func TestNoTextIsInvalidUTF8(t *testing.T) {
 	bad := "a\xffb"
 	in := ContactInput{
@@ -114,7 +114,7 @@ func TestTextsHaveALimitInCharacters(t *testing.T) {
 	for _, l := range limits {
 		for _, letter := range []string{"x", "é", "語", "😀"} {
 			text := l.prefix + strings.Repeat(letter, l.max-len(l.prefix))
-			valid(t, fmt.Sprintf(l.body, quoted("  "+text+"  "))) // what is trimmed does not count
+			valid(t, fmt.Sprintf(l.body, quoted("  "+text+"  "))) // trimmed characters do not count
 			_, err := read(fmt.Sprintf(l.body, quoted(text+letter)), false)
 			want := []said{{l.path, fmt.Sprintf("The %s field must not be longer than %d characters.", l.path, l.max)}}
 			if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
@@ -158,7 +158,7 @@ func TestListsHaveALimit(t *testing.T) {
 	}
 }
 
-// A form or a file fills the input itself; the same limits hold.
+// A form or a file fills the input itself; the same limits apply.
 func TestListsHaveALimitWhoeverFillsThem(t *testing.T) {
 	var emails []Email
 	var phones []Phone

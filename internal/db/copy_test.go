@@ -17,7 +17,8 @@ import (
 	"donorbook/internal/rig"
 )
 
-// The schema of these tests has one table of each kind: documents with words, a counter, rows that need not be kept, and accounts.
+// The schema of these tests has one table of each kind: documents with words, a counter, rows that need not be kept, and
+// accounts.
 var (
 	testWords    = NewSearch("paper_search")
 	testPapers   = NewTable("paper", "account_id id", "body:bytes checksum")
@@ -44,7 +45,7 @@ func init() {
 	testAccounts.NameOf = func(row []any) (id, name string) { return fmt.Sprintf("A%d", row[0]), row[1].(string) }
 }
 
-// testRows is more than a transaction of a copy writes.
+// testRows is more than one transaction of a copy writes.
 const testRows = copyRows + 100
 
 type idle struct{}
@@ -57,7 +58,7 @@ func testOptions(o Options) Options {
 	return o
 }
 
-// tamper changes a database behind the back of all others.
+// tamper changes a database outside the program.
 func tamper(t *testing.T, o Options, fn func(*Tx) error) {
 	t.Helper()
 	e, err := openEngine(t.Context(), o)
@@ -102,7 +103,7 @@ func newSource(t *testing.T) Options {
 	return o
 }
 
-// found is how many documents a search for a word finds, and which version of what is derived the database has.
+// found is how many documents a search for a word finds, and the version of the derived data in the database.
 func found(t *testing.T, o Options, word string) (n, derived int64) {
 	t.Helper()
 	d, err := Open(t.Context(), o)
@@ -143,7 +144,7 @@ func TestCopy(t *testing.T) {
 func copyThereAndBack(t *testing.T, there Options) {
 	from, back := newSource(t), testOptions(Options{Dir: filepath.Join(t.TempDir(), "new")})
 	makeDatabase(t, there)
-	tamper(t, there, func(x *Tx) error { // a look at the target leaves such a row
+	tamper(t, there, func(x *Tx) error { // looking at the target leaves such a row
 		x.Insert(testLinks, "of the target", int64(0))
 		return nil
 	})

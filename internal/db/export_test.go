@@ -9,7 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// What tests that also need nouns, and so cannot be in this package, see of its insides.
+// The internals of this package for tests that also need nouns and so cannot be in this package.
 
 // The sizes of pools and batches, and the names of files.
 const (
@@ -32,7 +32,7 @@ func (d *DB) dialect() *dialect {
 // Stopped tells whether the database was closed.
 func (d *DB) Stopped() bool { return d.queueOf(0).Stopped() }
 
-// Stopped tells whether the queue takes nothing more.
+// Stopped tells whether the queue is closed.
 func (q *queue) Stopped() bool {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
@@ -51,7 +51,7 @@ func (d *DB) Table(name string) *Table {
 	return d.schema.Tables[i]
 }
 
-// Tables are all tables that have texts of their own, the searches included.
+// Tables are all tables that have their own statements, including the searches.
 func (d *DB) Tables() (tables []*Table) {
 	for _, t := range d.schema.Tables {
 		tables = append(tables, t)
@@ -65,19 +65,19 @@ func (d *DB) Tables() (tables []*Table) {
 // Tenant tells whether the rows of a table belong to accounts.
 func (t *Table) Tenant() bool { return t.tenant() }
 
-// TableTexts are the statements that the engine writes the rows of a table with, by what they do.
+// TableTexts are the statements with which the engine writes the rows of a table, by what they do.
 func (d *DB) TableTexts(t *Table) map[string]string {
 	s := d.dialect().texts(t)
 	texts := map[string]string{"insert": s.insert, "save": s.save, "remove": s.remove, "lock": s.lock, "add": s.add, "bump": s.bump, "drop": s.drop}
 	for name, text := range texts {
-		if text == "" || t.search && name == "lock" { // nobody locks the words of a document
+		if text == "" || t.search && name == "lock" { // the words of a document are never locked
 			delete(texts, name)
 		}
 	}
 	return texts
 }
 
-// SearchTexts are the statements by which requests search.
+// SearchTexts are the statements that requests use to search.
 func (d *DB) SearchTexts(search *Table) map[string]string {
 	s := &d.dialect().search
 	return map[string]string{"older": search.spell(s.older), "newer": search.spell(s.newer), "count": search.spell(s.count)}
@@ -99,7 +99,7 @@ func (d *DB) SQLiteWork() (w Work) {
 	return w
 }
 
-// ReplaceWriter gives a database of SQLite a writer that sees the disk through a VFS with this name. Nothing may be under way.
+// ReplaceWriter gives a SQLite database a writer that uses the VFS with this name. Nothing may be in progress.
 func (d *DB) ReplaceWriter(t testing.TB, vfs string) {
 	t.Helper()
 	e := d.engine.(*sqliteEngine)
@@ -118,38 +118,38 @@ func (d *DB) ReplaceWriter(t testing.TB, vfs string) {
 	e.write <- c
 }
 
-// DiskFault is why nothing can be written to a directory.
+// DiskFault is why a directory cannot be written to.
 func DiskFault(dir string) error { return diskFault(dir) }
 
-// SetDiskFault replaces the look at the real disk of a database of SQLite.
+// SetDiskFault replaces the check of the real disk of a SQLite database.
 func (d *DB) SetDiskFault(fault func(dir string) error) { d.engine.(*sqliteEngine).fault = fault }
 
-// SetPath makes a database of SQLite open new connections elsewhere, and returns where they were opened before.
+// SetPath makes a SQLite database open new connections elsewhere, and returns where they were opened before.
 func (d *DB) SetPath(path string) (before string) {
 	e := d.engine.(*sqliteEngine)
 	before, e.path = e.path, path
 	return before
 }
 
-// SetCommitTimeout is how long a database of PostgreSQL waits for a commit.
+// SetCommitTimeout sets how long a PostgreSQL database waits for a commit.
 func (d *DB) SetCommitTimeout(timeout time.Duration) {
 	d.engine.(*postgresEngine).commitTimeout = timeout
 }
 
-// PendingCommits are those that PostgreSQL has not answered in time.
+// PendingCommits are commits that PostgreSQL has not answered in time.
 func (d *DB) PendingCommits() int64 { return d.engine.(*postgresEngine).pending.Load() }
 
 // ReadPool is PostgreSQL's pool of connections for reading.
 func (d *DB) ReadPool() *pgxpool.Pool { return d.engine.(*postgresEngine).read }
 
-// HoldReads makes reads of PostgreSQL wait, as if others took up all the room, until release.
+// HoldReads makes reads of PostgreSQL wait until release, as if all connections were busy.
 func (d *DB) HoldReads() (release func()) {
 	g := &d.engine.(*postgresEngine).reads
 	g.mu.Lock()
 	g.running += readBatches
 	g.mu.Unlock()
 	return func() {
-		for range readBatches { // the first hands over to those who wait
+		for range readBatches { // the first one hands over to those that wait
 			g.handOver()
 		}
 	}
@@ -178,5 +178,5 @@ func (c Conn) InTransaction(fn func(exec func(sql string) error) error) error {
 // Planned tells whether PostgreSQL plans a statement each time, so that no old plan is kept for it.
 func Planned(sql string) bool { return planned(sql) }
 
-// Single is a statement about a list, asked about one element.
+// Single is a statement for a list, run for one element.
 func Single(sql string) string { return single(sql) }

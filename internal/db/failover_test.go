@@ -55,7 +55,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	t.Logf("everything worked again %v after the standby took over; the longest pause between creates was %v",
 		took.Round(time.Millisecond), pause.Round(time.Millisecond))
 
-	// A primary that waits for a standby that it has not: as after a promotion that left the settings as they were.
+	// A primary that waits for a standby that does not exist: as after a promotion that did not change the settings.
 	if err := standby.Set("synchronous_standby_names", "FIRST 1 (s1)"); err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +78,14 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 		t.Errorf("somebody waited for %v", l.slowest)
 	}
 
-	// The old primary comes back, knows of nothing, and stands first in the URL.
+	// The old primary comes back, does not know of the promotion, and is first in the URL.
 	if err := primary.Start(); err != nil {
 		t.Fatal(err)
 	}
 	misled := openHasty(t, url)
 	ready(t, misled, false)
 	wantUnavailable(t, misled, l.account)
-	ready(t, s, true) // this one never left the new one
+	ready(t, s, true) // this store never left the new primary
 	primary.Kill()
 	ready(t, misled, true)
 	if _, err := misled.Contact(t.Context(), l.account, crm.MakeID(l.account, 1), nil); err != nil {
@@ -147,12 +147,12 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 	if got := append(names(t, s, account), names(t, s, another)...); len(got) != 2 {
 		t.Fatalf("the contacts are %q: the test has not come to its point", got)
 	}
-	// They change nothing now; they must wait for the standby all the same.
+	// These change nothing now, but must still wait for the standby.
 	wantError(t, "the same create again", ana(), crm.ErrUnavailable)
 	wantError(t, "the same attempt again", dora(), crm.ErrUnavailable)
 	wantError(t, "the same revocation again", revoke(), crm.ErrUnavailable)
 
-	// Nobody who gives up waiting makes the server give up too: what the standby has not, nobody sees.
+	// A client that stops waiting does not end the commit on the server: no client sees what the standby does not have.
 	other := newAccountFrozen(t, s, standby)
 	standby.Freeze()
 	wantError(t, "a create that nobody waits for any more", creating(t, s, other, "Ben")(), crm.ErrUnavailable)
@@ -175,7 +175,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 		}
 	}
 
-	// A client that leaves while its commit waits does not take it back.
+	// A client that disconnects while its commit waits does not undo it.
 	standby.Freeze()
 	ctx, leave := context.WithCancel(t.Context())
 	in := input(t, `{"first_name":"Cleo"}`)
@@ -200,7 +200,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-// newAccountFrozen makes an account while the standby works.
+// newAccountFrozen creates an account while the standby works.
 func newAccountFrozen(t *testing.T, s *store.Store, standby *pgtest.Cluster) int64 {
 	t.Helper()
 	standby.Thaw()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A list finds the rows of each of its elements, however long it is, and the next list those of its own.
+// A list finds the rows of each of its elements, no matter how long it is, and the next list finds its own.
 func TestAListParameterFindsTheRowsOfItsElements(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
 		err := d.write(t.Context(), 1, func(tx *Tx) error {
@@ -34,7 +34,7 @@ func TestAListParameterFindsTheRowsOfItsElements(t *testing.T) {
 				{byID, []any{int64(1), []int64{2}}, []int64{2}},
 				{byID, []any{int64(1), []int64{}}, nil},
 				{byID, []any{int64(1), []int64{6, 1, 3}}, []int64{1, 3, 6}},
-				{byID, []any{int64(1), []int64{4, 104, 9999}}, []int64{4}}, // of another account, and of none
+				{byID, []any{int64(1), []int64{4, 104, 9999}}, []int64{4}}, // of another account, and of no account
 				{byID, []any{int64(2), []int64(nil)}, nil},
 				{byID, []any{int64(2), []int64{104}}, []int64{104}},
 				{byName, []any{int64(1), []string{"a"}}, []int64{1, 50}},
@@ -55,7 +55,7 @@ func TestAListParameterFindsTheRowsOfItsElements(t *testing.T) {
 			wantAll(func(sql string, args ...any) ([]int64, error) { return d.readAll(t, sql, args...) })
 		}
 		err = d.write(t.Context(), 1, func(tx *Tx) error {
-			wantAll(func(sql string, args ...any) (list []int64, err error) { // together with what else is asked for
+			wantAll(func(sql string, args ...any) (list []int64, err error) { // together with other statements
 				err = tx.Prefetch(func(r Row) error {
 					list = append(list, r.Int(0))
 					return nil

@@ -31,7 +31,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 				t.Errorf("%q does not say %q", err, words)
 			}
 		}
-		// It was left as it is, and nothing holds it.
+		// The schema was not changed, and no lock is left.
 		engine, err := openEngine(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func (d *DB) number(t testing.TB, sql string, args ...any) (n int64) {
 	return n
 }
 
-// A step that fails leaves the schema as it was before, to be tried again.
+// A step that fails leaves the schema unchanged, and can be tried again.
 func TestAFailedMigrationChangesNothing(t *testing.T) {
 	eachOptions(t, func(t *testing.T, o Options) {
 		older, wrong := *o.Schema, *o.Schema
@@ -128,7 +128,7 @@ func TestAFailedMigrationChangesNothing(t *testing.T) {
 	})
 }
 
-// What is derived from documents is worked out anew where another version of the program has done it, and only then.
+// Data that is derived from documents is derived again if another version of the program derived it, and only then.
 func TestDerivedDataIsWorkedOutOncePerVersion(t *testing.T) {
 	eachOptions(t, func(t *testing.T, o Options) {
 		schema, runs := *o.Schema, 0
@@ -202,7 +202,7 @@ func TestWhatMustBeUniqueIsTaken(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		err := d.write(t.Context(), 1, func(tx *Tx) error { // also where the change hears of it only when it commits
+		err := d.write(t.Context(), 1, func(tx *Tx) error { // even if the change gets the error only when it commits
 			tx.Insert(personTable, int64(3), "ana")
 			return nil
 		})
@@ -215,7 +215,7 @@ func TestWhatMustBeUniqueIsTaken(t *testing.T) {
 	})
 }
 
-// Text keys compare by bytes: nothing is folded, and sorting is the same everywhere.
+// Text keys are compared by bytes: no case folding, and the same order everywhere.
 func TestKeysCompareByBytes(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
 		err := d.write(t.Context(), 1, func(tx *Tx) error {

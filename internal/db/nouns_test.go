@@ -15,7 +15,7 @@ import (
 	"donorbook/internal/store"
 )
 
-// What the tests of engines need to work with contacts.
+// What the tests of the engines need to work with contacts.
 
 // testEngine is a kind of database that every test runs on.
 type testEngine struct {
@@ -56,7 +56,7 @@ func openSQLite(t testing.TB) *store.Store {
 	return open(t, store.Options{Data: t.TempDir()})
 }
 
-// open opens a store. When the test ends, everything in it must fit together.
+// open opens a store. When the test ends, everything in it must be consistent.
 func open(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), o)
@@ -183,7 +183,7 @@ func wantError(t testing.TB, what string, got, want error) {
 
 func atOnce(n int, do func(i int)) { rig.AtOnce(n, do) }
 
-// held stops the queue of an account, so that what is queued meanwhile becomes one batch; release lets it go on.
+// held stops the queue of an account, so that the changes that are queued meanwhile become one batch; release lets it continue.
 func held(t *testing.T, s *store.Store, account int64) (release func()) {
 	t.Helper()
 	started, free := make(chan struct{}), make(chan struct{})
@@ -231,7 +231,7 @@ func together(t *testing.T, s *store.Store, account int64, changes ...func() err
 	return wait()
 }
 
-// countRows counts the rows that are read outside of write transactions from now on. Nothing may be under way.
+// countRows counts the rows that are read outside write transactions from now on. Nothing may be in progress.
 func countRows(s *store.Store) *atomic.Int64 {
 	rows := new(atomic.Int64)
 	s.DB().Observe(&db.Observer{Row: func() { rows.Add(1) }})

@@ -19,8 +19,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// load is what many clients do at once: they create, read, list and authenticate, and look at every answer. A client
-// whose create failed repeats it until it is acknowledged.
+// load simulates many clients at once: they create, read, list and authenticate, and check every answer. A client whose create
+// failed repeats it until it is acknowledged.
 type load struct {
 	t       *testing.T
 	s       *store.Store
@@ -33,9 +33,9 @@ type load struct {
 	mu      sync.Mutex
 	acked   map[int64]string // the names of acknowledged contacts by their ids
 	last    time.Time        // of the last acknowledgement
-	pause   time.Duration    // the longest one between two acknowledgements
-	slowest time.Duration    // the longest that anybody waited for any answer
-	refused int              // answers that said: unavailable
+	pause   time.Duration    // the longest pause between two acknowledgements
+	slowest time.Duration    // the longest wait of any client for any answer
+	refused int              // answers that said unavailable
 }
 
 func startLoad(t *testing.T, s *store.Store) *load {
@@ -56,7 +56,7 @@ func startLoad(t *testing.T, s *store.Store) *load {
 	return l
 }
 
-// work does the same again and again. Nothing may fail but for the database's being away.
+// work repeats the same operation. It may fail only if the database is unavailable.
 func (l *load) work(kind int, do func(context.Context) error) {
 	l.workers.Go(func() {
 		for {
@@ -189,13 +189,13 @@ func (l *load) stop() {
 		len(l.acked), len(there), l.refused, l.slowest.Round(time.Millisecond), l.pause.Round(time.Millisecond))
 }
 
-// ready waits until the store says that it is ready, or that it is not. No single answer may take long.
+// ready waits until the store reports that it is ready, or that it is not. No single answer may take long.
 func ready(t *testing.T, s *store.Store, want bool) {
 	t.Helper()
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		asked := time.Now()
 		err := s.Ready(t.Context())
-		if took := time.Since(asked); took > 15*time.Second { // two, on a machine with nothing else to do
+		if took := time.Since(asked); took > 15*time.Second { // two, on an idle machine
 			t.Errorf("to say %v took %v", err, took)
 		}
 		if err != nil && !errors.Is(err, crm.ErrUnavailable) {
@@ -249,7 +249,7 @@ func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 		ready(t, s, true)
 		t.Logf("everything worked again %v after the server did; %d connections", took.Round(time.Millisecond), connections(t, url))
 	}
-	// Connections that are lost one by one are replaced, and hardly anybody notices.
+	// Connections that are lost one by one are replaced, with little effect on clients.
 	for range 3 {
 		if _, err := pgtest.Number(url, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'donorbook'"); err != nil {
 			t.Fatal(err)
@@ -276,7 +276,7 @@ func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 	goleak.VerifyNone(t, leaks)
 }
 
-// wantQuickRefusal sends more than any queue holds to a database that is away. All of it is refused soon.
+// wantQuickRefusal sends more than any queue holds to a database that is unavailable. All of it is refused quickly.
 func wantQuickRefusal(t *testing.T, s *store.Store, account int64) {
 	t.Helper()
 	in := input(t, `{"first_name":"Nobody"}`)

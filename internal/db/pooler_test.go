@@ -93,7 +93,7 @@ func databaseName(url string) string {
 	return name
 }
 
-// proxy stands between a store and its server and can cut connections.
+// proxy is between a store and its server and can cut connections.
 type proxy struct {
 	net.Listener
 	server string
@@ -101,14 +101,14 @@ type proxy struct {
 	cuts   atomic.Int64
 	trips  atomic.Int64     // how often the server said that it is ready for more
 	ran    atomic.Int64     // how many statements it has run
-	said   func(sql string) // told of every statement that a client sends as a text; may be nil
+	said   func(sql string) // called for every statement that a client sends as text; may be nil
 	open   sync.WaitGroup
 }
 
-// ending is a connection's end in the middle of a commit.
+// ending is how a connection ends in the middle of a commit.
 type ending struct {
 	forward bool   // the server gets the commit, and commits
-	answer  []byte // what the client hears instead of the server's answer
+	answer  []byte // what the client gets instead of the server's answer
 }
 
 func startProxy(t *testing.T, url string) (p *proxy, through string) {
@@ -153,7 +153,7 @@ func (p *proxy) serve(client net.Conn) {
 					p.ran.Add(1)
 				}
 			})
-			if silent.Load() { // who was told of the commit waits for it
+			if silent.Load() { // the connection to the client waits for the commit
 				committed <- struct{}{}
 				return
 			}
@@ -194,7 +194,7 @@ func (p *proxy) serve(client net.Conn) {
 	}
 }
 
-// messageReader finds the messages in what a server sends, however it is cut into pieces.
+// messageReader finds the messages that a server sends, however they are split.
 type messageReader struct {
 	head []byte // the beginning of a message: its kind and its length
 	skip int    // what is left of one
@@ -218,7 +218,7 @@ func (m *messageReader) each(data []byte, found func(kind byte)) {
 	}
 }
 
-// requestReader finds the statements in what a client sends, however it is cut into pieces.
+// requestReader finds the statements that a client sends, however they are split.
 type requestReader struct {
 	begun bool // the first message has no kind
 	data  []byte
@@ -250,14 +250,14 @@ func (m *requestReader) each(data []byte, said func(sql string)) {
 	}
 }
 
-// farewell is what a server or a pooler that shuts down says to its clients.
+// farewell is what a server or a pooler sends to its clients when it shuts down.
 func farewell(code string) []byte {
 	fields := "SFATAL\x00VFATAL\x00C" + code + "\x00Mgoodbye\x00\x00"
 	return append([]byte{'E', 0, 0, 0, byte(len(fields) + 4)}, fields...)
 }
 
-// Whoever loses the connection during a commit does not know whether it happened. That is not a success, and it is not
-// tried again either: it may be there already.
+// A client that loses the connection during a commit does not know whether the commit happened. That is not a success, and there
+// is no retry: the change may be there already.
 func TestACommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *testing.T) {
 	t.Parallel()
 	url, err := db.Cluster.Database()
@@ -295,8 +295,8 @@ func TestACommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *testing.T)
 	}
 }
 
-// Two transactions that lock two accounts in opposite order wait for each other until the server ends one of them. If
-// that is ours, nobody notices.
+// Two transactions that lock two accounts in opposite order wait for each other until the server ends one of them. If it is ours,
+// it is retried and the client does not notice.
 func TestADeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	url, err := db.Cluster.Database()
@@ -336,7 +336,7 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 		wait := queue(s, low, changes...)
 		release()
 		for blocked := int64(0); blocked == 0; {
-			// In this database: pg_locks has those of the other tests as well.
+			// In this database: pg_locks also has the locks of the other tests.
 			if blocked, err = pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"); err != nil {
 				t.Fatal(err)
 			}
@@ -367,7 +367,8 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	t.Error("there was no deadlock: the test has not come to its point")
 }
 
-// Where a campaign locked its owner first and its beneficiary later, two organizations that benefit each other would wait for each other.
+// If a campaign locked its owner first and its beneficiary later, two organizations that benefit each other would wait for each
+// other.
 func TestACampaignLocksAccountsInAscendingOrder(t *testing.T) {
 	t.Parallel()
 	url, err := db.Cluster.Database()

@@ -11,7 +11,7 @@ import (
 
 var scopes = []Scope{On, Off, All}
 
-// model is the list of an account, told naively: for each contact in turn whether it is active.
+// model is the list of an account in the simplest form: for each contact in turn, whether it is active.
 type model []bool
 
 func (m model) scope(scope Scope) (seqs []int64) {
@@ -29,7 +29,7 @@ func cut(seqs []int64, skip, n int64) []int64 {
 	return seqs[skip:min(skip+n, int64(len(seqs)))]
 }
 
-// follow makes positions that say the same as the model, by an eventful way.
+// follow makes positions that agree with the model, after many changes.
 func follow(random *rand.Rand, m model) *Positions {
 	p := new(Positions)
 	order := random.Perm(len(m)) // revisions come in any order of the contacts
@@ -56,7 +56,7 @@ func TestPositionsAgreeWithANaiveList(t *testing.T) {
 			for i := range m {
 				m[i] = random.Float64() < chance
 			}
-			if size > 2000 { // a long stretch of one kind, to be stepped over
+			if size > 2000 { // a long range of one kind, to be skipped
 				at := random.IntN(size - 1500)
 				for i := range 1500 {
 					m[at+i] = chance > 0.5
@@ -132,7 +132,7 @@ func TestTheCacheOfPositionsIsBounded(t *testing.T) {
 	}
 }
 
-// For the race detector: one index grows while others are looked up.
+// For the race detector: one index grows during look-ups in others.
 func TestPositionsGrowWhileOthersAreLookedUp(t *testing.T) {
 	t.Parallel()
 	var cache PositionCache

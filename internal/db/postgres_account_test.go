@@ -14,9 +14,9 @@ import (
 	"donorbook/internal/store"
 )
 
-// On several machines, the rows of an account lie together on one of them. A statement that names its account goes there; any other
-// one is asked of all machines, or cannot be run at all. A lock that writes nothing is not waited for when an account is moved, and a
-// LATERAL is more than a distributed planner can send on.
+// On several machines, the rows of an account are together on one of them. A statement that names its account goes there; any
+// other statement goes to all machines, or cannot run at all. The move of an account does not wait for a lock that writes
+// nothing, and a distributed planner cannot forward a LATERAL.
 
 var (
 	tableNamed    = regexp.MustCompile(`(?i)\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)`)
@@ -26,7 +26,7 @@ var (
 	notSpread     = regexp.MustCompile(`(?i)\bLATERAL\b|\bFOR\s+(NO KEY )?(UPDATE|SHARE)\b`)
 )
 
-// spreadFault says what is wrong with a statement for a database whose accounts lie on several machines; "" is nothing.
+// spreadFault says what is wrong with a statement for a database whose accounts are on several machines; "" is nothing.
 func spreadFault(sql string, tenant func(table string) bool) string {
 	if found := notSpread.FindString(sql); found != "" {
 		return "it has " + found
@@ -80,7 +80,8 @@ func TestWhatCannotBeSpreadIsFound(t *testing.T) {
 	}
 }
 
-// tenants are the tables whose rows lie with their account. Members are few, and kept on every machine, as users and sessions are.
+// tenants are the tables whose rows are stored with their account. Members are few, and kept on every machine, like users and
+// sessions.
 func tenants(s *store.Store) func(table string) bool {
 	var names []string
 	for _, table := range s.DB().Tables() {
@@ -122,7 +123,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 	t.Parallel()
 	p, through := startProxy(t, newDatabase(t))
 	var mu sync.Mutex
-	said := make(map[string]string) // by the text, what said it first
+	said := make(map[string]string) // by the text, the request that sent it first
 	doing := ""
 	p.said = func(sql string) {
 		mu.Lock()

@@ -16,8 +16,8 @@ var (
 	onlyAccount = regexp.MustCompile(`Cond: \((\w+\.)?account_id = (\$\d+|n\.account_id)\)`)
 )
 
-// A prepared statement keeps the plan that was made for it when the tables were empty and nothing was known about them. It
-// must be one that is good for a million rows.
+// A prepared statement keeps the plan that was made for it when the tables were empty and had no statistics. The plan must be
+// good for a million rows.
 func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	t.Parallel()
 	s := open(t, testEngines[1].options(t))
@@ -48,7 +48,7 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 			if strings.Contains(line, " Scan ") {
 				scanned = line
 			}
-			// By the account alone, an index is as bad as none, except that of the accounts' own rows.
+			// An index on the account alone is as bad as none, except for the accounts' own rows.
 			alone := onlyAccount.MatchString(line) && !strings.Contains(scanned, "account_tally_pkey")
 			if strings.Contains(line, "Seq Scan") || alone && !slices.Contains(many, name) {
 				t.Errorf("%s: %s\n%s", name, line, sql)
@@ -61,7 +61,7 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	}
 }
 
-// planOf is the plan of a prepared statement that knows nothing about its arguments.
+// planOf is the plan of a prepared statement without known arguments.
 func planOf(t *testing.T, s *store.Store, sql string) (lines []string) {
 	t.Helper()
 	nulls := make([]string, 0)
@@ -78,7 +78,7 @@ func planOf(t *testing.T, s *store.Store, sql string) (lines []string) {
 	}
 	err := s.DB().Read(t.Context(), func(c db.Conn) error {
 		lines = nil
-		return c.InTransaction(func(exec func(string) error) error { // so that the statements are of one session
+		return c.InTransaction(func(exec func(string) error) error { // so that the statements are in one session
 			for _, step := range []string{"SET LOCAL plan_cache_mode = force_generic_plan", "PREPARE statement AS " + sql} {
 				if err := exec(step); err != nil {
 					return fmt.Errorf("%s: %w", step, err)

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A server reports a plan that is out of date with the same code as everything that it cannot do. Only the first is worth another
-// attempt, on another connection.
+// A server reports an outdated plan with the same code as everything that it does not support. Only the first is worth a retry,
+// on another connection.
 func TestOnlyAnOutdatedPlanIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	url, err := Cluster.Database()
@@ -33,7 +33,7 @@ func TestOnlyAnOutdatedPlanIsTriedAgain(t *testing.T) {
 	}
 }
 
-// What a real server says of both.
+// What a real server reports in both cases.
 func TestAChangedTableIsNotNoticedAndAnImpossibleStatementIs(t *testing.T) {
 	t.Parallel()
 	url, err := Cluster.Database()
@@ -50,7 +50,7 @@ func TestAChangedTableIsNotNoticedAndAnImpossibleStatementIs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// As a newer node does that migrates.
+	// As a newer node does when it migrates.
 	err = d.write(t.Context(), 1, func(tx *Tx) error {
 		_, err := tx.Exec(`ALTER TABLE person ADD COLUMN more BIGINT NOT NULL DEFAULT 0`)
 		return err

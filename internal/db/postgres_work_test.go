@@ -22,8 +22,8 @@ func openCounted(t *testing.T) (*store.Store, *proxy) {
 	return open(t, store.Options{Database: through}), p
 }
 
-// least is by how much something moves a counter. It is the least of a few times: a connection that nobody has used for a
-// while is tried first, and one that is new prepares itself.
+// least is the smallest increase of a counter in a few runs: a connection that has been idle for a while is checked first, and a
+// new one prepares its statements.
 func least(counter *atomic.Int64, do func()) int64 {
 	least := int64(1 << 62)
 	for range 4 {
@@ -34,7 +34,7 @@ func least(counter *atomic.Int64, do func()) int64 {
 	return least
 }
 
-// What many changes ask in the same words is asked once, about all of them.
+// Changes of a batch that run the same statement share it.
 func TestCreatesOfABatchShareTheirStatements(t *testing.T) {
 	t.Parallel()
 	s, p := openCounted(t)
@@ -71,7 +71,7 @@ func TestCreatesOfABatchShareTheirStatements(t *testing.T) {
 	}
 }
 
-// What a request costs on PostgreSQL is mostly how often it waits for the server.
+// The cost of a request on PostgreSQL is mostly how often it waits for the server.
 func TestRequestsTakeFewRoundTrips(t *testing.T) {
 	t.Parallel()
 	s, p := openCounted(t)
@@ -135,7 +135,7 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 	}
 }
 
-// gathered runs reads as one group. Each gets what it does while the reads that are under way take up all the room.
+// gathered runs reads as one group. They are queued while the reads in progress use all connections.
 func gathered(t *testing.T, s *store.Store, reads ...func() error) []error {
 	t.Helper()
 	release := s.DB().HoldReads()

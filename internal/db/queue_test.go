@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A server finds out only after a while that two transactions wait for each other. The one that it takes back is tried again all the
-// same; a database that is slow to say that it is away is not.
+// A server needs a while to detect a deadlock. The transaction that it aborts is retried however late that is; a database that is
+// slow to report that it is unavailable is not.
 func TestATransactionThatTheServerTookBackIsTriedAgainHoweverLate(t *testing.T) {
 	for _, test := range []struct {
 		name     string

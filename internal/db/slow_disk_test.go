@@ -15,14 +15,14 @@ import (
 // flushDelay is how much longer a commit takes on the disk of the benchmark.
 const flushDelay = 2 * time.Millisecond
 
-// The price of a create where the disk is slow, with 64 clients: as the store does it, and with a transaction for each. The
-// program in bench/ compares the two.
+// The cost of a create on a slow disk, with 64 clients: as the store does it, and with one transaction for each. The program in
+// bench/ compares the two.
 func BenchmarkCreateOnASlowDisk(b *testing.B) {
 	b.Run("Grouped", func(b *testing.B) {
 		createOnASlowDisk(b, func(create func()) { create() })
 	})
 	b.Run("Alone", func(b *testing.B) {
-		var alone sync.Mutex // nobody else is queued, so every batch has one change
+		var alone sync.Mutex // no other change is queued, so every batch has one change
 		createOnASlowDisk(b, func(create func()) {
 			alone.Lock()
 			defer alone.Unlock()
@@ -36,7 +36,7 @@ func createOnASlowDisk(b *testing.B, around func(create func())) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // others look at that
+	defer s.Close() //nolint:errcheck // other tests check that
 	account, err := s.CreateAccount(b.Context(), "Slow disk", "")
 	if err != nil {
 		b.Fatal(err)
@@ -59,7 +59,7 @@ func createOnASlowDisk(b *testing.B, around func(create func())) {
 	})
 }
 
-// benchInput is somebody new.
+// benchInput is a new contact.
 func benchInput(b *testing.B, n int64) crm.ContactInput {
 	in, faults, err := crm.DecodeContact(fmt.Appendf(nil, `{"first_name":"Ana","last_name":"Okafor","company":"Blue Heron Books",
 		"emails":[{"type":"personal","value":"p%d@example.org"},{"type":"work","value":"w%d@example.com"}],

@@ -12,7 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// What only the data directory of SQLite has: files that may be missing, empty, or of another database.
+// What only SQLite's data directory has: files that may be missing, empty, or of another database.
 
 // serve opens the database of a directory as a server does.
 func serve(t *testing.T, dir string) *DB {
@@ -32,7 +32,7 @@ func put(t *testing.T, d *DB, id int64) {
 	}
 }
 
-// wantNotCopied tells whether a copy of the file, as a backup makes it, is refused and leaves nothing.
+// wantNotCopied checks that a copy of the file, as a backup makes it, is refused and leaves nothing.
 func wantNotCopied(t *testing.T, what, dir, says string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "b")
@@ -59,8 +59,8 @@ func wantCopyRefused(t *testing.T, what, from, to, says string) {
 	}
 }
 
-// crashed is a data directory as kill -9 leaves it: with a log that has rows which the database has not. It is copied while a
-// server works, which is what a process that ends at this moment would leave.
+// crashed is a data directory as kill -9 leaves it: with a log that has rows that are not in the database. It is copied while a
+// server runs, which is what a process that ends at this moment would leave.
 func crashed(t *testing.T, dir string) string {
 	t.Helper()
 	left := t.TempDir()
@@ -90,7 +90,7 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// wantOpens tells whether a directory opens, for a server and for a command, and has so many documents.
+// wantOpens checks that a directory opens, for a server and for a command, and has this many documents.
 func wantOpens(t *testing.T, what, dir string, documents int64) {
 	t.Helper()
 	for _, serving := range []bool{false, true, true, false} {
@@ -126,7 +126,7 @@ func wantNotOpened(t *testing.T, what, dir string, words ...string) {
 func TestTheLogOfACrashIsApplied(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for round := range int64(4) { // the directory of each round was left by the one before
+	for round := range int64(4) { // each round uses the directory that the previous one left
 		d := serve(t, dir)
 		for i := range int64(100) {
 			put(t, d, round*100+i+1)
@@ -167,7 +167,7 @@ func TestALogOfAnotherDatabaseIsRefused(t *testing.T) {
 	if err := copyFile(filepath.Join(dir, DatabaseFile), stopped); err != nil {
 		t.Fatal(err)
 	}
-	serve(t, other) // of somebody else
+	serve(t, other) // an unrelated database
 
 	d = serve(t, dir)
 	put(t, d, 2) // before the copy
@@ -208,7 +208,7 @@ func TestALogOfAnotherDatabaseIsRefused(t *testing.T) {
 	wantOpens(t, "a backup that was restored without the log", left, 2)
 }
 
-// Somebody reads while a server starts: the new mark stays in the log for a while.
+// If another connection reads while a server starts, the new mark stays in the log for a while.
 func TestAMarkOnItsWayIsRight(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -277,7 +277,7 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 		if left, err := os.ReadDir(certificates); err != nil || len(left) != 1 {
 			t.Errorf("something was made: %v, %v", left, err)
 		}
-		// A node that has worked with PostgreSQL has such a directory, and may come back.
+		// A node that has worked with PostgreSQL has such a directory, and may switch back.
 		if err := copyDirectory(t, used(), certificates); err != nil {
 			t.Errorf("a copy beside certificates: %v", err)
 		}
@@ -312,5 +312,5 @@ func TestASecondServerIsRefused(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	put(t, serve(t, dir), 3) // while the command goes on
+	put(t, serve(t, dir), 3) // while the command continues
 }

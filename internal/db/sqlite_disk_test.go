@@ -12,7 +12,7 @@ import (
 	"donorbook/internal/db"
 )
 
-// A disk that takes nothing: the error says so, and not only that some operation has failed.
+// If a disk accepts no writes, the error says so, and not only that some operation has failed.
 func TestAFullDiskIsCalledByItsName(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []syscall.Errno{syscall.ENOSPC, syscall.EROFS} {
@@ -35,7 +35,7 @@ func TestAFullDiskIsCalledByItsName(t *testing.T) {
 	}
 }
 
-// A connection that cannot be opened now, for want of file descriptors, may be opened later.
+// A connection that cannot be opened now, because there are no file descriptors, may be opened later.
 func TestAConnectionThatCannotBeOpenedIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)

@@ -18,7 +18,7 @@ import (
 
 // Gates on what a request costs, in things that can be counted: CONTRIBUTING.md lists them.
 
-// syncCounter stands between SQLite and the disk, and counts how often a file is flushed.
+// syncCounter is between SQLite and the disk, and counts how often a file is flushed.
 type syncCounter struct {
 	vfs.VFSFilename
 	log, database atomic.Int64
@@ -48,7 +48,7 @@ func (f *countedFile) Sync(flags vfs.SyncFlag) error {
 
 func (f *countedFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
 
-// countSyncs gives a store a writer whose flushes are counted. Nothing may be under way.
+// countSyncs gives a store a writer whose flushes are counted. Nothing may be in progress.
 func countSyncs(t *testing.T, s *store.Store) *syncCounter {
 	t.Helper()
 	counter := &syncCounter{VFSFilename: vfs.Find("").(vfs.VFSFilename)}
@@ -56,15 +56,15 @@ func countSyncs(t *testing.T, s *store.Store) *syncCounter {
 	return counter
 }
 
-// replaceWriter gives a store a writer that sees the disk through something else.
+// replaceWriter gives a store a writer that uses another VFS.
 func replaceWriter(t *testing.T, s *store.Store, name string, disk vfs.VFS) {
 	t.Helper()
-	vfs.Register(name, disk) // for good: the store is closed after everything else
+	vfs.Register(name, disk) // permanently: the store is closed after everything else
 
 	s.DB().ReplaceWriter(t, name)
 }
 
-// failWrites gives a store a writer whose disk refuses writes while the switch is on. Nothing may be under way.
+// failWrites gives a store a writer whose disk refuses writes while the switch is on. Nothing may be in progress.
 func failWrites(t *testing.T, s *store.Store, fault error) *atomic.Bool {
 	t.Helper()
 	disk := &failingDisk{VFSFilename: vfs.Find("").(vfs.VFSFilename), fault: fault}
@@ -100,7 +100,7 @@ func (f *failingFile) WriteAt(p []byte, at int64) (int, error) {
 
 func (f *failingFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
 
-// A change is acknowledged after its flush and not before, and nobody pays for a second one.
+// A change is acknowledged after its flush and not before, and there is no second flush.
 func TestACommitFlushesTheDiskOnce(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -113,7 +113,7 @@ func TestACommitFlushesTheDiskOnce(t *testing.T) {
 		change           func(*testing.T, *store.Store, int64, string) func() error
 	}{
 		{1, 1, creating}, {1, 1, creating}, {10, 1, creating}, {100, 1, creating}, {150, 2, creating}, {1, 1, creating},
-		{1, 1, attempting}, {100, 1, attempting}, // an answer is kept together with its change
+		{1, 1, attempting}, {100, 1, attempting}, // an answer is stored together with its change
 	} {
 		log, database := syncs.log.Load(), syncs.database.Load()
 		changes := make([]func() error, test.changes)
@@ -138,7 +138,7 @@ func TestACommitFlushesTheDiskOnce(t *testing.T) {
 	}
 }
 
-// What a request asks of the database is a fixed number of statements, transactions included.
+// A request runs a fixed number of statements, including those of its transaction.
 func TestStatementsOfARequest(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -171,11 +171,11 @@ func TestStatementsOfARequest(t *testing.T) {
 		}
 	}
 	check("a change", 5, update)                // begin, the account's row, the contact read and written, commit
-	check("a new tag", 10, tag(id+1))           // and the words; the tag's number in vain, then the tag; who has it read and written
-	check("a tag that others have", 9, tag(id)) // and the words, the tag's number; who has it read and written
+	check("a new tag", 10, tag(id+1))           // and the words; an update of the tag's count that finds no row, then the tag; the tag's set read and written
+	check("a tag that others have", 9, tag(id)) // and the words, the tag's count; the tag's set read and written
 	check("a page after changes that move nobody", 1, func() { list(t, s, account, crm.Active, 1, 20) })
-	check("archiving", 14, func() { archive(t, s, account, id) })                         // begin, row, contact, two for who is archived, contact, words, its tag, who has it, row, commit
-	check("a page after archiving", 6, func() { list(t, s, account, crm.Active, 1, 20) }) // in vain; begin, totals, who was archived, contacts, end
+	check("archiving", 14, func() { archive(t, s, account, id) })                         // begin, row, contact, two for the archival, contact, words, its tag, the tag's set, row, commit
+	check("a page after archiving", 6, func() { list(t, s, account, crm.Active, 1, 20) }) // one that returns no rows; begin, totals, archivals, contacts, end
 	check("a page past the end", 3, func() { list(t, s, account, crm.Active, 9, 20) })    // begin, totals, end
 	for _, test := range []struct{ emails, phones, tags, fresh int }{{0, 0, 0, 0}, {1, 0, 0, 0}, {2, 1, 3, 3}, {5, 5, 5, 2}} {
 		in := manyKeys(t, test.emails, test.phones, test.tags)
@@ -183,8 +183,8 @@ func TestStatementsOfARequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Begin, the account's row read and written, the contact, its words, commit; each key looked up where it can match, and written; each
-		// tag counted, with one more where nobody had it, and who has it read and written.
+		// Begin, the account's row read and written, the contact, its words, commit; each key looked up if it can match, and written;
+		// each tag counted, with one more statement if no contact had it, and the tag's set read and written.
 		want := 6 + len(in.MatchKeys()) + len(fresh.MatchKeys) + 3*test.tags + test.fresh
 		check(fmt.Sprintf("a create with %+v", test), int64(want), func() {
 			if _, err := s.CreateContact(t.Context(), account, in, crm.Dedupe); err != nil {
@@ -194,7 +194,7 @@ func TestStatementsOfARequest(t *testing.T) {
 	}
 }
 
-// What a client pays who may send its request again: the answer is looked up and written, and answers that have expired are looked for.
+// The cost of a request that the client may send again: the answer is looked up and written, and expired answers are looked up.
 func TestStatementsOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -207,13 +207,13 @@ func TestStatementsOfAnAttempt(t *testing.T) {
 		}).Runs
 	}
 	plain, first, second := run(creating(t, s, account, "Ana")), run(attempting(t, s, account, "Bea")), run(attempting(t, s, account, "Bea"))
-	// A replay: begin, the account's row, the email, the contact that has it, the answer, those that have expired, rollback.
+	// A replay: begin, the account's row, the email, the contact that has it, the answer, the expired answers, rollback.
 	if first != plain+3 || second != 7 {
 		t.Errorf("a create ran %d statements, one that may be sent again %d, want 3 more, and the second one %d, want 7", plain, first, second)
 	}
 }
 
-// manyKeys is somebody new with so many emails, phones and tags.
+// manyKeys is a new contact with this many emails, phones and tags.
 func manyKeys(t *testing.T, emails, phones, tags int) crm.ContactInput {
 	var e, p, g []string
 	for i := range emails {
@@ -254,7 +254,7 @@ func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
 	})
 }
 
-// OFFSET reads everything before the page, in the database, where no count of ours sees it.
+// OFFSET reads everything before the page inside the database, where our counters do not see it.
 func TestNoStatementSkipsRows(t *testing.T) {
 	t.Parallel()
 	for name, text := range statementTexts(t, openSQLite(t)) {
@@ -267,7 +267,7 @@ func TestNoStatementSkipsRows(t *testing.T) {
 	}
 }
 
-// Whether the database takes a write is only known once something has reached the disk.
+// Only a write that has reached the disk shows that the database accepts writes.
 func TestReadyReachesTheDisk(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)

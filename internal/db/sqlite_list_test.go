@@ -11,14 +11,14 @@ import (
 	"donorbook/internal/db"
 )
 
-// One list finds that the index has moved on, while all other connections are lent to lists that want the index too.
+// One list finds that the index has changed, while all other connections are lent to lists that need the index too.
 func TestAListWithAnOldSnapshotDoesNotBlockTheOthers(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
 	account := newAccount(t, s).Number
 	create(t, s, account, `{"first_name":"A"}`)
 	wantLists(t, s, account, []int64{1}, nil)
-	create(t, s, account, `{"first_name":"B"}`) // the index lags behind, so that everybody has to look at it
+	create(t, s, account, `{"first_name":"B"}`) // the index is behind, so that every list has to update it
 
 	page := crm.PageRequest{Page: 1, PerPage: 20}
 	tally := sqlTexts(t, "../store")["sqlTally"]
@@ -39,7 +39,7 @@ func TestAListWithAnOldSnapshotDoesNotBlockTheOthers(t *testing.T) {
 		if sql != tally || !stage.CompareAndSwap(0, 1) {
 			return
 		}
-		// The first list has its snapshot. Meanwhile a contact is made, and somebody else brings the index up to date.
+		// The first list has its snapshot. Meanwhile a contact is created, and another list updates the index.
 		create(t, s, account, `{"first_name":"C"}`)
 		lists()
 		others.Wait()
@@ -49,7 +49,7 @@ func TestAListWithAnOldSnapshotDoesNotBlockTheOthers(t *testing.T) {
 		stage.Store(2)
 	}
 	observer.Lending = func() {
-		// The first list comes again, for a new snapshot: others take all the connections before it gets one.
+		// The first list comes back for a new snapshot: others take all the connections before it gets one.
 		if stage.CompareAndSwap(2, 3) {
 			for range db.SQLiteReaders {
 				lists()

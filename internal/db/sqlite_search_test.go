@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FTS5 hands out the documents of a word one after the other, but collects all documents of a beginning first. So the words that begin
-// so are asked for by themselves, unless they are very many, or each is that of one document: then there is little to collect.
+// FTS5 returns the documents of a word one by one, but for a prefix it collects all documents first. So the words with the prefix
+// are looked up individually, unless there are very many, or each is in one document only: then there is little to collect.
 func TestABeginningIsLookedUpByItsWords(t *testing.T) {
 	t.Parallel()
 	o := testOptions(Options{Dir: t.TempDir()})
@@ -59,7 +59,7 @@ func TestABeginningIsLookedUpByItsWords(t *testing.T) {
 	}
 }
 
-// A query looks up so many words one by one and no more, however many beginnings it has.
+// A query looks up a limited number of words one by one, no matter how many prefixes it has.
 func TestAQueryLooksUpFewWords(t *testing.T) {
 	t.Parallel()
 	o := testOptions(Options{Dir: t.TempDir()})

@@ -25,7 +25,7 @@ func TestTheSecretIsNowhereInTheFiles(t *testing.T) {
 		if _, err := s.Authenticate(t.Context(), secret); err != nil {
 			t.Fatal(err)
 		}
-		for noted := false; !noted; { // the note of its last use is written meanwhile
+		for noted := false; !noted; { // the time of its last use is written meanwhile
 			keys, err := s.Keys(t.Context(), account)
 			if err != nil {
 				t.Fatal(err)

@@ -81,7 +81,7 @@ func TestAReaderWaitsForAFreeConnection(t *testing.T) {
 	}
 }
 
-// Who makes a database switches it to WAL, and must wait for somebody who writes at that moment.
+// Creating a database switches it to WAL, which must wait for any other connection that is writing.
 func TestOpenWaitsForWhoeverWritesANewDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,14 +22,14 @@ type pageWork struct {
 	rows int64
 }
 
-// The price of a page does not depend on where it is, measured in the work of the database and not in time.
+// The cost of a page does not depend on its position, measured in the work of the database and not in time.
 func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 	t.Parallel()
-	s, err := store.Open(t.Context(), store.Options{Data: t.TempDir()}) // checking it as a whole would take longer than all the rest
+	s, err := store.Open(t.Context(), store.Options{Data: t.TempDir()}) // checking it completely would take longer than everything else
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // others look at that
+	defer s.Close() //nolint:errcheck // other tests check that
 	account := newAccount(t, s).Number
 	const contacts, workers = 10_000, 100
 	in := input(t, `{"first_name":"A"}`)
@@ -49,7 +49,7 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 	page := func(scope crm.ContactScope, page, perPage, wantTotal, wantCount int64) pageWork {
 		t.Helper()
 		var w pageWork
-		for range 2 { // the first time statements are prepared and the index is brought up to date
+		for range 2 { // the first time, statements are prepared and the index is updated
 			w = measured(func() {
 				ids, total := list(t, s, account, scope, page, perPage)
 				if total != wantTotal || int64(len(ids)) != wantCount {
@@ -57,7 +57,7 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 				}
 			})
 		}
-		if w.Scans != 0 || w.Sorts != 0 || w.rows < wantCount || w.rows > wantCount+1 { // the contacts; the account's totals, where they were not known
+		if w.Scans != 0 || w.Sorts != 0 || w.rows < wantCount || w.rows > wantCount+1 { // the contacts; the account's totals, if they were not known
 			t.Errorf("%s, page %d: %+v", scope, page, w)
 		}
 		return w
@@ -72,7 +72,7 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 		first := page(scope, 1, 20, contacts, 20)
 		same("the middle", page(scope, 250, 20, contacts, 20), first)
 		same("the end", page(scope, 500, 20, contacts, 20), first)
-		if first.Steps > 20*20 { // contacts side by side are read as one range
+		if first.Steps > 20*20 { // adjacent contacts are read as one range
 			t.Errorf("the first page: %+v", first)
 		}
 		if past := page(scope, 501, 20, contacts, 0); past.Steps > first.Steps {
@@ -80,7 +80,7 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 		}
 	}
 
-	// A few archived ones far apart cost no more than as many side by side.
+	// A few archived contacts that are far apart cost as much as adjacent ones.
 	for seq := int64(1); seq <= contacts; seq += 250 {
 		archive(t, s, account, crm.MakeID(account, seq))
 	}
@@ -92,7 +92,7 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 		t.Errorf("20 archived of 10,000: %+v, and 20 active ones %+v", scattered, active)
 	}
 
-	// A change costs one row more to know of, not the whole list.
+	// After a change, a list reads one more row, not the whole list.
 	archive(t, s, account, crm.MakeID(account, 2))
 	after := measured(func() { list(t, s, account, crm.Active, 250, 20) })
 	if after.rows != 22 || after.Steps > active.Steps+100 {

@@ -36,7 +36,7 @@ func sqlTexts(t *testing.T, dir string) map[string]string {
 		}
 		files = append(files, file)
 	}
-	// The packages that are imported need not be known to work out a constant text.
+	// The imported packages need not be known to evaluate a constant text.
 	config := types.Config{Error: func(error) {}, FakeImportC: true}
 	pkg, _ := config.Check("texts", fset, files, nil)
 	texts := make(map[string]string)
@@ -54,8 +54,8 @@ func sqlTexts(t *testing.T, dir string) map[string]string {
 	return texts
 }
 
-// statementTexts are all statements that a store runs, by name: the constants of both rooms, and what is made of the descriptions
-// of tables and searches.
+// statementTexts are all statements that a store runs, by name: the constants of both packages, and those that are generated from
+// the descriptions of tables and searches.
 func statementTexts(t *testing.T, s *store.Store) map[string]string {
 	t.Helper()
 	texts := sqlTexts(t, "../store")
@@ -79,13 +79,13 @@ var searched = regexp.MustCompile(`^SCAN \w+ VIRTUAL TABLE INDEX \d+:(M1|=)`)
 func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
-	// What may read a whole table or sort, and why.
+	// Statements that may read a whole table or sort, and why.
 	allowed := map[string][]string{
-		"sqlAccounts":       {"SCAN a"},                                                            // only a part of the two that follow
+		"sqlAccounts":       {"SCAN a"},                                                            // only a part of the next two
 		"sqlAccountList":    {"SCAN a USING INDEX account_parent", "USE TEMP B-TREE FOR ORDER BY"}, // all accounts, for the operator
 		"sqlAllUsers":       {"SCAN app_user USING INDEX sqlite_autoindex_app_user_2"},             // all users, for the operator
 		"sqlAllMemberships": {"SCAN member"},
-		"sqlTallies":        {"SCAN account_tally USING INDEX sqlite_autoindex_account_tally_1"}, // an upgrade goes through all accounts
+		"sqlTallies":        {"SCAN account_tally USING INDEX sqlite_autoindex_account_tally_1"}, // an upgrade reads all accounts
 		"sqlStep4Accounts":  {"SCAN account_tally USING INDEX sqlite_autoindex_account_tally_1"},
 		"sqlAllTagWorks":    {"SCAN tag_work USING COVERING INDEX sqlite_autoindex_tag_work_1"}, // what is left to be done, mostly nothing
 		"sqlCheckTotal":     {"SCAN contact"},                                                   // a check reads everything

@@ -47,7 +47,7 @@ func wantStats(t *testing.T, s *store.Store, isSQLite bool, move func(time.Durat
 		t.Errorf("%d changes wait", n)
 	}
 
-	// One change holds the writer, and two more stand behind it.
+	// One change holds the writer, and two more wait behind it.
 	held, release, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
 		done <- s.DB().Update(t.Context(), account.Number, nil, func(db.Batch) error {

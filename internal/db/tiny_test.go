@@ -55,7 +55,7 @@ CREATE TABLE derived (
 	}
 }
 
-// tinyBatch asks for nothing beforehand.
+// tinyBatch prefetches nothing.
 type tinyBatch struct{ *Tx }
 
 func (tinyBatch) Prefetch([]*Change) error { return nil }
@@ -68,7 +68,7 @@ func tinyOptions(o Options) Options {
 	return o
 }
 
-// eachOptions runs a test on every engine, with a database that nobody else uses.
+// eachOptions runs a test on every engine, with a database that no other test uses.
 func eachOptions(t *testing.T, test func(t *testing.T, o Options)) {
 	t.Helper()
 	t.Parallel()

@@ -52,7 +52,7 @@ func (d *DB) texts(t testing.TB, sql string, row func(Row) (key, text string)) m
 	return found
 }
 
-// What several changes of a batch make of one row is one change of it, and comes to the same as each of them by itself.
+// Several changes of a row in one batch are written as one, with the same result as separate changes.
 func TestChangesOfOneRowBecomeOne(t *testing.T) {
 	const account, id = int64(1), int64(7)
 	insert := func(title string) func(*Tx) {
@@ -85,7 +85,7 @@ func TestChangesOfOneRowBecomeOne(t *testing.T) {
 		{"save, delete, insert", true, []func(*Tx){save("a"), remove, insert("b")}, "b"},
 		{"save, save", true, []func(*Tx){save("a"), save("b")}, "b"},
 	} {
-		for _, flushed := range []bool{false, true} { // between the steps, as a change does that reads
+		for _, flushed := range []bool{false, true} { // between the steps, as in a change that reads
 			t.Run(fmt.Sprintf("%s, flushed %v", test.name, flushed), func(t *testing.T) {
 				eachDB(t, func(t *testing.T, d *DB) {
 					change := func(steps ...func(*Tx)) {
@@ -169,7 +169,7 @@ func TestCountersComeToWhatWasAdded(t *testing.T) {
 	})
 }
 
-// Whatever the changes of batches are, the rows come to what a naive list of them says.
+// Whatever the changes of the batches are, the rows are the same as in a naive list.
 func TestUnitsOfWorkAgreeWithANaiveList(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
 		random := rand.New(rand.NewPCG(5, 6))
@@ -202,7 +202,7 @@ func TestUnitsOfWorkAgreeWithANaiveList(t *testing.T) {
 			default:
 				name, n := string(rune('a'+random.IntN(3))), random.Int64N(30)-15
 				counter := fmt.Sprintf("%d/%s", account, name)
-				n = max(n, -totals[counter]) // a counter never counts less than nothing
+				n = max(n, -totals[counter]) // a counter never goes below zero
 				tx.Add(totalTable, n, account, name)
 				totals[counter] += n
 			}
@@ -250,7 +250,7 @@ func TestARowThatIsInsertedTwiceIsTaken(t *testing.T) {
 	}
 }
 
-// A counter may be written and added to in one batch: each change goes on from what the one before it left.
+// A counter may be written and added to in one batch: each change continues from the result of the previous one.
 func TestACounterIsAddedToAfterItWasWritten(t *testing.T) {
 	type step func(tx *Tx, name string)
 	save := func(n, digits int64) step {

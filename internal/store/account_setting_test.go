@@ -43,7 +43,7 @@ func TestSettingsOfAnAccountAreKept(t *testing.T) {
 	})
 }
 
-// Two people who change different settings at once both get theirs.
+// If two people change different settings at once, both changes are saved.
 func TestSettingsThatChangeAtOnceAreBothKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s)

@@ -96,8 +96,8 @@ func TestAccountsAreNumberedFromOne(t *testing.T) {
 	})
 }
 
-// Accounts of before have random numbers, which do not count. A number whose account was lost is not used again, since some of its rows
-// may still be there. When all numbers are in use, new ones are random again.
+// Older accounts have random numbers, which do not count. A number whose account was lost is not used again, since some of its
+// rows may still exist. When all numbers are in use, new ones are random again.
 func TestANewAccountHasTheNextNumber(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		closeAfter(t, s)

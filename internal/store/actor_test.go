@@ -7,7 +7,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// What a page allowed a moment ago is not allowed any more once the role is gone, on whichever node it was taken.
+// What a page allowed a moment ago is no longer allowed once the role is removed, whichever node removed it.
 func TestAChangeNeedsTheRoleAtTheMomentItIsMade(t *testing.T) {
 	eachPair(t, func(t *testing.T, s, other *Store) {
 		account := newAccount(t, s)

@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// script is a number of changes of contacts that run as one batch. Each notes what it was answered.
+// script is a number of changes of contacts that run as one batch. Each records its answer.
 type script struct {
 	t       *testing.T
 	s       *Store
@@ -67,7 +67,7 @@ func (x *script) run(account int64) []error {
 	return errs
 }
 
-// mustRun is run for changes of which none is refused.
+// mustRun is run for changes that must not be refused.
 func (x *script) mustRun(account int64) {
 	x.t.Helper()
 	if err := errors.Join(x.run(account)...); err != nil {
@@ -75,7 +75,7 @@ func (x *script) mustRun(account int64) {
 	}
 }
 
-// wantAnswer checks which contact a change was answered with, and whether it was merged into it.
+// wantAnswer checks which contact a change returned, and whether the change was merged into it.
 func (x *script) wantAnswer(i int, id int64, merged bool) {
 	x.t.Helper()
 	if got := x.answers[i]; got.ID != id || got.Merged != merged {
@@ -83,8 +83,8 @@ func (x *script) wantAnswer(i int, id int64, merged bool) {
 	}
 }
 
-// One change of a batch may be refused after others were decided, for what is stored and for what the others have done. The others
-// stay, and nothing else does. The end of the test compares everything that is kept twice.
+// A change of a batch may be refused after others were decided, because of stored data or because of the other changes. The
+// others stay, and the refused change leaves nothing. The end of the test compares everything that is stored twice.
 func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
@@ -101,15 +101,15 @@ func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
 
 		x := script{t: t, s: s}
 		x.create(account, `{"first_name":"One","emails":[{"value":"one@x.org"}],"tags":["new"]}`, crm.Dedupe)
-		x.addTags(account, full.ID, "one more") // 1: it has as many as it may have
+		x.addTags(account, full.ID, "one more") // 1: it is at its limit
 		x.create(account, `{"first_name":"Two"}`, crm.Dedupe)
 		x.create(account, `{"first_name":"Full","title":"Dr.","emails":[{"value":"FULL@x.org"}],"tags":["one more"]}`, crm.Dedupe) // 3: merged, it would have too many
 		x.create(account, `{"first_name":"Eins","emails":[{"value":"ONE@x.org"}]}`, crm.MergeSeen)                                 // 4: a person has to decide about contact One
 		x.archive(account, made)
 		x.addTags(account, made, "late")                   // 6: it was archived just now
-		x.update(account, made+7, `{"first_name":"None"}`) // 7: there is none
+		x.update(account, made+7, `{"first_name":"None"}`) // 7: there is no such contact
 		x.create(account, `{"first_name":"Three","emails":[{"value":"one@x.org"}]}`, crm.Dedupe)
-		x.addTags(other, theirs+1, "theirs") // 9: there is none
+		x.addTags(other, theirs+1, "theirs") // 9: there is no such contact
 		x.addTags(other, theirs, "ours")
 		errs := x.run(account)
 
@@ -209,7 +209,7 @@ func TestATagThatABatchAddsAndRemovesIsGone(t *testing.T) {
 	})
 }
 
-// A contact that is archived, restored, or gets another email is found by the rest of its batch as it is then.
+// If a contact is archived, restored, or gets another email, the rest of its batch finds it in its new state.
 func TestAChangeMeetsAContactAsItsBatchHasLeftIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -226,7 +226,7 @@ func TestAChangeMeetsAContactAsItsBatchHasLeftIt(t *testing.T) {
 		x.archive(account, old+1)
 		x.create(account, `{"title":"Prof.","emails":[{"value":"young@x.org"}]}`, crm.Dedupe) // 9
 		x.update(account, old, `{"emails":[{"value":"moved@x.org"}]}`)
-		x.create(account, `{"title":"Prof.","emails":[{"value":"old@x.org"}]}`, crm.Dedupe) // 11: no contact has it any more
+		x.create(account, `{"title":"Prof.","emails":[{"value":"old@x.org"}]}`, crm.Dedupe) // 11: no contact has it anymore
 		x.mustRun(account)
 		x.wantAnswer(1, old+1, false)
 		x.wantAnswer(4, old, true)
@@ -242,7 +242,7 @@ func TestAChangeMeetsAContactAsItsBatchHasLeftIt(t *testing.T) {
 	})
 }
 
-// Where more contacts have an email than are loaded, those with the same name are searched for, among them those of the same batch.
+// If more contacts have an email than are loaded, those with the same name are searched for, including those of the same batch.
 func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -259,7 +259,7 @@ func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
 	})
 }
 
-// What a batch looks up before it runs is what its earlier changes leave, not what was there before them.
+// The look-ups of a batch see what its earlier changes leave, not what was there before them.
 func TestAChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -325,7 +325,7 @@ func TestAChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 	})
 }
 
-// A page of the disk that cannot be read concerns the change that needs it, and not the others of its batch.
+// A disk page that cannot be read affects the change that needs it, and not the others of its batch.
 func TestADamagedPageDoesNotDisturbABatch(t *testing.T) {
 	t.Parallel()
 	o := Options{Data: t.TempDir()}

@@ -20,7 +20,7 @@ func giftTo(t *testing.T, campaign int64, currency, amount string) crm.GiftInput
 		campaign, currency, amount), true, time.Now())
 }
 
-// give records gifts to a campaign, each of another contact.
+// give records gifts to a campaign, each from another contact.
 func give(t *testing.T, s *Store, owner crm.Account, campaign int64, currency string, amounts ...string) (gifts []GiftDocument) {
 	t.Helper()
 	for _, amount := range amounts {
@@ -33,7 +33,7 @@ func give(t *testing.T, s *Store, owner crm.Account, campaign int64, currency st
 	return gifts
 }
 
-// What a campaign shows is its opening balance and its gifts, wherever it is read.
+// A campaign shows its opening balance plus its gifts, wherever it is read.
 func TestACampaignCountsItsGifts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		f := newFamily(t, s)
@@ -78,7 +78,7 @@ func TestACampaignCountsItsGifts(t *testing.T) {
 			t.Errorf("in public it is %+v, %v", public, err)
 		}
 
-		// Another currency has other gifts, and the opening balance stays what it was.
+		// Another currency has other gifts, and the opening balance does not change.
 		updateCampaign(t, s, f.chapter, gala.ID, `{"slug":"gala","currency":"EUR"}`)
 		if c, _, err := s.CampaignBySlug(t.Context(), "gala"); err != nil || c.Raised() != 1050+100099 || c.Donors() != 3 {
 			t.Errorf("in euros it is %+v, %v", c, err)
@@ -86,7 +86,7 @@ func TestACampaignCountsItsGifts(t *testing.T) {
 	})
 }
 
-// A list that is imported as it was printed has the gifts in its numbers already.
+// If a printed list is imported again, its numbers already include the gifts.
 func TestAListThatIsImportedAgainCountsNoGiftTwice(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		owner := newAccount(t, s)
@@ -144,7 +144,7 @@ func TestAStateAndAPaymentLinkAreImportedAndStay(t *testing.T) {
 	})
 }
 
-// slugLeads checks where a slug leads: to the campaign, under the slug that it has now; nil is nowhere.
+// slugLeads checks where a slug leads: to the campaign, under its current slug; nil means nowhere.
 func slugLeads(t *testing.T, s *Store, slug string, to *crm.Campaign, now string) {
 	t.Helper()
 	got, _, err := s.CampaignBySlug(t.Context(), slug)
@@ -171,7 +171,7 @@ func TestAnOldSlugLeadsToItsCampaign(t *testing.T) {
 		slugLeads(t, s, "gala", &gala, "gala")
 		slugLeads(t, s, "dance", &gala, "gala")
 
-		// Another campaign takes one anew, by its title or by a change, and keeps it when it is called otherwise again.
+		// Another campaign takes an old slug, by its title or by a change, and keeps it after it is renamed.
 		ball := createCampaign(t, s, f.stranger, `{"title":"Ball"}`)
 		slugLeads(t, s, "ball", &ball, "ball")
 		updateCampaign(t, s, f.stranger, ball.ID, `{"slug":"dance"}`)
@@ -180,7 +180,7 @@ func TestAnOldSlugLeadsToItsCampaign(t *testing.T) {
 		updateCampaign(t, s, f.stranger, ball.ID, `{"slug":"waltz"}`)
 		slugLeads(t, s, "dance", &ball, "waltz")
 
-		// A refused change keeps everything as it was.
+		// A refused change changes nothing.
 		_, err := s.UpdateCampaign(t.Context(), f.stranger, ball.ID, campaignInput(t, `{"slug":"gala"}`))
 		wantFaults(t, err, "slug")
 		slugLeads(t, s, "waltz", &ball, "waltz")
@@ -246,7 +246,7 @@ func TestACampaignIsDeletedWithAllThatLeadsToIt(t *testing.T) {
 	})
 }
 
-// Whatever became of a gift, its campaign stays, until the gift belongs to another one.
+// Whatever happens to a gift, its campaign stays until the gift belongs to another one.
 func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		owner := newAccount(t, s)
@@ -283,8 +283,8 @@ func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 	})
 }
 
-// Either the gift is there and its campaign stays, or the campaign is gone and the gift is refused: in one batch in either order, and on
-// two nodes.
+// Either the gift exists and its campaign stays, or the campaign is gone and the gift is refused: in one batch in either order,
+// and on two nodes.
 func TestNoGiftSlipsIntoADeletedCampaign(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		owner := newAccount(t, a)
@@ -329,7 +329,7 @@ func TestNoGiftSlipsIntoADeletedCampaign(t *testing.T) {
 	})
 }
 
-// A slow client reads a large page while campaigns on it are deleted: it gets every other one, each once, and a count that is right.
+// A slow client reads a large page while campaigns on it are deleted: it gets every other one, each once, and a correct count.
 func TestAPageLeavesOutCampaignsThatAreDeletedMeanwhile(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		owner := newAccount(t, s)

@@ -180,7 +180,7 @@ func TestANewCampaignIsAlwaysNew(t *testing.T) {
 		if got := campaignsOf(t, s, f.root, crm.OwnCampaigns, 10); len(got) != 4 {
 			t.Errorf("%d campaigns, want 4: %v", len(got), got)
 		}
-		// An import still finds the account's own by the slug.
+		// An import still finds the account's own campaign by the slug.
 		if done := mustImport(t, s, f.root, `[{"title":"Other","slug":"ball","goal":7}]`); done != (ImportResult{Updated: 1}) {
 			t.Errorf("%+v", done)
 		}
@@ -345,7 +345,7 @@ func TestChangesOfDifferentFieldsAtOnceAreBothKept(t *testing.T) {
 		atOnce(len(rows), func(i int) {
 			s := []*Store{a, b}[i%2]
 			row := `{"slug":"gala",` + rows[i] + `}`
-			if i%4 >= 2 { // an import is as careful
+			if i%4 >= 2 { // an import does the same
 				mustImport(t, s, owner, "["+row+"]")
 				return
 			}

@@ -50,7 +50,7 @@ func mustImport(t *testing.T, s *Store, owner crm.Account, rows string) ImportRe
 	return done
 }
 
-// listed is what a test looks at in a campaign.
+// listed is the part of a campaign that a test looks at.
 type listed struct {
 	ID        int64
 	AccountID string `json:"account_id"`
@@ -215,7 +215,7 @@ func TestSlugsMadeFromTitlesGiveWay(t *testing.T) {
 	})
 }
 
-// TestCampaignsOfTheSameMomentGetTheirOwnIDs also for two stores that import at once.
+// TestCampaignsOfTheSameMomentGetTheirOwnIDs also checks two stores that import at once.
 func TestCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		f := newFamily(t, a)
@@ -260,7 +260,7 @@ func newCampaignID(t *testing.T, s *Store, owner crm.Account, title string) int6
 	return campaign.ID
 }
 
-// A campaign's id is the account's next one. It is never given out again, and a campaign that is refused takes none.
+// A campaign's id is the next one of the account. It is never used again, and a refused campaign does not use one.
 func TestCampaignsAreNumberedFromOne(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		first, second := newAccount(t, a), newAccount(t, a)
@@ -293,7 +293,7 @@ func TestCampaignsAreNumberedFromOne(t *testing.T) {
 	})
 }
 
-// Ids of campaigns were times once, and one of them may lie where an account comes to by counting.
+// Campaign ids used to be times, and one of them may be in the range that an account reaches by counting.
 func TestACampaignLeavesOutAnIDThatIsTaken(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		first, second := newAccount(t, s), newAccount(t, s)

@@ -10,7 +10,8 @@ import (
 	"donorbook/internal/crm"
 )
 
-// withGifts is an account with some gifts: of two contacts, in two years, for a campaign and for none, with a refund and a plan.
+// withGifts is an account with some gifts: from two contacts, in two years, for a campaign and for none, with a refund and a
+// plan.
 func withGifts(t testing.TB, s *Store) (account crm.Account, contacts []int64) {
 	t.Helper()
 	account, now := newAccount(t, s), time.Now()
@@ -102,7 +103,7 @@ func TestACopyKeepsEveryNumberOfGiving(t *testing.T) {
 			if _, err := Copy(t.Context(), from, to, CopyOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			target := open(t, to) // which is checked in the end
+			target := open(t, to) // which is checked at the end
 			checkGiving(t, target, account, contacts)
 			if was, is := ledgerOf(t, source, account.Number), ledgerOf(t, target, account.Number); !reflect.DeepEqual(was, is) {
 				t.Errorf("the gifts are %+v, and were %+v", is, was)
@@ -139,7 +140,7 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 	})
 }
 
-// A campaign whose document is damaged does not keep a database from being upgraded; the check tells of it.
+// A campaign with a damaged document does not prevent an upgrade of the database; the check reports it.
 func TestADamagedCampaignDoesNotStopTheUpgrade(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, _ := withGifts(t, s)

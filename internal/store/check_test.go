@@ -18,7 +18,7 @@ func check(t *testing.T, s *Store, repair bool) (found []string, report CheckRep
 	return checkAtOnce(t, s, repair, 0)
 }
 
-// checkAtOnce is check with a memory for so many facts.
+// checkAtOnce is check with memory for this many facts.
 func checkAtOnce(t *testing.T, s *Store, repair bool, facts int) (found []string, report CheckReport) {
 	t.Helper()
 	report, err := s.Check(t.Context(), CheckOptions{Repair: repair, factsAtOnce: facts, Found: func(p Problem) {
@@ -146,10 +146,10 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 				t.Errorf("%s: %d active contacts became %d", c.sql, before, after)
 			}
 		}
-	}) // the end of which compares everything in another way
+	}) // its end compares everything in another way
 }
 
-// What cannot be derived is told, and left as it is.
+// What cannot be derived is reported and not changed.
 func TestACheckTellsWhatIsLost(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		closeAfter(t, s)
@@ -200,7 +200,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 	})
 }
 
-// A check that is broken off has not read everything. It must not take what it did not read for lost, or repair totals by it.
+// A check that is interrupted has not read everything. It must not treat what it did not read as lost, or repair totals from it.
 func TestACheckThatIsBrokenOffTellsNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -219,7 +219,7 @@ func TestACheckThatIsBrokenOffTellsNothing(t *testing.T) {
 	})
 }
 
-// A tag may have spaces that are none for an index of words.
+// A tag may have spaces that an index of words does not treat as spaces.
 func TestACheckKnowsTagsWithOtherSpaces(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		create(t, s, newAccount(t, s).Number, `{"first_name":"A","last_name":"B","tags":["東京\u3000支部","a\u00a0b"]}`)
@@ -229,7 +229,7 @@ func TestACheckKnowsTagsWithOtherSpaces(t *testing.T) {
 	})
 }
 
-// The account of a row is not the one in its id: the check tells it, and ends.
+// If the account of a row is not the one in its id, the check reports it and ends.
 func TestACheckTellsContactsInAnotherAccount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		closeAfter(t, s)
@@ -255,7 +255,7 @@ func TestACheckTellsContactsInAnotherAccount(t *testing.T) {
 	})
 }
 
-// Ids after the last contact were given out, so its contacts were lost. Another node goes on after them during the repair.
+// Ids after the last contact were assigned, so their contacts were lost. Another node assigns later ids during the repair.
 func TestARepairNeverGivesAnIDOutAgain(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		closeAfter(t, a)
@@ -285,7 +285,7 @@ func TestARepairNeverGivesAnIDOutAgain(t *testing.T) {
 	})
 }
 
-// A sequence that is behind is raised to the last contact, though another repair has done so meanwhile.
+// A sequence that is behind is raised to the last contact, even if another repair has done so meanwhile.
 func TestTwoRepairsRaiseASequenceOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		account := newAccount(t, a).Number
@@ -310,7 +310,7 @@ func TestTwoRepairsRaiseASequenceOnce(t *testing.T) {
 	})
 }
 
-// A whole index is worked out anew while another node writes.
+// A whole index is computed again while another node writes.
 func TestARepairWorksBesideAnotherNode(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		account := newAccount(t, a).Number
@@ -356,7 +356,7 @@ func TestARepairWorksBesideAnotherNode(t *testing.T) {
 	})
 }
 
-// A repair settles what was found and leaves what is right.
+// A repair fixes what was found and does not change what is correct.
 func TestARepairHurtsNothingElse(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o Options) {
 		s, err := Open(t.Context(), o)
@@ -370,7 +370,7 @@ func TestARepairHurtsNothingElse(t *testing.T) {
 		create(t, s, account, `{"first_name":"C","tags":["gala"]}`)
 		archive(t, s, account, a)
 		archive(t, s, account, b)
-		// The note of the other one lies at the revision that this one has now.
+		// The archival of the other contact is at the revision that this one has now.
 		damage(t, s, `UPDATE contact SET revision = 5 WHERE account_id = $1 AND id = $2`, account, a)
 		damage(t, s, `UPDATE tag SET contacts = -3, size = 2 WHERE account_id = $1`, account)
 		if found, _ := check(t, s, true); len(found) == 0 {
@@ -386,7 +386,7 @@ func TestARepairHurtsNothingElse(t *testing.T) {
 	})
 }
 
-// A check has memory for some of what is wrong at once. It finds the same where that is less than there is.
+// A check has memory for a limited number of problems at once. It finds all of them even if there are more than that.
 func TestACheckFindsTheSameWithLittleMemory(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		low, high := newAccount(t, s).Number, newAccount(t, s).Number
@@ -410,5 +410,5 @@ func TestACheckFindsTheSameWithLittleMemory(t *testing.T) {
 		if _, report := checkAtOnce(t, s, true, 10); report.Repaired != whole.Problems {
 			t.Errorf("%d were repaired, and %d were found", report.Repaired, whole.Problems)
 		}
-	}) // the end of which finds nothing more
+	}) // its end finds nothing more
 }

@@ -9,7 +9,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// damage changes the database behind the back of the store, as a disk that fails would. Nothing is checked when the test ends.
+// damage changes the database without the store's knowledge, as a failing disk would. Nothing is checked when the test ends.
 func damage(t testing.TB, s *Store, sql string, args ...any) {
 	t.Helper()
 	var changed int64
@@ -39,7 +39,7 @@ func wantDamage(t testing.TB, what string, err error, names string) {
 	}
 }
 
-// One letter is different, and the document is still JSON: nobody would notice.
+// One letter is different and the document is still JSON: without a checksum, this would go unnoticed.
 func TestADamagedContactIsToldAndNeverServed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		closeAfter(t, s)
@@ -125,7 +125,7 @@ func TestACopyRefusesADamagedDocument(t *testing.T) {
 	})
 }
 
-// An older database gets its checksums, of more documents than one statement reads.
+// An older database gets its checksums, for more documents than one statement reads.
 func TestAnOlderDatabaseGetsChecksums(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o Options) {
 		const account, step = 1_234_567, 500 // as many are read with one statement
@@ -134,7 +134,7 @@ func TestAnOlderDatabaseGetsChecksums(t *testing.T) {
 			bodies[i] = fmt.Sprintf(`{"first_name":"P%d"}`, i)
 		}
 		oldDatabase(t, o, account, bodies)
-		s := open(t, o) // whose end compares all checksums with the documents
+		s := open(t, o) // its end compares all checksums with the documents
 		for _, seq := range []int64{1, step, step + 1, 2*step + 1} {
 			if got := get(t, s, account, crm.MakeID(account, seq)); got.FirstName != fmt.Sprintf("P%d", seq-1) {
 				t.Errorf("contact %d is %+v", seq, got)

@@ -7,8 +7,8 @@ import (
 	"donorbook/internal/crm"
 )
 
-// TestUpdatedAtNeverGoesBack: a client that asks what changed since its last visit must find what changed after the clock
-// was set back.
+// TestUpdatedAtNeverGoesBack: a client that asks what changed since its last visit must find what changed after the clock was set
+// back.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, clock := newAccount(t, s), stopClock(s)

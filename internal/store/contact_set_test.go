@@ -13,10 +13,10 @@ import (
 	"donorbook/internal/db"
 )
 
-// before is how many contacts there are before the model begins: it goes on from one block to the next.
+// before is how many contacts there are before the model begins: it crosses from one block to the next.
 const before = db.BlockSize - 40
 
-// tagModel is an account whose contacts come and go in sets at random, through two nodes, several changes in each commit.
+// tagModel is an account whose contacts join and leave sets at random, through two nodes, with several changes in each commit.
 type tagModel struct {
 	*testing.T
 	random  *rand.Rand
@@ -67,7 +67,7 @@ func (m *tagModel) creates(person int) func(s *Store) error {
 	}
 }
 
-// Every set is what the documents say, whatever was done, by which node and together with what. The end of the test compares them.
+// Every set agrees with the documents, whatever was done, by either node and in any batch. The end of the test compares them.
 func TestSetsFollowEveryChange(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		m := &tagModel{T: t, random: rand.New(rand.NewPCG(16, 1)), account: newAccount(t, a).Number}
@@ -91,7 +91,7 @@ func TestSetsFollowEveryChange(t *testing.T) {
 	})
 }
 
-// A set is read as a whole, and its first contacts by themselves.
+// A set can be read completely, or only its first contacts.
 func TestTheFirstContactsOfASet(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -131,7 +131,7 @@ func TestTheFirstContactsOfASet(t *testing.T) {
 	})
 }
 
-// A set that is damaged is never taken for another: what needs it fails and changes nothing, all else goes on.
+// A damaged set is never mistaken for another: what needs it fails and changes nothing, and everything else continues.
 func TestADamagedSetIsNotUsed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number

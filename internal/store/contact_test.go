@@ -133,7 +133,7 @@ func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 				wantError(t, fmt.Sprintf("restore %d", id), err, crm.ErrNotFound)
 			}
 		}
-		for what, err := range use(999_999, crm.MakeID(999_999, 1)) { // a key of an account that is gone
+		for what, err := range use(999_999, crm.MakeID(999_999, 1)) { // a key of an account that no longer exists
 			wantError(t, what+" in no account", err, crm.ErrNotFound)
 		}
 		_, err := s.CreateContact(t.Context(), 999_999, in, crm.Dedupe)
@@ -150,7 +150,7 @@ func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 	})
 }
 
-// Nobody learns anything about a foreign id, not even by the time it takes.
+// An answer reveals nothing about a foreign id, not even by the time it takes.
 func TestAForeignIDIsKnownBeforeAnyLookUp(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
@@ -191,7 +191,7 @@ func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
 			if err != nil || d.ID != made.ID || string(d.Body) != string(made.Body) {
 				t.Errorf("%s: %v, %s became %s", what, err, made.Body, d.Body)
 			}
-			// Where a commit waits for other servers, nothing is acknowledged without one: what was found must be there too.
+			// If a commit waits for other servers, nothing is acknowledged without a commit: what was found must be there too.
 			if n, want := spy.commits.Swap(0), flag(o.Database != ""); n != want {
 				t.Fatalf("%s: %d commits, want %d", what, n, want)
 			}

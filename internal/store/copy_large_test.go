@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A copy goes by pieces of some thousand rows: this one takes many.
+// A copy works in pieces of a few thousand rows: this one takes many.
 func TestACopyOfManyContactsThereAndBack(t *testing.T) {
 	t.Parallel()
 	const contacts = 20_000
@@ -35,7 +35,7 @@ func TestACopyOfManyContactsThereAndBack(t *testing.T) {
 	lap("compare with SQLite")
 }
 
-// openLarge opens a store that is too large to be looked at as a whole when the test ends.
+// openLarge opens a store that is too large to be checked completely when the test ends.
 func openLarge(t *testing.T, o Options) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), o)

@@ -8,14 +8,14 @@ import (
 	"donorbook/internal/crm"
 )
 
-// people are those of a source who sign in.
+// people are the users of a source.
 type people struct {
 	user       crm.User
 	session    string // tokens
 	invitation string
 }
 
-// newPeople makes a user who owns one account, sees another, is signed in and has invited somebody.
+// newPeople creates a user who owns one account, is a viewer of another, is signed in and has invited another person.
 func newPeople(t *testing.T, s *Store, root, chapter crm.Account) (p people) {
 	t.Helper()
 	p.user = newUser(t, s, root, crm.Owner, "Zoë Ünal")
@@ -34,7 +34,7 @@ func newPeople(t *testing.T, s *Store, root, chapter crm.Account) (p people) {
 	return p
 }
 
-// samePeople wants everybody to find their way in a copy as in its source.
+// samePeople checks that all users and links work in a copy as in its source.
 func samePeople(t *testing.T, a, b *Store, w world) {
 	t.Helper()
 	users, err := a.Users(t.Context())
@@ -56,8 +56,8 @@ func samePeople(t *testing.T, a, b *Store, w world) {
 	}
 }
 
-// A server that was started to have a look has printed a set-up link, and nothing else. The link ends with the copy: what
-// is copied has users of its own.
+// A server that was started only to look at it has printed a setup link, and nothing else. The link ends with the copy: the
+// copied data has its own users.
 func TestACopyTakesATargetThatWasOnlyLookedAt(t *testing.T) {
 	eachWay(t, func(t *testing.T, from, to Options) {
 		a := open(t, from)
@@ -84,6 +84,6 @@ func TestACopyRefusesATargetWithAnInvitation(t *testing.T) {
 		tamper(t, to, `DELETE FROM account`)
 		_, err := Copy(t.Context(), from, to, CopyOptions{})
 		wantError(t, "the copy", err, ErrNotEmpty)
-		tamper(t, to, `DELETE FROM invitation`) // which nobody sent
+		tamper(t, to, `DELETE FROM invitation`) // which was never sent
 	})
 }

@@ -30,7 +30,7 @@ func newWorld(t *testing.T, s *Store, contacts int) (w world) {
 	t.Helper()
 	w.family = newFamily(t, s)
 	fillContacts(t, s, w.root.Number, contacts)
-	for i := range 12 { // through the same door as everybody's
+	for i := range 12 { // created in the same way as all others
 		document(t, s, w.chapter.Number, i, crm.Force)
 	}
 	merged := create(t, s, w.chapter.Number, `{"first_name":"Zoë","emails":[{"value":"P3@example.org"}],"tags":["naïve","日本語"]}`)
@@ -79,7 +79,7 @@ func personBody(i int) string {
 	}
 }
 
-// fillContacts writes many contacts into an empty account, some hundred with each commit, every seventh of them archived.
+// fillContacts writes many contacts into an empty account, a few hundred with each commit, every seventh of them archived.
 func fillContacts(t testing.TB, s *Store, account int64, n int) {
 	t.Helper()
 	numbers := make([]int, n)
@@ -122,7 +122,7 @@ func fillContact(x *tx, account int64, in crm.ContactInput, archived bool) error
 	return err
 }
 
-// sameAnswers asks two stores for everything and wants the same bytes.
+// sameAnswers asks two stores for everything and checks that the bytes are the same.
 func sameAnswers(t *testing.T, a, b *Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -341,7 +341,7 @@ func TestAnInterruptedCopyIsRefusedUntilItIsRestarted(t *testing.T) {
 	})
 }
 
-// Of copies that begin together one is made, and a restart takes a running one's target away from it.
+// If copies begin together, one succeeds, and a restart takes over the target of a running copy.
 func TestTwoCopiesDoNotMix(t *testing.T) {
 	eachWay(t, func(t *testing.T, from, to Options) {
 		a := open(t, from)
@@ -452,7 +452,7 @@ func TestACopyRefusesASourceThatItCannotCopy(t *testing.T) {
 	})
 }
 
-// A table or a column that a later step adds must not be forgotten. What is derived is derived anew in the target.
+// A table or a column that a later step adds must not be forgotten. Derived data is derived again in the target.
 func TestACopyKnowsEveryTableAndColumn(t *testing.T) {
 	t.Parallel()
 	s := open(t, testEngines[1].options(t))

@@ -59,12 +59,12 @@ func fillOldDatabase(t testing.TB, x *tx, account int64, bodies []string) (err e
 	return err
 }
 
-// Whoever was archived in a database of the first version still is, and everybody can be moved.
+// A contact that was archived in a database of the first version still is, and every contact can be archived and restored.
 func TestAnOlderDatabaseKeepsItsArchive(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o Options) {
 		const account = 1_234_567
 		oldDatabase(t, o, account, []string{`{"first_name":"A"}`, `{"first_name":"Archived B"}`, `{"first_name":"C"}`, `{"first_name":"Archived D"}`})
-		s := open(t, o) // whose end compares what is noted with the contacts
+		s := open(t, o) // its end compares the archivals with the contacts
 		wantLists(t, s, account, []int64{1, 3}, []int64{2, 4})
 		archive(t, s, account, crm.MakeID(account, 1))
 		restore(t, s, account, crm.MakeID(account, 2))
@@ -83,11 +83,11 @@ func TestAnOlderDatabaseCanBeSearched(t *testing.T) {
 			`{"first_name":"Maria","last_name":"Smith","company":"Acme","emails":[{"value":"maria@x.org"}],"tags":["VIP","board"]}`,
 			`{"first_name":"Archived","last_name":"Smith","tags":["VIP"]}`,
 		}
-		for i := range 1_500 { // more than one statement reads, and who shares a phone is told apart by the name
+		for i := range 1_500 { // more than one statement reads; contacts that share a phone are told apart by name
 			bodies = append(bodies, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","phones":[{"value":"212-555-0100"}],"tags":["many"]}`, i))
 		}
 		oldDatabase(t, o, account, bodies)
-		s := open(t, o) // whose end compares the index and the counts with the documents
+		s := open(t, o) // its end compares the index and the counts with the documents
 		for text, want := range map[string][]int64{"smith mar": {1}, "maria": {1}, "acme smith": {1}, "p1499": {1_502}, "ek p7 ": {10, 73}} {
 			got := search(t, s, account, crm.Active, typed(text), 25)
 			if slices.Sort(got); len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
@@ -133,7 +133,7 @@ func TestWhatAnotherVersionHasDerivedIsDerivedAnew(t *testing.T) {
 		}
 		archive(t, s, account, crm.MakeID(account, 1))
 		forgetDerived(t, s)
-		s = open(t, o) // whose end compares everything
+		s = open(t, o) // its end compares everything
 		if got := search(t, s, account, crm.Active, typed("p44"), 25); !slices.Equal(got, []int64{450, 449, 448, 447, 446, 445, 444, 443, 442, 441, 45}) {
 			t.Errorf("got %v", got)
 		}
@@ -144,7 +144,7 @@ func TestWhatAnotherVersionHasDerivedIsDerivedAnew(t *testing.T) {
 	})
 }
 
-// A document that cannot be read keeps nobody from an upgrade. It is told whenever it is met, as before.
+// A document that cannot be read does not prevent an upgrade. It is reported whenever it is read, as before.
 func TestADamagedContactKeepsNobodyFromAnUpgrade(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o Options) {
 		s := open(t, o)
@@ -166,7 +166,7 @@ func TestADamagedContactKeepsNobodyFromAnUpgrade(t *testing.T) {
 			t.Errorf("found %q", found)
 		}
 		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
-		if found, report := check(t, s, true); len(found) != 4 || report.Repaired != 4 { // its columns, its words, how many have its tag, and which
+		if found, report := check(t, s, true); len(found) != 4 || report.Repaired != 4 { // its columns, its words, how many contacts have its tag, and which
 			t.Errorf("once it can be read: %q", found)
 		}
 		if got := search(t, s, account, crm.Active, typed("p1"), 25); !slices.Equal(got, []int64{2}) {

@@ -48,7 +48,7 @@ func generous(t *testing.T, s *Store) (account crm.Account, campaigns []crm.Camp
 	return account, campaigns, gifts
 }
 
-// gave are the contacts who gave in a currency in a year, 0 for any, for a campaign, 0 for any.
+// gave are the contacts who gave in a currency, in a year (0 for any) and for a campaign (0 for any).
 func gave(gifts []crm.Gift, currency string, campaign, year int64) map[int64]int64 {
 	given := map[int64]int64{}
 	for i := range gifts {
@@ -60,7 +60,7 @@ func gave(gifts []crm.Gift, currency string, campaign, year int64) map[int64]int
 	return given
 }
 
-// donorsOf works out which donors a filter finds, in the plainest way.
+// donorsOf computes which donors a filter finds, in the simplest way.
 func donorsOf(gifts []crm.Gift, f crm.DonorFilter) (ids []int64) {
 	for id := range gave(gifts, "USD", f.Campaign, f.Year) {
 		earlier := false
@@ -136,7 +136,7 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 	})
 }
 
-// A page of rare donors looks at no more than it may, and the next one goes on from there.
+// A page of rare donors reads no more than it may, and the next one continues from there.
 func TestAPageOfRareDonorsIsBounded(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, _, gifts := generous(t, s)
@@ -273,7 +273,7 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 	})
 }
 
-// What home and the lists of gifts and donors read is the same however many contacts gave.
+// The home page and the lists of gifts and donors read the same amount, no matter how many contacts gave.
 func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		var costs [2][]int64

@@ -10,7 +10,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// BenchmarkGift records gifts of 64 clients at once, beside BenchmarkGiftContact, which creates contacts in the same way.
+// BenchmarkGift records gifts of 64 clients at once; compare with BenchmarkGiftContact, which creates contacts in the same way.
 func BenchmarkGift(b *testing.B) {
 	s := openTest(b)
 	account := newAccount(b, s)

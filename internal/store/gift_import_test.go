@@ -15,7 +15,7 @@ import (
 
 var someCode = regexp.MustCompile(`gift \w{16}`)
 
-// imported imports a file of CSV, and returns what it says with the rows that were rejected: their lines and reasons.
+// imported imports a CSV file, and returns its report with the rejected rows: their lines and reasons.
 func imported(t *testing.T, s *Store, account int64, file string, trial bool) (GiftImportResult, []string) {
 	t.Helper()
 	gifts, err := crm.OpenGiftFile(strings.NewReader(file), false)
@@ -34,7 +34,7 @@ func imported(t *testing.T, s *Store, account int64, file string, trial bool) (G
 	return result, rejected
 }
 
-// checked wants a check to find nothing.
+// checked checks that a check finds nothing.
 func checked(t *testing.T, s *Store) {
 	t.Helper()
 	report, err := s.Check(t.Context(), CheckOptions{Found: func(p Problem) { t.Errorf("the check found: %s", p) }})
@@ -43,7 +43,8 @@ func checked(t *testing.T, s *Store) {
 	}
 }
 
-// TestImportingGifts: rows are decided about in their order, a wrong one holds up no other, and the same file again changes nothing.
+// TestImportingGifts: rows are processed in order, an invalid row does not affect the others, and importing the same file again
+// changes nothing.
 func TestImportingGifts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, other := newAccount(t, s), newAccount(t, s)
@@ -61,17 +62,17 @@ func TestImportingGifts(t *testing.T) {
 			"amount,date,method,first_name,last_name,email,phone,contact_id,campaign,external_id,currency,plan_id",
 			"50,2026-01-05,check,Ada,Lovelace,ada@example.org,,,winter-coats,a1,,",
 			"25.50,2026-02-05,cash,,,ADA@Example.org,,,,,,",                                 // known since the row above
-			"25.50,2026-02-05,cash,,,ADA@Example.org,,,,,,",                                 // once more
-			"10,2026-02-06,cash,Augusta,King,ada@example.org,617-555-0100,,,,,",             // renames no one, and adds a phone
+			"25.50,2026-02-05,cash,,,ADA@Example.org,,,,,,",                                 // again
+			"10,2026-02-06,cash,Augusta,King,ada@example.org,617-555-0100,,,,,",             // renames no contact, and adds a phone
 			"10,2026-02-07,cash,,,,(617) 555-0100,,,,,",                                     // by that phone
-			fmt.Sprintf("10,2026-02-08,cash,,,,,,%d,,,", campaign.ID),                       // line 7: no giver
+			fmt.Sprintf("10,2026-02-08,cash,,,,,,%d,,,", campaign.ID),                       // line 7: no donor
 			"10,2026-02-08,cash,,,stranger@example.org,,,,,,",                               // no contact
 			"10,2026-02-08,cash,,,old@example.org,,,,,,",                                    // an archived one
 			fmt.Sprintf("10,2026-02-08,cash,,,,,%d,,,,", foreign.ID),                        // line 10: another account's
 			fmt.Sprintf("10,2026-02-08,cash,,,,,%d,,,,", archived.ID),                       // archived, by id
 			"10,2026-02-08,cash,,,ada@example.org,,,summer-coats,,,",                        // no campaign
 			"51,2026-01-05,check,Ada,Lovelace,ada@example.org,,,,a1,,",                      // another gift's id
-			"10.005,2026-02-08,cash,,,ada@example.org,,,,,,",                                // too fine
+			"10.005,2026-02-08,cash,,,ada@example.org,,,,,,",                                // too many decimals
 			"10,2026-02-08,cash,,,ada@example.org,,,,,,zzzzzzzzzz000001",                    // no plan
 			"1000,2026-02-09,ach,,,ada@example.org,,," + fmt.Sprint(campaign.ID) + ",,JPY,", // line 16: another currency
 			"50,2026-01-05,check,,,ada@example.org,,,winter-coats,a1,,",                     // the first row in other words
@@ -115,7 +116,7 @@ func TestImportingGifts(t *testing.T) {
 		}
 		checked(t, s)
 
-		// Once more: nothing changes, even where a gift has been changed since.
+		// Again: nothing changes, even if a gift has been changed since.
 		i := slices.IndexFunc(ledger, func(g crm.Gift) bool { return strings.HasPrefix(g.ExternalID, "import:") })
 		later := giftInput(t, `{"transacted_at":"2026-02-20"}`, false, time.Now())
 		if _, err := s.UpdateGift(t.Context(), account.Number, ledger[i].Code, later); err != nil {
@@ -128,8 +129,8 @@ func TestImportingGifts(t *testing.T) {
 	})
 }
 
-// TestAnImportGoesOn: an import that ends anywhere and is started again records what one that was not interrupted does, and a trial of many
-// rows counts each new contact once.
+// TestAnImportGoesOn: an import that stops anywhere and is restarted records the same as one without interruption, and a dry run
+// of many rows counts each new contact once.
 func TestAnImportGoesOn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s)

@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// passes tells in the plainest way whether a filter lets a gift through.
+// passes tells in the simplest way whether a gift matches a filter.
 func passes(f crm.GiftFilter, g *crm.Gift) bool {
 	return (f.Contact == 0 || f.Contact == g.Contact) && (f.Campaign == 0 || f.Campaign == g.Campaign) && (f.Plan == "" || f.Plan == g.PlanCode) && (!f.Recurring || g.PlanCode != "") &&
 		(f.Status == "" || f.Status == g.Status) && (f.Method == "" || f.Method == g.Method) && (f.ExternalID == "" || f.ExternalID == g.ExternalID) &&

@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// giftModel is an account with gifts that are made and changed at random, through two nodes.
+// giftModel is an account with gifts that are created and changed at random, through two nodes.
 type giftModel struct {
 	*testing.T
 	nodes     []*Store
@@ -163,7 +163,7 @@ func ledgerOf(t testing.TB, s *Store, account int64) (gifts []crm.Gift) {
 	}
 }
 
-// sumsOf works out every sum anew, in the plainest way.
+// sumsOf computes every total again, in the simplest way.
 func sumsOf(gifts []crm.Gift) map[string]crm.Giving {
 	sums := map[string]crm.Giving{}
 	type donor struct {

@@ -47,7 +47,7 @@ func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
 	})
 }
 
-// The sums of contacts lie among those of the account, and a page reads none of them.
+// The totals of contacts are stored among those of the account, and a page reads none of them.
 func TestAPageOfGiftsReadsNoMoreRowsWhereMoreContactsGave(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, e := newAccount(t, s), spyOn(t, s)
@@ -73,7 +73,7 @@ func TestAPageOfGiftsReadsNoMoreRowsWhereMoreContactsGave(t *testing.T) {
 	})
 }
 
-// A busy day has thousands of gifts, and the pages of it skip them.
+// A busy day has thousands of gifts, and its pages skip them.
 func TestGiftsThatAPageSkipsAreFoundInAnIndexAlone(t *testing.T) {
 	s := openTest(t)
 	account := newAccount(t, s)
@@ -101,7 +101,7 @@ func TestGiftsThatAPageSkipsAreFoundInAnIndexAlone(t *testing.T) {
 	}
 }
 
-// A page shows a bounded part of a long history, and the latest part.
+// A page shows a bounded part of a long history: the latest.
 func TestALongHistoryOfAGiftIsBounded(t *testing.T) {
 	s := openTest(t)
 	account := newAccount(t, s)
@@ -166,7 +166,8 @@ func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
 	})
 }
 
-// A gift for a plan is in the plan's currency unless another one was sent, and one of a payment provider's test mode pays for nothing.
+// A gift for a plan is in the plan's currency unless another one was sent, and a gift in a payment provider's test mode pays for
+// nothing.
 func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s)

@@ -11,11 +11,11 @@ import (
 	"donorbook/internal/db"
 )
 
-// checkIntegrity reads every account as a whole and compares everything that is kept twice: totals, the index, the
-// list of who was archived, and what the documents say.
+// checkIntegrity reads every account completely and compares everything that is stored twice: totals, the index, the list of
+// archived contacts, and what the documents say.
 func checkIntegrity(t testing.TB, s *Store) {
 	t.Helper()
-	ctx := context.Background() // the test's own has ended
+	ctx := context.Background() // the test's own context has ended
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
 		t.Error(err)

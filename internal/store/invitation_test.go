@@ -61,7 +61,7 @@ func TestInvitationsAreListedNewestFirst(t *testing.T) {
 	})
 }
 
-// wantGone fails where a link can still be used.
+// wantGone fails if a link can still be used.
 func wantGone(t testing.TB, s *Store, token string) {
 	t.Helper()
 	invitation, err := s.Invitation(t.Context(), token)
@@ -137,7 +137,7 @@ func TestAnInvitationIsTakenBackByItsOrganizationOnly(t *testing.T) {
 	})
 }
 
-// Somebody who was sent away must not come back by a link that they have kept.
+// A user who was removed must not come back through an invitation link that they kept.
 func TestTheInvitationsOfWhoeverMayInviteNoLongerEnd(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s)

@@ -27,7 +27,7 @@ func newKey(t testing.TB, s *Store, account int64, in crm.KeyInput) (crm.Key, st
 	return key, secret
 }
 
-// lastUse is when a key was used, as its list shows it.
+// lastUse is when a key was last used, as its list shows it.
 func lastUse(t testing.TB, s *Store, key crm.Key) time.Time {
 	t.Helper()
 	s.touching.Wait()
@@ -147,7 +147,7 @@ func TestARevokedKeyStopsAtOnce(t *testing.T) {
 	})
 }
 
-// A key that is being looked up while it is revoked must not be remembered.
+// A key that is being looked up while it is revoked must not be cached.
 func TestARevokedKeyStopsThoughItWasJustRead(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		stopClock(s)
@@ -167,7 +167,7 @@ func TestARevokedKeyStopsThoughItWasJustRead(t *testing.T) {
 		}
 		_, err := s.Authenticate(t.Context(), secret)
 		wantError(t, "the revoked key", err, crm.ErrUnauthenticated)
-		s.touching.Wait() // before the spy is gone
+		s.touching.Wait() // before the spy is removed
 	})
 }
 
@@ -197,7 +197,7 @@ func TestAKeyExpiresToTheSecond(t *testing.T) {
 		now := stopClock(s)
 		_, secret := newKey(t, s, newAccount(t, s).Number, crm.KeyInput{ExpiresAt: now.time().Add(10 * time.Second)})
 		now.move(9*time.Second + 900*time.Millisecond)
-		for range 2 { // it may be remembered for a moment, but not for longer than it is valid
+		for range 2 { // it may be cached for a moment, but not for longer than it is valid
 			if _, err := s.Authenticate(t.Context(), secret); err != nil {
 				t.Error(err)
 			}

@@ -11,7 +11,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// fill makes rows with the numbers from 1 to n, which the statement calls i, past all rules.
+// fill inserts rows with the numbers from 1 to n, which the statement calls i, without any checks.
 func fill(t testing.TB, s *Store, n int64, insert string, columns string) {
 	t.Helper()
 	sql := fmt.Sprintf(`%s WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT %s FROM n`, insert, n, columns)
@@ -29,7 +29,8 @@ func run(t testing.TB, s *Store, sql string) {
 	}
 }
 
-// wantRoomFor lets many add a thing at once, on two nodes: as many as there is room for succeed, and the others are told why.
+// wantRoomFor lets many clients add a thing at once, on two nodes: as many succeed as the limit allows, and the others are told
+// why.
 func wantRoomFor(t *testing.T, room int, limit crm.Limit, stores []*Store, add func(*Store, int) error) {
 	t.Helper()
 	var mu sync.Mutex
@@ -65,7 +66,7 @@ func TestAnAccountHasSoManyActiveKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantRoomFor(t, 1, crm.KeyLimit, []*Store{a, b}, add)
-		now.move(time.Hour) // all of them have ended
+		now.move(time.Hour) // all of them have expired
 		expiry = now.time().Add(time.Hour)
 		if err := add(a, 0); err != nil {
 			t.Error(err)
@@ -73,7 +74,7 @@ func TestAnAccountHasSoManyActiveKeys(t *testing.T) {
 	})
 }
 
-// The list of keys does not grow without end, and an active key stays in it however old it is.
+// The list of keys does not grow without limit, and an active key stays in it no matter how old it is.
 func TestKeysThatEndedLongAgoAreForgotten(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		now := stopClock(s)
@@ -256,7 +257,8 @@ func TestAnOrganizationHasSoManyCampaigns(t *testing.T) {
 	})
 }
 
-// One who signs in again and again, as a script does, fills no list: the browsers that were not used for longest are signed out.
+// A user who signs in again and again, as a script does, does not fill the list: the browsers that have been unused for longest
+// are signed out.
 func TestAUserHasSoManySessions(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		now := stopClock(s)

@@ -7,7 +7,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// A node that goes on while its database is replaced by an older copy must not answer from what it remembers.
+// If the database of a running node is replaced by an older copy, the node must not answer from its cache.
 func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 	for _, test := range []struct {
 		name string

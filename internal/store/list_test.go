@@ -11,7 +11,7 @@ import (
 
 var scopes = []crm.ContactScope{crm.Active, crm.Archived, crm.All}
 
-// model is the list of an account, told naively: for each contact in turn whether it is active.
+// model is the list of an account in the simplest form: for each contact in turn, whether it is active.
 type model []bool
 
 func (m model) scope(scope crm.ContactScope) (seqs []int64) {
@@ -33,7 +33,7 @@ func cut(seqs []int64, skip, n int64) []int64 {
 	return seqs[skip:min(skip+n, int64(len(seqs)))]
 }
 
-// Every list of a store, in every scope and page size, while contacts come, go and return.
+// Every list of a store, in every scope and page size, while contacts are added, archived and restored.
 func TestListsAgreeWithANaiveList(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		random := rand.New(rand.NewPCG(3, 4))
@@ -102,7 +102,7 @@ func TestAPagePastTheEndIsEmpty(t *testing.T) {
 	})
 }
 
-// Pages never shift while others add and change contacts: a walk sees every contact of its beginning once.
+// Pages never shift while others add and change contacts: a walk sees every contact that was there at its start once.
 func TestAWalkSeesEachContactOnceWhileWritesGoOn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -150,7 +150,7 @@ func TestAWalkSeesEachContactOnceWhileWritesGoOn(t *testing.T) {
 	})
 }
 
-// Each list is of one moment, also where many read and the index moves on between them.
+// Each list shows one moment, even if many clients read and the index changes between them.
 func TestListsReadAtOnceAreEachOfOneMoment(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number

@@ -139,7 +139,7 @@ func TestArchivedContactsNeverMatch(t *testing.T) {
 	})
 }
 
-// The look-up takes a few keys a statement; whichever part a key is in, it counts.
+// The look-up takes a few keys per statement; every key counts, whichever statement it is in.
 func TestEveryEmailAndPhoneOfACreateCounts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -268,7 +268,7 @@ func TestAPersonIsToldWhoElseHasAnEmailOrPhone(t *testing.T) {
 	})
 }
 
-// Of people who add the same person at once, one does, and all others are asked.
+// If several people add the same person at once, one succeeds, and all others are asked.
 func TestPeopleWhoAddTheSamePersonAtOnceAreAsked(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		account := newAccount(t, a).Number

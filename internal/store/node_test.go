@@ -8,7 +8,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// activity is the list of an account, told naively: for each contact in turn whether it is active.
+// activity is the list of an account in the simplest form: for each contact in turn, whether it is active.
 type activity []bool
 
 func (m activity) of(active bool) (seqs []int64) {
@@ -57,7 +57,7 @@ func TestTwoStoresWriteAtOnce(t *testing.T) {
 		account := newAccount(t, a).Number
 		stores := []*Store{a, b}
 		documents := make([]Document, 64)
-		atOnce(64, func(i int) { // one person on both, and a new one each
+		atOnce(64, func(i int) { // one person on both nodes, and a new one on each
 			s := stores[i%2]
 			documents[i] = create(t, s, account, fmt.Sprintf(`{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["t%d"]}`, i))
 			create(t, s, account, fmt.Sprintf(`{"first_name":"N%d"}`, i))

@@ -8,10 +8,10 @@ import (
 	"donorbook/internal/crm"
 )
 
-// What happens where one node is about to commit, and another begins.
+// What happens if one node is about to commit and another begins.
 
-// whileCommitting runs other when a store is about to commit for the first time. other goes first where nothing keeps it
-// waiting. finish waits for its end.
+// whileCommitting runs other when a store is about to commit for the first time. If nothing blocks other, it finishes first.
+// finish waits for its end.
 func whileCommitting(t testing.TB, s *Store, other func()) (finish func()) {
 	t.Helper()
 	spy, done := spyOn(t, s), make(chan struct{})
@@ -70,7 +70,7 @@ func TestASecondChangeOfAPasswordWaitsForTheFirst(t *testing.T) {
 	})
 }
 
-// Somebody with a stolen password signs in at the very moment when it is changed.
+// An attacker with a stolen password signs in at the moment when it is changed.
 func TestAPasswordThatIsBeingChangedElsewhereStartsNoSession(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		ada := newUser(t, a, newAccount(t, a), crm.Owner, "ada")

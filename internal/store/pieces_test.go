@@ -23,7 +23,7 @@ func largeContact(n int) string {
 	return fmt.Sprintf(`{"first_name":"Ana","last_name":"No %d","addresses":[%s]}`, n, strings.Join(addresses, ","))
 }
 
-// checkPieces reads a page in pieces and compares it with the page as a whole. Between the pieces no connection is lent.
+// checkPieces reads a page in pieces and compares it with the complete page. No connection is lent between the pieces.
 func checkPieces(t *testing.T, s *Store, whole string, page func(flush Flush) ([]byte, ListResult, error)) {
 	t.Helper()
 	var sent bytes.Buffer
@@ -70,9 +70,9 @@ func TestALargePageIsReadInPieces(t *testing.T) {
 		if !strings.HasPrefix(fresh, whole) {
 			t.Fatal("a new contact moved others")
 		}
-		s.positions = db.PositionCache{} // it has to be worked out
+		s.positions = db.PositionCache{} // it has to be computed
 		checkPieces(t, s, "kept"+fresh, contacts(crm.All))
-		for _, id := range ids[:9] { // scattered ones are asked for by their ids
+		for _, id := range ids[:9] { // scattered contacts are read by their ids
 			archive(t, s, account, id)
 		}
 		for range 40 {
@@ -86,7 +86,7 @@ func TestALargePageIsReadInPieces(t *testing.T) {
 	})
 }
 
-// After a page of large contacts, one of small ones is read and sent as it always is.
+// After a page of large contacts, a page of small ones is read and sent as usual.
 func TestASmallPageAfterALargeOneIsOnePiece(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -112,7 +112,8 @@ func TestASmallPageAfterALargeOneIsOnePiece(t *testing.T) {
 	})
 }
 
-// Who is on a page is decided with its first piece, so that a page is whole whatever happens while a slow client reads it.
+// The first piece decides which contacts are on a page, so that the page is complete whatever happens while a slow client reads
+// it.
 func TestAPageStaysWholeWhileItsContactsMove(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number

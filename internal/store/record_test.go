@@ -53,7 +53,7 @@ func TestAMergeTellsWhatTheContactWasBefore(t *testing.T) {
 	})
 }
 
-// wantPages checks that the pages of a scope are the list of the API from the other end.
+// wantPages checks that the pages of a scope are the list of the API in reverse order.
 func wantPages(t *testing.T, s *Store, account int64, scope crm.ContactScope, perPage int64) {
 	t.Helper()
 	oldest, wantTotal := page(t, s, account, scope, 1, 100)
@@ -115,7 +115,7 @@ func TestGrowthCountsWhatWasMadeBeforeEachMoment(t *testing.T) {
 			made = append(made, now.time())
 			create(t, s, account, `{"first_name":"A"}`)
 		}
-		archive(t, s, account, crm.MakeID(account, 5)) // it was made all the same
+		archive(t, s, account, crm.MakeID(account, 5)) // it was created anyway
 		var moments []time.Time
 		var want []int64
 		for hour := -2; hour < 120; hour++ {
@@ -131,7 +131,7 @@ func TestGrowthCountsWhatWasMadeBeforeEachMoment(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%v: got %v, want %v", err, got, want)
 		}
-		if rows := spy.rows.Load(); rows > 1+int64(len(made)) { // the tally, and a contact at most once, however many moments it lies before
+		if rows := spy.rows.Load(); rows > 1+int64(len(made)) { // the tally, and a contact at most once, no matter how many moments are after it
 			t.Errorf("%d rows were read", rows)
 		}
 		if got, err := s.Growth(t.Context(), empty, moments[:3]); err != nil || !slices.Equal(got, []int64{0, 0, 0}) {

@@ -21,7 +21,7 @@ func attempting(t *testing.T, key, request string) context.Context {
 	}})
 }
 
-// attempt creates a contact, and tells the id of the contact that the client hears of.
+// attempt creates a contact, and returns the contact id that the client is told.
 func attempt(t *testing.T, s *Store, account int64, key, name string) (id int64, err error) {
 	t.Helper()
 	made, err := s.CreateContact(attempting(t, key, name), account, input(t, fmt.Sprintf(`{"first_name":%q}`, name)), crm.Dedupe)
@@ -78,7 +78,7 @@ func TestAttemptsOfOneBatchHaveOneEffectForEachKey(t *testing.T) {
 	})
 }
 
-// A refused change keeps nothing, and what the door keeps for it does not replace what another attempt was answered meanwhile.
+// A refused change stores nothing, and the answer that the API stores for it does not replace the answer of another attempt.
 func TestARefusalIsKeptOnlyWhereNothingElseIs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -108,7 +108,7 @@ func TestARefusalIsKeptOnlyWhereNothingElseIs(t *testing.T) {
 	})
 }
 
-// A new answer removes two that have expired, so that what is kept is bounded by what was asked in a day.
+// A new answer removes two that have expired, so that the stored answers are bounded by the requests of one day.
 func TestExpiredAnswersAreRemovedBitByBit(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, other, clock := newAccount(t, s).Number, newAccount(t, s).Number, stopClock(s)
@@ -126,7 +126,7 @@ func TestExpiredAnswersAreRemovedBitByBit(t *testing.T) {
 		if got := keptKeys(t, s, account); !slices.Equal(got, want) {
 			t.Errorf("after one: %q", got)
 		}
-		// One batch: each key is used once more, and none of the answers that it gets is taken for the one that has expired.
+		// One batch: each key is used once more, and no new answer is mistaken for the expired one.
 		again := []string{"old 2", "old 3", "old 4", "new 1", "new 2"}
 		errs := make([]error, len(again))
 		changes := make([]func() error, len(again))
@@ -157,7 +157,7 @@ func TestExpiredAnswersAreRemovedBitByBit(t *testing.T) {
 	})
 }
 
-// A client that repeats its request after the move to another database must not do twice what it did before.
+// A client that repeats its request after the move to another database must not make the same change twice.
 func TestACopyKeepsTheAnswers(t *testing.T) {
 	eachWay(t, func(t *testing.T, from, to Options) {
 		a := open(t, from)

@@ -126,8 +126,8 @@ func TestSearchKeepsToTheScope(t *testing.T) {
 	})
 }
 
-// Whatever is searched for, the pages together are everybody whom the documents say it finds, each once, in the same order
-// whatever the size of a page.
+// For any search, the pages together are exactly the contacts that match by their documents, each once, in the same order for
+// every page size.
 func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -169,7 +169,7 @@ func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
 	})
 }
 
-// Beyond a thousand, only that there are more is told: to count on would cost more the more there are.
+// Above a thousand, a search only reports that there are more: counting on would cost more the more there are.
 func TestASearchCountsUpToAThousand(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -210,7 +210,7 @@ func fillNamed(t testing.TB, s *Store, account int64, n int, body func(i int) st
 	}
 }
 
-// A place comes from an address that anyone can write.
+// A position comes from an address, and anyone can write one.
 func TestAnyPlaceOfASearchShowsTheAccountAlone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
@@ -234,7 +234,7 @@ func TestAnyPlaceOfASearchShowsTheAccountAlone(t *testing.T) {
 	})
 }
 
-// A search finds a contact the moment its create was answered, on every node, and no longer by what a change took away.
+// A new contact is found as soon as its create was answered, on every node, and no longer by what a change removed.
 func TestASearchFindsWhatWasJustWritten(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		account := newAccount(t, a).Number

@@ -50,7 +50,7 @@ func TestASessionIsOfWhoeverSignedIn(t *testing.T) {
 	})
 }
 
-// An unknown email must cost the same work as a wrong password, so that time does not tell who is a user.
+// An unknown email must cost the same work as a wrong password, so that the time does not reveal who is a user.
 func TestSigningInTellsNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		ada := newUser(t, s, newAccount(t, s), crm.Owner, "ada")
@@ -113,7 +113,7 @@ func TestASessionExpires(t *testing.T) {
 		now.move(5 * time.Second)
 		use(used, nil)
 		now.move(time.Second)
-		use(used, crm.ErrUnauthenticated) // thirty days after signing in, however much it was used
+		use(used, crm.ErrUnauthenticated) // thirty days after signing in, no matter how much it was used
 
 		if n := count(t, s, `SELECT COUNT(*) FROM user_session`); n != 2 {
 			t.Errorf("there are %d rows", n)
@@ -248,7 +248,7 @@ func TestASessionOpensWhatWasOpenLast(t *testing.T) {
 	})
 }
 
-// When a person was last seen is known to the organization they were in, and to no other.
+// Only the organization that a person was in knows when they were last seen.
 func TestWhereSomebodyWasSeenStaysThere(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		now := stopClock(s)

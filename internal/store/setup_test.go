@@ -134,7 +134,7 @@ func TestASetupTokenLastsADay(t *testing.T) {
 	})
 }
 
-// A link that was printed and forgotten, in a log or on a screen, ends with the next start of whatever node.
+// A link that was printed and forgotten, in a log or on a screen, ends with the next start of any node.
 func TestANewSetupTokenReplacesTheOneBefore(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		stores := []*Store{a, b}

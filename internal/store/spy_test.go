@@ -7,10 +7,10 @@ import (
 	"donorbook/internal/db"
 )
 
-// spy counts what passes through a database, and can step in.
+// spy counts what passes through a database, and can intervene.
 type spy struct {
 	commits atomic.Int64
-	rows    atomic.Int64 // read outside of write transactions
+	rows    atomic.Int64 // read outside write transactions
 	conns   atomic.Int64 // lent, for reading and for writing
 
 	committing func() error     // before a commit; its error fails the commit
@@ -20,7 +20,7 @@ type spy struct {
 	wrote      func(sql string) // after a statement of a write transaction
 }
 
-// spyOn puts a spy between a store and its engine. Nothing may be under way.
+// spyOn puts a spy between a store and its engine. Nothing may be in progress.
 func spyOn(t testing.TB, s *Store) *spy {
 	t.Helper()
 	e := &spy{}

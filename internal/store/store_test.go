@@ -34,7 +34,7 @@ func newSQLite(t testing.TB) Options { return Options{Data: t.TempDir()} }
 
 func newPostgres(t testing.TB) Options { return Options{Database: rig.Database(t)} }
 
-// left are the databases of tests that have passed. To make a database and its tables takes longer than most tests.
+// left are the databases of tests that have passed. Creating a database and its tables takes longer than most tests.
 var left = make(chan Options, 100)
 
 // emptied is a database that another test has left, emptied, or else a new one.
@@ -94,7 +94,7 @@ func openTest(t testing.TB) *Store {
 	return open(t, Options{Data: t.TempDir()})
 }
 
-// open opens a store. When the test ends, everything in it must fit together.
+// open opens a store. When the test ends, everything in it must be consistent.
 func open(t testing.TB, o Options) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), o)
@@ -113,7 +113,7 @@ func open(t testing.TB, o Options) *Store {
 	return s
 }
 
-// What a test does with contacts is the same in every room.
+// What a test does with contacts is the same in every package.
 
 type person = rig.Person
 
@@ -192,7 +192,7 @@ type clock struct {
 	now time.Time
 }
 
-// stop makes a store live by a clock of the test.
+// stop makes a store use a clock of the test.
 func stopClock(s *Store) *clock {
 	c := &clock{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
 	s.now = c.time

@@ -53,8 +53,7 @@ func TestTagsCountTheActiveContactsThatHaveThem(t *testing.T) {
 	})
 }
 
-// The index of tags knows about how large they are; which is the largest is told exactly, also right where a number gets
-// another digit.
+// The index of tags contains only their approximate size; which tag is largest is exact, even where a count gets another digit.
 func TestTheLargestTagsComeFirst(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -112,7 +111,7 @@ func TestTagsAreSuggestedByTheirBeginning(t *testing.T) {
 	})
 }
 
-// A batch of creates writes each tag once, however many contacts have it.
+// A batch of creates writes each tag once, no matter how many contacts have it.
 func TestABatchCountsATagOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -135,8 +134,8 @@ func TestABatchCountsATagOnce(t *testing.T) {
 	})
 }
 
-// What a change has counted goes with it: one that fails after it has written leaves nothing behind, and the others of its
-// batch, which run again, are counted once.
+// If a change fails after it has written, its counts are undone, and the other changes of its batch, which run again, are counted
+// once.
 func TestAChangeThatFailedCountsNoTags(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
@@ -165,7 +164,7 @@ func TestAChangeThatFailedCountsNoTags(t *testing.T) {
 	})
 }
 
-// Whatever is done at once, the counts are those of the documents: the test's end compares them.
+// Whatever runs at once, the counts agree with the documents: the end of the test compares them.
 func TestTagCountsStayTrueUnderRandomChanges(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		accounts := []int64{newAccount(t, a).Number, newAccount(t, a).Number}

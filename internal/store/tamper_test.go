@@ -10,7 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// tamper changes a database behind the back of all others, even one that no program opens.
+// tamper changes a database outside the program, even one that no program opens.
 func tamper(t *testing.T, o Options, sql string, args ...any) {
 	t.Helper()
 	changed, err := int64(0), error(nil)

@@ -39,7 +39,7 @@ func signIn(t testing.TB, s *Store, email, password string) (token string) {
 	return token
 }
 
-// wantRefused fails where an error is not a refusal of exactly these fields.
+// wantRefused fails if an error is not a refusal of exactly these fields.
 func wantRefused(t testing.TB, what string, err error, fields ...string) {
 	t.Helper()
 	var invalid *crm.Invalid
@@ -213,7 +213,7 @@ func TestAResetPasswordEndsAllSessions(t *testing.T) {
 	})
 }
 
-// Somebody who signs in with a stolen password while it is being changed must not stay inside.
+// An attacker who signs in with a stolen password while it is being changed must not stay signed in.
 func TestAPasswordThatIsBeingChangedStartsNoSession(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		ada := newUser(t, a, newAccount(t, a), crm.Owner, "ada")
@@ -254,13 +254,13 @@ func TestTwoChangesOfOnePasswordAreNotBothMade(t *testing.T) {
 	})
 }
 
-// Only so many hashes are worked out at once: each takes much memory. Whoever leaves does not wait.
+// Only a limited number of hashes is computed at once: each takes much memory. A client that disconnects does not wait.
 func TestHashesWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
 	busy, free := make(chan struct{}), make(chan struct{})
 	for range 2 {
-		go s.passwords.do(context.Background(), func() { busy <- struct{}{}; <-free }) //nolint:errcheck // nobody leaves
+		go s.passwords.do(context.Background(), func() { busy <- struct{}{}; <-free }) //nolint:errcheck // no client leaves
 	}
 	<-busy
 	<-busy
@@ -273,7 +273,7 @@ func TestHashesWaitForEachOther(t *testing.T) {
 	wantError(t, "afterwards", err, crm.ErrUnauthenticated)
 }
 
-// However many people sign in at once, each gets their turn.
+// No matter how many people sign in at once, each gets their turn.
 func TestAllHashesGetTheirTurn(t *testing.T) {
 	t.Parallel()
 	h := newHasher()

@@ -10,7 +10,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// contactVersion is the version of a contact as somebody sees it who opens a form.
+// contactVersion is the version of a contact that a user sees who opens a form.
 func contactVersion(t *testing.T, s *Store, account, id int64) string {
 	t.Helper()
 	c, err := s.ContactRecord(t.Context(), account, id)
@@ -20,7 +20,7 @@ func contactVersion(t *testing.T, s *Store, account, id int64) string {
 	return c.Version()
 }
 
-// The clock stands still: a version tells two changes of one second apart.
+// The clock does not move: versions distinguish two changes within one second.
 func TestAChangeOfAContactThatSomebodyElseHasChangedIsRefused(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		stopClock(s)

@@ -14,7 +14,7 @@ import (
 	"donorbook/internal/db"
 )
 
-// held stops the writer of an account, so that what is queued meanwhile becomes one batch; release lets it go on.
+// held stops the writer of an account, so that the changes that are queued meanwhile become one batch; release lets it continue.
 func held(t *testing.T, s *Store, account int64) (release func()) {
 	t.Helper()
 	started, free := make(chan struct{}), make(chan struct{})
@@ -233,7 +233,7 @@ func TestAClientThatLeavesBeforeItsTurnChangesNothing(t *testing.T) {
 	})
 }
 
-// Once a change has begun, its client's leaving does not undo it: it is on disk, or it is refused.
+// Once a change has begun, it is not undone if its client disconnects: it is on disk, or it is refused.
 func TestAClientThatLeavesLaterGetsItsChange(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number

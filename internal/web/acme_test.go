@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// fakeDirectory is an ACME authority that has nothing to offer.
+// fakeDirectory is an ACME authority that offers nothing.
 func fakeDirectory(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // nobody here trusts its certificate
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // no client here trusts its certificate
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.URL

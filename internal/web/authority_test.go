@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// openAuthority is a start of the server on a data directory.
+// openAuthority simulates a start of the server on a data directory.
 func openAuthority(t *testing.T, data string, now time.Time, names ...string) *authority {
 	t.Helper()
 	slices.Sort(names)
@@ -42,7 +42,7 @@ func readFile(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// verify is what curl --cacert does.
+// verify does what curl --cacert does.
 func verify(t *testing.T, data string, leaf *x509.Certificate, name string, now time.Time) error {
 	t.Helper()
 	roots := x509.NewCertPool()

@@ -55,7 +55,7 @@ func TestReadBody(t *testing.T) {
 	}
 }
 
-// A body that was read already is there for the next reader, and counts once in the memory budget.
+// A body that was read already is available to the next reader, and counts once in the memory budget.
 func TestABodyCanBeReadAgain(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(quietPlumbing().Wrap(func(w http.ResponseWriter, r *http.Request) error {
@@ -144,7 +144,7 @@ func sentFirst(t *testing.T, address, head string, size int) string {
 	return string(answer)
 }
 
-// A client that sends everything before it reads learns that its body was too large.
+// A client that sends everything before it reads is told that its body was too large.
 func TestABodyThatIsTooLargeGetsItsAnswerFromSimpleClients(t *testing.T) {
 	t.Parallel()
 	server := echoServer(t, 1000, 0)
@@ -157,7 +157,7 @@ func TestABodyThatIsTooLargeGetsItsAnswerFromSimpleClients(t *testing.T) {
 	}
 }
 
-// Large bodies that do not end take their share of memory and no more; small ones are read all the while.
+// Large bodies that do not end take their share of memory and no more; small ones are still read.
 func TestLargeBodiesOfStrangersAreLimited(t *testing.T) {
 	t.Parallel()
 	server := echoServer(t, 1<<20, 0)
@@ -207,7 +207,7 @@ func TestLargeBodiesOfStrangersAreLimited(t *testing.T) {
 	})
 }
 
-// A client that asks before it sends is answered at once, and sends nothing.
+// A client that asks before it sends is answered immediately, and sends nothing.
 func TestAClientThatAsksFirstSendsNothing(t *testing.T) {
 	t.Parallel()
 	server := echoServer(t, 1000, 0)
@@ -223,7 +223,7 @@ func TestAClientThatAsksFirstSendsNothing(t *testing.T) {
 	}
 }
 
-// A body that never ends is not read for ever.
+// A body that never ends is not read forever.
 func TestDrainingABodyEnds(t *testing.T) {
 	t.Parallel()
 	server := echoServer(t, 1000, 300*time.Millisecond)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What one account holds leaves room for the others, up to a total that nobody gets beyond.
+// The memory of one account leaves room for the others, up to a total that is never exceeded.
 func TestABudgetIsSharedByAccounts(t *testing.T) {
 	b := newBudget()
 	for account := range int64(budgetTotal / budgetShare) {
@@ -34,7 +34,7 @@ func TestABudgetIsSharedByAccounts(t *testing.T) {
 	}
 }
 
-// slowWriter notes what it was given, and until when it was to take it.
+// slowWriter records what it was given, and the deadline.
 type slowWriter struct {
 	http.ResponseWriter
 	steps    []int
@@ -51,7 +51,7 @@ func (w *slowWriter) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-// A client that goes on reading may take as long as it needs; one that stops is given up after the time for one step.
+// A client that keeps reading may take as long as it needs; one that stops is disconnected after the time for one step.
 func TestEachStepOfALongAnswerHasItsOwnDeadline(t *testing.T) {
 	answer := func(parts ...int) *slowWriter {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder()}

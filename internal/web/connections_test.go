@@ -23,7 +23,7 @@ func connectFrom(t *testing.T, from, to string) net.Conn {
 	return conn
 }
 
-// served asks for a page and keeps the connection. What came back is "" where the connection was closed without a word.
+// served requests a page and keeps the connection. The answer is "" if the connection was closed without an answer.
 func served(t *testing.T, conn net.Conn) string {
 	t.Helper()
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
@@ -47,7 +47,7 @@ func limitedServer(t *testing.T, mode string, all, perAddress int, trusted strin
 	}), metrics
 }
 
-// One address cannot take the connections of others, and gets a place again for each connection that it closes.
+// One address cannot take the connections of others, and can open a new connection for each one that it closes.
 func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	r, _ := limitedServer(t, TLSOff, 0, 2, "none")
 	first, second := connectFrom(t, "127.0.0.1", r.Main), connectFrom(t, "127.0.0.1", r.Main)
@@ -73,7 +73,7 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	}
 }
 
-// A trusted proxy brings the requests of many clients, so that only the limit of all connections holds for it.
+// A trusted proxy sends the requests of many clients, so only the limit on all connections applies to it.
 func TestConnectionsOfATrustedProxyAreLimitedInAll(t *testing.T) {
 	r, _ := limitedServer(t, TLSOff, 3, 1, "127.0.0.1")
 	for i := range 3 {
@@ -86,7 +86,7 @@ func TestConnectionsOfATrustedProxyAreLimitedInAll(t *testing.T) {
 	}
 }
 
-// Over TLS a connection too many is closed before the handshake.
+// Over TLS, a connection over the limit is closed before the handshake.
 func TestASecureConnectionTooManyIsClosed(t *testing.T) {
 	r, _ := limitedServer(t, TLSAuto, 0, 1, "none")
 	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // only whether it is greeted matters
@@ -103,7 +103,7 @@ func TestASecureConnectionTooManyIsClosed(t *testing.T) {
 	})
 }
 
-// There are never more connections than file descriptors, of which some are left for the server itself.
+// There are never more connections than file descriptors, and some are reserved for the server itself.
 func TestConnectionsLeaveFileDescriptors(t *testing.T) {
 	files := fileLimit()
 	for _, all := range []int{0, files, files - 1} {

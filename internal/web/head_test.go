@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// eachPort runs a test with a way to connect to a plain port, and with one to a TLS port.
+// eachPort runs a test with a function that connects to a plain port, and with one that connects to a TLS port.
 func eachPort(t *testing.T, handler http.Handler, test func(t *testing.T, dial func() net.Conn)) {
 	t.Helper()
 	for _, mode := range []string{TLSOff, TLSAuto} {
@@ -43,7 +43,8 @@ func echo(w http.ResponseWriter, r *http.Request) error {
 	return WriteJSON(w, http.StatusOK, append([]byte{'='}, body...))
 }
 
-// A request with two ends is refused, whatever its fields are called and however it arrives, and nothing behind it is served.
+// A request with both Content-Length and Transfer-Encoding is refused, whatever the case of its headers and however it arrives,
+// and nothing after it is served.
 func TestARequestWithTwoEndsIsRefused(t *testing.T) {
 	eachPort(t, quietPlumbing().Wrap(echo), func(t *testing.T, dial func() net.Conn) {
 		const hidden = "GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -70,7 +71,7 @@ func TestARequestWithTwoEndsIsRefused(t *testing.T) {
 	})
 }
 
-// Requests with either field may follow each other on one connection, also without waiting for the answer.
+// Requests with either header may follow each other on one connection, even without waiting for the answer.
 func TestRequestsWithOneEndFollowEachOther(t *testing.T) {
 	eachPort(t, quietPlumbing().Wrap(echo), func(t *testing.T, dial func() net.Conn) {
 		conn, all, want := dial(), "", []string{}

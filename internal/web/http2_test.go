@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A request of HTTP/2 counts like a connection: one connection cannot carry what many are refused for.
+// An HTTP/2 request counts as a connection: one connection cannot carry what many connections are refused for.
 func TestRequestsOfHTTP2CountLikeConnections(t *testing.T) {
 	t.Parallel()
 	proxies, err := NewProxies([]string{"none"}, "")
@@ -44,7 +44,7 @@ func TestRequestsOfHTTP2CountLikeConnections(t *testing.T) {
 		t.Fatalf("the answer is %+v", response)
 	}
 	var group sync.WaitGroup
-	for range 4 { // with their connection, as many as the address may have
+	for range 4 { // with their connection, the maximum for the address
 		group.Go(func() { get("/wait") })
 	}
 	for range 4 {
@@ -61,7 +61,7 @@ func TestRequestsOfHTTP2CountLikeConnections(t *testing.T) {
 	client.CloseIdleConnections()
 }
 
-// Headers that nobody would send are not even read.
+// Oversized headers are not even read.
 func TestHeadersHaveAnEnd(t *testing.T) {
 	t.Parallel()
 	r := start(t, &Server{TLS: TLS{Mode: TLSOff}, Handler: quietPlumbing().Wrap(answerOK)})

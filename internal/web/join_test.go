@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Each length is one at which net/http sends its buffer at another moment. The requests follow each other on one connection, so that
-// a byte that is lost, doubled or left waiting would show in the next answer too.
+// Each length makes net/http send its buffer at a different moment. The requests follow each other on one connection, so that a
+// byte that is lost, repeated or delayed would also show in the next answer.
 func TestAnswersOfEveryLengthArriveWhole(t *testing.T) {
 	text := bytes.Repeat([]byte("0123456789abcdef"), 20<<10)
 	answer := func(w http.ResponseWriter, r *http.Request) error {

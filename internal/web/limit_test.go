@@ -132,7 +132,7 @@ func TestStrangersOfOneNetworkCountAsOne(t *testing.T) {
 	}
 }
 
-// The wall clock may be set while callers wait: only the time that has passed counts.
+// The wall clock may be set while callers wait: only the elapsed time counts.
 func TestLimiterIgnoresTheWallClock(t *testing.T) {
 	for _, by := range []time.Duration{48 * time.Hour, -48 * time.Hour} {
 		l, start := NewLimiter[int64](1), time.Now()

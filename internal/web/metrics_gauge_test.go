@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestMetricsTellWhenCertificatesEnd: in every mode that has certificates, after a renewal too.
+// TestMetricsTellWhenCertificatesEnd: in every mode that has certificates, even after a renewal.
 func TestMetricsTellWhenCertificatesEnd(t *testing.T) {
 	line := func(name string, end time.Time) string {
 		return fmt.Sprintf("donorbook_certificate_end_timestamp_seconds{certificate=%q} %g\n", name, float64(end.Unix()))
@@ -52,7 +52,7 @@ func TestMetricsTellWhenCertificatesEnd(t *testing.T) {
 	}
 }
 
-// TestAGaugeThatWaitsHoldsNobodyUp: a database that does not answer delays the metrics, and no request.
+// TestAGaugeThatWaitsHoldsNobodyUp: a database that does not answer delays the metrics, but no request.
 func TestAGaugeThatWaitsHoldsNobodyUp(t *testing.T) {
 	m := NewMetrics("x")
 	asked, answer := make(chan struct{}), make(chan struct{})

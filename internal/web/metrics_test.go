@@ -59,7 +59,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// The golden file was written by the library that Prometheus ships: dashboards and alerts know these names and labels.
+// The golden file was written by the Prometheus library: dashboards and alerts use these names and labels.
 func TestMetricsAreThoseThatDashboardsKnow(t *testing.T) {
 	m := NewMetrics("dev")
 	m.Counters("donorbook_contacts_created_total", "Contacts created, by what became of them.", "outcome", "new", "merged")
@@ -74,7 +74,7 @@ func TestMetricsAreThoseThatDashboardsKnow(t *testing.T) {
 	}
 }
 
-// withoutNumbers is an exposition without what differs from run to run.
+// withoutNumbers is an exposition without the values that differ from run to run.
 func withoutNumbers(text string) string {
 	var names strings.Builder
 	for line := range strings.Lines(text) {

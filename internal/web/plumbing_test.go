@@ -325,7 +325,7 @@ func wrapperUnderTest() (http.Handler, *bareWriter, *http.Request) {
 func TestWrapperAllocations(t *testing.T) {
 	handler, w, r := wrapperUnderTest()
 	got := testing.AllocsPerRun(1000, func() { handler.ServeHTTP(w, r) })
-	want := 0.0 // a fraction is left: a new supply of texts and values every so often
+	want := 0.0 // less than one remains: from time to time, a new block of texts and values is allocated
 	if poolForgets {
 		want = 2
 	}

@@ -2,5 +2,5 @@
 
 package web
 
-// Under the race detector sync.Pool forgets some of what it is given, on purpose.
+// Under the race detector, sync.Pool drops some of its contents on purpose.
 const poolForgets = true

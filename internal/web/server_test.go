@@ -51,7 +51,7 @@ func start(t *testing.T, s *Server) *running {
 	return r
 }
 
-// ended is how Run returned; the server may be asked more than once.
+// ended is how Run returned; it may be called more than once.
 func (r *running) ended(t *testing.T) error {
 	t.Helper()
 	select {
@@ -64,7 +64,7 @@ func (r *running) ended(t *testing.T) error {
 	}
 }
 
-// trusting is a client that knows the authority of a data directory, as curl --cacert does.
+// trusting is a client that trusts the authority of a data directory, as curl --cacert does.
 func trusting(t *testing.T, data string) *http.Client {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -108,7 +108,7 @@ func TestServerSpeaksHTTPSWithItsOwnAuthority(t *testing.T) {
 	}
 }
 
-// TLS 1.2 is spoken with suites that encrypt and authenticate in one step, and with none in CBC mode.
+// TLS 1.2 uses suites that encrypt and authenticate in one step, and none in CBC mode.
 func TestNoSuiteInCBCMode(t *testing.T) {
 	r := start(t, &Server{Handler: quietPlumbing().Wrap(answerOK)})
 	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {

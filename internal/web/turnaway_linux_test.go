@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestStopTurnsAwayOnlyNewcomers: between the delay and the end, who is in is served, and no one else gets in. A connection
-// that was greeted and then reset would lose the request that a proxy has already written to it.
+// TestStopTurnsAwayOnlyNewcomers: between the delay and the end, open connections are served, and new ones are not accepted. A
+// connection that was accepted and then reset would lose the request that a proxy has already written to it.
 func TestStopTurnsAwayOnlyNewcomers(t *testing.T) {
 	t.Parallel()
 	const delay = 200 * time.Millisecond
@@ -49,7 +49,7 @@ func TestStopTurnsAwayOnlyNewcomers(t *testing.T) {
 		if late > 0 {
 			t.Error("a client got in after others were turned away")
 		}
-		ask(t, conn) // whoever gets in is served
+		ask(t, conn) // every accepted connection is served
 		conn.Close()
 	}
 	if late == 0 {
@@ -61,7 +61,7 @@ func TestStopTurnsAwayOnlyNewcomers(t *testing.T) {
 	}
 }
 
-// ask wants an answer, and to be told that it is the last one on this connection.
+// ask checks that there is an answer, and that it is the last one on this connection.
 func ask(t *testing.T, conn net.Conn) {
 	t.Helper()
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
