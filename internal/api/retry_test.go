@@ -59,11 +59,11 @@ var repeatable = map[string]struct{ target, body string }{
 	"syncTags":   {"/v1/contacts/{id}/tags/sync", `{"tags":["c"]}`},
 	"removeTags": {"/v1/contacts/{id}/tags/remove", `{"tags":["c"]}`},
 
-	"renameTag":       {"/v1/tags/c", `{"name":"e"}`},
-	"putTag":      {"/v1/tags/d", `{"name":"f"}`},
-	"createCampaign":  {"/v1/campaigns", `{"title":"Gala"}`},
-	"updateCampaign":  {"/v1/campaigns/{campaign}", `{"goal":5}`},
-	"putCampaign": {"/v1/campaigns/{campaign}", `{"goal":6}`},
+	"renameTag":      {"/v1/tags/c", `{"name":"e"}`},
+	"putTag":         {"/v1/tags/d", `{"name":"f"}`},
+	"createCampaign": {"/v1/campaigns", `{"title":"Gala"}`},
+	"updateCampaign": {"/v1/campaigns/{campaign}", `{"goal":5}`},
+	"putCampaign":    {"/v1/campaigns/{campaign}", `{"goal":6}`},
 
 	"createTransaction": {"/v1/transactions", `{"contact_id":{id},"amount":5,"method":"cash","transacted_at":"2026-01-31"}`},
 	"updateTransaction": {"/v1/transactions/{gift}", `{"note":"a"}`},
