@@ -35,6 +35,7 @@ func TestATagOfManyContactsIsAnswered202(t *testing.T) {
 		want("PATCH", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`, "Idempotency-Key", "many")
 		want("PUT", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`)
 		want("PATCH", "/v1/tags/a%2Fb", `{"name":"d"}`, 409, busy, "Idempotency-Key", "other")
+		want("PATCH", "/v1/tags/a%2Fb", ``, 200, `{"name":"a/b","contacts":501}`)
 		want("DELETE", "/v1/tags/a%2Fb", ``, 409, busy)
 		want("DELETE", "/v1/tags/c", ``, 409, busy)
 		s.finishTags(t, "PATCH", "/v1/tags/a%2Fb", key, `{"name":"c"}`)

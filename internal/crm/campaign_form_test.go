@@ -143,7 +143,7 @@ func TestWhatAFormDoesNotHoldIsCleared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Campaign{ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published, CreatedAt: c.CreatedAt, UpdatedAt: noon}
+	want := Campaign{ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published, CreatedAt: c.CreatedAt, UpdatedAt: noon, ListedAt: c.ListedAt}
 	if diff := cmp.Diff(want, c.Update(in, noon)); diff != "" {
 		t.Error(diff)
 	}

@@ -97,17 +97,15 @@ func (t *tx) changeTag(account int64, w tagWork, now time.Time, who string) (unf
 	if err != nil {
 		return false, err
 	}
+	ids, err := t.tagged(a, w.name, tagsAtOnce+1)
+	if err != nil || w.becomes == w.name && len(ids) > 0 { // it has the name already
+		return false, err
+	}
 	if underWay, err := t.tagUnderWay(account, w); underWay || err != nil {
 		return underWay, err
 	}
-	ids, err := t.tagged(a, w.name, tagsAtOnce+1)
-	switch {
-	case err != nil:
-		return false, err
-	case len(ids) == 0:
+	if len(ids) == 0 {
 		return false, crm.ErrNotFound
-	case w.becomes == w.name:
-		return false, nil
 	}
 	many := len(ids) > tagsAtOnce
 	if !many {
