@@ -248,7 +248,7 @@ func readableCampaigns(c db.Conn, account int64) (found []readableCampaign, err 
 	found, err = db.List(c, func(r db.Row) readableCampaign {
 		return readableCampaign{r.Int(0), r.Int(1), r.Int(2), relations[r.Int(0)]}
 	}, sqlCampaignAccounts, ids)
-	slices.SortFunc(found, func(a, b readableCampaign) int {
+	sortRows(found, func(a, b *readableCampaign) int {
 		return cmp.Or(cmp.Compare(a.listedAt, b.listedAt), cmp.Compare(a.id, b.id))
 	})
 	return found, err

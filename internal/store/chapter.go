@@ -21,7 +21,7 @@ func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, compareAccounts)
+	sortRows(all, func(a, b *crm.Account) int { return compareAccounts(*a, *b) })
 	below := map[int64][]crm.Account{}
 	for _, a := range all {
 		below[a.Parent] = append(below[a.Parent], a)

@@ -335,7 +335,7 @@ func (s *Store) LargestGifts(ctx context.Context, account int64, months int, lim
 			ids = append(ids, some...)
 		}
 		records, err = giftRecords(c, sqlGiftsByID, account, ids)
-		slices.SortStableFunc(records, func(a, b GiftRecord) int { return cmp.Compare(b.Net(), a.Net()) })
+		sortRows(records, func(a, b *GiftRecord) int { return cmp.Compare(b.Net(), a.Net()) })
 		return records[:min(int64(len(records)), limit)], err
 	})
 }

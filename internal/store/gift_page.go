@@ -39,7 +39,7 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilt
 			return nil, err
 		}
 		records, err = giftRecords(c, sqlGiftsByID, account, ids)
-		slices.SortFunc(records, func(a, b GiftRecord) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
+		sortRows(records, func(a, b *GiftRecord) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
 		totals.Count = int64(len(records))
 		return records, err
 	})
@@ -184,7 +184,7 @@ func (s *Store) NewestCampaigns(ctx context.Context, account, limit int64) ([]Ca
 			return nil, err
 		}
 		names, err := db.List(c, scanCampaignName, sqlOwnCampaigns, account, ids)
-		slices.SortFunc(names, func(a, b CampaignName) int { return cmp.Compare(b.ID, a.ID) })
+		sortRows(names, func(a, b *CampaignName) int { return cmp.Compare(b.ID, a.ID) })
 		return names, err
 	})
 }

@@ -58,7 +58,7 @@ func (s *Store) Invitations(ctx context.Context, account int64) ([]crm.Invitatio
 	now := s.now()
 	invitations, err := list(ctx, s, readInvitation, sqlInvitations, account)
 	invitations = slices.DeleteFunc(invitations, func(i crm.Invitation) bool { return !i.Valid(now) })
-	slices.SortFunc(invitations, func(a, b crm.Invitation) int {
+	sortRows(invitations, func(a, b *crm.Invitation) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return invitations, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"donorbook/internal/crm"
@@ -47,7 +46,7 @@ func fillAccounts(memberships []crm.Membership, accounts map[int64]crm.Account) 
 	for i, m := range memberships {
 		memberships[i].Account = accounts[m.Account.Number]
 	}
-	slices.SortFunc(memberships, func(a, b crm.Membership) int { return compareAccounts(a.Account, b.Account) })
+	sortRows(memberships, func(a, b *crm.Membership) int { return compareAccounts(a.Account, b.Account) })
 }
 
 // Membership finds the organization with a public id, for a user who belongs to it.
@@ -75,7 +74,7 @@ func (s *Store) Members(ctx context.Context, account int64) ([]crm.Member, error
 		for i, m := range members {
 			members[i].User = known[m.User.ID]
 		}
-		slices.SortFunc(members, func(a, b crm.Member) int {
+		sortRows(members, func(a, b *crm.Member) int {
 			return cmp.Or(crm.CompareNames(a.User.Name, b.User.Name), cmp.Compare(a.User.ID, b.User.ID))
 		})
 		return members, err

@@ -253,7 +253,7 @@ func (s *Store) PlanPage(ctx context.Context, account int64, page crm.PageReques
 		result.Count = to - from
 		return plansOf(db.List(c, readPlan, sqlLoadPlans, account, seqIDs(account, from+1, to)))
 	})
-	slices.SortFunc(plans, func(a, b crm.Plan) int { return cmp.Compare(a.ID, b.ID) })
+	sortRows(plans, func(a, b *crm.Plan) int { return cmp.Compare(a.ID, b.ID) })
 	if newest {
 		slices.Reverse(plans)
 	}
@@ -279,7 +279,7 @@ func (s *Store) OverduePlans(ctx context.Context, account int64, limit int64) (p
 		}
 		return plans, nil
 	})
-	slices.SortStableFunc(plans, func(a, b crm.Plan) int { return a.NextBill.Compare(b.NextBill) })
+	sortRows(plans, func(a, b *crm.Plan) int { return a.NextBill.Compare(b.NextBill) })
 	return plans[:min(int64(len(plans)), limit)], total, err
 }
 

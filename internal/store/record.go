@@ -52,7 +52,7 @@ func loadContacts(c db.Conn, account int64, ids []int64) (contacts []crm.Contact
 		contacts = append(contacts, found.contact)
 		return found.damage
 	}, sqlLoadContacts, account, ids)
-	slices.SortFunc(contacts, func(a, b crm.Contact) int { return cmp.Compare(a.ID, b.ID) })
+	sortRows(contacts, func(a, b *crm.Contact) int { return cmp.Compare(a.ID, b.ID) })
 	return contacts, err
 }
 

@@ -135,7 +135,7 @@ func (s *Store) Sessions(ctx context.Context, user int64) ([]crm.Session, error)
 // validSessions are those that have not ended, the last used first.
 func validSessions(sessions []crm.Session, now time.Time) []crm.Session {
 	sessions = slices.DeleteFunc(sessions, func(s crm.Session) bool { return !s.Valid(now) })
-	slices.SortFunc(sessions, func(a, b crm.Session) int {
+	sortRows(sessions, func(a, b *crm.Session) int {
 		return cmp.Or(b.SeenAt.Compare(a.SeenAt), b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return sessions

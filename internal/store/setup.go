@@ -73,7 +73,7 @@ func (s *Store) SetupOffer(ctx context.Context, token string) (SetupOffer, error
 				offer.Accounts = append(offer.Accounts, root)
 			}
 		}
-		slices.SortFunc(offer.Accounts, compareAccounts)
+		sortRows(offer.Accounts, func(a, b *crm.Account) int { return compareAccounts(*a, *b) })
 		return offer, err
 	})
 }
