@@ -174,7 +174,7 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 			}
 		}
 		all := contactsOf(t, s, account)
-		for _, costs := range []siftCosts{usualCosts, {few: 0, document: 1 << 40, window: 1, sorted: 0}, {few: 20, document: 1, window: 3, sorted: 30}} {
+		for _, costs := range []siftCosts{usualCosts, {few: 0, document: 1 << 40, window: 1, sorted: 0}, {few: 20, document: 1, window: 3, sorted: 1000, key: 1}, {window: 1, document: 1, sorted: 1000}} {
 			s.costs = costs
 			for range filters {
 				query, scope := modelFilter(random, begin, days), oneOf(random, scopes)
