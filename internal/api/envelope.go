@@ -74,6 +74,7 @@ type list struct {
 	invalid crm.Invalid
 	path    string // URL of the list without a query
 	link    []byte // a link as JSON, up to the page's number
+	out     delivery
 }
 
 func (a *API) newList(r *http.Request) (*list, error) {
@@ -122,7 +123,10 @@ func (q query) forLinks() string {
 const maxLinkHeader = 2000
 
 // setLinks sets the header that has the same links as the body, for clients that page by it.
-func (l *list) setLinks(w http.ResponseWriter, found store.ListResult) {
+func (l *list) setLinks(found store.ListResult) {
+	if l.out.begun {
+		return
+	}
 	var room [512]byte // enough for most
 	dst := room[:0]
 	prev, next, last := l.neighbors(found)
@@ -141,7 +145,7 @@ func (l *list) setLinks(w http.ResponseWriter, found store.ListResult) {
 		dst = append(append(append(dst, `>; rel="`...), link.rel...), '"')
 	}
 	if len(dst) <= maxLinkHeader {
-		w.Header()["Link"] = []string{string(dst)}
+		l.out.w.Header()["Link"] = []string{string(dst)}
 	}
 }
 

@@ -37,13 +37,8 @@ func respond(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) erro
 func (l *list) respond(w http.ResponseWriter, build func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error)) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
-	out := delivery{w: w}
-	body, found, err := build(l.begin((*buffer)[:0]), func(piece []byte, found store.ListResult) ([]byte, error) {
-		if !out.begun {
-			l.setLinks(w, found)
-		}
-		return out.flush(piece)
-	})
+	l.out.w = w
+	body, found, err := build(l.begin((*buffer)[:0]), l.flush)
 	if err == nil {
 		body = l.end(body, found)
 	}
@@ -51,10 +46,14 @@ func (l *list) respond(w http.ResponseWriter, build func(dst []byte, flush store
 	if err != nil {
 		return err
 	}
-	if !out.begun {
-		l.setLinks(w, found)
-	}
-	return out.end(body)
+	l.setLinks(found)
+	return l.out.end(body)
+}
+
+// flush sends a piece of the list.
+func (l *list) flush(piece []byte, found store.ListResult) ([]byte, error) {
+	l.setLinks(found)
+	return l.out.flush(piece)
 }
 
 // delivery is an answer that is being sent.

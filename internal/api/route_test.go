@@ -116,8 +116,8 @@ func TestHeadersThatRepeatTheQueryStayShort(t *testing.T) {
 	}
 	for n, want := range map[int]bool{400: true, 600: false} {
 		w := httptest.NewRecorder()
-		l := list{page: crm.PageRequest{Page: 2, PerPage: 20}, link: []byte(`"` + strings.Repeat("u", n))}
-		l.setLinks(w, store.ListResult{Total: 100})
+		l := list{page: crm.PageRequest{Page: 2, PerPage: 20}, link: []byte(`"` + strings.Repeat("u", n)), out: delivery{w: w}}
+		l.setLinks(store.ListResult{Total: 100})
 		if got := w.Header().Get("Link"); strings.Contains(got, `u3>; rel="next"`) != want || got != "" != want {
 			t.Errorf("the links are %q with URLs of %d bytes", got, n)
 		}

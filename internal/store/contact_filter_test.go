@@ -174,7 +174,7 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 			}
 		}
 		all := contactsOf(t, s, account)
-		for _, costs := range []siftCosts{usualCosts, {few: 0, document: 1 << 40, window: 1, sorted: 0}, {few: 20, document: 1, window: 3, sorted: 30}} {
+		for _, costs := range []siftCosts{usualCosts, {few: 0, document: 1 << 40, window: 1, sorted: 0}, {few: 20, document: 1, window: 3, sorted: 1000, key: 1}, {window: 1, document: 1, sorted: 1000}} {
 			s.costs = costs
 			for range filters {
 				query, scope := modelFilter(random, begin, days), oneOf(random, scopes)
@@ -221,5 +221,37 @@ func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// A node holds the set of a tag in memory, and must notice every change of it, whichever node makes it.
+func TestAListOfATagFollowsChangesOfOtherNodes(t *testing.T) {
+	eachPair(t, func(t *testing.T, one, two *Store) {
+		account := newAccount(t, one).Number
+		ann := create(t, one, account, `{"first_name":"Ann","tags":["vip"]}`).ID
+		ben := create(t, one, account, `{"first_name":"Ben"}`).ID
+		tag := filterOf(t, "tag=vip")
+		want := func(what string, scope crm.ContactScope, ids ...int64) {
+			t.Helper()
+			for _, node := range []*Store{one, two} {
+				if got, total := filtered(t, node, account, scope, tag, 1, 20); !slices.Equal(got, ids) || total != int64(len(ids)) {
+					t.Errorf("%s: %v, %d in all, want %v", what, got, total, ids)
+				}
+			}
+		}
+		want("at first", crm.Active, ann)
+		if _, err := two.RemoveTags(t.Context(), account, ann, []string{"vip"}); err != nil {
+			t.Fatal(err)
+		}
+		want("after it was taken away", crm.Active)
+		if _, err := two.AddTags(t.Context(), account, ben, []string{"vip"}); err != nil {
+			t.Fatal(err)
+		}
+		want("after another one got it", crm.Active, ben)
+		archive(t, two, account, ben)
+		want("after archiving", crm.Active)
+		want("in the archive", crm.Archived, ben)
+		cat := create(t, one, account, `{"first_name":"Cat","tags":["vip"]}`).ID
+		want("after a new one came", crm.All, ben, cat)
 	})
 }

@@ -43,9 +43,10 @@ type siftCosts struct {
 	document int64 // so many rows of an index cost as much as a document
 	window   int64 // so many rows are read at first, to find out what is less
 	sorted   int64 // so many contacts are sorted in memory
+	key      int64 // so many rows of an index cost as much as what one contact is sorted by
 }
 
-var usualCosts = siftCosts{few: 200, document: 16, window: 1000, sorted: 10_000}
+var usualCosts = siftCosts{few: 200, document: 16, window: 1000, sorted: 10_000, key: 4}
 
 // sift leaves those in the set that pass.
 func (w *sieve) sift() error {
@@ -234,7 +235,7 @@ func (w *sieve) window(sql string, window crm.Window) error {
 	if !window.To.IsZero() {
 		high = window.To.Unix()
 	}
-	for limit := w.costs.window; ; limit *= 4 {
+	for limit := max(1, w.costs.window); ; limit *= 4 {
 		var in db.Set
 		_, whole, err := w.find(&in, limit, sql, low, high)
 		if err != nil {
@@ -252,7 +253,7 @@ func (w *sieve) window(sql string, window crm.Window) error {
 			w.drop(out)
 			return nil
 		}
-		if limit > w.most() {
+		if limit >= w.most() {
 			w.open = true
 			return nil
 		}

@@ -75,18 +75,28 @@ func (w *sieve) page(page crm.PageRequest) (seqs []int64, err error) {
 	if from >= to {
 		return nil, nil
 	}
-	switch order, ok := sortOrders[w.filter.Sort.By]; {
-	case !ok:
+	if order, ok := sortOrders[w.filter.Sort.By]; ok {
+		seqs, err = w.sortedPage(order, from, to)
+	} else {
 		seqs = w.set.Page(from, to)
-	case w.left <= w.costs.sorted:
-		seqs, err = w.sortInMemory(order, from, to)
-	default:
-		seqs, err = w.walk(order, from, to)
 	}
 	if w.filter.Sort.Descending {
 		slices.Reverse(seqs)
 	}
 	return seqs, err
+}
+
+// sortedPage walks through the index of an order. Where that takes longer than to read what is left, it sorts that.
+func (w *sieve) sortedPage(order sortOrder, from, to int64) ([]int64, error) {
+	budget := int64(math.MaxInt64)
+	if w.left <= w.costs.sorted {
+		budget = w.left * w.costs.key
+	}
+	seqs, found, err := w.walk(order, from, to, budget)
+	if found || err != nil {
+		return seqs, err
+	}
+	return w.sortInMemory(order, from, to)
 }
 
 // pageSpan is where a page lies in a list that is kept in ascending order.
@@ -122,8 +132,9 @@ const (
 	walkedAtOnce = 20_000
 )
 
-// walk goes through the index of the order from the end that is nearer to the page, and counts those that are left.
-func (w *sieve) walk(order sortOrder, from, to int64) (seqs []int64, err error) {
+// walk goes through the index of the order from the end that is nearer to the page, and counts those that are left. It gives up when it
+// has to read more rows than the budget.
+func (w *sieve) walk(order sortOrder, from, to, budget int64) (seqs []int64, found bool, err error) {
 	sql, at, skip := order.up, order.start(), from
 	back := w.left-to < from
 	if back {
@@ -131,8 +142,11 @@ func (w *sieve) walk(order sortOrder, from, to int64) (seqs []int64, err error) 
 	}
 	want := to - from
 	for ended := false; want > 0 && !ended; {
-		limit := min(walkedAtOnce, (skip+want)*w.all/w.left+10) // as many as it takes, where those that are left lie evenly
-		n := int64(0)
+		expected := (skip+want)*w.all/w.left + 10 // as many as it takes, where those that are left lie evenly
+		if expected > budget {
+			return nil, false, nil
+		}
+		limit, n := min(walkedAtOnce, expected), int64(0)
 		err := w.conn.Each(func(r db.Row) error {
 			n++
 			at = order.key(r, 1)
@@ -149,12 +163,13 @@ func (w *sieve) walk(order sortOrder, from, to int64) (seqs []int64, err error) 
 			err = w.ctx.Err()
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		ended = n < limit
+		budget -= n
 	}
 	if back {
 		slices.Reverse(seqs)
 	}
-	return seqs, nil
+	return seqs, true, nil
 }
