@@ -1,5 +1,7 @@
 # make run    build and serve the demo
 # make test   install what is missing, then run all tests, with the race detector where goroutines share something
+# make test-clients   run clients that generators make from the OpenAPI document against a server
+# make postman   write bin/donorbook.postman_collection.json, to import into Postman
 # make lint   run the linters that CI runs
 # make fuzz   run each fuzz target for FUZZTIME; FUZZ=internal/crm runs those of one room
 # make screenshots   take the pictures in docs/screenshots anew, from the demo
@@ -10,7 +12,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -s -w -funcalign=16 -X donorbook/internal/cli.version=$(VERSION)
 FUZZTIME ?= 5s
 
-# All builds but those with the race detector use the same flags, so that nothing is compiled twice. The tag leaves out
+# All builds use the same flags, so that nothing is compiled twice, in another clone either. The tag leaves out
 # the table by which pgx finds the types of arguments: internal/db knows its few, and the program is 1.5 MB smaller.
 export CGO_ENABLED = 0
 export GOFLAGS = -trimpath -tags=nopgxregisterdefaulttypes $(foreach p,$(COLD),-gcflags=$(p)=-l)
@@ -26,7 +28,7 @@ COLD = archive/tar crypto/x509 encoding/asn1 encoding/gob encoding/json encoding
 	google.golang.org/protobuf/... \
 	donorbook/internal/assistant donorbook/internal/backup donorbook/internal/cli donorbook/internal/config donorbook/internal/console
 
-.PHONY: bin/bench build run test test-rooms test-browser lint fuzz bench bench-quick openapi zones screenshots clean
+.PHONY: bin/bench build run test test-rooms test-browser test-clients postman lint fuzz bench bench-quick openapi zones screenshots clean
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
@@ -41,20 +43,29 @@ RACY = internal/cli internal/store internal/api internal/db
 RACES = $$(.ci/races $(RACY))
 
 # The program is built first: tests that start it find it in the build cache. The tests of the repository as a whole come first and
-# alone, because they measure the program. The browser waits for pages while the rooms compute.
+# alone, because they measure the program. The browser waits for pages while the rooms compute; the clients come when one of both is done.
 test: build
-	.ci/install gcc libc6-dev curl jq nodejs php-cli php-curl python3 postgresql pgbouncer nginx systemd chromium fonts-liberation
+	.ci/install gcc libc6-dev curl jq nodejs php-cli php-curl python3 postgresql pgbouncer nginx systemd chromium-headless-shell fonts-liberation
 	go test .
-	$(MAKE) --no-print-directory -j2 -O test-rooms test-browser
+	$(MAKE) --no-print-directory -j2 -O test-rooms test-browser test-clients
 
 test-rooms:
 	go test $$(go list ./... | grep -vE '^donorbook$$|/($(subst $() ,|,$(RACY)))$$')
 	go test -skip "$(RACES)" $(addprefix ./,$(RACY))
-	GOFLAGS= CGO_ENABLED=1 go test -race -run "$(RACES)" $(addprefix ./,$(RACY))
-	GOFLAGS= CGO_ENABLED=1 go test -race ./internal/web
+	CGO_ENABLED=1 go test -race -run "$(RACES)" $(addprefix ./,$(RACY))
+	CGO_ENABLED=1 go test -race ./internal/web
 
 test-browser:
 	go -C browser test -count=1 -timeout 20m ./...
+
+test-clients: build
+	interop/run
+
+postman:
+	interop/install
+	gunzip -c internal/api/openapi.json.gz >.cache/openapi.json
+	mkdir -p bin
+	interop/postman .cache/openapi.json bin/donorbook.postman_collection.json
 
 lint:
 	.ci/lint
@@ -84,7 +95,7 @@ zones:
 	UPDATE=1 go test ./internal/crm -run TestTimezonesAreThoseOfGo
 
 screenshots:
-	.ci/install chromium fonts-liberation
+	.ci/install chromium-headless-shell fonts-liberation
 	SCREENSHOTS=$(CURDIR)/docs/screenshots go -C browser test -count=1 -run TestScreenshots ./...
 
 clean:

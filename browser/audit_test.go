@@ -3,7 +3,6 @@ package browser_test
 import (
 	_ "embed"
 	"fmt"
-	"strings"
 
 	"github.com/chromedp/chromedp"
 )
@@ -32,10 +31,10 @@ func (p *page) findings() (all []string) {
 	p.colors("light")
 	for _, width := range []int64{1280, 390} {
 		p.width(width)
-		all = append(all, p.findingsAt(fmt.Sprintf("%d wide", width))...)
+		all = append(all, p.findingsAt(fmt.Sprintf("%d wide", width), allRules)...)
 	}
-	p.colors("dark") // which does not depend on the width
-	for _, finding := range p.axe("color-contrast", "link-in-text-block") {
+	p.colors("dark") // which no width changes
+	for _, finding := range p.axe(colorRules) {
 		all = append(all, "dark: "+finding)
 	}
 	p.width(size[0])
@@ -48,9 +47,9 @@ func (p *page) findings() (all []string) {
 	return all
 }
 
-func (p *page) findingsAt(where string) (all []string) {
+func (p *page) findingsAt(where, rules string) (all []string) {
 	p.t.Helper()
-	for _, finding := range p.axe() {
+	for _, finding := range p.axe(rules) {
 		all = append(all, where+", light: "+finding)
 	}
 	overflow, err := ask[int](p, "overflow")
@@ -69,8 +68,15 @@ type violation struct {
 	}
 }
 
-// axe returns what axe calls serious or critical, by the rules named or else by all.
-func (p *page) axe(rules ...string) (all []string) {
+// Options of axe.
+const (
+	allRules       = ""
+	colorRules     = ", runOnly: ['color-contrast', 'link-in-text-block']"
+	structureRules = ", rules: {'color-contrast': {enabled: false}}" // all but the one that takes most of the time
+)
+
+// axe returns what axe calls serious or critical. Of elements that look the same it looks at two.
+func (p *page) axe(rules string) (all []string) {
 	p.t.Helper()
 	_, err := ask[chromedp.Void](p, "atRest")
 	p.must("waiting for movements", err)
@@ -80,12 +86,8 @@ func (p *page) axe(rules ...string) (all []string) {
 		_, err = evaluate[chromedp.Void](p, axe+"\n;undefined")
 		p.must("loading axe", err)
 	}
-	only := ""
-	if len(rules) > 0 {
-		only = fmt.Sprintf(", runOnly: ['%s']", strings.Join(rules, "', '"))
-	}
-	violations, err := evaluate[[]violation](p, `axe.run(document, {preload: false, resultTypes: ['violations']`+only+`})
-		.then((result) => result.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical'))`)
+	violations, err := evaluate[[]violation](p, `harness.withoutRepeats(() => axe.run(document, {preload: false, resultTypes: ['violations']`+rules+`})
+		.then((result) => result.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')))`)
 	p.must("running axe", err)
 	for _, v := range violations {
 		for _, node := range v.Nodes {

@@ -22,6 +22,12 @@ func TestEveryPageThatLinksLeadToPassesTheAudit(t *testing.T) {
 		}
 		seen[kind] = true
 		p.visit(path)
+		if arrived := kindOf(p.path()); arrived != kind { // a link may lead to a page by another way
+			if seen[arrived] {
+				continue
+			}
+			seen[arrived] = true
+		}
 		if title := p.text("h1"); title == "" {
 			t.Errorf("%s has no heading", path)
 		}
@@ -57,8 +63,8 @@ func (p *page) links() (paths []string) {
 
 var variable = regexp.MustCompile(`(/o|/gifts|/plans)/[^/?]+|/\d+|=[^&]*`)
 
-// lists are pages that differ only by their filter.
-var lists = regexp.MustCompile(`/(gifts|plans|donors|statements?)\?.*`)
+// lists are the same page with any filter, which the tests of each list look at.
+var lists = regexp.MustCompile(`/(contacts|campaigns|gifts|plans|donors|statements?)\?.*`)
 
 // kindOf is an address without the parts that differ between pages of the same kind.
 func kindOf(path string) string {

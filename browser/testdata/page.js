@@ -173,9 +173,40 @@
     return [...performance.getEntriesByType('navigation'), ...parts].reduce((sum, part) => sum + part.encodedBodySize, 0);
   }
 
+  // shape is what an element looks like, whatever its texts, ids and addresses are.
+  const looks = ['class', 'style', 'type', 'role', 'hidden', 'disabled', 'open', 'aria-hidden', 'aria-current', 'aria-disabled'];
+  function shape(element) {
+    const attributes = [...element.attributes].map((a) => (looks.includes(a.name) || !a.value ? `${a.name}=${a.value}` : a.name)).sort();
+    const inside = [...element.childNodes].map((node) => (node instanceof Element ? shape(node) : clean(node.nodeValue) && '.'));
+    return `${element.localName}[${attributes}](${inside.join('')})`;
+  }
+
+  // repeats are the elements that look like two others before them in the same place: an audit of them finds the same again.
+  function repeats(parent = document.body, found = []) {
+    const seen = {};
+    for (const child of parent.children) {
+      const looksLike = shape(child);
+      seen[looksLike] = (seen[looksLike] ?? 0) + 1;
+      if (seen[looksLike] > 2 && !child.contains(document.activeElement)) found.push(child);
+      else repeats(child, found);
+    }
+    return found;
+  }
+
+  // withoutRepeats hides them while it does something.
+  async function withoutRepeats(action) {
+    const hidden = repeats();
+    for (const element of hidden) element.style.setProperty('display', 'none', 'important');
+    try {
+      return await action();
+    } finally {
+      for (const element of hidden) element.style.removeProperty('display');
+    }
+  }
+
   globalThis.harness = {
     stay: () => { leaving = false; }, // after all
-    state, atRest, point, fill, check, value, focused, weight,
+    state, atRest, point, fill, check, value, focused, weight, repeats, withoutRepeats,
     text: (scope) => read(within(scope)),
     exists: (scope, selector) => [...within(scope).querySelectorAll(selector)].some(isVisible),
     status: () => performance.getEntriesByType('navigation')[0].responseStatus,
