@@ -366,8 +366,6 @@ func (t *tx) saveContact(s *stored, changed crm.Contact, body []byte) error {
 		}
 		t.countTags(account, s.contact, -1)
 		t.countTags(account, changed, 1)
-		a.tagRevision++
-		a.touch(t)
 	}
 	if moved {
 		revision = t.moveContact(a, s, changed.Archived())

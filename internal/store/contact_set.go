@@ -231,6 +231,8 @@ func (t *tx) writeSets(a *accountUnit) {
 			t.Delete(setTable, a.account, key.name, key.block)
 		}
 		kept.changed = false
+		a.tagRevision++ // nodes that hold the set read it again
+		a.touch(t)
 	}
 }
 

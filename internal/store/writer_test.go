@@ -134,7 +134,7 @@ func TestOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 			return err
 		}, "taken"},
 		{"failing in SQL that it does not wait for", func(tx *tx, account int64) error {
-			tx.Insert(tallyTable, account, int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), crm.DefaultCurrency, int64(0))
+			tx.Insert(tallyTable, account, int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), crm.DefaultCurrency, int64(0), int64(0))
 			return nil
 		}, "taken"},
 		{"panicking", func(*tx, int64) error { panic("oops") }, "panic in a change: oops"},
