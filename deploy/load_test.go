@@ -21,7 +21,7 @@ func (m *mixture) some(r *rand.Rand) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.ids) == 0 {
-		return 1
+		return 0 // which is never an id
 	}
 	return m.ids[r.IntN(len(m.ids))]
 }
