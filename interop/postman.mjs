@@ -18,6 +18,7 @@ function checkAnswer() {
   pm.test(`${pm.request.method} ${pm.request.url.getPath()}`, () => {
     pm.expect(pm.response.code, pm.response.text()).to.be.within(200, 299)
   })
+  if (pm.request.method === 'DELETE' && pm.request.url.path[1] === 'campaigns') pm.environment.unset('campaigns') // a contact is only archived
   if (!pm.response.text()) return
   const answer = pm.response.json()
   const about = answer.data ? answer.data[0] : answer
