@@ -83,6 +83,7 @@ func (d *dataset) fill(program string, sizes []int, more []func(*dataset)) {
 	check(os.RemoveAll(d.dir)) // what an interrupted run has left
 	output(program, "--data", d.dir, "account", "create", "--name", "The first")
 	d.Accounts = fill(d.file(), sizes)
+	output(program, "--data", d.dir, "account", "list")
 	for _, add := range more {
 		add(d)
 	}
@@ -211,19 +212,9 @@ func (d *dataset) owner(n int) account {
 func (d *dataset) byWeight(r *rand.Rand) account { return d.owner(r.IntN(d.contacts())) }
 
 // anyone is a random active contact, uniform over all accounts.
-func (d *dataset) anyone(r *rand.Rand) (account, int64) { return d.activeBelow(r, d.contacts()) }
-
-// regular is a random active contact where nine of ten requests are about one contact in a hundred.
-func (d *dataset) regular(r *rand.Rand) (account, int64) {
-	if r.IntN(10) > 0 {
-		return d.activeBelow(r, max(16, d.contacts()/100))
-	}
-	return d.anyone(r)
-}
-
-func (d *dataset) activeBelow(r *rand.Rand, n int) (account, int64) {
+func (d *dataset) anyone(r *rand.Rand) (account, int64) {
 	for {
-		if n := r.IntN(n); !archived(n) {
+		if n := r.IntN(d.contacts()); !archived(n) {
 			a := d.owner(n)
 			return a, a.id(n - a.First)
 		}

@@ -91,6 +91,8 @@ func (b *bench) goals() []goal {
 		{"1", "get", "GET a contact, any of all, against the ceiling", 0.60, false, "x", shareOf("get ceiling, 64", "get, 64", "get ceiling, 64", "get raw")},
 		{"2", "list", "list of 20, page 1, against the ceiling", 0.55, false, "x", shareOf("list ceiling, 64", "list, 64", "list ceiling, 64", "list raw")},
 		{"3", "pages", fmt.Sprintf("page %s against page 1", thousands(lastPage(b.main.Accounts[0]))), 1.2, true, "x", timesAs("last page of all, 64", "page 1 of all, 64")},
+		{"filters", "get", "list with email= against GET by id", 2, true, "x", timesAs("find by email, 64", "get, 64")},
+		{"filters (tag)", "pages", "any page of a tag against any page", 2, true, "x", timesAs("any page of a tag, 64", "any page, 64")},
 		{"3 (walk)", "walk", "walk by links.next: last tenth of the pages against the first", 1.2, true, "x", noted("walk")},
 		{"4", "create", "durable create with de-duplication against raw", 0.65, false, "x", shareOf("create raw", "create, 64", "create ceiling, 64", rawIn32)},
 		{"4 (time)", "create", "the same, processor time", 220, true, "us", createTime},

@@ -20,9 +20,41 @@ import (
 // newcomer is the mark of people whom requests create.
 const newcomer = "x"
 
-// getAnyone asks for contacts uniformly, getRegulars mostly for a few.
-func getAnyone(p *place) task   { return getBy(p, p.data.anyone) }
-func getRegulars(p *place) task { return getBy(p, p.data.regular) }
+// getAnyone asks for contacts uniformly.
+func getAnyone(p *place) task { return getBy(p, p.data.anyone) }
+
+// findByEmail asks for them by their emails.
+func findByEmail(p *place) task {
+	path := func(a account, id int64) string {
+		return "/v1/contacts?email=" + handle(a.First+int(crm.IDSeq(id))-1, "") + "@mail.example.org"
+	}
+	next := func(dst []byte, r *rand.Rand, _ int64) []byte {
+		a, id := p.data.anyone(r)
+		return request(dst, "GET", path(a, id), a.Key, nil)
+	}
+	return task{work: next, check: func() { a, id := p.data.anyone(p.data.dice()); p.wantTotal(path(a, id), a, 1) }}
+}
+
+// listTagged asks for any page of the contacts that have a tag.
+func listTagged(p *place) task {
+	const path = "/v1/contacts?tag=gala+2026&page="
+	a := p.data.Accounts[0]
+	total := askPage(p.address, a.Key, path+"1").Meta.Total
+	next := func(dst []byte, r *rand.Rand, _ int64) []byte {
+		return request(dst, "GET", fmt.Sprint(path, 1+r.IntN(total/20)), a.Key, nil)
+	}
+	return task{work: next, check: func() {
+		p.data.open(func(db *database) {
+			p.wantTotal(path+"2", a, int(db.number(`SELECT contacts FROM tag WHERE account_id = ? AND name = 'gala 2026'`, a.Number)))
+		})
+	}}
+}
+
+func (p *place) wantTotal(path string, a account, want int) {
+	if got := askPage(p.address, a.Key, path).Meta.Total; got != want {
+		fail("%s finds %d contacts, want %d", path, got, want)
+	}
+}
 
 func getBy(p *place, choose func(*rand.Rand) (account, int64)) task {
 	next := func(dst []byte, r *rand.Rand, _ int64) []byte {
@@ -164,20 +196,6 @@ func (p *place) checkChange(a account, id int64, method, path, body, title strin
 	if c.ID != id || missing || title != "" && c.Title != title {
 		fail("%s %s answers %.300s", method, path, got)
 	}
-}
-
-// mixed is a day of a busy installation: of 20 requests 15 get, 2 list, 2 change and 1 creates.
-func mixed(p *place) task {
-	tasks := []task{getRegulars(p), listAnyPage(p), patch(p), createAgain(p)}
-	const order = "00000000000000011223"
-	next := func(dst []byte, r *rand.Rand, n int64) []byte {
-		return tasks[order[r.IntN(len(order))]-'0'].work(dst, r, n)
-	}
-	return task{work: next, check: func() {
-		for _, t := range tasks {
-			t.check()
-		}
-	}}
 }
 
 // look asks for a page of the API or, where its path does not begin with /v1, of the console. {} in the path is a number that is chosen.
