@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // Tag is a name by which contacts are grouped.
@@ -28,7 +29,13 @@ type Tags struct{ c *Client }
 
 const tagsPath = "/v1/tags"
 
-func tagPath(name string) string { return tagsPath + "/" + url.PathEscape(name) }
+// tagPath is the path of a tag. A path of dots alone would mean another directory.
+func tagPath(name string) string {
+	if name == "." || name == ".." {
+		return tagsPath + "/" + strings.ReplaceAll(name, ".", "%2E")
+	}
+	return tagsPath + "/" + url.PathEscape(name)
+}
 
 // List walks through all tags that a filter finds, in the order of the alphabet.
 func (s Tags) List(ctx context.Context, f TagFilter) iter.Seq2[Tag, error] {

@@ -145,6 +145,7 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 func (a *API) guard(route route) web.HandlerFunc {
 	hasID, isNumber := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/") || strings.Contains(route.pattern, "/campaigns/")
 	repeatable, known := isRepeatable(route.pattern), parameters[route.pattern]
+	ignoresBody := strings.HasPrefix(route.pattern, "DELETE ") || strings.HasSuffix(route.pattern, "/restore")
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var c call
 		if hasID && !c.takeID(r.PathValue("id"), isNumber) {
@@ -154,15 +155,28 @@ func (a *API) guard(route route) web.HandlerFunc {
 		if c.who, err = a.admit(w, r, route.permission); err != nil {
 			return err
 		}
+		if len(r.URL.RawQuery) > maxQuery {
+			return errLongQuery
+		}
 		if r.URL.RawQuery != "" {
 			nameIgnored(w, r.URL.RawQuery, known)
 		}
 		if keys := r.Header["Idempotency-Key"]; keys != nil && repeatable {
 			return a.once(route, w, r, c, keys)
 		}
+		if ignoresBody { // but reads it: a client of HTTP/2 would take an answer before its end for a failure
+			if _, err := web.ReadBody(w, r, web.MaxBody); err != nil {
+				return err
+			}
+		}
 		return refusal(route.handle(a, w, r, c))
 	}
 }
+
+// maxQuery is how long a query string may be, in bytes: a list repeats it in each of its links.
+const maxQuery = 8 << 10
+
+var errLongQuery = &web.Error{Status: http.StatusRequestURITooLong, Message: "The query string must have at most 8192 bytes."}
 
 // admit checks the key, the rate limit and the permission; a key with any of several permissions is admitted.
 func (a *API) admit(w http.ResponseWriter, r *http.Request, permission crm.Permission) (who crm.Principal, err error) {

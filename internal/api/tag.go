@@ -50,19 +50,15 @@ func (a *API) listTags(w http.ResponseWriter, r *http.Request, c call) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	return respond(w, func(dst []byte) ([]byte, error) {
+	return l.respond(w, func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
 		tags, found, err := a.store.Tags(r.Context(), c.who.Account, l.query.text("q"), l.page)
-		if err != nil {
-			return dst, err
-		}
-		dst = l.begin(dst)
 		for i := range tags {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
 			dst = tags[i].Append(dst)
 		}
-		return l.end(dst, found), nil
+		return dst, found, err
 	})
 }
 

@@ -46,7 +46,11 @@ func (op operation) request(ctx context.Context, arguments []byte) (*http.Reques
 		case "path":
 			path = strings.Replace(path, "{"+name+"}", url.PathEscape(plain(value)), 1)
 		case "query":
-			for _, text := range texts(value) {
+			list := texts(value)
+			if len(list) == 0 && string(value) != "null" {
+				return nil, told("The " + name + " argument must not be an empty list: leave it out to list all.")
+			}
+			for _, text := range list {
 				query.Add(name, text)
 			}
 		case "body":

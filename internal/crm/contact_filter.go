@@ -2,6 +2,7 @@ package crm
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -160,18 +161,27 @@ type contactParameter struct {
 var contactParameters = []contactParameter{
 	{name: "email", read: func(r *filterReader, _, text string) { r.Email = r.email(text) }},
 	{name: "phone", read: func(r *filterReader, _, text string) { r.Phone = r.phone(text) }},
-	{name: "tag", aliases: []string{"tag[]"}, read: (*filterReader).tag, many: true},
+	{name: "tag", aliases: tagLists(), read: (*filterReader).tag, many: true},
 	{name: "q", read: (*filterReader).search},
 	{name: "created_after", read: func(r *filterReader, name, text string) { r.Created.From = filterTime(&r.Invalid, name, text) }},
 	{name: "created_before", read: func(r *filterReader, name, text string) { r.Created.To = filterTime(&r.Invalid, name, text) }},
 	{name: "updated_after", read: func(r *filterReader, name, text string) { r.Updated.From = filterTime(&r.Invalid, name, text) }},
 	{name: "updated_before", read: func(r *filterReader, name, text string) { r.Updated.To = filterTime(&r.Invalid, name, text) }},
-	{name: "first_name", read: func(r *filterReader, _, text string) { r.FirstName = text }},
-	{name: "last_name", read: func(r *filterReader, _, text string) { r.LastName = text }},
+	{name: "first_name", read: func(r *filterReader, _, text string) { r.FirstName = r.personName(text) }},
+	{name: "last_name", read: func(r *filterReader, _, text string) { r.LastName = r.personName(text) }},
 	{name: "primary_email", read: func(r *filterReader, _, text string) { r.PrimaryEmail = r.email(text) }},
 	{name: "total_contributions_min", read: func(r *filterReader, name, text string) { r.Given.Min = r.number(name, text) }},
 	{name: "total_contributions_max", read: func(r *filterReader, name, text string) { r.Given.Max = r.number(name, text) }},
 	{name: "sort", aliases: []string{"sortBy", sortDescending}, read: (*filterReader).sort, empty: true},
+}
+
+// tagLists are the names under which some libraries send a list of tags.
+func tagLists() []string {
+	names := []string{"tag[]"}
+	for i := range maxFilterTags + 1 {
+		names = append(names, fmt.Sprintf("tag[%d]", i))
+	}
+	return names
 }
 
 // sortDescending sorts in descending order without a sign.
@@ -292,10 +302,20 @@ func (r *filterReader) phone(text string) string {
 	return phonePrefix + normal
 }
 
+// tag adds a tag, unless there are too many already. One that no contact can have is not looked for.
 func (r *filterReader) tag(name, text string) {
+	if r.None = r.None || !IsTagName(text); r.None || len(r.Tags) > maxFilterTags {
+		return
+	}
 	if r.Tags = distinct(append(r.Tags, text)); len(r.Tags) > maxFilterTags {
 		r.add(place{}, name, SentTooOften, maxFilterTags)
 	}
+}
+
+// personName is a name, unless it is longer than that of any contact.
+func (r *filterReader) personName(text string) string {
+	r.None = r.None || isLonger(text, maxText)
+	return cut(text, utf8.UTFMax*maxText)
 }
 
 func (r *filterReader) search(_, text string) {

@@ -92,7 +92,7 @@ func ParseMoment(text string) (t time.Time, isDay, ok bool) {
 	if t, err := time.Parse(time.DateOnly, text); err == nil {
 		return t, true, true
 	}
-	for _, form := range []string{time.RFC3339, campaignTimeForm} {
+	for _, form := range []string{time.RFC3339, campaignTimeForm, "2006-01-02T15:04:05"} {
 		if t, err := time.Parse(form, text); err == nil {
 			t = t.UTC().Truncate(time.Second)
 			return t, false, t.Year() <= 9999

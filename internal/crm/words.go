@@ -194,6 +194,9 @@ const (
 	betweenNames = "\x01"
 )
 
+// LastName is after all sort names, which are shorter.
+var LastName = strings.Repeat("\U0010FFFF", maxSortName)
+
 // sortable is a name as it is sorted by.
 func sortable(name string) string { return strings.ReplaceAll(fold(name), betweenNames, "\x02") }
 
@@ -202,7 +205,7 @@ func sortable(name string) string { return strings.ReplaceAll(fold(name), betwee
 func NameRange(last, first string) KeyRange {
 	name := sortable(last) + betweenNames
 	if first = sortable(first); first == "" {
-		return KeyRange{cut(name, maxSortName), name + "\U0010FFFF"}
+		return KeyRange{cut(name, maxSortName), name + LastName}
 	}
 	name = cut(name+first, maxSortName)
 	return KeyRange{name, name}

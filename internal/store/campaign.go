@@ -74,7 +74,7 @@ func (s *Store) UpdateCampaign(ctx context.Context, owner crm.Account, id int64,
 func (s *Store) changeCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput, decide func(*campaignChange) (campaignPlan, error)) (crm.Campaign, error) {
 	plans, err := s.changeCampaigns(ctx, owner, []crm.CampaignInput{in}, func(c *campaignChange) ([]campaignPlan, error) {
 		p, err := decide(c)
-		if err == nil {
+		if err == nil && !p.isNew { // a new one has no gifts, and no id yet
 			p.campaign.Given, err = c.given(p.campaign)
 		}
 		return []campaignPlan{p}, err

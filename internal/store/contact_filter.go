@@ -36,32 +36,15 @@ func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.C
 	if tag, ok := f.ByTagAlone(); ok {
 		err = s.view(ctx, func(c db.Conn) error { return l.ofTag(c, tag) })
 	} else {
-		err = s.sifting.enter(ctx)
-		if err != nil {
-			return dst, ListResult{}, err
-		}
-		defer s.sifting.leave()
-		err = s.scoped(ctx, account, scope, func(c db.Conn, row tally, all db.Set) error { return l.sifted(ctx, c, row, all) })
+		err = s.sifting.through(ctx, account, func() error { // what is sent later waits for the client, and keeps no other from being sifted
+			return s.scoped(ctx, account, scope, func(c db.Conn, row tally, all db.Set) error { return l.sifted(ctx, c, row, all) })
+		})
 	}
 	if err == nil {
 		err = l.readRest(ctx)
 	}
 	return l.dst, l.found, err
 }
-
-// gate lets so many through at once. A list that is sifted may take a processor for a while, and one client must not take all of them.
-type gate chan struct{}
-
-func (g gate) enter(ctx context.Context) error {
-	select {
-	case g <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (g gate) leave() { <-g }
 
 // keyedContacts lists the contacts that have a match key, where there are few. Where there are many, all is false.
 func (s *Store) keyedContacts(ctx context.Context, account int64, key string, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest, dst []byte) (_ []byte, result ListResult, all bool, err error) {
@@ -220,6 +203,9 @@ func (l *contactList) readAscending(c db.Conn) error {
 // readRest reads what the first piece has left.
 func (l *contactList) readRest(ctx context.Context) error {
 	if l.groups == nil {
+		if !l.full() {
+			return nil
+		}
 		return l.rest(ctx, l.store, l.ids, func(c db.Conn, ids []int64) error {
 			return l.read(c, appendContact, sqlScattered, l.account, ids)
 		})

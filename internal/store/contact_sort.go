@@ -55,10 +55,10 @@ var sortOrders = map[crm.SortField]sortOrder{
 	crm.ByName:     {sqlByName, sqlByNameBack, 3, true},
 }
 
-// start is before everything, end after it. No text has the last character of Unicode.
+// start is before everything, end after it.
 func (o sortOrder) start() sortKey { return sortKey{number: math.MinInt64} }
 func (o sortOrder) end() sortKey {
-	return sortKey{number: math.MaxInt64, text: "\U0010FFFF", id: math.MaxInt64}
+	return sortKey{number: math.MaxInt64, text: crm.LastName, id: math.MaxInt64}
 }
 
 // place is a key as the statements of the order take it.

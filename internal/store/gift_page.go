@@ -184,7 +184,7 @@ func (s *Store) NewestCampaigns(ctx context.Context, account, limit int64) ([]Ca
 			return nil, err
 		}
 		names, err := db.List(c, scanCampaignName, sqlOwnCampaigns, account, ids)
-		sortRows(names, func(a, b *CampaignName) int { return cmp.Compare(b.ID, a.ID) })
+		sortRows(names, func(a, b *CampaignName) int { return slices.Index(ids, b.ID) - slices.Index(ids, a.ID) })
 		return names, err
 	})
 }

@@ -30,7 +30,7 @@ type Store struct {
 	positions db.PositionCache
 	campaigns campaignCache
 	tags      tagCache
-	sifting   gate
+	sifting   *gate
 	costs     siftCosts
 	passwords hasher
 	now       func() time.Time
@@ -42,7 +42,7 @@ type Store struct {
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, passwords: newHasher(), tagsBegun: make(chan struct{}, 1),
-		sifting: make(gate, max(1, runtime.GOMAXPROCS(0)/2)), costs: usualCosts,
+		sifting: newGate(max(1, runtime.GOMAXPROCS(0)/2)), costs: usualCosts,
 	}
 	if s.now == nil {
 		s.now = time.Now

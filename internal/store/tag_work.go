@@ -141,7 +141,7 @@ func (t *tx) tagUnderWay(account int64, w tagWork) (bool, error) {
 		switch {
 		case other == w:
 			return true, err
-		case other.name == w.name, other.becomes == w.name:
+		case other.name == w.name, other.becomes == w.name, other.name == w.becomes:
 			faults := &crm.Invalid{}
 			faults.Add("", crm.TagBusy)
 			return false, faults
