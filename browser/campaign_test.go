@@ -113,7 +113,7 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	}
 	p.run(`document.querySelector("#address").removeAttribute("target")`) // the test has one window
 	p.click("#address")
-	shown := []string{organization, "Winter Gala", "An evening for the harbor", "We <3 the sea.", "$64,500.50 raised of $120,000", "Donors 148", "Custom House Hall", "18:00 (America/New_York)", "Watch the livestream"}
+	shown := []string{organization, "Winter Gala", "An evening for the harbor", "We <3 the sea.", "$64,500.50 raised of $120,000", "Donors 148", "Custom House Hall", "6:00 PM (America/New_York)", "Watch the livestream"}
 	p.sees(shown...)
 	p.doesNotSee("Edit campaign", "Contacts", "Sign out")
 	if p.path() != "/winter-gala" || !p.has("img.cover") {
