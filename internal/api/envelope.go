@@ -58,8 +58,6 @@ func (q query) all(yield func(name, value string) bool) {
 	}
 }
 
-func (q query) sent(name string) bool { return q.find(name) != nil }
-
 func (q query) text(name string) string {
 	if value := q.find(name); value != nil {
 		return *value

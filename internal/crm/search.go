@@ -205,10 +205,6 @@ type KeyRange struct{ From, To string }
 // Has tells whether a key lies in the range.
 func (r KeyRange) Has(key string) bool { return r.From <= key && key <= r.To }
 
-// startingWith is the range of all keys that begin with a text: nothing that is searched by its beginning holds the last
-// character of Unicode, which is none that is ever given out.
-func startingWith(prefix string) KeyRange { return KeyRange{prefix, prefix + "\U0010FFFF"} }
-
 // phoneBeginnings are the normal forms that a number may begin with, of which perhaps only a part was typed. Without + it is
 // one of the region: its country code takes the place of what people dial within the country.
 func phoneBeginnings(text, region string) []string {
