@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	"donorbook/internal/rig"
 )
 
-// A tag of many contacts is changed in the background: 202 until it is done, whoever asks, and other changes of it wait.
+// A tag of many contacts is changed in the background: every client gets 202 until it is done, and other changes of the tag are refused.
 func TestATagOfManyContactsIsAnswered202(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account := newAccount(t, s.store, "main", "")
@@ -38,6 +39,8 @@ func TestATagOfManyContactsIsAnswered202(t *testing.T) {
 		want("PATCH", "/v1/tags/a%2Fb", ``, 200, `{"name":"a/b","contacts":501}`)
 		want("DELETE", "/v1/tags/a%2Fb", ``, 409, busy)
 		want("DELETE", "/v1/tags/c", ``, 409, busy)
+		rig.Create(t, s.store, account.Number, `{"first_name":"X","tags":["x"]}`, crm.Force)
+		want("PATCH", "/v1/tags/x", `{"name":"a/b"}`, 409, busy) // it would go on to c
 		s.finishTags(t, "PATCH", "/v1/tags/a%2Fb", key, `{"name":"c"}`)
 		want("PATCH", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`, "Idempotency-Key", "many") // as it was answered first
 		want("PATCH", "/v1/tags/a%2Fb", `{"name":"d"}`, 404, `{"message":"None of your contacts has this tag."}`, "Idempotency-Key", "other")
@@ -65,4 +68,16 @@ func (s *server) finishTags(t *testing.T, method, path, key, body string) {
 	}
 	stop()
 	<-ended
+}
+
+// A list repeats its query in each of its links, so a long one would cost many times its size.
+func TestALongQueryIsRefused(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		for n, want := range map[int]int{8192: 200, 8193: 414} {
+			if got := s.ask(t, "GET", "/v1/tags?foo="+strings.Repeat("x", n-len("foo=")), key, ""); got.status != want {
+				t.Errorf("%d bytes: %d %.100s", n, got.status, got.body)
+			}
+		}
+	})
 }
