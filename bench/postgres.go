@@ -102,7 +102,7 @@ func (w *rawPostgres) loops(d *dataset) *loops {
 // holds counts what belongs to the last contact of an account.
 func (w *rawPostgres) holds(p joining) {
 	var keys int
-	check(w.conns[0].QueryRow(context.Background(), `SELECT count(*) FROM account_tally JOIN contact USING (account_id, revision) JOIN contact_index USING (account_id, id)
+	check(w.conns[0].QueryRow(context.Background(), `SELECT count(*) FROM account_tally JOIN contact USING (account_id, list_revision) JOIN contact_index USING (account_id, id)
 		WHERE account_id = $1 AND body = $2`, p.account, p.body).Scan(&keys))
 	if want := len(p.contact.MatchKeys); keys != want {
 		fail("a new contact has %d keys, not %d", keys, want)
@@ -148,7 +148,7 @@ func inserts(people []joining, t *tally) *pgx.Batch {
 	for name, n := range t.tags {
 		tags, numbers = append(tags, name), append(numbers, n)
 	}
-	batch.Queue(`INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum)
+	batch.Queue(`INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum)
 		SELECT $1, n.id, n.revision, 0, n.match_keys, n.body, n.checksum
 		FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bigint[]) AS n (id, revision, match_keys, body, checksum)`,
 		account, ids, revisions, matchKeys, bodies, sums)

@@ -108,12 +108,12 @@ const (
 	sqlGet     = `SELECT id, body FROM contact WHERE account_id = ? AND id = ? AND archived = 0`
 	sqlRange   = `SELECT id, body FROM contact WHERE account_id = ? AND id >= ? AND id <= ? AND archived >= 0 AND archived <= 0 ORDER BY id`
 	sqlMatch   = `SELECT id FROM contact_index WHERE account_id = ? AND key = ? ORDER BY id`
-	sqlCounts  = `SELECT revision, contact_seq, contact_active FROM account_tally WHERE account_id = ?`
-	sqlContact = `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlCounts  = `SELECT list_revision, contact_seq, contact_active FROM account_tally WHERE account_id = ?`
+	sqlContact = `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?, ?, ?, 1)`
 	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?, ?, ?)`
 	sqlWords   = `INSERT INTO contact_search (rowid, words) VALUES (?, ?)`
-	sqlCount   = `UPDATE account_tally SET revision = ?, contact_seq = ?, contact_active = ? WHERE account_id = ?`
+	sqlCount   = `UPDATE account_tally SET list_revision = ?, contact_seq = ?, contact_active = ? WHERE account_id = ?`
 	sqlAddTag  = `UPDATE tag SET contacts = contacts + ?1 WHERE account_id = ?2 AND fold = ?3 AND name = ?4
 		AND contacts + ?1 > 0 AND size = length(CAST(contacts + ?1 AS TEXT))`
 	sqlTag = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES (?1, ?2, ?3, ?4, length(CAST(?4 AS TEXT)))
@@ -121,7 +121,7 @@ const (
 			size = length(CAST(tag.contacts + excluded.contacts AS TEXT))`
 
 	sqlAccount = `INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES (?, ?, ?, 0, ?)`
-	sqlTally   = `INSERT INTO account_tally (account_id, revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES (?, 0, 0, 0, 1, 0)`
+	sqlTally   = `INSERT INTO account_tally (account_id, list_revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES (?, 0, 0, 0, 1, 0)`
 	sqlAPIKey  = `INSERT INTO api_key (account_id, id, name, hint, hash, permissions, created_at, last_used_at, expires_at, revoked_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`
 )

@@ -221,7 +221,7 @@ func (c *call) takeID(text string, isNumber bool) (ok bool) {
 
 // by is the context of a change, for the history of what is changed.
 func (c *call) by(r *http.Request) context.Context {
-	return store.By(r.Context(), "API key "+c.who.KeyName)
+	return store.By(r.Context(), crm.APIDoor, "API key "+c.who.KeyName)
 }
 
 // refusal is the API's policy for what the store cannot give: what is foreign, archived or was never given out is forbidden, so that no

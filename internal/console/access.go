@@ -125,7 +125,7 @@ func (c *Console) member(w http.ResponseWriter, r *http.Request, v visit, f *for
 			return crm.ErrNotFound
 		}
 	}
-	r = r.WithContext(store.By(store.Acting(r.Context(), v.session.User.ID, v.account(), route.role), v.session.User.Email))
+	r = r.WithContext(store.By(store.Acting(r.Context(), v.session.User.ID, v.account(), route.role), crm.ConsoleDoor, v.session.User.Email))
 	return route.answer(c, w, r, v, f)
 }
 

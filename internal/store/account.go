@@ -91,7 +91,7 @@ func (t *tx) addAccount(a *crm.Account) error {
 	}
 	a.Number = crm.NextAccount(last)
 	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
-	t.Insert(tallyTable, a.Number, int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), crm.DefaultCurrency, int64(0), int64(0))
+	t.Insert(tallyTable, newTally(a.Number).values()...)
 	return nil
 }
 

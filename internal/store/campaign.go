@@ -379,7 +379,7 @@ func firstOrFaults(errs ...error) error {
 func (c *campaignChange) save(plans []campaignPlan) error {
 	for _, p := range plans {
 		body, urlAt := p.campaign.AppendBody(nil)
-		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt}
+		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt, int64(0)}
 		switch {
 		case p.isNew:
 			c.Insert(campaignTable, row...)

@@ -212,9 +212,9 @@ const (
 	idLead = `account_id - CASE WHEN account_id < 1000000 THEN 1 ELSE 0 END`
 
 	sqlWrongNotes = `SELECT account_id, id, revision, archived FROM contact_archival AS note WHERE NOT EXISTS (SELECT 1 FROM contact AS c
-		WHERE c.account_id = note.account_id AND c.id = note.id AND c.revision = note.revision AND c.archived = note.archived) ORDER BY account_id, revision`
-	sqlUnnoted = `SELECT account_id, id, revision FROM contact AS c WHERE archived = 1 AND ` + idLead + ` = id / 1000000000 AND NOT EXISTS (SELECT 1
-		FROM contact_archival AS note WHERE note.account_id = c.account_id AND note.revision = c.revision AND note.id = c.id) ORDER BY id`
+		WHERE c.account_id = note.account_id AND c.id = note.id AND c.list_revision = note.revision AND c.archived = note.archived) ORDER BY account_id, revision`
+	sqlUnnoted = `SELECT account_id, id, list_revision FROM contact AS c WHERE archived = 1 AND ` + idLead + ` = id / 1000000000 AND NOT EXISTS (SELECT 1
+		FROM contact_archival AS note WHERE note.account_id = c.account_id AND note.revision = c.list_revision AND note.id = c.id) ORDER BY id`
 	sqlWrongSizes = `SELECT account_id, fold, name, contacts, size FROM tag WHERE contacts <= 0 OR size <> length(CAST(contacts AS TEXT)) ORDER BY account_id, fold, name`
 	sqlDisplaced  = `SELECT account_id, id FROM contact WHERE ` + idLead + ` <> id / 1000000000`
 	sqlLostGivers = `SELECT account_id, contact_id, COUNT(*) FROM gift AS g WHERE NOT EXISTS (SELECT 1 FROM contact AS c

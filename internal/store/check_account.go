@@ -60,7 +60,7 @@ func (k *checker) progress() error {
 func (k *checker) readContacts(a *checkedAccount) error {
 	return eachStored(k.conn, a.Number, func(c *stored) error {
 		k.report.Contacts++
-		a.revision = max(a.revision, c.revision)
+		a.revision = max(a.revision, c.listRevision)
 		k.tellMissing(a, crm.IDSeq(c.id)-1)
 		a.last = crm.IDSeq(c.id)
 		if c.damage == nil {
@@ -132,8 +132,8 @@ func (k *checker) compareTotals(a *checkedAccount) error {
 			func(row *tally) { row.campaignSeq = max(row.campaignSeq, crm.IDSeq(campaign)) }},
 		{more != 0, "%d active contacts are counted as %d", []any{a.active, a.totals.contactActive},
 			func(row *tally) { row.contactActive += more }},
-		{revision > a.totals.revision, "its revision is %d, and %d was used", []any{a.totals.revision, revision},
-			func(row *tally) { row.revision = max(row.revision, revision) }},
+		{revision > a.totals.listRevision, "its list revision is %d, and %d was used", []any{a.totals.listRevision, revision},
+			func(row *tally) { row.listRevision = max(row.listRevision, revision) }},
 		{last > a.totals.contactSeq, "the sequence of its contacts is %d, and the last contact has %d", []any{a.totals.contactSeq, last},
 			func(row *tally) { row.contactSeq = max(row.contactSeq, last) }},
 	} {
@@ -156,8 +156,7 @@ func changeTotals(account int64, change func(*tally)) func(*tx) error {
 		a, err := t.lock(account)
 		if errors.Is(err, crm.ErrNotFound) {
 			a, err = t.account(account), nil
-			a.exists = true
-			a.currency = crm.DefaultCurrency
+			a.tally, a.exists = *newTally(account), true
 			if found, err := db.List(t.Conn, scanMostGiven, sqlMostGiven, account); err == nil && len(found) > 0 {
 				a.currency = found[0]
 			}
@@ -167,7 +166,7 @@ func changeTotals(account int64, change func(*tally)) func(*tx) error {
 		}
 		a.touch(t)
 		change(&a.tally)
-		a.revision++
+		a.listRevision++
 		return nil
 	}
 }
@@ -207,7 +206,7 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 
 // renewContact writes what is derived from a contact's document. Where its place in the archive was wrong, it is noted anew.
 func (t *tx) renewContact(a *accountUnit, row *stored, move bool) error {
-	c, revision := row.contact.WithEmailKeys(), row.revision
+	c, revision := row.contact.WithEmailKeys(), row.listRevision
 	should := derivedFrom(a.account, c)
 	for _, key := range should.keys { // one that is there is written again
 		t.dropKey(a, key, c.ID)
@@ -216,13 +215,13 @@ func (t *tx) renewContact(a *accountUnit, row *stored, move bool) error {
 	t.Save(wordsTable, a.account, c.ID, should.words)
 	if is := flag(c.Archived()); move || is != row.archived {
 		a.touch(t)
-		a.revision++
+		a.listRevision++
 		if _, err := t.Exec(sqlDropNote, a.account, revision, c.ID); err != nil {
 			return err
 		}
-		revision = a.revision
+		revision = a.listRevision
 		t.Insert(archivalTable, a.account, revision, c.ID, is)
 	}
-	t.writeContact(t.Save, a, revision, c, row.body)
+	t.writeContact(t.Save, a, revision, row.trace, c, row.body)
 	return nil
 }

@@ -28,7 +28,7 @@ type checkedGift struct {
 
 func scanCheckedGift(r db.Row) checkedGift {
 	id, g := scanGift(r)
-	return checkedGift{id, r.Int(1), r.Int(12), g, [9]any{r.Int(1), r.Int(3), r.Int(4), r.Int(8), r.Text(9), r.Int(10), r.Int(11), r.Int(12), r.Text(5)}}
+	return checkedGift{id, r.Int(1), r.Int(13), g, [9]any{r.Int(1), r.Int(3), r.Int(4), r.Int(9), r.Text(10), r.Int(11), r.Int(12), r.Int(13), r.Text(5)}}
 }
 
 // giftColumnsOf are the columns that follow from a gift's document.
@@ -126,7 +126,7 @@ func (g *givingCheck) readGift(gift *checkedGift) error {
 		}
 		row, err := a.gifts.get(t, a.account, id)
 		if err == nil && row != nil && row.damage == nil {
-			t.writeGift(t.Save, a, &row.Gift)
+			t.writeGift(t.Save, a, row.revision, &row.Gift)
 		}
 		return err
 	})
@@ -248,7 +248,7 @@ func (g *givingCheck) eachPlan(read func(p *storedPlan, columns [4]int64) error)
 	for last := [2]int64{}; ; {
 		part, err := db.List(g.conn, func(r db.Row) row {
 			id, p := scanPlan(r)
-			return row{id, p, [4]int64{r.Int(4), r.Int(5), r.Int(6), r.Int(7)}}
+			return row{id, p, [4]int64{r.Int(5), r.Int(6), r.Int(7), r.Int(8)}}
 		}, sqlCheckPlans, g.account.Number, last[0], last[1])
 		if err != nil || len(part) == 0 {
 			return err
@@ -287,7 +287,7 @@ func (g *givingCheck) readPlans() error {
 			}
 			row, err := a.plans.get(t, a.account, plan.ID)
 			if err == nil && row != nil && row.damage == nil {
-				t.writePlan(t.Save, a, &row.Plan)
+				t.writePlan(t.Save, a, row.revision, &row.Plan)
 			}
 			return err
 		})
@@ -328,7 +328,7 @@ func (g *givingCheck) compareStats() error {
 					if err != nil {
 						return err
 					}
-					return t.saveStats(a, id)
+					return t.saveStats(a, id, 0, "")
 				})
 			if err != nil {
 				return err

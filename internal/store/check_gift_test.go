@@ -124,7 +124,7 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 			changed := row.contact
 			changed.Stats.TotalContributions = 5
 			a, err := x.lock(account.Number)
-			x.writeContact(x.Save, a, row.revision, changed, changed.AppendBody(nil))
+			x.writeContact(x.Save, a, row.listRevision, row.trace, changed, changed.AppendBody(nil))
 			return err
 		})
 		if err != nil {

@@ -94,7 +94,7 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{contact(8) + "it is noted as archived = 1", `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES ($1, 5, $2, 1)`, []any{root, id(8)}},
 			{account + "352 active contacts are counted as 353", `UPDATE account_tally SET contact_active = contact_active + 1 WHERE account_id = $1`, []any{root}},
 			{account + "the sequence of its contacts is 405", `UPDATE account_tally SET contact_seq = contact_seq - 5 WHERE account_id = $1`, []any{root}},
-			{account + "its revision is 2", `UPDATE account_tally SET revision = 2 WHERE account_id = $1`, []any{root}},
+			{account + "its list revision is 2", `UPDATE account_tally SET list_revision = 2 WHERE account_id = $1`, []any{root}},
 			{account + "the sequence of its campaigns is 0, and campaign ", `UPDATE account_tally SET campaign_seq = 0 WHERE account_id = $1`, []any{root}},
 			{account + "the sequence of its API keys is 0", `UPDATE account_tally SET key_seq = 0 WHERE account_id = $1`, []any{root}},
 			{account + "its totals are missing", `DELETE FROM account_tally WHERE account_id = $1`, []any{root}},
@@ -163,7 +163,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 		damage(t, s, `UPDATE campaign SET body = $1 WHERE slug = 'kept'`, []byte(`{}`))
 		damage(t, s, `UPDATE member SET user_id = 77 WHERE account_id = $1`, w.chapter.Number)
 		damage(t, s, `UPDATE api_key SET account_id = 78 WHERE account_id = $1`, w.chapter.Number)
-		damage(t, s, `INSERT INTO contact (account_id, id, revision, archived, match_keys, body, checksum) VALUES (79, $1, 1, 0, '', $2, 0)`, crm.MakeID(79, 1), []byte(`{}`))
+		damage(t, s, `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum) VALUES (79, $1, 1, 0, '', $2, 0)`, crm.MakeID(79, 1), []byte(`{}`))
 		damage(t, s, `UPDATE account SET parent = 80 WHERE account_id = $1`, w.stranger.Number)
 		damage(t, s, `UPDATE campaign SET account_id = 0 WHERE slug = 'kept'`)
 		var bodies []string
@@ -371,7 +371,7 @@ func TestARepairHurtsNothingElse(t *testing.T) {
 		archive(t, s, account, a)
 		archive(t, s, account, b)
 		// The archival of the other contact is at the revision that this one has now.
-		damage(t, s, `UPDATE contact SET revision = 5 WHERE account_id = $1 AND id = $2`, account, a)
+		damage(t, s, `UPDATE contact SET list_revision = 5 WHERE account_id = $1 AND id = $2`, account, a)
 		damage(t, s, `UPDATE tag SET contacts = -3, size = 2 WHERE account_id = $1`, account)
 		if found, _ := check(t, s, true); len(found) == 0 {
 			t.Error("nothing was found")

@@ -89,7 +89,7 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 			return Document{}, err
 		}
 		if merge {
-			made, err := t.change(found, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
+			made, err := t.change(found, crm.DidMerge, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
 			made.Merged, made.Before = true, found.body
 			return made, err
 		}
@@ -201,19 +201,27 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 		if err != nil {
 			return Document{}, err
 		}
-		return t.change(found, func(c crm.Contact) (crm.Contact, error) { return decide(t, c, now) })
+		return t.change(found, 0, func(c crm.Contact) (crm.Contact, error) { return decide(t, c, now) })
 	})
 }
 
 // stored is a contact as it is stored, whether it can be read or not.
 type stored struct {
-	id, revision, archived int64 // revision is the one at which it was created, archived or restored
-	matchKeys              string
-	body                   []byte
-	checksum               int64
-	contact                crm.Contact
-	damage                 error          // where it cannot be read
-	columns                contactColumns // as they are kept; known where all contacts are gone through
+	id, listRevision, archived int64 // listRevision is the one at which it was created, archived or restored
+	matchKeys                  string
+	body                       []byte
+	checksum                   int64
+	contact                    crm.Contact
+	damage                     error          // where it cannot be read
+	columns                    contactColumns // as they are kept; known where all contacts are gone through
+	trace
+}
+
+// trace is what the row of a contact says beside its document.
+type trace struct {
+	revision, version int64 // of its last change, and how many there were
+	lastGift          int64 // when the last gift was given that counts
+	custom            int64 // it has custom fields
 }
 
 // contactColumns are what contacts are filtered and sorted by. Their documents say the same.
@@ -228,7 +236,7 @@ func columnsOf(c *crm.Contact) contactColumns {
 }
 
 func scanContact(r db.Row) *stored {
-	s := &stored{id: r.Int(0), revision: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(r.Bytes(4)), checksum: r.Int(5)}
+	s := &stored{id: r.Int(0), listRevision: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(r.Bytes(4)), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}}
 	if checksum(s.body) != s.checksum {
 		s.damage = &Damaged{Table: contactTable.Name, ID: s.id, Account: crm.IDAccount(s.id)}
 	} else {
@@ -340,8 +348,8 @@ func (t *tx) closest(account int64, in *crm.ContactInput, ids []int64) (best *st
 	return best, nil
 }
 
-// change saves what decide makes of a contact. Where nothing changed, nothing is written.
-func (t *tx) change(s *stored, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
+// change saves what decide makes of a contact. Where nothing changed, nothing is written. A kind of 0 is what the difference is called.
+func (t *tx) change(s *stored, kind crm.ChangeKind, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
 	changed, err := decide(s.contact)
 	if err != nil {
 		return Document{}, err
@@ -350,16 +358,16 @@ func (t *tx) change(s *stored, decide func(crm.Contact) (crm.Contact, error)) (D
 	if string(body) == string(s.body) {
 		return Document{ID: s.id, Body: s.body}, nil
 	}
-	return Document{ID: s.id, Body: body}, t.saveContact(s, changed, body)
+	return Document{ID: s.id, Body: body}, t.saveContact(s, kind, changed, body)
 }
 
-func (t *tx) saveContact(s *stored, changed crm.Contact, body []byte) error {
+func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, body []byte) error {
 	account := crm.IDAccount(s.id)
 	a, err := t.lock(account)
 	if err != nil {
 		return err
 	}
-	revision, moved := s.revision, changed.Archived() != s.contact.Archived()
+	listRevision, moved := s.listRevision, changed.Archived() != s.contact.Archived()
 	if moved || !slices.Equal(changed.Tags, s.contact.Tags) {
 		if err := t.moveSets(a, s.id, setsOf(&s.contact), setsOf(&changed)); err != nil {
 			return err
@@ -368,9 +376,9 @@ func (t *tx) saveContact(s *stored, changed crm.Contact, body []byte) error {
 		t.countTags(account, changed, 1)
 	}
 	if moved {
-		revision = t.moveContact(a, s, changed.Archived())
+		listRevision = t.moveContact(a, s, changed.Archived())
 	}
-	t.writeContact(t.Save, a, revision, changed, body)
+	t.writeContact(t.Save, a, listRevision, t.trace(a, s, &changed, kind), changed, body)
 	gone, added := crm.KeyChange(&s.contact, &changed)
 	for _, key := range gone {
 		t.dropKey(a, key, s.id)
@@ -383,8 +391,8 @@ func (t *tx) saveContact(s *stored, changed crm.Contact, body []byte) error {
 }
 
 // writeContact writes a contact, and notes it for the changes that come after.
-func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, revision int64, c crm.Contact, body []byte) {
-	row := &stored{id: c.ID, revision: revision, archived: flag(c.Archived()), matchKeys: joinKeys(c.MatchKeys), body: body, checksum: checksum(body), contact: c}
+func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, listRevision int64, at trace, c crm.Contact, body []byte) {
+	row := &stored{id: c.ID, listRevision: listRevision, trace: at, archived: flag(c.Archived()), matchKeys: joinKeys(c.MatchKeys), body: body, checksum: checksum(body), contact: c}
 	a.contacts[row.id] = row
 	write(contactTable, row.values(a.account)...)
 }
@@ -392,17 +400,18 @@ func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, revisio
 // values are the columns of the row of a contact that can be read.
 func (s *stored) values(account int64) []any {
 	c := columnsOf(&s.contact)
-	return []any{account, s.id, s.revision, s.archived, s.matchKeys, s.body, s.checksum, c.createdAt, c.updatedAt, c.sortName, c.given}
+	return []any{account, s.id, s.listRevision, s.archived, s.matchKeys, s.body, s.checksum, c.createdAt, c.updatedAt, c.sortName, c.given,
+		s.revision, s.version, s.lastGift, s.custom}
 }
 
 // moveContact notes that a contact goes to the archive or comes back, which changes every list of the account.
 func (t *tx) moveContact(a *accountUnit, s *stored, archived bool) (revision int64) {
 	a.touch(t)
-	a.revision++
+	a.listRevision++
 	a.contactActive += 1 - 2*flag(archived)
-	t.Delete(archivalTable, a.account, s.revision) // where it was moved before
-	t.Insert(archivalTable, a.account, a.revision, s.id, flag(archived))
-	return a.revision
+	t.Delete(archivalTable, a.account, s.listRevision) // where it was moved before
+	t.Insert(archivalTable, a.account, a.listRevision, s.id, flag(archived))
+	return a.listRevision
 }
 
 var errNoMoreIDs = errors.New("the account has given out all its ids")
@@ -421,11 +430,12 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words stri
 		return 0, err
 	}
 	a.touch(t)
-	a.revision++
+	a.listRevision++
 	a.contactSeq++
 	a.contactActive++
 	t.countTags(account, c, 1)
-	t.writeContact(t.Insert, a, a.revision, c, body)
+	at := trace{revision: t.record(a, crm.ContactNoun, c.ID, crm.DidCreate, 0, ""), version: 1}
+	t.writeContact(t.Insert, a, a.listRevision, at, c, body)
 	t.insertKeys(a, c.ID, c.MatchKeys)
 	t.Insert(wordsTable, account, c.ID, words)
 	return c.ID, nil

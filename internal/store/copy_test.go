@@ -117,7 +117,7 @@ func fillContact(x *tx, account int64, in crm.ContactInput, archived bool) error
 	}
 	s, err := x.load(account, id)
 	if err == nil {
-		_, err = x.change(s, func(c crm.Contact) (crm.Contact, error) { return c.Archive(at.Add(time.Hour)), nil })
+		_, err = x.change(s, 0, func(c crm.Contact) (crm.Contact, error) { return c.Archive(at.Add(time.Hour)), nil })
 	}
 	return err
 }
@@ -398,7 +398,7 @@ func TestACopyFindsEveryDifference(t *testing.T) {
 			{`UPDATE account_tally SET contact_seq = contact_seq - 1 WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`UPDATE account SET name = 'Roof' WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`DELETE FROM account WHERE account_id = $1`, w.root.ID, []any{root}},
-			{`INSERT INTO account_tally SELECT 77, 0, 0, 0, 0, 0, 0, 0, 'USD', 0, 0 FROM account WHERE account_id = ` + number, "account number 77", nil},
+			{`INSERT INTO account_tally SELECT 77, 0, 0, 0, 0, 0, 0, 0, 'USD', 0, 0, 0, 1, 0, 0, 0, 0 FROM account WHERE account_id = ` + number, "account number 77", nil},
 		} {
 			_, err := Copy(t.Context(), from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
 				if p.Checking && p.Table == schema.Tables[0].Name && p.Done == 0 {

@@ -57,7 +57,7 @@ func derive(t *db.Tx, progress db.Progress) error {
 	return t.CompactSearch(wordsTable)
 }
 
-const sqlTallies = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, tag_revision FROM account_tally ORDER BY account_id`
+const sqlTallies = `SELECT ` + tallyColumns + ` FROM account_tally ORDER BY account_id`
 
 func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
 	var keys []indexKey
@@ -155,7 +155,7 @@ func (s *stored) derive(t *db.Tx, account int64) derived {
 }
 
 const (
-	sqlStored  = `SELECT id, revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+	sqlStored  = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
 	storedRead = 200 // as the statement says
 )
 
@@ -172,7 +172,7 @@ func eachStoredIn(c db.Conn, account, from, to int64, read func(*stored) error, 
 		err := c.Each(func(r db.Row) error {
 			n++
 			s := scanContact(r)
-			s.columns = contactColumns{r.Int(6), r.Int(7), r.Text(8), r.Int(9)}
+			s.columns = contactColumns{r.Int(10), r.Int(11), r.Text(12), r.Int(13)}
 			id = s.id
 			return read(s)
 		}, sqlStored, account, id, end)

@@ -11,13 +11,11 @@ import (
 )
 
 const (
-	giftColumns = `id, contact_id, campaign_id, plan_id, status, code, body, checksum`
+	giftColumns = `id, contact_id, campaign_id, plan_id, status, code, body, checksum, revision`
 
-	sqlLoadGifts     = `SELECT ` + giftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
-	sqlOwnCampaigns  = `SELECT id, slug, body, checksum FROM campaign WHERE account_id = $1 AND id = ANY($2)`
-	sqlReferences    = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
-	sqlLastGiftEvent = `SELECT COALESCE(MAX(number), 0) FROM gift_event WHERE account_id = $1 AND gift_id = $2`
-	sqlGiftEvents    = `SELECT at, actor, data FROM gift_event WHERE account_id = $1 AND gift_id = $2 ORDER BY number DESC LIMIT 200`
+	sqlLoadGifts    = `SELECT ` + giftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
+	sqlOwnCampaigns = `SELECT id, slug, body, checksum FROM campaign WHERE account_id = $1 AND id = ANY($2)`
+	sqlReferences   = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
 )
 
 // The kinds of external references.
@@ -46,13 +44,14 @@ func (d GiftDocument) Append(dst []byte) []byte {
 // storedGift is a gift as it is stored, whether it can be read or not.
 type storedGift struct {
 	crm.Gift
-	body   []byte
-	damage error
+	body     []byte
+	revision int64 // of its last change
+	damage   error
 }
 
 func scanGift(r db.Row) (int64, *storedGift) {
 	id, body := r.Int(0), slices.Clone(r.Bytes(6))
-	g := &storedGift{body: body}
+	g := &storedGift{body: body, revision: r.Int(8)}
 	if checksum(body) != r.Int(7) {
 		g.damage = &Damaged{Table: giftTable.Name, ID: id, Account: crm.IDAccount(id)}
 	} else {
@@ -74,16 +73,6 @@ func scanOwnCampaign(r db.Row) (int64, *ownCampaign) {
 }
 
 func scanReference(r db.Row) (string, int64) { return r.Text(0), r.Int(1) }
-
-// By is a context in which changes are made by someone, as the history of a gift names them.
-func By(ctx context.Context, who string) context.Context { return context.WithValue(ctx, byKey{}, who) }
-
-type byKey struct{}
-
-func whoOf(ctx context.Context) string {
-	who, _ := ctx.Value(byKey{}).(string)
-	return who
-}
 
 // CreateGift records a gift of a valid input. Its giver is a contact of the account, or is found or made as by a create of a contact. An
 // external id that is known already answers with its gift, where that is what was sent.
@@ -213,7 +202,7 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	if made.NewGiver = giver.isNew; giver.isNew {
 		a.knowNone(shareOf(&made.Gift))
 	}
-	t.writeGift(t.Insert, a, &made.Gift)
+	t.writeGift(t.Insert, a, t.record(a, crm.GiftNoun, made.ID, crm.DidCreate, 0, ""), &made.Gift)
 	if made.ExternalID != "" {
 		t.refer(a, giftReference+made.ExternalID, made.ID)
 	}
@@ -282,7 +271,7 @@ func (g *giver) save(t *tx, a *accountUnit) (id int64, err error) {
 		body := g.contact.AppendBody(make([]byte, 0, usualBody))
 		return t.insertContact(a.account, g.contact, body, g.contact.SearchDocument(a.account))
 	}
-	_, err = t.change(g.row, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
+	_, err = t.change(g.row, crm.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
 	return g.row.id, err
 }
 
@@ -306,11 +295,11 @@ func (t *tx) slug(a *accountUnit, id int64) string {
 }
 
 // writeGift writes a gift, and notes it for the changes that come after.
-func (t *tx) writeGift(write func(*db.Table, ...any), a *accountUnit, g *crm.Gift) {
+func (t *tx) writeGift(write func(*db.Table, ...any), a *accountUnit, revision int64, g *crm.Gift) {
 	body := g.AppendBody(make([]byte, 0, usualBody))
-	a.gifts.rows[g.ID] = &storedGift{Gift: *g, body: body}
+	a.gifts.rows[g.ID] = &storedGift{Gift: *g, body: body, revision: revision}
 	write(giftTable, a.account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		crm.Month(g.At), g.At.Unix(), g.Code, body, checksum(body))
+		crm.Month(g.At), g.At.Unix(), g.Code, body, checksum(body), revision)
 }
 
 func (t *tx) refer(a *accountUnit, reference string, id int64) {
@@ -328,12 +317,20 @@ func (t *tx) afterGift(a *accountUnit, before, after *crm.Gift, now time.Time) e
 			return err
 		}
 	}
+	kind, data := crm.DidGive, crm.GiftMention(before, after)
+	switch {
+	case before == nil:
+	case len(after.Entries) > len(before.Entries):
+		kind = crm.DidRefund
+	case before.Status == after.Status && before.Contact == after.Contact:
+		kind = 0 // the history of the gift itself tells the rest
+	}
 	if before != nil && before.Contact != after.Contact {
-		if err := t.saveStats(a, before.Contact); err != nil {
+		if err := t.saveStats(a, before.Contact, kind, data); err != nil {
 			return err
 		}
 	}
-	return t.saveStats(a, after.Contact)
+	return t.saveStats(a, after.Contact, kind, data)
 }
 
 // UpdateGift changes what may be changed of a gift.
@@ -415,20 +412,18 @@ func (s *Store) changeGift(ctx context.Context, account int64, code string, n ne
 		if string(changed.AppendBody(nil)) == string(old.body) && changed.Campaign == old.Campaign {
 			return made, nil
 		}
-		return made, t.saveGift(a, old.Gift, changed, whoOf(ctx), now)
+		return made, t.saveGift(a, old, changed, now)
 	})
 }
 
 // saveGift writes a gift that has changed, and everything that follows from it.
-func (t *tx) saveGift(a *accountUnit, old, changed crm.Gift, who string, now time.Time) error {
-	number, err := t.Int(sqlLastGiftEvent, a.account, old.ID)
-	if err != nil {
-		return err
-	}
-	t.Insert(giftEventTable, a.account, old.ID, number+1, now.Unix(), who, eventData(&old, &changed))
+func (t *tx) saveGift(a *accountUnit, old *storedGift, changed crm.Gift, now time.Time) error {
+	kind, differences := giftDifferences(&old.Gift, &changed)
+	revision := t.record(a, crm.GiftNoun, old.ID, kind, old.revision, differences.Text())
 	t.moveReference(a, giftReference, old.ExternalID, changed.ExternalID, old.ID)
-	t.writeGift(t.Save, a, &changed)
-	return t.afterGift(a, &old, &changed, now)
+	before := old.Gift
+	t.writeGift(t.Save, a, revision, &changed)
+	return t.afterGift(a, &before, &changed, now)
 }
 
 // moveReference makes another external id lead to a gift or a plan; "" is none.

@@ -66,7 +66,7 @@ type GiftRecord struct {
 
 func scanGiftRecord(r db.Row) (record GiftRecord, err error) {
 	_, g := scanGift(r)
-	return GiftRecord{Gift: g.Gift, Slug: r.Text(8)}, g.damage
+	return GiftRecord{Gift: g.Gift, Slug: r.Text(9)}, g.damage
 }
 
 // GiftRecord finds a gift with its history.
@@ -81,8 +81,7 @@ func (s *Store) GiftRecord(ctx context.Context, account int64, code string) (Gif
 			return record, crm.ErrNotFound
 		}
 		record = records[0]
-		record.Events, err = db.List(c, scanGiftEvent, sqlGiftEvents, account, id)
-		slices.Reverse(record.Events)
+		record.Events, err = giftEvents(c, account, id)
 		return record, err
 	})
 }

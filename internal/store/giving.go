@@ -222,8 +222,9 @@ func (t *tx) firstYear(a *accountUnit, s share) (int64, error) {
 // lifetime is for how many years a contact may give: from 1900 on.
 const lifetime = 300
 
-// saveStats brings the numbers in a contact's document up to date with the sums.
-func (t *tx) saveStats(a *accountUnit, contact int64) error {
+// saveStats brings the numbers in a contact's document up to date with the sums, and notes in its history what became of a gift; a kind of 0 is
+// nothing that it should tell.
+func (t *tx) saveStats(a *accountUnit, contact int64, kind crm.ChangeKind, data string) error {
 	row, err := t.row(a, contact)
 	if err != nil || row == nil || row.damage != nil {
 		return err // a damaged document is told of by a check, which also repairs these numbers
@@ -232,13 +233,16 @@ func (t *tx) saveStats(a *accountUnit, contact int64) error {
 	if err != nil {
 		return err
 	}
-	stats := statsOf(sums, a.currency)
-	if row.contact.Stats == stats {
+	changed := row.contact
+	changed.Stats = statsOf(sums, a.currency)
+	at := row.trace
+	switch {
+	case kind != 0:
+		at.revision, at.version = t.record(a, crm.ContactNoun, contact, kind, row.trace.revision, data), row.version+1
+	case changed.Stats == row.contact.Stats:
 		return nil
 	}
-	changed := row.contact
-	changed.Stats = stats
-	t.writeContact(t.Save, a, row.revision, changed, changed.AppendBody(make([]byte, 0, len(row.body)+16)))
+	t.writeContact(t.Save, a, row.listRevision, at, changed, changed.AppendBody(make([]byte, 0, len(row.body)+16)))
 	return nil
 }
 

@@ -92,13 +92,13 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 				wantSets["t:"+name] = append(wantSets["t:"+name], crm.IDSeq(id))
 			}
 		}
-		is := []any{r.Int(6), r.Int(7), r.Text(8), r.Int(9)}
+		is := []any{r.Int(10), r.Int(11), r.Text(12), r.Int(13)}
 		should := []any{contact.CreatedAt.Unix(), contact.UpdatedAt.Unix(), contact.SortName(), contact.Stats.TotalContributions}
 		if diff := cmp.Diff(should, is); diff != "" {
 			t.Errorf("contact %d has other columns than its document:\n%s", id, diff)
 		}
 		return nil
-	}, `SELECT id, revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 ORDER BY id`, account)
+	}, `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 ORDER BY id`, account)
 	if err != nil {
 		return err
 	}

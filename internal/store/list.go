@@ -13,7 +13,7 @@ import (
 // row is still what the index stands for, the page is exact, and no transaction was needed.
 
 const sqlRange = `SELECT contact.id, contact.body, contact.checksum FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
-	WHERE contact.account_id = $1 AND account_tally.revision = $2 AND account_tally.contact_seq = $3 AND account_tally.contact_active = $4
+	WHERE contact.account_id = $1 AND account_tally.list_revision = $2 AND account_tally.contact_seq = $3 AND account_tally.contact_active = $4
 	AND contact.id >= $5 AND contact.id <= $6 AND contact.archived <> $7 ORDER BY contact.id`
 
 const sqlScattered = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
@@ -66,7 +66,7 @@ func listScope(scope crm.ContactScope) db.Scope {
 
 // list is what the account's row says about its list of contacts.
 func (row *tally) list() db.ListState {
-	return db.ListState{Revision: row.revision, Size: row.contactSeq, On: row.contactActive}
+	return db.ListState{Revision: row.listRevision, Size: row.contactSeq, On: row.contactActive}
 }
 
 func idsOf(account int64, seqs []int64) []int64 {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	planColumns = `id, code, body, checksum`
+	planColumns = `id, code, body, checksum, revision`
 
 	sqlLoadPlans = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND id = ANY($2)`
 	sqlDuePlans  = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3 ORDER BY next_bill, id LIMIT $4`
@@ -23,13 +23,14 @@ const (
 // storedPlan is a plan as it is stored, whether it can be read or not.
 type storedPlan struct {
 	crm.Plan
-	body   []byte
-	damage error
+	body     []byte
+	revision int64 // of its last change
+	damage   error
 }
 
 func scanPlan(r db.Row) (int64, *storedPlan) {
 	id, body := r.Int(0), slices.Clone(r.Bytes(2))
-	p := &storedPlan{body: body}
+	p := &storedPlan{body: body, revision: r.Int(4)}
 	if checksum(body) != r.Int(3) {
 		p.damage = &Damaged{Table: planTable.Name, ID: id, Account: crm.IDAccount(id)}
 	} else {
@@ -94,15 +95,20 @@ func (t *tx) payPlan(a *accountUnit, g *crm.Gift, now time.Time) error {
 	}
 	paid := plan.Paid(g.At, now)
 	if string(paid.AppendBody(nil)) != string(plan.body) {
-		t.writePlan(t.Save, a, &paid)
+		t.savePlan(a, plan, &paid)
 	}
 	return nil
 }
 
-func (t *tx) writePlan(write func(*db.Table, ...any), a *accountUnit, p *crm.Plan) {
+// savePlan writes a plan that has changed, and notes what did.
+func (t *tx) savePlan(a *accountUnit, old *storedPlan, p *crm.Plan) {
+	t.writePlan(t.Save, a, t.record(a, crm.PlanNoun, p.ID, crm.DidUpdate, old.revision, old.Differences(p).Text()), p)
+}
+
+func (t *tx) writePlan(write func(*db.Table, ...any), a *accountUnit, revision int64, p *crm.Plan) {
 	body := p.AppendBody(make([]byte, 0, usualBody))
-	a.plans.rows[p.ID] = &storedPlan{Plan: *p, body: body}
-	write(planTable, a.account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), seconds(p.NextBill), p.Code, body, checksum(body))
+	a.plans.rows[p.ID] = &storedPlan{Plan: *p, body: body, revision: revision}
+	write(planTable, a.account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), seconds(p.NextBill), p.Code, body, checksum(body), revision)
 }
 
 // CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already is refused.
@@ -148,7 +154,7 @@ func (t *tx) createPlan(a *accountUnit, in *crm.PlanInput, now time.Time) (made 
 	a.planSeq++
 	made.ID = crm.MakeID(a.account, a.planSeq)
 	made.Code = crm.NewCode(made.ID)
-	t.writePlan(t.Insert, a, &made)
+	t.writePlan(t.Insert, a, t.record(a, crm.PlanNoun, made.ID, crm.DidCreate, 0, ""), &made)
 	t.moveReference(a, planReference, "", made.ExternalID, made.ID)
 	return made, nil
 }
@@ -201,7 +207,7 @@ func (s *Store) UpdatePlan(ctx context.Context, account int64, code string, in c
 			return made, nil
 		}
 		t.moveReference(a, planReference, old.ExternalID, made.ExternalID, made.ID)
-		t.writePlan(t.Save, a, &made.Plan)
+		t.savePlan(a, old, &made.Plan)
 		return made, nil
 	})
 }

@@ -7,7 +7,7 @@ import (
 
 // The tables, each described once. Times are seconds since 1970 (of accounts, and of campaigns in lists: microseconds), 0 where there is none.
 var (
-	contactTable  = db.NewTable("contact", "account_id id", "revision archived match_keys:text body:bytes checksum created_at updated_at sort_name:text given")
+	contactTable  = db.NewTable("contact", "account_id id", "list_revision archived match_keys:text body:bytes checksum created_at updated_at sort_name:text given revision version last_gift custom")
 	archivalTable = db.NewTable("contact_archival", "account_id revision", "id archived")
 	indexTable    = db.NewTable("contact_index", "account_id key:text id", "")
 	wordsTable    = db.NewSearch("contact_search")
@@ -15,15 +15,22 @@ var (
 	tagTable      = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
 	tagWorkTable  = db.NewTable("tag_work", "account_id name:text", "becomes:text actor:text created_at")
 
-	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text listed_at")
+	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text listed_at revision")
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
 	slugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
 
-	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at code:text body:bytes checksum")
-	giftEventTable = db.NewTable("gift_event", "account_id gift_id number", "at actor:text data:text")
-	planTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum")
+	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at code:text body:bytes checksum revision")
+	planTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum revision")
 	referenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
 	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors new_donors retained first_year")
+
+	changeTable  = db.NewTable("change", "account_id revision", "noun kind id prev undoes job at door actor:text data:text")
+	fieldTable   = db.NewTable("custom_field", "account_id id", "title:text description:text type:text options:text place created_at ended_at")
+	segmentTable = db.NewTable("segment", "account_id id", "name:text query:text actor:text created_at")
+	jobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text door created_at updated_at spec:text progress:text first last")
+	jobPartTable = db.NewTable("job_part", "account_id job_id number", "data:bytes")
+	jobRowTable  = db.NewTable("job_row", "account_id job_id number", "outcome:text contact_id data:text")
+	mappingTable = db.NewTable("column_mapping", "account_id header:text", "mapping:text used_at")
 
 	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at")
 
@@ -32,8 +39,8 @@ var (
 	userTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
 	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
-	tallyTable      = db.NewTable("account_tally", "account_id", "revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq tag_revision")
-	settingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text")
+	tallyTable      = db.NewTable("account_tally", "account_id", "list_revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq tag_revision revision oldest epoch job_seq field_seq segment_seq")
+	settingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days")
 	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
 
@@ -42,8 +49,8 @@ var (
 var schema = db.Schema{
 	Steps: steps,
 	Tables: []*db.Table{
-		contactTable, archivalTable, indexTable, setTable, tagTable, tagWorkTable, campaignTable, readerTable, slugTable, planTable, giftTable, giftEventTable,
-		referenceTable, givingTable, answerTable, keyTable, invitationTable, userTable, sessionTable,
+		contactTable, archivalTable, indexTable, setTable, tagTable, tagWorkTable, campaignTable, readerTable, slugTable, planTable, giftTable,
+		referenceTable, givingTable, changeTable, fieldTable, segmentTable, jobTable, jobPartTable, jobRowTable, mappingTable, answerTable, keyTable, invitationTable, userTable, sessionTable,
 		memberTable, settingTable, tallyTable, accountTable,
 	},
 	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion, Work: derive},
@@ -438,4 +445,4 @@ UPDATE account_tally SET campaign_seq = COALESCE((SELECT MAX(c.id) - account_tal
 	AND c.id > account_tally.account_id * 1000000000 AND c.id < (account_tally.account_id + 1) * 1000000000), 0);
 
 ALTER TABLE account_tally ADD COLUMN tag_revision BIGINT NOT NULL DEFAULT 0;
-`}}
+`}, {SQL: sqlStep9, Fill: fillHistory}}

@@ -157,7 +157,7 @@ func (s *Store) updateShared(ctx context.Context, number int64, fn func(*tx) err
 }
 
 func (s *Store) queue(ctx context.Context, number int64, n *needs, fn func(*tx) error) error {
-	fn = guarded(ctx, fn)
+	fn = authored(ctx, s.now(), guarded(ctx, fn))
 	return translate(s.db.Update(ctx, number, n, func(b db.Batch) error { return fn(b.(*tx)) }))
 }
 

@@ -70,7 +70,7 @@ func (s *Store) CheckTag(ctx context.Context, account int64, name string) error 
 
 // changeTag changes a tag at once where few contacts have it, and notes what is to be done where they are many.
 func (s *Store) changeTag(ctx context.Context, account int64, w tagWork) (TagChange, error) {
-	now, who := s.now(), whoOf(ctx)
+	now, who := s.now(), authorOf(ctx).who
 	made, err := answered(ctx, s, account, needs{}, func(t *tx) (made TagChange, err error) {
 		if made.unfinished, err = t.changeTag(account, w, now, who); err != nil {
 			return made, err
@@ -192,7 +192,7 @@ func (t *tx) loadTagged(a *accountUnit, ids []int64, name string) (rows []*store
 // retag does the work on some contacts.
 func (t *tx) retag(rows []*stored, w tagWork, now time.Time) error {
 	for _, row := range rows {
-		_, err := t.change(row, func(c crm.Contact) (crm.Contact, error) { return c.RenameTag(w.name, w.becomes, now), nil })
+		_, err := t.change(row, 0, func(c crm.Contact) (crm.Contact, error) { return c.RenameTag(w.name, w.becomes, now), nil })
 		if err != nil {
 			return err
 		}

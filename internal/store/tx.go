@@ -13,7 +13,8 @@ import (
 type tx struct {
 	*db.Tx
 	accounts map[int64]*accountUnit
-	loaded   int // contacts that were asked for
+	loaded   int    // contacts that were asked for
+	author   author // of the change that runs
 }
 
 // accountUnit is what a batch knows of one account.
@@ -138,7 +139,7 @@ func (a *accountUnit) read(r db.Row) error {
 
 const (
 	sqlMatch        = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = ANY($2)`
-	sqlLoadContacts = `SELECT id, revision, archived, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	sqlLoadContacts = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom FROM contact WHERE account_id = $1 AND id = ANY($2)`
 )
 
 func (a *accountUnit) lookUpKeys(t *tx, keys []string) error {
@@ -213,7 +214,7 @@ func (t *tx) checkLimit(limit crm.Limit, more int64, sql string, args ...any) er
 // tally is the row that every write of an account locks: read once a transaction, written once.
 type tally struct {
 	account          int64
-	revision         int64
+	listRevision     int64 // counts the changes that move contacts in lists
 	contactSeq       int64
 	contactActive    int64
 	keySeq           int64
@@ -223,15 +224,26 @@ type tally struct {
 	currency         string // of the account
 	campaignSeq      int64
 	tagRevision      int64 // counts the changes that move contacts into the sets of tags and out of them
+	revision         int64 // of the last change (history.go)
+	oldest           int64 // revision that is kept
+	epoch            int64
+	jobSeq           int64
+	fieldSeq         int64
+	segmentSeq       int64
 	dirty            bool
 }
 
-const sqlTally = `SELECT account_id, revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, tag_revision FROM account_tally WHERE account_id = $1`
+const (
+	tallyColumns = `account_id, list_revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, tag_revision,
+		revision, oldest, epoch, job_seq, field_seq, segment_seq`
+	sqlTally = `SELECT ` + tallyColumns + ` FROM account_tally WHERE account_id = $1`
+)
 
 // scanTally reads all columns of the table.
 func scanTally(r db.Row) tally {
-	return tally{account: r.Int(0), revision: r.Int(1), contactSeq: r.Int(2), contactActive: r.Int(3), keySeq: r.Int(4), campaignRevision: r.Int(5),
-		giftSeq: r.Int(6), planSeq: r.Int(7), currency: r.Text(8), campaignSeq: r.Int(9), tagRevision: r.Int(10)}
+	return tally{account: r.Int(0), listRevision: r.Int(1), contactSeq: r.Int(2), contactActive: r.Int(3), keySeq: r.Int(4), campaignRevision: r.Int(5),
+		giftSeq: r.Int(6), planSeq: r.Int(7), currency: r.Text(8), campaignSeq: r.Int(9), tagRevision: r.Int(10),
+		revision: r.Int(11), oldest: r.Int(12), epoch: r.Int(13), jobSeq: r.Int(14), fieldSeq: r.Int(15), segmentSeq: r.Int(16)}
 }
 
 func readTally(c db.Conn, account int64) (row tally, err error) {
@@ -240,6 +252,17 @@ func readTally(c db.Conn, account int64) (row tally, err error) {
 		err = crm.ErrNotFound
 	}
 	return row, err
+}
+
+// values are the columns of the row.
+func (row *tally) values() []any {
+	return []any{row.account, row.listRevision, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision, row.giftSeq, row.planSeq, row.currency, row.campaignSeq,
+		row.tagRevision, row.revision, row.oldest, row.epoch, row.jobSeq, row.fieldSeq, row.segmentSeq}
+}
+
+// newTally is the row of an account that has nothing yet.
+func newTally(account int64) *tally {
+	return &tally{account: account, currency: crm.DefaultCurrency, oldest: 1, epoch: newEpoch()}
 }
 
 // touch says that the row changes. From here on, a failure must undo everything.
@@ -254,7 +277,7 @@ func (t *tx) Finish() error {
 		t.writeGiving(a)
 		t.writeSets(a)
 		if a.dirty {
-			t.Save(tallyTable, a.account, a.revision, a.contactSeq, a.contactActive, a.keySeq, a.campaignRevision, a.giftSeq, a.planSeq, a.currency, a.campaignSeq, a.tagRevision)
+			t.Save(tallyTable, a.values()...)
 		}
 	}
 	return nil

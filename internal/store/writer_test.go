@@ -130,11 +130,11 @@ func TestOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 			return failure
 		}, "no"},
 		{"failing in SQL", func(tx *tx, account int64) error {
-			_, err := tx.Exec(`INSERT INTO account_tally (account_id, revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, 0, 0, 0, 0, 0)`, account)
+			_, err := tx.Exec(`INSERT INTO account_tally (account_id, list_revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, 0, 0, 0, 0, 0)`, account)
 			return err
 		}, "taken"},
 		{"failing in SQL that it does not wait for", func(tx *tx, account int64) error {
-			tx.Insert(tallyTable, account, int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), crm.DefaultCurrency, int64(0), int64(0))
+			tx.Insert(tallyTable, newTally(account).values()...)
 			return nil
 		}, "taken"},
 		{"panicking", func(*tx, int64) error { panic("oops") }, "panic in a change: oops"},

@@ -1,0 +1,241 @@
+package crm
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Noun is what a change is about. The numbers are stored.
+type Noun int64
+
+// The nouns that have a history.
+const (
+	ContactNoun Noun = iota + 1
+	CampaignNoun
+	GiftNoun
+	PlanNoun
+	TagNoun
+	KeyNoun
+	UserNoun
+	SettingNoun
+	FieldNoun
+	SegmentNoun
+	JobNoun
+)
+
+var nounNames = []string{"", "contact", "campaign", "transaction", "plan", "tag", "key", "user", "setting", "custom_field", "segment", "job"}
+
+func (n Noun) String() string { return nameAt(nounNames, int64(n)) }
+
+// ChangeKind is what a change did. The numbers are stored.
+type ChangeKind int64
+
+// The kinds of changes.
+const (
+	DidCreate ChangeKind = iota + 1
+	DidUpdate
+	DidTag
+	DidUntag
+	DidArchive
+	DidRestore
+	DidMerge
+	DidErase
+	DidGive
+	DidRefund
+	DidNote
+	DidDelete
+	DidLose // a row that was missing, and that a repair has put in its place
+)
+
+var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost"}
+
+func (k ChangeKind) String() string { return nameAt(kindNames, int64(k)) }
+
+// Door is where a change came in. The numbers are stored.
+type Door int64
+
+// The doors.
+const (
+	OtherDoor Door = iota
+	APIDoor
+	ConsoleDoor
+	CommandDoor
+	ImportDoor
+	BulkDoor
+)
+
+var doorNames = []string{"other", "api", "console", "command line", "import", "bulk"}
+
+func (d Door) String() string { return nameAt(doorNames, int64(d)) }
+
+func nameAt(names []string, i int64) string {
+	if i < 0 || i >= int64(len(names)) {
+		return ""
+	}
+	return names[i]
+}
+
+// Difference is what a change did to one field, both ways. Of a list it is what was taken out and put in at one place; At is -1 for any
+// other field.
+type Difference struct {
+	Field         string
+	Before, After json.RawMessage
+	At            int
+	Out, In       []json.RawMessage
+}
+
+// Differences are what a change did to a document.
+type Differences []Difference
+
+// Differences compares a contact with what it became. When it was changed is not compared: the change says that itself.
+func (c *Contact) Differences(after *Contact) Differences { return differences(contactTable, c, after) }
+
+// Differences compares a plan with what it became.
+func (p *Plan) Differences(after *Plan) Differences { return differences(planTable, p, after) }
+
+func differences[D, I any](t table[D, I], was, is D) (all Differences) {
+	for i := range t {
+		f := &t[i]
+		if f.same == nil || f.name == "updated_at" || f.same(was, is) {
+			continue
+		}
+		before, now := f.append(nil, was), f.append(nil, is)
+		if f.limit > 0 {
+			all = append(all, spliced(f.name, elements(before), elements(now)))
+		} else {
+			all = append(all, Difference{Field: f.name, Before: before, After: now, At: -1})
+		}
+	}
+	return all
+}
+
+// elements are those of an array that we wrote.
+func elements(array []byte) (list []json.RawMessage) {
+	_ = json.Unmarshal(array, &list)
+	return list
+}
+
+// spliced is the one place at which two lists differ.
+func spliced(field string, before, after []json.RawMessage) Difference {
+	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+	at, end := 0, 0
+	for at < min(len(before), len(after)) && same(before[at], after[at]) {
+		at++
+	}
+	for end < min(len(before), len(after))-at && same(before[len(before)-1-end], after[len(after)-1-end]) {
+		end++
+	}
+	return Difference{Field: field, At: at, Out: before[at : len(before)-end], In: after[at : len(after)-end]}
+}
+
+// listDifference is how a difference of a list is written.
+type listDifference struct {
+	At  int               `json:"at"`
+	Out []json.RawMessage `json:"out,omitempty"`
+	In  []json.RawMessage `json:"in,omitempty"`
+}
+
+// Text is what the history keeps: an object of [before, after] by field.
+func (d Differences) Text() string {
+	var b bytes.Buffer
+	for i, one := range d {
+		b.WriteByte("{,"[min(i, 1)])
+		b.Write(appendText(nil, one.Field))
+		b.WriteByte(':')
+		if one.At >= 0 {
+			text, _ := json.Marshal(listDifference{one.At, one.Out, one.In}) // raw texts that are valid
+			b.Write(text)
+			continue
+		}
+		b.WriteByte('[')
+		b.Write(one.Before)
+		b.WriteByte(',')
+		b.Write(one.After)
+		b.WriteByte(']')
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// ParseDifferences reads what the history keeps. Keys whose values are neither a pair nor a splice are left out: a change may say more
+// than what differs.
+func ParseDifferences(text string) (all Differences, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return nil, err
+		}
+		one := Difference{At: -1}
+		one.Field, _ = key.(string)
+		var pair []json.RawMessage
+		var list listDifference
+		switch {
+		case raw[0] == '[' && json.Unmarshal(raw, &pair) == nil && len(pair) == 2:
+			one.Before, one.After = pair[0], pair[1]
+		case raw[0] == '{' && json.Unmarshal(raw, &list) == nil && len(list.Out)+len(list.In) > 0:
+			one.At, one.Out, one.In = list.At, list.Out, list.In
+		default:
+			continue
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// Kind is what a change of a contact is called by what it did.
+func (d Differences) Kind() ChangeKind {
+	for _, one := range d {
+		if one.Field == "archived_at" {
+			if string(one.After) == "null" {
+				return DidRestore
+			}
+			return DidArchive
+		}
+	}
+	if len(d) == 1 && d[0].Field == "tags" {
+		switch {
+		case len(d[0].Out) == 0:
+			return DidTag
+		case len(d[0].In) == 0:
+			return DidUntag
+		}
+	}
+	return DidUpdate
+}
+
+// Has tells whether a field differs.
+func (d Differences) Has(field string) bool {
+	return slices.ContainsFunc(d, func(one Difference) bool { return one.Field == field })
+}
+
+// GiftMention is what the history of a contact says about a gift of theirs: which one, what was given or refunded, and the state that it is in.
+func GiftMention(before, after *Gift) string {
+	amount := after.Entries[0].Amount
+	if before != nil && len(after.Entries) > len(before.Entries) {
+		amount = -after.Entries[len(after.Entries)-1].Amount
+	}
+	mention := struct {
+		Gift     string `json:"transaction_id"`
+		Amount   string `json:"amount"`
+		Currency string `json:"currency"`
+		Status   string `json:"status"`
+	}{after.Code, MoneyInput(amount, after.Currency), after.Currency, string(after.Status)}
+	text, _ := json.Marshal(mention) // texts alone
+	return string(text)
+}

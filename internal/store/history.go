@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// The history of an account is one record of every change, numbered from 1 without a gap and written in the transaction of the change
+// (crm/history.go). A document knows its last change, and each change the one of the same document before it.
+
+// author is who makes a change, through which door and when.
+type author struct {
+	who  string
+	door crm.Door
+	job  int64
+	at   int64
+}
+
+type byKey struct{}
+
+// By is a context in which changes are made by someone, as the history names them.
+func By(ctx context.Context, door crm.Door, who string) context.Context {
+	return context.WithValue(ctx, byKey{}, author{who: who, door: door})
+}
+
+// authorOf is who makes changes in a context.
+func authorOf(ctx context.Context) author {
+	a, _ := ctx.Value(byKey{}).(author)
+	return a
+}
+
+// inJob is a context in which changes belong to a job.
+func inJob(ctx context.Context, job int64) context.Context {
+	a := authorOf(ctx)
+	a.job = job
+	return context.WithValue(ctx, byKey{}, a)
+}
+
+// authored says who makes the change that a function is.
+func authored(ctx context.Context, now time.Time, fn func(*tx) error) func(*tx) error {
+	a := authorOf(ctx)
+	a.at = seconds(now)
+	return func(t *tx) error {
+		t.author = a
+		return fn(t)
+	}
+}
+
+// record notes a change of a document and numbers it. prev is the change of the same document before it.
+func (t *tx) record(a *accountUnit, noun crm.Noun, id int64, kind crm.ChangeKind, prev int64, data string) (revision int64) {
+	return t.recordUndo(a, noun, id, kind, prev, 0, data)
+}
+
+// recordUndo is record for a change that takes another one back.
+func (t *tx) recordUndo(a *accountUnit, noun crm.Noun, id int64, kind crm.ChangeKind, prev, undoes int64, data string) (revision int64) {
+	a.touch(t)
+	a.revision++
+	t.Insert(changeTable, a.account, a.revision, int64(noun), int64(kind), id, prev, undoes, t.author.job, t.author.at, int64(t.author.door), t.author.who, data)
+	return a.revision
+}
+
+// trace notes the change of a contact, and is what its row says from then on. A kind of 0 is what the difference is called.
+func (t *tx) trace(a *accountUnit, s *stored, changed *crm.Contact, kind crm.ChangeKind) trace {
+	differences := s.contact.Differences(changed)
+	if kind == 0 {
+		kind = differences.Kind()
+	}
+	at := s.trace
+	at.revision, at.version = t.record(a, crm.ContactNoun, s.id, kind, s.trace.revision, differences.Text()), s.version+1
+	return at
+}
+
+// newEpoch is a random number for a record that begins.
+func newEpoch() int64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return int64(binary.BigEndian.Uint64(b[:]) >> 2)
+}
