@@ -15,7 +15,7 @@ import (
 
 // What is read of a gift to show it; its campaign may have changed its address since.
 const (
-	shownGift = `SELECT g.id, g.contact_id, g.campaign_id, g.plan_id, g.status, g.code, g.body, g.checksum, COALESCE(c.slug, '')
+	shownGift = `SELECT g.id, g.contact_id, g.campaign_id, g.plan_id, g.status, g.code, g.body, g.checksum, g.revision, COALESCE(c.slug, '')
 		FROM gift g LEFT JOIN campaign c ON c.id = g.campaign_id AND c.account_id = g.account_id`
 
 	sqlGift      = shownGift + ` WHERE g.account_id = $1 AND g.id = $2`
@@ -36,7 +36,7 @@ func appendGift(dst []byte, r db.Row) ([]byte, error) {
 	if checksum(body) != r.Int(7) {
 		return dst, &Damaged{Table: giftTable.Name, ID: r.Int(0), Account: crm.IDAccount(r.Int(0))}
 	}
-	return crm.AppendGift(dst, r.Int(0), r.Text(5), r.Int(2), r.Text(8), body), nil
+	return crm.AppendGift(dst, r.Int(0), r.Text(5), r.Int(2), r.Text(9), body), nil
 }
 
 // Gift appends the wire form of a gift to dst.
