@@ -8,6 +8,8 @@ type AccountSettings struct {
 	Address  string // postal, of several lines; "" is unset here and below
 	TaxID    string
 	HasGifts bool // then the currency stays
+
+	HistoryDays int64 // for which the history is kept; 0 is for good
 }
 
 // AccountSettingsInput is a change of settings. A nil field stays as it is; an empty one is cleared.

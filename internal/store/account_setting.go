@@ -7,10 +7,10 @@ import (
 	"donorbook/internal/db"
 )
 
-const sqlSetting = `SELECT address, tax_id FROM account_setting WHERE account_id = $1`
+const sqlSetting = `SELECT address, tax_id, history_days FROM account_setting WHERE account_id = $1`
 
 func scanSetting(r db.Row) crm.AccountSettings {
-	return crm.AccountSettings{Address: r.Text(0), TaxID: r.Text(1)}
+	return crm.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2)}
 }
 
 // accountSettings reads the settings of an account; one that has set nothing has no row.
@@ -52,7 +52,7 @@ func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.Ac
 		if in.TaxID != nil {
 			settings.TaxID = *in.TaxID
 		}
-		t.Save(settingTable, account, settings.Address, settings.TaxID)
+		t.Save(settingTable, account, settings.Address, settings.TaxID, settings.HistoryDays)
 		return nil
 	})
 }

@@ -74,8 +74,8 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 		if contact.Archived() != (archived == 1) {
 			t.Errorf("contact %d: archived is %d, and the document says %v", id, archived, contact.ArchivedAt)
 		}
-		if revision < 1 || revision > row.revision {
-			t.Errorf("contact %d is of revision %d, and the account of %d", id, revision, row.revision)
+		if revision < 1 || revision > row.listRevision {
+			t.Errorf("contact %d is of revision %d, and the account of %d", id, revision, row.listRevision)
 		}
 		contacts[id] = archivalRow{id, revision, archived}
 		for _, word := range c.Kept(contact.SearchDocument(account)) {

@@ -29,13 +29,14 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 							`DELETE FROM contact WHERE account_id = $1 AND id = $2`,
 							`DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`,
 							`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`,
+							`DELETE FROM change WHERE account_id = $1 AND id = $2`,
 						} {
 							_, execErr := tx.Exec(sql, account, id)
 							err = errors.Join(err, execErr)
 						}
 						tx.Delete(wordsTable, account, id)
 					}
-					row.revision, row.contactSeq, row.contactActive = 1, 1, 1
+					row.listRevision, row.revision, row.contactSeq, row.contactActive = 1, 1, 1, 1
 					row.touch(tx)
 					return err
 				})
