@@ -18,6 +18,8 @@ var parameters = map[string][]string{
 	"GET /v1/transactions": append(crm.GiftParameters(), "page", "per_page", "scope"),
 	"GET /v1/plans":        {"page", "per_page"},
 	"GET /v1/tags":         {"page", "per_page", "q"},
+
+	"GET /v1/custom-fields": {"page", "per_page"},
 }
 
 // The limits of the header that names what was ignored.
