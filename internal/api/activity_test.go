@@ -23,17 +23,17 @@ func TestActivitiesTellWhatHappened(t *testing.T) {
 		ask("POST", "/v1/contacts/"+id+"/tags/remove", `{"tags":["a"]}`)
 		gift := ask("POST", "/v1/transactions", `{"amount":5.5,"method":"cash","transacted_at":"2026-01-31","contact_id":`+id+`}`)
 		made := ask("POST", "/v1/contacts/"+id+"/activities", `{"note":" Called. ","occurred_at":"2026-01-31"}`)
-		if made.status != http.StatusCreated || !strings.Contains(made.body, `"type":"note","data":{"note":"Called."},"created_by":"API key `) ||
+		if made.status != http.StatusCreated || !strings.Contains(made.body, `"type":"note","data":{"changes":[],"note":"Called.","transaction_id":null,"amount":null,"currency":null,"status":null,"undoes":null},"created_by":"API key `) ||
 			!strings.Contains(made.body, `"occurred_at":"2026-01-31T12:00:00+00:00"`) {
 			t.Errorf("a note: %d %s", made.status, made.body)
 		}
 		list := ask("GET", "/v1/contacts/"+id+"/activities", "")
 		at := 0
 		for _, part := range []string{
-			`"type":"created","data":{},"created_by":"API key `,
-			`"type":"updated","data":{"changes":[{"field":"last_name","before":"Lee","after":"Li"},{"field":"phones","before":[],"after":[{"type":null,"value":"212-555-0100"}]},{"field":"tags","before":[],"after":["a"]}]}`,
-			`"type":"untagged","data":{"changes":[{"field":"tags","before":["a"],"after":[]}]}`,
-			`"type":"gift","data":{"transaction_id":"` + idOf(t, gift.body) + `","amount":5.5,"currency":"USD","status":"succeeded"}`,
+			`"type":"created","data":{"changes":[],"note":null,"transaction_id":null,"amount":null,"currency":null,"status":null,"undoes":null},"created_by":"API key `,
+			`"type":"updated","data":{"changes":[{"field":"last_name","before":"Lee","after":"Li"},{"field":"phones","before":[],"after":[{"type":null,"value":"212-555-0100"}]},{"field":"tags","before":[],"after":["a"]}],"note":null`,
+			`"type":"untagged","data":{"changes":[{"field":"tags","before":["a"],"after":[]}],"note":null`,
+			`"type":"gift","data":{"changes":[],"note":null,"transaction_id":"` + idOf(t, gift.body) + `","amount":5.5,"currency":"USD","status":"succeeded","undoes":null}`,
 			`"type":"note"`, `"total":5`,
 		} {
 			next := strings.Index(list.body[at:], part)

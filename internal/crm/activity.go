@@ -133,34 +133,41 @@ func (a *Activity) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
+// appendData appends what is known about a change. Every key is there, whatever the kind of the change is.
 func (a *Activity) appendData(dst []byte) []byte {
-	start := len(dst)
-	switch {
-	case a.Kind == DidNote && a.Undoes == 0:
-		dst = append(appendText(append(dst, `{"note":`...), a.Note()), '}')
-	case (a.Kind == DidGive || a.Kind == DidRefund) && a.Data != "":
-		dst = append(dst, a.Data...)
-	default:
-		dst = appendDifferences(dst, a.Data)
+	changes := ""
+	gift := a.Gift()
+	if gift.Gift == "" && a.Kind != DidNote {
+		changes = a.Data
 	}
-	if a.Undoes == 0 {
-		return dst
+	dst = appendDifferences(append(dst, `{"changes":`...), changes)
+	dst = appendText(append(dst, `,"note":`...), a.Note())
+	dst = appendText(append(dst, `,"transaction_id":`...), gift.Gift)
+	dst = appendNumber(append(dst, `,"amount":`...), gift.Amount.String())
+	dst = appendText(append(dst, `,"currency":`...), gift.Currency)
+	dst = appendText(append(dst, `,"status":`...), gift.Status)
+	undoes := ""
+	if a.Undoes != 0 {
+		undoes = strconv.FormatInt(a.Undoes, 10)
 	}
-	dst = dst[:len(dst)-1]
-	if len(dst) > start+1 {
-		dst = append(dst, ',')
+	return append(appendNumber(append(dst, `,"undoes":`...), undoes), '}')
+}
+
+// appendNumber appends a number as it is written; "" is none.
+func appendNumber(dst []byte, number string) []byte {
+	if number == "" {
+		number = "null"
 	}
-	return append(strconv.AppendInt(append(dst, `"undoes":`...), a.Undoes, 10), '}')
+	return append(dst, number...)
 }
 
 func appendDifferences(dst []byte, data string) []byte {
 	all, _ := ParseDifferences(data)
-	if len(all) == 0 {
-		return append(dst, `{}`...)
-	}
-	dst = append(dst, `{"changes":`...)
+	dst = append(dst, '[')
 	for i, d := range all {
-		dst = append(dst, "[,"[min(i, 1)])
+		if i > 0 {
+			dst = append(dst, ',')
+		}
 		dst = appendText(append(dst, `{"field":`...), d.Field)
 		if d.At >= 0 {
 			d.Before, d.After = joined(d.Out), joined(d.In)
@@ -169,7 +176,7 @@ func appendDifferences(dst []byte, data string) []byte {
 		dst = append(append(dst, `,"after":`...), d.After...)
 		dst = append(dst, '}')
 	}
-	return append(dst, "]}"...)
+	return append(dst, ']')
 }
 
 // joined is a list of values as JSON.
