@@ -28,6 +28,7 @@ var tools = []tool{
 	{"remove_tags", "Remove tags", "Removes tags from a contact.", "removeTags", overwrites | repeats},
 	{"archive_contact", "Archive a contact", "Archives a contact: it is no longer found or changed until it is restored. Its gifts stay.", "archiveContact", overwrites | repeats},
 	{"restore_contact", "Restore a contact", "Makes an archived contact active again.", "restoreContact", repeats},
+	{"list_custom_fields", "List custom fields", "Lists the fields that the organization has added to its contacts, with their types and options.", "listCustomFields", 0},
 	{"list_tags", "List tags", "Lists the tags in use, with how many contacts have each.", "listTags", 0},
 	{"list_campaigns", "List campaigns", "Lists fundraising campaigns with their goals and what they have raised.", "listCampaigns", 0},
 	{"get_campaign", "Get a campaign", "Shows one campaign with its goal and what it has raised.", "getCampaign", 0},
