@@ -86,7 +86,7 @@ const (
 	SentAs       Rule = "must not differ from %v, which is another name of the same parameter"
 	SentTooOften Rule = "must not be sent with more than %v different values"
 	WholeNumber  Rule = "must be a whole number of at most %v digits"
-	SortRule     Rule = "must be one of id, created_at, updated_at, last_name, each with a - before it for descending order"
+	SortRule     Rule = "must be one of %v, each with a - before it for descending order"
 )
 
 // String words the fault for programs and for the rows of a file.
