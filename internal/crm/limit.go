@@ -20,6 +20,8 @@ var (
 	// LevelLimit is how deep chapters may lie below their organization.
 	LevelLimit = Limit{10, "A chapter can be at most 10 levels below its organization. Choose a parent that is higher up."}
 
+	SegmentLimit = Limit{200, "This organization has 200 segments, the most it can have. Delete one that is no longer used, then save the new one."}
+
 	// CampaignLimit counts the campaigns of an organization and of all its chapters.
 	CampaignLimit = Limit{10_000, "This organization and its chapters have 10,000 campaigns, the most they can have. Edit one that has ended instead of creating another."}
 )
