@@ -98,7 +98,7 @@ const (
 	NoOptions     Rule = "Enter at least one option."
 	TakenByEnded  Rule = "belongs to a custom field that has ended: bring that field back, or choose another title"
 
-	SortRule Rule = "must be one of id, created_at, updated_at, last_name, each with a - before it for descending order"
+	SortRule Rule = "must be one of %v, each with a - before it for descending order"
 )
 
 // String words the fault for programs and for the rows of a file.

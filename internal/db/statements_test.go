@@ -90,6 +90,7 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlAllTagWorks":    {"SCAN tag_work USING COVERING INDEX sqlite_autoindex_tag_work_1"}, // what is left to be done, mostly nothing
 		"sqlCheckTotal":     {"SCAN contact"},                                                   // a check reads everything
 		"sqlWrongNotes":     {"SCAN note", "CORRELATED SCALAR SUBQUERY 1"},
+		"sqlWrongLastGifts": {"SCAN c", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlUnnoted":        {"SCAN c", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlWrongSizes":     {"SCAN tag"},
 		"sqlDisplaced":      {"SCAN contact"},

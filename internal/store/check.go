@@ -239,6 +239,9 @@ var rules = []rule{
 	{sqlLostGivers, func(k *checker, r db.Row) Problem {
 		return k.problem(r.Int(0), r.Int(1), "%d gifts name this contact, but it does not exist: %s", r.Int(2), restoreIt)
 	}, nil},
+	{sqlWrongLastGifts, func(k *checker, r db.Row) Problem {
+		return k.problem(r.Int(0), r.Int(1), "its last gift is noted as that of %s, and its gifts say %s", noted(r.Int(2)), noted(r.Int(3)))
+	}, func(r db.Row) func(*tx) error { return renewLastGift(r.Int(0), r.Int(1)) }},
 	{sqlDisplacedKeys, func(k *checker, r db.Row) Problem {
 		return k.problem(r.Int(0), r.Int(1), otherKey, r.Text(2))
 	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), 0, r.Text(2)) }},

@@ -330,7 +330,7 @@ func (g *givingCheck) compareStats() error {
 					if err != nil {
 						return err
 					}
-					return t.saveStats(a, id, 0, "")
+					return t.saveStats(a, id, nil, nil, 0, "")
 				})
 			if err != nil {
 				return err

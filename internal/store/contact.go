@@ -273,6 +273,7 @@ func scanContact(r db.Row) *stored {
 		s.damage = &Damaged{Table: contactTable.Name, ID: s.id, Account: crm.IDAccount(s.id)}
 	} else {
 		s.contact, s.damage = crm.ParseContact(s.id, s.body, splitKeys(s.matchKeys))
+		s.contact.LastGift = moment(s.lastGift)
 	}
 	return s
 }
@@ -405,7 +406,7 @@ func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, bo
 		return err
 	}
 	listRevision, moved := s.listRevision, changed.Archived() != s.contact.Archived()
-	if moved || !slices.Equal(changed.Tags, s.contact.Tags) {
+	if !sameSets(&s.contact, &changed) {
 		if err := t.moveSets(a, s.id, setsOf(&s.contact), setsOf(&changed)); err != nil {
 			return err
 		}
@@ -430,6 +431,7 @@ func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, bo
 // writeContact writes a contact, and notes it for the changes that come after.
 func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, listRevision int64, at trace, c crm.Contact, body []byte) {
 	at.custom = flag(len(c.Custom) > 0)
+	c.LastGift = moment(at.lastGift)
 	row := &stored{id: c.ID, listRevision: listRevision, trace: at, archived: flag(c.Archived()), matchKeys: joinKeys(c.MatchKeys), body: body, checksum: checksum(body), contact: c}
 	a.contacts[row.id] = row
 	write(contactTable, row.values(a.account)...)

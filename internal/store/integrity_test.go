@@ -56,7 +56,16 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	index, wantIndex := map[indexRow]bool{}, map[indexRow]bool{}
 	words, wantWords := map[indexRow]bool{}, map[indexRow]bool{}
 	tags, wantTags := map[tagName]int64{}, map[tagName]int64{}
-	wantSets := map[string][]int64{}
+	wantSets, lastGifts := map[string][]int64{}, map[int64]int64{}
+	err = c.Each(func(r db.Row) error {
+		if _, g := scanGift(r); g.damage == nil && g.Net() > 0 {
+			lastGifts[g.Contact] = later(lastGifts[g.Contact], lastGiftAt(g.At.Unix()))
+		}
+		return nil
+	}, `SELECT `+giftColumns+` FROM gift WHERE account_id = $1`, account)
+	if err != nil {
+		return err
+	}
 	err = c.Each(func(r db.Row) error {
 		id, revision, archived := r.Int(0), r.Int(1), r.Int(2)
 		contact, err := crm.ParseContact(id, r.Bytes(4), splitKeys(r.Text(3)))
@@ -92,8 +101,14 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 				wantSets["t:"+name] = append(wantSets["t:"+name], crm.IDSeq(id))
 			}
 		}
-		is := []any{r.Int(10), r.Int(11), r.Text(12), r.Int(13)}
-		should := []any{contact.CreatedAt.Unix(), contact.UpdatedAt.Unix(), contact.SortName(), contact.Stats.TotalContributions}
+		if len(contact.Emails) == 0 {
+			wantSets["l:email"] = append(wantSets["l:email"], crm.IDSeq(id))
+		}
+		if len(contact.Phones) == 0 {
+			wantSets["l:phone"] = append(wantSets["l:phone"], crm.IDSeq(id))
+		}
+		is := []any{r.Int(10), r.Int(11), r.Text(12), r.Int(13), r.Int(8)}
+		should := []any{contact.CreatedAt.Unix(), contact.UpdatedAt.Unix(), contact.SortName(), contact.Stats.TotalContributions, lastGifts[id]}
 		if diff := cmp.Diff(should, is); diff != "" {
 			t.Errorf("contact %d has other columns than its document:\n%s", id, diff)
 		}
