@@ -55,13 +55,13 @@ func damageIsToldAndChecked(t *testing.T, e engine) {
 		return stdout
 	}
 	words := map[engine]int{sqlite: 81, postgres: 21}[e] // SQLite also keeps the first letters of words
-	sound := fmt.Sprintf("Checked 1 accounts, 3 contacts, 3 match keys, %d search words, 0 gifts, 0 campaigns: 0 problems, 0 repaired.\n", words)
+	sound := fmt.Sprintf("Checked 1 accounts, 3 contacts, 3 match keys, %d search words, 0 gifts, 0 campaigns, 3 changes: 0 problems, 0 repaired.\n", words)
 	if said := typed(exitOK, "check"); said != sound {
 		t.Errorf("check says %q, want %q", said, sound)
 	}
 
 	damage(t, data, fmt.Sprintf(`UPDATE contact_index SET key = 'e:eda0@x.org' WHERE id = %d`, ids[0]))
-	want := fmt.Sprintf("account %s: contact %d: the index lacks its keys [\"e:ada0@x.org\"]", account, ids[0])
+	want := fmt.Sprintf("account %s: contact %d: the index lacks its match keys [\"e:ada0@x.org\"]", account, ids[0])
 	if said := typed(exitFailed, "check"); !strings.Contains(said, want+"\n") || !strings.HasSuffix(said, ": 2 problems, 0 repaired.\n") {
 		t.Errorf("check says %q, want %q", said, want)
 	}

@@ -60,7 +60,7 @@ func (c *giftAdd) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		made, err := s.CreateGift(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, in)
+		made, err := s.CreateGift(t.ctx, account.Number, in)
 		if err != nil {
 			return err
 		}
@@ -100,13 +100,13 @@ func (c *giftAdd) input(t *terminal, s *store.Store, account int64) (in crm.Gift
 
 type giftRefund struct {
 	Account string  `help:"Id of the account." required:"" placeholder:"ID"`
-	Amount  *string `help:"What is given back. Default: all that is left." placeholder:"N"`
+	Amount  *string `help:"Amount to refund. Default: all that is left." placeholder:"N"`
 	Gift    string  `arg:"" help:"Id of the gift; gift list shows it."`
 	JSON    bool    `help:"Print the gift as the API shows it." name:"json"`
 }
 
 func (giftRefund) Help() string {
-	return `Notes that money was given back, and lowers every sum that the gift is part of. It moves no money: do that where the gift was paid.
+	return `Records a refund, and lowers every sum that the gift is part of. It moves no money: do that where the gift was paid.
 
 	donorbook gift refund --account ID GIFT --amount 5`
 }
@@ -123,7 +123,7 @@ func (c *giftRefund) Run(t *terminal) error {
 		return err
 	}
 	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
-		made, err := s.RefundGift(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, c.Gift, amount, "")
+		made, err := s.RefundGift(t.ctx, account.Number, c.Gift, amount, "")
 		if err != nil {
 			return fmt.Errorf("gift %q: %w", c.Gift, err)
 		}

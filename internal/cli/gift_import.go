@@ -30,7 +30,7 @@ func (giftImport) Help() string {
 
 The contact is the one with contact_id, or with the email or the phone. If there is none, a new one gets the first and last name.
 
-A row that is wrong is rejected and does not hold up the others: mend it in the file of --rejected, and import that file. An import that was interrupted goes on when you start it again: a row is recorded once, by its external_id. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts.
+A row that is wrong is rejected and does not hold up the others: correct it in the file of --rejected, and import that file. An interrupted import continues when you start it again: a row is recorded once, by its external_id. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts.
 
 A dry run tries the rows on the database as it is, and takes them back. It does not know what others change in the meantime, or that two rows far apart in the file have the same external_id.
 
@@ -108,7 +108,7 @@ func (c *giftImport) run(t *terminal, s *store.Store, account int64, gifts *crm.
 	if c.DryRun {
 		step = "trying gifts"
 	}
-	result, err := s.ImportGifts(store.By(t.ctx, crm.CommandDoor, commandLine), account, gifts, store.GiftImport{
+	result, err := s.ImportGifts(t.ctx, account, gifts, store.GiftImport{
 		Region: c.PhoneRegion, Trial: c.DryRun, Rejected: rejected.add,
 		Progress: func(r store.GiftImportResult) {
 			rejected.flush()
@@ -123,7 +123,7 @@ func (c *giftImport) run(t *terminal, s *store.Store, account int64, gifts *crm.
 		if errors.Is(err, context.Canceled) {
 			err = errors.New("interrupted")
 		}
-		return fmt.Errorf("%w\n%s Start the import again: it goes on from there", err, c.summary(result))
+		return fmt.Errorf("%w\n%s Start the import again: it continues from there", err, c.summary(result))
 	}
 	return c.report(t, result)
 }

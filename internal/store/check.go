@@ -50,6 +50,7 @@ type CheckOptions struct {
 type CheckReport struct {
 	Accounts, Contacts, Campaigns int64
 	Gifts                         int64
+	Changes                       int64 // of the history
 	IndexKeys                     int64 // match keys
 	Words                         int64 // of the search
 	Problems, Repaired            int64
@@ -65,7 +66,7 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 	k := &checker{ctx: ctx, store: s, options: o, accounts: make(map[int64]*checkedAccount), told: make(map[int64]bool), sets: make(map[wrongBlock]map[string]bool)}
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
-		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyGift, k.everyCampaign, k.references} {
+		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyGift, k.everyCampaign, k.everyHistory, k.references} {
 			if err := step(); err != nil { // what was found in a part that was not read to its end may be wrong
 				return err
 			}
@@ -224,19 +225,19 @@ const (
 
 var rules = []rule{
 	{sqlWrongNotes, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "it is noted as archived = %d at revision %d, which it is not", r.Int(3), r.Int(2))
+		return k.problem(r.Int(0), r.Int(1), "the archive says archived = %d at revision %d, but its row does not", r.Int(3), r.Int(2))
 	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Int(2)) }},
 	{sqlUnnoted, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "nothing notes that it was archived")
+		return k.problem(r.Int(0), r.Int(1), "it is archived, but the archive does not have it")
 	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Int(2)) }},
 	{sqlWrongSizes, func(k *checker, r db.Row) Problem {
 		return k.problem(r.Int(0), 0, "the tag %q of %d contacts has the size %d", r.Text(2), r.Int(3), r.Int(4))
 	}, func(r db.Row) func(*tx) error { return recount(fact{tagTable, r.Int(0), r.Text(1), r.Text(2)}, 0) }},
 	{sqlDisplaced, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "its row is in this account, and its id is of account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)
+		return k.problem(r.Int(0), r.Int(1), "its row is in this account, but its id belongs to account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)
 	}, nil},
 	{sqlLostGivers, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "%d gifts are from it, and it does not exist: %s", r.Int(2), restoreIt)
+		return k.problem(r.Int(0), r.Int(1), "%d gifts name this contact, but it does not exist: %s", r.Int(2), restoreIt)
 	}, nil},
 	{sqlDisplacedKeys, func(k *checker, r db.Row) Problem {
 		return k.problem(r.Int(0), r.Int(1), otherKey, r.Text(2))

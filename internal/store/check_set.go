@@ -66,7 +66,7 @@ func (k *checker) tellSets() error {
 		tags := collect(names, func(name string) string { return name[min(len(activeSet), len(name)):] })
 		slices.Sort(tags)
 		tags = slices.Compact(tags)
-		err := k.mend(k.problem(b.account, 0, "of the contacts %d to %d, those found by the tags %q are not those that have them",
+		err := k.mend(k.problem(b.account, 0, "of the contacts %d to %d, those found by the tags %q are not the ones that have them",
 			crm.MakeID(b.account, b.block*db.BlockSize+1), crm.MakeID(b.account, (b.block+1)*db.BlockSize), tags[:min(len(tags), toldTags)]), b.account, renewSets(b, names))
 		if err == nil {
 			err = k.flush() // one block at a time, since others wait for the account meanwhile

@@ -11,15 +11,21 @@ import (
 	"donorbook/internal/db"
 )
 
-const sqlContact = `SELECT body, checksum, archived, ` + customAt + ` FROM contact WHERE account_id = $1 AND id = $2`
+const sqlContact = `SELECT body, checksum, archived, ` + customAt + `, revision FROM contact WHERE account_id = $1 AND id = $2`
 
 // Contact appends the wire form of an active contact to dst.
 func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
+	dst, _, err := s.TaggedContact(ctx, account, id, dst)
+	return dst, err
+}
+
+// TaggedContact is Contact with the tag of the state that it is in.
+func (s *Store) TaggedContact(ctx context.Context, account, id int64, dst []byte) (_ []byte, tag crm.ETag, err error) {
 	if foreign(account, id) {
-		return dst, crm.ErrNotFound
+		return dst, tag, crm.ErrNotFound
 	}
 	start := len(dst)
-	err := s.read(ctx, func(c db.Conn) error {
+	err = s.read(ctx, func(c db.Conn) error {
 		dst = dst[:start]
 		found := false
 		err := c.Each(func(r db.Row) error {
@@ -30,6 +36,7 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 			body, err := contactBody(r, 0, id)
 			if err == nil {
 				dst, err = s.fields.append(dst, account, id, body, r.Int(3))
+				tag = crm.ETag{Revision: r.Int(4), Checksum: r.Int(1), Fields: r.Int(3)}
 			}
 			return err
 		}, sqlContact, account, id)
@@ -40,11 +47,11 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 	})
 	if errors.Is(err, errUnknownFields) {
 		if _, err := s.CustomFields(ctx, account); err != nil {
-			return dst, err
+			return dst, tag, err
 		}
-		return s.Contact(ctx, account, id, dst[:start])
+		return s.TaggedContact(ctx, account, id, dst[:start])
 	}
-	return dst, err
+	return dst, tag, err
 }
 
 // CheckContact tells whether the id is one of the account's active contacts.
@@ -199,13 +206,27 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 		return Document{}, crm.ErrNotFound
 	}
 	now := s.now()
+	tags, conditional := ctx.Value(matchKey{}).([]string)
 	return answered(ctx, s, account, n, func(t *tx) (Document, error) {
 		found, err := t.load(account, n.contact)
 		if err != nil {
 			return Document{}, err
 		}
-		return t.change(found, 0, func(c crm.Contact) (crm.Contact, error) { return decide(t, c, now) })
+		return t.change(found, 0, func(c crm.Contact) (crm.Contact, error) {
+			changed, err := decide(t, c, now)
+			if err == nil && conditional && !found.etag(t.account(account)).Matches(tags) {
+				err = crm.ErrNotMatched
+			}
+			return changed, err
+		})
 	})
+}
+
+type matchKey struct{}
+
+// IfMatch is a context in which a contact is changed only if its tag is one of those that a header lists.
+func IfMatch(ctx context.Context, tags []string) context.Context {
+	return context.WithValue(ctx, matchKey{}, tags)
 }
 
 // stored is a contact as it is stored, whether it can be read or not.
@@ -218,6 +239,14 @@ type stored struct {
 	damage                     error          // where it cannot be read
 	columns                    contactColumns // as they are kept; known where all contacts are gone through
 	trace
+}
+
+func (s *stored) etag(a *accountUnit) crm.ETag {
+	tag := crm.ETag{Revision: s.revision, Checksum: s.checksum}
+	if s.custom != 0 {
+		tag.Fields = a.fieldSeq
+	}
+	return tag
 }
 
 // trace is what the row of a contact says beside its document.
@@ -359,7 +388,9 @@ func (t *tx) change(s *stored, kind crm.ChangeKind, decide func(crm.Contact) (cr
 	}
 	body := changed.AppendBody(make([]byte, 0, len(s.body)+256))
 	if string(body) == string(s.body) {
-		return t.document(&changed, s.body)
+		d, err := t.document(&changed, s.body)
+		d.Tag = s.etag(t.account(crm.IDAccount(s.id)))
+		return d, err
 	}
 	if err := t.saveContact(s, kind, changed, body); err != nil {
 		return Document{}, err

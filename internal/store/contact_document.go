@@ -9,12 +9,16 @@ type Document struct {
 	Created bool   // it is new
 	Merged  bool   // a create was merged into a contact that was there
 	Before  []byte // the body of that contact as it was
+	Tag     crm.ETag
 
 	fields *crm.CustomFields // that it is shown with; nil where it has none
 }
 
 // Fate tells what has become of a create.
 func (d Document) Fate() (created, merged bool) { return d.Created, d.Merged }
+
+// ETag names the state that it is in.
+func (d Document) ETag() crm.ETag { return d.Tag }
 
 // Append appends the wire form.
 func (d Document) Append(dst []byte) []byte {
@@ -29,11 +33,14 @@ func (d Document) Append(dst []byte) []byte {
 // document is a contact that was changed, for its answer.
 func (t *tx) document(c *crm.Contact, body []byte) (d Document, err error) {
 	d = Document{ID: c.ID, Body: body}
+	a, err := t.lock(crm.IDAccount(c.ID))
+	if err != nil {
+		return d, err
+	}
+	if row := a.contacts[c.ID]; row != nil {
+		d.Tag = row.etag(a)
+	}
 	if len(c.Custom) > 0 {
-		a, err := t.lock(crm.IDAccount(c.ID))
-		if err != nil {
-			return d, err
-		}
 		if d.fields, err = t.customFields(a); err != nil {
 			return d, err
 		}
