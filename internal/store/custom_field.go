@@ -84,31 +84,26 @@ func (k *fieldCache) at(account, seq int64) *crm.CustomFields {
 // errUnknownFields: a contact has custom fields whose definitions must be read first.
 var errUnknownFields = errors.New("the definitions of custom fields are not known")
 
-// append appends the wire form of a contact whose row says at in its column customAt.
-func (k *fieldCache) append(dst []byte, account, id int64, body []byte, at int64) ([]byte, error) {
+// append appends the wire form of a contact whose row says at in its column customAt. known are definitions that the caller has read, nil for
+// none: those in the cache may be of another moment.
+func (k *fieldCache) append(dst []byte, id int64, body []byte, at int64, known *crm.CustomFields) ([]byte, error) {
 	if at == 0 {
 		return crm.AppendContact(dst, id, body), nil
 	}
-	fields := k.at(account, at)
-	if fields == nil {
+	if known == nil || known.Seq != at {
+		known = k.at(crm.IDAccount(id), at)
+	}
+	if known == nil {
 		return dst, errUnknownFields
 	}
-	return crm.AppendCustomized(dst, id, body, fields)
+	return crm.AppendCustomized(dst, id, body, known)
 }
 
 // fieldReader reads contacts of one account.
 type fieldReader struct {
 	cache   *fieldCache
 	account int64
-	known   *crm.CustomFields // that it has read itself; those in the cache may be of another moment
-}
-
-// append is that of the cache.
-func (f *fieldReader) append(dst []byte, id int64, body []byte, at int64) ([]byte, error) {
-	if at != 0 && f.known != nil && f.known.Seq == at {
-		return crm.AppendCustomized(dst, id, body, f.known)
-	}
-	return f.cache.append(dst, f.account, id, body, at)
+	known   *crm.CustomFields // that it has read itself
 }
 
 // fieldReads is how often definitions may change in a row while one statement reads contacts.
@@ -273,8 +268,11 @@ func (s *Store) MoveField(ctx context.Context, account, id int64, by int) error 
 // saveField writes a definition that has changed, and notes it for the changes that come after.
 func (t *tx) saveField(a *accountUnit, old, f crm.CustomField, kind crm.ChangeKind) {
 	differences := old.Differences(&f)
-	if len(differences) == 0 {
+	if len(differences) == 0 && old.EndedAt.Equal(f.EndedAt) {
 		return
+	}
+	if !differences.Has("title") { // by which the history names the field
+		differences = append(differences, f.Named())
 	}
 	a.touch(t)
 	a.fieldSeq++

@@ -190,5 +190,5 @@ func (p *pieces) appendContact(dst []byte, r db.Row) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return p.fields.append(dst, id, body, r.Int(3))
+	return p.fields.cache.append(dst, id, body, r.Int(3), p.fields.known)
 }
