@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +50,9 @@ func (c *Console) timelineOf(r *http.Request, v visit, contact *crm.Contact, par
 	if err != nil {
 		return t, err
 	}
+	if err := c.nameFields(r, v, found); err != nil {
+		return t, err
+	}
 	people, err := c.peopleOf(r, v)
 	path := v.path(contactPath(contact.ID))
 	t.Total, t.All = result.Total, path+"/history"
@@ -89,6 +93,9 @@ func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _
 	if err != nil {
 		return err
 	}
+	if err := c.nameFields(r, v, found); err != nil {
+		return err
+	}
 	people, err := c.peopleOf(r, v)
 	if err != nil {
 		return err
@@ -109,6 +116,18 @@ func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _
 	}
 	view.Pager = l.pager(result.Total)
 	return c.render(w, r, v, "history", page{Title: "History", Section: "settings", Data: view})
+}
+
+// nameFields finds the names of custom fields that were changed.
+func (c *Console) nameFields(r *http.Request, v visit, found []crm.Activity) error {
+	if !slices.ContainsFunc(found, func(a crm.Activity) bool { return a.OfCustomFields() }) {
+		return nil
+	}
+	fields, err := c.store.CustomFields(r.Context(), v.account())
+	for i := range found {
+		found[i].Fields = fields
+	}
+	return err
 }
 
 // nounWords say what a change was about.
@@ -144,6 +163,8 @@ func (c *Console) subjectsOf(r *http.Request, v visit, found []crm.Activity) (fu
 			return link{Label: "Gift " + crm.GiftNumber(a.ID)}
 		case crm.PlanNoun:
 			return link{Label: "Plan " + crm.GiftNumber(a.ID)}
+		case crm.FieldNoun:
+			return link{a.Subject(), v.path(fieldPath(a.ID))}
 		}
 		return link{}
 	}, err
@@ -213,6 +234,13 @@ func didWords(a *crm.Activity, what string) string {
 	switch a.Noun {
 	case crm.UserNoun:
 		return userWords(a)
+	case crm.FieldNoun:
+		switch a.Kind {
+		case crm.DidArchive:
+			return "ended " + what
+		case crm.DidRestore:
+			return "brought back " + what
+		}
 	case crm.TagNoun:
 		if a.Kind == crm.DidUpdate {
 			changes := a.Changes()

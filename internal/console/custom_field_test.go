@@ -56,6 +56,7 @@ func TestOwnersManageCustomFields(t *testing.T) {
 		again := p.post(path, "title", "t-shirt", "type", "text")
 		p.sees(again, "Title belongs to a custom field that has ended: bring that field back, or choose another title.")
 		p.sees(p.follow(one(shirt)+"/resume"), "The field “T-shirt” is back, with the values that contacts have in it.")
+		p.sees(p.get(p.org("/settings/history")), "brought back the custom field", "ended the custom field", "Changed title from “Shirt size” to “T-shirt”.", "created the custom field “Age”")
 		p.wantStatus(p.get(path+"/999"), http.StatusNotFound)
 		p.wantStatus(p.post(path+"/999", "title", "x"), http.StatusNotFound)
 	})
@@ -124,6 +125,7 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 		if page := p.get(path).words(); strings.Contains(page, "Member Yes") {
 			t.Error("a field that has ended is shown")
 		}
+		p.sees(p.get(path+"/history"), "set age to “7”", "removed age “1041.5”")
 		p.sees(p.get(p.org("/contacts?q=line+two")), "Zoë Okafor")
 		viewer := s.member(p.account, crm.Viewer)
 		viewer.sees(viewer.get(path), "Custom fields Shirt size M")

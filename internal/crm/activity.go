@@ -21,6 +21,13 @@ type Activity struct {
 	Who      string
 	Data     string
 	Undone   bool // another change has taken it back
+
+	Fields *CustomFields // by which custom fields have their names; may be nil
+}
+
+// OfCustomFields tells whether custom fields of a contact were changed.
+func (a *Activity) OfCustomFields() bool {
+	return a.Noun == ContactNoun && strings.Contains(a.Data, `"custom_fields.`)
 }
 
 // NoteInput is a note that a person or a program adds to the history of a contact. A nil field was not sent.
@@ -196,7 +203,7 @@ func (a *Activity) Changes() []Change {
 	all, _ := ParseDifferences(a.Data)
 	switch a.Noun {
 	case ContactNoun:
-		return told(contactTable, all, new(Contact))
+		return append(told(contactTable, all, new(Contact)), a.Fields.told(all)...)
 	case CampaignNoun:
 		return told(campaignTable, all, new(Campaign))
 	case PlanNoun:

@@ -166,7 +166,7 @@ func (f CustomField) Resume(others *CustomFields) (CustomField, error) {
 	return f, FieldLimit.Check(int64(len(others.active)), 1)
 }
 
-// Differences compares a field with what it became. That of a new one begins with the zero value.
+// Differences compares a field with what it became, but for its end, which is a kind of change. That of a new one begins with the zero value.
 func (f *CustomField) Differences(after *CustomField) (all Differences) {
 	add := func(name string, before, now []byte) {
 		if string(before) != string(now) {
@@ -177,9 +177,15 @@ func (f *CustomField) Differences(after *CustomField) (all Differences) {
 	add("description", appendText(nil, f.Description), appendText(nil, after.Description))
 	add("type", appendText(nil, string(f.Type)), appendText(nil, string(after.Type)))
 	add("options", appendTexts(nil, f.Options), appendTexts(nil, after.Options))
-	add("place", strconv.AppendInt(nil, f.Place, 10), strconv.AppendInt(nil, after.Place, 10))
-	add("ended_at", contactTime.append(nil, f.EndedAt), contactTime.append(nil, after.EndedAt))
+	if f.Place != 0 {
+		add("place", strconv.AppendInt(nil, f.Place, 10), strconv.AppendInt(nil, after.Place, 10))
+	}
 	return all
+}
+
+// Named is a difference that changes nothing: it says which field a change is about.
+func (f *CustomField) Named() Difference {
+	return Difference{Field: "title", Before: appendText(nil, f.Title), After: appendText(nil, f.Title), At: -1}
 }
 
 // Append appends the wire form.

@@ -311,24 +311,18 @@ func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back := after
-	for i := range differences {
-		if known, done := back.UndoCustom(&differences[i]); !known || !done {
-			t.Errorf("%s is not taken back", differences[i].Field)
-		}
-	}
-	if diff := cmp.Diff(before.Custom, back.Custom); diff != "" {
-		t.Error(diff)
+	back, left, err := after.Undo(DidUpdate, differences, "US", fieldNow)
+	if diff := cmp.Diff(before.Custom, back.Custom); diff != "" || err != nil || left != nil {
+		t.Errorf("%v, %v: %s", left, err, diff)
 	}
 	since, _ := sendCustom(t, after, fields, `{"field_1":"c"}`)
-	if known, done := since.UndoCustom(&differences[0]); !known || done || since.CustomValue(1).Value != `"c"` {
-		t.Error("what was changed since is taken back")
+	some, left, err := since.Undo(DidUpdate, differences, "US", fieldNow)
+	if diff := cmp.Diff([]CustomValue{{1, `"c"`}, {3, "1"}}, some.Custom); diff != "" || err != nil || len(left) != 1 || left[0] != "custom_fields.field_1" {
+		t.Errorf("what was changed since: %v, %v: %s", left, err, diff)
 	}
-	if known, _ := back.UndoCustom(&Difference{Field: "first_name"}); known {
-		t.Error("another field is taken for a custom one")
-	}
-	if title := fields.FieldOf(&differences[1]); title != "Number" {
-		t.Errorf("the difference is about %s", title)
+	activity := Activity{Noun: ContactNoun, Kind: DidUpdate, Data: text, Fields: fields}
+	if diff := cmp.Diff([]Change{{"Text", "a", "b"}, {"Number", "1", ""}, {"Yes or no", "", "Yes"}}, activity.Changes()); diff != "" || !activity.OfCustomFields() {
+		t.Error(diff)
 	}
 	if diff := cmp.Diff([]Change{{"Yes or no", "", "Yes"}, {"Number", "1", ""}, {"Text", "a", "b"}}, fields.Changes(&before, &after)); diff != "" {
 		t.Error(diff)

@@ -177,7 +177,7 @@ func customFieldsField() field[*Contact, *ContactInput] {
 					set("custom_fields."+fieldKey(v.Field), v.Text())
 				}
 			},
-			differ: customDifferences,
+			differ: customDifferences, undo: undoCustom,
 		},
 		read: readCustom,
 		take: takeCustom,
@@ -221,35 +221,51 @@ func customDifferences(was, is *Contact) (all Differences) {
 
 func rawOrNull(value string) json.RawMessage { return json.RawMessage(cmp.Or(value, "null")) }
 
-// UndoCustom takes the change of a custom field back. known is false where the difference is about another field; done is false where the
-// value was changed since.
-func (c *Contact) UndoCustom(d *Difference) (known, done bool) {
-	key, known := strings.CutPrefix(d.Field, "custom_fields.")
-	id := parseFieldKey(key)
-	if !known || id == 0 {
-		return false, false
+// undoCustom takes the change of a custom field back, and tells whether it was left alone because the value was changed since.
+func undoCustom(c *Contact, d *Difference, _ string) (left bool) {
+	id := customOf(d)
+	switch now := string(rawOrNull(customValue(c.Custom, id))); {
+	case now == string(d.Before): // someone has done it before
+	case now != string(d.After):
+		return true
+	case string(d.Before) == "null":
+		c.putCustom(CustomValue{Field: id})
+	default:
+		c.putCustom(CustomValue{id, string(d.Before)})
 	}
-	if string(rawOrNull(customValue(c.Custom, id))) != string(d.After) {
-		return true, false
-	}
-	before := CustomValue{id, string(d.Before)}
-	if before.Value == "null" {
-		before.Value = ""
-	}
-	c.putCustom(before)
-	return true, true
+	return false
 }
 
-// FieldOf is the field that a difference is about, "" where it is about none or no one has defined it.
-func (fields *CustomFields) FieldOf(d *Difference) (title string) {
+// customOf is the id of the custom field that a difference is about, 0 for none.
+func customOf(d *Difference) int64 {
 	key, _ := strings.CutPrefix(d.Field, "custom_fields.")
-	id := parseFieldKey(key)
-	for i := range fields.All {
-		if fields.All[i].ID == id {
-			return fields.All[i].Title
+	return parseFieldKey(key)
+}
+
+// told puts differences of custom fields into words. Without definitions, fields have no names.
+func (fields *CustomFields) told(all Differences) (changes []Change) {
+	for i := range all {
+		id := customOf(&all[i])
+		if id == 0 {
+			continue
 		}
+		title := "Custom field"
+		if fields != nil {
+			if at := slices.IndexFunc(fields.All, func(f CustomField) bool { return f.ID == id }); at >= 0 {
+				title = fields.All[at].Title
+			}
+		}
+		changes = append(changes, Change{title, keptText(all[i].Before), keptText(all[i].After)})
 	}
-	return ""
+	return changes
+}
+
+// keptText is a value of a custom field that the history keeps, as a person writes it.
+func keptText(value json.RawMessage) string {
+	if string(value) == "null" {
+		return ""
+	}
+	return CustomValue{Value: string(value)}.Text()
 }
 
 // Changes lists what differs in the custom fields of two states of a contact.

@@ -3,6 +3,7 @@ package crm
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,7 +29,8 @@ func (c Contact) Undo(kind ChangeKind, d Differences, region string, now time.Ti
 	}
 	undone, err = c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput, _ time.Time) {
 		for i := range d {
-			if f := contactTable.find(d[i].Field); f != nil && !f.takeBack(c, &d[i], region) {
+			name, _, _ := strings.Cut(d[i].Field, ".")
+			if f := contactTable.find(name); f != nil && !f.takeBack(c, &d[i], region) {
 				left = append(left, d[i].Field)
 			}
 		}

@@ -11,55 +11,6 @@ import (
 	"donorbook/internal/db"
 )
 
-const sqlContact = `SELECT body, checksum, archived, ` + customAt + `, revision FROM contact WHERE account_id = $1 AND id = $2`
-
-// Contact appends the wire form of an active contact to dst.
-func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
-	dst, _, err := s.TaggedContact(ctx, account, id, dst)
-	return dst, err
-}
-
-// TaggedContact is Contact with the tag of the state that it is in.
-func (s *Store) TaggedContact(ctx context.Context, account, id int64, dst []byte) (_ []byte, tag crm.ETag, err error) {
-	if foreign(account, id) {
-		return dst, tag, crm.ErrNotFound
-	}
-	start := len(dst)
-	err = s.read(ctx, func(c db.Conn) error {
-		dst = dst[:start]
-		found := false
-		err := c.Each(func(r db.Row) error {
-			found = true
-			if r.Int(2) != 0 {
-				return crm.ErrArchived
-			}
-			body, err := contactBody(r, 0, id)
-			if err == nil {
-				dst, err = s.fields.append(dst, account, id, body, r.Int(3))
-				tag = crm.ETag{Revision: r.Int(4), Checksum: r.Int(1), Fields: r.Int(3)}
-			}
-			return err
-		}, sqlContact, account, id)
-		if err == nil && !found {
-			err = crm.ErrNotFound
-		}
-		return err
-	})
-	if errors.Is(err, errUnknownFields) {
-		if _, err := s.CustomFields(ctx, account); err != nil {
-			return dst, tag, err
-		}
-		return s.TaggedContact(ctx, account, id, dst[:start])
-	}
-	return dst, tag, err
-}
-
-// CheckContact tells whether the id is one of the account's active contacts.
-func (s *Store) CheckContact(ctx context.Context, account, id int64) error {
-	_, err := s.Contact(ctx, account, id, nil)
-	return err
-}
-
 // CreateContact makes a contact of a valid input, or merges it into the contact that it matches. A mode that leaves the
 // decision to a person may answer *crm.Matched.
 func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {

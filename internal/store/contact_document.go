@@ -1,6 +1,14 @@
 package store
 
-import "donorbook/internal/crm"
+import (
+	"context"
+	"errors"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+const sqlContact = `SELECT body, checksum, archived, ` + customAt + `, revision FROM contact WHERE account_id = $1 AND id = $2`
 
 // Document is a contact as it is stored and answered.
 type Document struct {
@@ -46,4 +54,57 @@ func (t *tx) document(c *crm.Contact, body []byte) (d Document, err error) {
 		}
 	}
 	return d, nil
+}
+
+// Contact appends the wire form of an active contact to dst.
+func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
+	dst, _, err := s.TaggedContact(ctx, account, id, dst)
+	return dst, err
+}
+
+// TaggedContact is Contact with the tag of the state that it is in.
+func (s *Store) TaggedContact(ctx context.Context, account, id int64, dst []byte) ([]byte, crm.ETag, error) {
+	return s.customContact(ctx, account, id, dst, nil)
+}
+
+// customContact is TaggedContact for a caller that knows definitions of custom fields, or nil.
+func (s *Store) customContact(ctx context.Context, account, id int64, dst []byte, fields *crm.CustomFields) (_ []byte, tag crm.ETag, err error) {
+	if foreign(account, id) {
+		return dst, tag, crm.ErrNotFound
+	}
+	start := len(dst)
+	err = s.read(ctx, func(c db.Conn) error {
+		dst = dst[:start]
+		found := false
+		err := c.Each(func(r db.Row) error {
+			found = true
+			if r.Int(2) != 0 {
+				return crm.ErrArchived
+			}
+			body, err := contactBody(r, 0, id)
+			if err == nil {
+				dst, err = s.fields.append(dst, id, body, r.Int(3), fields)
+				tag = crm.ETag{Revision: r.Int(4), Checksum: r.Int(1), Fields: r.Int(3)}
+			}
+			return err
+		}, sqlContact, account, id)
+		if err == nil && !found {
+			err = crm.ErrNotFound
+		}
+		return err
+	})
+	if errors.Is(err, errUnknownFields) {
+		known, err := s.CustomFields(ctx, account)
+		if err != nil {
+			return dst, tag, err
+		}
+		return s.customContact(ctx, account, id, dst[:start], known)
+	}
+	return dst, tag, err
+}
+
+// CheckContact tells whether the id is one of the account's active contacts.
+func (s *Store) CheckContact(ctx context.Context, account, id int64) error {
+	_, err := s.Contact(ctx, account, id, nil)
+	return err
 }

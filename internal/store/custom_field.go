@@ -84,16 +84,26 @@ func (k *fieldCache) at(account, seq int64) *crm.CustomFields {
 // errUnknownFields: a contact has custom fields whose definitions must be read first.
 var errUnknownFields = errors.New("the definitions of custom fields are not known")
 
-// append appends the wire form of a contact whose row says at in its column customAt.
-func (k *fieldCache) append(dst []byte, account, id int64, body []byte, at int64) ([]byte, error) {
+// append appends the wire form of a contact whose row says at in its column customAt. known are definitions that the caller has read, nil for
+// none: those in the cache may be of another moment.
+func (k *fieldCache) append(dst []byte, id int64, body []byte, at int64, known *crm.CustomFields) ([]byte, error) {
 	if at == 0 {
 		return crm.AppendContact(dst, id, body), nil
 	}
-	fields := k.at(account, at)
-	if fields == nil {
+	if known == nil || known.Seq != at {
+		known = k.at(crm.IDAccount(id), at)
+	}
+	if known == nil {
 		return dst, errUnknownFields
 	}
-	return crm.AppendCustomized(dst, id, body, fields)
+	return crm.AppendCustomized(dst, id, body, known)
+}
+
+// fieldReader reads contacts of one account.
+type fieldReader struct {
+	cache   *fieldCache
+	account int64
+	known   *crm.CustomFields // that it has read itself
 }
 
 // fieldReads is how often definitions may change in a row while one statement reads contacts.
@@ -101,16 +111,16 @@ const fieldReads = 20
 
 // reading runs a statement that reads contacts. Where it meets custom fields whose definitions are not known, they are read on the same
 // connection, and it runs again.
-func (k *fieldCache) reading(c db.Conn, account int64, read func() error) (err error) {
+func (f *fieldReader) reading(c db.Conn, read func() error) (err error) {
 	for range fieldReads {
 		if err = read(); !errors.Is(err, errUnknownFields) {
 			return err
 		}
-		if _, err := k.read(c, account); err != nil {
+		if f.known, err = f.cache.read(c, f.account); err != nil {
 			return err
 		}
 	}
-	return err
+	return errUnknownFields
 }
 
 // customFields are the definitions as they are in the unit of work.
@@ -258,8 +268,11 @@ func (s *Store) MoveField(ctx context.Context, account, id int64, by int) error 
 // saveField writes a definition that has changed, and notes it for the changes that come after.
 func (t *tx) saveField(a *accountUnit, old, f crm.CustomField, kind crm.ChangeKind) {
 	differences := old.Differences(&f)
-	if len(differences) == 0 {
+	if len(differences) == 0 && old.EndedAt.Equal(f.EndedAt) {
 		return
+	}
+	if !differences.Has("title") { // by which the history names the field
+		differences = append(differences, f.Named())
 	}
 	a.touch(t)
 	a.fieldSeq++
