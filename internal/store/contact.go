@@ -26,9 +26,6 @@ type Document struct {
 // Fate tells what has become of a create.
 func (d Document) Fate() (created, merged bool) { return d.Created, d.Merged }
 
-// ETag names the state that it is in.
-func (d Document) ETag() crm.ETag { return d.Tag }
-
 // Append appends the wire form.
 func (d Document) Append(dst []byte) []byte { return crm.AppendContact(dst, d.ID, d.Body) }
 
@@ -209,7 +206,7 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 		return Document{}, crm.ErrNotFound
 	}
 	now := s.now()
-	tags, conditional := ctx.Value(matchKey{}).([]string)
+	matches := conditionOf(ctx)
 	return answered(ctx, s, account, n, func(t *tx) (Document, error) {
 		found, err := t.load(account, n.contact)
 		if err != nil {
@@ -217,19 +214,12 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 		}
 		return t.change(found, 0, func(c crm.Contact) (crm.Contact, error) {
 			changed, err := decide(t, c, now)
-			if err == nil && conditional && !found.etag().Matches(tags) {
-				err = crm.ErrNotMatched
+			if err == nil {
+				err = matches(found)
 			}
 			return changed, err
 		})
 	})
-}
-
-type matchKey struct{}
-
-// IfMatch is a context in which a contact is changed only if its tag is one of those that a header lists.
-func IfMatch(ctx context.Context, tags []string) context.Context {
-	return context.WithValue(ctx, matchKey{}, tags)
 }
 
 // stored is a contact as it is stored, whether it can be read or not.
@@ -243,8 +233,6 @@ type stored struct {
 	columns                    contactColumns // as they are kept; known where all contacts are gone through
 	trace
 }
-
-func (s *stored) etag() crm.ETag { return crm.ETag{Revision: s.revision, Checksum: s.checksum} }
 
 // trace is what the row of a contact says beside its document.
 type trace struct {
