@@ -264,7 +264,7 @@ func (r *filterReader) take(i int, name, value string) {
 		case first.name == name:
 			r.add(place{}, name, SentTwice)
 		default:
-			r.add(place{}, name, SentAs, first.name)
+			r.add(place{}, name, SentAs, first.name, name)
 		}
 		return
 	}
@@ -341,6 +341,10 @@ func (r *filterReader) sort(name, text string) {
 			r.Sort = ContactSort{by, descending}
 			return
 		}
+	}
+	if name == sortDescending {
+		r.add(place{}, name, OneOf, "id, created_at, updated_at, last_name")
+		return
 	}
 	r.add(place{}, name, SortRule)
 }

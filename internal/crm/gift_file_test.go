@@ -58,7 +58,7 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 			[]string{"2: The transacted_at field must not be in the future.", "3: The transacted_at field must not be before 1900.",
 				"4: The transacted_at field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.", "5: The transacted_at field is required."}},
 		{"no giver, half a name, a wrong phone, two campaigns", "amount,date,method,contact_id,first_name,phone,campaign,campaign_id\n5,2026-01-31,cash,,,,,\n5,2026-01-31,cash,,Ada,,,\n5,2026-01-31,cash,,,12,,\n5,2026-01-31,cash,x,,,a,5\n", false,
-			[]string{"2: The contact_id field is required, or else first_name and last_name of the giver.", "3: The last_name field is required.",
+			[]string{"2: The contact_id field is required, or else first_name and last_name of the donor.", "3: The last_name field is required.",
 				"4: The phone field must be a valid phone number, with a + and the country code where it is not a US number.",
 				"5: The campaign field must not come together with campaign_id. The contact_id field must be an id, which is a whole number."}},
 		{"a row that is too short, and one that is too long", "amount,date,method,contact_id\n5,2026-01-31,cash\n5,2026-01-31,cash,7,8\n", false,

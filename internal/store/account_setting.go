@@ -41,7 +41,7 @@ func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.Ac
 		a := t.account(account)
 		if in.Currency != nil && *in.Currency != a.currency {
 			if a.giftSeq > 0 {
-				return fault("currency", crm.CurrencyStays, a.currency)
+				return fault("currency", crm.CurrencyStays, a.currency, "organization")
 			}
 			a.touch(t)
 			a.currency = *in.Currency
