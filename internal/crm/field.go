@@ -35,6 +35,7 @@ type stored[D any] struct {
 	size   func(doc D) int                   // bytes that it adds to the document, before any is escaped
 	text   func(doc D) string                // in words for people
 	fill   func(doc D, at place, set setter) // puts it into a form
+	differ func(was, is D) Differences       // what a change did to it, where that is more than one thing
 
 	// Of a list:
 	plural string // what people call all elements

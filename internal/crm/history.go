@@ -101,6 +101,10 @@ func differences[D, I any](t table[D, I], was, is D) (all Differences) {
 		if f.same == nil || f.name == "updated_at" || f.same(was, is) {
 			continue
 		}
+		if f.differ != nil {
+			all = append(all, f.differ(was, is)...)
+			continue
+		}
 		before, now := f.append(nil, was), f.append(nil, is)
 		if f.limit > 0 {
 			all = append(all, spliced(f.name, elements(before), elements(now)))

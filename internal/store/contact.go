@@ -11,22 +11,7 @@ import (
 	"donorbook/internal/db"
 )
 
-const sqlContact = `SELECT body, checksum, archived FROM contact WHERE account_id = $1 AND id = $2`
-
-// Document is a contact as it is stored and answered.
-type Document struct {
-	ID      int64
-	Body    []byte
-	Created bool   // it is new
-	Merged  bool   // a create was merged into a contact that was there
-	Before  []byte // the body of that contact as it was
-}
-
-// Fate tells what has become of a create.
-func (d Document) Fate() (created, merged bool) { return d.Created, d.Merged }
-
-// Append appends the wire form.
-func (d Document) Append(dst []byte) []byte { return crm.AppendContact(dst, d.ID, d.Body) }
+const sqlContact = `SELECT body, checksum, archived, ` + customAt + ` FROM contact WHERE account_id = $1 AND id = $2`
 
 // Contact appends the wire form of an active contact to dst.
 func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
@@ -44,7 +29,7 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 			}
 			body, err := contactBody(r, 0, id)
 			if err == nil {
-				dst = crm.AppendContact(dst, id, body)
+				dst, err = s.fields.append(dst, account, id, body, r.Int(3))
 			}
 			return err
 		}, sqlContact, account, id)
@@ -53,6 +38,12 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 		}
 		return err
 	})
+	if errors.Is(err, errUnknownFields) {
+		if _, err := s.CustomFields(ctx, account); err != nil {
+			return dst, err
+		}
+		return s.Contact(ctx, account, id, dst[:start])
+	}
 	return dst, err
 }
 
@@ -65,6 +56,10 @@ func (s *Store) CheckContact(ctx context.Context, account, id int64) error {
 // CreateContact makes a contact of a valid input, or merges it into the contact that it matches. A mode that leaves the
 // decision to a person may answer *crm.Matched.
 func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
+	return s.knowingFields(ctx, account, &in, func() (Document, error) { return s.createContact(ctx, account, in, mode) })
+}
+
+func (s *Store) createContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
 	now := s.now()
 	fresh, err := crm.NewContact(in, now) // encoded here, so that the queue only looks up and inserts
 	if err != nil {
@@ -78,6 +73,9 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 	return answered(ctx, s, account, needs{keys: matchKeys, sets: setsOf(&fresh)}, func(t *tx) (Document, error) {
 		var match *crm.Contact
 		found, err := t.match(account, &in, matchKeys)
+		if err == nil {
+			err = t.account(account).checkFields(&in)
+		}
 		if err != nil {
 			return Document{}, err
 		}
@@ -93,8 +91,13 @@ func (s *Store) CreateContact(ctx context.Context, account int64, in crm.Contact
 			made.Merged, made.Before = true, found.body
 			return made, err
 		}
-		id, err := t.insertContact(account, fresh, body, words)
-		return Document{ID: id, Body: body, Created: true}, err
+		made := fresh
+		if made.ID, err = t.insertContact(account, fresh, body, words); err != nil {
+			return Document{}, err
+		}
+		d, err := t.document(&made, body)
+		d.Created = true
+		return d, err
 	})
 }
 
@@ -103,7 +106,7 @@ const usualBody = 2048
 
 // UpdateContact changes what a valid input names.
 func (s *Store) UpdateContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
-	return s.changeActive(ctx, account, editNeeds(id, in), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
+	return s.patchContact(ctx, account, editNeeds(id, in), &in, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
 }
 
 // EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another active one
@@ -111,7 +114,7 @@ func (s *Store) UpdateContact(ctx context.Context, account, id int64, in crm.Con
 func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
 	n := editNeeds(id, in)
 	n.keys = in.MatchKeys()
-	return s.changeActive(ctx, account, n, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+	return s.patchContact(ctx, account, n, &in, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
 		patched, err := c.Patch(in, now)
 		if err != nil {
 			return c, err
@@ -357,9 +360,12 @@ func (t *tx) change(s *stored, kind crm.ChangeKind, decide func(crm.Contact) (cr
 	}
 	body := changed.AppendBody(make([]byte, 0, len(s.body)+256))
 	if string(body) == string(s.body) {
-		return Document{ID: s.id, Body: s.body}, nil
+		return t.document(&changed, s.body)
 	}
-	return Document{ID: s.id, Body: body}, t.saveContact(s, kind, changed, body)
+	if err := t.saveContact(s, kind, changed, body); err != nil {
+		return Document{}, err
+	}
+	return t.document(&changed, body)
 }
 
 func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, body []byte) error {
@@ -394,6 +400,7 @@ func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, bo
 // writeContact writes a contact, and notes it for the changes that come after.
 func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, listRevision int64, at trace, c crm.Contact, body []byte) {
 	c.LastGift = moment(at.lastGift)
+	at.custom = flag(len(c.Custom) > 0)
 	row := &stored{id: c.ID, listRevision: listRevision, trace: at, archived: flag(c.Archived()), matchKeys: joinKeys(c.MatchKeys), body: body, checksum: checksum(body), contact: c}
 	a.contacts[row.id] = row
 	write(contactTable, row.values(a.account)...)
