@@ -239,7 +239,7 @@ func (f *ContactFilter) PlaceSearches() (all []Search) {
 		all = append(all, Search{Text: f.City, Terms: []SearchTerm{{{{Text: f.City}}}}})
 	}
 	if f.Zip != "" {
-		all = append(all, Search{Text: f.Zip, Terms: []SearchTerm{{{{Text: f.Zip, Prefix: true}}}}})
+		all = append(all, Search{Text: f.Zip, Terms: []SearchTerm{{{{Text: f.Zip, Prefix: true, Shared: true}}}}})
 	}
 	return all
 }
