@@ -77,9 +77,15 @@ campaign_reader     0
 campaign_slug       0
 plan                0
 gift                0
-gift_event          0
 external_reference  0
 giving              0
+change              6
+custom_field        0
+segment             0
+job                 0
+job_part            0
+job_row             0
+column_mapping      0
 request_answer      0
 api_key             1
 invitation          1
@@ -106,7 +112,7 @@ Accounts: 1. Rows and checksums are the same on both sides.
 		Tables   []store.TableCount
 		Accounts []store.AccountSum
 	}](t, []byte(stdout))
-	if len(report.Tables) != 23 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
+	if len(report.Tables) != 29 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
 		t.Errorf("the report is %s", stdout)
 	}
 	for _, p := range []*process{serve(t, t.TempDir(), "--database", there), serve(t, back)} {

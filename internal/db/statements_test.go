@@ -87,8 +87,14 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlAllMemberships": {"SCAN member"},
 		"sqlTallies":        {"SCAN account_tally USING INDEX sqlite_autoindex_account_tally_1"}, // an upgrade reads all accounts
 		"sqlStep4Accounts":  {"SCAN account_tally USING INDEX sqlite_autoindex_account_tally_1"},
-		"sqlAllTagWorks":    {"SCAN tag_work USING COVERING INDEX sqlite_autoindex_tag_work_1"}, // what is left to be done, mostly nothing
-		"sqlCheckTotal":     {"SCAN contact"},                                                   // a check reads everything
+		"sqlAllTagWorks":    {"SCAN tag_work USING COVERING INDEX sqlite_autoindex_tag_work_1"},      // what is left to be done, mostly nothing
+		"sqlCheckTotal":     {"SCAN contact"},                                                        // a check reads everything
+		"sqlSweeps":         {"SCAN account_setting USING INDEX sqlite_autoindex_account_setting_1"}, // a row for each account that has set something, every hour
+		"sqlChain": {"CO-ROUTINE chain", "SETUP", "RECURSIVE STEP", "SCAN chain", "CORRELATED SCALAR SUBQUERY 2", "CORRELATED SCALAR SUBQUERY 3",
+			"USE TEMP B-TREE FOR ORDER BY"}, // the changes of one document, each found by its number
+		"sqlWrongChains": {"CO-ROUTINE d", "COMPOUND QUERY", "LEFT-MOST SUBQUERY", "SCAN contact", "UNION ALL", "SCAN campaign", "MATERIALIZE h", "CO-ROUTINE linked",
+			"CO-ROUTINE (subquery-8)", "USE TEMP B-TREE FOR ORDER BY", "SCAN (subquery-8)", "SCAN linked", "USE TEMP B-TREE FOR GROUP BY", "SCAN d",
+			"BLOOM FILTER ON h (noun=? AND id=?)", "SEARCH h USING AUTOMATIC COVERING INDEX (noun=? AND id=?) LEFT-JOIN"}, // of an account whose history is damaged
 		"sqlWrongNotes":     {"SCAN note", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlWrongLastGifts": {"SCAN c", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlUnnoted":        {"SCAN c", "CORRELATED SCALAR SUBQUERY 1"},

@@ -17,7 +17,7 @@ const (
 	sqlHead    = `SELECT revision, version, archived FROM contact WHERE account_id = $1 AND id = $2`
 
 	// The last changes of a document, the newest first. The chain ends with the first one, or where older ones are no longer kept. Each is found
-	// by its number: a join made one engine read all changes of the account.
+	// by its number: with a join, a planner that knows nothing of the chain reads all changes of the account.
 	sqlChain = `WITH RECURSIVE chain (revision, prev, undoes, depth) AS (
 		SELECT c.revision, c.prev, c.undoes, CAST(1 AS BIGINT) FROM change AS c WHERE c.account_id = $1 AND c.revision = $2
 		UNION ALL

@@ -31,14 +31,16 @@ const (
 	sqlChangesOf  = `SELECT revision, prev FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 ORDER BY revision`
 	sqlSetPrev    = `UPDATE change SET prev = $3 WHERE account_id = $1 AND revision = $2`
 	sqlSetVersion = `UPDATE contact SET version = $3 WHERE account_id = $1 AND id = $2`
+
+	sqlSetContactHead  = `UPDATE contact SET revision = $3 WHERE account_id = $1 AND id = $2`
+	sqlSetCampaignHead = `UPDATE campaign SET revision = $3 WHERE account_id = $1 AND id = $2`
+	sqlSetGiftHead     = `UPDATE gift SET revision = $3 WHERE account_id = $1 AND id = $2`
+	sqlSetPlanHead     = `UPDATE plan SET revision = $3 WHERE account_id = $1 AND id = $2`
 )
 
-// sqlSetHeads say which change of a document is the last one.
-var sqlSetHeads = map[crm.Noun]string{
-	crm.ContactNoun:  `UPDATE contact SET revision = $3 WHERE account_id = $1 AND id = $2`,
-	crm.CampaignNoun: `UPDATE campaign SET revision = $3 WHERE account_id = $1 AND id = $2`,
-	crm.GiftNoun:     `UPDATE gift SET revision = $3 WHERE account_id = $1 AND id = $2`,
-	crm.PlanNoun:     `UPDATE plan SET revision = $3 WHERE account_id = $1 AND id = $2`,
+// setHeads say which change of a document is the last one, for the nouns that have chains.
+var setHeads = map[crm.Noun]string{
+	crm.ContactNoun: sqlSetContactHead, crm.CampaignNoun: sqlSetCampaignHead, crm.GiftNoun: sqlSetGiftHead, crm.PlanNoun: sqlSetPlanHead,
 }
 
 // link is a change of a document, as it is named by the next one or by the document.
@@ -112,7 +114,7 @@ func (h *historyCheck) readChange(revision int64, noun crm.Noun, id int64, kind 
 		err = h.mend(h.problem(h.account.Number, 0, "its history begins with change %d, and not with %d", revision, first), h.account.Number, h.begin(revision))
 	}
 	h.last, h.begun = revision, true
-	if sqlSetHeads[noun] == "" {
+	if setHeads[noun] == "" {
 		return err
 	}
 	h.wrong = h.wrong || prev >= revision
@@ -215,7 +217,7 @@ func relink(account int64, noun crm.Noun, id int64) func(*tx) error {
 			last = row[0]
 		}
 		if err == nil {
-			err = t.exec(sqlSetHeads[noun], account, id, last)
+			err = t.exec(setHeads[noun], account, id, last)
 		}
 		if err == nil && noun == crm.ContactNoun && a.oldest == 1 {
 			err = t.exec(sqlSetVersion, account, id, int64(len(rows)))
