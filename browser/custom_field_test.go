@@ -49,7 +49,7 @@ func TestCustomFieldsAreAddedFilledInAndEnded(t *testing.T) {
 
 	p.in(".side").click("Settings")
 	p.click("Custom fields")
-	p.click("End Volunteer")
+	p.click("End field Volunteer")
 	p.sees("The field “Volunteer” has ended.", "Ended fields")
 	p.audit()
 	p.click("Bring back Volunteer")

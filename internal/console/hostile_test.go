@@ -18,6 +18,7 @@ type estate struct {
 	account, chapter                 crm.Account
 	owner                            *person
 	contact, archived, campaign, key int64
+	field                            crm.CustomField
 	invitation, gift, plan           string
 }
 
@@ -33,12 +34,13 @@ func (s *site) estate(name string) estate {
 		}
 	}
 	contact := func(first string) int64 {
-		in := crm.ContactInput{FirstName: &first, LastName: &name, Tags: &[]string{name + " friends"}}
+		in := crm.ContactInput{FirstName: &first, LastName: &name, Tags: &[]string{name + " friends"}, Custom: []crm.CustomInput{crm.WrittenCustom(e.field.ID, name)}}
 		must(in.Validate(nil, true, "US", time.Now()))
 		d, err := s.store.CreateContact(ctx, e.account.Number, in, crm.Dedupe)
 		must(err)
 		return d.ID
 	}
+	e.field = s.field(e.owner, name+" field", crm.SelectField, name)
 	e.contact, e.archived = contact("Active"), contact("Archived")
 	must(s.store.ArchiveContact(ctx, e.account.Number, e.archived))
 	title := name + " appeal"
@@ -91,6 +93,8 @@ func (s *site) state(e estate) string {
 	add(plans, err)
 	keys, err := s.store.Keys(ctx, e.account.Number)
 	add(keys, err)
+	fields, err := s.store.CustomFields(ctx, e.account.Number)
+	add(fields.All, err)
 	members, err := s.store.Members(ctx, e.account.Number)
 	for i := range members {
 		members[i].SeenAt = time.Time{}
@@ -118,6 +122,8 @@ func address(pattern string, org string, e estate) string {
 		id = e.campaign
 	case strings.Contains(path, "/keys/"):
 		id = e.key
+	case strings.Contains(path, "/fields/"):
+		id = e.field.ID
 	}
 	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{plan}", e.plan,
 		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", "1", "{session}", "0", "{token}", "x", "{file}", "console.css",
@@ -129,7 +135,7 @@ var valid = []string{
 	"first_name", "Mallory", "last_name", "Intruder", "tag", "stolen", "tags", "stolen", "title", "Stolen", "name", "Stolen", "parent", "",
 	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password", "long enough for all", "current_password", testPassword,
 	"amount", "1", "transacted_at", "2026-01-31", "method", "card", "frequency", "monthly", "start_at", "2026-01-31", "status", "paused",
-	"currency", "EUR", "address", "Stolen", "tax_id", "stolen", "note_text", "Stolen", "history_days", "1",
+	"currency", "EUR", "address", "Stolen", "tax_id", "stolen", "note_text", "Stolen", "options", "Stolen", "history_days", "1",
 }
 
 func send(p *person, pattern, path string) answer {
@@ -359,7 +365,7 @@ func TestStoredScriptStaysText(t *testing.T) {
 			harmless(t, path, e.owner.get(e.owner.org(path)).body)
 		}
 		// Refused input comes back in the form.
-		for _, path := range []string{"/contacts", "/campaigns", "/settings/keys", "/settings/people/invite", "/chapters"} {
+		for _, path := range []string{"/contacts", "/campaigns", "/settings/keys", "/settings/people/invite", "/chapters", "/settings/fields"} {
 			a := e.owner.post(e.owner.org(path), "first_name", text, "email", text, "emails.0.value", text, "subtitle", text, "description", text, "goal", text, "expires", text, "role", text, "parent", text)
 			harmless(t, "POST "+path, a.body)
 		}
@@ -386,7 +392,7 @@ func (s *site) hostileEstate(text string) estate {
 	in := crm.ContactInput{
 		FirstName: &text, MiddleName: &text, LastName: &text, Company: &text, Title: &text, Note: &note,
 		Emails: &[]crm.Email{{Value: "a@example.org"}}, Tags: &[]string{text, text + "2"},
-		Addresses: &[]crm.Address{{Line1: text, Line2: text, City: text, Zipcode: text}},
+		Addresses: &[]crm.Address{{Line1: text, Line2: text, City: text, Zipcode: text}}, Custom: []crm.CustomInput{crm.WrittenCustom(e.field.ID, text)},
 	}
 	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
 		s.t.Fatal(err)
