@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
 // filterable is an organization with contacts that filters tell apart.
@@ -131,4 +132,17 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 		stranger.wantStatus(stranger.post(stranger.org("/segments/"+fmt.Sprint(all[0].ID)+"/delete")), http.StatusNotFound)
 		p.sees(p.follow(path+"/delete"), "The segment “Friends” was deleted.", "No segments yet")
 	})
+}
+
+// However many contacts a search finds, their number is exact, and every page is reached.
+func TestASearchIsCountedExactly(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), crm.Viewer)
+	s.contact(p, "Bo", "Ek")
+	for range store.CountedResults + 1 {
+		s.contact(p, "Maria", "Smith")
+	}
+	first := p.get(p.org("/contacts?q=maria"))
+	p.sees(first, "1,001 of 1,002 contacts")
+	p.sees(p.get(first.link(t, "Next")), "1,001 of 1,002 contacts")
 }

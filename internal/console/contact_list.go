@@ -114,7 +114,7 @@ func (c *Console) fillContacts(r *http.Request, v visit, view *contactsView, all
 	case !view.Searched && newest:
 		err = c.listContacts(r, v, view)
 	case searched && newest && rest.IsEmpty():
-		err = c.findContacts(r, v, view, filter.Search, all)
+		err = c.findContacts(r, v, view, filter, all)
 	default:
 		err = c.filterContacts(r, v, view, filter, all)
 	}
@@ -150,11 +150,14 @@ func (c *Console) filterContacts(r *http.Request, v visit, view *contactsView, f
 	return err
 }
 
-// findContacts finds the newest contacts by the search alone.
-func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, search crm.Search, all int64) error {
-	found, err := c.store.SearchContacts(r.Context(), v.account(), view.Scope, search, searchPlace(r.URL.Query()), contactsPerPage)
-	if err != nil {
+// findContacts finds the newest contacts by the search alone. Where it finds more than it counts, they are counted as those of a filter.
+func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, filter crm.ContactFilter, all int64) error {
+	found, err := c.store.SearchContacts(r.Context(), v.account(), view.Scope, filter.Search, searchPlace(r.URL.Query()), contactsPerPage)
+	switch {
+	case err != nil:
 		return err
+	case found.Total > store.CountedResults:
+		return c.filterContacts(r, v, view, filter, all)
 	}
 	view.Rows, view.Found = contactRows(v, found.Contacts), ofAll(found.Total, all)
 	if found.Prev != (store.SearchPlace{}) {
