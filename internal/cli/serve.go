@@ -71,7 +71,7 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 	ctx, stop := context.WithCancel(t.ctx)
 	defer stop()
 	var startErr error
-	var tags sync.WaitGroup
+	var working sync.WaitGroup
 	server.Listening = func(at web.Addresses) {
 		log.Info("serving", "url", c.address(at.Main), "listen", at.Main, "tls", c.TLS, "metrics", at.Metrics, "version", Version())
 		if c.TLS == web.TLSOff {
@@ -87,16 +87,19 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 			stop()
 		}
 		backups.start(ctx)
-		tags.Go(func() {
+		working.Go(func() {
 			s.WorkOnTags(ctx, func(err error) {
 				log.Error("a tag could not be changed on all contacts; it will be tried again", "error", err)
 			})
+		})
+		working.Go(func() {
+			s.WorkOnJobs(ctx, func(err error) { log.Error("a job could not go on; it will be tried again", "error", err) })
 		})
 	}
 	err = server.Run(ctx)
 	stop()
 	backups.end()
-	tags.Wait()
+	working.Wait()
 	if err == nil {
 		log.Info("stopped")
 	}
