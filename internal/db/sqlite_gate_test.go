@@ -170,11 +170,11 @@ func TestStatementsOfARequest(t *testing.T) {
 			}
 		}
 	}
-	check("a change", 5, update)                 // begin, the account's row, the contact read and written, commit
-	check("a new tag", 11, tag(id+1))            // and the words; an update of the tag's count that finds no row, then the tag; the tag's set read and written; the account's row, for lists of tags
-	check("a tag that others have", 10, tag(id)) // and the words, the tag's count; the tag's set read and written; the account's row
+	check("a change", 7, update)                 // begin, the account's row read and written, the contact read and written, its history, commit
+	check("a new tag", 12, tag(id+1))            // and the words; an update of the tag's count that finds no row, then the tag; the tag's set read and written; the account's row; its history
+	check("a tag that others have", 11, tag(id)) // and the words, the tag's count; the tag's set read and written; the account's row; its history
 	check("a page after changes that move nobody", 1, func() { list(t, s, account, crm.Active, 1, 20) })
-	check("archiving", 14, func() { archive(t, s, account, id) })                         // begin, row, contact, two for the archival, contact, words, its tag, the tag's set, row, commit
+	check("archiving", 15, func() { archive(t, s, account, id) })                         // begin, row, contact, two for the archival, contact, words, its tag, the tag's set, row, history, commit
 	check("a page after archiving", 6, func() { list(t, s, account, crm.Active, 1, 20) }) // one that returns no rows; begin, totals, archivals, contacts, end
 	check("a page past the end", 3, func() { list(t, s, account, crm.Active, 9, 20) })    // begin, totals, end
 	for _, test := range []struct{ emails, phones, tags, fresh int }{{0, 0, 0, 0}, {1, 0, 0, 0}, {2, 1, 3, 3}, {5, 5, 5, 2}} {
@@ -183,9 +183,9 @@ func TestStatementsOfARequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Begin, the account's row read and written, the contact, its words, commit; each key looked up if it can match, and written;
+		// Begin, the account's row read and written, the contact, its words and history, commit; each key looked up if it can match, and written;
 		// each tag counted, with one more statement if no contact had it, and the tag's set read and written.
-		want := 6 + len(in.MatchKeys()) + len(fresh.MatchKeys) + 3*test.tags + test.fresh
+		want := 7 + len(in.MatchKeys()) + len(fresh.MatchKeys) + 3*test.tags + test.fresh
 		check(fmt.Sprintf("a create with %+v", test), int64(want), func() {
 			if _, err := s.CreateContact(t.Context(), account, in, crm.Dedupe); err != nil {
 				t.Error(err)

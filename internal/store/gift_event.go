@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -49,27 +50,30 @@ func clipped(value string) json.RawMessage {
 	return short
 }
 
-const sqlGiftEvents = `WITH RECURSIVE chain (at, actor, data, kind, prev, depth) AS (
-	SELECT c.at, c.actor, c.data, c.kind, c.prev, 1 FROM gift AS g JOIN change AS c ON c.account_id = $1 AND c.revision = g.revision WHERE g.account_id = $1 AND g.id = $2
-	UNION ALL
-	SELECT c.at, c.actor, c.data, c.kind, c.prev, chain.depth + 1 FROM chain JOIN change AS c ON c.account_id = $1 AND c.revision = chain.prev
-	WHERE chain.prev <> 0 AND chain.depth < 200)
-	SELECT at, actor, data, kind FROM chain ORDER BY depth`
+const sqlGiftRevision = `SELECT revision FROM gift WHERE account_id = $1 AND id = $2`
+
+// shownEvents is how many changes of a gift are shown.
+const shownEvents = 200
 
 // giftEvents are the latest changes of a gift, in the order in which they happened.
 func giftEvents(c db.Conn, account, id int64) (events []GiftEvent, err error) {
-	err = c.Each(func(r db.Row) error {
-		if crm.ChangeKind(r.Int(3)) == crm.DidCreate {
-			return nil
+	last, err := c.Int(sqlGiftRevision, account, id)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := chain(c, account, last, shownEvents)
+	for _, one := range changes {
+		if one.Kind == crm.DidCreate {
+			continue
 		}
-		event := GiftEvent{At: moment(r.Int(0)), Who: r.Text(1)}
-		differences, err := crm.ParseDifferences(r.Text(2))
+		event := GiftEvent{At: one.At, Who: one.Who}
+		differences, parseErr := crm.ParseDifferences(one.Data)
+		err = errors.Join(err, parseErr)
 		for _, d := range differences {
 			event.Changes = append(event.Changes, crm.GiftChange{Field: d.Field, Before: plain(d.Before), After: plain(d.After)})
 		}
 		events = append(events, event)
-		return err
-	}, sqlGiftEvents, account, id)
+	}
 	slices.Reverse(events)
 	return events, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // The history of an account is one record of every change, numbered from 1 without a gap and written in the transaction of the change
@@ -61,6 +62,43 @@ func (t *tx) recordUndo(a *accountUnit, noun crm.Noun, id int64, kind crm.Change
 	a.revision++
 	t.Insert(changeTable, a.account, a.revision, int64(noun), int64(kind), id, prev, undoes, t.author.job, t.author.at, int64(t.author.door), t.author.who, data)
 	return a.revision
+}
+
+// Change is one row of the record.
+type Change struct {
+	Revision int64
+	Noun     crm.Noun
+	Kind     crm.ChangeKind
+	ID       int64 // of the document
+	Prev     int64 // the change of the same document before it
+	Undoes   int64
+	Job      int64
+	At       time.Time
+	Door     crm.Door
+	Who      string
+	Data     string
+}
+
+const sqlChange = `SELECT revision, noun, kind, id, prev, undoes, job, at, door, actor, data FROM change WHERE account_id = $1 AND revision = $2`
+
+func scanChange(r db.Row) Change {
+	return Change{Revision: r.Int(0), Noun: crm.Noun(r.Int(1)), Kind: crm.ChangeKind(r.Int(2)), ID: r.Int(3), Prev: r.Int(4), Undoes: r.Int(5), Job: r.Int(6),
+		At: moment(r.Int(7)), Door: crm.Door(r.Int(8)), Who: r.Text(9), Data: r.Text(10)}
+}
+
+// chain are the changes of a document from its last one back, at most so many. It ends where the record has been cut. Each is looked up by
+// its number: a statement that follows the chain itself made PostgreSQL read all changes of the account.
+func chain(c db.Conn, account, last int64, limit int) (changes []Change, err error) {
+	for revision := last; revision != 0 && len(changes) < limit; {
+		var one Change
+		found, err := c.One(func(r db.Row) { one = scanChange(r) }, sqlChange, account, revision)
+		if err != nil || !found {
+			return changes, err
+		}
+		changes = append(changes, one)
+		revision = one.Prev
+	}
+	return changes, nil
 }
 
 // trace notes the change of a contact, and is what its row says from then on. A kind of 0 is what the difference is called.

@@ -12,17 +12,17 @@ import (
 // it is, and uses nothing that may become different.
 
 const (
-	sqlStep9Accounts = `SELECT account_id FROM account_tally ORDER BY account_id`
-	sqlStep9Account  = `UPDATE account_tally SET epoch = $2, revision = $3 WHERE account_id = $1`
-	sqlStep9Events   = `SELECT gift_id, at, actor, data FROM gift_event WHERE account_id = $1 ORDER BY at, gift_id, number`
-	sqlStep9Change   = `INSERT INTO change (account_id, revision, noun, kind, id, prev, undoes, job, at, door, actor, data)
+	step9AccountsText = `SELECT account_id FROM account_tally ORDER BY account_id`
+	step9AccountText  = `UPDATE account_tally SET epoch = $2, revision = $3 WHERE account_id = $1`
+	step9EventsText   = `SELECT gift_id, at, actor, data FROM gift_event WHERE account_id = $1 ORDER BY at, gift_id, number`
+	step9ChangeText   = `INSERT INTO change (account_id, revision, noun, kind, id, prev, undoes, job, at, door, actor, data)
 		VALUES ($1, $2, 3, $3, $4, $5, 0, 0, $6, 0, $7, $8)`
-	sqlStep9Gift = `UPDATE gift SET revision = $3 WHERE account_id = $1 AND id = $2`
-	sqlStep9Drop = `DROP TABLE gift_event`
+	step9GiftText = `UPDATE gift SET revision = $3 WHERE account_id = $1 AND id = $2`
+	step9DropText = `DROP TABLE gift_event`
 )
 
 func fillHistory(t *db.Tx, _ db.Progress) error {
-	accounts, err := db.List(t.Conn, func(r db.Row) int64 { return r.Int(0) }, sqlStep9Accounts)
+	accounts, err := db.List(t.Conn, func(r db.Row) int64 { return r.Int(0) }, step9AccountsText)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func fillHistory(t *db.Tx, _ db.Progress) error {
 			return err
 		}
 	}
-	_, err = t.Exec(sqlStep9Drop)
+	_, err = t.Exec(step9DropText)
 	return err
 }
 
@@ -40,7 +40,7 @@ func step9Account(t *db.Tx, account int64) error {
 		gift, at    int64
 		actor, data string
 	}
-	events, err := db.List(t.Conn, func(r db.Row) event { return event{r.Int(0), r.Int(1), r.Text(2), r.Text(3)} }, sqlStep9Events, account)
+	events, err := db.List(t.Conn, func(r db.Row) event { return event{r.Int(0), r.Int(1), r.Text(2), r.Text(3)} }, step9EventsText, account)
 	if err != nil {
 		return err
 	}
@@ -48,19 +48,19 @@ func step9Account(t *db.Tx, account int64) error {
 	for i, e := range events {
 		revision := int64(i + 1)
 		data, kind := step9Data(e.data)
-		if err := t.Prefetch(nil, sqlStep9Change, account, revision, kind, e.gift, last[e.gift], e.at, e.actor, data); err != nil {
+		if err := t.Prefetch(nil, step9ChangeText, account, revision, kind, e.gift, last[e.gift], e.at, e.actor, data); err != nil {
 			return err
 		}
 		last[e.gift] = revision
 	}
 	for gift, revision := range last {
-		if err := t.Prefetch(nil, sqlStep9Gift, account, gift, revision); err != nil {
+		if err := t.Prefetch(nil, step9GiftText, account, gift, revision); err != nil {
 			return err
 		}
 	}
 	var epoch [8]byte
 	_, _ = rand.Read(epoch[:]) // never fails
-	if err := t.Prefetch(nil, sqlStep9Account, account, int64(binary.BigEndian.Uint64(epoch[:])>>2), int64(len(events))); err != nil {
+	if err := t.Prefetch(nil, step9AccountText, account, int64(binary.BigEndian.Uint64(epoch[:])>>2), int64(len(events))); err != nil {
 		return err
 	}
 	return t.Fetch()
