@@ -15,6 +15,7 @@ import (
 var arrows = map[string][]string{
 	"internal/crm":       {},
 	"internal/db":        {},
+	"internal/table":     {},
 	"internal/store":     {"internal/crm", "internal/db"},
 	"internal/backup":    {"internal/db", "internal/store"},
 	"internal/web":       {"internal/crm"},

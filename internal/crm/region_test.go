@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/currency"
 	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
 )
 
 // codes lists a set again.
@@ -113,4 +114,24 @@ func FuzzIsCountry(f *testing.F) {
 			t.Fatalf("%q is a currency in small letters", code)
 		}
 	})
+}
+
+// TestNamesOfCountriesAgreeWithUnicode: each name leads to its code, in the three languages that files are in.
+func TestNamesOfCountriesAgreeWithUnicode(t *testing.T) {
+	list := codes(isCountry)
+	for _, code := range list {
+		region := language.MustParseRegion(code)
+		for _, in := range []*display.Dictionary{display.English, display.German, display.French} {
+			name := in.Regions().Name(region)
+			if got, ok := countryCode(name); !ok || got != code {
+				t.Errorf("%s is %s, want %s", name, got, code)
+			}
+		}
+		if got, ok := countryCode(region.String()); !ok || got != code || alpha2(code) != region.String() {
+			t.Errorf("%s is %s, and %s is %s", region, got, code, alpha2(code))
+		}
+	}
+	if lines := strings.Split(strings.TrimSpace(countryNames), "\n"); len(lines) != len(list) {
+		t.Errorf("%d lines, and %d countries", len(lines), len(list))
+	}
 }

@@ -1,0 +1,328 @@
+package crm_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/table"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var today = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+
+// TestFilesOfOtherSystems: a file of each source system becomes contacts without any mapping by hand.
+func TestFilesOfOtherSystems(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/import/*.csv")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		region := map[string]string{"german.csv": "DE", "french.csv": "FR"}[filepath.Base(name)]
+		if region == "" {
+			region = "US"
+		}
+		got := importFile(t, name, region)
+		golden := strings.TrimSuffix(name, ".csv") + ".golden"
+		if *update {
+			if err := os.WriteFile(golden, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, want)
+		}
+	}
+}
+
+// importFile is what becomes of a file: the columns and their targets, then the contacts.
+func importFile(t *testing.T, name, region string) []byte {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := table.Open(file, info.Size(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapping := crm.GuessColumns(rows.Header(), nil)
+	if err := mapping.Check(); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	var told bytes.Buffer
+	for _, c := range mapping {
+		unknown := ""
+		if c.Unknown {
+			unknown = " (unknown)"
+		}
+		told.WriteString(c.Name + " = " + c.Target + unknown + "\n")
+	}
+	for {
+		row, _, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			return told.Bytes()
+		}
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		in := mapping.Input(row, region)
+		err = in.Validate(nil, true, region, today)
+		contact, created := crm.NewContact(in, today)
+		if err = errors.Join(err, created); err != nil {
+			t.Errorf("%s: %v: %v", name, row, err)
+			continue
+		}
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, crm.AppendContact(nil, 1, contact.AppendBody(nil)), "", " "); err != nil {
+			t.Fatal(err)
+		}
+		told.WriteString("\n" + pretty.String() + "\n")
+	}
+}
+
+func TestColumnsAreRecognized(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"FIRST NAME|last-name|E mail":                                  "first_name|last_name|emails.0.value",
+		"Name|email2|Email 1|EMAIL":                                    "full_name|emails.0.value|emails.1.value|emails.2.value",
+		"Work Email|Primary Email|Email opt out|Email Type":            "emails.1.value|emails.0.value|skip?|emails.0.type",
+		"Phone|Phone|Phone Type|Cell Phone|Fax|Phone country code":     "phones.0.value|phones.1.value|phones.0.type|phones.2.value|skip?|skip?",
+		"Address|City|State|Zip":                                       "addresses.0.address_1|addresses.0.city|addresses.0.state|addresses.0.zipcode",
+		"Address 1|Address 2|City|Postcode":                            "addresses.0.address_1|addresses.0.address_2|addresses.0.city|addresses.0.zipcode",
+		"Street|Street 2|Town|Home Street|Home City":                   "addresses.0.address_1|addresses.0.address_2|addresses.0.city|addresses.1.address_1|addresses.1.city",
+		"Street 1|City 1|Street 2|City 2":                              "addresses.0.address_1|addresses.0.city|addresses.1.address_1|addresses.1.city",
+		"Other Street|Other City|Primary Street|Primary City":          "addresses.1.address_1|addresses.1.city|addresses.0.address_1|addresses.0.city",
+		"Anschrift|Land":                                               "addresses.0.whole|skip?",
+		"Straße und Hausnummer|PLZ/Ort|Staat":                          "addresses.0.address_1|addresses.0.zip_city|addresses.0.country",
+		"Country":                                                      "addresses.0.country",
+		"Region":                                                       "skip?",
+		"Tags|Kategorie|Notes|Comments":                                "tags|tags|note|note",
+		"Company|Employer|id|created_at||Shoe size":                    "company|skip?|skip|skip|skip|skip?",
+		"first_name|emails.0.value|emails.0.type|tags.0|stats.total":   "first_name|emails.0.value|emails.0.type|tag|skip",
+		"email|emails.0.value":                                         "emails.1.value|emails.0.value",
+		"shirt SIZE|Position|company|Company":                          "custom.3|custom.4|company|custom.5",
+		"Vor- und Zuname|Prénom|NOM|Courriel|N° de tél.|Ville":         "skip?|first_name|last_name|emails.0.value|phones.0.value|addresses.0.city",
+		"custom.3|new:text|skip|emails.0.wrong|addresses.200.city|Jo.": "skip?|skip?|skip?|skip|skip|skip?",
+	} {
+		var got []string
+		for _, c := range crm.GuessColumns(strings.Split(header, "|"), map[string]int64{"Shirt size": 3, "position": 4, "Company ": 5}) {
+			if c.Unknown {
+				c.Target += "?"
+			}
+			got = append(got, c.Target)
+		}
+		if text := strings.Join(got, "|"); text != want {
+			t.Errorf("%s:\n%s\nwant\n%s", header, text, want)
+		}
+	}
+}
+
+// rowOf is the contact that one cell becomes, beside a name.
+func rowOf(t *testing.T, target, cell string) (crm.Contact, error) {
+	t.Helper()
+	m := crm.Mapping{{Name: "First", Target: "first_name"}, {Name: "Last", Target: "last_name"}, {Name: "The column", Target: target}}
+	row := []string{"Ana", "Lopez", cell}
+	if target == crm.FullNameColumn {
+		row = []string{"", "", cell}
+	}
+	in := m.Input(row, "US")
+	if err := in.Validate(nil, true, "US", today); err != nil {
+		return crm.Contact{}, err
+	}
+	return crm.NewContact(in, today)
+}
+
+func TestCellsAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ target, cell, want string }{
+		{"full_name", "Ana Lopez", "Ana/Lopez"},
+		{"full_name", "Lopez, Ana María", "Ana María/Lopez"},
+		{"full_name", "Dr. Ludwig van Beethoven", "Ludwig/van Beethoven"},
+		{"full_name", "Martin Luther King, Jr.", "Martin Luther/King, Jr."},
+		{"full_name", "Sammy Davis Jr.", "Sammy/Davis Jr."},
+		{"full_name", "Ana & Tom Lopez", "Ana & Tom/Lopez"},
+		{"full_name", "Frau Erika von der Leyen", "Erika/von der Leyen"},
+		{"full_name", "Cher", "The Last field is required."},
+		{"dob", "1/31/1980", "1980-01-31"},
+		{"dob", "01/31/1980 00:00:00", "1980-01-31"},
+		{"dob", "1980-01-31", "1980-01-31"},
+		{"dob", "1980-01-31T00:00:00.000000Z", "1980-01-31"},
+		{"dob", "31.1.1980", "1980-01-31"},
+		{"dob", "31/01/1980", "1980-01-31"},
+		{"dob", "3/4/1980", "1980-03-04"},
+		{"dob", "January 31, 1980", "1980-01-31"},
+		{"dob", "19800131", "1980-01-31"},
+		{"dob", "0000-00-00", "0001-01-01"},
+		{"dob", "01/31", "0001-01-01"},
+		{"dob", "31/31/1980", "The The column field must be a date in the format m/d/Y, from 01/01/1000 to today."},
+		{"dob", "1/31/2090", "The The column field must be a date in the format m/d/Y, from 01/01/1000 to today."},
+		{"emails.0.value", "a@example.org", "a@example.org"},
+		{"emails.0.value", "a@example.org; b@example.org,c@example.org", "a@example.org b@example.org c@example.org"},
+		{"emails.0.value", "nobody", "The The column field must be a valid email address."},
+		{"phones.0.value", "212-555-0100;ext=5", "212-555-0100;ext=5"},
+		{"phones.0.value", "212-555-0100; 212-555-0101", "212-555-0100 212-555-0101"},
+		{"phones.0.value", "n/a", "The The column field must be a valid phone number, with a + and the country code where it is not a US number."},
+		{"tags", "a, b,, c", "a b c"},
+		{"tags", "a, b; c", "a, b c"},
+		{"tags", "a|b", "a b"},
+		{"tags", `"a, b","c"`, "a, b c"},
+		{"tags", `a\, b; c\;d; e\\f; g\|h`, `a, b c;d e\f g|h`},
+		{"tags", "one", "one"},
+		{"tag", "a, b; c", "a, b; c"},
+		{"twitter_url", "@ana", "https://twitter.com/ana"},
+		{"twitter_url", "twitter.com/ana", "https://twitter.com/ana"},
+		{"twitter_url", "https://example.org/x", "https://example.org/x"},
+		{"addresses.0.country", "Deutschland", "|||||DEU"},
+		{"addresses.0.country", "états-unis", "|||||USA"},
+		{"addresses.0.country", "U.S.A.", "|||||USA"},
+		{"addresses.0.country", "gb", "|||||GBR"},
+		{"addresses.0.country", "fra", "|||||fra"},
+		{"addresses.0.country", "England", "|||||GBR"},
+		{"addresses.0.country", "Atlantis", "|Atlantis||||"},
+		{"addresses.0.state", "New York", "|||NY||"},
+		{"addresses.0.state", "québec", "|||QC||"},
+		{"addresses.0.state", "ny", "|||ny||"},
+		{"addresses.0.state", "Bayern", "|Bayern||||"},
+		{"addresses.0.zip_city", "10115 Berlin", "||Berlin||10115|"},
+		{"addresses.0.zip_city", "Bad Homburg", "||Bad Homburg|||"},
+		{"addresses.0.address_1", "5 Pine Street\nRear", "5 Pine Street|Rear||||"},
+		{"addresses.0.whole", "9 Oak Avenue  Unit 3  Austin  TX  78701  US", "9 Oak Avenue|Unit 3|Austin|TX|78701|USA"},
+		{"addresses.0.whole", "9 Oak Avenue, Austin, TX 78701", "9 Oak Avenue||Austin|TX|78701|"},
+		{"addresses.0.whole", "9 Oak Avenue\nAustin, California\n78701", "9 Oak Avenue||Austin|CA|78701|"},
+		{"addresses.0.whole", "somewhere in Austin", "somewhere in Austin|||||"},
+	} {
+		contact, err := rowOf(t, c.target, c.cell)
+		if got := said(contact, c.target, err); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.target, c.cell, got, c.want)
+		}
+	}
+}
+
+// said is what a contact got from a cell.
+func said(c crm.Contact, target string, err error) string {
+	values := func(list []crm.Typed) string {
+		var all []string
+		for _, one := range list {
+			all = append(all, one.Value)
+		}
+		return strings.Join(all, " ")
+	}
+	switch name, _, _ := strings.Cut(target, "."); {
+	case err != nil:
+		return err.Error()
+	case name == "full_name":
+		return c.FirstName + "/" + c.LastName
+	case name == "dob":
+		return c.DOB.Format(time.DateOnly)
+	case name == "emails":
+		return values(c.Emails)
+	case name == "phones":
+		return values(c.Phones)
+	case name == "tags", name == "tag":
+		return strings.Join(c.Tags, " ")
+	case name == "twitter_url":
+		return c.TwitterURL
+	default:
+		a := c.Addresses[0]
+		return strings.Join([]string{a.Line1, a.Line2, a.City, a.State, a.Zipcode, a.Country}, "|")
+	}
+}
+
+// TestARowThatIsWrongNamesItsColumn: the reason calls a field as the file does, also where cells before it are empty.
+func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
+	t.Parallel()
+	m := crm.GuessColumns([]string{"Vorname", "Nachname", "E-Mail", "E-Mail 2", "Telefon", "Homepage"}, nil)
+	in := m.Input([]string{"", "Weiß", "", "broken", "+49 30 1234567", "x"}, "DE")
+	err := in.Validate(nil, true, "DE", today)
+	var faults *crm.Invalid
+	if !errors.As(err, &faults) || faults.AllFaults() != "The Vorname field is required. The E-Mail 2 field must be a valid email address." {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPhonesOfAnotherCountry(t *testing.T) {
+	t.Parallel()
+	m := crm.GuessColumns([]string{"first name", "last name", "phone", "city", "country"}, nil)
+	for phone, want := range map[string]string{"0664 1234567890": "+43 664 1234567890", "212-555-0100": "212-555-0100", "+1 212 555 0100": "+1 212 555 0100"} {
+		in := m.Input([]string{"Ana", "Lopez", phone, "Wien", "Österreich"}, "US")
+		if got := (*in.Phones)[0].Value; got != want {
+			t.Errorf("%s became %s", phone, got)
+		}
+	}
+}
+
+func TestMappingByHand(t *testing.T) {
+	t.Parallel()
+	guessed := crm.GuessColumns([]string{"Spalte", "Name, ganz", "email", "Note", "x=y"}, map[string]int64{"Size": 7})
+	for text, want := range map[string]string{
+		"":                                    "skip|skip|emails.0.value|note|skip",
+		"spalte=first_name, EMAIL = skip":     "first_name|skip|skip|note|skip",
+		`"Name, ganz"=full_name,#5=custom.7`:  "skip|full_name|emails.0.value|note|custom.7",
+		"Spalte=emails.0.value":               "emails.0.value|skip|skip|note|skip",
+		"Spalte=note,#2=new:number":           "note|new:number|emails.0.value|note|skip",
+		"Nothing=first_name":                  `The file has no column "Nothing". Its columns are: Spalte, Name, ganz, email, Note, x=y.`,
+		"Spalte=firstname":                    `The column "Spalte" cannot become "firstname".`,
+		"Spalte":                              `The mapping must be like Column=first_name,Other=skip. "Spalte" has no =.`,
+		"Spalte=new:blob":                     `The column "Spalte" cannot become "new:blob".`,
+		"#9=skip":                             `The file has no column "#9". Its columns are: Spalte, Name, ganz, email, Note, x=y.`,
+		"Spalte=addresses.0.city,#2=emails.5": `The column "#2" cannot become "emails.5".`,
+	} {
+		m, err := guessed.With(text)
+		var got []string
+		for _, c := range m {
+			got = append(got, c.Target)
+		}
+		if err != nil {
+			got = []string{err.Error()}
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%s: %s, want %s", text, strings.Join(got, "|"), want)
+		}
+	}
+	for _, c := range []struct {
+		m    crm.Mapping
+		want string
+	}{
+		{crm.Mapping{{Name: "a", Target: "full_name"}}, ""},
+		{crm.Mapping{{Name: "a", Target: "first_name"}}, "No column has the first and the last name. Choose which one becomes first_name and which one last_name, or which one full_name."},
+		{crm.Mapping{{Name: "a", Target: "full_name"}, {Name: "b", Target: "company"}, {Name: "c", Target: "company"}}, "The c field must not become company, because the column b does."},
+	} {
+		if err := c.m.Check(); err != nil && err.Error() != c.want || err == nil && c.want != "" {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	m, _ := guessed.With(`#1=full_name,#5=custom.7`)
+	if cells := m.Custom([]string{"Ana Lopez", "", "", "", " 44 "}); len(cells) != 1 || cells[0] != (crm.CustomCell{Field: 7, Text: "44"}) {
+		t.Errorf("custom fields: %v", cells)
+	}
+	if skipped := strings.Join(m.Skipped(), "; "); skipped != "Name, ganz" {
+		t.Errorf("skipped: %s", skipped)
+	}
+	text, err := json.Marshal(m)
+	var again crm.Mapping
+	if err = errors.Join(err, json.Unmarshal(text, &again)); err != nil || again[4].Target != "custom.7" || !strings.HasPrefix(string(text), `[{"column":"Spalte","target":"full_name"},`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	for _, target := range crm.Targets(2, 2, 1) {
+		if crm.TargetLabel(target) == "" || crm.TargetLabel(target) == target {
+			t.Errorf("%s has no label", target)
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package crm
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// CustomCell is what a row says about a custom field.
+type CustomCell struct {
+	Field int64
+	Text  string
+}
+
+// Custom is what a row says about custom fields. Empty cells say nothing.
+func (m Mapping) Custom(row []string) (cells []CustomCell) {
+	for i, c := range m {
+		if t, ok := parseTarget(c.Target); ok && t.field != 0 && i < len(row) && strings.TrimSpace(row[i]) != "" {
+			cells = append(cells, CustomCell{t.field, strings.TrimSpace(row[i])})
+		}
+	}
+	return cells
+}
+
+// rowReader makes an input of the cells of a row.
+type rowReader struct {
+	mapping  Mapping
+	in       ContactInput
+	region   string
+	fullName string
+	emails   []cellValue
+	phones   []cellValue
+	places   []cellAddress
+	tags     []string
+	names    map[string]string // of columns, by the path that they went to
+	dayFirst bool
+}
+
+// cellValue is an email or a phone with the place that its column gives it. A cell may hold several.
+type cellValue struct {
+	Typed
+	index  int
+	column string
+}
+
+type cellAddress struct {
+	Address
+	index        int
+	house, whole string
+	columns      map[string]string // by part
+}
+
+// Input is what a row says. Empty cells say nothing, and what is wrong is found by Validate, which calls fields as the columns are called. region is
+// where phone numbers without + belong, and tells how days are written.
+func (m Mapping) Input(row []string, region string) ContactInput {
+	r := &rowReader{mapping: m, region: region, names: make(map[string]string, len(m)), dayFirst: region != "US"}
+	for i, c := range m {
+		if i >= len(row) {
+			break
+		}
+		if c.Target == "first_name" || c.Target == "last_name" { // which are required
+			r.names[c.Target] = c.Name
+		}
+		if text := strings.TrimSpace(row[i]); text != "" {
+			if t, ok := parseTarget(c.Target); ok {
+				r.take(t, c.Name, text)
+			}
+		}
+	}
+	r.finish()
+	r.in.sentAs = r.names
+	return r.in
+}
+
+func (r *rowReader) take(t target, column, text string) {
+	switch t.list {
+	case "custom": // see Custom
+	case "emails":
+		r.emails = takeValues(r.emails, t, column, text, emailType, splitEmails)
+	case "phones":
+		r.phones = takeValues(r.phones, t, column, text, phoneType, splitPhones)
+	case "addresses":
+		r.takePlace(t, column, text)
+	default:
+		r.takeText(t.name, column, text)
+	}
+}
+
+func (r *rowReader) takeText(name, column, text string) {
+	switch name {
+	case SkipColumn:
+		return
+	case FullNameColumn:
+		r.fullName = text
+		return
+	case "tags":
+		r.tags = append(r.tags, splitTags(text)...)
+		return
+	case oneTag:
+		r.tags = append(r.tags, text)
+		return
+	case "note":
+		if r.in.Note != nil {
+			text = *r.in.Note + "\n\n" + text
+		}
+	case "dob":
+		if text = birthDay(text, r.dayFirst || isForeignDay(column)); text == "" {
+			return
+		}
+	case "company":
+		if isHousehold(column, text) {
+			return
+		}
+	case "twitter_url":
+		text = profileURL(text, "https://twitter.com/")
+	case "linkedin_url":
+		text = profileURL(text, "https://www.linkedin.com/in/")
+	case "facebook_url":
+		text = profileURL(text, "https://www.facebook.com/")
+	}
+	*r.in.textOf(name) = &text
+	r.names[name] = column
+}
+
+// textOf is the field of an input that takes one text.
+func (in *ContactInput) textOf(name string) **string {
+	switch name {
+	case "first_name":
+		return &in.FirstName
+	case "middle_name":
+		return &in.MiddleName
+	case "last_name":
+		return &in.LastName
+	case "dob":
+		return &in.DOB
+	case "company":
+		return &in.Company
+	case "title":
+		return &in.Title
+	case "twitter_url":
+		return &in.TwitterURL
+	case "linkedin_url":
+		return &in.LinkedinURL
+	case "facebook_url":
+		return &in.FacebookURL
+	}
+	return &in.Note
+}
+
+// takeValues adds the values of a cell, or the type of those that have the same place.
+func takeValues(list []cellValue, t target, column, text string, typeOf func(string) string, split func(string) []string) []cellValue {
+	if t.name == "type" {
+		return append(list, cellValue{Typed: Typed{Type: typeOf(text)}, index: t.index})
+	}
+	for _, value := range split(text) {
+		list = append(list, cellValue{Typed: Typed{Value: value, Type: typeOf(column)}, index: t.index, column: column})
+	}
+	return list
+}
+
+// finish makes the lists of what was taken.
+func (r *rowReader) finish() {
+	if r.in.FirstName == nil && r.in.LastName == nil && r.fullName != "" {
+		first, last := splitName(r.fullName)
+		r.in.FirstName, r.in.LastName = &first, &last
+	}
+	if list := r.typedList("emails", r.emails); list != nil {
+		r.in.Emails = &list
+	}
+	if addresses := r.addresses(); addresses != nil {
+		r.in.Addresses = &addresses
+	}
+	if list := r.typedList("phones", r.phones); list != nil {
+		country := ""
+		if r.in.Addresses != nil {
+			country = (*r.in.Addresses)[0].Country
+		}
+		for i := range list {
+			list[i].Value = abroad(list[i].Value, country, r.region)
+		}
+		r.in.Phones = &list
+	}
+	if r.tags != nil {
+		r.in.Tags = &r.tags
+	}
+}
+
+// typedList is the values in the order of their places, each with the type that a column of its own or the name of its column tells.
+func (r *rowReader) typedList(name string, taken []cellValue) (list []Typed) {
+	slices.SortStableFunc(taken, func(a, b cellValue) int { return cmp.Compare(a.index, b.index) })
+	for i, one := range taken {
+		if one.Value == "" {
+			continue
+		}
+		for _, other := range taken {
+			if other.index == one.index && other.Value == "" && other.Type != "" {
+				one.Type = other.Type
+			}
+		}
+		r.names[elementOf(name, len(list)).field("value")] = taken[i].column
+		list = append(list, one.Typed)
+	}
+	return list
+}
+
+func (r *rowReader) takePlace(t target, column, text string) {
+	i := slices.IndexFunc(r.places, func(p cellAddress) bool { return p.index == t.index })
+	if i < 0 {
+		i = len(r.places)
+		r.places = append(r.places, cellAddress{index: t.index, columns: map[string]string{}})
+	}
+	p := &r.places[i]
+	p.columns[t.name] = column
+	switch t.name {
+	case wholeAddress:
+		p.whole = text
+	case houseNumber:
+		p.house = text
+	case zipAndCity:
+		if zip, city, found := strings.Cut(text, " "); found && strings.ContainsAny(zip, "0123456789") {
+			p.Zipcode, p.City = zip, strings.TrimSpace(city)
+		} else {
+			p.City = text
+		}
+	case "address_2":
+		p.Line2 = joinLines(p.Line2, text)
+	default:
+		if line, rest, isMore := strings.Cut(text, "\n"); isMore && t.name == "address_1" && !r.has(elementOf("addresses", t.index).field("address_2")) {
+			text = strings.TrimSpace(line)
+			p.Line2 = joinLines(p.Line2, strings.Join(strings.Fields(rest), " "))
+		}
+		*addressPart(&p.Address, t.name) = text
+	}
+}
+
+// has tells whether a column goes there.
+func (r *rowReader) has(target string) bool {
+	return slices.ContainsFunc(r.mapping, func(c Column) bool { return c.Target == target })
+}
+
+func addressPart(a *Address, name string) *string {
+	switch name {
+	case "address_1":
+		return &a.Line1
+	case "city":
+		return &a.City
+	case "state":
+		return &a.State
+	case "zipcode":
+		return &a.Zipcode
+	}
+	return &a.Country
+}
+
+func joinLines(line, more string) string {
+	if line == "" || more == "" {
+		return line + more
+	}
+	return line + ", " + more
+}
+
+// addresses are in the order of their places. A state or a country that we have no code for goes to the second line, so that nothing is lost
+// and the row is not rejected.
+func (r *rowReader) addresses() (list []Address) {
+	slices.SortStableFunc(r.places, func(a, b cellAddress) int { return cmp.Compare(a.index, b.index) })
+	for i := range r.places {
+		p := &r.places[i]
+		if p.whole != "" && addressTable.size(&p.Address) == 0 {
+			p.Address = splitAddress(p.whole)
+		}
+		if p.house != "" {
+			p.Line1 = strings.TrimSpace(p.Line1 + " " + p.house)
+		}
+		a := p.Address
+		code, known := countryCode(a.Country)
+		if !known {
+			a.Line2 = joinLines(a.Line2, a.Country)
+		}
+		a.Country = code
+		if code, known = stateCode(a.State); !known && fold(a.State) != fold(a.City) {
+			a.Line2 = joinLines(a.Line2, a.State)
+		}
+		a.State = code
+		for j := range addressTable {
+			part := addressTable[j].name
+			if column := cmp.Or(p.columns[part], p.columns[wholeAddress]); column != "" {
+				r.names[elementOf("addresses", len(list)).field(part)] = column
+			}
+		}
+		list = append(list, a)
+	}
+	return list
+}

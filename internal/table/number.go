@@ -1,0 +1,129 @@
+package table
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// style is how a workbook shows a number.
+type style struct {
+	isDate bool
+	digits int // a number of zeros that stand for digits: 02134 is a postal code
+}
+
+// readStyles reads the styles of cells.
+func (w *workbook) readStyles(part string) error {
+	formats := map[string]style{}
+	inCells := false
+	return w.each(part, func(e *element) error {
+		switch e.name {
+		case "numFmt":
+			if len(formats) < maxStyles {
+				formats[e.attr("numFmtId")] = styleOf(e.attr("formatCode"))
+			}
+		case "cellXfs":
+			inCells = true
+		case "cellStyles", "dxfs":
+			inCells = false
+		case "xf":
+			if inCells && len(w.styles) < maxStyles {
+				id := e.attr("numFmtId")
+				s, known := formats[id]
+				if number, err := strconv.Atoi(id); err == nil && !known {
+					s.isDate = slices.ContainsFunc(dateFormats, func(r [2]int) bool { return r[0] <= number && number <= r[1] })
+				}
+				w.styles = append(w.styles, s)
+			}
+		}
+		return nil
+	})
+}
+
+// dateFormats are the ranges of numbers of formats that every workbook has and that are dates or times.
+var dateFormats = [][2]int{{14, 22}, {27, 36}, {45, 47}, {50, 58}}
+
+// styleOf reads the code of a format. Its letters for days and times count, unless they stand in quotes, in brackets or after a backslash.
+func styleOf(code string) (s style) {
+	code, _, _ = strings.Cut(code, ";") // what follows is for negative numbers
+	if code != "" && strings.Trim(code, "0") == "" {
+		return style{digits: len(code)}
+	}
+	for i := 0; i < len(code); i++ {
+		switch c := code[i]; c {
+		case '"', '[':
+			end := map[byte]string{'"': `"`, '[': "]"}[c]
+			n := strings.Index(code[i+1:], end)
+			if n < 0 {
+				return s
+			}
+			i += n + 1
+		case '\\', '_', '*':
+			i++
+		default:
+			s.isDate = s.isDate || strings.IndexByte("dmyhsDMYHS", c) >= 0
+		}
+	}
+	return s
+}
+
+// format is a number as a person would write it.
+func (s style) format(value string, is1904 bool) string {
+	if s.isDate {
+		if date, ok := dateText(value, is1904); ok {
+			return date
+		}
+	}
+	text := plainNumber(value)
+	if isNumber(text) && !strings.ContainsAny(text, "-.") && len(text) < s.digits {
+		text = strings.Repeat("0", s.digits-len(text)) + text
+	}
+	return text
+}
+
+// dateText is the day or the time that a workbook counts: in days, since the end of 1899.
+func dateText(value string, is1904 bool) (text string, ok bool) {
+	serial, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if is1904 {
+		serial += 1462
+	}
+	if err != nil || serial < 0 || serial >= 2958466 { // the year 10000
+		return "", false
+	}
+	days, part := math.Modf(serial)
+	if days > 0 && days < 60 {
+		days++ // workbooks believe in February 29, 1900
+	}
+	at := time.Date(1899, 12, 30+int(days), 0, 0, int(math.Round(part*86400)), 0, time.UTC)
+	switch {
+	case part == 0:
+		return at.Format(time.DateOnly), true
+	case days == 0:
+		return at.Format(time.TimeOnly), true
+	}
+	return at.Format(time.DateTime), true
+}
+
+// serialOf is the number that a workbook has for a time. It is not ok before March 1900, since which workbooks count right.
+func serialOf(at time.Time) (serial string, ok bool) {
+	at = at.UTC()
+	since := at.Sub(time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC))
+	days := since.Hours() / 24
+	return strconv.FormatFloat(days, 'f', -1, 64), days >= 61 && at.Year() < 10000
+}
+
+// plainNumber is a number without an exponent, and with the 15 digits that a workbook vouches for. Text that is no number stays as it is.
+func plainNumber(value string) string {
+	value = strings.TrimSpace(value)
+	if len(value) <= 16 && !strings.ContainsAny(value, "eE") {
+		return value
+	}
+	number, err := strconv.ParseFloat(value, 64)
+	if err != nil || math.Abs(number) >= 1e21 || number != 0 && math.Abs(number) < 1e-12 {
+		return value
+	}
+	number, _ = strconv.ParseFloat(strconv.FormatFloat(number, 'g', 15, 64), 64)
+	return strconv.FormatFloat(number, 'f', -1, 64)
+}

@@ -1,0 +1,226 @@
+// Package table reads and writes tables that people keep in files: delimited text, JSON Lines and workbooks. It knows the cells and
+// not what they mean. However large a file is, only one row of it is in memory at a time.
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// What a table may hold. A row is as long as the bytes of its line, and a cell as long as its text.
+const (
+	maxCell    = 1 << 20
+	maxRow     = 4 << 20
+	maxColumns = 1_000
+)
+
+// FileError tells a person why a file cannot be read as a table, and what to do about it.
+type FileError struct {
+	Name    string // of the file
+	Message string // whole sentences
+}
+
+func (e *FileError) Error() string { return e.Name + ": " + e.Message }
+
+// RowError tells what is wrong with one row. The rows after it can be read.
+type RowError struct {
+	Line    int // on which the row begins, from 1
+	Message string
+	Row     []string // its cells, as far as they could be told apart
+}
+
+func (e *RowError) Error() string { return fmt.Sprintf("Line %d: %s", e.Line, e.Message) }
+
+// Reader reads the rows of a table, one after the other.
+type Reader struct {
+	Format string // "csv", also where the separator is another one, "jsonl" or "xlsx"
+
+	name   string
+	file   *watched
+	header []string
+	rows   rows
+}
+
+// rows is how one format reads its rows. An error that is no *RowError and no *FileError comes from the file below.
+type rows interface {
+	next() (cells []string, line int, err error)
+}
+
+// Open finds out what a file is by its content and reads its header. Its name is for messages alone. An error that is no *FileError comes
+// from r.
+func Open(r io.ReaderAt, size int64, name string) (*Reader, error) {
+	t := &Reader{name: name, file: &watched{ReaderAt: r}}
+	if err := t.open(t.file, size); err != nil {
+		return nil, t.told(err)
+	}
+	return t, nil
+}
+
+func (t *Reader) open(r io.ReaderAt, size int64) error {
+	start := make([]byte, min(size, sampleSize))
+	if n, err := r.ReadAt(start, 0); n < len(start) {
+		return err
+	}
+	if err := refuse(start); err != nil {
+		return err
+	}
+	if isZip(start) {
+		return t.openWorkbook(r, size)
+	}
+	text, err := decode(r, size, start)
+	if err != nil {
+		return err
+	}
+	isJSON, err := beginsObject(text())
+	if err != nil {
+		return err
+	}
+	if isJSON {
+		return t.openLines(text)
+	}
+	return t.openDelimited(text)
+}
+
+// Header is the first row that says something: the names of the columns, without spaces around them. The columns of JSON Lines are all
+// paths of values in the file, such as emails.0.value.
+func (t *Reader) Header() []string { return t.header }
+
+// Next is the next row that says something, with a cell for each column, and the line on which it begins. It is io.EOF after the last one. After a
+// *RowError it goes on with the row that follows; any other error is the end.
+func (t *Reader) Next() (row []string, line int, err error) {
+	for {
+		row, line, err = t.rows.next()
+		if err != nil {
+			return nil, line, t.told(err)
+		}
+		if isBlank(row) {
+			continue
+		}
+		return t.fit(row, line)
+	}
+}
+
+// Object is the JSON of the row that Next has returned, until it is called again. It is nil in other formats.
+func (t *Reader) Object() []byte {
+	if lines, ok := t.rows.(*objects); ok {
+		return lines.object
+	}
+	return nil
+}
+
+// fit checks that a row has the columns of the header and is text. A workbook and JSON leave out empty cells; delimited text that has fewer cells
+// is a line that was cut.
+func (t *Reader) fit(row []string, line int) ([]string, int, error) {
+	given := row
+	for len(row) > len(t.header) && row[len(row)-1] == "" {
+		row = row[:len(row)-1]
+	}
+	if t.Format == "xlsx" && len(row) < len(t.header) {
+		row = append(row, make([]string, len(t.header)-len(row))...)
+	}
+	if len(row) != len(t.header) {
+		size := "few"
+		if len(row) > len(t.header) {
+			size = "many"
+		}
+		return nil, line, &RowError{line, fmt.Sprintf("The row has too %s columns: %d. The header has %d.", size, len(given), len(t.header)), given}
+	}
+	for i, cell := range row {
+		if fault := t.faultOf(cell, i); fault != "" {
+			return nil, line, &RowError{line, fault, nil}
+		}
+	}
+	return row, line, nil
+}
+
+func (t *Reader) faultOf(cell string, column int) string {
+	switch {
+	case len(cell) > maxCell:
+		return fmt.Sprintf("The cell in column %d (%s) is longer than 1 MiB.", column+1, t.header[column])
+	case strings.IndexByte(cell, 0) >= 0:
+		return fmt.Sprintf("The cell in column %d (%s) contains a NUL character, which is not text.", column+1, t.header[column])
+	case !utf8.ValidString(cell):
+		return fmt.Sprintf("The cell in column %d (%s) is not text in UTF-8.", column+1, t.header[column])
+	}
+	return ""
+}
+
+// takeHeader reads the header of a table whose first row names the columns.
+func (t *Reader) takeHeader(rows rows) error {
+	t.rows = rows
+	for {
+		row, line, err := rows.next()
+		var broken *RowError
+		switch {
+		case errors.Is(err, io.EOF):
+			return errEmpty
+		case errors.As(err, &broken):
+			return refusal(fmt.Sprintf("The header in line %d cannot be read. %s", broken.Line, broken.Message))
+		case err != nil:
+			return err
+		case isBlank(row):
+			continue
+		case len(row) > maxColumns:
+			return refusal(tooManyColumns)
+		}
+		for _, name := range row {
+			name = strings.TrimSpace(name)
+			if strings.IndexByte(name, 0) >= 0 || !utf8.ValidString(name) {
+				return refusal(fmt.Sprintf("The header in line %d is not text. Save the table as CSV in UTF-8, or as .xlsx.", line))
+			}
+			if len(name) > maxHeading {
+				return refusal(fmt.Sprintf("The header in line %d has a name of more than %d bytes. The first row must name the columns.", line, maxHeading))
+			}
+			t.header = append(t.header, name)
+		}
+		return nil
+	}
+}
+
+// maxHeading is how long the name of a column may be.
+const maxHeading = 1_000
+
+var tooManyColumns = fmt.Sprintf("The table has more than %d columns. Delete those that you do not need.", maxColumns)
+
+func isBlank(row []string) bool {
+	for _, cell := range row {
+		if strings.TrimSpace(cell) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// told is an error as the caller is told it: the file below has failed, or the file that is named cannot be read.
+func (t *Reader) told(err error) error {
+	var refused *FileError
+	switch {
+	case t.file.failed != nil:
+		return t.file.failed
+	case errors.As(err, &refused):
+		return &FileError{t.name, refused.Message}
+	}
+	return err
+}
+
+// watched is a file that remembers that it could not be read, because archives take that for damage.
+type watched struct {
+	io.ReaderAt
+	failed error
+}
+
+func (w *watched) ReadAt(p []byte, at int64) (int, error) {
+	n, err := w.ReaderAt.ReadAt(p, at)
+	if n < len(p) && err != nil && !errors.Is(err, io.EOF) {
+		w.failed = err
+	}
+	return n, err
+}
+
+// refusal is a *FileError whose file is not named yet.
+func refusal(message string) error { return &FileError{Message: message} }
+
+var errEmpty = refusal("The file is empty.")

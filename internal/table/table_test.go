@@ -1,0 +1,242 @@
+package table_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"donorbook/internal/table"
+)
+
+// read is a whole table: its header and its rows, or what is wrong with them, each with its line.
+func read(content string) (header []string, rows []string, err error) {
+	r, err := table.Open(strings.NewReader(content), int64(len(content)), "people.csv")
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
+		row, line, err := r.Next()
+		var broken *table.RowError
+		switch {
+		case errors.Is(err, io.EOF):
+			return r.Header(), rows, nil
+		case errors.As(err, &broken):
+			rows = append(rows, fmt.Sprintf("%d! %s", broken.Line, broken.Message))
+		case err != nil:
+			return r.Header(), rows, err
+		default:
+			rows = append(rows, fmt.Sprintf("%d %s", line, strings.Join(row, "|")))
+		}
+	}
+}
+
+func utf16Text(text string, order binary.AppendByteOrder, mark bool) string {
+	if mark {
+		text = "\ufeff" + text
+	}
+	var encoded []byte
+	for _, unit := range utf16.Encode([]rune(text)) {
+		encoded = order.AppendUint16(encoded, unit)
+	}
+	return string(encoded)
+}
+
+func TestTablesOfText(t *testing.T) {
+	t.Parallel()
+	const french = "prénom;nom\r\nZoé;Müller\r\n"
+	const unclosed = "A quote in this row is not closed. Put a cell with quotes, separators or line breaks in quotes, and write each quote in it twice."
+	for _, c := range []struct {
+		name, file string
+		header     string
+		rows       []string
+	}{
+		{"commas", "name,city\nAna,Rome\n", "name|city", []string{"2 Ana|Rome"}},
+		{"semicolons, and commas in cells", "name;city\nLopez, Ana;Rome\nDoe, Jo;Paris\n", "name|city", []string{"2 Lopez, Ana|Rome", "3 Doe, Jo|Paris"}},
+		{"tabs, and a cell with commas", "name\tcity\ttags\nAna\tRome\ta,b,c\n", "name|city|tags", []string{"2 Ana|Rome|a,b,c"}},
+		{"a separator in quotes does not count", "\"a;b;c\",city\n\"x;y;z\",Rome\n", "a;b;c|city", []string{"2 x;y;z|Rome"}},
+		{"a separator that is named", "sep=;\r\nname;city\r\nAna;Rome\r\n", "name|city", []string{"3 Ana|Rome"}},
+		{"one column", "email\na@example.org\n\nb@example.org", "email", []string{"2 a@example.org", "4 b@example.org"}},
+		{"a mark of UTF-8", "\ufeff" + french, "prénom|nom", []string{"2 Zoé|Müller"}},
+		{"UTF-8", french, "prénom|nom", []string{"2 Zoé|Müller"}},
+		{"UTF-16, little end first", utf16Text(french, binary.LittleEndian, true), "prénom|nom", []string{"2 Zoé|Müller"}},
+		{"UTF-16, big end first", utf16Text(french, binary.BigEndian, true), "prénom|nom", []string{"2 Zoé|Müller"}},
+		{"UTF-16, little end first, without a mark", utf16Text(french, binary.LittleEndian, false), "prénom|nom", []string{"2 Zoé|Müller"}},
+		{"UTF-16, big end first, without a mark", utf16Text(french, binary.BigEndian, false), "prénom|nom", []string{"2 Zoé|Müller"}},
+		{"Windows-1252", "pr\xe9nom,nom,don\nZo\xe9,M\xfcller,5 \x80\n", "prénom|nom|don", []string{"2 Zoé|Müller|5 €"}},
+		{"Windows-1252 far behind", "name\n" + strings.Repeat("Ana\n", 100_000) + "Zo\xe9\n", "name", nil},
+		{"UTF-8 with a damaged row", "prénom,nom\nZoé,M\xfcller\nÉva,Ñandú\n", "prénom|nom", []string{"2! The cell in column 2 (nom) is not text in UTF-8.", "3 Éva|Ñandú"}},
+		{"line breaks, separators and quotes in cells", "name,note\nAna,\"one\r\ntwo, \"\"three\"\"\"\nJo,\"\"\n", "name|note", []string{"2 Ana|one\r\ntwo, \"three\"", "4 Jo|"}},
+		{"ends of lines of an old Mac", "name,city\rAna,Rome\r", "name|city", []string{"2 Ana|Rome"}},
+		{"blank lines before and between", "\n\nname,city\n\n,\nAna,Rome\n , \n", "name|city", []string{"6 Ana|Rome"}},
+		{"spaces around names and before a quote", " name , city\nAna, \"Rome, IT\"\n", "name|city", []string{"2 Ana|Rome, IT"}},
+		{"stray quotes stand for themselves", "name,size\nThe \"Rock\",5\" 6\n\"Jo \"Joe\" Doe\",6\n", "name|size", []string{"2 The \"Rock\"|5\" 6", "3 Jo \"Joe\" Doe|6"}},
+		{"a quote that is not closed costs its line alone", "name,city\nAna,\"Rome\nJo,\"Paris\"\nEva,Wien\n", "name|city", []string{"2! " + unclosed, "3 Jo|Paris", "4 Eva|Wien"}},
+		{"a quote that is never closed", "name,city\n\"Ana,Rome\nJo,Paris\n", "name|city", []string{"2! " + unclosed, "3 Jo|Paris"}},
+		{"empty columns at the end", "name,city\nAna,Rome,,\n", "name|city", []string{"2 Ana|Rome"}},
+		{"rows that are too short or too long", "name,city\nAna\nJo,Paris,x\nEva,Wien\n", "name|city", []string{"2! The row has too few columns: 1. The header has 2.", "3! The row has too many columns: 3. The header has 2.", "4 Eva|Wien"}},
+		{"apostrophes that guard formulas", "name,phone\n'Ana,'+1 212\n''Jo,''=1\n", "name|phone", []string{"2 'Ana|+1 212", "3 ''Jo|'=1"}},
+		{"a NUL far behind", "name,city\n" + strings.Repeat("Ana,Rome\n", 10_000) + "A\x00a,Rome\n", "name|city", nil},
+		{"JSON Lines", "{\"name\":\"Ana\",\"age\":7,\"x\":null}\n\n{\"name\":\"Jo\",\"emails\":[{\"value\":\"j@example.org\"}],\"ok\":true,\"n\":1e3}\r\n", "name|age|emails.0.value|ok|n",
+			[]string{"1 Ana|7|||", "3 Jo||j@example.org|true|1000"}},
+		{"JSON Lines with broken lines", "{\"a\":1}\n{\"a\":\n[1]\n{\"a\":1,\"a\":2}\n{\"a\":1} x\n{\"a\":2}\n", "a", []string{"1 1",
+			"2! The line must be one JSON object. Near byte 5 it is not valid JSON.", "3! The line must be a JSON object.", "4! The line must be one JSON object. Near byte 7 it is not valid JSON.",
+			"5! The line must be one JSON object. Near byte 8 it is not valid JSON.", "6 2"}},
+	} {
+		header, rows, err := read(c.file)
+		if err != nil || strings.Join(header, "|") != c.header {
+			t.Errorf("%s: %v, header %q", c.name, err, header)
+			continue
+		}
+		switch {
+		case c.rows != nil:
+			if strings.Join(rows, "\n") != strings.Join(c.rows, "\n") {
+				t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(rows, "\n"), strings.Join(c.rows, "\n"))
+			}
+		case strings.Contains(c.name, "NUL"):
+			if last := rows[len(rows)-1]; last != "10002! The cell in column 1 (name) contains a NUL character, which is not text." {
+				t.Errorf("%s: %s", c.name, last)
+			}
+		default:
+			if last := rows[len(rows)-1]; last != "100002 Zoé" {
+				t.Errorf("%s: %s", c.name, last)
+			}
+		}
+	}
+}
+
+// TestObjectIsTheLine: who wants to read a row of JSON in another way gets it as it is.
+func TestObjectIsTheLine(t *testing.T) {
+	t.Parallel()
+	const file = "{\"a\": {\"b\": [1]}}\n"
+	r, err := table.Open(strings.NewReader(file), int64(len(file)), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.Next(); err != nil || string(r.Object()) != `{"a": {"b": [1]}}` {
+		t.Errorf("%s, %v", r.Object(), err)
+	}
+}
+
+// hostile are texts that have broken tables before.
+var hostile = []string{
+	"plain", "", "=1+1", "+1 212 555 0100", "-5", "@SUM(A1)", "\tx", "\rx", "\nx", "'", "'=1", "''=1", "'x", "' =1", "a,b", "a;b", "a\tb", `"`, `""`, `"a"`, `a"b`, " leading", "trailing ",
+	"two\nlines", "two\r\nlines", "old\rmac", "ends\r", "ends\n", "Zoé Müller 李小龍 🎉", "<b>&amp;</b>", "]]>", "_x000D_", "_x005F_x000D_", "_x", "\x01\x1f\x7f", "\u2028\ufeff", "\ufffe\uffff",
+	"TRUE", "1e5", "007", "02134", "12345678901234567890", "1/2/2026", "{}", "[1]", "null", strings.Repeat("long ", 10_000),
+}
+
+func TestWhatIsWrittenIsReadAgain(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"csv", "jsonl", "xlsx"} {
+		var file bytes.Buffer
+		w, err := table.NewWriter(&file, format)
+		if err == nil {
+			err = w.Header([]string{"n", "text", "=HYPERLINK", "again"})
+		}
+		for i, text := range hostile {
+			if err == nil {
+				err = w.Row([]any{int64(i), text, "x", text})
+			}
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := table.Open(bytes.NewReader(file.Bytes()), int64(file.Len()), "x")
+		if err != nil || r.Format != format || strings.Join(r.Header(), "|") != "n|text|=HYPERLINK|again" {
+			t.Fatalf("%s: %v, %+v", format, err, r)
+		}
+		for i, text := range hostile {
+			row, _, err := r.Next()
+			if err != nil || row[0] != fmt.Sprint(i) || row[1] != text || row[3] != text {
+				t.Errorf("%s: %q became %q, %v", format, text, row, err)
+			}
+		}
+		if _, _, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: more rows: %v", format, err)
+		}
+		if format == "csv" {
+			for _, line := range strings.Split(file.String(), "\n") {
+				for _, cell := range strings.Split(line, ",") {
+					if cell = strings.TrimLeft(strings.TrimPrefix(cell, "\ufeff"), `"`); cell != "" && strings.ContainsAny(cell[:1], "=+@") {
+						t.Errorf("a spreadsheet program would run %q", line)
+					}
+				}
+			}
+		}
+	}
+}
+
+// failing is a file whose disk fails behind its first bytes.
+type failing struct{ start string }
+
+var errDisk = errors.New("the disk failed")
+
+func (f failing) ReadAt(p []byte, at int64) (int, error) {
+	if at+int64(len(p)) > int64(len(f.start)) {
+		return 0, errDisk
+	}
+	return copy(p, f.start[at:]), nil
+}
+
+// TestAFailingDiskIsNoBadFile: the error is that of the disk, and blames no one who made the file.
+func TestAFailingDiskIsNoBadFile(t *testing.T) {
+	t.Parallel()
+	for _, start := range []string{"name,city\n" + strings.Repeat("Ana,Rome\n", 20_000), "PK\x03\x04" + strings.Repeat("x", 100_000), "{\"a\":1}\n" + strings.Repeat("{\"a\":1}\n", 20_000)} {
+		r, err := table.Open(failing{start}, int64(len(start))+1<<20, "x")
+		for err == nil {
+			_, _, err = r.Next()
+		}
+		if !errors.Is(err, errDisk) {
+			t.Errorf("%.10s: %v", start, err)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	for _, seed := range []string{"", "a,b\n1,2\n", "a;b\n\"1\n\";2", "{\"a\":[1,{\"b\":null}]}\n", "\xff\xfea\x00", "sep=,\na,b", "a\n\"b", "PK\x03\x04", "\"a\"\"\r\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Add(workbook(f, map[string]string{}))
+	fixtures, _ := filepath.Glob("testdata/*.xlsx")
+	for _, name := range fixtures {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(content)
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		r, err := table.Open(bytes.NewReader(content), int64(len(content)), "x")
+		for line := 0; err == nil; {
+			var row []string
+			var at int
+			row, at, err = r.Next()
+			var broken *table.RowError
+			switch {
+			case errors.As(err, &broken):
+				at, err = broken.Line, nil
+			case err == nil && len(row) != len(r.Header()):
+				t.Fatalf("a row of %d cells, and a header of %d", len(row), len(r.Header()))
+			case err != nil:
+				continue
+			}
+			if at <= line && r.Format != "xlsx" {
+				t.Fatalf("line %d comes after %d", at, line)
+			}
+			line = at
+		}
+		var refused *table.FileError
+		if !errors.Is(err, io.EOF) && (!errors.As(err, &refused) || refused.Message == "") {
+			t.Fatalf("the error is %v", err)
+		}
+	})
+}
