@@ -22,7 +22,7 @@ var jobSteps = map[JobKind]func(ctx context.Context, w *jobWorker, j *Job) error
 // jobWorker is what a node knows of the jobs that it works on.
 type jobWorker struct {
 	*Store
-	left map[jobOf]bool       // what has failed or is done by another node, until the next look
+	left map[jobOf]bool   // what has failed or is done by another node, until the next look
 	runs map[jobOf]jobRun // what is kept between two units of work
 }
 
