@@ -60,6 +60,8 @@ var routes = []route{
 	{"POST /v1/contacts/{id}/tags/add", crm.ContactsWrite, (*API).addTags},
 	{"POST /v1/contacts/{id}/tags/sync", crm.ContactsWrite, (*API).syncTags},
 	{"POST /v1/contacts/{id}/tags/remove", crm.ContactsWrite, (*API).removeTags},
+	{"GET /v1/contacts/{id}/activities", crm.ContactsRead, (*API).listActivities},
+	{"POST /v1/contacts/{id}/activities", crm.ContactsWrite, (*API).addNote},
 	{"GET /v1/tags", crm.ContactsRead, (*API).listTags},
 	{"PATCH /v1/tags/{tag}", crm.ContactsWrite, (*API).renameTag},
 	{"PUT /v1/tags/{tag}", crm.ContactsWrite, (*API).putTag},
@@ -219,9 +221,13 @@ func (c *call) takeID(text string, isNumber bool) (ok bool) {
 	return crm.IsCode(text)
 }
 
-// by is the context of a change, for the history of what is changed.
+// by is the context of a change, for the history of what is changed, with the condition that the client has made.
 func (c *call) by(r *http.Request) context.Context {
-	return store.By(r.Context(), crm.APIDoor, "API key "+c.who.KeyName)
+	ctx := store.By(r.Context(), crm.APIDoor, "API key "+c.who.KeyName)
+	if tags := r.Header["If-Match"]; tags != nil {
+		ctx = store.IfMatch(ctx, tags)
+	}
+	return ctx
 }
 
 // refusal is the API's policy for what the store cannot give: what is foreign, archived or was never given out is forbidden, so that no

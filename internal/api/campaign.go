@@ -37,7 +37,7 @@ func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) err
 	if err != nil {
 		return err
 	}
-	made, err := a.store.CreateCampaign(r.Context(), owner, in)
+	made, err := a.store.CreateCampaign(c.by(r), owner, in)
 	return a.writeCampaign(w, r, made, true, err)
 }
 
@@ -50,7 +50,7 @@ func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) err
 	if err != nil {
 		return err
 	}
-	made, err := a.store.UpdateCampaign(r.Context(), owner, c.id, in)
+	made, err := a.store.UpdateCampaign(c.by(r), owner, c.id, in)
 	return a.writeCampaign(w, r, made, false, err)
 }
 
@@ -62,7 +62,7 @@ func (a *API) putCampaign(w http.ResponseWriter, r *http.Request, c call) error 
 func (a *API) deleteCampaign(w http.ResponseWriter, r *http.Request, c call) error {
 	owner, err := a.store.AccountByNumber(r.Context(), c.who.Account)
 	if err == nil {
-		err = a.store.DeleteCampaign(r.Context(), owner, c.id, "")
+		err = a.store.DeleteCampaign(c.by(r), owner, c.id, "")
 	}
 	return writeNothing(w, err)
 }

@@ -2,18 +2,37 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/web"
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
-	return respond(w, func(dst []byte) ([]byte, error) {
-		return a.store.Contact(r.Context(), c.who.Account, c.id, dst)
+	err := respond(w, func(dst []byte) ([]byte, error) {
+		dst, tag, err := a.store.TaggedContact(r.Context(), c.who.Account, c.id, dst)
+		if err != nil {
+			return dst, err
+		}
+		var room [48]byte
+		web.SetHeader(w, "Etag", tag.Append(room[:0]))
+		if known := r.Header["If-None-Match"]; known != nil && tag.Matches(known) {
+			err = errNotModified
+		}
+		return dst, err
 	})
+	if errors.Is(err, errNotModified) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return err
 }
+
+// errNotModified: the client has the contact as it is.
+var errNotModified = errors.New("not modified")
 
 func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error {
 	l, err := a.newList(r)
@@ -43,7 +62,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 	if err := in.Validate(faults, true, a.options.Region, time.Now()); err != nil {
 		return err
 	}
-	made, err := a.store.CreateContact(r.Context(), c.who.Account, in, mode)
+	made, err := a.store.CreateContact(c.by(r), c.who.Account, in, mode)
 	if err != nil {
 		return err
 	}
@@ -61,7 +80,7 @@ func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) erro
 	if err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
-	made, err := a.store.UpdateContact(r.Context(), c.who.Account, c.id, in)
+	made, err := a.store.UpdateContact(c.by(r), c.who.Account, c.id, in)
 	return writeChanged(w, made, err)
 }
 
@@ -71,11 +90,11 @@ func (a *API) putContact(w http.ResponseWriter, r *http.Request, c call) error {
 }
 
 func (a *API) archiveContact(w http.ResponseWriter, r *http.Request, c call) error {
-	return writeNothing(w, a.store.ArchiveContact(r.Context(), c.who.Account, c.id))
+	return writeNothing(w, a.store.ArchiveContact(c.by(r), c.who.Account, c.id))
 }
 
 func (a *API) restoreContact(w http.ResponseWriter, r *http.Request, c call) error {
-	made, err := a.store.RestoreContact(r.Context(), c.who.Account, c.id)
+	made, err := a.store.RestoreContact(c.by(r), c.who.Account, c.id)
 	return writeChanged(w, made, err)
 }
 

@@ -43,7 +43,8 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 		}
 		s.probe(t, keys, []string{
 			"/v1/contacts/{id}", "/v1/contacts/{id}/restore", "/v1/contacts/{id}/tags/add", "/v1/contacts/{id}/tags/sync", "/v1/contacts/{id}/tags/remove",
-		}, []string{"", `{"tags":["x"]}`, `{"tags":[]}`, `{"first_name":"Bob"}`, `{"first_name":null}`, `not JSON`},
+			"/v1/contacts/{id}/activities", "/v1/contacts/{id}/activities?sort=-id",
+		}, []string{"", `{"note":"x"}`, `{"tags":["x"]}`, `{"tags":[]}`, `{"first_name":"Bob"}`, `{"first_name":null}`, `not JSON`},
 			never["in the stranger's range"], []string{active, archived}, slices.Collect(maps.Values(never)))
 		if after := s.ask(t, "GET", "/v1/contacts?scope=all", ownerKey, "").body; after != before {
 			t.Errorf("the contacts of the owner have changed:\n%s", cmp.Diff(byMember(before), byMember(after)))

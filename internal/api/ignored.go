@@ -12,12 +12,13 @@ import (
 // parameters are the query parameters that each route knows; a route that is not named here knows none. What a client sends beside
 // them is ignored, and named in a header, so that no client takes the whole list for a filtered one.
 var parameters = map[string][]string{
-	"GET /v1/contacts":     append(crm.ContactParameters(), "page", "per_page", "scope"),
-	"POST /v1/contacts":    {"force_create"},
-	"GET /v1/campaigns":    {"page", "per_page", "scope"},
-	"GET /v1/transactions": append(crm.GiftParameters(), "page", "per_page", "scope"),
-	"GET /v1/plans":        {"page", "per_page"},
-	"GET /v1/tags":         {"page", "per_page", "q"},
+	"GET /v1/contacts":                 append(crm.ContactParameters(), "page", "per_page", "scope"),
+	"POST /v1/contacts":                {"force_create"},
+	"GET /v1/campaigns":                {"page", "per_page", "scope"},
+	"GET /v1/transactions":             append(crm.GiftParameters(), "page", "per_page", "scope"),
+	"GET /v1/plans":                    {"page", "per_page"},
+	"GET /v1/contacts/{id}/activities": {"page", "per_page", "sort"},
+	"GET /v1/tags":                     {"page", "per_page", "q"},
 }
 
 // The limits of the header that names what was ignored.

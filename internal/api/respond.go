@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -96,8 +97,11 @@ func answerOf(dst []byte, made store.Made) (a store.Answer) {
 	if created || merged {
 		a.Status = http.StatusCreated
 	}
+	if tagged, ok := made.(interface{ ETag() crm.ETag }); ok {
+		a.Header = string(tagged.ETag().Append([]byte("ETag: ")))
+	}
 	if merged {
-		a.Header = "X-Contact-Merged: true"
+		a.Header += "\nX-Contact-Merged: true"
 	}
 	if later, ok := made.(interface{ Unfinished() bool }); ok && later.Unfinished() {
 		a.Status = http.StatusAccepted

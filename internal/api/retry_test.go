@@ -55,6 +55,8 @@ var repeatable = map[string]struct{ target, body string }{
 
 	"restoreContactByPost": {"/v1/contacts/{id}/restore", ""},
 
+	"addNote": {"/v1/contacts/{id}/activities", `{"note":"Called."}`},
+
 	"addTags":    {"/v1/contacts/{id}/tags/add", `{"tags":["a","b"]}`},
 	"syncTags":   {"/v1/contacts/{id}/tags/sync", `{"tags":["c"]}`},
 	"removeTags": {"/v1/contacts/{id}/tags/remove", `{"tags":["c"]}`},

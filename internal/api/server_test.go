@@ -326,6 +326,10 @@ func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) 
 		if a.body != "" {
 			broken = append(broken, "the body is not empty")
 		}
+	case a.status == http.StatusNotModified:
+		if a.body != "" || a.header.Get("ETag") == "" {
+			broken = append(broken, "304 has a body, or no ETag")
+		}
 	default:
 		is("Content-Type", "application/json")
 		broken = append(broken, brokenJSON(a)...)

@@ -30,7 +30,7 @@ func (a *API) changeTags(w http.ResponseWriter, r *http.Request, c call, change 
 	if err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
-	made, err := change(r.Context(), c.who.Account, c.id, tags)
+	made, err := change(c.by(r), c.who.Account, c.id, tags)
 	return writeChanged(w, made, err)
 }
 

@@ -73,7 +73,8 @@ type accountSettings struct {
 	Currency *string `help:"ISO 4217 code of the currency of its sums, such as USD. It stays once the account has gifts." placeholder:"CODE"`
 	Address  *string `help:"Postal address on giving statements, with line breaks; an empty one is removed." placeholder:"TEXT"`
 	TaxID    *string `help:"Tax id on giving statements; an empty one is removed." name:"tax-id" placeholder:"TEXT"`
-	JSON     bool    `help:"Print a JSON object with currency, address and tax_id." name:"json"`
+	History  *string `help:"For how many days the history is kept; 0 is for good." name:"history-days" placeholder:"DAYS"`
+	JSON     bool    `help:"Print a JSON object with currency, address, tax_id and history_days." name:"json"`
 }
 
 func (accountSettings) Help() string {
@@ -87,6 +88,7 @@ type settingsLine struct {
 	Currency string  `json:"currency" heading:"CURRENCY"`
 	Address  *string `json:"address" heading:"ADDRESS"`
 	TaxID    *string `json:"tax_id" heading:"TAX ID"`
+	History  int64   `json:"history_days" heading:"HISTORY DAYS"`
 }
 
 func (c *accountSettings) Run(t *terminal) error {
@@ -95,7 +97,7 @@ func (c *accountSettings) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		if in := (crm.AccountSettingsInput{Currency: c.Currency, Address: c.Address, TaxID: c.TaxID}); in != (crm.AccountSettingsInput{}) {
+		if in := (crm.AccountSettingsInput{Currency: c.Currency, Address: c.Address, TaxID: c.TaxID, HistoryDays: c.History}); in != (crm.AccountSettingsInput{}) {
 			if err := s.SetAccountSettings(t.ctx, account.Number, in); err != nil {
 				return err
 			}
@@ -104,7 +106,7 @@ func (c *accountSettings) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		line := settingsLine{Currency: settings.Currency}
+		line := settingsLine{Currency: settings.Currency, History: settings.HistoryDays}
 		if settings.Address != "" {
 			line.Address = &settings.Address
 		}

@@ -15,7 +15,7 @@ type checkCommand struct {
 }
 
 func (checkCommand) Help() string {
-	return `Reads a snapshot of the whole database. Every document must be readable and match its checksum, and everything that is derived from the documents must match them: match keys, search words, totals, tag counts, the archive, who may list a campaign. With SQLite, the database file itself is checked too. Servers may keep running.
+	return `Reads a snapshot of the whole database. Every document must be readable and match its checksum, and everything that is derived from the documents must match them: match keys, search words, totals, tag counts, the archive, who may list a campaign, the history. With SQLite, the database file itself is checked too. Servers may keep running.
 
 	donorbook check
 	donorbook check --repair
@@ -72,8 +72,8 @@ func (c *checkCommand) printer(w io.Writer) func(store.Problem) {
 
 func (c *checkCommand) summary(w io.Writer, r store.CheckReport) error {
 	if !c.JSON {
-		_, err := fmt.Fprintf(w, "Checked %d accounts, %d contacts, %d match keys, %d search words, %d gifts, %d campaigns: %d %s, %d repaired.\n",
-			r.Accounts, r.Contacts, r.IndexKeys, r.Words, r.Gifts, r.Campaigns, r.Problems, plural(r.Problems, "problem", "problems"), r.Repaired)
+		_, err := fmt.Fprintf(w, "Checked %d accounts, %d contacts, %d match keys, %d search words, %d gifts, %d campaigns, %d changes: %d %s, %d repaired.\n",
+			r.Accounts, r.Contacts, r.IndexKeys, r.Words, r.Gifts, r.Campaigns, r.Changes, r.Problems, plural(r.Problems, "problem", "problems"), r.Repaired)
 		return err
 	}
 	lead := "\n  ],"
@@ -81,7 +81,7 @@ func (c *checkCommand) summary(w io.Writer, r store.CheckReport) error {
 		lead = "{\n  \"problems\": [],"
 	}
 	checked, err := json.MarshalIndent(map[string]int64{
-		"accounts": r.Accounts, "contacts": r.Contacts, "match_keys": r.IndexKeys, "search_words": r.Words, "gifts": r.Gifts, "campaigns": r.Campaigns, "repaired": r.Repaired,
+		"accounts": r.Accounts, "contacts": r.Contacts, "match_keys": r.IndexKeys, "search_words": r.Words, "gifts": r.Gifts, "campaigns": r.Campaigns, "changes": r.Changes, "repaired": r.Repaired,
 	}, "  ", "  ")
 	_, printing := fmt.Fprintf(w, "%s\n  \"checked\": %s\n}\n", lead, checked)
 	return errors.Join(err, printing)

@@ -60,7 +60,7 @@ func (c *giftAdd) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		made, err := s.CreateGift(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, in)
+		made, err := s.CreateGift(t.ctx, account.Number, in)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (c *giftRefund) Run(t *terminal) error {
 		return err
 	}
 	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
-		made, err := s.RefundGift(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, c.Gift, amount, "")
+		made, err := s.RefundGift(t.ctx, account.Number, c.Gift, amount, "")
 		if err != nil {
 			return fmt.Errorf("gift %q: %w", c.Gift, err)
 		}

@@ -108,7 +108,7 @@ func (c *giftImport) run(t *terminal, s *store.Store, account int64, gifts *crm.
 	if c.DryRun {
 		step = "trying gifts"
 	}
-	result, err := s.ImportGifts(store.By(t.ctx, crm.CommandDoor, commandLine), account, gifts, store.GiftImport{
+	result, err := s.ImportGifts(t.ctx, account, gifts, store.GiftImport{
 		Region: c.PhoneRegion, Trial: c.DryRun, Rejected: rejected.add,
 		Progress: func(r store.GiftImportResult) {
 			rejected.flush()

@@ -71,7 +71,7 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 	ctx, stop := context.WithCancel(t.ctx)
 	defer stop()
 	var startErr error
-	var working sync.WaitGroup
+	var work sync.WaitGroup
 	server.Listening = func(at web.Addresses) {
 		log.Info("serving", "url", c.address(at.Main), "listen", at.Main, "tls", c.TLS, "metrics", at.Metrics, "version", Version())
 		if c.TLS == web.TLSOff {
@@ -87,19 +87,24 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 			stop()
 		}
 		backups.start(ctx)
-		working.Go(func() {
+		work.Go(func() {
+			s.SweepHistory(ctx, func(err error) {
+				log.Error("old changes could not be taken out of the history; it will be tried again", "error", err)
+			})
+		})
+		work.Go(func() {
 			s.WorkOnTags(ctx, func(err error) {
 				log.Error("a tag could not be changed on all contacts; it will be tried again", "error", err)
 			})
 		})
-		working.Go(func() {
+		work.Go(func() {
 			s.WorkOnJobs(ctx, func(err error) { log.Error("a job could not go on; it will be tried again", "error", err) })
 		})
 	}
 	err = server.Run(ctx)
 	stop()
 	backups.end()
-	working.Wait()
+	work.Wait()
 	if err == nil {
 		log.Info("stopped")
 	}

@@ -95,6 +95,9 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 		if route.role > user {
 			return c.member(w, r, v, f, route)
 		}
+		if session.User.ID != 0 {
+			r = r.WithContext(store.By(r.Context(), crm.ConsoleDoor, session.User.Email))
+		}
 		return route.answer(c, w, r, v, f)
 	}
 }

@@ -106,6 +106,9 @@ var routes = []route{
 	{"POST", "/contacts/{id}/tags/add", crm.Editor, (*Console).addTags, (*Console).contactPage},
 	{"POST", "/contacts/{id}/tags/remove", crm.Editor, (*Console).removeTag, (*Console).contactPage},
 	{"GET", "/tags", crm.Viewer, (*Console).suggestTags, nil},
+	{"GET", "/contacts/{id}/history", crm.Viewer, (*Console).timelinePage, nil},
+	{"POST", "/contacts/{id}/history/{change}/undo", crm.Editor, (*Console).undoChange, nil},
+	{"POST", "/contacts/{id}/notes", crm.Editor, (*Console).addNote, (*Console).contactPage},
 	{"GET", "/contacts/{id}/statement", crm.Viewer, (*Console).statementPage, nil},
 
 	{"GET", "/donors", crm.Viewer, (*Console).donorsPage, nil},
@@ -143,6 +146,8 @@ var routes = []route{
 
 	{"GET", "/settings", crm.Viewer, (*Console).settingsPage, nil},
 	{"POST", "/settings/name", crm.Owner, (*Console).renameOrganization, (*Console).settingsPage},
+	{"GET", "/settings/history", crm.Owner, (*Console).historyPage, nil},
+	{"POST", "/settings/history", crm.Owner, (*Console).saveHistorySettings, (*Console).settingsPage},
 	{"POST", "/settings/giving", crm.Owner, (*Console).saveGivingSettings, (*Console).settingsPage},
 	{"GET", "/settings/keys", crm.Owner, (*Console).keysPage, nil},
 	{"GET", "/settings/keys/new", crm.Owner, (*Console).newKeyPage, nil},

@@ -210,9 +210,11 @@ type contactView struct {
 	Tags    []tagLink
 	Links   []link // pages of the contact elsewhere
 	Giving  contactGiving
+	History timeline
+	Note    *form // a note that is added to it
 }
 
-// contactPage shows a contact. A form that was refused is that of its tags or of a new gift.
+// contactPage shows a contact. A form that was refused is that of its tags, of a new gift or of a note.
 func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	contact, err := c.contactOf(r, v)
 	if err != nil {
@@ -228,6 +230,10 @@ func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f
 		}
 	}
 	if view.Giving, err = c.givingOf(r, v, &contact, f); err != nil {
+		return err
+	}
+	view.Note = f.ifSentTo("/notes")
+	if view.History, err = c.timelineOf(r, v, &contact, crm.PageRequest{Page: 1, PerPage: activitiesShown}); err != nil {
 		return err
 	}
 	return c.render(w, r, v, "contact", page{Title: view.Name, Section: "contacts", Form: f, Data: view})

@@ -120,7 +120,7 @@ func address(pattern string, org string, e estate) string {
 		id = e.key
 	}
 	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{plan}", e.plan,
-		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{session}", "0", "{token}", "x", "{file}", "console.css",
+		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", "1", "{session}", "0", "{token}", "x", "{file}", "console.css",
 		"{$}", "").Replace(path)
 }
 
@@ -129,7 +129,7 @@ var valid = []string{
 	"first_name", "Mallory", "last_name", "Intruder", "tag", "stolen", "tags", "stolen", "title", "Stolen", "name", "Stolen", "parent", "",
 	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password", "long enough for all", "current_password", testPassword,
 	"amount", "1", "transacted_at", "2026-01-31", "method", "card", "frequency", "monthly", "start_at", "2026-01-31", "status", "paused",
-	"currency", "EUR", "address", "Stolen", "tax_id", "stolen",
+	"currency", "EUR", "address", "Stolen", "tax_id", "stolen", "note_text", "Stolen", "history_days", "1",
 }
 
 func send(p *person, pattern, path string) answer {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"strconv"
 
 	"donorbook/internal/crm"
 )
@@ -14,11 +15,12 @@ type settingsView struct {
 	Invitations int
 	Name        *form // the name of the organization
 	Giving      *form // the settings of its giving
+	History     *form // for how long changes are kept
 	Settings    crm.AccountSettings
 }
 
 func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view := settingsView{Name: f.ifSentTo("/name"), Giving: f.ifSentTo("/giving")}
+	view := settingsView{Name: f.ifSentTo("/name"), Giving: f.ifSentTo("/giving"), History: f.ifSentTo("/history")}
 	var err error
 	if view.Settings, err = c.store.AccountSettings(r.Context(), v.account()); err != nil {
 		return err
@@ -27,6 +29,9 @@ func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, 
 	view.Giving.setUnsent("currency", view.Settings.Currency)
 	view.Giving.setUnsent("address", view.Settings.Address)
 	view.Giving.setUnsent("tax_id", view.Settings.TaxID)
+	if days := view.Settings.HistoryDays; days > 0 {
+		view.History.setUnsent("history_days", strconv.FormatInt(days, 10))
+	}
 	members, err := c.store.Members(r.Context(), v.account())
 	if err != nil {
 		return err
@@ -81,4 +86,17 @@ func (c *Console) saveGivingSettings(w http.ResponseWriter, r *http.Request, v v
 		return err
 	}
 	return redirect(w, r, v.path("/settings#giving"), notice{Text: "The giving settings were saved."})
+}
+
+// saveHistorySettings sets for how many days changes are kept.
+func (c *Console) saveHistorySettings(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	days := f.Value("history_days")
+	if err := c.store.SetAccountSettings(r.Context(), v.account(), crm.AccountSettingsInput{HistoryDays: &days}); err != nil {
+		return err
+	}
+	said := "The history is kept for good."
+	if n := idOf(days); n > 0 {
+		said = "The history is kept for " + shownCount(n) + " days."
+	}
+	return redirect(w, r, v.path("/settings#history"), notice{Text: said})
 }

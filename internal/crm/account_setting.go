@@ -1,6 +1,10 @@
 package crm
 
-import "strings"
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
 
 // AccountSettings is what an organization says once about itself: the currency of its sums, and what its giving statements show.
 type AccountSettings struct {
@@ -9,17 +13,19 @@ type AccountSettings struct {
 	TaxID    string
 	HasGifts bool // then the currency stays
 
-	HistoryDays int64 // for which the history is kept; 0 is for good
+	HistoryDays int64 // for how many days the history is kept; 0 is for good
 }
 
 // AccountSettingsInput is a change of settings. A nil field stays as it is; an empty one is cleared.
 type AccountSettingsInput struct {
 	Currency, Address, TaxID *string
+	HistoryDays              *string // a number; empty is for good
 }
 
 const (
 	maxAddressLines = 8 // as many as an envelope has room for
 	maxTaxID        = 64
+	maxHistoryDays  = 36_500
 )
 
 // Validate checks the settings, and brings them into the form in which they are kept.
@@ -52,5 +58,31 @@ func (in *AccountSettingsInput) Validate() error {
 		in.TaxID = &id
 		v.text(place{}, "tax_id", id, maxTaxID)
 	}
+	if in.HistoryDays != nil {
+		days, err := strconv.ParseInt(cmp.Or(strings.TrimSpace(*in.HistoryDays), "0"), 10, 64)
+		if err != nil || days < 0 || days > maxHistoryDays {
+			v.Add("history_days", CountRange, maxHistoryDays)
+		}
+		text := strconv.FormatInt(days, 10)
+		in.HistoryDays = &text
+	}
 	return v.Err()
+}
+
+// Change is what a valid input makes of the settings, and what differs.
+func (s AccountSettings) Change(in *AccountSettingsInput) (changed AccountSettings, d Differences) {
+	changed = s
+	take := func(field string, sent, value *string) {
+		if sent != nil && *sent != *value {
+			d = append(d, TextDifference(field, *value, *sent))
+			*value = *sent
+		}
+	}
+	take("currency", in.Currency, &changed.Currency)
+	take("address", in.Address, &changed.Address)
+	take("tax_id", in.TaxID, &changed.TaxID)
+	days := strconv.FormatInt(s.HistoryDays, 10)
+	take("history_days", in.HistoryDays, &days)
+	changed.HistoryDays, _ = strconv.ParseInt(days, 10, 64) // a number that was checked
+	return changed, d
 }

@@ -19,7 +19,7 @@ func TestSettingsOfAnAccountAreChecked(t *testing.T) {
 		{"USD", "", strings.Repeat("1", 65), "The tax_id field must not be longer than 64 characters."},
 		{"USD", "a\x00b", "", "The address field must not contain NUL characters."},
 	} {
-		in := AccountSettingsInput{&c.currency, &c.address, &c.taxID}
+		in := AccountSettingsInput{Currency: &c.currency, Address: &c.address, TaxID: &c.taxID}
 		err := in.Validate()
 		got := *in.Currency + "|" + *in.Address + "|" + *in.TaxID
 		if err != nil {

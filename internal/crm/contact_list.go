@@ -82,7 +82,9 @@ type typedRule struct {
 
 // typedField is a list of emails or phones; each has a match key in step with it.
 func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[]Typed, of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string) field[*Contact, *ContactInput] {
-	f := list(name, label, plural, maxEmails, maxSent, typedElements, in, of)
+	elements := typedElements
+	elements.key = func(t *Typed, region string) string { return rule.identity(t.Value, region) }
+	f := list(name, label, plural, maxEmails, maxSent, elements, in, of)
 	f.check = func(c *checker, _ place, in *ContactInput) {
 		if sent := *of(in); sent != nil && !c.has(name) { // more were sent than are looked at
 			*sent, *keys(in) = rule.check(c, name, *sent)
@@ -101,6 +103,18 @@ func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[
 			}
 		}
 		*in(c) = merged
+	}
+	takeBack := f.undo
+	f.undo = func(c *Contact, d *Difference, region string) bool {
+		left := takeBack(c, d, region)
+		var keys []string
+		for _, element := range *in(c) {
+			key, _ := rule.key(element.Value, region)
+			keys = append(keys, key)
+		}
+		c.replaceMatchKeys(rule.prefix, keys)
+		c.MatchKeys = slices.Compact(c.MatchKeys)
+		return left
 	}
 	replace := f.patch
 	f.patch = func(c *Contact, sent *ContactInput, now time.Time) {
@@ -201,6 +215,7 @@ func isTwoLetters(s string) bool {
 func addressesField() field[*Contact, *ContactInput] {
 	of := objects(addressTable, 256, (*Address).inWords)
 	of.append = func(dst []byte, a *Address, i int) []byte { return a.append(dst, i == 0) }
+	of.key = func(a *Address, _ string) string { return a.normal() }
 	of.load = func(r *jsonReader, a *Address) {
 		r.element(func(key string) {
 			switch key {

@@ -20,6 +20,8 @@ var (
 	ErrTaken = errors.New("taken")
 	// ErrChanged: another user has changed it since the caller looked, so nothing was written.
 	ErrChanged = errors.New("changed since it was seen")
+	// ErrNotMatched: it is not in the state that the caller named as a condition, so nothing was written.
+	ErrNotMatched = errors.New("not in the state that was named")
 	// ErrUnavailable: the database cannot answer, or the outcome of a commit is unknown.
 	ErrUnavailable = errors.New("the service is unavailable")
 )

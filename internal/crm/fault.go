@@ -61,6 +61,10 @@ const (
 	HasGifts     Rule = "This campaign has gifts or plans, so it cannot be deleted. Close it instead."
 	TagBusy      Rule = "This tag is being renamed or deleted on many contacts, or another tag is becoming this one. Try again when that is done."
 
+	NothingToUndo Rule = "Nothing of this change is left to undo."
+	CannotUndo    Rule = "This change cannot be undone here."
+	ArchivedFirst Rule = "This contact is archived. Restore it before you undo other changes."
+
 	MoneyRange    Rule = "must be a number above 0, at most 999999999.99, with no more decimals than its currency has"
 	FeeRange      Rule = "must be a number from 0 to 999999999.99, with no more decimals than its currency has"
 	TooFine       Rule = "must not have more than %v decimals in %v"

@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,11 +37,15 @@ type stored[D any] struct {
 	text   func(doc D) string                // in words for people
 	fill   func(doc D, at place, set setter) // puts it into a form
 
+	// undo takes a difference back, and tells whether a part was left alone because it was changed since; nil for what is taken back whole.
+	undo func(doc D, d *Difference, region string) (left bool)
+
 	// Of a list:
 	plural string // what people call all elements
 	limit  int    // elements that it may have
 	count  func(doc D) int
 	words  func(doc D) []string                      // what each element says
+	tell   func(element []byte) string               // what an element says that the history keeps
 	parts  []string                                  // of an element in a form; one without a name is the element itself
 	part   func(name string) (label string, ok bool) // what people call a part
 	inside []string                                  // of a document: the names of its parts, and of theirs
@@ -224,6 +229,7 @@ type element[E comparable] struct {
 	read   func(r *jsonReader, e *E)
 	load   func(r *jsonReader, e *E)
 	append func(dst []byte, e *E, i int) []byte
+	key    func(e *E, region string) string // no two elements of a list have the same
 }
 
 // objects are elements that are documents themselves.
@@ -270,6 +276,14 @@ func list[D, I any, E comparable](name, label, plural string, limit, read int, o
 					all = append(all, of.words(&(*in(doc))[i]))
 				}
 				return all
+			},
+			tell: func(element []byte) string {
+				e := of.parse([]json.RawMessage{element})
+				return of.words(&e[0])
+			},
+			undo: func(doc D, d *Difference, region string) (left bool) {
+				*in(doc), left = of.takeBack(*in(doc), d, region)
+				return left
 			},
 			fill: func(doc D, _ place, set setter) {
 				for i := range *in(doc) {

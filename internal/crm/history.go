@@ -92,6 +92,11 @@ type Differences []Difference
 // Differences compares a contact with what it became. When it was changed is not compared: the change says that itself.
 func (c *Contact) Differences(after *Contact) Differences { return differences(contactTable, c, after) }
 
+// Differences compares a campaign with what it became.
+func (c *Campaign) Differences(after *Campaign) Differences {
+	return differences(campaignTable, c, after)
+}
+
 // Differences compares a plan with what it became.
 func (p *Plan) Differences(after *Plan) Differences { return differences(planTable, p, after) }
 
@@ -101,7 +106,7 @@ func differences[D, I any](t table[D, I], was, is D) (all Differences) {
 		if f.same == nil || f.name == "updated_at" || f.same(was, is) {
 			continue
 		}
-		before, now := f.append(nil, was), f.append(nil, is)
+		before, now := f.value(was), f.value(is)
 		if f.limit > 0 {
 			all = append(all, spliced(f.name, elements(before), elements(now)))
 		} else {
@@ -109,6 +114,14 @@ func differences[D, I any](t table[D, I], was, is D) (all Differences) {
 		}
 	}
 	return all
+}
+
+// value is what the history keeps of a field. One that is kept beside the document is a text.
+func (s *stored[D]) value(doc D) []byte {
+	if s.append == nil {
+		return appendText(nil, s.text(doc))
+	}
+	return s.append(nil, doc)
 }
 
 // elements are those of an array that we wrote.
@@ -224,18 +237,42 @@ func (d Differences) Has(field string) bool {
 	return slices.ContainsFunc(d, func(one Difference) bool { return one.Field == field })
 }
 
-// GiftMention is what the history of a contact says about a gift of theirs: which one, what was given or refunded, and the state that it is in.
+// MentionedGift is what the history of a contact says about a gift of theirs: which one, what was given or refunded, and the state that it is in.
+type MentionedGift struct {
+	Gift     string      `json:"transaction_id"`
+	Amount   json.Number `json:"amount"`
+	Currency string      `json:"currency"`
+	Status   string      `json:"status"`
+}
+
+// GiftMention is a mentioned gift as the history keeps it.
 func GiftMention(before, after *Gift) string {
 	amount := after.Entries[0].Amount
 	if before != nil && len(after.Entries) > len(before.Entries) {
 		amount = -after.Entries[len(after.Entries)-1].Amount
 	}
-	mention := struct {
-		Gift     string `json:"transaction_id"`
-		Amount   string `json:"amount"`
-		Currency string `json:"currency"`
-		Status   string `json:"status"`
-	}{after.Code, MoneyInput(amount, after.Currency), after.Currency, string(after.Status)}
+	mention := MentionedGift{after.Code, json.Number(MoneyInput(amount, after.Currency)), after.Currency, string(after.Status)}
 	text, _ := json.Marshal(mention) // texts alone
 	return string(text)
+}
+
+// TextDifference is what a change did to a text; "" is none. A text that stays says what the change is about.
+func TextDifference(field, before, after string) Difference {
+	return Difference{Field: field, Before: appendText(nil, before), After: appendText(nil, after), At: -1}
+}
+
+// TextsDifference is what a change did to a list of texts that is kept whole.
+func TextsDifference(field string, before, after []string) Difference {
+	return Difference{Field: field, Before: appendTexts(nil, before), After: appendTexts(nil, after), At: -1}
+}
+
+func appendTexts(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, text := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendText(dst, text)
+	}
+	return append(dst, ']')
 }

@@ -94,6 +94,7 @@ func tagsField() field[*Contact, *ContactInput] {
 	of := objects(tagTable, len(`"",`), func(tag *string) string { return *tag })
 	of.read, of.load = tagTable[0].load, tagTable[0].load
 	of.append = func(dst []byte, tag *string, _ int) []byte { return appendText(dst, *tag) }
+	of.key = func(tag *string, _ string) string { return *tag }
 	f := list("tags", "Tag", "Tags", maxTags, maxTagsSent, of, func(c *Contact) *[]string { return &c.Tags }, func(in *ContactInput) **[]string { return &in.Tags })
 	f.fill, f.take = nil, nil
 	f.check = func(c *checker, _ place, in *ContactInput) {

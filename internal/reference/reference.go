@@ -130,7 +130,8 @@ func (d *document) examples() map[string]string {
 	bodies := d.all(d.root, "paths/*/*/responses/*/content/*")
 	for _, place := range []struct{ schema, value string }{{"schema", "value"}, {"schema/properties/data/items", "value/data/*"}} {
 		for _, body := range bodies {
-			if name := path.Base(d.at(body.Value, place.schema+"/component")); examples[name] == "" {
+			if component := d.at(body.Value, place.schema+"/component"); component != "" && examples[path.Base(component)] == "" {
+				name := path.Base(component)
 				examples[name] = d.at(body.Value, "examples/*/"+place.value)
 			}
 		}

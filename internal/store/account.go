@@ -48,10 +48,14 @@ func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, 
 			if err := t.addAccount(&account); err != nil {
 				return err
 			}
-			if owner != 0 {
-				t.addMember(account.Number, owner, crm.Owner, s.now())
+			if owner == 0 {
+				return nil
 			}
-			return nil
+			user, err := t.user(owner)
+			if err != nil {
+				return err
+			}
+			return t.addMember(account.Number, user, crm.Owner, s.now())
 		}
 		if top == 0 {
 			return s.updateShared(ctx, 0, write)
@@ -91,7 +95,9 @@ func (t *tx) addAccount(a *crm.Account) error {
 	}
 	a.Number = crm.NextAccount(last)
 	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
-	t.Insert(tallyTable, newTally(a.Number).values()...)
+	unit := t.account(a.Number)
+	unit.tally, unit.exists = *newTally(a.Number), true
+	t.Insert(tallyTable, unit.values()...)
 	return nil
 }
 

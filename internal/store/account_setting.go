@@ -39,20 +39,16 @@ func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.Ac
 			return err
 		}
 		a := t.account(account)
-		if in.Currency != nil && *in.Currency != a.currency {
-			if a.giftSeq > 0 {
-				return fault("currency", crm.CurrencyStays, a.currency)
-			}
-			a.touch(t)
-			a.currency = *in.Currency
+		changed, differences := settings.Change(&in)
+		if changed.Currency != settings.Currency && a.giftSeq > 0 {
+			return fault("currency", crm.CurrencyStays, a.currency)
 		}
-		if in.Address != nil {
-			settings.Address = *in.Address
+		if len(differences) == 0 {
+			return nil
 		}
-		if in.TaxID != nil {
-			settings.TaxID = *in.TaxID
-		}
-		t.Save(settingTable, account, settings.Address, settings.TaxID, settings.HistoryDays)
+		t.record(a, crm.SettingNoun, 0, crm.DidUpdate, 0, differences.Text())
+		a.currency = changed.Currency
+		t.Save(settingTable, account, changed.Address, changed.TaxID, changed.HistoryDays)
 		return nil
 	})
 }

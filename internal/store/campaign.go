@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	sqlSlug         = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.slug = $1`
-	sqlCampaignRow  = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = $1`
-	sqlCampaignByID = `SELECT account_id FROM campaign WHERE id = $1`
+	sqlSlug             = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.slug = $1`
+	sqlCampaignRow      = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = $1`
+	sqlCampaignRevision = `SELECT revision FROM campaign WHERE id = $1`
+	sqlCampaignByID     = `SELECT account_id FROM campaign WHERE id = $1`
 
 	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
 
@@ -121,11 +122,13 @@ type campaignChange struct {
 // campaignPlan is what will be done to one campaign. Everything is decided before anything is written.
 type campaignPlan struct {
 	campaign crm.Campaign
+	old      *crm.Campaign // nil for a new one
 	isNew    bool
 	changed  bool // its document, or what is kept beside it
 	deleted  bool
 	slug     string                 // that it had, where that changes
 	readers  map[int64]crm.Relation // who may list it from now on; nil where that stays
+	benefits crm.Differences        // whom it benefits, where that changes
 	moved    []int64                // the accounts whose lists change
 }
 
@@ -227,7 +230,7 @@ func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug stri
 		return p, err
 	}
 	var was map[int64]crm.Relation
-	if old == nil {
+	if p.old = old; old == nil {
 		p.campaign, p.isNew = crm.NewCampaign(in, c.owner, 0, slug, c.now), true // number gives the id
 	} else {
 		p.campaign = old.Update(in, c.now)
@@ -245,6 +248,13 @@ func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug stri
 		}
 	}
 	c.move(&p, was)
+	if old != nil && len(p.moved) > 0 {
+		ids, err := beneficiaries(c.Conn, old.ID)
+		if err != nil {
+			return p, err
+		}
+		p.benefits = crm.Differences{crm.TextsDifference("beneficiaries", ids, slices.Sorted(slices.Values(*in.Beneficiaries)))}
+	}
 	return p, nil
 }
 
@@ -378,15 +388,19 @@ func firstOrFaults(errs ...error) error {
 
 func (c *campaignChange) save(plans []campaignPlan) error {
 	for _, p := range plans {
+		revision, err := c.note(p)
+		if err != nil {
+			return err
+		}
 		body, urlAt := p.campaign.AppendBody(nil)
-		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt, int64(0)}
+		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt, revision}
 		switch {
 		case p.isNew:
 			c.Insert(campaignTable, row...)
-		case p.changed:
-			c.Save(campaignTable, row...)
 		case p.deleted:
 			c.Delete(campaignTable, p.campaign.ID)
+		case revision != 0:
+			c.Save(campaignTable, row...)
 		}
 		delete(c.account(c.owner.Number).campaigns.rows, p.campaign.ID) // gifts of the batch must look again
 		if err := c.moveSlugs(p); err != nil {
@@ -397,6 +411,28 @@ func (c *campaignChange) save(plans []campaignPlan) error {
 		}
 	}
 	return nil
+}
+
+// note notes what is done to a campaign; the revision is 0 where that is nothing.
+func (c *campaignChange) note(p campaignPlan) (revision int64, err error) {
+	kind, data := crm.DidUpdate, p.benefits
+	switch {
+	case p.isNew:
+		kind = crm.DidCreate
+	case p.deleted:
+		kind, data = crm.DidDelete, crm.Differences{crm.TextDifference("title", p.campaign.Title, "")}
+	case p.changed:
+		data = append(p.old.Differences(&p.campaign), data...)
+	case len(p.moved) == 0:
+		return 0, nil
+	}
+	prev := int64(0)
+	if !p.isNew {
+		if prev, err = c.Int(sqlCampaignRevision, p.campaign.ID); err != nil {
+			return 0, err
+		}
+	}
+	return c.record(c.account(c.owner.Number), crm.CampaignNoun, p.campaign.ID, kind, prev, data.Text()), nil
 }
 
 // relations is who may list a campaign now.

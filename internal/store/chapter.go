@@ -95,7 +95,14 @@ func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name st
 	if name, err = crm.AccountName(name); err != nil {
 		return err
 	}
-	return s.updateAccount(ctx, account.Number, func(t *tx) error { return t.exec(sqlRenameAccount, account.Number, name) })
+	return s.updateAccount(ctx, account.Number, func(t *tx) error {
+		now, err := findIn(t.Conn, noAccount(id), readAccount, sqlAccountByID, id)
+		if err != nil || now.Name == name {
+			return err
+		}
+		t.record(t.account(account.Number), crm.SettingNoun, 0, crm.DidUpdate, 0, crm.Differences{crm.TextDifference("name", now.Name, name)}.Text())
+		return t.exec(sqlRenameAccount, account.Number, name)
+	})
 }
 
 // accountWithin finds an account by its public id, where it is root or an account below it. The caller learns nothing about any

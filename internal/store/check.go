@@ -50,6 +50,7 @@ type CheckOptions struct {
 type CheckReport struct {
 	Accounts, Contacts, Campaigns int64
 	Gifts                         int64
+	Changes                       int64 // of the history
 	IndexKeys                     int64 // match keys
 	Words                         int64 // of the search
 	Problems, Repaired            int64
@@ -65,7 +66,7 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 	k := &checker{ctx: ctx, store: s, options: o, accounts: make(map[int64]*checkedAccount), told: make(map[int64]bool), sets: make(map[wrongBlock]map[string]bool)}
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
-		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyGift, k.everyCampaign, k.references} {
+		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyGift, k.everyCampaign, k.everyHistory, k.references} {
 			if err := step(); err != nil { // what was found in a part that was not read to its end may be wrong
 				return err
 			}

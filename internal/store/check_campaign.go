@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	sqlCheckCampaigns = `SELECT id, account_id, slug, url_at, body, checksum, cell FROM campaign WHERE id > $1 AND id <= $2 ORDER BY id LIMIT 100` // by the index, whatever the planner knows
+	sqlCheckCampaigns = `SELECT id, account_id, slug, url_at, body, checksum, cell, revision FROM campaign WHERE id > $1 AND id <= $2 ORDER BY id LIMIT 100` // by the index, whatever the planner knows
 	sqlPlaceCampaign  = `UPDATE campaign SET slug = $2, url_at = $3, cell = $4 WHERE id = $1 AND checksum = $5`
 )
 
 // checkedCampaign is a campaign as it is stored.
 type checkedCampaign struct {
 	id, account, urlAt int64
+	revision           int64
 	slug, cell         string
 	campaign           crm.Campaign
 	damage             error
 }
 
 func scanCheckedCampaign(r db.Row) checkedCampaign {
-	c := checkedCampaign{id: r.Int(0), account: r.Int(1), slug: r.Text(2), urlAt: r.Int(3), cell: r.Text(6)}
+	c := checkedCampaign{id: r.Int(0), account: r.Int(1), slug: r.Text(2), urlAt: r.Int(3), cell: r.Text(6), revision: r.Int(7)}
 	c.campaign, c.damage = parseCampaign(r, 4, c.id)
 	return c
 }
@@ -39,6 +40,7 @@ func (k *checker) everyCampaign() error {
 			last = c.id
 			k.report.Campaigns++
 			if owner := k.accounts[c.account]; owner != nil { // or the account is told to be missing
+				owner.heads += owner.headHash(crm.CampaignNoun, c.id, c.revision)
 				err = errors.Join(err, k.checkCampaign(c, owner))
 			}
 		}

@@ -107,6 +107,7 @@ func (g *givingCheck) readGift(gift *checkedGift) error {
 	g.report.Gifts++
 	g.gifts++
 	g.last = max(g.last, crm.IDSeq(gift.id))
+	g.account.heads += g.account.headHash(crm.GiftNoun, gift.id, gift.revision)
 	if gift.damage != nil {
 		g.damaged = true
 		g.tell(g.tellGift(gift.id, "its document is damaged: %s", restoreIt))
@@ -268,6 +269,7 @@ func (g *givingCheck) readPlans() error {
 	last := int64(0)
 	err := g.eachPlan(func(p *storedPlan, columns [4]int64) error {
 		last = max(last, crm.IDSeq(p.ID))
+		g.account.heads += g.account.headHash(crm.PlanNoun, p.ID, p.revision)
 		if p.damage != nil {
 			g.damaged = true
 			g.tell(g.problem(g.account.Number, 0, "plan %s: its document is damaged: %s", crm.GiftNumber(p.ID), restoreIt))

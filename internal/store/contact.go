@@ -11,7 +11,7 @@ import (
 	"donorbook/internal/db"
 )
 
-const sqlContact = `SELECT body, checksum, archived FROM contact WHERE account_id = $1 AND id = $2`
+const sqlContact = `SELECT body, checksum, archived, revision FROM contact WHERE account_id = $1 AND id = $2`
 
 // Document is a contact as it is stored and answered.
 type Document struct {
@@ -20,21 +20,31 @@ type Document struct {
 	Created bool   // it is new
 	Merged  bool   // a create was merged into a contact that was there
 	Before  []byte // the body of that contact as it was
+	Tag     crm.ETag
 }
 
 // Fate tells what has become of a create.
 func (d Document) Fate() (created, merged bool) { return d.Created, d.Merged }
+
+// ETag names the state that it is in.
+func (d Document) ETag() crm.ETag { return d.Tag }
 
 // Append appends the wire form.
 func (d Document) Append(dst []byte) []byte { return crm.AppendContact(dst, d.ID, d.Body) }
 
 // Contact appends the wire form of an active contact to dst.
 func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
+	dst, _, err := s.TaggedContact(ctx, account, id, dst)
+	return dst, err
+}
+
+// TaggedContact is Contact with the tag of the state that it is in.
+func (s *Store) TaggedContact(ctx context.Context, account, id int64, dst []byte) (_ []byte, tag crm.ETag, err error) {
 	if foreign(account, id) {
-		return dst, crm.ErrNotFound
+		return dst, tag, crm.ErrNotFound
 	}
 	start := len(dst)
-	err := s.read(ctx, func(c db.Conn) error {
+	err = s.read(ctx, func(c db.Conn) error {
 		dst = dst[:start]
 		found := false
 		err := c.Each(func(r db.Row) error {
@@ -44,7 +54,7 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 			}
 			body, err := contactBody(r, 0, id)
 			if err == nil {
-				dst = crm.AppendContact(dst, id, body)
+				dst, tag = crm.AppendContact(dst, id, body), crm.ETag{Revision: r.Int(3), Checksum: r.Int(1)}
 			}
 			return err
 		}, sqlContact, account, id)
@@ -53,7 +63,7 @@ func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]b
 		}
 		return err
 	})
-	return dst, err
+	return dst, tag, err
 }
 
 // CheckContact tells whether the id is one of the account's active contacts.
@@ -160,13 +170,27 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 		return Document{}, crm.ErrNotFound
 	}
 	now := s.now()
+	tags, conditional := ctx.Value(matchKey{}).([]string)
 	return answered(ctx, s, account, n, func(t *tx) (Document, error) {
 		found, err := t.load(account, n.contact)
 		if err != nil {
 			return Document{}, err
 		}
-		return t.change(found, 0, func(c crm.Contact) (crm.Contact, error) { return decide(t, c, now) })
+		return t.change(found, 0, func(c crm.Contact) (crm.Contact, error) {
+			changed, err := decide(t, c, now)
+			if err == nil && conditional && !found.etag().Matches(tags) {
+				err = crm.ErrNotMatched
+			}
+			return changed, err
+		})
 	})
+}
+
+type matchKey struct{}
+
+// IfMatch is a context in which a contact is changed only if its tag is one of those that a header lists.
+func IfMatch(ctx context.Context, tags []string) context.Context {
+	return context.WithValue(ctx, matchKey{}, tags)
 }
 
 // stored is a contact as it is stored, whether it can be read or not.
@@ -180,6 +204,8 @@ type stored struct {
 	columns                    contactColumns // as they are kept; known where all contacts are gone through
 	trace
 }
+
+func (s *stored) etag() crm.ETag { return crm.ETag{Revision: s.revision, Checksum: s.checksum} }
 
 // trace is what the row of a contact says beside its document.
 type trace struct {
@@ -320,9 +346,12 @@ func (t *tx) change(s *stored, kind crm.ChangeKind, decide func(crm.Contact) (cr
 	}
 	body := changed.AppendBody(make([]byte, 0, len(s.body)+256))
 	if string(body) == string(s.body) {
-		return Document{ID: s.id, Body: s.body}, nil
+		return Document{ID: s.id, Body: s.body, Tag: s.etag()}, nil
 	}
-	return Document{ID: s.id, Body: body}, t.saveContact(s, kind, changed, body)
+	if err := t.saveContact(s, kind, changed, body); err != nil {
+		return Document{}, err
+	}
+	return Document{ID: s.id, Body: body, Tag: t.account(crm.IDAccount(s.id)).contacts[s.id].etag()}, nil
 }
 
 func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, body []byte) error {

@@ -64,5 +64,8 @@ func (t *tx) createContact(account int64, n *newContact, mode crm.CreateMode, no
 		return made, err
 	}
 	id, err := t.insertContact(account, n.fresh, n.body, n.words)
-	return Document{ID: id, Body: n.body, Created: true}, err
+	if err != nil {
+		return Document{}, err
+	}
+	return Document{ID: id, Body: n.body, Created: true, Tag: t.account(account).contacts[id].etag()}, nil
 }

@@ -80,6 +80,7 @@ func TestACopyRefusesATargetWithAnInvitation(t *testing.T) {
 		newAccount(t, open(t, from))
 		b := open(t, to)
 		invite(t, b, newAccount(t, b), crm.User{}, crm.Owner)
+		tamper(t, to, `DELETE FROM change`)
 		tamper(t, to, `DELETE FROM account_tally`)
 		tamper(t, to, `DELETE FROM account`)
 		_, err := Copy(t.Context(), from, to, CopyOptions{})

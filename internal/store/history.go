@@ -19,6 +19,8 @@ type author struct {
 	door crm.Door
 	job  int64
 	at   int64
+
+	undoes int64 // the change that is taken back
 }
 
 type byKey struct{}
@@ -41,6 +43,14 @@ func inJob(ctx context.Context, job int64) context.Context {
 	return context.WithValue(ctx, byKey{}, a)
 }
 
+// byOneself is a context in which a person who has not signed in yet makes a change, unless another one does.
+func byOneself(ctx context.Context, email string) context.Context {
+	if a := authorOf(ctx); a.door != crm.OtherDoor {
+		return ctx
+	}
+	return By(ctx, crm.ConsoleDoor, email)
+}
+
 // authored says who makes the change that a function is.
 func authored(ctx context.Context, now time.Time, fn func(*tx) error) func(*tx) error {
 	a := authorOf(ctx)
@@ -53,52 +63,32 @@ func authored(ctx context.Context, now time.Time, fn func(*tx) error) func(*tx) 
 
 // record notes a change of a document and numbers it. prev is the change of the same document before it.
 func (t *tx) record(a *accountUnit, noun crm.Noun, id int64, kind crm.ChangeKind, prev int64, data string) (revision int64) {
-	return t.recordUndo(a, noun, id, kind, prev, 0, data)
-}
-
-// recordUndo is record for a change that takes another one back.
-func (t *tx) recordUndo(a *accountUnit, noun crm.Noun, id int64, kind crm.ChangeKind, prev, undoes int64, data string) (revision int64) {
 	a.touch(t)
 	a.revision++
-	t.Insert(changeTable, a.account, a.revision, int64(noun), int64(kind), id, prev, undoes, t.author.job, t.author.at, int64(t.author.door), t.author.who, data)
+	t.Insert(changeTable, a.account, a.revision, int64(noun), int64(kind), id, prev, t.author.undoes, t.author.job, t.author.at, int64(t.author.door), t.author.who, data)
 	return a.revision
 }
 
 // Change is one row of the record.
-type Change struct {
-	Revision int64
-	Noun     crm.Noun
-	Kind     crm.ChangeKind
-	ID       int64 // of the document
-	Prev     int64 // the change of the same document before it
-	Undoes   int64
-	Job      int64
-	At       time.Time
-	Door     crm.Door
-	Who      string
-	Data     string
-}
+type Change = crm.Activity
 
-const sqlChange = `SELECT revision, noun, kind, id, prev, undoes, job, at, door, actor, data FROM change WHERE account_id = $1 AND revision = $2`
+const (
+	changeColumns = `SELECT revision, noun, kind, id, prev, undoes, job, at, door, actor, data FROM change WHERE account_id = $1`
+	sqlChange     = changeColumns + ` AND revision = $2`
+)
 
 func scanChange(r db.Row) Change {
 	return Change{Revision: r.Int(0), Noun: crm.Noun(r.Int(1)), Kind: crm.ChangeKind(r.Int(2)), ID: r.Int(3), Prev: r.Int(4), Undoes: r.Int(5), Job: r.Int(6),
 		At: moment(r.Int(7)), Door: crm.Door(r.Int(8)), Who: r.Text(9), Data: r.Text(10)}
 }
 
-// chain are the changes of a document from its last one back, at most so many. It ends where the record has been cut. Each is looked up by
-// its number: a statement that follows the chain itself made PostgreSQL read all changes of the account.
-func chain(c db.Conn, account, last int64, limit int) (changes []Change, err error) {
-	for revision := last; revision != 0 && len(changes) < limit; {
-		var one Change
-		found, err := c.One(func(r db.Row) { one = scanChange(r) }, sqlChange, account, revision)
-		if err != nil || !found {
-			return changes, err
-		}
-		changes = append(changes, one)
-		revision = one.Prev
+// chain are the changes of a document from its last one back, at most so many. It ends where the record has been cut.
+func chain(c db.Conn, account, last, limit int64) ([]Change, error) {
+	found, err := readChain(c, account, last, limit)
+	if err != nil {
+		return nil, err
 	}
-	return changes, nil
+	return found.read(c, account)
 }
 
 // trace notes the change of a contact, and is what its row says from then on. A kind of 0 is what the difference is called.

@@ -40,6 +40,7 @@ func (s *Store) Invite(ctx context.Context, account crm.Account, by crm.User, ro
 		if err := t.exec(sqlExpireInvitations, account.Number, seconds(now)); err != nil {
 			return err
 		}
+		t.noteInvitation(invitation, crm.DidCreate)
 		t.addInvitation(invitation, by.ID)
 		return nil
 	})
@@ -47,6 +48,15 @@ func (s *Store) Invite(ctx context.Context, account crm.Account, by crm.User, ro
 		return crm.Invitation{}, "", err
 	}
 	return invitation, token, nil
+}
+
+// noteInvitation notes that an invitation was made or canceled. The link is no part of it.
+func (t *tx) noteInvitation(i crm.Invitation, kind crm.ChangeKind) {
+	before, after, was, is := "", cmp.Or(i.Email, "anyone with the link"), crm.Role(0), i.Role
+	if kind == crm.DidDelete {
+		before, after, was, is = after, before, is, was
+	}
+	t.record(t.account(i.Account.Number), crm.UserNoun, 0, kind, 0, crm.Differences{crm.TextDifference("invitation", before, after), roleDifference(was, is)}.Text())
 }
 
 func (t *tx) addInvitation(i crm.Invitation, by int64) {
@@ -75,6 +85,7 @@ func (s *Store) RevokeInvitation(ctx context.Context, account int64, id string) 
 			err = errNoInvitation
 		}
 		if err == nil {
+			t.noteInvitation(i, crm.DidDelete)
 			t.Delete(invitationTable, id)
 		}
 		return err
@@ -109,7 +120,7 @@ func (s *Store) AcceptInvitation(ctx context.Context, token string, user int64) 
 		return crm.Account{}, err
 	}
 	account := invitation.Account.Number
-	return invitation.Account, s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error {
+	return invitation.Account, s.changeMember(ctx, account, user, func(t *tx, user crm.User, was crm.Role) error {
 		_, err := s.findInvitation(t.Conn, invitation.ID)
 		if err == nil && invitation.Role > was {
 			err = t.join(account, user, was, invitation.Role, s.now())
@@ -131,10 +142,10 @@ func (s *Store) JoinByInvitation(ctx context.Context, token string, in crm.UserI
 		return crm.User{}, crm.Account{}, err
 	}
 	account := invitation.Account.Number
-	user, err := s.addUser(ctx, in, s.updateAccount, account, func(t *tx, user crm.User) error {
+	user, err := s.addUser(byOneself(ctx, in.Email), in, s.updateAccount, account, func(t *tx, user crm.User) error {
 		_, err := s.findInvitation(t.Conn, invitation.ID)
 		if err == nil {
-			err = t.join(account, user.ID, 0, invitation.Role, s.now())
+			err = t.join(account, user, 0, invitation.Role, s.now())
 		}
 		if err == nil {
 			t.Delete(invitationTable, invitation.ID)

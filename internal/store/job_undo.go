@@ -54,22 +54,9 @@ func (s *Store) UndoJob(ctx context.Context, account, id int64, region string) (
 func init() { jobSteps[UndoingJob] = undoStep }
 
 const (
-	sqlJobChanges = `SELECT revision, job, noun, kind, id, data FROM change WHERE account_id = $1 AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
+	sqlJobChanges = changeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
 	sqlChangeJobs = `SELECT revision, job FROM change WHERE account_id = $1 AND revision = ANY($2)`
 )
-
-// jobChange is one change that a job has made.
-type jobChange struct {
-	revision, job int64
-	noun          crm.Noun
-	kind          crm.ChangeKind
-	id            int64
-	data          string
-}
-
-func scanJobChange(r db.Row) jobChange {
-	return jobChange{r.Int(0), r.Int(1), crm.Noun(r.Int(2)), crm.ChangeKind(r.Int(3)), r.Int(4), r.Text(5)}
-}
 
 // undoStep takes some more changes back.
 func undoStep(ctx context.Context, w *jobWorker, j *Job) error {
@@ -82,25 +69,25 @@ func undoStep(ctx context.Context, w *jobWorker, j *Job) error {
 	if err != nil {
 		return err
 	}
-	changes, err := list(ctx, w.Store, scanJobChange, sqlJobChanges, j.Account, at.At, of.First, int64(undoUnit))
+	changes, err := list(ctx, w.Store, scanChange, sqlJobChanges, j.Account, at.At, of.First, int64(undoUnit))
 	if err != nil {
 		return err
 	}
 	ended := len(changes) < undoUnit
 	if !ended {
-		at.At = changes[len(changes)-1].revision - 1
+		at.At = changes[len(changes)-1].Revision - 1
 	}
 	var n needs
-	var ours []jobChange
+	var ours []Change
 	for _, c := range changes {
-		if c.job == of.ID && c.noun == crm.ContactNoun {
+		if c.Job == of.ID && c.Noun == crm.ContactNoun {
 			ours = append(ours, c)
-			n.more = append(n.more, moveNeeds(c.id))
+			n.more = append(n.more, moveNeeds(c.ID))
 		}
 	}
 	now := w.now()
 	return w.advance(ctx, j, n, func(t *tx, a *accountUnit, next *Job) error {
-		u := undoing{t: t, a: a, job: next, region: spec.Region, now: now, start: a.revision}
+		u := undoing{t: t, a: a, job: next, of: of.Kind, region: spec.Region, now: now, start: a.revision}
 		if err := u.findHeads(ours); err != nil {
 			return err
 		}
@@ -130,6 +117,7 @@ type undoing struct {
 	t      *tx
 	a      *accountUnit
 	job    *Job
+	of     JobKind // of the job that is taken back; a bulk change is taken back field by field, no matter what else was changed since
 	region string
 	now    time.Time
 	start  int64           // later changes are of this unit
@@ -138,16 +126,16 @@ type undoing struct {
 }
 
 // findHeads looks up what the last changes of contacts belong to.
-func (u *undoing) findHeads(changes []jobChange) error {
+func (u *undoing) findHeads(changes []Change) error {
 	u.heads = make(map[int64]int64)
 	var heads []int64
 	for _, c := range changes {
-		row, err := u.t.row(u.a, c.id)
+		row, err := u.t.row(u.a, c.ID)
 		if err != nil {
 			return err
 		}
 		if row != nil {
-			u.a.contacts[c.id] = row
+			u.a.contacts[c.ID] = row
 			heads = append(heads, row.revision)
 		}
 	}
@@ -161,37 +149,23 @@ func (u *undoing) findHeads(changes []jobChange) error {
 }
 
 // take takes one change back, unless its contact was changed since by anyone but the job itself.
-func (u *undoing) take(c jobChange) (undone bool, err error) {
-	row := u.a.contacts[c.id]
+func (u *undoing) take(c Change) (undone bool, err error) {
+	row := u.a.contacts[c.ID]
 	if row == nil {
 		return false, nil // it was erased
 	}
-	ours := row.revision == c.revision || row.revision > u.start || u.heads[row.revision] == u.job.ID
+	ours := u.of == BulkJob || row.revision == c.Revision || row.revision > u.start || u.heads[row.revision] == u.job.ID
 	if !ours || row.damage != nil {
-		u.kept = append(u.kept, crm.IDSeq(c.id))
+		u.kept = append(u.kept, crm.IDSeq(c.ID))
 		return false, nil
 	}
-	differences, err := crm.ParseDifferences(c.data)
-	if err != nil {
-		return false, err
-	}
 	var refused *crm.Invalid
-	err = u.t.undo(row, c, differences, u.region, u.now)
+	_, _, err = u.t.undo(row, c, u.region, u.now)
 	if errors.As(err, &refused) {
-		u.kept = append(u.kept, crm.IDSeq(c.id))
+		u.kept = append(u.kept, crm.IDSeq(c.ID))
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// undo takes a change of a contact back.
-func (t *tx) undo(row *stored, c jobChange, differences crm.Differences, region string, now time.Time) error {
-	undone, _, err := row.contact.Undo(c.kind, differences, region, now)
-	if err != nil {
-		return err
-	}
-	_, err = t.change(row, 0, func(crm.Contact) (crm.Contact, error) { return undone, nil })
-	return err
 }
 
 const sqlKnownRows = `SELECT number FROM job_row WHERE account_id = $1 AND job_id = $2 AND number = ANY($3)`

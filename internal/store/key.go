@@ -45,6 +45,8 @@ func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (
 		if err := t.exec(sqlForgetKeys, account, crm.MakeID(account, row.keySeq-crm.KeptKeys), seconds(now)); err != nil {
 			return err
 		}
+		t.record(row, crm.KeyNoun, key.ID, crm.DidCreate, 0, crm.Differences{crm.TextDifference("name", "", key.Name),
+			crm.TextsDifference("permissions", nil, key.Permissions.Names())}.Text())
 		hash := crm.HashSecret(secret)
 		t.Insert(keyTable, account, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions),
 			seconds(key.CreatedAt), int64(0), seconds(key.ExpiresAt), int64(0))
@@ -73,9 +75,11 @@ func readKey(r db.Row) crm.Key {
 func (s *Store) RevokeKey(ctx context.Context, id int64) error {
 	account := crm.IDAccount(id)
 	err := s.updateAccount(ctx, account, func(t *tx) error {
-		if _, err := findIn(t.Conn, crm.ErrNotFound, number, sqlKey, account, id); err != nil {
+		key, err := findIn(t.Conn, crm.ErrNotFound, readKey, sqlKey, account, id)
+		if err != nil || !key.RevokedAt.IsZero() {
 			return err
 		}
+		t.record(t.account(account), crm.KeyNoun, id, crm.DidDelete, 0, crm.Differences{crm.TextDifference("name", key.Name, "")}.Text())
 		return t.exec(sqlRevokeKey, account, id, seconds(s.now()))
 	})
 	s.keys.forget(id)

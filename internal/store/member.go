@@ -86,29 +86,70 @@ func (s *Store) SetRole(ctx context.Context, account, user int64, role crm.Role)
 	if err := role.Check(); err != nil {
 		return err
 	}
-	return s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error { return t.setRole(account, user, was, role) })
+	return s.changeMember(ctx, account, user, func(t *tx, user crm.User, was crm.Role) error { return t.setRole(account, user, was, role) })
 }
 
 // RemoveMember takes a user out of an organization, and cancels the invitations that they made. The last owner stays.
 func (s *Store) RemoveMember(ctx context.Context, account, user int64) error {
-	return s.changeMember(ctx, account, user, func(t *tx, was crm.Role) error {
+	return s.changeMember(ctx, account, user, func(t *tx, user crm.User, was crm.Role) error {
 		if err := t.checkOwners(account, was, 0); err != nil {
 			return err
 		}
-		t.Delete(memberTable, account, user)
-		return t.exec(sqlDeleteInvitationsBy, account, user)
+		if err := t.noteMember(account, user, was, 0); err != nil {
+			return err
+		}
+		t.Delete(memberTable, account, user.ID)
+		return t.exec(sqlDeleteInvitationsBy, account, user.ID)
 	})
 }
 
 // changeMember changes what a user may do in an account; was is 0 for one who does not belong to it.
-func (s *Store) changeMember(ctx context.Context, account, user int64, change func(t *tx, was crm.Role) error) error {
+func (s *Store) changeMember(ctx context.Context, account, user int64, change func(t *tx, user crm.User, was crm.Role) error) error {
 	return s.updateAccount(ctx, account, func(t *tx) error {
 		was, err := t.role(account, user)
 		if err != nil {
 			return err
 		}
-		return change(t, was)
+		found, err := t.user(user)
+		if err != nil {
+			return err
+		}
+		return change(t, found, was)
 	})
+}
+
+// user is a user by their id. One who is lost has only that.
+func (t *tx) user(id int64) (user crm.User, err error) {
+	user.ID = id
+	_, err = t.One(func(r db.Row) { user = readUser(r) }, sqlUserByID, id)
+	return user, err
+}
+
+// noteMember notes what becomes of a user's role in an account; 0 is none.
+func (t *tx) noteMember(account int64, user crm.User, was, role crm.Role) error {
+	a, err := t.lock(account)
+	if err != nil {
+		return err
+	}
+	kind, before, after := crm.DidUpdate, user.Email, user.Email
+	switch {
+	case was == 0:
+		kind, before = crm.DidCreate, ""
+	case role == 0:
+		kind, after = crm.DidDelete, ""
+	}
+	t.record(a, crm.UserNoun, user.ID, kind, 0, crm.Differences{crm.TextDifference("email", before, after), roleDifference(was, role)}.Text())
+	return nil
+}
+
+func roleDifference(was, role crm.Role) crm.Difference {
+	name := func(r crm.Role) string {
+		if r == 0 {
+			return ""
+		}
+		return r.String()
+	}
+	return crm.TextDifference("role", name(was), name(role))
 }
 
 // role is what a user may do in an account, 0 for one who does not belong to it. It stays so until the transaction ends.
@@ -118,26 +159,28 @@ func (t *tx) role(account, user int64) (role crm.Role, err error) {
 }
 
 // join gives a user a role in an account; was is the one that they have, 0 for none.
-func (t *tx) join(account, user int64, was, role crm.Role, now time.Time) error {
+func (t *tx) join(account int64, user crm.User, was, role crm.Role, now time.Time) error {
 	if was != 0 {
 		return t.setRole(account, user, was, role)
 	}
 	if err := t.checkLimit(crm.MemberLimit, 1, sqlMemberCount, account); err != nil {
 		return err
 	}
-	t.addMember(account, user, role, now)
-	return nil
+	return t.addMember(account, user, role, now)
 }
 
 // setRole also cancels the invitations of a user who may no longer invite.
-func (t *tx) setRole(account, user int64, was, role crm.Role) error {
-	if err := t.checkOwners(account, was, role); err != nil {
+func (t *tx) setRole(account int64, user crm.User, was, role crm.Role) error {
+	if err := t.checkOwners(account, was, role); err != nil || was == role {
 		return err
 	}
-	if err := t.exec(sqlSetRole, account, user, int64(role)); err != nil || role == crm.Owner {
+	if err := t.noteMember(account, user, was, role); err != nil {
 		return err
 	}
-	return t.exec(sqlDeleteInvitationsBy, account, user)
+	if err := t.exec(sqlSetRole, account, user.ID, int64(role)); err != nil || role == crm.Owner {
+		return err
+	}
+	return t.exec(sqlDeleteInvitationsBy, account, user.ID)
 }
 
 // checkOwners refuses a change for a user who is no member, and one that takes the last owner away.
@@ -152,6 +195,10 @@ func (t *tx) checkOwners(account int64, was, role crm.Role) error {
 	return was.CheckChange(role, owners)
 }
 
-func (t *tx) addMember(account, user int64, role crm.Role, now time.Time) {
-	t.Insert(memberTable, account, user, int64(role), seconds(now), int64(0))
+func (t *tx) addMember(account int64, user crm.User, role crm.Role, now time.Time) error {
+	if err := t.noteMember(account, user, 0, role); err != nil {
+		return err
+	}
+	t.Insert(memberTable, account, user.ID, int64(role), seconds(now), int64(0))
+	return nil
 }

@@ -48,7 +48,9 @@ func TestManyMembersAreAllListed(t *testing.T) {
 			for i := range int64(41) {
 				login := "u" + string(rune('a'+i)) + "@x.org"
 				x.Insert(userTable, i+1, login, login, "User", "", int64(0), int64(0))
-				x.addMember(account.Number, i+1, crm.Viewer, s.now())
+				if err := x.addMember(account.Number, crm.User{ID: i + 1, Email: login}, crm.Viewer, s.now()); err != nil {
+					return err
+				}
 			}
 			return nil
 		})

@@ -98,7 +98,7 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (crm
 		return crm.User{}, crm.Account{}, err
 	}
 	account, exists := in.Taken(offer.Accounts)
-	user, err := s.addUser(ctx, in.UserInput, s.updateShared, 0, func(t *tx, user crm.User) error {
+	user, err := s.addUser(byOneself(ctx, in.Email), in.UserInput, s.updateShared, 0, func(t *tx, user crm.User) error {
 		err := t.LockAll()
 		if err == nil {
 			err = s.checkSetup(t.Conn, token)
@@ -115,7 +115,9 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (crm
 		if err != nil {
 			return err
 		}
-		t.addMember(account.Number, user.ID, crm.Owner, s.now())
+		if err := t.addMember(account.Number, user, crm.Owner, s.now()); err != nil {
+			return err
+		}
 		return t.exec(sqlEndSetups)
 	})
 	return user, account, err

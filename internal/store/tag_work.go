@@ -23,7 +23,7 @@ const (
 )
 
 const (
-	sqlTagWork     = `SELECT name, becomes FROM tag_work WHERE account_id = $1 AND name = $2`
+	sqlTagWork     = `SELECT name, becomes, actor, door FROM tag_work WHERE account_id = $1 AND name = $2`
 	sqlTagWorks    = `SELECT name, becomes FROM tag_work WHERE account_id = $1`
 	sqlAllTagWorks = `SELECT account_id, name FROM tag_work ORDER BY account_id, name`
 	sqlBodyBytes   = `SELECT length(body) FROM contact WHERE account_id = $1 AND id = ANY($2)`
@@ -70,9 +70,9 @@ func (s *Store) CheckTag(ctx context.Context, account int64, name string) error 
 
 // changeTag changes a tag at once where few contacts have it, and notes what is to be done where they are many.
 func (s *Store) changeTag(ctx context.Context, account int64, w tagWork) (TagChange, error) {
-	now, who := s.now(), authorOf(ctx).who
+	now := s.now()
 	made, err := answered(ctx, s, account, needs{}, func(t *tx) (made TagChange, err error) {
-		if made.unfinished, err = t.changeTag(account, w, now, who); err != nil {
+		if made.unfinished, err = t.changeTag(account, w, now); err != nil {
 			return made, err
 		}
 		shown := w.becomes
@@ -92,7 +92,7 @@ func (s *Store) changeTag(ctx context.Context, account int64, w tagWork) (TagCha
 	return made, err
 }
 
-func (t *tx) changeTag(account int64, w tagWork, now time.Time, who string) (unfinished bool, err error) {
+func (t *tx) changeTag(account int64, w tagWork, now time.Time) (unfinished bool, err error) {
 	a, err := t.lock(account)
 	if err != nil {
 		return false, err
@@ -114,14 +114,25 @@ func (t *tx) changeTag(account int64, w tagWork, now time.Time, who string) (unf
 		}
 	}
 	if many {
-		t.Insert(tagWorkTable, account, w.name, w.becomes, who, seconds(now))
+		t.noteTag(a, w)
+		t.Insert(tagWorkTable, account, w.name, w.becomes, t.author.who, seconds(now), int64(t.author.door))
 		return true, nil
 	}
 	rows, damage, err := t.loadTagged(a, ids, w.name)
 	if err != nil || damage != nil {
 		return false, cmp.Or(err, damage)
 	}
+	t.noteTag(a, w)
 	return false, t.retag(rows, w, now)
+}
+
+// noteTag notes what becomes of a tag. Each contact that has it has a row of its own.
+func (t *tx) noteTag(a *accountUnit, w tagWork) {
+	kind := crm.DidUpdate
+	if w.becomes == "" {
+		kind = crm.DidDelete
+	}
+	t.record(a, crm.TagNoun, 0, kind, 0, crm.Differences{crm.TextDifference("name", w.name, w.becomes)}.Text())
 }
 
 // areLarge tells whether the documents of contacts are too large to be in memory together.
@@ -252,7 +263,10 @@ func (s *Store) tagStep(ctx context.Context, of tagOf) error {
 		if err != nil {
 			return err
 		}
-		w, err := findIn(t.Conn, crm.ErrNotFound, scanTagWork, sqlTagWork, of.account, of.name)
+		w, err := findIn(t.Conn, crm.ErrNotFound, func(r db.Row) tagWork {
+			t.author.who, t.author.door = r.Text(2), crm.Door(r.Int(3)) // who has asked for it
+			return scanTagWork(r)
+		}, sqlTagWork, of.account, of.name)
 		if errors.Is(err, crm.ErrNotFound) {
 			return nil // another node has ended it
 		}

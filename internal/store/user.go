@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -74,7 +75,7 @@ func (s *Store) CreateUser(ctx context.Context, account crm.Account, role crm.Ro
 		return crm.User{}, err
 	}
 	return s.addUser(ctx, in, s.updateAccount, account.Number, func(t *tx, user crm.User) error {
-		return t.join(account.Number, user.ID, 0, role, s.now())
+		return t.join(account.Number, user, 0, role, s.now())
 	})
 }
 
@@ -117,8 +118,8 @@ func (s *Store) AddMember(ctx context.Context, account crm.Account, role crm.Rol
 	if err != nil {
 		return crm.User{}, err
 	}
-	return user.User, s.changeMember(ctx, account.Number, user.ID, func(t *tx, was crm.Role) error {
-		return t.join(account.Number, user.ID, was, role, s.now())
+	return user.User, s.changeMember(ctx, account.Number, user.ID, func(t *tx, user crm.User, was crm.Role) error {
+		return t.join(account.Number, user, was, role, s.now())
 	})
 }
 
@@ -162,7 +163,9 @@ func (s *Store) RenameUser(ctx context.Context, user int64, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.updateUser(ctx, user, func(t *tx, _ userRow) error { return t.exec(sqlRenameUser, user, name) })
+	return s.updateProfile(ctx, user, func(t *tx, now userRow) (crm.Difference, error) {
+		return crm.TextDifference("name", now.Name, name), t.exec(sqlRenameUser, user, name)
+	})
 }
 
 // ChangePassword sets the password of a user who knows the current one. All their other sessions end.
@@ -201,32 +204,82 @@ func (s *Store) setPassword(ctx context.Context, user userRow, faults *crm.Inval
 	if err != nil {
 		return err
 	}
-	return s.updateUser(ctx, user.ID, func(t *tx, now userRow) error {
+	return s.updateProfile(ctx, user.ID, func(t *tx, now userRow) (d crm.Difference, err error) {
 		if was != "" && was != now.password {
 			changed := new(crm.Invalid)
 			changed.Add("current_password", "The password was changed a moment ago.")
-			return changed
+			return d, changed
 		}
 		if err := t.exec(sqlSetPassword, user.ID, hash); err != nil {
+			return d, err
+		}
+		return crm.TextDifference("password", "", "changed"), t.exec(sqlEndSessions, user.ID, session)
+	})
+}
+
+const sqlUserAccounts = `SELECT account_id FROM member WHERE user_id = $1 ORDER BY account_id`
+
+// updateProfile changes something about a user that each of their organizations should know of, and notes it there. All of these accounts are
+// locked before the user is.
+func (s *Store) updateProfile(ctx context.Context, user int64, change func(*tx, userRow) (crm.Difference, error)) error {
+	accounts, err := list(ctx, s, number, sqlUserAccounts, user)
+	if err != nil {
+		return err
+	}
+	return repeat(func() error {
+		write := func(t *tx) error {
+			locked, err := t.lockUser(user)
+			if err != nil {
+				return err
+			}
+			now, err := db.List(t.Conn, number, sqlUserAccounts, user)
+			if err == nil && !slices.Equal(now, accounts) { // they have joined or left one meanwhile
+				accounts, err = now, errAgain
+			}
+			if err != nil {
+				return err
+			}
+			difference, err := change(t, locked)
+			for i := 0; i < len(accounts) && err == nil; i++ {
+				err = t.noteProfile(accounts[i], locked.User, difference)
+			}
 			return err
 		}
-		return t.exec(sqlEndSessions, user.ID, session)
+		if len(accounts) == 0 {
+			return s.updateShared(ctx, user, write)
+		}
+		return s.update(ctx, accounts[0], needs{also: accounts[1:]}, write)
 	})
+}
+
+func (t *tx) noteProfile(account int64, user crm.User, d crm.Difference) error {
+	a, err := t.lock(account)
+	if err == nil {
+		t.record(a, crm.UserNoun, user.ID, crm.DidUpdate, 0, crm.Differences{crm.TextDifference("email", user.Email, user.Email), d}.Text())
+	}
+	return err
 }
 
 // updateUser changes a user, who is locked until the transaction ends.
 func (s *Store) updateUser(ctx context.Context, user int64, fn func(*tx, userRow) error) error {
 	return s.updateShared(ctx, user, func(t *tx) error {
-		var locked userRow
-		found, err := t.Lock(func(r db.Row) { locked.password, locked.opened = r.Text(4), r.Int(5) }, userTable, user)
-		if err == nil && !found {
-			err = errNoUser
-		}
+		locked, err := t.lockUser(user)
 		if err != nil {
 			return err
 		}
 		return fn(t, locked)
 	})
+}
+
+// lockUser reads a user, who stays as they are until the transaction ends.
+func (t *tx) lockUser(user int64) (locked userRow, err error) {
+	found, err := t.Lock(func(r db.Row) {
+		locked = userRow{crm.User{ID: user, Email: r.Text(2), Name: r.Text(3)}, r.Text(4), r.Int(5)}
+	}, userTable, user)
+	if err == nil && !found {
+		err = errNoUser
+	}
+	return locked, err
 }
 
 // userRow is a user with what only the store knows.

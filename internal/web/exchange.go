@@ -109,6 +109,12 @@ func Note(w http.ResponseWriter, account, key int64) {
 	x.account, x.key = account, key
 }
 
+// SetHeader gives a header, whose name is in its canonical form, one value.
+func SetHeader(w http.ResponseWriter, name string, value []byte) {
+	x := exchangeOf(w)
+	w.Header()[name] = x.value(x.string(value))
+}
+
 // NoteUser records the user of the console who made a request for the log.
 func NoteUser(w http.ResponseWriter, user int64) { exchangeOf(w).user = user }
 

@@ -1,0 +1,44 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+func (a *API) listActivities(w http.ResponseWriter, r *http.Request, c call) error {
+	l, err := a.newList(r)
+	if err != nil {
+		return err
+	}
+	newest, sortErr := crm.ParseActivitySort(l.query.text("sort"))
+	if err := l.check(sortErr); err != nil {
+		return a.resourceFirst(r.Context(), c, err)
+	}
+	return l.respond(w, func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+		return a.store.Activities(r.Context(), c.who.Account, c.id, l.page, newest, dst, flush)
+	})
+}
+
+func (a *API) addNote(w http.ResponseWriter, r *http.Request, c call) error {
+	in, err := readNote(w, r)
+	if err != nil {
+		return a.resourceFirst(r.Context(), c, err)
+	}
+	made, err := a.store.AddNote(c.by(r), c.who.Account, c.id, in)
+	return writeMade(w, made, err)
+}
+
+func readNote(w http.ResponseWriter, r *http.Request) (in crm.NoteInput, err error) {
+	body, err := readJSON(w, r)
+	if err != nil {
+		return in, err
+	}
+	in, faults, err := crm.DecodeNote(body)
+	if err == nil {
+		err = in.Validate(faults, time.Now())
+	}
+	return in, err
+}

@@ -1,0 +1,144 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A client sees what has happened to a contact, and adds notes.
+func TestActivitiesTellWhatHappened(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		account := newAccount(t, s.store, "main", "")
+		key := newKey(t, s.store, account)
+		ask := func(method, path, body string) answer {
+			t.Helper()
+			r := s.request(t, method, path, key, body)
+			got := s.send(t, r)
+			checkContract(t, r, got)
+			return got
+		}
+		id := idOf(t, ask("POST", "/v1/contacts", `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}]}`).body)
+		ask("PATCH", "/v1/contacts/"+id, `{"last_name":"Li","tags":["a"],"phones":["212-555-0100"]}`)
+		ask("POST", "/v1/contacts/"+id+"/tags/remove", `{"tags":["a"]}`)
+		gift := ask("POST", "/v1/transactions", `{"amount":5.5,"method":"cash","transacted_at":"2026-01-31","contact_id":`+id+`}`)
+		made := ask("POST", "/v1/contacts/"+id+"/activities", `{"note":" Called. ","occurred_at":"2026-01-31"}`)
+		if made.status != http.StatusCreated || !strings.Contains(made.body, `"type":"note","data":{"changes":[],"note":"Called.","transaction_id":null,"amount":null,"currency":null,"status":null,"undoes":null},"created_by":"API key `) ||
+			!strings.Contains(made.body, `"occurred_at":"2026-01-31T12:00:00+00:00"`) {
+			t.Errorf("a note: %d %s", made.status, made.body)
+		}
+		list := ask("GET", "/v1/contacts/"+id+"/activities", "")
+		at := 0
+		for _, part := range []string{
+			`"type":"created","data":{"changes":[],"note":null,"transaction_id":null,"amount":null,"currency":null,"status":null,"undoes":null},"created_by":"API key `,
+			`"type":"updated","data":{"changes":[{"field":"last_name","before":"Lee","after":"Li"},{"field":"phones","before":[],"after":[{"type":null,"value":"212-555-0100"}]},{"field":"tags","before":[],"after":["a"]}],"note":null`,
+			`"type":"untagged","data":{"changes":[{"field":"tags","before":["a"],"after":[]}],"note":null`,
+			`"type":"gift","data":{"changes":[],"note":null,"transaction_id":"` + idOf(t, gift.body) + `","amount":5.5,"currency":"USD","status":"succeeded","undoes":null}`,
+			`"type":"note"`, `"total":5`,
+		} {
+			next := strings.Index(list.body[at:], part)
+			if next < 0 {
+				t.Fatalf("%s is not in its place:\n%s", part, list.body)
+			}
+			at += next
+		}
+		if newest := ask("GET", "/v1/contacts/"+id+"/activities?sort=-id&per_page=1", ""); !strings.Contains(newest.body, `"type":"note"`) || strings.Contains(newest.body, `"type":"gift"`) {
+			t.Errorf("the newest is %s", newest.body)
+		}
+		for target, field := range map[string]string{"?sort=name": "sort", "?page=0": "page"} {
+			if got := ask("GET", "/v1/contacts/"+id+"/activities"+target, ""); got.status != 422 || !strings.Contains(got.body, `"errors":{"`+field) {
+				t.Errorf("%s: %d %s", target, got.status, got.body)
+			}
+		}
+		for body, field := range map[string]string{`{}`: "note", `{"note":" "}`: "note", `{"note":5}`: "note", `{"note":"` + strings.Repeat("x", 10_001) + `"}`: "note",
+			`{"note":"x","occurred_at":"soon"}`: "occurred_at", `{"note":"x","occurred_at":"2999-01-31"}`: "occurred_at"} {
+			if got := ask("POST", "/v1/contacts/"+id+"/activities", body); got.status != 422 || !strings.Contains(got.body, `"errors":{"`+field) {
+				t.Errorf("%.40s: %d %s", body, got.status, got.body)
+			}
+		}
+		if after := ask("GET", "/v1/contacts/"+id+"/activities", ""); !strings.Contains(after.body, `"total":5`) {
+			t.Errorf("a refused note was added: %s", after.body)
+		}
+		reader, writer := newKey(t, s.store, account, "contacts:read"), newKey(t, s.store, account, "contacts:write")
+		if got := s.ask(t, "POST", "/v1/contacts/"+id+"/activities", reader, `{"note":"x"}`); got.status != http.StatusForbidden {
+			t.Errorf("a reader adds a note: %d", got.status)
+		}
+		if got := s.ask(t, "GET", "/v1/contacts/"+id+"/activities", writer, ""); got.status != http.StatusForbidden {
+			t.Errorf("a writer reads notes: %d", got.status)
+		}
+		ask("DELETE", "/v1/contacts/"+id, "")
+		if got := ask("GET", "/v1/contacts/"+id+"/activities", ""); got.status != http.StatusForbidden {
+			t.Errorf("archived: %d", got.status)
+		}
+	})
+}
+
+// An ETag names the state of a contact: a read can be spared with it, and a change of another state is refused.
+func TestConditionsOfAContact(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		ask := func(method, path, body string, header ...string) answer {
+			t.Helper()
+			r := s.request(t, method, path, key, body)
+			for i := 0; i < len(header); i += 2 {
+				r.Header.Add(header[i], header[i+1])
+			}
+			got := s.send(t, r)
+			checkContract(t, r, got)
+			return got
+		}
+		created := ask("POST", "/v1/contacts", `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}]}`)
+		path, tag := "/v1/contacts/"+idOf(t, created.body), created.header.Get("ETag")
+		want := func(status int, got answer) answer {
+			t.Helper()
+			if got.status != status {
+				t.Errorf("the status is %d, not %d: %s", got.status, status, got.body)
+			}
+			return got
+		}
+		if got := want(200, ask("GET", path, "")).header.Get("ETag"); got != tag || tag == "" {
+			t.Errorf("created as %s, read as %s", tag, got)
+		}
+		for _, known := range []string{tag, `"x", ` + tag, "W/" + tag, "*"} {
+			if got := want(304, ask("GET", path, "", "If-None-Match", known)); got.body != "" || got.header.Get("ETag") != tag {
+				t.Errorf("%s: %q %s", known, got.body, got.header.Get("ETag"))
+			}
+		}
+		want(200, ask("GET", path, "", "If-None-Match", `"1-0"`))
+		changed := want(200, ask("PATCH", path, `{"company":"Acme"}`, "If-Match", tag)).header.Get("ETag")
+		if changed == tag || changed != ask("GET", path, "").header.Get("ETag") {
+			t.Errorf("%s became %s", tag, changed)
+		}
+		before := ask("GET", path, "").body
+		for _, stale := range []string{tag, `"1-0", "x"`, ""} {
+			for _, request := range [][3]string{
+				{"PATCH", "", `{"company":"Other"}`}, {"PUT", "", `{"company":"Other"}`}, {"PATCH", "", ""}, {"DELETE", "", ""}, {"PATCH", "/restore", ""}, {"POST", "/restore", ""},
+				{"POST", "/tags/add", `{"tags":["x"]}`}, {"POST", "/tags/sync", `{"tags":["x"]}`}, {"POST", "/tags/remove", `{"tags":["x"]}`},
+			} {
+				if got := want(412, ask(request[0], path+request[1], request[2], "If-Match", stale)); !strings.Contains(got.body, "If-Match") {
+					t.Errorf("it says %s", got.body)
+				}
+			}
+		}
+		if after := ask("GET", path, ""); after.body != before || after.header.Get("ETag") != changed {
+			t.Errorf("a refused change was made: %s", after.body)
+		}
+		want(201, ask("POST", path+"/activities", `{"note":"x"}`, "If-Match", tag)) // a note overwrites nothing
+		if noted := ask("GET", path, "").header.Get("ETag"); noted == changed {
+			t.Error("a note is no other state")
+		}
+		want(412, ask("DELETE", path, "", "If-Match", changed))
+		want(200, ask("DELETE", path, "", "If-Match", "*"))
+		want(403, ask("PATCH", path, `{}`, "If-Match", tag))
+		want(200, ask("PATCH", path+"/restore", ""))
+		merged := want(201, ask("POST", "/v1/contacts", `{"first_name":"Ann","last_name":"Lee","company":"New","emails":[{"value":"ann@lee.example"}]}`, "If-Match", tag))
+		if merged.header.Get("X-Contact-Merged") != "true" || merged.header.Get("ETag") != ask("GET", path, "").header.Get("ETag") {
+			t.Errorf("merged: %v", merged.header)
+		}
+		keyed := func() answer {
+			return ask("PATCH", path, `{"title":"Dr"}`, "If-Match", merged.header.Get("ETag"), "Idempotency-Key", "k")
+		}
+		first := want(200, keyed())
+		wantReplay(t, "a conditional change", first, want(200, keyed())) // the condition was met the first time
+	})
+}

@@ -1,0 +1,128 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+var undoForm = regexp.MustCompile(`action="([^"]+/history/\d+/undo)"`)
+
+// A contact's page tells what has happened to it, takes notes, and undoes a change.
+func TestAContactHasATimeline(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		p.follow(p.org("/contacts"), "first_name", "Zoë", "last_name", "Smith", "emails.0.value", "zoe@example.org")
+		id := s.contacts(p.account)[0].ID
+		path := p.org(fmt.Sprintf("/contacts/%d", id))
+		p.sees(p.get(path), "History", p.user.Name+" added this contact.")
+		p.follow(path+"/tags/add", "tag", "board")
+		change := func(body string) {
+			t.Helper()
+			in, faults, err := crm.DecodeContact([]byte(body))
+			if err == nil {
+				err = in.Validate(faults, false, "US", time.Now())
+			}
+			if err == nil {
+				_, err = s.store.UpdateContact(store.By(t.Context(), crm.APIDoor, "API key Website"), p.account.Number, id, in)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(`{"last_name":"Jones"}`)
+		page := p.get(path)
+		p.sees(page, p.user.Name+" added tag “board”.", "The API key Website changed last name from “Smith” to “Jones”.", "· API")
+		undo := undoForm.FindStringSubmatch(page.body)[1] // the first one is that of the newest change
+		p.sees(p.follow(undo), "The change was undone.", "undid an earlier change: changed last name from “Jones” to “Smith”.")
+		p.sees(p.follow(undo), "Nothing of this change is left to undo.")
+		change(`{"last_name":"Brown","company":"Acme","title":"Dr"}`)
+		page = p.get(path)
+		p.sees(page, "The API key Website made 3 changes.", "Changed last name from “Smith” to “Brown”.", "Set company to “Acme”.")
+		undo = undoForm.FindStringSubmatch(page.body)[1]
+		change(`{"company":"Other"}`)
+		p.sees(p.follow(undo), "The change was undone in part.", "Someone has changed company since, so that was left alone.")
+		if c := s.contacts(p.account)[0]; c.LastName != "Smith" || c.Title != "" || c.Company != "Other" {
+			t.Errorf("undone: %+v", c)
+		}
+		p.sees(p.follow(path+"/notes", "note_text", "Called.\r\nLikes <letters>.", "note_date", "2026-01-31"), "The note was added.", p.user.Name+" wrote a note.", "Likes <letters>.", "Jan 31, 2026")
+		wrong := p.post(path+"/notes", "note_text", "", "note_date", "2999-01-01")
+		p.wantStatus(wrong, http.StatusUnprocessableEntity)
+		p.sees(wrong, "Add a note is required.", "must not be in the future")
+		page = p.get(path)
+		p.sees(p.follow(undoForm.FindStringSubmatch(page.body)[1]), "wrote a note, which was removed.")
+		if strings.Contains(p.get(path).body, "Likes") {
+			t.Error("a note that was removed is shown")
+		}
+		p.sees(p.get(path), "All 9 changes")
+		p.sees(p.get(path+"/history"), "History of Zoë Smith", p.user.Name+" added this contact.")
+		p.sees(p.get(path+"/history?page=9"), "This page is empty.")
+		p.follow(path + "/archive")
+		page = p.get(path)
+		if undos := undoForm.FindAllString(page.body, -1); len(undos) != 1 {
+			t.Errorf("an archived contact offers %d changes to undo", len(undos))
+		}
+		p.sees(p.follow(undoForm.FindStringSubmatch(page.body)[1]), "The change was undone.", "undid an earlier change: restored this contact.")
+		viewer := s.member(p.account, crm.Viewer)
+		if page := viewer.get(path); strings.Contains(page.body, "/undo") || strings.Contains(page.body, "/notes") || !strings.Contains(page.words(), "added this contact.") {
+			t.Error("a viewer is offered changes, or does not see the history")
+		}
+	})
+}
+
+// Gifts stand in the timeline of their giver and lead to their pages.
+func TestATimelineHasGifts(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), crm.Editor)
+	path := s.contact(p, "Zoë", "Okafor")
+	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
+	page := p.get(path)
+	p.sees(page, p.user.Name+" recorded a gift of $50. View gift")
+	gift := regexp.MustCompile(`/gifts/[0-9A-Za-z]{16}`).FindString(page.body)
+	p.follow(p.org(gift)+"/refund", "amount", "20")
+	p.sees(p.get(path), p.user.Name+" recorded a refund of $20.")
+}
+
+// Owners see every change of the organization, and decide how long changes are kept.
+func TestOwnersSeeTheHistory(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Owner)
+		p.makeKey("name", "Website", "permission", "contacts:read", "expires", "never")
+		p.post(p.org("/settings/people/invite"), "role", "viewer", "email", "cy@example.org")
+		p.post(p.org("/campaigns"), "title", "Gala")
+		p.follow(p.org("/settings/giving"), "currency", "EUR", "address", "1 Quay", "tax_id", "")
+		p.follow(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "tags.0", "old")
+		if _, err := s.store.RenameTag(store.By(t.Context(), crm.APIDoor, "API key Website"), p.account.Number, "old", "new"); err != nil {
+			t.Fatal(err)
+		}
+		name := p.user.Name
+		page := p.get(p.org("/settings/history"))
+		p.sees(page, "Every change in Harbor", "added "+p.user.Email+" as owner", name+" created the API key “Website”.", name+" invited cy@example.org as viewer.",
+			"Gala", name+" created this campaign.", name+" made 2 changes.", "Changed currency from “USD” to “EUR”.", "Zoë Okafor", name+" added this contact.",
+			"The API key Website renamed the tag “old” to “new”.")
+		if !strings.Contains(page.body, `href="`+p.org(fmt.Sprintf("/contacts/%d", s.contacts(p.account)[0].ID))+`"`) {
+			t.Error("nothing leads to the contact")
+		}
+		settings := p.get(p.org("/settings"))
+		p.sees(settings, "View history", "Leave it empty to keep the history for good.")
+		p.sees(p.follow(p.org("/settings/history"), "history_days", "400"), "The history is kept for 400 days.")
+		if !strings.Contains(p.get(p.org("/settings")).body, `value="400"`) {
+			t.Error("the number of days is not shown")
+		}
+		wrong := p.post(p.org("/settings/history"), "history_days", "-1")
+		p.wantStatus(wrong, http.StatusUnprocessableEntity)
+		p.sees(wrong, "must be a whole number from 0 to 36,500")
+		p.sees(p.follow(p.org("/settings/history"), "history_days", ""), "The history is kept for good.")
+		editor := s.member(p.account, crm.Editor)
+		editor.wantStatus(editor.get(p.org("/settings/history")), http.StatusForbidden)
+		if strings.Contains(editor.get(p.org("/settings")).body, "/settings/history") {
+			t.Error("an editor is offered the history")
+		}
+	})
+}

@@ -1,0 +1,292 @@
+package crm
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Activity is one change as the history keeps it.
+type Activity struct {
+	Revision int64 // its number
+	Noun     Noun
+	Kind     ChangeKind
+	ID       int64 // of what was changed
+	Prev     int64 // the change of the same document before it, 0 for none
+	Undoes   int64 // the change that it takes back, 0 for none
+	Job      int64 // that it belongs to, 0 for none
+	At       time.Time
+	Door     Door
+	Who      string
+	Data     string
+	Undone   bool // another change has taken it back
+}
+
+// NoteInput is a note that a person or a program adds to the history of a contact. A nil field was not sent.
+type NoteInput struct {
+	Note       *string
+	OccurredAt *string // a date or a time; now where it is empty
+
+	at time.Time // what Validate worked out
+}
+
+// DecodeNote reads the body that adds a note. Other keys are ignored.
+func DecodeNote(body []byte) (in NoteInput, faults *Invalid, err error) {
+	r := newJSONReader("The request body", body)
+	r.document(func(key string) {
+		switch key {
+		case "note":
+			in.Note = r.textSent()
+		case "occurred_at":
+			in.OccurredAt = r.textSent()
+		default:
+			r.skip()
+		}
+	})
+	if err := r.end(); r.err != nil {
+		return NoteInput{}, nil, err
+	}
+	return in, &r.fault, nil
+}
+
+// ParseActivitySort reads the order of a list of activities: the oldest first, unless it says otherwise.
+func ParseActivitySort(sort string) (newest bool, err error) {
+	switch sort {
+	case "", "id", "-id":
+		return sort == "-id", nil
+	}
+	return false, invalid("sort", OneOf, "id, -id")
+}
+
+// Validate checks a note. faults are those found while reading.
+func (in *NoteInput) Validate(faults *Invalid, now time.Time) error {
+	c := newChecker(faults, true)
+	c.now = now
+	switch {
+	case c.has("note"):
+	case in.Note == nil || *in.Note == "":
+		c.add(place{}, "note", Required)
+	default:
+		c.text(place{}, "note", *in.Note, maxNote)
+	}
+	if in.OccurredAt != nil && *in.OccurredAt != "" && !c.has("occurred_at") {
+		in.at = c.giftTime(place{}, "occurred_at", *in.OccurredAt)
+	}
+	return c.Err()
+}
+
+// keptNote is a note as the history keeps it.
+type keptNote struct {
+	Text string `json:"text"`
+	At   string `json:"occurred_at,omitempty"`
+}
+
+// Text is what the history keeps of a valid note.
+func (in *NoteInput) Text() string {
+	kept := keptNote{Text: *in.Note}
+	if !in.at.IsZero() {
+		kept.At = string(appendContactTime(nil, in.at))
+	}
+	text, _ := json.Marshal(kept) // texts alone
+	return string(text)
+}
+
+// Note is what a note says, "" where it was taken back or erased.
+func (a *Activity) Note() string {
+	if a.Undone {
+		return ""
+	}
+	return a.note().Text
+}
+
+func (a *Activity) note() (kept keptNote) {
+	if a.Kind == DidNote && a.Data != "" {
+		_ = json.Unmarshal([]byte(a.Data), &kept)
+	}
+	return kept
+}
+
+// Gift is the gift that a change of a contact mentions.
+func (a *Activity) Gift() (gift MentionedGift) {
+	if a.Kind == DidGive || a.Kind == DidRefund {
+		_ = json.Unmarshal([]byte(a.Data), &gift) // an erased one has nothing
+	}
+	return gift
+}
+
+// OccurredAt is when it happened: a note may be about an earlier day.
+func (a *Activity) OccurredAt() time.Time {
+	if at, ok := parseContactTime(a.note().At); ok {
+		return at
+	}
+	return a.At
+}
+
+// Append appends the wire form.
+func (a *Activity) Append(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, `{"id":`...), a.Revision, 10)
+	dst = appendText(append(dst, `,"type":`...), a.Kind.String())
+	dst = a.appendData(append(dst, `,"data":`...))
+	dst = appendText(append(dst, `,"created_by":`...), a.Who)
+	dst = contactTime.append(append(dst, `,"occurred_at":`...), a.OccurredAt())
+	return append(dst, '}')
+}
+
+// appendData appends what is known about a change. Every key is there, whatever the kind of the change is.
+func (a *Activity) appendData(dst []byte) []byte {
+	changes := ""
+	gift := a.Gift()
+	if gift.Gift == "" && a.Kind != DidNote {
+		changes = a.Data
+	}
+	dst = appendDifferences(append(dst, `{"changes":`...), changes)
+	dst = appendText(append(dst, `,"note":`...), a.Note())
+	dst = appendText(append(dst, `,"transaction_id":`...), gift.Gift)
+	dst = appendNumber(append(dst, `,"amount":`...), gift.Amount.String())
+	dst = appendText(append(dst, `,"currency":`...), gift.Currency)
+	dst = appendText(append(dst, `,"status":`...), gift.Status)
+	undoes := ""
+	if a.Undoes != 0 {
+		undoes = strconv.FormatInt(a.Undoes, 10)
+	}
+	return append(appendNumber(append(dst, `,"undoes":`...), undoes), '}')
+}
+
+// appendNumber appends a number as it is written; "" is none.
+func appendNumber(dst []byte, number string) []byte {
+	if number == "" {
+		number = "null"
+	}
+	return append(dst, number...)
+}
+
+func appendDifferences(dst []byte, data string) []byte {
+	all, _ := ParseDifferences(data)
+	dst = append(dst, '[')
+	for i, d := range all {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendText(append(dst, `{"field":`...), d.Field)
+		if d.At >= 0 {
+			d.Before, d.After = joined(d.Out), joined(d.In)
+		}
+		dst = append(append(dst, `,"before":`...), d.Before...)
+		dst = append(append(dst, `,"after":`...), d.After...)
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+// joined is a list of values as JSON.
+func joined(list []json.RawMessage) json.RawMessage {
+	text := []byte{'['}
+	for i, value := range list {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, value...)
+	}
+	return append(text, ']')
+}
+
+// Changes are what a change did, in words for people. Fields that say nothing to them are left out.
+func (a *Activity) Changes() []Change {
+	all, _ := ParseDifferences(a.Data)
+	switch a.Noun {
+	case ContactNoun:
+		return told(contactTable, all, new(Contact))
+	case CampaignNoun:
+		return told(campaignTable, all, new(Campaign))
+	case PlanNoun:
+		return told(planTable, all, new(Plan))
+	}
+	var changes []Change
+	for _, d := range all {
+		if before, after := plainText(d.Before), plainText(d.After); before != after { // or it says what the change is about
+			changes = append(changes, Change{fieldName(d.Field), before, after})
+		}
+	}
+	return changes
+}
+
+// Subject is what a change is about that has no page of its own: the email of a user, or the name of a key or a tag.
+func (a *Activity) Subject() string {
+	all, _ := ParseDifferences(a.Data)
+	for _, d := range all {
+		switch d.Field {
+		case "email", "invitation", "name", "title":
+			if before := plainText(d.Before); before != "" {
+				return before
+			}
+			return plainText(d.After)
+		}
+	}
+	return ""
+}
+
+// told puts differences of a document into words. Values are read into a document of its own.
+func told[D, I any](t table[D, I], all Differences, doc D) (changes []Change) {
+	for _, d := range all {
+		f := t.find(d.Field)
+		switch {
+		case f == nil || f.label == "":
+		case d.At >= 0 && f.tell != nil:
+			was, is := tellAll(f.tell, d.Out), tellAll(f.tell, d.In)
+			for _, text := range without(was, is) {
+				changes = append(changes, Change{Field: f.label + " removed", Before: text})
+			}
+			for _, text := range without(is, was) {
+				changes = append(changes, Change{Field: f.label + " added", After: text})
+			}
+		case f.load != nil && f.text != nil:
+			read := func(value []byte) string {
+				readKept(value, func(r *jsonReader) { f.load(r, doc) })
+				return f.text(doc)
+			}
+			changes = append(changes, Change{f.label, read(d.Before), read(d.After)})
+		default:
+			label := f.label
+			if f.plural != "" {
+				label = f.plural
+			}
+			changes = append(changes, Change{label, plainText(d.Before), plainText(d.After)})
+		}
+	}
+	return changes
+}
+
+func tellAll(tell func([]byte) string, list []json.RawMessage) (texts []string) {
+	for _, element := range list {
+		texts = append(texts, tell(element))
+	}
+	return texts
+}
+
+// plainText is a value as a person reads it: a text, or a list of texts. Of anything else that it is there is all that is said.
+func plainText(value json.RawMessage) string {
+	var text string
+	var list []string
+	switch {
+	case json.Unmarshal(value, &text) == nil:
+		return text
+	case json.Unmarshal(value, &list) == nil:
+		return strings.Join(list, ", ")
+	case len(value) > 0 && value[0] != '{' && value[0] != '[':
+		return string(value)
+	}
+	return ""
+}
+
+// fieldName is what people call a field that no table has.
+func fieldName(field string) string {
+	if label, ok := Label(field); ok && label != "" {
+		return label
+	}
+	if field == "" {
+		return ""
+	}
+	text := strings.ReplaceAll(field, "_", " ")
+	return strings.ToUpper(text[:1]) + text[1:]
+}
