@@ -25,6 +25,7 @@ type Client struct {
 	Transactions Transactions
 	Plans        Plans
 	Tags         Tags
+	CustomFields CustomFields
 
 	base      string
 	authorize func(http.Header) // a function, so that no log of a Client shows its key
@@ -65,7 +66,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	}
 	// The API never redirects. Following one could send a change to another place, or as a GET.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.Contacts.c, c.Campaigns.c, c.Transactions.c, c.Plans.c, c.Tags.c = c, c, c, c, c
+	c.Contacts.c, c.Campaigns.c, c.Transactions.c, c.Plans.c, c.Tags.c, c.CustomFields.c = c, c, c, c, c, c
 	return c, nil
 }
 

@@ -68,16 +68,6 @@ type Stats struct {
 	TotalContributions     int64 `json:"total_contributions"`
 }
 
-// CustomField is the value of one of the account's own fields.
-type CustomField struct {
-	ID          int64  `json:"id"`
-	FieldID     int64  `json:"field_id"`
-	Title       string `json:"title"`
-	Description string `json:"description"`
-	Type        string `json:"type"`
-	Value       any    `json:"value"`
-}
-
 // ContactInput is a contact to create. First and last name are required.
 type ContactInput struct {
 	FirstName   string    `json:"first_name"`
@@ -94,9 +84,12 @@ type ContactInput struct {
 	Addresses   []Address `json:"addresses,omitzero"`
 	Note        string    `json:"note,omitzero"`
 	Tags        []string  `json:"tags,omitzero"`
+
+	CustomFields []CustomFieldInput `json:"custom_fields,omitzero"`
 }
 
-// ContactChange is what to change about a contact. A list replaces the whole list: nil leaves it alone, an empty one clears it.
+// ContactChange is what to change about a contact. A list replaces the whole list: nil leaves it alone, an empty one clears it. Custom fields
+// are changed one by one: those that are not sent keep their values.
 type ContactChange struct {
 	FirstName   Optional[string] `json:"first_name,omitzero"`
 	MiddleName  Optional[string] `json:"middle_name,omitzero"`
@@ -112,6 +105,8 @@ type ContactChange struct {
 	Addresses   []Address        `json:"addresses,omitzero"`
 	Note        Optional[string] `json:"note,omitzero"`
 	Tags        []string         `json:"tags,omitzero"`
+
+	CustomFields []CustomFieldInput `json:"custom_fields,omitzero"`
 }
 
 // ContactFilter says which contacts to list, and in which order. Filters combine; a nil filter is none.

@@ -34,7 +34,7 @@ func TestTypesAgreeWithTheDocument(t *testing.T) {
 		"Contact": client.Contact{}, "Email": client.Email{}, "Phone": client.Phone{}, "Address": client.Address{}, "Stats": client.Stats{}, "CustomField": client.CustomField{},
 		"Campaign": client.Campaign{}, "Cover": client.Cover{}, "Event": client.Event{}, "Livestream": client.Livestream{},
 		"Transaction": client.Transaction{}, "Dedication": client.Dedication{}, "LedgerEntry": client.LedgerEntry{}, "LineItem": client.LineItem{},
-		"Plan": client.Plan{}, "Tag": client.Tag{},
+		"Plan": client.Plan{}, "Tag": client.Tag{}, "CustomFieldDefinition": client.CustomFieldDefinition{}, "CustomFieldInput": client.CustomFieldInput{},
 		"ContactInput": client.ContactInput{}, "ContactPatch": client.ContactChange{},
 		"CampaignInput": client.CampaignInput{}, "CampaignPatch": client.CampaignChange{},
 		"TransactionInput": client.TransactionInput{}, "TransactionPatch": client.TransactionChange{},

@@ -60,6 +60,7 @@ var routes = []route{
 	{"POST /v1/contacts/{id}/tags/add", crm.ContactsWrite, (*API).addTags},
 	{"POST /v1/contacts/{id}/tags/sync", crm.ContactsWrite, (*API).syncTags},
 	{"POST /v1/contacts/{id}/tags/remove", crm.ContactsWrite, (*API).removeTags},
+	{"GET /v1/custom-fields", crm.ContactsRead, (*API).listCustomFields},
 	{"GET /v1/contacts/{id}/activities", crm.ContactsRead, (*API).listActivities},
 	{"POST /v1/contacts/{id}/activities", crm.ContactsWrite, (*API).addNote},
 	{"GET /v1/tags", crm.ContactsRead, (*API).listTags},

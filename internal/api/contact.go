@@ -59,7 +59,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 		return err
 	}
 	mode := crm.ParseForceCreate(faults, q.text("force_create"), in.ForceCreate)
-	if err := in.Validate(faults, true, a.options.Region, time.Now()); err != nil {
+	if err := a.validate(r.Context(), c, &in, faults, true); err != nil {
 		return err
 	}
 	made, err := a.store.CreateContact(c.by(r), c.who.Account, in, mode)
@@ -75,13 +75,23 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) error {
 	in, faults, err := contactInput(w, r, false)
 	if err == nil {
-		err = in.Validate(faults, false, a.options.Region, time.Now())
+		err = a.validate(r.Context(), c, &in, faults, false)
 	}
 	if err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
 	made, err := a.store.UpdateContact(c.by(r), c.who.Account, c.id, in)
 	return writeChanged(w, made, err)
+}
+
+// validate finds everything that is wrong with an input, also with what it says about custom fields.
+func (a *API) validate(ctx context.Context, c call, in *crm.ContactInput, faults *crm.Invalid, isNew bool) (err error) {
+	if len(in.Custom) > 0 {
+		if in.Fields, err = a.store.CustomFields(ctx, c.who.Account); err != nil {
+			return err
+		}
+	}
+	return in.Validate(faults, isNew, a.options.Region, time.Now())
 }
 
 // putContact is PATCH by another name: some clients know no other.

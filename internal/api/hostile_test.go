@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"donorbook/internal/api"
+	"donorbook/internal/crm"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -22,7 +23,10 @@ import (
 // listed in openapi.yaml.
 func FuzzHTTP(f *testing.F) {
 	s := newServer(f, openStore(f), settings{region: "US", rateLimit: 1_000_000_000})
-	key := newKey(f, s.store, newAccount(f, s.store, "main", ""))
+	account := newAccount(f, s.store, "main", "")
+	key := newKey(f, s.store, account)
+	defineField(f, s, account, "Text", crm.TextField)
+	defineField(f, s, account, "Number", crm.NumberField)
 	id := idOf(f, s.ask(f, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`).body)
 	gift := idOf(f, s.ask(f, "POST", "/v1/transactions", key, `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":`+id+`}`).body)
 	plan := idOf(f, s.ask(f, "POST", "/v1/plans", key, `{"amount":25,"frequency":"monthly","method":"card","contact_id":`+id+`}`).body)
@@ -51,6 +55,9 @@ func FuzzHTTP(f *testing.F) {
 		{"PATCH", "/v1/contacts/ID", `If-Match: "1-0", W/"2-ff", *`, `{"company":"x"}`},
 		{"GET", "/v1/contacts/ID", `If-None-Match: "`, ""},
 		{"GET", "/v1/tags?q=%F0%9F&page=2&per_page=1", "", ""},
+		{"GET", "/v1/custom-fields?page=2&per_page=1", "", ""},
+		{"PATCH", "/v1/contacts/ID", "", `{"custom_fields":[{"field_id":1,"value":"\u2028],\"archived_at\":"},{"field_id":1e99,"value":[[]]},null]}`},
+		{"POST", "/v1/contacts", "", `{"first_name":"A","last_name":"B","custom_fields":{"field_1":"x","field_2":-1e-7,"":{},"field_01":null}}`},
 		{"PATCH", "/v1/tags/a%2Fb%00%ff", "Idempotency-Key: k", `{"name":"\ud83d"}`},
 		{"PUT", "/v1/tags/a", "", `{"name":"a/b"}`},
 		{"DELETE", "/v1/tags/..", "", ""},
@@ -201,6 +208,7 @@ func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 		{"POST", "/v1/contacts/" + id + "/activities", `{"note":"x"}`},
 		{"POST", "/v1/contacts/" + id + "/activities", `{}`},
 		{"GET", "/v1/tags", ""},
+		{"GET", "/v1/custom-fields", ""},
 		{"PATCH", "/v1/tags/a", `{"name":"b"}`},
 		{"PATCH", "/v1/tags/a", `{"name":null}`},
 		{"PUT", "/v1/tags/a", ""},

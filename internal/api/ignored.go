@@ -18,6 +18,7 @@ var parameters = map[string][]string{
 	"GET /v1/transactions":             append(crm.GiftParameters(), "page", "per_page", "scope"),
 	"GET /v1/plans":                    {"page", "per_page"},
 	"GET /v1/contacts/{id}/activities": {"page", "per_page", "sort"},
+	"GET /v1/custom-fields":            {"page", "per_page"},
 	"GET /v1/tags":                     {"page", "per_page", "q"},
 }
 

@@ -36,7 +36,7 @@ func (contactImport) Help() string {
 	donorbook contact import --account ID people.csv --rejected rejected.csv
 	donorbook contact import --account ID people.csv --map "Second name=middle_name,Shoe size=new:text,Remarks=skip"
 
---map says what a column means: a field such as first_name, last_name, full_name (both in one column), company, dob, note, tags, emails.0.value, phones.0.value, addresses.0.city; skip, which ignores the column; custom.3, the custom field with this id; or new:text (or long_text, number, date, boolean, select), which makes a custom field with the name of the column. It is remembered for the next file with the same columns.
+--map says what a column means: a field such as first_name, last_name, full_name (both in one column), company, dob, note, tags, emails.0.value, phones.0.value, addresses.0.city; skip, which ignores the column; custom.3, the custom field with this id; or new:text (or long_text, number, date, boolean), which makes a custom field with the name of the column. It is remembered for the next file with the same columns.
 
 A row that has an email or a phone of a contact is merged into this contact, as POST /v1/contacts does it. With --skip-existing such a row changes nothing, with --force-create it makes a new contact.
 
@@ -101,6 +101,9 @@ func (c *contactImport) Run(t *terminal) error {
 		}
 		if c.DryRun {
 			return c.try(t, s, account.Number, rows, spec, total)
+		}
+		if spec.Mapping, err = s.MakeFields(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, spec.Mapping); err != nil {
+			return err
 		}
 		return c.run(t, s, account.Number, rows, spec, total)
 	})

@@ -209,6 +209,7 @@ type contactView struct {
 	Name    string
 	Tags    []tagLink
 	Links   []link // pages of the contact elsewhere
+	Custom  []customFact
 	Giving  contactGiving
 	History timeline
 	Note    *form // a note that is added to it
@@ -228,6 +229,13 @@ func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f
 		if link.Address != "" {
 			view.Links = append(view.Links, link)
 		}
+	}
+	if len(contact.Custom) > 0 {
+		fields, err := c.store.CustomFields(r.Context(), v.account())
+		if err != nil {
+			return err
+		}
+		view.Custom = customFacts(fields, &contact)
 	}
 	if view.Giving, err = c.givingOf(r, v, &contact, f); err != nil {
 		return err

@@ -31,31 +31,55 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 		return err
 	}
 	f.setUnsent("mode", string(view.Spec.Mode))
-	known := targetOptions()
+	fields, err := c.store.CustomFields(r.Context(), view.Account)
+	if err != nil {
+		return err
+	}
+	known := targetOptions(fields)
 	for i, column := range view.Spec.Mapping {
 		f.setUnsent(columnName(i), column.Target)
-		choices := known
+		values := valuesOf(preview, i)
+		choices := slices.Clip(known)
 		if !slices.ContainsFunc(known, func(o option) bool { return o.Value == column.Target }) {
-			choices = append(slices.Clone(known), option{Value: column.Target, Label: crm.TargetLabel(column.Target)})
+			choices = append(choices, option{Value: column.Target, Label: crm.TargetLabel(column.Target)})
+		}
+		if made := newFieldTarget(values); view.MayDefine && column.Name != "" && made != column.Target {
+			choices = append(choices, option{Value: made, Label: crm.TargetLabel(made)})
 		}
 		shown := columnView{field: newSelect(f, columnName(i), columnLabel(column.Name, i), choices)}
-		for _, row := range preview {
-			if i < len(row) && row[i] != "" {
-				shown.Values = append(shown.Values, shortened(row[i], shownValue, 0))
-			}
+		for _, value := range values {
+			shown.Values = append(shown.Values, shortened(value, shownValue, 0))
 		}
 		view.Columns = append(view.Columns, shown)
 	}
 	return nil
 }
 
+// newFieldTarget is the custom field that a column with these values may become.
+func newFieldTarget(values []string) string {
+	return crm.NewFieldPrefix + string(crm.GuessFieldType(values))
+}
+
+// valuesOf are the first values of a column.
+func valuesOf(preview [][]string, column int) (values []string) {
+	for _, row := range preview {
+		if column < len(row) && row[column] != "" {
+			values = append(values, row[column])
+		}
+	}
+	return values
+}
+
 // shownValue is how many characters of a value the preview shows.
 const shownValue = 40
 
 // targetOptions are what a column may become.
-func targetOptions() (all []option) {
+func targetOptions(fields *crm.CustomFields) (all []option) {
 	for _, target := range crm.Targets(mappedEmails, mappedPhones, mappedAddresses) {
 		all = append(all, option{Value: target, Label: crm.TargetLabel(target)})
+	}
+	for _, f := range fields.Active() {
+		all = append(all, option{Value: crm.CustomColumn(f.ID), Label: f.Title})
 	}
 	return all
 }

@@ -18,6 +18,7 @@ type contactFormView struct {
 	Action, Back                    string
 	Save                            string // what the button says
 	Emails, Phones, Addresses, Tags []formRow
+	Custom                          customView
 	Overwrites                      []crm.Change // what saving would do to what somebody else has saved meanwhile
 }
 
@@ -36,7 +37,10 @@ func (c *Console) createContact(w http.ResponseWriter, r *http.Request, v visit,
 	if f.goesBack() {
 		return c.contactForm(w, r, v, http.StatusOK, f, crm.Contact{})
 	}
-	in := crm.ReadContactForm(f)
+	in, err := c.readContact(r, v, f)
+	if err != nil {
+		return err
+	}
 	tags := f.tags()
 	in.Tags, in.SeenMatch = &tags, f.Value(matchField)
 	if err := in.Validate(nil, true, c.options.Region, c.now()); err != nil {
@@ -66,19 +70,36 @@ func (c *Console) createContact(w http.ResponseWriter, r *http.Request, v visit,
 		if err != nil {
 			return err
 		}
-		told = mergeNotice(before, after)
+		told = mergeNotice(in, before, after)
 	}
 	leaveNotice(w, told)
 	return redirect(w, r, v.path(contactPath(made.ID)))
 }
 
 // mergeNotice says who it was, and what is different now.
-func mergeNotice(before, after crm.Contact) notice {
-	told := notice{Text: "What you typed was added to " + contactName(before) + ". This changed:", Changes: crm.Changes(before, after)}
+func mergeNotice(in crm.ContactInput, before, after crm.Contact) notice {
+	told := notice{Text: "What you typed was added to " + contactName(before) + ". This changed:", Changes: changesBy(in, before, after)}
 	if len(told.Changes) == 0 {
 		told.Text = contactName(before) + " already had everything that you typed. Nothing changed."
 	}
 	return told
+}
+
+// changesBy lists what an input has changed, or would.
+func changesBy(in crm.ContactInput, before, after crm.Contact) []crm.Change {
+	changes := crm.Changes(before, after)
+	if in.Fields != nil {
+		changes = append(changes, in.Fields.Changes(&before, &after)...)
+	}
+	return changes
+}
+
+// readContact reads the form of a contact, with the definitions of the custom fields that it has.
+func (c *Console) readContact(r *http.Request, v visit, f *form) (in crm.ContactInput, err error) {
+	if in = crm.ReadContactForm(f); len(in.Custom) > 0 {
+		in.Fields, err = c.store.CustomFields(r.Context(), v.account())
+	}
+	return in, err
 }
 
 func (c *Console) editContactPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -99,7 +120,10 @@ func (c *Console) saveContact(w http.ResponseWriter, r *http.Request, v visit, f
 	if f.goesBack() {
 		return c.contactForm(w, r, v, http.StatusOK, f, contact)
 	}
-	in := crm.ReadContactForm(f)
+	in, err := c.readContact(r, v, f)
+	if err != nil {
+		return err
+	}
 	in.Seen, in.SeenMatch = f.Value(seenField), f.Value(matchField)
 	if err = in.Validate(nil, false, c.options.Region, c.now()); err == nil {
 		_, err = c.store.EditContact(r.Context(), v.account(), contact.ID, in)
@@ -130,7 +154,7 @@ func (c *Console) refuseOldContact(w http.ResponseWriter, r *http.Request, v vis
 	if err != nil {
 		return c.refuseContact(w, r, v, f, contact, err)
 	}
-	return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, contact, crm.Changes(contact, saved)...)
+	return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, contact, changesBy(in, contact, saved)...)
 }
 
 // refuseContact shows the form again, with what is wrong.
@@ -142,9 +166,13 @@ func (c *Console) refuseContact(w http.ResponseWriter, r *http.Request, v visit,
 }
 
 func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old crm.Contact, overwrites ...crm.Change) error {
+	fields, err := c.store.CustomFields(r.Context(), v.account())
+	if err != nil {
+		return err
+	}
 	view := contactFormView{
-		Overwrites: overwrites,
-		Form:       f, Title: "New contact", Action: v.path("/contacts"), Back: v.path("/contacts"), Save: "Add contact",
+		Overwrites: overwrites, Custom: customForm(fields, f, &old),
+		Form: f, Title: "New contact", Action: v.path("/contacts"), Back: v.path("/contacts"), Save: "Add contact",
 		Emails: f.rowsOf("emails", 2), Phones: f.rowsOf("phones", 2), Addresses: f.rowsOf("addresses", 1),
 	}
 	if old.ID == 0 {

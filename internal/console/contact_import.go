@@ -168,13 +168,14 @@ func (c *Console) importOf(r *http.Request, v visit) (store.Import, error) {
 // importView is one import: what its columns mean, how far it has come, or what became of it.
 type importView struct {
 	importRow
-	Columns  []columnView
-	Modes    []option
-	Told     []string // rows of the dry run, or that were rejected
-	MoreTold int64
-	Width    string // of the bar, in percent; "" where no one knows
-	Contacts string // address of the new contacts
-	Undoing  *undoView
+	Columns   []columnView
+	Modes     []option
+	MayDefine bool     // columns may become new custom fields
+	Told      []string // rows of the dry run, or that were rejected
+	MoreTold  int64
+	Width     string // of the bar, in percent; "" where no one knows
+	Contacts  string // address of the new contacts
+	Undoing   *undoView
 }
 
 // columnView is a column of the file: its name, what it means and its first values.
@@ -195,7 +196,7 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err != nil {
 		return err
 	}
-	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im)}, Modes: importModes}
+	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im)}, Modes: importModes, MayDefine: v.membership.Role >= crm.Owner}
 	switch {
 	case im.State == store.JobMapping:
 		err = errors.Join(c.fillColumns(r, &view, f), c.fillRows(r, v, &view))
@@ -287,8 +288,13 @@ func (c *Console) beginImport(w http.ResponseWriter, r *http.Request, v visit, f
 	if err != nil {
 		return err
 	}
-	mode := store.ImportMode(f.Value("mode"))
-	if _, err = c.store.BeginImport(r.Context(), v.account(), im.ID, mapping, mode, f.Value("do") != "import"); errors.Is(err, crm.ErrChanged) {
+	mode, trial := store.ImportMode(f.Value("mode")), f.Value("do") != "import"
+	if !trial && v.membership.Role >= crm.Owner {
+		if mapping, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
+			return err
+		}
+	}
+	if _, err = c.store.BeginImport(r.Context(), v.account(), im.ID, mapping, mode, trial); errors.Is(err, crm.ErrChanged) {
 		return redirect(w, r, v.path(importPath(im.ID)), notice{Text: "This import has begun already."})
 	}
 	if err != nil {

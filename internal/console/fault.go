@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -39,6 +40,9 @@ var wording = map[crm.Rule]string{
 	crm.PlansContact: "must be the contact of the gift’s plan. To move the gift, choose “No plan” as well",
 	crm.IDForm:       "must be an ID",
 	crm.Unknown:      "must be one of your %v",
+	crm.UnknownField: "have changed: an owner has ended one of them. Check the form, then save again",
+	crm.DateForm:     "must be a date",
+	crm.Boolean:      "must be yes or no",
 }
 
 // words says to people what is wrong. label is what they call the field.
@@ -60,7 +64,7 @@ func words(fault crm.Fault, label string) string {
 }
 
 // labeled is what is wrong, with the label of the field that its path tells.
-func labeled(fault crm.Fault) string { return words(fault, labelOf(fault.Field)) }
+func labeled(fault crm.Fault) string { return words(fault, cmp.Or(fault.Label, labelOf(fault.Field))) }
 
 // fault is the first thing that is wrong with a field, in words that call it by its label.
 func (f *form) fault(name, label string) string {

@@ -83,6 +83,6 @@ func (view *matchView) preview(in crm.ContactInput, c *Console) error {
 		view.Refused = labeled(invalid.Faults[0])
 		return nil
 	}
-	view.Changes = crm.Changes(view.Contact, merged)
+	view.Changes = changesBy(in, view.Contact, merged)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 type settingsView struct {
 	Parent      string // name of the account above, where the user belongs to it
 	Keys        int    // active ones
+	Fields      int    // custom fields in use
 	Members     int
 	Invitations int
 	Name        *form // the name of the organization
@@ -61,6 +62,11 @@ func (c *Console) countForOwners(r *http.Request, v visit, view *settingsView) e
 			view.Keys++
 		}
 	}
+	fields, err := c.store.CustomFields(r.Context(), v.account())
+	if err != nil {
+		return err
+	}
+	view.Fields = len(fields.Active())
 	invitations, err := c.store.Invitations(r.Context(), v.account())
 	view.Invitations = len(invitations)
 	return err

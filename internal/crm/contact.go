@@ -25,7 +25,8 @@ type Contact struct {
 	Addresses  []Address
 	Stats      Stats
 	Tags       []string
-	ArchivedAt time.Time // zero while the contact is active
+	Custom     []CustomValue // in the order of the fields' ids
+	ArchivedAt time.Time     // zero while the contact is active
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 
@@ -52,15 +53,18 @@ type ContactInput struct {
 	Addresses                            *[]Address
 	Tags                                 *[]string
 	Note                                 *string
-	ForceCreate                          string // what a body says about de-duplication, for ParseForceCreate
-	Seen                                 string // the version of what the change is about; "" for whatever is there
-	SeenMatch                            string // the snapshot of another contact with this email or phone that a person has decided about
+	Custom                               []CustomInput // what was said about custom fields
+	Fields                               *CustomFields // that Custom is checked by
+	ForceCreate                          string        // what a body says about de-duplication, for ParseForceCreate
+	Seen                                 string        // the version of what the change is about; "" for whatever is there
+	SeenMatch                            string        // the snapshot of another contact with this email or phone that a person has decided about
 
 	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.
 	dob       time.Time
 	emailKeys []string // in step with Emails
 	phoneKeys []string // in step with Phones
 	region    string   // of phone numbers without +
+	custom    []customChange
 
 	// sentAs are the names under which a client sent what stands at a path: "city" for addresses.0.city. For a list by its name it is a
 	// key that stands for its first element: the others stay.
@@ -106,7 +110,7 @@ var contactTable = table[*Contact, *ContactInput]{
 	derived[*Contact, *ContactInput]("primary_address", appendPrimaryAddress),
 	keptObject[*Contact, *ContactInput]("stats", statsTable, func(c *Contact) *Stats { return &c.Stats }),
 	tagsField(),
-	derived[*Contact, *ContactInput]("custom_fields", func(dst []byte, _ *Contact) []byte { return append(dst, `[]`...) }),
+	customFieldsField(),
 	kept[*Contact, *ContactInput]("archived_at", contactTime, func(c *Contact) *time.Time { return &c.ArchivedAt }),
 	kept[*Contact, *ContactInput]("created_at", contactTime, func(c *Contact) *time.Time { return &c.CreatedAt }),
 	kept[*Contact, *ContactInput]("updated_at", contactTime, func(c *Contact) *time.Time { return &c.UpdatedAt }),
@@ -248,7 +252,7 @@ func NewContact(in ContactInput, now time.Time) (Contact, error) {
 	now = now.UTC().Truncate(time.Second)
 	c := &Contact{CreatedAt: now, UpdatedAt: now}
 	contactTable.merge(c, &in, now)
-	return *c, in.asSent(c.checkRoom(&blank))
+	return *c, in.asSent(in.checkChanged(c, &blank))
 }
 
 // blank is what every new contact grows from.
@@ -295,7 +299,15 @@ func (c Contact) revise(in ContactInput, now time.Time, change func(c *Contact, 
 		return r.old, nil
 	}
 	r.new.UpdatedAt = now
-	return r.new, r.in.asSent(r.new.checkRoom(&r.old))
+	return r.new, r.in.asSent(r.in.checkChanged(&r.new, &r.old))
+}
+
+// checkChanged refuses what only the contact shows to be wrong.
+func (in *ContactInput) checkChanged(c, old *Contact) error {
+	if err := in.checkOptions(old); err != nil {
+		return err
+	}
+	return c.checkRoom(old)
 }
 
 // checkRoom refuses a contact that holds too much.
@@ -356,12 +368,12 @@ type Change struct {
 	After  string // "" where nothing is left
 }
 
-// Changes lists what differs between two states of a contact.
+// Changes lists what differs between two states of a contact. What differs in custom fields, CustomFields.Changes tells.
 func Changes(before, after Contact) (changes []Change) {
 	for i := range contactTable {
 		f := &contactTable[i]
 		switch {
-		case f.same == nil || f.same(&before, &after) || f.label == "":
+		case f.same == nil || f.same(&before, &after) || f.label == "" || f.differ != nil:
 		case f.words == nil:
 			changes = append(changes, Change{f.label, f.text(&before), f.text(&after)})
 		default:

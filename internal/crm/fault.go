@@ -15,7 +15,8 @@ import (
 type Fault struct {
 	Field string // dotted path, as in emails.0.value; "" is the input as a whole
 	Rule  Rule
-	Args  []any // what the text of the rule has room for
+	Args  []any  // what the text of the rule has room for
+	Label string // what people call a field that no table has: the title of a custom field
 }
 
 // Rule is what an input must keep to. Its text is the wording for programs: the end of a sentence about the field, or a whole
@@ -85,12 +86,19 @@ const (
 	CurrencyStays Rule = "must stay %v: the organization has gifts, and its sums are in this currency"
 	Unknown       Rule = "must be the id of one of the account's %v"
 
-	FilterEmpty  Rule = "must not be empty: leave it out to list contacts with any value"
-	SentTwice    Rule = "must not be sent twice with different values"
-	SentAs       Rule = "must not differ from %v, which is another name of the same parameter"
-	SentTooOften Rule = "must not be sent with more than %v different values"
-	WholeNumber  Rule = "must be a whole number of at most %v digits"
-	SortRule     Rule = "must be one of id, created_at, updated_at, last_name, each with a - before it for descending order"
+	FilterEmpty   Rule = "must not be empty: leave it out to list contacts with any value"
+	SentTwice     Rule = "must not be sent twice with different values"
+	SentAs        Rule = "must not differ from %v, which is another name of the same parameter"
+	SentTooOften  Rule = "must not be sent with more than %v different values"
+	WholeNumber   Rule = "must be a whole number of at most %v digits"
+	UnknownField  Rule = "is not one of the account's custom fields"
+	ArrayOrObject Rule = "must be an array or an object"
+	NumberDigits  Rule = "must be a number of at most 15 digits"
+	DateForm      Rule = "must be a date such as 2026-01-31"
+	NoOptions     Rule = "Enter at least one option."
+	TakenByEnded  Rule = "belongs to a custom field that has ended: bring that field back, or choose another title"
+
+	SortRule Rule = "must be one of id, created_at, updated_at, last_name, each with a - before it for descending order"
 )
 
 // String words the fault for programs and for the rows of a file.
@@ -125,7 +133,7 @@ type Invalid struct {
 
 // Add notes one more fault.
 func (v *Invalid) Add(field string, rule Rule, args ...any) {
-	v.Faults = append(v.Faults, Fault{field, rule, args})
+	v.Faults = append(v.Faults, Fault{Field: field, Rule: rule, Args: args})
 }
 
 // has tells whether the field is wrong already: one fault for each place is enough.

@@ -25,11 +25,11 @@ func TestAFaultNamesItsFieldRuleAndLimit(t *testing.T) {
 func TestAFaultInWordsForPrograms(t *testing.T) {
 	for want, fault := range map[string]Fault{
 		"The goal field must be a number.":                          {Field: "goal", Rule: Number},
-		"The note field must not be longer than 10000 characters.":  {"note", TooLong, []any{10_000}},
-		"The permission \"%d\" does not exist.":                     {"permission", "The permission %q does not exist.", []any{"%d"}},
+		"The note field must not be longer than 10000 characters.":  {Field: "note", Rule: TooLong, Args: []any{10_000}},
+		"The permission \"%d\" does not exist.":                     {Field: "permission", Rule: "The permission %q does not exist.", Args: []any{"%d"}},
 		"100% of the row is wrong.":                                 {Rule: "100% of the row is wrong."},
-		"“x” is not the id of an organization here.":                {"beneficiaries", "“%v” is not the id of an organization here.", []any{"x"}},
-		"The event.end_at field must not be before event.start_at.": {"event.end_at", NotBefore, []any{"event.start_at"}},
+		"“x” is not the id of an organization here.":                {Field: "beneficiaries", Rule: "“%v” is not the id of an organization here.", Args: []any{"x"}},
+		"The event.end_at field must not be before event.start_at.": {Field: "event.end_at", Rule: NotBefore, Args: []any{"event.start_at"}},
 	} {
 		if got := fault.String(); got != want {
 			t.Errorf("got %s\nwant %s", got, want)

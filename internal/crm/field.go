@@ -36,6 +36,7 @@ type stored[D any] struct {
 	size   func(doc D) int                   // bytes that it adds to the document, before any is escaped
 	text   func(doc D) string                // in words for people
 	fill   func(doc D, at place, set setter) // puts it into a form
+	differ func(was, is D) Differences       // what a change did to it, where that is more than one thing
 
 	// undo takes a difference back, and tells whether a part was left alone because it was changed since; nil for what is taken back whole.
 	undo func(doc D, d *Difference, region string) (left bool)

@@ -106,6 +106,10 @@ func differences[D, I any](t table[D, I], was, is D) (all Differences) {
 		if f.same == nil || f.name == "updated_at" || f.same(was, is) {
 			continue
 		}
+		if f.differ != nil {
+			all = append(all, f.differ(was, is)...)
+			continue
+		}
 		before, now := f.value(was), f.value(is)
 		if f.limit > 0 {
 			all = append(all, spliced(f.name, elements(before), elements(now)))
@@ -264,15 +268,4 @@ func TextDifference(field, before, after string) Difference {
 // TextsDifference is what a change did to a list of texts that is kept whole.
 func TextsDifference(field string, before, after []string) Difference {
 	return Difference{Field: field, Before: appendTexts(nil, before), After: appendTexts(nil, after), At: -1}
-}
-
-func appendTexts(dst []byte, list []string) []byte {
-	dst = append(dst, '[')
-	for i, text := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendText(dst, text)
-	}
-	return append(dst, ']')
 }

@@ -20,6 +20,11 @@ var (
 	// LevelLimit is how deep chapters may lie below their organization.
 	LevelLimit = Limit{10, "A chapter can be at most 10 levels below its organization. Choose a parent that is higher up."}
 
+	FieldLimit = Limit{100, "This organization has 100 custom fields, the most it can have. End one that is no longer used, then add the new one."}
+
+	// AllFieldsLimit counts those that have ended, too: contacts still have values in them.
+	AllFieldsLimit = Limit{1_000, "This organization has had 1,000 custom fields, the most it can have. Bring back one that has ended, and rename it."}
+
 	// CampaignLimit counts the campaigns of an organization and of all its chapters.
 	CampaignLimit = Limit{10_000, "This organization and its chapters have 10,000 campaigns, the most they can have. Edit one that has ended instead of creating another."}
 )

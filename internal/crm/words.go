@@ -53,6 +53,11 @@ func (c *Contact) SearchWords() []string {
 	for _, number := range c.phoneDigits() {
 		found = append(found, phoneSign+number, phoneEndSign+reversed(number))
 	}
+	for _, v := range c.Custom { // what is no text is not looked for; a date is one
+		if text, ok := v.quoted(); ok {
+			found = appendWords(found, text)
+		}
+	}
 	for i := range found {
 		found[i] = searchWord(found[i])
 	}

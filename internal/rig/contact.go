@@ -52,6 +52,9 @@ func missing(sent, stored any) string {
 			if !found {
 				return name
 			}
+			if name == "custom_fields" { // whose names are the account's
+				continue
+			}
 			if name := missing(value, other); name != "" {
 				return name
 			}

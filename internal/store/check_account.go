@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -11,13 +12,14 @@ import (
 type checkedAccount struct {
 	crm.Account
 	totals   tally
-	counted  bool   // it has totals
-	last     int64  // sequence number of a contact
-	active   int64  // contacts, by what their documents say
-	revision int64  // the largest
-	stats    uint64 // what the documents say that contacts gave, as a sum of random numbers
-	heads    uint64 // the last changes of documents, in the same way
-	versions uint64 // how many changes the contacts have had, in the same way
+	counted  bool    // it has totals
+	last     int64   // sequence number of a contact
+	active   int64   // contacts, by what their documents say
+	revision int64   // the largest
+	fields   []int64 // ids of its custom fields, in ascending order
+	stats    uint64  // what the documents say that contacts gave, as a sum of random numbers
+	heads    uint64  // the last changes of documents, in the same way
+	versions uint64  // how many changes the contacts have had, in the same way
 }
 
 // gaveOut tells whether a contact with an id was made, as far as is known.
@@ -29,19 +31,24 @@ const (
 	sqlLastNote = `SELECT COALESCE(MAX(revision), 0) FROM contact_archival WHERE account_id = $1`
 	sqlLastKey  = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
 
+	sqlFieldIDs = `SELECT id FROM custom_field WHERE account_id = $1 ORDER BY id`
+
 	// Older campaigns have ids that no account's number is in.
 	sqlLastCampaign = `SELECT COALESCE(MAX(id), 0) FROM campaign WHERE account_id = $1 AND id > $2 AND id <= $3`
 )
 
 // everyAccount compares the contacts of each account with its totals, and enters what should be found elsewhere.
 func (k *checker) everyAccount() error {
-	for _, number := range k.numbers {
-		a := k.accounts[number]
-		note, err := k.conn.Int(sqlLastNote, number)
+	for _, account := range k.numbers {
+		a := k.accounts[account]
+		note, err := k.conn.Int(sqlLastNote, account)
 		if err != nil {
 			return err
 		}
 		a.revision = note
+		if a.fields, err = db.List(k.conn, number, sqlFieldIDs, account); err != nil {
+			return err
+		}
 		if err := k.readContacts(a); err != nil {
 			return err
 		}
@@ -90,6 +97,14 @@ func (k *checker) readContact(a *checkedAccount, c *stored) error {
 	if joinKeys(should.keys) != c.matchKeys {
 		err = k.mend(k.problem(a.Number, c.id, "its match keys are not those of its emails"), a.Number, renew(a.Number, c.id, 0))
 	}
+	for _, value := range c.contact.Custom {
+		if _, found := slices.BinarySearch(a.fields, value.Field); !found {
+			k.tell(k.problem(a.Number, c.id, "it has a value in the custom field %d, which does not exist: restore a backup", value.Field))
+		}
+	}
+	if custom := flag(len(c.contact.Custom) > 0); custom != c.custom && err == nil {
+		err = k.mend(k.problem(a.Number, c.id, "custom is %d, and its document says %d", c.custom, custom), a.Number, renew(a.Number, c.id, 0))
+	}
 	if c.columns != columnsOf(&c.contact) && err == nil {
 		err = k.mend(k.problem(a.Number, c.id, "what it is filtered and sorted by is not what its document says"), a.Number, renew(a.Number, c.id, 0))
 	}
@@ -121,6 +136,10 @@ func (k *checker) compareTotals(a *checkedAccount) error {
 	if err != nil {
 		return err
 	}
+	field := int64(0)
+	if len(a.fields) > 0 {
+		field = a.fields[len(a.fields)-1]
+	}
 	k.tellMissing(a, a.totals.contactSeq) // ids that were given out are never given out again: their contacts were lost
 	last, revision, more := a.last, a.revision, a.active-a.totals.contactActive
 	for _, c := range []struct {
@@ -134,6 +153,8 @@ func (k *checker) compareTotals(a *checkedAccount) error {
 			func(row *tally) { row.keySeq = max(row.keySeq, crm.IDSeq(key)) }},
 		{crm.IDSeq(campaign) > a.totals.campaignSeq, "the sequence of its campaigns is %d, and campaign %d was given out", []any{a.totals.campaignSeq, campaign},
 			func(row *tally) { row.campaignSeq = max(row.campaignSeq, crm.IDSeq(campaign)) }},
+		{field > a.totals.fieldSeq, "the sequence of its custom fields is %d, and field %d was given out", []any{a.totals.fieldSeq, field},
+			func(row *tally) { row.fieldSeq = max(row.fieldSeq, field) }},
 		{more != 0, "%d active contacts are counted as %d", []any{a.active, a.totals.contactActive},
 			func(row *tally) { row.contactActive += more }},
 		{revision > a.totals.listRevision, "its list revision is %d, and %d was used", []any{a.totals.listRevision, revision},

@@ -11,26 +11,7 @@ import (
 	"donorbook/internal/db"
 )
 
-const sqlContact = `SELECT body, checksum, archived, revision FROM contact WHERE account_id = $1 AND id = $2`
-
-// Document is a contact as it is stored and answered.
-type Document struct {
-	ID      int64
-	Body    []byte
-	Created bool   // it is new
-	Merged  bool   // a create was merged into a contact that was there
-	Before  []byte // the body of that contact as it was
-	Tag     crm.ETag
-}
-
-// Fate tells what has become of a create.
-func (d Document) Fate() (created, merged bool) { return d.Created, d.Merged }
-
-// ETag names the state that it is in.
-func (d Document) ETag() crm.ETag { return d.Tag }
-
-// Append appends the wire form.
-func (d Document) Append(dst []byte) []byte { return crm.AppendContact(dst, d.ID, d.Body) }
+const sqlContact = `SELECT body, checksum, archived, ` + customAt + `, revision FROM contact WHERE account_id = $1 AND id = $2`
 
 // Contact appends the wire form of an active contact to dst.
 func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
@@ -54,7 +35,8 @@ func (s *Store) TaggedContact(ctx context.Context, account, id int64, dst []byte
 			}
 			body, err := contactBody(r, 0, id)
 			if err == nil {
-				dst, tag = crm.AppendContact(dst, id, body), crm.ETag{Revision: r.Int(3), Checksum: r.Int(1)}
+				dst, err = s.fields.append(dst, account, id, body, r.Int(3))
+				tag = crm.ETag{Revision: r.Int(4), Checksum: r.Int(1), Fields: r.Int(3)}
 			}
 			return err
 		}, sqlContact, account, id)
@@ -63,6 +45,12 @@ func (s *Store) TaggedContact(ctx context.Context, account, id int64, dst []byte
 		}
 		return err
 	})
+	if errors.Is(err, errUnknownFields) {
+		if _, err := s.CustomFields(ctx, account); err != nil {
+			return dst, tag, err
+		}
+		return s.TaggedContact(ctx, account, id, dst[:start])
+	}
 	return dst, tag, err
 }
 
@@ -77,7 +65,7 @@ const usualBody = 2048
 
 // UpdateContact changes what a valid input names.
 func (s *Store) UpdateContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
-	return s.changeActive(ctx, account, editNeeds(id, in), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
+	return s.patchContact(ctx, account, editNeeds(id, in), &in, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
 }
 
 // EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another active one
@@ -85,7 +73,7 @@ func (s *Store) UpdateContact(ctx context.Context, account, id int64, in crm.Con
 func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
 	n := editNeeds(id, in)
 	n.keys = in.MatchKeys()
-	return s.changeActive(ctx, account, n, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+	return s.patchContact(ctx, account, n, &in, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
 		patched, err := c.Patch(in, now)
 		if err != nil {
 			return c, err
@@ -178,7 +166,7 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 		}
 		return t.change(found, 0, func(c crm.Contact) (crm.Contact, error) {
 			changed, err := decide(t, c, now)
-			if err == nil && conditional && !found.etag().Matches(tags) {
+			if err == nil && conditional && !found.etag(t.account(account)).Matches(tags) {
 				err = crm.ErrNotMatched
 			}
 			return changed, err
@@ -205,7 +193,13 @@ type stored struct {
 	trace
 }
 
-func (s *stored) etag() crm.ETag { return crm.ETag{Revision: s.revision, Checksum: s.checksum} }
+func (s *stored) etag(a *accountUnit) crm.ETag {
+	tag := crm.ETag{Revision: s.revision, Checksum: s.checksum}
+	if s.custom != 0 {
+		tag.Fields = a.fieldSeq
+	}
+	return tag
+}
 
 // trace is what the row of a contact says beside its document.
 type trace struct {
@@ -346,12 +340,14 @@ func (t *tx) change(s *stored, kind crm.ChangeKind, decide func(crm.Contact) (cr
 	}
 	body := changed.AppendBody(make([]byte, 0, len(s.body)+256))
 	if string(body) == string(s.body) {
-		return Document{ID: s.id, Body: s.body, Tag: s.etag()}, nil
+		d, err := t.document(&changed, s.body)
+		d.Tag = s.etag(t.account(crm.IDAccount(s.id)))
+		return d, err
 	}
 	if err := t.saveContact(s, kind, changed, body); err != nil {
 		return Document{}, err
 	}
-	return Document{ID: s.id, Body: body, Tag: t.account(crm.IDAccount(s.id)).contacts[s.id].etag()}, nil
+	return t.document(&changed, body)
 }
 
 func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, body []byte) error {
@@ -385,6 +381,7 @@ func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, bo
 
 // writeContact writes a contact, and notes it for the changes that come after.
 func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, listRevision int64, at trace, c crm.Contact, body []byte) {
+	at.custom = flag(len(c.Custom) > 0)
 	row := &stored{id: c.ID, listRevision: listRevision, trace: at, archived: flag(c.Archived()), matchKeys: joinKeys(c.MatchKeys), body: body, checksum: checksum(body), contact: c}
 	a.contacts[row.id] = row
 	write(contactTable, row.values(a.account)...)

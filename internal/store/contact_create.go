@@ -10,6 +10,10 @@ import (
 // CreateContact makes a contact of a valid input, or merges it into the contact that it matches. A mode that leaves the
 // decision to a person may answer *crm.Matched.
 func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
+	return s.knowingFields(ctx, account, &in, func() (Document, error) { return s.createContact(ctx, account, in, mode) })
+}
+
+func (s *Store) createContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
 	now := s.now()
 	n, err := prepareContact(account, in, mode, now) // encoded here, so that the queue only looks up and inserts
 	if err != nil {
@@ -45,6 +49,9 @@ func (n *newContact) needs() needs { return needs{keys: n.matchKeys, sets: setsO
 func (t *tx) createContact(account int64, n *newContact, mode crm.CreateMode, now time.Time) (Document, error) {
 	var match *crm.Contact
 	found, err := t.match(account, &n.in, n.matchKeys)
+	if err == nil {
+		err = t.account(account).checkFields(&n.in)
+	}
 	if err != nil {
 		return Document{}, err
 	}
@@ -63,9 +70,11 @@ func (t *tx) createContact(account int64, n *newContact, mode crm.CreateMode, no
 		made.Merged, made.Before = true, found.body
 		return made, err
 	}
-	id, err := t.insertContact(account, n.fresh, n.body, n.words)
-	if err != nil {
+	made := n.fresh
+	if made.ID, err = t.insertContact(account, n.fresh, n.body, n.words); err != nil {
 		return Document{}, err
 	}
-	return Document{ID: id, Body: n.body, Created: true, Tag: t.account(account).contacts[id].etag()}, nil
+	d, err := t.document(&made, n.body)
+	d.Created = true
+	return d, err
 }

@@ -31,7 +31,7 @@ func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.C
 			return dst, result, err
 		}
 	}
-	l := contactList{store: s, account: account, scope: scope, filter: f, page: page, pieces: newPieces(dst, flush)}
+	l := contactList{store: s, account: account, scope: scope, filter: f, page: page, pieces: s.contactPieces(account, dst, flush)}
 	var err error
 	if tag, ok := f.ByTagAlone(); ok {
 		err = s.view(ctx, func(c db.Conn) error { return l.ofTag(c, tag) })
@@ -49,6 +49,7 @@ func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.C
 // keyedContacts lists the contacts that have a match key, where there are few. Where there are many, all is false.
 func (s *Store) keyedContacts(ctx context.Context, account int64, key string, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest, dst []byte) (_ []byte, result ListResult, all bool, err error) {
 	var found []*stored
+	var fields *crm.CustomFields // of contacts that have some
 	add := func(r db.Row) error {
 		contact := scanContact(r)
 		if contact.damage == nil && contact.archived != excluded(scope) && f.Matches(&contact.contact) {
@@ -64,7 +65,7 @@ func (s *Store) keyedContacts(ctx context.Context, account int64, key string, sc
 			if !alone {
 				return add(r)
 			}
-			contact := &stored{id: r.Int(0), archived: r.Int(2)} // need not be read to know that it passes
+			contact := &stored{id: r.Int(0), archived: r.Int(2), trace: trace{custom: r.Int(9)}} // need not be read to know that it passes
 			if contact.body, err = contactBody(r, 4, contact.id); contact.archived != excluded(scope) {
 				contact.body = slices.Clone(contact.body)
 				found = append(found, contact)
@@ -93,13 +94,28 @@ func (s *Store) keyedContacts(ctx context.Context, account int64, key string, sc
 		found = nil
 	}
 	result.Count = int64(len(found))
+	if slices.ContainsFunc(found, func(contact *stored) bool { return contact.custom != 0 }) {
+		if fields, err = s.CustomFields(ctx, account); err != nil {
+			return dst, result, false, err
+		}
+	}
 	for i, contact := range found {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = crm.AppendContact(dst, contact.id, contact.body)
+		if dst, err = contact.append(dst, fields); err != nil {
+			return dst, result, false, err
+		}
 	}
 	return dst, result, true, nil
+}
+
+// append appends the wire form.
+func (s *stored) append(dst []byte, fields *crm.CustomFields) ([]byte, error) {
+	if s.custom == 0 {
+		return crm.AppendContact(dst, s.id, s.body), nil
+	}
+	return crm.AppendCustomized(dst, s.id, s.body, fields)
 }
 
 // scoped runs fn on a snapshot, with the account's row and the contacts of a scope that are there.
@@ -163,8 +179,8 @@ func (l *contactList) sifted(ctx context.Context, c db.Conn, row tally, all db.S
 }
 
 const (
-	sqlSizes   = `SELECT id, length(body) FROM contact WHERE account_id = $1 AND id = ANY($2)`
-	sqlBetween = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
+	sqlSizes   = `SELECT id, length(body), custom FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	sqlBetween = `SELECT id, body, checksum, ` + customAt + ` FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
 )
 
 // readFirst reads the first piece of the page, on the snapshot that the page was found on.
@@ -185,19 +201,21 @@ func (l *contactList) readFirst(c db.Conn, total int64, seqs []int64) (err error
 func (l *contactList) readAscending(c db.Conn) error {
 	n := len(l.ids)
 	if n == 0 || l.ids[n-1]-l.ids[0] >= 2*int64(n) {
-		return l.read(c, appendContact, sqlScattered, l.account, l.ids)
+		return l.read(c, l.appendContact, sqlScattered, l.account, l.ids)
 	}
-	l.again()
-	err := c.UpTo(2*PieceSize).Each(func(r db.Row) error {
-		if _, ok := slices.BinarySearch(l.ids, r.Int(0)); !ok {
-			return nil
+	return l.reading(c, func() error {
+		l.again()
+		err := c.UpTo(2*PieceSize).Each(func(r db.Row) error {
+			if _, ok := slices.BinarySearch(l.ids, r.Int(0)); !ok {
+				return nil
+			}
+			return l.add(l.appendContact, r)
+		}, sqlBetween, l.account, l.ids[0], l.ids[n-1])
+		if errors.Is(err, errFull) {
+			err = nil
 		}
-		return l.add(appendContact, r)
-	}, sqlBetween, l.account, l.ids[0], l.ids[n-1])
-	if errors.Is(err, errFull) {
-		err = nil
-	}
-	return err
+		return err
+	})
 }
 
 // readRest reads what the first piece has left.
@@ -207,7 +225,7 @@ func (l *contactList) readRest(ctx context.Context) error {
 			return nil
 		}
 		return l.rest(ctx, l.store, l.ids, func(c db.Conn, ids []int64) error {
-			return l.read(c, appendContact, sqlScattered, l.account, ids)
+			return l.read(c, l.appendContact, sqlScattered, l.account, ids)
 		})
 	}
 	for _, ids := range l.groups[1:] {
@@ -228,10 +246,22 @@ func (l *contactList) group(c db.Conn) (groups [][]int64, err error) {
 		return [][]int64{l.ids}, nil
 	}
 	sizes := make(map[int64]int64, len(l.ids))
+	var custom []int64
 	err = c.Each(func(r db.Row) error {
-		sizes[r.Int(0)] = r.Int(1)
+		if sizes[r.Int(0)] = r.Int(1); r.Int(2) != 0 {
+			custom = append(custom, r.Int(0))
+		}
 		return nil
 	}, sqlSizes, l.account, l.ids)
+	if err == nil && len(custom) > 0 {
+		fields, err := l.fields.read(c, l.account)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range custom {
+			sizes[id] += int64(fields.Size())
+		}
+	}
 	var size int64
 	start := 0
 	for i, id := range l.ids {
@@ -247,10 +277,12 @@ func (l *contactList) group(c db.Conn) (groups [][]int64, err error) {
 func (l *contactList) readInOrder(c db.Conn, ids []int64) error {
 	l.again()
 	documents := make(map[int64][]byte, len(ids))
-	err := c.Each(func(r db.Row) (err error) {
-		documents[r.Int(0)], err = appendContact(nil, r)
-		return err
-	}, sqlScattered, l.account, ids)
+	err := l.reading(c, func() error {
+		return c.Each(func(r db.Row) (err error) {
+			documents[r.Int(0)], err = l.appendContact(nil, r)
+			return err
+		}, sqlScattered, l.account, ids)
+	})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
@@ -97,6 +98,7 @@ type importRun struct {
 	account int64
 	spec    ContactImport
 	rows    *table.Reader
+	fields  atomic.Pointer[crm.CustomFields]
 	read    int64            // rows that were taken from the file and decided about
 	ahead   chan *importUnit // the next unit, which is prepared while the one before is committed
 	trial   *trial           // nil where it is no dry run
@@ -112,13 +114,17 @@ type importUnit struct {
 // importRow is one row, decided about as far as it can be without the database.
 type importRow struct {
 	line    int64
+	broken  bool        // it cannot be read
 	contact *newContact // nil where the row is rejected
 	RejectedRow
 }
 
 // newRun goes on with an import after the rows that are done.
-func (s *Store) newRun(account int64, spec ContactImport, rows *table.Reader, done int64) (*importRun, error) {
+func (s *Store) newRun(ctx context.Context, account int64, spec ContactImport, rows *table.Reader, done int64) (*importRun, error) {
 	r := &importRun{store: s, account: account, spec: spec, rows: rows, read: done}
+	if err := r.readFields(ctx); err != nil {
+		return nil, err
+	}
 	for range done {
 		if _, err := nextRow(rows); err != nil {
 			return nil, err
@@ -132,7 +138,7 @@ func nextRow(rows *table.Reader) (row importRow, err error) {
 	cells, line, err := rows.Next()
 	var broken *table.RowError
 	if errors.As(err, &broken) {
-		row.Reason, cells, line, err = broken.Message, broken.Row, broken.Line, nil
+		row.broken, row.Reason, cells, line, err = true, broken.Message, broken.Row, broken.Line, nil
 	}
 	row.line, row.Cells = int64(line), slices.Clone(cells)
 	return row, err
@@ -185,9 +191,7 @@ func (r *importRun) prepare() *importUnit {
 			}
 			break
 		}
-		if row.Reason == "" {
-			r.interpret(&row, now)
-		}
+		r.interpret(&row, now)
 		for _, cell := range row.Cells {
 			size += len(cell)
 		}
@@ -196,16 +200,49 @@ func (r *importRun) prepare() *importUnit {
 	return u
 }
 
+// readFields reads the definitions of custom fields.
+func (r *importRun) readFields(ctx context.Context) error {
+	fields, err := r.store.CustomFields(ctx, r.account)
+	r.fields.Store(fields)
+	return err
+}
+
 // interpret makes a contact of a row, or says why that cannot be.
 func (r *importRun) interpret(row *importRow, now time.Time) {
+	if row.broken {
+		return
+	}
 	in := r.spec.Mapping.Input(row.Cells, r.spec.Region)
+	for _, cell := range r.spec.Mapping.Custom(row.Cells) {
+		in.Custom = append(in.Custom, crm.WrittenCustom(cell.Field, cell.Text))
+	}
 	err := in.Validate(&crm.Invalid{}, true, r.spec.Region, now)
+	if err == nil && len(in.Custom) > 0 {
+		err = in.CheckCustom(r.fields.Load())
+	}
+	row.contact, row.Reason = nil, ""
 	if err == nil {
 		row.contact, err = prepareContact(r.account, in, createModes[r.spec.Mode], now)
 	}
 	if err != nil {
 		row.Reason = reasonOf(err)
 	}
+}
+
+// deciding runs a unit of work about rows. Where someone has changed the definitions of custom fields, the rows are made anew.
+func (r *importRun) deciding(ctx context.Context, u *importUnit, work func() error) error {
+	return repeat(func() error {
+		err := work()
+		if errors.Is(err, errAgain) {
+			if err := r.readFields(ctx); err != nil {
+				return err
+			}
+			for i := range u.rows {
+				r.interpret(&u.rows[i], r.store.now())
+			}
+		}
+		return err
+	})
 }
 
 // reasonOf tells a person why a row is rejected; "" is for an error that is not the row's.
@@ -276,9 +313,18 @@ func (r *importRun) step(ctx context.Context, j *Job) error {
 	if u.err != nil {
 		return u.err
 	}
+	err = r.deciding(ctx, u, func() error { return r.store.advance(ctx, j, u.needs(), r.importing(u, at.Progress)) })
+	if err == nil {
+		r.read += int64(len(u.rows))
+	}
+	return err
+}
+
+// importing decides about the rows of a unit of work.
+func (r *importRun) importing(u *importUnit, at ImportProgress) func(t *tx, a *accountUnit, next *Job) error {
 	now, mode := r.store.now(), createModes[r.spec.Mode]
-	err = r.store.advance(ctx, j, u.needs(), func(t *tx, _ *accountUnit, next *Job) error {
-		progress := at.Progress
+	return func(t *tx, _ *accountUnit, next *Job) error {
+		progress := at
 		for i := range u.rows {
 			row := &u.rows[i]
 			outcome, _, reason, err := t.importRow(r.account, row, mode, now)
@@ -294,9 +340,5 @@ func (r *importRun) step(ctx context.Context, j *Job) error {
 			return t.endJob(next, JobDone)
 		}
 		return nil
-	})
-	if err == nil {
-		r.read += int64(len(u.rows))
 	}
-	return err
 }

@@ -53,6 +53,9 @@ func (s *Store) BeginImport(ctx context.Context, account, id int64, mapping crm.
 	if err := mapping.Check(); err != nil {
 		return im, err
 	}
+	if _, known := createModes[mode]; !known {
+		return im, fault("mode", crm.OneOf, "merge, skip, force")
+	}
 	j, err := s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
 		found, err := ImportOf(*j)
 		switch {
@@ -135,7 +138,7 @@ func (w *jobWorker) openRun(ctx context.Context, j *Job, im *Import) (*importRun
 	}); err != nil {
 		return nil, err
 	}
-	run, err := w.newRun(j.Account, im.Spec, rows, im.Progress.Rows)
+	run, err := w.newRun(ctx, j.Account, im.Spec, rows, im.Progress.Rows)
 	if err == nil && im.Spec.Trial {
 		run.trial = newTrial()
 	}
@@ -211,7 +214,7 @@ func (s *Store) ImportContacts(ctx context.Context, account int64, rows *table.R
 	if err != nil || known {
 		return im, known, err
 	}
-	run, err := s.newRun(account, spec, rows, im.Progress.Rows)
+	run, err := s.newRun(ctx, account, spec, rows, im.Progress.Rows)
 	if err != nil {
 		return im, false, err
 	}
@@ -252,7 +255,7 @@ func (spec *ContactImport) sameAs(j Job) (im Import, ok bool) {
 // TryContacts says what would become of the rows of a file, and changes nothing.
 func (s *Store) TryContacts(ctx context.Context, account int64, rows *table.Reader, spec ContactImport, each func(TrialRow) error, progress func(ImportCounts)) (result ImportCounts, err error) {
 	spec.Header = rows.Header()
-	run, err := s.newRun(account, spec, rows, 0)
+	run, err := s.newRun(ctx, account, spec, rows, 0)
 	if err != nil {
 		return result, err
 	}

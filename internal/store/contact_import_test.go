@@ -368,3 +368,52 @@ func TestAMappingIsRemembered(t *testing.T) {
 		}
 	})
 }
+
+// A column becomes a custom field, and rows that were read before someone changed the definitions are made by the new ones.
+func TestAColumnBecomesACustomField(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		rows := openTable(t, "First name,Last name,Shoe size\nAna,Ruiz,38\nBen,King,\nCleo,Stone,big\nDan,Wu,44\nEve,Long,40.5\n")
+		spec := importOf(rows, MergeExisting)
+		mapping, err := spec.Mapping.With("Shoe size=new:number")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time it is there
+			if spec.Mapping, err = s.MakeFields(t.Context(), account, mapping); err != nil {
+				t.Fatal(err)
+			}
+		}
+		im, _, err := s.ImportContacts(t.Context(), account, rows, spec, 5, false, func(p ImportProgress) {
+			if p.Rows == 3 { // the next rows were read already
+				if _, err := s.DefineField(t.Context(), account, crm.CustomFieldInput{Title: "Hat size", Type: crm.TextField}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if want := (ImportCounts{Rows: 5, Created: 4, Rejected: 1}); err != nil || im.Progress.ImportCounts != want {
+			t.Fatalf("%v: %+v", err, im.Progress)
+		}
+		for seq, want := range map[int64]string{1: "38", 2: "", 3: "44", 4: "40.5"} {
+			c, err := s.ContactRecord(t.Context(), account, crm.MakeID(account, seq))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if len(c.Custom) > 0 {
+				got = c.Custom[0].Value
+			}
+			if got != want {
+				t.Errorf("contact %d has the shoe size %s, want %s", seq, got, want)
+			}
+		}
+		fields, err := s.CustomFields(t.Context(), account)
+		if err != nil || len(fields.Active()) != 2 {
+			t.Errorf("%v: %d fields are there", err, len(fields.Active()))
+		}
+		again := openTable(t, "First name,Last name,Shoe size\nFay,Moss,39\n")
+		if guessed, err := s.ColumnMapping(t.Context(), account, again.Header()); err != nil || guessed[2].Target != "custom.1" {
+			t.Errorf("%v: the next file is mapped as %+v", err, guessed)
+		}
+	})
+}

@@ -136,39 +136,49 @@ func (r *importRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	if u.err != nil {
 		return nil, false, u.err
 	}
-	now, mode := r.store.now(), createModes[r.spec.Mode]
 	var touched []*stored
-	err = r.store.update(ctx, r.account, u.needs(), func(t *tx) error {
-		outcomes, touched = make([]TrialRow, len(u.rows)), nil
-		a, err := t.lock(r.account)
-		if err == nil {
-			err = r.trial.place(t, a, u)
-		}
-		if err != nil {
+	err = r.deciding(ctx, u, func() error {
+		return r.store.update(ctx, r.account, u.needs(), func(t *tx) (err error) {
+			if outcomes, touched, err = r.try(t, u); err == nil {
+				err = errTakeBack
+			}
 			return err
-		}
-		for i := range u.rows {
-			row, out := &u.rows[i], &outcomes[i]
-			out.Line, out.Cells = row.line, row.Cells
-			if err := r.trial.match(t, r.account, row, out); err != nil {
-				return err
-			}
-			var made Document
-			if out.Outcome, made, out.Reason, err = t.importRow(r.account, row, mode, now); err != nil {
-				return err
-			}
-			if out.Outcome == RowCreated || out.Outcome == RowMerged {
-				touched = append(touched, a.contacts[made.ID])
-			}
-		}
-		return errTakeBack
+		})
 	})
 	if !errors.Is(err, errTakeBack) {
 		return nil, false, err
 	}
-	r.trial.learn(u, outcomes, touched)
+	r.trial.learn(outcomes, touched)
 	r.read += int64(len(u.rows))
 	return outcomes, u.end, nil
+}
+
+// try decides about the rows of a unit of work, which is taken back.
+func (r *importRun) try(t *tx, u *importUnit) (outcomes []TrialRow, touched []*stored, err error) {
+	a, err := t.lock(r.account)
+	if err == nil {
+		err = r.trial.place(t, a, u)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	outcomes = make([]TrialRow, len(u.rows))
+	now, mode := r.store.now(), createModes[r.spec.Mode]
+	for i := range u.rows {
+		row, out := &u.rows[i], &outcomes[i]
+		out.Line, out.Cells = row.line, row.Cells
+		if err := r.trial.match(t, r.account, row, out); err != nil {
+			return nil, nil, err
+		}
+		var made Document
+		if out.Outcome, made, out.Reason, err = t.importRow(r.account, row, mode, now); err != nil {
+			return nil, nil, err
+		}
+		if out.Outcome == RowCreated || out.Outcome == RowMerged {
+			touched = append(touched, a.contacts[made.ID])
+		}
+	}
+	return outcomes, touched, nil
 }
 
 // match notes the contact that a row is about, as it is before the row is decided about.
@@ -192,7 +202,7 @@ func (tr *trial) match(t *tx, account int64, row *importRow, out *TrialRow) erro
 }
 
 // learn keeps what the rows have done.
-func (tr *trial) learn(u *importUnit, outcomes []TrialRow, touched []*stored) {
+func (tr *trial) learn(outcomes []TrialRow, touched []*stored) {
 	for i := range outcomes {
 		out := &outcomes[i]
 		switch out.Outcome {

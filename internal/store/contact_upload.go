@@ -8,6 +8,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"slices"
 	"strings"
 
 	"donorbook/internal/crm"
@@ -206,14 +207,53 @@ func headerKey(header []string) string {
 
 // ColumnMapping is how the columns of a file with this header were mapped last, or else what they are recognized as.
 func (s *Store) ColumnMapping(ctx context.Context, account int64, header []string) (m crm.Mapping, err error) {
-	text, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(header))
-	switch {
-	case errors.Is(err, crm.ErrNotFound):
-		return crm.GuessColumns(header, nil), nil
-	case err != nil:
-		return m, err
+	fields, err := s.CustomFields(ctx, account)
+	if err != nil {
+		return nil, err
 	}
-	return m, json.Unmarshal([]byte(text), &m)
+	text, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(header))
+	if errors.Is(err, crm.ErrNotFound) {
+		titles := make(map[string]int64)
+		for _, f := range fields.Active() {
+			titles[f.Title] = f.ID
+		}
+		return crm.GuessColumns(header, titles), nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &m)
+	}
+	for i := range m {
+		if id := m[i].CustomField(); id != 0 && fields.Find(id) == nil { // it has ended since
+			m[i].Target = crm.SkipColumn
+		}
+	}
+	return m, err
+}
+
+// MakeFields makes the custom fields that columns are to become, and is the mapping with them. A column whose name is the title of a field goes
+// there.
+func (s *Store) MakeFields(ctx context.Context, account int64, mapping crm.Mapping) (crm.Mapping, error) {
+	mapping = slices.Clone(mapping)
+	for i := range mapping {
+		kind, isNew := strings.CutPrefix(mapping[i].Target, crm.NewFieldPrefix)
+		if !isNew {
+			continue
+		}
+		fields, err := s.CustomFields(ctx, account)
+		if err != nil {
+			return nil, err
+		}
+		if field := fields.ByTitle(mapping[i].Name); field != nil {
+			mapping[i].Target = crm.CustomColumn(field.ID)
+			continue
+		}
+		made, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: mapping[i].Name, Type: crm.FieldType(kind)})
+		if err != nil {
+			return nil, err
+		}
+		mapping[i].Target = crm.CustomColumn(made.ID)
+	}
+	return mapping, nil
 }
 
 // rememberMapping notes how the columns were mapped, for the next file with the same header.

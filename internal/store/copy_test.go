@@ -30,6 +30,10 @@ func newWorld(t *testing.T, s *Store, contacts int) (w world) {
 	t.Helper()
 	w.family = newFamily(t, s)
 	fillContacts(t, s, w.root.Number, contacts)
+	shirt := define(t, s, w.root.Number, "Größe", crm.SelectField, "S", "M")
+	if _, err := s.UpdateContact(t.Context(), w.root.Number, crm.MakeID(w.root.Number, 1), input(t, `{"custom_fields":{"`+shirt.Key()+`":"M"}}`)); err != nil {
+		t.Fatal(err)
+	}
 	for i := range 12 { // created in the same way as all others
 		document(t, s, w.chapter.Number, i, crm.Force)
 	}

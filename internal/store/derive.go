@@ -146,8 +146,8 @@ func (s *stored) derive(t *db.Tx, account int64) derived {
 		return derived{keys: splitKeys(s.matchKeys)}
 	}
 	found := derivedFrom(account, s.contact)
-	if keys := joinKeys(found.keys); keys != s.matchKeys || s.columns != columnsOf(&s.contact) {
-		s.matchKeys = keys
+	if keys, custom := joinKeys(found.keys), flag(len(s.contact.Custom) > 0); keys != s.matchKeys || custom != s.custom || s.columns != columnsOf(&s.contact) {
+		s.matchKeys, s.custom = keys, custom
 		t.Save(contactTable, s.values(account)...)
 	}
 	t.Insert(wordsTable, account, s.id, found.words)

@@ -12,11 +12,11 @@ import (
 // lists ask for what the index of positions knows already, so one statement reads the page together with that row: where the
 // row is still what the index stands for, the page is exact, and no transaction was needed.
 
-const sqlRange = `SELECT contact.id, contact.body, contact.checksum FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
+const sqlRange = `SELECT contact.id, contact.body, contact.checksum, CASE WHEN contact.custom = 0 THEN 0 ELSE account_tally.field_seq END FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
 	WHERE contact.account_id = $1 AND account_tally.list_revision = $2 AND account_tally.contact_seq = $3 AND account_tally.contact_active = $4
 	AND contact.id >= $5 AND contact.id <= $6 AND contact.archived <> $7 ORDER BY contact.id`
 
-const sqlScattered = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
+const sqlScattered = `SELECT id, body, checksum, ` + customAt + ` FROM contact WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
 
 // ListResult says how much of a list was found.
 type ListResult struct {
@@ -27,7 +27,7 @@ type ListResult struct {
 // Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first. A large page goes through
 // flush piece by piece.
 func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
-	p, index := newPieces(dst, flush), s.positions.Of(account)
+	p, index := s.contactPieces(account, dst, flush), s.positions.Of(account)
 	state, seqs := index.Known(listScope(scope), oldestFirst(page))
 	result, exact := ListResult{Total: state.Total(listScope(scope)), Count: int64(len(seqs))}, false
 	first := p.first(index, seqs)
@@ -48,7 +48,7 @@ func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactSc
 	if err == nil && (p.full() || len(first) < len(seqs)) {
 		p.found = result
 		err = p.rest(ctx, s, idsOf(account, seqs), func(c db.Conn, ids []int64) error {
-			return p.read(c, appendContact, sqlScattered, account, ids)
+			return p.read(c, p.appendContact, sqlScattered, account, ids)
 		})
 	}
 	return p.dst, result, err
@@ -146,7 +146,7 @@ func (p *pieces) readContacts(c db.Conn, account int64, state db.ListState, scop
 		_, err := p.readRange(c, account, state, scope, seqs)
 		return err
 	}
-	return p.read(c, appendContact, sqlScattered, account, idsOf(account, seqs))
+	return p.read(c, p.appendContact, sqlScattered, account, idsOf(account, seqs))
 }
 
 // compact tells whether contacts are best read as one range: few others lie between them.
@@ -160,7 +160,7 @@ const sparse = 4
 // readRange reads contacts that lie together. There are none, and the page is not exact, where the account's row is no longer
 // what the index stands for.
 func (p *pieces) readRange(c db.Conn, account int64, state db.ListState, scope crm.ContactScope, seqs []int64) (exact bool, err error) {
-	err = p.read(c, appendContact, sqlRange, account, state.Revision, state.Size, state.On,
+	err = p.read(c, p.appendContact, sqlRange, account, state.Revision, state.Size, state.On,
 		crm.MakeID(account, seqs[0]), crm.MakeID(account, seqs[len(seqs)-1]), excluded(scope))
 	return p.n == len(seqs) || p.full(), err
 }
@@ -176,11 +176,19 @@ func excluded(scope crm.ContactScope) int64 {
 	return -1
 }
 
-func appendContact(dst []byte, r db.Row) ([]byte, error) {
+// contactPieces are pieces of contacts of one account.
+func (s *Store) contactPieces(account int64, dst []byte, flush Flush) *pieces {
+	p := newPieces(dst, flush)
+	p.fields, p.account = &s.fields, account
+	return p
+}
+
+// appendContact appends a contact whose row has its id, its body, its checksum and customAt.
+func (p *pieces) appendContact(dst []byte, r db.Row) ([]byte, error) {
 	id := r.Int(0)
 	body, err := contactBody(r, 1, id)
 	if err != nil {
 		return dst, err
 	}
-	return crm.AppendContact(dst, id, body), nil
+	return p.fields.append(dst, p.account, id, body, r.Int(3))
 }

@@ -37,6 +37,10 @@ type pieces struct {
 	last   int64 // the id of the last element
 	lossy  bool  // elements may be deleted before their turn comes
 	found  ListResult
+
+	// Of contacts:
+	fields  *fieldCache
+	account int64
 }
 
 func newPieces(dst []byte, flush Flush) *pieces {
@@ -45,12 +49,22 @@ func newPieces(dst []byte, flush Flush) *pieces {
 
 // read appends the rows of a statement, as far as the piece goes.
 func (p *pieces) read(c db.Conn, element element, sql string, args ...any) error {
-	p.again()
-	err := c.UpTo(2*PieceSize).Each(func(r db.Row) error { return p.add(element, r) }, sql, args...)
-	if errors.Is(err, errFull) {
-		return nil
+	return p.reading(c, func() error {
+		p.again()
+		err := c.UpTo(2*PieceSize).Each(func(r db.Row) error { return p.add(element, r) }, sql, args...)
+		if errors.Is(err, errFull) {
+			return nil
+		}
+		return err
+	})
+}
+
+// reading runs a statement of the list, again where that needs the definitions of custom fields.
+func (p *pieces) reading(c db.Conn, read func() error) error {
+	if p.fields == nil {
+		return read()
 	}
-	return err
+	return p.fields.reading(c, p.account, read)
 }
 
 // again drops what an earlier attempt has appended.

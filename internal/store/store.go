@@ -29,6 +29,7 @@ type Store struct {
 	keys      keyCache
 	positions db.PositionCache
 	campaigns campaignCache
+	fields    fieldCache
 	tags      tagCache
 	sifting   *gate
 	costs     siftCosts

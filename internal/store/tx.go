@@ -23,6 +23,7 @@ type accountUnit struct {
 	exists   bool
 	keys     map[string][]int64 // the contacts that have a key, for keys that were looked up
 	contacts map[int64]*stored  // those that were looked up; nil where there is none
+	fields   *crm.CustomFields  // nil where no change has needed them
 	sets     contactSets
 
 	campaigns  lookup[int64, *ownCampaign]

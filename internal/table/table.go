@@ -213,6 +213,9 @@ type watched struct {
 }
 
 func (w *watched) ReadAt(p []byte, at int64) (int, error) {
+	if at < 0 { // a damaged archive says so
+		return 0, io.ErrUnexpectedEOF
+	}
 	n, err := w.ReaderAt.ReadAt(p, at)
 	if n < len(p) && err != nil && !errors.Is(err, io.EOF) {
 		w.failed = err

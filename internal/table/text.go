@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 )
 
@@ -71,7 +70,42 @@ func decode(r io.ReaderAt, size int64, start []byte) (text func() io.Reader, err
 	if ok, err := isUTF8(file()); ok || err != nil {
 		return file, err
 	}
-	return as(charmap.Windows1252), nil
+	return func() io.Reader { return &western{r: file()} }, nil
+}
+
+// western reads text in Windows-1252, in which each byte is a character. It is our own table, because that of x/text brings all other code pages
+// into the program; a test compares the two.
+type western struct {
+	r     io.Reader
+	bytes [4 << 10]byte
+	text  []byte // that no one has asked for yet
+	space [3 * 4 << 10]byte
+}
+
+// westernSpecial are the characters from 0x80 to 0x9f, of which five are none. The others have the numbers of their bytes.
+var westernSpecial = [32]rune{
+	'€', '\ufffd', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\ufffd', 'Ž', '\ufffd',
+	'\ufffd', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\ufffd', 'ž', 'Ÿ',
+}
+
+func (w *western) Read(p []byte) (int, error) {
+	if len(w.text) == 0 {
+		n, err := w.r.Read(w.bytes[:])
+		if n == 0 {
+			return 0, err
+		}
+		w.text = w.space[:0]
+		for _, b := range w.bytes[:n] {
+			r := rune(b)
+			if 0x80 <= b && b <= 0x9f {
+				r = westernSpecial[b-0x80]
+			}
+			w.text = utf8.AppendRune(w.text, r)
+		}
+	}
+	n := copy(p, w.text)
+	w.text = w.text[n:]
+	return n, nil
 }
 
 // isUTF16 tells by the zeros of ASCII characters that a text without a mark is in UTF-16: they all stand at even places, or all at odd

@@ -2,8 +2,12 @@ package table
 
 import (
 	"bytes"
+	"io"
 	"strconv"
 	"testing"
+	"testing/iotest"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // TestTextsOfAWorkbookAreBounded: all of them can be read until there are too many.
@@ -36,5 +40,24 @@ func TestTextsOfAWorkbookAreBounded(t *testing.T) {
 	}
 	if text, ok := long.at("0"); !ok || len(text) <= maxCell {
 		t.Errorf("a text of %d bytes: the row would not tell that it is too long", len(text))
+	}
+}
+
+// TestWindows1252AgreesWithTheLibrary: each byte is the same character.
+func TestWindows1252AgreesWithTheLibrary(t *testing.T) {
+	t.Parallel()
+	var all []byte
+	for range 40 { // more than is read at once
+		for b := range 256 {
+			all = append(all, byte(b))
+		}
+	}
+	want, err := charmap.Windows1252.NewDecoder().Bytes(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(iotest.OneByteReader(&western{r: iotest.HalfReader(bytes.NewReader(all))}))
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v, %d bytes, want %d", err, len(got), len(want))
 	}
 }

@@ -1,0 +1,152 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
+)
+
+// defineField adds a custom field to an account.
+func defineField(t testing.TB, s *server, account crm.Account, title string, kind crm.FieldType, options ...string) crm.CustomField {
+	t.Helper()
+	f, err := s.store.DefineField(t.Context(), account.Number, crm.CustomFieldInput{Title: title, Description: "About " + title, Type: kind, Options: options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// checked asks, and holds the answer against the contract.
+func (s *server) checked(t *testing.T, method, path, key, body string, header ...string) answer {
+	t.Helper()
+	r := s.request(t, method, path, key, body)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	got := s.send(t, r)
+	checkContract(t, r, got)
+	return got
+}
+
+// customFields is the member custom_fields of a contact, as it was answered.
+func customFields(t testing.TB, body string) string {
+	t.Helper()
+	var contact struct {
+		Custom json.RawMessage `json:"custom_fields"`
+	}
+	if err := json.Unmarshal([]byte(body), &contact); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return string(contact.Custom)
+}
+
+func TestContactsCarryCustomFields(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		account := newAccount(t, s.store, "main", "")
+		key := newKey(t, s.store, account)
+		shirt := defineField(t, s, account, "Shirt size", crm.SelectField, "S", "M")
+		age := defineField(t, s, account, "Age", crm.NumberField)
+		member := defineField(t, s, account, "Member", crm.BooleanField)
+		shown := func(f crm.CustomField, value string) string {
+			return fmt.Sprintf(`{"id":%d,"field_id":%[1]d,"title":"%s","description":"About %[2]s","type":"%s","value":%s}`, f.ID, f.Title, f.Type, value)
+		}
+		want := func(got answer, status int, custom string) {
+			t.Helper()
+			if got.status != status || customFields(t, got.body) != custom {
+				t.Errorf("%d %s\nwant %d %s", got.status, got.body, status, custom)
+			}
+		}
+		body := fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","emails":["ann@lee.example"],"custom_fields":[{"field_id":%d,"value":41.5},{"field_id":%d,"value":"M"}]}`, age.ID, shirt.ID)
+		made := s.checked(t, "POST", "/v1/contacts", key, body, "Idempotency-Key", "first")
+		all := "[" + shown(shirt, `"M"`) + "," + shown(age, `41.5`) + "]"
+		want(made, 201, all)
+		if again := s.checked(t, "POST", "/v1/contacts", key, body, "Idempotency-Key", "first"); again.body != made.body {
+			t.Errorf("the same request again: %s", again.body)
+		}
+		path := "/v1/contacts/" + idOf(t, made.body)
+		want(s.checked(t, "GET", path, key, ""), 200, all)
+		list := s.checked(t, "GET", "/v1/contacts", key, "").body
+		if !strings.Contains(list, `"data":[`+made.body+`]`) {
+			t.Errorf("the list: %s", list)
+		}
+		if back := s.checked(t, "PATCH", path, key, withoutDOB(made.body)); back.status != 200 || back.body != made.body {
+			t.Errorf("sent back as it was received: %d\n%s", back.status, cmp.Diff(byMember(made.body), byMember(back.body)))
+		}
+		want(s.checked(t, "PATCH", path, key, fmt.Sprintf(`{"custom_fields":{"%s":true,"%s":null}}`, member.Key(), shirt.Key())), 200, "["+shown(age, `41.5`)+","+shown(member, "true")+"]")
+		want(s.checked(t, "PUT", path, key, `{"custom_fields":[]}`), 200, "["+shown(age, `41.5`)+","+shown(member, "true")+"]")
+		merged := s.checked(t, "POST", "/v1/contacts", key, fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","emails":["ann@lee.example"],"custom_fields":{"%s":"S","%s":null}}`, shirt.Key(), age.Key()))
+		want(merged, 201, "["+shown(shirt, `"S"`)+","+shown(age, `41.5`)+","+shown(member, "true")+"]")
+		want(s.checked(t, "POST", path+"/tags/add", key, `{"tags":["a"]}`), 200, "["+shown(shirt, `"S"`)+","+shown(age, `41.5`)+","+shown(member, "true")+"]")
+
+		before := s.checked(t, "GET", path, key, "").body
+		wrong := s.checked(t, "PATCH", path, key, fmt.Sprintf(`{"last_name":null,"custom_fields":[{"field_id":%d,"value":"old"},{"field_id":999,"value":1},{"field_id":%d,"value":"yes"}]}`, age.ID, member.ID))
+		if says := `{"message":"The last_name field must not be empty. (and 3 more errors)","errors":{"last_name":["The last_name field must not be empty."],` +
+			`"custom_fields.0.value":["The custom_fields.0.value field must be a number of at most 15 digits."],` +
+			`"custom_fields.1.field_id":["The custom_fields.1.field_id field is not one of the account's custom fields."],` +
+			`"custom_fields.2.value":["The custom_fields.2.value field must be true or false."]}}`; wrong.status != 422 || wrong.body != says {
+			t.Errorf("%d %s", wrong.status, wrong.body)
+		}
+		if option := s.checked(t, "PATCH", path, key, fmt.Sprintf(`{"custom_fields":{"%s":"XXL"}}`, shirt.Key())); option.status != 422 || !strings.Contains(option.body, "must be one of S, M.") {
+			t.Errorf("%d %s", option.status, option.body)
+		}
+		if after := s.checked(t, "GET", path, key, "").body; after != before {
+			t.Errorf("a refused request has changed the contact:\n%s", cmp.Diff(byMember(before), byMember(after)))
+		}
+	})
+}
+
+// withoutDOB is a contact as a client sends it back: its dob has another form than a client sends.
+func withoutDOB(body string) string { return strings.Replace(body, `"dob":null,`, "", 1) }
+
+func TestCustomFieldsAreListed(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		account, other := newAccount(t, s.store, "main", ""), newAccount(t, s.store, "other", "")
+		key := newKey(t, s.store, account, "contacts:read")
+		shirt := defineField(t, s, account, "Shirt", crm.SelectField, "S", "M")
+		age, err := s.store.DefineField(t.Context(), account.Number, crm.CustomFieldInput{Title: "Age", Type: crm.NumberField})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone := defineField(t, s, account, "Gone", crm.TextField)
+		if err := s.store.EndField(t.Context(), account.Number, gone.ID); err != nil {
+			t.Fatal(err)
+		}
+		first, second := fmt.Sprintf(`{"id":%d,"title":"Shirt","description":"About Shirt","type":"select","options":["S","M"]}`, shirt.ID),
+			fmt.Sprintf(`{"id":%d,"title":"Age","description":null,"type":"number","options":[]}`, age.ID)
+		for query, data := range map[string]string{"": first + "," + second, "?per_page=1": first, "?page=2&per_page=1": second, "?page=3&per_page=1": "", "?page=90000000": ""} {
+			if got := s.checked(t, "GET", "/v1/custom-fields"+query, key, ""); got.status != 200 || !strings.Contains(got.body, `"data":[`+data+`]`) || !strings.Contains(got.body, `"total":2`) {
+				t.Errorf("%s: %d %s", query, got.status, got.body)
+			}
+		}
+		if got := s.checked(t, "GET", "/v1/custom-fields?per_page=0", key, ""); got.status != 422 {
+			t.Errorf("a page of nothing: %d", got.status)
+		}
+		if got := s.checked(t, "GET", "/v1/custom-fields", newKey(t, s.store, account, "contacts:write"), ""); got.status != 403 {
+			t.Errorf("without the permission: %d", got.status)
+		}
+		if got := s.checked(t, "GET", "/v1/custom-fields", newKey(t, s.store, other), ""); !strings.Contains(got.body, `"data":[]`) {
+			t.Errorf("another account lists %s", got.body)
+		}
+	})
+}
+
+// The field of another account answers as one that was never there.
+func TestForeignCustomFieldsAnswerAsFieldsThatWereNeverThere(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		owner, stranger := newAccount(t, s.store, "owner", ""), newAccount(t, s.store, "stranger", "")
+		key := newKey(t, s.store, stranger)
+		secret := defineField(t, s, owner, "Secret", crm.TextField)
+		path := "/v1/contacts/" + idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+		for _, form := range []string{`{"custom_fields":[{"field_id":%d,"value":"x"}]}`, `{"custom_fields":[{"field_id":%d,"value":null}]}`} {
+			theirs, nobodys := s.ask(t, "PATCH", path, key, fmt.Sprintf(form, secret.ID)), s.ask(t, "PATCH", path, key, fmt.Sprintf(form, 999))
+			if diff := cmp.Diff(withoutCounters(nobodys), withoutCounters(theirs), cmp.AllowUnexported(told{})); diff != "" || theirs.status != 422 {
+				t.Errorf("%s: %d %s", form, theirs.status, diff)
+			}
+		}
+	})
+}

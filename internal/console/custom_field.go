@@ -1,0 +1,209 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// fieldsView lists the custom fields.
+type fieldsView struct {
+	Active []fieldRow
+	Ended  []crm.CustomField
+}
+
+// fieldRow is a custom field that is in use.
+type fieldRow struct {
+	*crm.CustomField
+	First, Last bool
+}
+
+func (c *Console) fieldsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	fields, err := c.store.CustomFields(r.Context(), v.account())
+	if err != nil {
+		return err
+	}
+	var view fieldsView
+	for i, field := range fields.Active() {
+		view.Active = append(view.Active, fieldRow{field, i == 0, i == len(fields.Active())-1})
+	}
+	for _, field := range fields.All {
+		if field.Ended() {
+			view.Ended = append(view.Ended, field)
+		}
+	}
+	return c.render(w, r, v, "custom_fields", page{Title: "Custom fields", Section: "settings", Form: f, Data: view})
+}
+
+// fieldFormView is the form of a custom field, new or not.
+type fieldFormView struct {
+	Form           *form
+	Title, Action  string
+	Save           string // what the button says
+	Field          *crm.CustomField
+	Types          []option
+	ChoosesOptions bool
+	Hint           string // about options
+}
+
+func (c *Console) newFieldPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	view := fieldFormView{Form: f, Title: "New custom field", Action: v.path("/settings/fields"), Save: "Add field", ChoosesOptions: true,
+		Hint: "Only for the type “One of a list”: one option per line."}
+	for _, t := range crm.FieldTypes {
+		view.Types = append(view.Types, option{Value: string(t), Label: t.Label()})
+	}
+	return c.render(w, r, v, "custom_field_form", page{Title: view.Title, Section: "settings", Form: f, Data: view})
+}
+
+// readField understands the form of a custom field. There is one option in each line.
+func readField(f *form) crm.CustomFieldInput {
+	return crm.CustomFieldInput{
+		Title: f.Value("title"), Description: f.Value("description"), Type: crm.FieldType(f.Value("type")),
+		Options: strings.Split(f.Value("options"), "\n"),
+	}
+}
+
+func (c *Console) createField(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	field, err := c.store.DefineField(r.Context(), v.account(), readField(f))
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, v.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” was added. You find it on the form of every contact."})
+}
+
+// fieldOf is the custom field in the path.
+func (c *Console) fieldOf(r *http.Request, v visit) (crm.CustomField, error) {
+	fields, err := c.store.CustomFields(r.Context(), v.account())
+	if err != nil {
+		return crm.CustomField{}, err
+	}
+	return pick(fields.All, nil, func(f crm.CustomField) bool { return f.ID == v.id })
+}
+
+func fieldPath(id int64) string { return "/settings/fields/" + strconv.FormatInt(id, 10) }
+
+func (c *Console) editFieldPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	field, err := c.fieldOf(r, v)
+	if err != nil {
+		return err
+	}
+	f.setUnsent("title", field.Title)
+	f.setUnsent("description", field.Description)
+	f.setUnsent("options", strings.Join(field.Options, "\n"))
+	view := fieldFormView{
+		Form: f, Title: "Edit " + field.Title, Action: v.path(fieldPath(field.ID)), Save: "Save changes", Field: &field,
+		ChoosesOptions: field.Type == crm.SelectField, Hint: "One option per line. A contact keeps a value that you remove here until someone changes it.",
+	}
+	return c.render(w, r, v, "custom_field_form", page{Title: view.Title, Section: "settings", Form: f, Data: view})
+}
+
+func (c *Console) saveField(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	if err := c.store.ReviseField(r.Context(), v.account(), v.id, readField(f)); err != nil {
+		return err
+	}
+	return redirect(w, r, v.path("/settings/fields"), notice{Text: "The changes were saved."})
+}
+
+func (c *Console) raiseField(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	return c.moveField(w, r, v, -1)
+}
+
+func (c *Console) lowerField(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	return c.moveField(w, r, v, 1)
+}
+
+func (c *Console) moveField(w http.ResponseWriter, r *http.Request, v visit, by int) error {
+	if err := c.store.MoveField(r.Context(), v.account(), v.id, by); err != nil {
+		return err
+	}
+	return redirect(w, r, v.path("/settings/fields"))
+}
+
+func (c *Console) endField(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	field, err := c.fieldOf(r, v)
+	if err != nil {
+		return err
+	}
+	if err := c.store.EndField(r.Context(), v.account(), v.id); err != nil {
+		return err
+	}
+	said := notice{Text: "The field “" + field.Title + "” has ended. Contacts keep its values, and no longer show them.", Undo: v.path(fieldPath(v.id)) + "/resume"}
+	return redirect(w, r, v.path("/settings/fields"), said)
+}
+
+func (c *Console) resumeField(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	field, err := c.fieldOf(r, v)
+	if err != nil {
+		return err
+	}
+	if err := c.store.ResumeField(r.Context(), v.account(), v.id); err != nil {
+		return err
+	}
+	return redirect(w, r, v.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” is back, with the values that contacts have in it."})
+}
+
+// customView is the custom fields in the form of a contact.
+type customView struct {
+	Shown  string // the keys of the fields
+	Fields []field
+}
+
+// customForm are the controls for the custom fields of a contact, which may have a value that is no option any more.
+func customForm(fields *crm.CustomFields, f *form, old *crm.Contact) (view customView) {
+	var keys []string
+	for _, custom := range fields.Active() {
+		keys = append(keys, custom.Key())
+		view.Fields = append(view.Fields, customControl(f, custom, old.CustomValue(custom.ID).Text()))
+	}
+	view.Shown = strings.Join(keys, " ")
+	return view
+}
+
+func customControl(f *form, custom *crm.CustomField, old string) field {
+	name, hint := "custom_fields."+custom.Key(), "hint="+custom.Description
+	switch custom.Type {
+	case crm.LongTextField:
+		return newField(f, name, custom.Title, "type=textarea", "rows=3", "maxlength=10000", hint)
+	case crm.NumberField:
+		return newField(f, name, custom.Title, "inputmode=decimal", "maxlength=40", "autocomplete=off", hint)
+	case crm.DateField:
+		return newField(f, name, custom.Title, "type=date", "autocomplete=off", hint)
+	case crm.BooleanField:
+		return newSelect(f, name, custom.Title, []option{{Label: "Not set"}, {Value: "Yes", Label: "Yes"}, {Value: "No", Label: "No"}}, hint)
+	case crm.SelectField:
+		choices := []option{{Label: "Not set"}}
+		for _, text := range custom.Options {
+			choices = append(choices, option{Value: text, Label: text})
+			if text == old {
+				old = ""
+			}
+		}
+		if old != "" {
+			choices = append(choices, option{Value: old, Label: old})
+		}
+		return newSelect(f, name, custom.Title, choices, hint)
+	}
+	return newField(f, name, custom.Title, "maxlength=255", "autocomplete=off", hint)
+}
+
+// customFact is a value on the page of a contact.
+type customFact struct{ Title, Text string }
+
+// customFacts are the values of a contact in fields that are in use.
+func customFacts(fields *crm.CustomFields, contact *crm.Contact) (facts []customFact) {
+	for _, f := range fields.Active() {
+		value := contact.CustomValue(f.ID)
+		if value.Value == "" {
+			continue
+		}
+		text := value.Text()
+		if day, err := time.Parse(time.DateOnly, text); err == nil && f.Type == crm.DateField {
+			text = shownDay(day)
+		}
+		facts = append(facts, customFact{f.Title, text})
+	}
+	return facts
+}

@@ -1,0 +1,281 @@
+package crm
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FieldType is what the values of a custom field are. The names are stored.
+type FieldType string
+
+// The types of custom fields.
+const (
+	TextField     FieldType = "text"
+	LongTextField FieldType = "long_text"
+	NumberField   FieldType = "number"
+	DateField     FieldType = "date"
+	BooleanField  FieldType = "boolean"
+	SelectField   FieldType = "select"
+)
+
+// FieldTypes are all types, in the order in which people are offered them.
+var FieldTypes = []FieldType{TextField, LongTextField, NumberField, DateField, BooleanField, SelectField}
+
+// Label is what people call a type.
+func (t FieldType) Label() string {
+	switch t {
+	case TextField:
+		return "Text"
+	case LongTextField:
+		return "Long text"
+	case NumberField:
+		return "Number"
+	case DateField:
+		return "Date"
+	case BooleanField:
+		return "Yes or no"
+	case SelectField:
+		return "One of a list"
+	}
+	return string(t)
+}
+
+const (
+	maxLongText = 10_000 // characters of a long text
+	maxOptions  = 200
+	maxOption   = maxText
+)
+
+// CustomField is a field of contacts that an owner has defined. The values that contacts have in it stay when it is ended.
+type CustomField struct {
+	ID          int64
+	Title       string
+	Description string // "" is none
+	Type        FieldType
+	Options     []string // of a select, in the order in which people choose
+	Place       int64    // fields are shown in this order
+	CreatedAt   time.Time
+	EndedAt     time.Time // zero while it is in use
+}
+
+// Ended tells whether the field is no longer in use.
+func (f *CustomField) Ended() bool { return !f.EndedAt.IsZero() }
+
+// Key is what the field is called in an object of values, and in faults: field_3.
+func (f *CustomField) Key() string { return fieldKey(f.ID) }
+
+const fieldKeyPrefix = "field_"
+
+func fieldKey(id int64) string { return fieldKeyPrefix + strconv.FormatInt(id, 10) }
+
+// parseFieldKey reads what fieldKey writes. It is 0 for anything else.
+func parseFieldKey(key string) int64 {
+	digits, ok := strings.CutPrefix(key, fieldKeyPrefix)
+	id, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil || fieldKey(id) != key {
+		return 0
+	}
+	return id
+}
+
+// CustomFieldInput is what an owner says about a field. The type of a field that exists stays as it is.
+type CustomFieldInput struct {
+	Title, Description string
+	Type               FieldType
+	Options            []string // of a select
+}
+
+// NewCustomField is the field that an input describes, at the end of the others.
+func NewCustomField(in CustomFieldInput, id int64, others *CustomFields, now time.Time) (f CustomField, err error) {
+	f = CustomField{ID: id, Type: in.Type, Place: 1, CreatedAt: now.UTC().Truncate(time.Second)}
+	for i := range others.All {
+		f.Place = max(f.Place, others.All[i].Place+1)
+	}
+	if f, err = f.Revise(in, others); err != nil {
+		return f, err
+	}
+	if err := FieldLimit.Check(int64(len(others.active)), 1); err != nil {
+		return f, err
+	}
+	return f, AllFieldsLimit.Check(int64(len(others.All)), 1)
+}
+
+// Revise is the field with what an input says about it.
+func (f CustomField) Revise(in CustomFieldInput, others *CustomFields) (CustomField, error) {
+	v := new(Invalid)
+	f.Title = singleLine(in.Title)
+	f.Description = singleLine(in.Description)
+	f.Options = nil
+	v.text(place{}, "title", f.Title, maxText)
+	if f.Title == "" {
+		v.add(place{}, "title", Required)
+	}
+	others.checkTitle(v, &f)
+	v.text(place{}, "description", f.Description, maxText)
+	switch {
+	case !slices.Contains(FieldTypes, f.Type):
+		v.Add("type", OneOf, joinTypes())
+	case f.Type == SelectField:
+		f.Options = checkOptions(v, in.Options)
+	}
+	return f, v.Err()
+}
+
+func joinTypes() string {
+	names := make([]string, len(FieldTypes))
+	for i, t := range FieldTypes {
+		names[i] = string(t)
+	}
+	return strings.Join(names, ", ")
+}
+
+// singleLine is a text without line breaks, and with single spaces.
+func singleLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// checkOptions are the options that a person may choose from, each once.
+func checkOptions(v *Invalid, sent []string) (options []string) {
+	var seen textSet
+	for _, option := range sent {
+		option = singleLine(option)
+		if option == "" || !seen.add(option) {
+			continue
+		}
+		v.text(place{}, "options", option, maxOption)
+		if options = append(options, option); len(options) > maxOptions {
+			v.add(place{}, "options", TooMany, maxOptions)
+			return nil
+		}
+	}
+	if len(options) == 0 {
+		v.add(place{}, "options", NoOptions)
+	}
+	return options
+}
+
+// End and Resume take a field out of use and bring it back.
+func (f CustomField) End(now time.Time) CustomField {
+	f.EndedAt = now.UTC().Truncate(time.Second)
+	return f
+}
+
+func (f CustomField) Resume(others *CustomFields) (CustomField, error) {
+	f.EndedAt = time.Time{}
+	return f, FieldLimit.Check(int64(len(others.active)), 1)
+}
+
+// Differences compares a field with what it became. That of a new one begins with the zero value.
+func (f *CustomField) Differences(after *CustomField) (all Differences) {
+	add := func(name string, before, now []byte) {
+		if string(before) != string(now) {
+			all = append(all, Difference{Field: name, Before: before, After: now, At: -1})
+		}
+	}
+	add("title", appendText(nil, f.Title), appendText(nil, after.Title))
+	add("description", appendText(nil, f.Description), appendText(nil, after.Description))
+	add("type", appendText(nil, string(f.Type)), appendText(nil, string(after.Type)))
+	add("options", appendTexts(nil, f.Options), appendTexts(nil, after.Options))
+	add("place", strconv.AppendInt(nil, f.Place, 10), strconv.AppendInt(nil, after.Place, 10))
+	add("ended_at", contactTime.append(nil, f.EndedAt), contactTime.append(nil, after.EndedAt))
+	return all
+}
+
+// Append appends the wire form.
+func (f *CustomField) Append(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, `{"id":`...), f.ID, 10)
+	dst = append(f.appendAbout(dst), `,"options":`...)
+	return append(appendTexts(dst, f.Options), '}')
+}
+
+// appendAbout appends what the list of fields and the values of contacts both say about a field.
+func (f *CustomField) appendAbout(dst []byte) []byte {
+	dst = appendText(append(dst, `,"title":`...), f.Title)
+	dst = appendText(append(dst, `,"description":`...), f.Description)
+	return appendText(append(dst, `,"type":`...), string(f.Type))
+}
+
+func appendTexts(dst []byte, texts []string) []byte {
+	dst = append(dst, '[')
+	for i, text := range texts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendText(dst, text)
+	}
+	return append(dst, ']')
+}
+
+// CustomFields are the definitions of an account's custom fields as they are at one moment.
+type CustomFields struct {
+	Seq int64         // counts the changes of the definitions
+	All []CustomField // in their order, those that have ended included
+
+	active []*CustomField
+	heads  []string // of the active ones: what stands before the value of a contact
+	size   int      // bytes of all heads
+}
+
+// NewCustomFields are definitions that were read.
+func NewCustomFields(seq int64, all []CustomField) *CustomFields {
+	slices.SortFunc(all, func(a, b CustomField) int { return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.ID, b.ID)) })
+	fields := &CustomFields{Seq: seq, All: all}
+	for i := range all {
+		f := &all[i]
+		if f.Ended() {
+			continue
+		}
+		head := strconv.AppendInt([]byte(`{"id":`), f.ID, 10)
+		head = strconv.AppendInt(append(head, `,"field_id":`...), f.ID, 10)
+		head = append(f.appendAbout(head), `,"value":`...)
+		fields.active, fields.heads = append(fields.active, f), append(fields.heads, string(head))
+		fields.size += len(head)
+	}
+	return fields
+}
+
+// Active are the fields in use, in their order.
+func (fields *CustomFields) Active() []*CustomField { return fields.active }
+
+// Size is how much longer the documents of contacts can become by the definitions, in bytes.
+func (fields *CustomFields) Size() int { return fields.size }
+
+// Find is a field in use, nil where there is none with that id.
+func (fields *CustomFields) Find(id int64) *CustomField {
+	if i := slices.IndexFunc(fields.active, func(f *CustomField) bool { return f.ID == id }); i >= 0 {
+		return fields.active[i]
+	}
+	return nil
+}
+
+// ByTitle is a field in use, found without regard to letter case; nil where there is none.
+func (fields *CustomFields) ByTitle(title string) *CustomField {
+	title = foldCase(singleLine(title))
+	if i := slices.IndexFunc(fields.active, func(f *CustomField) bool { return foldCase(f.Title) == title }); i >= 0 {
+		return fields.active[i]
+	}
+	return nil
+}
+
+// checkTitle finds a title that another field has.
+func (fields *CustomFields) checkTitle(v *Invalid, f *CustomField) {
+	for i := range fields.All {
+		switch other := &fields.All[i]; {
+		case other.ID == f.ID || foldCase(other.Title) != foldCase(f.Title):
+		case other.Ended():
+			v.add(place{}, "title", TakenByEnded)
+		default:
+			v.add(place{}, "title", Taken)
+		}
+	}
+}
+
+// Neighbor is the field in use before or after another one, nil where there is none.
+func (fields *CustomFields) Neighbor(id int64, by int) *CustomField {
+	i := slices.IndexFunc(fields.active, func(f *CustomField) bool { return f.ID == id })
+	if i < 0 || i+by < 0 || i+by >= len(fields.active) {
+		return nil
+	}
+	return fields.active[i+by]
+}

@@ -1,0 +1,360 @@
+package crm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// CustomInput is what was said about one custom field of a contact.
+type CustomInput struct {
+	Field int64
+	said  jsontext.Kind // in JSON: of text, number and so on; 0 was not said; written by a person
+	text  string
+	name  string // of the element or the member that says it
+	part  bool   // it is an element, whose parts have names
+}
+
+// written is what a person or a file says, who know no types.
+const written jsontext.Kind = 'w'
+
+// WrittenCustom is what a person has written into a custom field. Nothing clears it.
+func WrittenCustom(field int64, text string) CustomInput {
+	return CustomInput{Field: field, said: written, text: strings.TrimSpace(text), name: "custom_fields." + fieldKey(field)}
+}
+
+// fieldName and valueName are what the client calls the field and its value.
+func (in *CustomInput) fieldName() string {
+	if in.part {
+		return in.name + ".field_id"
+	}
+	return in.name
+}
+
+func (in *CustomInput) valueName() string {
+	if in.part {
+		return in.name + ".value"
+	}
+	return in.name
+}
+
+// customChange is what becomes of one value of a contact.
+type customChange struct {
+	CustomValue // without a value it is cleared
+	sent        *CustomInput
+	unlisted    *CustomField // of which the value is no option: a contact that has it may keep it
+}
+
+// CheckCustom checks what the input says about custom fields by their definitions.
+func (in *ContactInput) CheckCustom(fields *CustomFields) error {
+	v := new(Invalid)
+	in.Fields = fields
+	in.custom = fields.check(v, in.Custom)
+	return v.Err()
+}
+
+func (fields *CustomFields) check(v *Invalid, sent []CustomInput) (changes []customChange) {
+	for i := range sent {
+		in := &sent[i]
+		f := fields.Find(in.Field)
+		if f == nil {
+			v.add(place{}, in.fieldName(), UnknownField)
+			continue
+		}
+		value, rule, args := f.value(in)
+		var unlisted *CustomField
+		if rule == OneOf {
+			unlisted, rule = f, ""
+		}
+		switch known := slices.IndexFunc(changes, func(c customChange) bool { return c.Field == f.ID }); {
+		case rule != "":
+			v.addLabeled(in.valueName(), f.Title, rule, args...)
+		case known < 0:
+			changes = append(changes, customChange{CustomValue{f.ID, value}, in, unlisted})
+		case changes[known].Value != value:
+			v.addLabeled(in.valueName(), f.Title, SentTwice)
+		}
+	}
+	return changes
+}
+
+// addLabeled is add for a field that people call by a name that no table has.
+func (v *Invalid) addLabeled(field, label string, rule Rule, args ...any) {
+	if !v.has(field) {
+		v.Faults = append(v.Faults, Fault{field, rule, args, label})
+	}
+}
+
+// value is what a field keeps of what was said, as JSON; "" clears it. What breaks a rule is none. A text that is no option comes back
+// together with that rule.
+func (f *CustomField) value(in *CustomInput) (value string, rule Rule, args []any) {
+	isText := in.said == '"' || in.said == written
+	switch {
+	case in.said == 0:
+		return "", Required, nil
+	case in.said == 'n' || isText && in.text == "":
+		return "", "", nil
+	}
+	var ok bool
+	switch f.Type {
+	case NumberField:
+		value, ok = in.number()
+		rule = NumberDigits
+	case BooleanField:
+		value, ok = in.boolean()
+		rule = Boolean
+	case DateField:
+		value, ok = in.date()
+		rule = DateForm
+	default:
+		return f.textValue(in.text, isText, in.said == written)
+	}
+	if !ok {
+		return "", rule, nil
+	}
+	return value, "", nil
+}
+
+func (f *CustomField) textValue(text string, isText, loose bool) (value string, rule Rule, args []any) {
+	limit := maxText
+	if f.Type == LongTextField {
+		limit = maxLongText
+	}
+	broken := textRule(text)
+	switch {
+	case !isText:
+		return "", Text, nil
+	case broken != "":
+		return "", broken, nil
+	case isLonger(text, limit):
+		return "", TooLong, []any{limit}
+	}
+	if f.Type == SelectField && !slices.Contains(f.Options, text) {
+		at := slices.IndexFunc(f.Options, func(option string) bool { return loose && fold(option) == fold(text) })
+		if at < 0 {
+			return string(appendText(nil, text)), OneOf, nil
+		}
+		text = f.Options[at]
+	}
+	return string(appendText(nil, text)), "", nil
+}
+
+func (in *CustomInput) number() (string, bool) {
+	switch in.said {
+	case '0':
+		return exactNumber(in.text)
+	case written:
+		if digits, ok := ungroup(strings.TrimPrefix(in.text, "-")); ok {
+			if strings.HasPrefix(in.text, "-") {
+				digits = "-" + digits
+			}
+			return exactNumber(digits)
+		}
+		return exactNumber(in.text)
+	}
+	return "", false
+}
+
+const numberDigits = 15 // which every client holds exactly
+
+// exactNumber is a JSON number in its shortest form: 12.50 is 12.5, and 1e3 is 1000.
+func exactNumber(text string) (string, bool) {
+	if !jsontext.Value(text).IsValid() || strings.ContainsAny(text[:1], `"tfn[{`) {
+		return "", false
+	}
+	digits, negative := strings.CutPrefix(text, "-")
+	for scale := range numberDigits {
+		units, ok := parseDecimal(digits, scale, numberDigits)
+		if !ok {
+			continue
+		}
+		if units == 0 {
+			return "0", true
+		}
+		number := strconv.FormatInt(units, 10)
+		if scale > 0 {
+			number = strings.Repeat("0", max(0, scale+1-len(number))) + number
+			number = number[:len(number)-scale] + "." + number[len(number)-scale:]
+		}
+		if negative {
+			number = "-" + number
+		}
+		return number, true
+	}
+	return "", false
+}
+
+// booleanWords are what people write for yes and no in the columns of a file, folded.
+var booleanWords = map[string]string{
+	"yes": "true", "true": "true", "y": "true", "1": "true", "on": "true", "x": "true", "ja": "true", "oui": "true", "si": "true",
+	"no": "false", "false": "false", "n": "false", "0": "false", "off": "false", "nein": "false", "non": "false",
+}
+
+func (in *CustomInput) boolean() (value string, ok bool) {
+	switch in.said {
+	case 't':
+		return "true", true
+	case 'f':
+		return "false", true
+	case written:
+		value, ok = booleanWords[fold(in.text)]
+	}
+	return value, ok
+}
+
+// date takes what JSON says to the letter. People may also write 1/31/2026, as in the United States, or 31.1.2026, and files a time after it.
+func (in *CustomInput) date() (string, bool) {
+	if in.said != '"' && in.said != written {
+		return "", false
+	}
+	day, ok := parseTime(in.text, time.DateOnly)
+	if in.said == written && !ok {
+		text, _, _ := strings.Cut(strings.Replace(in.text, "T", " ", 1), " ")
+		for _, form := range [...]string{time.DateOnly, "1/2/2006", "2.1.2006"} {
+			if day, ok = parseDay(text, form); ok {
+				break
+			}
+		}
+	}
+	if !ok || day.Year() < 1000 {
+		return "", false
+	}
+	return `"` + day.Format(time.DateOnly) + `"`, true
+}
+
+func parseDay(text, form string) (time.Time, bool) {
+	day, err := time.Parse(form, text)
+	return day, err == nil
+}
+
+// GuessFieldType is the type of field in which a column of a file loses nothing, by some of its values.
+func GuessFieldType(values []string) FieldType {
+	long, any := false, false
+	fits := map[FieldType]bool{BooleanField: true, NumberField: true, DateField: true}
+	for _, text := range values {
+		in := WrittenCustom(0, text)
+		if in.text == "" {
+			continue
+		}
+		any, long = true, long || isLonger(in.text, maxText) || strings.Contains(in.text, "\n")
+		for t := range fits {
+			f := CustomField{Type: t}
+			_, rule, _ := f.value(&in)
+			fits[t] = fits[t] && rule == "" && !losesZeros(in.text)
+		}
+	}
+	for _, t := range [...]FieldType{NumberField, DateField, BooleanField} { // 0 and 1 are counted rather than answered
+		if any && fits[t] {
+			return t
+		}
+	}
+	if long {
+		return LongTextField
+	}
+	return TextField
+}
+
+// losesZeros tells whether a text is rather a number to call than to count with: 007.
+func losesZeros(text string) bool { return len(text) > 1 && text[0] == '0' && isDigit(text[1]) }
+
+// readCustom takes custom fields as a list of {field_id, value}, or as an object of values by field.
+func readCustom(r *jsonReader, in *ContactInput) {
+	if r.next() == '{' {
+		n := 0
+		r.object(func(key string) {
+			if n++; n > maxSent {
+				r.skip()
+				return
+			}
+			one := CustomInput{Field: parseFieldKey(key)}
+			one.said, one.text = r.scalar()
+			one.name = r.path()
+			in.Custom = append(in.Custom, one)
+		})
+		if n > maxSent {
+			r.wrong(TooMany, maxSent)
+		}
+		return
+	}
+	if r.next() != '[' && r.next() != 'n' {
+		r.skip()
+		r.wrong(ArrayOrObject)
+		return
+	}
+	r.list(maxSent, func() {
+		one := CustomInput{part: true}
+		faults := len(r.fault.Faults)
+		r.element(func(key string) {
+			switch key {
+			case "field_id":
+				one.Field = r.fieldID()
+			case "value":
+				one.said, one.text = r.scalar()
+			default:
+				r.skip()
+			}
+		})
+		one.name = r.path()
+		if len(r.fault.Faults) == faults {
+			in.Custom = append(in.Custom, one)
+		}
+	})
+}
+
+// fieldID reads the id of a field; what is no id is one that no field has.
+func (r *jsonReader) fieldID() int64 {
+	kind, text := r.scalar()
+	id, err := strconv.ParseInt(text, 10, 64)
+	if kind != '0' || err != nil {
+		return 0
+	}
+	return id
+}
+
+// scalar reads a value of any kind: a text without its quotes and the spaces around it, a number as it was written.
+func (r *jsonReader) scalar() (kind jsontext.Kind, text string) {
+	switch kind = r.next(); kind {
+	case '"':
+		text = strings.TrimSpace(r.quoted())
+	case '0':
+		text, _ = r.number()
+	default:
+		r.skip()
+	}
+	return kind, text
+}
+
+// checkOptions refuses values that are no options of their fields, unless the contact has had them before.
+func (in *ContactInput) checkOptions(old *Contact) error {
+	v := new(Invalid)
+	for _, c := range in.custom {
+		if c.unlisted != nil && customValue(old.Custom, c.Field) != c.Value {
+			v.addLabeled(c.sent.valueName(), c.unlisted.Title, OneOf, optionsText(c.unlisted.Options))
+		}
+	}
+	return v.Err()
+}
+
+// optionsText names the options, or the first of many.
+func optionsText(options []string) string {
+	const shown = 20
+	if more := len(options) - shown; more > 0 {
+		return strings.Join(options[:shown], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(options, ", ")
+}
+
+// ShownFields is the field of a form that names the custom fields that it shows: others stay as they are.
+const ShownFields = "custom_fields.shown"
+
+func takeCustom(form Form, _ place, in *ContactInput) {
+	for key := range strings.FieldsSeq(form.Value(ShownFields)) {
+		if id := parseFieldKey(key); id != 0 && len(in.Custom) < maxSent {
+			in.Custom = append(in.Custom, WrittenCustom(id, form.Value("custom_fields."+key)))
+		}
+	}
+}

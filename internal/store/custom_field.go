@@ -1,0 +1,270 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// The document of a contact names custom fields by their ids alone. What their definitions say is put in when it is read, so that a title
+// changes at once and touches no contact. The account's row counts the changes of the definitions: field_seq, from which new fields take their
+// ids, too. Every row of a contact that has custom fields comes with that count, and definitions that were read once serve until it moves.
+
+// customAt is a column of a contact's row: 0 where the contact has no custom fields, and else the count of the definitions that it is shown
+// with. Only for a contact that has some is the account's row looked at. With the revision and the checksum it names what a client is shown.
+const customAt = `CASE WHEN custom = 0 THEN 0 ELSE (SELECT field_seq FROM account_tally WHERE account_id = $1) END`
+
+// sqlCustomFields reads the definitions, and before them the count of their changes in the place of a field 0.
+const sqlCustomFields = `SELECT 0 AS id, '' AS title, '' AS description, '' AS type, '' AS options, field_seq AS place, 0 AS created_at, 0 AS ended_at
+	FROM account_tally WHERE account_id = $1
+	UNION ALL SELECT id, title, description, type, options, place, created_at, ended_at FROM custom_field WHERE account_id = $1`
+
+func readCustomFields(c db.Conn, account int64) (*crm.CustomFields, error) {
+	var seq int64
+	rows, err := db.List(c, func(r db.Row) crm.CustomField {
+		return crm.CustomField{
+			ID: r.Int(0), Title: r.Text(1), Description: r.Text(2), Type: crm.FieldType(r.Text(3)), Options: splitKeys(r.Text(4)),
+			Place: r.Int(5), CreatedAt: moment(r.Int(6)), EndedAt: moment(r.Int(7)),
+		}
+	}, sqlCustomFields, account)
+	all := slices.DeleteFunc(rows, func(f crm.CustomField) bool {
+		if f.ID == 0 {
+			seq = f.Place
+		}
+		return f.ID == 0
+	})
+	return crm.NewCustomFields(seq, all), err
+}
+
+// CustomFields are the definitions of an account's custom fields.
+func (s *Store) CustomFields(ctx context.Context, account int64) (*crm.CustomFields, error) {
+	return lend(ctx, s.read, func(c db.Conn) (*crm.CustomFields, error) { return s.fields.read(c, account) })
+}
+
+// fieldCache has the definitions that were read last.
+type fieldCache struct {
+	mu    sync.Mutex
+	known map[int64]*crm.CustomFields // by account
+}
+
+// fieldCacheSize is for how many accounts definitions are kept. They take some kilobytes each.
+const fieldCacheSize = 1_000
+
+// read reads the definitions of an account and keeps them.
+func (k *fieldCache) read(c db.Conn, account int64) (*crm.CustomFields, error) {
+	fields, err := readCustomFields(c, account)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil || len(k.known) >= fieldCacheSize {
+		k.known = make(map[int64]*crm.CustomFields)
+	}
+	k.known[account] = fields
+	return fields, nil
+}
+
+// at are the definitions of an account as they were at a count of their changes, nil where they are not known.
+func (k *fieldCache) at(account, seq int64) *crm.CustomFields {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if fields := k.known[account]; fields != nil && fields.Seq == seq {
+		return fields
+	}
+	return nil
+}
+
+// errUnknownFields: a contact has custom fields whose definitions must be read first.
+var errUnknownFields = errors.New("the definitions of custom fields are not known")
+
+// append appends the wire form of a contact whose row says at in its column customAt.
+func (k *fieldCache) append(dst []byte, account, id int64, body []byte, at int64) ([]byte, error) {
+	if at == 0 {
+		return crm.AppendContact(dst, id, body), nil
+	}
+	fields := k.at(account, at)
+	if fields == nil {
+		return dst, errUnknownFields
+	}
+	return crm.AppendCustomized(dst, id, body, fields)
+}
+
+// fieldReads is how often definitions may change in a row while one statement reads contacts.
+const fieldReads = 20
+
+// reading runs a statement that reads contacts. Where it meets custom fields whose definitions are not known, they are read on the same
+// connection, and it runs again.
+func (k *fieldCache) reading(c db.Conn, account int64, read func() error) (err error) {
+	for range fieldReads {
+		if err = read(); !errors.Is(err, errUnknownFields) {
+			return err
+		}
+		if _, err := k.read(c, account); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// customFields are the definitions as they are in the unit of work.
+func (t *tx) customFields(a *accountUnit) (*crm.CustomFields, error) {
+	if a.fields == nil {
+		fields, err := readCustomFields(t.Conn, a.account)
+		if err != nil {
+			return nil, err
+		}
+		a.fields = crm.NewCustomFields(a.fieldSeq, fields.All)
+	}
+	return a.fields, nil
+}
+
+// knowingFields makes a change of an input whose custom fields were checked by the definitions as they are when it is made. Where they have
+// changed since, it is checked again.
+func (s *Store) knowingFields(ctx context.Context, account int64, in *crm.ContactInput, change func() (Document, error)) (made Document, err error) {
+	if len(in.Custom) == 0 {
+		return change()
+	}
+	err = repeat(func() error {
+		if in.Fields == nil {
+			fields, err := s.CustomFields(ctx, account)
+			if err == nil {
+				err = in.CheckCustom(fields)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if made, err = change(); errors.Is(err, errAgain) {
+			in.Fields = nil
+		}
+		return err
+	})
+	return made, err
+}
+
+// checkFields is errAgain where the custom fields of an input were checked by other definitions than those of the unit of work.
+func (a *accountUnit) checkFields(in *crm.ContactInput) error {
+	if len(in.Custom) > 0 && (in.Fields == nil || in.Fields.Seq != a.fieldSeq) {
+		return errAgain
+	}
+	return nil
+}
+
+// patchContact changes an active contact by what an input says.
+func (s *Store) patchContact(ctx context.Context, account int64, n needs, in *crm.ContactInput, decide decision) (Document, error) {
+	return s.knowingFields(ctx, account, in, func() (Document, error) {
+		return s.changeActive(ctx, account, n, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+			if err := t.account(account).checkFields(in); err != nil {
+				return c, err
+			}
+			return decide(t, c, now)
+		})
+	})
+}
+
+// DefineField adds a custom field.
+func (s *Store) DefineField(ctx context.Context, account int64, in crm.CustomFieldInput) (made crm.CustomField, err error) {
+	err = s.updateAccount(ctx, account, func(t *tx) error {
+		a := t.account(account)
+		fields, err := t.customFields(a)
+		if err == nil {
+			made, err = crm.NewCustomField(in, a.fieldSeq+1, fields, s.now())
+		}
+		if err == nil {
+			t.saveField(a, crm.CustomField{ID: made.ID}, made, crm.DidCreate)
+		}
+		return err
+	})
+	return made, err
+}
+
+// ReviseField changes the title, the description and the options of a custom field. Values that contacts have stay as they are.
+func (s *Store) ReviseField(ctx context.Context, account, id int64, in crm.CustomFieldInput) error {
+	return s.changeField(ctx, account, id, crm.DidUpdate, func(f crm.CustomField, all *crm.CustomFields) (crm.CustomField, error) {
+		return f.Revise(in, all)
+	})
+}
+
+// EndField takes a custom field out of use. Contacts keep their values, which no one is shown.
+func (s *Store) EndField(ctx context.Context, account, id int64) error {
+	now := s.now()
+	return s.changeField(ctx, account, id, crm.DidArchive, func(f crm.CustomField, _ *crm.CustomFields) (crm.CustomField, error) {
+		if f.Ended() {
+			return f, nil
+		}
+		return f.End(now), nil
+	})
+}
+
+// ResumeField brings a custom field back, with the values that contacts have in it.
+func (s *Store) ResumeField(ctx context.Context, account, id int64) error {
+	return s.changeField(ctx, account, id, crm.DidRestore, func(f crm.CustomField, all *crm.CustomFields) (crm.CustomField, error) {
+		if !f.Ended() {
+			return f, nil
+		}
+		return f.Resume(all)
+	})
+}
+
+func (s *Store) changeField(ctx context.Context, account, id int64, kind crm.ChangeKind, decide func(crm.CustomField, *crm.CustomFields) (crm.CustomField, error)) error {
+	return s.updateAccount(ctx, account, func(t *tx) error {
+		a := t.account(account)
+		fields, err := t.customFields(a)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(fields.All, func(f crm.CustomField) bool { return f.ID == id })
+		if at < 0 {
+			return crm.ErrNotFound
+		}
+		made, err := decide(fields.All[at], fields)
+		if err == nil {
+			t.saveField(a, fields.All[at], made, kind)
+		}
+		return err
+	})
+}
+
+// MoveField moves a custom field before the one in front of it, or after the next. At the end of the list nothing changes.
+func (s *Store) MoveField(ctx context.Context, account, id int64, by int) error {
+	return s.updateAccount(ctx, account, func(t *tx) error {
+		a := t.account(account)
+		fields, err := t.customFields(a)
+		if err != nil {
+			return err
+		}
+		field, other := fields.Find(id), fields.Neighbor(id, by)
+		switch {
+		case field == nil:
+			return crm.ErrNotFound
+		case other == nil:
+			return nil
+		}
+		moved, passed := *field, *other
+		moved.Place, passed.Place = other.Place, field.Place
+		t.saveField(a, *field, moved, crm.DidUpdate)
+		t.saveField(a, *other, passed, crm.DidUpdate)
+		return nil
+	})
+}
+
+// saveField writes a definition that has changed, and notes it for the changes that come after.
+func (t *tx) saveField(a *accountUnit, old, f crm.CustomField, kind crm.ChangeKind) {
+	differences := old.Differences(&f)
+	if len(differences) == 0 {
+		return
+	}
+	a.touch(t)
+	a.fieldSeq++
+	t.record(a, crm.FieldNoun, f.ID, kind, 0, differences.Text())
+	t.Save(fieldTable, a.account, f.ID, f.Title, f.Description, string(f.Type), strings.Join(f.Options, "\n"), f.Place, seconds(f.CreatedAt), seconds(f.EndedAt))
+	others := slices.DeleteFunc(slices.Clone(a.fields.All), func(known crm.CustomField) bool { return known.ID == f.ID })
+	a.fields = crm.NewCustomFields(a.fieldSeq, append(others, f))
+}
