@@ -16,14 +16,14 @@ var arrows = map[string][]string{
 	"internal/crm":       {},
 	"internal/db":        {},
 	"internal/table":     {},
-	"internal/store":     {"internal/crm", "internal/db"},
+	"internal/store":     {"internal/crm", "internal/db", "internal/table"},
 	"internal/backup":    {"internal/db", "internal/store"},
 	"internal/web":       {"internal/crm"},
 	"internal/api":       {"internal/crm", "internal/store", "internal/web"},
 	"internal/console":   {"internal/crm", "internal/store", "internal/web"},
 	"internal/assistant": {"internal/web"},
 	"internal/config":    {"internal/crm", "internal/store", "internal/web"},
-	"internal/cli":       {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup"},
+	"internal/cli":       {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup", "internal/table"},
 	"cmd/donorbook":      {"internal/cli"},
 	"client":             {}, // for programs of others: it knows a server by its API alone
 
