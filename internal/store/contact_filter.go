@@ -306,7 +306,7 @@ func (l *contactList) group(c db.Conn) (groups [][]int64, err error) {
 		return nil
 	}, sqlSizes, l.account, l.ids)
 	if err == nil && len(custom) > 0 {
-		fields, err := l.fields.read(c, l.account)
+		fields, err := l.fields.cache.read(c, l.account)
 		if err != nil {
 			return nil, err
 		}
