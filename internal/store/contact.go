@@ -158,7 +158,7 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 		return Document{}, crm.ErrNotFound
 	}
 	now := s.now()
-	tags, conditional := ctx.Value(matchKey{}).([]string)
+	matches := conditionOf(ctx)
 	return answered(ctx, s, account, n, func(t *tx) (Document, error) {
 		found, err := t.load(account, n.contact)
 		if err != nil {
@@ -166,19 +166,12 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 		}
 		return t.change(found, 0, func(c crm.Contact) (crm.Contact, error) {
 			changed, err := decide(t, c, now)
-			if err == nil && conditional && !found.etag(t.account(account)).Matches(tags) {
-				err = crm.ErrNotMatched
+			if err == nil {
+				err = matches(t.account(account), found)
 			}
 			return changed, err
 		})
 	})
-}
-
-type matchKey struct{}
-
-// IfMatch is a context in which a contact is changed only if its tag is one of those that a header lists.
-func IfMatch(ctx context.Context, tags []string) context.Context {
-	return context.WithValue(ctx, matchKey{}, tags)
 }
 
 // stored is a contact as it is stored, whether it can be read or not.
@@ -191,14 +184,6 @@ type stored struct {
 	damage                     error          // where it cannot be read
 	columns                    contactColumns // as they are kept; known where all contacts are gone through
 	trace
-}
-
-func (s *stored) etag(a *accountUnit) crm.ETag {
-	tag := crm.ETag{Revision: s.revision, Checksum: s.checksum}
-	if s.custom != 0 {
-		tag.Fields = a.fieldSeq
-	}
-	return tag
 }
 
 // trace is what the row of a contact says beside its document.
