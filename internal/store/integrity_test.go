@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"testing"
 
@@ -34,6 +35,14 @@ func checkIntegrity(t testing.TB, s *Store) {
 			}
 		}
 	}
+}
+
+// mapsDiffer is how two maps differ. To compare large ones takes most of the time of cmp.Diff.
+func mapsDiffer[K, V comparable](want, got map[K]V) string {
+	if maps.Equal(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got)
 }
 
 type archivalRow struct{ ID, Revision, Archived int64 }
@@ -140,7 +149,7 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 		index[indexRow{r.Text(0), r.Int(1)}] = true
 		return nil
 	}, `SELECT key, id FROM contact_index WHERE account_id = $1`, account)
-	if diff := cmp.Diff(wantIndex, index); diff != "" {
+	if diff := mapsDiffer(wantIndex, index); diff != "" {
 		t.Errorf("account %d: the index differs from the contacts:\n%s", account, diff)
 	}
 	if err != nil {
@@ -150,7 +159,7 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 		words[indexRow{word, id}] = true
 		return nil
 	})
-	if diff := cmp.Diff(wantWords, words); diff != "" {
+	if diff := mapsDiffer(wantWords, words); diff != "" {
 		t.Errorf("account %d: the words differ from those of the contacts:\n%s", account, diff)
 	}
 	if err != nil {
@@ -163,7 +172,7 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 		}
 		return nil
 	}, `SELECT fold, name, contacts, size FROM tag WHERE account_id = $1`, account)
-	if diff := cmp.Diff(wantTags, tags); diff != "" {
+	if diff := mapsDiffer(wantTags, tags); diff != "" {
 		t.Errorf("account %d: the tags are counted otherwise than the contacts have them:\n%s", account, diff)
 	}
 	if err != nil {
