@@ -83,6 +83,7 @@ type contactFilters struct {
 	Panel     *form
 	Others    []hidden // that the panel has no field for
 	Campaigns []option
+	Fields    []field // of custom fields
 	Chips     []chip
 	Clear     string // the list without filters
 	Saving    *form  // of a segment
@@ -119,9 +120,14 @@ func (c *Console) fillFilters(r *http.Request, v visit, view *contactsView) (err
 	q := view.query
 	view.Panel = panelOf(q)
 	view.Clear = withQuery(view.path, only(q, "scope", "sort"))
+	fields, err := c.store.CustomFields(r.Context(), v.account())
+	if err != nil {
+		return err
+	}
+	view.fillFields(fields)
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		for _, value := range q[name] {
-			if !slices.Contains(shownFields, name) && !inPanel(name, value) {
+			if !slices.Contains(shownFields, name) && !inPanel(name, value) && !view.hasField(name) {
 				view.Others = append(view.Others, hidden{name, value})
 			}
 		}
@@ -135,6 +141,34 @@ func (c *Console) fillFilters(r *http.Request, v visit, view *contactsView) (err
 	}
 	view.Chips = view.chips()
 	return c.fillSegments(r, v, view)
+}
+
+// fillFields adds a field to the panel for each custom field.
+func (f *contactFilters) fillFields(all *crm.CustomFields) {
+	for _, custom := range all.Active() {
+		name := custom.Key()
+		f.Panel.set(name, f.query.Get(name))
+		var choices []option
+		switch custom.Type {
+		case crm.BooleanField:
+			choices = newOptions("yes=Yes", "no=No")
+		case crm.SelectField:
+			for _, choice := range custom.Options {
+				choices = append(choices, option{choice, choice, false})
+			}
+		}
+		if choices == nil {
+			f.Fields = append(f.Fields, newField(f.Panel, name, custom.Title, "form=find", "maxlength=255", "autocomplete=off", "placeholder=* for any value"))
+			continue
+		}
+		choices = append([]option{{"", "Any or none", false}}, append(choices, option{crm.AnyValue, "Any value", false})...)
+		f.Fields = append(f.Fields, newSelect(f.Panel, name, custom.Title, choices, "form=find"))
+	}
+}
+
+// hasField tells whether the panel asks for a custom field by this parameter.
+func (f *contactFilters) hasField(name string) bool {
+	return slices.ContainsFunc(f.Fields, func(shown field) bool { return shown.Name == name })
 }
 
 // only is a query without all other parameters.
@@ -227,6 +261,14 @@ func (f *contactFilters) chips() (all []chip) {
 	each("lacks", named("No "))
 	add(f.time("Added", "created_after", "created_before"), "created_after", "created_before")
 	add(f.time("Changed", "updated_after", "updated_before"), "updated_after", "updated_before")
+	for _, shown := range f.Fields {
+		each(shown.Name, func(value string) string {
+			if value == crm.AnyValue {
+				return "Has " + shown.Label
+			}
+			return shown.Label + " " + value
+		})
+	}
 	for _, other := range f.Others {
 		if other.Name != "scope" && other.Name != "sort" {
 			each(other.Name, named(capital(strings.ReplaceAll(other.Name, "_", " "))+" "))

@@ -19,6 +19,7 @@ type ContactFilter struct {
 	Has, Lacks                 []Detail // of which a contact has at least one, or none
 	Given                      Bounds   // of the total of contributions
 	Gave                       GaveFilter
+	Custom                     []FieldFilter
 	None                       bool // a value was asked for that no contact can have
 	Sort                       ContactSort
 }
@@ -152,7 +153,7 @@ func (f *ContactFilter) IsEmpty() bool { return f.Sort == ContactSort{} && f.pas
 func (f *ContactFilter) passesAll() bool {
 	return !f.None && f.Email == "" && f.Phone == "" && f.PrimaryEmail == "" && len(f.Tags)+len(f.AnyTag)+len(f.NoTag) == 0 && f.Search.IsEmpty() &&
 		f.Created.IsEmpty() && f.Updated.IsEmpty() && f.FirstName == "" && f.LastName == "" && f.City == "" && f.Zip == "" &&
-		len(f.Has)+len(f.Lacks) == 0 && f.Given.IsEmpty() && f.Gave.IsEmpty()
+		len(f.Has)+len(f.Lacks)+len(f.Custom) == 0 && f.Given.IsEmpty() && f.Gave.IsEmpty()
 }
 
 // Matches tells whether a contact passes. gave tells whether it has a gift such as the filter asks for. It is the rule that the store follows.
@@ -162,7 +163,7 @@ func (f *ContactFilter) Matches(c *Contact, gave bool) bool {
 		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == emailPrefix+foldCase(c.Emails[0].Value)) &&
 		(f.FirstName == "" || fold(f.FirstName) == fold(c.FirstName)) && (f.LastName == "" || fold(f.LastName) == fold(c.LastName)) &&
 		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Stats.TotalContributions) && (gave || f.Gave.IsEmpty()) &&
-		f.matchesTags(c) && f.matchesPlace(c) && f.matchesDetails(c) &&
+		f.matchesTags(c) && f.matchesPlace(c) && f.matchesDetails(c) && f.matchesCustom(c) &&
 		(f.Search.IsEmpty() || f.Search.Finds(c.SearchWords()))
 }
 
@@ -185,6 +186,51 @@ func (f *ContactFilter) matchesPlace(c *Contact) bool {
 func (f *ContactFilter) matchesDetails(c *Contact) bool {
 	lacks := func(d Detail) bool { return !c.HasDetail(d) }
 	return !slices.ContainsFunc(f.Has, lacks) && !slices.ContainsFunc(f.Lacks, c.HasDetail)
+}
+
+func (f *ContactFilter) matchesCustom(c *Contact) bool {
+	var has []string
+	for _, v := range c.Custom {
+		has = append(has, v.words()...)
+	}
+	lacks := func(asked FieldFilter) bool {
+		return !slices.ContainsFunc(asked.Words, func(word string) bool { return slices.Contains(has, word) })
+	}
+	return !slices.ContainsFunc(f.Custom, lacks)
+}
+
+// FieldFilter asks for contacts with a value in a custom field.
+type FieldFilter struct {
+	Field int64
+	Words []string // search words of the value, of which a contact has one
+}
+
+// AnyValue is what asks for contacts that have any value in a custom field.
+const AnyValue = "*"
+
+// filterField asks for a value as it was sent.
+func filterField(id int64, text string) FieldFilter {
+	f := FieldFilter{Field: id}
+	switch {
+	case text == AnyValue:
+		f.Words = append(f.Words, fieldWord(id))
+		return f
+	case strings.EqualFold(text, "true"):
+		f.Words = append(f.Words, fieldValueWord(id, "Yes"))
+	case strings.EqualFold(text, "false"):
+		f.Words = append(f.Words, fieldValueWord(id, "No"))
+	}
+	f.Words = append(f.Words, fieldValueWord(id, text))
+	return f
+}
+
+// Search finds the contacts that the filter asks for.
+func (f FieldFilter) Search() Search {
+	var term SearchTerm
+	for _, word := range f.Words {
+		term = append(term, SearchChoice{{Text: word}})
+	}
+	return Search{Text: f.Words[0], Terms: []SearchTerm{term}}
 }
 
 // PlaceSearches find the contacts in the city and with the ZIP code that are asked for.

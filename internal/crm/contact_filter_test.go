@@ -54,6 +54,7 @@ func TestFiltersOfContacts(t *testing.T) {
 	ann := Contact{
 		FirstName: "Ann", LastName: "Lee", Tags: []string{"vip", "board"}, Emails: []Email{{Value: "ann@x.org"}}, CreatedAt: at("2026-03-01"), UpdatedAt: at("2026-03-02"),
 		Addresses: []Address{{City: "San José", Zipcode: "95112-0001"}, {City: "Boston", Zipcode: "SW1A 1AA"}},
+		Custom:    []CustomValue{{Field: 3, Value: `"Café au lait"`}, {Field: 4, Value: "true"}, {Field: 5, Value: "12.5"}},
 	}
 	gift := Gift{Status: Succeeded, Campaign: 7, At: at("2026-05-05"), Entries: []Entry{{Amount: 500}}}
 	for query, want := range map[string]bool{
@@ -61,6 +62,8 @@ func TestFiltersOfContacts(t *testing.T) {
 		"tag_none=press": true, "tag_none=press&tag_none=vip": false, "tag_none=": false, "tag_any[]=vip": true, "tag_none[0]=vip": false,
 		"city=san+jose": true, "city=San": false, "city=BOSTON": true, "city=bos": false, "city=%21": false,
 		"zip=95112": true, "zip=951120001": true, "zip=95112-0001": true, "zip=9511": true, "zip=5112": false, "zip=sw1a1": true, "zipcode=sw1a+1aa": true, "zip=-": false,
+		"field_3=CAFE+au+lait": true, "field_3=cafe": false, "field_3=*": true, "field_4=true": true, "field_4=Yes": true, "field_4=no": false, "field_5=12.5": true,
+		"field_6=*": false, "field_3=*&field_5=12": false, "field_3=": false, "field_03=*": true, // which is no custom field
 		"has=email": true, "has=phone": false, "lacks=phone": true, "lacks=email": false, "has=email&lacks=phone": true, "has=email&lacks=email": false,
 		"campaign_id=7": true, "campaign_id=8": false, "campaignId=7&gave_after=2026-05-05": true, "campaign_id=7&gave_after=2026-05-06": false,
 		"gave_after=2026-05-05&gave_before=2026-05-06": true, "gave_before=2026-05-05": false, "gave_after=2026-05-06": false,
@@ -75,15 +78,16 @@ func TestFiltersOfContacts(t *testing.T) {
 
 func TestWrongFiltersAreNamed(t *testing.T) {
 	for query, says := range map[string]string{
-		"has=fax":          "The has field must be one of email, phone.",
-		"lacks=Email":      "The lacks field must be one of email, phone.",
-		"gave_after=soon":  "The gave_after field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.",
-		"campaign_id=gala": "The campaign_id field must be an id, which is a whole number.",
-		"city=":            "The city field must not be empty: leave it out to list contacts with any value.",
-		"city=a&city=b":    "The city field must not be sent twice with different values.",
-		"sort=city":        "The sort field must be one of id, created_at, updated_at, last_name, total_contributions, last_gift, each with a - before it for descending order.",
-		"scope=gone":       "The scope field must be one of active, archived, all.",
-		"q=%zz":            "The query field must be the query of a link.",
+		"field_3=a&field_3=b": "The field_3 field must not be sent twice with different values.",
+		"has=fax":             "The has field must be one of email, phone.",
+		"lacks=Email":         "The lacks field must be one of email, phone.",
+		"gave_after=soon":     "The gave_after field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.",
+		"campaign_id=gala":    "The campaign_id field must be an id, which is a whole number.",
+		"city=":               "The city field must not be empty: leave it out to list contacts with any value.",
+		"city=a&city=b":       "The city field must not be sent twice with different values.",
+		"sort=city":           "The sort field must be one of id, created_at, updated_at, last_name, total_contributions, last_gift, each with a - before it for descending order.",
+		"scope=gone":          "The scope field must be one of active, archived, all.",
+		"q=%zz":               "The query field must be the query of a link.",
 	} {
 		if _, _, err := ParseContactQuery(query, "US"); err == nil || err.Error() != says {
 			t.Errorf("%s: %v", query, err)

@@ -14,6 +14,7 @@ import (
 // The limits of a filter.
 const (
 	maxFilterTags   = 20 // each costs a look at a set
+	maxFilterFields = 20 // each costs a search
 	maxFilterDigits = 15 // which every client holds exactly
 )
 
@@ -96,7 +97,7 @@ func ContactParameter(name string) (first string, ok bool) {
 	i, ok := contactParameterNames[name]
 	switch {
 	case !ok:
-		return "", false
+		return name, parseFieldKey(name) > 0
 	case name == sortDescending:
 		return name, true
 	}
@@ -120,6 +121,8 @@ func ParseContactFilter(sent iter.Seq2[string, string], region string) (ContactF
 	for name, value := range sent {
 		if i, ok := contactParameterNames[name]; ok {
 			r.take(i, name, value)
+		} else if id := parseFieldKey(name); id > 0 {
+			r.takeField(id, name, value)
 		}
 	}
 	r.None = r.None || r.anyTag && len(r.AnyTag) == 0
@@ -198,6 +201,26 @@ func (r *filterReader) take(i int, name, value string) {
 	r.seen[i] = sentParameter{name, value}
 	r.spaced = strings.HasPrefix(value, " ")
 	p.read(r, name, text)
+}
+
+// takeField reads the filter by a custom field.
+func (r *filterReader) takeField(id int64, name, value string) {
+	text := strings.TrimSpace(value)
+	asked := filterField(id, text)
+	known := slices.IndexFunc(r.Custom, func(f FieldFilter) bool { return f.Field == id })
+	switch broken := textRule(text); {
+	case text == "":
+		r.add(place{}, name, FilterEmpty)
+	case broken != "":
+		r.add(place{}, name, broken)
+	case known >= 0 && !slices.Equal(r.Custom[known].Words, asked.Words):
+		r.add(place{}, name, SentTwice)
+	case known >= 0:
+	case len(r.Custom) == maxFilterFields:
+		r.add(place{}, name, "must not be one of more than 20 custom fields")
+	default:
+		r.Custom = append(r.Custom, asked)
+	}
 }
 
 // email is the match key of an email. A text that is none belongs to no contact.

@@ -24,7 +24,7 @@ func NewSegment(name, query, region string) (Segment, error) {
 	name = segmentName(v, name)
 	values, err := url.ParseQuery(query)
 	for parameter := range values {
-		if _, known := contactParameterNames[parameter]; !known && parameter != "scope" {
+		if _, known := ContactParameter(parameter); !known && parameter != "scope" {
 			values.Del(parameter)
 		}
 	}

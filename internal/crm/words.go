@@ -17,7 +17,7 @@ const (
 	exactTagSign = "=" // the name to the letter
 	emailSign    = "-" // an email, or its first letters
 	startSign    = "_" // the first letters of any other word
-	placeSign    = "." // of an address: a whole city, or a ZIP code
+	filterSign   = "." // what contacts are filtered by, and no search: a whole city, a ZIP code, the value of a custom field
 )
 
 const (
@@ -63,11 +63,24 @@ func (c *Contact) SearchWords() []string {
 		if text, ok := v.quoted(); ok {
 			found = appendWords(found, text)
 		}
+		found = append(found, v.words()...)
 	}
 	for i := range found {
 		found[i] = searchWord(found[i])
 	}
 	return sortedKeys(found)
+}
+
+// words are the words by which contacts with the value are found: that there is one, and which.
+func (v CustomValue) words() []string {
+	return []string{fieldWord(v.Field), fieldValueWord(v.Field, v.Text())}
+}
+
+func fieldWord(id int64) string { return filterSign + "f" + strconv.FormatInt(id, 10) }
+
+// fieldValueWord is a value as contacts are filtered by it, without regard to letter case and marks.
+func fieldValueWord(id int64, text string) string {
+	return searchWord(fieldWord(id) + "=" + fold(strings.TrimSpace(text)))
 }
 
 // cityWord is a city as contacts are filtered by it, without regard to letter case and marks; "" is none.
@@ -76,7 +89,7 @@ func cityWord(city string) string {
 		return ""
 	}
 	var room [64]byte // most places fit
-	b := append(room[:0], placeSign+"c"...)
+	b := append(room[:0], filterSign+"c"...)
 	for _, r := range city {
 		if breaksWord(r) {
 			r += privateUse
@@ -89,7 +102,7 @@ func cityWord(city string) string {
 // zipWord is the letters and digits of a ZIP code as contacts are filtered by it; "" is none.
 func zipWord(zip string) string {
 	var room [32]byte
-	b := append(room[:0], placeSign+"z"...)
+	b := append(room[:0], filterSign+"z"...)
 	start := len(b)
 	for _, r := range fold(zip) {
 		if !isBetweenWords(r) {
@@ -134,7 +147,7 @@ func startOf(word string) string {
 // startLetters is how many letters of a word are words of their own.
 func startLetters(word string) int {
 	switch word[:1] {
-	case tagSign, exactTagSign, phoneEndSign, placeSign: // there are few tags, and few phone numbers that end alike
+	case tagSign, exactTagSign, phoneEndSign, filterSign: // there are few tags, and few phone numbers that end alike
 		return 0
 	case phoneSign, emailSign:
 		return longStart

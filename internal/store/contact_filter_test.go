@@ -58,6 +58,7 @@ var (
 	modelTags   = []string{"vip", "VIP", "gala 2026", "board", "müde"}
 	modelDomain = []string{"x.org", "y.example"}
 	modelCity   = []string{"Boston", "boston", "San José", "Boston Spa", ""}
+	modelColor  = []string{"Blue", "blue", "BLUE-green", "*", ""}
 	modelZip    = []string{"02110", "02110-1234", "021", "SW1A 1AA", ""}
 )
 
@@ -106,6 +107,8 @@ func modelFilter(r *rand.Rand, begin time.Time, days int, campaigns []int64) str
 	add(8, "zip", func() string { return strings.ToLower(oneOf(r, modelZip[:4])) })
 	add(8, "has", func() string { return oneOf(r, []string{"email", "phone"}) })
 	add(8, "lacks", func() string { return oneOf(r, []string{"email", "phone"}) })
+	add(10, "field_1", func() string { return strings.ToUpper(oneOf(r, modelColor[:4])) })
+	add(10, "field_2", func() string { return oneOf(r, []string{"yes", "false", "*"}) })
 	add(8, "campaign_id", func() string { return fmt.Sprint(oneOf(r, campaigns)) })
 	add(8, "gave_after", func() string { return modelDay(r) })
 	add(8, "gave_before", func() string { return modelDay(r) })
@@ -220,6 +223,9 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 			}
 			campaigns = append(campaigns, made.ID)
 		}
+		for i, title := range []string{"Color", "Member"} {
+			define(t, s, account, title, []crm.FieldType{crm.TextField, crm.BooleanField}[i])
+		}
 		giver := createAs(t, s, account, `{"first_name":"Giver"}`, crm.Force).ID
 		for n := range persons {
 			now.move(time.Duration(days) * 24 * time.Hour / persons)
@@ -228,7 +234,7 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 				createAs(t, s, other, modelPerson(random, n), crm.Force)
 			}
 		}
-		for range persons {
+		for range 2 * persons {
 			now.move(time.Minute)
 			id := crm.MakeID(account, random.Int64N(persons)+2)
 			switch _, archived := s.Contact(t.Context(), account, id, nil); {
@@ -236,6 +242,11 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 				restore(t, s, account, id)
 			case random.IntN(2) == 0:
 				archive(t, s, account, id)
+			case random.IntN(3) == 0:
+				custom := fmt.Sprintf(`{"custom_fields":{"field_1":%q,"field_2":%t}}`, oneOf(random, modelColor), random.IntN(2) == 0)
+				if _, err := s.UpdateContact(t.Context(), account, id, input(t, custom)); err != nil {
+					t.Fatal(err)
+				}
 			case random.IntN(3) == 0:
 				if _, err := s.SyncTags(t.Context(), account, id, []string{oneOf(random, modelTags)}); err != nil {
 					t.Fatal(err)

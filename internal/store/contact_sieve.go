@@ -99,6 +99,9 @@ func (w *sieve) steps() (steps []func() error) {
 	for _, search := range f.PlaceSearches() {
 		add(true, func() error { return w.search(search) })
 	}
+	for _, field := range f.Custom {
+		add(true, func() error { return w.search(field.Search()) })
+	}
 	add(f.LastName == "" && f.FirstName != "", w.firstName)
 	add(!f.Gave.IsEmpty(), w.gave)
 	add(!f.Given.IsEmpty(), w.given)
