@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"internal/console":   {"internal/crm", "internal/store", "internal/web"},
 	"internal/assistant": {"internal/web"},
 	"internal/config":    {"internal/crm", "internal/store", "internal/web"},
-	"internal/cli":       {"internal/crm", "internal/store", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup", "internal/table"},
+	"internal/cli":       {"internal/crm", "internal/store", "internal/table", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup"},
 	"cmd/donorbook":      {"internal/cli"},
 	"client":             {}, // for programs of others: it knows a server by its API alone
 

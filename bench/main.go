@@ -23,22 +23,18 @@ import (
 	"time"
 )
 
+// others are what the program does beside measuring.
+var others = map[string]func([]string){"ceiling": ceiling, "raw": rawCreates, "load": loadRunning}
+
 func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // as our server does: it must not win by that
 	}
-	command := run
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "ceiling":
-			command = ceiling
-		case "raw":
-			command = rawCreates
-		case "load":
-			command = loadRunning
-		}
+	command, args := run, os.Args[1:]
+	if len(args) > 0 && others[args[0]] != nil {
+		command = others[args[0]]
 	}
-	if err := try(func() { command(os.Args[1:]) }); err != nil {
+	if err := try(func() { command(args) }); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

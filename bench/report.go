@@ -70,19 +70,12 @@ func (b *bench) goalTable() string {
 		if !o.met() {
 			verdict = "**" + verdict + "**"
 		}
-		t.row(o.number, o.words, dash(o.ours), dash(o.other), o.text(o.values), o.bound(number(o.limit)+unitText(o.unit)), o.text(o.bare), verdict)
+		t.row(o.number, o.words, cmp.Or(o.ours, "-"), cmp.Or(o.other, "-"), o.text(o.values), o.bound(number(o.limit)+unitText(o.unit)), o.text(o.bare), verdict)
 		if o.reason != "" && o.reason != notAsked {
 			missing += fmt.Sprintf("\n%s is not measured: %s.\n", o.number, oneLine(o.reason))
 		}
 	}
 	return t.String() + missing
-}
-
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 // growthTable has a row for each work and a column for each size.

@@ -136,7 +136,7 @@ func TestTagsAreSuggestedAddedAndRemoved(t *testing.T) {
 	p.in("main").click("Add tag")
 	p.sees("“plain” was added.")
 	p.in(".chips").click("plain")
-	p.sees("Contacts tagged", "Ana Diaz")
+	p.sees("Tagged plain", "Ana Diaz")
 	p.doesNotSee("Bo Ek")
 }
 
@@ -195,12 +195,12 @@ func TestContactsAreSearchedWhileTyping(t *testing.T) {
 	}
 	p.audit()
 	p.fill(box, "volun")
-	p.sees("1 contact", "Bo Ek", "Tags:", "volunteer 1")
+	p.sees("1 of 2 contacts", "Bo Ek", "Tags:", "volunteer 1")
 	p.in(".filter .chips").click("volunteer 1")
-	p.sees("Contacts tagged volunteer", "Bo Ek")
+	p.sees("Tagged volunteer", "Bo Ek")
 	p.doesNotSee("Maria Smith")
 	p.audit()
-	p.click("Show all contacts")
+	p.click("Clear all")
 	p.sees("Maria Smith", "Bo Ek")
 
 	p.withoutScripts()

@@ -187,13 +187,13 @@ func TestTheListOfContactsIsDense(t *testing.T) {
 	s := start(t)
 	p := s.owner()
 	var bodies []string
-	for i := range 30 {
+	for i := range 40 {
 		bodies = append(bodies, full(i))
 	}
 	s.addContacts(p.organizationID(), bodies...)
 	p.in(".side").click("Contacts")
-	if rows := p.rowsInView(deskScreen); rows < 16 {
-		t.Errorf("%d contacts are on a screen of 1280 by 800, want 16", rows)
+	if rows := p.rowsInView(deskScreen); rows < 32 {
+		t.Errorf("%d contacts are on a screen of 1280 by 800, want 32", rows)
 	}
 	lines, err := evaluate[[]string](p, `[...document.querySelectorAll(".contacts td.email")].filter((cell) => cell.firstElementChild.getClientRects().length !== 1 ||
 		cell.firstElementChild.getBoundingClientRect().height > 1.6 * parseFloat(getComputedStyle(cell).fontSize) || cell.firstElementChild.title !== cell.innerText.trim()).map((cell) => cell.innerText)`)
@@ -203,7 +203,7 @@ func TestTheListOfContactsIsDense(t *testing.T) {
 	}
 	phones, err := evaluate[[]string](p, `[...document.querySelectorAll(".contacts td.phone")].map((cell) => cell.innerText.trim())`)
 	p.must("looking at phones", err)
-	if len(phones) != 30 {
+	if len(phones) != 40 {
 		t.Errorf("%d phones are shown", len(phones))
 	}
 	for _, phone := range phones {

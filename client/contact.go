@@ -114,16 +114,22 @@ type ContactFilter struct {
 	Scope                 string // active, which is the default, archived or all
 	Email, Phone          *string
 	Tags                  []string // contacts that have all of them
+	AnyTag, NoTag         []string // contacts that have at least one of them, or none of them
 	Search                *string  // what the search of the console takes
 	FirstName, LastName   *string
 	PrimaryEmail          *string
+	City, Zip             *string  // of any address; the beginning of a ZIP code suffices
+	Has, Lacks            []string // email, phone
+	CampaignID            *int64   // contacts who gave to it
+	GaveAfter             *time.Time
+	GaveBefore            *time.Time
 	CreatedAfter          *time.Time // this moment or later
 	CreatedBefore         *time.Time
 	UpdatedAfter          *time.Time
 	UpdatedBefore         *time.Time
 	TotalContributionsMin *int64
 	TotalContributionsMax *int64
-	Sort                  string // id, which is the default, created_at, updated_at or last_name; -id and so on for descending
+	Sort                  string // id, which is the default, created_at, updated_at, last_name, total_contributions or last_gift; -id and so on for descending
 }
 
 func (f ContactFilter) query() (q query) {
@@ -133,6 +139,23 @@ func (f ContactFilter) query() (q query) {
 	for _, tag := range f.Tags {
 		q.add("tag", tag)
 	}
+	for _, tag := range f.AnyTag {
+		q.add("tag_any", tag)
+	}
+	for _, tag := range f.NoTag {
+		q.add("tag_none", tag)
+	}
+	for _, detail := range f.Has {
+		q.add("has", detail)
+	}
+	for _, detail := range f.Lacks {
+		q.add("lacks", detail)
+	}
+	filter(&q, "city", f.City)
+	filter(&q, "zip", f.Zip)
+	filter(&q, "campaign_id", f.CampaignID)
+	filter(&q, "gave_after", f.GaveAfter)
+	filter(&q, "gave_before", f.GaveBefore)
 	filter(&q, "q", f.Search)
 	filter(&q, "first_name", f.FirstName)
 	filter(&q, "last_name", f.LastName)

@@ -29,7 +29,7 @@ type Plan struct {
 	ExternalID   string    `json:"external_id"`
 }
 
-// PlanInput is a plan to create. Amount, frequency and method are required, and a giver: the id of a contact, or a first and a last name.
+// PlanInput is a plan to create. Amount, frequency and method are required, and a donor: the id of a contact, or a first and a last name.
 // A time is a date, 2026-01-31, or has the form of time.RFC3339.
 type PlanInput struct {
 	Amount       Money  `json:"amount"`

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Transaction is one gift. What it says about the giver is as it was when the gift was made.
+// Transaction is one gift. What it says about the donor is as it was when the gift was made.
 type Transaction struct {
 	ID                 string        `json:"id"`
 	Number             string        `json:"number"`
@@ -26,7 +26,7 @@ type Transaction struct {
 	Method             string        `json:"method"`      // card, ach, direct_debit, bank_transfer, check, cash, paypal, venmo, stock, in_kind or other
 	Amount             Money         `json:"amount"`      // what was paid
 	Fee                Money         `json:"fee"`         // what a processor kept of it
-	FeeCovered         Money         `json:"fee_covered"` // the part of the fee that the giver added
+	FeeCovered         Money         `json:"fee_covered"` // the part of the fee that the donor added
 	Donated            Money         `json:"donated"`     // amount less fee covered
 	Payout             Money         `json:"payout"`      // amount less fee
 	Currency           string        `json:"currency"`
@@ -70,7 +70,7 @@ type LedgerEntry struct {
 // LineItem is a part of an amount.
 type LineItem struct {
 	Type        string `json:"type"`
-	Subtype     string `json:"subtype"` // donation, or the fee that the giver covered
+	Subtype     string `json:"subtype"` // donation, or the fee that the donor covered
 	Description string `json:"description"`
 	Quantity    int64  `json:"quantity"`
 	Price       Money  `json:"price"`
@@ -78,7 +78,7 @@ type LineItem struct {
 	Total       Money  `json:"total"`
 }
 
-// TransactionInput is a gift to record. Amount, method and time are required, and a giver: the id of a contact, or a first and a last name.
+// TransactionInput is a gift to record. Amount, method and time are required, and a donor: the id of a contact, or a first and a last name.
 // A time is a date, 2026-01-31, or has the form of time.RFC3339.
 type TransactionInput struct {
 	Amount             Money       `json:"amount"`
@@ -177,7 +177,7 @@ func (s Transactions) Update(ctx context.Context, id string, change TransactionC
 	return call[Transaction](ctx, s.c, http.MethodPatch, transactionPath(id), change)
 }
 
-// Refund records that an amount was given back, or all that is left of the gift if the amount is "". It moves no money.
+// Refund records that an amount was refunded, or all that is left of the gift if the amount is "". It moves no money.
 func (s Transactions) Refund(ctx context.Context, id string, amount Money) (Transaction, error) {
 	return call[Transaction](ctx, s.c, http.MethodPost, transactionPath(id)+"/refund", struct {
 		Amount Money `json:"amount,omitzero"`

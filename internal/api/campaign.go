@@ -12,7 +12,7 @@ func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) erro
 	if err != nil {
 		return err
 	}
-	scope, err := crm.ParseCampaignScope(l.query.text("scope"))
+	scope, err := crm.ParseCampaignScope(l.text("scope"))
 	if err := l.check(err); err != nil {
 		return err
 	}

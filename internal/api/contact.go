@@ -39,7 +39,7 @@ func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error
 	if err != nil {
 		return err
 	}
-	scope, scopeErr := crm.ParseContactScope(l.query.text("scope"))
+	scope, scopeErr := crm.ParseContactScope(l.text("scope"))
 	filter, filterErr := crm.ParseContactFilter(l.query.all, a.options.Region)
 	if err := l.check(scopeErr, filterErr); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 	if err != nil {
 		return err
 	}
-	mode := crm.ParseForceCreate(faults, q.text("force_create"), in.ForceCreate)
+	mode := crm.ParseForceCreate(faults, q.text("force_create", faults), in.ForceCreate)
 	if err := a.validate(r.Context(), c, &in, faults, true); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"donorbook/internal/web"
 )
 
-// The larger documents are part of the program as make openapi compresses them, which is how most clients want them.
+// The documents are part of the program as make openapi compresses them, which is how most clients want them.
 var (
 	//go:embed openapi.yaml.gz
 	openapiYAML []byte
@@ -20,9 +20,9 @@ var (
 	openapiJSON []byte
 	//go:embed docs.html.gz
 	docsHTML []byte // made from openapi.json by the package reference
-	//go:embed docs.css
+	//go:embed docs.css.gz
 	docsCSS []byte
-	//go:embed docs.js
+	//go:embed docs.js.gz
 	docsJS []byte
 )
 
@@ -40,8 +40,8 @@ const (
 var documents = map[string]func() web.File{
 	"/openapi.json":  sync.OnceValue(func() web.File { return web.NewZippedFile("application/json", openapiJSON) }),
 	"/openapi.yaml":  sync.OnceValue(func() web.File { return web.NewZippedFile("application/yaml", openapiYAML) }),
-	"/docs/docs.css": sync.OnceValue(func() web.File { return web.NewFile("text/css; charset=utf-8", docsCSS) }),
-	"/docs/docs.js":  sync.OnceValue(func() web.File { return web.NewFile("text/javascript; charset=utf-8", docsJS) }),
+	"/docs/docs.css": sync.OnceValue(func() web.File { return web.NewZippedFile("text/css; charset=utf-8", docsCSS) }),
+	"/docs/docs.js":  sync.OnceValue(func() web.File { return web.NewZippedFile("text/javascript; charset=utf-8", docsJS) }),
 }
 
 // Document is the contract as JSON.

@@ -100,8 +100,8 @@ func TestDocsShowEveryOperation(t *testing.T) {
 			}
 		}
 	}
-	if operations != 32 {
-		t.Errorf("the document has %d operations, want 32", operations)
+	if operations != 34 {
+		t.Errorf("the document has %d operations, want 34", operations)
 	}
 }
 
@@ -135,8 +135,8 @@ func TestDocsShowSamplesBesideEveryOperationAndObject(t *testing.T) {
 			}
 		}
 	}
-	if shown != 32+12 {
-		t.Errorf("%d operations and objects have examples, want 44", shown)
+	if shown != 34+14 {
+		t.Errorf("%d operations and objects have examples, want 48", shown)
 	}
 }
 

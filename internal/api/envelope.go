@@ -39,14 +39,19 @@ func parseQuery(raw string) (query, error) {
 	return q, nil
 }
 
-// find is the value of a parameter, or nil if it was not sent.
-func (q query) find(name string) *string {
+// find is the value of a parameter, or nil if it was not sent. If it was sent with different values, the client may mean any of them.
+func (q query) find(name string, v *crm.Invalid) (value *string) {
 	for i := range q {
-		if q[i].name == name {
-			return &q[i].value
+		switch {
+		case q[i].name != name:
+		case value == nil:
+			value = &q[i].value
+		case *value != q[i].value:
+			v.Add(name, crm.SentTwice)
+			return nil
 		}
 	}
-	return nil
+	return value
 }
 
 // all are the parameters in the order in which they were sent.
@@ -58,8 +63,9 @@ func (q query) all(yield func(name, value string) bool) {
 	}
 }
 
-func (q query) text(name string) string {
-	if value := q.find(name); value != nil {
+// text is the value of a parameter, or "" if it was not sent.
+func (q query) text(name string, v *crm.Invalid) string {
+	if value := q.find(name, v); value != nil {
 		return *value
 	}
 	return ""
@@ -81,11 +87,14 @@ func (a *API) newList(r *http.Request) (*list, error) {
 		return nil, err
 	}
 	l := &list{query: q, path: a.options.Proxies.BaseURL(r) + r.URL.Path}
-	l.page = crm.ParsePage(q.find("page"), q.find("per_page"), &l.invalid)
+	l.page = crm.ParsePage(q.find("page", &l.invalid), q.find("per_page", &l.invalid), &l.invalid)
 	l.link = quote(make([]byte, 0, len(l.path)+len(r.URL.RawQuery)+32), l.path+q.forLinks()+"page=")
 	l.link = l.link[:len(l.link)-1]
 	return l, nil
 }
+
+// text is the value of a parameter, or "" if it was not sent.
+func (l *list) text(name string) string { return l.query.text(name, &l.invalid) }
 
 // check reports everything that is wrong with the query at once: the page and what else was read of it.
 func (l *list) check(errs ...error) error {

@@ -21,8 +21,8 @@ func (a *API) listTransactions(w http.ResponseWriter, r *http.Request, c call) e
 	if err != nil {
 		return err
 	}
-	scope, scopeErr := crm.ParseCampaignScope(l.query.text("scope"))
-	filter, filterErr := crm.ParseGiftFilter(l.query.text)
+	scope, scopeErr := crm.ParseCampaignScope(l.text("scope"))
+	filter, filterErr := crm.ParseGiftFilter(l.text)
 	if err := l.check(scopeErr, filterErr); err != nil {
 		return err
 	}

@@ -37,6 +37,10 @@ func FuzzHTTP(f *testing.F) {
 	}
 	for _, seed := range [][4]string{
 		{"GET", "/v1/contacts?scope=all&page=2&per_page=100&x=%zz", "Accept: text/html", ""},
+		{"GET", "/v1/contacts?email=%27%20OR%201=1--@x.org&phone=%2B1%00&tag=%25_%5C&tag[]=t:a&tag[20]=%F0%9F&q=%22(*%20NEAR%20-%20:%20%5E%00", "", ""},
+		{"GET", "/v1/contacts?createdAfter=9999-12-31T23:59:59-23:59&updated_before=0000-01-01&created_before=2026-01-31T24:00:00Z&sortByDesc=--id&sort=-", "", ""},
+		{"GET", "/v1/contacts?totalContributionsMin=-999999999999999&total_contributions_max=%2B0x1p9&first_name=%CC%81&lastName=%E2%80%AE&primary_email=@&per_page=100", "", ""},
+		{"GET", "/v1/contacts?q=q%20a%20a%20a%20a&sort=-last_name&sortBy=updated_at&scope=archived&scope=all&page=1&page=2&page[]=3", "", ""},
 		{"POST", "/v1/contacts?force_create=1", "Content-Type: application/json; charset=utf-8", `{"first_name":"A","last_name":"B","phones":[{"value":"+1 415 555 0132","type":"cell"}]}`},
 		{"POST", "/v1/contacts", "", `{"first_name":"A","last_name":"B","emails":[{"value":"a@lee.example"}],"addresses":[{"state":"CA","country":"USA"}],"dob":"1/2/1984","twitter_url":"https://x.example"}`},
 		{"PATCH", "/v1/contacts/ID", "", `{"emails":[{"value":"ü@ü.example","type":"work"}],"tags":["a","\u0000","\ud800"],"middle_name":null}`},

@@ -12,7 +12,7 @@ import (
 // parameters are the query parameters that each route knows; a route that is not named here knows none. What a client sends beside
 // them is ignored, and named in a header, so that no client takes the whole list for a filtered one.
 var parameters = map[string][]string{
-	"GET /v1/contacts":                 append(crm.ContactParameters(), "page", "per_page", "scope"),
+	"GET /v1/contacts":                 append(crm.ContactParameters(), anyField, "page", "per_page", "scope"),
 	"POST /v1/contacts":                {"force_create"},
 	"GET /v1/campaigns":                {"page", "per_page", "scope"},
 	"GET /v1/transactions":             append(crm.GiftParameters(), "page", "per_page", "scope"),
@@ -20,6 +20,18 @@ var parameters = map[string][]string{
 	"GET /v1/contacts/{id}/activities": {"page", "per_page", "sort"},
 	"GET /v1/custom-fields":            {"page", "per_page"},
 	"GET /v1/tags":                     {"page", "per_page", "q"},
+}
+
+// anyField stands for the parameters of custom fields: field_3.
+const anyField = "field_*"
+
+// isKnown tells whether a route knows a parameter.
+func isKnown(known []string, name string) bool {
+	if slices.Contains(known, name) {
+		return true
+	}
+	_, ofContacts := crm.ContactParameter(name)
+	return ofContacts && slices.Contains(known, anyField)
 }
 
 // The limits of the header that names what was ignored.
@@ -36,11 +48,11 @@ func nameIgnored(w http.ResponseWriter, raw string, known []string) {
 		var part string
 		part, raw, _ = strings.Cut(raw, "&")
 		name, _, _ := strings.Cut(part, "=")
-		if name == "" || slices.Contains(known, name) {
+		if name == "" || isKnown(known, name) {
 			continue
 		}
 		name, err := url.QueryUnescape(name)
-		if err != nil || slices.Contains(known, name) || crm.HoldsSecret(name) {
+		if err != nil || isKnown(known, name) || crm.HoldsSecret(name) {
 			continue
 		}
 		encoded := token(name)

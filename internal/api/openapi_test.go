@@ -97,6 +97,32 @@ func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
 	walk("", document)
 }
 
+// An integrator reads in the document where to look when a filter has no effect, and how to page.
+func TestOpenAPINamesTheHeadersOfEveryAnswer(t *testing.T) {
+	document, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				if !strings.HasPrefix(path, "/v1/") || !strings.HasPrefix(status, "2") {
+					continue
+				}
+				names := []string{"X-Ignored-Query"}
+				if strings.HasPrefix(operation.OperationID, "list") {
+					names = append(names, "Link")
+				}
+				for _, name := range names {
+					if response.Value.Headers[name] == nil {
+						t.Errorf("%s %s: the answer %s has no header %s", method, path, status, name)
+					}
+				}
+			}
+		}
+	}
+}
+
 // A client that is generated from the document sends the keys that it lists. So each key that it lists for a contact is read: a
 // value that no key accepts is an error of that key, and is not ignored.
 func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
@@ -133,28 +159,30 @@ func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
 }
 
 // The documents that the program serves are generated from openapi.yaml: the file itself, the same as JSON, and the page for
-// people. UPDATE=1 go test regenerates those that have changed; others stay as they are, whichever version of Go has compressed
+// people, with its style and its script. UPDATE=1 go test regenerates those that have changed; others stay as they are, whichever version of Go has compressed
 // them.
 func TestServedDocumentsEqualYAML(t *testing.T) {
-	source, err := os.ReadFile("openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
+	read := func(name string) []byte {
+		body, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
 	}
+	source := read("openapi.yaml")
 	asJSON := yamlToJSON(t, source)
 	for name, want := range map[string][]byte{
 		"openapi.yaml.gz": source,
 		"openapi.json.gz": asJSON,
 		"docs.html.gz":    reference.Page(asJSON),
+		"docs.css.gz":     read("docs.css"),
+		"docs.js.gz":      read("docs.js"),
 	} {
-		zipped, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Equal(web.Gunzip(zipped), want) {
+		if bytes.Equal(web.Gunzip(read(name)), want) {
 			continue
 		}
 		if os.Getenv("UPDATE") != "1" {
-			t.Errorf("%s is older than openapi.yaml or the page's template: run make openapi", name)
+			t.Errorf("%s is older than what it is made from: run make openapi", name)
 		} else if err := os.WriteFile(name, web.Gzip(want), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,8 @@ import (
 // openStore opens a store in a directory of its own.
 func openStore(t testing.TB) *store.Store {
 	t.Helper()
-	s, err := store.Open(context.Background(), store.Options{Data: t.TempDir()})
+	directory, _ := withTables(t, rig.Engines[0])
+	s, err := store.Open(context.Background(), store.Options{Data: directory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +40,15 @@ func openStore(t testing.TB) *store.Store {
 	})
 	return s
 }
+
+// withTables is a database without rows.
+var withTables = rig.Template(func(directory, url string) error {
+	s, err := store.Open(context.Background(), store.Options{Data: directory, Database: url})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+})
 
 // settings are what an operator may configure.
 type settings struct {

@@ -47,11 +47,12 @@ func (a *API) listTags(w http.ResponseWriter, r *http.Request, c call) error {
 	if err != nil {
 		return err
 	}
+	prefix := l.text("q")
 	if err := l.check(); err != nil {
 		return err
 	}
 	return l.respond(w, func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
-		tags, found, err := a.store.Tags(r.Context(), c.who.Account, l.query.text("q"), l.page)
+		tags, found, err := a.store.Tags(r.Context(), c.who.Account, prefix, l.page)
 		for i := range tags {
 			if i > 0 {
 				dst = append(dst, ',')

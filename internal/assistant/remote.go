@@ -53,13 +53,18 @@ func (at Remote) sender(version string) (sender, error) {
 				return a, nil
 			}
 			again := r.Method == http.MethodGet || r.Header.Get("Idempotency-Key") != ""
-			if attempt == attempts || !again || ctx.Err() != nil {
+			var untrusted x509.UnknownAuthorityError
+			switch {
+			case errors.As(err, &untrusted):
+				return a, told(fmt.Sprintf("Donorbook at %s cannot be reached: this machine does not trust its certificate. If the server made the "+
+					"certificate itself, copy tls/ca.pem from its data directory to this machine, and start donorbook mcp with --ca FILE.", base))
+			case attempt == attempts || !again || ctx.Err() != nil:
 				return a, told(fmt.Sprintf("Donorbook at %s cannot be reached: %v", base, err))
 			}
 			r.Body, _ = r.GetBody() // it is in memory
 			select {
 			case <-ctx.Done():
-			case <-time.After(time.Duration(attempt) * pause): // the server may be starting anew
+			case <-time.After(time.Duration(attempt) * pause): // the server may be restarting
 			}
 		}
 	}, nil

@@ -1,6 +1,7 @@
 package assistant_test
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -66,6 +67,42 @@ func TestACallWhoseConnectionIsLostCountsOnce(t *testing.T) {
 	if !strings.HasPrefix(seen[0], "POST /v1/contacts mcp-") || !strings.HasSuffix(seen[0], ` {"first_name":"Amara","last_name":"Okafor"}`) {
 		t.Errorf("the request is %s", seen[0])
 	}
+}
+
+// A line that is no message is answered, and the assistant keeps its tools. What was asked before the pipe closed is answered, too.
+func TestABadLineAndTheEndOfThePipeLoseNoAnswer(t *testing.T) {
+	t.Parallel()
+	closed := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		<-closed
+		_, _ = io.WriteString(w, `{"id":7}`)
+	}))
+	defer server.Close()
+	lines := []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`hello?`, ``, `{"id":5`, `{"hello":true}`, `[]`, `[{}]`, `"` + strings.Repeat("x", 5<<20) + `"`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_contact","arguments":{"id":7}}}`, // without a line break
+	}
+	in := io.MultiReader(strings.NewReader(strings.Join(lines, "\n")), atEnd(func() { close(closed) }))
+	var out bytes.Buffer
+	if err := assistant.Run(t.Context(), api.Document(), "test", assistant.Remote{URL: server.URL, Key: "dbk_key"}, in, &out); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String()
+	for sign, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 4, `"id":null`: 6, `"id":1,`: 1, `"id":2,`: 1, `"structuredContent":{"id":7}`: 1} {
+		if n := strings.Count(got, sign); n != want {
+			t.Errorf("%s stands %d times, not %d times, in\n%.3000s", sign, n, want, got)
+		}
+	}
+}
+
+// atEnd is an empty reader that tells when it is read.
+type atEnd func()
+
+func (f atEnd) Read([]byte) (int, error) {
+	f()
+	return 0, io.EOF
 }
 
 // What stands at the address may be anything: a redirect must not get the key, and a page is no record.

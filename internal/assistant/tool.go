@@ -28,14 +28,15 @@ var tools = []tool{
 	{"remove_tags", "Remove tags", "Removes tags from a contact.", "removeTags", overwrites | repeats},
 	{"archive_contact", "Archive a contact", "Archives a contact: it is no longer found or changed until it is restored. Its gifts stay.", "archiveContact", overwrites | repeats},
 	{"restore_contact", "Restore a contact", "Makes an archived contact active again.", "restoreContact", repeats},
+	{"list_custom_fields", "List custom fields", "Lists the fields that the organization has added to its contacts, with their types and options.", "listCustomFields", 0},
 	{"list_tags", "List tags", "Lists the tags in use, with how many contacts have each.", "listTags", 0},
 	{"list_campaigns", "List campaigns", "Lists fundraising campaigns with their goals and what they have raised.", "listCampaigns", 0},
 	{"get_campaign", "Get a campaign", "Shows one campaign with its goal and what it has raised.", "getCampaign", 0},
 	{"list_gifts", "List gifts", "Lists gifts (transactions), oldest first, by contact, campaign, plan, status, method or date.", "listTransactions", 0},
 	{"get_gift", "Get a gift", "Shows one gift (transaction) with its payments and refunds.", "getTransaction", 0},
-	{"record_gift", "Record a gift", "Records a gift that was made or promised. It takes no payment. The giver is contact_id, or a name with an email or a phone number, " +
+	{"record_gift", "Record a gift", "Records a gift that was made or promised. It takes no payment. The donor is contact_id, or a name with an email or a phone number, " +
 		"which finds or creates the contact. Send an external_id if the gift has an id elsewhere: then it cannot be recorded twice.", "createTransaction", 0},
-	{"refund_gift", "Refund a gift", "Records that a gift, or the given amount of it, was given back. It moves no money. It cannot be undone.", "refundTransaction", overwrites},
+	{"refund_gift", "Refund a gift", "Records that a gift, or the given amount of it, was refunded. It moves no money. It cannot be undone.", "refundTransaction", overwrites},
 	{"list_plans", "List recurring plans", "Lists what contacts have agreed to give regularly.", "listPlans", 0},
 }
 

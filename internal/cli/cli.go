@@ -76,7 +76,7 @@ type commands struct {
 	Gift struct {
 		Add    giftAdd    `cmd:"" help:"Record a gift of a contact and print its id."`
 		List   giftList   `cmd:"" help:"List the gifts of an account."`
-		Refund giftRefund `cmd:"" help:"Note that a gift, or a part of it, was given back."`
+		Refund giftRefund `cmd:"" help:"Record a refund of a gift or a part of it."`
 		Import giftImport `cmd:"" help:"Record the gifts of a CSV or JSON Lines file."`
 	} `cmd:"" help:"Gifts."`
 	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`

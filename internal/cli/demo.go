@@ -197,8 +197,11 @@ func (m *demoMaker) createContacts(ctx context.Context, account crm.Account, con
 	return givers, archive, nil
 }
 
-// createCampaigns makes the campaigns one by one, so that each begins on its own day. Dates in the file are relative to today.
+// createCampaigns makes the campaigns one by one, oldest first, so that each begins on its own day and their ids are in the order of the
+// list. Dates in the file are relative to today.
 func (m *demoMaker) createCampaigns(ctx context.Context, account crm.Account, campaigns []json.RawMessage) (made []demoCampaign, err error) {
+	var inputs []crm.CampaignInput
+	var order []int
 	gala := demoGala(m.now, 0)
 	for _, campaign := range campaigns {
 		text := strings.NewReplacer("{organization}", m.root.ID, "{last gala}", fmt.Sprint(gala.Year()), "{next gala}", fmt.Sprint(gala.Year()+1)).Replace(string(campaign))
@@ -224,13 +227,16 @@ func (m *demoMaker) createCampaigns(ctx context.Context, account crm.Account, ca
 		if err != nil {
 			return nil, err
 		}
-		m.clock.at = c.from
-		stored, err := m.store.CreateCampaign(ctx, account, in[0])
+		made, inputs, order = append(made, c), append(inputs, in[0]), append(order, len(order))
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return made[i].from.Compare(made[j].from) })
+	for _, i := range order {
+		m.clock.at = made[i].from
+		stored, err := m.store.CreateCampaign(ctx, account, inputs[i])
 		if err != nil {
 			return nil, err
 		}
-		c.id = stored.ID
-		made = append(made, c)
+		made[i].id = stored.ID
 	}
 	return made, nil
 }

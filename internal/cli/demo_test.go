@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -150,6 +151,9 @@ func checkDemoCampaigns(p *process, key string) {
 		}
 		if scope == "" && !slices.ContainsFunc(list, func(c campaign) bool { return c.ID == 1 }) {
 			t.Errorf("no campaign of the organization has the id 1: %v", list)
+		}
+		if scope == "" && !slices.IsSortedFunc(list, func(a, b campaign) int { return cmp.Compare(a.ID, b.ID) }) {
+			t.Errorf("the ids are not in the order of the list: %v", list)
 		}
 		all = len(list)
 		for _, c := range list {

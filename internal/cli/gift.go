@@ -100,13 +100,13 @@ func (c *giftAdd) input(t *terminal, s *store.Store, account int64) (in crm.Gift
 
 type giftRefund struct {
 	Account string  `help:"Id of the account." required:"" placeholder:"ID"`
-	Amount  *string `help:"What is given back. Default: all that is left." placeholder:"N"`
+	Amount  *string `help:"Amount to refund. Default: all that is left." placeholder:"N"`
 	Gift    string  `arg:"" help:"Id of the gift; gift list shows it."`
 	JSON    bool    `help:"Print the gift as the API shows it." name:"json"`
 }
 
 func (giftRefund) Help() string {
-	return `Notes that money was given back, and lowers every sum that the gift is part of. It moves no money: do that where the gift was paid.
+	return `Records a refund, and lowers every sum that the gift is part of. It moves no money: do that where the gift was paid.
 
 	donorbook gift refund --account ID GIFT --amount 5`
 }

@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/table"
 )
 
 type giftImport struct {
@@ -18,19 +19,19 @@ type giftImport struct {
 	DryRun   bool   `help:"Say what would become of the rows, and change nothing." name:"dry-run"`
 	Rejected string `help:"File for the rows that are rejected, each with its reason in the last column. It is overwritten." placeholder:"FILE"`
 	JSON     bool   `help:"Print a JSON object with rows, recorded, known, rejected and new_contacts." name:"json"`
-	File     string `arg:"" help:"Gifts: FILE.csv or FILE.jsonl, in UTF-8."`
+	File     string `arg:"" help:"Gifts: FILE.csv, FILE.xlsx or FILE.jsonl."`
 	phoneRegion
 }
 
 func (giftImport) Help() string {
-	return `The first line of a CSV file names its columns. amount, date (or transacted_at) and method are required; contact_id, email, phone, first_name, last_name and company say who gave; campaign (id or slug) or campaign_id, plan_id, currency, status, fee, fee_covered, note, check_number and external_id (or external_reference) may be there. Case, spaces and underscores in these names do not matter, and other columns are not read. A row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign.
+	return `The first row of a table (CSV or .xlsx) names its columns. amount, date (or transacted_at) and method are required; contact_id, email, phone, first_name, last_name and company say who gave; campaign (id or slug) or campaign_id, plan_id, currency, status, fee, fee_covered, note, check_number and external_id (or external_reference) may be there. Case, spaces and underscores in these names do not matter, and other columns are not read. A row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign.
 
 	donorbook gift import --account ID gifts.csv --dry-run
 	donorbook gift import --account ID gifts.csv --rejected rejected.csv
 
 The contact is the one with contact_id, or with the email or the phone. If there is none, a new one gets the first and last name.
 
-A row that is wrong is rejected and does not hold up the others: mend it in the file of --rejected, and import that file. An import that was interrupted goes on when you start it again: a row is recorded once, by its external_id. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts.
+A row that is wrong is rejected and does not hold up the others: correct it in the file of --rejected, and import that file. An interrupted import continues when you start it again: a row is recorded once, by its external_id. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts.
 
 A dry run tries the rows on the database as it is, and takes them back. It does not know what others change in the meantime, or that two rows far apart in the file have the same external_id.
 
@@ -40,10 +41,6 @@ Exit codes: 0 every row is recorded; 1 rows were rejected, or it failed; 3 the f
 func (c *giftImport) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
-	}
-	isJSON, ok := crm.IsGiftFile(c.File)
-	if !ok {
-		return usageError{fmt.Errorf("the name of %s must end with .csv or .jsonl", c.File)}
 	}
 	file, err := os.Open(c.File)
 	if err != nil {
@@ -57,15 +54,12 @@ func (c *giftImport) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	total, err := countGifts(t.ctx, file, isJSON) // what cannot be read is found before anything is recorded
+	total, err := c.countGifts(t.ctx, file, info.Size()) // what cannot be read is found before anything is recorded
 	if err != nil {
 		return c.refused(err)
 	}
 	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
-		if _, err := file.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		gifts, err := crm.OpenGiftFile(file, isJSON)
+		gifts, err := c.open(file, info.Size())
 		if err != nil {
 			return c.refused(err)
 		}
@@ -73,7 +67,20 @@ func (c *giftImport) Run(t *terminal) error {
 	})
 }
 
+// open reads the header of a file.
+func (c *giftImport) open(file io.ReaderAt, size int64) (*crm.GiftFile, error) {
+	rows, err := table.Open(file, size, c.File)
+	if err != nil {
+		return nil, err
+	}
+	return crm.OpenGiftFile(rows, rows.Format == "jsonl")
+}
+
 func (c *giftImport) refused(err error) error {
+	var unreadable *table.FileError
+	if errors.As(err, &unreadable) {
+		err = &crm.Malformed{Message: unreadable.Message}
+	}
 	var malformed *crm.Malformed
 	if errors.As(err, &malformed) {
 		return fmt.Errorf("%s was refused, and nothing was recorded.\n%w", c.File, err)
@@ -82,8 +89,8 @@ func (c *giftImport) refused(err error) error {
 }
 
 // countGifts reads a whole file.
-func countGifts(ctx context.Context, file io.Reader, isJSON bool) (rows int64, err error) {
-	gifts, err := crm.OpenGiftFile(file, isJSON)
+func (c *giftImport) countGifts(ctx context.Context, file io.ReaderAt, size int64) (rows int64, err error) {
+	gifts, err := c.open(file, size)
 	for ; err == nil; rows++ {
 		if err = ctx.Err(); err == nil {
 			_, err = gifts.Next()
@@ -123,7 +130,7 @@ func (c *giftImport) run(t *terminal, s *store.Store, account int64, gifts *crm.
 		if errors.Is(err, context.Canceled) {
 			err = errors.New("interrupted")
 		}
-		return fmt.Errorf("%w\n%s Start the import again: it goes on from there", err, c.summary(result))
+		return fmt.Errorf("%w\n%s Start the import again: it continues from there", err, c.summary(result))
 	}
 	return c.report(t, result)
 }
@@ -158,10 +165,11 @@ func (c *giftImport) summary(r store.GiftImportResult) string {
 
 // rejectedRows are written to a file, or the first ones are told on standard error.
 type rejectedRows struct {
-	t    *terminal
-	file *os.File
-	w    *bufio.Writer
-	told int
+	t     *terminal
+	file  *os.File
+	lines *bufio.Writer // of JSON
+	table table.Writer  // of any other file
+	told  int
 }
 
 // maxTold is how many rejected rows are told where there is no file for them.
@@ -178,15 +186,27 @@ func (c *giftImport) openRejected(t *terminal, gifts *crm.GiftFile, source os.Fi
 	if r.file, err = os.OpenFile(c.Rejected, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 		return nil, err
 	}
-	r.w = bufio.NewWriter(r.file)
-	_, err = r.w.Write(gifts.RejectedHeader())
-	return r, err
+	if gifts.IsJSON {
+		r.lines = bufio.NewWriter(r.file)
+		return r, nil
+	}
+	if r.table, err = table.NewWriter(r.file, "csv"); err != nil {
+		return nil, err
+	}
+	return r, r.table.Header(gifts.RejectedHeader())
 }
 
 func (r *rejectedRows) add(row *crm.GiftRow, reason string) error {
-	if r.file != nil {
-		_, err := r.w.Write(row.Rejected(reason))
+	switch {
+	case r.lines != nil:
+		_, err := r.lines.WriteString(row.Rejected(reason)[0] + "\n")
 		return err
+	case r.table != nil:
+		var cells []any
+		for _, cell := range row.Rejected(reason) {
+			cells = append(cells, cell)
+		}
+		return r.table.Row(cells)
 	}
 	if r.told++; r.told <= maxTold {
 		fmt.Fprintf(r.t.stderr, "Line %d: %s\n", row.Line, oneLine(reason))
@@ -195,10 +215,16 @@ func (r *rejectedRows) add(row *crm.GiftRow, reason string) error {
 }
 
 // flush lets the file have the rows up to here, whatever happens to the process; close tells if it cannot.
-func (r *rejectedRows) flush() {
-	if r.file != nil {
-		_ = r.w.Flush()
+func (r *rejectedRows) flush() { _ = r.write() }
+
+func (r *rejectedRows) write() error {
+	switch {
+	case r.lines != nil:
+		return r.lines.Flush()
+	case r.table != nil:
+		return r.table.Flush()
 	}
+	return nil
 }
 
 func (r *rejectedRows) close() error {
@@ -208,5 +234,5 @@ func (r *rejectedRows) close() error {
 		}
 		return nil
 	}
-	return errors.Join(r.w.Flush(), r.file.Close())
+	return errors.Join(r.write(), r.file.Close())
 }

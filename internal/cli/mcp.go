@@ -14,7 +14,7 @@ import (
 
 type mcpCommand struct {
 	URL     string `help:"Address of the server. Default: ${default}." default:"https://localhost:8443" env:"DONORBOOK_URL" placeholder:"URL" name:"url"`
-	KeyFile string `help:"File with the API key. Default: the variable DONORBOOK_API_KEY." placeholder:"FILE" name:"key-file"`
+	KeyFile string `help:"File with the API key. Default: the variable DONORBOOK_KEY." placeholder:"FILE" name:"key-file"`
 	CA      string `help:"Certificate (PEM) of the server's own authority. Default: tls/ca.pem of the data directory, for a server on this machine." placeholder:"FILE" name:"ca"`
 }
 
@@ -25,14 +25,14 @@ assistant a key of its own, with as few permissions as it needs.
 
 	donorbook key create --account ID --name Assistant --permission contacts:read --permission campaigns:read
 
-The assistant starts the command by itself. Most assistants take settings like these:
+The assistant starts the command on its own. Most assistants take settings like these:
 
 	{
 	  "mcpServers": {
 	    "donorbook": {
 	      "command": "/usr/local/bin/donorbook",
 	      "args": ["mcp", "--url", "https://donors.example.org"],
-	      "env": {"DONORBOOK_API_KEY": "dbk_..."}
+	      "env": {"DONORBOOK_KEY": "dbk_..."}
 	    }
 	  }
 	}
@@ -75,7 +75,7 @@ func (c *mcpCommand) Run(t *terminal) error {
 
 // key is the secret. It is never repeated in an error.
 func (c *mcpCommand) key() (string, error) {
-	key := os.Getenv("DONORBOOK_API_KEY")
+	key := os.Getenv("DONORBOOK_KEY")
 	if c.KeyFile != "" {
 		text, err := os.ReadFile(c.KeyFile)
 		if err != nil {
@@ -85,7 +85,7 @@ func (c *mcpCommand) key() (string, error) {
 	}
 	key = strings.TrimSpace(key)
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", &config.Problem{Flag: "key-file", Reason: "there is no API key in the file, or in DONORBOOK_API_KEY; \"donorbook key create\" makes one"}
+		return "", &config.Problem{Flag: "key-file", Reason: "there is no API key in the file, or in DONORBOOK_KEY; \"donorbook key create\" makes one"}
 	}
 	return key, nil
 }

@@ -16,7 +16,7 @@ func assist(t *testing.T, key string, args ...string) (*mcp.ClientSession, *outp
 	t.Helper()
 	stderr := new(output)
 	cmd := exec.Command("donorbook", append([]string{"mcp"}, args...)...)
-	cmd.Env = append(os.Environ(), "DONORBOOK_API_KEY="+key)
+	cmd.Env = append(os.Environ(), "DONORBOOK_KEY="+key)
 	cmd.Stderr = stderr
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
@@ -99,13 +99,13 @@ func TestAnAssistantFindsTheServerOfThisMachine(t *testing.T) {
 		t.Errorf("a wrong key: %s", told)
 	}
 	untrusted, _ := assist(t, key, "--url", p.url, "--data", t.TempDir())
-	if _, told, ok := callTool(t, untrusted, "find_contacts", nil); ok || !strings.Contains(told, "cannot be reached") || !strings.Contains(told, "certificate") || strings.Contains(told, key) {
+	if _, told, ok := callTool(t, untrusted, "find_contacts", nil); ok || !strings.Contains(told, "cannot be reached") || !strings.Contains(told, "does not trust its certificate") || !strings.Contains(told, "--ca FILE") || strings.Contains(told, key) {
 		t.Errorf("an unknown authority: %s", told)
 	}
 }
 
 func TestMCPRefusesWhatWouldLeakTheKey(t *testing.T) {
-	t.Setenv("DONORBOOK_API_KEY", "dbk_secret")
+	t.Setenv("DONORBOOK_KEY", "dbk_secret")
 	for line, want := range map[string]string{
 		"serve --mcp maybe":                                 "--mcp must be one of",
 		"mcp --key dbk":                                     "unknown flag --key",

@@ -49,6 +49,9 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 		}
 		owner.sees(owner.follow(path, formValues(t, form.body)...), "“Gala” was saved.", "$30.50")
 
+		refused := owner.post(path, append([]string{"currency", "EUR"}, formValues(t, owner.get(path+"/edit").body)...)...)
+		owner.sees(refused, "Currency must stay USD: the campaign has gifts, and its sums are in this currency.")
+
 		plain := s.campaign(owner.account, `{"title":"Plain","raised":7}`)
 		owner.doesNotSee(owner.get(owner.campaignAddress(plain)), "before Donorbook", "not included")
 	})

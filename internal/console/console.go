@@ -89,6 +89,11 @@ var routes = []route{
 	{"GET", "", crm.Viewer, (*Console).homePage, nil},
 
 	{"GET", "/contacts", crm.Viewer, (*Console).contactsPage, nil},
+	{"GET", "/contacts/columns", crm.Viewer, (*Console).chooseColumns, nil},
+	{"GET", "/segments", crm.Viewer, (*Console).segmentsPage, nil},
+	{"POST", "/segments", crm.Editor, (*Console).createSegment, (*Console).refusedSegment},
+	{"POST", "/segments/{id}", crm.Editor, (*Console).renameSegment, (*Console).segmentsPage},
+	{"POST", "/segments/{id}/delete", crm.Editor, (*Console).deleteSegment, nil},
 	{"GET", "/contacts/new", crm.Editor, (*Console).newContactPage, nil},
 	{"POST", "/contacts", crm.Editor, (*Console).createContact, nil},
 	{"GET", "/contacts/import", crm.Viewer, (*Console).importsPage, nil},

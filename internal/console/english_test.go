@@ -10,7 +10,7 @@ import (
 
 // Words that a colleague would not say. Explanations of the API belong on pages for programmers.
 var (
-	oddWords    = regexp.MustCompile(`(?i)\b(whoever|whatever|somebody|nobody|everybody|no longer,|works no longer|by itself|in force|taken back|take back|account id|id in the api|organisation|colour|set-up)\b`)
+	oddWords    = regexp.MustCompile(`(?i)\b(whoever|whatever|somebody|nobody|everybody|no longer,|works no longer|by itself|in force|taken back|take back|account id|id in the api|organisation|colour|set-up|givers?|given back|goes on|anew)\b`)
 	aboutTheAPI = regexp.MustCompile(`\b(the|our) API\b`)
 	notShown    = regexp.MustCompile(`(?s)\{\{/\*.*?\*/\}\}|<[^>]*>|\{\{[^}"]*\}\}`)
 )

@@ -43,14 +43,26 @@ func eachSite(t *testing.T, test func(t *testing.T, s *site)) {
 	t.Helper()
 	for _, e := range rig.Engines {
 		t.Run(e.Name, func(t *testing.T) {
-			directory, url := e.New(t)
+			directory, url := withTables(t, e)
 			test(t, newSite(t, store.Options{Data: directory, Database: url}))
 		})
 	}
 }
 
 // anySite is for tests that do not depend on the engine.
-func anySite(t *testing.T) *site { return newSite(t, store.Options{Data: t.TempDir()}) }
+func anySite(t *testing.T) *site {
+	directory, _ := withTables(t, rig.Engines[0])
+	return newSite(t, store.Options{Data: directory})
+}
+
+// withTables is a database without rows.
+var withTables = rig.Template(func(directory, url string) error {
+	s, err := store.Open(context.Background(), store.Options{Data: directory, Database: url})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+})
 
 func newSite(t *testing.T, o store.Options, settings ...func(*console.Options)) *site {
 	t.Helper()

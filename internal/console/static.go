@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"strings"
 	"sync"
 
 	"donorbook/internal/web"
@@ -28,7 +29,11 @@ var staticFiles = sync.OnceValue(func() map[string]web.File {
 		if err != nil {
 			panic(err)
 		}
-		files[path.Base(name)] = web.NewFile(fileKinds[path.Ext(name)], body)
+		if plain, zipped := strings.CutSuffix(name, ".gz"); zipped { // one that never changes: the program is smaller
+			files[path.Base(plain)] = web.NewZippedFile(fileKinds[path.Ext(plain)], body)
+		} else {
+			files[path.Base(name)] = web.NewFile(fileKinds[path.Ext(name)], body)
+		}
 	}
 	return files
 })

@@ -33,6 +33,9 @@ type Contact struct {
 	// MatchKeys are the normal forms of the emails and phones, as they were when these were written: a later change
 	// of the default region or of a library never makes a stored contact and its index disagree.
 	MatchKeys []string
+
+	// LastGift is when the last gift was given that counts; zero for none. It stands beside the document.
+	LastGift time.Time
 }
 
 // Stats counts what a contact gave.

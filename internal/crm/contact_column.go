@@ -29,9 +29,6 @@ const (
 	houseNumber    = "house"     // of an address: behind the street
 )
 
-// newFieldTypes are the types of custom fields that a column may become.
-var newFieldTypes = []string{"text", "long_text", "number", "date", "boolean", "select"}
-
 // textTargets are the fields that take one cell.
 var textTargets = []string{"first_name", "middle_name", "last_name", FullNameColumn, "dob", "company", "title", "note", "tags", oneTag, "twitter_url", "linkedin_url", "facebook_url"}
 
@@ -58,7 +55,7 @@ func parseTarget(text string) (t target, ok bool) {
 		return target{name: text}, true
 	}
 	if kind, found := strings.CutPrefix(text, NewFieldPrefix); found {
-		return target{name: SkipColumn}, slices.Contains(newFieldTypes, kind)
+		return target{name: SkipColumn}, slices.Contains(FieldTypes, FieldType(kind))
 	}
 	list, rest, _ := strings.Cut(text, ".")
 	number, part, _ := strings.Cut(rest, ".")
@@ -193,7 +190,7 @@ func TargetLabel(text string) string {
 		return "One tag"
 	}
 	if kind, ok := strings.CutPrefix(text, NewFieldPrefix); ok {
-		return "New custom field: " + strings.ReplaceAll(kind, "_", " ")
+		return "New custom field: " + FieldType(kind).Label()
 	}
 	t, ok := parseTarget(text)
 	if !ok {

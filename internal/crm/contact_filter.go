@@ -2,10 +2,7 @@ package crm
 
 import (
 	"cmp"
-	"fmt"
-	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,14 +10,52 @@ import (
 
 // ContactFilter is which contacts a list shows, and in which order. What is empty filters nothing.
 type ContactFilter struct {
-	Email, Phone, PrimaryEmail string // match keys
-	Tags                       []string
+	Email, Phone, PrimaryEmail string   // match keys
+	Tags, AnyTag, NoTag        []string // all of them, at least one of them, none of them
 	Search                     Search
 	Created, Updated           Window
-	FirstName, LastName        string // compared without regard to letter case and marks
-	Given                      Bounds // of the total of contributions
-	None                       bool   // a value was asked for that no contact can have
+	FirstName, LastName        string   // compared without regard to letter case and marks
+	City, Zip                  string   // search words of an address; a ZIP code may go on
+	Has, Lacks                 []Detail // of which a contact has at least one, or none
+	Given                      Bounds   // of the total of contributions
+	Gave                       GaveFilter
+	Custom                     []FieldFilter
+	None                       bool // a value was asked for that no contact can have
 	Sort                       ContactSort
+}
+
+// Detail is a way to reach a contact.
+type Detail string
+
+// The details that a contact can be asked to have, or to lack.
+const (
+	EmailDetail Detail = "email"
+	PhoneDetail Detail = "phone"
+)
+
+// Details are all of them.
+var Details = []Detail{EmailDetail, PhoneDetail}
+
+// HasDetail tells whether a contact can be reached in a way.
+func (c *Contact) HasDetail(d Detail) bool {
+	if d == PhoneDetail {
+		return len(c.Phones) > 0
+	}
+	return len(c.Emails) > 0
+}
+
+// GaveFilter asks for contacts with a gift that counts: to a campaign, 0 for any, and in a stretch of time. One gift must be both.
+type GaveFilter struct {
+	Campaign int64
+	When     Window
+}
+
+// IsEmpty tells whether gifts do not matter.
+func (f GaveFilter) IsEmpty() bool { return f == GaveFilter{} }
+
+// Has tells whether a gift is such as is asked for.
+func (f GaveFilter) Has(g *Gift) bool {
+	return g.Net() > 0 && (f.Campaign == 0 || f.Campaign == g.Campaign) && f.When.Has(g.At)
 }
 
 // Window is a stretch of time. Its end does not belong to it; a zero time is no bound.
@@ -61,7 +96,12 @@ const (
 	ByCreation SortField = "created_at"
 	ByUpdate   SortField = "updated_at"
 	ByName     SortField = "last_name"
+	ByTotal    SortField = "total_contributions"
+	ByLastGift SortField = "last_gift"
 )
+
+// SortFields are all of them, as a list is asked to be sorted.
+var SortFields = []SortField{"id", ByCreation, ByUpdate, ByName, ByTotal, ByLastGift}
 
 // Compare tells which of two contacts comes first.
 func (s ContactSort) Compare(a, b *Contact) int {
@@ -73,6 +113,10 @@ func (s ContactSort) Compare(a, b *Contact) int {
 		n = a.UpdatedAt.Compare(b.UpdatedAt)
 	case ByName:
 		n = strings.Compare(a.SortName(), b.SortName())
+	case ByTotal:
+		n = cmp.Compare(a.Stats.TotalContributions, b.Stats.TotalContributions)
+	case ByLastGift:
+		n = a.LastGift.Compare(b.LastGift) // of those who never gave it is the zero time
 	}
 	if n = cmp.Or(n, cmp.Compare(a.ID, b.ID)); s.Descending {
 		return -n
@@ -107,19 +151,97 @@ func (f *ContactFilter) IsEmpty() bool { return f.Sort == ContactSort{} && f.pas
 
 // passesAll tells whether every contact passes.
 func (f *ContactFilter) passesAll() bool {
-	return !f.None && f.Email == "" && f.Phone == "" && f.PrimaryEmail == "" && len(f.Tags) == 0 && f.Search.IsEmpty() &&
-		f.Created.IsEmpty() && f.Updated.IsEmpty() && f.FirstName == "" && f.LastName == "" && f.Given.IsEmpty()
+	return !f.None && f.Email == "" && f.Phone == "" && f.PrimaryEmail == "" && len(f.Tags)+len(f.AnyTag)+len(f.NoTag) == 0 && f.Search.IsEmpty() &&
+		f.Created.IsEmpty() && f.Updated.IsEmpty() && f.FirstName == "" && f.LastName == "" && f.City == "" && f.Zip == "" &&
+		len(f.Has)+len(f.Lacks)+len(f.Custom) == 0 && f.Given.IsEmpty() && f.Gave.IsEmpty()
 }
 
-// Matches tells whether a contact passes. It is the rule that the store follows.
-func (f *ContactFilter) Matches(c *Contact) bool {
+// Matches tells whether a contact passes. gave tells whether it has a gift such as the filter asks for. It is the rule that the store follows.
+func (f *ContactFilter) Matches(c *Contact, gave bool) bool {
 	has := func(key string) bool { return key == "" || containsSorted(c.MatchKeys, key) }
 	return !f.None && has(f.Email) && has(f.Phone) &&
 		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == emailPrefix+foldCase(c.Emails[0].Value)) &&
 		(f.FirstName == "" || fold(f.FirstName) == fold(c.FirstName)) && (f.LastName == "" || fold(f.LastName) == fold(c.LastName)) &&
-		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Stats.TotalContributions) &&
-		!slices.ContainsFunc(f.Tags, func(tag string) bool { return !slices.Contains(c.Tags, tag) }) &&
+		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Stats.TotalContributions) && (gave || f.Gave.IsEmpty()) &&
+		f.matchesTags(c) && f.matchesPlace(c) && f.matchesDetails(c) && f.matchesCustom(c) &&
 		(f.Search.IsEmpty() || f.Search.Finds(c.SearchWords()))
+}
+
+func (f *ContactFilter) matchesTags(c *Contact) bool {
+	has := func(tag string) bool { return slices.Contains(c.Tags, tag) }
+	lacks := func(tag string) bool { return !has(tag) }
+	return !slices.ContainsFunc(f.Tags, lacks) && (len(f.AnyTag) == 0 || slices.ContainsFunc(f.AnyTag, has)) && !slices.ContainsFunc(f.NoTag, has)
+}
+
+// matchesPlace compares city and ZIP code each with all addresses.
+func (f *ContactFilter) matchesPlace(c *Contact) bool {
+	city, zip := f.City == "", f.Zip == ""
+	for i := range c.Addresses {
+		city = city || cityWord(c.Addresses[i].City) == f.City
+		zip = zip || strings.HasPrefix(zipWord(c.Addresses[i].Zipcode), f.Zip)
+	}
+	return city && zip
+}
+
+func (f *ContactFilter) matchesDetails(c *Contact) bool {
+	lacks := func(d Detail) bool { return !c.HasDetail(d) }
+	return !slices.ContainsFunc(f.Has, lacks) && !slices.ContainsFunc(f.Lacks, c.HasDetail)
+}
+
+func (f *ContactFilter) matchesCustom(c *Contact) bool {
+	var has []string
+	for _, v := range c.Custom {
+		has = append(has, v.words()...)
+	}
+	lacks := func(asked FieldFilter) bool {
+		return !slices.ContainsFunc(asked.Words, func(word string) bool { return slices.Contains(has, word) })
+	}
+	return !slices.ContainsFunc(f.Custom, lacks)
+}
+
+// FieldFilter asks for contacts with a value in a custom field.
+type FieldFilter struct {
+	Field int64
+	Words []string // search words of the value, of which a contact has one
+}
+
+// AnyValue is what asks for contacts that have any value in a custom field.
+const AnyValue = "*"
+
+// filterField asks for a value as it was sent.
+func filterField(id int64, text string) FieldFilter {
+	f := FieldFilter{Field: id}
+	switch {
+	case text == AnyValue:
+		f.Words = append(f.Words, fieldWord(id))
+		return f
+	case strings.EqualFold(text, "true"):
+		f.Words = append(f.Words, fieldValueWord(id, "Yes"))
+	case strings.EqualFold(text, "false"):
+		f.Words = append(f.Words, fieldValueWord(id, "No"))
+	}
+	f.Words = append(f.Words, fieldValueWord(id, text))
+	return f
+}
+
+// Search finds the contacts that the filter asks for.
+func (f FieldFilter) Search() Search {
+	var term SearchTerm
+	for _, word := range f.Words {
+		term = append(term, SearchChoice{{Text: word}})
+	}
+	return Search{Text: f.Words[0], Terms: []SearchTerm{term}}
+}
+
+// PlaceSearches find the contacts in the city and with the ZIP code that are asked for.
+func (f *ContactFilter) PlaceSearches() (all []Search) {
+	if f.City != "" {
+		all = append(all, Search{Text: f.City, Terms: []SearchTerm{{{{Text: f.City}}}}})
+	}
+	if f.Zip != "" {
+		all = append(all, Search{Text: f.Zip, Terms: []SearchTerm{{{{Text: f.Zip, Prefix: true}}}}})
+	}
+	return all
 }
 
 // Names is the sort names of all contacts with the last name, and with the first name where there is one. Where it is not exact, there
@@ -141,206 +263,4 @@ func (f *ContactFilter) FirstNameSearch() (s Search, ok bool) {
 		s.add(SearchTerm{{{Text: searchWord(word)}}})
 	}
 	return s, len(s.Terms) > 0
-}
-
-// The limits of a filter.
-const (
-	maxFilterTags   = 20 // each costs a look at a set
-	maxFilterDigits = 15 // which every client holds exactly
-)
-
-// contactParameter is a query parameter of the list of contacts. Every one is known by its name in camel case, too.
-type contactParameter struct {
-	name    string
-	aliases []string
-	read    func(r *filterReader, name, text string)
-	many    bool // it may be sent again with another value
-	empty   bool // an empty value counts as omitted
-}
-
-var contactParameters = []contactParameter{
-	{name: "email", read: func(r *filterReader, _, text string) { r.Email = r.email(text) }},
-	{name: "phone", read: func(r *filterReader, _, text string) { r.Phone = r.phone(text) }},
-	{name: "tag", aliases: tagLists(), read: (*filterReader).tag, many: true},
-	{name: "q", read: (*filterReader).search},
-	{name: "created_after", read: func(r *filterReader, name, text string) { r.Created.From = filterTime(&r.Invalid, name, text) }},
-	{name: "created_before", read: func(r *filterReader, name, text string) { r.Created.To = filterTime(&r.Invalid, name, text) }},
-	{name: "updated_after", read: func(r *filterReader, name, text string) { r.Updated.From = filterTime(&r.Invalid, name, text) }},
-	{name: "updated_before", read: func(r *filterReader, name, text string) { r.Updated.To = filterTime(&r.Invalid, name, text) }},
-	{name: "first_name", read: func(r *filterReader, _, text string) { r.FirstName = r.personName(text) }},
-	{name: "last_name", read: func(r *filterReader, _, text string) { r.LastName = r.personName(text) }},
-	{name: "primary_email", read: func(r *filterReader, _, text string) { r.PrimaryEmail = r.email(text) }},
-	{name: "total_contributions_min", read: func(r *filterReader, name, text string) { r.Given.Min = r.number(name, text) }},
-	{name: "total_contributions_max", read: func(r *filterReader, name, text string) { r.Given.Max = r.number(name, text) }},
-	{name: "sort", aliases: []string{"sortBy", sortDescending}, read: (*filterReader).sort, empty: true},
-}
-
-// tagLists are the names under which some libraries send a list of tags.
-func tagLists() []string {
-	names := []string{"tag[]"}
-	for i := range maxFilterTags + 1 {
-		names = append(names, fmt.Sprintf("tag[%d]", i))
-	}
-	return names
-}
-
-// sortDescending sorts in descending order without a sign.
-const sortDescending = "sortByDesc"
-
-// contactParameterNames finds a parameter by each of its names.
-var contactParameterNames = func() map[string]int {
-	names := map[string]int{}
-	for i, p := range contactParameters {
-		for _, name := range append(p.aliases, p.name, camelCase(p.name)) {
-			names[name] = i
-		}
-	}
-	return names
-}()
-
-// ContactParameters are the names of the query parameters by which a list of contacts is filtered and sorted.
-func ContactParameters() []string {
-	names := make([]string, 0, len(contactParameterNames))
-	for name := range contactParameterNames {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// camelCase is created_after as createdAfter.
-func camelCase(name string) string {
-	parts := strings.Split(name, "_")
-	for i, part := range parts[1:] {
-		parts[i+1] = strings.ToUpper(part[:1]) + part[1:]
-	}
-	return strings.Join(parts, "")
-}
-
-// ParseContactFilter reads the query parameters of a list of contacts, in the order in which they were sent. Nothing that is wrong is
-// ignored: a list of all contacts must never be taken for the answer. Phone numbers without + are those of the region.
-func ParseContactFilter(sent iter.Seq2[string, string], region string) (ContactFilter, error) {
-	var r filterReader
-	r.region = region
-	for name, value := range sent {
-		if i, ok := contactParameterNames[name]; ok {
-			r.take(i, name, value)
-		}
-	}
-	return r.ContactFilter, r.Err()
-}
-
-// filterReader reads a filter, and notes what is wrong with it.
-type filterReader struct {
-	ContactFilter
-	Invalid
-	region string
-	seen   map[int]sentParameter
-	spaced bool // the value that is read began with a space, which may be a + that was not escaped
-}
-
-// sentParameter is a parameter as it was first sent.
-type sentParameter struct{ name, value string }
-
-func (r *filterReader) take(i int, name, value string) {
-	p := &contactParameters[i]
-	if name == sortDescending && value != "" { // as sort writes it
-		value = "-" + value
-	}
-	text := strings.TrimSpace(value)
-	if text == "" {
-		if !p.empty {
-			r.add(place{}, name, FilterEmpty)
-		}
-		return
-	}
-	if broken := textRule(text); broken != "" {
-		r.add(place{}, name, broken)
-		return
-	}
-	if first, again := r.seen[i]; again && !p.many {
-		switch {
-		case first.value == value:
-		case first.name == name:
-			r.add(place{}, name, SentTwice)
-		default:
-			r.add(place{}, name, SentAs, first.name)
-		}
-		return
-	}
-	if r.seen == nil {
-		r.seen = map[int]sentParameter{}
-	}
-	r.seen[i] = sentParameter{name, value}
-	r.spaced = strings.HasPrefix(value, " ")
-	p.read(r, name, text)
-}
-
-// email is the match key of an email. A text that is none belongs to no contact.
-func (r *filterReader) email(text string) string {
-	normal, ok := normalEmail(strings.ReplaceAll(text, " ", "+")) // a + that was not escaped
-	if !ok {
-		r.None = true
-		return ""
-	}
-	return emailPrefix + normal
-}
-
-// phone is the match key of a phone number. A text that is none belongs to no contact, nor does a number without its area code.
-func (r *filterReader) phone(text string) string {
-	normal := ""
-	if r.spaced {
-		normal, _ = normalPhone("+"+text, r.region)
-	}
-	if normal == "" {
-		normal, _ = normalPhone(text, r.region)
-	}
-	if normal == "" {
-		r.None = true
-		return ""
-	}
-	return phonePrefix + normal
-}
-
-// tag adds a tag, unless there are too many already. One that no contact can have is not looked for.
-func (r *filterReader) tag(name, text string) {
-	if r.None = r.None || !IsTagName(text); r.None || len(r.Tags) > maxFilterTags {
-		return
-	}
-	if r.Tags = distinct(append(r.Tags, text)); len(r.Tags) > maxFilterTags {
-		r.add(place{}, name, SentTooOften, maxFilterTags)
-	}
-}
-
-// personName is a name, unless it is longer than that of any contact.
-func (r *filterReader) personName(text string) string {
-	r.None = r.None || isLonger(text, maxText)
-	return cut(text, utf8.UTFMax*maxText)
-}
-
-func (r *filterReader) search(_, text string) {
-	r.Search = ParseSearch(text, r.region)
-	r.None = r.None || len(r.Search.Terms) == 0 // nothing in it can be searched for
-}
-
-func (r *filterReader) number(name, text string) *int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || len(strings.TrimLeft(text, "+-")) > maxFilterDigits {
-		r.add(place{}, name, WholeNumber, maxFilterDigits)
-	}
-	return &n
-}
-
-func (r *filterReader) sort(name, text string) {
-	field, descending := strings.CutPrefix(text, "-")
-	for _, by := range []SortField{"id", ByCreation, ByUpdate, ByName} {
-		if field == string(by) || field == camelCase(string(by)) {
-			if by == "id" {
-				by = ByID
-			}
-			r.Sort = ContactSort{by, descending}
-			return
-		}
-	}
-	r.add(place{}, name, SortRule)
 }

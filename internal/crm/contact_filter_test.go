@@ -3,8 +3,10 @@ package crm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // filter reads one parameter that is sent with each of the values.
@@ -41,5 +43,69 @@ func TestTooManyTagsAreOneFault(t *testing.T) {
 	}
 	if f, err := filter("tag[0]", "a", "b"); err != nil || len(f.Tags) != 2 {
 		t.Errorf("%v, %v", f.Tags, err)
+	}
+}
+
+func TestFiltersOfContacts(t *testing.T) {
+	at := func(day string) time.Time {
+		moment, _, _ := ParseMoment(day)
+		return moment
+	}
+	ann := Contact{
+		FirstName: "Ann", LastName: "Lee", Tags: []string{"vip", "board"}, Emails: []Email{{Value: "ann@x.org"}}, CreatedAt: at("2026-03-01"), UpdatedAt: at("2026-03-02"),
+		Addresses: []Address{{City: "San José", Zipcode: "95112-0001"}, {City: "Boston", Zipcode: "SW1A 1AA"}},
+		Custom:    []CustomValue{{Field: 3, Value: `"Café au lait"`}, {Field: 4, Value: "true"}, {Field: 5, Value: "12.5"}},
+	}
+	gift := Gift{Status: Succeeded, Campaign: 7, At: at("2026-05-05"), Entries: []Entry{{Amount: 500}}}
+	for query, want := range map[string]bool{
+		"tag=vip&tag=board": true, "tag=vip&tag=press": false, "tag_any=press&tag_any=vip": true, "tag_any=press": false, "tagAny=vip": true,
+		"tag_none=press": true, "tag_none=press&tag_none=vip": false, "tag_none=": false, "tag_any[]=vip": true, "tag_none[0]=vip": false,
+		"city=san+jose": true, "city=San": false, "city=BOSTON": true, "city=bos": false, "city=%21": false,
+		"zip=95112": true, "zip=951120001": true, "zip=95112-0001": true, "zip=9511": true, "zip=5112": false, "zip=sw1a1": true, "zipcode=sw1a+1aa": true, "zip=-": false,
+		"field_3=CAFE+au+lait": true, "field_3=cafe": false, "field_3=*": true, "field_4=true": true, "field_4=Yes": true, "field_4=no": false, "field_5=12.5": true,
+		"field_6=*": false, "field_3=*&field_5=12": false, "field_3=": false, "field_03=*": true, // which is no custom field
+		"has=email": true, "has=phone": false, "lacks=phone": true, "lacks=email": false, "has=email&lacks=phone": true, "has=email&lacks=email": false,
+		"campaign_id=7": true, "campaign_id=8": false, "campaignId=7&gave_after=2026-05-05": true, "campaign_id=7&gave_after=2026-05-06": false,
+		"gave_after=2026-05-05&gave_before=2026-05-06": true, "gave_before=2026-05-05": false, "gave_after=2026-05-06": false,
+		"created_after=2026-03-01": true, "updated_before=2026-03-02": false, "city=boston&zip=95112&tag=vip&has=email": true,
+	} {
+		_, f, err := ParseContactQuery(query, "US")
+		if got := err == nil && f.Matches(&ann, f.Gave.Has(&gift)); got != want {
+			t.Errorf("%s passes: %t, %v", query, got, err)
+		}
+	}
+}
+
+func TestWrongFiltersAreNamed(t *testing.T) {
+	for query, says := range map[string]string{
+		"field_3=a&field_3=b": "The field_3 field must not be sent twice with different values.",
+		"has=fax":             "The has field must be one of email, phone.",
+		"lacks=Email":         "The lacks field must be one of email, phone.",
+		"gave_after=soon":     "The gave_after field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.",
+		"campaign_id=gala":    "The campaign_id field must be an id, which is a whole number.",
+		"city=":               "The city field must not be empty: leave it out to list contacts with any value.",
+		"city=a&city=b":       "The city field must not be sent twice with different values.",
+		"sort=city":           "The sort field must be one of id, created_at, updated_at, last_name, total_contributions, last_gift, each with a - before it for descending order.",
+		"scope=gone":          "The scope field must be one of active, archived, all.",
+		"q=%zz":               "The query field must be the query of a link.",
+	} {
+		if _, _, err := ParseContactQuery(query, "US"); err == nil || err.Error() != says {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+}
+
+func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
+	day := time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC)
+	never := Contact{ID: 3}
+	little := Contact{ID: 2, Stats: Stats{TotalContributions: 5}, LastGift: day.AddDate(1, 0, 0)}
+	much := Contact{ID: 1, Stats: Stats{TotalContributions: 50}, LastGift: day}
+	for sort, want := range map[string]string{"total_contributions": "321", "-totalContributions": "123", "last_gift": "312", "-lastGift": "213"} {
+		f, err := filter("sort", sort)
+		people := []Contact{much, never, little}
+		slices.SortFunc(people, func(a, b Contact) int { return f.Sort.Compare(&a, &b) })
+		if got := fmt.Sprint(people[0].ID, people[1].ID, people[2].ID); err != nil || strings.ReplaceAll(got, " ", "") != want {
+			t.Errorf("%s: %s, %v", sort, got, err)
+		}
 	}
 }

@@ -7,22 +7,20 @@ import (
 )
 
 // GuessColumns tells what the columns of a file mean by their names: those that our own export, Givebutter, Bloomerang, CiviCRM, Mailchimp, Salesforce and
-// Google Contacts give them, and what people call them in English, German and French. custom has the ids of custom fields by their titles. A column that
-// no field is called like is skipped.
-func GuessColumns(header []string, custom map[string]int64) Mapping {
+// Google Contacts give them, and what people call them in English, German and French. A column with the title of a custom field becomes that one; fields
+// may be nil. A column that no field is called like is skipped.
+func GuessColumns(header []string, fields *CustomFields) Mapping {
 	g := &guess{mapping: make(Mapping, len(header)), taken: map[string]bool{}}
-	titles := make(map[string]int64, len(custom))
-	for title, id := range custom {
-		titles[fold(strings.TrimSpace(title))] = id
-	}
 	for i, name := range header {
 		name = strings.TrimSpace(name)
 		g.mapping[i] = Column{Name: name, Target: SkipColumn}
 		if g.place(i, ownTarget(name)) {
 			continue
 		}
-		if id := titles[fold(name)]; id != 0 && g.place(i, CustomColumn(id)) {
-			continue
+		if fields != nil {
+			if f := fields.ByTitle(name); f != nil && g.place(i, CustomColumn(f.ID)) {
+				continue
+			}
 		}
 		if g.place(i, fieldTargets[plainName(name)]) || slices.Contains(ownNames, plainName(name)) || isDerived(name) {
 			continue

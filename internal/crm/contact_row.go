@@ -6,22 +6,6 @@ import (
 	"strings"
 )
 
-// CustomCell is what a row says about a custom field.
-type CustomCell struct {
-	Field int64
-	Text  string
-}
-
-// Custom is what a row says about custom fields. Empty cells say nothing.
-func (m Mapping) Custom(row []string) (cells []CustomCell) {
-	for i, c := range m {
-		if t, ok := parseTarget(c.Target); ok && t.field != 0 && i < len(row) && strings.TrimSpace(row[i]) != "" {
-			cells = append(cells, CustomCell{t.field, strings.TrimSpace(row[i])})
-		}
-	}
-	return cells
-}
-
 // rowReader makes an input of the cells of a row.
 type rowReader struct {
 	mapping  Mapping
@@ -74,7 +58,9 @@ func (m Mapping) Input(row []string, region string) ContactInput {
 
 func (r *rowReader) take(t target, column, text string) {
 	switch t.list {
-	case "custom": // see Custom
+	case "custom":
+		r.in.Custom = append(r.in.Custom, WrittenCustom(t.field, text))
+		r.names["custom_fields."+fieldKey(t.field)] = column
 	case "emails":
 		r.emails = takeValues(r.emails, t, column, text, emailType, splitEmails)
 	case "phones":

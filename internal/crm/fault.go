@@ -72,7 +72,7 @@ const (
 	NotPaid       Rule = "must be succeeded for a refund: this gift is %v"
 	NothingLeft   Rule = "is refused: all of the gift was refunded already"
 	MoreThanLeft  Rule = "must not be more than what is left of the gift: %v"
-	MoneyStays    Rule = "cannot be changed: refund the gift and record it anew"
+	MoneyStays    Rule = "cannot be changed: refund the gift and record it again"
 	StatusStays   Rule = "cannot be changed: only a pending gift can change its status"
 	IDForm        Rule = "must be an id, which is a whole number"
 	PlansContact  Rule = "must be the contact of the gift's plan, unless plan_id becomes null"
@@ -83,12 +83,12 @@ const (
 	DayForm       Rule = "must be a date from 1900 on, such as 2026-01-31"
 	NotInFuture   Rule = "must not be in the future"
 	NotBefore1900 Rule = "must not be before 1900"
-	CurrencyStays Rule = "must stay %v: the organization has gifts, and its sums are in this currency"
+	CurrencyStays Rule = "must stay %v: the %v has gifts, and its sums are in this currency"
 	Unknown       Rule = "must be the id of one of the account's %v"
 
 	FilterEmpty   Rule = "must not be empty: leave it out to list contacts with any value"
 	SentTwice     Rule = "must not be sent twice with different values"
-	SentAs        Rule = "must not differ from %v, which is another name of the same parameter"
+	SentAs        Rule = "Send only one of %v and %v."
 	SentTooOften  Rule = "must not be sent with more than %v different values"
 	WholeNumber   Rule = "must be a whole number of at most %v digits"
 	UnknownField  Rule = "is not one of the account's custom fields"
@@ -98,7 +98,7 @@ const (
 	NoOptions     Rule = "Enter at least one option."
 	TakenByEnded  Rule = "belongs to a custom field that has ended: bring that field back, or choose another title"
 
-	SortRule Rule = "must be one of id, created_at, updated_at, last_name, each with a - before it for descending order"
+	SortRule Rule = "must be one of %v, each with a - before it for descending order"
 )
 
 // String words the fault for programs and for the rows of a file.

@@ -76,7 +76,10 @@ type kind[V comparable] struct {
 	stays    bool // cleared, it stays as it was
 }
 
-// text is a text of at most so many characters.
+// text is a text of at most so many characters. It is not inlined, like kept and giftText: the tables, which are made once, would take
+// 30 KB more of the program.
+//
+//go:noinline
 func text(limit int) kind[string] {
 	same := func(value string) string { return value }
 	return kind[string]{
@@ -203,6 +206,8 @@ func sent[D, I any, V comparable](name, label string, k kind[V], in func(D) *V, 
 }
 
 // kept is a field that is stored and shown, and never sent.
+//
+//go:noinline
 func kept[D, I any, V comparable](name string, k kind[V], in func(D) *V) field[D, I] {
 	return field[D, I]{stored: show(name, "", k, in)}
 }

@@ -146,7 +146,7 @@ var giftTable = table[*Gift, *GiftInput]{
 	paymentMethod(),
 	money("amount", "Amount", MoneyRange, (*Gift).amount, func(in *GiftInput) **int64 { return &in.Amount }),
 	money("fee", "Fee", FeeRange, (*Gift).fee, func(in *GiftInput) **int64 { return &in.Fee }),
-	money("fee_covered", "Fee covered by the giver", FeeRange, (*Gift).feeCovered, func(in *GiftInput) **int64 { return &in.FeeCovered }),
+	money("fee_covered", "Fee covered by the donor", FeeRange, (*Gift).feeCovered, func(in *GiftInput) **int64 { return &in.FeeCovered }),
 	money("donated", "", "", (*Gift).Donated, nil),
 	money("payout", "", "", (*Gift).payout, nil),
 	giftText("currency", "Currency", matching(isCurrency, Currency), func(g *Gift) *string { return &g.Currency }, func(in *GiftInput) **string { return &in.Currency }),
@@ -188,6 +188,8 @@ func (g *Gift) payout() int64     { return g.Payment().Payout() }
 func (g *Gift) Donated() int64 { return g.Payment().Donated() }
 
 // giftText is a text of a gift that is sent and stored; rules about its change are in Gift.Change.
+//
+//go:noinline
 func giftText(name, label string, k kind[string], in func(*Gift) *string, of func(*GiftInput) **string) field[*Gift, *GiftInput] {
 	return sent(name, label, k, in, of)
 }

@@ -241,7 +241,7 @@ func (in *GiftInput) checkGiver(c *checker) {
 		in.Giver.Addresses = &[]Address{**in.Address}
 	}
 	if value(in.Giver.FirstName)+value(in.Giver.LastName)+value(in.Giver.Company) == "" && in.Giver.Emails == nil && in.Giver.Phones == nil {
-		c.add(place{}, "contact_id", "is required, or else first_name and last_name of the giver")
+		c.add(place{}, "contact_id", "is required, or else first_name and last_name of the donor")
 		return
 	}
 	var faults *Invalid

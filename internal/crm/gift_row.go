@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -24,7 +23,7 @@ type GiftRow struct {
 
 	faults   Invalid // found while reading
 	content  []byte  // all that it says, as it was
-	rejected func(reason string) []byte
+	rejected func(reason string) []string
 	size     int
 }
 
@@ -107,13 +106,13 @@ func columnName(heading string) string {
 	return ""
 }
 
-// csvHeader is what the columns of a file are.
-type csvHeader struct {
+// giftHeader is what the columns of a table are.
+type giftHeader struct {
 	names    []string // on the wire, "" where a column is not read
 	headings []string // as they were
 }
 
-func readHeader(headings []string) (h csvHeader, err error) {
+func readHeader(headings []string) (h giftHeader, err error) {
 	h.headings = headings
 	for _, heading := range headings {
 		name := columnName(heading)
@@ -129,13 +128,13 @@ func readHeader(headings []string) (h csvHeader, err error) {
 		}
 	}
 	if len(missing) > 0 {
-		return h, &Malformed{Message: "The first line must name the columns, separated by commas. It names no " + strings.Join(missing, " and no ") + "."}
+		return h, &Malformed{Message: "The first line must name the columns. It names no " + strings.Join(missing, " and no ") + "."}
 	}
 	return h, nil
 }
 
 // ignored are the columns that are not read.
-func (h csvHeader) ignored() (headings []string) {
+func (h giftHeader) ignored() (headings []string) {
 	for i, name := range h.names {
 		if name == "" && strings.TrimSpace(h.headings[i]) != "" {
 			headings = append(headings, h.headings[i])
@@ -145,13 +144,10 @@ func (h csvHeader) ignored() (headings []string) {
 }
 
 // row is what the cells of one line say. An empty cell says nothing.
-func (h csvHeader) row(line int, cells []string) *GiftRow {
-	row := &GiftRow{Line: line, rejected: func(reason string) []byte { return h.line(cells, reason) }}
-	if len(cells) != len(h.names) {
-		row.faults.Add("", "The row has %v columns, and the first line has %v.", len(cells), len(h.names))
-	}
+func (h giftHeader) row(line int, cells []string) *GiftRow {
+	row := &GiftRow{Line: line, rejected: func(reason string) []string { return h.line(cells, reason) }}
 	said := make(map[string]string)
-	for i, cell := range cells[:min(len(cells), len(h.names))] {
+	for i, cell := range cells[:min(len(cells), len(h.names))] { // a row that cannot be read may have more
 		row.size += len(cell)
 		text := strings.TrimSpace(cell)
 		if read := giftColumns[h.names[i]]; read != nil && text != "" {
@@ -165,17 +161,13 @@ func (h csvHeader) row(line int, cells []string) *GiftRow {
 	return row
 }
 
-// line is a line of a file of rejected rows: all columns as they were, and the reason in the last one.
-func (h csvHeader) line(cells []string, reason string) []byte {
+// line is a row of a table of rejected rows: all columns as they were, and the reason in the last one.
+func (h giftHeader) line(cells []string, reason string) []string {
 	cells = append(slices.Clone(cells), make([]string, max(0, len(h.names)-len(cells)))...)
 	if i := slices.Index(h.names, rejectedColumn); i >= 0 { // of a file that was rejected before
 		cells = slices.Delete(cells, i, i+1)
 	}
-	var line bytes.Buffer
-	w := csv.NewWriter(&line)
-	_ = w.Write(append(cells, reason)) // into memory
-	w.Flush()
-	return line.Bytes()
+	return append(cells, reason)
 }
 
 // readJSONRow reads a row that is a JSON object with the names of the wire.
@@ -202,13 +194,13 @@ func readJSONRow(line int, document []byte) (*GiftRow, error) {
 	}
 	row.faults = r.fault
 	row.content = withoutKey(document, rejectedColumn)
-	row.rejected = func(reason string) []byte {
+	row.rejected = func(reason string) []string {
 		object := bytes.TrimSuffix(withoutKey(document, rejectedColumn), []byte("}"))
 		if len(object) > 1 {
 			object = append(object, ',')
 		}
 		object = append(object, `"`+rejectedColumn+`":`...)
-		return append(appendText(object, reason), "}\n"...)
+		return []string{string(append(appendText(object, reason), '}'))}
 	}
 	return row, nil
 }
@@ -271,8 +263,8 @@ func (in *GiftInput) NoGiver() error {
 	return invalid(field, UnknownGiver)
 }
 
-// Rejected is the row as it was, with the reason, as a line of a file of rejected rows.
-func (row *GiftRow) Rejected(reason string) []byte { return row.rejected(reason) }
+// Rejected is the row as it was, with the reason, for a file of rejected rows: its cells, or one JSON object.
+func (row *GiftRow) Rejected(reason string) []string { return row.rejected(reason) }
 
 // Size is about how much memory the row takes.
 func (row *GiftRow) Size() int { return row.size }

@@ -25,6 +25,8 @@ var (
 	// AllFieldsLimit counts those that have ended, too: contacts still have values in them.
 	AllFieldsLimit = Limit{1_000, "This organization has had 1,000 custom fields, the most it can have. Bring back one that has ended, and rename it."}
 
+	SegmentLimit = Limit{200, "This organization has 200 segments, the most it can have. Delete one that is no longer used, then save the new one."}
+
 	// CampaignLimit counts the campaigns of an organization and of all its chapters.
 	CampaignLimit = Limit{10_000, "This organization and its chapters have 10,000 campaigns, the most they can have. Edit one that has ended instead of creating another."}
 )

@@ -29,7 +29,11 @@ func parseCount(v *Invalid, field string, text *string, unsent, limit int64) int
 	}
 	n, err := strconv.ParseInt(*text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != *text || n < 1 || n > limit {
-		v.Add(field, "must be an integer from 1 to %v", limit)
+		rule := Rule("must be an integer from 1 to %v")
+		if limit == maxPage && n <= limit { // which tells a reader nothing
+			rule = "must be an integer of at least 1"
+		}
+		v.Add(field, rule, limit)
 		return unsent
 	}
 	return n

@@ -31,7 +31,11 @@ func TestParsePage(t *testing.T) {
 	for _, value := range bad {
 		v := &Invalid{}
 		ParsePage(&value, nil, v)
-		if diff := cmp.Diff([]said{{"page", "The page field must be an integer from 1 to 9007199254740991."}}, saidOf(v.Faults)); diff != "" {
+		want := "The page field must be an integer of at least 1."
+		if len(value) > 15 && value[0] == '9' {
+			want = "The page field must be an integer from 1 to 9007199254740991."
+		}
+		if diff := cmp.Diff([]said{{"page", want}}, saidOf(v.Faults)); diff != "" {
 			t.Errorf("page=%q:\n%s", value, diff)
 		}
 	}
@@ -44,7 +48,7 @@ func TestParsePage(t *testing.T) {
 	}
 	v := &Invalid{}
 	ParsePage(text("0"), text("101"), v)
-	if want := "The page field must be an integer from 1 to 9007199254740991. (and 1 more error)"; v.Error() != want {
+	if want := "The page field must be an integer of at least 1. (and 1 more error)"; v.Error() != want {
 		t.Errorf("got %v, want %s", v, want)
 	}
 }

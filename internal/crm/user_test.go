@@ -101,7 +101,7 @@ func TestAnInvitationHasAWeekAndARole(t *testing.T) {
 		t.Error("it does not end after a week")
 	}
 	if setup, _ := NewSetup(noon); setup.ExpiresAt != noon.AddDate(0, 0, 1) || setup.Account.Number != 0 || setup.Role != 0 {
-		t.Errorf("the set-up link is %+v", setup)
+		t.Errorf("the setup link is %+v", setup)
 	}
 	if _, _, err := NewInvitation(account, by, Viewer, "", noon); err != nil {
 		t.Errorf("for nobody in particular: %v", err)

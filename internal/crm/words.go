@@ -17,6 +17,7 @@ const (
 	exactTagSign = "=" // the name to the letter
 	emailSign    = "-" // an email, or its first letters
 	startSign    = "_" // the first letters of any other word
+	filterSign   = "." // what contacts are filtered by, and no search: a whole city, a ZIP code, the value of a custom field
 )
 
 const (
@@ -26,8 +27,8 @@ const (
 	longStart    = 8   // the same of emails and phone numbers, which are all different
 )
 
-// WordsVersion counts the changes of SearchWords and SortName. A database whose words are of another version gets them anew when it is opened.
-const WordsVersion = 3
+// WordsVersion counts the changes of SearchWords and SortName, and of what else the store derives from contacts. A database whose words are of another version gets them anew when it is opened.
+const WordsVersion = 4
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func (c *Contact) SearchWords() []string {
@@ -38,6 +39,11 @@ func (c *Contact) SearchWords() []string {
 	for _, a := range c.Addresses {
 		for _, text := range [...]string{a.City, a.State, a.Zipcode} {
 			found = appendWords(found, text)
+		}
+		for _, word := range [...]string{cityWord(a.City), zipWord(a.Zipcode)} {
+			if word != "" {
+				found = append(found, word)
+			}
 		}
 	}
 	for _, name := range c.Tags {
@@ -57,11 +63,56 @@ func (c *Contact) SearchWords() []string {
 		if text, ok := v.quoted(); ok {
 			found = appendWords(found, text)
 		}
+		found = append(found, v.words()...)
 	}
 	for i := range found {
 		found[i] = searchWord(found[i])
 	}
 	return sortedKeys(found)
+}
+
+// words are the words by which contacts with the value are found: that there is one, and which.
+func (v CustomValue) words() []string {
+	return []string{fieldWord(v.Field), fieldValueWord(v.Field, v.Text())}
+}
+
+func fieldWord(id int64) string { return filterSign + "f" + strconv.FormatInt(id, 10) }
+
+// fieldValueWord is a value as contacts are filtered by it, without regard to letter case and marks.
+func fieldValueWord(id int64, text string) string {
+	return searchWord(fieldWord(id) + "=" + fold(strings.TrimSpace(text)))
+}
+
+// cityWord is a city as contacts are filtered by it, without regard to letter case and marks; "" is none.
+func cityWord(city string) string {
+	if city = fold(strings.TrimSpace(city)); city == "" {
+		return ""
+	}
+	var room [64]byte // most places fit
+	b := append(room[:0], filterSign+"c"...)
+	for _, r := range city {
+		if breaksWord(r) {
+			r += privateUse
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return cut(string(b), maxWord)
+}
+
+// zipWord is the letters and digits of a ZIP code as contacts are filtered by it; "" is none.
+func zipWord(zip string) string {
+	var room [32]byte
+	b := append(room[:0], filterSign+"z"...)
+	start := len(b)
+	for _, r := range fold(zip) {
+		if !isBetweenWords(r) {
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	if len(b) == start {
+		return ""
+	}
+	return cut(string(b), maxWord)
 }
 
 // wordStarts are the first letters of each word, from one to a few, as words of their own. They are for a database that finds the newest
@@ -96,7 +147,7 @@ func startOf(word string) string {
 // startLetters is how many letters of a word are words of their own.
 func startLetters(word string) int {
 	switch word[:1] {
-	case tagSign, exactTagSign, phoneEndSign: // there are few tags, and few phone numbers that end alike
+	case tagSign, exactTagSign, phoneEndSign, filterSign: // there are few tags, and few phone numbers that end alike
 		return 0
 	case phoneSign, emailSign:
 		return longStart

@@ -91,6 +91,7 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlOpenJobs":       {"SCAN job USING INDEX job_open"},                                  // the same
 		"sqlCheckTotal":     {"SCAN contact"},                                                   // a check reads everything
 		"sqlWrongNotes":     {"SCAN note", "CORRELATED SCALAR SUBQUERY 1"},
+		"sqlWrongLastGifts": {"SCAN c", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlUnnoted":        {"SCAN c", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlWrongSizes":     {"SCAN tag"},
 		"sqlDisplaced":      {"SCAN contact"},

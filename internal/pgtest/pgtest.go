@@ -287,9 +287,16 @@ func connect(url string, fn func(context.Context, *pgx.Conn) error) error {
 }
 
 // Database makes an empty database and returns its address.
-func (c *Cluster) Database() (string, error) {
+func (c *Cluster) Database() (string, error) { return c.Copy(c.URL("template1")) }
+
+// Copy makes a copy of a database that no one uses, and returns its address.
+func (c *Cluster) Copy(of string) (string, error) {
+	from, err := pgx.ParseConfig(of)
+	if err != nil {
+		return "", err
+	}
 	name := fmt.Sprintf("test%d", c.databases.Add(1))
-	if err := c.Exec("CREATE DATABASE " + name); err != nil {
+	if err := c.Exec("CREATE DATABASE " + name + " TEMPLATE " + from.Database); err != nil {
 		return "", err
 	}
 	return c.URL(name), nil

@@ -23,21 +23,72 @@ var Engines = []Engine{
 	{"postgres", func(t testing.TB) (string, string) { return "", Database(t) }},
 }
 
+// Template is for tests that begin with the tables of the program. create makes them once for each engine, and each test gets a copy of
+// that database: to create the tables takes longer than most tests.
+func Template(create func(directory, url string) error) func(testing.TB, Engine) (directory, url string) {
+	sqlite := sync.OnceValues(func() (made string, err error) {
+		if made, err = os.MkdirTemp("", "donorbook-template-"); err != nil {
+			return "", err
+		}
+		atEnd(func() { _ = os.RemoveAll(made) })
+		return made, create(made, "")
+	})
+	postgres := sync.OnceValues(func() (made string, err error) {
+		cluster, err := Shared()
+		if err == nil {
+			made, err = cluster.Database()
+		}
+		if err == nil {
+			err = create("", made)
+		}
+		return made, err
+	})
+	return func(t testing.TB, e Engine) (directory, url string) {
+		t.Helper()
+		var made string
+		var err error
+		if e.Name == "sqlite" {
+			directory = t.TempDir()
+			if made, err = sqlite(); err == nil {
+				err = os.CopyFS(directory, os.DirFS(made))
+			}
+		} else if made, err = postgres(); err == nil {
+			url, err = Cluster(t).Copy(made)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return directory, url
+	}
+}
+
 // Shared is the PostgreSQL server of this test program. The first test that needs it starts it.
 var Shared = sync.OnceValues(func() (*pgtest.Cluster, error) {
 	made, err := pgtest.Fast()
 	if err == nil {
-		remove = made.Remove
+		atEnd(made.Remove)
 	}
 	return made, err
 })
 
-var remove = func() {}
+// ends is what removes that which all tests of the program share.
+var ends struct {
+	sync.Mutex
+	do []func()
+}
 
-// Run runs the tests of a package and removes the shared server after the last one.
+func atEnd(do func()) {
+	ends.Lock()
+	defer ends.Unlock()
+	ends.do = append(ends.do, do)
+}
+
+// Run runs the tests of a package and removes what they share after the last one.
 func Run(m interface{ Run() int }) int {
 	code := m.Run()
-	remove()
+	for _, do := range ends.do {
+		do()
+	}
 	return code
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	sqlChanges = changeColumns + ` AND revision = ANY($2) ORDER BY revision`
+	sqlChanges = changeColumns + ` AND revision = ANY($2) ORDER BY revision DESC`
+	sqlOldest  = changeColumns + ` AND revision = ANY($2) ORDER BY revision`
 	sqlHistory = changeColumns + ` AND revision >= $2 AND revision <= $3 ORDER BY revision DESC`
 	sqlHead    = `SELECT revision, version, archived FROM contact WHERE account_id = $1 AND id = $2`
 
@@ -60,10 +61,10 @@ func (s *Store) Activities(ctx context.Context, account, contact int64, page crm
 	if foreign(account, contact) {
 		return dst, result, crm.ErrNotFound
 	}
-	p, sql := newPieces(dst, flush), sqlChanges
+	p, sql := newPieces(dst, flush), sqlOldest
 	p.lossy = true // a sweep may take old ones meanwhile
 	if newest {
-		sql += " DESC"
+		sql = sqlChanges
 	}
 	read := func(c db.Conn, revisions []int64) error {
 		return p.read(c, func(dst []byte, r db.Row) ([]byte, error) {
@@ -149,7 +150,7 @@ func (h contactHead) page(c db.Conn, account int64, page crm.PageRequest, newest
 
 // read reads the changes, the newest first.
 func (f *links) read(c db.Conn, account int64) ([]Change, error) {
-	changes, err := db.List(c, scanChange, sqlChanges+" DESC", account, f.revisions)
+	changes, err := db.List(c, scanChange, sqlChanges, account, f.revisions)
 	for i := range changes {
 		changes[i].Undone = f.undone[changes[i].Revision]
 	}

@@ -219,21 +219,23 @@ func (c *campaignChange) planImport(inputs []crm.CampaignInput) (plans []campaig
 
 // plan decides about one campaign, a new one where old is nil, and tells all its faults at once; slugErr is what is wrong with its slug.
 func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug string, slugErr error) (p campaignPlan, err error) {
-	var newErr, readersErr error
+	var inputErr, readersErr error
 	if old == nil {
-		newErr = in.CheckNew()
+		inputErr = in.CheckNew()
+	} else {
+		p.campaign = old.Update(in, c.now)
+		inputErr = c.checkCurrency(*old, p.campaign)
 	}
 	if old == nil || in.Beneficiaries != nil {
 		p.readers, readersErr = c.readers(in.Beneficiaries)
 	}
-	if err := firstOrFaults(newErr, slugErr, readersErr); err != nil {
+	if err := firstOrFaults(inputErr, slugErr, readersErr); err != nil {
 		return p, err
 	}
 	var was map[int64]crm.Relation
 	if p.old = old; old == nil {
 		p.campaign, p.isNew = crm.NewCampaign(in, c.owner, 0, slug, c.now), true // number gives the id
 	} else {
-		p.campaign = old.Update(in, c.now)
 		before, _ := old.AppendBody(nil)
 		after, _ := p.campaign.AppendBody(nil)
 		p.changed = string(before) != string(after) || p.campaign.Status != old.Status || p.campaign.PaymentLink != old.PaymentLink
@@ -258,7 +260,19 @@ func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug stri
 	return p, nil
 }
 
-// given is what the gifts to a campaign come to in the currency that it has now.
+// checkCurrency refuses another currency once a campaign has gifts: what it has raised would become other money.
+func (c *campaignChange) checkCurrency(old, next crm.Campaign) error {
+	if next.Currency == old.Currency {
+		return nil
+	}
+	found, err := c.Exists(sqlCampaignGift, c.owner.Number, old.ID)
+	if found {
+		err = fault("currency", crm.CurrencyStays, old.Currency, "campaign")
+	}
+	return err
+}
+
+// given is what the gifts to a campaign come to in its currency.
 func (c *campaignChange) given(campaign crm.Campaign) (crm.Given, error) {
 	sums, err := c.account(c.owner.Number).giving.get(c.tx, c.owner.Number, campaign.Cell())
 	if err != nil || sums == nil {

@@ -78,10 +78,29 @@ func TestACampaignCountsItsGifts(t *testing.T) {
 			t.Errorf("in public it is %+v, %v", public, err)
 		}
 
-		// Another currency has other gifts, and the opening balance does not change.
-		updateCampaign(t, s, f.chapter, gala.ID, `{"slug":"gala","currency":"EUR"}`)
-		if c, _, err := s.CampaignBySlug(t.Context(), "gala"); err != nil || c.Raised() != 1050+100099 || c.Donors() != 3 {
-			t.Errorf("in euros it is %+v, %v", c, err)
+	})
+}
+
+// What a campaign has raised must not become other money. Until it has a gift, even one that was refunded, its currency may change.
+func TestTheCurrencyOfACampaignWithGiftsStays(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		owner := newAccount(t, s)
+		gala := createCampaign(t, s, owner, `{"title":"Gala","raised":10}`)
+		updateCampaign(t, s, owner, gala.ID, `{"slug":"gala","currency":"CHF"}`)
+		made := give(t, s, owner, gala.ID, "EUR", "5")[0]
+		if _, err := s.RefundGift(t.Context(), owner.Number, made.Code, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		const want = "The currency field must stay CHF: the campaign has gifts, and its sums are in this currency."
+		if _, err := s.UpdateCampaign(t.Context(), owner, gala.ID, campaignInput(t, `{"title":"Ball","currency":"EUR"}`)); err == nil || err.Error() != want {
+			t.Errorf("the campaign got another currency: %v", err)
+		}
+		if _, err := importAll(t, s, owner, `[{"slug":"gala","title":"Ball","currency":null}]`); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("an import gave the campaign another currency: %v", err)
+		}
+		updateCampaign(t, s, owner, gala.ID, `{"slug":"gala","currency":"CHF","goal":5}`)
+		if c, _, err := s.CampaignBySlug(t.Context(), "gala"); err != nil || c.Title != "Gala" || c.Currency != "CHF" || c.Goal != 500 {
+			t.Errorf("it is %+v, %v", c, err)
 		}
 	})
 }

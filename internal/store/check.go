@@ -225,20 +225,23 @@ const (
 
 var rules = []rule{
 	{sqlWrongNotes, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "it is noted as archived = %d at revision %d, which it is not", r.Int(3), r.Int(2))
+		return k.problem(r.Int(0), r.Int(1), "the archive says archived = %d at revision %d, but its row does not", r.Int(3), r.Int(2))
 	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Int(2)) }},
 	{sqlUnnoted, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "nothing notes that it was archived")
+		return k.problem(r.Int(0), r.Int(1), "it is archived, but the archive does not have it")
 	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Int(2)) }},
 	{sqlWrongSizes, func(k *checker, r db.Row) Problem {
 		return k.problem(r.Int(0), 0, "the tag %q of %d contacts has the size %d", r.Text(2), r.Int(3), r.Int(4))
 	}, func(r db.Row) func(*tx) error { return recount(fact{tagTable, r.Int(0), r.Text(1), r.Text(2)}, 0) }},
 	{sqlDisplaced, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "its row is in this account, and its id is of account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)
+		return k.problem(r.Int(0), r.Int(1), "its row is in this account, but its id belongs to account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)
 	}, nil},
 	{sqlLostGivers, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "%d gifts are from it, and it does not exist: %s", r.Int(2), restoreIt)
+		return k.problem(r.Int(0), r.Int(1), "%d gifts name this contact, but it does not exist: %s", r.Int(2), restoreIt)
 	}, nil},
+	{sqlWrongLastGifts, func(k *checker, r db.Row) Problem {
+		return k.problem(r.Int(0), r.Int(1), "its last gift is noted as that of %s, and its gifts say %s", noted(r.Int(2)), noted(r.Int(3)))
+	}, func(r db.Row) func(*tx) error { return renewLastGift(r.Int(0), r.Int(1)) }},
 	{sqlDisplacedKeys, func(k *checker, r db.Row) Problem {
 		return k.problem(r.Int(0), r.Int(1), otherKey, r.Text(2))
 	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), 0, r.Text(2)) }},

@@ -95,7 +95,7 @@ func (k *checker) readContact(a *checkedAccount, c *stored) error {
 	a.active += 1 - is
 	var err error
 	if joinKeys(should.keys) != c.matchKeys {
-		err = k.mend(k.problem(a.Number, c.id, "its match keys are not those of its emails"), a.Number, renew(a.Number, c.id, 0))
+		err = k.mend(k.problem(a.Number, c.id, "its match keys do not match its emails"), a.Number, renew(a.Number, c.id, 0))
 	}
 	for _, value := range c.contact.Custom {
 		if _, found := slices.BinarySearch(a.fields, value.Field); !found {
@@ -106,10 +106,10 @@ func (k *checker) readContact(a *checkedAccount, c *stored) error {
 		err = k.mend(k.problem(a.Number, c.id, "custom is %d, and its document says %d", c.custom, custom), a.Number, renew(a.Number, c.id, 0))
 	}
 	if c.columns != columnsOf(&c.contact) && err == nil {
-		err = k.mend(k.problem(a.Number, c.id, "what it is filtered and sorted by is not what its document says"), a.Number, renew(a.Number, c.id, 0))
+		err = k.mend(k.problem(a.Number, c.id, "the columns that it is filtered and sorted by do not match its document"), a.Number, renew(a.Number, c.id, 0))
 	}
 	if is != c.archived && err == nil {
-		err = k.mend(k.problem(a.Number, c.id, "archived is %d, and its document says %d", c.archived, is), a.Number, renew(a.Number, c.id, 0))
+		err = k.mend(k.problem(a.Number, c.id, "its column archived is %d, but its document says %d", c.archived, is), a.Number, renew(a.Number, c.id, 0))
 		k.told[c.id] = true
 	}
 	return err
@@ -149,17 +149,17 @@ func (k *checker) compareTotals(a *checkedAccount) error {
 		settle func(*tally)
 	}{
 		{!a.counted, "its totals are missing", nil, func(*tally) {}},
-		{crm.IDSeq(key) > a.totals.keySeq, "the sequence of its API keys is %d, and key %d was given out", []any{a.totals.keySeq, key},
+		{crm.IDSeq(key) > a.totals.keySeq, "the sequence of its API keys is %d, but key %d exists", []any{a.totals.keySeq, key},
 			func(row *tally) { row.keySeq = max(row.keySeq, crm.IDSeq(key)) }},
-		{crm.IDSeq(campaign) > a.totals.campaignSeq, "the sequence of its campaigns is %d, and campaign %d was given out", []any{a.totals.campaignSeq, campaign},
+		{crm.IDSeq(campaign) > a.totals.campaignSeq, "the sequence of its campaigns is %d, but campaign %d exists", []any{a.totals.campaignSeq, campaign},
 			func(row *tally) { row.campaignSeq = max(row.campaignSeq, crm.IDSeq(campaign)) }},
 		{field > a.totals.fieldSeq, "the sequence of its custom fields is %d, and field %d was given out", []any{a.totals.fieldSeq, field},
 			func(row *tally) { row.fieldSeq = max(row.fieldSeq, field) }},
 		{more != 0, "%d active contacts are counted as %d", []any{a.active, a.totals.contactActive},
 			func(row *tally) { row.contactActive += more }},
-		{revision > a.totals.listRevision, "its list revision is %d, and %d was used", []any{a.totals.listRevision, revision},
+		{revision > a.totals.listRevision, "its list revision is %d, but %d was used", []any{a.totals.listRevision, revision},
 			func(row *tally) { row.listRevision = max(row.listRevision, revision) }},
-		{last > a.totals.contactSeq, "the sequence of its contacts is %d, and the last contact has %d", []any{a.totals.contactSeq, last},
+		{last > a.totals.contactSeq, "the sequence of its contacts is %d, but the last contact has %d", []any{a.totals.contactSeq, last},
 			func(row *tally) { row.contactSeq = max(row.contactSeq, last) }},
 	} {
 		if c.wrong && err == nil {

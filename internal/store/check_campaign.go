@@ -72,7 +72,7 @@ func (k *checker) checkCampaign(c checkedCampaign, owner *checkedAccount) error 
 	if err != nil || maps.Equal(have, k.readers(owner, have)) {
 		return err
 	}
-	return k.mend(problem("those who may list it are not its owner, its beneficiaries and the accounts above"), c.account, k.renewReaders(owner, c.id))
+	return k.mend(problem("the accounts that may list it are not its owner, its beneficiaries and the accounts above them"), c.account, k.renewReaders(owner, c.id))
 }
 
 // readers is who may list a campaign. Its beneficiaries are written nowhere else.

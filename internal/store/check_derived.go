@@ -185,7 +185,7 @@ func (k *checker) tellFacts(facts map[fact]times) error {
 		switch {
 		case f.table == tagTable: // what others change meanwhile they add as well
 			is, counted := int64(n.should), int64(n.is)
-			err = k.mend(k.problem(f.owner, 0, "%d active contacts have the tag %q, and %d are counted", is, f.name, counted), f.owner, recount(f, is-counted))
+			err = k.mend(k.problem(f.owner, 0, "%d active contacts have the tag %q, but %d are counted", is, f.name, counted), f.owner, recount(f, is-counted))
 		case f.table == setTable:
 			err = k.noteSet(f)
 		case f.table == indexTable && n.is == 0:
@@ -199,7 +199,7 @@ func (k *checker) tellFacts(facts map[fact]times) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(lost)) {
 		account := crm.IDAccount(id)
-		if err := k.mend(k.problem(account, id, "the index lacks its keys %q", lost[id]), account, renew(account, id, 0)); err != nil {
+		if err := k.mend(k.problem(account, id, "the index lacks its match keys %q", lost[id]), account, renew(account, id, 0)); err != nil {
 			return err
 		}
 	}
@@ -208,7 +208,7 @@ func (k *checker) tellFacts(facts map[fact]times) error {
 
 const (
 	sqlContactExists = `SELECT 1 FROM contact WHERE account_id = $1 AND id = $2`
-	otherKey         = "the index has the key %q, which it does not have"
+	otherKey         = "the index has the match key %q, which this contact does not have"
 )
 
 // tellFact tells of a key, or of words, that are not those of a document. What is left of a contact that was lost stays: it is told as such.
@@ -218,7 +218,7 @@ func (k *checker) tellFact(f fact) error {
 	if a == nil { // keys of an account that does not exist are told by their table
 		if f.table == wordsTable && !k.told[account] {
 			k.told[account] = true
-			k.tell(k.problem(account, 0, "the search has words of it, and it does not exist: restore a backup"))
+			k.tell(k.problem(account, 0, "the search has words of this account, but it does not exist: restore a backup"))
 		}
 		return nil
 	}
@@ -229,9 +229,9 @@ func (k *checker) tellFact(f fact) error {
 	case f.table == indexTable:
 		return k.mend(k.problem(account, id, otherKey, f.text), account, renew(account, id, 0, f.text))
 	case exists:
-		return k.mend(k.problem(account, id, "its words in the search are not those of its document"), account, renew(account, id, 0))
+		return k.mend(k.problem(account, id, "its words in the search do not match its document"), account, renew(account, id, 0))
 	}
-	return k.mend(k.problem(account, id, "the search has words of it, and it does not exist"), account, renew(account, id, 0))
+	return k.mend(k.problem(account, id, "the search has words of this contact, but it does not exist"), account, renew(account, id, 0))
 }
 
 const sqlTagCount = `SELECT contacts FROM tag WHERE account_id = $1 AND fold = $2 AND name = $3`

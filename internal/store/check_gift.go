@@ -120,7 +120,7 @@ func (g *givingCheck) readGift(gift *checkedGift) error {
 		return nil
 	}
 	id := gift.id
-	return g.mend(g.tellGift(id, "what it is found by is not what its document says"), g.account.Number, func(t *tx) error {
+	return g.mend(g.tellGift(id, "the columns that it is found by do not match its document"), g.account.Number, func(t *tx) error {
 		a, err := t.lock(crm.IDAccount(id))
 		if err != nil {
 			return err
@@ -160,7 +160,7 @@ func (g *givingCheck) compareSequence() error {
 		g.tell(g.problem(g.account.Number, 0, "%d gifts of %d are missing: restore a backup", totals.giftSeq-g.gifts, totals.giftSeq))
 	}
 	if last := g.last; last > totals.giftSeq {
-		return g.mend(g.problem(g.account.Number, 0, "the sequence of its gifts is %d, and the last gift has %d", totals.giftSeq, last),
+		return g.mend(g.problem(g.account.Number, 0, "the sequence of its gifts is %d, but the last gift has %d", totals.giftSeq, last),
 			g.account.Number, changeTotals(g.account.Number, func(row *tally) { row.giftSeq = max(row.giftSeq, last) }))
 	}
 	return nil
@@ -201,7 +201,7 @@ func (g *givingCheck) compareReferences() error {
 	}
 	for _, reference := range slices.Sorted(maps.Keys(should)) {
 		id := should[reference]
-		err := g.mend(g.problem(number, 0, "the external id %q does not lead to what has it", reference[2:]), number, func(t *tx) error {
+		err := g.mend(g.problem(number, 0, "the external id %q does not lead to the gift or plan that has it", reference[2:]), number, func(t *tx) error {
 			if id < 0 {
 				t.Delete(referenceTable, number, reference)
 			} else {
@@ -282,7 +282,7 @@ func (g *givingCheck) readPlans() error {
 			return nil
 		}
 		plan := p.Plan
-		return g.mend(g.problem(g.account.Number, 0, "plan %s: what it is found by is not what its document says", plan.Code), g.account.Number, func(t *tx) error {
+		return g.mend(g.problem(g.account.Number, 0, "plan %s: the columns that it is found by do not match its document", plan.Code), g.account.Number, func(t *tx) error {
 			a, err := t.lock(g.account.Number)
 			if err != nil {
 				return err
@@ -295,7 +295,7 @@ func (g *givingCheck) readPlans() error {
 		})
 	})
 	if err == nil && last > g.account.totals.planSeq {
-		err = g.mend(g.problem(g.account.Number, 0, "the sequence of its plans is %d, and the last plan has %d", g.account.totals.planSeq, last),
+		err = g.mend(g.problem(g.account.Number, 0, "the sequence of its plans is %d, but the last plan has %d", g.account.totals.planSeq, last),
 			g.account.Number, changeTotals(g.account.Number, func(row *tally) { row.planSeq = max(row.planSeq, last) }))
 	}
 	return err
@@ -324,13 +324,13 @@ func (g *givingCheck) compareStats() error {
 			if c.damage != nil || c.contact.Stats == should {
 				continue
 			}
-			err = g.mend(g.problem(number, id, "its contributions are %d, and its gifts say %d", c.contact.Stats.TotalContributions, should.TotalContributions), number,
+			err = g.mend(g.problem(number, id, "its contributions are %d, but its gifts say %d", c.contact.Stats.TotalContributions, should.TotalContributions), number,
 				func(t *tx) error {
 					a, err := t.lock(number)
 					if err != nil {
 						return err
 					}
-					return t.saveStats(a, id, 0, "")
+					return t.saveStats(a, id, nil, nil, 0, "")
 				})
 			if err != nil {
 				return err

@@ -60,17 +60,17 @@ func TestACheckFindsWhatIsNotAsTheGiftsSay(t *testing.T) {
 			says, sql string
 			args      []any
 		}{
-			{"what it is found by", `UPDATE gift SET net = net + 1 WHERE account_id = $1`, []any{number}},
-			{"what it is found by", `UPDATE gift SET status = 3 WHERE account_id = $1`, []any{number}},
-			{"what it is found by", `UPDATE gift SET given_at = given_at - 90000 WHERE account_id = $1`, []any{number}},
-			{"the sequence of its gifts is 2, and the last gift has 5", `UPDATE account_tally SET gift_seq = 2 WHERE account_id = $1`, []any{number}},
+			{"the columns that it is found by", `UPDATE gift SET net = net + 1 WHERE account_id = $1`, []any{number}},
+			{"the columns that it is found by", `UPDATE gift SET status = 3 WHERE account_id = $1`, []any{number}},
+			{"the columns that it is found by", `UPDATE gift SET given_at = given_at - 90000 WHERE account_id = $1`, []any{number}},
+			{"the sequence of its gifts is 2, but the last gift has 5", `UPDATE account_tally SET gift_seq = 2 WHERE account_id = $1`, []any{number}},
 			{"the sequence of its plans is 0", `UPDATE account_tally SET plan_seq = 0 WHERE account_id = $1`, []any{number}},
 			{"the sums " + crm.Cell(0, 0, "USD", 0), `UPDATE giving SET amount = amount + 7 WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, 0, "USD", 0)}},
 			{"the sums " + crm.Cell(0, year, "USD", 0), `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, year, "USD", 0)}},
 			{"the sums " + crm.Cell(0, year, "USD", 0), `UPDATE giving SET donors = 9, new_donors = 3, retained = 4 WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, year, "USD", 0)}},
-			{"the sums of its gifts", `UPDATE giving SET gifts = 7 WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, 0, "USD", contacts[0])}},
-			{"the sums of its gifts", `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, year, "USD", contacts[0])}},
-			{"the sums of its gifts", `INSERT INTO giving SELECT account_id, $2, 1, 1, 1, 1, 0, 0, 0, 0 FROM account WHERE account_id = $1`, []any{number, crm.Cell(0, 1999, "USD", contacts[2])}},
+			{"its sums do not match its gifts", `UPDATE giving SET gifts = 7 WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, 0, "USD", contacts[0])}},
+			{"its sums do not match its gifts", `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, year, "USD", contacts[0])}},
+			{"its sums do not match its gifts", `INSERT INTO giving SELECT account_id, $2, 1, 1, 1, 1, 0, 0, 0, 0 FROM account WHERE account_id = $1`, []any{number, crm.Cell(0, 1999, "USD", contacts[2])}},
 			{`the external id "g1"`, `DELETE FROM external_reference WHERE account_id = $1 AND reference = 'g:g1'`, []any{number}},
 			{`the external id "p1"`, `UPDATE external_reference SET id = 5 WHERE account_id = $1 AND reference = 'p:p1'`, []any{number}},
 			{`the external id "other"`, `INSERT INTO external_reference SELECT account_id, 'g:other', 7 FROM account WHERE account_id = $1`, []any{number}},
@@ -130,7 +130,7 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found, _ := check(t, s, false); len(found) != 1 || !strings.Contains(found[0], "its contributions are 5, and its gifts say 29") {
+		if found, _ := check(t, s, false); len(found) != 1 || !strings.Contains(found[0], "its contributions are 5, but its gifts say 29") {
 			t.Errorf("found %q", found)
 		}
 		if _, report := check(t, s, true); report.Repaired != 1 {

@@ -119,7 +119,7 @@ func (g *givingCheck) compareSums() error {
 // mendCell adds what is missing to the sums of a cell: what others count meanwhile they add as well.
 func (g *givingCheck) mendCell(name string, is, should crm.Giving) error {
 	number := g.account.Number
-	return g.mend(g.problem(number, 0, "the sums %s are %+v, and the gifts say %+v", name, is, should), number, func(t *tx) error {
+	return g.mend(g.problem(number, 0, "the sums %s are %+v, but the gifts say %+v", name, is, should), number, func(t *tx) error {
 		a, err := t.lock(number)
 		if err != nil {
 			return err
@@ -220,7 +220,7 @@ func (g *givingCheck) eachGiver(read func(contact int64) error) error {
 // mendContact works out the sums of a contact anew. Cells that it should not have are named.
 func (g *givingCheck) mendContact(contact int64, more ...string) error {
 	number := g.account.Number
-	return g.mend(g.problem(number, contact, "the sums of its gifts are not what its gifts say"), number, func(t *tx) error {
+	return g.mend(g.problem(number, contact, "its sums do not match its gifts"), number, func(t *tx) error {
 		a, err := t.lock(number)
 		if err != nil {
 			return err

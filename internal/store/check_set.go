@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -63,10 +64,10 @@ func (k *checker) tellSets() error {
 		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.block, b.block))
 	}) {
 		names := slices.Sorted(maps.Keys(k.sets[b]))
-		tags := collect(names, func(name string) string { return name[min(len(activeSet), len(name)):] })
+		tags := collect(names, toldSet)
 		slices.Sort(tags)
 		tags = slices.Compact(tags)
-		err := k.mend(k.problem(b.account, 0, "of the contacts %d to %d, those found by the tags %q are not those that have them",
+		err := k.mend(k.problem(b.account, 0, "of the contacts %d to %d, those found by the tags %q are not the ones that have them",
 			crm.MakeID(b.account, b.block*db.BlockSize+1), crm.MakeID(b.account, (b.block+1)*db.BlockSize), tags[:min(len(tags), toldTags)]), b.account, renewSets(b, names))
 		if err == nil {
 			err = k.flush() // one block at a time, since others wait for the account meanwhile
@@ -76,6 +77,14 @@ func (k *checker) tellSets() error {
 		}
 	}
 	return nil
+}
+
+// toldSet is what a check calls a set: its tag, or what its contacts lack.
+func toldSet(name string) string {
+	if detail, ok := strings.CutPrefix(name, lackingSet); ok {
+		return "no " + detail
+	}
+	return name[min(len(activeSet), len(name)):]
 }
 
 // renewSets makes sets of a block anew from the documents. A contact that was lost, or cannot be read, stays where it is.

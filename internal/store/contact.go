@@ -158,7 +158,7 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 		return Document{}, crm.ErrNotFound
 	}
 	now := s.now()
-	tags, conditional := ctx.Value(matchKey{}).([]string)
+	matches := conditionOf(ctx)
 	return answered(ctx, s, account, n, func(t *tx) (Document, error) {
 		found, err := t.load(account, n.contact)
 		if err != nil {
@@ -166,19 +166,12 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 		}
 		return t.change(found, 0, func(c crm.Contact) (crm.Contact, error) {
 			changed, err := decide(t, c, now)
-			if err == nil && conditional && !found.etag(t.account(account)).Matches(tags) {
-				err = crm.ErrNotMatched
+			if err == nil {
+				err = matches(t.account(account), found)
 			}
 			return changed, err
 		})
 	})
-}
-
-type matchKey struct{}
-
-// IfMatch is a context in which a contact is changed only if its tag is one of those that a header lists.
-func IfMatch(ctx context.Context, tags []string) context.Context {
-	return context.WithValue(ctx, matchKey{}, tags)
 }
 
 // stored is a contact as it is stored, whether it can be read or not.
@@ -191,14 +184,6 @@ type stored struct {
 	damage                     error          // where it cannot be read
 	columns                    contactColumns // as they are kept; known where all contacts are gone through
 	trace
-}
-
-func (s *stored) etag(a *accountUnit) crm.ETag {
-	tag := crm.ETag{Revision: s.revision, Checksum: s.checksum}
-	if s.custom != 0 {
-		tag.Fields = a.fieldSeq
-	}
-	return tag
 }
 
 // trace is what the row of a contact says beside its document.
@@ -225,6 +210,7 @@ func scanContact(r db.Row) *stored {
 		s.damage = &Damaged{Table: contactTable.Name, ID: s.id, Account: crm.IDAccount(s.id)}
 	} else {
 		s.contact, s.damage = crm.ParseContact(s.id, s.body, splitKeys(s.matchKeys))
+		s.contact.LastGift = moment(s.lastGift)
 	}
 	return s
 }
@@ -357,7 +343,7 @@ func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, bo
 		return err
 	}
 	listRevision, moved := s.listRevision, changed.Archived() != s.contact.Archived()
-	if moved || !slices.Equal(changed.Tags, s.contact.Tags) {
+	if !sameSets(&s.contact, &changed) {
 		if err := t.moveSets(a, s.id, setsOf(&s.contact), setsOf(&changed)); err != nil {
 			return err
 		}
@@ -382,6 +368,7 @@ func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, bo
 // writeContact writes a contact, and notes it for the changes that come after.
 func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, listRevision int64, at trace, c crm.Contact, body []byte) {
 	at.custom = flag(len(c.Custom) > 0)
+	c.LastGift = moment(at.lastGift)
 	row := &stored{id: c.ID, listRevision: listRevision, trace: at, archived: flag(c.Archived()), matchKeys: joinKeys(c.MatchKeys), body: body, checksum: checksum(body), contact: c}
 	a.contacts[row.id] = row
 	write(contactTable, row.values(a.account)...)

@@ -17,9 +17,6 @@ type Document struct {
 // Fate tells what has become of a create.
 func (d Document) Fate() (created, merged bool) { return d.Created, d.Merged }
 
-// ETag names the state that it is in.
-func (d Document) ETag() crm.ETag { return d.Tag }
-
 // Append appends the wire form.
 func (d Document) Append(dst []byte) []byte {
 	if d.fields != nil {

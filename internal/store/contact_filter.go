@@ -25,7 +25,7 @@ func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.C
 	if f.IsEmpty() {
 		return s.Contacts(ctx, account, scope, page, dst, flush)
 	}
-	if keys := f.Keys(); len(keys) > 0 {
+	if keys := f.Keys(); len(keys) > 0 && f.Gave.IsEmpty() {
 		dst, result, all, err := s.keyedContacts(ctx, account, keys[0], scope, f, page, dst)
 		if all || err != nil {
 			return dst, result, err
@@ -52,7 +52,7 @@ func (s *Store) keyedContacts(ctx context.Context, account int64, key string, sc
 	var fields *crm.CustomFields // of contacts that have some
 	add := func(r db.Row) error {
 		contact := scanContact(r)
-		if contact.damage == nil && contact.archived != excluded(scope) && f.Matches(&contact.contact) {
+		if contact.damage == nil && contact.archived != excluded(scope) && f.Matches(&contact.contact, true) {
 			found = append(found, contact)
 		}
 		return contact.damage
@@ -166,9 +166,8 @@ type contactList struct {
 
 // sifted finds the page among all contacts of the scope, and reads its first piece.
 func (l *contactList) sifted(ctx context.Context, c db.Conn, row tally, all db.Set) error {
-	w := sieve{ctx: ctx, conn: c, account: l.account, row: row, scope: l.scope, filter: l.filter, costs: l.store.costs, tags: &l.store.tags, set: all, left: all.Count()}
-	w.all = w.left
-	if err := w.sift(); err != nil {
+	w, err := l.store.sift(ctx, c, row, all, l.scope, l.filter)
+	if err != nil {
 		return err
 	}
 	seqs, err := w.page(l.page)
@@ -176,6 +175,59 @@ func (l *contactList) sifted(ctx context.Context, c db.Conn, row tally, all db.S
 		return err
 	}
 	return l.readFirst(c, w.left, seqs)
+}
+
+// sift leaves those of all contacts of a scope that pass a filter.
+func (s *Store) sift(ctx context.Context, c db.Conn, row tally, all db.Set, scope crm.ContactScope, f crm.ContactFilter) (*sieve, error) {
+	w := &sieve{ctx: ctx, conn: c, account: row.account, row: row, scope: scope, filter: f, costs: s.costs, tags: &s.tags, set: all, left: all.Count()}
+	w.all = w.left
+	if f.None {
+		w.keep(db.Set{})
+		return w, nil
+	}
+	return w, w.sift()
+}
+
+// sifted runs fn on a snapshot, with the contacts that pass a filter.
+func (s *Store) sifted(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, fn func(c db.Conn, w *sieve) error) error {
+	return s.sifting.through(ctx, account, func() error {
+		return s.scoped(ctx, account, scope, func(c db.Conn, row tally, all db.Set) error {
+			w, err := s.sift(ctx, c, row, all, scope, f)
+			if err != nil {
+				return err
+			}
+			return fn(c, w)
+		})
+	})
+}
+
+// MatchingContacts is one page of the contacts that pass a filter, in the order that it asks for.
+func (s *Store) MatchingContacts(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
+	err = s.sifted(ctx, account, scope, f, func(c db.Conn, w *sieve) error {
+		seqs, err := w.page(page)
+		if err != nil {
+			return err
+		}
+		found, err := loadContacts(c, account, idsOf(account, seqs))
+		byID := keyed(found, func(c crm.Contact) int64 { return c.ID })
+		contacts, result = nil, ListResult{Total: w.left, Count: int64(len(seqs))}
+		for _, id := range idsOf(account, seqs) {
+			if contact, ok := byID[id]; ok {
+				contacts = append(contacts, contact)
+			}
+		}
+		return err
+	})
+	return contacts, result, err
+}
+
+// MatchingIDs are the ids of all contacts that pass a filter, in ascending order, as they are at one moment.
+func (s *Store) MatchingIDs(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter) (ids []int64, err error) {
+	err = s.sifted(ctx, account, scope, f, func(_ db.Conn, w *sieve) error {
+		ids = idsOf(account, w.set.Page(0, w.left))
+		return nil
+	})
+	return ids, err
 }
 
 const (
@@ -254,7 +306,7 @@ func (l *contactList) group(c db.Conn) (groups [][]int64, err error) {
 		return nil
 	}, sqlSizes, l.account, l.ids)
 	if err == nil && len(custom) > 0 {
-		fields, err := l.fields.read(c, l.account)
+		fields, err := l.fields.cache.read(c, l.account)
 		if err != nil {
 			return nil, err
 		}

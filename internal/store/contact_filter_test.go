@@ -57,28 +57,34 @@ var (
 	modelLast   = []string{"Diaz", "díaz", "Smith", "Smith-Diaz", strings.Repeat("Long", 55), "O'Neil"}
 	modelTags   = []string{"vip", "VIP", "gala 2026", "board", "müde"}
 	modelDomain = []string{"x.org", "y.example"}
+	modelCity   = []string{"Boston", "boston", "San José", "Boston Spa", ""}
+	modelColor  = []string{"Blue", "blue", "BLUE-green", "*", ""}
+	modelZip    = []string{"02110", "02110-1234", "021", "SW1A 1AA", ""}
 )
 
 func oneOf[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
 // modelPerson is the body of a contact at random.
 func modelPerson(r *rand.Rand, n int) string {
-	var emails, phones, tags []string
+	var emails, phones, addresses, tags []string
 	for range r.IntN(3) {
 		emails = append(emails, fmt.Sprintf(`{"value":"P%d@%s"}`, r.IntN(40), oneOf(r, modelDomain)))
 	}
 	for range r.IntN(2) {
 		phones = append(phones, fmt.Sprintf(`{"value":"212-555-01%02d"}`, r.IntN(30)))
 	}
+	for range r.IntN(3) {
+		addresses = append(addresses, fmt.Sprintf(`{"address_1":"1 Road","city":%q,"zipcode":%q}`, oneOf(r, modelCity), oneOf(r, modelZip)))
+	}
 	for range r.IntN(4) {
 		tags = append(tags, fmt.Sprintf("%q", oneOf(r, modelTags)))
 	}
-	return fmt.Sprintf(`{"first_name":%q,"last_name":%q,"company":"No %d","emails":[%s],"phones":[%s],"tags":[%s]}`,
-		oneOf(r, modelFirst), oneOf(r, modelLast), n, strings.Join(emails, ","), strings.Join(phones, ","), strings.Join(tags, ","))
+	return fmt.Sprintf(`{"first_name":%q,"last_name":%q,"company":"No %d","emails":[%s],"phones":[%s],"addresses":[%s],"tags":[%s]}`,
+		oneOf(r, modelFirst), oneOf(r, modelLast), n, strings.Join(emails, ","), strings.Join(phones, ","), strings.Join(addresses, ","), strings.Join(tags, ","))
 }
 
 // modelFilter is a filter and an order at random.
-func modelFilter(r *rand.Rand, begin time.Time, days int) string {
+func modelFilter(r *rand.Rand, begin time.Time, days int, campaigns []int64) string {
 	var parts []string
 	add := func(oneIn int, name string, value func() string) {
 		if r.IntN(oneIn) == 0 {
@@ -93,6 +99,19 @@ func modelFilter(r *rand.Rand, begin time.Time, days int) string {
 	add(12, "phone", func() string { return fmt.Sprintf("(212) 555-01%02d", r.IntN(30)) })
 	add(3, "tag", func() string { return oneOf(r, modelTags) })
 	add(6, "tag", func() string { return oneOf(r, modelTags) })
+	for range 2 {
+		add(6, "tag_any", func() string { return oneOf(r, modelTags) })
+		add(8, "tag_none", func() string { return oneOf(r, modelTags) })
+	}
+	add(8, "city", func() string { return strings.ToUpper(oneOf(r, modelCity[:4])) })
+	add(8, "zip", func() string { return strings.ToLower(oneOf(r, modelZip[:4])) })
+	add(8, "has", func() string { return oneOf(r, []string{"email", "phone"}) })
+	add(8, "lacks", func() string { return oneOf(r, []string{"email", "phone"}) })
+	add(10, "field_1", func() string { return strings.ToUpper(oneOf(r, modelColor[:4])) })
+	add(10, "field_2", func() string { return oneOf(r, []string{"yes", "false", "*"}) })
+	add(8, "campaign_id", func() string { return fmt.Sprint(oneOf(r, campaigns)) })
+	add(8, "gave_after", func() string { return modelDay(r) })
+	add(8, "gave_before", func() string { return modelDay(r) })
 	add(5, "q", func() string {
 		return oneOf(r, []string{"ana", "smith", "#vip", "@x.org", "diaz ana", "212555", "long", "p1"})
 	})
@@ -105,16 +124,28 @@ func modelFilter(r *rand.Rand, begin time.Time, days int) string {
 	add(6, "total_contributions_min", func() string { return fmt.Sprint(r.IntN(60) - 10) })
 	add(6, "total_contributions_max", func() string { return fmt.Sprint(r.IntN(100) - 10) })
 	add(2, "sort", func() string {
-		return oneOf(r, []string{"", "-"}) + oneOf(r, []string{"id", "created_at", "updated_at", "last_name"})
+		return oneOf(r, []string{"", "-"}) + oneOf(r, []string{"id", "created_at", "updated_at", "last_name", "total_contributions", "last_gift"})
 	})
 	return strings.Join(parts, "&")
 }
 
-// naive is the list that a filter asks for, found by looking at every contact.
-func naive(people map[int64]crm.Contact, scope crm.ContactScope, f crm.ContactFilter) (ids []int64) {
+// modelDay is one of the days at which the people of the model give.
+func modelDay(r *rand.Rand) string {
+	return oneOf(r, []string{"1969-12-31", "1970-01-01", "1970-01-02", "2025-06-01", "2025-06-02", "2026-01-01"})
+}
+
+// naive is the list that a filter asks for, found by looking at every contact and every gift.
+func naive(people map[int64]crm.Contact, gifts map[int64][]crm.Gift, scope crm.ContactScope, f crm.ContactFilter) (ids []int64) {
 	var found []crm.Contact
 	for _, c := range people {
-		if (scope == crm.All || c.Archived() == (scope == crm.Archived)) && f.Matches(&c) {
+		gave := slices.ContainsFunc(gifts[c.ID], func(g crm.Gift) bool { return f.Gave.Has(&g) })
+		c.LastGift = time.Time{}
+		for _, g := range gifts[c.ID] {
+			if g.Net() > 0 && g.At.After(c.LastGift) {
+				c.LastGift = g.At
+			}
+		}
+		if (scope == crm.All || c.Archived() == (scope == crm.Archived)) && f.Matches(&c, gave) {
 			found = append(found, c)
 		}
 	}
@@ -138,6 +169,42 @@ func contactsOf(t *testing.T, s *Store, account int64) map[int64]crm.Contact {
 	return all
 }
 
+// giftsOfContacts are all gifts of an account as they are stored, by their contacts.
+func giftsOfContacts(t *testing.T, s *Store, account int64) map[int64][]crm.Gift {
+	t.Helper()
+	all := map[int64][]crm.Gift{}
+	err := s.view(t.Context(), func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			_, g := scanGift(r)
+			all[g.Contact] = append(all[g.Contact], g.Gift)
+			return g.damage
+		}, `SELECT `+giftColumns+` FROM gift WHERE account_id = $1`, account)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// modelGift records a gift of a contact at random, and often changes it at once.
+func modelGift(t *testing.T, s *Store, r *rand.Rand, account, contact, other int64, campaigns []int64) {
+	t.Helper()
+	body := fmt.Sprintf(`{"amount":%d,"method":"check","transacted_at":%q,"contact_id":%d,"campaign_id":%d}`, 1+r.IntN(50), modelDay(r), contact, oneOf(r, campaigns[1:]))
+	made, err := s.CreateGift(t.Context(), account, giftInput(t, body, true, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch r.IntN(4) {
+	case 0:
+		_, err = s.RefundGift(t.Context(), account, made.Code, nil, "")
+	case 1:
+		_, err = s.UpdateGift(t.Context(), account, made.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"transacted_at":%q}`, other, modelDay(r)), false, time.Now()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Random filters, orders and pages, compared with a look at every contact; with the usual costs, and with such that each way to find
 // something is taken.
 func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
@@ -146,7 +213,20 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 		random := rand.New(rand.NewPCG(16, 1))
 		now := stopClock(s)
 		begin := now.time()
-		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		owner, title := newAccount(t, s), "Gala"
+		account, other := owner.Number, newAccount(t, s).Number
+		campaigns := []int64{12345} // which does not exist
+		for range 2 {
+			made, err := s.CreateCampaign(t.Context(), owner, crm.CampaignInput{Title: &title})
+			if err != nil {
+				t.Fatal(err)
+			}
+			campaigns = append(campaigns, made.ID)
+		}
+		for i, title := range []string{"Color", "Member"} {
+			define(t, s, account, title, []crm.FieldType{crm.TextField, crm.BooleanField}[i])
+		}
+		giver := createAs(t, s, account, `{"first_name":"Giver"}`, crm.Force).ID
 		for n := range persons {
 			now.move(time.Duration(days) * 24 * time.Hour / persons)
 			createAs(t, s, account, modelPerson(random, n), crm.Force)
@@ -154,33 +234,35 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 				createAs(t, s, other, modelPerson(random, n), crm.Force)
 			}
 		}
-		for range persons {
+		for range 2 * persons {
 			now.move(time.Minute)
-			id := crm.MakeID(account, random.Int64N(persons)+1)
+			id := crm.MakeID(account, random.Int64N(persons)+2)
 			switch _, archived := s.Contact(t.Context(), account, id, nil); {
 			case archived != nil:
 				restore(t, s, account, id)
 			case random.IntN(2) == 0:
 				archive(t, s, account, id)
 			case random.IntN(3) == 0:
+				custom := fmt.Sprintf(`{"custom_fields":{"field_1":%q,"field_2":%t}}`, oneOf(random, modelColor), random.IntN(2) == 0)
+				if _, err := s.UpdateContact(t.Context(), account, id, input(t, custom)); err != nil {
+					t.Fatal(err)
+				}
+			case random.IntN(3) == 0:
 				if _, err := s.SyncTags(t.Context(), account, id, []string{oneOf(random, modelTags)}); err != nil {
 					t.Fatal(err)
 				}
 			default:
-				gift := fmt.Sprintf(`{"amount":%d,"method":"check","transacted_at":"2026-01-01","contact_id":%d}`, 1+random.IntN(50), id)
-				if _, err := s.CreateGift(t.Context(), account, giftInput(t, gift, true, time.Now())); err != nil {
-					t.Fatal(err)
-				}
+				modelGift(t, s, random, account, id, giver, campaigns)
 			}
 		}
-		all := contactsOf(t, s, account)
+		all, gifts := contactsOf(t, s, account), giftsOfContacts(t, s, account)
 		for _, costs := range []siftCosts{usualCosts, {few: 0, document: 1 << 40, window: 1, sorted: 0}, {few: 20, document: 1, window: 3, sorted: 1000, key: 1}, {window: 1, document: 1, sorted: 1000}} {
 			s.costs = costs
 			for range filters {
-				query, scope := modelFilter(random, begin, days), oneOf(random, scopes)
+				query, scope := modelFilter(random, begin, days, campaigns), oneOf(random, scopes)
 				f := filterOf(t, query)
 				perPage := int64(1 + random.IntN(100))
-				want := naive(all, scope, f)
+				want := naive(all, gifts, scope, f)
 				number := 1 + random.Int64N(crm.PageRequest{Page: 1, PerPage: perPage}.LastPage(int64(len(want)))+1)
 				got, total := filtered(t, s, account, scope, f, number, perPage)
 				if page := cut(want, (number-1)*perPage, perPage); !slices.Equal(got, page) || total != int64(len(want)) {
@@ -204,7 +286,7 @@ func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
 		all := contactsOf(t, s, account)
 		for _, query := range []string{"sort=-id", "sort=created_at", "sort=-updated_at", "sort=last_name", "sort=-last_name", "tag=vip", "tag=vip&sort=-id", "q=ana&sort=last_name"} {
 			f := filterOf(t, query)
-			want := naive(all, crm.Active, f)
+			want := naive(all, nil, crm.Active, f)
 			for _, perPage := range []int64{1, 7, 100} {
 				var seen []int64
 				for number := int64(1); ; number++ {

@@ -10,10 +10,12 @@ import (
 )
 
 // Which contacts have a tag is kept as sets of their sequence numbers, so that the contacts of a tag are counted, and found at any
-// place, without reading them. A tag has a set of its active contacts and one of its archived ones.
+// place, without reading them. A tag has a set of its active contacts and one of its archived ones. Those who lack an email, or a phone, are
+// sets of all contacts: most contacts have both, and are in neither.
 const (
 	activeSet   = "t:"
 	archivedSet = "a:"
+	lackingSet  = "l:"
 )
 
 const (
@@ -67,10 +69,23 @@ func setNames(kind string, tags []string) []string {
 
 // setsOf are the sets that a contact is in.
 func setsOf(c *crm.Contact) []string {
+	kind := activeSet
 	if c.Archived() {
-		return setNames(archivedSet, c.Tags)
+		kind = archivedSet
 	}
-	return setNames(activeSet, c.Tags)
+	names := setNames(kind, c.Tags)
+	for _, d := range crm.Details {
+		if !c.HasDetail(d) {
+			names = append(names, lackingSet+string(d))
+		}
+	}
+	return names
+}
+
+// sameSets tells whether a change leaves a contact in the sets that it is in.
+func sameSets(before, after *crm.Contact) bool {
+	gained := func(d crm.Detail) bool { return before.HasDetail(d) != after.HasDetail(d) }
+	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained)
 }
 
 // contactSets is what a batch knows of the sets of an account, by blocks: they are written when it ends. There is nil where there is

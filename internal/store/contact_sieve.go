@@ -17,6 +17,12 @@ const (
 	sqlGivenIn   = `SELECT id FROM contact WHERE account_id = $1 AND given <> 0 AND given >= $2 AND given < $3 LIMIT $4`
 	sqlNamed     = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 LIMIT $4`
 	sqlNames     = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2`
+
+	// Gifts that count. Who gave since some day is known by the last gift.
+	sqlGave     = `SELECT contact_id FROM gift WHERE account_id = $1 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
+	sqlGaveTo   = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
+	sqlLastGave = `SELECT id FROM contact WHERE account_id = $1 AND last_gift <> 0 AND last_gift >= $2 LIMIT $3`
+	sqlGaveOf   = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
 )
 
 // sieve finds which contacts pass a filter. To find the set of a condition costs as much as it has contacts. So the sets that are
@@ -78,9 +84,26 @@ func (w *sieve) steps() (steps []func() error) {
 	for _, tag := range f.Tags {
 		add(true, func() error { return w.tag(tag) })
 	}
+	add(len(f.AnyTag) > 0, w.anyTag)
+	for _, tag := range f.NoTag {
+		add(true, func() error { return w.withoutTag(tag) })
+	}
+	for _, detail := range f.Has {
+		add(true, func() error { return w.detail(detail, w.drop) })
+	}
+	for _, detail := range f.Lacks {
+		add(true, func() error { return w.detail(detail, w.keep) })
+	}
 	add(f.LastName != "", w.lastName)
 	add(!f.Search.IsEmpty(), func() error { return w.search(f.Search) })
+	for _, search := range f.PlaceSearches() {
+		add(true, func() error { return w.search(search) })
+	}
+	for _, field := range f.Custom {
+		add(true, func() error { return w.search(field.Search()) })
+	}
 	add(f.LastName == "" && f.FirstName != "", w.firstName)
+	add(!f.Gave.IsEmpty(), w.gave)
 	add(!f.Given.IsEmpty(), w.given)
 	add(!f.Created.IsEmpty(), func() error { return w.window(sqlCreatedIn, f.Created) })
 	add(!f.Updated.IsEmpty(), func() error { return w.window(sqlUpdatedIn, f.Updated) })
@@ -138,6 +161,69 @@ func (w *sieve) tag(tag string) error {
 		w.keep(found.Set)
 	}
 	return err
+}
+
+// anyTag keeps those who have at least one of the tags.
+func (w *sieve) anyTag() error {
+	var any db.Set
+	for _, tag := range w.filter.AnyTag {
+		found, err := w.tags.tagged(w.conn, w.row, w.scope, tag)
+		if err != nil {
+			return err
+		}
+		any.Or(&found.Set)
+	}
+	w.keep(any)
+	return nil
+}
+
+func (w *sieve) withoutTag(tag string) error {
+	found, err := w.tags.tagged(w.conn, w.row, w.scope, tag)
+	if err == nil {
+		w.drop(found.Set)
+	}
+	return err
+}
+
+// detail keeps or drops those who lack a detail.
+func (w *sieve) detail(detail crm.Detail, do func(db.Set)) error {
+	found, err := w.tags.of(w.conn, w.row, lackingSet+string(detail))
+	if err == nil {
+		do(found.Set)
+	}
+	return err
+}
+
+// gave keeps those who have a gift such as is asked for.
+func (w *sieve) gave() error {
+	var set db.Set
+	gave := w.filter.Gave
+	low, high := span(gave.When)
+	sql, args := sqlGave, []any{low, high}
+	switch {
+	case gave.Campaign != 0:
+		sql, args = sqlGaveTo, []any{gave.Campaign, low, high}
+	case gave.When.To.IsZero():
+		sql, args = sqlLastGave, []any{low}
+	}
+	_, whole, err := w.find(&set, w.most(), sql, args...)
+	if whole {
+		w.keep(set)
+	}
+	w.open = w.open || !whole
+	return err
+}
+
+// span is a stretch of time as columns have it: its beginning, and the first moment after it.
+func span(window crm.Window) (low, high int64) {
+	low, high = math.MinInt64, math.MaxInt64
+	if !window.From.IsZero() {
+		low = window.From.Unix()
+	}
+	if !window.To.IsZero() {
+		high = window.To.Unix()
+	}
+	return low, high
 }
 
 func (w *sieve) lastName() error {
@@ -228,13 +314,7 @@ func (w *sieve) outside(limit int64, sql string, low, high int64) (set db.Set, n
 
 // window reads those in a stretch of time or those outside of it, whichever are fewer: it reads some of either, and more and more.
 func (w *sieve) window(sql string, window crm.Window) error {
-	low, high := int64(math.MinInt64), int64(math.MaxInt64)
-	if !window.From.IsZero() {
-		low = window.From.Unix()
-	}
-	if !window.To.IsZero() {
-		high = window.To.Unix()
-	}
+	low, high := span(window)
 	for limit := max(1, w.costs.window); ; limit *= 4 {
 		var in db.Set
 		_, whole, err := w.find(&in, limit, sql, low, high)
@@ -271,17 +351,35 @@ func (w *sieve) readDocuments() error {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
-		err := w.conn.Each(func(r db.Row) error {
+		ids := idsOf(w.account, some)
+		givers, err := w.giversAmong(ids)
+		if err != nil {
+			return err
+		}
+		err = w.conn.Each(func(r db.Row) error {
 			contact := scanContact(r)
-			if contact.damage == nil && w.filter.Matches(&contact.contact) {
+			if contact.damage == nil && w.filter.Matches(&contact.contact, givers[contact.id]) {
 				set.Add(crm.IDSeq(contact.id))
 			}
 			return contact.damage
-		}, sqlLoadContacts, w.account, idsOf(w.account, some))
+		}, sqlLoadContacts, w.account, ids)
 		if err != nil {
 			return err
 		}
 	}
 	w.keep(set)
 	return nil
+}
+
+// giversAmong are those of some contacts who have a gift such as is asked for.
+func (w *sieve) giversAmong(ids []int64) (map[int64]bool, error) {
+	gave, givers := w.filter.Gave, make(map[int64]bool)
+	if gave.IsEmpty() {
+		return givers, nil
+	}
+	low, high := span(gave.When)
+	return givers, w.conn.Each(func(r db.Row) error {
+		givers[r.Int(0)] = true
+		return nil
+	}, sqlGaveOf, w.account, ids, low, high, gave.Campaign)
 }

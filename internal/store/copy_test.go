@@ -217,7 +217,7 @@ func eachWay(t *testing.T, test func(t *testing.T, from, to Options)) {
 		for _, to := range testEngines {
 			t.Run(from.name+" to "+to.name, func(t *testing.T) {
 				t.Parallel()
-				test(t, from.options(t), to.options(t))
+				test(t, from.empty(t), to.options(t))
 			})
 		}
 	}

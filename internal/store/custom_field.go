@@ -96,21 +96,36 @@ func (k *fieldCache) append(dst []byte, account, id int64, body []byte, at int64
 	return crm.AppendCustomized(dst, id, body, fields)
 }
 
+// fieldReader reads contacts of one account.
+type fieldReader struct {
+	cache   *fieldCache
+	account int64
+	known   *crm.CustomFields // that it has read itself; those in the cache may be of another moment
+}
+
+// append is that of the cache.
+func (f *fieldReader) append(dst []byte, id int64, body []byte, at int64) ([]byte, error) {
+	if at != 0 && f.known != nil && f.known.Seq == at {
+		return crm.AppendCustomized(dst, id, body, f.known)
+	}
+	return f.cache.append(dst, f.account, id, body, at)
+}
+
 // fieldReads is how often definitions may change in a row while one statement reads contacts.
 const fieldReads = 20
 
 // reading runs a statement that reads contacts. Where it meets custom fields whose definitions are not known, they are read on the same
 // connection, and it runs again.
-func (k *fieldCache) reading(c db.Conn, account int64, read func() error) (err error) {
+func (f *fieldReader) reading(c db.Conn, read func() error) (err error) {
 	for range fieldReads {
 		if err = read(); !errors.Is(err, errUnknownFields) {
 			return err
 		}
-		if _, err := k.read(c, account); err != nil {
+		if f.known, err = f.cache.read(c, f.account); err != nil {
 			return err
 		}
 	}
-	return err
+	return errUnknownFields
 }
 
 // customFields are the definitions as they are in the unit of work.

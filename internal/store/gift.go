@@ -326,11 +326,11 @@ func (t *tx) afterGift(a *accountUnit, before, after *crm.Gift, now time.Time) e
 		kind = 0 // the history of the gift itself tells the rest
 	}
 	if before != nil && before.Contact != after.Contact {
-		if err := t.saveStats(a, before.Contact, kind, data); err != nil {
+		if err := t.saveStats(a, before.Contact, before, after, kind, data); err != nil {
 			return err
 		}
 	}
-	return t.saveStats(a, after.Contact, kind, data)
+	return t.saveStats(a, after.Contact, before, after, kind, data)
 }
 
 // UpdateGift changes what may be changed of a gift.

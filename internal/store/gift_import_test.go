@@ -11,17 +11,28 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/table"
 )
 
 var someCode = regexp.MustCompile(`gift \w{16}`)
 
-// imported imports a CSV file, and returns its report with the rejected rows: their lines and reasons.
-func imported(t *testing.T, s *Store, account int64, file string, trial bool) (GiftImportResult, []string) {
+func openGifts(t *testing.T, file string) *crm.GiftFile {
 	t.Helper()
-	gifts, err := crm.OpenGiftFile(strings.NewReader(file), false)
+	rows, err := table.Open(strings.NewReader(file), int64(len(file)), "gifts.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
+	gifts, err := crm.OpenGiftFile(rows, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gifts
+}
+
+// imported imports a CSV file, and returns its report with the rejected rows: their lines and reasons.
+func imported(t *testing.T, s *Store, account int64, file string, trial bool) (GiftImportResult, []string) {
+	t.Helper()
+	gifts := openGifts(t, file)
 	var rejected []string
 	result, err := s.ImportGifts(t.Context(), account, gifts, GiftImport{Region: "US", Trial: trial, Progress: func(GiftImportResult) {},
 		Rejected: func(row *crm.GiftRow, reason string) error {
@@ -92,7 +103,7 @@ func TestImportingGifts(t *testing.T) {
 			t.Errorf("the import says %+v, want %+v\n%q\nthe trial said\n%q", result, want, rejected, reasons)
 		}
 		wrong := []string{
-			"7: The contact_id field is required, or else first_name and last_name of the giver.",
+			"7: The contact_id field is required, or else first_name and last_name of the donor.",
 			"8: The email field must be that of a contact, or come with the first_name and the last_name of a new one.",
 			"9: The email field must be that of a contact, or come with the first_name and the last_name of a new one.",
 			"10: The contact_id field must be the id of one of the account's contacts.",
@@ -148,10 +159,7 @@ func TestAnImportGoesOn(t *testing.T) {
 			t.Errorf("the trial says %+v, want %+v", tried, want)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		gifts, err := crm.OpenGiftFile(strings.NewReader(file), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gifts := openGifts(t, file)
 		part, err := s.ImportGifts(ctx, account.Number, gifts, GiftImport{Region: "US", Progress: func(r GiftImportResult) {
 			if r.Rows >= 200 {
 				cancel()

@@ -224,7 +224,7 @@ const lifetime = 300
 
 // saveStats brings the numbers in a contact's document up to date with the sums, and notes in its history what became of a gift; a kind of 0 is
 // nothing that it should tell.
-func (t *tx) saveStats(a *accountUnit, contact int64, kind crm.ChangeKind, data string) error {
+func (t *tx) saveStats(a *accountUnit, contact int64, before, after *crm.Gift, kind crm.ChangeKind, data string) error {
 	row, err := t.row(a, contact)
 	if err != nil || row == nil || row.damage != nil {
 		return err // a damaged document is told of by a check, which also repairs these numbers
@@ -236,10 +236,13 @@ func (t *tx) saveStats(a *accountUnit, contact int64, kind crm.ChangeKind, data 
 	changed := row.contact
 	changed.Stats = statsOf(sums, a.currency)
 	at := row.trace
+	if at.lastGift, err = t.lastGift(row, before, after); err != nil {
+		return err
+	}
 	switch {
 	case kind != 0:
 		at.revision, at.version = t.record(a, crm.ContactNoun, contact, kind, row.trace.revision, data), row.version+1
-	case changed.Stats == row.contact.Stats:
+	case changed.Stats == row.contact.Stats && at == row.trace:
 		return nil
 	}
 	t.writeContact(t.Save, a, row.listRevision, at, changed, changed.AppendBody(make([]byte, 0, len(row.body)+16)))

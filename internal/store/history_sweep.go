@@ -17,7 +17,7 @@ const (
 
 const (
 	sqlSweeps   = `SELECT account_id, history_days FROM account_setting WHERE history_days > 0 ORDER BY account_id`
-	sqlOldest   = `SELECT revision, at FROM change WHERE account_id = $1 AND revision >= $2 ORDER BY revision LIMIT $3`
+	sqlOldTimes = `SELECT revision, at FROM change WHERE account_id = $1 AND revision >= $2 ORDER BY revision LIMIT $3`
 	sqlForget   = `DELETE FROM change WHERE account_id = $1 AND revision >= $2 AND revision < $3`
 	secondsADay = 24 * 60 * 60
 )
@@ -68,7 +68,7 @@ func (s *Store) sweepStep(ctx context.Context, account, days int64) (more bool, 
 				n, next = n+1, next+1
 			}
 			return nil
-		}, sqlOldest, account, a.oldest, int64(sweepUnit))
+		}, sqlOldTimes, account, a.oldest, int64(sweepUnit))
 		if more = n == sweepUnit; err != nil || n == 0 {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// The set-up link belongs to no account, so it is not found here.
+	// The setup link belongs to no account, so it is not found here.
 	invitationColumns = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at,
 		i.hash, i.email, i.role, i.created_at, i.expires_at, COALESCE(u.name, '')
 		FROM invitation i JOIN account a ON a.account_id = i.account_id LEFT JOIN account p ON p.account_id = a.parent

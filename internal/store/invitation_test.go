@@ -176,7 +176,7 @@ func TestASetupLinkIsNoInvitationAndAnInvitationNoSetupLink(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := s.Invitation(t.Context(), invitation); err != nil {
-			t.Errorf("the invitation was taken for a set-up link: %v", err)
+			t.Errorf("the invitation was taken for a setup link: %v", err)
 		}
 	})
 }

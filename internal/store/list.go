@@ -179,7 +179,7 @@ func excluded(scope crm.ContactScope) int64 {
 // contactPieces are pieces of contacts of one account.
 func (s *Store) contactPieces(account int64, dst []byte, flush Flush) *pieces {
 	p := newPieces(dst, flush)
-	p.fields, p.account = &s.fields, account
+	p.fields = &fieldReader{cache: &s.fields, account: account}
 	return p
 }
 
@@ -190,5 +190,5 @@ func (p *pieces) appendContact(dst []byte, r db.Row) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return p.fields.append(dst, p.account, id, body, r.Int(3))
+	return p.fields.append(dst, id, body, r.Int(3))
 }

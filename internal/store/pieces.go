@@ -38,9 +38,7 @@ type pieces struct {
 	lossy  bool  // elements may be deleted before their turn comes
 	found  ListResult
 
-	// Of contacts:
-	fields  *fieldCache
-	account int64
+	fields *fieldReader // of contacts; nil for anything else
 }
 
 func newPieces(dst []byte, flush Flush) *pieces {
@@ -64,7 +62,7 @@ func (p *pieces) reading(c db.Conn, read func() error) error {
 	if p.fields == nil {
 		return read()
 	}
-	return p.fields.reading(c, p.account, read)
+	return p.fields.reading(c, read)
 }
 
 // again drops what an earlier attempt has appended.

@@ -59,7 +59,7 @@ var schema = db.Schema{
 func init() {
 	contactTable.Words, contactTable.WordsOf = wordsTable, wordsOfRow
 	accountTable.NameOf = func(row []any) (id, name string) { return row[1].(string), row[2].(string) }
-	invitationTable.Transient = "account_id = 0" // set-up links
+	invitationTable.Transient = "account_id = 0" // setup links
 }
 
 // wordsOfRow are the words of a contact in a row of its table.

@@ -44,14 +44,27 @@ ALTER TABLE contact ADD COLUMN revision BIGINT NOT NULL DEFAULT 0;
 -- How many changes it has had.
 ALTER TABLE contact ADD COLUMN version BIGINT NOT NULL DEFAULT 0;
 
--- When the last gift was given that counts, and whether it has custom fields.
+-- When the last gift was given that counts (0 is none, and the very second of 1970 is 1), and whether it has custom fields.
 ALTER TABLE contact ADD COLUMN last_gift BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE contact ADD COLUMN custom SMALLINT NOT NULL DEFAULT 0;
 
+UPDATE contact SET last_gift = COALESCE((SELECT MAX(CASE given_at WHEN 0 THEN 1 ELSE given_at END) FROM gift
+	WHERE gift.account_id = contact.account_id AND gift.contact_id = contact.id AND gift.net > 0), 0)
+	WHERE id IN (SELECT contact_id FROM gift WHERE net > 0);
+
 CREATE INDEX contact_last_gift ON contact (account_id, last_gift, id) WHERE last_gift <> 0;
 
 ALTER TABLE campaign ADD COLUMN revision BIGINT NOT NULL DEFAULT 0;
+
+-- Both indexes now tell who gave, so that contacts are found by when they gave, and to which campaign.
+DROP INDEX gift_time;
+
+CREATE INDEX gift_time ON gift (account_id, given_at, id, net, contact_id);
+
+DROP INDEX gift_campaign;
+
+CREATE INDEX gift_campaign ON gift (account_id, campaign_id, given_at, id, currency, net, contact_id) WHERE campaign_id <> 0;
 
 ALTER TABLE gift ADD COLUMN revision BIGINT NOT NULL DEFAULT 0;
 

@@ -16,7 +16,7 @@ const (
 	sqlContactSeqs  = `SELECT contact_seq FROM account_tally WHERE account_id = ANY($1)`
 )
 
-var errNoSetup = fmt.Errorf("the set-up link: %w", crm.ErrNotFound)
+var errNoSetup = fmt.Errorf("the setup link: %w", crm.ErrNotFound)
 
 // SetupToken makes the token of the link by which the first user joins; it is "" if there is a user. The link replaces the one before,
 // of any node: a link that was printed and forgotten must not stay valid.

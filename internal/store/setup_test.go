@@ -52,7 +52,7 @@ func TestTheFirstUserSetsUpAnOrganization(t *testing.T) {
 			t.Errorf("%v: with a user there is still the token %q", err, token)
 		}
 		if n := count(t, a, `SELECT COUNT(*) FROM invitation`); n != 0 {
-			t.Errorf("%d set-up tokens are left", n)
+			t.Errorf("%d setup tokens are left", n)
 		}
 	})
 }

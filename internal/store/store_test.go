@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 // testEngines are the databases that every test runs on.
-var testEngines = []testEngine{{"sqlite", newSQLite, newSQLite}, {"postgres", newPostgres, emptied}}
+var testEngines = []testEngine{{"sqlite", newSQLite, emptySQLite}, {"postgres", newPostgres, emptied}}
 
 type testEngine struct {
 	name    string
@@ -34,7 +34,22 @@ func newSQLite(t testing.TB) Options { return Options{Data: t.TempDir()} }
 
 func newPostgres(t testing.TB) Options { return Options{Database: rig.Database(t)} }
 
-// left are the databases of tests that have passed. Creating a database and its tables takes longer than most tests.
+// withTables is a database that has its tables, and no rows.
+var withTables = rig.Template(func(directory, url string) error {
+	s, err := Open(context.Background(), Options{Data: directory, Database: url})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+})
+
+func emptySQLite(t testing.TB) Options {
+	t.Helper()
+	directory, _ := withTables(t, rig.Engines[0])
+	return Options{Data: directory}
+}
+
+// left are the databases of tests that have passed. Creating a database takes longer than most tests.
 var left = make(chan Options, 100)
 
 // emptied is a database that another test has left, emptied, or else a new one.
@@ -49,7 +64,7 @@ func emptied(t testing.TB) (o Options) {
 			t.Fatal(err)
 		}
 	default:
-		o = newPostgres(t)
+		_, o.Database = withTables(t, rig.Engines[1])
 	}
 	t.Cleanup(func() {
 		if !t.Failed() {
@@ -91,7 +106,7 @@ func onEach(t *testing.T, database func(testEngine) func(testing.TB) Options, te
 // openTest opens a store in a directory of its own.
 func openTest(t testing.TB) *Store {
 	t.Helper()
-	return open(t, Options{Data: t.TempDir()})
+	return open(t, emptySQLite(t))
 }
 
 // open opens a store. When the test ends, everything in it must be consistent.

@@ -190,6 +190,13 @@ func appendEscape(dst []byte, r rune) []byte {
 	return append(dst, '_', 'x', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15], '_')
 }
 
+func (b *workbookWriter) Flush() error {
+	if err := b.sheet.Flush(); err != nil {
+		return err
+	}
+	return b.archive.Flush()
+}
+
 func (b *workbookWriter) Close() error {
 	if _, err := b.sheet.WriteString("</sheetData></worksheet>"); err != nil {
 		return err

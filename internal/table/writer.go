@@ -18,6 +18,8 @@ type Writer interface {
 	// Header names the columns. It comes before all rows.
 	Header(names []string) error
 	Row(cells []any) error
+	// Flush lets the file have the rows up to here.
+	Flush() error
 	// Close writes what is left, and does not close the file.
 	Close() error
 }
@@ -111,7 +113,9 @@ func (c *csvWriter) Row(cells []any) error {
 	return c.w.Write(c.texts)
 }
 
-func (c *csvWriter) Close() error {
+func (c *csvWriter) Close() error { return c.Flush() }
+
+func (c *csvWriter) Flush() error {
 	c.w.Flush()
 	return c.w.Error()
 }
@@ -172,6 +176,7 @@ func (l *lineWriter) Row(cells []any) error {
 }
 
 func (l *lineWriter) Close() error { return l.w.Flush() }
+func (l *lineWriter) Flush() error { return l.w.Flush() }
 
 // appendJSON writes a text in quotes.
 func appendJSON(dst []byte, text string) []byte {

@@ -1,0 +1,329 @@
+package console
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// The address of a list of contacts has the parameters of the API, so that a filter is a link, a segment and an export alike. The panel asks in
+// words of its own: several tags in one field, the last day of a time, and a choice between having and lacking something.
+var (
+	tagFields    = map[string]string{"tags_all": "tag", "tags_any": "tag_any", "tags_none": "tag_none"}
+	firstDays    = map[string]string{"gave_from": "gave_after", "added_from": "created_after", "changed_from": "updated_after"}
+	lastDays     = map[string]string{"gave_to": "gave_before", "added_to": "created_before", "changed_to": "updated_before"}
+	detailFields = map[string]crm.Detail{"has_email": crm.EmailDetail, "has_phone": crm.PhoneDetail}
+)
+
+// shownFields are the parameters that the panel has fields of the same name for.
+var shownFields = []string{"q", "campaign_id", "total_contributions_min", "total_contributions_max", "city", "zip"}
+
+// listQuery turns what was sent to the list into the parameters of a link. clean tells whether it is that already.
+func listQuery(sent url.Values) (q url.Values, clean bool) {
+	q, clean = url.Values{}, true
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		parameter, known := crm.ContactParameter(name)
+		if name == "scope" {
+			parameter, known = name, true
+		}
+		for _, value := range sent[name] {
+			text := strings.TrimSpace(value)
+			switch {
+			case known && text != "":
+				q.Add(parameter, value)
+				clean = clean && name == parameter
+			case known:
+				clean = false
+			case isPanelField(name):
+				addPanelField(q, name, text)
+				clean = false
+			}
+		}
+	}
+	return q, clean
+}
+
+func isPanelField(name string) bool {
+	return tagFields[name]+firstDays[name]+lastDays[name]+string(detailFields[name]) != ""
+}
+
+// addPanelField adds what one field of the panel asks for.
+func addPanelField(q url.Values, name, text string) {
+	switch {
+	case text == "":
+	case tagFields[name] != "":
+		for tag := range strings.SplitSeq(text, ",") {
+			if tag = strings.TrimSpace(tag); tag != "" {
+				q.Add(tagFields[name], tag)
+			}
+		}
+	case firstDays[name] != "":
+		q.Set(firstDays[name], text)
+	case lastDays[name] != "":
+		if day, err := time.Parse(time.DateOnly, text); err == nil {
+			text = day.AddDate(0, 0, 1).Format(time.DateOnly)
+		}
+		q.Set(lastDays[name], text)
+	case text == "yes":
+		q.Add("has", string(detailFields[name]))
+	case text == "no":
+		q.Add("lacks", string(detailFields[name]))
+	}
+}
+
+// contactFilters are the filters of the list, as the panel and the chips show them.
+type contactFilters struct {
+	query     url.Values // of the list, without the page
+	path      string
+	Panel     *form
+	Others    []hidden // that the panel has no field for
+	Campaigns []option
+	Fields    []field // of custom fields
+	Chips     []chip
+	Clear     string // the list without filters
+	Saving    *form  // of a segment
+}
+
+// hidden is a value that a form carries along.
+type hidden struct{ Name, Value string }
+
+// chip is a filter that is active, and the list without it.
+type chip struct{ Label, Clear string }
+
+// Link is the query of the list.
+func (f *contactFilters) Link() string { return f.query.Encode() }
+
+// refuse notes what is wrong with the filters, beside the fields of the panel.
+func (f *contactFilters) refuse(err error) error {
+	if err := f.Panel.refuse(err); err != nil {
+		return err
+	}
+	for i, fault := range f.Panel.Faults {
+		for _, fields := range []map[string]string{tagFields, firstDays, lastDays} {
+			for name, parameter := range fields {
+				if fault.Field == parameter {
+					f.Panel.Faults[i].Field = name
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fillFilters fills in the panel, the chips and the segments.
+func (c *Console) fillFilters(r *http.Request, v visit, view *contactsView) (err error) {
+	q := view.query
+	view.Panel = panelOf(q)
+	view.Clear = withQuery(view.path, only(q, "scope", "sort"))
+	fields, err := c.store.CustomFields(r.Context(), v.account())
+	if err != nil {
+		return err
+	}
+	view.fillFields(fields)
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		for _, value := range q[name] {
+			if !slices.Contains(shownFields, name) && !inPanel(name, value) && !view.hasField(name) {
+				view.Others = append(view.Others, hidden{name, value})
+			}
+		}
+	}
+	currency, err := c.store.Currency(r.Context(), v.account())
+	if err != nil {
+		return err
+	}
+	if view.Campaigns, err = c.campaignOptions(r, v, q.Get("campaign_id"), "Any campaign", currency); err != nil {
+		return err
+	}
+	view.Chips = view.chips()
+	return c.fillSegments(r, v, view)
+}
+
+// fillFields adds a field to the panel for each custom field.
+func (f *contactFilters) fillFields(all *crm.CustomFields) {
+	for _, custom := range all.Active() {
+		name := custom.Key()
+		f.Panel.set(name, f.query.Get(name))
+		var choices []option
+		switch custom.Type {
+		case crm.BooleanField:
+			choices = newOptions("yes=Yes", "no=No")
+		case crm.SelectField:
+			for _, choice := range custom.Options {
+				choices = append(choices, option{choice, choice, false})
+			}
+		}
+		if choices == nil {
+			f.Fields = append(f.Fields, newField(f.Panel, name, custom.Title, "form=find", "maxlength=255", "autocomplete=off", "placeholder=* for any value"))
+			continue
+		}
+		choices = append([]option{{"", "Any or none", false}}, append(choices, option{crm.AnyValue, "Any value", false})...)
+		f.Fields = append(f.Fields, newSelect(f.Panel, name, custom.Title, choices, "form=find"))
+	}
+}
+
+// hasField tells whether the panel asks for a custom field by this parameter.
+func (f *contactFilters) hasField(name string) bool {
+	return slices.ContainsFunc(f.Fields, func(shown field) bool { return shown.Name == name })
+}
+
+// only is a query without all other parameters.
+func only(q url.Values, names ...string) url.Values {
+	kept := url.Values{}
+	for _, name := range names {
+		if q.Has(name) {
+			kept[name] = q[name]
+		}
+	}
+	return kept
+}
+
+// inPanel tells whether a field of the panel asks for a parameter.
+func inPanel(name, value string) bool {
+	for _, fields := range []map[string]string{tagFields, firstDays, lastDays} {
+		if slices.Contains(slices.Collect(maps.Values(fields)), name) {
+			return true
+		}
+	}
+	return (name == "has" || name == "lacks") && slices.Contains(crm.Details, crm.Detail(value))
+}
+
+// panelOf is the panel for a query.
+func panelOf(q url.Values) *form {
+	f := newForm()
+	for _, name := range shownFields {
+		f.set(name, q.Get(name))
+	}
+	for name, parameter := range tagFields {
+		f.set(name, strings.Join(q[parameter], ", "))
+	}
+	for name, parameter := range firstDays {
+		f.set(name, q.Get(parameter))
+	}
+	for name, parameter := range lastDays {
+		f.set(name, lastDay(q.Get(parameter)))
+	}
+	for name, detail := range detailFields {
+		switch {
+		case slices.Contains(q["has"], string(detail)):
+			f.set(name, "yes")
+		case slices.Contains(q["lacks"], string(detail)):
+			f.set(name, "no")
+		}
+	}
+	return f
+}
+
+// lastDay is the last day before a time, which is the end of a filter.
+func lastDay(end string) string {
+	if at, _, ok := crm.ParseMoment(end); ok {
+		return at.Add(-time.Second).UTC().Format(time.DateOnly)
+	}
+	return end
+}
+
+// spokenDay is a day as people read it.
+func spokenDay(text string) string {
+	if at, _, ok := crm.ParseMoment(text); ok {
+		return shownDay(at)
+	}
+	return text
+}
+
+// chips are the filters that are active, in the order of the panel.
+func (f *contactFilters) chips() (all []chip) {
+	add := func(label string, names ...string) {
+		if label != "" {
+			all = append(all, chip{label, f.without("", names...)})
+		}
+	}
+	each := func(name string, label func(value string) string) {
+		for _, value := range f.query[name] {
+			all = append(all, chip{label(value), f.without(value, name)})
+		}
+	}
+	named := func(label string) func(string) string { return func(value string) string { return label + value } }
+	each("tag", named("Tagged "))
+	if tags := f.query["tag_any"]; len(tags) > 0 {
+		add("Tagged "+strings.Join(tags, " or "), "tag_any")
+	}
+	each("tag_none", named("Not tagged "))
+	each("campaign_id", func(id string) string { return "Gave to " + f.campaign(id) })
+	add(f.time("Gave", "gave_after", "gave_before"), "gave_after", "gave_before")
+	add(between("Total given", f.query.Get("total_contributions_min"), f.query.Get("total_contributions_max")), "total_contributions_min", "total_contributions_max")
+	each("city", named("City "))
+	each("zip", named("ZIP "))
+	each("has", named("Has "))
+	each("lacks", named("No "))
+	add(f.time("Added", "created_after", "created_before"), "created_after", "created_before")
+	add(f.time("Changed", "updated_after", "updated_before"), "updated_after", "updated_before")
+	for _, shown := range f.Fields {
+		each(shown.Name, func(value string) string {
+			if value == crm.AnyValue {
+				return "Has " + shown.Label
+			}
+			return shown.Label + " " + value
+		})
+	}
+	for _, other := range f.Others {
+		if other.Name != "scope" && other.Name != "sort" {
+			each(other.Name, named(capital(strings.ReplaceAll(other.Name, "_", " "))+" "))
+		}
+	}
+	return all
+}
+
+// without is the list without some parameters; with a value, only that value is left out.
+func (f *contactFilters) without(value string, names ...string) string {
+	q := maps.Clone(f.query)
+	for _, name := range names {
+		if q[name] = slices.DeleteFunc(slices.Clone(q[name]), func(v string) bool { return value == "" || v == value }); len(q[name]) == 0 {
+			q.Del(name)
+		}
+	}
+	return withQuery(f.path, q)
+}
+
+// campaign is the title of a campaign that contacts gave to.
+func (f *contactFilters) campaign(id string) string {
+	for _, o := range f.Campaigns {
+		if o.Value == id {
+			return o.Label
+		}
+	}
+	return "campaign " + id
+}
+
+// time says which stretch of time a filter asks for, "" for none.
+func (f *contactFilters) time(verb, after, before string) string {
+	from, to := spokenDay(f.query.Get(after)), spokenDay(lastDay(f.query.Get(before)))
+	switch {
+	case from != "" && to != "":
+		return verb + " " + from + " – " + to
+	case from != "":
+		return verb + " since " + from
+	case to != "":
+		return verb + " until " + to
+	}
+	return ""
+}
+
+// between says which numbers a filter asks for, "" for any.
+func between(what, low, high string) string {
+	switch {
+	case low != "" && high != "":
+		return what + " " + low + " – " + high
+	case low != "":
+		return what + " at least " + low
+	case high != "":
+		return what + " at most " + high
+	}
+	return ""
+}
+
+// Active is how many filters are active.
+func (f *contactFilters) Active() int { return len(f.Chips) }

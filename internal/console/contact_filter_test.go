@@ -1,0 +1,134 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+// filterable is an organization with contacts that filters tell apart.
+func (s *site) filterable(role crm.Role) *person {
+	p := s.member(s.organization("Harbor"), role)
+	s.contact(p, "Ann", "Abel", tagged("vip", "board"), func(in *crm.ContactInput) {
+		in.Emails, in.Addresses = &[]crm.Email{{Value: "ann@example.org"}}, &[]crm.Address{{City: "San José", Zipcode: "95112"}}
+	})
+	s.contact(p, "Ben", "Bloom", tagged("vip"), func(in *crm.ContactInput) { in.Phones = &[]crm.Phone{{Value: "212-555-0100"}} })
+	s.contact(p, "Cat", "Cole", tagged("press"))
+	campaign := s.fund(p.account, "Gala", "USD")
+	s.donation(p.account, crm.MakeID(p.account.Number, 1), `"amount":50,"method":"check","transacted_at":"2026-01-31","campaign_id":%s`, campaign)
+	return p
+}
+
+func TestContactsAreFiltered(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.filterable(crm.Viewer)
+		for _, test := range []struct{ query, link, chip, names string }{
+			{"tags_all=vip,+board", "tag=vip&tag=board", "Tagged vip × Tagged board ×", "Ann"},
+			{"tags_any=board,press", "tag_any=board&tag_any=press", "Tagged board or press", "Ann Cat"},
+			{"tags_none=vip&city=", "tag_none=vip", "Not tagged vip", "Cat"},
+			{"city=SAN+JOSE&zip=", "city=SAN+JOSE", "City SAN JOSE", "Ann"},
+			{"zip=951&gave_to=", "zip=951", "ZIP 951", "Ann"},
+			{"has_email=yes&has_phone=", "has=email", "Has email", "Ann"},
+			{"has_email=no&has_phone=no", "lacks=email&lacks=phone", "No phone", "Cat"},
+			{"gave_from=2026-01-31&gave_to=2026-01-31", "gave_after=2026-01-31&gave_before=2026-02-01", "Gave Jan 31, 2026 – Jan 31, 2026", "Ann"},
+			{"gave_from=2026-02-01", "gave_after=2026-02-01", "Gave since Feb 1, 2026", ""},
+			{"total_contributions_min=50&tags_all=", "total_contributions_min=50", "Total given at least 50", "Ann"},
+			{"added_to=2020-01-01", "created_before=2020-01-02", "Added until Jan 1, 2020", ""},
+			{"changed_from=2020-01-01&q=", "updated_after=2020-01-01", "Changed since Jan 1, 2020", "Ann Ben Cat"},
+			{"lastName=COLE", "last_name=COLE", "Last name COLE", "Cat"},
+			{"sort=-last_name&scope=all&city=", "scope=all&sort=-last_name", "", "Ann Ben Cat"},
+		} {
+			a := p.get(p.org("/contacts?" + test.query))
+			if want := p.org("/contacts?" + test.link); a.location() != want {
+				t.Errorf("%s leads to %s, want %s", test.query, a.location(), want)
+				continue
+			}
+			for _, a := range []answer{p.get(p.org("/contacts?" + test.link)), p.live(p.org("/contacts?" + test.query))} {
+				p.sees(a, test.chip)
+				var names []string
+				for _, name := range []string{"Ann", "Ben", "Cat"} {
+					if strings.Contains(a.body, ">"+name+" ") {
+						names = append(names, name)
+					}
+				}
+				if got := strings.Join(names, " "); got != test.names {
+					t.Errorf("%s finds %q, want %q", test.query, got, test.names)
+				}
+			}
+			if a := p.live(p.org("/contacts?" + test.query)); a.header.Get("HX-Replace-Url") != p.org("/contacts?"+test.link) {
+				t.Errorf("while a person types, the address becomes %q", a.header.Get("HX-Replace-Url"))
+			}
+		}
+		both := p.get(p.org("/contacts?tag=vip&lacks=email"))
+		p.sees(both, "1 of 3 contacts", "Ben Bloom")
+		if got := both.link(t, "×"); got != p.org("/contacts?lacks=email") { // of the first chip
+			t.Errorf("without the tag: %s", got)
+		}
+		refused := p.get(p.org("/contacts?gave_after=soon&has=fax"))
+		p.wantStatus(refused, http.StatusUnprocessableEntity)
+		p.sees(refused, "Please check the filters.", "Gave from must be a date")
+		p.doesNotSee(refused, "Ann Abel")
+	})
+}
+
+func TestAListIsSortedByItsColumns(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.filterable(crm.Viewer)
+		order := func(path string) (names string) {
+			body := p.get(path).body
+			for body != "" {
+				var name string
+				_, body, _ = strings.Cut(body, `<a class="main" `)
+				_, name, _ = strings.Cut(body, ">")
+				names += name[:min(1, len(name))]
+			}
+			return names
+		}
+		list := p.get(p.org("/contacts"))
+		byName := list.link(t, "Name")
+		for path, want := range map[string]string{
+			p.org("/contacts"): "CBA", byName: "ABC", p.get(byName).link(t, "Name <span aria-hidden=\"true\">↑</span>"): "CBA",
+			p.org("/contacts?sort=-total_contributions"): "ACB", p.org("/contacts?sort=last_gift"): "BCA", p.org("/contacts?sort=-last_gift&tag=vip"): "AB",
+		} {
+			if got := order(path); got != want {
+				t.Errorf("%s: %s, want %s", path, got, want)
+			}
+		}
+		if a := p.get(p.org("/contacts/columns?column=given&column=last-gift&column=nonsense&query=tag%3Dvip%26page%3D9%26evil%3D1")); a.location() != p.org("/contacts?tag=vip") {
+			t.Errorf("choosing columns leads to %s", a.location())
+		}
+		p.sees(p.get(p.org("/contacts")), "Total given", "Last gift", "Jan 31, 2026")
+		p.doesNotSee(p.get(p.org("/contacts")), "ann@example.org")
+	})
+}
+
+func TestSegmentsOfTheConsole(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.filterable(crm.Editor)
+		viewer := s.member(p.account, crm.Viewer)
+		p.sees(p.get(p.org("/contacts?tag=vip")), "Save as segment")
+		viewer.doesNotSee(viewer.get(p.org("/contacts?tag=vip")), "Save as segment")
+		viewer.wantStatus(viewer.post(p.org("/segments"), "name", "Mine", "query", "tag=vip"), http.StatusForbidden)
+		saved := p.follow(p.org("/segments"), "name", "VIPs <b>", "query", "tag=vip&page=2")
+		p.sees(saved, "The segment “VIPs <b>” was saved.", "2 of 3 contacts")
+		viewer.sees(viewer.get(p.org("/contacts")), "VIPs <b>")
+		again := p.post(p.org("/segments"), "name", "vips <B>", "query", "city=boston")
+		p.wantStatus(again, http.StatusUnprocessableEntity)
+		p.sees(again, "City boston", "Name of the segment is taken: choose another one.")
+		p.wantStatus(p.post(p.org("/segments"), "name", "Wrong", "query", "has=fax"), http.StatusUnprocessableEntity)
+		p.wantStatus(p.post(p.org("/segments"), "name", "Wrong", "query", "%zz"), http.StatusUnprocessableEntity)
+		all, err := s.store.Segments(t.Context(), p.account.Number)
+		if err != nil || len(all) != 1 || all[0].Actor != p.user.Email {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		path := p.org("/segments/" + fmt.Sprint(all[0].ID))
+		p.sees(p.follow(path, "name", "Friends"), "The segment is now called “Friends”.")
+		p.sees(p.post(path, "name", " "), "Name is required.")
+		stranger := s.member(s.organization("Other"), crm.Owner)
+		stranger.wantStatus(stranger.post(stranger.org("/segments/"+fmt.Sprint(all[0].ID)+"/delete")), http.StatusNotFound)
+		p.sees(p.follow(path+"/delete"), "The segment “Friends” was deleted.", "No segments yet")
+	})
+}

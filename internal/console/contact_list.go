@@ -1,0 +1,321 @@
+package console
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+const (
+	contactsPerPage = 50
+	shownTags       = 2 // of each row of the list
+	offeredTags     = 6 // above what a search found
+)
+
+// contactsView is the list of contacts: all of them, or what the search and the filters find.
+type contactsView struct {
+	rows[contactRow]
+	contactFilters
+	Scope    crm.ContactScope
+	Query    string // as it was typed
+	Tabs     []tab
+	Tags     []tagLink // that begin with what was typed
+	Found    string    // how many contacts there are, of all of the scope
+	Searched bool      // not all contacts are shown
+	Part     bool      // only the part that a search changes
+	Any      bool      // the organization has contacts
+	Columns  []contactColumn
+	Choices  []option // of columns
+	Segments []segmentLink
+	Segment  string // that is shown, "" for none
+}
+
+// contactRow is what the list shows of a contact, and nothing else of it: a contact may be large, and a page waits for the database
+// and for its client.
+type contactRow struct {
+	FirstName, LastName    string
+	Name, Company, Address string
+	Email, Phone           string
+	City, Zip              string
+	Archived               bool
+	CreatedAt, UpdatedAt   time.Time
+	LastGift               time.Time
+	Given                  int64
+	Tags                   []tagLink
+	MoreTags               int
+}
+
+// tagLink leads to the contacts with a tag.
+type tagLink struct {
+	Name, Address string
+	Contacts      int64
+}
+
+var contactScopes = []scope[crm.ContactScope]{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
+
+func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	q, clean := listQuery(r.URL.Query())
+	part := isPart(r)
+	if !clean && !part && r.Method == http.MethodGet {
+		return redirect(w, r, withQuery(v.path("/contacts"), q))
+	}
+	scope, err := crm.ParseContactScope(q.Get("scope"))
+	if err != nil {
+		return redirect(w, r, v.path("/contacts"))
+	}
+	view := contactsView{Scope: scope, Query: strings.TrimSpace(q.Get("q")), Part: part, contactFilters: contactFilters{query: q, path: v.path("/contacts"), Saving: f}}
+	counts, err := c.store.Counts(r.Context(), v.account())
+	if err != nil {
+		return err
+	}
+	totals := map[crm.ContactScope]int64{crm.Active: counts.Active, crm.Archived: counts.Archived, crm.All: counts.Active + counts.Archived}
+	view.Any = totals[crm.All] > 0
+	if err := c.fillFilters(r, v, &view); err != nil {
+		return err
+	}
+	if err := c.fillContacts(r, v, &view, totals[scope]); err != nil {
+		return err
+	}
+	view.Tabs = tabsOf(contactScopes, scope, totals, view.inScope)
+	view.Columns, view.Choices = view.columns(cookieValue(r, columnsCookie))
+	p := page{Title: "Contacts", Section: "contacts", Form: f, Data: &view}
+	if len(view.Panel.Faults) > 0 {
+		p.Status = http.StatusUnprocessableEntity
+	}
+	if view.Part {
+		w.Header().Set("HX-Replace-Url", withQuery(v.path("/contacts"), q)) // the form's names are longer than those of a link
+		return c.renderPart(w, v, "contacts", "results", p)
+	}
+	return c.render(w, r, v, "contacts", p)
+}
+
+// fillContacts finds the page of the list that is asked for, of so many contacts in the scope.
+func (c *Console) fillContacts(r *http.Request, v visit, view *contactsView, all int64) error {
+	_, filter, err := crm.ParseContactQuery(view.query.Encode(), c.options.Region)
+	if err != nil {
+		return view.refuse(err)
+	}
+	if !view.query.Has("sort") {
+		filter.Sort = crm.ContactSort{Descending: true} // the newest first
+	}
+	rest := filter
+	rest.Search, rest.Sort = crm.Search{}, crm.ContactSort{}
+	searched := !filter.Search.IsEmpty()
+	view.Searched = searched || !rest.IsEmpty()
+	newest := filter.Sort == crm.ContactSort{Descending: true}
+	switch {
+	case !view.Searched && newest:
+		err = c.listContacts(r, v, view)
+	case searched && newest && rest.IsEmpty():
+		err = c.findContacts(r, v, view, filter.Search, all)
+	default:
+		err = c.filterContacts(r, v, view, filter, all)
+	}
+	if err != nil || !searched {
+		return err
+	}
+	counts, err := c.store.SuggestTags(r.Context(), v.account(), strings.TrimPrefix(view.Query, "#"), offeredTags)
+	view.Tags = tagLinks(v, counts)
+	return err
+}
+
+// list is the page of the list that is asked for.
+func (view *contactsView) list(r *http.Request) list {
+	l := listOf(r, view.path, pageParameter, contactsPerPage)
+	l.query = maps.Clone(view.query)
+	return l
+}
+
+func (c *Console) listContacts(r *http.Request, v visit, view *contactsView) error {
+	l := view.list(r)
+	contacts, found, err := c.store.ContactPage(r.Context(), v.account(), view.Scope, l.PageRequest)
+	view.Rows, view.Pager = contactRows(v, contacts), l.pager(found.Total)
+	view.Found = plural(found.Total, "contact")
+	return err
+}
+
+// filterContacts finds contacts by the filters, or in another order.
+func (c *Console) filterContacts(r *http.Request, v visit, view *contactsView, filter crm.ContactFilter, all int64) error {
+	l := view.list(r)
+	contacts, found, err := c.store.MatchingContacts(r.Context(), v.account(), view.Scope, filter, l.PageRequest)
+	view.Rows, view.Pager = contactRows(v, contacts), l.pager(found.Total)
+	view.Found = ofAll(found.Total, all)
+	return err
+}
+
+// findContacts finds the newest contacts by the search alone.
+func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, search crm.Search, all int64) error {
+	found, err := c.store.SearchContacts(r.Context(), v.account(), view.Scope, search, searchPlace(r.URL.Query()), contactsPerPage)
+	if err != nil {
+		return err
+	}
+	view.Rows, view.Found = contactRows(v, found.Contacts), ofAll(found.Total, all)
+	if found.Prev != (store.SearchPlace{}) {
+		view.Pager.Previous = view.at(found.Prev)
+	}
+	if found.Next != (store.SearchPlace{}) {
+		view.Pager.Next = view.at(found.Next)
+	}
+	return nil
+}
+
+// at is the list at a place of what a search found.
+func (view *contactsView) at(place store.SearchPlace) string {
+	q := maps.Clone(view.query)
+	if place.After != 0 {
+		q.Set("after", strconv.FormatInt(place.After, 10))
+	}
+	if place.Before != 0 {
+		q.Set("before", strconv.FormatInt(place.Before, 10))
+	}
+	return withQuery(view.path, q)
+}
+
+// inScope is the list with the same search and filters in a scope.
+func (view *contactsView) inScope(s crm.ContactScope) string {
+	q := maps.Clone(view.query)
+	q.Del("scope")
+	if s != crm.Active {
+		q.Set("scope", string(s))
+	}
+	return withQuery(view.path, q)
+}
+
+// ofAll says how many of all contacts were found.
+func ofAll(found, all int64) string {
+	if found == all {
+		return plural(all, "contact")
+	}
+	return shownCount(found) + " of " + plural(all, "contact")
+}
+
+// searchPlace reads where a page of a search begins or ends. What is not a number is the first page: it comes from no link of ours.
+func searchPlace(q url.Values) (at store.SearchPlace) {
+	if id, err := strconv.ParseInt(q.Get("after"), 10, 64); err == nil {
+		at.After = id
+	}
+	if id, err := strconv.ParseInt(q.Get("before"), 10, 64); err == nil {
+		at.Before = id
+	}
+	return at
+}
+
+func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {
+	for _, contact := range contacts {
+		row := contactRow{
+			FirstName: strings.Clone(contact.FirstName), LastName: strings.Clone(contact.LastName), // their text is a part of the document's
+			Name: strings.Clone(contactName(contact)), Company: strings.Clone(contact.Company), Address: v.path(contactPath(contact.ID)),
+			Archived: contact.Archived(), CreatedAt: contact.CreatedAt, UpdatedAt: contact.UpdatedAt, LastGift: contact.LastGift, Given: contact.Stats.TotalContributions,
+		}
+		if len(contact.Emails) > 0 {
+			row.Email = strings.Clone(contact.Emails[0].Value)
+		}
+		if len(contact.Phones) > 0 {
+			row.Phone = strings.Clone(contact.Phones[0].Value)
+		}
+		if len(contact.Addresses) > 0 {
+			row.City, row.Zip = strings.Clone(contact.Addresses[0].City), strings.Clone(contact.Addresses[0].Zipcode)
+		}
+		for _, name := range contact.Tags[:min(len(contact.Tags), shownTags)] {
+			name = strings.Clone(name)
+			row.Tags = append(row.Tags, tagLink{Name: name, Address: tagAddress(v, name)})
+		}
+		row.MoreTags = len(contact.Tags) - len(row.Tags)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// contactColumn is one that the list shows beside the name.
+type contactColumn struct {
+	Name, Label string
+	Sort        crm.SortField // that it is sorted by, "" for none
+	Address     string        // of the list in its order
+	Order       string        // ascending, descending, or "" where the list has another order
+}
+
+// contactColumns are all that people can choose from.
+var contactColumns = []contactColumn{
+	{Name: "email", Label: "Email"}, {Name: "phone", Label: "Phone"}, {Name: "city", Label: "City"}, {Name: "zip", Label: "ZIP"}, {Name: "tags", Label: "Tags"},
+	{Name: "given", Label: "Total given", Sort: crm.ByTotal}, {Name: "last-gift", Label: "Last gift", Sort: crm.ByLastGift},
+	{Name: "added", Label: "Added", Sort: crm.ByCreation}, {Name: "changed", Label: "Changed", Sort: crm.ByUpdate},
+}
+
+const (
+	columnsCookie  = "__Host-columns"
+	columnsTime    = 365 * 24 * time.Hour
+	usualColumns   = "email.phone.tags.added"
+	columnsDivider = "."
+)
+
+// columns are those that a browser has chosen, and all that it can choose. The first one is the name, which is always there.
+func (view *contactsView) columns(chosen string) (shown []contactColumn, choices []option) {
+	if chosen == "" {
+		chosen = usualColumns
+	}
+	names := strings.Split(chosen, columnsDivider)
+	shown = append(shown, view.sorted(contactColumn{Name: "name", Label: "Name", Sort: crm.ByName}))
+	for _, col := range contactColumns {
+		isShown := slices.Contains(names, col.Name)
+		choices = append(choices, option{Value: col.Name, Label: col.Label, Chosen: isShown})
+		if isShown {
+			shown = append(shown, view.sorted(col))
+		}
+	}
+	return shown, choices
+}
+
+// sorted adds the link that sorts by a column: the other way round where the list is sorted by it already. Names begin with A, all else with
+// the newest and the largest.
+func (view *contactsView) sorted(col contactColumn) contactColumn {
+	if col.Sort == "" {
+		return col
+	}
+	up, down := string(col.Sort), "-"+string(col.Sort)
+	next := down
+	switch current := view.query.Get("sort"); {
+	case current == up:
+		col.Order = "ascending"
+	case current == down:
+		col.Order, next = "descending", up
+	case col.Sort == crm.ByName:
+		next = up
+	}
+	q := maps.Clone(view.query)
+	q.Set("sort", next)
+	col.Address = withQuery(view.path, q)
+	return col
+}
+
+// chooseColumns remembers in the browser which columns the list has.
+func (c *Console) chooseColumns(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	var names []string
+	f.values = r.URL.Query()
+	for _, col := range contactColumns {
+		if f.Has("column", col.Name) {
+			names = append(names, col.Name)
+		}
+	}
+	if names == nil {
+		names = []string{"none"}
+	}
+	setCookie(w, columnsCookie, strings.Join(names, columnsDivider), columnsTime)
+	return redirect(w, r, v.listPath(f.values.Get("query")))
+}
+
+// listPath is the list with the query of another page. What is no query of the list is left out.
+func (v visit) listPath(query string) string {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return v.path("/contacts")
+	}
+	q, _ := listQuery(values)
+	return withQuery(v.path("/contacts"), q)
+}

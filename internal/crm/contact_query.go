@@ -1,0 +1,315 @@
+package crm
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The limits of a filter.
+const (
+	maxFilterTags   = 20 // each costs a look at a set
+	maxFilterFields = 20 // each costs a search
+	maxFilterDigits = 15 // which every client holds exactly
+)
+
+// contactParameter is a query parameter of the list of contacts. Every one is known by its name in camel case, too.
+type contactParameter struct {
+	name    string
+	aliases []string
+	read    func(r *filterReader, name, text string)
+	many    bool // it may be sent again with another value
+	empty   bool // an empty value counts as omitted
+}
+
+var contactParameters = []contactParameter{
+	{name: "email", read: func(r *filterReader, _, text string) { r.Email = r.email(text) }},
+	{name: "phone", read: func(r *filterReader, _, text string) { r.Phone = r.phone(text) }},
+	{name: "tag", aliases: tagLists("tag"), many: true, read: func(r *filterReader, name, text string) {
+		r.None = r.None || !IsTagName(text)
+		r.Tags = r.tag(r.Tags, name, text)
+	}},
+	{name: "tag_any", aliases: tagLists("tag_any"), many: true, read: func(r *filterReader, name, text string) {
+		r.anyTag = true
+		r.AnyTag = r.tag(r.AnyTag, name, text)
+	}},
+	{name: "tag_none", aliases: tagLists("tag_none"), many: true, read: func(r *filterReader, name, text string) { r.NoTag = r.tag(r.NoTag, name, text) }},
+	{name: "q", read: (*filterReader).search},
+	{name: "created_after", read: func(r *filterReader, name, text string) { r.Created.From = filterTime(&r.Invalid, name, text) }},
+	{name: "created_before", read: func(r *filterReader, name, text string) { r.Created.To = filterTime(&r.Invalid, name, text) }},
+	{name: "updated_after", read: func(r *filterReader, name, text string) { r.Updated.From = filterTime(&r.Invalid, name, text) }},
+	{name: "updated_before", read: func(r *filterReader, name, text string) { r.Updated.To = filterTime(&r.Invalid, name, text) }},
+	{name: "first_name", read: func(r *filterReader, _, text string) { r.FirstName = r.personName(text) }},
+	{name: "last_name", read: func(r *filterReader, _, text string) { r.LastName = r.personName(text) }},
+	{name: "city", read: func(r *filterReader, _, text string) { r.City = r.place(cityWord(text)) }},
+	{name: "zip", aliases: []string{"zipcode"}, read: func(r *filterReader, _, text string) { r.Zip = r.place(zipWord(text)) }},
+	{name: "has", many: true, read: func(r *filterReader, name, text string) { r.Has = r.detail(r.Has, name, text) }},
+	{name: "lacks", many: true, read: func(r *filterReader, name, text string) { r.Lacks = r.detail(r.Lacks, name, text) }},
+	{name: "campaign_id", read: func(r *filterReader, name, text string) { r.Gave.Campaign = filterID(&r.Invalid, name, text) }},
+	{name: "gave_after", read: func(r *filterReader, name, text string) { r.Gave.When.From = filterTime(&r.Invalid, name, text) }},
+	{name: "gave_before", read: func(r *filterReader, name, text string) { r.Gave.When.To = filterTime(&r.Invalid, name, text) }},
+	{name: "primary_email", read: func(r *filterReader, _, text string) { r.PrimaryEmail = r.email(text) }},
+	{name: "total_contributions_min", read: func(r *filterReader, name, text string) { r.Given.Min = r.number(name, text) }},
+	{name: "total_contributions_max", read: func(r *filterReader, name, text string) { r.Given.Max = r.number(name, text) }},
+	{name: "sort", aliases: []string{"sortBy", sortDescending}, read: (*filterReader).sort, empty: true},
+}
+
+// tagLists are the names under which some libraries send a list of tags.
+func tagLists(name string) []string {
+	names := []string{name + "[]"}
+	for i := range maxFilterTags + 1 {
+		names = append(names, fmt.Sprintf("%s[%d]", name, i))
+	}
+	return names
+}
+
+// sortDescending sorts in descending order without a sign.
+const sortDescending = "sortByDesc"
+
+// contactParameterNames finds a parameter by each of its names.
+var contactParameterNames = func() map[string]int {
+	names := map[string]int{}
+	for i, p := range contactParameters {
+		for _, name := range append(p.aliases, p.name, camelCase(p.name)) {
+			names[name] = i
+		}
+	}
+	return names
+}()
+
+// ContactParameters are the names of the query parameters by which a list of contacts is filtered and sorted.
+func ContactParameters() []string {
+	names := make([]string, 0, len(contactParameterNames))
+	for name := range contactParameterNames {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ContactParameter is the first name of a query parameter of the list of contacts. The one that sorts in descending order without a sign stays.
+func ContactParameter(name string) (first string, ok bool) {
+	i, ok := contactParameterNames[name]
+	switch {
+	case !ok:
+		return name, parseFieldKey(name) > 0
+	case name == sortDescending:
+		return name, true
+	}
+	return contactParameters[i].name, true
+}
+
+// camelCase is created_after as createdAfter.
+func camelCase(name string) string {
+	parts := strings.Split(name, "_")
+	for i, part := range parts[1:] {
+		parts[i+1] = strings.ToUpper(part[:1]) + part[1:]
+	}
+	return strings.Join(parts, "")
+}
+
+// ParseContactFilter reads the query parameters of a list of contacts, in the order in which they were sent. Nothing that is wrong is
+// ignored: a list of all contacts must never be taken for the answer. Phone numbers without + are those of the region.
+func ParseContactFilter(sent iter.Seq2[string, string], region string) (ContactFilter, error) {
+	var r filterReader
+	r.region = region
+	for name, value := range sent {
+		if i, ok := contactParameterNames[name]; ok {
+			r.take(i, name, value)
+		} else if id := parseFieldKey(name); id > 0 {
+			r.takeField(id, name, value)
+		}
+	}
+	r.None = r.None || r.anyTag && len(r.AnyTag) == 0
+	return r.ContactFilter, r.Err()
+}
+
+// ParseContactQuery reads the query of a link to a list of contacts: its scope and its filter.
+func ParseContactQuery(query, region string) (scope ContactScope, f ContactFilter, err error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return scope, f, &Invalid{Faults: []Fault{{Field: "query", Rule: "must be the query of a link"}}}
+	}
+	scope, scopeErr := ParseContactScope(values.Get("scope"))
+	f, err = ParseContactFilter(eachValue(values), region)
+	if err == nil {
+		err = scopeErr
+	}
+	return scope, f, err
+}
+
+// eachValue are the parameters of a query in the order of their names.
+func eachValue(values url.Values) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			for _, value := range values[name] {
+				if !yield(name, value) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// filterReader reads a filter, and notes what is wrong with it.
+type filterReader struct {
+	ContactFilter
+	Invalid
+	region string
+	anyTag bool // one of several tags is asked for
+	seen   map[int]sentParameter
+	spaced bool // the value that is read began with a space, which may be a + that was not escaped
+}
+
+// sentParameter is a parameter as it was first sent.
+type sentParameter struct{ name, value string }
+
+func (r *filterReader) take(i int, name, value string) {
+	p := &contactParameters[i]
+	if name == sortDescending && value != "" { // as sort writes it
+		value = "-" + value
+	}
+	text := strings.TrimSpace(value)
+	if text == "" {
+		if !p.empty {
+			r.add(place{}, name, FilterEmpty)
+		}
+		return
+	}
+	if broken := textRule(text); broken != "" {
+		r.add(place{}, name, broken)
+		return
+	}
+	if first, again := r.seen[i]; again && !p.many {
+		switch {
+		case first.value == value:
+		case first.name == name:
+			r.add(place{}, name, SentTwice)
+		default:
+			r.add(place{}, name, SentAs, first.name, name)
+		}
+		return
+	}
+	if r.seen == nil {
+		r.seen = map[int]sentParameter{}
+	}
+	r.seen[i] = sentParameter{name, value}
+	r.spaced = strings.HasPrefix(value, " ")
+	p.read(r, name, text)
+}
+
+// takeField reads the filter by a custom field.
+func (r *filterReader) takeField(id int64, name, value string) {
+	text := strings.TrimSpace(value)
+	asked := filterField(id, text)
+	known := slices.IndexFunc(r.Custom, func(f FieldFilter) bool { return f.Field == id })
+	switch broken := textRule(text); {
+	case text == "":
+		r.add(place{}, name, FilterEmpty)
+	case broken != "":
+		r.add(place{}, name, broken)
+	case known >= 0 && !slices.Equal(r.Custom[known].Words, asked.Words):
+		r.add(place{}, name, SentTwice)
+	case known >= 0:
+	case len(r.Custom) == maxFilterFields:
+		r.add(place{}, name, "must not be one of more than 20 custom fields")
+	default:
+		r.Custom = append(r.Custom, asked)
+	}
+}
+
+// email is the match key of an email. A text that is none belongs to no contact.
+func (r *filterReader) email(text string) string {
+	normal, ok := normalEmail(strings.ReplaceAll(text, " ", "+")) // a + that was not escaped
+	if !ok {
+		r.None = true
+		return ""
+	}
+	return emailPrefix + normal
+}
+
+// phone is the match key of a phone number. A text that is none belongs to no contact, nor does a number without its area code.
+func (r *filterReader) phone(text string) string {
+	normal := ""
+	if r.spaced {
+		normal, _ = normalPhone("+"+text, r.region)
+	}
+	if normal == "" {
+		normal, _ = normalPhone(text, r.region)
+	}
+	if normal == "" {
+		r.None = true
+		return ""
+	}
+	return phonePrefix + normal
+}
+
+// tag adds a tag to a list, unless there are too many already. One that no contact can have is not looked for.
+func (r *filterReader) tag(tags []string, name, text string) []string {
+	if !IsTagName(text) || len(tags) > maxFilterTags {
+		return tags
+	}
+	if tags = distinct(append(tags, text)); len(tags) > maxFilterTags {
+		r.add(place{}, name, SentTooOften, maxFilterTags)
+	}
+	return tags
+}
+
+// place is the word of a city or of a ZIP code. A text without one belongs to no address.
+func (r *filterReader) place(word string) string {
+	r.None = r.None || word == ""
+	return word
+}
+
+func (r *filterReader) detail(list []Detail, name, text string) []Detail {
+	if d := Detail(text); slices.Contains(list, d) {
+		return list
+	} else if slices.Contains(Details, d) {
+		return append(list, d)
+	}
+	r.add(place{}, name, OneOf, strings.Join(names(Details), ", "))
+	return list
+}
+
+// personName is a name, unless it is longer than that of any contact.
+func (r *filterReader) personName(text string) string {
+	r.None = r.None || isLonger(text, maxText)
+	return cut(text, utf8.UTFMax*maxText)
+}
+
+func (r *filterReader) search(_, text string) {
+	r.Search = ParseSearch(text, r.region)
+	r.None = r.None || len(r.Search.Terms) == 0 // nothing in it can be searched for
+}
+
+func (r *filterReader) number(name, text string) *int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || len(strings.TrimLeft(text, "+-")) > maxFilterDigits {
+		r.add(place{}, name, WholeNumber, maxFilterDigits)
+	}
+	return &n
+}
+
+func (r *filterReader) sort(name, text string) {
+	field, descending := strings.CutPrefix(text, "-")
+	for _, by := range SortFields {
+		if field == string(by) || field == camelCase(string(by)) {
+			if by == "id" {
+				by = ByID
+			}
+			r.Sort = ContactSort{by, descending}
+			return
+		}
+	}
+	fields := strings.Join(names(SortFields), ", ")
+	if name == sortDescending {
+		r.add(place{}, name, OneOf, fields)
+		return
+	}
+	r.add(place{}, name, SortRule, fields)
+}

@@ -1,0 +1,75 @@
+package crm
+
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Segment is a filter of contacts that was saved under a name: the query of a link to the list.
+type Segment struct {
+	ID        int64
+	Name      string
+	Query     string
+	Actor     string // who has saved it
+	CreatedAt time.Time
+}
+
+// maxQuery bounds the query of a segment, in bytes: every browser takes a link of that length.
+const maxQuery = 4000
+
+// NewSegment checks a segment that a person saves. What does not filter or sort a list is left out of its query.
+func NewSegment(name, query, region string) (Segment, error) {
+	v := &Invalid{}
+	name = segmentName(v, name)
+	values, err := url.ParseQuery(query)
+	for parameter := range values {
+		if _, known := ContactParameter(parameter); !known && parameter != "scope" {
+			values.Del(parameter)
+		}
+	}
+	switch {
+	case err != nil:
+		v.Add("query", "must be the query of a link")
+	case len(values) == 0:
+		v.Add("query", "must have a filter")
+	case len(query) > maxQuery:
+		v.Add("query", TooLong, maxQuery)
+	default:
+		_, _, err = ParseContactQuery(values.Encode(), region)
+	}
+	if v.Err() != nil {
+		err = v
+	}
+	return Segment{Name: name, Query: values.Encode()}, err
+}
+
+// SegmentName checks the name of a segment.
+func SegmentName(name string) (string, error) {
+	v := &Invalid{}
+	name = segmentName(v, name)
+	return name, v.Err()
+}
+
+const maxSegmentName = 100
+
+func segmentName(v *Invalid, name string) string {
+	if name = strings.TrimSpace(name); name == "" {
+		v.Add("name", Required)
+	}
+	v.text(place{}, "name", name, maxSegmentName)
+	return name
+}
+
+// IsCalled tells whether a segment has a name, without regard to letter case.
+func (s Segment) IsCalled(name string) bool { return foldCase(s.Name) == foldCase(name) }
+
+// Change is what the history tells of a segment that has become another one; the zero value is none.
+func (s Segment) Change(becomes Segment) (all Differences) {
+	for _, field := range [][3]string{{"name", s.Name, becomes.Name}, {"query", s.Query, becomes.Query}} {
+		if field[1] != field[2] {
+			all = append(all, Difference{Field: field[0], Before: appendText(nil, field[1]), After: appendText(nil, field[2]), At: -1})
+		}
+	}
+	return all
+}

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+
+	"donorbook/internal/crm"
+)
+
+// ETag names the state that a contact is in.
+func (d Document) ETag() crm.ETag { return d.Tag }
+
+func (s *stored) etag(a *accountUnit) crm.ETag {
+	tag := crm.ETag{Revision: s.revision, Checksum: s.checksum}
+	if s.custom != 0 {
+		tag.Fields = a.fieldSeq
+	}
+	return tag
+}
+
+type matchKey struct{}
+
+// IfMatch is a context in which a contact is changed only if its tag is one of those that a header lists.
+func IfMatch(ctx context.Context, tags []string) context.Context {
+	return context.WithValue(ctx, matchKey{}, tags)
+}
+
+// conditionOf tells whether a contact is in the state that a change needs, in the transaction of the change.
+func conditionOf(ctx context.Context) func(*accountUnit, *stored) error {
+	tags, conditional := ctx.Value(matchKey{}).([]string)
+	return func(a *accountUnit, s *stored) error {
+		if conditional && !s.etag(a).Matches(tags) {
+			return crm.ErrNotMatched
+		}
+		return nil
+	}
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+const sqlSegments = `SELECT id, name, query, actor, created_at FROM segment WHERE account_id = $1 ORDER BY id`
+
+func scanSegment(r db.Row) crm.Segment {
+	return crm.Segment{ID: r.Int(0), Name: r.Text(1), Query: r.Text(2), Actor: r.Text(3), CreatedAt: moment(r.Int(4))}
+}
+
+// Segments are the saved filters of an account, oldest first.
+func (s *Store) Segments(ctx context.Context, account int64) ([]crm.Segment, error) {
+	return list(ctx, s, scanSegment, sqlSegments, account)
+}
+
+// CreateSegment saves a filter that was checked.
+func (s *Store) CreateSegment(ctx context.Context, account int64, made crm.Segment) (crm.Segment, error) {
+	made.CreatedAt = s.now()
+	return made, s.changeSegments(ctx, account, func(t *tx, a *accountUnit, all []crm.Segment) error {
+		if err := crm.SegmentLimit.Check(int64(len(all)), 1); err != nil {
+			return err
+		}
+		if err := freeSegmentName(all, made.Name, 0); err != nil {
+			return err
+		}
+		a.touch(t)
+		a.segmentSeq++
+		made.ID, made.Actor = crm.MakeID(account, a.segmentSeq), t.author.who
+		t.record(a, crm.SegmentNoun, made.ID, crm.DidCreate, 0, crm.Segment{}.Change(made).Text())
+		t.Insert(segmentTable, account, made.ID, made.Name, made.Query, made.Actor, seconds(made.CreatedAt))
+		return nil
+	})
+}
+
+// RenameSegment gives a segment another name, which must be a valid one.
+func (s *Store) RenameSegment(ctx context.Context, account, id int64, name string) error {
+	return s.changeSegments(ctx, account, func(t *tx, a *accountUnit, all []crm.Segment) error {
+		old, err := segmentOf(all, id)
+		if err != nil || old.Name == name {
+			return err
+		}
+		if err := freeSegmentName(all, name, id); err != nil {
+			return err
+		}
+		renamed := old
+		renamed.Name = name
+		t.record(a, crm.SegmentNoun, id, crm.DidUpdate, 0, old.Change(renamed).Text())
+		t.Save(segmentTable, account, id, name, old.Query, old.Actor, seconds(old.CreatedAt))
+		return nil
+	})
+}
+
+// DeleteSegment removes a segment, and says which one it was. Contacts stay as they are.
+func (s *Store) DeleteSegment(ctx context.Context, account, id int64) (old crm.Segment, err error) {
+	return old, s.changeSegments(ctx, account, func(t *tx, a *accountUnit, all []crm.Segment) error {
+		if old, err = segmentOf(all, id); err != nil {
+			return err
+		}
+		t.record(a, crm.SegmentNoun, id, crm.DidDelete, 0, old.Change(crm.Segment{}).Text())
+		t.Delete(segmentTable, account, id)
+		return nil
+	})
+}
+
+// changeSegments decides about one segment with a look at all of them: there are few.
+func (s *Store) changeSegments(ctx context.Context, account int64, change func(*tx, *accountUnit, []crm.Segment) error) error {
+	return s.updateAccount(ctx, account, func(t *tx) error {
+		all, err := db.List(t.Conn, scanSegment, sqlSegments, account)
+		if err != nil {
+			return err
+		}
+		return change(t, t.account(account), all)
+	})
+}
+
+func segmentOf(all []crm.Segment, id int64) (crm.Segment, error) {
+	i := slices.IndexFunc(all, func(s crm.Segment) bool { return s.ID == id })
+	if i < 0 {
+		return crm.Segment{}, crm.ErrNotFound
+	}
+	return all[i], nil
+}
+
+// freeSegmentName refuses a name that another segment has.
+func freeSegmentName(all []crm.Segment, name string, id int64) error {
+	if slices.ContainsFunc(all, func(s crm.Segment) bool { return s.ID != id && s.IsCalled(name) }) {
+		return fault("name", crm.Taken)
+	}
+	return nil
+}
