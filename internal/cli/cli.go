@@ -65,6 +65,9 @@ type commands struct {
 		List          userList          `cmd:"" help:"List users with their accounts and roles."`
 		ResetPassword userResetPassword `cmd:"" help:"Give a user a new password, print it, and end their sessions."`
 	} `cmd:"" help:"People who sign in to the console."`
+	Contact struct {
+		Import contactImport `cmd:"" help:"Make contacts of the rows of a CSV, JSON Lines or XLSX file."`
+	} `cmd:"" help:"Contacts."`
 	Campaign struct {
 		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
 		List   campaignList   `cmd:"" help:"List the campaigns of an account."`

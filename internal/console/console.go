@@ -30,6 +30,7 @@ type Console struct {
 	origin   http.CrossOriginProtection
 	rates    rates
 	throttle *throttle
+	uploads  uploads
 	pages    pages
 	now      func() time.Time
 }
@@ -95,6 +96,13 @@ var routes = []route{
 	{"POST", "/segments/{id}/delete", crm.Editor, (*Console).deleteSegment, nil},
 	{"GET", "/contacts/new", crm.Editor, (*Console).newContactPage, nil},
 	{"POST", "/contacts", crm.Editor, (*Console).createContact, nil},
+	{"GET", "/contacts/import", crm.Viewer, (*Console).importsPage, nil},
+	{"POST", "/contacts/import", crm.Editor, (*Console).uploadImport, (*Console).importsPage},
+	{"GET", "/imports/{import}", crm.Viewer, (*Console).importPage, nil},
+	{"POST", "/imports/{import}", crm.Editor, (*Console).beginImport, (*Console).importPage},
+	{"POST", "/imports/{import}/cancel", crm.Editor, (*Console).cancelImport, nil},
+	{"POST", "/imports/{import}/undo", crm.Editor, (*Console).undoImport, (*Console).importPage},
+	{"GET", "/imports/{import}/rejected", crm.Viewer, (*Console).rejectedRows, nil},
 	{"GET", "/contacts/{id}", crm.Viewer, (*Console).contactPage, nil},
 	{"GET", "/contacts/{id}/edit", crm.Editor, (*Console).editContactPage, nil},
 	{"POST", "/contacts/{id}", crm.Editor, (*Console).saveContact, nil},

@@ -236,6 +236,11 @@ func (p *person) do(method, path string, form url.Values, header http.Header) an
 	if form != nil {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
+	return p.send(request)
+}
+
+func (p *person) send(request *http.Request) answer {
+	p.site.t.Helper()
 	response, err := p.client.Do(request)
 	if err != nil {
 		p.site.t.Fatal(err)

@@ -35,6 +35,12 @@ var textTargets = []string{"first_name", "middle_name", "last_name", FullNameCol
 // CustomColumn is the target of a custom field.
 func CustomColumn(field int64) string { return customPrefix + strconv.FormatInt(field, 10) }
 
+// CustomField is the id of the custom field that a column goes to, 0 for none.
+func (c *Column) CustomField() int64 {
+	t, _ := parseTarget(c.Target)
+	return t.field
+}
+
 // target is where a column goes, read from its text.
 type target struct {
 	list  string // emails, phones, addresses, custom; "" where name is a field of its own

@@ -191,7 +191,7 @@ func (r *filterReader) take(i int, name, value string) {
 		case first.name == name:
 			r.add(place{}, name, SentTwice)
 		default:
-			r.add(place{}, name, SentAs, first.name)
+			r.add(place{}, name, SentAs, first.name, name)
 		}
 		return
 	}
@@ -306,5 +306,10 @@ func (r *filterReader) sort(name, text string) {
 			return
 		}
 	}
-	r.add(place{}, name, SortRule, strings.Join(names(SortFields), ", "))
+	fields := strings.Join(names(SortFields), ", ")
+	if name == sortDescending {
+		r.add(place{}, name, OneOf, fields)
+		return
+	}
+	r.add(place{}, name, SortRule, fields)
 }

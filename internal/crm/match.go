@@ -14,6 +14,7 @@ const (
 	Force                       // always make a new contact
 	MergeSeen                   // merge into the match that the input's SeenMatch names, and into no other
 	KeepSeen                    // make a new contact beside the match that SeenMatch names, and beside no other
+	Skip                        // leave the match as it is, where there is one
 )
 
 // Matched is a create or a change that a person has to decide about first: its emails or phones are those of another contact.

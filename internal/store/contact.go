@@ -11,54 +11,6 @@ import (
 	"donorbook/internal/db"
 )
 
-// CreateContact makes a contact of a valid input, or merges it into the contact that it matches. A mode that leaves the
-// decision to a person may answer *crm.Matched.
-func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
-	return s.knowingFields(ctx, account, &in, func() (Document, error) { return s.createContact(ctx, account, in, mode) })
-}
-
-func (s *Store) createContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
-	now := s.now()
-	fresh, err := crm.NewContact(in, now) // encoded here, so that the queue only looks up and inserts
-	if err != nil {
-		return Document{}, err
-	}
-	body, matchKeys := fresh.AppendBody(make([]byte, 0, usualBody)), in.MatchKeys()
-	words := fresh.SearchDocument(account)
-	if mode == crm.Force {
-		matchKeys = nil
-	}
-	return answered(ctx, s, account, needs{keys: matchKeys, sets: setsOf(&fresh)}, func(t *tx) (Document, error) {
-		var match *crm.Contact
-		found, err := t.match(account, &in, matchKeys)
-		if err == nil {
-			err = t.account(account).checkFields(&in)
-		}
-		if err != nil {
-			return Document{}, err
-		}
-		if found != nil {
-			match = &found.contact
-		}
-		merge, err := in.MergesInto(match, mode)
-		if err != nil {
-			return Document{}, err
-		}
-		if merge {
-			made, err := t.change(found, crm.DidMerge, func(c crm.Contact) (crm.Contact, error) { return c.Merge(in, now) })
-			made.Merged, made.Before = true, found.body
-			return made, err
-		}
-		made := fresh
-		if made.ID, err = t.insertContact(account, fresh, body, words); err != nil {
-			return Document{}, err
-		}
-		d, err := t.document(&made, body)
-		d.Created = true
-		return d, err
-	})
-}
-
 // usualBody is room for the document of most contacts.
 const usualBody = 2048
 

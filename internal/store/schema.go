@@ -27,7 +27,7 @@ var (
 	changeTable  = db.NewTable("change", "account_id revision", "noun kind id prev undoes job at door actor:text data:text")
 	fieldTable   = db.NewTable("custom_field", "account_id id", "title:text description:text type:text options:text place created_at ended_at")
 	segmentTable = db.NewTable("segment", "account_id id", "name:text query:text actor:text created_at")
-	jobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text door created_at updated_at spec:text progress:text first last")
+	jobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text door created_at updated_at spec:text progress:text first last undo")
 	jobPartTable = db.NewTable("job_part", "account_id job_id number", "data:bytes")
 	jobRowTable  = db.NewTable("job_row", "account_id job_id number", "outcome:text contact_id data:text")
 	mappingTable = db.NewTable("column_mapping", "account_id header:text", "mapping:text used_at")

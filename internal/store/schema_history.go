@@ -102,7 +102,7 @@ CREATE TABLE segment (
 );
 
 -- Work on many contacts that goes on in the background, on any node: imports, and changes of what was selected. first and last are the range of
--- its changes.
+-- its changes, and undo is the job that takes them back, 0 for none.
 CREATE TABLE job (
 	account_id BIGINT NOT NULL,
 	id BIGINT NOT NULL,
@@ -116,8 +116,12 @@ CREATE TABLE job (
 	progress TEXT NOT NULL,
 	first BIGINT NOT NULL,
 	last BIGINT NOT NULL,
+	undo BIGINT NOT NULL,
 	PRIMARY KEY (account_id, id)
 );
+
+-- Jobs that are not at their end, of which there are few.
+CREATE INDEX job_open ON job (account_id, id) WHERE state IN ('uploading', 'mapping', 'waiting', 'running');
 
 -- The file of an import, or the contacts that work is about, in parts.
 CREATE TABLE job_part (

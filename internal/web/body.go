@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ReadBody returns the whole body of a request, of at most limit bytes.
@@ -71,6 +72,35 @@ const bodyCopies = 2
 
 // smallBody is how much of a body of unknown length is read before it counts as large.
 const smallBody = budgetFree / bodyCopies
+
+// PacedBody is the body of a request that may be long, such as a file. It may take as long as the client needs, while each step of it arrives
+// within the pace.
+func PacedBody(w http.ResponseWriter, r *http.Request) io.Reader {
+	return &pacedBody{body: r.Body, control: http.NewResponseController(w)}
+}
+
+type pacedBody struct {
+	body    io.Reader
+	control *http.ResponseController
+	left    int // bytes of the step
+}
+
+func (p *pacedBody) Read(b []byte) (int, error) {
+	if p.left <= 0 {
+		p.left = paceStep
+		_ = p.control.SetReadDeadline(time.Now().Add(pace)) // a reader without deadlines is one of a test
+		_ = p.control.SetWriteDeadline(time.Now().Add(answerTime))
+	}
+	n, err := p.body.Read(b)
+	p.left -= n
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = brokenBody(err)
+	}
+	return n, err
+}
+
+// answerTime is how long the answer may take after the last step of a body.
+const answerTime = time.Minute
 
 func brokenBody(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -106,3 +106,11 @@ document.addEventListener("change", (event) => {
 
 // <button data-print> prints the page.
 document.addEventListener("click", (event) => { if (event.target.closest("[data-print]")) print(); });
+
+// <input type="file" data-limit="BYTES"> refuses a larger file before it is sent.
+document.addEventListener("change", (event) => {
+  const limit = Number(event.target.dataset?.limit);
+  if (!limit) return;
+  const large = [...event.target.files].some((file) => file.size > limit);
+  event.target.setCustomValidity(large ? "This file is larger than 100 MB. Split it, or ask your operator to import it on the command line." : "");
+});

@@ -1,0 +1,103 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// chooses chooses a file in a form.
+func (p *page) chooses(name, text string) {
+	p.t.Helper()
+	p.run(fmt.Sprintf(`(() => {
+		const files = new DataTransfer();
+		files.items.add(new File([%q], %q, {type: "text/csv"}));
+		const input = document.querySelector("input[type=file]");
+		input.files = files.files;
+		input.dispatchEvent(new Event("change", {bubbles: true}));
+	})()`, text, name))
+}
+
+const imported = "Vorname,Last name,Email,Phone,Tags,Shoe size\n" +
+	"Zoë,Okafor,zoe@example.org,,gala,38\n" +
+	"Cleo,Stone,cleo@example.org,(617) 555-0103,new,\n" +
+	"Cleo,Stone,,+1 617-555-0103,later,\n" +
+	"Nemo,,nemo@example.org,,,\n" +
+	"Dan,Wu,dan@example.org,,,\n"
+
+func TestAFileIsImportedAndUndone(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	s.addContacts(p.organizationID(), `{"first_name":"Zoë","last_name":"Okafor","emails":[{"value":"zoe@example.org"}]}`)
+	p.in(".side").click("Contacts")
+	p.click("Import")
+	p.sees("Import contacts", "No imports yet")
+	p.audit()
+	p.expects(http.StatusUnprocessableEntity)
+	p.chooses("letter.pdf", "%PDF-1.7\n")
+	p.click("Upload file")
+	p.sees("One thing needs your attention.")
+	p.audit()
+
+	p.chooses("people.csv", imported)
+	p.click("Upload file")
+	p.sees("people.csv", "Choose what each column of the file means.", "zoe@example.org", "(617) 555-0103")
+	p.audit()
+	if got := p.value("Vorname"); got != "first_name" {
+		t.Errorf("the column Vorname is taken for %q", got)
+	}
+	p.fill("Tags", "Do not import")
+	p.fill("Tags", "Tags")
+	p.click("Try it without changes")
+	p.sees("Nothing was changed yet.", "Line 4: would be merged into Cleo Stone, the new contact of line 3, by +1 617-555-0103.", "Line 5: would be rejected: The Last name field is required.")
+	p.audit()
+	p.click("Import 5 rows")
+	p.sees("Done", "New contacts", "Rejected rows", "Line 5: The Last name field is required.", "Undo import")
+	p.audit()
+	p.in(".side").click("Contacts")
+	p.sees("Cleo Stone", "Dan Wu")
+
+	p.click("Import")
+	p.sees("people.csv", "Done")
+	p.audit()
+	p.click("people.csv")
+	p.click("Undo import")
+	p.sees("The import was undone")
+	p.audit()
+	p.in(".side").click("Contacts")
+	p.sees("Zoë Okafor")
+	p.doesNotSee("Cleo Stone")
+}
+
+// A contact that was changed after the import stays when the import is undone, and is named. All of it works without scripts.
+func TestAnImportIsUndoneWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	organization := p.organizationID()
+	p.in(".side").click("Contacts")
+	p.click("Import")
+	p.chooses("people.csv", imported)
+	p.click("Upload file")
+	p.withoutScripts()
+	p.reload()
+	p.click("Import contacts")
+	p.refreshUntil("Rejected rows")
+	s.addContacts(organization, `{"first_name":"Dan","last_name":"Wu","emails":[{"value":"dan@example.org"}],"tags":["later"]}`)
+	p.click("Undo import")
+	p.refreshUntil("One contact was changed since then and stays as it is: Dan Wu")
+}
+
+// refreshUntil reloads the page until it says something.
+func (p *page) refreshUntil(words string) {
+	p.t.Helper()
+	for range 50 {
+		if strings.Contains(strings.Join(strings.Fields(p.text("main")), " "), words) {
+			return
+		}
+		p.reload()
+	}
+	p.sees(words)
+}

@@ -1,0 +1,105 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// Emails, phones and addresses of a contact that a person can map columns to. Those that are recognized may be more. Each column of a file
+// lists all of them, so more would make the page long.
+const (
+	mappedEmails    = 2
+	mappedPhones    = 2
+	mappedAddresses = 1
+)
+
+func columnName(i int) string { return "column." + strconv.Itoa(i) }
+
+// columnLabel is what a person calls a column; one without a name is called by its number.
+func columnLabel(name string, i int) string { return cmp.Or(name, "Column "+strconv.Itoa(i+1)) }
+
+// fillColumns shows the columns of a file: what they mean, which a person may change, and their first values.
+func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error {
+	preview, err := c.store.Preview(r.Context(), &view.Import, previewRows)
+	if err != nil {
+		return err
+	}
+	f.setUnsent("mode", string(view.Spec.Mode))
+	fields, err := c.store.CustomFields(r.Context(), view.Account)
+	if err != nil {
+		return err
+	}
+	known := targetOptions(fields)
+	for i, column := range view.Spec.Mapping {
+		f.setUnsent(columnName(i), column.Target)
+		values := valuesOf(preview, i)
+		choices := slices.Clip(known)
+		if !slices.ContainsFunc(known, func(o option) bool { return o.Value == column.Target }) {
+			choices = append(choices, option{Value: column.Target, Label: crm.TargetLabel(column.Target)})
+		}
+		if made := newFieldTarget(values); view.MayDefine && column.Name != "" && made != column.Target {
+			choices = append(choices, option{Value: made, Label: crm.TargetLabel(made)})
+		}
+		shown := columnView{field: newSelect(f, columnName(i), columnLabel(column.Name, i), choices)}
+		for _, value := range values {
+			shown.Values = append(shown.Values, shortened(value, shownValue, 0))
+		}
+		view.Columns = append(view.Columns, shown)
+	}
+	return nil
+}
+
+// newFieldTarget is the custom field that a column with these values may become.
+func newFieldTarget(values []string) string {
+	return crm.NewFieldPrefix + string(crm.GuessFieldType(values))
+}
+
+// valuesOf are the first values of a column.
+func valuesOf(preview [][]string, column int) (values []string) {
+	for _, row := range preview {
+		if column < len(row) && row[column] != "" {
+			values = append(values, row[column])
+		}
+	}
+	return values
+}
+
+// shownValue is how many characters of a value the preview shows.
+const shownValue = 40
+
+// targetOptions are what a column may become.
+func targetOptions(fields *crm.CustomFields) (all []option) {
+	for _, target := range crm.Targets(mappedEmails, mappedPhones, mappedAddresses) {
+		all = append(all, option{Value: target, Label: crm.TargetLabel(target)})
+	}
+	for _, f := range fields.Active() {
+		all = append(all, option{Value: crm.CustomColumn(f.ID), Label: f.Title})
+	}
+	return all
+}
+
+// readMapping is what a person has chosen for the columns.
+func readMapping(im *store.Import, f *form) (crm.Mapping, error) {
+	mapping := slices.Clone(im.Spec.Mapping)
+	for i := range mapping {
+		mapping[i].Target = f.Value(columnName(i))
+	}
+	err := mapping.Check()
+	var refused *crm.Invalid
+	if !errors.As(err, &refused) {
+		return mapping, err
+	}
+	for i, fault := range refused.Faults { // which name a column as the file does
+		at := slices.IndexFunc(mapping, func(column crm.Column) bool { return column.Name == fault.Field })
+		if at >= 0 && fault.Field != "" {
+			refused.Faults[i] = crm.Fault{Field: columnName(at), Rule: "%v", Args: []any{"The column " + columnLabel(fault.Field, at) + " " + fault.Format(string(fault.Rule)) + "."}}
+		}
+	}
+	return mapping, refused
+}

@@ -1,0 +1,360 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/web"
+)
+
+const (
+	importsPerPage = 25
+	previewRows    = 5
+	rowsShown      = 100 // of those that a dry run tells of, or that were rejected
+	maxFileName    = 120 // characters that are kept
+)
+
+// uploads bounds how many files arrive at once.
+type uploads struct {
+	mu       sync.Mutex
+	accounts map[int64]bool
+}
+
+// maxUploads is how many files arrive at once, one of each organization.
+const maxUploads = 4
+
+var errUploads = &web.Error{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"10"}},
+	Message: "Another file is being uploaded. Nothing was imported. Wait until the other file has arrived, then try again."}
+
+// begin takes a place for an upload; end gives it back.
+func (u *uploads) begin(account int64) (end func(), err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.accounts[account] || len(u.accounts) >= maxUploads {
+		return nil, errUploads
+	}
+	if u.accounts == nil {
+		u.accounts = make(map[int64]bool)
+	}
+	u.accounts[account] = true
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.accounts, account)
+	}, nil
+}
+
+func importPath(id int64) string { return "/imports/" + strconv.FormatInt(id, 10) }
+
+// importRow is one line of the list of imports.
+type importRow struct {
+	store.Import
+	Address string
+	State   mark
+}
+
+// importsView is the form for a file, and the imports so far.
+type importsView struct {
+	Rows  []importRow
+	Older string // address of the next page
+	Limit int64  // bytes of a file
+}
+
+func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	before, err := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
+	if err != nil || before < 1 {
+		before = 1 << 62
+	}
+	imports, more, err := c.store.Imports(r.Context(), v.account(), before, importsPerPage)
+	if err != nil {
+		return err
+	}
+	view := importsView{Limit: store.MaxUpload}
+	for _, im := range imports {
+		view.Rows = append(view.Rows, importRow{im, v.path(importPath(im.ID)), importState(&im)})
+	}
+	if more {
+		view.Older = v.path("/contacts/import?before=" + strconv.FormatInt(imports[len(imports)-1].ID, 10))
+	}
+	return c.render(w, r, v, "imports", page{Title: "Import contacts", Section: "contacts", Form: f, Data: view})
+}
+
+// importStates are words for where imports stand.
+var importStates = map[store.JobState]mark{
+	store.JobMapping: {"Waiting for you", "warn"}, store.JobWaiting: {"In progress", "warn"}, store.JobRunning: {"In progress", "warn"},
+	store.JobDone: {"Done", "good"}, store.JobFailed: {"Failed", "bad"}, store.JobCanceled: {"Canceled", ""},
+}
+
+func importState(im *store.Import) mark {
+	switch {
+	case im.Undo != 0:
+		return mark{"Undone", ""}
+	case im.Working() && im.Spec.Local:
+		return mark{"Command line", "warn"}
+	}
+	return importStates[im.State]
+}
+
+// uploadImport takes a file. It is not held in memory, so that it may be long.
+func (c *Console) uploadImport(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	end, err := c.uploads.begin(v.account())
+	if err != nil {
+		return err
+	}
+	defer end()
+	part, err := filePart(w, r)
+	if err != nil {
+		return err
+	}
+	im, err := c.store.UploadImport(r.Context(), v.account(), fileName(part.FileName()), c.options.Region, part)
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, v.path(importPath(im.ID)))
+}
+
+// filePart is the file in a form.
+func filePart(w http.ResponseWriter, r *http.Request) (*multipart.Part, error) {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
+		return nil, noFile()
+	}
+	parts := multipart.NewReader(web.PacedBody(w, r), params["boundary"])
+	for {
+		part, err := parts.NextPart()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, noFile()
+		case err != nil:
+			return nil, &web.Error{Status: http.StatusBadRequest, Message: "The file did not arrive completely. Nothing was imported. Try again.", Err: err}
+		case part.FormName() == "file" && part.FileName() != "":
+			return part, nil
+		}
+	}
+}
+
+func noFile() error {
+	v := new(crm.Invalid)
+	v.Add("file", "Choose a file first.")
+	return v
+}
+
+// fileName is what a file is called: without folders, and not too long.
+func fileName(name string) string {
+	name = path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, ""), `\`, "/"))
+	return shortened(name, maxFileName, 0)
+}
+
+// importOf is the import in the path.
+func (c *Console) importOf(r *http.Request, v visit) (store.Import, error) {
+	id, err := strconv.ParseInt(r.PathValue("import"), 10, 64)
+	if err != nil {
+		return store.Import{}, crm.ErrNotFound
+	}
+	return c.store.Import(r.Context(), v.account(), id)
+}
+
+// importView is one import: what its columns mean, how far it has come, or what became of it.
+type importView struct {
+	importRow
+	Columns   []columnView
+	Modes     []option
+	MayDefine bool     // columns may become new custom fields
+	Told      []string // rows of the dry run, or that were rejected
+	MoreTold  int64
+	Width     string // of the bar, in percent; "" where no one knows
+	Contacts  string // address of the new contacts
+	Undoing   *undoView
+}
+
+// columnView is a column of the file: its name, what it means and its first values.
+type columnView struct {
+	field
+	Values []string
+}
+
+// undoView is how far an import was undone, and the contacts that were left alone.
+type undoView struct {
+	store.UndoProgress
+	Working bool
+	Left    []link
+}
+
+func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	im, err := c.importOf(r, v)
+	if err != nil {
+		return err
+	}
+	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im)}, Modes: importModes, MayDefine: v.membership.Role >= crm.Owner}
+	switch {
+	case im.State == store.JobMapping:
+		err = errors.Join(c.fillColumns(r, &view, f), c.fillRows(r, v, &view))
+	case im.Ended():
+		view.Contacts = v.path(newContactsQuery(&im))
+		err = errors.Join(c.fillRows(r, v, &view), c.fillUndo(r, v, &view))
+	case im.Progress.Total > 0:
+		view.Width = strconv.FormatInt(min(100, im.Progress.Rows*100/im.Progress.Total), 10) + "%"
+	}
+	if err != nil {
+		return err
+	}
+	p := page{Title: "Import of " + im.Spec.Name, Section: "contacts", Form: f, Data: &view}
+	if !isPart(r) {
+		return c.render(w, r, v, "import", p)
+	}
+	if !view.Moving() {
+		w.Header().Set("HX-Refresh", "true") // there is more to show than a bar
+	}
+	return c.renderPart(w, v, "import", "import-progress", p)
+}
+
+// Moving tells whether a node works on the import, or undoes it.
+func (view *importView) Moving() bool {
+	return view.Working() || view.Undoing != nil && view.Undoing.Working
+}
+
+// newContactsQuery finds the contacts that an import has created, by the time at which it did.
+func newContactsQuery(im *store.Import) string {
+	return withQuery("/contacts", url.Values{
+		"created_after": {im.CreatedAt.Format(time.RFC3339)}, "created_before": {im.UpdatedAt.Add(time.Second).Format(time.RFC3339)},
+	})
+}
+
+// fillUndo tells how far an import was undone.
+func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {
+	if view.Undo == 0 {
+		return nil
+	}
+	j, err := c.store.Job(r.Context(), v.account(), view.Undo)
+	if err != nil {
+		return err
+	}
+	view.Undoing = &undoView{Working: j.Working()}
+	if err := json.Unmarshal(j.Progress, &view.Undoing.UndoProgress); err != nil {
+		return err
+	}
+	kept, err := c.store.JobRows(r.Context(), v.account(), view.Undo, 0, rowsShown)
+	for _, row := range kept {
+		contact, err := c.store.ContactRecord(r.Context(), v.account(), row.Contact)
+		if err != nil && !errors.Is(err, crm.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			view.Undoing.Left = append(view.Undoing.Left, link{contact.FirstName + " " + contact.LastName, v.path(contactPath(row.Contact))})
+		}
+	}
+	return err
+}
+
+// fillRows lists rows that a person has to know of.
+func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
+	rows, err := c.store.JobRows(r.Context(), v.account(), view.ID, 0, rowsShown)
+	for _, row := range rows {
+		tried, err := row.Tried()
+		if err != nil {
+			return err
+		}
+		text := tried.InWords()
+		if view.Ended() {
+			text = tried.Reason
+		}
+		view.Told = append(view.Told, fmt.Sprintf("Line %d: %s", row.Number, text))
+	}
+	told := view.Progress.Rejected
+	if tried := view.Progress.Tried; tried != nil {
+		told = tried.Merged + tried.Rejected
+	}
+	view.MoreTold = max(0, told-int64(len(rows)))
+	return err
+}
+
+// importModes are what a person chooses from.
+var importModes = newOptions(string(store.MergeExisting)+"=Update the contact: add what is new", string(store.SkipExisting)+"=Leave the contact as it is", string(store.ForceCreate)+"=Add a second contact")
+
+// beginImport begins an import, or a dry run.
+func (c *Console) beginImport(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	im, err := c.importOf(r, v)
+	if err != nil {
+		return err
+	}
+	mapping, err := readMapping(&im, f)
+	if err != nil {
+		return err
+	}
+	mode, trial := store.ImportMode(f.Value("mode")), f.Value("do") != "import"
+	if !trial && v.membership.Role >= crm.Owner {
+		if mapping, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
+			return err
+		}
+	}
+	if _, err = c.store.BeginImport(r.Context(), v.account(), im.ID, mapping, mode, trial); errors.Is(err, crm.ErrChanged) {
+		return redirect(w, r, v.path(importPath(im.ID)), notice{Text: "This import has begun already."})
+	}
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, v.path(importPath(im.ID)))
+}
+
+// cancelImport ends an import. What was imported stays.
+func (c *Console) cancelImport(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	im, err := c.importOf(r, v)
+	if err != nil {
+		return err
+	}
+	said := "The import was canceled. Nothing was imported."
+	if im.First != 0 {
+		said = "The import was stopped. What was imported until then stays, and can be undone."
+	}
+	if _, err = c.store.CancelJob(r.Context(), v.account(), im.ID); errors.Is(err, crm.ErrChanged) {
+		said, err = "This import has ended already.", nil
+	}
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, v.path(importPath(im.ID)), notice{Text: said})
+}
+
+// rejectedRows is the file of the rows that were rejected.
+func (c *Console) rejectedRows(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	im, err := c.importOf(r, v)
+	if err != nil {
+		return err
+	}
+	if !im.Ended() {
+		return crm.ErrNotFound
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="rejected-`+strconv.FormatInt(im.ID, 10)+`.csv"`)
+	return c.store.WriteRejected(r.Context(), &im, w)
+}
+
+// undoImport takes everything back that an import has done.
+func (c *Console) undoImport(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	im, err := c.importOf(r, v)
+	if err != nil {
+		return err
+	}
+	_, err = c.store.UndoJob(r.Context(), v.account(), im.ID, c.options.Region)
+	if errors.Is(err, crm.ErrChanged) {
+		return redirect(w, r, v.path(importPath(im.ID)), notice{Text: "This import cannot be undone: it was undone before, or has not ended yet."})
+	}
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, v.path(importPath(im.ID)))
+}

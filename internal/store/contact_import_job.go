@@ -1,0 +1,278 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/table"
+)
+
+func init() { jobSteps[ImportJob] = importStep }
+
+const (
+	sqlImports       = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND kind = 'import' ORDER BY id DESC`
+	sqlImportsBefore = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND kind = 'import' AND state <> 'uploading' AND id < $2 ORDER BY id DESC LIMIT $3`
+	keptTrial        = 1000             // rows of a dry run that are listed
+	trialsRests      = 30 * time.Second // a dry run that was not heard of for so long is begun again
+)
+
+// Import is one import of an account.
+func (s *Store) Import(ctx context.Context, account, id int64) (im Import, err error) {
+	j, err := s.Job(ctx, account, id)
+	switch {
+	case err != nil:
+		return im, err
+	case j.Kind != ImportJob:
+		return im, crm.ErrNotFound
+	}
+	return ImportOf(j)
+}
+
+// Imports are some imports of an account with a smaller number than another, newest first. more tells whether there are others.
+func (s *Store) Imports(ctx context.Context, account, before int64, n int) (imports []Import, more bool, err error) {
+	jobs, err := list(ctx, s, scanJob, sqlImportsBefore, account, before, int64(n+1))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, j := range jobs[:min(n, len(jobs))] {
+		im, err := ImportOf(j)
+		if err != nil {
+			return nil, false, err
+		}
+		imports = append(imports, im)
+	}
+	return imports, len(jobs) > n, nil
+}
+
+// BeginImport begins an import of a file that was uploaded, or a dry run of it.
+func (s *Store) BeginImport(ctx context.Context, account, id int64, mapping crm.Mapping, mode ImportMode, trial bool) (im Import, err error) {
+	if err := mapping.Check(); err != nil {
+		return im, err
+	}
+	if _, known := createModes[mode]; !known {
+		return im, fault("mode", crm.OneOf, "merge, skip, force")
+	}
+	j, err := s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
+		found, err := ImportOf(*j)
+		switch {
+		case err != nil:
+			return err
+		case j.Kind != ImportJob || j.State != JobMapping:
+			return crm.ErrChanged
+		}
+		spec := &found.Spec
+		spec.Mapping, spec.Mode, spec.Trial = mapping, mode, trial
+		j.State, j.Spec, j.Progress = JobWaiting, jsonOf(spec), jsonOf(ImportProgress{Total: found.Progress.Total})
+		t.rememberMapping(account, spec)
+		return t.exec(sqlDropRows, account, id)
+	})
+	if err != nil {
+		return im, err
+	}
+	s.wakeJobs()
+	return ImportOf(j)
+}
+
+// importStep imports some more rows of a file that was uploaded, or tries them.
+func importStep(ctx context.Context, w *jobWorker, j *Job) error {
+	im, err := ImportOf(*j)
+	if err != nil {
+		return err
+	}
+	run, _ := w.runs[j.of()].(*importRun)
+	fresh := run == nil || run.read != im.Progress.Rows || (run.trial != nil) != im.Spec.Trial
+	if im.Spec.Local || fresh && im.Spec.Trial && j.State == JobRunning && w.now().Sub(j.UpdatedAt) < trialsRests {
+		return errNotOurs
+	}
+	if fresh {
+		w.drop(j.of())
+		run, err = w.openRun(ctx, j, &im)
+		if err == nil {
+			w.runs[j.of()] = run
+		}
+	}
+	if err == nil {
+		if im.Spec.Trial {
+			err = run.tryJob(ctx, j, &im)
+		} else {
+			err = run.step(ctx, j)
+		}
+	}
+	if err != nil {
+		w.drop(j.of())
+	}
+	var broken *table.FileError
+	if errors.As(err, &broken) {
+		return w.failImport(ctx, j, broken.Message)
+	}
+	return err
+}
+
+// openRun opens the file of an import. Before the first row is decided about, all of it was read once.
+func (w *jobWorker) openRun(ctx context.Context, j *Job, im *Import) (*importRun, error) {
+	if im.Progress.Total == 0 {
+		rows, err := w.openUpload(ctx, im)
+		if err != nil {
+			return nil, err
+		}
+		total, err := CountRows(ctx, rows)
+		if err != nil {
+			return nil, err
+		}
+		im.Progress.Total = total
+	}
+	rows, err := w.openUpload(ctx, im)
+	if err != nil {
+		return nil, err
+	}
+	if im.Spec.Trial {
+		im.Progress.ImportCounts = ImportCounts{}
+	}
+	if err := w.advance(ctx, j, needs{}, func(_ *tx, _ *accountUnit, next *Job) error {
+		next.Progress = jsonOf(im.Progress)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	run, err := w.newRun(ctx, j.Account, im.Spec, rows, im.Progress.Rows)
+	if err == nil && im.Spec.Trial {
+		run.trial = newTrial()
+	}
+	return run, err
+}
+
+// tryJob tries some more rows, and lists what a person has to know of.
+func (r *importRun) tryJob(ctx context.Context, j *Job, im *Import) error {
+	outcomes, end, err := r.tryStep(ctx)
+	if err != nil {
+		return err
+	}
+	progress, listed := im.Progress, im.Progress.Merged+im.Progress.Rejected
+	for i := range outcomes {
+		progress.count(outcomes[i].Outcome)
+	}
+	return r.store.advance(ctx, j, needs{}, func(t *tx, _ *accountUnit, next *Job) error {
+		left := keptTrial - listed
+		for i := range outcomes {
+			if out := &outcomes[i]; left > 0 && (out.Outcome == RowMerged || out.Outcome == RowRejected) {
+				t.noteRow(next, JobRow{Number: out.Line, Outcome: out.Outcome, Contact: out.Contact, Data: jsonOf(out)})
+				left--
+			}
+		}
+		if !end {
+			next.Progress = jsonOf(progress)
+			return nil
+		}
+		spec := im.Spec
+		spec.Trial = false
+		next.State, next.Spec = JobMapping, jsonOf(spec)
+		next.Progress = jsonOf(ImportProgress{Total: progress.Total, Tried: &progress.ImportCounts})
+		return nil
+	})
+}
+
+// failImport ends an import whose file cannot be read.
+func (s *Store) failImport(ctx context.Context, j *Job, message string) error {
+	return s.advance(ctx, j, needs{}, func(t *tx, _ *accountUnit, next *Job) error {
+		im, err := ImportOf(*next)
+		if err != nil {
+			return err
+		}
+		im.Progress.Error = message
+		next.Progress = jsonOf(im.Progress)
+		return t.endJob(next, JobFailed)
+	})
+}
+
+// ImportContacts imports a file that this process reads. An import of the same file with the same options goes on where it was; one that has
+// ended is known, and nothing is done, unless it was undone or is to be done again.
+func (s *Store) ImportContacts(ctx context.Context, account int64, rows *table.Reader, spec ContactImport, total int64, again bool, progress func(ImportProgress)) (im Import, known bool, err error) {
+	spec.Local, spec.Header = true, rows.Header()
+	err = s.updateAccount(ctx, account, func(t *tx) error {
+		im, known = Import{}, false
+		jobs, err := db.List(t.Conn, scanJob, sqlImports, account)
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			if same, ok := spec.sameAs(j); ok && (j.Working() || j.State == JobDone && j.Undo == 0 && !again) {
+				im, known = same, j.State == JobDone
+				return nil
+			}
+		}
+		j := t.newJob(t.accounts[account], ImportJob, JobWaiting, spec)
+		j.Progress = jsonOf(ImportProgress{Total: total})
+		t.saveJob(j)
+		t.rememberMapping(account, &spec)
+		im, err = ImportOf(*j)
+		return err
+	})
+	if err != nil || known {
+		return im, known, err
+	}
+	run, err := s.newRun(ctx, account, spec, rows, im.Progress.Rows)
+	if err != nil {
+		return im, false, err
+	}
+	defer run.close()
+	for im.Working() {
+		if err := run.step(ctx, &im.Job); err != nil {
+			return im, false, s.importFailure(ctx, &im.Job, err)
+		}
+		if im, err = ImportOf(im.Job); err != nil {
+			return im, false, err
+		}
+		progress(im.Progress)
+	}
+	return im, false, nil
+}
+
+// ErrImportMoved: another process works on the import, or a person has ended it.
+var ErrImportMoved = errors.New("another process imports this file, or the import was canceled")
+
+func (s *Store) importFailure(ctx context.Context, j *Job, err error) error {
+	var broken *table.FileError
+	switch {
+	case errors.Is(err, errJobMoved):
+		return ErrImportMoved
+	case errors.As(err, &broken):
+		return errors.Join(err, s.failImport(ctx, j, broken.Message))
+	}
+	return err
+}
+
+// sameAs tells whether a job imports the same file in the same way.
+func (spec *ContactImport) sameAs(j Job) (im Import, ok bool) {
+	im, err := ImportOf(j)
+	return im, err == nil && im.Spec.Local && im.Spec.SHA256 == spec.SHA256 && im.Spec.Mode == spec.Mode && im.Spec.Region == spec.Region &&
+		slices.Equal(jsonOf(im.Spec.Mapping), jsonOf(spec.Mapping))
+}
+
+// TryContacts says what would become of the rows of a file, and changes nothing.
+func (s *Store) TryContacts(ctx context.Context, account int64, rows *table.Reader, spec ContactImport, each func(TrialRow) error, progress func(ImportCounts)) (result ImportCounts, err error) {
+	spec.Header = rows.Header()
+	run, err := s.newRun(ctx, account, spec, rows, 0)
+	if err != nil {
+		return result, err
+	}
+	run.trial = newTrial()
+	defer run.close()
+	for end := false; !end; {
+		var outcomes []TrialRow
+		if outcomes, end, err = run.tryStep(ctx); err != nil {
+			return result, err
+		}
+		for _, out := range outcomes {
+			result.count(out.Outcome)
+			if err := each(out); err != nil {
+				return result, err
+			}
+		}
+		progress(result)
+	}
+	return result, nil
+}

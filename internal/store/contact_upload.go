@@ -1,0 +1,258 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/table"
+)
+
+// A file that is uploaded is kept in parts until its import has ended, so that any node can read it.
+
+const (
+	MaxUpload   = 100 << 20
+	partSize    = 256 << 10
+	openImports = 5 // files of an account that are kept at once
+)
+
+const (
+	sqlOpenImports = `SELECT count(*) FROM job WHERE account_id = $1 AND kind = 'import' AND state IN ('uploading', 'mapping', 'waiting', 'running')`
+	sqlPart        = `SELECT data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number = $3`
+	sqlMapping     = `SELECT mapping FROM column_mapping WHERE account_id = $1 AND header = $2`
+)
+
+// The faults of an upload.
+const (
+	UploadTooLarge crm.Rule = "This file is larger than 100 MB. Split it, or ask the operator to import it with the command donorbook contact import."
+	TooManyImports crm.Rule = "This organization has 5 imports that are not finished. Finish or cancel one of them first."
+)
+
+// UploadImport keeps a file of contacts, finds out what its columns mean as far as they can be recognized, and waits for a person to
+// go on. Only a part of the file is in memory at a time.
+func (s *Store) UploadImport(ctx context.Context, account int64, name, region string, file io.Reader) (im Import, err error) {
+	var j Job
+	err = s.updateAccount(ctx, account, func(t *tx) error {
+		n, err := t.Int(sqlOpenImports, account)
+		switch {
+		case err != nil:
+			return err
+		case n >= openImports:
+			return fault("file", TooManyImports)
+		}
+		made := t.newJob(t.accounts[account], ImportJob, JobUploading, ContactImport{Name: name, Mode: MergeExisting, Region: region})
+		t.saveJob(made)
+		j = *made
+		return nil
+	})
+	if err != nil {
+		return im, err
+	}
+	size, sum, err := s.keepParts(ctx, &j, file, MaxUpload)
+	if err == nil {
+		im, err = s.readUpload(ctx, &j, size, sum)
+	}
+	if err != nil {
+		_, canceling := s.CancelJob(context.WithoutCancel(ctx), account, j.ID)
+		return im, errors.Join(err, canceling)
+	}
+	return im, nil
+}
+
+// keepParts keeps a file part by part.
+func (s *Store) keepParts(ctx context.Context, j *Job, file io.Reader, limit int64) (size int64, sum string, err error) {
+	var digest hash.Hash = sha256.New()
+	for number := int64(0); ; number++ {
+		part := make([]byte, partSize)
+		n, err := io.ReadFull(file, part)
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return 0, "", err
+		}
+		if size += int64(n); size > limit {
+			return 0, "", fault("file", UploadTooLarge)
+		}
+		if n > 0 {
+			digest.Write(part[:n])
+			err := s.updateAccount(ctx, j.Account, func(t *tx) error {
+				t.Insert(jobPartTable, j.Account, j.ID, number, part[:n])
+				return nil
+			})
+			if err != nil {
+				return 0, "", err
+			}
+		}
+		if last {
+			return size, hex.EncodeToString(digest.Sum(nil)), nil
+		}
+	}
+}
+
+// readUpload reads the header of a file that was uploaded.
+func (s *Store) readUpload(ctx context.Context, j *Job, size int64, sum string) (im Import, err error) {
+	if im, err = ImportOf(*j); err != nil {
+		return im, err
+	}
+	im.Spec.Size, im.Spec.SHA256 = size, sum
+	rows, err := s.openUpload(ctx, &im)
+	if err != nil {
+		return im, fileFault(err)
+	}
+	im.Spec.Header = rows.Header()
+	if im.Spec.Mapping, err = s.ColumnMapping(ctx, j.Account, im.Spec.Header); err != nil {
+		return im, err
+	}
+	changed, err := s.changeJob(ctx, j.Account, j.ID, func(_ *tx, _ *accountUnit, j *Job) error {
+		if j.State != JobUploading {
+			return crm.ErrChanged
+		}
+		j.State, j.Spec = JobMapping, jsonOf(im.Spec)
+		return nil
+	})
+	if err != nil {
+		return im, err
+	}
+	return ImportOf(changed)
+}
+
+// fileFault is a fault of the field file where a file cannot be read as a table.
+func fileFault(err error) error {
+	var broken *table.FileError
+	if errors.As(err, &broken) {
+		return fault("file", "%v", broken.Message)
+	}
+	return err
+}
+
+// openUpload opens the file of an import.
+func (s *Store) openUpload(ctx context.Context, im *Import) (*table.Reader, error) {
+	return table.Open(&partReader{ctx: ctx, store: s, of: im.of(), size: im.Spec.Size}, im.Spec.Size, im.Spec.Name)
+}
+
+// Preview is the first rows of a file that was uploaded, and what is wrong with those that cannot be read.
+func (s *Store) Preview(ctx context.Context, im *Import, n int) (rows [][]string, err error) {
+	file, err := s.openUpload(ctx, im)
+	for len(rows) < n && err == nil {
+		var row importRow
+		if row, err = nextRow(file); err == nil && row.Reason == "" {
+			rows = append(rows, row.Cells)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return rows, err
+}
+
+// partReader reads a file that is kept in parts. It holds some of them: a workbook is read at several places in turn.
+type partReader struct {
+	ctx   context.Context //nolint:containedctx // io.ReaderAt has none
+	store *Store
+	of    jobOf
+	size  int64
+	held  [4]heldPart
+	next  int
+}
+
+type heldPart struct {
+	number int64
+	data   []byte
+}
+
+func (r *partReader) ReadAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		at := off + int64(n)
+		if at >= r.size {
+			return n, io.EOF
+		}
+		part, err := r.part(at / partSize)
+		if err != nil {
+			return n, err
+		}
+		n += copy(p[n:], part[at%partSize:])
+	}
+	return n, nil
+}
+
+func (r *partReader) part(number int64) ([]byte, error) {
+	for _, held := range r.held {
+		if held.number == number && held.data != nil {
+			return held.data, nil
+		}
+	}
+	data, err := find(r.ctx, r.store, errJobMoved, func(row db.Row) []byte { return append([]byte(nil), row.Bytes(0)...) }, sqlPart, r.of.account, r.of.id, number)
+	if err == nil && int64(len(data)) != min(partSize, r.size-number*partSize) {
+		err = errors.New("a part of an uploaded file is damaged")
+	}
+	if err == nil {
+		r.held[r.next%len(r.held)] = heldPart{number, data}
+		r.next++
+	}
+	return data, err
+}
+
+// headerKey is what a mapping is remembered by.
+func headerKey(header []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(header, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
+// ColumnMapping is how the columns of a file with this header were mapped last, or else what they are recognized as.
+func (s *Store) ColumnMapping(ctx context.Context, account int64, header []string) (m crm.Mapping, err error) {
+	fields, err := s.CustomFields(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	text, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(header))
+	if errors.Is(err, crm.ErrNotFound) {
+		return crm.GuessColumns(header, fields), nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &m)
+	}
+	for i := range m {
+		if id := m[i].CustomField(); id != 0 && fields.Find(id) == nil { // it has ended since
+			m[i].Target = crm.SkipColumn
+		}
+	}
+	return m, err
+}
+
+// MakeFields makes the custom fields that columns are to become, and is the mapping with them. A column whose name is the title of a field goes
+// there.
+func (s *Store) MakeFields(ctx context.Context, account int64, mapping crm.Mapping) (crm.Mapping, error) {
+	mapping = slices.Clone(mapping)
+	for i := range mapping {
+		kind, isNew := strings.CutPrefix(mapping[i].Target, crm.NewFieldPrefix)
+		if !isNew {
+			continue
+		}
+		fields, err := s.CustomFields(ctx, account)
+		if err != nil {
+			return nil, err
+		}
+		if field := fields.ByTitle(mapping[i].Name); field != nil {
+			mapping[i].Target = crm.CustomColumn(field.ID)
+			continue
+		}
+		made, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: mapping[i].Name, Type: crm.FieldType(kind)})
+		if err != nil {
+			return nil, err
+		}
+		mapping[i].Target = crm.CustomColumn(made.ID)
+	}
+	return mapping, nil
+}
+
+// rememberMapping notes how the columns were mapped, for the next file with the same header.
+func (t *tx) rememberMapping(account int64, spec *ContactImport) {
+	t.Save(mappingTable, account, headerKey(spec.Header), string(jsonOf(spec.Mapping)), t.author.at)
+}

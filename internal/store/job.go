@@ -1,0 +1,235 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// A job is work on many contacts that goes on in the background: an import, a change of everything that a search found, or the undoing of
+// such a job. One small unit of work after the other changes some contacts and notes in the same transaction how far the job has come. So
+// others wait for little, a server that was killed goes on where it was, and any node may take a turn.
+
+// Job is one job of an account.
+type Job struct {
+	Account, ID          int64
+	Kind                 JobKind
+	State                JobState
+	Actor                string   // who asked for it
+	Door                 crm.Door // and where
+	CreatedAt, UpdatedAt time.Time
+	Spec                 json.RawMessage // what is to be done
+	Progress             json.RawMessage // how far it has come
+	First, Last          int64           // the range of its changes; 0 where there are none
+	Undo                 int64           // the job that takes it back; 0 where there is none
+}
+
+// JobKind is what a job does.
+type JobKind string
+
+// The kinds of jobs.
+const (
+	ImportJob  JobKind = "import"
+	BulkJob    JobKind = "bulk"
+	UndoingJob JobKind = "undo"
+)
+
+// JobState is where a job stands.
+type JobState string
+
+// The states of jobs.
+const (
+	JobUploading JobState = "uploading" // its file is on the way
+	JobMapping   JobState = "mapping"   // a person has to say what its file means
+	JobWaiting   JobState = "waiting"   // nothing was done yet
+	JobRunning   JobState = "running"
+	JobDone      JobState = "done"
+	JobFailed    JobState = "failed"
+	JobCanceled  JobState = "canceled"
+)
+
+// Working tells whether a node works on the job, or will.
+func (j *Job) Working() bool { return j.State == JobWaiting || j.State == JobRunning }
+
+// Ended tells whether nothing more will be done.
+func (j *Job) Ended() bool {
+	return j.State == JobDone || j.State == JobFailed || j.State == JobCanceled
+}
+
+// Undoable tells whether the job has changed something that can be taken back.
+func (j *Job) Undoable() bool {
+	return j.Ended() && j.Kind != UndoingJob && j.First != 0 && j.Undo == 0
+}
+
+const (
+	jobColumns  = `account_id, id, kind, state, actor, door, created_at, updated_at, spec, progress, first, last, undo`
+	sqlJob      = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND id = $2`
+	sqlJobs     = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id DESC`
+	sqlJobRows  = `SELECT number, outcome, contact_id, data FROM job_row WHERE account_id = $1 AND job_id = $2 AND number > $3 ORDER BY number LIMIT $4`
+	sqlDropPart = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2`
+	sqlDropRows = `DELETE FROM job_row WHERE account_id = $1 AND job_id = $2`
+)
+
+func scanJob(r db.Row) Job {
+	return Job{r.Int(0), r.Int(1), JobKind(r.Text(2)), JobState(r.Text(3)), r.Text(4), crm.Door(r.Int(5)), moment(r.Int(6)), moment(r.Int(7)),
+		json.RawMessage(r.Text(8)), json.RawMessage(r.Text(9)), r.Int(10), r.Int(11), r.Int(12)}
+}
+
+// saveJob writes the row of a job.
+func (t *tx) saveJob(j *Job) {
+	t.Save(jobTable, j.Account, j.ID, string(j.Kind), string(j.State), j.Actor, int64(j.Door), seconds(j.CreatedAt), seconds(j.UpdatedAt),
+		string(j.Spec), string(j.Progress), j.First, j.Last, j.Undo)
+}
+
+// newJob gives a job its number. The caller may set what it is to do, and saves it.
+func (t *tx) newJob(a *accountUnit, kind JobKind, state JobState, spec any) *Job {
+	a.touch(t)
+	a.jobSeq++
+	at := moment(t.author.at)
+	j := &Job{Account: a.account, ID: a.jobSeq, Kind: kind, State: state, Actor: t.author.who, Door: t.author.door, CreatedAt: at, UpdatedAt: at}
+	j.Spec, j.Progress = jsonOf(spec), json.RawMessage("{}")
+	t.record(a, crm.JobNoun, j.ID, crm.DidCreate, 0, string(jsonOf(struct {
+		Kind JobKind `json:"kind"`
+	}{kind})))
+	return j
+}
+
+// jsonOf is a value of ours as JSON.
+func jsonOf(value any) json.RawMessage {
+	text, _ := json.Marshal(value) // texts, numbers and lists of them
+	return text
+}
+
+// Job is one job of an account.
+func (s *Store) Job(ctx context.Context, account, id int64) (Job, error) {
+	return find(ctx, s, crm.ErrNotFound, scanJob, sqlJob, account, id)
+}
+
+// Jobs is one page of the jobs of an account, newest first.
+func (s *Store) Jobs(ctx context.Context, account int64, page crm.PageRequest) (jobs []Job, result ListResult, err error) {
+	err = s.view(ctx, func(c db.Conn) error {
+		row, err := readTally(c, account)
+		if err != nil {
+			return err
+		}
+		to := row.jobSeq - page.Skip() // they are numbered without a gap
+		jobs, err = db.List(c, scanJob, sqlJobs, account, max(0, to-page.PerPage), to)
+		result = ListResult{Total: row.jobSeq, Count: int64(len(jobs))}
+		return err
+	})
+	return jobs, result, err
+}
+
+// JobRow is what became of a row of a file, or of a contact, that a person has to know of.
+type JobRow struct {
+	Number  int64
+	Outcome string
+	Contact int64 // 0 for none
+	Data    json.RawMessage
+}
+
+// JobRows are the next rows of a job after a number.
+func (s *Store) JobRows(ctx context.Context, account, job, after int64, limit int) ([]JobRow, error) {
+	return list(ctx, s, func(r db.Row) JobRow { return JobRow{r.Int(0), r.Text(1), r.Int(2), json.RawMessage(r.Text(3))} }, sqlJobRows, account, job, after, int64(limit))
+}
+
+// noteRow notes what became of a row.
+func (t *tx) noteRow(j *Job, row JobRow) {
+	t.Save(jobRowTable, j.Account, j.ID, row.Number, row.Outcome, row.Contact, string(row.Data))
+}
+
+// CancelJob ends a job. What it has done so far stays.
+func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
+	return s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
+		if j.Ended() {
+			return crm.ErrChanged
+		}
+		return t.endJob(j, JobCanceled)
+	})
+}
+
+// endJob ends a job. Its file is no longer needed.
+func (t *tx) endJob(j *Job, state JobState) error {
+	j.State = state
+	return t.exec(sqlDropPart, j.Account, j.ID)
+}
+
+// changeJob is the one way in which a job changes: load, decide, save.
+func (s *Store) changeJob(ctx context.Context, account, id int64, decide func(t *tx, a *accountUnit, j *Job) error) (changed Job, err error) {
+	now := s.now()
+	err = s.update(ctx, account, needs{}, func(t *tx) error {
+		a, err := t.lock(account)
+		if err != nil {
+			return err
+		}
+		j, err := findIn(t.Conn, crm.ErrNotFound, scanJob, sqlJob, account, id)
+		if err != nil {
+			return err
+		}
+		if err := decide(t, a, &j); err != nil {
+			return err
+		}
+		j.UpdatedAt = now
+		t.saveJob(&j)
+		changed = j
+		return nil
+	})
+	return changed, err
+}
+
+// errJobMoved: a job is not where it was, because another node has worked on it or a person has ended it.
+var errJobMoved = errors.New("the job has moved on")
+
+// advance does one unit of work of a job, and notes how far it has come. Nothing is done where the job is no longer where the caller has
+// seen it. step may run again; it gets a copy of the job, whose progress and state it changes.
+func (s *Store) advance(ctx context.Context, j *Job, n needs, step func(t *tx, a *accountUnit, next *Job) error) error {
+	now, made := s.now(), *j
+	err := s.update(j.by(ctx), j.Account, n, func(t *tx) error {
+		a, err := t.lock(j.Account)
+		if err != nil {
+			return err
+		}
+		next, err := findIn(t.Conn, crm.ErrNotFound, scanJob, sqlJob, j.Account, j.ID)
+		if err != nil {
+			return err
+		}
+		if next.State != j.State || !bytes.Equal(next.Progress, j.Progress) {
+			return errJobMoved
+		}
+		before := a.revision
+		next.State = JobRunning
+		if err := step(t, a, &next); err != nil {
+			return err
+		}
+		if a.revision > before {
+			if next.First == 0 {
+				next.First = before + 1
+			}
+			next.Last = a.revision
+		}
+		next.UpdatedAt = now
+		t.saveJob(&next)
+		made = next
+		return nil
+	})
+	if err == nil {
+		*j = made
+	}
+	return err
+}
+
+var doorsOfJobs = map[JobKind]crm.Door{ImportJob: crm.ImportDoor, BulkJob: crm.BulkDoor}
+
+// by is a context in which the job makes changes.
+func (j *Job) by(ctx context.Context) context.Context {
+	door, special := doorsOfJobs[j.Kind]
+	if !special {
+		door = j.Door
+	}
+	return inJob(By(ctx, door, j.Actor), j.ID)
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+const (
+	jobLook   = time.Minute        // how often a node looks for work that another one has left
+	jobLimbo  = 7 * 24 * time.Hour // an upload that no one goes on with is dropped after this
+	jobUpload = time.Hour          // and one that did not come to its end
+)
+
+const sqlOpenJobs = `SELECT ` + jobColumns + ` FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
+
+// jobSteps are the kinds of jobs: each does one unit of work, by advance. A step ends the job when nothing is left to do.
+var jobSteps = map[JobKind]func(ctx context.Context, w *jobWorker, j *Job) error{}
+
+// jobWorker is what a node knows of the jobs that it works on.
+type jobWorker struct {
+	*Store
+	left map[jobOf]bool   // what has failed or is done by another node, until the next look
+	runs map[jobOf]jobRun // what is kept between two units of work
+}
+
+// jobRun is what a node keeps of a job between two units of work, such as a file that is open.
+type jobRun interface{ close() }
+
+// jobOf is a job of an account.
+type jobOf struct{ account, id int64 }
+
+func (j *Job) of() jobOf { return jobOf{j.Account, j.ID} }
+
+func newJobWorker(s *Store) *jobWorker {
+	return &jobWorker{s, make(map[jobOf]bool), make(map[jobOf]jobRun)}
+}
+
+// wakeJobs lets the worker know of new work.
+func (s *Store) wakeJobs() {
+	select {
+	case s.jobsBegun <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// WorkOnJobs goes on with jobs until the context ends. While others wait for the database, it rests between two rounds for as long as the
+// last one took, so that they have at least half of the time. report hears what went wrong; that is tried again at the next look.
+func (s *Store) WorkOnJobs(ctx context.Context, report func(error)) {
+	w := newJobWorker(s)
+	defer w.forget(nil)
+	for ctx.Err() == nil {
+		start := time.Now()
+		busy, err := w.round(ctx, report)
+		if err != nil && ctx.Err() == nil {
+			report(err)
+		}
+		rest, woken := time.Duration(0), (chan struct{})(nil)
+		switch {
+		case !busy:
+			rest, woken = jobLook, s.jobsBegun
+			clear(w.left)
+		case s.Waiting() > 0:
+			rest = time.Since(start)
+		}
+		select {
+		case <-ctx.Done():
+		case <-woken:
+		case <-time.After(rest):
+		}
+	}
+}
+
+// round does one unit of work of each job, but for those that were left. It reports whether anything may be left to do.
+func (w *jobWorker) round(ctx context.Context, report func(error)) (busy bool, err error) {
+	jobs, err := list(ctx, w.Store, scanJob, sqlOpenJobs)
+	if err != nil {
+		return false, err
+	}
+	w.forget(jobs)
+	for i := range jobs {
+		j := &jobs[i]
+		if w.left[j.of()] || ctx.Err() != nil {
+			continue
+		}
+		worked, err := w.step(ctx, j)
+		busy = busy || worked
+		if err != nil || !worked {
+			w.left[j.of()] = true
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errJobMoved) && !errors.Is(err, crm.ErrNotFound) {
+			report(err)
+		}
+	}
+	return busy, nil
+}
+
+// forget drops what is kept for jobs that are not open any more.
+func (w *jobWorker) forget(open []Job) {
+	known := make(map[jobOf]bool, len(open))
+	for i := range open {
+		known[open[i].of()] = true
+	}
+	for of := range w.runs {
+		if !known[of] {
+			w.drop(of)
+		}
+	}
+}
+
+// drop ends what is kept for a job.
+func (w *jobWorker) drop(of jobOf) {
+	if run := w.runs[of]; run != nil {
+		run.close()
+	}
+	delete(w.runs, of)
+}
+
+// step does one unit of work of a job. It reports whether there was any.
+func (w *jobWorker) step(ctx context.Context, j *Job) (worked bool, err error) {
+	age := w.now().Sub(j.UpdatedAt)
+	switch {
+	case j.State == JobMapping && age > jobLimbo, j.State == JobUploading && age > jobUpload:
+		_, err := w.CancelJob(ctx, j.Account, j.ID)
+		return false, err
+	case !j.Working() || jobSteps[j.Kind] == nil:
+		return false, nil
+	}
+	err = jobSteps[j.Kind](ctx, w, j)
+	if errors.Is(err, errNotOurs) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// errNotOurs: a job is not for this node, such as an import whose file the command line reads.
+var errNotOurs = errors.New("another process works on the job")
