@@ -26,7 +26,7 @@ COLD = archive/tar crypto/x509 encoding/asn1 encoding/gob encoding/json encoding
 	github.com/prometheus/... github.com/segmentio/... github.com/yosida95/... \
 	golang.org/x/crypto/acme/... golang.org/x/net/html/... golang.org/x/text/internal/... golang.org/x/text/language/... \
 	google.golang.org/protobuf/... \
-	donorbook/internal/assistant donorbook/internal/backup donorbook/internal/cli donorbook/internal/config donorbook/internal/console
+	donorbook/internal/assistant donorbook/internal/backup donorbook/internal/cli donorbook/internal/config donorbook/internal/console donorbook/internal/table
 
 .PHONY: bin/bench build run test test-rooms test-browser test-clients postman lint fuzz bench bench-quick openapi zones screenshots clean
 
