@@ -255,7 +255,7 @@ func (l *contactList) readAscending(c db.Conn) error {
 	if n == 0 || l.ids[n-1]-l.ids[0] >= 2*int64(n) {
 		return l.read(c, l.appendContact, sqlScattered, l.account, l.ids)
 	}
-	return l.reading(c, func() error {
+	return l.fields.reading(c, func() error {
 		l.again()
 		err := c.UpTo(2*PieceSize).Each(func(r db.Row) error {
 			if _, ok := slices.BinarySearch(l.ids, r.Int(0)); !ok {
@@ -329,7 +329,7 @@ func (l *contactList) group(c db.Conn) (groups [][]int64, err error) {
 func (l *contactList) readInOrder(c db.Conn, ids []int64) error {
 	l.again()
 	documents := make(map[int64][]byte, len(ids))
-	err := l.reading(c, func() error {
+	err := l.fields.reading(c, func() error {
 		return c.Each(func(r db.Row) (err error) {
 			documents[r.Int(0)], err = l.appendContact(nil, r)
 			return err

@@ -109,18 +109,29 @@ type fieldReader struct {
 // fieldReads is how often definitions may change in a row while one statement reads contacts.
 const fieldReads = 20
 
-// reading runs a statement that reads contacts. Where it meets custom fields whose definitions are not known, they are read on the same
-// connection, and it runs again.
+// missed tells whether a statement has failed because it met custom fields whose definitions were not known, and must run again: they are
+// known now, read on the same connection.
+func (f *fieldReader) missed(c db.Conn, err *error) bool {
+	if !errors.Is(*err, errUnknownFields) {
+		return false
+	}
+	known, failure := f.cache.read(c, f.account)
+	if failure != nil {
+		*err = failure
+		return false
+	}
+	f.known = known
+	return true
+}
+
+// reading runs what reads contacts, again where it must.
 func (f *fieldReader) reading(c db.Conn, read func() error) (err error) {
 	for range fieldReads {
-		if err = read(); !errors.Is(err, errUnknownFields) {
-			return err
-		}
-		if f.known, err = f.cache.read(c, f.account); err != nil {
-			return err
+		if err = read(); !f.missed(c, &err) {
+			break
 		}
 	}
-	return errUnknownFields
+	return err
 }
 
 // customFields are the definitions as they are in the unit of work.

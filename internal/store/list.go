@@ -179,7 +179,7 @@ func excluded(scope crm.ContactScope) int64 {
 // contactPieces are pieces of contacts of one account.
 func (s *Store) contactPieces(account int64, dst []byte, flush Flush) *pieces {
 	p := newPieces(dst, flush)
-	p.fields = &fieldReader{cache: &s.fields, account: account}
+	p.fields = fieldReader{cache: &s.fields, account: account}
 	return p
 }
 

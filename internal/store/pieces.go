@@ -38,7 +38,7 @@ type pieces struct {
 	lossy  bool  // elements may be deleted before their turn comes
 	found  ListResult
 
-	fields *fieldReader // of contacts; nil for anything else
+	fields fieldReader // of contacts
 }
 
 func newPieces(dst []byte, flush Flush) *pieces {
@@ -46,23 +46,18 @@ func newPieces(dst []byte, flush Flush) *pieces {
 }
 
 // read appends the rows of a statement, as far as the piece goes.
-func (p *pieces) read(c db.Conn, element element, sql string, args ...any) error {
-	return p.reading(c, func() error {
+func (p *pieces) read(c db.Conn, element element, sql string, args ...any) (err error) {
+	row := func(r db.Row) error { return p.add(element, r) }
+	for range fieldReads {
 		p.again()
-		err := c.UpTo(2*PieceSize).Each(func(r db.Row) error { return p.add(element, r) }, sql, args...)
-		if errors.Is(err, errFull) {
+		if err = c.UpTo(2*PieceSize).Each(row, sql, args...); errors.Is(err, errFull) {
 			return nil
 		}
-		return err
-	})
-}
-
-// reading runs a statement of the list, again where that needs the definitions of custom fields.
-func (p *pieces) reading(c db.Conn, read func() error) error {
-	if p.fields == nil {
-		return read()
+		if !p.fields.missed(c, &err) {
+			break
+		}
 	}
-	return p.fields.reading(c, read)
+	return err
 }
 
 // again drops what an earlier attempt has appended.
