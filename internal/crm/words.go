@@ -40,7 +40,7 @@ func (c *Contact) SearchWords() []string {
 		for _, text := range [...]string{a.City, a.State, a.Zipcode} {
 			found = appendWords(found, text)
 		}
-		for _, word := range [...]string{cityWord(a.City), zipWord(a.Zipcode)} {
+		for _, word := range a.placeWords() {
 			if word != "" {
 				found = append(found, word)
 			}
@@ -84,25 +84,37 @@ func fieldValueWord(id int64, text string) string {
 }
 
 // cityWord is a city as contacts are filtered by it, without regard to letter case and marks; "" is none.
-func cityWord(city string) string {
+func cityWord(city string) string { return cut(string(appendCity(nil, city)), maxWord) }
+
+// zipWord is the letters and digits of a ZIP code as contacts are filtered by it; "" is none.
+func zipWord(zip string) string { return cut(string(appendZip(nil, zip)), maxWord) }
+
+// placeWords are both words of an address.
+func (a *Address) placeWords() [2]string {
+	var room [96]byte // most places fit
+	b := appendCity(room[:0], a.City)
+	n := len(b)
+	both := string(appendZip(b, a.Zipcode))
+	return [2]string{cut(both[:n], maxWord), cut(both[n:], maxWord)}
+}
+
+func appendCity(b []byte, city string) []byte {
 	if city = fold(strings.TrimSpace(city)); city == "" {
-		return ""
+		return b
 	}
-	var room [64]byte // most places fit
-	b := append(room[:0], filterSign+"c"...)
+	b = append(b, filterSign+"c"...)
 	for _, r := range city {
 		if breaksWord(r) {
 			r += privateUse
 		}
 		b = utf8.AppendRune(b, r)
 	}
-	return cut(string(b), maxWord)
+	return b
 }
 
-// zipWord is the letters and digits of a ZIP code as contacts are filtered by it; "" is none.
-func zipWord(zip string) string {
-	var room [32]byte
-	b := append(room[:0], filterSign+"z"...)
+func appendZip(b []byte, zip string) []byte {
+	none := b
+	b = append(b, filterSign+"z"...)
 	start := len(b)
 	for _, r := range fold(zip) {
 		if !isBetweenWords(r) {
@@ -110,9 +122,9 @@ func zipWord(zip string) string {
 		}
 	}
 	if len(b) == start {
-		return ""
+		return none
 	}
-	return cut(string(b), maxWord)
+	return b
 }
 
 // wordStarts are the first letters of each word, from one to a few, as words of their own. They are for a database that finds the newest
