@@ -69,7 +69,7 @@ func TestACopyMovesAServiceToPostgreSQLAndBack(t *testing.T) {
 contact             5
 contact_archival    0
 contact_index       5
-contact_set         1
+contact_set         2
 tag                 1
 tag_work            0
 campaign            0

@@ -18,6 +18,7 @@ type estate struct {
 	account, chapter                 crm.Account
 	owner                            *person
 	contact, archived, campaign, key int64
+	job                              int64 // an import that waits for its columns to be mapped
 	field                            crm.CustomField
 	invitation, gift, plan           string
 }
@@ -66,6 +67,9 @@ func (s *site) estate(name string) estate {
 	madeGift, err := s.store.CreateGift(ctx, e.account.Number, gift)
 	must(err)
 	e.gift = madeGift.Code
+	upload, err := s.store.UploadImport(ctx, e.account.Number, name+".csv", "US", strings.NewReader("first_name,last_name,"+strings.ReplaceAll(name, `"`, "")+"\nAda,Lovelace,x\n"))
+	must(err)
+	e.job = upload.ID
 	e.chapter, err = s.store.CreateChapter(ctx, e.account, e.owner.user.ID, e.account.ID, name+" North")
 	must(err)
 	return e
@@ -126,6 +130,7 @@ func address(pattern string, org string, e estate) string {
 		id = e.field.ID
 	}
 	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{plan}", e.plan,
+		"{import}", strconv.FormatInt(e.job, 10),
 		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", "1", "{session}", "0", "{token}", "x", "{file}", "console.css",
 		"{$}", "").Replace(path)
 }
@@ -355,7 +360,8 @@ func TestStoredScriptStaysText(t *testing.T) {
 			}
 			path := address(route.Pattern, e.account.ID, e)
 			a := e.owner.get(path)
-			if a.status != http.StatusOK && a.status != http.StatusSeeOther {
+			none := a.status == http.StatusNotFound && strings.HasSuffix(path, "/rejected") // of an import that has not begun
+			if a.status != http.StatusOK && a.status != http.StatusSeeOther && !none {
 				t.Errorf("%s: %d", path, a.status)
 			}
 			harmless(t, path, a.body)

@@ -128,6 +128,7 @@ func (g *givingCheck) readGift(gift *checkedGift) error {
 		row, err := a.gifts.get(t, a.account, id)
 		if err == nil && row != nil && row.damage == nil {
 			t.writeGift(t.Save, a, row.revision, &row.Gift)
+			return renewLastGift(a.account, row.Contact)(t) // which the columns have told wrong
 		}
 		return err
 	})

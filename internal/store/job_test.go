@@ -17,7 +17,7 @@ import (
 // tagJob is a kind of job for tests: it gives the tag "seen" to the contacts of an account, a few in each unit of work.
 const (
 	tagJob     JobKind = "test"
-	tagJobUnit         = 4
+	tagJobUnit int     = 4
 )
 
 func init() {

@@ -19,8 +19,9 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, s *Store) {
 				account := newAccount(t, s).Number
-				create(t, s, account, `{"first_name":"One"}`)
-				lost := []int64{create(t, s, account, `{"first_name":"Two"}`).ID, create(t, s, account, `{"first_name":"Three"}`).ID}
+				create(t, s, account, `{"first_name":"One","emails":["one@x.org"],"phones":["212 555 0101"]}`)
+				lost := []int64{create(t, s, account, `{"first_name":"Two","emails":["two@x.org"],"phones":["212 555 0102"]}`).ID,
+					create(t, s, account, `{"first_name":"Three","emails":["three@x.org"],"phones":["212 555 0103"]}`).ID}
 				wantLists(t, s, account, []int64{1, 2, 3}, nil)
 				err := s.update(t.Context(), account, needs{}, func(tx *tx) error {
 					row, err := tx.lock(account)

@@ -16,7 +16,6 @@ type sheet struct {
 	line int
 	row  []string
 	size int // bytes in the row so far
-	text []byte
 }
 
 func (w *workbook) openSheet(name string) (*sheet, error) {
