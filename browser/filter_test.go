@@ -53,7 +53,7 @@ func TestContactsAreFilteredAndTheFilterIsSaved(t *testing.T) {
 	p.sees("The segment “Boston donors” was saved.", "1 of 3 contacts")
 	p.click("Clear all")
 	p.sees("Cat Cole")
-	p.click("Saved segments")
+	p.click("Segments")
 	p.audit()
 	p.click("Boston donors")
 	if p.path() != filtered {
@@ -61,7 +61,7 @@ func TestContactsAreFilteredAndTheFilterIsSaved(t *testing.T) {
 	}
 	p.sees("1 of 3 contacts")
 	p.doesNotSee("Save as segment")
-	p.click("Saved segments")
+	p.click("Segments")
 	p.click("Manage segments")
 	p.audit()
 	p.click("Rename Boston donors")
@@ -98,7 +98,7 @@ func TestTheListIsSortedAndItsColumnsAreChosen(t *testing.T) {
 	if got := names(); got != "CBA" || !p.has("th.name[aria-sort=descending]") {
 		t.Errorf("by name, descending: %s", got)
 	}
-	p.click("Choose columns")
+	p.click("Columns")
 	choice := p.in(".columns-choice")
 	choice.tick("Total given")
 	choice.tick("Last gift")

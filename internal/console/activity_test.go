@@ -83,7 +83,7 @@ func TestATimelineHasGifts(t *testing.T) {
 	path := s.contact(p, "Zoë", "Okafor")
 	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
 	page := p.get(path)
-	p.sees(page, p.user.Name+" recorded a gift of $50. View gift")
+	p.sees(page, p.user.Name+" recorded a gift of $50. See the gift")
 	gift := regexp.MustCompile(`/gifts/[0-9A-Za-z]{16}`).FindString(page.body)
 	amount := int64(200_000)
 	if _, err := s.store.RefundGift(store.By(t.Context(), crm.ConsoleDoor, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""); err != nil {
