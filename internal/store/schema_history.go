@@ -3,7 +3,7 @@ package store
 // step9SQL is the step that brings the record of every change, and what stands on it. Once it is released, it stays as it is.
 const step9SQL = `
 -- What contacts, campaigns, gifts and plans were changed by, and everything else that is changed: one record, numbered from 1 in each account without
--- a gap, written in the transaction of the change. prev is the change of the same document before it, 0 where there is none or nobody knows; undoes is the
+-- a gap, written in the transaction of the change. prev is the change of the same document before it, 0 where there is none, or none is known; undoes is the
 -- change that this one takes back; job is the import or the work on many contacts that it belongs to, 0 for none. noun, kind and door are crm's numbers.
 CREATE TABLE change (
 	account_id BIGINT NOT NULL,
