@@ -16,7 +16,7 @@ var arrows = map[string][]string{
 	"internal/crm":       {},
 	"internal/db":        {},
 	"internal/table":     {},
-	"internal/store":     {"internal/crm", "internal/db"},
+	"internal/store":     {"internal/crm", "internal/db", "internal/table"},
 	"internal/backup":    {"internal/db", "internal/store"},
 	"internal/web":       {"internal/crm"},
 	"internal/api":       {"internal/crm", "internal/store", "internal/web"},

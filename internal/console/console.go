@@ -88,6 +88,7 @@ var routes = []route{
 	{"GET", "", crm.Viewer, (*Console).homePage, nil},
 
 	{"GET", "/contacts", crm.Viewer, (*Console).contactsPage, nil},
+	{"GET", "/contacts/export", crm.Viewer, (*Console).exportContacts, nil},
 	{"GET", "/contacts/new", crm.Editor, (*Console).newContactPage, nil},
 	{"POST", "/contacts", crm.Editor, (*Console).createContact, nil},
 	{"GET", "/contacts/{id}", crm.Viewer, (*Console).contactPage, nil},
@@ -95,6 +96,9 @@ var routes = []route{
 	{"POST", "/contacts/{id}", crm.Editor, (*Console).saveContact, nil},
 	{"POST", "/contacts/{id}/archive", crm.Editor, (*Console).archiveContact, nil},
 	{"POST", "/contacts/{id}/restore", crm.Editor, (*Console).restoreContact, nil},
+	{"GET", "/contacts/{id}/data", crm.Viewer, (*Console).contactData, nil},
+	{"GET", "/contacts/{id}/erase", crm.Owner, (*Console).eraseContactPage, nil},
+	{"POST", "/contacts/{id}/erase", crm.Owner, (*Console).eraseContact, (*Console).eraseContactPage},
 	{"POST", "/contacts/{id}/tags/add", crm.Editor, (*Console).addTags, (*Console).contactPage},
 	{"POST", "/contacts/{id}/tags/remove", crm.Editor, (*Console).removeTag, (*Console).contactPage},
 	{"GET", "/tags", crm.Viewer, (*Console).suggestTags, nil},
@@ -107,6 +111,7 @@ var routes = []route{
 	{"GET", "/statements", crm.Viewer, (*Console).statementsPage, nil},
 
 	{"GET", "/gifts", crm.Viewer, (*Console).giftsPage, nil},
+	{"GET", "/gifts/export", crm.Viewer, (*Console).exportGifts, nil},
 	{"POST", "/contacts/{id}/gifts", crm.Editor, (*Console).recordGift, (*Console).contactPage},
 	{"GET", "/gifts/{gift}", crm.Viewer, (*Console).giftPage, nil},
 	{"GET", "/gifts/{gift}/edit", crm.Editor, (*Console).editGiftPage, nil},
@@ -123,6 +128,7 @@ var routes = []route{
 	{"POST", "/plans/{plan}/end", crm.Editor, (*Console).endPlan, nil},
 
 	{"GET", "/campaigns", crm.Viewer, (*Console).campaignsPage, nil},
+	{"GET", "/campaigns/export", crm.Viewer, (*Console).exportCampaigns, nil},
 	{"GET", "/campaigns/new", crm.Editor, (*Console).newCampaignPage, nil},
 	{"POST", "/campaigns", crm.Editor, (*Console).createCampaign, nil},
 	{"GET", "/campaigns/{id}", crm.Viewer, (*Console).campaignPage, nil},

@@ -33,6 +33,7 @@ type contactsView struct {
 	Searched bool
 	Part     bool // only the part that a search changes
 	Any      bool // the organization has contacts
+	Export   *exportForm
 }
 
 // contactRow is what the list shows of a contact, and nothing else of it: a contact may be large, and a page waits for the database
@@ -61,7 +62,7 @@ func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit, 
 	if err != nil {
 		return redirect(w, r, v.path("/contacts"))
 	}
-	view := contactsView{Scope: scope, Query: strings.TrimSpace(query.Get("q")), Tag: query.Get("tag"), Part: isPart(r)}
+	view := contactsView{Scope: scope, Query: strings.TrimSpace(query.Get("q")), Tag: query.Get("tag"), Part: isPart(r), Export: exportOf(r, v.path("/contacts"))}
 	search := crm.ParseSearch(view.Query, c.options.Region)
 	if view.Tag != "" {
 		search = crm.TagSearch(view.Tag)

@@ -13,7 +13,7 @@ func GuessColumns(header []string, custom map[string]int64) Mapping {
 	g := &guess{mapping: make(Mapping, len(header)), taken: map[string]bool{}}
 	titles := make(map[string]int64, len(custom))
 	for title, id := range custom {
-		titles[fold(strings.TrimSpace(title))] = id
+		titles[fold(strings.TrimSpace(title))], titles[fold(customMark+title)] = id, id
 	}
 	for i, name := range header {
 		name = strings.TrimSpace(name)
