@@ -53,8 +53,15 @@ type commands struct {
 	Account struct {
 		Create   accountCreate   `cmd:"" help:"Create an account and print its id."`
 		List     accountList     `cmd:"" help:"List all accounts."`
+		Export   accountExport   `cmd:"" help:"Write all data of an account into a directory."`
+		Import   accountImport   `cmd:"" help:"Bring the data of an account back."`
 		Settings accountSettings `cmd:"" help:"Show or change the currency, address and tax id of an account."`
 	} `cmd:"" help:"Organizations and their chapters."`
+	Contact struct {
+		Import contactImport `cmd:"" help:"Make contacts of the rows of a CSV, JSON Lines or XLSX file."`
+		Export contactExport `cmd:"" help:"Write contacts to a file, or everything about one of them."`
+		Erase  contactErase  `cmd:"" help:"Remove a person for good. What they gave stays in all sums."`
+	} `cmd:"" help:"Contacts."`
 	Key struct {
 		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`
 		List   keyList   `cmd:"" help:"List the keys of an account, without their values."`
@@ -65,11 +72,9 @@ type commands struct {
 		List          userList          `cmd:"" help:"List users with their accounts and roles."`
 		ResetPassword userResetPassword `cmd:"" help:"Give a user a new password, print it, and end their sessions."`
 	} `cmd:"" help:"People who sign in to the console."`
-	Contact struct {
-		Import contactImport `cmd:"" help:"Make contacts of the rows of a CSV, JSON Lines or XLSX file."`
-	} `cmd:"" help:"Contacts."`
 	Campaign struct {
 		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
+		Export campaignExport `cmd:"" help:"Write campaigns to a file."`
 		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
 		Delete campaignDelete `cmd:"" help:"Delete a campaign that has no gifts and no plans."`
 	} `cmd:"" help:"Campaigns."`
@@ -77,6 +82,7 @@ type commands struct {
 		Add    giftAdd    `cmd:"" help:"Record a gift of a contact and print its id."`
 		List   giftList   `cmd:"" help:"List the gifts of an account."`
 		Refund giftRefund `cmd:"" help:"Record a refund of a gift or a part of it."`
+		Export giftExport `cmd:"" help:"Write gifts to a file."`
 		Import giftImport `cmd:"" help:"Record the gifts of a CSV or JSON Lines file."`
 	} `cmd:"" help:"Gifts."`
 	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`
@@ -193,13 +199,14 @@ func report(stderr io.Writer, err error) int {
 	var invalid *crm.Invalid
 	var malformed *crm.Malformed
 	var rows *crm.RowsInvalid
+	var files *store.FileProblem
 	switch {
 	case errors.As(err, &usage):
 		fmt.Fprintln(stderr, "Try: "+usage.help())
 		return exitUsage
 	case errors.As(err, &setting):
 		return exitUsage
-	case errors.As(err, &invalid), errors.As(err, &malformed), errors.As(err, &rows):
+	case errors.As(err, &invalid), errors.As(err, &malformed), errors.As(err, &rows), errors.As(err, &files), errors.Is(err, store.ErrAccountNotEmpty), errors.Is(err, errDirectoryTaken):
 		return exitInvalid
 	case errors.Is(err, crm.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return exitNotFound

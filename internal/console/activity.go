@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
 const (
@@ -266,6 +268,10 @@ func didWords(a *crm.Activity, what string) string {
 		return "sent " + what + " again, and the data was merged in"
 	case crm.DidErase:
 		return "erased a person at their request"
+	case crm.DidExport:
+		return exportWords(a)
+	case crm.DidImport:
+		return "brought all data back from an export"
 	case crm.DidNote:
 		return noteWords(a)
 	case crm.DidGive, crm.DidRefund:
@@ -285,6 +291,18 @@ var verbs = func() map[crm.Noun]struct{ create, end string } {
 	all[crm.KeyNoun] = struct{ create, end string }{"created", "revoked"}
 	return all
 }()
+
+func exportWords(a *crm.Activity) string {
+	var e store.Exported
+	_ = json.Unmarshal([]byte(a.Data), &e) // what cannot be read says less
+	switch e.What {
+	case "account":
+		return "exported all data"
+	case "contact":
+		return "downloaded the data of one contact"
+	}
+	return "exported " + plural(e.Rows, strings.TrimSuffix(strings.ReplaceAll(e.What, "transactions", "gifts"), "s"))
+}
 
 func noteWords(a *crm.Activity) string {
 	switch {

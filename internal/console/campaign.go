@@ -20,8 +20,9 @@ const (
 // campaignsView is the list of campaigns.
 type campaignsView struct {
 	rows[campaignRow]
-	Scope crm.CampaignScope
-	Tabs  []tab
+	Scope  crm.CampaignScope
+	Tabs   []tab
+	Export *exportForm
 }
 
 // campaignRow is a campaign in a list.
@@ -57,7 +58,7 @@ func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit,
 	if err != nil {
 		return err
 	}
-	view := campaignsView{Scope: scope}
+	view := campaignsView{Scope: scope, Export: exportOf(r.URL.Query(), v.path("/campaigns"))}
 	view.Pager = l.pager(found.Total)
 	view.Tabs = tabsOf(campaignScopes, scope, totals, func(s crm.CampaignScope) string {
 		if s == crm.OwnCampaigns {

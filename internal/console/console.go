@@ -94,6 +94,7 @@ var routes = []route{
 	{"POST", "/segments", crm.Editor, (*Console).createSegment, (*Console).refusedSegment},
 	{"POST", "/segments/{id}", crm.Editor, (*Console).renameSegment, (*Console).segmentsPage},
 	{"POST", "/segments/{id}/delete", crm.Editor, (*Console).deleteSegment, nil},
+	{"GET", "/contacts/export", crm.Viewer, (*Console).exportContacts, nil},
 	{"GET", "/contacts/new", crm.Editor, (*Console).newContactPage, nil},
 	{"POST", "/contacts", crm.Editor, (*Console).createContact, nil},
 	{"GET", "/contacts/import", crm.Viewer, (*Console).importsPage, nil},
@@ -108,6 +109,9 @@ var routes = []route{
 	{"POST", "/contacts/{id}", crm.Editor, (*Console).saveContact, nil},
 	{"POST", "/contacts/{id}/archive", crm.Editor, (*Console).archiveContact, nil},
 	{"POST", "/contacts/{id}/restore", crm.Editor, (*Console).restoreContact, nil},
+	{"GET", "/contacts/{id}/data", crm.Viewer, (*Console).contactData, nil},
+	{"GET", "/contacts/{id}/erase", crm.Owner, (*Console).eraseContactPage, nil},
+	{"POST", "/contacts/{id}/erase", crm.Owner, (*Console).eraseContact, (*Console).eraseContactPage},
 	{"POST", "/contacts/{id}/tags/add", crm.Editor, (*Console).addTags, (*Console).contactPage},
 	{"POST", "/contacts/{id}/tags/remove", crm.Editor, (*Console).removeTag, (*Console).contactPage},
 	{"GET", "/tags", crm.Viewer, (*Console).suggestTags, nil},
@@ -120,6 +124,7 @@ var routes = []route{
 	{"GET", "/statements", crm.Viewer, (*Console).statementsPage, nil},
 
 	{"GET", "/gifts", crm.Viewer, (*Console).giftsPage, nil},
+	{"GET", "/gifts/export", crm.Viewer, (*Console).exportGifts, nil},
 	{"POST", "/contacts/{id}/gifts", crm.Editor, (*Console).recordGift, (*Console).contactPage},
 	{"GET", "/gifts/{gift}", crm.Viewer, (*Console).giftPage, nil},
 	{"GET", "/gifts/{gift}/edit", crm.Editor, (*Console).editGiftPage, nil},
@@ -136,6 +141,7 @@ var routes = []route{
 	{"POST", "/plans/{plan}/end", crm.Editor, (*Console).endPlan, nil},
 
 	{"GET", "/campaigns", crm.Viewer, (*Console).campaignsPage, nil},
+	{"GET", "/campaigns/export", crm.Viewer, (*Console).exportCampaigns, nil},
 	{"GET", "/campaigns/new", crm.Editor, (*Console).newCampaignPage, nil},
 	{"POST", "/campaigns", crm.Editor, (*Console).createCampaign, nil},
 	{"GET", "/campaigns/{id}", crm.Viewer, (*Console).campaignPage, nil},

@@ -35,6 +35,7 @@ type contactsView struct {
 	Choices  []option // of columns
 	Segments []segmentLink
 	Segment  string // that is shown, "" for none
+	Export   *exportForm
 }
 
 // contactRow is what the list shows of a contact, and nothing else of it: a contact may be large, and a page waits for the database
@@ -70,7 +71,7 @@ func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit, 
 	if err != nil {
 		return redirect(w, r, v.path("/contacts"))
 	}
-	view := contactsView{Scope: scope, Query: strings.TrimSpace(q.Get("q")), Part: part, contactFilters: contactFilters{query: q, path: v.path("/contacts"), Saving: f}}
+	view := contactsView{Scope: scope, Query: strings.TrimSpace(q.Get("q")), Part: part, contactFilters: contactFilters{query: q, path: v.path("/contacts"), Saving: f}, Export: exportOf(q, v.path("/contacts"))}
 	counts, err := c.store.Counts(r.Context(), v.account())
 	if err != nil {
 		return err

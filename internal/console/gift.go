@@ -108,6 +108,7 @@ type giftsView struct {
 	Found                               string // how many gifts, and how much
 	Contact                             *link  // whose gifts they are, where they are those of one contact
 	Clear                               string // the list without filters
+	Export                              *exportForm
 }
 
 // giftFilters are the filters that the address may have.
@@ -123,7 +124,7 @@ func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *
 		return err
 	}
 	view := giftsView{
-		Form: f, Tabs: givingTabs(v, "gifts"), Quick: quickTimes(v, f, c.now()), Clear: v.path("/gifts"),
+		Form: f, Tabs: givingTabs(v, "gifts"), Quick: quickTimes(v, f, c.now()), Clear: v.path("/gifts"), Export: exportOf(r.URL.Query(), v.path("/gifts")),
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(crm.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}

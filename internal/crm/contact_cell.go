@@ -69,7 +69,7 @@ func cutTags(cell string, separator byte) (tags []string) {
 				c = '\n'
 			}
 			tag, escaped = append(tag, c), false
-		case c == '\\' && i+1 < len(cell) && strings.IndexByte(`\;,|n"*`, cell[i+1]) >= 0:
+		case c == '\\' && i+1 < len(cell) && strings.IndexByte(`\;,|n"*:`, cell[i+1]) >= 0:
 			escaped = true
 		case c == '"' && (quoted || len(strings.TrimSpace(string(tag))) == 0):
 			quoted = !quoted

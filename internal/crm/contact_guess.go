@@ -17,15 +17,13 @@ func GuessColumns(header []string, fields *CustomFields) Mapping {
 		if g.place(i, ownTarget(name)) {
 			continue
 		}
-		if fields != nil {
-			if f := fields.ByTitle(name); f != nil && g.place(i, CustomColumn(f.ID)) {
-				continue
-			}
+		if f := fields.headed(name); f != nil && g.place(i, CustomColumn(f.ID)) {
+			continue
 		}
 		if g.place(i, fieldTargets[plainName(name)]) || slices.Contains(ownNames, plainName(name)) || isDerived(name) {
 			continue
 		}
-		if h, ok := parseHeading(name); ok {
+		if h, ok := parseHeading(name); ok && !strings.HasPrefix(name, customMark) {
 			g.found = append(g.found, foundHeading{h, i})
 		} else {
 			g.mapping[i].Unknown = name != ""

@@ -18,6 +18,7 @@ type rowReader struct {
 	tags     []string
 	names    map[string]string // of columns, by the path that they went to
 	dayFirst bool
+	isOwn    bool // the file is an export of ours: every cell is meant as it stands
 }
 
 // cellValue is an email or a phone with the place that its column gives it. A cell may hold several.
@@ -37,7 +38,7 @@ type cellAddress struct {
 // Input is what a row says. Empty cells say nothing, and what is wrong is found by Validate, which calls fields as the columns are called. region is
 // where phone numbers without + belong, and tells how days are written.
 func (m Mapping) Input(row []string, region string) ContactInput {
-	r := &rowReader{mapping: m, region: region, names: make(map[string]string, len(m)), dayFirst: region != "US"}
+	r := &rowReader{mapping: m, region: region, names: make(map[string]string, len(m)), dayFirst: region != "US", isOwn: m.isOwn()}
 	for i, c := range m {
 		if i >= len(row) {
 			break
@@ -62,9 +63,9 @@ func (r *rowReader) take(t target, column, text string) {
 		r.in.Custom = append(r.in.Custom, WrittenCustom(t.field, text))
 		r.names["custom_fields."+fieldKey(t.field)] = column
 	case "emails":
-		r.emails = takeValues(r.emails, t, column, text, emailType, splitEmails)
+		r.emails = takeValues(r.emails, t, column, text, emailType, r.split(splitEmails))
 	case "phones":
-		r.phones = takeValues(r.phones, t, column, text, phoneType, splitPhones)
+		r.phones = takeValues(r.phones, t, column, text, phoneType, r.split(splitPhones))
 	case "addresses":
 		r.takePlace(t, column, text)
 	default:
@@ -133,6 +134,19 @@ func (in *ContactInput) textOf(name string) **string {
 	return &in.Note
 }
 
+// isOwn tells by columns that no other system has that a file is an export of ours.
+func (m Mapping) isOwn() bool {
+	return m.find("recurring_contributions") >= 0 && m.find("archived_at") >= 0
+}
+
+// split is how a cell with several values is divided. In our own files each has a cell of its own.
+func (r *rowReader) split(several func(string) []string) func(string) []string {
+	if r.isOwn {
+		return func(cell string) []string { return []string{cell} }
+	}
+	return several
+}
+
 // takeValues adds the values of a cell, or the type of those that have the same place.
 func takeValues(list []cellValue, t target, column, text string, typeOf func(string) string, split func(string) []string) []cellValue {
 	if t.name == "type" {
@@ -162,7 +176,9 @@ func (r *rowReader) finish() {
 			country = (*r.in.Addresses)[0].Country
 		}
 		for i := range list {
-			list[i].Value = abroad(list[i].Value, country, r.region)
+			if !r.isOwn {
+				list[i].Value = abroad(list[i].Value, country, r.region)
+			}
 		}
 		r.in.Phones = &list
 	}

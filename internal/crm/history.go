@@ -47,9 +47,11 @@ const (
 	DidNote
 	DidDelete
 	DidLose // a row that was missing, and that a repair has put in its place
+	DidExport
+	DidImport
 )
 
-var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost"}
+var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost", "exported", "imported"}
 
 func (k ChangeKind) String() string { return nameAt(kindNames, int64(k)) }
 

@@ -162,6 +162,14 @@ func (d *DB) Update(ctx context.Context, account int64, needs any, decide func(B
 	return d.queueOf(account).do(&Change{ctx: ctx, Account: account, Needs: needs, decide: func(_ *Tx, b Batch) error { return decide(b) }})
 }
 
+// LongUpdate is Update for one change that takes as long as it takes. It stands in no queue: with SQLite, all other changes wait for it.
+func (d *DB) LongUpdate(ctx context.Context, decide func(Batch) error) error {
+	return change(ctx, d.engine, func(t *Tx) error {
+		work := d.queues[0].begin(t)
+		return first(func() error { return decide(work) }, work.Finish)
+	})
+}
+
 // queueOf is the one queue of an account on this node.
 func (d *DB) queueOf(account int64) *queue { return d.queues[account%int64(len(d.queues))] }
 

@@ -30,6 +30,7 @@ var sqlitePragmas = []string{
 	"PRAGMA cache_size = -10000",       // 10 MB: what leads to the pages of a million rows stays in memory
 	"PRAGMA wal_autocheckpoint = 4000", // 16 MB: pages that change often are written to the database more rarely
 	"PRAGMA trusted_schema = OFF",
+	"PRAGMA secure_delete = ON", // what is removed is overwritten
 }
 
 // sqliteEngine keeps one database file: one connection that writes, a few that read.
@@ -144,6 +145,7 @@ var sqliteDialect = dialect{
 	clear:    `DELETE FROM `,
 	tables:   `SELECT name FROM sqlite_schema WHERE type = 'table'`,
 	identity: `SELECT file FROM pragma_database_list WHERE name = 'main'`,
+	emptyLog: `PRAGMA wal_checkpoint(TRUNCATE)`,
 }
 
 // sqliteTexts write a row with each statement: a call of SQLite is so cheap that there is nothing to gain by lists. A row is locked

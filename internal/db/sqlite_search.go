@@ -28,6 +28,8 @@ var sqliteSearch = searchDialect{
 	count:   `SELECT COUNT(*) FROM (SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3)`,
 	clear:   `INSERT INTO %s (%s) VALUES ('delete-all')`,
 	compact: `INSERT INTO %s (%s) VALUES ('optimize')`,
+	merge:   `INSERT INTO %s (%s, rank) VALUES ('merge', -1000)`,
+	changes: `SELECT total_changes()`,
 	words:   `SELECT doc, term FROM %s_word WHERE doc >= $1 AND doc <= $2`,
 	begin:   `SELECT rowid FROM %s WHERE rowid = 0`,
 	starts:  true,

@@ -46,6 +46,7 @@ func TestEveryConnectionIsDurable(t *testing.T) {
 			"busy_timeout":   "10000",
 			"foreign_keys":   "1",
 			"trusted_schema": "0",
+			"secure_delete":  "1", // what is removed is overwritten
 		} {
 			var got string
 			if _, err := (Conn{conn: c}).One(func(r Row) { got = r.Text(0) }, "PRAGMA "+pragma); err != nil || got != want {

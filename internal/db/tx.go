@@ -279,6 +279,9 @@ func (t *Tx) PrefetchLock(read func(Row) error, table *Table, key ...any) error 
 // Fetch waits for everything that was asked for.
 func (t *Tx) Fetch() error { return t.flush() }
 
+// Flush writes what is kept in memory, for a change that writes more than fits.
+func (t *Tx) Flush() error { return first(t.write, t.flush) }
+
 // Lock reads the row with a key, all its columns, and keeps it as it is until the transaction ends.
 func (t *Tx) Lock(read func(Row), table *Table, key ...any) (found bool, err error) {
 	found, err = t.One(read, t.dialect.texts(table).lock, key...)

@@ -79,26 +79,37 @@ func (s *Store) topAbove(ctx context.Context, above crm.Account) (int64, error) 
 	return topOf(above, higher), crm.LevelLimit.Check(int64(len(higher)), 1)
 }
 
-// addAccount gives an account the next number and writes it. A number whose account was lost is not used again: some of its rows may
-// still be there. One change at a time, of all nodes, gives out a number.
-func (t *tx) addAccount(a *crm.Account) error {
-	if err := t.LockAll(); err != nil {
+// addAccount gives an account the next number and writes it.
+func (t *tx) addAccount(a *crm.Account) (err error) {
+	if a.Number, err = t.nextAccount(); err != nil {
 		return err
+	}
+	t.insertAccount(a)
+	return nil
+}
+
+func (t *tx) insertAccount(a *crm.Account) {
+	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
+	unit := t.account(a.Number)
+	unit.tally, unit.exists = *newTally(a.Number), true
+	t.Insert(tallyTable, unit.values()...)
+}
+
+// nextAccount is the number of the next account. A number whose account was lost is not used again: some of its rows may still be there. One
+// change at a time, of all nodes, gives out a number.
+func (t *tx) nextAccount() (int64, error) {
+	if err := t.LockAll(); err != nil {
+		return 0, err
 	}
 	var last int64
 	for _, sql := range []string{sqlLastAccount, sqlLastTally} {
 		number, err := t.Int(sql, int64(crm.FirstRandomAccount))
 		if err != nil {
-			return err
+			return 0, err
 		}
 		last = max(last, number)
 	}
-	a.Number = crm.NextAccount(last)
-	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
-	unit := t.account(a.Number)
-	unit.tally, unit.exists = *newTally(a.Number), true
-	t.Insert(tallyTable, unit.values()...)
-	return nil
+	return crm.NextAccount(last), nil
 }
 
 // Account finds an account by its public id.

@@ -83,8 +83,11 @@ func (s *Store) ArchiveContact(ctx context.Context, account, id int64) error {
 // RestoreContact makes an archived contact active again; an active one stays as it is.
 func (s *Store) RestoreContact(ctx context.Context, account, id int64) (Document, error) {
 	return s.changeContact(ctx, account, moveNeeds(id), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
-		if !c.Archived() {
+		switch {
+		case !c.Archived():
 			return c, nil
+		case c.Erased():
+			return c, crm.ErrArchived // there is nothing to bring back
 		}
 		return c.Restore(now), nil
 	})

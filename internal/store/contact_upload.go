@@ -239,11 +239,12 @@ func (s *Store) MakeFields(ctx context.Context, account int64, mapping crm.Mappi
 		if err != nil {
 			return nil, err
 		}
-		if field := fields.ByTitle(mapping[i].Name); field != nil {
+		title := crm.FieldTitle(mapping[i].Name)
+		if field := fields.ByTitle(title); field != nil {
 			mapping[i].Target = crm.CustomColumn(field.ID)
 			continue
 		}
-		made, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: mapping[i].Name, Type: crm.FieldType(kind)})
+		made, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: title, Type: crm.FieldType(kind)})
 		if err != nil {
 			return nil, err
 		}

@@ -94,8 +94,11 @@ func chain(c db.Conn, account, last, limit int64) ([]Change, error) {
 // trace notes the change of a contact, and is what its row says from then on. A kind of 0 is what the difference is called.
 func (t *tx) trace(a *accountUnit, s *stored, changed *crm.Contact, kind crm.ChangeKind) trace {
 	differences := s.contact.Differences(changed)
-	if kind == 0 {
+	switch kind {
+	case 0:
 		kind = differences.Kind()
+	case crm.DidErase:
+		differences = nil // the history must not keep what was erased
 	}
 	at := s.trace
 	at.revision, at.version = t.record(a, crm.ContactNoun, s.id, kind, s.trace.revision, differences.Text()), s.version+1

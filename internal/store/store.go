@@ -32,10 +32,11 @@ type Store struct {
 	fields    fieldCache
 	tags      tagCache
 	sifting   *gate
+	exporting *gate // while the columns of a file are fitted
 	costs     siftCosts
 	passwords hasher
 	now       func() time.Time
-	touching  sync.WaitGroup // notes of last use that are being written
+	touching  sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
 	tagsBegun chan struct{}  // there is new work on tags
 	jobsBegun chan struct{}  // there is a new job
 }
@@ -44,7 +45,7 @@ type Store struct {
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, passwords: newHasher(), tagsBegun: make(chan struct{}, 1), jobsBegun: make(chan struct{}, 1),
-		sifting: newGate(max(1, runtime.GOMAXPROCS(0)/2)), costs: usualCosts,
+		sifting: newGate(max(1, runtime.GOMAXPROCS(0)/2)), exporting: newGate(max(1, runtime.GOMAXPROCS(0)/2)), costs: usualCosts,
 	}
 	if s.now == nil {
 		s.now = time.Now

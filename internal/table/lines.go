@@ -127,21 +127,89 @@ func (o *objects) value(depth int) error {
 	}
 	switch kind := token.Kind(); kind {
 	case '{', '[':
-		if depth == maxDepth {
+		switch {
+		case depth == maxDepth:
 			return errDeep
+		case kind == '[' && string(o.path) == titledList:
+			return o.titledValues()
 		}
 		return o.members(kind, depth+1)
 	case 'n':
-	case '0':
-		number := token.String()
-		if strings.ContainsAny(number, "eE") {
-			number = plainNumber(number)
-		}
-		return o.set(number)
-	default:
-		return o.set(token.String())
+		return nil
 	}
-	return nil
+	return o.set(scalar(token))
+}
+
+// scalar is a text, a number or a truth as a cell has it.
+func scalar(token jsontext.Token) string {
+	text := token.String()
+	if token.Kind() == '0' && strings.ContainsAny(text, "eE") {
+		return plainNumber(text)
+	}
+	return text
+}
+
+// titledList is an array of objects with a title and a value each. Which of them a line has, and in which order, differs from line to line: each
+// becomes a column that is named by its title, behind titledMark.
+const (
+	titledList = "custom_fields"
+	titledMark = "Custom: "
+)
+
+// titledValues reads a titledList up to its end.
+func (o *objects) titledValues() error {
+	above := string(o.path)
+	for o.decoder.PeekKind() == '{' {
+		title, value, err := o.titledValue()
+		if err != nil {
+			return err
+		}
+		if o.path = append(o.path[:0], titledMark+title...); title != "" && value != "" {
+			if err := o.set(value); err != nil {
+				return err
+			}
+		}
+		o.path = append(o.path[:0], above...)
+	}
+	for {
+		if o.decoder.PeekKind() == ']' {
+			_, err := o.decoder.ReadToken()
+			return err
+		}
+		if err := o.decoder.SkipValue(); err != nil { // what has no title is no value of ours
+			return err
+		}
+	}
+}
+
+func (o *objects) titledValue() (title, value string, err error) {
+	if _, err := o.decoder.ReadToken(); err != nil {
+		return "", "", err
+	}
+	for o.decoder.PeekKind() != '}' {
+		key, err := o.decoder.ReadToken()
+		if err != nil {
+			return "", "", err
+		}
+		name, kind := key.String(), o.decoder.PeekKind()
+		if name != "title" && name != "value" || kind == '{' || kind == '[' || kind == 'n' {
+			if err := o.decoder.SkipValue(); err != nil {
+				return "", "", err
+			}
+			continue
+		}
+		token, err := o.decoder.ReadToken()
+		if err != nil {
+			return "", "", err
+		}
+		if text := scalar(token); name == "title" {
+			title = text
+		} else {
+			value = text
+		}
+	}
+	_, err = o.decoder.ReadToken()
+	return title, value, err
 }
 
 // members reads the values of an object or an array up to its end.

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+type accountExport struct {
+	ID  string `arg:"" help:"Id of the account."`
+	Dir string `arg:"" help:"Directory to make. It must be missing or empty."`
+}
+
+func (accountExport) Help() string {
+	return `Writes everything that an account has, as it is at one moment, while servers go on: contacts with archived ones, campaigns, gifts with their refunds, plans, custom fields, segments, settings, history, and the names of members and keys. Each file is JSON Lines, in the form of the API; manifest.json has the number of records and the SHA-256 of every file. Passwords and the secrets of keys are not in it.
+
+	donorbook account export ID river-aid
+	donorbook account import river-aid --data another-directory
+
+The directory gets its name only when it is complete. Only you can read it: it holds the data of people.`
+}
+
+var errDirectoryTaken = errors.New("the directory is not empty: choose another one; nothing was written")
+
+func (c *accountExport) Run(t *terminal) error {
+	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("%s: %w", c.Dir, errDirectoryTaken)
+	}
+	return t.withAccount(c.ID, func(s *store.Store, account crm.Account) error {
+		part, err := os.MkdirTemp(filepath.Dir(filepath.Clean(c.Dir)), "."+filepath.Base(c.Dir)+".*.part") // mode 0700
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(part) //nolint:errcheck // it is not there any more, unless the export failed
+		w := newWatch(t, watch{})
+		manifest, err := s.ExportAccount(store.By(t.ctx, crm.CommandDoor, commandLine), account, func(name string) (io.WriteCloser, error) { return createSynced(filepath.Join(part, name)) }, w.progress)
+		w.end()
+		if err != nil {
+			return err
+		}
+		if err := writeManifest(filepath.Join(part, store.ManifestName), manifest); err != nil {
+			return err
+		}
+		if err := os.Remove(c.Dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if err := errors.Join(os.Rename(part, c.Dir)); err != nil {
+			return err
+		}
+		for _, file := range manifest.Files {
+			fmt.Fprintf(t.stderr, "%-20s %8d\n", file.Name, file.Rows)
+		}
+		return nil
+	})
+}
+
+// syncedFile is on disk when it is closed.
+type syncedFile struct{ *os.File }
+
+func createSynced(path string) (io.WriteCloser, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return syncedFile{file}, err
+}
+
+func (f syncedFile) Close() error { return errors.Join(f.Sync(), f.File.Close()) }
+
+func writeManifest(path string, manifest store.Manifest) error {
+	file, err := createSynced(path)
+	if err != nil {
+		return err
+	}
+	encoder := json.NewEncoder(file)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return errors.Join(encoder.Encode(manifest), file.Close())
+}
+
+type accountImport struct {
+	Account string `help:"Id of an account to import into, which must be empty. Default: a new account." placeholder:"ID"`
+	Dir     string `arg:"" help:"Directory that \"account export\" has written."`
+}
+
+func (accountImport) Help() string {
+	return `Brings back what "account export" has written, into a new account or an empty one, and prints its id. The checksums of all files are compared first. The import is one transaction: it happens as a whole or not at all, and can be started again. With SQLite, other changes wait for it.
+
+	donorbook account import river-aid
+
+The account keeps its id, and all records keep theirs, where its number is free in this database; otherwise contacts and campaigns get ids that begin with another number, in the same order. The ids of gifts and plans stay. A campaign whose web address is taken gets another one. Members are invited again and keys are made again: members.jsonl and keys.jsonl tell which there were. Past imports cannot be undone any more.`
+}
+
+func (c *accountImport) Run(t *terminal) error {
+	return t.withStore(func(s *store.Store) error {
+		w := newWatch(t, watch{})
+		made, err := s.ImportAccount(store.By(t.ctx, crm.CommandDoor, commandLine), os.DirFS(c.Dir), store.AccountImport{Into: c.Account, Progress: w.progress})
+		w.end()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(t.stderr, "%s: contacts: %d, campaigns: %d, gifts: %d, plans: %d.\n", oneLine(made.Account.Name), made.Contacts, made.Campaigns, made.Gifts, made.Plans)
+		if made.Renumbered {
+			fmt.Fprintln(t.stderr, "The number of the account was taken: ids of contacts and campaigns begin with another one.")
+		}
+		if len(made.Slugs) > 0 {
+			fmt.Fprintln(t.stderr, "These campaigns have new web addresses: "+strings.Join(made.Slugs, ", "))
+		}
+		fmt.Fprintln(t.stderr, "Next: "+t.command("user create --account "+made.Account.ID+" --email EMAIL --name NAME"))
+		_, err = fmt.Fprintln(t.stdout, made.Account.ID)
+		return err
+	})
+}

@@ -1,0 +1,111 @@
+package console_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+// TestListsAreExportedAsTheyAreShown: the file has what the list shows on all its pages, a viewer may have it, and a person of another
+// organization may not.
+func TestListsAreExportedAsTheyAreShown(t *testing.T) {
+	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		p, contact := s.generous()
+		for i := range 60 {
+			first, last := fmt.Sprintf("Many%d", i), "=1+1"
+			in := crm.ContactInput{FirstName: &first, LastName: &last, Tags: &[]string{"many"}}
+			if err := in.Validate(nil, true, "US", givingNow); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.store.CreateContact(t.Context(), p.account.Number, in, crm.Force); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.campaign(p.account, `{"title": "Gala"}`)
+		s.donation(p.account, contact, `"amount":50,"method":"check","transacted_at":"2025-12-31"`)
+		s.donation(p.account, contact, `"amount":60,"method":"cash","transacted_at":"2025-12-31"`)
+
+		list := p.get(p.org("/contacts?tag=many"))
+		for _, want := range []string{`action="` + p.org("/contacts/export") + `"`, `<input type="hidden" name="tag" value="many">`} {
+			if !strings.Contains(list.body, want) {
+				t.Errorf("the list has no %s", want)
+			}
+		}
+		rows := p.csvOf("/contacts/export?tag=many&format=csv", "harbor-light-contacts-")
+		if len(rows) != 61 || rows[0][1] != "first_name" || rows[1][1] != "Many0" || rows[1][3] != "'=1+1" {
+			t.Errorf("%d rows: %q and so on", len(rows), rows[:min(2, len(rows))])
+		}
+		if rows := p.csvOf("/gifts/export?method=cash", "harbor-light-gifts-"); len(rows) != 2 || rows[1][3] != "60" {
+			t.Errorf("the gifts are %q", rows)
+		}
+		if rows := p.csvOf("/campaigns/export", "harbor-light-campaigns-"); len(rows) != 2 || rows[1][1] != "Gala" {
+			t.Errorf("the campaigns are %q", rows)
+		}
+		lines := p.get(p.org("/contacts/export?format=jsonl&q=amelia"))
+		if lines.header.Get("Content-Type") != "application/jsonl" || strings.Count(lines.body, "\n") != 1 || !strings.HasPrefix(lines.body, fmt.Sprintf(`{"id":%d,"first_name":"Amelia",`, contact)) {
+			t.Errorf("%s: %s", lines.header, lines.body)
+		}
+		if book := p.get(p.org("/contacts/export?format=xlsx")); !strings.HasPrefix(book.body, "PK") {
+			t.Errorf("a workbook begins with %.10q", book.body)
+		}
+		stranger := s.member(s.organization("Other"), crm.Owner)
+		stranger.wantStatus(stranger.get(p.org("/contacts/export")), http.StatusNotFound)
+	})
+}
+
+// csvOf downloads a file.
+func (p *person) csvOf(path, name string) [][]string {
+	p.site.t.Helper()
+	a := p.get(p.org(path))
+	p.wantStatus(a, http.StatusOK)
+	if got := a.header.Get("Content-Disposition"); !strings.HasPrefix(got, `attachment; filename="`+name) || !strings.HasSuffix(got, `.csv"`) {
+		p.site.t.Errorf("%s is called %q", path, got)
+	}
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(a.body, "\ufeff"))).ReadAll()
+	if err != nil {
+		p.site.t.Fatalf("%s: %v", path, err)
+	}
+	return rows
+}
+
+// TestOnlyAnOwnerErases: it takes the role and the name.
+func TestOnlyAnOwnerErases(t *testing.T) {
+	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		viewer, contact := s.generous()
+		s.donation(viewer.account, contact, `"amount":50,"method":"check","transacted_at":"2025-12-31"`)
+		owner, editor := s.member(viewer.account, crm.Owner), s.member(viewer.account, crm.Editor)
+		path := owner.org(fmt.Sprintf("/contacts/%d", contact))
+
+		data := viewer.get(path + "/data")
+		viewer.wantStatus(data, http.StatusOK)
+		if !strings.HasPrefix(data.body, fmt.Sprintf(`{"contact":{"id":%d,"first_name":"Amelia"`, contact)) || !strings.Contains(data.body, `"transactions":[{"id":"`) || !strings.HasSuffix(data.body, "]}\n") {
+			t.Errorf("the data is %s", data.body)
+		}
+		if page := viewer.get(path).body; !strings.Contains(page, path+"/data") || strings.Contains(page, path+"/erase") {
+			t.Error("a viewer's page must offer the data, and no erasure")
+		}
+		editor.wantStatus(editor.get(path+"/erase"), http.StatusForbidden)
+		editor.wantStatus(editor.post(path+"/erase", "name", "Amelia Okafor"), http.StatusForbidden)
+		owner.sees(owner.get(path+"/erase"), "Erase Amelia Okafor?", "Backups that were made before still have the data")
+		wrong := owner.post(path+"/erase", "name", "Amelia")
+		owner.wantStatus(wrong, http.StatusUnprocessableEntity)
+		owner.sees(wrong, "Type the name as it is written above. Nothing was erased.")
+		owner.sees(owner.get(path), "Amelia Okafor")
+
+		owner.sees(owner.follow(path+"/erase", "name", " amelia  okafor "), "The contact was erased.")
+		left := owner.get(path)
+		owner.sees(left, "Erased contact", "This person was erased on", "$50")
+		for _, not := range []string{"Amelia", "Okafor", "Harbor Street", "/restore", path + "/erase"} {
+			if strings.Contains(left.body, not) {
+				t.Errorf("the page still has %q", not)
+			}
+		}
+		if gifts := owner.get(owner.org("/gifts")); strings.Contains(gifts.body, "Okafor") {
+			t.Error("a gift still has the name")
+		}
+	})
+}

@@ -1,0 +1,32 @@
+package crm
+
+import (
+	"fmt"
+	"slices"
+)
+
+// What a history says in files, which have names where the database has numbers.
+
+// ParseNoun, ParseChangeKind and ParseDoor read a name back.
+func ParseNoun(name string) (Noun, error) {
+	n, err := numberOf(nounNames, name)
+	return Noun(n), err
+}
+
+func ParseChangeKind(name string) (ChangeKind, error) {
+	n, err := numberOf(kindNames, name)
+	return ChangeKind(n), err
+}
+
+func ParseDoor(name string) (Door, error) {
+	n, err := numberOf(doorNames, name)
+	return Door(n), err
+}
+
+func numberOf(names []string, name string) (int, error) {
+	n := slices.Index(names, name)
+	if n < 0 {
+		return 0, fmt.Errorf("%q is not known: a newer program may have written it", name)
+	}
+	return n, nil
+}

@@ -1,0 +1,330 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// What the lines of files say beside the wire forms.
+type (
+	accountLine struct {
+		ID          string       `json:"id"`
+		Name        string       `json:"name"`
+		CreatedAt   time.Time    `json:"created_at"`
+		Currency    string       `json:"currency"`
+		Address     string       `json:"address"`
+		TaxID       string       `json:"tax_id"`
+		HistoryDays int64        `json:"history_days"`
+		Sequences   accountCount `json:"sequences"`
+	}
+	// accountCount is how far an account has counted, so that no number is given out again.
+	accountCount struct {
+		Campaigns int64 `json:"campaigns"`
+		Keys      int64 `json:"keys"`
+		Fields    int64 `json:"custom_fields"`
+		Segments  int64 `json:"segments"`
+		Jobs      int64 `json:"jobs"`
+		Oldest    int64 `json:"oldest_revision"`
+		Revision  int64 `json:"revision"`
+	}
+	fieldLine struct {
+		ID          int64  `json:"id"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		Type        string `json:"type"`
+		Options     string `json:"options"`
+		Place       int64  `json:"place"`
+		CreatedAt   int64  `json:"created_at"`
+		EndedAt     int64  `json:"ended_at"`
+	}
+	segmentLine struct {
+		ID        int64  `json:"id"`
+		Name      string `json:"name"`
+		Query     string `json:"query"`
+		Actor     string `json:"actor"`
+		CreatedAt int64  `json:"created_at"`
+	}
+	campaignKept struct {
+		Status        string    `json:"status"`
+		PaymentLink   string    `json:"payment_link"`
+		ListedAt      int64     `json:"listed_at"`
+		OpeningRaised int64     `json:"opening_raised"` // in cents
+		OpeningDonors int64     `json:"opening_donors"`
+		Revision      int64     `json:"revision"`
+		OldSlugs      []oldSlug `json:"old_slugs"`
+	}
+	oldSlug struct {
+		Slug   string `json:"slug"`
+		LeftAt int64  `json:"left_at"`
+	}
+	contactKept struct {
+		MatchKeys []string `json:"match_keys"`
+		Revision  int64    `json:"revision"`
+		Version   int64    `json:"version"`
+		LastGift  int64    `json:"last_gift"`
+	}
+	documentKept struct {
+		Revision int64 `json:"revision"`
+	}
+	changeLine struct {
+		Revision int64           `json:"revision"`
+		Noun     string          `json:"noun"`
+		Kind     string          `json:"kind"`
+		ID       int64           `json:"id"`
+		Prev     int64           `json:"prev"`
+		Undoes   int64           `json:"undoes"`
+		Job      int64           `json:"job"`
+		At       time.Time       `json:"at"`
+		Door     string          `json:"door"`
+		Actor    string          `json:"actor"`
+		Data     json.RawMessage `json:"data"`
+	}
+	memberLine struct {
+		Name  string `json:"name"`
+		Email string `json:"email"`
+		Role  string `json:"role"`
+	}
+	keyLine struct {
+		Name        string   `json:"name"`
+		Permissions []string `json:"permissions"`
+		Revoked     bool     `json:"revoked"`
+	}
+)
+
+const (
+	sqlSegmentRows = `SELECT id, name, query, actor, created_at FROM segment WHERE account_id = $1 ORDER BY id`
+	sqlSlugsLeft   = `SELECT slug, left_at FROM campaign_slug WHERE campaign_id = $1 ORDER BY left_at, slug`
+	sqlRevisionOf  = `SELECT revision FROM campaign WHERE id = $1`
+	sqlChangesFrom = changeColumns + ` AND revision > $2 AND revision <= $3 ORDER BY revision LIMIT 1000`
+)
+
+// accountExport is an export of an account under way. It reads one snapshot, so that all files agree.
+type accountExport struct {
+	conn     db.Conn
+	account  crm.Account
+	row      tally
+	progress db.Progress
+	create   func(name string) (io.WriteCloser, error)
+	manifest Manifest
+}
+
+// ExportAccount writes all data of an account into files that create makes, and returns the manifest, which is to be written when all
+// else is in place.
+func (s *Store) ExportAccount(ctx context.Context, account crm.Account, create func(name string) (io.WriteCloser, error), progress db.Progress) (Manifest, error) {
+	if err := s.recordExport(ctx, account.Number, Exported{What: "account", Format: "jsonl"}); err != nil {
+		return Manifest{}, err
+	}
+	members, err := s.Members(ctx, account.Number)
+	if err != nil {
+		return Manifest{}, err
+	}
+	keys, err := s.Keys(ctx, account.Number)
+	if err != nil {
+		return Manifest{}, err
+	}
+	x := &accountExport{account: account, progress: progress, create: create}
+	x.manifest = Manifest{Format: manifestFormat, Version: manifestVersion, ExportedAt: s.now().UTC().Format(time.RFC3339),
+		Account: ManifestAccount{account.ID, account.Number, account.Name}, Files: []ManifestFile{}}
+	err = s.db.LongView(ctx, func(c db.Conn) (err error) {
+		x.conn = c
+		if x.row, err = readTally(c, account.Number); err != nil {
+			return err
+		}
+		for _, file := range []struct {
+			name  string
+			write func(*lineWriter) error
+		}{
+			{accountFile, x.settings}, {fieldFile, x.fields}, {segmentFile, x.segments}, {campaignFile, x.campaigns}, {contactFile, x.contacts},
+			{planFile, x.plans}, {giftFile, x.gifts}, {historyFile, x.history},
+			{memberFile, func(w *lineWriter) error { return writeMembers(w, members) }}, {keyFile, func(w *lineWriter) error { return writeKeys(w, keys) }},
+		} {
+			written, err := writeFile(create, file.name, file.write)
+			if err != nil {
+				return err
+			}
+			x.manifest.Files = append(x.manifest.Files, written)
+		}
+		return nil
+	})
+	return x.manifest, translate(err)
+}
+
+func (w *lineWriter) encode(line any) error {
+	text, err := plainJSON(line)
+	if err != nil {
+		return err
+	}
+	return w.write(text)
+}
+
+func (x *accountExport) settings(w *lineWriter) error {
+	line := accountLine{ID: x.account.ID, Name: x.account.Name, CreatedAt: x.account.CreatedAt, Currency: x.row.currency,
+		Sequences: accountCount{x.row.campaignSeq, x.row.keySeq, x.row.fieldSeq, x.row.segmentSeq, x.row.jobSeq, x.row.oldest, x.row.revision}}
+	settings, err := accountSettings(x.conn, x.account.Number)
+	if err != nil {
+		return err
+	}
+	line.Address, line.TaxID, line.HistoryDays = settings.Address, settings.TaxID, settings.HistoryDays
+	return w.encode(line)
+}
+
+func (x *accountExport) fields(w *lineWriter) error {
+	fields, err := readCustomFields(x.conn, x.account.Number)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields.All {
+		err = errors.Join(err, w.encode(fieldLine{f.ID, f.Title, f.Description, string(f.Type), joinKeys(f.Options), f.Place, seconds(f.CreatedAt), seconds(f.EndedAt)}))
+	}
+	return err
+}
+
+func (x *accountExport) segments(w *lineWriter) error {
+	return x.conn.Each(func(r db.Row) error {
+		return w.encode(segmentLine{r.Int(0), r.Text(1), r.Text(2), r.Text(3), r.Int(4)})
+	}, sqlSegmentRows, x.account.Number)
+}
+
+// campaigns are those of the account itself: an account has few.
+func (x *accountExport) campaigns(w *lineWriter) error {
+	readable, err := readableCampaigns(x.conn, x.account.Number)
+	for _, one := range readable {
+		if err != nil {
+			return err
+		}
+		if one.owner == x.account.Number {
+			err = x.campaign(w, one.id)
+		}
+	}
+	return err
+}
+
+func (x *accountExport) campaign(w *lineWriter, id int64) error {
+	campaign, err := parseFound(findIn(x.conn, crm.ErrNotFound, scanCampaign, sqlCampaignRow, id))
+	if err != nil {
+		return err
+	}
+	kept := campaignKept{Status: campaign.Status, PaymentLink: campaign.PaymentLink, ListedAt: campaign.ListedAt,
+		OpeningRaised: campaign.OpeningRaised, OpeningDonors: campaign.OpeningDonors}
+	if kept.Revision, err = x.conn.Int(sqlRevisionOf, id); err != nil {
+		return err
+	}
+	if kept.OldSlugs, err = db.List(x.conn, func(r db.Row) oldSlug { return oldSlug{r.Text(0), r.Int(1)} }, sqlSlugsLeft, id); err != nil {
+		return err
+	}
+	line, err := withKept(MadeCampaign{Campaign: campaign}.Append(nil), kept)
+	if err != nil {
+		return err
+	}
+	return w.write(line)
+}
+
+func (x *accountExport) contacts(w *lineWriter) error {
+	var read []*stored
+	return eachStored(x.conn, x.account.Number, func(s *stored) error {
+		read = append(read, s)
+		return s.damage
+	}, func() error {
+		for _, s := range read {
+			line, err := withKept(crm.AppendContact(nil, s.id, s.body), contactKept{splitKeys(s.matchKeys), s.revision, s.version, s.lastGift})
+			if err == nil {
+				err = w.write(line)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		read = read[:0]
+		x.progress("contacts", w.Rows, x.row.contactSeq)
+		return nil
+	})
+}
+
+func (x *accountExport) plans(w *lineWriter) error {
+	return x.each(sqlPlansByID, x.row.planSeq, func(r db.Row) error {
+		_, p := scanPlan(r)
+		if p.damage != nil {
+			return p.damage
+		}
+		line, err := withKept(p.Append(nil), documentKept{p.revision})
+		if err == nil {
+			err = w.write(line)
+		}
+		return err
+	})
+}
+
+func (x *accountExport) gifts(w *lineWriter) error {
+	return x.each(sqlGiftsByID, x.row.giftSeq, func(r db.Row) error {
+		_, g := scanGift(r)
+		if g.damage != nil {
+			return g.damage
+		}
+		line, err := withKept(GiftDocument{Gift: g.Gift, Slug: r.Text(9)}.Append(nil), documentKept{g.revision})
+		if err == nil {
+			err = w.write(line)
+		}
+		x.progress("gifts", w.Rows, x.row.giftSeq)
+		return err
+	})
+}
+
+func (x *accountExport) history(w *lineWriter) error {
+	for last, more := int64(0), true; more; {
+		more = false
+		err := x.conn.Each(func(r db.Row) error {
+			c := scanChange(r)
+			last, more = c.Revision, true
+			x.progress("history", c.Revision, x.row.revision)
+			return w.encode(lineOf(&c))
+		}, sqlChangesFrom, x.account.Number, last, x.row.revision)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lineOf is a row of the record as files have it.
+func lineOf(c *Change) changeLine {
+	line := changeLine{Revision: c.Revision, Noun: c.Noun.String(), Kind: c.Kind.String(), ID: c.ID, Prev: c.Prev, Undoes: c.Undoes, Job: c.Job,
+		At: c.At, Door: c.Door.String(), Actor: c.Who}
+	if c.Data != "" {
+		line.Data = json.RawMessage(c.Data)
+	}
+	return line
+}
+
+// each reads the documents of the account, which are numbered without a gap, a bounded number with each statement.
+func (x *accountExport) each(sql string, seq int64, read func(db.Row) error) error {
+	for from := int64(0); from < seq; from += pieceRows {
+		if err := x.conn.Each(read, sql, x.account.Number, seqIDs(x.account.Number, from+1, min(from+pieceRows, seq))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeMembers(w *lineWriter, members []crm.Member) error {
+	for _, m := range members {
+		if err := w.encode(memberLine{m.User.Name, m.User.Email, m.Role.String()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeKeys(w *lineWriter, keys []crm.Key) error {
+	for _, k := range keys {
+		if err := w.encode(keyLine{k.Name, k.Permissions.Names(), !k.RevokedAt.IsZero()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

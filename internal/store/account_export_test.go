@@ -1,0 +1,254 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
+)
+
+// memoryFile becomes a file when it is closed.
+type memoryFile struct {
+	bytes.Buffer
+	name  string
+	files fstest.MapFS
+}
+
+func (f *memoryFile) Close() error {
+	f.files[f.name] = &fstest.MapFile{Data: slices.Clone(f.Bytes())}
+	return nil
+}
+
+func quiet(string, int64, int64) {}
+
+func exportAccount(t testing.TB, s *Store, account crm.Account) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	manifest, err := s.ExportAccount(t.Context(), account, func(name string) (io.WriteCloser, error) { return &memoryFile{name: name, files: files}, nil }, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setManifest(t, files, manifest)
+	return files
+}
+
+func setManifest(t testing.TB, files fstest.MapFS, manifest Manifest) {
+	t.Helper()
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files[ManifestName] = &fstest.MapFile{Data: text}
+}
+
+func importAccount(t testing.TB, s *Store, files fstest.MapFS, into string) AccountImported {
+	t.Helper()
+	made, err := s.ImportAccount(By(t.Context(), crm.CommandDoor, "tester"), files, AccountImport{Into: into, Progress: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// busyAccount has contacts, campaigns, gifts and plans that were changed in many ways.
+func busyAccount(t *testing.T, s *Store) crm.Account {
+	t.Helper()
+	m := &giftModel{T: t, nodes: []*Store{s}, random: rand.New(rand.NewPCG(3, 4)), account: newAccount(t, s), now: time.Now()}
+	for _, title := range []string{"Gala", "Coats"} {
+		campaign, err := s.CreateCampaign(t.Context(), m.account, crm.CampaignInput{Title: &title, Raised: ptr(int64(12345)), Donors: ptr(int64(7))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.campaigns = append(m.campaigns, campaign)
+	}
+	if _, err := s.UpdateCampaign(t.Context(), m.account, m.campaigns[0].ID, crm.CampaignInput{Slug: ptr("spring-gala"), Status: ptr(crm.Draft), PaymentLink: ptr("https://pay.example.org/x")}); err != nil {
+		t.Fatal(err)
+	}
+	for range 150 {
+		var faults *crm.Invalid
+		if what, err := m.step(); err != nil && !errors.As(err, &faults) && !errors.Is(err, crm.ErrArchived) {
+			t.Fatal(what, err)
+		}
+	}
+	tagged := create(t, s, m.account.Number, `{"first_name":"Zoë <&>","last_name":"Ünal","dob":"3/9/1984","note":"a\nb","emails":[{"value":"Z@Example.org","type":"work"},{"value":"z2@example.org"}],
+		"phones":[{"value":"(617) 555-0100","type":"cell"}],"addresses":[{"address_1":"1 Elm","city":"Boston","state":"MA","zipcode":"02110","country":"USA"}],"tags":["x;y","donor"]}`)
+	if _, err := s.AddTags(t.Context(), m.account.Number, tagged.ID, []string{"late"}); err != nil {
+		t.Fatal(err)
+	}
+	archived := create(t, s, m.account.Number, `{"first_name":"Old","last_name":"One","tags":["donor"]}`)
+	archive(t, s, m.account.Number, archived.ID)
+	if err := s.SetAccountSettings(t.Context(), m.account.Number, crm.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1")}); err != nil {
+		t.Fatal(err)
+	}
+	return m.account
+}
+
+func ptr[T any](value T) *T { return &value }
+
+// TestAnAccountComesBackAsItWas: what was exported and imported is exported again byte by byte, but for the lines that tell of both.
+func TestAnAccountComesBackAsItWas(t *testing.T) {
+	eachWay(t, func(t *testing.T, from, to Options) {
+		a, b := open(t, from), open(t, to)
+		account := busyAccount(t, a)
+		files := exportAccount(t, a, account)
+		made := importAccount(t, b, files, "")
+		if made.Account.ID != account.ID || made.Account.Number != account.Number || made.Renumbered || made.Contacts < 10 || made.Gifts < 30 || made.Plans == 0 || made.Campaigns != 2 {
+			t.Errorf("the import made %+v of %+v", made, account)
+		}
+		checked(t, b)
+		again := exportAccount(t, b, made.Account)
+		for name, file := range files {
+			want, got := string(file.Data), string(again[name].Data)
+			switch name {
+			case ManifestName:
+				continue
+			case accountFile:
+				var was, is accountLine
+				if err := errors.Join(json.Unmarshal(file.Data, &was), json.Unmarshal(again[name].Data, &is)); err != nil {
+					t.Fatal(err)
+				}
+				was.Sequences.Revision += 2 // the import, and the second export
+				if diff := cmp.Diff(was, is); diff != "" {
+					t.Errorf("%s differs:\n%s", name, diff)
+				}
+				continue
+			case historyFile:
+				if rest, ok := strings.CutPrefix(got, want); !ok || strings.Count(rest, "\n") != 2 || !strings.Contains(rest, `"imported"`) {
+					t.Errorf("%s has grown by %q", name, rest)
+				}
+				continue
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s differs:\n%s", name, diff)
+			}
+		}
+		if next := create(t, b, made.Account.Number, `{"first_name":"Next","last_name":"One"}`); next.ID != crm.MakeID(account.Number, made.Contacts+1) {
+			t.Errorf("the next contact has the id %d", next.ID)
+		}
+	})
+}
+
+// TestAnAccountIsImportedBesideItself: where its number and the addresses of its campaigns are taken, it gets others, and everything still
+// belongs together.
+func TestAnAccountIsImportedBesideItself(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := busyAccount(t, s)
+		files := exportAccount(t, s, account)
+		other := newAccount(t, s)
+		for _, into := range []string{"", other.ID} {
+			made := importAccount(t, s, files, into)
+			if !made.Renumbered || made.Account.Number == account.Number || into != "" && made.Account.ID != into || len(made.Slugs) != 2 {
+				t.Fatalf("the import into %q made %+v", into, made)
+			}
+			if diff := cmp.Diff(listedGifts(t, s, account, account), listedGifts(t, s, made.Account, account)); diff != "" {
+				t.Errorf("the gifts differ:\n%s", diff)
+			}
+		}
+		checked(t, s)
+		_, err := s.ImportAccount(t.Context(), files, AccountImport{Into: other.ID, Progress: quiet})
+		wantError(t, "an account that is not empty", err, ErrAccountNotEmpty)
+	})
+}
+
+// listedGifts are the gifts of an account as the API shows them, with ids as if they were those of another one.
+func listedGifts(t testing.TB, s *Store, account, as crm.Account) []string {
+	t.Helper()
+	list, _, err := s.Gifts(t.Context(), account.Number, crm.OwnCampaigns, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 1000}, nil, nil)
+	var gifts []map[string]any
+	if err == nil {
+		err = json.Unmarshal(fmt.Appendf(nil, "[%s]", list), &gifts)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, g := range gifts {
+		for _, name := range []string{"contact_id", "campaign_id"} {
+			if id, ok := g[name].(float64); ok {
+				g[name] = crm.MakeID(as.Number, crm.IDSeq(int64(id)))
+			}
+		}
+		delete(g, "campaign_code")
+		lines = append(lines, fmt.Sprint(g))
+	}
+	return lines
+}
+
+func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := busyAccount(t, s)
+		whole := exportAccount(t, s, account)
+		before, err := s.Accounts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		// With a manifest that agrees, the line itself is read.
+		broken := func(name, old, changed string) (files fstest.MapFS) {
+			files = fstest.MapFS{}
+			manifest := Manifest{}
+			if err := json.Unmarshal(whole[ManifestName].Data, &manifest); err != nil {
+				t.Fatal(err)
+			}
+			for i, file := range manifest.Files {
+				text := string(whole[file.Name].Data)
+				if file.Name == name {
+					text = strings.Replace(text, old, changed, 1)
+				}
+				manifest.Files[i], err = writeFile(func(string) (io.WriteCloser, error) { return &memoryFile{name: file.Name, files: files}, nil }, file.Name, func(w *lineWriter) error {
+					_, err := w.out.WriteString(text)
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			setManifest(t, files, manifest)
+			return files
+		}
+		flipped := fstest.MapFS{}
+		for name, file := range whole {
+			flipped[name] = file
+		}
+		flipped[contactFile] = &fstest.MapFile{Data: bytes.Replace(whole[contactFile].Data, []byte("example"), []byte("exbmple"), 1)}
+		for what, files := range map[string]fstest.MapFS{
+			"contacts.jsonl: is not what the manifest says: its checksum differs": flipped,
+			"contacts.jsonl, line 1: ":                           broken(contactFile, `{"id":`, `{"id":"`),
+			"transactions.jsonl, line 1: names a campaign that":  broken(giftFile, `"campaign_id":`, `"campaign_id":9`),
+			"history.jsonl, line 1: is not the next change":      broken(historyFile, `{"revision":1,`, `{"revision":2,`),
+			"history.jsonl, line 4: \"person\" is not known: a ": broken(historyFile, `"noun":"contact"`, `"noun":"person"`),
+		} {
+			_, err := s.ImportAccount(t.Context(), files, AccountImport{Progress: quiet})
+			var problem *FileProblem
+			if !errors.As(err, &problem) || !strings.HasPrefix(err.Error(), what) {
+				t.Errorf("want %q, got %v", what, err)
+			}
+		}
+		// One that is interrupted.
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := s.ImportAccount(ctx, whole, AccountImport{Progress: func(what string, _, _ int64) {
+			if what == "history" {
+				cancel()
+			}
+		}}); !errors.Is(err, context.Canceled) {
+			t.Errorf("the interrupted import ended with %v", err)
+		}
+		after, err := s.Accounts(t.Context())
+		if diff := cmp.Diff(before, after); diff != "" || err != nil {
+			t.Errorf("%v: the accounts differ:\n%s", err, diff)
+		}
+		checked(t, s)
+		importAccount(t, s, whole, "")
+	})
+}

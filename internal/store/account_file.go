@@ -1,0 +1,207 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+)
+
+// All data of an account in files that anyone can read: a line of JSON for each record, in the form in which the API shows it, and a manifest
+// that tells what must be there. What the API does not show stands in each line under "kept".
+
+// Manifest describes the files of an account. It is written last, so that files without it are not complete.
+type Manifest struct {
+	Format     string          `json:"format"`
+	Version    int             `json:"version"`
+	ExportedAt string          `json:"exported_at"`
+	Account    ManifestAccount `json:"account"`
+	Files      []ManifestFile  `json:"files"`
+}
+
+// ManifestAccount is whose data it is.
+type ManifestAccount struct {
+	ID     string `json:"id"`
+	Number int64  `json:"number"` // stands before the sequence numbers in ids
+	Name   string `json:"name"`
+}
+
+// ManifestFile is one of the files.
+type ManifestFile struct {
+	Name   string `json:"name"`
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// ManifestName is the name of the manifest.
+const ManifestName = "manifest.json"
+
+const (
+	manifestFormat  = "donorbook account"
+	manifestVersion = 1
+)
+
+// The files, in the order in which they are written and read: what others refer to comes first.
+const (
+	accountFile  = "account.jsonl"
+	fieldFile    = "custom_fields.jsonl"
+	segmentFile  = "segments.jsonl"
+	campaignFile = "campaigns.jsonl"
+	contactFile  = "contacts.jsonl"
+	planFile     = "plans.jsonl"
+	giftFile     = "transactions.jsonl"
+	historyFile  = "history.jsonl"
+	memberFile   = "members.jsonl"
+	keyFile      = "keys.jsonl"
+)
+
+// lineWriter writes the lines of one file, and adds up what the manifest says about it.
+type lineWriter struct {
+	ManifestFile
+	out *bufio.Writer
+}
+
+func (w *lineWriter) write(line []byte) error {
+	w.Rows++
+	_, err := w.out.Write(append(line, '\n'))
+	return err
+}
+
+// writeFile lets write fill a file, and tells what has become of it.
+func writeFile(create func(name string) (io.WriteCloser, error), name string, write func(*lineWriter) error) (ManifestFile, error) {
+	file, err := create(name)
+	if err != nil {
+		return ManifestFile{}, err
+	}
+	hash, size := sha256.New(), new(byteCount)
+	w := &lineWriter{ManifestFile: ManifestFile{Name: name}, out: bufio.NewWriterSize(io.MultiWriter(file, hash, size), 64<<10)}
+	if err = write(w); err == nil {
+		err = w.out.Flush()
+	}
+	err = errors.Join(err, file.Close())
+	w.Bytes, w.SHA256 = int64(*size), hex.EncodeToString(hash.Sum(nil))
+	return w.ManifestFile, err
+}
+
+type byteCount int64
+
+func (n *byteCount) Write(b []byte) (int, error) {
+	*n += byteCount(len(b))
+	return len(b), nil
+}
+
+// withKept puts what the API does not show into the line of a record.
+func withKept(line []byte, kept any) ([]byte, error) {
+	text, err := plainJSON(kept)
+	line = append(line[:len(line)-1], `,"kept":`...)
+	return append(append(line, text...), '}'), err
+}
+
+// plainJSON is JSON on one line, without the escapes that only web pages need.
+func plainJSON(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+}
+
+// FileProblem is what is wrong with the files of an account.
+type FileProblem struct {
+	File   string
+	Line   int64 // 0 is the whole file
+	Reason string
+}
+
+func (p *FileProblem) Error() string {
+	where := p.File
+	if p.Line > 0 {
+		where += ", line " + strconv.FormatInt(p.Line, 10)
+	}
+	return where + ": " + p.Reason
+}
+
+// ReadManifest reads the manifest, and compares every file with it.
+func ReadManifest(files fs.FS) (m Manifest, err error) {
+	text, err := fs.ReadFile(files, ManifestName)
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, &FileProblem{File: ManifestName, Reason: "is not JSON: " + err.Error()}
+	}
+	switch {
+	case m.Format != manifestFormat:
+		return m, &FileProblem{File: ManifestName, Reason: "does not describe the data of an account"}
+	case m.Version != manifestVersion:
+		return m, &FileProblem{File: ManifestName, Reason: fmt.Sprintf("has version %d; this program reads version %d", m.Version, manifestVersion)}
+	}
+	for _, file := range m.Files {
+		if err := file.compare(files); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+func (f ManifestFile) compare(files fs.FS) error {
+	file, err := files.Open(f.Name)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return err
+	}
+	if hex.EncodeToString(hash.Sum(nil)) != f.SHA256 {
+		return &FileProblem{File: f.Name, Reason: "is not what the manifest says: its checksum differs"}
+	}
+	return nil
+}
+
+// maxLine is how long a line may be. A contact of 128 KiB is the longest, but for the history of one that had all its fields changed.
+const maxLine = 16 << 20
+
+// eachLine reads the lines of a file. A file that the manifest does not name has none.
+func (m *Manifest) eachLine(files fs.FS, name string, read func(line []byte) error) error {
+	listed := false
+	for _, f := range m.Files {
+		listed = listed || f.Name == name
+	}
+	if !listed {
+		return nil
+	}
+	file, err := files.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	lines := bufio.NewScanner(file)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	for n := int64(1); lines.Scan(); n++ {
+		if err := read(bytes.Clone(lines.Bytes())); err != nil {
+			var wrong *FileProblem
+			if errors.As(err, &wrong) {
+				wrong.File, wrong.Line = name, n
+			}
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// parseLine reads a line.
+func parseLine(line []byte, into any) error {
+	if err := json.Unmarshal(line, into); err != nil {
+		return &FileProblem{Reason: err.Error()}
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"donorbook/internal/crm"
+)
+
+const campaignsAtOnce = 50 // each may have a long description
+
+// ExportCampaigns prepares a file of the campaigns that an account may list for a reason, oldest first. An account has few.
+func (s *Store) ExportCampaigns(ctx context.Context, account int64, scope crm.CampaignScope, baseURL string, how ExportOptions) (*Export, error) {
+	totals, err := s.CampaignTotals(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	return s.prepared(ctx, account, "campaigns", &Export{Rows: totals[scope], how: how, head: crm.CampaignHeader,
+		write: func(ctx context.Context, to *records, done func(int)) error {
+			page := crm.PageRequest{PerPage: campaignsAtOnce}
+			for page.Page = page.LastPage(totals[scope]); page.Page > 0; page.Page-- { // pages have the newest first
+				campaigns, _, err := s.CampaignPage(ctx, account, scope, page)
+				if err != nil {
+					return err
+				}
+				for _, c := range slices.Backward(campaigns) {
+					err := to.add(func() ([]byte, error) { return MadeCampaign{Campaign: c, BaseURL: baseURL}.Append(nil), nil }, func() ([]any, error) { return crm.CampaignCells(&c, baseURL), nil })
+					if err != nil {
+						return err
+					}
+				}
+				done(len(campaigns))
+			}
+			return nil
+		}})
+}

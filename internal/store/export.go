@@ -1,0 +1,150 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/table"
+)
+
+// Export is a file that is about to be written from a list. Which records are in it was decided on one snapshot. Each of them is written as it
+// is when its turn comes: a file of any size takes little memory, and a client that reads slowly holds no connection to the database.
+type Export struct {
+	Rows  int64
+	write func(ctx context.Context, to *records, done func(n int)) error
+	head  func() []string
+	how   ExportOptions
+}
+
+// ExportOptions say what a file is like.
+type ExportOptions struct {
+	Format  string   // one of ExportFormats
+	Filters []string // the names of what the list was filtered by, for the history
+}
+
+// ExportFormats are the formats of files. JSON Lines has each record as the API shows it; the others have a row for each, with a header.
+var ExportFormats = []string{"csv", "jsonl", "xlsx"}
+
+// Write writes the file. What came before an error is not a complete file.
+func (e *Export) Write(ctx context.Context, w io.Writer, progress func(done, total int64)) error {
+	to := &records{}
+	if e.how.Format == "jsonl" {
+		to.lines = bufio.NewWriterSize(w, 64<<10)
+	} else {
+		sheet, err := table.NewWriter(w, e.how.Format)
+		if err != nil {
+			return err
+		}
+		to.sheet = sheet
+		if err := sheet.Header(e.head()); err != nil {
+			return err
+		}
+	}
+	done := int64(0)
+	err := e.write(ctx, to, func(n int) {
+		done += int64(n)
+		progress(done, e.Rows)
+	})
+	if err != nil {
+		return err
+	}
+	if to.lines != nil {
+		return to.lines.Flush()
+	}
+	return to.sheet.Close()
+}
+
+// records is the file that records are written to.
+type records struct {
+	lines *bufio.Writer
+	sheet table.Writer
+}
+
+// add writes a record: its wire form, or its cells.
+func (r *records) add(wire func() ([]byte, error), cells func() ([]any, error)) error {
+	if r.lines != nil {
+		line, err := wire()
+		if err == nil {
+			_, err = r.lines.Write(append(line, '\n'))
+		}
+		return err
+	}
+	row, err := cells()
+	if err != nil {
+		return err
+	}
+	for i, cell := range row {
+		if number, ok := cell.(crm.Decimal); ok {
+			row[i] = table.Number(number)
+		}
+	}
+	return r.sheet.Row(row)
+}
+
+// Exported is what the history of an account says about a file that leaves it.
+type Exported struct {
+	What    string   `json:"exported"` // contacts, transactions, campaigns, contact or account
+	Contact int64    `json:"contact_id,omitempty"`
+	Format  string   `json:"format"`
+	Rows    int64    `json:"rows,omitempty"`
+	Filters []string `json:"filters,omitempty"` // by what it was filtered; the values may name a person
+}
+
+// recordExport notes who takes data out, before it leaves.
+func (s *Store) recordExport(ctx context.Context, account int64, e Exported) error {
+	data, err := plainJSON(e)
+	if err != nil {
+		return err
+	}
+	return s.updateAccount(ctx, account, func(t *tx) error {
+		t.record(t.account(account), crm.SettingNoun, 0, crm.DidExport, 0, string(data))
+		return nil
+	})
+}
+
+// prepared notes an export.
+func (s *Store) prepared(ctx context.Context, account int64, what string, e *Export) (*Export, error) {
+	return e, s.recordExport(ctx, account, Exported{What: what, Format: e.how.Format, Rows: e.Rows, Filters: e.how.Filters})
+}
+
+const pieceRows = 500 // that one statement reads at most
+
+// inPieces reads the rows with these ids, which ascend, some at a time. A piece is handed on while no connection is held, and is about as
+// long as PieceSize. sql has the account and a list of ids, and answers with the id first; read tells how long a row is. It may read a piece
+// again, after begin.
+func (s *Store) inPieces(ctx context.Context, account int64, ids []int64, sql string, begin func(), read func(db.Row) (size int, err error), end func() error) error {
+	for len(ids) > 0 {
+		some := ids[:min(len(ids), pieceRows)]
+		last := some[len(some)-1] // where no row is left of all of them
+		err := s.read(ctx, func(c db.Conn) error {
+			begin()
+			length := 0
+			err := c.UpTo(2*PieceSize).Each(func(r db.Row) error {
+				size, err := read(r)
+				last = r.Int(0)
+				if length += size; err == nil && length >= PieceSize {
+					err = errFull
+				}
+				return err
+			}, sql, account, some)
+			if errors.Is(err, errFull) {
+				return nil
+			}
+			return err
+		})
+		if err == nil {
+			err = end()
+		}
+		if err != nil {
+			return err
+		}
+		at, _ := slices.BinarySearch(ids, last)
+		ids = ids[at+1:]
+	}
+	return nil
+}
