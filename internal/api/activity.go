@@ -13,7 +13,7 @@ func (a *API) listActivities(w http.ResponseWriter, r *http.Request, c call) err
 	if err != nil {
 		return err
 	}
-	newest, sortErr := crm.ParseActivitySort(l.query.text("sort"))
+	newest, sortErr := crm.ParseActivitySort(l.text("sort"))
 	if err := l.check(sortErr); err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}

@@ -8,10 +8,12 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
@@ -225,7 +227,11 @@ func (view *importView) Moving() bool {
 }
 
 // newContactsQuery finds the contacts that an import has created, by the time at which it did.
-func newContactsQuery(im *store.Import) string { return "/contacts" }
+func newContactsQuery(im *store.Import) string {
+	return withQuery("/contacts", url.Values{
+		"created_after": {im.CreatedAt.Format(time.RFC3339)}, "created_before": {im.UpdatedAt.Add(time.Second).Format(time.RFC3339)},
+	})
+}
 
 // fillUndo tells how far an import was undone.
 func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {

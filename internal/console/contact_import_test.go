@@ -101,7 +101,7 @@ func TestAFileIsImported(t *testing.T) {
 		form := append(mapping(a), "mode", "merge")
 		p.follow(path, append(form, "do", "try")...)
 		a = p.until(path, "Nothing was changed yet.")
-		for _, words := range []string{"Rows 3 New contacts 1 Merged 1 Unchanged 0 Rejected 1", "Line 2: would be merged into Zoë Okafor, contact 1, by zoe@example.org.", "Line 4: would be rejected: The last_name field is required."} {
+		for _, words := range []string{"Rows 3 New contacts 1 Merged 1 Unchanged 0 Rejected 1", "Line 2: would be merged into Zoë Okafor, contact 1, by zoe@example.org.", "Line 4: would be rejected: The Surname field is required."} {
 			if !strings.Contains(a.words(), words) {
 				t.Errorf("the dry run does not say %q: %s", words, a.words())
 			}
@@ -115,7 +115,7 @@ func TestAFileIsImported(t *testing.T) {
 			t.Errorf("the result is %s", a.words())
 		}
 		rejected := p.get(path + "/rejected")
-		if want := "First name,Surname,E-Mail,Tags,Hobby,reason\r\nNemo,,nemo@example.org,,,The last_name field is required.\r\n"; !strings.HasSuffix(strings.ReplaceAll(rejected.body, "\r\n", "\n"), strings.ReplaceAll(want, "\r\n", "\n")) ||
+		if want := "First name,Surname,E-Mail,Tags,Hobby,reason\r\nNemo,,nemo@example.org,,,The Surname field is required.\r\n"; !strings.HasSuffix(strings.ReplaceAll(rejected.body, "\r\n", "\n"), strings.ReplaceAll(want, "\r\n", "\n")) ||
 			!strings.Contains(rejected.header.Get("Content-Disposition"), "attachment") {
 			t.Errorf("the rejected rows are %q", rejected.body)
 		}

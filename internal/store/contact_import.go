@@ -213,9 +213,6 @@ func (r *importRun) interpret(row *importRow, now time.Time) {
 		return
 	}
 	in := r.spec.Mapping.Input(row.Cells, r.spec.Region)
-	for _, cell := range r.spec.Mapping.Custom(row.Cells) {
-		in.Custom = append(in.Custom, crm.WrittenCustom(cell.Field, cell.Text))
-	}
 	err := in.Validate(&crm.Invalid{}, true, r.spec.Region, now)
 	if err == nil && len(in.Custom) > 0 {
 		err = in.CheckCustom(r.fields.Load())

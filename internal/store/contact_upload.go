@@ -213,11 +213,7 @@ func (s *Store) ColumnMapping(ctx context.Context, account int64, header []strin
 	}
 	text, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(header))
 	if errors.Is(err, crm.ErrNotFound) {
-		titles := make(map[string]int64)
-		for _, f := range fields.Active() {
-			titles[f.Title] = f.ID
-		}
-		return crm.GuessColumns(header, titles), nil
+		return crm.GuessColumns(header, fields), nil
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &m)

@@ -106,3 +106,37 @@ document.addEventListener("change", (event) => {
 
 // <button data-print> prints the page.
 document.addEventListener("click", (event) => { if (event.target.closest("[data-print]")) print(); });
+
+// <input type="file" data-limit="BYTES"> refuses a larger file before it is sent.
+document.addEventListener("change", (event) => {
+  const limit = Number(event.target.dataset?.limit);
+  if (!limit) return;
+  const large = [...event.target.files].some((file) => file.size > limit);
+  event.target.setCustomValidity(large ? "This file is larger than 100 MB. Split it, or ask your operator to import it on the command line." : "");
+});
+
+// <form data-bulk> does something to the contacts that are ticked in the list. A box in the head ticks the page, and one in the form stands for
+// all pages. How many are ticked is told.
+const bulk = () => document.querySelector("form[data-bulk]");
+const picks = () => [...bulk().elements].filter((box) => box.name === "id");
+const countPicks = () => {
+  if (!bulk()) return;
+  const page = document.querySelector("[data-pick-page]");
+  const all = bulk().elements.all?.checked;
+  const n = picks().filter((box) => box.checked).length;
+  page.hidden = false;
+  page.checked = n > 0 && n === picks().length;
+  page.indeterminate = n > 0 && !page.checked;
+  bulk().classList.toggle("idle", n === 0);
+  bulk().querySelector("[data-bulk-count]").textContent = all ? "All selected" : n ? n + " selected" : "None selected";
+};
+document.addEventListener("change", (event) => {
+  const box = event.target;
+  if (!bulk() || !box.matches("[data-pick-page], [form=bulk], [data-bulk] [type=checkbox]")) return;
+  const all = bulk().elements.all;
+  if (box === all || box.matches("[data-pick-page]")) picks().forEach((pick) => { pick.checked = box.checked; });
+  if (all && !box.checked) all.checked = false;
+  countPicks();
+});
+addEventListener("pageshow", countPicks);
+document.addEventListener("htmx:afterSettle", countPicks);
