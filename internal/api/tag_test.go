@@ -56,7 +56,7 @@ func (s *server) finishTags(t *testing.T, method, path, key, body string) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
-		s.store.WorkOnTags(ctx, func(err error) { t.Error(err) })
+		s.store.WorkOnJobs(ctx, func(err error) { t.Error(err) })
 		close(ended)
 	}()
 	got := s.ask(t, method, path, key, body)

@@ -3,9 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"donorbook/internal/config"
@@ -54,24 +52,12 @@ func (c *contactExport) Run(t *terminal) error {
 	if c.Scope != "" {
 		query.Set("scope", c.Scope)
 	}
-	scope, err := crm.ParseContactScope(query.Get("scope"))
-	if err != nil {
-		return err
-	}
-	filter, err := crm.ParseContactFilter(func(yield func(name, value string) bool) {
-		for _, name := range slices.Sorted(maps.Keys(query)) {
-			for _, value := range query[name] {
-				if !yield(name, value) {
-					return
-				}
-			}
-		}
-	}, c.PhoneRegion)
-	if err != nil {
+	of := store.Selection{All: true}
+	if of.Scope, of.Filter, err = crm.ParseContactQuery(query.Encode(), c.PhoneRegion); err != nil {
 		return err
 	}
 	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
-		file, err := s.ExportContacts(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, scope, filter, how)
+		file, err := s.ExportContacts(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, of, how)
 		if err != nil {
 			return err
 		}

@@ -71,7 +71,6 @@ contact_archival    0
 contact_index       5
 contact_set         2
 tag                 1
-tag_work            0
 campaign            0
 campaign_reader     0
 campaign_slug       0

@@ -93,11 +93,6 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 			})
 		})
 		work.Go(func() {
-			s.WorkOnTags(ctx, func(err error) {
-				log.Error("a tag could not be changed on all contacts; it will be tried again", "error", err)
-			})
-		})
-		work.Go(func() {
 			s.WorkOnJobs(ctx, func(err error) { log.Error("a job could not go on; it will be tried again", "error", err) })
 		})
 	}

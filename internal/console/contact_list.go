@@ -28,6 +28,7 @@ type contactsView struct {
 	Tabs     []tab
 	Tags     []tagLink // that begin with what was typed
 	Found    string    // how many contacts there are, of all of the scope
+	All      string    // how many are shown on all pages
 	Searched bool      // not all contacts are shown
 	Part     bool      // only the part that a search changes
 	Any      bool      // the organization has contacts
@@ -41,6 +42,7 @@ type contactsView struct {
 // contactRow is what the list shows of a contact, and nothing else of it: a contact may be large, and a page waits for the database
 // and for its client.
 type contactRow struct {
+	ID                     int64
 	FirstName, LastName    string
 	Name, Company, Address string
 	Email, Phone           string
@@ -138,7 +140,7 @@ func (c *Console) listContacts(r *http.Request, v visit, view *contactsView) err
 	l := view.list(r)
 	contacts, found, err := c.store.ContactPage(r.Context(), v.account(), view.Scope, l.PageRequest)
 	view.Rows, view.Pager = contactRows(v, contacts), l.pager(found.Total)
-	view.Found = plural(found.Total, "contact")
+	view.Found, view.All = plural(found.Total, "contact"), plural(found.Total, "contact")
 	return err
 }
 
@@ -147,7 +149,7 @@ func (c *Console) filterContacts(r *http.Request, v visit, view *contactsView, f
 	l := view.list(r)
 	contacts, found, err := c.store.MatchingContacts(r.Context(), v.account(), view.Scope, filter, l.PageRequest)
 	view.Rows, view.Pager = contactRows(v, contacts), l.pager(found.Total)
-	view.Found = ofAll(found.Total, all)
+	view.Found, view.All = ofAll(found.Total, all), plural(found.Total, "contact")
 	return err
 }
 
@@ -160,7 +162,7 @@ func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, fil
 	case found.Total > store.CountedResults:
 		return c.filterContacts(r, v, view, filter, all)
 	}
-	view.Rows, view.Found = contactRows(v, found.Contacts), ofAll(found.Total, all)
+	view.Rows, view.Found, view.All = contactRows(v, found.Contacts), ofAll(found.Total, all), plural(found.Total, "contact")
 	if found.Prev != (store.SearchPlace{}) {
 		view.Pager.Previous = view.at(found.Prev)
 	}
@@ -214,6 +216,7 @@ func searchPlace(q url.Values) (at store.SearchPlace) {
 func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {
 	for _, contact := range contacts {
 		row := contactRow{
+			ID:        contact.ID,
 			FirstName: strings.Clone(contact.FirstName), LastName: strings.Clone(contact.LastName), // their text is a part of the document's
 			Name: strings.Clone(contactName(contact)), Company: strings.Clone(contact.Company), Address: v.path(contactPath(contact.ID)),
 			Archived: contact.Archived(), CreatedAt: contact.CreatedAt, UpdatedAt: contact.UpdatedAt, LastGift: contact.LastGift, Given: contact.Stats.TotalContributions,

@@ -51,14 +51,23 @@ func exportOptions(query url.Values) store.ExportOptions {
 	return how
 }
 
+// pickedScope stands for the contacts that were picked in the list, so that no others are ever taken for them.
+const pickedScope = "picked"
+
 func (c *Console) exportContacts(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	query, _ := listQuery(r.URL.Query())
-	scope, filter, err := crm.ParseContactQuery(query.Encode(), c.options.Region)
-	if err != nil {
-		return redirect(w, r, withQuery(v.path("/contacts"), query)) // the list says what is wrong
+	sent := r.URL.Query()
+	query, _ := listQuery(sent)
+	of := store.Selection{All: true}
+	if sent.Get("scope") == pickedScope {
+		of = store.Selection{IDs: pickedIDs(sent["id"])}
+	} else {
+		var err error
+		if of.Scope, of.Filter, err = crm.ParseContactQuery(query.Encode(), c.options.Region); err != nil {
+			return redirect(w, r, withQuery(v.path("/contacts"), query)) // the list says what is wrong
+		}
 	}
-	how := exportOptions(r.URL.Query())
-	file, err := c.store.ExportContacts(r.Context(), v.account(), scope, filter, how)
+	how := exportOptions(sent)
+	file, err := c.store.ExportContacts(r.Context(), v.account(), of, how)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/console"
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
 // estate is an organization with one of everything that an address can refer to.
@@ -18,7 +19,8 @@ type estate struct {
 	account, chapter                 crm.Account
 	owner                            *person
 	contact, archived, campaign, key int64
-	job                              int64 // an import that waits for its columns to be mapped
+	upload                           int64 // an import that waits for its columns to be mapped
+	job                              int64 // a change of many contacts
 	field                            crm.CustomField
 	invitation, gift, plan           string
 }
@@ -44,6 +46,9 @@ func (s *site) estate(name string) estate {
 	e.field = s.field(e.owner, name+" field", crm.SelectField, name)
 	e.contact, e.archived = contact("Active"), contact("Archived")
 	must(s.store.ArchiveContact(ctx, e.account.Number, e.archived))
+	bulk, err := s.store.BulkChange(ctx, e.account.Number, store.Selection{IDs: []int64{e.contact}}, crm.BulkAction{Kind: crm.BulkTag, Tags: []string{name + " bulk"}})
+	must(err)
+	e.job = bulk.Job
 	title := name + " appeal"
 	in := crm.CampaignInput{Title: &title}
 	must(in.Validate(nil, true))
@@ -69,7 +74,7 @@ func (s *site) estate(name string) estate {
 	e.gift = madeGift.Code
 	upload, err := s.store.UploadImport(ctx, e.account.Number, name+".csv", "US", strings.NewReader("first_name,last_name,"+strings.ReplaceAll(name, `"`, "")+"\nAda,Lovelace,x\n"))
 	must(err)
-	e.job = upload.ID
+	e.upload = upload.ID
 	e.chapter, err = s.store.CreateChapter(ctx, e.account, e.owner.user.ID, e.account.ID, name+" North")
 	must(err)
 	return e
@@ -130,7 +135,7 @@ func address(pattern string, org string, e estate) string {
 		id = e.field.ID
 	}
 	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{plan}", e.plan,
-		"{import}", strconv.FormatInt(e.job, 10),
+		"{import}", strconv.FormatInt(e.upload, 10), "{job}", strconv.FormatInt(e.job, 10),
 		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", "1", "{session}", "0", "{token}", "x", "{file}", "console.css",
 		"{$}", "").Replace(path)
 }
@@ -141,6 +146,7 @@ var valid = []string{
 	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password", "long enough for all", "current_password", testPassword,
 	"amount", "1", "transacted_at", "2026-01-31", "method", "card", "frequency", "monthly", "start_at", "2026-01-31", "status", "paused",
 	"currency", "EUR", "address", "Stolen", "tax_id", "stolen", "note_text", "Stolen", "options", "Stolen", "history_days", "1",
+	"action", "archive", "all", "1", "confirmed", "1", "seen", "1", "into", "Stolen",
 }
 
 func send(p *person, pattern, path string) answer {
@@ -366,13 +372,13 @@ func TestStoredScriptStaysText(t *testing.T) {
 			}
 			harmless(t, path, a.body)
 		}
-		for _, path := range []string{"/contacts?q=" + url.QueryEscape(text), "/contacts?tag=" + url.QueryEscape(text), "/tags?tag=" + url.QueryEscape(text), "/contacts?scope=" + url.QueryEscape(text),
+		for _, path := range []string{"/contacts?q=" + url.QueryEscape(text), "/contacts?tag=" + url.QueryEscape(text), "/tags?tag=" + url.QueryEscape(text), "/tags?q=" + url.QueryEscape(text), "/tags/rename?tag=" + url.QueryEscape(text), "/tags/delete?tag=" + url.QueryEscape(text), "/contacts?scope=" + url.QueryEscape(text),
 			"/gifts?method=" + url.QueryEscape(text) + "&min=" + url.QueryEscape(text) + "&plan=" + url.QueryEscape(text) + "&from=" + url.QueryEscape(text)} {
 			harmless(t, path, e.owner.get(e.owner.org(path)).body)
 		}
 		// Refused input comes back in the form.
-		for _, path := range []string{"/contacts", "/campaigns", "/settings/keys", "/settings/people/invite", "/chapters", "/settings/fields"} {
-			a := e.owner.post(e.owner.org(path), "first_name", text, "email", text, "emails.0.value", text, "subtitle", text, "description", text, "goal", text, "expires", text, "role", text, "parent", text)
+		for _, path := range []string{"/contacts", "/campaigns", "/settings/keys", "/settings/people/invite", "/chapters", "/settings/fields", "/contacts/bulk", "/tags/rename"} {
+			a := e.owner.post(e.owner.org(path), "action", "tag", "id", strconv.FormatInt(e.contact, 10), "query", "q="+url.QueryEscape(text), "tag", text, "name", text+"2", "first_name", text, "email", text, "emails.0.value", text, "subtitle", text, "description", text, "goal", text, "expires", text, "role", text, "parent", text)
 			harmless(t, "POST "+path, a.body)
 		}
 		harmless(t, "sign-in", s.visitor().post("/console/signin", "email", text, "password", "x", "next", text).body)

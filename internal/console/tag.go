@@ -83,8 +83,16 @@ func told(names []string, became string) string {
 
 // refuseTags says what is wrong with the tags at the field that they were typed into.
 func (c *Console) refuseTags(w http.ResponseWriter, r *http.Request, v visit, f *form, contact crm.Contact, err error) error {
-	if err := f.refuse(err); err != nil {
+	if err := f.refuseTag(err); err != nil {
 		return c.goneBy(w, r, v, contact, err)
+	}
+	return errRefused
+}
+
+// refuseTag is refuse for tags that were typed into one field.
+func (f *form) refuseTag(err error) error {
+	if err := f.refuse(err); err != nil {
+		return err
 	}
 	for i, fault := range f.Faults {
 		label := "Tags"
@@ -93,7 +101,7 @@ func (c *Console) refuseTags(w http.ResponseWriter, r *http.Request, v visit, f 
 		}
 		f.Faults[i] = crm.Fault{Field: "tag", Rule: crm.Rule(words(fault, label))}
 	}
-	return errRefused
+	return nil
 }
 
 // goneBy leads back to a contact that someone archived between our read and our change.
@@ -107,9 +115,6 @@ func (c *Console) goneBy(w http.ResponseWriter, r *http.Request, v visit, contac
 // suggestTags answers a script with the tags that begin with what is typed into a field. After a comma that is the next tag,
 // and each suggestion is the whole field with it.
 func (c *Console) suggestTags(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	if !isPart(r) {
-		return redirect(w, r, v.path("/contacts"))
-	}
 	typed := ""
 	for name, values := range r.URL.Query() {
 		if name == "tag" || strings.HasPrefix(name, "tags.") {

@@ -16,6 +16,12 @@ func (k ChangeKind) CanUndo() bool {
 	return false
 }
 
+// NeedsActive tells whether a person restores an archived contact before such a change is taken back. The undo of work on many contacts does
+// not need that: it takes back what was done to archived ones as well.
+func (k ChangeKind) NeedsActive() bool {
+	return k == DidUpdate || k == DidTag || k == DidUntag || k == DidMerge
+}
+
 // Undo takes a change of the contact back. What was changed since stays as it is: left names these fields. A contact that was created
 // is archived. Numbers of phones are understood as in a region, like those of a change.
 func (c Contact) Undo(kind ChangeKind, d Differences, region string, now time.Time) (undone Contact, left []string, err error) {
@@ -24,8 +30,6 @@ func (c Contact) Undo(kind ChangeKind, d Differences, region string, now time.Ti
 		return c, nil, invalid("", CannotUndo)
 	case kind == DidCreate && !c.Archived():
 		return c.Archive(now), nil, nil
-	case c.Archived() && kind != DidCreate && !d.Has("archived_at"):
-		return c, nil, invalid("", ArchivedFirst)
 	}
 	undone, err = c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput, _ time.Time) {
 		for i := range d {

@@ -50,12 +50,17 @@ func DecodeTagName(body []byte) (name string, err error) {
 	if err := r.end(); err != nil || sent == nil {
 		return "", err
 	}
+	return *sent, CheckTagName(*sent)
+}
+
+// CheckTagName checks the new name of a tag.
+func CheckTagName(name string) error {
 	v := &Invalid{}
-	if *sent == "" {
+	if name == "" {
 		v.Add("name", NotEmpty)
 	}
-	v.text(place{}, "name", *sent, maxTag)
-	return *sent, v.Err()
+	v.text(place{}, "name", name, maxTag)
+	return v.Err()
 }
 
 // IsTagName tells whether a contact may have a tag of this name, so that it can be looked for.
@@ -112,6 +117,9 @@ func tagsField() field[*Contact, *ContactInput] {
 
 // FoldTag is a tag's name as it is searched for by its beginning.
 func FoldTag(name string) string { return cut(fold(name), maxTagFold) }
+
+// TagCase is a tag's name without regard to letter case. Tags for which it is the same were hardly meant to be two.
+func TagCase(name string) string { return foldCase(name) }
 
 // maxTagFold bounds it, in bytes.
 const maxTagFold = 200

@@ -74,11 +74,7 @@ func DecodeBlock(block, size int64, stored []byte) (b SetBlock, err error) {
 	if block < 0 || block > MaxBlock {
 		return b, fmt.Errorf("there is no block %d", block)
 	}
-	if len(stored) == blockBytes {
-		for i := range b {
-			b[i] = binary.LittleEndian.Uint64(stored[8*i:])
-		}
-	} else if err := b.decodeList(stored); err != nil {
+	if err := b.Decode(stored); err != nil {
 		return SetBlock{}, err
 	}
 	switch n := b.Count(); {
@@ -90,6 +86,17 @@ func DecodeBlock(block, size int64, stored []byte) (b SetBlock, err error) {
 		return SetBlock{}, fmt.Errorf("the block has bits for %d numbers, which is too few", n)
 	}
 	return b, nil
+}
+
+// Decode reads what Encode made of an empty block.
+func (b *SetBlock) Decode(stored []byte) error {
+	if len(stored) != blockBytes {
+		return b.decodeList(stored)
+	}
+	for i := range b {
+		b[i] = binary.LittleEndian.Uint64(stored[8*i:])
+	}
+	return nil
 }
 
 func (b *SetBlock) decodeList(stored []byte) error {
@@ -121,4 +128,15 @@ func (s *Set) AddBlock(block, size int64, stored []byte) error {
 		s.words[end-len(b)+i] |= word
 	}
 	return nil
+}
+
+// Blocks are the blocks of the set that have anything in them, with their numbers.
+func (s *Set) Blocks(yield func(block int64, b *SetBlock) bool) {
+	for start := 0; start < len(s.words); start += len(SetBlock{}) {
+		b := new(SetBlock)
+		copy(b[:], s.words[start:])
+		if *b != (SetBlock{}) && !yield(int64(start/len(b)), b) {
+			return
+		}
+	}
 }

@@ -246,6 +246,9 @@ func (s *Store) UndoChange(ctx context.Context, account, contact, revision int64
 			return err
 		}
 		change, err := t.changeOf(account, contact, revision)
+		if err == nil && row.contact.Archived() && change.Kind.NeedsActive() {
+			err = fault("", crm.ArchivedFirst)
+		}
 		if err == nil {
 			made, left, err = t.undo(row, change, region, now)
 		}

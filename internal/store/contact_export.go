@@ -9,17 +9,20 @@ import (
 
 const sqlContactsByID = sqlLoadContacts + ` ORDER BY id`
 
-// ExportContacts prepares a file of the contacts of a scope that pass a filter, oldest first.
-func (s *Store) ExportContacts(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, how ExportOptions) (*Export, error) {
-	var ids []int64
+// ExportContacts prepares a file of the contacts of a selection, oldest first.
+func (s *Store) ExportContacts(ctx context.Context, account int64, of Selection, how ExportOptions) (*Export, error) {
 	fields, err := s.CustomFields(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	sheet := &crm.ContactSheet{Custom: fields}
-	err = s.exporting.through(ctx, account, func() (err error) {
-		if ids, err = s.contactsThat(ctx, account, scope, f); err != nil || how.Format == "jsonl" {
-			return err
+	selected, err := s.selected(ctx, account, of)
+	if err != nil {
+		return nil, err
+	}
+	ids, sheet := idsOf(account, selected.Page(0, selected.Count())), &crm.ContactSheet{Custom: fields}
+	err = s.exporting.through(ctx, account, func() error {
+		if how.Format == "jsonl" {
+			return nil
 		}
 		return s.eachContact(ctx, account, ids, func(c *stored) error {
 			sheet.Fit(&c.contact)
@@ -43,26 +46,6 @@ func (c *stored) wire(fields *crm.CustomFields) ([]byte, error) {
 		return crm.AppendContact(nil, c.id, c.body), nil
 	}
 	return crm.AppendCustomized(nil, c.id, c.body, fields)
-}
-
-// contactsThat are the ids of the contacts that pass a filter, in ascending order.
-func (s *Store) contactsThat(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter) (ids []int64, err error) {
-	if f.None {
-		return nil, nil
-	}
-	f.Sort = crm.ContactSort{}
-	err = s.sifting.through(ctx, account, func() error {
-		return s.scoped(ctx, account, scope, func(c db.Conn, row tally, all db.Set) error {
-			w := sieve{ctx: ctx, conn: c, account: account, row: row, scope: scope, filter: f, costs: s.costs, tags: &s.tags, set: all, left: all.Count()}
-			w.all = w.left
-			if err := w.sift(); err != nil {
-				return err
-			}
-			ids = idsOf(account, w.set.Page(0, w.left))
-			return nil
-		})
-	})
-	return ids, err
 }
 
 // eachContact reads contacts by their ids. done is told how many of them each piece had.

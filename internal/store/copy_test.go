@@ -392,7 +392,7 @@ func TestACopyFindsEveryDifference(t *testing.T) {
 			{`UPDATE contact_set SET bits = $2 WHERE account_id = $1 AND name = 't:board'`, w.root.ID, []any{root, []byte{1, 0}}},
 			{`UPDATE contact_set SET size = size + 1 WHERE account_id = $1 AND name = 'a:board'`, w.root.ID, []any{root}},
 			{`DELETE FROM contact_set WHERE account_id = $1 AND name = 't:board'`, w.root.ID, []any{root}},
-			{`INSERT INTO tag_work (account_id, name, becomes, actor, created_at) VALUES ($1, 'board', '', '', 1)`, w.root.ID, []any{root}},
+			{`INSERT INTO job_part (account_id, job_id, number, data) VALUES ($1, 1, 1, $2)`, w.root.ID, []any{root, []byte{1}}},
 			{`UPDATE member SET role = 3 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
 			{`UPDATE invitation SET role = 3 WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`UPDATE user_session SET user_id = 7 WHERE account_id = $1`, w.root.ID, []any{root}},

@@ -157,20 +157,14 @@ func TestAChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 		if changed, err := s.RenameTag(By(t.Context(), crm.APIDoor, "API key X"), account, "old", "new"); err != nil || !changed.Unfinished() {
 			t.Fatalf("%+v, %v", changed, err)
 		}
-		if err := s.tagStep(t.Context(), tagOf{account, "old"}); err != nil {
+		if _, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 		all, _, err := s.History(t.Context(), account, crm.PageRequest{Page: 1, PerPage: 1})
 		if err != nil || len(all) != 1 || all[0].Who != "API key X" || all[0].Door != crm.APIDoor || all[0].Noun != crm.ContactNoun {
 			t.Errorf("%+v, %v", all, err)
 		}
-		for more := true; more; {
-			err := s.tagStep(t.Context(), tagOf{account, "old"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			more = s.CheckTag(t.Context(), account, "old") == nil
-		}
+		finishJobs(t, s)
 	})
 }
 
@@ -323,6 +317,10 @@ func TestAChangeOfAContactIsUndone(t *testing.T) {
 		}
 		if err := s.CheckContact(t.Context(), account, other.ID); !errors.Is(err, crm.ErrArchived) {
 			t.Errorf("a create was undone, and the contact is not archived: %v", err)
+		}
+		archive(t, s, account, id)
+		if _, _, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US"); err == nil || err.Error() != string(crm.ArchivedFirst) {
+			t.Errorf("undone on an archived contact: %v", err)
 		}
 	})
 }

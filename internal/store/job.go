@@ -223,7 +223,7 @@ func (s *Store) advance(ctx context.Context, j *Job, n needs, step func(t *tx, a
 	return err
 }
 
-var doorsOfJobs = map[JobKind]crm.Door{ImportJob: crm.ImportDoor, BulkJob: crm.BulkDoor}
+var doorsOfJobs = map[JobKind]crm.Door{ImportJob: crm.ImportDoor}
 
 // by is a context in which the job makes changes.
 func (j *Job) by(ctx context.Context) context.Context {

@@ -8,17 +8,22 @@ import (
 	"donorbook/internal/db"
 )
 
-// Step 9 of the schema takes the history of gifts over into the record of every change. Once it is released, what is in this file stays as
+// Step 9 of the schema takes the history of gifts over into the record of every change, and makes jobs of renames and deletions of tags that are
+// not finished. Once it is released, what is in this file stays as
 // it is, and uses nothing that may become different.
 
 const (
 	step9AccountsText = `SELECT account_id FROM account_tally ORDER BY account_id`
-	step9AccountText  = `UPDATE account_tally SET epoch = $2, revision = $3 WHERE account_id = $1`
+	step9AccountText  = `UPDATE account_tally SET epoch = $2, revision = $3, job_seq = $4 WHERE account_id = $1`
 	step9EventsText   = `SELECT gift_id, at, actor, data FROM gift_event WHERE account_id = $1 ORDER BY at, gift_id, number`
 	step9ChangeText   = `INSERT INTO change (account_id, revision, noun, kind, id, prev, undoes, job, at, door, actor, data)
 		VALUES ($1, $2, 3, $3, $4, $5, 0, 0, $6, 0, $7, $8)`
 	step9GiftText = `UPDATE gift SET revision = $3 WHERE account_id = $1 AND id = $2`
-	step9DropText = `DROP TABLE gift_event`
+	step9TagsText = `SELECT name, becomes, actor, created_at FROM tag_work WHERE account_id = $1 ORDER BY name`
+	step9JobText  = `INSERT INTO job (account_id, id, kind, state, actor, door, created_at, updated_at, spec, progress, first, last, undo)
+		VALUES ($1, $2, 'bulk', 'waiting', $3, 0, $4, $4, $5, '{}', 0, 0, 0)`
+	step9DropText     = `DROP TABLE gift_event`
+	step9DropTagsText = `DROP TABLE tag_work`
 )
 
 func fillHistory(t *db.Tx, _ db.Progress) error {
@@ -31,7 +36,9 @@ func fillHistory(t *db.Tx, _ db.Progress) error {
 			return err
 		}
 	}
-	_, err = t.Exec(step9DropText)
+	if _, err = t.Exec(step9DropText); err == nil {
+		_, err = t.Exec(step9DropTagsText)
+	}
 	return err
 }
 
@@ -58,12 +65,33 @@ func step9Account(t *db.Tx, account int64) error {
 			return err
 		}
 	}
+	jobs, err := step9Jobs(t, account)
+	if err != nil {
+		return err
+	}
 	var epoch [8]byte
 	_, _ = rand.Read(epoch[:]) // never fails
-	if err := t.Prefetch(nil, step9AccountText, account, int64(binary.BigEndian.Uint64(epoch[:])>>2), int64(len(events))); err != nil {
+	if err := t.Prefetch(nil, step9AccountText, account, int64(binary.BigEndian.Uint64(epoch[:])>>2), int64(len(events)), jobs); err != nil {
 		return err
 	}
 	return t.Fetch()
+}
+
+// step9Jobs makes a job of each tag that is being renamed or deleted.
+func step9Jobs(t *db.Tx, account int64) (n int64, err error) {
+	type work struct {
+		name, becomes, actor string
+		at                   int64
+	}
+	works, err := db.List(t.Conn, func(r db.Row) work { return work{r.Text(0), r.Text(1), r.Text(2), r.Int(3)} }, step9TagsText, account)
+	for _, w := range works {
+		n++
+		spec, _ := json.Marshal(map[string]any{"action": "rename", "tags": []string{w.name}, "becomes": w.becomes}) // texts alone
+		if err := t.Prefetch(nil, step9JobText, account, n, w.actor, w.at, string(spec)); err != nil {
+			return n, err
+		}
+	}
+	return n, err
 }
 
 // step9Data makes an object of [before, after] of the list that the history of gifts had.

@@ -13,7 +13,6 @@ var (
 	wordsTable    = db.NewSearch("contact_search")
 	setTable      = db.NewTable("contact_set", "account_id name:text block", "size bits:bytes")
 	tagTable      = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
-	tagWorkTable  = db.NewTable("tag_work", "account_id name:text", "becomes:text actor:text created_at door")
 
 	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text listed_at revision")
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
@@ -49,7 +48,7 @@ var (
 var schema = db.Schema{
 	Steps: steps,
 	Tables: []*db.Table{
-		contactTable, archivalTable, indexTable, setTable, tagTable, tagWorkTable, campaignTable, readerTable, slugTable, planTable, giftTable,
+		contactTable, archivalTable, indexTable, setTable, tagTable, campaignTable, readerTable, slugTable, planTable, giftTable,
 		referenceTable, givingTable, changeTable, fieldTable, segmentTable, jobTable, jobPartTable, jobRowTable, mappingTable, answerTable, keyTable, invitationTable, userTable, sessionTable,
 		memberTable, settingTable, tallyTable, accountTable,
 	},

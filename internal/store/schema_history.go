@@ -70,9 +70,6 @@ ALTER TABLE gift ADD COLUMN revision BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE plan ADD COLUMN revision BIGINT NOT NULL DEFAULT 0;
 
--- Through which door a change of a tag came that goes on in the background.
-ALTER TABLE tag_work ADD COLUMN door SMALLINT NOT NULL DEFAULT 0;
-
 -- For how many days the history is kept; 0 is for good.
 ALTER TABLE account_setting ADD COLUMN history_days BIGINT NOT NULL DEFAULT 0;
 

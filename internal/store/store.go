@@ -37,14 +37,13 @@ type Store struct {
 	passwords hasher
 	now       func() time.Time
 	touching  sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
-	tagsBegun chan struct{}  // there is new work on tags
 	jobsBegun chan struct{}  // there is a new job
 }
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
-		now: o.Now, passwords: newHasher(), tagsBegun: make(chan struct{}, 1), jobsBegun: make(chan struct{}, 1),
+		now: o.Now, passwords: newHasher(), jobsBegun: make(chan struct{}, 1),
 		sifting: newGate(max(1, runtime.GOMAXPROCS(0)/2)), exporting: newGate(max(1, runtime.GOMAXPROCS(0)/2)), costs: usualCosts,
 	}
 	if s.now == nil {

@@ -13,6 +13,7 @@ const (
 	sqlSuggestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3 ORDER BY fold, name LIMIT $4`
 	sqlTagPage     = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3 ORDER BY fold, name LIMIT $4 OFFSET $5`
 	sqlTagTotal    = `SELECT COUNT(*) FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3`
+	sqlFoldedAlike = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold IN (SELECT fold FROM tag WHERE account_id = $1 GROUP BY fold HAVING COUNT(*) > 1 LIMIT $2) ORDER BY fold, name`
 	sqlLargestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 ORDER BY size DESC, fold, name LIMIT $2`
 )
 
@@ -60,6 +61,26 @@ func (s *Store) LargestTags(ctx context.Context, account int64, limit int) ([]Ta
 	counts, err := list(ctx, s, scanTag, sqlLargestTags, account, int64(max(limit, rankedTags)))
 	slices.SortStableFunc(counts, func(a, b TagCount) int { return cmp.Compare(b.Contacts, a.Contacts) })
 	return counts[:min(limit, len(counts))], err
+}
+
+// AlikeTags are groups of tags that differ in letter case alone, the largest tag of each first. The limit is that of groups that are looked
+// at: of those that differ in marks, too, some may fall apart.
+func (s *Store) AlikeTags(ctx context.Context, account int64, limit int) (groups [][]TagCount, err error) {
+	alike, err := list(ctx, s, scanTag, sqlFoldedAlike, account, int64(limit))
+	at := map[string]int{}
+	for _, tag := range alike {
+		name := crm.TagCase(tag.Name)
+		if _, known := at[name]; !known {
+			at[name] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[name]] = append(groups[at[name]], tag)
+	}
+	groups = slices.DeleteFunc(groups, func(group []TagCount) bool { return len(group) < 2 })
+	for _, group := range groups {
+		slices.SortStableFunc(group, func(a, b TagCount) int { return cmp.Compare(b.Contacts, a.Contacts) })
+	}
+	return groups, err
 }
 
 func scanTag(r db.Row) TagCount { return TagCount{r.Text(0), r.Int(1)} }

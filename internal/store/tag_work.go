@@ -3,7 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -11,33 +11,31 @@ import (
 	"donorbook/internal/db"
 )
 
-// A tag that many contacts have is renamed or deleted in the background. A row of tag_work says what is to be done; one small unit of work
-// after the other takes some of the contacts that still have the tag, and the last one takes the row. So others wait for little, a server
-// that was killed goes on where it was, and any node may take a turn: each finds what is left while it holds the lock of the account.
+// A tag that many contacts have is renamed or deleted by a job (contact_bulk.go). Each unit of work takes some of the contacts that still have
+// the tag, also those that got it meanwhile, until there are none.
 
 const (
-	tagsAtOnce     = 500         // contacts that are changed while the client waits
-	tagBytesAtOnce = 4 << 20     // that their documents may have together, since all of them are in memory
-	tagUnit        = 50          // contacts of one unit of work in the background
-	tagWorkLook    = time.Minute // how often a node looks for work that another one has left
+	sqlOpenBulkJobs = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'bulk'`
+	sqlSetSize      = `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = $2`
 )
 
-const (
-	sqlTagWork     = `SELECT name, becomes, actor, door FROM tag_work WHERE account_id = $1 AND name = $2`
-	sqlTagWorks    = `SELECT name, becomes FROM tag_work WHERE account_id = $1`
-	sqlAllTagWorks = `SELECT account_id, name FROM tag_work ORDER BY account_id, name`
-	sqlBodyBytes   = `SELECT length(body) FROM contact WHERE account_id = $1 AND id = ANY($2)`
-)
+// TagWork is what is being done to tags; those that become "" are deleted.
+type TagWork struct {
+	Job     int64
+	Names   []string
+	Becomes string
+}
 
-// tagWork is what is to be done to a tag; one that becomes "" is deleted.
-type tagWork struct{ name, becomes string }
-
-func scanTagWork(r db.Row) tagWork { return tagWork{r.Text(0), r.Text(1)} }
+func (w TagWork) action() crm.BulkAction {
+	return crm.BulkAction{Kind: crm.BulkRename, Tags: w.Names, Becomes: w.Becomes}
+}
 
 // TagChange is what has become of a tag that was renamed or deleted.
 type TagChange struct {
-	TagCount        // under its new name, or under the old one while contacts still have it
-	unfinished bool // it goes on in the background
+	TagCount         // under its new name, or under the old one while contacts still have it
+	Job        int64 // that has changed it, by which it can be undone; 0 where nothing was to be done
+	Changed    int64 // contacts
+	unfinished bool  // it goes on in the background
 }
 
 // Unfinished tells whether the change goes on in the background.
@@ -49,12 +47,39 @@ func (TagChange) Fate() (created, merged bool) { return false, false }
 // RenameTag gives a tag another name on every contact that has it, also on archived ones. A contact that has both names keeps the one that
 // comes first.
 func (s *Store) RenameTag(ctx context.Context, account int64, name, becomes string) (TagChange, error) {
-	return s.changeTag(ctx, account, tagWork{name, becomes})
+	return s.changeTag(ctx, account, TagWork{Names: []string{name}, Becomes: becomes})
+}
+
+// MergeTags is RenameTag for several tags that become the same one.
+func (s *Store) MergeTags(ctx context.Context, account int64, names []string, becomes string) (TagChange, error) {
+	return s.changeTag(ctx, account, TagWork{Names: names, Becomes: becomes})
 }
 
 // DeleteTag takes a tag from every contact that has it, also from archived ones.
 func (s *Store) DeleteTag(ctx context.Context, account int64, name string) (TagChange, error) {
-	return s.changeTag(ctx, account, tagWork{name: name})
+	return s.changeTag(ctx, account, TagWork{Names: []string{name}})
+}
+
+// TagSize is how many contacts have a tag. One that no contact has is crm.ErrNotFound.
+func (s *Store) TagSize(ctx context.Context, account int64, name string) (size Counts, err error) {
+	err = s.view(ctx, func(c db.Conn) error {
+		size, err = tagSize(c, account, name)
+		return err
+	})
+	if err == nil && size == (Counts{}) {
+		err = crm.ErrNotFound
+	}
+	return size, err
+}
+
+func tagSize(c db.Conn, account int64, name string) (size Counts, err error) {
+	if !crm.IsTagName(name) {
+		return size, nil
+	}
+	if size.Active, err = c.Int(sqlSetSize, account, activeSet+name); err == nil {
+		size.Archived, err = c.Int(sqlSetSize, account, archivedSet+name)
+	}
+	return size, err
 }
 
 // CheckTag tells whether any contact has the tag, also an archived one.
@@ -68,103 +93,142 @@ func (s *Store) CheckTag(ctx context.Context, account int64, name string) error 
 	})
 }
 
-// changeTag changes a tag at once where few contacts have it, and notes what is to be done where they are many.
-func (s *Store) changeTag(ctx context.Context, account int64, w tagWork) (TagChange, error) {
+// TagsUnderWay is what is being done to tags in the background.
+func (s *Store) TagsUnderWay(ctx context.Context, account int64) (works []TagWork, err error) {
+	err = s.view(ctx, func(c db.Conn) error {
+		works, err = tagWorks(c, account)
+		return err
+	})
+	return works, err
+}
+
+func tagWorks(c db.Conn, account int64) (works []TagWork, err error) {
+	jobs, err := db.List(c, scanJob, sqlOpenBulkJobs, account)
+	for _, j := range jobs {
+		var action crm.BulkAction
+		if err := json.Unmarshal(j.Spec, &action); err != nil {
+			return nil, err
+		}
+		if action.Kind == crm.BulkRename {
+			works = append(works, TagWork{j.ID, action.Tags, action.Becomes})
+		}
+	}
+	return works, err
+}
+
+// changeTag changes tags at once where few contacts have them, and begins a job where they are many.
+func (s *Store) changeTag(ctx context.Context, account int64, w TagWork) (TagChange, error) {
 	now := s.now()
 	made, err := answered(ctx, s, account, needs{}, func(t *tx) (made TagChange, err error) {
-		if made.unfinished, err = t.changeTag(account, w, now); err != nil {
+		if made, err = t.changeTag(account, w, now); err != nil {
 			return made, err
 		}
-		shown := w.becomes
+		shown := w.Becomes
 		if made.unfinished {
-			shown = w.name
+			shown = w.Names[0]
 		}
 		contacts, err := t.Int(sqlTagCount, account, crm.FoldTag(shown), shown)
 		made.TagCount = TagCount{shown, contacts}
 		return made, err
 	})
 	if made.unfinished {
-		select {
-		case s.tagsBegun <- struct{}{}:
-		default: // it is awake
-		}
+		s.wakeJobs()
 	}
 	return made, err
 }
 
-func (t *tx) changeTag(account int64, w tagWork, now time.Time) (unfinished bool, err error) {
+func (t *tx) changeTag(account int64, w TagWork, now time.Time) (made TagChange, err error) {
 	a, err := t.lock(account)
 	if err != nil {
-		return false, err
+		return made, err
 	}
-	ids, err := t.tagged(a, w.name, tagsAtOnce+1)
-	if err != nil || w.becomes == w.name && len(ids) > 0 { // it has the name already
-		return false, err
+	ids, err := t.tagged(a, w.Names, bulkAtOnce+1)
+	if err != nil || slices.Contains(w.Names, w.Becomes) && len(ids) > 0 { // it has the name already
+		return made, err
 	}
-	if underWay, err := t.tagUnderWay(account, w); underWay || err != nil {
-		return underWay, err
+	if made.Job, err = t.tagUnderWay(account, w); made.Job != 0 || err != nil {
+		made.unfinished = made.Job != 0
+		return made, err
 	}
 	if len(ids) == 0 {
-		return false, crm.ErrNotFound
+		return made, crm.ErrNotFound
 	}
-	many := len(ids) > tagsAtOnce
-	if !many {
-		if many, err = t.areLarge(account, ids); err != nil {
-			return false, err
+	if made.unfinished = len(ids) > bulkAtOnce; !made.unfinished {
+		if made.unfinished, err = t.areLarge(account, ids); err != nil {
+			return made, err
 		}
 	}
-	if many {
-		t.noteTag(a, w)
-		t.Insert(tagWorkTable, account, w.name, w.becomes, t.author.who, seconds(now), int64(t.author.door))
-		return true, nil
+	if made.unfinished {
+		t.noteTags(a, w)
+		made.Job, err = t.beginTagJob(a, w)
+		return made, err
 	}
-	rows, damage, err := t.loadTagged(a, ids, w.name)
-	if err != nil || damage != nil {
-		return false, cmp.Or(err, damage)
+	if _, damage, err := t.loadTagged(a, ids, w.Names); err != nil || damage != nil {
+		return made, cmp.Or(err, damage)
 	}
-	t.noteTag(a, w)
-	return false, t.retag(rows, w, now)
+	t.noteTags(a, w)
+	job, counts, err := t.bulkAtOnce(a, w.action(), ids, now)
+	made.Job, made.Changed = job, counts.Changed
+	return made, err
 }
 
-// noteTag notes what becomes of a tag. Each contact that has it has a row of its own.
-func (t *tx) noteTag(a *accountUnit, w tagWork) {
+// noteTags notes what becomes of tags. Each contact that has them has a row of its own.
+func (t *tx) noteTags(a *accountUnit, w TagWork) {
 	kind := crm.DidUpdate
-	if w.becomes == "" {
+	if w.Becomes == "" {
 		kind = crm.DidDelete
 	}
-	t.record(a, crm.TagNoun, 0, kind, 0, crm.Differences{crm.TextDifference("name", w.name, w.becomes)}.Text())
+	for _, name := range w.Names {
+		t.record(a, crm.TagNoun, 0, kind, 0, crm.Differences{crm.TextDifference("name", name, w.Becomes)}.Text())
+	}
 }
 
-// areLarge tells whether the documents of contacts are too large to be in memory together.
-func (t *tx) areLarge(account int64, ids []int64) (bool, error) {
-	bytes := int64(0)
-	err := t.Each(func(r db.Row) error {
-		bytes += r.Int(0)
-		return nil
-	}, sqlBodyBytes, account, ids)
-	return bytes > tagBytesAtOnce, err
+// beginTagJob makes the job that changes tags of many contacts.
+func (t *tx) beginTagJob(a *accountUnit, w TagWork) (job int64, err error) {
+	progress := BulkProgress{}
+	for _, name := range w.Names {
+		size, err := tagSize(t.Conn, a.account, name)
+		if err != nil {
+			return 0, err
+		}
+		progress.Total += size.Active + size.Archived
+	}
+	j := t.newJob(a, BulkJob, JobWaiting, w.action())
+	j.Progress = jsonOf(progress)
+	t.saveJob(j)
+	return j.ID, nil
 }
 
-// tagUnderWay tells whether the same work is under way already. Other work on the tag, or such that makes contacts have it, must end first.
-func (t *tx) tagUnderWay(account int64, w tagWork) (bool, error) {
-	works, err := db.List(t.Conn, scanTagWork, sqlTagWorks, account)
+// tagUnderWay is the job that does the same already, 0 for none. Other work on the tags, or such that makes contacts have them, must end first.
+func (t *tx) tagUnderWay(account int64, w TagWork) (job int64, err error) {
+	works, err := tagWorks(t.Conn, account)
 	for _, other := range works {
 		switch {
-		case other == w:
-			return true, err
-		case other.name == w.name, other.becomes == w.name, other.name == w.becomes:
+		case slices.Equal(other.Names, w.Names) && other.Becomes == w.Becomes:
+			return other.Job, err
+		case slices.Contains(w.Names, other.Becomes), slices.Contains(other.Names, w.Becomes), slices.ContainsFunc(w.Names, func(name string) bool { return slices.Contains(other.Names, name) }):
 			faults := &crm.Invalid{}
 			faults.Add("", crm.TagBusy)
-			return false, faults
+			return 0, faults
 		}
 	}
-	return false, err
+	return 0, err
 }
 
-// tagged is tagged for a unit of work, which sees what its batch has done before.
-func (t *tx) tagged(a *accountUnit, name string, limit int) ([]int64, error) {
+// tagged are some contacts that have one of several tags, as many as are asked for where there are as many. It sees what the batch has done
+// before.
+func (t *tx) tagged(a *accountUnit, names []string, limit int) (ids []int64, err error) {
 	t.writeSets(a)
-	return tagged(t.Conn, a.account, name, limit)
+	for _, name := range names {
+		found, err := tagged(t.Conn, a.account, name, limit)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids[:min(len(ids), limit)], nil
 }
 
 // tagged are some contacts that have a tag, as many as are asked for where there are as many.
@@ -181,111 +245,28 @@ func tagged(c db.Conn, account int64, name string, limit int) ([]int64, error) {
 }
 
 // loadTagged loads contacts that are to have a tag, and leaves out those that do not. Of damaged ones it tells the first.
-func (t *tx) loadTagged(a *accountUnit, ids []int64, name string) (rows []*stored, damage, err error) {
-	unknown := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return a.contacts[id] != nil })
-	err = t.Each(func(r db.Row) error {
-		row := scanContact(r)
-		a.contacts[row.id] = row
-		return nil
-	}, sqlLoadContacts, a.account, unknown)
-	for _, id := range ids {
-		switch row := a.contacts[id]; {
-		case row == nil:
+func (t *tx) loadTagged(a *accountUnit, ids []int64, names []string) (rows []*stored, damage, err error) {
+	all, err := t.loadRows(a, ids)
+	for _, row := range all {
+		switch {
 		case row.damage != nil:
 			damage = cmp.Or(damage, row.damage)
-		case slices.Contains(row.contact.Tags, name):
+		case slices.ContainsFunc(row.contact.Tags, func(tag string) bool { return slices.Contains(names, tag) }):
 			rows = append(rows, row)
 		}
 	}
 	return rows, damage, err
 }
 
-// retag does the work on some contacts.
-func (t *tx) retag(rows []*stored, w tagWork, now time.Time) error {
-	for _, row := range rows {
-		_, err := t.change(row, 0, func(c crm.Contact) (crm.Contact, error) { return c.RenameTag(w.name, w.becomes, now), nil })
-		if err != nil {
-			return err
-		}
+// nextTagged are some contacts that still have the tags of a job. Those that are damaged stay, and so does the job.
+func (t *tx) nextTagged(a *accountUnit, _ *Job, action crm.BulkAction, _ *BulkProgress) (rows []*stored, ended bool, err error) {
+	ids, err := t.tagged(a, action.Tags, bulkUnit)
+	if err != nil {
+		return nil, false, err
 	}
-	return nil
-}
-
-// WorkOnTags goes on with what is to be done to tags until the context ends. Between two rounds it rests for as long as the last one took,
-// so that others have at least half of the time. report hears what went wrong; that is tried again at the next look.
-func (s *Store) WorkOnTags(ctx context.Context, report func(error)) {
-	for failed := map[tagOf]bool{}; ctx.Err() == nil; {
-		start := time.Now()
-		busy, err := s.tagRound(ctx, failed, report)
-		if err != nil && ctx.Err() == nil {
-			report(err)
-		}
-		rest, woken := time.Since(start), (chan struct{})(nil)
-		if !busy {
-			rest, woken = tagWorkLook, s.tagsBegun
-			clear(failed)
-		}
-		select {
-		case <-ctx.Done():
-		case <-woken:
-		case <-time.After(rest):
-		}
+	rows, damage, err := t.loadTagged(a, ids, action.Tags)
+	if err == nil && len(rows) == 0 {
+		err = damage
 	}
-}
-
-// tagOf is a tag of an account.
-type tagOf struct {
-	account int64
-	name    string
-}
-
-// tagRound takes one step of everything that is to be done, but for what has failed. It reports whether anything may be left.
-func (s *Store) tagRound(ctx context.Context, failed map[tagOf]bool, report func(error)) (busy bool, err error) {
-	works, err := list(ctx, s, func(r db.Row) tagOf { return tagOf{r.Int(0), r.Text(1)} }, sqlAllTagWorks)
-	for _, w := range works {
-		if failed[w] || ctx.Err() != nil {
-			continue
-		}
-		if err := s.tagStep(ctx, w); err == nil {
-			busy = true
-		} else if failed[w] = true; ctx.Err() == nil {
-			report(err)
-		}
-	}
-	return busy, err
-}
-
-// tagStep does the work on a few contacts more. Those that are damaged stay, and so does the work.
-func (s *Store) tagStep(ctx context.Context, of tagOf) error {
-	now := s.now()
-	return s.update(ctx, of.account, needs{}, func(t *tx) error {
-		a, err := t.lock(of.account)
-		if err != nil {
-			return err
-		}
-		w, err := findIn(t.Conn, crm.ErrNotFound, func(r db.Row) tagWork {
-			t.author.who, t.author.door = r.Text(2), crm.Door(r.Int(3)) // who has asked for it
-			return scanTagWork(r)
-		}, sqlTagWork, of.account, of.name)
-		if errors.Is(err, crm.ErrNotFound) {
-			return nil // another node has ended it
-		}
-		if err != nil {
-			return err
-		}
-		ids, err := t.tagged(a, of.name, tagUnit)
-		if err != nil {
-			return err
-		}
-		rows, damage, err := t.loadTagged(a, ids, of.name)
-		switch {
-		case err != nil:
-			return err
-		case len(rows) == 0 && damage != nil:
-			return damage
-		case (len(ids) < tagUnit || len(rows) == 0) && damage == nil:
-			t.Delete(tagWorkTable, of.account, of.name)
-		}
-		return t.retag(rows, w, now)
-	})
+	return rows, damage == nil && (len(ids) < bulkUnit || len(rows) == 0), err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -49,27 +48,6 @@ func wantTagsIn(t testing.TB, s *Store, account int64, want map[string]int) {
 	if diff := cmp.Diff(want, tagsIn(t, s, account)); diff != "" {
 		t.Errorf("the tags of contacts (-want +got):\n%s", diff)
 	}
-}
-
-// finishTags works on tags as a server does, until nothing is left to be done.
-func finishTags(t testing.TB, stores ...*Store) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	var working sync.WaitGroup
-	for _, s := range stores {
-		working.Go(func() { s.WorkOnTags(ctx, func(err error) { t.Error(err) }) })
-	}
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		left, err := list(t.Context(), stores[0], func(r db.Row) string { return r.Text(1) }, sqlAllTagWorks)
-		if err != nil || len(left) == 0 || time.Now().After(deadline) {
-			if err != nil || len(left) > 0 {
-				t.Errorf("%v: %q are not done", err, left)
-			}
-			break
-		}
-	}
-	stop()
-	working.Wait()
 }
 
 func wantBusy(t testing.TB, what string, err error) {
@@ -125,12 +103,12 @@ func TestATagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) 
 			}
 		}
 		for range 3 {
-			if busy, err := s.tagRound(t.Context(), map[tagOf]bool{}, func(err error) { t.Error(err) }); err != nil || !busy {
+			if busy, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil || !busy {
 				t.Fatal(busy, err)
 			}
 		}
 		found := tagsIn(t, s, account)
-		if done := found["new"] + found["a new z"]; done != 3*tagUnit {
+		if done := found["new"] + found["a new z"]; done != 3*bulkUnit {
 			t.Errorf("%d contacts were changed: %v", done, found)
 		}
 		_, err := s.DeleteTag(t.Context(), account, "old")
@@ -146,7 +124,7 @@ func TestATagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) 
 
 		s = open(t, o)
 		create(t, s, account, `{"first_name":"Late","tags":["x","old"]}`)
-		finishTags(t, s)
+		finishJobs(t, s)
 		wantTagsIn(t, s, account, map[string]int{"new": 1500, "a new z": 500, "x new": 1})
 		tags, found2, err := s.Tags(t.Context(), account, "", crm.PageRequest{Page: 1, PerPage: 100})
 		want := []TagCount{{"a", 428}, {"new", active + 1}, {"x", 1}, {"z", 428}}
@@ -166,7 +144,7 @@ func TestTwoNodesWorkOnTags(t *testing.T) {
 		if changed, err := a.DeleteTag(t.Context(), account, "old"); err != nil || !changed.Unfinished() {
 			t.Errorf("deleted: %+v, %v", changed, err)
 		}
-		finishTags(t, b, a)
+		finishJobs(t, b, a)
 		wantTagsIn(t, b, account, map[string]int{"": 175, "new": 350, "a z": 175})
 	})
 }
@@ -174,17 +152,17 @@ func TestTwoNodesWorkOnTags(t *testing.T) {
 func TestANodeThatRestsIsWokenByWorkOnATag(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
-		fillTagged(t, s, account, tagsAtOnce+1, "old")
+		fillTagged(t, s, account, bulkAtOnce+1, "old")
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
-			s.WorkOnTags(ctx, func(err error) { t.Error(err) })
+			s.WorkOnJobs(ctx, func(err error) { t.Error(err) })
 			close(ended)
 		}()
 		if _, err := s.RenameTag(t.Context(), account, "old", "OLD"); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(tagWorkLook / 2); ; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(jobLook / 2); ; time.Sleep(5 * time.Millisecond) {
 			if _, err := s.RenameTag(t.Context(), account, "old", "OLD"); errors.Is(err, crm.ErrNotFound) {
 				break
 			} else if err != nil || time.Now().After(deadline) {
@@ -209,7 +187,7 @@ func TestWorkOnATagGoesOnAfterACopy(t *testing.T) {
 	if changed, err := s.DeleteTag(t.Context(), account, "old"); err != nil || !changed.Unfinished() {
 		t.Fatal(changed, err)
 	}
-	if _, err := s.tagRound(t.Context(), map[tagOf]bool{}, func(err error) { t.Error(err) }); err != nil {
+	if _, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	checkIntegrity(t, s)
@@ -220,7 +198,7 @@ func TestWorkOnATagGoesOnAfterACopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := open(t, to)
-	finishTags(t, copied)
+	finishJobs(t, copied)
 	wantTagsIn(t, copied, account, map[string]int{"": 130, "new": 260, "a z": 130})
 }
 
@@ -234,12 +212,12 @@ func TestATagOfVeryLargeContactsIsChangedInTheBackground(t *testing.T) {
 			addresses[i] = fmt.Sprintf(`{"address_1":"%d%s","address_2":"%s"}`, i, line[3:], line)
 		}
 		large := `{"first_name":"L","tags":["old"],"addresses":[` + strings.Join(addresses, ",") + `]}`
-		n := tagBytesAtOnce/len(large) + 1
+		n := bulkBytesAtOnce/len(large) + 1
 		atOnce(n, func(int) { createAs(t, s, account, large, crm.Force) })
 		if changed, err := s.RenameTag(t.Context(), account, "old", "new"); err != nil || !changed.Unfinished() {
 			t.Errorf("%d contacts of %d bytes: %+v, %v", n, len(large), changed, err)
 		}
-		finishTags(t, s)
+		finishJobs(t, s)
 		wantTags(t, s, account, TagCount{"new", int64(n)})
 	})
 }
@@ -249,17 +227,17 @@ func TestADamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		closeAfter(t, s)
 		account := newAccount(t, s).Number
-		fillTagged(t, s, account, tagsAtOnce+1, "old")
+		fillTagged(t, s, account, bulkAtOnce+1, "old")
 		if _, err := s.RenameTag(t.Context(), account, "old", "new"); err != nil {
 			t.Fatal(err)
 		}
 		id := crm.MakeID(account, 3)
 		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
 		var told []error
-		failed := map[tagOf]bool{}
+		worker := newJobWorker(s)
 		for busy := true; busy; {
 			var err error
-			if busy, err = s.tagRound(t.Context(), failed, func(err error) { told = append(told, err) }); err != nil {
+			if busy, err = worker.round(t.Context(), func(err error) { told = append(told, err) }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -271,8 +249,8 @@ func TestADamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 			t.Errorf("what is left: %+v, %v", changed, err)
 		}
 		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
-		finishTags(t, s)
-		if n := tagsIn(t, s, account); n["new"]+n["a new z"] != tagsAtOnce+1 {
+		finishJobs(t, s)
+		if n := tagsIn(t, s, account); n["new"]+n["a new z"] != bulkAtOnce+1 {
 			t.Errorf("the tags are %v", n)
 		}
 		if _, err := s.RestoreContact(t.Context(), account, id); err != nil { // one in seven is archived
@@ -300,22 +278,28 @@ func TestADamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 func TestAChangeOfATagSeesItsBatch(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
-		atOnce(tagsAtOnce+1, func(i int) { create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":["old"]}`, i)) })
+		atOnce(bulkAtOnce+1, func(i int) { create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":["old"]}`, i)) })
 		if changed, err := s.RenameTag(t.Context(), account, "old", "new"); err != nil || !changed.Unfinished() {
 			t.Fatal(changed, err)
 		}
 		var changes []func() error
-		for seq := range int64(tagUnit) { // those that would be next
+		for seq := range int64(bulkUnit) { // those that would be next
 			changes = append(changes, func() error {
 				_, err := s.SyncTags(t.Context(), account, crm.MakeID(account, seq+1), []string{"few"})
 				return err
 			})
 		}
 		changes = append(changes,
-			func() error { return s.tagStep(t.Context(), tagOf{account, "old"}) },
+			func() error {
+				j, err := s.Job(t.Context(), account, 1)
+				if err == nil {
+					_, err = newJobWorker(s).step(t.Context(), &j)
+				}
+				return err
+			},
 			func() error {
 				changed, err := s.RenameTag(t.Context(), account, "few", "many")
-				if changed.TagCount != (TagCount{"many", tagUnit}) {
+				if changed.TagCount != (TagCount{"many", bulkUnit}) {
 					t.Errorf("renamed: %+v", changed)
 				}
 				return err
@@ -323,7 +307,38 @@ func TestAChangeOfATagSeesItsBatch(t *testing.T) {
 		if err := errors.Join(together(t, s, account, changes...)...); err != nil {
 			t.Error(err)
 		}
-		finishTags(t, s)
-		wantTagsIn(t, s, account, map[string]int{"many": tagUnit, "new": tagsAtOnce + 1 - tagUnit})
+		finishJobs(t, s)
+		wantTagsIn(t, s, account, map[string]int{"many": bulkUnit, "new": bulkAtOnce + 1 - bulkUnit})
+	})
+}
+
+// Before there were jobs, work on tags had a table of its own.
+func TestWorkOnATagGoesOnAfterAnUpgrade(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		const account = 1_234_567
+		oldDatabase(t, o, account, []string{`{"first_name":"A","tags":["old","x"]}`, `{"first_name":"Archived","tags":["old"]}`, `{"first_name":"C","tags":["gone"]}`})
+		older := o.database(time.Now)
+		older.Schema = &db.Schema{Steps: steps[:8]}
+		d, err := db.Open(t.Context(), older)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = d.Update(t.Context(), account, (*needs)(nil), func(b db.Batch) error {
+			return b.(*tx).exec(`INSERT INTO tag_work (account_id, name, becomes, actor, created_at) VALUES ($1, 'old', 'new "one"', 'ana@example.org', 7), ($1, 'gone', '', '', 8)`, int64(account))
+		})
+		if err := errors.Join(err, d.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, o)
+		works, err := s.TagsUnderWay(t.Context(), account)
+		if err != nil || len(works) != 2 {
+			t.Fatalf("%v: under way: %+v", err, works)
+		}
+		finishJobs(t, s)
+		wantTagsIn(t, s, account, map[string]int{`new "one" x`: 1, `new "one"`: 1, "": 1})
+		jobs, _, err := s.Jobs(t.Context(), account, crm.PageRequest{Page: 1, PerPage: 10})
+		if err != nil || len(jobs) != 2 || jobs[0].Actor != "ana@example.org" || !jobs[0].Undoable() {
+			t.Errorf("%v: the jobs are %+v", err, jobs)
+		}
 	})
 }

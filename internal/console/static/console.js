@@ -114,3 +114,30 @@ document.addEventListener("change", (event) => {
   const large = [...event.target.files].some((file) => file.size > limit);
   event.target.setCustomValidity(large ? "This file is larger than 100 MB. Split it, or ask your operator to import it on the command line." : "");
 });
+
+// <form data-bulk> does something to the contacts that are ticked in the list. A box in the head ticks the page, and one in the form stands for
+// all pages. How many are ticked is told.
+const bulk = () => document.querySelector("form[data-bulk]");
+const picks = () => [...bulk().elements].filter((box) => box.name === "id");
+const countPicks = () => {
+  if (!bulk()) return;
+  const page = document.querySelector("[data-pick-page]");
+  const all = bulk().elements.all?.checked;
+  const n = picks().filter((box) => box.checked).length;
+  page.hidden = false;
+  page.checked = n > 0 && n === picks().length;
+  page.indeterminate = n > 0 && !page.checked;
+  bulk().classList.toggle("idle", n === 0);
+  const told = all ? "All selected" : n ? n + " selected" : "";
+  document.querySelectorAll("[data-bulk-count]").forEach((place) => { place.textContent = told; });
+};
+document.addEventListener("change", (event) => {
+  const box = event.target;
+  if (!bulk() || !box.matches("[data-pick-page], [form=bulk], [data-bulk] [type=checkbox]")) return;
+  const all = bulk().elements.all;
+  if (box === all || box.matches("[data-pick-page]")) picks().forEach((pick) => { pick.checked = box.checked; });
+  if (all && !box.checked) all.checked = false;
+  countPicks();
+});
+addEventListener("pageshow", countPicks);
+document.addEventListener("htmx:afterSettle", countPicks);

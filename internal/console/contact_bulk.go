@@ -1,0 +1,176 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// maxPicked is how many contacts can be picked one by one: more than any page shows.
+const maxPicked = 500
+
+// bulkView asks what is to be done to many contacts, and whether it really is.
+type bulkView struct {
+	Form     *form
+	Action   crm.BulkKind
+	Title    string // what would be done, with the number
+	Button   string
+	Contacts int64
+	Tags     bool // the action needs tags
+	Count    string
+	All      bool // that the search found
+	Changed  bool // the number is another than the one that was seen
+	Picked   []string
+	Query    string // of the list
+	Back     string
+	Export   *exportForm // of the selection
+}
+
+// bulkWords are the words for an action: the title and the button of its page, what has happened, what is under way, and what those were
+// that did not change.
+var bulkWords = map[crm.BulkKind]struct{ title, button, done, begun, already string }{
+	crm.BulkTag:     {"Add tags to CONTACTS", "Add tags", "Added TAGS to CONTACTS.", "Adding TAGS to CONTACTS.", "already had TAGS"},
+	crm.BulkUntag:   {"Remove tags from CONTACTS", "Remove tags", "Removed TAGS from CONTACTS.", "Removing TAGS from CONTACTS.", "did not have TAGS"},
+	crm.BulkArchive: {"Archive CONTACTS?", "Archive contacts", "Archived CONTACTS.", "Archiving CONTACTS.", "WERE already archived"},
+	crm.BulkRestore: {"Restore CONTACTS?", "Restore contacts", "Restored CONTACTS.", "Restoring CONTACTS.", "WERE already active"},
+	bulkExport:      {"Export CONTACTS", "Download file", "", "", ""},
+	crm.BulkRename:  {"", "", "Changed the tag on CONTACTS.", "", ""},
+}
+
+// bulkText puts a number of contacts and tags into the words for an action.
+func bulkText(words string, contacts int64, tags []string) string {
+	return strings.NewReplacer("CONTACTS", plural(contacts, "contact"), "TAGS", quotedTags(tags), "WERE", choose(contacts, "was", "were")).Replace(words)
+}
+
+// bulkExport is the action that leads to the export of a selection.
+const bulkExport = "export"
+
+// bulkContacts does something to the contacts that were selected in the list. It asks first for the tags, and whether all contacts that a
+// search found are meant.
+func (c *Console) bulkContacts(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	selection, view, err := c.selectionOf(v, f)
+	if err != nil {
+		return redirect(w, r, v.path("/contacts"), notice{Text: "This list cannot be shown anymore. Nothing was changed."})
+	}
+	if view.Contacts, err = c.store.SelectionSize(r.Context(), v.account(), selection); err != nil {
+		return err
+	}
+	if view.Contacts == 0 {
+		return redirect(w, r, view.Back, notice{Text: "No contacts are selected, so nothing was done. Select contacts in the list first."})
+	}
+	if view.Action == bulkExport {
+		view.Export = view.exportForm(v)
+	}
+	if f.Value("confirmed") == "" && (view.All || view.Tags || view.Export != nil) {
+		return c.askBulk(w, r, v, view)
+	}
+	action, err := crm.NewBulkAction(view.Action, splitTags(f.Value("tag")))
+	if err == nil {
+		selection.Seen, _ = strconv.ParseInt(f.Value(seenField), 10, 64)
+		var done store.BulkResult
+		if done, err = c.store.BulkChange(r.Context(), v.account(), selection, action); err == nil {
+			return redirect(w, r, view.Back, bulkNotice(v, view.Back, action, done))
+		}
+	}
+	if changed := new(crm.SelectionChanged); errors.As(err, &changed) {
+		view.Contacts, view.Changed = changed.Contacts, true
+		return c.askBulk(w, r, v, view)
+	}
+	if err := f.refuseTag(err); err != nil {
+		return err
+	}
+	return c.askBulk(w, r, v, view)
+}
+
+// selectionOf reads which contacts are selected: those that were picked, or all that the list with this query shows. The ids of a form are
+// only a person's wish: the store takes none but the account's own.
+func (c *Console) selectionOf(v visit, f *form) (selection store.Selection, view bulkView, err error) {
+	query, err := url.ParseQuery(f.Value("query"))
+	if err != nil {
+		return selection, view, err
+	}
+	query, _ = listQuery(query)
+	view = bulkView{Form: f, Action: crm.BulkKind(f.Value("action")), All: f.Value("all") != "", Query: query.Encode(), Back: withQuery(v.path("/contacts"), query)}
+	view.Tags = view.Action == crm.BulkTag || view.Action == crm.BulkUntag
+	if selection.All = view.All; view.All {
+		selection.Scope, selection.Filter, err = crm.ParseContactQuery(query.Encode(), c.options.Region)
+		return selection, view, err
+	}
+	selection.IDs = pickedIDs(f.Values("id"))
+	for _, id := range selection.IDs {
+		view.Picked = append(view.Picked, strconv.FormatInt(id, 10))
+	}
+	return selection, view, nil
+}
+
+// pickedIDs are the contacts that were picked. What is not a number comes from no form of ours.
+func pickedIDs(sent []string) (ids []int64) {
+	for _, text := range sent[:min(len(sent), maxPicked)] {
+		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// exportForm is the form for the file of the selection.
+func (view *bulkView) exportForm(v visit) *exportForm {
+	if view.All {
+		query, _ := url.ParseQuery(view.Query) // which is one of ours
+		return exportOf(query, v.path("/contacts"))
+	}
+	return exportOf(url.Values{"scope": {pickedScope}, "id": view.Picked}, v.path("/contacts"))
+}
+
+// askBulk shows what would be done, and to how many.
+func (c *Console) askBulk(w http.ResponseWriter, r *http.Request, v visit, view bulkView) error {
+	said := bulkWords[view.Action]
+	if said.title == "" {
+		return crm.ErrNotFound
+	}
+	view.Count = plural(view.Contacts, "contact")
+	view.Title, view.Button = bulkText(said.title, view.Contacts, nil), said.button
+	return c.render(w, r, v, "contact_bulk", page{Title: view.Title, Section: "contacts", Form: view.Form, Data: view})
+}
+
+// bulkNotice says what became of the contacts.
+func bulkNotice(v visit, back string, action crm.BulkAction, done store.BulkResult) notice {
+	if done.Unfinished() {
+		return notice{Text: bulkText(bulkWords[action.Kind].begun, done.Total, action.Tags), View: v.path(jobPath(done.Job)), Link: "View progress"}
+	}
+	told := notice{Text: bulkTold(action, done.BulkCounts)}
+	if done.Changed > 0 {
+		told.Undo = undoAddress(v, done.Job, back)
+	}
+	return told
+}
+
+// bulkTold is what became of contacts, in sentences.
+func bulkTold(action crm.BulkAction, n crm.BulkCounts) string {
+	said := bulkWords[action.Kind]
+	told := []string{bulkText(said.done, n.Changed, action.Tags)}
+	add := func(n int64, text string) {
+		if n > 0 {
+			told = append(told, plural(n, "contact")+" "+text+".")
+		}
+	}
+	add(n.Already, bulkText(said.already, n.Already, action.Tags))
+	add(n.Archived, choose(n.Archived, "is archived and was", "are archived and were")+" left alone")
+	add(n.Erased, choose(n.Erased, "was", "were")+" erased and cannot be restored")
+	add(n.Refused, "would have too many tags and "+choose(n.Refused, "was", "were")+" left alone")
+	add(n.Unreadable, "could not be read")
+	return strings.Join(told, " ")
+}
+
+// choose is the one text for one thing, and the other for several.
+func choose(n int64, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}

@@ -1,0 +1,206 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+const (
+	jobsPerPage = 25
+	keptShown   = 100 // contacts that were left alone
+	backLimit   = 800 // bytes of an address to go back to
+)
+
+func jobPath(id int64) string { return "/jobs/" + strconv.FormatInt(id, 10) }
+
+// jobView is one job as pages show it.
+type jobView struct {
+	*store.Job
+	Title, Address string
+	State          mark
+	Told           string // what it has done
+	Width          string // of the bar, in percent; "" where no one knows
+	Kept           []link
+	UndoneBy       string // address of the job that has undone it
+}
+
+var jobStates = map[store.JobState]mark{
+	store.JobUploading: {"Uploading", "warn"},
+	store.JobMapping:   {"Waiting for you", "warn"},
+	store.JobWaiting:   {"In progress", "warn"},
+	store.JobRunning:   {"In progress", "warn"},
+	store.JobDone:      {"Done", "good"},
+	store.JobFailed:    {"Failed", "bad"},
+	store.JobCanceled:  {"Stopped", ""},
+}
+
+// jobsPage lists what was done to many contacts at once.
+func (c *Console) jobsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	l := listOf(r, v.path("/jobs"), pageParameter, jobsPerPage)
+	jobs, found, err := c.store.Jobs(r.Context(), v.account(), l.PageRequest)
+	if err != nil {
+		return err
+	}
+	view := rows[jobView]{Pager: l.pager(found.Total)}
+	for _, j := range jobs {
+		one, err := c.jobView(r, v, j)
+		if err != nil {
+			return err
+		}
+		view.Rows = append(view.Rows, one)
+	}
+	return c.render(w, r, v, "jobs", page{Title: "Bulk changes", Section: "jobs", Form: f, Data: view})
+}
+
+// jobPage shows a job and how far it has come. A script asks for it again and again until it is done.
+func (c *Console) jobPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	j, err := c.jobOf(r, v)
+	if err != nil {
+		return err
+	}
+	view, err := c.jobView(r, v, j)
+	if err == nil && j.Kind == store.UndoingJob {
+		err = c.listKept(r, v, &view)
+	}
+	if err != nil {
+		return err
+	}
+	p := page{Title: view.Title, Section: "jobs", Form: f, Data: view}
+	if isPart(r) {
+		return c.renderPart(w, v, "job", "job-state", p)
+	}
+	return c.render(w, r, v, "job", p)
+}
+
+func (c *Console) jobOf(r *http.Request, v visit) (store.Job, error) {
+	id, err := strconv.ParseInt(r.PathValue("job"), 10, 64)
+	if err != nil {
+		return store.Job{}, crm.ErrNotFound
+	}
+	return c.store.Job(r.Context(), v.account(), id)
+}
+
+// cancelJob stops a job. What it has done so far stays, and can be undone.
+func (c *Console) cancelJob(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	j, err := c.jobOf(r, v)
+	if err != nil {
+		return err
+	}
+	said := "Stopped. What was done until then stays."
+	if _, err = c.store.CancelJob(r.Context(), v.account(), j.ID); errors.Is(err, crm.ErrChanged) {
+		said, err = "This was done already.", nil
+	}
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, v.path(jobPath(j.ID)), notice{Text: said})
+}
+
+// undoJob undoes a job. Where that is done at once, the person goes back to the list that the job was begun on.
+func (c *Console) undoJob(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+	j, err := c.jobOf(r, v)
+	if err != nil {
+		return err
+	}
+	undo, err := c.store.UndoSoon(r.Context(), v.account(), j.ID, c.options.Region)
+	if errors.Is(err, crm.ErrChanged) {
+		return redirect(w, r, v.path(jobPath(j.ID)), notice{Text: "This was undone already, or is not done yet. Nothing was changed."})
+	}
+	if err != nil {
+		return err
+	}
+	var at store.UndoProgress
+	if err := json.Unmarshal(undo.Progress, &at); err != nil {
+		return err
+	}
+	if back := r.URL.Query().Get("to"); undo.Ended() && at.Kept == 0 && mayReturn(back) {
+		return redirect(w, r, v.path(back), notice{Text: "Undone: " + plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."})
+	}
+	return redirect(w, r, v.path(jobPath(undo.ID)))
+}
+
+// undoAddress is the form that undoes a job and leads back to a page of the organization.
+func undoAddress(v visit, job int64, back string) string {
+	back = strings.TrimPrefix(back, v.path(""))
+	if !mayReturn(back) {
+		back = "/contacts"
+	}
+	return withQuery(v.path(jobPath(job)+"/undo"), url.Values{"to": {back}})
+}
+
+// mayReturn tells whether an address below the organization's is that of a list.
+func mayReturn(back string) bool {
+	path, _, _ := strings.Cut(back, "?")
+	return len(back) <= backLimit && (path == "/contacts" || path == "/tags")
+}
+
+// jobView says what a job is and does.
+func (c *Console) jobView(r *http.Request, v visit, j store.Job) (view jobView, err error) {
+	view = jobView{Job: &j, State: jobStates[j.State], Address: v.path(jobPath(j.ID))}
+	if j.Kind == store.ImportJob {
+		view.Address = v.path("/imports/" + strconv.FormatInt(j.ID, 10))
+	}
+	if j.Undo != 0 {
+		view.UndoneBy = v.path(jobPath(j.Undo))
+	}
+	switch j.Kind {
+	case store.BulkJob:
+		var action crm.BulkAction
+		var at store.BulkProgress
+		err = errors.Join(json.Unmarshal(j.Spec, &action), json.Unmarshal(j.Progress, &at))
+		view.Title, view.Told = bulkTitle(action, at.Total), bulkTold(action, at.BulkCounts)
+		if done := at.Changed + at.Already + at.Archived + at.Refused + at.Unreadable; j.Working() && at.Total > 0 {
+			view.Told = shownCount(done) + " of " + plural(at.Total, "contact")
+			view.Width = strconv.FormatInt(min(100, done*100/at.Total), 10) + "%"
+		}
+	case store.UndoingJob:
+		var at store.UndoProgress
+		err = json.Unmarshal(j.Progress, &at)
+		view.Title, view.Told = "Undo", plural(at.Undone, "contact")+" "+choose(at.Undone, "is", "are")+" as before."
+		if at.Kept > 0 {
+			view.Told += " " + plural(at.Kept, "contact") + " " + choose(at.Kept, "was changed since then and stays as it is.", "were changed since then and stay as they are.")
+		}
+	default:
+		view.Title = capital(string(j.Kind))
+	}
+	return view, err
+}
+
+// bulkTitle is what a job does, in words.
+func bulkTitle(action crm.BulkAction, total int64) string {
+	switch action.Kind {
+	case crm.BulkTag:
+		return fmt.Sprintf("Add %s to %s", quotedTags(action.Tags), plural(total, "contact"))
+	case crm.BulkUntag:
+		return fmt.Sprintf("Remove %s from %s", quotedTags(action.Tags), plural(total, "contact"))
+	case crm.BulkArchive:
+		return "Archive " + plural(total, "contact")
+	case crm.BulkRestore:
+		return "Restore " + plural(total, "contact")
+	}
+	if action.Becomes == "" {
+		return "Delete the tag " + quotedTags(action.Tags)
+	}
+	return fmt.Sprintf("Change the tag %s to “%s”", quotedTags(action.Tags), action.Becomes)
+}
+
+// listKept lists the contacts that an undo has left alone.
+func (c *Console) listKept(r *http.Request, v visit, view *jobView) error {
+	kept, err := c.store.JobRows(r.Context(), v.account(), view.ID, 0, keptShown)
+	for _, row := range kept {
+		contact, err := c.store.ContactRecord(r.Context(), v.account(), row.Contact)
+		if err != nil {
+			return err
+		}
+		view.Kept = append(view.Kept, link{contactName(contact), v.path(contactPath(row.Contact))})
+	}
+	return err
+}

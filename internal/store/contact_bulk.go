@@ -1,0 +1,285 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// Something that is done to many contacts is a job. Few contacts are changed at once, while the person waits, and the job is done when it
+// begins. Which contacts it is about is known from then on: their sequence numbers are kept in parts of the job, by blocks as in contact_set.
+
+const (
+	bulkAtOnce      = 500     // contacts that are changed while the person waits
+	bulkBytesAtOnce = 4 << 20 // that their documents may have together, since all of them are in memory
+	bulkUnit        = 50      // contacts of one unit of work in the background
+)
+
+const (
+	sqlBodyBytes = `SELECT length(body) FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	sqlNextPart  = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number >= $3 ORDER BY number LIMIT 1`
+)
+
+// Selection is which contacts something is done to: those that were picked, or all that a list shows.
+type Selection struct {
+	IDs    []int64
+	All    bool
+	Scope  crm.ContactScope
+	Filter crm.ContactFilter
+	Seen   int64 // how many all were when the person decided
+}
+
+// BulkProgress is how far a job has come.
+type BulkProgress struct {
+	crm.BulkCounts
+	Total int64 `json:"total"` // contacts that the job is about
+	At    int64 `json:"at"`    // the last sequence number that was looked at
+}
+
+// BulkResult is what has become of the contacts of a selection.
+type BulkResult struct {
+	Job int64
+	BulkProgress
+	unfinished bool
+}
+
+// Unfinished tells whether the work goes on in the background.
+func (r BulkResult) Unfinished() bool { return r.unfinished }
+
+// SelectionSize is how many contacts a selection has.
+func (s *Store) SelectionSize(ctx context.Context, account int64, of Selection) (int64, error) {
+	set, err := s.selected(ctx, account, of)
+	return set.Count(), err
+}
+
+// selected are the contacts of a selection. An id that is not one of the account's is none.
+func (s *Store) selected(ctx context.Context, account int64, of Selection) (set db.Set, err error) {
+	if of.All {
+		err = s.sifted(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *sieve) error {
+			set = w.set
+			return nil
+		})
+		return set, err
+	}
+	err = s.view(ctx, func(c db.Conn) error {
+		set = db.Set{}
+		row, err := readTally(c, account)
+		for _, id := range of.IDs {
+			if !foreign(account, id) && crm.IDSeq(id) <= row.contactSeq {
+				set.Add(crm.IDSeq(id))
+			}
+		}
+		return err
+	})
+	return set, err
+}
+
+// BulkChange does something to every contact of a selection: to a few at once, to many in the background. It is *crm.SelectionChanged where a
+// search finds another number of contacts than the person has seen.
+func (s *Store) BulkChange(ctx context.Context, account int64, of Selection, action crm.BulkAction) (made BulkResult, err error) {
+	set, err := s.selected(ctx, account, of)
+	if err != nil {
+		return made, err
+	}
+	if n := set.Count(); of.All && n != of.Seen {
+		return made, &crm.SelectionChanged{Contacts: n}
+	}
+	now := s.now()
+	err = s.update(ctx, account, needs{}, func(t *tx) error {
+		a, err := t.lock(account)
+		if err != nil {
+			return err
+		}
+		made, err = t.beginBulk(a, action, set, now)
+		return err
+	})
+	if made.unfinished {
+		s.wakeJobs()
+	}
+	return made, err
+}
+
+// beginBulk makes a job of an action, and does it where the contacts are few.
+func (t *tx) beginBulk(a *accountUnit, action crm.BulkAction, set db.Set, now time.Time) (made BulkResult, err error) {
+	made.Total = set.Count()
+	if made.unfinished = made.Total > bulkAtOnce; !made.unfinished {
+		ids := idsOf(a.account, set.Page(0, made.Total))
+		if made.unfinished, err = t.areLarge(a.account, ids); err != nil {
+			return made, err
+		}
+		if !made.unfinished {
+			made.Job, made.BulkCounts, err = t.bulkAtOnce(a, action, ids, now)
+			return made, err
+		}
+	}
+	j := t.newJob(a, BulkJob, JobWaiting, action)
+	j.Progress = jsonOf(made.BulkProgress)
+	t.saveJob(j)
+	for block, part := range set.Blocks {
+		t.Insert(jobPartTable, a.account, j.ID, block, part.Encode())
+	}
+	made.Job = j.ID
+	return made, nil
+}
+
+// bulkAtOnce does an action to contacts, and notes it as a job that is done.
+func (t *tx) bulkAtOnce(a *accountUnit, action crm.BulkAction, ids []int64, now time.Time) (job int64, counts crm.BulkCounts, err error) {
+	rows, err := t.loadRows(a, ids)
+	if err != nil {
+		return 0, counts, err
+	}
+	j := t.newJob(a, BulkJob, JobDone, action)
+	before := a.revision
+	t.author.job = j.ID
+	if err := t.bulkChange(a, action, rows, now, &counts); err != nil {
+		return 0, counts, err
+	}
+	if a.revision > before {
+		j.First, j.Last = before+1, a.revision
+	}
+	j.Progress = jsonOf(BulkProgress{BulkCounts: counts, Total: int64(len(ids))})
+	t.saveJob(j)
+	return j.ID, counts, nil
+}
+
+// areLarge tells whether the documents of contacts are too large to be in memory together.
+func (t *tx) areLarge(account int64, ids []int64) (bool, error) {
+	bytes := int64(0)
+	err := t.Each(func(r db.Row) error {
+		bytes += r.Int(0)
+		return nil
+	}, sqlBodyBytes, account, ids)
+	return bytes > bulkBytesAtOnce, err
+}
+
+// loadRows loads contacts, whether they can be read or not. Ids that no contact has are left out.
+func (t *tx) loadRows(a *accountUnit, ids []int64) (rows []*stored, err error) {
+	unknown := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return a.contacts[id] != nil })
+	err = t.Each(func(r db.Row) error {
+		row := scanContact(r)
+		a.contacts[row.id] = row
+		return nil
+	}, sqlLoadContacts, a.account, unknown)
+	for _, id := range ids {
+		if row := a.contacts[id]; row != nil {
+			rows = append(rows, row)
+		}
+	}
+	return rows, err
+}
+
+// bulkChange does an action to contacts and counts what became of them.
+func (t *tx) bulkChange(a *accountUnit, action crm.BulkAction, rows []*stored, now time.Time, counts *crm.BulkCounts) error {
+	if err := t.loadBulkSets(a, action, rows); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.damage != nil {
+			counts.Unreadable++
+			continue
+		}
+		if _, err := t.change(row, 0, func(c crm.Contact) (crm.Contact, error) { return action.Apply(c, now, counts), nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadBulkSets reads the sets that contacts may join or leave, together.
+func (t *tx) loadBulkSets(a *accountUnit, action crm.BulkAction, rows []*stored) error {
+	blocks := make(map[int64][]string)
+	for _, row := range rows {
+		tags := append(slices.Clone(action.Tags), row.contact.Tags...)
+		if action.Becomes != "" {
+			tags = append(tags, action.Becomes)
+		}
+		block := blockOf(row.id)
+		blocks[block] = append(append(blocks[block], setNames(activeSet, tags)...), setNames(archivedSet, tags)...)
+	}
+	if err := a.lookUpBlocks(t, blocks); err != nil {
+		return err
+	}
+	return t.Fetch()
+}
+
+func init() { jobSteps[BulkJob] = bulkStep }
+
+// bulkStep does the action of a job to a few contacts more.
+func bulkStep(ctx context.Context, w *jobWorker, j *Job) error {
+	var action crm.BulkAction
+	var progress BulkProgress
+	if err := errors.Join(json.Unmarshal(j.Spec, &action), json.Unmarshal(j.Progress, &progress)); err != nil {
+		return err
+	}
+	now := w.now()
+	return w.advance(ctx, j, needs{}, func(t *tx, a *accountUnit, next *Job) error {
+		at, find := progress, t.nextPicked
+		if action.Kind == crm.BulkRename {
+			find = t.nextTagged
+		}
+		rows, ended, err := find(a, next, action, &at)
+		if err != nil {
+			return err
+		}
+		if err := t.bulkChange(a, action, rows, now, &at.BulkCounts); err != nil {
+			return err
+		}
+		next.Progress = jsonOf(at)
+		if ended {
+			return t.endJob(next, JobDone)
+		}
+		return nil
+	})
+}
+
+// nextPicked are the next contacts in the parts of a job, of one block. ended tells that there are none.
+func (t *tx) nextPicked(a *accountUnit, j *Job, _ crm.BulkAction, at *BulkProgress) (rows []*stored, ended bool, err error) {
+	var part db.SetBlock
+	var broken error
+	block, place := db.BlockOf(at.At + 1)
+	found, err := t.One(func(r db.Row) {
+		if block != r.Int(0) {
+			block, place = r.Int(0), 0
+		}
+		broken = part.Decode(r.Bytes(1))
+	}, sqlNextPart, a.account, j.ID, block)
+	if err = cmp.Or(err, broken); err != nil || !found {
+		return nil, !found, err
+	}
+	var ids []int64
+	at.At = (block + 1) * db.BlockSize
+	for next := range part.Places {
+		if len(ids) == bulkUnit {
+			break
+		}
+		if next >= place {
+			ids = append(ids, crm.MakeID(a.account, block*db.BlockSize+int64(next)+1))
+		}
+	}
+	if len(ids) == bulkUnit {
+		at.At = crm.IDSeq(ids[bulkUnit-1])
+	}
+	rows, err = t.loadRows(a, ids)
+	return rows, false, err
+}
+
+// UndoSoon is UndoJob that goes on with the work while the person waits, as long as that is not much. The job that it answers with may be at its
+// end.
+func (s *Store) UndoSoon(ctx context.Context, account, id int64, region string) (Job, error) {
+	undo, err := s.UndoJob(ctx, account, id, region)
+	for w, n := newJobWorker(s), 0; n < undoAtOnce && err == nil && !undo.Ended(); n++ {
+		if _, err = w.step(ctx, &undo); err == nil || errors.Is(err, errJobMoved) { // the server's own worker may be at it
+			undo, err = s.Job(ctx, account, undo.ID)
+		}
+	}
+	return undo, err
+}
+
+// undoAtOnce is how many units of work are waited for.
+const undoAtOnce = 10
