@@ -105,9 +105,9 @@ func TestEveryNounHasAHistory(t *testing.T) {
 			`campaign updated by ana@x.org {"beneficiaries":[[],["` + other.ID + `"]]}`,
 			`campaign deleted by ana@x.org {"title":["Gala",null]}`,
 			`contact created by ana@x.org`,
-			`tag updated by ana@x.org {"name":["a","b"]}`,
+			`tag updated by ana@x.org {"name":["a","b"]}`, `job created by ana@x.org {"kind":"bulk"}`,
 			`contact updated by ana@x.org {"tags":{"at":0,"out":["a"],"in":["b"]}}`,
-			`tag deleted by ana@x.org {"name":["b",null]}`,
+			`tag deleted by ana@x.org {"name":["b",null]}`, `job created by ana@x.org {"kind":"bulk"}`,
 			`contact untagged by ana@x.org {"tags":{"at":0,"out":["b"]}}`,
 		}
 		got := told(t, s, number)
