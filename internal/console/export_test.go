@@ -46,3 +46,10 @@ func ParsePages() error {
 	}
 	return err
 }
+
+// Uploading tells whether a file of an account is arriving.
+func (c *Console) Uploading(account int64) bool {
+	c.uploads.mu.Lock()
+	defer c.uploads.mu.Unlock()
+	return c.uploads.accounts[account]
+}

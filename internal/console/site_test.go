@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 type site struct {
 	t     *testing.T
 	store *store.Store
+	pages *console.Console
 	http  *httptest.Server
 
 	created, merged atomic.Int64 // what the metrics would count
@@ -79,6 +80,7 @@ func newSite(t *testing.T, o store.Options, settings ...func(*console.Options)) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	made.pages = pages
 	mux := web.NewMux()
 	pages.Routes(mux)
 	plumbing := web.Plumbing{Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError}))}
