@@ -175,7 +175,7 @@ func (l *listener) greet(conn *countedConn) {
 // How long and how many bytes are read from a client after it was dismissed.
 const (
 	dismissTime = time.Second
-	dismissRead = 256 << 10
+	dismissRead = 1 << 20 // the longest body of an API request
 )
 
 // dismiss answers a connection that net/http never sees and closes it. It reads on for a moment first: closing while the client
