@@ -258,7 +258,7 @@ var (
 )
 
 // peopleVersion is told apart where data is kept: it goes up whenever the same seed makes other people.
-const peopleVersion = 3
+const peopleVersion = 4
 
 // choices are the random choices for one person.
 func choices(n int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) }

@@ -112,9 +112,8 @@ func insert(group int) func(*place) task {
 		return task{check: right, loop: l.measured(func(d time.Duration) (n int, making spent) {
 			dice := newDice()
 			for over := after(d); !over(); n += group {
-				used, start := ownCPU(), time.Now()
-				people := l.newcomers(group, dice)
-				making.cpu, making.time = making.cpu+ownCPU()-used, making.time+time.Since(start)
+				var people []joining
+				making.add(func() { people = l.newcomers(group, dice) })
 				l.write(people)
 			}
 			return n, making
@@ -134,8 +133,15 @@ func (l *loops) newcomers(n int, dice *rand.Rand) (people []joining) {
 	return people
 }
 
-// spent is what a loop does not count.
-type spent struct{ cpu, time time.Duration }
+// spent is time of processors, and time that went by.
+type spent struct{ cpu, elapsed time.Duration }
+
+// add adds what a function takes in this process.
+func (s *spent) add(fn func()) {
+	cpu, start := ownCPU(), time.Now()
+	fn()
+	s.cpu, s.elapsed = s.cpu+ownCPU()-cpu, s.elapsed+time.Since(start)
+}
 
 // measured warms up and measures a loop, which tells how many requests it stood for, and what does not count.
 func (l *loops) measured(run func(time.Duration) (n int, other spent)) func(timing) result {
@@ -145,7 +151,7 @@ func (l *loops) measured(run func(time.Duration) (n int, other spent)) func(timi
 			cpu, start := l.cpu(), time.Now()
 			n, other := run(t.measured)
 			took := time.Since(start)
-			r = result{requests: n, seconds: (took - other.time).Seconds(), cpu: perRequest(l.cpu()-cpu-other.cpu, n)}
+			r = result{requests: n, seconds: (took - other.elapsed).Seconds(), cpu: perRequest(l.cpu()-cpu-other.cpu, n)}
 		})
 		return r
 	}

@@ -113,10 +113,10 @@ func (w *rawPostgres) holds(p joining) {
 // for the rest with the commit.
 func (w *rawPostgres) write(people []joining) {
 	ctx, conn, account := context.Background(), w.conns[0], people[0].account
-	t := &tally{tags: make(map[string]int64)}
+	t := newTally()
 	look := &pgx.Batch{}
 	look.Queue(`BEGIN`)
-	look.Queue(dollars(sqlCounts)+` FOR UPDATE`, account).QueryRow(func(row pgx.Row) error { return row.Scan(&t.revision, &t.seq, &t.active) })
+	look.Queue(dollars(sqlCounts)+` FOR UPDATE`, account).QueryRow(func(row pgx.Row) error { return row.Scan(&t.revision, &t.seq, &t.active, &t.change) })
 	var keys []string
 	for i := range people {
 		keys = append(keys, people[i].contact.MatchKeys...)
@@ -159,7 +159,7 @@ func inserts(people []joining, t *tally) *pgx.Batch {
 		SELECT $1, n.name, n.name, n.contacts, length(CAST(n.contacts AS TEXT)) FROM unnest($2::text[], $3::bigint[]) AS n (name, contacts)
 		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts,
 			size = length(CAST(tag.contacts + excluded.contacts AS TEXT))`, account, tags, numbers)
-	batch.Queue(dollars(sqlCount), t.revision, t.seq, t.active, account)
+	batch.Queue(dollars(sqlCount), t.revision, t.seq, t.active, t.change, account)
 	return batch
 }
 
