@@ -136,7 +136,7 @@ func (b *bench) add(name string, value float64) {
 }
 
 // parts are the names that -only takes.
-var parts = []string{"get", "list", "pages", "walk", "create", "flushes", "slow", "beside", "memory", "start", "size", "postgres", "allocations", "growth", "gifts", "peers"}
+var parts = []string{"get", "list", "pages", "walk", "create", "flushes", "slow", "beside", "memory", "start", "size", "postgres", "allocations", "growth", "gifts", "import", "peers"}
 
 // wants tells whether any of these parts was asked for.
 func (b *bench) wants(names ...string) bool {
@@ -163,8 +163,9 @@ func newBench(o options) *bench {
 
 // measure does everything that was asked for, one step after the other. A step that fails leaves the figures of the others valid.
 func (b *bench) measure() (err error) {
-	n := b.contacts
-	b.main = b.dataset("main", []int{n * 80 / 100, n * 15 / 100, n - n*80/100 - n*15/100})
+	if n := b.contacts; !slices.Equal(b.only, []string{"import"}) { // which brings its own people
+		b.main = b.dataset("main", []int{n * 80 / 100, n * 15 / 100, n - n*80/100 - n*15/100})
+	}
 	for _, step := range []struct {
 		name  string
 		parts []string
@@ -176,6 +177,7 @@ func (b *bench) measure() (err error) {
 		{"flushes of the disk", []string{"flushes"}, b.measureFlushes},
 		{"growth", []string{"growth", "walk"}, b.measureGrowth},
 		{"gifts", []string{"gifts"}, b.measureGifts},
+		{"files", []string{"import"}, b.measureImport},
 		{"requests on PostgreSQL", []string{"postgres"}, b.measurePostgres},
 		{"a slow disk", []string{"slow"}, b.measureSlowDisk},
 	} {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math/bits"
 	"net/url"
 	"os/exec"
 	"slices"
@@ -28,7 +30,7 @@ type database struct {
 var (
 	durable = []string{
 		"PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-		"PRAGMA cache_size = -10000", "PRAGMA wal_autocheckpoint = 4000", "PRAGMA trusted_schema = OFF",
+		"PRAGMA cache_size = -10000", "PRAGMA wal_autocheckpoint = 4000", "PRAGMA trusted_schema = OFF", "PRAGMA secure_delete = ON",
 	}
 	quick = []string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE", "PRAGMA cache_size = -150000"}
 )
@@ -108,12 +110,15 @@ const (
 	sqlGet     = `SELECT id, body FROM contact WHERE account_id = ? AND id = ? AND archived = 0`
 	sqlRange   = `SELECT id, body FROM contact WHERE account_id = ? AND id >= ? AND id <= ? AND archived >= 0 AND archived <= 0 ORDER BY id`
 	sqlMatch   = `SELECT id FROM contact_index WHERE account_id = ? AND key = ? ORDER BY id`
-	sqlCounts  = `SELECT list_revision, contact_seq, contact_active FROM account_tally WHERE account_id = ?`
-	sqlContact = `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlCounts  = `SELECT list_revision, contact_seq, contact_active, revision FROM account_tally WHERE account_id = ?`
+	sqlContact = `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name, revision, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`
+	sqlChange  = `INSERT INTO change VALUES (?, ?, 1, 1, ?, 0, 0, 0, ?, 1, 'bench', '')`
+	sqlBlock   = `SELECT bits FROM contact_set WHERE account_id = ? AND name = ? AND block = ?`
+	sqlSet     = `INSERT OR REPLACE INTO contact_set (account_id, name, block, size, bits) VALUES (?, ?, ?, ?, ?)`
 	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?, ?, ?, 1)`
 	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?, ?, ?)`
 	sqlWords   = `INSERT INTO contact_search (rowid, words) VALUES (?, ?)`
-	sqlCount   = `UPDATE account_tally SET list_revision = ?, contact_seq = ?, contact_active = ? WHERE account_id = ?`
+	sqlCount   = `UPDATE account_tally SET list_revision = ?, contact_seq = ?, contact_active = ?, revision = ? WHERE account_id = ?`
 	sqlAddTag  = `UPDATE tag SET contacts = contacts + ?1 WHERE account_id = ?2 AND fold = ?3 AND name = ?4
 		AND contacts + ?1 > 0 AND size = length(CAST(contacts + ?1 AS TEXT))`
 	sqlTag = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES (?1, ?2, ?3, ?4, length(CAST(?4 AS TEXT)))
@@ -205,19 +210,34 @@ func join(a account, p person) joining {
 
 // tally is the row of an account, and how many more of its contacts have each tag.
 type tally struct {
-	revision, seq, active int64
-	tags                  map[string]int64
+	revision, seq, active, change int64 // the last change of a list, and of all
+	tags                          map[string]int64
+	sets                          map[block][]int64 // the sequence numbers that join sets
 }
+
+// block is a part of a set of contacts.
+type block struct {
+	name   string
+	number int64
+}
+
+func newTally() *tally { return &tally{tags: make(map[string]int64), sets: make(map[block][]int64)} }
 
 // count adds a contact.
 func (t *tally) count(p person) {
-	t.revision, t.seq = t.revision+1, t.seq+1
+	t.revision, t.seq, t.change = t.revision+1, t.seq+1, t.change+1
+	set := "t:"
 	if p.contact.Archived() {
-		return
+		set = "a:"
+	} else {
+		t.active++
 	}
-	t.active++
 	for _, name := range p.contact.Tags {
-		t.tags[name]++
+		if set == "t:" {
+			t.tags[name]++
+		}
+		of := block{set + name, (t.seq - 1) / 4096}
+		t.sets[of] = append(t.sets[of], t.seq)
 	}
 }
 
@@ -243,7 +263,10 @@ func (d *database) write(people []joining, match bool) {
 		d.exec(sqlKey, k.account, k.key, k.id)
 	}
 	for number, t := range tallies {
-		d.exec(sqlCount, t.revision, t.seq, t.active, number)
+		d.exec(sqlCount, t.revision, t.seq, t.active, t.change, number)
+		for of, seqs := range t.sets {
+			d.addToSet(number, of, seqs)
+		}
 		for name, n := range t.tags {
 			if d.exec(sqlAddTag, n, number, name, name); d.conn.Changes() == 0 {
 				d.exec(sqlTag, number, name, name, n)
@@ -257,10 +280,10 @@ func (d *database) write(people []joining, match bool) {
 func (d *database) insert(p *joining, match bool, tallies map[int64]*tally) (keys []indexed) {
 	t := tallies[p.account]
 	if t == nil {
-		t = &tally{tags: make(map[string]int64)}
+		t = newTally()
 		tallies[p.account] = t
 		d.each(func(row *sqlite3.Stmt) {
-			t.revision, t.seq, t.active = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2)
+			t.revision, t.seq, t.active, t.change = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnInt64(3)
 		}, sqlCounts, p.account)
 	}
 	t.count(p.person)
@@ -275,9 +298,35 @@ func (d *database) insert(p *joining, match bool, tallies map[int64]*tally) (key
 		hidden = 1
 		d.exec(sqlArchive, p.account, t.revision, id)
 	}
-	d.exec(sqlContact, p.account, id, t.revision, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body), p.contact.CreatedAt.Unix(), p.contact.UpdatedAt.Unix(), p.contact.SortName())
+	d.exec(sqlContact, p.account, id, t.revision, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body), p.contact.CreatedAt.Unix(), p.contact.UpdatedAt.Unix(), p.contact.SortName(), t.change)
+	d.exec(sqlChange, p.account, t.change, id, p.contact.CreatedAt.Unix())
 	d.exec(sqlWords, id, p.words)
 	return keys
+}
+
+// addToSet adds sequence numbers, which are greater than all others, to a block of a set: a list of places, or bits where that is shorter.
+func (d *database) addToSet(account int64, of block, seqs []int64) {
+	var stored []byte
+	d.each(func(row *sqlite3.Stmt) { stored = row.ColumnBlob(0, nil) }, sqlBlock, account, of.name, of.number)
+	places := make([]byte, 0, 1024)
+	if len(stored) < 512 {
+		places, stored = stored, make([]byte, 512)
+	}
+	for _, seq := range seqs {
+		places = binary.LittleEndian.AppendUint16(places, uint16((seq-1)%4096))
+	}
+	for at := places; len(at) > 0; at = at[2:] {
+		place := binary.LittleEndian.Uint16(at)
+		stored[place/8] |= 1 << (place % 8)
+	}
+	size := 0
+	for _, eight := range stored {
+		size += bits.OnesCount8(eight)
+	}
+	if 2*size < len(stored) {
+		stored = places
+	}
+	d.exec(sqlSet, account, of.name, of.number, int64(size), stored)
 }
 
 // holds fails where a contact is not stored with everything that belongs to it.
@@ -311,7 +360,7 @@ func (d *database) writeGifts(to *dataset, step time.Duration) {
 					Amount: 2500, Currency: "USD", StartAt: filledAt, CreatedAt: filledAt, NextBill: to.Until.AddDate(0, 0, 60-int(plans%10/9*70))}
 				body := p.AppendBody(nil)
 				codes[seq] = crm.NewCode(p.ID)
-				d.exec(`INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Number, p.ID, p.Contact, p.Campaign, p.StatusNumber(), p.NextBill.Unix(), codes[seq], body, checksum(body))
+				d.exec(`INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, a.Number, p.ID, p.Contact, p.Campaign, p.StatusNumber(), p.NextBill.Unix(), codes[seq], body, checksum(body))
 			}
 			to.Gifts++
 			at := to.Until.Add(step * time.Duration(to.Gifts-5*a.Contacts)).Truncate(time.Second)
@@ -333,7 +382,7 @@ func (d *database) writeGift(id int64, contact *crm.Contact, plan string, at tim
 		g = must(g.Refund(nil, at))
 	}
 	body := g.AppendBody(nil)
-	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, crm.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
+	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, crm.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
 		crm.Month(at), at.Unix(), g.Code, body, checksum(body))
 }
 
@@ -355,5 +404,6 @@ func (d *database) sumGifts() {
 	d.exec(`UPDATE contact SET body = CAST(replace(body, '"recurring_contributions":0,"total_contributions":0', printf('"recurring_contributions":%d,"total_contributions":%d',
 		recurring / 100, amount / 100)) AS BLOB) FROM giving WHERE giving.account_id = contact.account_id AND cell = printf('%016d/%08d/USD/%09d', 0, 0, contact.id % 1000000000)`)
 	check(d.conn.CreateFunction("checksum", 1, 0, func(ctx sqlite3.Context, v ...sqlite3.Value) { ctx.ResultInt64(checksum(v[0].RawBlob())) }))
-	d.exec(`UPDATE contact SET checksum = checksum(body), given = json_extract('{"id":0' || CAST(body AS TEXT), '$.stats.total_contributions')`)
+	d.exec(`UPDATE contact SET checksum = checksum(body), given = json_extract('{"id":0' || CAST(body AS TEXT), '$.stats.total_contributions'),
+		last_gift = COALESCE((SELECT max(given_at) FROM gift WHERE gift.account_id = contact.account_id AND contact_id = contact.id AND net > 0), 0)`)
 }

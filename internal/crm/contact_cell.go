@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/nyaruka/phonenumbers"
 )
@@ -38,7 +39,7 @@ func splitTags(cell string) (tags []string) {
 	cell = strings.ReplaceAll(cell, googleSeparator, ";")
 	separator := byte(',')
 	for _, other := range []byte{'|', ';'} {
-		if len(cutTags(cell, other)) > 1 {
+		if strings.IndexByte(cell, other) >= 0 && len(cutTags(cell, other)) > 1 {
 			separator = other
 		}
 	}
@@ -165,11 +166,27 @@ func birthDay(text string, dayFirst bool) string {
 		forms = append([]string{"2/1/2006", "2-1-2006"}, forms...)
 	}
 	for _, form := range forms {
+		if firstSign(form) != firstSign(day) {
+			continue // an attempt costs more than a look
+		}
 		if at, err := time.Parse(form, day); err == nil {
 			return at.Format("1/2/2006")
 		}
 	}
 	return text
+}
+
+// firstSign is the first character of a day that is no digit, 'a' for any letter.
+func firstSign(day string) rune {
+	for _, r := range day {
+		switch {
+		case unicode.IsLetter(r):
+			return 'a'
+		case r < '0' || '9' < r:
+			return r
+		}
+	}
+	return 0
 }
 
 // yearless is a birthday such as 01/31, 31.01. and --01-31.

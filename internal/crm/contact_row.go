@@ -6,19 +6,55 @@ import (
 	"strings"
 )
 
+// ContactRows makes inputs of the rows of a file. What the columns say about all rows was read once.
+type ContactRows struct {
+	mapping Mapping
+	columns []rowColumn
+	region  string // where phone numbers without + belong; it tells how days are written
+	isOwn   bool   // the file is an export of ours: every cell is meant as it stands
+}
+
+// rowColumn is a column of a file with what its name tells.
+type rowColumn struct {
+	target
+	column    string
+	known     bool   // it goes somewhere
+	required  bool   // every contact has the field
+	valueType string // of emails and phones
+	dayFirst  bool
+}
+
+// Rows reads what the columns mean.
+func (m Mapping) Rows(region string) *ContactRows {
+	r := &ContactRows{mapping: m, columns: make([]rowColumn, len(m)), region: region, isOwn: m.isOwn()}
+	for i, c := range m {
+		t, known := parseTarget(c.Target)
+		r.columns[i] = rowColumn{target: t, column: c.Name, known: known, required: t.name == "first_name" || t.name == "last_name", dayFirst: region != "US" || isForeignDay(c.Name)}
+		if t.list == "emails" || t.list == "phones" {
+			r.columns[i].valueType = t.typeOf(c.Name)
+		}
+	}
+	return r
+}
+
+// typeOf is the type of an email or a phone that words tell.
+func (t target) typeOf(words string) string {
+	if t.list == "emails" {
+		return emailType(words)
+	}
+	return phoneType(words)
+}
+
 // rowReader makes an input of the cells of a row.
 type rowReader struct {
-	mapping  Mapping
+	*ContactRows
 	in       ContactInput
-	region   string
 	fullName string
 	emails   []cellValue
 	phones   []cellValue
 	places   []cellAddress
 	tags     []string
 	names    map[string]string // of columns, by the path that they went to
-	dayFirst bool
-	isOwn    bool // the file is an export of ours: every cell is meant as it stands
 }
 
 // cellValue is an email or a phone with the place that its column gives it. A cell may hold several.
@@ -35,21 +71,16 @@ type cellAddress struct {
 	columns      map[string]string // by part
 }
 
-// Input is what a row says. Empty cells say nothing, and what is wrong is found by Validate, which calls fields as the columns are called. region is
-// where phone numbers without + belong, and tells how days are written.
-func (m Mapping) Input(row []string, region string) ContactInput {
-	r := &rowReader{mapping: m, region: region, names: make(map[string]string, len(m)), dayFirst: region != "US", isOwn: m.isOwn()}
-	for i, c := range m {
-		if i >= len(row) {
-			break
+// Input is what a row says. Empty cells say nothing, and what is wrong is found by Validate, which calls fields as the columns are called.
+func (rows *ContactRows) Input(row []string) ContactInput {
+	r := &rowReader{ContactRows: rows, names: make(map[string]string, len(rows.columns))}
+	for i := range min(len(row), len(rows.columns)) {
+		c := &rows.columns[i]
+		if c.required {
+			r.names[c.name] = c.column
 		}
-		if c.Target == "first_name" || c.Target == "last_name" { // which are required
-			r.names[c.Target] = c.Name
-		}
-		if text := strings.TrimSpace(row[i]); text != "" {
-			if t, ok := parseTarget(c.Target); ok {
-				r.take(t, c.Name, text)
-			}
+		if text := strings.TrimSpace(row[i]); text != "" && c.known {
+			r.take(c, text)
 		}
 	}
 	r.finish()
@@ -57,24 +88,24 @@ func (m Mapping) Input(row []string, region string) ContactInput {
 	return r.in
 }
 
-func (r *rowReader) take(t target, column, text string) {
-	switch t.list {
+func (r *rowReader) take(c *rowColumn, text string) {
+	switch c.list {
 	case "custom":
-		r.in.Custom = append(r.in.Custom, WrittenCustom(t.field, text))
-		r.names["custom_fields."+fieldKey(t.field)] = column
+		r.in.Custom = append(r.in.Custom, WrittenCustom(c.field, text))
+		r.names["custom_fields."+fieldKey(c.field)] = c.column
 	case "emails":
-		r.emails = takeValues(r.emails, t, column, text, emailType, r.split(splitEmails))
+		r.emails = c.takeValues(r.emails, text, r.split(splitEmails))
 	case "phones":
-		r.phones = takeValues(r.phones, t, column, text, phoneType, r.split(splitPhones))
+		r.phones = c.takeValues(r.phones, text, r.split(splitPhones))
 	case "addresses":
-		r.takePlace(t, column, text)
+		r.takePlace(c.target, c.column, text)
 	default:
-		r.takeText(t.name, column, text)
+		r.takeText(c, text)
 	}
 }
 
-func (r *rowReader) takeText(name, column, text string) {
-	switch name {
+func (r *rowReader) takeText(c *rowColumn, text string) {
+	switch c.name {
 	case SkipColumn:
 		return
 	case FullNameColumn:
@@ -91,11 +122,11 @@ func (r *rowReader) takeText(name, column, text string) {
 			text = *r.in.Note + "\n\n" + text
 		}
 	case "dob":
-		if text = birthDay(text, r.dayFirst || isForeignDay(column)); text == "" {
+		if text = birthDay(text, c.dayFirst); text == "" {
 			return
 		}
 	case "company":
-		if isHousehold(column, text) {
+		if isHousehold(c.column, text) {
 			return
 		}
 	case "twitter_url":
@@ -105,8 +136,8 @@ func (r *rowReader) takeText(name, column, text string) {
 	case "facebook_url":
 		text = profileURL(text, "https://www.facebook.com/")
 	}
-	*r.in.textOf(name) = &text
-	r.names[name] = column
+	*r.in.textOf(c.name) = &text
+	r.names[c.name] = c.column
 }
 
 // textOf is the field of an input that takes one text.
@@ -148,12 +179,12 @@ func (r *rowReader) split(several func(string) []string) func(string) []string {
 }
 
 // takeValues adds the values of a cell, or the type of those that have the same place.
-func takeValues(list []cellValue, t target, column, text string, typeOf func(string) string, split func(string) []string) []cellValue {
-	if t.name == "type" {
-		return append(list, cellValue{Typed: Typed{Type: typeOf(text)}, index: t.index})
+func (c *rowColumn) takeValues(list []cellValue, text string, split func(string) []string) []cellValue {
+	if c.name == "type" {
+		return append(list, cellValue{Typed: Typed{Type: c.typeOf(text)}, index: c.index})
 	}
 	for _, value := range split(text) {
-		list = append(list, cellValue{Typed: Typed{Value: value, Type: typeOf(column)}, index: t.index, column: column})
+		list = append(list, cellValue{Typed: Typed{Value: value, Type: c.valueType}, index: c.index, column: c.column})
 	}
 	return list
 }

@@ -132,20 +132,34 @@ func appendZip(b []byte, zip string) []byte {
 func wordStarts(words []string) []string {
 	starts := make([]string, 0, 96)
 	joined := startSign + strings.Join(words, startSign)
-	for _, word := range words {
-		start := joined[:len(startSign)+len(word)]
-		joined = joined[len(start):]
-		if strings.HasPrefix(word, emailSign) { // which has a sign already
-			start = word
-		}
-		end := len(startSign)
-		for range startLetters(word) {
-			_, size := utf8.DecodeRuneInString(start[end:])
-			end += size
-			starts = append(starts, start[:end])
+	for _, areEmails := range [...]bool{true, false} { // in the order of their signs, so that they need not be sorted
+		before, rest := "", joined
+		for _, word := range words {
+			start := rest[:len(startSign)+len(word)]
+			rest = rest[len(start):]
+			if strings.HasPrefix(word, emailSign) != areEmails {
+				continue
+			}
+			if areEmails { // which have a sign already
+				start = word
+			}
+			starts = appendStarts(starts, start, before, startLetters(word))
+			before = start
 		}
 	}
-	return sortedKeys(starts)
+	return starts
+}
+
+// appendStarts appends the starts of a word but those of the word before it: words are sorted, so no other one has them.
+func appendStarts(starts []string, word, before string, letters int) []string {
+	for end := len(startSign); letters > 0 && end < len(word); letters-- {
+		_, size := utf8.DecodeRuneInString(word[end:])
+		end += size
+		if !strings.HasPrefix(before, word[:end]) {
+			starts = append(starts, word[:end])
+		}
+	}
+	return starts
 }
 
 // startOf is what the starts of a word begin with.

@@ -25,6 +25,7 @@ CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, deta
 var sqliteSearch = searchDialect{
 	older:   `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid < $3 ORDER BY rowid DESC LIMIT $4`,
 	newer:   `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid > $3 ORDER BY rowid LIMIT $4`,
+	any:     `SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3`,
 	count:   `SELECT COUNT(*) FROM (SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3)`,
 	clear:   `INSERT INTO %s (%s) VALUES ('delete-all')`,
 	compact: `INSERT INTO %s (%s) VALUES ('optimize')`,

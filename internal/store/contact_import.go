@@ -98,6 +98,7 @@ type importRun struct {
 	account int64
 	spec    ContactImport
 	rows    *table.Reader
+	inputs  *crm.ContactRows // makes inputs of rows
 	fields  atomic.Pointer[crm.CustomFields]
 	read    int64            // rows that were taken from the file and decided about
 	ahead   chan *importUnit // the next unit, which is prepared while the one before is committed
@@ -121,7 +122,7 @@ type importRow struct {
 
 // newRun goes on with an import after the rows that are done.
 func (s *Store) newRun(ctx context.Context, account int64, spec ContactImport, rows *table.Reader, done int64) (*importRun, error) {
-	r := &importRun{store: s, account: account, spec: spec, rows: rows, read: done}
+	r := &importRun{store: s, account: account, spec: spec, rows: rows, inputs: spec.Mapping.Rows(spec.Region), read: done}
 	if err := r.readFields(ctx); err != nil {
 		return nil, err
 	}
@@ -212,7 +213,7 @@ func (r *importRun) interpret(row *importRow, now time.Time) {
 	if row.broken {
 		return
 	}
-	in := r.spec.Mapping.Input(row.Cells, r.spec.Region)
+	in := r.inputs.Input(row.Cells)
 	err := in.Validate(&crm.Invalid{}, true, r.spec.Region, now)
 	if err == nil && len(in.Custom) > 0 {
 		err = in.CheckCustom(r.fields.Load())

@@ -165,7 +165,7 @@ func createRows(t testing.TB, s *Store, account int64, mode ImportMode) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := mapping.Input(cells, "US")
+		in := mapping.Rows("US").Input(cells)
 		if in.Validate(&crm.Invalid{}, true, "US", s.now()) == nil {
 			if _, err := s.CreateContact(t.Context(), account, in, createModes[mode]); err != nil {
 				t.Fatal(err)

@@ -239,14 +239,16 @@ func (w *sieve) lastName() error {
 
 // search keeps what the search of the console finds.
 func (w *sieve) search(search crm.Search) error {
-	found, err := w.conn.Search(wordsTable, query(w.account, w.scope, search), db.Place{}, int(min(w.most(), math.MaxInt32-1)), 0)
-	if found.More || err != nil {
+	var set db.Set
+	n, most := int64(0), w.most()
+	err := w.conn.SearchEach(wordsTable, query(w.account, w.scope, search), most+1, func(id int64) error {
+		n++
+		set.Add(crm.IDSeq(id))
+		return w.alive(n)
+	})
+	if n > most || err != nil {
 		w.open = true
 		return err
-	}
-	var set db.Set
-	for _, id := range found.IDs {
-		set.Add(crm.IDSeq(id))
 	}
 	w.keep(set)
 	return nil

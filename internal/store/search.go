@@ -77,11 +77,14 @@ func searchPage(c db.Conn, q db.Query, at db.Place, limit int) (result SearchRes
 // named are those of the ids, which ascend, whose contacts are active and may have the name of the input, after the first of
 // all. The contacts that have such a name are looked up once, however many ids there are.
 func (t *tx) named(account int64, ids []int64, name crm.Search) ([]int64, error) {
-	found, err := t.Search(wordsTable, query(account, crm.Active, name), db.Place{}, math.MaxInt32, 0)
-	slices.Sort(found.IDs)
+	var found db.Set
+	err := t.SearchEach(wordsTable, query(account, crm.Active, name), math.MaxInt32, func(id int64) error {
+		found.Add(crm.IDSeq(id))
+		return nil
+	})
 	named := ids[:1:1]
 	for _, id := range ids[1:] {
-		if _, ok := slices.BinarySearch(found.IDs, id); ok {
+		if found.Has(crm.IDSeq(id)) {
 			named = append(named, id)
 		}
 	}
