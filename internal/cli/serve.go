@@ -88,8 +88,8 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 		}
 		backups.start(ctx)
 		work.Go(func() {
-			s.SweepHistory(ctx, func(err error) {
-				log.Error("old changes could not be taken out of the history; it will be tried again", "error", err)
+			s.Sweep(ctx, func(err error) {
+				log.Error("what is too old could not be removed; it will be tried again", "error", err)
 			})
 		})
 		work.Go(func() {

@@ -2,6 +2,7 @@ package crm
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -72,4 +73,15 @@ func (s Segment) Change(becomes Segment) (all Differences) {
 		}
 	}
 	return all
+}
+
+// RenumberedQuery is the query of a segment whose campaigns have other ids from now on.
+func RenumberedQuery(query string, campaigns map[int64]int64) string {
+	values, err := url.ParseQuery(query)
+	id, _ := strconv.ParseInt(values.Get("campaign_id"), 10, 64)
+	if is := campaigns[id]; err == nil && is != 0 && is != id {
+		values.Set("campaign_id", strconv.FormatInt(is, 10))
+		return values.Encode()
+	}
+	return query
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -89,10 +90,42 @@ func busyAccount(t *testing.T, s *Store) crm.Account {
 	}
 	archived := create(t, s, m.account.Number, `{"first_name":"Old","last_name":"One","tags":["donor"]}`)
 	archive(t, s, m.account.Number, archived.ID)
-	if err := s.SetAccountSettings(t.Context(), m.account.Number, crm.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1")}); err != nil {
+	if err := s.SetAccountSettings(t.Context(), m.account.Number, crm.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1"), HistoryDays: ptr("400")}); err != nil {
 		t.Fatal(err)
 	}
+	customize(t, s, m.account.Number, tagged.ID, m.campaigns[0].ID)
 	return m.account
+}
+
+// customize gives an account what people add to it: fields of their own with values, one of them ended, a saved filter, a note, work on many
+// contacts, a file that was taken out, and a person who was erased.
+func customize(t *testing.T, s *Store, account, contact, campaign int64) {
+	t.Helper()
+	ctx := By(t.Context(), crm.ConsoleDoor, "ana@example.org")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	shirt, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: "Shirt", Type: "select", Options: []string{"S", "M"}})
+	must(err)
+	ended, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: "Old field", Type: "text"})
+	must(err)
+	_, err = s.UpdateContact(ctx, account, contact, input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":"M","field_%d":"was"}}`, shirt.ID, ended.ID)))
+	must(err)
+	must(s.EndField(ctx, account, ended.ID))
+	segment, err := crm.NewSegment("Gala friends", fmt.Sprintf("campaign_id=%d&tag=donor", campaign), "US")
+	must(err)
+	_, err = s.CreateSegment(ctx, account, segment)
+	must(err)
+	_, err = s.AddNote(ctx, account, contact, crm.NoteInput{Note: ptr("Called")})
+	must(err)
+	bulk(t, s, account, Selection{IDs: []int64{contact}}, crm.BulkTag, "vip")
+	_, err = s.ContactData(ctx, account, contact)
+	must(err)
+	erased := create(t, s, account, `{"first_name":"Erika","tags":["donor"]}`)
+	must(s.EraseContact(ctx, account, erased.ID))
 }
 
 func ptr[T any](value T) *T { return &value }
@@ -155,11 +188,56 @@ func TestAnAccountIsImportedBesideItself(t *testing.T) {
 			if diff := cmp.Diff(listedGifts(t, s, account, account), listedGifts(t, s, made.Account, account)); diff != "" {
 				t.Errorf("the gifts differ:\n%s", diff)
 			}
+			wantCustomized(t, s, account.Number, made.Account.Number)
 		}
 		checked(t, s)
 		_, err := s.ImportAccount(t.Context(), files, AccountImport{Into: other.ID, Progress: quiet})
 		wantError(t, "an account that is not empty", err, ErrAccountNotEmpty)
 	})
+}
+
+// wantCustomized checks that what people have added to an account belongs to the other one, under its own ids.
+func wantCustomized(t *testing.T, s *Store, was, is int64) {
+	t.Helper()
+	segments, err := s.Segments(t.Context(), is)
+	if err != nil || len(segments) != 1 || crm.IDAccount(segments[0].ID) != is {
+		t.Fatalf("%v: the segments are %+v", err, segments)
+	}
+	own, err := s.Segments(t.Context(), was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(account int64, query string) int64 {
+		t.Helper()
+		scope, filter, err := crm.ParseContactQuery(query, "US")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := s.SelectionSize(t.Context(), account, Selection{All: true, Scope: scope, Filter: filter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	gala, _, _ := strings.Cut(own[0].Query, "&")
+	ours, _, _ := strings.Cut(segments[0].Query, "&")
+	if want, got := count(was, gala), count(is, ours); want == 0 || want != got {
+		t.Errorf("%q found %d contacts, and %q finds %d", gala, want, ours, got)
+	}
+	history, _, err := s.History(t.Context(), is, crm.PageRequest{Page: 1, PerPage: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range history {
+		var exported Exported
+		if json.Unmarshal([]byte(c.Data), &exported) == nil && exported.Contact != 0 && crm.IDAccount(exported.Contact) != is || c.Noun == crm.SegmentNoun && crm.IDAccount(c.ID) != is {
+			t.Errorf("the history has the id of another account: %+v", c)
+		}
+	}
+	jobs, found, err := s.Jobs(t.Context(), is, crm.PageRequest{Page: 1, PerPage: 10})
+	if err != nil || len(jobs) != 0 || found.Total != 0 {
+		t.Errorf("%v: there are %d jobs, %+v", err, len(jobs), found)
+	}
 }
 
 // listedGifts are the gifts of an account as the API shows them, with ids as if they were those of another one.
@@ -184,6 +262,19 @@ func listedGifts(t testing.TB, s *Store, account, as crm.Account) []string {
 		lines = append(lines, fmt.Sprint(g))
 	}
 	return lines
+}
+
+// unlisted leaves a file out of the manifest.
+func unlisted(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
+	t.Helper()
+	var manifest Manifest
+	if err := json.Unmarshal(whole[ManifestName].Data, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	manifest.Files = slices.DeleteFunc(manifest.Files, func(f ManifestFile) bool { return f.Name == name })
+	files := maps.Clone(whole)
+	setManifest(t, files, manifest)
+	return files
 }
 
 func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
@@ -226,6 +317,10 @@ func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
 			"contacts.jsonl: is not what the manifest says: its checksum differs": flipped,
 			"contacts.jsonl, line 1: ":                           broken(contactFile, `{"id":`, `{"id":"`),
 			"transactions.jsonl, line 1: names a campaign that":  broken(giftFile, `"campaign_id":`, `"campaign_id":9`),
+			"transactions.jsonl, line 1: names a contact that":   broken(giftFile, `"contact_id":`, `"contact_id":9`),
+			"account.jsonl: must have one line":                  broken(accountFile, "\n", "\n{}\n"),
+			"history.jsonl: does not end with the last change":   broken(accountFile, `"revision":`, `"revision":1`),
+			"manifest.json: does not name contacts.jsonl":        unlisted(t, whole, contactFile),
 			"history.jsonl, line 1: is not the next change":      broken(historyFile, `{"revision":1,`, `{"revision":2,`),
 			"history.jsonl, line 4: \"person\" is not known: a ": broken(historyFile, `"noun":"contact"`, `"noun":"person"`),
 		} {

@@ -170,14 +170,14 @@ func (f ManifestFile) compare(files fs.FS) error {
 // maxLine is how long a line may be. A contact of 128 KiB is the longest, but for the history of one that had all its fields changed.
 const maxLine = 16 << 20
 
-// eachLine reads the lines of a file. A file that the manifest does not name has none.
+// eachLine reads the lines of a file, which the manifest must name.
 func (m *Manifest) eachLine(files fs.FS, name string, read func(line []byte) error) error {
 	listed := false
 	for _, f := range m.Files {
 		listed = listed || f.Name == name
 	}
 	if !listed {
-		return nil
+		return &FileProblem{File: ManifestName, Reason: "does not name " + name}
 	}
 	file, err := files.Open(name)
 	if err != nil {

@@ -76,8 +76,8 @@ func (m *accountImport) run(s *Store) (AccountImported, error) {
 	}{
 		{accountFile, "", func(line []byte) error { return parseLine(line, &m.line) }, func() error { return m.begin(s) }},
 		{fieldFile, "", m.field, nil},
-		{segmentFile, "", m.segment, nil},
 		{campaignFile, "campaigns", m.campaign, nil},
+		{segmentFile, "", m.segment, nil},
 		{contactFile, "contacts", m.contact, m.flush},
 		{planFile, "plans", m.plan, m.flush},
 		{giftFile, "gifts", m.gift, m.flush},
@@ -161,6 +161,9 @@ func (m *accountImport) countGifts() error {
 
 // begin finds or makes the account, and refuses one that has anything.
 func (m *accountImport) begin(s *Store) (err error) {
+	if m.rows != 1 || m.line.Sequences.Oldest < 1 {
+		return &FileProblem{File: accountFile, Reason: "must have one line, with the settings of the account and how far it has counted"}
+	}
 	m.campaigns = make(map[int64]int64)
 	if m.made.Account = m.into; m.into.Number == 0 {
 		if m.made.Account, err = m.newAccount(s); err != nil {
@@ -222,6 +225,14 @@ func (m *accountImport) id(id int64) (int64, error) {
 	return crm.MakeID(m.a.account, crm.IDSeq(id)), nil
 }
 
+// ofContact finds the contact of a gift or a plan under its new id.
+func (m *accountImport) ofContact(id *int64) (err error) {
+	if *id, err = m.id(*id); err == nil && (*id == 0 || crm.IDSeq(*id) > m.a.contactSeq) {
+		err = &FileProblem{Reason: "names a contact that " + contactFile + " does not have"}
+	}
+	return err
+}
+
 // revision is a revision of the files as it is from now on; 0 is none.
 func (m *accountImport) revision(revision int64) int64 {
 	if revision == 0 {
@@ -235,6 +246,7 @@ func (m *accountImport) field(line []byte) error {
 	if err := parseLine(line, &f); err != nil {
 		return err
 	}
+	m.a.fieldSeq = max(m.a.fieldSeq, f.ID)
 	m.Insert(fieldTable, m.a.account, f.ID, f.Title, f.Description, f.Type, f.Options, f.Place, f.CreatedAt, f.EndedAt)
 	return nil
 }
@@ -244,7 +256,12 @@ func (m *accountImport) segment(line []byte) error {
 	if err := parseLine(line, &g); err != nil {
 		return err
 	}
-	m.Insert(segmentTable, m.a.account, g.ID, g.Name, g.Query, g.Actor, g.CreatedAt)
+	id, err := m.id(g.ID)
+	if err != nil {
+		return err
+	}
+	m.a.segmentSeq = max(m.a.segmentSeq, crm.IDSeq(id))
+	m.Insert(segmentTable, m.a.account, id, g.Name, crm.RenumberedQuery(g.Query, m.campaigns), g.Actor, g.CreatedAt)
 	return nil
 }
 
@@ -315,9 +332,7 @@ func (m *accountImport) plan(line []byte) error {
 	if err != nil {
 		return &FileProblem{Reason: err.Error()}
 	}
-	var contactErr error
-	p.Contact, contactErr = m.id(p.Contact)
-	if err := cmp.Or(contactErr, m.ofCampaign(&p.Campaign)); err != nil {
+	if err := cmp.Or(m.ofContact(&p.Contact), m.ofCampaign(&p.Campaign)); err != nil {
 		return err
 	}
 	m.made.Plans++
@@ -345,9 +360,7 @@ func (m *accountImport) gift(line []byte) error {
 	if err != nil {
 		return &FileProblem{Reason: err.Error()}
 	}
-	var contactErr error
-	g.Contact, contactErr = m.id(g.Contact)
-	if err := cmp.Or(contactErr, m.ofCampaign(&g.Campaign)); err != nil {
+	if err := cmp.Or(m.ofContact(&g.Contact), m.ofCampaign(&g.Campaign)); err != nil {
 		return err
 	}
 	m.made.Gifts++
@@ -400,7 +413,7 @@ func (m *accountImport) change(line []byte) error {
 		return &FileProblem{Reason: "is not the next change: changes are numbered without a gap"}
 	}
 	switch noun {
-	case crm.ContactNoun, crm.GiftNoun, crm.PlanNoun, crm.KeyNoun:
+	case crm.ContactNoun, crm.GiftNoun, crm.PlanNoun, crm.KeyNoun, crm.SegmentNoun:
 		id, err := m.id(l.ID)
 		if err != nil {
 			return err
@@ -419,6 +432,11 @@ func (m *accountImport) change(line []byte) error {
 
 // data is what a change says, with the ids in it as they are from now on.
 func (m *accountImport) data(data json.RawMessage) json.RawMessage {
+	var exported Exported
+	if json.Unmarshal(data, &exported) == nil && exported.Contact != 0 {
+		exported.Contact, _ = m.id(exported.Contact)
+		return jsonOf(exported)
+	}
 	differences, err := crm.ParseDifferences(string(data))
 	if err != nil || !m.made.Renumbered || !differences.Has("contact_id") && !differences.Has("campaign_id") {
 		return data
@@ -447,7 +465,10 @@ func (m *accountImport) idText(field string, text json.RawMessage) json.RawMessa
 // end counts on from where the account has been, and notes where it came from.
 func (m *accountImport) end() error {
 	q := m.line.Sequences
-	m.a.fieldSeq, m.a.segmentSeq, m.a.jobSeq = q.Fields, q.Segments, q.Jobs
+	if m.a.revision != m.revision(q.Revision) {
+		return &FileProblem{File: historyFile, Reason: "does not end with the last change of the account"}
+	}
+	m.a.fieldSeq, m.a.segmentSeq, m.a.jobSeq = max(m.a.fieldSeq, q.Fields), max(m.a.segmentSeq, q.Segments), q.Jobs
 	m.a.campaignSeq, m.a.keySeq = max(m.a.campaignSeq, q.Campaigns), max(m.a.keySeq, q.Keys)
 	m.record(m.a, crm.SettingNoun, 0, crm.DidImport, 0, "")
 	return nil

@@ -24,7 +24,7 @@ type ContactData struct {
 	contact      crm.Contact
 	wire         []byte
 	gifts, plans []int64
-	history      []Change
+	history      []int64 // the revisions of what was changed
 }
 
 // ContactData prepares one file with everything about a person, and notes who asked for it.
@@ -57,7 +57,9 @@ func (s *Store) ContactData(ctx context.Context, account, id int64) (*ContactDat
 			}
 			slices.Sort(*to)
 		}
-		d.history, err = chain(c, account, last, math.MaxInt64)
+		changes, err := readChain(c, account, last, math.MaxInt64)
+		slices.Reverse(changes.revisions)
+		d.history = changes.revisions
 		return err
 	})
 	if err != nil {
@@ -87,13 +89,11 @@ func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
 		})
 	}
 	w.begin("history")
-	for _, c := range slices.Backward(d.history) {
-		var line []byte
-		if err == nil {
-			if line, err = plainJSON(lineOf(&c)); err == nil {
-				err = w.element(line)
-			}
-		}
+	if err == nil {
+		err = d.each(ctx, w, d.history, sqlOldest, func(r db.Row) ([]byte, error) {
+			c := scanChange(r)
+			return plainJSON(lineOf(&c))
+		})
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -21,7 +22,10 @@ const (
 	sqlPlansBy = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id`
 
 	sqlAnswerBodies = `SELECT key, body FROM request_answer WHERE account_id = $1`
+	sqlEmptyAnswers = `UPDATE request_answer SET status = 0, header = '', body = $2 WHERE account_id = $1 AND key = ANY($3)`
 	sqlJobRowsOf    = `SELECT job_id, number FROM job_row WHERE account_id = $1 AND contact_id = $2`
+	sqlMentions     = `SELECT data FROM change WHERE account_id = $1 AND revision = ANY($2) AND kind >= $3 AND kind <= $4`
+	sqlEmptyChanges = `UPDATE change SET data = '' WHERE account_id = $1 AND revision = ANY($2)`
 )
 
 // EraseContact removes a person. What was given stays in every sum. Erasing again changes nothing.
@@ -48,14 +52,14 @@ func (s *Store) EraseContact(ctx context.Context, account, id int64) error {
 			t.writePlan(t.Save, e.a, t.record(e.a, crm.PlanNoun, p.ID, crm.DidErase, p.revision, ""), &erased)
 		}
 		_, err = t.change(found, crm.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil })
-		for _, row := range e.changes {
-			t.Save(changeTable, changeValues(&row, account)...)
-		}
-		for _, key := range e.answers {
-			t.Delete(answerTable, account, key)
-		}
 		for _, row := range e.jobRows {
 			t.Delete(jobRowTable, account, row[0], row[1])
+		}
+		if err == nil {
+			err = t.exec(sqlEmptyChanges, account, e.changes)
+		}
+		if err == nil {
+			err = t.emptyAnswers(e.a, e.answers)
 		}
 		return err
 	})
@@ -72,7 +76,7 @@ type eraser struct {
 	id      int64
 	gifts   []*storedGift
 	plans   []*storedPlan
-	changes []Change // without what they said
+	changes []int64  // the revisions of those that tell of the person
 	answers []string // keys of answers that show the person
 	jobRows [][2]int64
 }
@@ -105,63 +109,90 @@ func (e *eraser) look(found *stored) (err error) {
 }
 
 // lookAtHistory finds the changes of the person's documents, by their last ones. Gifts that belong to another contact now have said who gave them
-// before.
+// before. What the changes say is not kept in memory: there may be any number of them.
 func (e *eraser) lookAtHistory(heads []int64) error {
-	others := make(map[int64]bool)
 	for _, head := range heads {
-		changes, err := chain(e.Conn, e.a.account, head, math.MaxInt64)
+		found, err := readChain(e.Conn, e.a.account, head, math.MaxInt64)
 		if err != nil {
 			return err
 		}
-		for _, c := range changes {
-			if id := codeID(e.a.account, mentioned(&c)); id != 0 {
-				others[id] = true
-			}
-			c.Data = ""
-			e.changes = append(e.changes, c)
-		}
+		e.changes = append(e.changes, found.revisions...)
 	}
+	others := make(map[int64]bool)
+	err := e.Each(func(r db.Row) error {
+		if id := codeID(e.a.account, mentioned(r.Text(0))); id != 0 {
+			others[id] = true
+		}
+		return nil
+	}, sqlMentions, e.a.account, e.changes, int64(crm.DidGive), int64(crm.DidRefund))
 	for _, g := range e.gifts {
 		delete(others, g.ID)
 	}
 	for id := range others {
-		g, err := e.a.gifts.get(e.tx, e.a.account, id)
-		if err != nil || g == nil {
-			return err
-		}
-		changes, err := chain(e.Conn, e.a.account, g.revision, math.MaxInt64)
-		if err != nil {
-			return err
-		}
-		for _, c := range changes {
-			if moved(&c, e.id) {
-				c.Data = ""
-				e.changes = append(e.changes, c)
-			}
+		if err == nil {
+			err = e.lookAtGift(id)
 		}
 	}
-	return nil
+	slices.Sort(e.changes)
+	return err
+}
+
+// lookAtGift finds the changes that made a gift that of another contact.
+func (e *eraser) lookAtGift(id int64) error {
+	g, err := e.a.gifts.get(e.tx, e.a.account, id)
+	if err != nil || g == nil {
+		return err
+	}
+	changes, err := chain(e.Conn, e.a.account, g.revision, math.MaxInt64)
+	for _, c := range changes {
+		if moved(&c, e.id) {
+			e.changes = append(e.changes, c.Revision)
+		}
+	}
+	return err
 }
 
 // mentioned is the public id of the gift that a change of a contact tells of.
-func mentioned(c *Change) string {
-	var mention struct {
-		Gift string `json:"transaction_id"`
-	}
-	_ = json.Unmarshal([]byte(c.Data), &mention) // what is no mention has none
+func mentioned(data string) string {
+	var mention crm.MentionedGift
+	_ = json.Unmarshal([]byte(data), &mention) // what is no mention has none
 	return mention.Gift
 }
 
-// lookAtAnswers finds the answers that are kept for retries and show the person: a contact by its id, a gift or a plan by its contact's.
+// lookAtAnswers finds the answers that are kept for retries and show the person: a contact by its id, a gift or a plan by its contact's, a note by
+// its revision.
 func (e *eraser) lookAtAnswers() error {
 	id := strconv.FormatInt(e.id, 10)
 	marks := [][]byte{[]byte(`{"id":` + id + `,`), []byte(`"contact_id":` + id + `,`)}
 	return e.Each(func(r db.Row) error {
-		if slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(r.Bytes(1), mark) }) {
+		body := r.Bytes(1)
+		if slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(body, mark) }) || e.isNote(body) {
 			e.answers = append(e.answers, r.Text(0))
 		}
 		return nil
 	}, sqlAnswerBodies, e.a.account)
+}
+
+var noteMark = regexp.MustCompile(`\{"id":(\d+),"type":"note",`)
+
+func (e *eraser) isNote(body []byte) bool {
+	found := noteMark.FindSubmatch(body)
+	if found == nil {
+		return false
+	}
+	revision, _ := strconv.ParseInt(string(found[1]), 10, 64) // digits
+	_, known := slices.BinarySearch(e.changes, revision)
+	return known
+}
+
+// emptyAnswers takes out what answers say. Their keys stay: a client that sends such a request again must not bring the person back.
+func (t *tx) emptyAnswers(a *accountUnit, keys []string) error {
+	for _, key := range keys {
+		if kept := a.answers[key]; kept != nil {
+			kept.Answer = Answer{}
+		}
+	}
+	return t.exec(sqlEmptyAnswers, a.account, []byte{}, keys)
 }
 
 // values are the columns of a row of the record.

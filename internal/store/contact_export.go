@@ -19,12 +19,15 @@ func (s *Store) ExportContacts(ctx context.Context, account int64, of Selection,
 	if err != nil {
 		return nil, err
 	}
-	ids, sheet := idsOf(account, selected.Page(0, selected.Count())), &crm.ContactSheet{Custom: fields}
+	sheet := &crm.ContactSheet{Custom: fields}
+	each := func(ctx context.Context, read func(*stored) error, done func(int)) error {
+		return inParts(account, &selected, func(ids []int64) error { return s.eachContact(ctx, account, ids, read, done) })
+	}
 	err = s.exporting.through(ctx, account, func() error {
 		if how.Format == "jsonl" {
 			return nil
 		}
-		return s.eachContact(ctx, account, ids, func(c *stored) error {
+		return each(ctx, func(c *stored) error {
 			sheet.Fit(&c.contact)
 			return nil
 		}, func(int) {})
@@ -32,9 +35,9 @@ func (s *Store) ExportContacts(ctx context.Context, account int64, of Selection,
 	if err != nil {
 		return nil, err
 	}
-	return s.prepared(ctx, account, "contacts", &Export{Rows: int64(len(ids)), how: how, head: sheet.Header,
+	return s.prepared(ctx, account, "contacts", &Export{Rows: selected.Count(), how: how, head: sheet.Header,
 		write: func(ctx context.Context, to *records, done func(int)) error {
-			return s.eachContact(ctx, account, ids, func(c *stored) error {
+			return each(ctx, func(c *stored) error {
 				return to.add(func() ([]byte, error) { return c.wire(fields) }, func() ([]any, error) { return sheet.Row(&c.contact) })
 			}, done)
 		}})

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 	"donorbook/internal/table"
 )
 
@@ -186,4 +187,23 @@ func TestAnExportHasWhatTheListHas(t *testing.T) {
 			t.Errorf("the history is\n%s", history[len(history)-600:])
 		}
 	})
+}
+
+// TestASetIsListedInParts: each id once, in order, and never many at a time.
+func TestASetIsListedInParts(t *testing.T) {
+	t.Parallel()
+	var set db.Set
+	var want, got []int64
+	for seq := int64(3); len(want) < 2*pieceIDs+7; seq += 3 {
+		set.Add(seq)
+		want = append(want, crm.MakeID(5, seq))
+	}
+	if err := inParts(5, &set, func(ids []int64) error {
+		if got = append(got, ids...); len(ids) > pieceIDs {
+			t.Errorf("%d ids at a time", len(ids))
+		}
+		return nil
+	}); err != nil || !slices.Equal(want, got) {
+		t.Errorf("%v: %d ids of %d", err, len(got), len(want))
+	}
 }

@@ -175,6 +175,18 @@ func (r *importRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 	})
 }
 
+// forgetTrial takes what a dry run has counted so far out of an import that is canceled: nothing of it was done.
+func (j *Job) forgetTrial() error {
+	if j.Kind != ImportJob {
+		return nil
+	}
+	im, err := ImportOf(*j)
+	if err == nil && im.Spec.Trial {
+		j.Progress = jsonOf(ImportProgress{Total: im.Progress.Total})
+	}
+	return err
+}
+
 // failImport ends an import whose file cannot be read.
 func (s *Store) failImport(ctx context.Context, j *Job, message string) error {
 	return s.advance(ctx, j, needs{}, func(t *tx, _ *accountUnit, next *Job) error {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -322,12 +323,15 @@ func TestUploadsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = s.keepParts(t.Context(), &Job{Account: account, ID: 999}, io.LimitReader(zeros{}, 3*partSize), 2*partSize)
+		large := uploading(t, s, account)
+		_, _, err = s.keepParts(t.Context(), &large, io.LimitReader(zeros{}, 3*partSize), 2*partSize)
 		if !errors.As(err, &refused) || refused.Faults[0].Rule != UploadTooLarge {
 			t.Errorf("a file that is too large: %v", err)
 		}
-		if _, err := s.CancelJob(t.Context(), account, j.ID); err != nil {
-			t.Fatal(err)
+		for _, id := range []int64{j.ID, large.ID} {
+			if _, err := s.CancelJob(t.Context(), account, id); err != nil {
+				t.Fatal(err)
+			}
 		}
 		left := upload(t, s, account, peopleFile)
 		broken := context.Canceled
@@ -414,6 +418,78 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 		again := openTable(t, "First name,Last name,Shoe size\nFay,Moss,39\n")
 		if guessed, err := s.ColumnMapping(t.Context(), account, again.Header()); err != nil || guessed[2].Target != "custom.1" {
 			t.Errorf("%v: the next file is mapped as %+v", err, guessed)
+		}
+	})
+}
+
+// uploading is an import whose file is on the way.
+func uploading(t testing.TB, s *Store, account int64) (j Job) {
+	t.Helper()
+	if err := s.updateAccount(t.Context(), account, func(t *tx) error {
+		made := t.newJob(t.accounts[account], ImportJob, JobUploading, ContactImport{Name: "people.csv"})
+		t.saveJob(made)
+		j = *made
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// TestACanceledUploadLeavesNothingBehind: what arrives after an import was canceled is not kept, since no one would remove it any more. A file that
+// still arrives is not given up.
+func TestACanceledUploadLeavesNothingBehind(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		clock := stopClock(s)
+		account := newAccount(t, s).Number
+		slow := uploading(t, s, account)
+		look := func() {
+			t.Helper()
+			if _, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for number := range int64(3) {
+			clock.move(jobUpload - time.Minute)
+			if err := s.keepPart(t.Context(), &slow, number, []byte("part")); err != nil {
+				t.Fatal(err)
+			}
+			look()
+		}
+		clock.move(jobUpload + time.Minute)
+		look()
+		wantError(t, "a part that comes late", s.keepPart(t.Context(), &slow, 3, []byte("part")), crm.ErrChanged)
+		if err := s.read(t.Context(), func(c db.Conn) error {
+			n, err := c.Int(`SELECT count(*) FROM job_part WHERE account_id = $1`, account)
+			if n != 0 {
+				t.Errorf("%d parts are left", n)
+			}
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestACanceledDryRunHasDoneNothing: an import that was canceled while it was tried does not say that it has created contacts.
+func TestACanceledDryRunHasDoneNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		im := upload(t, s, account, peopleFile)
+		begin(t, s, im, true)
+		w := newJobWorker(s)
+		defer w.forget(nil)
+		if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+		if im, err := s.Import(t.Context(), account, im.ID); err != nil || im.Progress.Rows == 0 {
+			t.Fatalf("%v: %+v", err, im.Progress)
+		}
+		if _, err := s.CancelJob(t.Context(), account, im.ID); err != nil {
+			t.Fatal(err)
+		}
+		if im, err := s.Import(t.Context(), account, im.ID); err != nil || im.Progress.ImportCounts != (ImportCounts{}) || im.Progress.Total != 11 {
+			t.Errorf("%v: %+v", err, im.Progress)
 		}
 	})
 }

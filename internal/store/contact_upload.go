@@ -82,11 +82,7 @@ func (s *Store) keepParts(ctx context.Context, j *Job, file io.Reader, limit int
 		}
 		if n > 0 {
 			digest.Write(part[:n])
-			err := s.updateAccount(ctx, j.Account, func(t *tx) error {
-				t.Insert(jobPartTable, j.Account, j.ID, number, part[:n])
-				return nil
-			})
-			if err != nil {
+			if err := s.keepPart(ctx, j, number, part[:n]); err != nil {
 				return 0, "", err
 			}
 		}
@@ -94,6 +90,18 @@ func (s *Store) keepParts(ctx context.Context, j *Job, file io.Reader, limit int
 			return size, hex.EncodeToString(digest.Sum(nil)), nil
 		}
 	}
+}
+
+// keepPart keeps a part of a file, unless the import was canceled meanwhile: no one would remove it any more.
+func (s *Store) keepPart(ctx context.Context, j *Job, number int64, part []byte) error {
+	_, err := s.changeJob(ctx, j.Account, j.ID, func(t *tx, _ *accountUnit, now *Job) error {
+		if now.State != JobUploading {
+			return crm.ErrChanged
+		}
+		t.Insert(jobPartTable, j.Account, j.ID, number, part)
+		return nil
+	})
+	return err
 }
 
 // readUpload reads the header of a file that was uploaded.

@@ -112,7 +112,20 @@ func (s *Store) prepared(ctx context.Context, account int64, what string, e *Exp
 	return e, s.recordExport(ctx, account, Exported{What: what, Format: e.how.Format, Rows: e.Rows, Filters: e.how.Filters})
 }
 
-const pieceRows = 500 // that one statement reads at most
+const (
+	pieceRows = 500    // that one statement reads at most
+	pieceIDs  = 10_000 // that are listed at a time
+)
+
+// inParts hands on the ids of a set, some at a time: while a slow client reads a long file, the set takes far less memory than a list of them.
+func inParts(account int64, set *db.Set, part func(ids []int64) error) error {
+	for from, n := int64(0), set.Count(); from < n; from += pieceIDs {
+		if err := part(idsOf(account, set.Page(from, min(from+pieceIDs, n)))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // inPieces reads the rows with these ids, which ascend, some at a time. A piece is handed on while no connection is held, and is about as
 // long as PieceSize. sql has the account and a list of ids, and answers with the id first; read tells how long a row is. It may read a piece

@@ -10,22 +10,28 @@ import (
 
 // ExportGifts prepares a file of the account's own gifts that pass a filter, in the order in which they were recorded.
 func (s *Store) ExportGifts(ctx context.Context, account int64, filter crm.GiftFilter, how ExportOptions) (*Export, error) {
-	ids, err := snapshot(ctx, s, func(c db.Conn) ([]int64, error) {
+	set, err := snapshot(ctx, s, func(c db.Conn) (set db.Set, err error) {
 		part := giftPart{account, filter}
 		total, err := part.count(c)
 		if err != nil {
-			return nil, err
+			return set, err
 		}
-		return part.ids(c, 0, min(total, math.MaxInt32))
+		ids, err := part.ids(c, 0, min(total, math.MaxInt32))
+		for _, id := range ids {
+			set.Add(crm.IDSeq(id))
+		}
+		return set, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.prepared(ctx, account, "transactions", &Export{Rows: int64(len(ids)), how: how, head: crm.GiftHeader,
+	return s.prepared(ctx, account, "transactions", &Export{Rows: set.Count(), how: how, head: crm.GiftHeader,
 		write: func(ctx context.Context, to *records, done func(int)) error {
-			return s.eachGift(ctx, account, ids, func(g *GiftRecord) error {
-				return to.add(func() ([]byte, error) { return GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil), nil }, func() ([]any, error) { return crm.GiftCells(&g.Gift, g.Slug), nil })
-			}, done)
+			return inParts(account, &set, func(ids []int64) error {
+				return s.eachGift(ctx, account, ids, func(g *GiftRecord) error {
+					return to.add(func() ([]byte, error) { return GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil), nil }, func() ([]any, error) { return crm.GiftCells(&g.Gift, g.Slug), nil })
+				}, done)
+			})
 		}})
 }
 

@@ -2,17 +2,19 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"donorbook/internal/db"
 )
 
 // The history is kept for good unless an organization says for how many days. Then old changes are forgotten in the background, a few in
-// each unit of work, always the oldest ones: what is kept is numbered without a gap.
+// each unit of work, always the oldest ones: what is kept is numbered without a gap. What jobs tell of single rows is forgotten likewise
+// (job_sweep.go).
 
 const (
-	sweepUnit = 500       // changes of one unit of work
-	sweepLook = time.Hour // how often old changes are looked for
+	sweepUnit = 500       // rows of one unit of work
+	sweepLook = time.Hour // how often old ones are looked for
 )
 
 const (
@@ -22,11 +24,13 @@ const (
 	secondsADay = 24 * 60 * 60
 )
 
-// SweepHistory forgets old changes until the context ends. report hears what went wrong; that is tried again at the next look.
-func (s *Store) SweepHistory(ctx context.Context, report func(error)) {
+// Sweep forgets what is too old until the context ends. report hears what went wrong; that is tried again at the next look.
+func (s *Store) Sweep(ctx context.Context, report func(error)) {
 	for ctx.Err() == nil {
-		if err := s.sweepRound(ctx); err != nil && ctx.Err() == nil {
-			report(err)
+		for _, sweep := range []func(context.Context) error{s.sweepHistory, s.sweepJobs} {
+			if err := sweep(ctx); err != nil && ctx.Err() == nil {
+				report(err)
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -35,23 +39,29 @@ func (s *Store) SweepHistory(ctx context.Context, report func(error)) {
 	}
 }
 
-// sweepRound forgets what is too old in every account.
-func (s *Store) sweepRound(ctx context.Context) error {
+// sweepHistory forgets old changes of every account that does not keep them for good.
+func (s *Store) sweepHistory(ctx context.Context) error {
 	type sweep struct{ account, days int64 }
 	sweeps, err := list(ctx, s, func(r db.Row) sweep { return sweep{r.Int(0), r.Int(1)} }, sqlSweeps)
 	for _, w := range sweeps {
-		for more := true; more && err == nil; {
-			start := time.Now()
-			if more, err = s.sweepStep(ctx, w.account, w.days); more {
-				select { // others have at least half of the time
-				case <-ctx.Done():
-					return ctx.Err()
-				case <-time.After(time.Since(start)):
-				}
-			}
-		}
+		err = errors.Join(err, stepwise(ctx, func() (more bool, err error) { return s.sweepStep(ctx, w.account, w.days) }))
 	}
 	return err
+}
+
+// stepwise takes one step after the other. Between them it rests for as long as the last one took, so that others have at least half of the time.
+func stepwise(ctx context.Context, step func() (more bool, err error)) error {
+	for {
+		start := time.Now()
+		if more, err := step(); !more || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Since(start)):
+		}
+	}
 }
 
 // sweepStep forgets a few changes. It reports whether there may be more.

@@ -105,9 +105,11 @@ func TestEveryNounHasAHistory(t *testing.T) {
 			`campaign updated by ana@x.org {"beneficiaries":[[],["` + other.ID + `"]]}`,
 			`campaign deleted by ana@x.org {"title":["Gala",null]}`,
 			`contact created by ana@x.org`,
-			`tag updated by ana@x.org {"name":["a","b"]}`, `job created by ana@x.org {"kind":"bulk"}`,
+			`tag updated by ana@x.org {"name":["a","b"]}`,
+			`job created by ana@x.org {"kind":"bulk"}`,
 			`contact updated by ana@x.org {"tags":{"at":0,"out":["a"],"in":["b"]}}`,
-			`tag deleted by ana@x.org {"name":["b",null]}`, `job created by ana@x.org {"kind":"bulk"}`,
+			`tag deleted by ana@x.org {"name":["b",null]}`,
+			`job created by ana@x.org {"kind":"bulk"}`,
 			`contact untagged by ana@x.org {"tags":{"at":0,"out":["b"]}}`,
 		}
 		got := told(t, s, number)
@@ -345,7 +347,7 @@ func TestOldChangesAreForgotten(t *testing.T) {
 		if _, err := s.AddTags(t.Context(), account, id, []string{"new"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.sweepRound(t.Context()); err != nil {
+		if err := s.sweepHistory(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := told(t, s, account); len(got) != 1 || !strings.HasPrefix(got[0], "contact tagged") {
@@ -364,7 +366,7 @@ func TestOldChangesAreForgotten(t *testing.T) {
 			t.Errorf("kept of the contact is %q, %+v", got, result)
 		}
 		clock.move(31 * 24 * time.Hour)
-		if err := s.sweepRound(t.Context()); err != nil {
+		if err := s.sweepHistory(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got, result := kindsOf(t, s, account, id, 1, 10, true); got != "" || result.Total != 0 || len(told(t, s, account)) > 0 {

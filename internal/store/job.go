@@ -67,9 +67,12 @@ func (j *Job) Undoable() bool {
 }
 
 const (
-	jobColumns  = `account_id, id, kind, state, actor, door, created_at, updated_at, spec, progress, first, last, undo`
-	sqlJob      = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND id = $2`
-	sqlJobs     = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id DESC`
+	jobColumns = `account_id, id, kind, state, actor, door, created_at, updated_at, spec, progress, first, last, undo`
+	sqlJob     = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND id = $2`
+	sqlJobs    = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id DESC`
+	// Numbers of jobs that were given out before the first one that is there.
+	sqlJobsBefore = `SELECT COALESCE((SELECT id FROM job WHERE account_id = $1 ORDER BY id LIMIT 1) - 1, $2)`
+
 	sqlJobRows  = `SELECT number, outcome, contact_id, data FROM job_row WHERE account_id = $1 AND job_id = $2 AND number > $3 ORDER BY number LIMIT $4`
 	sqlDropPart = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2`
 	sqlDropRows = `DELETE FROM job_row WHERE account_id = $1 AND job_id = $2`
@@ -117,9 +120,13 @@ func (s *Store) Jobs(ctx context.Context, account int64, page crm.PageRequest) (
 		if err != nil {
 			return err
 		}
+		before, err := c.Int(sqlJobsBefore, account, row.jobSeq) // those of an account that was exported stay behind
+		if err != nil {
+			return err
+		}
 		to := row.jobSeq - page.Skip() // they are numbered without a gap
 		jobs, err = db.List(c, scanJob, sqlJobs, account, max(0, to-page.PerPage), to)
-		result = ListResult{Total: row.jobSeq, Count: int64(len(jobs))}
+		result = ListResult{Total: row.jobSeq - before, Count: int64(len(jobs))}
 		return err
 	})
 	return jobs, result, err
@@ -148,6 +155,9 @@ func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 	return s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
 		if j.Ended() {
 			return crm.ErrChanged
+		}
+		if err := j.forgetTrial(); err != nil {
+			return err
 		}
 		return t.endJob(j, JobCanceled)
 	})

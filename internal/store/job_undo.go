@@ -151,8 +151,8 @@ func (u *undoing) findHeads(changes []Change) error {
 // take takes one change back, unless its contact was changed since by anyone but the job itself.
 func (u *undoing) take(c Change) (undone bool, err error) {
 	row := u.a.contacts[c.ID]
-	if row == nil {
-		return false, nil // it was erased
+	if row == nil || row.contact.Erased() {
+		return false, nil // the change may have been read before
 	}
 	ours := u.of == BulkJob || row.revision == c.Revision || row.revision > u.start || u.heads[row.revision] == u.job.ID
 	if !ours || row.damage != nil {

@@ -120,6 +120,9 @@ CREATE TABLE job (
 -- Jobs that are not at their end, of which there are few.
 CREATE INDEX job_open ON job (account_id, id) WHERE state IN ('uploading', 'mapping', 'waiting', 'running');
 
+-- Jobs by their age, to find those whose rows are to be forgotten.
+CREATE INDEX job_age ON job (updated_at, account_id, id);
+
 -- The file of an import, or the contacts that work is about, in parts.
 CREATE TABLE job_part (
 	account_id BIGINT NOT NULL,

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// TestARetryDoesNotBringAnErasedPersonBack: a client that sends an old request again gets neither what it was answered then, nor a new contact.
+func TestARetryDoesNotBringAnErasedPersonBack(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s := open(t, o)
+		account := newAccount(t, s).Number
+		attempt := func(key string) *Attempt {
+			return &Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m Made) Answer { return Answer{Status: 201, Header: "X: Quetzalina", Body: m.Append(nil)} }}
+		}
+		make := func() (Document, error) {
+			return s.CreateContact(Attempting(t.Context(), attempt("create")), account, input(t, `{"first_name":"Quetzalina","emails":[{"value":"q@example.org"}]}`), crm.Dedupe)
+		}
+		person, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		note := func() error {
+			_, err := s.AddNote(Attempting(t.Context(), attempt("note")), account, person.ID, crm.NoteInput{Note: ptr("Secretnote")})
+			return err
+		}
+		if err := note(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
+			t.Fatal(err)
+		}
+		s.touching.Wait()
+		if found := traces(t, o, []string{"quetzalina", "secretnote"}); len(found) > 0 {
+			t.Errorf("left: %v", found)
+		}
+		_, err = make()
+		wantError(t, "the create again", err, crm.ErrArchived)
+		wantError(t, "the note again", note(), crm.ErrArchived)
+		wantLists(t, s, account, nil, []int64{1})
+	})
+}
+
+// TestWorkUnderWayLeavesAnErasedContactAlone: an undo that has read the changes of a contact before it was erased gives nothing back.
+func TestWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		person := create(t, s, account, `{"first_name":"Ana","tags":["kwolftag"]}`)
+		done := bulk(t, s, account, Selection{IDs: []int64{person.ID}}, crm.BulkUntag, "kwolftag")
+		j, err := s.Job(t.Context(), account, done.Job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := list(t.Context(), s, scanChange, sqlJobChanges, account, j.Last, j.First, int64(undoUnit))
+		if err != nil || len(changes) != 1 {
+			t.Fatal(changes, err)
+		}
+		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
+			t.Fatal(err)
+		}
+		err = s.update(t.Context(), account, moveNeeds(person.ID), func(t *tx) error {
+			a, err := t.lock(account)
+			if err != nil {
+				return err
+			}
+			u := undoing{t: t, a: a, job: &j, of: BulkJob, region: "US", now: s.now(), start: a.revision}
+			if err := u.findHeads(changes); err != nil {
+				return err
+			}
+			undone, err := u.take(changes[0])
+			if undone {
+				return errors.New("the change was taken back")
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if at := undo(t, s, account, done.Job); at.Undone != 0 {
+			t.Errorf("undone: %+v", at)
+		}
+		record, err := s.ContactRecord(t.Context(), account, person.ID)
+		if err != nil || !record.Erased() {
+			t.Errorf("%v: the contact is %+v", err, record)
+		}
+	})
+}
+
+// TestALongHistoryIsErasedAndWrittenInParts: neither has all that the history says in memory at once.
+func TestALongHistoryIsErasedAndWrittenInParts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		person := create(t, s, account, `{"first_name":"Ana"}`)
+		const changes = 30
+		for i := range changes {
+			if _, err := s.UpdateContact(t.Context(), account, person.ID, input(t, fmt.Sprintf(`{"company":"C%d"}`, i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data, err := s.ContactData(t.Context(), account, person.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(data.history); got != changes+1 {
+			t.Errorf("the file will have %d changes", got)
+		}
+		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
+			t.Fatal(err)
+		}
+		left := int64(-1)
+		if err := s.read(t.Context(), func(c db.Conn) (err error) {
+			left, err = c.Int(`SELECT count(*) FROM change WHERE account_id = $1 AND noun = 1 AND data <> ''`, account)
+			return err
+		}); err != nil || left != 0 {
+			t.Errorf("%v: %d changes still say something", err, left)
+		}
+	})
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"donorbook/internal/db"
+)
+
+// What a job tells of single rows may hold the data of people: of rows that an import has rejected, all their cells. A person has some time to
+// download and mend them. Then they are forgotten, a few in each unit of work; the job itself stays.
+
+// JobRowsKept is how long the rows of a job are kept after it was last worked on.
+const JobRowsKept = 30 * 24 * time.Hour
+
+const (
+	// One row is looked for in each job: with EXISTS, a planner may read all rows of all jobs.
+	sqlOldJobs = `SELECT account_id, id FROM job WHERE updated_at < $1
+		AND (SELECT r.number FROM job_row AS r WHERE r.account_id = job.account_id AND r.job_id = job.id ORDER BY r.number LIMIT 1) IS NOT NULL`
+	sqlOldRows = `SELECT number FROM job_row WHERE account_id = $1 AND job_id = $2 ORDER BY number LIMIT $3`
+	sqlDropOld = `DELETE FROM job_row WHERE account_id = $1 AND job_id = $2 AND number <= $3`
+)
+
+// sweepJobs forgets the rows of old jobs.
+func (s *Store) sweepJobs(ctx context.Context) error {
+	cutoff := seconds(s.now().Add(-JobRowsKept))
+	jobs, err := list(ctx, s, func(r db.Row) jobOf { return jobOf{r.Int(0), r.Int(1)} }, sqlOldJobs, cutoff)
+	for _, of := range jobs {
+		if err == nil {
+			err = stepwise(ctx, func() (more bool, err error) { return s.sweepRows(ctx, of, cutoff) })
+		}
+	}
+	return err
+}
+
+// sweepRows forgets a few rows of a job, unless it has gone on meanwhile. It reports whether there may be more.
+func (s *Store) sweepRows(ctx context.Context, of jobOf, cutoff int64) (more bool, err error) {
+	err = s.update(ctx, of.account, needs{}, func(t *tx) error {
+		if _, err := t.lock(of.account); err != nil {
+			return err
+		}
+		j, err := findIn(t.Conn, errJobMoved, scanJob, sqlJob, of.account, of.id)
+		if err != nil || seconds(j.UpdatedAt) >= cutoff {
+			return err
+		}
+		rows, err := db.List(t.Conn, number, sqlOldRows, of.account, of.id, int64(sweepUnit))
+		if more = len(rows) == sweepUnit; err != nil || len(rows) == 0 {
+			return err
+		}
+		return t.exec(sqlDropOld, of.account, of.id, rows[len(rows)-1])
+	})
+	return more, err
+}
