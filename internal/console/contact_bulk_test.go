@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -117,7 +118,7 @@ func TestContactsThatWereTickedAreTaggedAndArchived(t *testing.T) {
 		s.wantTagsOf(p.account, map[string]string{"A": "x archived", "B": " archived", "C": " archived"})
 		p.sees(p.follow(p.org("/contacts/bulk"), append(picked, "action", "restore")...), "Restored 3 contacts.")
 		p.sees(p.follow(p.org("/contacts/bulk"), "action", "untag", "confirmed", "1", "tag", "x", "id", a, "id", b), "Removed “x” from 1 contact. 1 contact did not have “x”.")
-		p.sees(p.follow(p.org("/contacts/bulk"), "action", "archive"), "No contacts are selected, so nothing was changed.")
+		p.sees(p.follow(p.org("/contacts/bulk"), "action", "archive"), "No contacts are selected, so nothing was done.")
 		p.sees(p.get(p.org("/jobs")), "Add “x”, “y” to 3 contacts", "Undone", "Archive 3 contacts", p.user.Email, "Remove “x” from 2 contacts")
 	})
 }
@@ -129,7 +130,7 @@ func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 		for i := range 53 {
 			s.contact(p, "Number", fmt.Sprintf("N%02d", i), tagged("some"))
 		}
-		s.contact(p, "Other", "O", tagged("none"))
+		other := s.contact(p, "Other", "O", tagged("none"))
 		p.sees(p.get(p.org("/contacts?q=number")), "Select all 53 contacts that this search found")
 		p.sees(p.get(p.org("/contacts")), "Select all 54 contacts that are listed")
 		all := []string{"all", "1", "query", "q=number&page=7", "action", "archive"}
@@ -155,14 +156,28 @@ func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 		}
 		p.wantStatus(p.post(p.org("/contacts/bulk"), "all", "1", "action", "drop"), http.StatusNotFound)
 		export := p.post(p.org("/contacts/bulk"), "all", "1", "query", "q=number", "action", "export")
-		if export.location() != p.org("/contacts/export?q=number") {
-			t.Errorf("the export is %s", export.location())
+		p.sees(export, "Export 54 contacts", "The file has all 54 contacts that the list shows, on every page.")
+		if file := p.file(export); strings.Count(file, "\n") != 55 || strings.Contains(file, "Other") {
+			t.Errorf("the file is %s", file)
 		}
-		picked := p.post(p.org("/contacts/bulk"), "query", "q=number", "action", "export", "id", "7", "id", "9")
-		if picked.location() != p.org("/contacts/export?id=7&id=9&scope=picked") {
-			t.Errorf("the export of what was picked is %s", picked.location())
+		picked := p.post(p.org("/contacts/bulk"), "query", "q=number", "action", "export", "id", "3", "id", path.Base(other))
+		p.sees(picked, "Export 2 contacts", "The file has the 2 contacts that you selected.")
+		if file := p.file(picked); strings.Count(file, "\n") != 3 || !strings.Contains(file, "Other") || !strings.Contains(file, "N02") {
+			t.Errorf("the file of what was picked is %s", file)
+		}
+		if none := p.get(p.org("/contacts/export?scope=picked")); strings.Count(none.body, "\n") != 1 {
+			t.Errorf("the file of nothing is %s", none.body)
 		}
 	})
+}
+
+// file downloads what the form of a page asks for.
+func (p *person) file(page answer) string {
+	query := url.Values{}
+	for pair := range slices.Chunk(hiddenFields(page), 2) {
+		query.Add(pair[0], pair[1])
+	}
+	return p.get(p.org("/contacts/export?" + query.Encode())).body
 }
 
 // More than a person waits for goes on in the background, and tells how far it is.

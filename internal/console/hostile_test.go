@@ -370,6 +370,12 @@ func TestStoredScriptStaysText(t *testing.T) {
 			if a.status != http.StatusOK && a.status != http.StatusSeeOther && !none {
 				t.Errorf("%s: %d", path, a.status)
 			}
+			if strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment;") { // a file, which no browser shows
+				if kind := a.header.Get("Content-Type"); strings.Contains(kind, "html") || a.header.Get("X-Content-Type-Options") != "nosniff" {
+					t.Errorf("%s is a file of the kind %q", path, kind)
+				}
+				continue
+			}
 			harmless(t, path, a.body)
 		}
 		for _, path := range []string{"/contacts?q=" + url.QueryEscape(text), "/contacts?tag=" + url.QueryEscape(text), "/tags?tag=" + url.QueryEscape(text), "/tags?q=" + url.QueryEscape(text), "/tags/rename?tag=" + url.QueryEscape(text), "/tags/delete?tag=" + url.QueryEscape(text), "/contacts?scope=" + url.QueryEscape(text),

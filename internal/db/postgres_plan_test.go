@@ -25,12 +25,13 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	atOnce(50, func(i int) {
 		create(t, s, account, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}]}`, i, i))
 	})
-	whole := []string{"sqlTallies", "sqlStep4Accounts", "sqlAccounts", "sqlAccountList", "sqlAllUsers", "sqlAllMemberships", "sqlVersion", "sqlVersions", "sqlProbe", "sqlAllTagWorks", "sqlSweeps", // small tables, read or looked at as a whole
+	whole := []string{"sqlTallies", "sqlStep4Accounts", "sqlAccounts", "sqlAccountList", "sqlAllUsers", "sqlAllMemberships", "sqlVersion", "sqlVersions", "sqlProbe", "sqlSweeps", // small tables, read or looked at as a whole
 		"sqlCheckTotal", "sqlWrongNotes", "sqlUnnoted", "sqlWrongSizes", "sqlDisplaced", "sqlDisplacedKeys", "sqlLostGivers", "sqlAllReferences", "sqlMostGiven", "sqlWrongChains", "sqlChangesOf", "sqlWrongLastGifts"} // a check reads everything
 	planned := 0
 	many := []string{
 		"sqlSegmentRows", "sqlAnswerBodies", "sqlJobRowsOf", // an export of an account, and an erasure, which are rare, look at all
-		"sqlTagWorks",                                    // what is to be done to the tags of an account, mostly nothing
+		"sqlFoldedAlike",                                 // all tags of an account are compared
+		"sqlOpenBulkJobs",                                // what is to be done in an account, mostly nothing
 		"sqlKeys", "sqlKeyColumns", "sqlReaderCampaigns", // all keys and campaigns of an account are asked for
 		"sqlScattered", "sqlActive", "sqlCheckStates", // rare; while a table is small enough to have no statistics
 		"sqlLargestTags",                                                                                                                                             // the first ones, in the order of an index
