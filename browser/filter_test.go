@@ -34,6 +34,13 @@ func TestContactsAreFilteredAndTheFilterIsSaved(t *testing.T) {
 		t.Errorf("the filter is at %s", got)
 	}
 	p.audit()
+	p.fits()
+	p.in("#export").click("Export")
+	p.audit()
+	if name, text := p.downloads("Download file"); !strings.HasSuffix(name, ".csv") || strings.Count(text, "\n") != 3 || !strings.Contains(text, "Bloom") || !strings.Contains(text, "Cole") {
+		t.Errorf("the list shows two contacts, and %s has %s", name, text)
+	}
+	p.press("Escape")
 	p.click("a[aria-label='Remove filter: Not tagged board']")
 	p.sees("3 contacts", "Ann Abel")
 	p.click("Filters")
@@ -53,7 +60,7 @@ func TestContactsAreFilteredAndTheFilterIsSaved(t *testing.T) {
 	p.sees("The segment “Boston donors” was saved.", "1 of 3 contacts")
 	p.click("Clear all")
 	p.sees("Cat Cole")
-	p.click("Segments")
+	p.in("main").click("Segments")
 	p.audit()
 	p.click("Boston donors")
 	if p.path() != filtered {
@@ -61,7 +68,7 @@ func TestContactsAreFilteredAndTheFilterIsSaved(t *testing.T) {
 	}
 	p.sees("1 of 3 contacts")
 	p.doesNotSee("Save as segment")
-	p.click("Segments")
+	p.in("main").click("Segments")
 	p.click("Manage segments")
 	p.audit()
 	p.click("Rename Boston donors")

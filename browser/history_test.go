@@ -1,6 +1,10 @@
 package browser_test
 
-import "testing"
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
 
 // A person reads what has happened to a contact, writes a note and undoes a change; an owner sees everything.
 func TestHistoryIsReadAndUndone(t *testing.T) {
@@ -14,17 +18,56 @@ func TestHistoryIsReadAndUndone(t *testing.T) {
 	p.fill("Add a tag", "board")
 	p.click("Add tag")
 	p.sees("added tag “board”.")
+	p.fill("Add a tag", "gala, lunch")
+	p.click("Add tag")
+	p.sees("added the tags “gala”, “lunch”.")
 	p.fill("Add a note", "Called about the gala.")
 	p.fill("Date of the note", "2026-01-31")
 	p.click("Add note")
 	p.sees("The note was added.", "wrote a note.", "Called about the gala.", "Jan 31, 2026")
 	p.audit()
 	p.in(".timeline > li:nth-child(2)").click("Undo")
-	p.sees("The change was undone.", "No tags yet", "undid an earlier change: removed tag “board”.", "Undone")
+	p.sees("The change was undone.", "undid an earlier change: removed the tags “gala”, “lunch”.", "Undone")
 	p.audit()
 	p.in(".side").click("Settings")
 	p.audit()
 	p.click("View history")
 	p.sees("Every change in", "Zoë Okafor", "added this contact.")
 	p.audit()
+}
+
+// A person who asks for it gets all their data, and is erased. What they gave stays.
+func TestAPersonIsErased(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	account := p.organizationID()
+	s.call(s.key(account), http.MethodPost, "/v1/transactions", `{"amount":50,"method":"check","transacted_at":"2026-01-31","email":"zoe@example.org","first_name":"Zoë","last_name":"Okafor"}`)
+	p.in(".side").click("Contacts")
+	p.click("Zoë Okafor")
+	if name, text := p.downloads("Download data"); !strings.HasSuffix(name, ".json") || !strings.Contains(text, "zoe@example.org") {
+		t.Errorf("the data of the person is in %s: %s", name, text)
+	}
+	p.click("Erase contact")
+	p.sees("Erase Zoë Okafor?", "You cannot undo it.", "Gifts stay in all totals, without name")
+	p.audit()
+	p.expects(http.StatusUnprocessableEntity)
+	p.fill("name", "Zoe")
+	p.in("main form").click("Erase contact")
+	p.sees("Type the name as it is written above. Nothing was erased.")
+	p.audit()
+	p.fill("name", "Zoë Okafor")
+	p.in("main form").click("Erase contact")
+	p.sees("The contact was erased. Gifts stay in all totals, without a name.")
+	p.in(".side").click("Gifts")
+	p.sees("1 gift: $50")
+	p.doesNotSee("Okafor")
+	p.in(".side").click("Settings")
+	p.click("View history")
+	p.sees("erased a person at their request.", "Gift 0000000001")
+	p.doesNotSee("Zoë")
+	p.audit()
+	p.fits()
+	p.click(".timeline > li:nth-child(2) a")
+	p.sees("$50")
 }

@@ -174,6 +174,8 @@ func (p *page) rowsInView(screen [2]int64) int {
 	p.do("resizing", chromedp.EmulateViewport(screen[0], screen[1]))
 	_, err := chromedp.Call(p.ctx, emulation.SetScrollbarsHidden, emulation.SetScrollbarsHiddenParams{Hidden: true})
 	p.must("hiding the scroll bars", err)
+	_, err = ask[chromedp.Void](p, "atRest")
+	p.must("waiting for the new size", err)
 	rows, err := evaluate[int](p, `(scrollTo(0, 0), [...document.querySelectorAll(".contacts tbody tr")].filter((row) => row.getBoundingClientRect().bottom <= innerHeight).length)`)
 	p.must("counting rows", err)
 	return rows

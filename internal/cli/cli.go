@@ -58,9 +58,9 @@ type commands struct {
 		Settings accountSettings `cmd:"" help:"Show or change the currency, address and tax id of an account."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Contact struct {
-		Import contactImport `cmd:"" help:"Make contacts of the rows of a CSV, JSON Lines or XLSX file."`
+		Import contactImport `cmd:"" help:"Import contacts from a CSV, JSON Lines or XLSX file."`
 		Export contactExport `cmd:"" help:"Write contacts to a file, or everything about one of them."`
-		Erase  contactErase  `cmd:"" help:"Remove a person for good. What they gave stays in all sums."`
+		Erase  contactErase  `cmd:"" help:"Remove a person for good. What they gave stays in all totals."`
 	} `cmd:"" help:"Contacts."`
 	Key struct {
 		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`

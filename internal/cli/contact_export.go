@@ -101,12 +101,12 @@ type contactErase struct {
 }
 
 func (contactErase) Help() string {
-	return `Removes a person for good: document, search, tags and history, and the name, address, dedication and notes on gifts and plans. The sums stay, and the history of the account keeps a line that does not name them. Nothing brings the person back.
+	return `Removes a person for good: document, search, tags and history, and the name, address, dedication and notes on gifts and plans. The totals stay, and the history of the account keeps a line that does not name them. Nothing brings the person back.
 
 	donorbook contact erase --account ID ada@example.org
 	donorbook contact erase --account ID ada@example.org --yes
 
-Backups that were made before still have the data, and so do files that were exported: delete them when their time has come.`
+Backups that were made before still have the data, and so do files that were exported. Delete those, too.`
 }
 
 func (c *contactErase) Run(t *terminal) error {

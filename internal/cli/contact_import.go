@@ -19,8 +19,8 @@ import (
 
 type contactImport struct {
 	Account      string `help:"Id of the account." required:"" placeholder:"ID"`
-	DryRun       bool   `help:"Say what would become of the rows, and change nothing." name:"dry-run"`
-	ForceCreate  bool   `help:"Make a new contact of every row, even if one with the same email or phone exists." name:"force-create" xor:"existing"`
+	DryRun       bool   `help:"Say what would happen to the rows, and change nothing." name:"dry-run"`
+	ForceCreate  bool   `help:"Add a new contact for every row, even if one with the same email or phone exists." name:"force-create" xor:"existing"`
 	SkipExisting bool   `help:"Leave contacts that exist as they are." name:"skip-existing" xor:"existing"`
 	Map          string `help:"What columns mean, where the name does not say it: COLUMN=FIELD,COLUMN=FIELD." placeholder:"MAPPING"`
 	Rejected     string `help:"File for the rows that are rejected, each with its reason in the last column: .csv, .jsonl or .xlsx. It is overwritten." placeholder:"FILE"`
@@ -41,11 +41,11 @@ func (contactImport) Help() string {
 
 A row that has an email or a phone of a contact is merged into this contact, as POST /v1/contacts does it. With --skip-existing such a row changes nothing, with --force-create it makes a new contact.
 
-A row that is wrong is rejected and does not hold up the others: mend it in the file of --rejected, and import that file.
+A row that is wrong is rejected and does not hold up the others: correct it in the file of --rejected, and import that file.
 
-An import that was interrupted goes on when you start it again with the same file and options, and does nothing twice. A file that was imported completely is not imported again unless you say --again. "Undo import" in the console, under Contacts, Import, takes everything back.
+An import that was interrupted continues when you start it again with the same file and options, and does nothing twice. A file that was imported completely is not imported again unless you say --again. To undo an import, open it in the console under Contacts, Imports.
 
-A dry run lists what would be merged and rejected, 1,000 rows at most, and counts all. It knows what rows further up would do, but not what others change in the meantime. Of very many contacts it forgets what rows far up have said about them, and counts a later row that says nothing new as merged.
+A dry run lists what would be merged and rejected, 1,000 rows at most, and counts all. It knows what earlier rows would do, but not what others change in the meantime. In a very long file, a row that only repeats an early one may be counted as merged, and not as unchanged.
 
 Exit codes: 0 every row is imported; 1 rows were rejected, or it failed; 2 wrong usage; 3 the file or the mapping is refused, and nothing was imported; 4 no such account or file.`
 }
@@ -153,11 +153,11 @@ func (c *contactImport) mapping(t *terminal, s *store.Store, account int64, head
 	if err == nil && c.Map != "" {
 		mapping, err = mapping.With(c.Map)
 	}
-	if err == nil {
-		err = mapping.Check()
-	}
 	if err != nil {
 		return mapping, err
+	}
+	if err := mapping.Check(); err != nil {
+		return mapping, fmt.Errorf("%w\nThe columns of the file are: %s. Say what they mean with --map, such as --map \"COLUMN=full_name\"", err, oneLine(strings.Join(header, ", ")))
 	}
 	if skipped := mapping.Skipped(); len(skipped) > 0 {
 		fmt.Fprintf(t.stderr, "Columns that are not imported: %s.\n", oneLine(strings.Join(skipped, ", ")))
@@ -176,7 +176,7 @@ func (c *contactImport) run(t *terminal, s *store.Store, account int64, rows *ta
 		if errors.Is(err, context.Canceled) {
 			err = errors.New("interrupted")
 		}
-		return fmt.Errorf("%w\n%s Start the import again: it goes on from there", err, c.summary(result))
+		return fmt.Errorf("%w\n%s Start the import again: it continues from there", err, c.summary(result))
 	}
 	if known {
 		fmt.Fprintf(t.stderr, "This file was imported on %s, as import %d: %s Nothing was changed now. To import it again, say --again.\n",

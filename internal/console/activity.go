@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
 )
 
 const (
@@ -109,6 +107,9 @@ func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _
 	view := historyView{timeline: timeline{Total: result.Total}}
 	for i := range found {
 		a := &found[i]
+		if isToldAgain(a, found) {
+			continue
+		}
 		row := people.row(a, nounWords[a.Noun])
 		row.About = about(a)
 		if gift := a.Gift(); gift.Gift != "" {
@@ -118,6 +119,17 @@ func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _
 	}
 	view.Pager = l.pager(result.Total)
 	return c.render(w, r, v, "history", page{Title: "History", Section: "settings", Data: view})
+}
+
+// isToldAgain tells whether the contact's own row says the same, and more: that a gift was recorded or refunded.
+func isToldAgain(a *crm.Activity, found []crm.Activity) bool {
+	if a.Noun != crm.GiftNoun || a.Kind != crm.DidCreate && a.Kind != crm.DidRefund {
+		return false
+	}
+	return slices.ContainsFunc(found, func(other crm.Activity) bool {
+		seq, ok := crm.CodeSeq(other.Gift().Gift)
+		return ok && seq == crm.IDSeq(a.ID) && (other.Kind == crm.DidRefund) == (a.Kind == crm.DidRefund)
+	})
 }
 
 // nameFields finds the names of custom fields that were changed.
@@ -149,6 +161,14 @@ func (c *Console) subjectsOf(r *http.Request, v visit, found []crm.Activity) (fu
 		return nil, err
 	}
 	campaigns, err := c.store.CampaignNames(r.Context(), v.account(), ids[crm.CampaignNoun])
+	if err != nil {
+		return nil, err
+	}
+	gifts, err := c.store.GiftCodes(r.Context(), v.account(), ids[crm.GiftNoun])
+	if err != nil {
+		return nil, err
+	}
+	plans, err := c.store.PlanCodes(r.Context(), v.account(), ids[crm.PlanNoun])
 	return func(a *crm.Activity) link {
 		switch a.Noun {
 		case crm.ContactNoun:
@@ -162,9 +182,12 @@ func (c *Console) subjectsOf(r *http.Request, v visit, found []crm.Activity) (fu
 			}
 			return link{Label: a.Subject()}
 		case crm.GiftNoun:
-			return link{Label: "Gift " + crm.GiftNumber(a.ID)}
+			return link{"Gift " + crm.GiftNumber(a.ID), v.path("/gifts/" + gifts[a.ID])}
 		case crm.PlanNoun:
-			return link{Label: "Plan " + crm.GiftNumber(a.ID)}
+			return link{"Recurring plan", v.path("/plans/" + plans[a.ID])}
+		case crm.JobNoun:
+			kind := jobKind(a)
+			return link{capital(jobWords[kind]), v.path(jobAddress(kind, a.ID))}
 		case crm.FieldNoun:
 			return link{a.Subject(), v.path(fieldPath(a.ID))}
 		}
@@ -184,6 +207,14 @@ func (c *Console) peopleOf(r *http.Request, v visit) (people, error) {
 	return names, err
 }
 
+// called is the name of a member with this email. Programs are called as they are.
+func (p people) called(who string) string {
+	if name := p[who]; name != "" {
+		return name
+	}
+	return who
+}
+
 // name is who has made a change.
 func (p people) name(a *crm.Activity) string {
 	switch name := p[a.Who]; {
@@ -195,201 +226,6 @@ func (p people) name(a *crm.Activity) string {
 		return "The " + a.Who
 	}
 	return a.Who
-}
-
-// row is a change in words; what says what was changed.
-func (p people) row(a *crm.Activity, what string) activityRow {
-	row := activityRow{At: a.OccurredAt(), Note: a.Note(), Undone: a.Undone}
-	if a.Door != crm.ConsoleDoor && a.Door != crm.OtherDoor && a.Door != crm.CommandDoor { // of the last one the name tells
-		row.Door = doorWords[a.Door]
-	}
-	var lines []string
-	for _, change := range a.Changes() {
-		lines = append(lines, changeWords(change))
-	}
-	did := didWords(a, what)
-	switch {
-	case did == "" && len(lines) == 0:
-		did = "changed " + what
-	case did == "" && len(lines) == 1:
-		did, lines = lines[0], nil
-	case did == "":
-		did = "made " + shownCount(len(lines)) + " changes"
-	}
-	if a.Undoes != 0 && a.Kind != crm.DidNote {
-		did = "undid an earlier change: " + did
-	}
-	row.Sentence = p.name(a) + " " + did + "."
-	if a.Kind == crm.DidLose {
-		row.Sentence = "This part of the history was lost."
-	}
-	for _, line := range lines {
-		row.Lines = append(row.Lines, capital(line)+".")
-	}
-	return row
-}
-
-var doorWords = map[crm.Door]string{crm.APIDoor: "API", crm.ImportDoor: "Import", crm.BulkDoor: "Many at once"}
-
-// didWords say what was done, "" where the fields that have changed say it.
-func didWords(a *crm.Activity, what string) string {
-	switch a.Noun {
-	case crm.UserNoun:
-		return userWords(a)
-	case crm.FieldNoun:
-		switch a.Kind {
-		case crm.DidArchive:
-			return "ended " + what
-		case crm.DidRestore:
-			return "brought back " + what
-		}
-	case crm.TagNoun:
-		if a.Kind == crm.DidUpdate {
-			changes := a.Changes()
-			if len(changes) > 0 {
-				return "renamed the tag " + quoted(changes[0].Before, "") + " to " + quoted(changes[0].After, "")
-			}
-		}
-	}
-	subject := ""
-	if a.Noun != crm.ContactNoun && a.Noun != crm.CampaignNoun {
-		subject = strings.TrimRight(" "+quoted(a.Subject(), ""), " ")
-	}
-	switch a.Kind {
-	case crm.DidCreate:
-		return verbs[a.Noun].create + " " + what + subject
-	case crm.DidDelete:
-		return verbs[a.Noun].end + " " + what + subject
-	case crm.DidArchive:
-		return "archived " + what
-	case crm.DidRestore:
-		return "restored " + what
-	case crm.DidMerge:
-		return "sent " + what + " again, and the data was merged in"
-	case crm.DidErase:
-		return "erased a person at their request"
-	case crm.DidExport:
-		return exportWords(a)
-	case crm.DidImport:
-		return "brought all data back from an export"
-	case crm.DidNote:
-		return noteWords(a)
-	case crm.DidGive, crm.DidRefund:
-		return mentionWords(a)
-	}
-	return ""
-}
-
-// verbs say how things begin and end.
-var verbs = func() map[crm.Noun]struct{ create, end string } {
-	all := map[crm.Noun]struct{ create, end string }{}
-	for noun := range nounWords {
-		all[noun] = struct{ create, end string }{"created", "deleted"}
-	}
-	all[crm.ContactNoun] = struct{ create, end string }{"added", "deleted"}
-	all[crm.GiftNoun] = struct{ create, end string }{"recorded", "deleted"}
-	all[crm.KeyNoun] = struct{ create, end string }{"created", "revoked"}
-	return all
-}()
-
-func exportWords(a *crm.Activity) string {
-	var e store.Exported
-	_ = json.Unmarshal([]byte(a.Data), &e) // what cannot be read says less
-	switch e.What {
-	case "account":
-		return "exported all data"
-	case "contact":
-		return "downloaded the data of one contact"
-	}
-	return "exported " + plural(e.Rows, strings.TrimSuffix(strings.ReplaceAll(e.What, "transactions", "gifts"), "s"))
-}
-
-func noteWords(a *crm.Activity) string {
-	switch {
-	case a.Undoes != 0:
-		return "removed a note, or put it back"
-	case a.Undone:
-		return "wrote a note, which was removed"
-	}
-	return "wrote a note"
-}
-
-func mentionWords(a *crm.Activity) string {
-	gift := a.Gift()
-	amount := crm.MoneyOf(gift.Amount.String(), gift.Currency)
-	switch {
-	case gift.Gift == "": // its data was erased
-		return "recorded a gift"
-	case a.Noun == crm.GiftNoun:
-		return ""
-	case a.Kind == crm.DidRefund:
-		return "recorded a refund of " + amount
-	case gift.Status != string(crm.Succeeded):
-		return "recorded a gift of " + amount + " (" + strings.ToLower(spoken(gift.Status)) + ")"
-	}
-	return "recorded a gift of " + amount
-}
-
-// userWords tell of members and invitations.
-func userWords(a *crm.Activity) string {
-	values := map[string]crm.Change{}
-	for _, change := range a.Changes() {
-		values[change.Field] = change
-	}
-	invited, isInvitation := values["Invitation"]
-	role := values["Role"]
-	switch who := a.Subject(); {
-	case isInvitation && a.Kind == crm.DidCreate:
-		return "invited " + invited.After + " as " + role.After
-	case isInvitation:
-		return "canceled the invitation of " + invited.Before
-	case a.Kind == crm.DidCreate && who == a.Who:
-		return "joined as " + role.After
-	case a.Kind == crm.DidCreate:
-		return "added " + who + " as " + role.After
-	case a.Kind == crm.DidDelete && who == a.Who:
-		return "left the organization"
-	case a.Kind == crm.DidDelete:
-		return "removed " + who
-	case role.After != "":
-		return "changed the role of " + who + " from " + role.Before + " to " + role.After
-	case values["Password"].After != "":
-		return "changed the password of " + who
-	}
-	return ""
-}
-
-// changeWords is what happened to a field, as the end of a sentence.
-func changeWords(c crm.Change) string {
-	before, after := shortened(c.Before, activityValue, 0), shortened(c.After, activityValue, 0)
-	if label, ok := strings.CutSuffix(c.Field, " added"); ok {
-		return "added " + lowered(label) + " " + quoted(after, "")
-	}
-	if label, ok := strings.CutSuffix(c.Field, " removed"); ok {
-		return "removed " + lowered(label) + " " + quoted(before, "")
-	}
-	label := lowered(c.Field)
-	switch {
-	case before == "" && after == "":
-		return "changed " + label
-	case before == "":
-		return "set " + label + " to " + quoted(after, "")
-	case after == "":
-		return "removed " + label + " " + quoted(before, "")
-	}
-	return "changed " + label + " from " + quoted(before, "") + " to " + quoted(after, "")
-}
-
-// lowered is a label inside a sentence. Names keep their capital letters.
-func lowered(label string) string {
-	switch label {
-	case "Twitter", "LinkedIn", "Facebook":
-		return label
-	}
-	if len(label) > 1 && label[1] >= 'a' && label[1] <= 'z' {
-		return strings.ToLower(label[:1]) + label[1:]
-	}
-	return label
 }
 
 // addNote adds a note to the history of a contact.

@@ -92,6 +92,34 @@ func TestATimelineHasGifts(t *testing.T) {
 	p.sees(p.get(path), p.user.Name+" recorded a refund of $20.")
 }
 
+// The history of the organization tells of a gift once, in words, and leads to gifts, plans and jobs.
+func TestTheHistoryLeadsToGiftsPlansAndJobs(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Owner)
+		path := s.contact(p, "Zoë", "Okafor")
+		p.follow(path+"/plans", "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31", "status", "active")
+		p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check", "note", "Thanks")
+		gift := regexp.MustCompile(`/gifts/[0-9A-Za-z]{16}`).FindString(p.get(path).body)
+		p.follow(p.org("/contacts/bulk"), "confirmed", "1", "action", "tag", "tag", "vip, board", "id", path[strings.LastIndex(path, "/")+1:])
+		p.follow(p.org(gift), "transacted_at", "2026-02-01", "status", "succeeded")
+		page := p.get(p.org("/settings/history"))
+		p.sees(page, p.user.Name+" recorded a gift of $50. See the gift", "Recurring plan", p.user.Name+" created this plan.", "Bulk change "+p.user.Name+" began this bulk change.",
+			p.user.Name+" added the tags “vip”, “board”.", "Gift 0000000001")
+		if strings.Contains(page.words(), "recorded this gift") {
+			t.Error("a gift is told of twice")
+		}
+		if strings.Contains(page.words(), "T12:00:00") {
+			t.Error("a time is written as for programs")
+		}
+		for _, address := range regexp.MustCompile(`href="([^"]+/(?:gifts|plans|jobs)/[^"]+)"`).FindAllStringSubmatch(page.body, -1) {
+			p.wantStatus(p.get(address[1]), http.StatusOK)
+		}
+		if found := regexp.MustCompile(`/(gifts|plans|jobs)/\w+"`).FindAllString(page.body, -1); len(found) < 4 {
+			t.Errorf("the history leads to %q alone", found)
+		}
+	})
+}
+
 // Owners see every change of the organization, and decide how long changes are kept.
 func TestOwnersSeeTheHistory(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
@@ -109,6 +137,11 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 		p.sees(page, "Every change in Harbor", "added "+p.user.Email+" as owner", name+" created the API key “Website”.", name+" invited cy@example.org as viewer.",
 			"Gala", name+" created this campaign.", name+" made 2 changes.", "Changed currency from “USD” to “EUR”.", "Zoë Okafor", name+" added this contact.",
 			"The API key Website renamed the tag “old” to “new”.")
+		for _, again := range []string{"Set email to", "Set role to", "Set name to", "Set invitation to"} {
+			if strings.Contains(page.words(), again) {
+				t.Errorf("the history says the same twice: %s", again)
+			}
+		}
 		if !strings.Contains(page.body, `href="`+p.org(fmt.Sprintf("/contacts/%d", s.contacts(p.account)[0].ID))+`"`) {
 			t.Error("nothing leads to the contact")
 		}

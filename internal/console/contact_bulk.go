@@ -20,6 +20,7 @@ type bulkView struct {
 	Action   crm.BulkKind
 	Title    string // what would be done, with the number
 	Button   string
+	Crumb    string // what the page is called in the path above it
 	Contacts int64
 	Tags     bool // the action needs tags
 	Count    string
@@ -134,7 +135,10 @@ func (c *Console) askBulk(w http.ResponseWriter, r *http.Request, v visit, view 
 		return crm.ErrNotFound
 	}
 	view.Count = plural(view.Contacts, "contact")
-	view.Title, view.Button = bulkText(said.title, view.Contacts, nil), said.button
+	view.Title, view.Button, view.Crumb = bulkText(said.title, view.Contacts, nil), said.button, said.button
+	if view.Export != nil {
+		view.Crumb = "Export"
+	}
 	return c.render(w, r, v, "contact_bulk", page{Title: view.Title, Section: "contacts", Form: view.Form, Data: view})
 }
 

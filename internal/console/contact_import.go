@@ -64,6 +64,7 @@ type importRow struct {
 	store.Import
 	Address string
 	State   mark
+	By      string // who has begun it
 }
 
 // importsView is the form for a file, and the imports so far.
@@ -82,14 +83,18 @@ func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f
 	if err != nil {
 		return err
 	}
+	people, err := c.peopleOf(r, v)
+	if err != nil {
+		return err
+	}
 	view := importsView{Limit: store.MaxUpload}
 	for _, im := range imports {
-		view.Rows = append(view.Rows, importRow{im, v.path(importPath(im.ID)), importState(&im)})
+		view.Rows = append(view.Rows, importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)})
 	}
 	if more {
 		view.Older = v.path("/contacts/import?before=" + strconv.FormatInt(imports[len(imports)-1].ID, 10))
 	}
-	return c.render(w, r, v, "imports", page{Title: "Import contacts", Section: "contacts", Form: f, Data: view})
+	return c.render(w, r, v, "imports", page{Title: "Import contacts", Section: "imports", Form: f, Data: view})
 }
 
 // importStates are words for where imports stand.
@@ -198,7 +203,11 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err != nil {
 		return err
 	}
-	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im)}, Modes: importModes, MayDefine: v.membership.Role >= crm.Owner}
+	people, err := c.peopleOf(r, v)
+	if err != nil {
+		return err
+	}
+	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, MayDefine: v.membership.Role >= crm.Owner}
 	switch {
 	case im.State == store.JobMapping:
 		err = errors.Join(c.fillColumns(r, &view, f), c.fillRows(r, v, &view))
@@ -211,7 +220,7 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err != nil {
 		return err
 	}
-	p := page{Title: "Import of " + im.Spec.Name, Section: "contacts", Form: f, Data: &view}
+	p := page{Title: "Import of " + im.Spec.Name, Section: "imports", Form: f, Data: &view}
 	if !isPart(r) {
 		return c.render(w, r, v, "import", p)
 	}

@@ -124,7 +124,7 @@ func TestAFileIsImported(t *testing.T) {
 			t.Errorf("imported twice: %s", words)
 		}
 		a = p.get(p.org("/contacts/import"))
-		if !strings.Contains(a.words(), "people.csv person1@example.org") || !strings.Contains(a.words(), "1 1 0 1 Done") {
+		if !strings.Contains(a.words(), "people.csv Person 1, ") || !strings.Contains(a.words(), "1 1 0 1 Done") {
 			t.Errorf("the list of imports is %s", a.words())
 		}
 		p.follow(path + "/undo")

@@ -52,7 +52,8 @@ type contactRow struct {
 	LastGift               time.Time
 	Given                  int64
 	Tags                   []tagLink
-	MoreTags               int
+	MoreTags               int // than are shown
+	Others                 int // than the first, where there is no room for more
 }
 
 // tagLink leads to the contacts with a tag.
@@ -234,7 +235,7 @@ func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {
 			name = strings.Clone(name)
 			row.Tags = append(row.Tags, tagLink{Name: name, Address: tagAddress(v, name)})
 		}
-		row.MoreTags = len(contact.Tags) - len(row.Tags)
+		row.MoreTags, row.Others = len(contact.Tags)-len(row.Tags), max(0, len(contact.Tags)-1)
 		rows = append(rows, row)
 	}
 	return rows

@@ -131,7 +131,7 @@ func TestAContactIsEdited(t *testing.T) {
 			}
 		}
 		p.wantStatus(p.post(path, "first_name", "", "last_name", "Diaz"), http.StatusUnprocessableEntity)
-		p.sees(p.follow(path, "first_name", "Anna", "last_name", "Diaz", "emails.0.value", "", "emails.1.value", "b@example.org"), "The changes were saved.", "Anna Diaz", "b@example.org", "No notes yet")
+		p.sees(p.follow(path, "first_name", "Anna", "last_name", "Diaz", "emails.0.value", "", "emails.1.value", "b@example.org"), "The changes were saved.", "Anna Diaz", "b@example.org", "Removed note “Old”.")
 		c := s.contacts(p.account)[0]
 		if c.Company != "" || c.Note != "" || !c.DOB.IsZero() || len(c.Emails) != 1 || len(c.Addresses) != 0 || !slices.Equal(c.Tags, []string{"kept"}) {
 			t.Errorf("after the edit: %+v", c)

@@ -21,12 +21,32 @@ const (
 
 func jobPath(id int64) string { return "/jobs/" + strconv.FormatInt(id, 10) }
 
+// jobAddress is the page of a job. An import has one of its own.
+func jobAddress(kind store.JobKind, id int64) string {
+	if kind == store.ImportJob {
+		return importPath(id)
+	}
+	return jobPath(id)
+}
+
+// jobWords are what people call jobs.
+var jobWords = map[store.JobKind]string{store.ImportJob: "import", store.BulkJob: "bulk change", store.UndoingJob: "undo"}
+
+// jobKind is the kind of job that a change has begun.
+func jobKind(a *crm.Activity) store.JobKind {
+	var begun struct{ Kind store.JobKind }
+	_ = json.Unmarshal([]byte(a.Data), &begun) // what cannot be read says less
+	return begun.Kind
+}
+
 // jobView is one job as pages show it.
 type jobView struct {
 	*store.Job
 	Title, Address string
 	State          mark
+	By             string // who has begun it
 	Told           string // what it has done
+	More           string // what the title does not say already
 	Width          string // of the bar, in percent; "" where no one knows
 	Kept           []link
 	UndoneBy       string // address of the job that has undone it
@@ -49,9 +69,13 @@ func (c *Console) jobsPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 	if err != nil {
 		return err
 	}
+	people, err := c.peopleOf(r, v)
+	if err != nil {
+		return err
+	}
 	view := rows[jobView]{Pager: l.pager(found.Total)}
 	for _, j := range jobs {
-		one, err := c.jobView(r, v, j)
+		one, err := people.job(v, j)
 		if err != nil {
 			return err
 		}
@@ -66,7 +90,11 @@ func (c *Console) jobPage(w http.ResponseWriter, r *http.Request, v visit, f *fo
 	if err != nil {
 		return err
 	}
-	view, err := c.jobView(r, v, j)
+	people, err := c.peopleOf(r, v)
+	if err != nil {
+		return err
+	}
+	view, err := people.job(v, j)
 	if err == nil && j.Kind == store.UndoingJob {
 		err = c.listKept(r, v, &view)
 	}
@@ -142,12 +170,9 @@ func mayReturn(back string) bool {
 	return len(back) <= backLimit && (path == "/contacts" || path == "/tags")
 }
 
-// jobView says what a job is and does.
-func (c *Console) jobView(r *http.Request, v visit, j store.Job) (view jobView, err error) {
-	view = jobView{Job: &j, State: jobStates[j.State], Address: v.path(jobPath(j.ID))}
-	if j.Kind == store.ImportJob {
-		view.Address = v.path("/imports/" + strconv.FormatInt(j.ID, 10))
-	}
+// job says what a job is and does.
+func (p people) job(v visit, j store.Job) (view jobView, err error) {
+	view = jobView{Job: &j, State: jobStates[j.State], Address: v.path(jobAddress(j.Kind, j.ID)), By: p.called(j.Actor)}
 	if j.Undo != 0 {
 		view.UndoneBy = v.path(jobPath(j.Undo))
 	}
@@ -161,6 +186,9 @@ func (c *Console) jobView(r *http.Request, v visit, j store.Job) (view jobView, 
 			view.Told = shownCount(done) + " of " + plural(at.Total, "contact")
 			view.Width = strconv.FormatInt(min(100, done*100/at.Total), 10) + "%"
 		}
+		if j.Working() || at.Changed != at.Total || action.Kind == crm.BulkRename {
+			view.More = view.Told
+		}
 	case store.UndoingJob:
 		var at store.UndoProgress
 		err = json.Unmarshal(j.Progress, &at)
@@ -168,6 +196,7 @@ func (c *Console) jobView(r *http.Request, v visit, j store.Job) (view jobView, 
 		if at.Kept > 0 {
 			view.Told += " " + plural(at.Kept, "contact") + " " + choose(at.Kept, "was changed since then and stays as it is.", "were changed since then and stay as they are.")
 		}
+		view.More = view.Told
 	default:
 		view.Title = capital(string(j.Kind))
 	}

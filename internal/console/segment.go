@@ -46,12 +46,17 @@ func (c *Console) segmentsPage(w http.ResponseWriter, r *http.Request, v visit, 
 	if err != nil {
 		return err
 	}
+	people, err := c.peopleOf(r, v)
+	if err != nil {
+		return err
+	}
 	for i := range all {
+		all[i].Actor = people.called(all[i].Actor)
 		if s := &all[i]; f.sentTo("/segments/" + strconv.FormatInt(s.ID, 10)) {
 			s.Typed, s.Fault = f.Value("name"), f.fault("name", "Name")
 		}
 	}
-	return c.render(w, r, v, "segments", page{Title: "Segments", Section: "contacts", Form: f, Data: paged(all, r, v.path("/segments"), pageParameter)})
+	return c.render(w, r, v, "segments", page{Title: "Segments", Section: "segments", Form: f, Data: paged(all, r, v.path("/segments"), pageParameter)})
 }
 
 // createSegment saves the filter of a list. Where it is refused, the list is shown again.

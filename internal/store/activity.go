@@ -175,7 +175,35 @@ func (s *Store) History(ctx context.Context, account int64, page crm.PageRequest
 	return found, result, err
 }
 
-const sqlContactNames = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2)`
+const (
+	sqlContactNames = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	sqlGiftCodes    = `SELECT id, code FROM gift WHERE account_id = $1 AND id = ANY($2)`
+	sqlPlanCodes    = `SELECT id, code FROM plan WHERE account_id = $1 AND id = ANY($2)`
+)
+
+// GiftCodes are the public ids of the gifts with these ids.
+func (s *Store) GiftCodes(ctx context.Context, account int64, ids []int64) (map[int64]string, error) {
+	return s.codes(ctx, sqlGiftCodes, account, ids)
+}
+
+// PlanCodes are the public ids of the plans with these ids.
+func (s *Store) PlanCodes(ctx context.Context, account int64, ids []int64) (map[int64]string, error) {
+	return s.codes(ctx, sqlPlanCodes, account, ids)
+}
+
+func (s *Store) codes(ctx context.Context, sql string, account int64, ids []int64) (map[int64]string, error) {
+	codes := make(map[int64]string)
+	if len(ids) == 0 {
+		return codes, nil
+	}
+	err := s.read(ctx, func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			codes[r.Int(0)] = strings.Clone(r.Text(1))
+			return nil
+		}, sql, account, ids)
+	})
+	return codes, err
+}
 
 // ContactNames are the contacts with these ids, with nothing but their names. One that is damaged has none.
 func (s *Store) ContactNames(ctx context.Context, account int64, ids []int64) (map[int64]crm.Contact, error) {

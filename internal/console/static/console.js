@@ -20,7 +20,7 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
-  document.querySelectorAll("details.orgs[open], details.popup[open]").forEach((open) => {
+  document.querySelectorAll("details.orgs[open], details.popup[open], details.panel[open]").forEach((open) => {
     open.open = false;
     open.querySelector("summary").focus();
   });
@@ -127,7 +127,6 @@ const countPicks = () => {
   page.hidden = false;
   page.checked = n > 0 && n === picks().length;
   page.indeterminate = n > 0 && !page.checked;
-  bulk().classList.toggle("idle", n === 0);
   const told = all ? "All selected" : n ? n + " selected" : "";
   document.querySelectorAll("[data-bulk-count]").forEach((place) => { place.textContent = told; });
 };

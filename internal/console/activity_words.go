@@ -1,0 +1,259 @@
+package console
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// row is a change in words; what says what was changed.
+func (p people) row(a *crm.Activity, what string) activityRow {
+	row := activityRow{At: a.OccurredAt(), Note: a.Note(), Undone: a.Undone}
+	if a.Door != crm.ConsoleDoor && a.Door != crm.OtherDoor && a.Door != crm.CommandDoor { // of the last one the name tells
+		row.Door = doorWords[a.Door]
+	}
+	did := didWords(a, what)
+	lines := linesOf(a, did != "")
+	undid := a.Undoes != 0 && a.Kind != crm.DidNote
+	switch {
+	case did == "" && len(lines) == 0:
+		did = "changed " + what
+	case did == "" && len(lines) == 1:
+		did, lines = lines[0], nil
+	case did == "" && !undid:
+		did = "made " + shownCount(len(lines)) + " changes"
+	}
+	switch {
+	case undid && did == "":
+		did = "undid an earlier change"
+	case undid:
+		did = "undid an earlier change: " + did
+	}
+	row.Sentence = p.name(a) + " " + did + "."
+	if a.Kind == crm.DidLose {
+		row.Sentence = "This part of the history was lost."
+	}
+	for _, line := range lines {
+		row.Lines = append(row.Lines, capital(line)+".")
+	}
+	return row
+}
+
+// linesOf says what became of each field. Where a sentence tells of the change, it has said what the change is about, and all of a member.
+func linesOf(a *crm.Activity, told bool) (lines []string) {
+	if told && a.Noun == crm.UserNoun {
+		return nil
+	}
+	changes, subject := a.Changes(), ""
+	if told && a.Noun != crm.ContactNoun {
+		subject = a.Subject()
+	}
+	for len(changes) > 0 {
+		change, tags := changes[0], tagsOf(changes)
+		switch {
+		case subject != "" && (change.Before == subject || change.After == subject):
+		case len(tags) > 1:
+			lines = append(lines, strings.TrimPrefix(change.Field, tagPrefix)+" the tags "+quotedTags(tags))
+		default:
+			lines = append(lines, changeWords(change))
+		}
+		changes = changes[max(1, len(tags)):]
+	}
+	return lines
+}
+
+const tagPrefix = "Tag "
+
+// tagsOf are the tags that the first changes have added, or removed.
+func tagsOf(changes []crm.Change) (tags []string) {
+	for _, change := range changes {
+		if change.Field != changes[0].Field || !strings.HasPrefix(change.Field, tagPrefix) {
+			break
+		}
+		tags = append(tags, change.Before+change.After)
+	}
+	return tags
+}
+
+var doorWords = map[crm.Door]string{crm.APIDoor: "API", crm.ImportDoor: "Import", crm.BulkDoor: "Many at once"}
+
+// didWords say what was done, "" where the fields that have changed say it.
+func didWords(a *crm.Activity, what string) string {
+	switch a.Noun {
+	case crm.UserNoun:
+		return userWords(a)
+	case crm.FieldNoun:
+		switch a.Kind {
+		case crm.DidArchive:
+			return "ended " + what
+		case crm.DidRestore:
+			return "brought back " + what
+		}
+	case crm.JobNoun:
+		return "began this " + jobWords[jobKind(a)]
+	case crm.GiftNoun, crm.PlanNoun:
+		if a.Kind == crm.DidErase {
+			return "removed the name of an erased person from " + what
+		}
+	case crm.TagNoun:
+		if a.Kind == crm.DidUpdate {
+			changes := a.Changes()
+			if len(changes) > 0 {
+				return "renamed the tag " + quoted(changes[0].Before, "") + " to " + quoted(changes[0].After, "")
+			}
+		}
+	}
+	subject := ""
+	if a.Noun != crm.ContactNoun && a.Noun != crm.CampaignNoun {
+		subject = strings.TrimRight(" "+quoted(a.Subject(), ""), " ")
+	}
+	switch a.Kind {
+	case crm.DidCreate:
+		return verbs[a.Noun].create + " " + what + subject
+	case crm.DidDelete:
+		return verbs[a.Noun].end + " " + what + subject
+	case crm.DidArchive:
+		return "archived " + what
+	case crm.DidRestore:
+		return "restored " + what
+	case crm.DidMerge:
+		if a.Door == crm.ImportDoor {
+			return "merged imported data into " + what
+		}
+		return "sent " + what + " again, and the data was merged in"
+	case crm.DidErase:
+		return "erased a person at their request"
+	case crm.DidExport:
+		return exportWords(a)
+	case crm.DidImport:
+		return "brought all data back from an export"
+	case crm.DidNote:
+		return noteWords(a)
+	case crm.DidGive, crm.DidRefund:
+		return mentionWords(a)
+	}
+	return ""
+}
+
+// verbs say how things begin and end.
+var verbs = func() map[crm.Noun]struct{ create, end string } {
+	all := map[crm.Noun]struct{ create, end string }{}
+	for noun := range nounWords {
+		all[noun] = struct{ create, end string }{"created", "deleted"}
+	}
+	all[crm.ContactNoun] = struct{ create, end string }{"added", "deleted"}
+	all[crm.GiftNoun] = struct{ create, end string }{"recorded", "deleted"}
+	all[crm.KeyNoun] = struct{ create, end string }{"created", "revoked"}
+	return all
+}()
+
+func exportWords(a *crm.Activity) string {
+	var e store.Exported
+	_ = json.Unmarshal([]byte(a.Data), &e) // what cannot be read says less
+	switch e.What {
+	case "account":
+		return "exported all data"
+	case "contact":
+		return "downloaded the data of one contact"
+	}
+	return "exported " + plural(e.Rows, strings.TrimSuffix(strings.ReplaceAll(e.What, "transactions", "gifts"), "s"))
+}
+
+func noteWords(a *crm.Activity) string {
+	switch {
+	case a.Undoes != 0:
+		return "removed a note, or put it back"
+	case a.Undone:
+		return "wrote a note, which was removed"
+	}
+	return "wrote a note"
+}
+
+func mentionWords(a *crm.Activity) string {
+	gift := a.Gift()
+	amount := crm.MoneyOf(gift.Amount.String(), gift.Currency)
+	switch {
+	case a.Noun == crm.GiftNoun:
+		return ""
+	case gift.Gift == "": // its data was erased
+		return "recorded a gift"
+	case a.Kind == crm.DidRefund:
+		return "recorded a refund of " + amount
+	case gift.Status != string(crm.Succeeded):
+		return "recorded a gift of " + amount + " (" + strings.ToLower(spoken(gift.Status)) + ")"
+	}
+	return "recorded a gift of " + amount
+}
+
+// userWords tell of members and invitations.
+func userWords(a *crm.Activity) string {
+	values := map[string]crm.Change{}
+	for _, change := range a.Changes() {
+		values[change.Field] = change
+	}
+	invited, isInvitation := values["Invitation"]
+	role := values["Role"]
+	switch who := a.Subject(); {
+	case isInvitation && a.Kind == crm.DidCreate:
+		return "invited " + invited.After + " as " + role.After
+	case isInvitation:
+		return "canceled the invitation of " + invited.Before
+	case a.Kind == crm.DidCreate && who == a.Who:
+		return "joined as " + role.After
+	case a.Kind == crm.DidCreate:
+		return "added " + who + " as " + role.After
+	case a.Kind == crm.DidDelete && who == a.Who:
+		return "left the organization"
+	case a.Kind == crm.DidDelete:
+		return "removed " + who
+	case role.After != "":
+		return "changed the role of " + who + " from " + role.Before + " to " + role.After
+	case values["Password"].After != "":
+		return "changed the password of " + who
+	}
+	return ""
+}
+
+// changeWords is what happened to a field, as the end of a sentence.
+func changeWords(c crm.Change) string {
+	before, after := shortened(spokenTime(c.Before), activityValue, 0), shortened(spokenTime(c.After), activityValue, 0)
+	if label, ok := strings.CutSuffix(c.Field, " added"); ok {
+		return "added " + lowered(label) + " " + quoted(after, "")
+	}
+	if label, ok := strings.CutSuffix(c.Field, " removed"); ok {
+		return "removed " + lowered(label) + " " + quoted(before, "")
+	}
+	label := lowered(c.Field)
+	switch {
+	case before == "" && after == "":
+		return "changed " + label
+	case before == "":
+		return "set " + label + " to " + quoted(after, "")
+	case after == "":
+		return "removed " + label + " " + quoted(before, "")
+	}
+	return "changed " + label + " from " + quoted(before, "") + " to " + quoted(after, "")
+}
+
+// spokenTime is a time as people read it. Other values are as they are.
+func spokenTime(text string) string {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return shownDay(at)
+	}
+	return text
+}
+
+// lowered is a label inside a sentence. Names keep their capital letters.
+func lowered(label string) string {
+	switch label {
+	case "Twitter", "LinkedIn", "Facebook":
+		return label
+	}
+	if len(label) > 1 && label[1] >= 'a' && label[1] <= 'z' {
+		return strings.ToLower(label[:1]) + label[1:]
+	}
+	return label
+}
