@@ -25,6 +25,8 @@ const (
 	sqlEmptyAnswers = `UPDATE request_answer SET status = 0, header = '', body = $2 WHERE account_id = $1 AND key = ANY($3)`
 	sqlJobRowsOf    = `SELECT job_id, number FROM job_row WHERE account_id = $1 AND contact_id = $2`
 	sqlMentions     = `SELECT data FROM change WHERE account_id = $1 AND revision = ANY($2) AND kind >= $3 AND kind <= $4`
+	// Gifts that were given to another contact before the history told contacts of their gifts. Their changes have no door.
+	sqlOldMoves     = `SELECT revision, data FROM change WHERE account_id = $1 AND noun = $2 AND door = $3 AND data LIKE '%"contact_id"%'`
 	sqlEmptyChanges = `UPDATE change SET data = '' WHERE account_id = $1 AND revision = ANY($2)`
 )
 
@@ -132,6 +134,14 @@ func (e *eraser) lookAtHistory(heads []int64) error {
 		if err == nil {
 			err = e.lookAtGift(id)
 		}
+	}
+	if err == nil {
+		err = e.Each(func(r db.Row) error {
+			if c := (Change{Revision: r.Int(0), Data: r.Text(1)}); moved(&c, e.id) {
+				e.changes = append(e.changes, c.Revision)
+			}
+			return nil
+		}, sqlOldMoves, e.a.account, int64(crm.GiftNoun), int64(crm.OtherDoor))
 	}
 	slices.Sort(e.changes)
 	return err

@@ -120,3 +120,40 @@ func TestALongHistoryIsErasedAndWrittenInParts(t *testing.T) {
 		}
 	})
 }
+
+// TestAGiftThatWasMovedLongAgoForgetsItsGiver: a database of an earlier version did not tell a contact of gifts that became those of another one.
+func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o Options) {
+		s := open(t, o)
+		account := newAccount(t, s).Number
+		person, other := create(t, s, account, `{"first_name":"Ana"}`), create(t, s, account, `{"first_name":"Ben"}`)
+		gift, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03"}`, other.ID), true, s.now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.update(t.Context(), account, needs{}, func(t *tx) error {
+			a, err := t.lock(account)
+			if err != nil {
+				return err
+			}
+			found, err := a.gifts.get(t, account, gift.ID)
+			if err != nil {
+				return err
+			}
+			t.author.door = crm.OtherDoor
+			data := fmt.Sprintf(`{"contact_id":[%d,%d],"first_name":["Quetzalina","Ben"]}`, person.ID, other.ID)
+			t.writeGift(t.Save, a, t.record(a, crm.GiftNoun, gift.ID, crm.DidUpdate, found.revision, data), &found.Gift)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
+			t.Fatal(err)
+		}
+		s.touching.Wait()
+		if found := traces(t, o, []string{"quetzalina"}); len(found) > 0 {
+			t.Errorf("left: %v", found)
+		}
+		checked(t, s)
+	})
+}
