@@ -224,22 +224,22 @@ func filterField(id int64, text string) FieldFilter {
 	return f
 }
 
-// Search finds the contacts that the filter asks for.
-func (f FieldFilter) Search() Search {
-	var term SearchTerm
-	for _, word := range f.Words {
-		term = append(term, SearchChoice{{Text: word}})
-	}
-	return Search{Text: f.Words[0], Terms: []SearchTerm{term}}
-}
-
-// PlaceSearches find the contacts in the city and with the ZIP code that are asked for.
-func (f *ContactFilter) PlaceSearches() (all []Search) {
+// WordSearch is what the words of contacts answer: the search, the city, the ZIP code and the custom fields. It is one search, since a database
+// compares its lists of words faster than it hands them out.
+func (f *ContactFilter) WordSearch() Search {
+	all := Search{Text: f.Search.Text + f.City + f.Zip, Terms: slices.Clone(f.Search.Terms)}
 	if f.City != "" {
-		all = append(all, Search{Text: f.City, Terms: []SearchTerm{{{{Text: f.City}}}}})
+		all.Terms = append(all.Terms, SearchTerm{{{Text: f.City}}})
 	}
 	if f.Zip != "" {
-		all = append(all, Search{Text: f.Zip, Terms: []SearchTerm{{{{Text: f.Zip, Prefix: true, Shared: true}}}}})
+		all.Terms = append(all.Terms, SearchTerm{{{Text: f.Zip, Prefix: true, Shared: true}}})
+	}
+	for _, field := range f.Custom {
+		var term SearchTerm
+		for _, word := range field.Words {
+			term = append(term, SearchChoice{{Text: word}})
+		}
+		all.Text, all.Terms = all.Text+field.Words[0], append(all.Terms, term)
 	}
 	return all
 }

@@ -109,3 +109,16 @@ func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
 		}
 	}
 }
+
+// What words answer is one search, so that the database hands out only the contacts that meet all of it.
+func TestWordsOfAFilterAreOneSearch(t *testing.T) {
+	for query, want := range map[string]int{"tag=vip": 0, "city=Boston": 1, "q=ana+ruiz&city=Boston&zip=021&field_3=blue": 5} {
+		_, f, err := ParseContactQuery(query, "US")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := f.WordSearch(); len(s.Terms) != want || s.IsEmpty() != (want == 0) {
+			t.Errorf("%s: %d terms, want %d", query, len(s.Terms), want)
+		}
+	}
+}

@@ -95,13 +95,8 @@ func (w *sieve) steps() (steps []func() error) {
 		add(true, func() error { return w.detail(detail, w.keep) })
 	}
 	add(f.LastName != "", w.lastName)
-	add(!f.Search.IsEmpty(), func() error { return w.search(f.Search) })
-	for _, search := range f.PlaceSearches() {
-		add(true, func() error { return w.search(search) })
-	}
-	for _, field := range f.Custom {
-		add(true, func() error { return w.search(field.Search()) })
-	}
+	words := f.WordSearch()
+	add(!words.IsEmpty(), func() error { return w.search(words) })
 	add(f.LastName == "" && f.FirstName != "", w.firstName)
 	add(!f.Gave.IsEmpty(), w.gave)
 	add(!f.Given.IsEmpty(), w.given)
