@@ -43,9 +43,7 @@ func (m Mapping) Input(row []string, region string) ContactInput {
 		if i >= len(row) {
 			break
 		}
-		if c.Target == "first_name" || c.Target == "last_name" { // which are required
-			r.names[c.Target] = c.Name
-		}
+		r.nameRequired(c)
 		if text := strings.TrimSpace(row[i]); text != "" {
 			if t, ok := parseTarget(c.Target); ok {
 				r.take(t, c.Name, text)
@@ -55,6 +53,18 @@ func (m Mapping) Input(row []string, region string) ContactInput {
 	r.finish()
 	r.in.sentAs = r.names
 	return r.in
+}
+
+// nameRequired remembers which column has the names, which are required: a fault must name it even if its cell is empty.
+func (r *rowReader) nameRequired(c Column) {
+	switch c.Target {
+	case "first_name", "last_name":
+		r.names[c.Target] = c.Name
+	case FullNameColumn:
+		for part, words := range map[string]string{"first_name": " (first name)", "last_name": " (last name)"} {
+			r.names[part] = cmp.Or(r.names[part], c.Name+words)
+		}
+	}
 }
 
 func (r *rowReader) take(t target, column, text string) {
