@@ -197,6 +197,10 @@ func (p people) job(v visit, j store.Job) (view jobView, err error) {
 			view.Told += " " + plural(at.Kept, "contact") + " " + choose(at.Kept, "was changed since then and stays as it is.", "were changed since then and stay as they are.")
 		}
 		view.More = view.Told
+	case store.ImportJob:
+		var spec store.ContactImport
+		err = json.Unmarshal(j.Spec, &spec)
+		view.Title = "Import of " + spec.Name
 	default:
 		view.Title = capital(string(j.Kind))
 	}

@@ -94,7 +94,7 @@ func (m Mapping) Check() error {
 	}
 	has := func(target string) bool { _, found := taken[target]; return found }
 	if len(v.Faults) == 0 && !has(FullNameColumn) && (!has("first_name") || !has("last_name")) {
-		v.Add("", "No column has the first and the last name. Choose which one becomes first_name and which one last_name, or which one full_name.")
+		v.Add("", "No column has the first and the last name. Choose a column for the first name and one for the last name, or one for the full name.")
 	}
 	return v.Err()
 }

@@ -262,6 +262,10 @@ func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
 	if !errors.As(err, &faults) || faults.AllFaults() != "The Vorname field is required. The E-Mail 2 field must be a valid email address." {
 		t.Errorf("%v", err)
 	}
+	in = crm.Mapping{{Name: "Vollname", Target: crm.FullNameColumn}}.Input([]string{""}, "DE")
+	if err := in.Validate(nil, true, "DE", today); !errors.As(err, &faults) || faults.AllFaults() != "The Vollname (first name) field is required. The Vollname (last name) field is required." {
+		t.Errorf("of an empty full name: %v", err)
+	}
 }
 
 // TestCustomFieldsOfARow: a cell is read as a person writes it, by the definition of its field.
@@ -327,7 +331,7 @@ func TestMappingByHand(t *testing.T) {
 		want string
 	}{
 		{crm.Mapping{{Name: "a", Target: "full_name"}}, ""},
-		{crm.Mapping{{Name: "a", Target: "first_name"}}, "No column has the first and the last name. Choose which one becomes first_name and which one last_name, or which one full_name."},
+		{crm.Mapping{{Name: "a", Target: "first_name"}}, "No column has the first and the last name. Choose a column for the first name and one for the last name, or one for the full name."},
 		{crm.Mapping{{Name: "a", Target: "full_name"}, {Name: "b", Target: "company"}, {Name: "c", Target: "company"}}, "The c field must not become company, because the column b does."},
 	} {
 		if err := c.m.Check(); err != nil && err.Error() != c.want || err == nil && c.want != "" {

@@ -19,7 +19,6 @@ type rowColumn struct {
 	target
 	column    string
 	known     bool   // it goes somewhere
-	required  bool   // every contact has the field
 	valueType string // of emails and phones
 	dayFirst  bool
 }
@@ -29,7 +28,7 @@ func (m Mapping) Rows(region string) *ContactRows {
 	r := &ContactRows{mapping: m, columns: make([]rowColumn, len(m)), region: region, isOwn: m.isOwn()}
 	for i, c := range m {
 		t, known := parseTarget(c.Target)
-		r.columns[i] = rowColumn{target: t, column: c.Name, known: known, required: t.name == "first_name" || t.name == "last_name", dayFirst: region != "US" || isForeignDay(c.Name)}
+		r.columns[i] = rowColumn{target: t, column: c.Name, known: known, dayFirst: region != "US" || isForeignDay(c.Name)}
 		if t.list == "emails" || t.list == "phones" {
 			r.columns[i].valueType = t.typeOf(c.Name)
 		}
@@ -76,9 +75,7 @@ func (rows *ContactRows) Input(row []string) ContactInput {
 	r := &rowReader{ContactRows: rows, names: make(map[string]string, len(rows.columns))}
 	for i := range min(len(row), len(rows.columns)) {
 		c := &rows.columns[i]
-		if c.required {
-			r.names[c.name] = c.column
-		}
+		r.nameRequired(c)
 		if text := strings.TrimSpace(row[i]); text != "" && c.known {
 			r.take(c, text)
 		}
@@ -86,6 +83,20 @@ func (rows *ContactRows) Input(row []string) ContactInput {
 	r.finish()
 	r.in.sentAs = r.names
 	return r.in
+}
+
+// nameRequired remembers which column has the names, which are required: a fault must name it even if its cell is empty.
+func (r *rowReader) nameRequired(c *rowColumn) {
+	switch c.name {
+	case "first_name", "last_name":
+		r.names[c.name] = c.column
+	case FullNameColumn:
+		for _, part := range [...]string{"first_name", "last_name"} {
+			if r.names[part] == "" {
+				r.names[part] = c.column + " (" + strings.ReplaceAll(part, "_", " ") + ")"
+			}
+		}
+	}
 }
 
 func (r *rowReader) take(c *rowColumn, text string) {
