@@ -262,7 +262,7 @@ func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
 	if !errors.As(err, &faults) || faults.AllFaults() != "The Vorname field is required. The E-Mail 2 field must be a valid email address." {
 		t.Errorf("%v", err)
 	}
-	in = crm.Mapping{{Name: "Vollname", Target: crm.FullNameColumn}}.Input([]string{""}, "DE")
+	in = crm.Mapping{{Name: "Vollname", Target: crm.FullNameColumn}}.Rows("DE").Input([]string{""})
 	if err := in.Validate(nil, true, "DE", today); !errors.As(err, &faults) || faults.AllFaults() != "The Vollname (first name) field is required. The Vollname (last name) field is required." {
 		t.Errorf("of an empty full name: %v", err)
 	}
