@@ -208,7 +208,7 @@ func modelGift(t *testing.T, s *Store, r *rand.Rand, account, contact, other int
 // Random filters, orders and pages, compared with a look at every contact; with the usual costs, and with such that each way to find
 // something is taken.
 func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
-	const persons, days, filters = 300, 40, 500
+	const persons, days, filters = 300, 40, 250
 	eachEngine(t, func(t *testing.T, s *Store) {
 		random := rand.New(rand.NewPCG(16, 1))
 		now := stopClock(s)

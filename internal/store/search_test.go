@@ -157,6 +157,9 @@ func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
 			slices.Sort(want)
 			once := search(t, s, account, crm.All, typed(text), 1000)
 			for _, limit := range []int{1, 7, 100} {
+				if len(once)/limit > 50 {
+					continue // where fewer are found, every place of the list is the end of a page
+				}
 				if got := search(t, s, account, crm.All, typed(text), limit); !slices.Equal(got, once) {
 					t.Errorf("%q: %d a page: %v\nand in one page: %v", text, limit, got, once)
 				}
