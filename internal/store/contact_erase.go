@@ -22,7 +22,7 @@ const (
 	sqlPlansBy = `SELECT ` + planColumns + ` FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id`
 
 	sqlAnswerBodies = `SELECT key, body FROM request_answer WHERE account_id = $1`
-	sqlEmptyAnswers = `UPDATE request_answer SET status = 0, header = '', body = $2 WHERE account_id = $1 AND key = ANY($3)`
+	sqlEmptyAnswers = `UPDATE request_answer SET status = $2, header = '', body = $3 WHERE account_id = $1 AND key = ANY($4)`
 	sqlJobRowsOf    = `SELECT job_id, number FROM job_row WHERE account_id = $1 AND contact_id = $2`
 	sqlMentions     = `SELECT data FROM change WHERE account_id = $1 AND revision = ANY($2) AND kind >= $3 AND kind <= $4`
 	// Gifts that were given to another contact before the history told contacts of their gifts. Their changes have no door.
@@ -195,14 +195,17 @@ func (e *eraser) isNote(body []byte) bool {
 	return known
 }
 
+// erasedAnswer is the status of an answer that was taken out. A form of the console has none, which is 0.
+const erasedAnswer = -1
+
 // emptyAnswers takes out what answers say. Their keys stay: a client that sends such a request again must not bring the person back.
 func (t *tx) emptyAnswers(a *accountUnit, keys []string) error {
 	for _, key := range keys {
 		if kept := a.answers[key]; kept != nil {
-			kept.Answer = Answer{}
+			kept.Answer = Answer{Status: erasedAnswer}
 		}
 	}
-	return t.exec(sqlEmptyAnswers, a.account, []byte{}, keys)
+	return t.exec(sqlEmptyAnswers, a.account, int64(erasedAnswer), []byte{}, keys)
 }
 
 // values are the columns of a row of the record.

@@ -106,7 +106,7 @@ func (s *Store) once(ctx context.Context, account int64, n needs, attempt *Attem
 		return err
 	case !bytes.Equal(first.fingerprint, attempt.Fingerprint):
 		return crm.ErrRetryKeyReused
-	case first.Status == 0:
+	case first.Status == erasedAnswer:
 		return crm.ErrArchived // the person that it was about was erased since
 	}
 	return &Replayed{first.Answer}
