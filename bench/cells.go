@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -136,6 +135,16 @@ func (c cell) variant(p *place) variant {
 	return variant{fmt.Sprintf("%s, %d", c.name, c.connections), t.check, func(t timing) result { return l.run(t, p.server) }}
 }
 
+// variants are cells at one place, under names that tell it.
+func (p *place) variants(cells []cell, name func(cell) string) (list []variant) {
+	for _, c := range cells {
+		v := c.variant(p)
+		v.name = name(c)
+		list = append(list, v)
+	}
+	return list
+}
+
 // variants are those cells that were asked for.
 func (b *bench) variants(cells []cell) (list []variant) {
 	for _, c := range cells {
@@ -193,10 +202,10 @@ func (b *bench) place(name string) *place {
 		p.server = b.serve(p.data, nil)
 	case "ceiling":
 		b.startCeiling(p)
-	case "raw":
-		b.openRaw(p)
 	case "raw copy":
 		p.data = b.copy(b.main, "raw")
+		fallthrough
+	case "raw":
 		b.openRaw(p)
 	case "pocketbase":
 		b.servePocketbase(p)
@@ -211,32 +220,22 @@ func (b *bench) place(name string) *place {
 // startCeiling starts the bare server, which answers what our server has just answered.
 func (b *bench) startCeiling(p *place) {
 	a, ours := p.data.Accounts[0], b.place("ours").address
-	p.contact, p.list = once(ours, "GET", onePath(a), a.Key, nil), once(ours, "GET", "/v1/contacts", a.Key, nil)
+	p.contact, p.list = once(ours, "GET", contactPath(firstActive(a, 1)[0]), a.Key, nil), once(ours, "GET", "/v1/contacts", a.Key, nil)
 	address, files := freeAddress(), []string{filepath.Join(b.tmp, "contact"), filepath.Join(b.tmp, "list")}
 	check(os.WriteFile(files[0], p.contact, 0o600))
 	check(os.WriteFile(files[1], p.list, 0o600))
 	p.server = b.start(address, address, request(nil, "GET", "/bare", "", nil), must(os.Executable()), "ceiling", address, a.Key, files[0], files[1])
 }
 
-// onePath is the address of the first active contact.
-func onePath(a account) string { return fmt.Sprintf("/v1/contacts/%d", firstActive(a, 1)[0]) }
-
+// The ceiling is asked for one contact and one list, and answers them to all that clients send to create a contact.
 func ceilingGet(p *place) task {
 	a := p.data.Accounts[0]
-	return p.getSame(onePath(a), a.Key, p.contact)
+	return p.same(contactPath(firstActive(a, 1)[0]), a.Key, is(p.contact))
 }
-func ceilingList(p *place) task { return p.getSame("/v1/contacts", p.data.Accounts[0].Key, p.list) }
-func ceilingBare(p *place) task { return p.getSame("/bare", "", p.contact) }
-
-// ceilingCreate sends what clients send to create a contact; the answer is always the same.
+func ceilingList(p *place) task { return p.same("/v1/contacts", p.data.Accounts[0].Key, is(p.list)) }
+func ceilingBare(p *place) task { return p.same("/bare", "", is(p.contact)) }
 func ceilingCreate(p *place) task {
-	key := p.data.Accounts[0].Key
-	next := func(dst []byte, _ *rand.Rand, n int64) []byte {
-		return request(dst, "POST", "/v1/contacts", key, personBody(int(n), newcomer))
-	}
-	return task{work: next, check: func() {
-		if got := must(onceWire(p.address, next(nil, nil, 1))); !bytes.Equal(got, p.contact) {
-			fail("the bare server answers %.300s", got)
-		}
-	}}
+	return p.asks(func(_ *rand.Rand, n int64) asking {
+		return asking{"POST", "/v1/contacts", p.data.Accounts[0].Key, personBody(int(n), newcomer), is(p.contact), ""}
+	})
 }

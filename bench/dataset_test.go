@@ -140,6 +140,37 @@ func TestEveryKindOfSearchFindsThePersonItIsAbout(t *testing.T) {
 	}
 }
 
+func TestTheFirstContactOfASearchIsCompared(t *testing.T) {
+	v := visitor{account: account{Number: 2, ID: "a", Contacts: 9}}
+	page := `<a href="/console/o/a/contacts/columns">Columns</a><a href="/console/o/a/contacts/7">Ann</a><a href="/console/o/a/contacts/8">Ann</a>`
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) }))
+	defer s.Close()
+	p := &place{server: &server{address: s.Listener.Addr().String()}, data: &dataset{Accounts: []account{v.account}}, visitors: []visitor{v}}
+	for wanted, right := range map[int64]bool{7: true, 8: false, 9: false} {
+		ann := kind{"name", func(visitor, *rand.Rand) query { return query{"Ann", wanted} }}
+		if err := try(search(ann)(p).check); (err == nil) != right {
+			t.Errorf("contact %d is wanted, 7 is first: %v", wanted, err)
+		}
+	}
+}
+
+func TestPostgreSQLWritesTheRowsOfATableAtOnce(t *testing.T) {
+	rows := lists{columns: make(map[string][]any)}
+	rows.put(sqlTag, int64(2), "vip", "vip", int64(9))
+	rows.put(sqlTag, int64(2), "choir", "choir", int64(1))
+	if got := rows.columns[sqlTag]; len(rows.order) != 1 || !slices.Equal(got[1].([]string), []string{"vip", "choir"}) || !slices.Equal(got[3].([]int64), []int64{9, 1}) {
+		t.Errorf("the lists are %v", got)
+	}
+	const want = `INSERT INTO tag (account_id, fold, name, contacts, size) SELECT a1, a2, a3, a4, length(CAST(a4 AS TEXT))` +
+		` FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS n (a1, a2, a3, a4)`
+	if got := listed(sqlTag, rows.columns[sqlTag]); !strings.HasPrefix(got, want) || !strings.Contains(got, "ON CONFLICT") {
+		t.Errorf("got %s", got)
+	}
+	if got := listed(sqlCount, []any{[]int64{2}}); !strings.HasSuffix(got, ` FROM unnest($1::bigint[]) AS n (a1) WHERE account_id = a1`) {
+		t.Errorf("got %s", got)
+	}
+}
+
 // Raw is a fair limit only as long as it writes with the very settings of the store, which this room may not know.
 func TestRawWritesWithTheSettingsOfTheStore(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../internal/db/sqlite.go", nil, 0)

@@ -15,7 +15,7 @@ type goal struct {
 	words  string
 	limit  float64
 	atMost bool
-	unit   string // of the number: "x" for a ratio
+	unit   string // of the number, as it is written behind it
 	find   func(*bench) finding
 }
 
@@ -68,14 +68,7 @@ func (o outcome) text(values []float64) string {
 	if len(values) == 0 {
 		return "-"
 	}
-	return spreadOf(values).text(unitText(o.unit))
-}
-
-func unitText(unit string) string {
-	if unit == "x" {
-		return "x"
-	}
-	return " " + unit
+	return spreadOf(values).text(o.unit)
 }
 
 // goals are all of them, in the order of the table.
@@ -89,33 +82,33 @@ func (b *bench) goals() []goal {
 		{"filters (tag)", "pages", "any page of a tag against any page", 2, true, "x", timesAs("any page of a tag, 64", "any page, 64")},
 		{"3 (walk)", "walk", "walk by links.next: last tenth of the pages against the first", 1.2, true, "x", noted("walk")},
 		{"4", "create", "durable create with de-duplication against raw", 0.65, false, "x", shareOf("create raw", "create, 64", "create ceiling, 64", rawIn32)},
-		{"4 (time)", "create", "the same, processor time", 220, true, "us", createTime},
+		{"4 (time)", "create", "the same, processor time", 220, true, " us", createTime},
 		{"4 (peer)", "peers", "the same against PocketBase", 6.5, false, "x", shareOf("pocketbase create, 64", "create, 64", "create ceiling, 64", rawIn32)},
-		{"4 (flushes)", "flushes", "flushes of the disk per commit, 64 connections create", 1, false, "per commit", noted("flushes")},
+		{"4 (flushes)", "flushes", "flushes of the disk per commit, 64 connections create", 1, false, " per commit", noted("flushes")},
 		{"5", "slow", "create on a disk 2 ms slower, against one per transaction", 22, false, "x", noted("slow")},
 		{"6", "beside", "p99 of GET beside creates, against the bare server beside them", 1.5, true, "x", besideFinding},
 		{"7", "import", "import of a CSV file against a raw bulk load, processor time", 1.3, true, "x", noted("import")},
 		{"7 (elapsed)", "import", "the same, elapsed time", 1.3, true, "x", noted("import elapsed")},
-		{"7 (memory)", "import", "memory of the import, largest", 200, true, "MB", noted("import memory")},
-		{"7 (dry run)", "import", "memory of a dry run of the same file, largest", 200, true, "MB", noted("dry run")},
-		{"8", "memory", "memory, idle", 40, true, "MB", noted("idle")},
-		{"8 (load)", "memory", "memory, largest under 64 connections on SQLite", 160, true, "MB", noted("peak")},
+		{"7 (memory)", "import", "memory of the import, largest", 200, true, " MB", noted("import memory")},
+		{"7 (dry run)", "import", "memory of a dry run of the same file, largest", 200, true, " MB", noted("dry run")},
+		{"8", "memory", "memory, idle", 40, true, " MB", noted("idle")},
+		{"8 (load)", "memory", "memory, largest under 64 connections on SQLite", 160, true, " MB", noted("peak")},
 		{"8 (flat)", "memory", "memory after the last round against the first", 1.2, true, "x", flatFinding},
-		{"9", "start", "start to first answer", 60, true, "ms", noted("start")},
-		{"9 (list)", "start", "the first list after a start", 500, true, "ms", noted("first list")},
-		{"10", "size", "one static binary without debug information", 32, true, "MB", noted("binary")},
+		{"9", "start", "start to first answer", 60, true, " ms", noted("start")},
+		{"9 (list)", "start", "the first list after a start", 500, true, " ms", noted("first list")},
+		{"10", "size", "one static binary without debug information", 32, true, " MB", noted("binary")},
 		{"11", "postgres", "PostgreSQL: create against groups of 100 by pgx", 0.60, false, "x", shareOf("postgres create pgx", "postgres create, 64", "create ceiling, 64", pgxIn32)},
 		{"11 (get)", "postgres", "PostgreSQL: GET against a point read by pgx", 0.75, false, "x", shareOf("postgres get pgx", "postgres get, 64", "get ceiling, 64", "postgres get pgx")},
 		{"11 (page)", "postgres", "PostgreSQL: last page against page 1", 1.25, true, "x", timesAs("postgres last page of all, 64", "postgres page 1 of all, 64")},
-		{"allocations", "allocations", "allocations of GET beyond bare net/http", 8, true, "allocations", beyondBare(mallocsOf, "allocations")},
-		{"allocations (bytes)", "allocations", "bytes allocated by GET beyond bare net/http", 1000, true, "bytes", beyondBare(bytesOf, "bytes")},
+		{"allocations", "allocations", "allocations of GET beyond bare net/http", 8, true, " allocations", beyondBare(mallocsOf, " allocations")},
+		{"allocations (bytes)", "allocations", "bytes allocated by GET beyond bare net/http", 1000, true, " bytes", beyondBare(bytesOf, " bytes")},
 		{"13", "size", "the database against the bytes of its documents", 1.5, true, "x", noted("stored")},
 	}
 	for _, format := range exportFormats {
-		list = append(list, goal{"7 (" + format + ")", "import", "memory of an export of all contacts as " + format + ", largest", 150, true, "MB", noted("export " + format)})
+		list = append(list, goal{"7 (" + format + ")", "import", "memory of an export of all contacts as " + format + ", largest", 150, true, " MB", noted("export " + format)})
 	}
 	for _, c := range growthCells {
-		list = append(list, goal{"growth", "growth", c.name + ": dearest of all sizes against " + sizes[0].name, 1.3, true, "x", growthFinding(c.name, sizes)})
+		list = append(list, goal{"growth", "growth", c.name + ": dearest size against " + sizes[0].name, 1.3, true, "x", growthFinding(c.name, sizes)})
 	}
 	few, many := giftSizes(b.gifts)[0], giftSizes(b.gifts)[1]
 	for _, c := range append(giftReads, giftWrites[0]) {
@@ -130,10 +123,11 @@ const notAsked = "not asked for"
 // judge compares every goal with what was measured.
 func (b *bench) judge() (list []outcome) {
 	for _, g := range b.goals() {
-		o := outcome{goal: g}
-		if !b.wants(g.part) {
-			o.reason = notAsked
-		} else if o.finding = g.find(b); o.reason == "" && len(o.values) == 0 {
+		o := outcome{goal: g, finding: finding{reason: notAsked}}
+		if b.wants(g.part) {
+			o.finding = g.find(b)
+		}
+		if o.reason == "" && len(o.values) == 0 {
 			o.reason = "there are no figures"
 		}
 		if o.reason != "" {
@@ -192,12 +186,11 @@ func besideFinding(b *bench) finding {
 
 // flatFinding is about the server that has grown more.
 func flatFinding(b *bench) (f finding) {
-	f.reason = b.all.failure("get, 64", "create, 64")
 	for _, name := range []string{"get, 64", "create, 64"} {
-		rounds := b.all.values(name, rssOf)
-		if f.reason != "" || len(rounds) == 0 {
+		if f.reason = b.all.failure(name); f.reason != "" {
 			return f
 		}
+		rounds := b.all.values(name, rssOf)
 		first, last := rounds[0], rounds[len(rounds)-1]
 		if grown := last / first; len(f.values) == 0 || grown > f.values[0] {
 			f.values, f.ours, f.other = []float64{grown}, number(last)+" MB", number(first)+" MB"
@@ -211,33 +204,27 @@ func beyondBare(measure func(result) float64, unit string) func(*bench) finding 
 	return func(b *bench) finding {
 		ours, bare := b.all.values("get, 64", measure), b.all.values("bare, 64", measure)
 		return finding{
-			ours: number(spreadOf(ours).median) + " " + unit, other: number(spreadOf(bare).median) + " " + unit,
+			ours: number(spreadOf(ours).median) + unit, other: number(spreadOf(bare).median) + unit,
 			values: combined(ours, bare, func(a, b float64) float64 { return a - b }), reason: b.all.failure("get, 64", "bare, 64"),
 		}
 	}
 }
 
-// growthFinding divides the dearest size by the smallest, round by round.
+// growthFinding is about the dearest size against the smallest.
 func growthFinding(work string, sizes []size) func(*bench) finding {
 	return func(b *bench) (f finding) {
-		smallest, most, dearest := growthName(work, sizes[0].name), math.Inf(-1), sizes[1].name
-		f.reason = b.all.failure(smallest)
-		for _, s := range sizes[1:] {
-			name := growthName(work, s.name)
-			if f.reason == "" {
-				f.reason = b.all.failure(name)
+		for _, size := range sizes[1:] {
+			found := timesAs(growthName(work, size.name), growthName(work, sizes[0].name))(b)
+			if found.reason != "" {
+				return finding{reason: found.reason}
 			}
-			ratios := b.all.ratio(cpuOf, name, smallest)
-			if median := spreadOf(ratios).median; median > most {
-				most, dearest, f.values = median, s.name, ratios
+			if f.values == nil || spreadOf(found.values).median > spreadOf(f.values).median {
+				f = found
+				f.ours += " at " + size.name
 			}
 		}
-		f.ours = number(b.all.median(growthName(work, dearest), cpuOf)) + " us at " + dearest
-		f.other = number(b.all.median(smallest, cpuOf)) + " us"
 		if work == "create" {
-			if raw := growthFinding(rawIn32, sizes)(b); raw.reason == "" {
-				f.bare = raw.values
-			}
+			f.bare = growthFinding(rawIn32, sizes)(b).values
 		}
 		return f
 	}
@@ -362,16 +349,11 @@ func (all results) median(name string, measure func(result) float64) float64 {
 
 // ratio divides one variant by others together, round by round.
 func (all results) ratio(measure func(result) float64, name string, by ...string) []float64 {
-	return combined(all.values(name, measure), all.sums(by, measure), func(a, b float64) float64 { return a / b })
-}
-
-// sums adds several variants, round by round.
-func (all results) sums(names []string, measure func(result) float64) []float64 {
-	sums := all.values(names[0], measure)
-	for _, name := range names[1:] {
-		sums = combined(sums, all.values(name, measure), func(a, b float64) float64 { return a + b })
+	sums := all.values(by[0], measure)
+	for _, other := range by[1:] {
+		sums = combined(sums, all.values(other, measure), func(a, b float64) float64 { return a + b })
 	}
-	return sums
+	return combined(all.values(name, measure), sums, func(a, b float64) float64 { return a / b })
 }
 
 // combined makes one value of two, as far as both have some.

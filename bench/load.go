@@ -22,7 +22,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// client is one keep-alive connection. It writes requests that were built before, so that the machine is left to the server.
+// client is one keep-alive connection. It writes requests as bytes, so that the machine is left to the server.
 type client struct {
 	conn   net.Conn
 	reader *bufio.Reader
@@ -46,9 +46,12 @@ func dial(address string) (*client, error) {
 
 func (c *client) close() { _ = c.conn.Close() }
 
+// bearer is the header of an API key.
+const bearer = "Authorization: Bearer "
+
 // request appends a request with an API key to dst, as it goes over the wire.
 func request(dst []byte, method, path, key string, body []byte) []byte {
-	return requestAs(dst, method, path, "Authorization: Bearer ", key, body)
+	return requestAs(dst, method, path, bearer, key, body)
 }
 
 // requestAs is request with another header that says who asks, such as "Cookie: session=".
@@ -56,7 +59,7 @@ func requestAs(dst []byte, method, path, header, secret string, body []byte) []b
 	for _, text := range []string{method, " ", path, " HTTP/1.1\r\nHost: localhost\r\n", header, secret} {
 		dst = append(dst, text...)
 	}
-	if body != nil {
+	if len(body) > 0 {
 		dst = append(dst, "\r\nContent-Type: application/json\r\nContent-Length: "...)
 		dst = strconv.AppendInt(dst, int64(len(body)), 10)
 	}
@@ -187,24 +190,19 @@ func (l load) connected(fn func([]*client) result) result {
 
 // drive lets each client send one request after the other until the end, and returns how long each took.
 func (l load) drive(clients []*client, over func() bool) ([]time.Duration, error) {
-	times, errs := make([][]time.Duration, len(clients)), make([]error, len(clients))
-	var wg sync.WaitGroup
-	for i, c := range clients {
-		wg.Go(func() {
-			dice := newDice()
-			var wire []byte
-			for begun := time.Now(); !over() && errs[i] == nil; {
-				wire = l.work(wire[:0], dice, serial.Add(1))
-				if _, errs[i] = c.ask(wire, nil); errs[i] == nil {
-					now := time.Now()
-					times[i] = append(times[i], now.Sub(begun))
-					begun = now
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return slices.Concat(times...), errors.Join(errs...)
+	times := make([][]time.Duration, len(clients))
+	err := inParallel(len(clients), func(i int) {
+		dice := newDice()
+		var wire []byte
+		for begun := time.Now(); !over(); {
+			wire = l.work(wire[:0], dice, serial.Add(1))
+			must(clients[i].ask(wire, nil))
+			now := time.Now()
+			times[i] = append(times[i], now.Sub(begun))
+			begun = now
+		}
+	})
+	return slices.Concat(times...), err
 }
 
 // loadRunning loads servers that already run, such as two nodes behind a proxy, and prints what they did.
@@ -259,9 +257,8 @@ func runningWork(address, key, kind string) work {
 type loops struct {
 	data    *dataset
 	cpu     func() time.Duration
-	readers []func(a account, id int64) // each reads one contact, on a connection of its own
-	list    func(a account, from, to int64)
-	found   func() []byte   // what was read last by the first reader
+	readers []func(a account, id int64) []byte // each reads one contact, on a connection of its own
+	list    func(a account, from, to int64) []byte
 	write   func([]joining) // in one transaction
 	holds   func(joining)   // fails where the database does not have the last contact of an account
 	single  bool            // a transaction is about one account
@@ -276,11 +273,15 @@ func (b *bench) openRaw(p *place) {
 
 func rawLoops(db *database, d *dataset) *loops {
 	var dst []byte
-	get := func(a account, id int64) { dst = db.appendContacts(dst[:0], sqlGet, a.Number, id) }
+	read := func(a account, id int64) []byte {
+		dst = db.appendContacts(dst[:0], sqlGet, a.Number, id)
+		return dst
+	}
 	return &loops{
-		data: d, cpu: ownCPU, readers: []func(account, int64){get}, found: func() []byte { return dst },
-		list: func(a account, from, to int64) {
+		data: d, cpu: ownCPU, readers: []func(account, int64) []byte{read},
+		list: func(a account, from, to int64) []byte {
 			dst = append(db.appendContacts(append(dst[:0], '['), sqlRange, a.Number, from, to), ']')
+			return dst
 		},
 		write: func(people []joining) { db.write(people, true) },
 		holds: func(p joining) {
@@ -295,28 +296,11 @@ func readOne(p *place) task {
 	l := p.loops
 	right := func() {
 		a, id := l.data.anyone(l.data.dice())
-		l.readers[0](a, id)
-		l.compare(l.data.contact(a, id))
+		compare(l.readers[0](a, id), l.data.contact(a, id))
 	}
-	return task{check: right, loop: l.measured(func(d time.Duration) (total int, _ spent) {
-		counts, errs := make([]int, len(l.readers)), make([]error, len(l.readers))
-		over := after(d)
-		var wg sync.WaitGroup
-		for i, read := range l.readers {
-			wg.Go(func() {
-				errs[i] = try(func() {
-					for dice := newDice(); !over(); counts[i]++ {
-						read(l.data.anyone(dice))
-					}
-				})
-			})
-		}
-		wg.Wait()
-		check(errors.Join(errs...))
-		for _, n := range counts {
-			total += n
-		}
-		return total, spent{}
+	return task{check: right, loop: l.measured(len(l.readers), func(reader int, dice *rand.Rand, _ *spent) int {
+		l.readers[reader](l.data.anyone(dice))
+		return 1
 	})}
 }
 
@@ -324,22 +308,15 @@ func readOne(p *place) task {
 func readList(p *place) task {
 	l, a := p.loops, p.data.Accounts[0]
 	first := firstActive(a, 20)
-	right := func() {
-		l.list(a, first[0], first[len(first)-1])
-		l.compare(l.data.page(a, "active", 1))
-	}
-	return task{check: right, loop: l.measured(func(d time.Duration) (n int, _ spent) {
-		for over := after(d); !over(); n++ {
-			l.list(a, first[0], first[len(first)-1])
-		}
-		return n, spent{}
-	})}
+	read := func() []byte { return l.list(a, first[0], first[len(first)-1]) }
+	right := func() { compare(read(), l.data.page(a, "active", 1)) }
+	return task{check: right, loop: l.measured(1, func(int, *rand.Rand, *spent) int { read(); return 1 })}
 }
 
-// compare fails where what was read last is not right.
-func (l *loops) compare(want []byte) {
-	if !bytes.Equal(l.found(), want) {
-		fail("the loop reads %.300s", l.found())
+// compare fails where what was read is not right.
+func compare(got, want []byte) {
+	if !bytes.Equal(got, want) {
+		fail("the loop reads %.300s", got)
 	}
 }
 
@@ -353,14 +330,11 @@ func insert(group int) func(*place) task {
 			l.write(people)
 			l.holds(people[0])
 		}
-		return task{check: right, loop: l.measured(func(d time.Duration) (n int, making spent) {
-			dice := newDice()
-			for over := after(d); !over(); n += group {
-				var people []joining
-				making.add(func() { people = l.newcomers(group, dice) })
-				l.write(people)
-			}
-			return n, making
+		return task{check: right, loop: l.measured(1, func(_ int, dice *rand.Rand, making *spent) int {
+			var people []joining
+			making.add(func() { people = l.newcomers(group, dice) })
+			l.write(people)
+			return group
 		})}
 	}
 }
@@ -377,8 +351,11 @@ func (l *loops) newcomers(n int, dice *rand.Rand) (people []joining) {
 	return people
 }
 
-// spent is time of processors, and time that went by.
-type spent struct{ cpu, elapsed time.Duration }
+// spent is time of processors, time that went by and, of a command, the most MB of memory.
+type spent struct {
+	cpu, elapsed time.Duration
+	peak         float64
+}
 
 // add adds what a function takes in this process.
 func (s *spent) add(fn func()) {
@@ -387,16 +364,33 @@ func (s *spent) add(fn func()) {
 	s.cpu, s.elapsed = s.cpu+ownCPU()-cpu, s.elapsed+time.Since(start)
 }
 
-// measured warms up and measures a loop, which tells how many requests it stood for, and what does not count.
-func (l *loops) measured(run func(time.Duration) (n int, other spent)) func(timing) result {
-	return func(t timing) (r result) {
-		r.err = try(func() {
-			run(t.warm)
-			cpu, start := l.cpu(), time.Now()
-			n, other := run(t.measured)
-			took := time.Since(start)
-			r = result{requests: n, seconds: (took - other.elapsed).Seconds(), cpu: perRequest(l.cpu()-cpu-other.cpu, n)}
+// measured warms up and measures a loop, whose steps tell how many requests they stood for, and what does not count.
+func (l *loops) measured(workers int, step func(worker int, dice *rand.Rand, other *spent) int) func(timing) result {
+	run := func(d time.Duration) (n int, other spent, err error) {
+		counts, over := make([]int, workers), after(d)
+		err = inParallel(workers, func(i int) {
+			for dice := newDice(); !over(); {
+				counts[i] += step(i, dice, &other)
+			}
 		})
-		return r
+		return sum(counts), other, err
 	}
+	return func(t timing) result {
+		_, _, warm := run(t.warm)
+		cpu, start := l.cpu(), time.Now()
+		n, other, err := run(t.measured)
+		took := time.Since(start) - other.elapsed
+		return result{requests: n, seconds: took.Seconds(), cpu: perRequest(l.cpu()-cpu-other.cpu, n), err: errors.Join(warm, err)}
+	}
+}
+
+// inParallel runs workers until all have ended.
+func inParallel(workers int, work func(i int)) error {
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() { errs[i] = try(func() { work(i) }) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }

@@ -93,16 +93,11 @@ func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", 
 
 // options are the flags.
 type options struct {
-	contacts int
-	gifts    int
-	rounds   int
-	timing   timing
-	only     []string
-	postgres string
-	peers    bool
-	out      string
-	program  string
-	cache    string
+	contacts, gifts, rounds       int
+	timing                        timing
+	only                          []string
+	peers                         bool
+	postgres, out, program, cache string
 }
 
 // bench is one run.

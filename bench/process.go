@@ -244,12 +244,13 @@ func ceiling(args []string) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/contacts/{id}", behindKey(keys, contact))
 	mux.HandleFunc("GET /v1/contacts", behindKey(keys, list))
-	mux.HandleFunc("POST /v1/contacts", afterBody(behindKey(keys, contact)))
+	mux.HandleFunc("POST /v1/contacts", behindKey(keys, contact))
 	mux.HandleFunc("GET /bare", func(w http.ResponseWriter, _ *http.Request) { answer(w, contact) })
 	mux.HandleFunc("GET /metrics", showAllocations)
 	check(http.ListenAndServe(args[1], mux))
 }
 
+// behindKey reads what was sent and answers those who have a key.
 func behindKey(keys map[[sha256.Size]byte]int64, body []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		key, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -257,18 +258,11 @@ func behindKey(keys map[[sha256.Size]byte]int64, body []byte) http.HandlerFunc {
 			http.Error(w, "unknown key", http.StatusUnauthorized)
 			return
 		}
-		answer(w, body)
-	}
-}
-
-// afterBody reads what was sent before it answers.
-func afterBody(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.ReadFull(r.Body, make([]byte, r.ContentLength)); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		next(w, r)
+		answer(w, body)
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	picture "html/template"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -70,7 +70,7 @@ func (b *bench) goalTable() string {
 		if !o.met() {
 			verdict = "**" + verdict + "**"
 		}
-		t.row(o.number, o.words, cmp.Or(o.ours, "-"), cmp.Or(o.other, "-"), o.text(o.values), o.bound(number(o.limit)+unitText(o.unit)), o.text(o.bare), verdict)
+		t.row(o.number, o.words, cmp.Or(o.ours, "-"), cmp.Or(o.other, "-"), o.text(o.values), o.bound(number(o.limit)+o.unit), o.text(o.bare), verdict)
 		if o.reason != "" && o.reason != notAsked {
 			missing += fmt.Sprintf("\n%s is not measured: %s.\n", o.number, oneLine(o.reason))
 		}
@@ -78,47 +78,31 @@ func (b *bench) goalTable() string {
 	return t.String() + missing
 }
 
-// growthTable has a row for each work and a column for each size.
+// growthTable has a row for each work that was measured, and a column for each size.
 func (b *bench) growthTable() string {
 	head, sizes := []string{"microseconds of the server per request"}, growthSizes(b.contacts)
-	for _, s := range sizes {
-		head = append(head, s.name)
+	for _, size := range sizes {
+		head = append(head, size.name)
 	}
 	t := newTable(head...)
-	works := b.growthWorks()
-	if len(works) > 0 {
-		works = append(works, rawIn32)
-	}
-	for _, work := range works {
-		row := []string{work}
-		for _, s := range sizes {
-			row = append(row, spreadOf(b.all.values(growthName(work, s.name), cpuOf)).text(""))
+	for _, c := range append(growthCells, rawGrowth) {
+		if _, found := b.all[growthName(c.name, sizes[0].name)]; found {
+			row := []string{c.name}
+			for _, size := range sizes {
+				row = append(row, spreadOf(b.all.values(growthName(c.name, size.name), cpuOf)).text(""))
+			}
+			t.row(row...)
 		}
-		t.row(row...)
 	}
 	return t.String()
 }
 
-// growthWorks are the works that were measured, in order.
-func (b *bench) growthWorks() (names []string) {
-	for _, c := range growthCells {
-		if _, found := b.all[growthName(c.name, growthSizes(b.contacts)[0].name)]; found {
-			names = append(names, c.name)
-		}
-	}
-	return names
-}
-
 func (b *bench) allTable() string {
 	t := newTable("variant", "requests per second", "p50 ms", "p99 ms", "server us per request", "server MB", "allocations", "bytes")
-	var names []string
-	for name := range b.all {
-		if !strings.HasPrefix(name, "growth: ") {
-			names = append(names, name)
+	for _, name := range slices.Sorted(maps.Keys(b.all)) {
+		if strings.HasPrefix(name, "growth: ") {
+			continue
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
 		if reason := b.all.failure(name); reason != "" {
 			t.row(name, "failed: "+oneLine(reason), "", "", "", "", "", "")
 			continue
@@ -152,81 +136,18 @@ type bar struct {
 	Width                                float64
 }
 
-// line is the price of a work at each size, as a multiple of that at the smallest.
-type line struct {
-	Points, Class, Text string
-	Dots                []mark
-	Label               float64 // where its name stands
-}
-
-// mark is a text at a place of the chart.
-type mark struct {
-	X, Y float64
-	Text string
-}
-
-// picture draws the goals as bars and growth as lines.
+// picture draws the goals as bars, those of growth too.
 func (b *bench) picture() []byte {
 	var bars []bar
 	for _, o := range b.outcomes {
-		if o.reason != "" || o.number == "growth" {
-			continue
+		if o.reason == "" {
+			class := map[bool]string{true: "met", false: "missed"}[o.met()]
+			bars = append(bars, bar{96 + len(bars)*26, o.number, o.words, class, number(o.spread.median) + o.unit,
+				o.bound(number(o.limit)) + ", " + o.verdict(), 115 * min(2, max(0.02, o.share()))})
 		}
-		class := map[bool]string{true: "met", false: "missed"}[o.met()]
-		bars = append(bars, bar{96 + len(bars)*26, o.number, o.words, class, number(o.spread.median) + unitText(o.unit),
-			o.bound(plain(o.limit)) + ", " + o.verdict(), 115 * min(2, max(0.02, o.share()))})
 	}
 	end := 96 + len(bars)*26
-	data := map[string]any{"Bars": bars, "BarsEnd": end, "Height": end + 24, "ChartTop": end + 94}
-	if b.drawGrowth(data) {
-		data["Height"] = end + 24 + 460
-	}
-	data["Frame"] = data["Height"].(int) - 1
 	var drawn bytes.Buffer
-	check(picture.Must(picture.New("").Parse(pictureText)).Execute(&drawn, data))
+	check(picture.Must(picture.New("").Parse(pictureText)).Execute(&drawn, map[string]any{"Bars": bars, "BarsEnd": end, "Height": end + 24, "Frame": end + 23}))
 	return drawn.Bytes()
-}
-
-// plain writes a number without zeros that say nothing.
-func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// drawGrowth adds the chart of growth, where it was measured.
-func (b *bench) drawGrowth(data map[string]any) bool {
-	sizes, high := growthSizes(b.contacts), 1.6
-	multiples := make(map[string][]float64)
-	for _, work := range b.growthWorks() {
-		for _, s := range sizes {
-			v := spreadOf(b.all.ratio(cpuOf, growthName(work, s.name), growthName(work, sizes[0].name))).median
-			multiples[work] = append(multiples[work], v)
-			if v > high {
-				high = v * 1.05
-			}
-		}
-	}
-	y := func(v float64) float64 { return math.Round(340 * (1 - v/high)) }
-	var lines []line
-	for i, work := range b.growthWorks() {
-		l := line{Class: fmt.Sprintf("s%d", i%8), Text: fmt.Sprintf("%s, up to %sx", work, number(slices.MaxFunc(multiples[work], cmp.Compare[float64])))}
-		for j, v := range multiples[work] {
-			if !math.IsNaN(v) {
-				at := mark{124 + 616*float64(j)/float64(len(sizes)-1), y(v), l.Class}
-				l.Points += fmt.Sprintf("%.1f,%.0f ", at.X, at.Y)
-				l.Dots, l.Label = append(l.Dots, at), at.Y
-			}
-		}
-		lines = append(lines, l)
-	}
-	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.Label, b.Label) })
-	for i := 1; i < len(lines); i++ { // names do not lie on each other
-		lines[i].Label = max(lines[i].Label, lines[i-1].Label+16)
-	}
-	var grid, columns []mark
-	for step, v := max(0.5, math.Ceil(high/20)), 0.0; v <= high; v += step {
-		grid = append(grid, mark{0, y(v), plain(v)})
-	}
-	for i, s := range sizes {
-		columns = append(columns, mark{124 + 616*float64(i)/float64(len(sizes)-1), 0, s.name})
-	}
-	data["Lines"], data["Grid"], data["Sizes"], data["Limit"] = lines, grid, columns, y(1.3)
-	return len(lines) > 0
 }

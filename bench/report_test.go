@@ -144,12 +144,12 @@ func TestThePictureIsXMLWithABarForEachGoal(t *testing.T) {
 	}
 	measured := 0
 	for _, o := range r.outcomes {
-		if o.reason == "" && o.number != "growth" {
+		if o.reason == "" {
 			measured++
 		}
 	}
-	if count["met"]+count["missed"] != measured || measured == 0 || count["polyline"] != len(r.growthWorks()) {
-		t.Errorf("%d bars for %d goals, %d lines", count["met"]+count["missed"], measured, count["polyline"])
+	if count["met"]+count["missed"] != measured || measured < len(growthCells) {
+		t.Errorf("%d bars for %d goals", count["met"]+count["missed"], measured)
 	}
 	if strings.Contains(string(r.picture()), "NaN") {
 		t.Error("the picture has places that are not numbers")
@@ -158,7 +158,7 @@ func TestThePictureIsXMLWithABarForEachGoal(t *testing.T) {
 
 func TestTheWordsOfAGoalFitIntoThePicture(t *testing.T) {
 	for _, o := range example(t).outcomes {
-		if o.number != "growth" && len(o.words) > 62 {
+		if len(o.words) > 62 {
 			t.Errorf("%q has %d letters", o.words, len(o.words))
 		}
 	}

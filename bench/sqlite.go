@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"math/bits"
 	"net/url"
 	"os/exec"
@@ -94,36 +96,34 @@ func (d *database) number(sql string, args ...any) (n int64) {
 
 // appendContacts appends the contacts that a statement finds by id and body, as an answer has them, with commas between them.
 func (d *database) appendContacts(dst []byte, sql string, args ...any) []byte {
-	first := true
+	start := len(dst)
 	d.each(func(row *sqlite3.Stmt) {
-		if !first {
+		if len(dst) > start {
 			dst = append(dst, ',')
 		}
-		first = false
 		dst = crm.AppendContact(dst, row.ColumnInt64(0), row.ColumnRawBlob(1))
 	}, sql, args...)
 	return dst
 }
 
-// What the program reads and writes for a contact, and what raw does to be compared with it.
+// What the program reads and writes for a contact, on both engines, and what raw does to be compared with it.
 const (
-	sqlGet     = `SELECT id, body FROM contact WHERE account_id = ? AND id = ? AND archived = 0`
-	sqlRange   = `SELECT id, body FROM contact WHERE account_id = ? AND id >= ? AND id <= ? AND archived >= 0 AND archived <= 0 ORDER BY id`
-	sqlMatch   = `SELECT id FROM contact_index WHERE account_id = ? AND key = ? ORDER BY id`
-	sqlCounts  = `SELECT list_revision, contact_seq, contact_active, revision FROM account_tally WHERE account_id = ?`
-	sqlContact = `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name, revision, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`
-	sqlChange  = `INSERT INTO change VALUES (?, ?, 1, 1, ?, 0, 0, 0, ?, 1, 'bench', '')`
-	sqlBlock   = `SELECT bits FROM contact_set WHERE account_id = ? AND name = ? AND block = ?`
-	sqlSet     = `INSERT OR REPLACE INTO contact_set (account_id, name, block, size, bits) VALUES (?, ?, ?, ?, ?)`
-	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?, ?, ?, 1)`
-	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?, ?, ?)`
-	sqlWords   = `INSERT INTO contact_search (rowid, words) VALUES (?, ?)`
-	sqlCount   = `UPDATE account_tally SET list_revision = ?, contact_seq = ?, contact_active = ?, revision = ? WHERE account_id = ?`
-	sqlAddTag  = `UPDATE tag SET contacts = contacts + ?1 WHERE account_id = ?2 AND fold = ?3 AND name = ?4
-		AND contacts + ?1 > 0 AND size = length(CAST(contacts + ?1 AS TEXT))`
-	sqlTag = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES (?1, ?2, ?3, ?4, length(CAST(?4 AS TEXT)))
-		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts,
-			size = length(CAST(tag.contacts + excluded.contacts AS TEXT))`
+	sqlGet     = `SELECT id, body FROM contact WHERE account_id = ?1 AND id = ?2 AND archived = 0`
+	sqlRange   = `SELECT id, body FROM contact WHERE account_id = ?1 AND id >= ?2 AND id <= ?3 AND archived >= 0 AND archived <= 0 ORDER BY id`
+	sqlMatch   = `SELECT id FROM contact_index WHERE account_id = ?1 AND key = ?2 ORDER BY id`
+	sqlCounts  = `SELECT list_revision, contact_seq, contact_active, revision FROM account_tally WHERE account_id = ?1`
+	sqlContact = `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name, revision, version)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 1)`
+	sqlChange  = `INSERT INTO change VALUES (?1, ?2, 1, 1, ?3, 0, 0, 0, ?4, 1, 'bench', '')`
+	sqlBlock   = `SELECT bits FROM contact_set WHERE account_id = ?1 AND name = ?2 AND block = ?3`
+	sqlSet     = `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account_id, name, block) DO UPDATE SET size = excluded.size, bits = excluded.bits`
+	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?1, ?2, ?3, 1)`
+	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?1, ?2, ?3)`
+	sqlWords   = `INSERT INTO contact_search (rowid, words) VALUES (?2, ?3)`
+	sqlCount   = `UPDATE account_tally SET list_revision = ?2, contact_seq = ?3, contact_active = ?4, revision = ?5 WHERE account_id = ?1`
+	sqlAddTag  = `UPDATE tag SET contacts = contacts + ?4 WHERE account_id = ?1 AND fold = ?2 AND name = ?3 AND contacts + ?4 > 0 AND size = length(CAST(contacts + ?4 AS TEXT))`
+	sqlTag     = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES (?1, ?2, ?3, ?4, length(CAST(?4 AS TEXT)))
+		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts, size = length(CAST(tag.contacts + excluded.contacts AS TEXT))`
 
 	sqlAccount = `INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES (?, ?, ?, 0, ?)`
 	sqlTally   = `INSERT INTO account_tally (account_id, list_revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES (?, 0, 0, 0, 1, 0)`
@@ -143,20 +143,21 @@ const chunk = 50_000
 // processor makes the people, another one writes them.
 func fill(path string, sizes []int) (accounts []account) {
 	db := openDatabase(path, quick)
-	first := 0
+	total := 0
 	for i, size := range sizes {
-		a := db.account(i)
-		a.First, a.Contacts = first, size
-		accounts, first = append(accounts, a), first+size
+		accounts = append(accounts, db.account(i, total, size))
+		total += size
 	}
 	made := make(chan []joining, 1)
-	go makePeople(accounts, made)
-	n := 0
+	go func() {
+		for people := range groups(accounts, chunk, "", filledAt) {
+			made <- people
+		}
+		close(made)
+	}()
 	for people := range made {
 		db.write(people, false)
-		if n += len(people); n%chunk == 0 {
-			progress("  filled %d of %d contacts", n, first)
-		}
+		progress("  filled %d contacts", len(people))
 	}
 	db.exec(`DELETE FROM derived`) // so that the program makes the sets of tags
 	db.close()
@@ -164,29 +165,28 @@ func fill(path string, sizes []int) (accounts []account) {
 	return accounts
 }
 
-// makePeople makes the people of all accounts, in order, and counts those who are active.
-func makePeople(accounts []account, made chan<- []joining) {
-	var people []joining
-	for i := range accounts {
-		a := &accounts[i]
-		for place := range a.Contacts {
-			p := makePerson(a.First+place, "", filledAt)
-			if !p.contact.Archived() {
-				a.Active++
-			}
-			if people = append(people, join(*a, p)); len(people) == chunk {
-				made <- people
-				people = nil
+// groups are the people of accounts, in order and so many at a time.
+func groups(accounts []account, size int, mark string, now time.Time) iter.Seq[[]joining] {
+	return func(yield func([]joining) bool) {
+		var people []joining
+		for _, a := range accounts {
+			for place := range a.Contacts {
+				if people = append(people, join(a, makePerson(a.First+place, mark, now))); len(people) == size {
+					if !yield(people) {
+						return
+					}
+					people = nil
+				}
 			}
 		}
+		yield(people)
 	}
-	made <- people
-	close(made)
 }
 
-// account makes an account and a key for it.
-func (d *database) account(i int) (a account) {
-	a.Number, a.ID = 2+int64(i), fmt.Sprintf("bench%011d", i)
+// account makes an account that will have so many contacts, and a key for it.
+func (d *database) account(i, first, contacts int) account {
+	a := account{Number: 2 + int64(i), ID: fmt.Sprintf("bench%011d", i), First: first, Contacts: contacts}
+	a.Active = contacts - archivedBefore(first+contacts) + archivedBefore(first)
 	key, secret, err := crm.NewKey(a.Number, 1, crm.KeyInput{Name: "bench", Permissions: crm.AllPermissions}, filledAt)
 	check(err)
 	a.Key = secret
@@ -201,18 +201,28 @@ func (d *database) account(i int) (a account) {
 type joining struct {
 	account int64
 	person
-	words string // that the search finds
+	words string   // that the search finds
+	sets  []string // of the tags
 }
 
 func join(a account, p person) joining {
-	return joining{a.Number, p, p.contact.SearchDocument(a.Number)}
+	j, kind := joining{account: a.Number, person: p, words: p.contact.SearchDocument(a.Number)}, "t:"
+	if p.contact.Archived() {
+		kind = "a:"
+	}
+	for _, tag := range p.contact.Tags {
+		j.sets = append(j.sets, kind+tag)
+	}
+	return j
 }
 
-// tally is the row of an account, and how many more of its contacts have each tag.
+// tally is the row of an account, and what else of it changes with its contacts.
 type tally struct {
 	revision, seq, active, change int64 // the last change of a list, and of all
 	tags                          map[string]int64
-	sets                          map[block][]int64 // the sequence numbers that join sets
+	sets                          map[block][]int64  // the sequence numbers that join sets
+	stored                        func(block) []byte // what a set has so far
+	keys                          []indexed
 }
 
 // block is a part of a set of contacts.
@@ -221,93 +231,61 @@ type block struct {
 	number int64
 }
 
-func newTally() *tally { return &tally{tags: make(map[string]int64), sets: make(map[block][]int64)} }
+// indexed is a key of a contact.
+type indexed struct {
+	key string
+	id  int64
+}
 
-// count adds a contact.
-func (t *tally) count(p person) {
+func newTally(stored func(block) []byte) *tally {
+	return &tally{tags: make(map[string]int64), sets: make(map[block][]int64), stored: stored}
+}
+
+// put writes a row, at once or with others of its table.
+type put func(sql string, args ...any)
+
+// insert puts a contact with its words and its history, and counts it.
+func (t *tally) insert(p *joining, put put) {
 	t.revision, t.seq, t.change = t.revision+1, t.seq+1, t.change+1
-	set := "t:"
+	id, hidden := crm.MakeID(p.account, t.seq), int64(0)
 	if p.contact.Archived() {
-		set = "a:"
-	} else {
-		t.active++
+		hidden = 1
+		put(sqlArchive, p.account, t.revision, id)
 	}
-	for _, name := range p.contact.Tags {
-		if set == "t:" {
-			t.tags[name]++
+	put(sqlContact, p.account, id, t.revision, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body), p.contact.CreatedAt.Unix(), p.contact.UpdatedAt.Unix(), p.contact.SortName(), t.change)
+	put(sqlChange, p.account, t.change, id, p.contact.CreatedAt.Unix())
+	put(sqlWords, p.account, id, p.words)
+	for _, key := range p.contact.MatchKeys {
+		t.keys = append(t.keys, indexed{key, id})
+	}
+	t.active += 1 - hidden
+	for i, tag := range p.contact.Tags {
+		if hidden == 0 {
+			t.tags[tag]++
 		}
-		of := block{set + name, (t.seq - 1) / 4096}
+		of := block{p.sets[i], (t.seq - 1) / 4096}
 		t.sets[of] = append(t.sets[of], t.seq)
 	}
 }
 
-// indexed is a row of the index.
-type indexed struct {
-	account int64
-	key     string
-	id      int64
+// end puts what is written once for all contacts of an account, and their keys in order.
+func (t *tally) end(account int64, put put) {
+	slices.SortFunc(t.keys, func(a, b indexed) int { return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
+	for _, k := range t.keys {
+		put(sqlKey, account, k.key, k.id)
+	}
+	put(sqlCount, account, t.revision, t.seq, t.active, t.change)
+	for of, seqs := range t.sets {
+		size, bits := joined(t.stored(of), seqs)
+		put(sqlSet, account, of.name, of.number, size, bits)
+	}
+	for name, n := range t.tags {
+		put(sqlTag, account, name, name, n)
+	}
 }
 
-// write writes people in one transaction, where asked for with the look-ups that find duplicates.
-func (d *database) write(people []joining, match bool) {
-	d.exec(`BEGIN IMMEDIATE`)
-	tallies := make(map[int64]*tally)
-	var keys []indexed
-	for i := range people {
-		keys = append(keys, d.insert(&people[i], match, tallies)...)
-	}
-	slices.SortFunc(keys, func(a, b indexed) int {
-		return cmp.Or(cmp.Compare(a.account, b.account), strings.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
-	})
-	for _, k := range keys {
-		d.exec(sqlKey, k.account, k.key, k.id)
-	}
-	for number, t := range tallies {
-		d.exec(sqlCount, t.revision, t.seq, t.active, t.change, number)
-		for of, seqs := range t.sets {
-			d.addToSet(number, of, seqs)
-		}
-		for name, n := range t.tags {
-			if d.exec(sqlAddTag, n, number, name, name); d.conn.Changes() == 0 {
-				d.exec(sqlTag, number, name, name, n)
-			}
-		}
-	}
-	d.exec(`COMMIT`)
-}
-
-// insert writes a contact and its words, and counts it. It returns its keys, which are written in order.
-func (d *database) insert(p *joining, match bool, tallies map[int64]*tally) (keys []indexed) {
-	t := tallies[p.account]
-	if t == nil {
-		t = newTally()
-		tallies[p.account] = t
-		d.each(func(row *sqlite3.Stmt) {
-			t.revision, t.seq, t.active, t.change = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnInt64(3)
-		}, sqlCounts, p.account)
-	}
-	t.count(p.person)
-	id, hidden := crm.MakeID(p.account, t.seq), int64(0)
-	for _, key := range p.contact.MatchKeys {
-		if match {
-			d.each(func(*sqlite3.Stmt) {}, sqlMatch, p.account, key)
-		}
-		keys = append(keys, indexed{p.account, key, id})
-	}
-	if p.contact.Archived() {
-		hidden = 1
-		d.exec(sqlArchive, p.account, t.revision, id)
-	}
-	d.exec(sqlContact, p.account, id, t.revision, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body), p.contact.CreatedAt.Unix(), p.contact.UpdatedAt.Unix(), p.contact.SortName(), t.change)
-	d.exec(sqlChange, p.account, t.change, id, p.contact.CreatedAt.Unix())
-	d.exec(sqlWords, id, p.words)
-	return keys
-}
-
-// addToSet adds sequence numbers, which are greater than all others, to a block of a set: a list of places, or bits where that is shorter.
-func (d *database) addToSet(account int64, of block, seqs []int64) {
-	var stored []byte
-	d.each(func(row *sqlite3.Stmt) { stored = row.ColumnBlob(0, nil) }, sqlBlock, account, of.name, of.number)
+// joined adds sequence numbers, which are greater than all others, to a block of a set: a list of places, or bits where that is shorter.
+func joined(stored []byte, seqs []int64) (size int64, _ []byte) {
 	places := make([]byte, 0, 1024)
 	if len(stored) < 512 {
 		places, stored = stored, make([]byte, 512)
@@ -319,14 +297,54 @@ func (d *database) addToSet(account int64, of block, seqs []int64) {
 		place := binary.LittleEndian.Uint16(at)
 		stored[place/8] |= 1 << (place % 8)
 	}
-	size := 0
 	for _, eight := range stored {
-		size += bits.OnesCount8(eight)
+		size += int64(bits.OnesCount8(eight))
 	}
-	if 2*size < len(stored) {
-		stored = places
+	if 2*size < int64(len(stored)) {
+		return size, places
 	}
-	d.exec(sqlSet, account, of.name, of.number, int64(size), stored)
+	return size, stored
+}
+
+// write writes people in one transaction, where asked for with the look-ups that find duplicates.
+func (d *database) write(people []joining, match bool) {
+	d.exec(`BEGIN IMMEDIATE`)
+	tallies := make(map[int64]*tally)
+	for i := range people {
+		p := &people[i]
+		for _, key := range p.contact.MatchKeys {
+			if match {
+				d.each(func(*sqlite3.Stmt) {}, sqlMatch, p.account, key)
+			}
+		}
+		if tallies[p.account] == nil {
+			tallies[p.account] = d.tally(p.account)
+		}
+		tallies[p.account].insert(p, d.exec)
+	}
+	for number, t := range tallies {
+		t.end(number, func(sql string, args ...any) {
+			if sql == sqlTag {
+				if d.exec(sqlAddTag, args...); d.conn.Changes() > 0 {
+					return
+				}
+			}
+			d.exec(sql, args...)
+		})
+	}
+	d.exec(`COMMIT`)
+}
+
+// tally reads the row of an account.
+func (d *database) tally(account int64) *tally {
+	t := newTally(func(of block) (stored []byte) {
+		d.each(func(row *sqlite3.Stmt) { stored = row.ColumnBlob(0, nil) }, sqlBlock, account, of.name, of.number)
+		return stored
+	})
+	d.each(func(row *sqlite3.Stmt) {
+		t.revision, t.seq, t.active, t.change = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnInt64(3)
+	}, sqlCounts, account)
+	return t
 }
 
 // holds fails where a contact is not stored with everything that belongs to it.
@@ -386,24 +404,12 @@ func (d *database) writeGift(id int64, contact *crm.Contact, plan string, at tim
 		crm.Month(at), at.Unix(), g.Code, body, checksum(body))
 }
 
-// sumGifts works out everything that is derived from gifts.
+// giftSums works out everything that is derived from gifts.
+//
+//go:embed gifts.sql
+var giftSums string
+
 func (d *database) sumGifts() {
-	const givers, first = `count(DISTINCT CASE WHEN net > 0 THEN contact END)`, `coalesce(min(CASE WHEN net > 0 THEN year END), 0)`
-	d.exec(`CREATE TEMP TABLE given AS SELECT account_id AS account, contact_id AS contact, campaign_id AS campaign, plan_id AS plan, net, month, month / 100 AS year,
-		CAST(strftime('%Y%m%d', given_at, 'unixepoch') AS INTEGER) AS day FROM gift`)
-	for _, c := range [][5]string{ // campaign, period, contact, donors and first year of each kind of cell (crm.Cell)
-		{"0", "0", "0", givers, "0"}, {"0", "year", "0", givers, "0"}, {"0", "month", "0", "0", "0"}, {"0", "day", "0", "0", "0"},
-		{"0", "0", "contact", "0", first}, {"0", "year", "contact", "0", "0"},
-		{"campaign", "0", "0", givers, "0"}, {"campaign", "year", "0", "0", "0"}, {"campaign", "0", "contact", "0", "0"},
-	} {
-		d.exec(fmt.Sprintf(`INSERT INTO giving SELECT account, printf('%%016d/%%08d/USD/%%09d', %[1]s, %[2]s, %[3]s %% 1000000000), count(*), sum(net > 0), sum(net),
-			sum(CASE WHEN plan <> 0 THEN net ELSE 0 END), %[4]s, 0, 0, %[5]s FROM given WHERE campaign <> 0 OR '%[1]s' = '0' GROUP BY account, %[1]s + 0, %[2]s + 0, %[3]s + 0`, c[0], c[1], c[2], c[3], c[4]))
-	}
-	d.exec(`UPDATE giving SET new_donors = new, retained = again FROM (SELECT year, sum(before IS NULL) AS new, coalesce(sum(before = year - 1), 0) AS again
-		FROM (SELECT year, lag(year) OVER (PARTITION BY contact ORDER BY year) AS before FROM given WHERE net > 0 GROUP BY contact, year) GROUP BY year) WHERE cell = printf('%016d/%08d/USD/%09d', 0, year, 0)`)
-	d.exec(`UPDATE contact SET body = CAST(replace(body, '"recurring_contributions":0,"total_contributions":0', printf('"recurring_contributions":%d,"total_contributions":%d',
-		recurring / 100, amount / 100)) AS BLOB) FROM giving WHERE giving.account_id = contact.account_id AND cell = printf('%016d/%08d/USD/%09d', 0, 0, contact.id % 1000000000)`)
 	check(d.conn.CreateFunction("checksum", 1, 0, func(ctx sqlite3.Context, v ...sqlite3.Value) { ctx.ResultInt64(checksum(v[0].RawBlob())) }))
-	d.exec(`UPDATE contact SET checksum = checksum(body), given = json_extract('{"id":0' || CAST(body AS TEXT), '$.stats.total_contributions'),
-		last_gift = COALESCE((SELECT max(given_at) FROM gift WHERE gift.account_id = contact.account_id AND contact_id = contact.id AND net > 0), 0)`)
+	check(d.conn.Exec(giftSums))
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/url"
 	"os"
 	"os/exec"
@@ -17,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"donorbook/internal/crm"
 )
@@ -112,11 +115,7 @@ func (b *bench) measureGrowth() {
 		if walked && b.wants("walk") {
 			b.walkRounds(p.address, p.data.Accounts[0])
 		}
-		for _, c := range slices.Concat(growthCells, []cell{rawGrowth}) {
-			v := c.variant(p)
-			v.name = growthName(c.name, size.name)
-			variants = append(variants, v)
-		}
+		variants = append(variants, p.variants(append(growthCells, rawGrowth), func(c cell) string { return growthName(c.name, size.name) })...)
 	}
 	if b.wants("growth") {
 		b.repeat(variants)
@@ -143,21 +142,14 @@ func giftName(c cell, gifts int) string { return c.name + ", " + thousands(gifts
 
 // measureGifts reads with few and with many gifts, and then writes: pages have only gifts of the dataset.
 func (b *bench) measureGifts() {
-	var places []*place
+	var reads, writes []variant
 	for _, gifts := range giftSizes(b.gifts) {
-		places = append(places, b.visited(b.giftDataset(gifts), fmt.Sprintf("gifts-%d", gifts), "editor"))
+		p := b.visited(b.giftDataset(gifts), fmt.Sprintf("gifts-%d", gifts), "editor")
+		name := func(c cell) string { return giftName(c, gifts) }
+		reads, writes = append(reads, p.variants(giftReads, name)...), append(writes, p.variants(giftWrites, name)...)
 	}
-	for _, cells := range [][]cell{giftReads, giftWrites} {
-		var variants []variant
-		for i, gifts := range giftSizes(b.gifts) {
-			for _, c := range cells {
-				v := c.variant(places[i])
-				v.name = giftName(c, gifts)
-				variants = append(variants, v)
-			}
-		}
-		b.repeat(variants)
-	}
+	b.repeat(reads)
+	b.repeat(writes)
 }
 
 // walkRounds walks by links.next through all contacts of an account, once for each round.
@@ -173,9 +165,9 @@ func (b *bench) walkRounds(address string, a account) {
 	b.note("walk").ours = fmt.Sprintf("%s contacts in %s s", thousands(a.Contacts), number(spreadOf(seconds).median))
 }
 
-func sum(seconds []float64) (total float64) {
-	for _, s := range seconds {
-		total += s
+func sum[T int | float64](list []T) (total T) {
+	for _, v := range list {
+		total += v
 	}
 	return total
 }
@@ -320,7 +312,7 @@ func (b *bench) measureImport() {
 	raw := b.copy(ours, "import-raw")
 	writePeople(file, b.contacts)
 	a := ours.Accounts[0]
-	command := func(name string, args ...string) commandUse {
+	command := func(name string, args ...string) spent {
 		used := b.command(append([]string{"--data", ours.dir, "contact", name, "--account", a.ID}, args...)...)
 		progress("  %s: %s, %.0f MB", strings.Join(args, " "), used.text(b.contacts), used.peak)
 		return used
@@ -332,7 +324,7 @@ func (b *bench) measureImport() {
 	progress("  raw: %s, and %s to make the people", writing.text(b.contacts), making.text(b.contacts))
 	compareImports(ours, raw, b.contacts)
 	for name, of := range map[string]func(spent) float64{"import": func(s spent) float64 { return s.cpu.Seconds() }, "import elapsed": func(s spent) float64 { return s.elapsed.Seconds() }} {
-		b.notes[name] = &finding{ours: used.text(b.contacts), other: writing.text(b.contacts), values: []float64{of(used.spent) / of(writing)}, bare: []float64{(of(writing) + of(making)) / of(writing)}}
+		b.notes[name] = &finding{ours: used.text(b.contacts), other: writing.text(b.contacts), values: []float64{of(used) / of(writing)}, bare: []float64{(of(writing) + of(making)) / of(writing)}}
 	}
 	for _, format := range exportFormats {
 		out := filepath.Join(b.tmp, "contacts."+format)
@@ -342,19 +334,13 @@ func (b *bench) measureImport() {
 	}
 }
 
-// commandUse is what a command has used.
-type commandUse struct {
-	spent
-	peak float64 // MB of memory
-}
-
 // text is what one row took, and how many rows a second there were.
 func (s spent) text(rows int) string {
 	return fmt.Sprintf("%s us, %s/s", number(perRequest(s.cpu, rows)), thousands(int(float64(rows)/s.elapsed.Seconds())))
 }
 
 // command runs a command of the program to its end.
-func (b *bench) command(args ...string) (used commandUse) {
+func (b *bench) command(args ...string) (used spent) {
 	var out bytes.Buffer
 	cmd := exec.Command(b.program, args...)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &out, &out, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -367,7 +353,7 @@ func (b *bench) command(args ...string) (used commandUse) {
 			if err != nil {
 				fail("%s: %v: %s", strings.Join(args, " "), err, &out)
 			}
-			used.spent = spent{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), time.Since(begun)}
+			used.cpu, used.elapsed = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), time.Since(begun)
 			return used
 		case <-time.After(10 * time.Millisecond): // the kernel keeps the peak as long as the process lives
 			used.peak = max(used.peak, memory(cmd.Process.Pid, "VmHWM"))
@@ -396,13 +382,12 @@ func writePeople(path string, people int) {
 // bulkLoad writes the people of the file into the tables, without a look for duplicates, and tells what it took to make them, too.
 func (d *dataset) bulkLoad(people int) (writing, making spent) {
 	db := openDatabase(d.file(), durable)
-	for n := 0; n < people; n += importGroup {
+	a := account{Number: d.Accounts[0].Number, Contacts: people}
+	next, stop := iter.Pull(groups([]account{a}, importGroup, imported, time.Now()))
+	defer stop()
+	for more := true; more; {
 		var group []joining
-		making.add(func() {
-			for i := n; i < min(n+importGroup, people); i++ {
-				group = append(group, join(d.Accounts[0], makePerson(i, imported, time.Now())))
-			}
-		})
+		making.add(func() { group, more = next() })
 		writing.add(func() { db.write(group, false) })
 	}
 	writing.add(db.close)
@@ -411,19 +396,17 @@ func (d *dataset) bulkLoad(people int) (writing, making spent) {
 
 // compareImports fails where the import has not written what raw has.
 func compareImports(ours, raw *dataset, people int) {
-	sums := func(d *dataset) (list []int64) {
+	sums := func(d *dataset) (text string) {
 		d.open(func(db *database) {
-			for _, sql := range []string{`SELECT count(*) FROM contact`, `SELECT sum(length(body)) FROM contact`, `SELECT count(*) FROM contact_index`, `SELECT sum(size) FROM contact_set`,
-				`SELECT sum(length(bits)) FROM contact_set`, `SELECT sum(contacts) FROM tag`, `SELECT count(*) FROM change WHERE noun = 1`, `SELECT sum(version) FROM contact`} {
-				list = append(list, db.number(sql))
-			}
+			db.each(func(row *sqlite3.Stmt) { text = row.ColumnText(0) }, `SELECT concat_ws(' ', count(*), sum(length(body)), sum(version), (SELECT count(*) FROM contact_index), (SELECT sum(size) FROM contact_set),
+				(SELECT sum(length(bits)) FROM contact_set), (SELECT sum(contacts) FROM tag), (SELECT count(*) FROM change WHERE noun = 1)) FROM contact`)
 			for _, n := range []int{0, people / 2, people - 1} {
 				db.holds(d.Accounts[0], d.Accounts[0].id(n), makePerson(n, imported, time.Now()))
 			}
 		})
-		return list
+		return text
 	}
-	if a, b := sums(ours), sums(raw); fmt.Sprint(a) != fmt.Sprint(b) || a[0] != int64(people) {
-		fail("the import has written %d, and raw %d", a, b)
+	if a, b := sums(ours), sums(raw); a != b || !strings.HasPrefix(a, fmt.Sprintf("%d ", people)) {
+		fail("the import has written %s, and raw %s", a, b)
 	}
 }
