@@ -13,7 +13,7 @@ var fieldNames = map[string]string{
 	"first_name":   "first firstname fname givenname forename vorname prenom rufname",
 	"middle_name":  "middle middlename additionalname secondname middleinitial zweitername zweitervorname deuxiemeprenom",
 	"last_name":    "last lastname lname surname familyname nachname familienname zuname nom nomdefamille",
-	"full_name":    "name fullname displayname contactname sortname constituentname donorname supportername vollername vollstandigername nomcomplet kontakt kontaktname",
+	"full_name":    "name fullname displayname contactname sortname constituentname donorname supportername vollername vollname vollstandigername nomcomplet kontakt kontaktname",
 	"dob":          "dob dateofbirth birthdate birthday bday geburtsdatum geburtstag geboren geborenam datedenaissance naissance neele",
 	"company":      "company companyname organization organisation organizationname organisationname employer currentemployer accountname businessname firma firmenname unternehmen arbeitgeber verein entreprise societe organisme association employeur",
 	"title":        "title jobtitle position occupation profession organizationtitle beruf funktion berufsbezeichnung fonction poste",
