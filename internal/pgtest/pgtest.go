@@ -128,7 +128,7 @@ func (c *Cluster) Configure(settings ...string) error {
 	lines := slices.Concat([]string{
 		"listen_addresses = '127.0.0.1'", "port = " + c.Port, "unix_socket_directories = ''",
 		"max_connections = 200", "shared_buffers = 64MB", "logging_collector = off", "timezone = 'UTC'",
-		"autovacuum_naptime = 10s",
+		"autovacuum_naptime = 10s", "dynamic_shared_memory_type = mmap", // in its directory, so that a server that is killed leaves nothing behind
 	}, settings)
 	conf := filepath.Join(c.data(), "postgresql.conf")
 	if err := os.WriteFile(conf, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
