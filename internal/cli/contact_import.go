@@ -73,18 +73,11 @@ func (c *contactImport) Run(t *terminal) error {
 	if os.Getenv("GOGC") == "" { // as the server does: a row leaves much garbage and keeps little
 		debug.SetGCPercent(mostPercent)
 	}
-	file, err := os.Open(c.File)
+	file, info, err := openRegular(c.File)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &crm.Malformed{Message: c.File + " is not a regular file."}
-	}
-	if err != nil {
-		return err
-	}
 	if info, err := os.Stat(c.Rejected); err == nil && c.Rejected != "" && sameFile(file, info) {
 		return usageError{errors.New("--rejected names the file that is imported")}
 	}

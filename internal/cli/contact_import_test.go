@@ -29,7 +29,7 @@ func contactImportKilled(t *testing.T, e engine) {
 		case i%11 == 0: // the contact of a row further up
 			email = fmt.Sprintf("p%d@example.org", i-i%5)
 		case i%100 == 1: // rejected
-			email = "nobody"
+			email = "not an email"
 		}
 		fmt.Fprintf(&text, "Ann,P%d,%s,\"t%d, all\"\n", i, email, i%10)
 	}

@@ -42,18 +42,11 @@ func (c *giftImport) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	file, err := os.Open(c.File)
+	file, info, err := openRegular(c.File)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &crm.Malformed{Message: c.File + " is not a regular file."}
-	}
-	if err != nil {
-		return err
-	}
 	total, err := c.countGifts(t.ctx, file, info.Size()) // what cannot be read is found before anything is recorded
 	if err != nil {
 		return c.refused(err)
@@ -235,4 +228,20 @@ func (r *rejectedRows) close() error {
 		return nil
 	}
 	return errors.Join(r.write(), r.file.Close())
+}
+
+// openRegular opens a file that is imported. It is read more than once, which a pipe does not allow.
+func openRegular(name string) (*os.File, os.FileInfo, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &crm.Malformed{Message: name + " is not a regular file."}
+	}
+	if err != nil {
+		file.Close()
+	}
+	return file, info, err
 }
