@@ -3,6 +3,7 @@ package table_test
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"io"
@@ -177,6 +178,7 @@ func TestBadFiles(t *testing.T) {
 		{name: "a bomb that calls itself small", file: string(bombOf(t, "xl/worksheets/sheet1.xml", "<worksheet>", many("<x/>"), 120*mega, 10)), want: damaged},
 		{name: "a bomb of one text", file: string(bombOf(t, "xl/sharedStrings.xml", "<sst><si><t>", many("x"), 20*mega, 0)), want: "The workbook has a cell of more than 4 MiB. Shorten it, or delete it."},
 		{name: "a workbook with a long list of parts", file: longDirectory(t), want: noWorkbook},
+		{name: "a workbook whose list of parts is long and stands elsewhere", file: hiddenDirectory(), want: noWorkbook},
 	} {
 		var file io.ReaderAt = strings.NewReader(c.file)
 		size := int64(len(c.file))
@@ -218,4 +220,25 @@ func longDirectory(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return file.String()
+}
+
+// hiddenDirectory is an archive whose last record says that another one, which has room for larger numbers, knows where the list of parts is.
+func hiddenDirectory() string {
+	const parts = 200_000
+	start := "PK\x03\x04" + strings.Repeat("\x00", 40)
+	part := "PK\x01\x02" + strings.Repeat("\x00", 24) + "\x01\x00" + strings.Repeat("\x00", 16) + "x"
+	list := strings.Repeat(part, parts)
+	order := binary.LittleEndian
+	large := append([]byte("PK\x06\x06"), make([]byte, 52)...)
+	order.PutUint64(large[4:], 44)
+	order.PutUint64(large[24:], parts)
+	order.PutUint64(large[32:], parts)
+	order.PutUint64(large[40:], uint64(len(list)))
+	order.PutUint64(large[48:], uint64(len(start)))
+	where := append([]byte("PK\x06\x07"), make([]byte, 16)...)
+	order.PutUint64(where[8:], uint64(len(start)+len(list)))
+	order.PutUint32(where[16:], 1)
+	end := append([]byte("PK\x05\x06"), make([]byte, 18)...)
+	order.PutUint32(end[16:], 1<<32-1)
+	return start + list + string(large) + string(where) + string(end)
 }

@@ -92,7 +92,7 @@ func checkDirectory(r io.ReaderAt, size int64) error {
 	listed := int64(binary.LittleEndian.Uint32(tail[at+12:]))
 	from := int64(binary.LittleEndian.Uint32(tail[at+16:]))
 	const elsewhere = 1<<16 - 1 // another record has the true number
-	if listed > maxDirectory || end-from > maxDirectory || parts == elsewhere || listed == elsewhere {
+	if listed > maxDirectory || end-from > maxDirectory || from > end || parts == elsewhere || listed == elsewhere {
 		return refusal(notWorkbook)
 	}
 	return nil
