@@ -33,16 +33,30 @@ func (t *Reader) openDelimited(text func() io.Reader) error {
 		return err
 	}
 	sample := d.rest()
-	if bytes.IndexByte(sample, '\n') < 0 && bytes.IndexByte(sample, '\r') >= 0 {
-		d.end = '\r' // as old programs on the Mac write it
-	}
-	if after, found := bytes.CutPrefix(sample, []byte("sep=")); found && len(after) > 1 && (after[1] == '\r' || after[1] == '\n') {
+	d.end = lineEnd(sample)
+	if after, found := bytes.CutPrefix(sample, []byte("sep=")); found && len(after) > 1 && after[0] != '\r' && (after[1] == '\r' || after[1] == '\n') {
 		d.comma = after[0] // as one spreadsheet program tells another
 		d.skipLine()
 	} else {
 		d.comma = d.guessComma(sample)
 	}
 	return t.takeHeader(d)
+}
+
+// lineEnd is what lines end with. It is \r where old programs on the Mac wrote them. These have \n within cells.
+func lineEnd(sample []byte) byte {
+	end, inQuotes := byte('\n'), false
+	for _, b := range sample {
+		switch {
+		case b == '"':
+			inQuotes = !inQuotes
+		case b == '\n' && !inQuotes:
+			return b
+		case b == '\r' && !inQuotes:
+			end = b
+		}
+	}
+	return end
 }
 
 // guessComma is the separator with which the most of the first rows have as many cells as the header has, and the most of them where that is
