@@ -11,7 +11,7 @@ import (
 // style is how a workbook shows a number.
 type style struct {
 	isDate bool
-	digits int // a number of zeros that stand for digits: 02134 is a postal code
+	mask   string // zeros that stand for digits, and what is between them: postal codes are 02134 and 02110-0001
 }
 
 // readStyles reads the styles of cells.
@@ -48,8 +48,8 @@ var dateFormats = [][2]int{{14, 22}, {27, 36}, {45, 47}, {50, 58}}
 // styleOf reads the code of a format. Its letters for days and times count, unless they stand in quotes, in brackets or after a backslash.
 func styleOf(code string) (s style) {
 	code, _, _ = strings.Cut(code, ";") // what follows is for negative numbers
-	if code != "" && strings.Trim(code, "0") == "" {
-		return style{digits: len(code)}
+	if mask := strings.ReplaceAll(code, `\`, ""); code != "" && strings.Trim(mask, "0- ") == "" {
+		return style{mask: mask}
 	}
 	for i := 0; i < len(code); i++ {
 		switch c := code[i]; c {
@@ -77,10 +77,21 @@ func (s style) format(value string, is1904 bool) string {
 		}
 	}
 	text := plainNumber(value)
-	if isNumber(text) && !strings.ContainsAny(text, "-.") && len(text) < s.digits {
-		text = strings.Repeat("0", s.digits-len(text)) + text
+	if s.mask != "" && isNumber(text) && !strings.ContainsAny(text, "-.") {
+		return masked(text, s.mask)
 	}
 	return text
+}
+
+// masked puts digits in the place of the zeros of a mask, from its end on. Zeros that are left stay, and so do digits.
+func masked(digits, mask string) string {
+	text := []byte(mask)
+	for i := len(text) - 1; i >= 0 && digits != ""; i-- {
+		if last := len(digits) - 1; text[i] == '0' {
+			text[i], digits = digits[last], digits[:last]
+		}
+	}
+	return digits + string(text)
 }
 
 // dateText is the day or the time that a workbook counts: in days, since the end of 1899.
@@ -89,7 +100,7 @@ func dateText(value string, is1904 bool) (text string, ok bool) {
 	if is1904 {
 		serial += 1462
 	}
-	if err != nil || serial < 0 || serial >= 2958466 { // the year 10000
+	if isDay := 0 <= serial && serial < 2958466; err != nil || !isDay { // up to the year 10000; there is also NaN
 		return "", false
 	}
 	days, part := math.Modf(serial)
@@ -109,8 +120,8 @@ func dateText(value string, is1904 bool) (text string, ok bool) {
 // serialOf is the number that a workbook has for a time. It is not ok before March 1900, since which workbooks count right.
 func serialOf(at time.Time) (serial string, ok bool) {
 	at = at.UTC()
-	since := at.Sub(time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC))
-	days := since.Hours() / 24
+	since := at.Unix() - time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).Unix() // a time.Duration ends after 292 years
+	days := float64(since) / 86400
 	return strconv.FormatFloat(days, 'f', -1, 64), days >= 61 && at.Year() < 10000
 }
 

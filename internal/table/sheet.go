@@ -35,8 +35,8 @@ func (s *sheet) next() (cells []string, line int, err error) {
 		}
 		row := &element{s.document, "row", start.Attr}
 		s.line++
-		if number, err := strconv.Atoi(row.attr("r")); err == nil && number > 0 {
-			s.line = number
+		if number, err := strconv.Atoi(row.attr("r")); err == nil && s.line < number && number <= maxLines {
+			s.line = number // rows may be left out, but each line has one
 		}
 		err = s.readRow()
 		return s.row, s.line, err

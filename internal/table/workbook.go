@@ -58,7 +58,8 @@ func (t *Reader) openWorkbook(r io.ReaderAt, size int64) error {
 	}
 	w := &workbook{parts: make(map[string]*zip.File), left: max(maxUnpacked, size*maxRatio)}
 	for _, part := range archive.File {
-		w.parts[strings.ToLower(strings.TrimPrefix(part.Name, "/"))] = part
+		name := strings.ReplaceAll(part.Name, `\`, "/") // as some programs write it, against the rules
+		w.parts[strings.ToLower(strings.TrimPrefix(name, "/"))] = part
 	}
 	sheets, err := w.open()
 	if err != nil {

@@ -24,8 +24,8 @@ func workbook(t testing.TB, parts map[string]string) []byte {
 		"_rels/.rels":                `<Relationships><Relationship Id="1" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
 		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="One" r:id="s1"/></sheets></workbook>`,
 		"xl/_rels/workbook.xml.rels": related,
-		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="00000"/><numFmt numFmtId="171" formatCode="d. mmmm yyyy"/><numFmt numFmtId="172" formatCode="0.00&quot;days&quot;"/></numFmts>` +
-			`<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="172"/></cellXfs></styleSheet>`,
+		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="00000"/><numFmt numFmtId="171" formatCode="d. mmmm yyyy"/><numFmt numFmtId="172" formatCode="0.00&quot;days&quot;"/><numFmt numFmtId="173" formatCode="00000\-0000"/></numFmts>` +
+			`<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="172"/><xf numFmtId="173"/></cellXfs></styleSheet>`,
 		"xl/sharedStrings.xml":      `<sst><si><t>name</t></si><si><r><t>Rich </t></r><r><t>text</t></r><rPh><t>no</t></rPh></si><si/></sst>`,
 		"xl/worksheets/sheet1.xml":  sheetOf(`<row><c t="s"><v>0</v></c><c t="inlineStr"><is><t>city</t></is></c></row><row><c t="str"><v>Ana</v></c></row>`),
 		"docProps/not-needed.xml":   "<x/>",
@@ -81,6 +81,10 @@ func TestCellsOfAWorkbook(t *testing.T) {
 		`<c s="5"><v>46053</v></c>`:                                     "46053",
 		`<c s="1"><v>-5</v></c>`:                                        "-5",
 		`<c s="3"><v>2134</v></c>`:                                      "02134",
+		`<c s="3"><v>123456</v></c>`:                                    "123456",
+		`<c s="6"><v>21100001</v></c>`:                                  "02110-0001",
+		`<c s="6"><v>2134.5</v></c>`:                                    "2134.5",
+		`<c s="1"><v>NaN</v></c>`:                                       "NaN",
 		`<c s="99"><v>7</v></c>`:                                        "7",
 		`<c t="d"><v>2026-01-31</v></c>`:                                "2026-01-31",
 		`<c s="1"/>`:                                                    "",
@@ -124,6 +128,9 @@ func TestSheetsOfAWorkbook(t *testing.T) {
 		{"prefixes of names, no styles, no shared texts", map[string]string{"xl/_rels/workbook.xml.rels": strings.ReplaceAll(related, "x/s", "x/no"),
 			"xl/styles.xml": "", "xl/sharedStrings.xml": "",
 			"xl/worksheets/sheet1.xml": `<x:worksheet><x:sheetData><x:row><x:c t="str"><x:v>name</x:v></x:c></x:row><x:row><x:c><x:v>5</x:v></x:c></x:row></x:sheetData></x:worksheet>`}, "name: 2 5"},
+		{"rows whose numbers do not ascend", map[string]string{"xl/worksheets/sheet1.xml": sheetOf(`<row r="1">` + name + `</row><row r="5"><c><v>1</v></c></row><row r="5"><c><v>2</v></c></row><row r="2"><c><v>3</v></c></row>` +
+			`<row r="9223372036854775807"><c><v>4</v></c></row><row><c><v>5</v></c></row>`)}, "name: 5 1; 6 2; 7 3; 8 4; 9 5"},
+		{"an archive of a program that writes paths with backslashes", map[string]string{"xl/worksheets/sheet1.xml": "", `xl\worksheets\sheet1.xml`: sheetOf(`<row>` + name + `</row><row><c><v>5</v></c></row>`)}, "name: 2 5"},
 		{"a value beyond the last column", map[string]string{"xl/worksheets/sheet1.xml": sheetOf(`<row>` + name + `</row><row><c r="A2"><v>1</v></c><c r="XFD2"><v>1</v></c></row>`)},
 			"name: 2! Cell XFD2 is beyond column 1000. Delete the columns that you do not need."},
 	} {
@@ -138,12 +145,13 @@ func TestSheetsOfAWorkbook(t *testing.T) {
 func TestTypedCells(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 1, 31, 9, 8, 7, 0, time.UTC)
-	cells := []any{nil, true, int64(-7), int64(1234567890123456789), table.Number("12.50"), table.Number("=1"), table.Day(day), day, table.Day(time.Date(1066, 10, 14, 0, 0, 0, 0, time.UTC))}
-	names := []string{"nil", "bool", "int", "long", "number", "wrong", "day", "time", "old"}
+	cells := []any{nil, true, int64(-7), int64(1234567890123456789), table.Number("12.50"), table.Number("=1"), table.Day(day), day, table.Day(time.Date(1066, 10, 14, 0, 0, 0, 0, time.UTC)),
+		table.Day(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC))}
+	names := []string{"nil", "bool", "int", "long", "number", "wrong", "day", "time", "old", "never"}
 	for format, want := range map[string]string{
-		"csv":   "|true|-7|1234567890123456789|12.50|=1|2026-01-31|2026-01-31T09:08:07Z|1066-10-14",
-		"jsonl": "|true|-7|1234567890123456789|12.50|=1|2026-01-31|2026-01-31T09:08:07Z|1066-10-14",
-		"xlsx":  "|true|-7|1234567890123456789|12.50|=1|2026-01-31|2026-01-31 09:08:07|1066-10-14",
+		"csv":   "|true|-7|1234567890123456789|12.50|=1|2026-01-31|2026-01-31T09:08:07Z|1066-10-14|9999-12-31",
+		"jsonl": "|true|-7|1234567890123456789|12.50|=1|2026-01-31|2026-01-31T09:08:07Z|1066-10-14|9999-12-31",
+		"xlsx":  "|true|-7|1234567890123456789|12.50|=1|2026-01-31|2026-01-31 09:08:07|1066-10-14|9999-12-31",
 	} {
 		var file bytes.Buffer
 		w, err := table.NewWriter(&file, format)
