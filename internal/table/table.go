@@ -104,7 +104,8 @@ func (t *Reader) Next() (row []string, line int, err error) {
 		if isBlank(row) && t.Format != "jsonl" { // an object is a row, even if it is empty
 			continue
 		}
-		return t.fit(row, line)
+		row, line, err = t.fit(row, line)
+		return row, line, t.told(err)
 	}
 }
 
@@ -135,7 +136,7 @@ func (t *Reader) fit(row []string, line int) ([]string, int, error) {
 	}
 	for i, cell := range row {
 		if fault := t.faultOf(cell, i); fault != "" {
-			return nil, line, &RowError{line, fault, nil}
+			return nil, line, &RowError{line, fault, row}
 		}
 	}
 	return row, line, nil
@@ -202,13 +203,29 @@ func isBlank(row []string) bool {
 // told is an error as the caller is told it: the file below has failed, or the file that is named cannot be read.
 func (t *Reader) told(err error) error {
 	var refused *FileError
+	var broken *RowError
 	switch {
+	case err == nil:
+		return nil
 	case t.file.failed != nil:
 		return t.file.failed
 	case errors.As(err, &refused):
 		return &FileError{t.name, refused.Message}
+	case errors.As(err, &broken):
+		broken.Row = legible(broken.Row)
 	}
 	return err
+}
+
+// legible is a row that any file can hold, so that a person can mend it: what is not text is replaced, and a cell that is too long is empty.
+func legible(row []string) []string {
+	texts := make([]string, len(row))
+	for i, cell := range row {
+		if len(cell) <= maxCell {
+			texts[i] = strings.ReplaceAll(strings.ToValidUTF8(cell, "\ufffd"), "\x00", "\ufffd")
+		}
+	}
+	return texts
 }
 
 // watched is a file that remembers that it could not be read, because archives take that for damage.

@@ -177,6 +177,30 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 	}
 }
 
+// TestARowThatIsWrongKeepsItsCells: a person can mend it. What no file could hold is replaced.
+func TestARowThatIsWrongKeepsItsCells(t *testing.T) {
+	t.Parallel()
+	start := "prénom,nom,âge\n" + strings.Repeat("Zoé,Müller,7\n", 10_000)
+	long := strings.Repeat("x", 1<<20+1)
+	for row, want := range map[string]string{
+		"Ana,L\xf6we,7":        "Ana|L\ufffdwe|7",
+		"A\x00na,Rossi,7":      "A\ufffdna|Rossi|7",
+		"Ana," + long + ",7":   "Ana||7",
+		"Ana,Rossi,7,\x00\xff": "Ana|Rossi|7|\ufffd\ufffd",
+		"Ana,\"Rossi\x00":      "Ana|\"Rossi\ufffd",
+	} {
+		file := start + row + "\n"
+		r, err := table.Open(strings.NewReader(file), int64(len(file)), "x")
+		for err == nil {
+			_, _, err = r.Next()
+		}
+		var broken *table.RowError
+		if !errors.As(err, &broken) || strings.Join(broken.Row, "|") != want {
+			t.Errorf("%.40q: %v, %.80q", row, err, broken.Row)
+		}
+	}
+}
+
 // failing is a file whose disk fails behind its first bytes.
 type failing struct{ start string }
 
