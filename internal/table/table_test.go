@@ -128,7 +128,7 @@ func TestObjectIsTheLine(t *testing.T) {
 
 // hostile are texts that have broken tables before.
 var hostile = []string{
-	"plain", "", "=1+1", "+1 212 555 0100", "-5", "@SUM(A1)", "\tx", "\rx", "\nx", "'", "'=1", "''=1", "'x", "' =1", "a,b", "a;b", "a\tb", `"`, `""`, `"a"`, `a"b`, " leading", "trailing ",
+	"plain", "", "=1+1", "+1 212 555 0100", "-5", "@SUM(A1)", "＝1+1", "'＋1", "－1", "＠x", "\tx", "\rx", "\nx", "'", "'=1", "''=1", "'x", "' =1", "a,b", "a;b", "a\tb", `"`, `""`, `"a"`, `a"b`, " leading", "trailing ",
 	"two\nlines", "two\r\nlines", "old\rmac", "ends\r", "ends\n", "Zoé Müller 李小龍 🎉", "<b>&amp;</b>", "]]>", "_x000D_", "_x005F_x000D_", "_x", "\x01\x1f\x7f", "\u2028\ufeff", "\ufffe\uffff",
 	"TRUE", "1e5", "007", "02134", "12345678901234567890", "1/2/2026", "{}", "[1]", "null", strings.Repeat("long ", 10_000),
 }
@@ -168,7 +168,7 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 		if format == "csv" {
 			for _, line := range strings.Split(file.String(), "\n") {
 				for _, cell := range strings.Split(line, ",") {
-					if cell = strings.TrimLeft(strings.TrimPrefix(cell, "\ufeff"), `"`); cell != "" && strings.ContainsAny(cell[:1], "=+@") {
+					if cell = strings.TrimLeft(strings.TrimPrefix(cell, "\ufeff"), `"`); cell != "" && strings.ContainsRune("=+@＝＋－＠", []rune(cell)[0]) {
 						t.Errorf("a spreadsheet program would run %q", line)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -136,7 +137,11 @@ func unguarded(text string) string {
 	return text
 }
 
-func isFormula(text string) bool { return text != "" && strings.IndexByte("=+-@\t\r\n", text[0]) >= 0 }
+// isFormula tells by the first character. Spreadsheet programs of East Asia take the wide ones for the others.
+func isFormula(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) && text != ""
+}
 
 // lineWriter writes JSON Lines: each row is an object with the names of the columns.
 type lineWriter struct {
