@@ -28,7 +28,7 @@ const (
 )
 
 // WordsVersion counts the changes of SearchWords and SortName, and of what else the store derives from contacts. A database whose words are of another version gets them anew when it is opened.
-const WordsVersion = 4
+const WordsVersion = 5
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func (c *Contact) SearchWords() []string {

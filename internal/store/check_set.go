@@ -79,10 +79,16 @@ func (k *checker) tellSets() error {
 	return nil
 }
 
-// toldSet is what a check calls a set: its tag, or what its contacts lack.
+// toldSet is what a check calls a set: its tag, what its contacts lack, or a time.
 func toldSet(name string) string {
 	if detail, ok := strings.CutPrefix(name, lackingSet); ok {
 		return "no " + detail
+	}
+	if day, ok := strings.CutPrefix(name, addedDays.kind); ok {
+		return "added on " + day
+	}
+	if month, ok := strings.CutPrefix(name, changedMonths.kind); ok {
+		return "changed in " + month
 	}
 	return name[min(len(activeSet), len(name)):]
 }

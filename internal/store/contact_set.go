@@ -11,7 +11,7 @@ import (
 
 // Which contacts have a tag is kept as sets of their sequence numbers, so that the contacts of a tag are counted, and found at any
 // place, without reading them. A tag has a set of its active contacts and one of its archived ones. Those who lack an email, or a phone, are
-// sets of all contacts: most contacts have both, and are in neither.
+// sets of all contacts: most contacts have both, and are in neither. So are the sets of times (contact_period.go).
 const (
 	activeSet   = "t:"
 	archivedSet = "a:"
@@ -79,13 +79,13 @@ func setsOf(c *crm.Contact) []string {
 			names = append(names, lackingSet+string(d))
 		}
 	}
-	return names
+	return append(names, timeSets(c)...)
 }
 
 // sameSets tells whether a change leaves a contact in the sets that it is in.
 func sameSets(before, after *crm.Contact) bool {
 	gained := func(d crm.Detail) bool { return before.HasDetail(d) != after.HasDetail(d) }
-	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained)
+	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) && sameTimes(before, after)
 }
 
 // contactSets is what a batch knows of the sets of an account, by blocks: they are written when it ends. There is nil where there is
@@ -154,9 +154,10 @@ func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 			a.sets.expect(n.sets, a.newestBlock())   // as lookUpSets has asked
 			a.sets.expect(n.sets, a.newestBlock()+1) // which is new; a batch is never longer than a block
 			for _, id := range a.having(n.keys) {
-				blocks[blockOf(id)] = append(blocks[blockOf(id)], n.sets...)
+				blocks[blockOf(id)] = append(append(blocks[blockOf(id)], n.sets...), a.leavesMonth(id)...)
 			}
 		} else if row := a.contacts[n.contact]; row != nil {
+			blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], a.leavesMonth(row.id)...)
 			for _, kind := range n.own {
 				blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], setNames(kind, row.contact.Tags)...)
 			}

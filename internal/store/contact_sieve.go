@@ -100,8 +100,8 @@ func (w *sieve) steps() (steps []func() error) {
 	add(f.LastName == "" && f.FirstName != "", w.firstName)
 	add(!f.Gave.IsEmpty(), w.gave)
 	add(!f.Given.IsEmpty(), w.given)
-	add(!f.Created.IsEmpty(), func() error { return w.window(sqlCreatedIn, f.Created) })
-	add(!f.Updated.IsEmpty(), func() error { return w.window(sqlUpdatedIn, f.Updated) })
+	add(!f.Created.IsEmpty(), func() error { return w.window(&addedDays, f.Created) })
+	add(!f.Updated.IsEmpty(), func() error { return w.window(&changedMonths, f.Updated) })
 	return steps
 }
 
@@ -307,34 +307,6 @@ func (w *sieve) outside(limit int64, sql string, low, high int64) (set db.Set, n
 		return set, n + above, n+above <= limit, err
 	}
 	return set, n, true, nil
-}
-
-// window reads those in a stretch of time or those outside of it, whichever are fewer: it reads some of either, and more and more.
-func (w *sieve) window(sql string, window crm.Window) error {
-	low, high := span(window)
-	for limit := max(1, w.costs.window); ; limit *= 4 {
-		var in db.Set
-		_, whole, err := w.find(&in, limit, sql, low, high)
-		if err != nil {
-			return err
-		}
-		if whole {
-			w.keep(in)
-			return nil
-		}
-		out, _, whole, err := w.outside(limit, sql, low, high)
-		if err != nil {
-			return err
-		}
-		if whole {
-			w.drop(out)
-			return nil
-		}
-		if limit >= w.most() {
-			w.open = true
-			return nil
-		}
-	}
 }
 
 // documentsAtOnce is how many documents are asked for together.

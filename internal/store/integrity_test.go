@@ -102,6 +102,9 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 		for _, key := range contact.MatchKeys {
 			wantIndex[indexRow{key, id}] = true
 		}
+		for _, name := range []string{"c:" + contact.CreatedAt.Format("2006-01-02"), "u:" + contact.UpdatedAt.Format("2006-01")} {
+			wantSets[name] = append(wantSets[name], crm.IDSeq(id))
+		}
 		for _, name := range contact.Tags {
 			if contact.Archived() {
 				wantSets["a:"+name] = append(wantSets["a:"+name], crm.IDSeq(id))
