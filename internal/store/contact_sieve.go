@@ -16,7 +16,6 @@ const (
 	sqlUpdatedIn = `SELECT id FROM contact WHERE account_id = $1 AND updated_at <> 0 AND updated_at >= $2 AND updated_at < $3 LIMIT $4`
 	sqlGivenIn   = `SELECT id FROM contact WHERE account_id = $1 AND given <> 0 AND given >= $2 AND given < $3 LIMIT $4`
 	sqlNamed     = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 LIMIT $4`
-	sqlNames     = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2`
 
 	// Gifts that count. Who gave since some day is known by the last gift.
 	sqlGave     = `SELECT contact_id FROM gift WHERE account_id = $1 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
@@ -97,7 +96,6 @@ func (w *sieve) steps() (steps []func() error) {
 	add(f.LastName != "", w.lastName)
 	words := f.WordSearch()
 	add(!words.IsEmpty(), func() error { return w.search(words) })
-	add(f.LastName == "" && f.FirstName != "", w.firstName)
 	add(!f.Gave.IsEmpty(), w.gave)
 	add(!f.Given.IsEmpty(), w.given)
 	add(!f.Created.IsEmpty(), func() error { return w.window(&addedDays, f.Created) })
@@ -246,26 +244,8 @@ func (w *sieve) search(search crm.Search) error {
 		return err
 	}
 	w.keep(set)
+	w.open = w.open || w.filter.LongFirstName()
 	return nil
-}
-
-// firstName keeps those who have the words of a first name, and among them are those who have the name. A name without a word is looked
-// for among all names.
-func (w *sieve) firstName() error {
-	w.open = true
-	if search, ok := w.filter.FirstNameSearch(); ok {
-		return w.search(search)
-	}
-	var set db.Set
-	n := int64(0)
-	err := w.conn.Each(func(r db.Row) error {
-		if n++; w.filter.MayBeFirstName(r.Text(1)) {
-			set.Add(crm.IDSeq(r.Int(0)))
-		}
-		return w.alive(n)
-	}, sqlNames, w.account, "")
-	w.keep(set)
-	return err
 }
 
 // given goes by the contacts who gave something, which are all that the index has.
