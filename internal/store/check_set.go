@@ -90,10 +90,13 @@ func toldSet(name string) string {
 	if month, ok := strings.CutPrefix(name, changedMonths.kind); ok {
 		return "changed in " + month
 	}
+	if month, ok := strings.CutPrefix(name, giftMonths.kind); ok {
+		return "gave in " + month
+	}
 	return name[min(len(activeSet), len(name)):]
 }
 
-// renewSets makes sets of a block anew from the documents. A contact that was lost, or cannot be read, stays where it is.
+// renewSets makes sets of a block anew from the documents and the gifts. A contact that was lost, or cannot be read, stays where it is.
 func renewSets(b wrongBlock, names []string) func(*tx) error {
 	return func(t *tx) error {
 		a, err := t.lock(b.account)
@@ -147,5 +150,11 @@ func (t *tx) membersOf(a *accountUnit, block int64) (read db.SetBlock, members m
 		}
 		return nil
 	}, func() error { return nil })
-	return read, members, err
+	if err != nil {
+		return read, nil, err
+	}
+	return read, members, eachGiftMonth(t.Conn, a.account, crm.MakeID(a.account, start+1), crm.MakeID(a.account, start+db.BlockSize), func(id int64, name string) {
+		_, at := db.BlockOf(crm.IDSeq(id))
+		members[name] = append(members[name], at)
+	})
 }

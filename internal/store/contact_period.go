@@ -23,6 +23,7 @@ type periods struct {
 var (
 	addedDays     = periods{"c:", time.DateOnly, false, sqlCreatedIn}
 	changedMonths = periods{"u:", "2006-01", true, sqlUpdatedIn}
+	giftMonths    = periods{"g:", "2006-01", true, sqlGave}
 )
 
 const sqlSetsBetween = `SELECT name, block, size, bits FROM contact_set WHERE account_id = $1 AND name >= $2 AND name < $3`

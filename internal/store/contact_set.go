@@ -11,7 +11,8 @@ import (
 
 // Which contacts have a tag is kept as sets of their sequence numbers, so that the contacts of a tag are counted, and found at any
 // place, without reading them. A tag has a set of its active contacts and one of its archived ones. Those who lack an email, or a phone, are
-// sets of all contacts: most contacts have both, and are in neither. So are the sets of times (contact_period.go).
+// sets of all contacts: most contacts have both, and are in neither. So are the sets of times (contact_period.go),
+// and those of the months in which contacts gave (gift_month.go).
 const (
 	activeSet   = "t:"
 	archivedSet = "a:"
@@ -150,6 +151,9 @@ func (a *accountUnit) lookUpSets(t *tx, all []*needs) error {
 func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 	blocks := make(map[int64][]string)
 	for _, n := range all {
+		for _, id := range a.givers(n) {
+			blocks[blockOf(id)] = append(blocks[blockOf(id)], giftSets(n.gift)...)
+		}
 		if n.contact == 0 {
 			a.sets.expect(n.sets, a.newestBlock())   // as lookUpSets has asked
 			a.sets.expect(n.sets, a.newestBlock()+1) // which is new; a batch is never longer than a block
@@ -203,12 +207,14 @@ func (t *tx) moveSets(a *accountUnit, id int64, before, after []string) error {
 	}
 	t.Touch()
 	for i, name := range moved {
-		key := setKey{name, block}
+		key, joins := setKey{name, block}, i >= len(left)
 		if a.sets[key] == nil {
 			a.sets[key] = new(keptBlock)
 		}
-		a.sets[key].Put(at, i >= len(left))
-		a.sets[key].changed = true
+		if kept := a.sets[key]; kept.Has(at) != joins {
+			kept.Put(at, joins)
+			kept.changed = true
+		}
 	}
 	return nil
 }

@@ -17,11 +17,10 @@ const (
 	sqlGivenIn   = `SELECT id FROM contact WHERE account_id = $1 AND given <> 0 AND given >= $2 AND given < $3 LIMIT $4`
 	sqlNamed     = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 LIMIT $4`
 
-	// Gifts that count. Who gave since some day is known by the last gift.
-	sqlGave     = `SELECT contact_id FROM gift WHERE account_id = $1 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
-	sqlGaveTo   = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
-	sqlLastGave = `SELECT id FROM contact WHERE account_id = $1 AND last_gift <> 0 AND last_gift >= $2 LIMIT $3`
-	sqlGaveOf   = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
+	// Gifts that count.
+	sqlGave   = `SELECT contact_id FROM gift WHERE account_id = $1 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
+	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
+	sqlGaveOf = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
 )
 
 // sieve finds which contacts pass a filter. To find the set of a condition costs as much as it has contacts. So the sets that are
@@ -188,18 +187,18 @@ func (w *sieve) detail(detail crm.Detail, do func(db.Set)) error {
 }
 
 // gave keeps those who have a gift such as is asked for.
-func (w *sieve) gave() error {
+func (w *sieve) gave() (err error) {
 	var set db.Set
-	gave := w.filter.Gave
+	gave, whole := w.filter.Gave, false
 	low, high := span(gave.When)
-	sql, args := sqlGave, []any{low, high}
 	switch {
-	case gave.Campaign != 0:
-		sql, args = sqlGaveTo, []any{gave.Campaign, low, high}
-	case gave.When.To.IsZero():
-		sql, args = sqlLastGave, []any{low}
+	case gave.Campaign == 0:
+		whole, err = w.addGivers(&set, low, high)
+	case gave.When.IsEmpty():
+		whole, err = w.addDonors(&set, gave.Campaign)
+	default:
+		_, whole, err = w.find(&set, w.most(), sqlGaveTo, gave.Campaign, low, high)
 	}
-	_, whole, err := w.find(&set, w.most(), sql, args...)
 	if whole {
 		w.keep(set)
 	}

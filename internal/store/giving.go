@@ -84,6 +84,9 @@ func (a *accountUnit) knowNone(s share) {
 
 // moveGift takes a gift as it was out of all sums, and adds it as it is; nil is no gift.
 func (t *tx) moveGift(a *accountUnit, before, after *crm.Gift) error {
+	if err := t.moveGiftSets(a, before, after); err != nil {
+		return err
+	}
 	switch {
 	case before == nil:
 		return t.countGift(a, shareOf(after), 1)

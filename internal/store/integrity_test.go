@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -69,11 +70,18 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	err = c.Each(func(r db.Row) error {
 		if _, g := scanGift(r); g.damage == nil && g.Net() > 0 {
 			lastGifts[g.Contact] = later(lastGifts[g.Contact], lastGiftAt(g.At.Unix()))
+			name := "g:" + g.At.UTC().Format("2006-01")
+			if seq := crm.IDSeq(g.Contact); !slices.Contains(wantSets[name], seq) {
+				wantSets[name] = append(wantSets[name], seq)
+			}
 		}
 		return nil
 	}, `SELECT `+giftColumns+` FROM gift WHERE account_id = $1`, account)
 	if err != nil {
 		return err
+	}
+	for _, givers := range wantSets {
+		slices.Sort(givers)
 	}
 	err = c.Each(func(r db.Row) error {
 		id, revision, archived := r.Int(0), r.Int(1), r.Int(2)
