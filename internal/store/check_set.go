@@ -79,19 +79,15 @@ func (k *checker) tellSets() error {
 	return nil
 }
 
-// toldSet is what a check calls a set: its tag, what its contacts lack, or a time.
+// toldSet is what a check calls a set: its tag, what its contacts lack, or a band.
 func toldSet(name string) string {
 	if detail, ok := strings.CutPrefix(name, lackingSet); ok {
 		return "no " + detail
 	}
-	if day, ok := strings.CutPrefix(name, addedDays.kind); ok {
-		return "added on " + day
-	}
-	if month, ok := strings.CutPrefix(name, changedMonths.kind); ok {
-		return "changed in " + month
-	}
-	if month, ok := strings.CutPrefix(name, giftMonths.kind); ok {
-		return "gave in " + month
+	for b, words := range map[*bands]string{&addedDays: "added on ", &changedMonths: "changed in ", &giftMonths: "gave in ", &givenTotals: "total given, band "} {
+		if label, ok := strings.CutPrefix(name, b.kind); ok {
+			return words + label
+		}
 	}
 	return name[min(len(activeSet), len(name)):]
 }

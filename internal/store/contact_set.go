@@ -11,8 +11,7 @@ import (
 
 // Which contacts have a tag is kept as sets of their sequence numbers, so that the contacts of a tag are counted, and found at any
 // place, without reading them. A tag has a set of its active contacts and one of its archived ones. Those who lack an email, or a phone, are
-// sets of all contacts: most contacts have both, and are in neither. So are the sets of times (contact_period.go),
-// and those of the months in which contacts gave (gift_month.go).
+// sets of all contacts: most contacts have both, and are in neither. So are the bands (contact_band.go).
 const (
 	activeSet   = "t:"
 	archivedSet = "a:"
@@ -80,13 +79,13 @@ func setsOf(c *crm.Contact) []string {
 			names = append(names, lackingSet+string(d))
 		}
 	}
-	return append(names, timeSets(c)...)
+	return append(names, bandsOf(c)...)
 }
 
 // sameSets tells whether a change leaves a contact in the sets that it is in.
 func sameSets(before, after *crm.Contact) bool {
 	gained := func(d crm.Detail) bool { return before.HasDetail(d) != after.HasDetail(d) }
-	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) && sameTimes(before, after)
+	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) && sameBands(before, after)
 }
 
 // contactSets is what a batch knows of the sets of an account, by blocks: they are written when it ends. There is nil where there is

@@ -187,16 +187,17 @@ func (w *sieve) detail(detail crm.Detail, do func(db.Set)) error {
 }
 
 // gave keeps those who have a gift such as is asked for.
-func (w *sieve) gave() (err error) {
+func (w *sieve) gave() error {
+	gave := w.filter.Gave
+	if gave.Campaign == 0 {
+		return w.window(&giftMonths, gave.When)
+	}
 	var set db.Set
-	gave, whole := w.filter.Gave, false
-	low, high := span(gave.When)
-	switch {
-	case gave.Campaign == 0:
-		whole, err = w.addGivers(&set, low, high)
-	case gave.When.IsEmpty():
+	var whole bool
+	var err error
+	if low, high := span(gave.When); gave.When.IsEmpty() {
 		whole, err = w.addDonors(&set, gave.Campaign)
-	default:
+	} else {
 		_, whole, err = w.find(&set, w.most(), sqlGaveTo, gave.Campaign, low, high)
 	}
 	if whole {
@@ -204,6 +205,12 @@ func (w *sieve) gave() (err error) {
 	}
 	w.open = w.open || !whole
 	return err
+}
+
+// window keeps those of a stretch of time.
+func (w *sieve) window(b *bands, window crm.Window) error {
+	low, high := span(window)
+	return w.keepBetween(b, low, high)
 }
 
 // span is a stretch of time as columns have it: its beginning, and the first moment after it.
@@ -247,7 +254,7 @@ func (w *sieve) search(search crm.Search) error {
 	return nil
 }
 
-// given goes by the contacts who gave something, which are all that the index has.
+// given goes by the contacts who gave something, which are all that the sets and the index have.
 func (w *sieve) given() error {
 	bounds := w.filter.Given
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
@@ -257,35 +264,21 @@ func (w *sieve) given() error {
 	if bounds.Max != nil {
 		high = *bounds.Max + 1
 	}
-	if bounds.Has(0) {
-		set, _, whole, err := w.outside(w.most(), sqlGivenIn, low, high)
-		if whole {
-			w.drop(set)
+	if !bounds.Has(0) {
+		return w.keepBetween(&givenTotals, low, high)
+	}
+	for _, outside := range [][2]int64{{math.MinInt64, low}, {high, math.MaxInt64}} {
+		if outside[0] == outside[1] {
+			continue
 		}
-		w.open = w.open || !whole
-		return err
-	}
-	var set db.Set
-	_, whole, err := w.find(&set, w.most(), sqlGivenIn, low, high)
-	if whole {
-		w.keep(set)
-	}
-	w.open = w.open || !whole
-	return err
-}
-
-// outside finds those below and above a range.
-func (w *sieve) outside(limit int64, sql string, low, high int64) (set db.Set, n int64, whole bool, err error) {
-	if low > math.MinInt64 {
-		if n, whole, err = w.find(&set, limit, sql, int64(math.MinInt64), low); !whole || err != nil {
-			return set, n, false, err
+		set, whole, err := w.between(&givenTotals, outside[0], outside[1])
+		if err != nil || !whole {
+			w.open = true
+			return err
 		}
+		w.drop(set)
 	}
-	if high < math.MaxInt64 {
-		above, _, err := w.find(&set, limit-n, sql, high, int64(math.MaxInt64))
-		return set, n + above, n+above <= limit, err
-	}
-	return set, n, true, nil
+	return nil
 }
 
 // documentsAtOnce is how many documents are asked for together.

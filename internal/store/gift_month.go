@@ -23,7 +23,7 @@ func giftSets(in *crm.GiftInput) []string {
 	if in == nil || in.GivenAt == nil {
 		return nil
 	}
-	return []string{giftMonths.name(in.Time())}
+	return []string{giftMonths.name(in.Time().Unix())}
 }
 
 // moveGiftSets moves a giver to the month of a gift and out of the one that it had, where no other gift is left. It sees the gift as it
@@ -33,7 +33,7 @@ func (t *tx) moveGiftSets(a *accountUnit, before, after *crm.Gift) error {
 		start, end := giftMonths.around(before.At.Unix())
 		still, err := t.Exists(sqlGaveInMonth, a.account, before.Contact, start, end)
 		if err == nil && !still {
-			err = t.moveSets(a, before.Contact, []string{giftMonths.name(before.At)}, nil)
+			err = t.moveSets(a, before.Contact, []string{giftMonths.name(before.At.Unix())}, nil)
 		}
 		if err != nil {
 			return err
@@ -42,21 +42,7 @@ func (t *tx) moveGiftSets(a *accountUnit, before, after *crm.Gift) error {
 	if after.Net() <= 0 {
 		return nil
 	}
-	return t.moveSets(a, after.Contact, nil, []string{giftMonths.name(after.At)})
-}
-
-// addGivers adds those who gave in a stretch of time: by whole months, and by the gifts of the months that it begins or ends in.
-func (w *sieve) addGivers(set *db.Set, low, high int64) (whole bool, err error) {
-	from, to, edges := giftMonths.cut(low, high)
-	if err := w.addSets(set, from, to); err != nil {
-		return false, err
-	}
-	for _, edge := range edges {
-		if _, whole, err := w.find(set, w.most(), sqlGave, edge[0], edge[1]); err != nil || !whole {
-			return false, err
-		}
-	}
-	return true, nil
+	return t.moveSets(a, after.Contact, nil, []string{giftMonths.name(after.At.Unix())})
 }
 
 // addDonors adds those who gave for a campaign, by their sums, which are fewer than their gifts.
@@ -92,7 +78,7 @@ func deriveGiftSets(t *db.Tx, account int64) error {
 			return nil
 		}, sqlGave, account, first.Unix(), first.AddDate(0, 1, 0).Unix(), int64(math.MaxInt64))
 		for block, members := range set.Blocks {
-			t.Insert(setTable, account, giftMonths.name(first), block, members.Count(), members.Encode())
+			t.Insert(setTable, account, giftMonths.name(first.Unix()), block, members.Count(), members.Encode())
 		}
 	}
 	return err
@@ -103,7 +89,7 @@ func eachGiftMonth(c db.Conn, account, from, to int64, read func(id int64, set s
 	var last int64
 	var name string
 	return c.Each(func(r db.Row) error {
-		id, month := r.Int(0), giftMonths.name(time.Unix(r.Int(1), 0))
+		id, month := r.Int(0), giftMonths.name(r.Int(1))
 		if id != last || month != name {
 			read(id, month)
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -111,6 +112,10 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 			wantIndex[indexRow{key, id}] = true
 		}
 		for _, name := range []string{"c:" + contact.CreatedAt.Format("2006-01-02"), "u:" + contact.UpdatedAt.Format("2006-01")} {
+			wantSets[name] = append(wantSets[name], crm.IDSeq(id))
+		}
+		if total := contact.Stats.TotalContributions; total != 0 {
+			name := fmt.Sprintf("v:%02d", len(strconv.FormatInt(total, 2)))
 			wantSets[name] = append(wantSets[name], crm.IDSeq(id))
 		}
 		for _, name := range contact.Tags {
