@@ -224,10 +224,18 @@ func filterField(id int64, text string) FieldFilter {
 	return f
 }
 
-// WordSearch is what the words of contacts answer: the search, the city, the ZIP code and the custom fields. It is one search, since a database
+// LongFirstName tells that contacts with other names may have the word of the first name.
+func (f *ContactFilter) LongFirstName() bool {
+	return len(firstNameWord(f.FirstName)) > maxWord-utf8.UTFMax
+}
+
+// WordSearch is what the words of contacts answer: the search, a first name, the city, the ZIP code and the custom fields. It is one search, since a database
 // compares its lists of words faster than it hands them out.
 func (f *ContactFilter) WordSearch() Search {
 	all := Search{Text: f.Search.Text + f.City + f.Zip, Terms: slices.Clone(f.Search.Terms)}
+	if f.FirstName != "" && f.LastName == "" { // otherwise both are found by the sort name
+		all.Text, all.Terms = all.Text+f.FirstName, append(all.Terms, SearchTerm{{{Text: firstNameWord(f.FirstName)}}})
+	}
 	if f.City != "" {
 		all.Terms = append(all.Terms, SearchTerm{{{Text: f.City}}})
 	}
@@ -250,17 +258,4 @@ func (f *ContactFilter) Names() (names KeyRange, exact bool) {
 	first, last := sortable(f.FirstName), sortable(f.LastName)
 	exact = len(last)+len(first) < maxSortName && !strings.Contains(last+first, "\x02") && (first != "" || f.FirstName == "")
 	return NameRange(f.LastName, f.FirstName), exact
-}
-
-// MayBeFirstName tells whether a contact with a sort name can have the first name.
-func (f *ContactFilter) MayBeFirstName(sortName string) bool {
-	return strings.HasSuffix(sortName, betweenNames+sortable(f.FirstName)) || len(sortName) > maxSortName-utf8.UTFMax
-}
-
-// FirstNameSearch finds the contacts that have all words of the first name somewhere; ok is false where it has no word.
-func (f *ContactFilter) FirstNameSearch() (s Search, ok bool) {
-	for _, word := range words(f.FirstName) {
-		s.add(SearchTerm{{{Text: searchWord(word)}}})
-	}
-	return s, len(s.Terms) > 0
 }

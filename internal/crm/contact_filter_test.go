@@ -122,3 +122,20 @@ func TestWordsOfAFilterAreOneSearch(t *testing.T) {
 		}
 	}
 }
+
+// A value or a name that is longer than a word is found as well, whatever is in it.
+func TestLongValuesAreFound(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("a b ", 100))
+	name := strings.Repeat("Ana ", 60) + "B"
+	c := Contact{FirstName: name, LastName: "Lee", Custom: []CustomValue{{1, `"` + long + `"`}}}
+	words := c.SearchWords()
+	for _, f := range []ContactFilter{{Custom: []FieldFilter{filterField(1, long)}}, {FirstName: name}} {
+		if !f.Matches(&c, false) || !f.WordSearch().Finds(words) {
+			t.Errorf("%+v does not find the contact", f)
+		}
+	}
+	other := ContactFilter{FirstName: name + "B"}
+	if other.Matches(&c, false) || !other.LongFirstName() {
+		t.Error("another long name needs a look at the documents")
+	}
+}

@@ -430,3 +430,6 @@ func value[T any](sent *T) (v T) {
 
 // Periods are the year, the month and the day in which the gift of a valid input was made.
 func (in *GiftInput) Periods() (year, month, day int64) { return Year(in.at), Month(in.at), Day(in.at) }
+
+// Time is when a valid gift was given.
+func (in *GiftInput) Time() time.Time { return in.at }

@@ -17,7 +17,7 @@ const (
 	exactTagSign = "=" // the name to the letter
 	emailSign    = "-" // an email, or its first letters
 	startSign    = "_" // the first letters of any other word
-	filterSign   = "." // what contacts are filtered by, and no search: a whole city, a ZIP code, the value of a custom field
+	filterSign   = "." // what contacts are filtered by, and no search: a whole first name or city, a ZIP code, the value of a custom field
 )
 
 const (
@@ -28,11 +28,11 @@ const (
 )
 
 // WordsVersion counts the changes of SearchWords and SortName, and of what else the store derives from contacts. A database whose words are of another version gets them anew when it is opened.
-const WordsVersion = 4
+const WordsVersion = 5
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func (c *Contact) SearchWords() []string {
-	found := make([]string, 0, 32)
+	found := append(make([]string, 0, 32), firstNameWord(c.FirstName))
 	for _, text := range [...]string{c.FirstName, c.MiddleName, c.LastName, c.Company} {
 		found = appendWords(found, text)
 	}
@@ -82,6 +82,9 @@ func fieldWord(id int64) string { return filterSign + "f" + strconv.FormatInt(id
 func fieldValueWord(id int64, text string) string {
 	return searchWord(fieldWord(id) + "=" + fold(strings.TrimSpace(text)))
 }
+
+// firstNameWord is a whole first name as contacts are filtered by it, without regard to letter case and marks.
+func firstNameWord(name string) string { return searchWord(filterSign + "n" + fold(name)) }
 
 // cityWord is a city as contacts are filtered by it, without regard to letter case and marks; "" is none.
 func cityWord(city string) string { return cut(string(appendCity(nil, city)), maxWord) }
@@ -215,16 +218,15 @@ func reversed(digits string) string {
 // searchWord makes one word of a text, as every full-text index takes it: small letters, digits, a few signs and what lies beyond
 // ASCII. A space would end a word, and an index may make capital letters small; characters that no text has stand for those.
 func searchWord(text string) string {
-	text = cut(text, maxWord)
-	if strings.IndexFunc(text, breaksWord) < 0 {
-		return text
+	if strings.IndexFunc(text, breaksWord) >= 0 {
+		text = strings.Map(func(r rune) rune {
+			if breaksWord(r) {
+				return privateUse + r
+			}
+			return r
+		}, text)
 	}
-	return strings.Map(func(r rune) rune {
-		if breaksWord(r) {
-			return privateUse + r
-		}
-		return r
-	}, text)
+	return cut(text, maxWord) // at last, so that a word is its own word
 }
 
 func breaksWord(r rune) bool {

@@ -33,6 +33,9 @@ func (b *SetBlock) Put(at int, in bool) {
 	}
 }
 
+// Has tells whether a place is in the block.
+func (b *SetBlock) Has(at int) bool { return b[at/64]&(1<<(at%64)) != 0 }
+
 // Count is how many places are in the block.
 func (b *SetBlock) Count() (n int64) {
 	for _, word := range b {

@@ -122,7 +122,7 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 				return err
 			}
 			changed := row.contact
-			changed.Stats.TotalContributions = 5
+			changed.Stats.TotalContributions = 305 // in the band of the right one
 			a, err := x.lock(account.Number)
 			x.writeContact(x.Save, a, row.listRevision, row.trace, changed, changed.AppendBody(nil))
 			return err
@@ -130,7 +130,7 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found, _ := check(t, s, false); len(found) != 1 || !strings.Contains(found[0], "its contributions are 5, but its gifts say 29") {
+		if found, _ := check(t, s, false); len(found) != 1 || !strings.Contains(found[0], "its contributions are 305, but its gifts say 29") {
 			t.Errorf("found %q", found)
 		}
 		if _, report := check(t, s, true); report.Repaired != 1 {

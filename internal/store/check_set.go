@@ -79,15 +79,20 @@ func (k *checker) tellSets() error {
 	return nil
 }
 
-// toldSet is what a check calls a set: its tag, or what its contacts lack.
+// toldSet is what a check calls a set: its tag, what its contacts lack, or a band.
 func toldSet(name string) string {
 	if detail, ok := strings.CutPrefix(name, lackingSet); ok {
 		return "no " + detail
 	}
+	for b, words := range map[*bands]string{&addedDays: "added on ", &changedMonths: "changed in ", &giftMonths: "gave in ", &givenTotals: "total given, band "} {
+		if label, ok := strings.CutPrefix(name, b.kind); ok {
+			return words + label
+		}
+	}
 	return name[min(len(activeSet), len(name)):]
 }
 
-// renewSets makes sets of a block anew from the documents. A contact that was lost, or cannot be read, stays where it is.
+// renewSets makes sets of a block anew from the documents and the gifts. A contact that was lost, or cannot be read, stays where it is.
 func renewSets(b wrongBlock, names []string) func(*tx) error {
 	return func(t *tx) error {
 		a, err := t.lock(b.account)
@@ -141,5 +146,11 @@ func (t *tx) membersOf(a *accountUnit, block int64) (read db.SetBlock, members m
 		}
 		return nil
 	}, func() error { return nil })
-	return read, members, err
+	if err != nil {
+		return read, nil, err
+	}
+	return read, members, eachGiftMonth(t.Conn, a.account, crm.MakeID(a.account, start+1), crm.MakeID(a.account, start+db.BlockSize), func(id int64, name string) {
+		_, at := db.BlockOf(crm.IDSeq(id))
+		members[name] = append(members[name], at)
+	})
 }

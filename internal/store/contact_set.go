@@ -11,7 +11,7 @@ import (
 
 // Which contacts have a tag is kept as sets of their sequence numbers, so that the contacts of a tag are counted, and found at any
 // place, without reading them. A tag has a set of its active contacts and one of its archived ones. Those who lack an email, or a phone, are
-// sets of all contacts: most contacts have both, and are in neither.
+// sets of all contacts: most contacts have both, and are in neither. So are the bands (contact_band.go).
 const (
 	activeSet   = "t:"
 	archivedSet = "a:"
@@ -79,13 +79,13 @@ func setsOf(c *crm.Contact) []string {
 			names = append(names, lackingSet+string(d))
 		}
 	}
-	return names
+	return append(names, bandsOf(c)...)
 }
 
 // sameSets tells whether a change leaves a contact in the sets that it is in.
 func sameSets(before, after *crm.Contact) bool {
 	gained := func(d crm.Detail) bool { return before.HasDetail(d) != after.HasDetail(d) }
-	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained)
+	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) && sameBands(before, after)
 }
 
 // contactSets is what a batch knows of the sets of an account, by blocks: they are written when it ends. There is nil where there is
@@ -150,13 +150,17 @@ func (a *accountUnit) lookUpSets(t *tx, all []*needs) error {
 func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 	blocks := make(map[int64][]string)
 	for _, n := range all {
+		for _, id := range a.givers(n) {
+			blocks[blockOf(id)] = append(blocks[blockOf(id)], giftSets(n.gift)...)
+		}
 		if n.contact == 0 {
 			a.sets.expect(n.sets, a.newestBlock())   // as lookUpSets has asked
 			a.sets.expect(n.sets, a.newestBlock()+1) // which is new; a batch is never longer than a block
 			for _, id := range a.having(n.keys) {
-				blocks[blockOf(id)] = append(blocks[blockOf(id)], n.sets...)
+				blocks[blockOf(id)] = append(append(blocks[blockOf(id)], n.sets...), a.leavesMonth(id)...)
 			}
 		} else if row := a.contacts[n.contact]; row != nil {
+			blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], a.leavesMonth(row.id)...)
 			for _, kind := range n.own {
 				blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], setNames(kind, row.contact.Tags)...)
 			}
@@ -202,12 +206,14 @@ func (t *tx) moveSets(a *accountUnit, id int64, before, after []string) error {
 	}
 	t.Touch()
 	for i, name := range moved {
-		key := setKey{name, block}
+		key, joins := setKey{name, block}, i >= len(left)
 		if a.sets[key] == nil {
 			a.sets[key] = new(keptBlock)
 		}
-		a.sets[key].Put(at, i >= len(left))
-		a.sets[key].changed = true
+		if kept := a.sets[key]; kept.Has(at) != joins {
+			kept.Put(at, joins)
+			kept.changed = true
+		}
 	}
 	return nil
 }

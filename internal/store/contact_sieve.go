@@ -16,13 +16,11 @@ const (
 	sqlUpdatedIn = `SELECT id FROM contact WHERE account_id = $1 AND updated_at <> 0 AND updated_at >= $2 AND updated_at < $3 LIMIT $4`
 	sqlGivenIn   = `SELECT id FROM contact WHERE account_id = $1 AND given <> 0 AND given >= $2 AND given < $3 LIMIT $4`
 	sqlNamed     = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 LIMIT $4`
-	sqlNames     = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2`
 
-	// Gifts that count. Who gave since some day is known by the last gift.
-	sqlGave     = `SELECT contact_id FROM gift WHERE account_id = $1 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
-	sqlGaveTo   = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
-	sqlLastGave = `SELECT id FROM contact WHERE account_id = $1 AND last_gift <> 0 AND last_gift >= $2 LIMIT $3`
-	sqlGaveOf   = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
+	// Gifts that count.
+	sqlGave   = `SELECT contact_id FROM gift WHERE account_id = $1 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
+	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
+	sqlGaveOf = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
 )
 
 // sieve finds which contacts pass a filter. To find the set of a condition costs as much as it has contacts. So the sets that are
@@ -97,11 +95,10 @@ func (w *sieve) steps() (steps []func() error) {
 	add(f.LastName != "", w.lastName)
 	words := f.WordSearch()
 	add(!words.IsEmpty(), func() error { return w.search(words) })
-	add(f.LastName == "" && f.FirstName != "", w.firstName)
 	add(!f.Gave.IsEmpty(), w.gave)
 	add(!f.Given.IsEmpty(), w.given)
-	add(!f.Created.IsEmpty(), func() error { return w.window(sqlCreatedIn, f.Created) })
-	add(!f.Updated.IsEmpty(), func() error { return w.window(sqlUpdatedIn, f.Updated) })
+	add(!f.Created.IsEmpty(), func() error { return w.window(&addedDays, f.Created) })
+	add(!f.Updated.IsEmpty(), func() error { return w.window(&changedMonths, f.Updated) })
 	return steps
 }
 
@@ -191,22 +188,29 @@ func (w *sieve) detail(detail crm.Detail, do func(db.Set)) error {
 
 // gave keeps those who have a gift such as is asked for.
 func (w *sieve) gave() error {
-	var set db.Set
 	gave := w.filter.Gave
-	low, high := span(gave.When)
-	sql, args := sqlGave, []any{low, high}
-	switch {
-	case gave.Campaign != 0:
-		sql, args = sqlGaveTo, []any{gave.Campaign, low, high}
-	case gave.When.To.IsZero():
-		sql, args = sqlLastGave, []any{low}
+	if gave.Campaign == 0 {
+		return w.window(&giftMonths, gave.When)
 	}
-	_, whole, err := w.find(&set, w.most(), sql, args...)
+	var set db.Set
+	var whole bool
+	var err error
+	if low, high := span(gave.When); gave.When.IsEmpty() {
+		whole, err = w.addDonors(&set, gave.Campaign)
+	} else {
+		_, whole, err = w.find(&set, w.most(), sqlGaveTo, gave.Campaign, low, high)
+	}
 	if whole {
 		w.keep(set)
 	}
 	w.open = w.open || !whole
 	return err
+}
+
+// window keeps those of a stretch of time.
+func (w *sieve) window(b *bands, window crm.Window) error {
+	low, high := span(window)
+	return w.keepBetween(b, low, high)
 }
 
 // span is a stretch of time as columns have it: its beginning, and the first moment after it.
@@ -246,29 +250,11 @@ func (w *sieve) search(search crm.Search) error {
 		return err
 	}
 	w.keep(set)
+	w.open = w.open || w.filter.LongFirstName()
 	return nil
 }
 
-// firstName keeps those who have the words of a first name, and among them are those who have the name. A name without a word is looked
-// for among all names.
-func (w *sieve) firstName() error {
-	w.open = true
-	if search, ok := w.filter.FirstNameSearch(); ok {
-		return w.search(search)
-	}
-	var set db.Set
-	n := int64(0)
-	err := w.conn.Each(func(r db.Row) error {
-		if n++; w.filter.MayBeFirstName(r.Text(1)) {
-			set.Add(crm.IDSeq(r.Int(0)))
-		}
-		return w.alive(n)
-	}, sqlNames, w.account, "")
-	w.keep(set)
-	return err
-}
-
-// given goes by the contacts who gave something, which are all that the index has.
+// given goes by the contacts who gave something, which are all that the sets and the index have.
 func (w *sieve) given() error {
 	bounds := w.filter.Given
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
@@ -278,63 +264,21 @@ func (w *sieve) given() error {
 	if bounds.Max != nil {
 		high = *bounds.Max + 1
 	}
-	if bounds.Has(0) {
-		set, _, whole, err := w.outside(w.most(), sqlGivenIn, low, high)
-		if whole {
-			w.drop(set)
-		}
-		w.open = w.open || !whole
-		return err
+	if !bounds.Has(0) {
+		return w.keepBetween(&givenTotals, low, high)
 	}
-	var set db.Set
-	_, whole, err := w.find(&set, w.most(), sqlGivenIn, low, high)
-	if whole {
-		w.keep(set)
-	}
-	w.open = w.open || !whole
-	return err
-}
-
-// outside finds those below and above a range.
-func (w *sieve) outside(limit int64, sql string, low, high int64) (set db.Set, n int64, whole bool, err error) {
-	if low > math.MinInt64 {
-		if n, whole, err = w.find(&set, limit, sql, int64(math.MinInt64), low); !whole || err != nil {
-			return set, n, false, err
+	for _, outside := range [][2]int64{{math.MinInt64, low}, {high, math.MaxInt64}} {
+		if outside[0] == outside[1] {
+			continue
 		}
-	}
-	if high < math.MaxInt64 {
-		above, _, err := w.find(&set, limit-n, sql, high, int64(math.MaxInt64))
-		return set, n + above, n+above <= limit, err
-	}
-	return set, n, true, nil
-}
-
-// window reads those in a stretch of time or those outside of it, whichever are fewer: it reads some of either, and more and more.
-func (w *sieve) window(sql string, window crm.Window) error {
-	low, high := span(window)
-	for limit := max(1, w.costs.window); ; limit *= 4 {
-		var in db.Set
-		_, whole, err := w.find(&in, limit, sql, low, high)
-		if err != nil {
-			return err
-		}
-		if whole {
-			w.keep(in)
-			return nil
-		}
-		out, _, whole, err := w.outside(limit, sql, low, high)
-		if err != nil {
-			return err
-		}
-		if whole {
-			w.drop(out)
-			return nil
-		}
-		if limit >= w.most() {
+		set, whole, err := w.between(&givenTotals, outside[0], outside[1])
+		if err != nil || !whole {
 			w.open = true
-			return nil
+			return err
 		}
+		w.drop(set)
 	}
+	return nil
 }
 
 // documentsAtOnce is how many documents are asked for together.

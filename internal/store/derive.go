@@ -101,7 +101,10 @@ func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
 	for name, n := range tags {
 		t.Add(tagTable, n, account, crm.FoldTag(name), name)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return deriveGiftSets(t, account)
 }
 
 // blockSets are the sets of the contacts of one block: nothing more is in memory while all contacts are gone through in the order of

@@ -84,6 +84,9 @@ func (a *accountUnit) knowNone(s share) {
 
 // moveGift takes a gift as it was out of all sums, and adds it as it is; nil is no gift.
 func (t *tx) moveGift(a *accountUnit, before, after *crm.Gift) error {
+	if err := t.moveGiftSets(a, before, after); err != nil {
+		return err
+	}
 	switch {
 	case before == nil:
 		return t.countGift(a, shareOf(after), 1)
@@ -244,6 +247,11 @@ func (t *tx) saveStats(a *accountUnit, contact int64, before, after *crm.Gift, k
 		at.revision, at.version = t.record(a, crm.ContactNoun, contact, kind, row.trace.revision, data), row.version+1
 	case changed.Stats == row.contact.Stats && at == row.trace:
 		return nil
+	}
+	if !sameBands(&row.contact, &changed) {
+		if err := t.moveSets(a, contact, bandsOf(&row.contact), bandsOf(&changed)); err != nil {
+			return err
+		}
 	}
 	t.writeContact(t.Save, a, row.listRevision, at, changed, changed.AppendBody(make([]byte, 0, len(row.body)+16)))
 	return nil

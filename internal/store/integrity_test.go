@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -69,11 +71,18 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	err = c.Each(func(r db.Row) error {
 		if _, g := scanGift(r); g.damage == nil && g.Net() > 0 {
 			lastGifts[g.Contact] = later(lastGifts[g.Contact], lastGiftAt(g.At.Unix()))
+			name := "g:" + g.At.UTC().Format("2006-01")
+			if seq := crm.IDSeq(g.Contact); !slices.Contains(wantSets[name], seq) {
+				wantSets[name] = append(wantSets[name], seq)
+			}
 		}
 		return nil
 	}, `SELECT `+giftColumns+` FROM gift WHERE account_id = $1`, account)
 	if err != nil {
 		return err
+	}
+	for _, givers := range wantSets {
+		slices.Sort(givers)
 	}
 	err = c.Each(func(r db.Row) error {
 		id, revision, archived := r.Int(0), r.Int(1), r.Int(2)
@@ -101,6 +110,13 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 		}
 		for _, key := range contact.MatchKeys {
 			wantIndex[indexRow{key, id}] = true
+		}
+		for _, name := range []string{"c:" + contact.CreatedAt.Format("2006-01-02"), "u:" + contact.UpdatedAt.Format("2006-01")} {
+			wantSets[name] = append(wantSets[name], crm.IDSeq(id))
+		}
+		if total := contact.Stats.TotalContributions; total != 0 {
+			name := fmt.Sprintf("v:%02d", len(strconv.FormatInt(total, 2)))
+			wantSets[name] = append(wantSets[name], crm.IDSeq(id))
 		}
 		for _, name := range contact.Tags {
 			if contact.Archived() {

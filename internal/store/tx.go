@@ -87,7 +87,7 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 		if n.ofGifts() {
 			gifts[n.account] = append(gifts[n.account], n)
 		}
-		if len(n.sets)+len(n.own) > 0 {
+		if len(n.sets)+len(n.own) > 0 || n.contact != 0 || n.gift != nil {
 			sets[n.account] = append(sets[n.account], n)
 		}
 		if n.retry.key != "" {
