@@ -26,10 +26,6 @@ func columnLabel(name string, i int) string { return cmp.Or(name, "Column "+strc
 
 // fillColumns shows the columns of a file: what they mean, which a person may change, and their first values.
 func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error {
-	preview, err := c.store.Preview(r.Context(), &view.Import, previewRows)
-	if err != nil {
-		return err
-	}
 	f.setUnsent("mode", string(view.Spec.Mode))
 	fields, err := c.store.CustomFields(r.Context(), view.Account)
 	if err != nil {
@@ -38,7 +34,7 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 	known := targetOptions(fields)
 	for i, column := range view.Spec.Mapping {
 		f.setUnsent(columnName(i), column.Target)
-		values := valuesOf(preview, i)
+		values := valuesOf(view.Spec.Preview, i)
 		choices := slices.Clip(known)
 		if !slices.ContainsFunc(known, func(o option) bool { return o.Value == column.Target }) {
 			choices = append(choices, option{Value: column.Target, Label: crm.TargetLabel(column.Target)})

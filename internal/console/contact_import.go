@@ -22,7 +22,6 @@ import (
 
 const (
 	importsPerPage = 25
-	previewRows    = 5
 	rowsShown      = 100 // of those that a dry run tells of, or that were rejected
 	maxFileName    = 120 // characters that are kept
 )

@@ -27,7 +27,8 @@ type ContactImport struct {
 	Region  string      `json:"region"` // of phone numbers without +
 	Header  []string    `json:"header"`
 	Mapping crm.Mapping `json:"mapping"`
-	Trial   bool        `json:"trial,omitempty"` // a dry run is under way
+	Trial   bool        `json:"trial,omitempty"`   // a dry run is under way
+	Preview [][]string  `json:"preview,omitempty"` // the first rows of a file that was uploaded
 }
 
 // ImportMode is what an import does with a row that is about a contact who exists.

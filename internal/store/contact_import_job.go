@@ -85,7 +85,7 @@ func importStep(ctx context.Context, w *jobWorker, j *Job) error {
 	}
 	run, _ := w.runs[j.of()].(*importRun)
 	fresh := run == nil || run.read != im.Progress.Rows || (run.trial != nil) != im.Spec.Trial
-	if im.Spec.Local || fresh && im.Spec.Trial && j.State == JobRunning && w.now().Sub(j.UpdatedAt) < trialsRests {
+	if im.Spec.Local || fresh && im.Spec.Trial && j.State == JobRunning && w.now().Sub(j.UpdatedAt) < trialsRests || !w.mayOpen(j.of()) {
 		return errNotOurs
 	}
 	if fresh {

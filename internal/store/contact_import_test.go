@@ -242,9 +242,9 @@ func TestAnUploadIsTriedImportedAndUndone(t *testing.T) {
 		account := newAccount(t, a).Number
 		fillBefore(t, a, account)
 		im := upload(t, a, account, peopleFile)
-		preview, err := b.Preview(t.Context(), &im, 2)
-		if err != nil || len(preview) != 2 || preview[1][0] != "Cleo" {
-			t.Errorf("%v: the preview is %q", err, preview)
+		im, err := b.Import(t.Context(), account, im.ID)
+		if err != nil || len(im.Spec.Preview) != previewRows || im.Spec.Preview[1][0] != "Cleo" {
+			t.Errorf("%v: the preview is %q", err, im.Spec.Preview)
 		}
 		before := peopleOf(t, a, account)
 		begin(t, a, im, true)

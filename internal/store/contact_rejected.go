@@ -48,10 +48,9 @@ func (f *RejectedFile) Add(row RejectedRow) error {
 
 // RejectedRows calls each for the rows of an import that were rejected, in the order of the file.
 func (s *Store) RejectedRows(ctx context.Context, im *Import, each func(line int64, row RejectedRow) error) error {
-	const some = 200
-	for after, n := int64(0), some; n == some; {
-		rows, err := s.JobRows(ctx, im.Account, im.ID, after, some)
-		if err != nil {
+	for after := int64(0); ; {
+		rows, err := s.JobRows(ctx, im.Account, im.ID, after, 200)
+		if err != nil || len(rows) == 0 {
 			return err
 		}
 		for _, row := range rows {
@@ -67,9 +66,7 @@ func (s *Store) RejectedRows(ctx context.Context, im *Import, each func(line int
 				return err
 			}
 		}
-		n = len(rows)
 	}
-	return nil
 }
 
 // WriteRejected writes the rows of an import that were rejected as a table.

@@ -118,6 +118,9 @@ func (s *Store) readUpload(ctx context.Context, j *Job, size int64, sum string) 
 	if im.Spec.Mapping, err = s.ColumnMapping(ctx, j.Account, im.Spec.Header); err != nil {
 		return im, err
 	}
+	if im.Spec.Preview, err = preview(rows); err != nil {
+		return im, fileFault(err)
+	}
 	changed, err := s.changeJob(ctx, j.Account, j.ID, func(_ *tx, _ *accountUnit, j *Job) error {
 		if j.State != JobUploading {
 			return crm.ErrChanged
@@ -145,14 +148,25 @@ func (s *Store) openUpload(ctx context.Context, im *Import) (*table.Reader, erro
 	return table.Open(&partReader{ctx: ctx, store: s, of: im.of(), size: im.Spec.Size}, im.Spec.Size, im.Spec.Name)
 }
 
-// Preview is the first rows of a file that was uploaded, and what is wrong with those that cannot be read.
-func (s *Store) Preview(ctx context.Context, im *Import, n int) (rows [][]string, err error) {
-	file, err := s.openUpload(ctx, im)
-	for len(rows) < n && err == nil {
+// The preview of a file is the first rows that can be read, and as much of each cell as a person looks at. It is kept with the import: a large
+// workbook must not be unpacked for each view of a page.
+const (
+	previewRows  = 5
+	previewCell  = 1200      // bytes: with them, a long text is still known for one
+	previewBytes = 256 << 10 // of all cells together
+)
+
+func preview(file *table.Reader) (rows [][]string, err error) {
+	length := min(previewCell, previewBytes/previewRows/len(file.Header()))
+	for len(rows) < previewRows && err == nil {
 		var row importRow
-		if row, err = nextRow(file); err == nil && row.Reason == "" {
-			rows = append(rows, row.Cells)
+		if row, err = nextRow(file); err != nil || row.broken {
+			continue
 		}
+		for i, cell := range row.Cells {
+			row.Cells[i] = strings.ToValidUTF8(cell[:min(len(cell), length)], "")
+		}
+		rows = append(rows, row.Cells)
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil

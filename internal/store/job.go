@@ -140,9 +140,23 @@ type JobRow struct {
 	Data    json.RawMessage
 }
 
-// JobRows are the next rows of a job after a number.
+// JobRows are the next rows of a job after a number. They are fewer where rows are long, but at least one where any is left.
 func (s *Store) JobRows(ctx context.Context, account, job, after int64, limit int) ([]JobRow, error) {
-	return list(ctx, s, func(r db.Row) JobRow { return JobRow{r.Int(0), r.Text(1), r.Int(2), json.RawMessage(r.Text(3))} }, sqlJobRows, account, job, after, int64(limit))
+	return lend(ctx, s.read, func(c db.Conn) (rows []JobRow, err error) {
+		length := 0
+		err = c.UpTo(PieceSize).Each(func(r db.Row) error {
+			row := JobRow{r.Int(0), r.Text(1), r.Int(2), json.RawMessage(r.Text(3))}
+			rows = append(rows, row)
+			if length += len(row.Data); length >= PieceSize {
+				return errFull
+			}
+			return nil
+		}, sqlJobRows, account, job, after, int64(limit))
+		if errors.Is(err, errFull) {
+			err = nil
+		}
+		return rows, err
+	})
 }
 
 // noteRow notes what became of a row.

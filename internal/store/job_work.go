@@ -14,6 +14,9 @@ const (
 	jobUpload = time.Hour          // and one that did not come to its end
 )
 
+// openFiles is how many files are imported at once, one of each account. The others wait, because a workbook may take 100 MB of memory.
+const openFiles = 4
+
 const sqlOpenJobs = `SELECT ` + jobColumns + ` FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
 
 // jobSteps are the kinds of jobs: each does one unit of work, by advance. A step ends the job when nothing is left to do.
@@ -97,17 +100,30 @@ func (w *jobWorker) round(ctx context.Context, report func(error)) (busy bool, e
 	return busy, nil
 }
 
-// forget drops what is kept for jobs that are not open any more.
+// forget drops what is kept for jobs that have ended or wait for a person. Others may have waited for that.
 func (w *jobWorker) forget(open []Job) {
-	known := make(map[jobOf]bool, len(open))
+	working := make(map[jobOf]bool, len(open))
 	for i := range open {
-		known[open[i].of()] = true
+		working[open[i].of()] = open[i].Working()
 	}
 	for of := range w.runs {
-		if !known[of] {
+		if !working[of] {
 			w.drop(of)
+			clear(w.left)
 		}
 	}
+}
+
+// mayOpen tells whether a job may have a file open beside those of the others.
+func (w *jobWorker) mayOpen(of jobOf) bool {
+	others := 0
+	for other := range w.runs {
+		if other.account == of.account && other != of {
+			return false
+		}
+		others++
+	}
+	return w.runs[of] != nil || others < openFiles
 }
 
 // drop ends what is kept for a job.

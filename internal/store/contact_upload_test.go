@@ -1,0 +1,131 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestLongRejectedRowsAreReadInPieces: a page that lists rejected rows takes little memory, however long they are, and their file has all of them.
+func TestLongRejectedRowsAreReadInPieces(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		long := strings.Repeat("x", 100_000)
+		im := upload(t, s, account, "first_name,last_name,note\n"+strings.Repeat("Ana,,"+long+"\n", 12))
+		begin(t, s, im, false)
+		finishJobs(t, s)
+		rows, err := s.JobRows(t.Context(), account, im.ID, 0, 100)
+		if err != nil || len(rows) != 3 {
+			t.Errorf("%v: %d rows of 100 KB are read at once", err, len(rows))
+		}
+		var lines []int64
+		err = s.RejectedRows(t.Context(), &im, func(line int64, row RejectedRow) error {
+			if lines = append(lines, line); row.Cells[2] != long {
+				t.Errorf("line %d has a note of %d characters", line, len(row.Cells[2]))
+			}
+			return nil
+		})
+		if err != nil || fmt.Sprint(lines) != "[2 3 4 5 6 7 8 9 10 11 12 13]" {
+			t.Errorf("%v: lines %d are in the file", err, lines)
+		}
+	})
+}
+
+// TestThePreviewOfAnUploadIsSmall: it is kept with the import, because a workbook would have to be unpacked for each view of the page.
+func TestThePreviewOfAnUploadIsSmall(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		long := strings.Repeat("é", 1_000)
+		im := upload(t, s, account, "first_name,last_name,note\nAna,Rossi,"+long+"\n\"Jo\nEva,Meyer\n"+strings.Repeat("Zoé,Müller,x\n", 9))
+		kept, err := s.Import(t.Context(), account, im.ID)
+		if err != nil || len(kept.Spec.Preview) != previewRows || kept.Spec.Preview[0][0] != "Ana" || kept.Spec.Preview[1][1] != "Müller" {
+			t.Fatalf("%v: the preview is %.100q", err, kept.Spec.Preview)
+		}
+		if note := kept.Spec.Preview[0][2]; !strings.HasPrefix(long, note) || len(note) < 2*256 || len(note) > previewCell {
+			t.Errorf("the preview has %d bytes of a note", len(note))
+		}
+		wide := strings.TrimSuffix(strings.Repeat(long+",", 900), ",")
+		im = upload(t, s, account, strings.TrimSuffix(strings.Repeat("note,", 900), ",")+"\n"+wide+"\n"+wide+"\n")
+		size := 0
+		for _, row := range im.Spec.Preview {
+			size += len(strings.Join(row, ""))
+		}
+		if size < 50_000 || size > previewBytes {
+			t.Errorf("the preview of a wide file has %d bytes", size)
+		}
+	})
+}
+
+// TestImportsOfAnAccountTakeTurns: each of them has a file open, and a workbook may take 100 MB of memory.
+func TestImportsOfAnAccountTakeTurns(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		file := "first_name,last_name\n" + strings.Repeat("Ana,Rossi\n", unitRows+1) // more than one unit of work
+		var imports []Import
+		for range openFiles + 1 {
+			account := newAccount(t, s).Number
+			for range 2 {
+				im := upload(t, s, account, file)
+				begin(t, s, im, false)
+				imports = append(imports, im)
+			}
+		}
+		w := newJobWorker(s)
+		if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.runs) != openFiles {
+			t.Errorf("%d files are open", len(w.runs))
+		}
+		for i, im := range imports {
+			if isFirst := i%2 == 0 && i/2 < openFiles; (w.runs[im.of()] != nil) != isFirst {
+				t.Errorf("import %d of account %d: open is %v", im.ID, im.Account, !isFirst)
+			}
+		}
+		w.forget(nil)
+		finishJobs(t, s) // the others follow at once: a worker that waited for its next look would take minutes
+	})
+}
+
+// TestAnImportThatWaitsFollowsAtOnce: it does not wait for the long import of another account.
+func TestAnImportThatWaitsFollowsAtOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		long := upload(t, s, other, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", 20*unitRows))
+		first, second := upload(t, s, account, "first_name,last_name\nJo,Doe\n"), upload(t, s, account, "first_name,last_name\nEva,Meyer\n")
+		for _, im := range []Import{long, first, second} {
+			begin(t, s, im, false)
+		}
+		w := newJobWorker(s)
+		defer w.forget(nil)
+		for range 4 {
+			if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for im, want := range map[*Import]JobState{&long: JobRunning, &first: JobDone, &second: JobDone} {
+			if now, err := s.Import(t.Context(), im.Account, im.ID); err != nil || now.State != want {
+				t.Errorf("%v: import %d of account %d is %s", err, im.ID, im.Account, now.State)
+			}
+		}
+	})
+}
+
+// TestADryRunThatHasEndedHoldsNoFile: a person may think about its result for days.
+func TestADryRunThatHasEndedHoldsNoFile(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		im := upload(t, s, account, "first_name,last_name\nAna,Rossi\n")
+		begin(t, s, im, true)
+		w := newJobWorker(s)
+		defer w.forget(nil)
+		for range 2 {
+			if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		im, err := s.Import(t.Context(), account, im.ID)
+		if err != nil || im.Progress.Tried == nil || len(w.runs) != 0 {
+			t.Errorf("%v: %+v, %d files are open", err, im.Progress, len(w.runs))
+		}
+	})
+}
