@@ -66,7 +66,7 @@ func (c *giftImport) open(file io.ReaderAt, size int64) (*crm.GiftFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crm.OpenGiftFile(rows, rows.Format == "jsonl")
+	return crm.OpenGiftFile(rows, rows.Format == "jsonl", nil, c.PhoneRegion)
 }
 
 func (c *giftImport) refused(err error) error {

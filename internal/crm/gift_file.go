@@ -22,19 +22,26 @@ type BrokenRow interface {
 // GiftFile reads the rows of a file of gifts.
 type GiftFile struct {
 	rows    Rows
-	header  giftHeader
+	header  *giftHeader
 	IsJSON  bool     // its rows have the names of the API, and no header
 	Ignored []string // columns that are not read
 }
 
-// OpenGiftFile reads the header of a table of gifts. One that cannot be of gifts is *Malformed.
-func OpenGiftFile(rows Rows, isJSON bool) (f *GiftFile, err error) {
-	f = &GiftFile{rows: rows, IsJSON: isJSON}
-	if !isJSON {
-		f.header, err = readHeader(rows.Header())
-		f.Ignored = f.header.ignored()
+// OpenGiftFile reads a table of gifts, whose columns mean what the mapping says. Without a mapping their names tell. The region is where phone numbers
+// without + belong; it tells how days and amounts are written. A table without an amount or a date is *Malformed. A JSON file needs no mapping.
+func OpenGiftFile(rows Rows, isJSON bool, mapping Mapping, region string) (*GiftFile, error) {
+	if isJSON {
+		return &GiftFile{rows: rows, header: readHeader(nil, nil, region), IsJSON: true}, nil
 	}
-	return f, err
+	if mapping == nil {
+		mapping = GuessGiftColumns(rows.Header())
+	}
+	var refused *Invalid
+	if errors.As(mapping.CheckGifts(), &refused) {
+		return nil, &Malformed{Message: refused.AllFaults()}
+	}
+	ignored := slices.DeleteFunc(mapping.Skipped(), isRejectedColumn)
+	return &GiftFile{rows: rows, header: readHeader(rows.Header(), mapping, region), Ignored: ignored}, nil
 }
 
 // Next is the next row, io.EOF after the last one.

@@ -39,7 +39,7 @@ func (s *Store) CreateGifts(ctx context.Context, account int64, inputs []*crm.Gi
 		}
 		for i, in := range inputs {
 			outcomes[i].GiftDocument, err = t.recordGift(a, in, now)
-			if err != nil && !errors.As(err, &outcomes[i].Refused) {
+			if err = in.Named(err); err != nil && !errors.As(err, &outcomes[i].Refused) {
 				return err
 			}
 		}
@@ -197,7 +197,7 @@ func (m *importing) findCampaign(ctx context.Context, row *crm.GiftRow) error {
 	if !known {
 		var err error
 		if id, err = m.store.CampaignNamed(ctx, m.account, row.CampaignName); err != nil {
-			return err
+			return row.Named(err)
 		}
 		m.campaigns[row.CampaignName] = id
 	}

@@ -22,7 +22,7 @@ func openGifts(t *testing.T, file string) *crm.GiftFile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gifts, err := crm.OpenGiftFile(rows, false)
+	gifts, err := crm.OpenGiftFile(rows, false, nil, "US")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestImportingGifts(t *testing.T) {
 			t.Errorf("the import says %+v, want %+v\n%q\nthe trial said\n%q", result, want, rejected, reasons)
 		}
 		wrong := []string{
-			"7: The contact_id field is required, or else first_name and last_name of the donor.",
+			"7: The row does not say who gave. It must have an email, a phone, or a first and a last name.",
 			"8: The email field must be that of a contact, or come with the first_name and the last_name of a new one.",
 			"9: The email field must be that of a contact, or come with the first_name and the last_name of a new one.",
 			"10: The contact_id field must be the id of one of the account's contacts.",
