@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Column is a column of a file of contacts, and what becomes of it.
+// Column is a column of a file, and what becomes of it.
 type Column struct {
 	Name    string `json:"column"` // as the header has it
-	Target  string `json:"target"` // first_name, emails.0.value, tags, custom.3, new:number, skip: see Targets
+	Target  string `json:"target"` // first_name, emails.0.value, tags, custom.3, new:number, skip: see Targets and GiftTargets
 	Unknown bool   `json:"-"`      // no field is called so; it may become a custom field
 }
 
@@ -76,27 +76,39 @@ func parseTarget(text string) (t target, ok bool) {
 	return t, false
 }
 
+// targetKnown tells whether a text is a target, and whether several columns may have it.
+type targetKnown func(text string) (repeats, ok bool)
+
+func contactTarget(text string) (repeats, ok bool) {
+	t, ok := parseTarget(text)
+	return t.repeats(), ok
+}
+
 // Check refuses a mapping with a target that is none, or that two columns have, and one without a name.
 func (m Mapping) Check() error {
 	v := new(Invalid)
-	taken := map[string]string{}
-	for _, c := range m {
-		t, ok := parseTarget(c.Target)
-		other, again := taken[c.Target]
-		switch {
-		case !ok:
-			v.Add(c.Name, "cannot become %q: choose one of %v, emails.0.value, phones.0.value, addresses.0.city and the like, custom.ID, new:TYPE or skip", c.Target, strings.Join(textTargets, ", "))
-		case t.repeats():
-		case again:
-			v.Add(c.Name, "must not become %v, because the column %v does", c.Target, other)
-		}
-		taken[c.Target] = c.Name
-	}
-	has := func(target string) bool { _, found := taken[target]; return found }
+	has := m.check(v, contactTarget, strings.Join(textTargets, ", ")+", emails.0.value, phones.0.value, addresses.0.city and the like, custom.ID, new:TYPE or skip")
 	if len(v.Faults) == 0 && !has(FullNameColumn) && (!has("first_name") || !has("last_name")) {
 		v.Add("", "No column has the first and the last name. Choose a column for the first name and one for the last name, or one for the full name.")
 	}
 	return v.Err()
+}
+
+// check adds a fault for each column whose target is none of the choices, or that of another column. has tells whether a column has a target.
+func (m Mapping) check(v *Invalid, known targetKnown, choices string) (has func(target string) bool) {
+	taken := map[string]string{}
+	for _, c := range m {
+		repeats, ok := known(c.Target)
+		other, again := taken[c.Target]
+		switch {
+		case !ok:
+			v.Add(c.Name, "cannot become %q: choose one of %v", c.Target, choices)
+		case again && !repeats:
+			v.Add(c.Name, "must not become %v, because the column %v does", c.Target, other)
+		}
+		taken[c.Target] = c.Name
+	}
+	return func(target string) bool { _, found := taken[target]; return found }
 }
 
 // repeats tells whether several columns may go there.
@@ -116,7 +128,12 @@ func (m Mapping) Skipped() (names []string) {
 
 // With is the mapping with what a person says about some columns, such as "Spalte=first_name,Other=skip". A column is called by its name in
 // any letter case, in quotes if it has a comma, or by its number: #3.
-func (m Mapping) With(text string) (Mapping, error) {
+func (m Mapping) With(text string) (Mapping, error) { return m.with(text, contactTarget) }
+
+// WithGifts is With for a file of gifts.
+func (m Mapping) WithGifts(text string) (Mapping, error) { return m.with(text, giftTarget) }
+
+func (m Mapping) with(text string, known targetKnown) (Mapping, error) {
 	m = slices.Clone(m)
 	for text != "" {
 		name, rest, err := mapName(text)
@@ -127,14 +144,15 @@ func (m Mapping) With(text string) (Mapping, error) {
 		to, text, _ = strings.Cut(rest, ",")
 		to = strings.TrimSpace(to)
 		i := m.find(name)
-		switch _, ok := parseTarget(to); {
+		repeats, ok := known(to)
+		switch {
 		case i < 0:
 			return nil, invalid("", "The file has no column %q. Its columns are: %v.", name, strings.Join(m.names(), ", "))
 		case !ok:
 			return nil, invalid("", "The column %q cannot become %q.", name, to)
 		}
 		for j := range m { // what a person says counts more than what was guessed
-			if t, _ := parseTarget(to); m[j].Target == to && !t.repeats() {
+			if m[j].Target == to && !repeats {
 				m[j].Target = SkipColumn
 			}
 		}

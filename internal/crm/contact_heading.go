@@ -144,7 +144,12 @@ func (h heading) has(part string) bool { return slices.Contains(h.parts, part) }
 // isForeignDay tells by the name of a column that its days are written with the day first, whatever the region is.
 func isForeignDay(name string) bool {
 	plain := plainName(name)
-	return strings.HasPrefix(plain, "gebor") || strings.HasPrefix(plain, "geburt") || strings.HasSuffix(plain, "naissance")
+	for _, part := range [...]string{"gebor", "geburt", "naissance", "datum", "buchungstag", "datede", "datedu"} {
+		if strings.Contains(plain, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // plainName is a name without spaces, accents and punctuation, and without the number of the first of several.

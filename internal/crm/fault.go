@@ -91,6 +91,7 @@ const (
 	SentAs        Rule = "Send only one of %v and %v."
 	SentTooOften  Rule = "must not be sent with more than %v different values"
 	WholeNumber   Rule = "must be a whole number of at most %v digits"
+	GiverRequired Rule = "is required, or else first_name and last_name of the donor"
 	UnknownField  Rule = "is not one of the account's custom fields"
 	ArrayOrObject Rule = "must be an array or an object"
 	NumberDigits  Rule = "must be a number of at most 15 digits"

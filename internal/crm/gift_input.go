@@ -27,7 +27,9 @@ type GiftInput struct {
 	Known                          bool   // the giver, who has no name here, must be a contact already
 	FromRow                        bool   // the external id was made from all that was sent
 
-	at, deposited time.Time // what Validate worked out
+	at, deposited time.Time         // what Validate worked out
+	sentAs        map[string]string // what the columns of a file are called, by the names of the wire
+	sign          string            // of a currency, that a cell has beside its amount
 }
 
 // givenAt is when the gift was made. A day alone is noon of that day, so that it is the same day in most of the world.
@@ -241,7 +243,7 @@ func (in *GiftInput) checkGiver(c *checker) {
 		in.Giver.Addresses = &[]Address{**in.Address}
 	}
 	if value(in.Giver.FirstName)+value(in.Giver.LastName)+value(in.Giver.Company) == "" && in.Giver.Emails == nil && in.Giver.Phones == nil {
-		c.add(place{}, "contact_id", "is required, or else first_name and last_name of the donor")
+		c.add(place{}, "contact_id", GiverRequired)
 		return
 	}
 	var faults *Invalid
@@ -250,6 +252,23 @@ func (in *GiftInput) checkGiver(c *checker) {
 			c.add(place{}, fault.Field, fault.Rule, fault.Args...)
 		}
 	}
+}
+
+// Named is an error whose faults call the fields as the columns of the file are called that the input was read from.
+func (in *GiftInput) Named(err error) error {
+	var faults *Invalid
+	if in.sentAs == nil || !errors.As(err, &faults) {
+		return err
+	}
+	for i := range faults.Faults {
+		f := &faults.Faults[i]
+		if f.Rule == GiverRequired { // the table may have no column for the id
+			*f = Fault{Rule: "The row does not say who gave. It must have an email, a phone, or a first and a last name."}
+		} else if column, found := in.sentAs[f.Field]; found {
+			f.Field = column
+		}
+	}
+	return err
 }
 
 // GiverFaults are faults of a contact, by the names that a gift has for its fields.
@@ -284,6 +303,9 @@ func NewGift(in *GiftInput, contact *Contact, currency, plan string, now time.Ti
 	}
 	payment := Entry{ID: randomText(codeLength)}
 	var v Invalid
+	if in.sign != "" && !signFits(in.sign, currency) {
+		v.Add("amount", "has the sign %v, but the gift would be in %v: add a column with the currency, such as USD or EUR", in.sign, currency)
+	}
 	for _, m := range []struct {
 		name string
 		sent *int64

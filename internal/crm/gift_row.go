@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,171 +18,128 @@ import (
 type GiftRow struct {
 	GiftInput
 	Line         int    // where it begins, from 1
-	CampaignName string // the id or the slug of a campaign; "" is none
+	CampaignName string // the id, the slug or the title of a campaign; "" is none
 
-	faults   Invalid // found while reading
-	content  []byte  // all that it says, as it was
-	rejected func(reason string) []string
-	size     int
+	faults   Invalid                    // found while reading
+	content  []byte                     // all that it says, as it was
+	rejected func(reason string) string // of a JSON file
 }
 
-// rejectedColumn is the column, or the key, with the reason in a file of rejected rows. It is not read.
-const rejectedColumn = "rejected"
+// RejectedColumn is the column, or the key, with the reason in a file of rejected rows. It is not read.
+const RejectedColumn = "rejected"
 
-// giftColumns are the columns of a file of gifts by their names on the wire. Names are compared without regard to case, spaces and
-// underscores.
-var giftColumns = map[string]func(row *GiftRow, text string){
-	"amount":        moneyColumn("amount", func(in *GiftInput) **int64 { return &in.Amount }),
-	"fee":           moneyColumn("fee", func(in *GiftInput) **int64 { return &in.Fee }),
-	"fee_covered":   moneyColumn("fee_covered", func(in *GiftInput) **int64 { return &in.FeeCovered }),
-	"transacted_at": func(row *GiftRow, text string) { day := dayColumn(text); row.GivenAt = &day },
-	"method":        func(row *GiftRow, text string) { method := methodColumn(text); row.Method = &method },
-	"currency":      textColumn(func(in *GiftInput) **string { return &in.Currency }),
-	"status":        textColumn(func(in *GiftInput) **string { return &in.Status }),
-	"contact_id":    idColumn("contact_id", func(in *GiftInput) **int64 { return &in.Contact }),
-	"email":         textColumn(func(in *GiftInput) **string { return &in.Email }),
-	"phone":         textColumn(func(in *GiftInput) **string { return &in.Phone }),
-	"first_name":    textColumn(func(in *GiftInput) **string { return &in.Giver.FirstName }),
-	"last_name":     textColumn(func(in *GiftInput) **string { return &in.Giver.LastName }),
-	"company":       textColumn(func(in *GiftInput) **string { return &in.Giver.Company }),
-	"campaign":      func(row *GiftRow, text string) { row.CampaignName = text },
-	"campaign_id":   idColumn("campaign_id", func(in *GiftInput) **int64 { return &in.Campaign }),
-	"plan_id":       textColumn(func(in *GiftInput) **string { return &in.Plan }),
-	"external_id":   textColumn(func(in *GiftInput) **string { return &in.ExternalID }),
-	"check_number":  textColumn(func(in *GiftInput) **string { return &in.Check }),
-	"note":          textColumn(func(in *GiftInput) **string { return &in.Note }),
-	rejectedColumn:  nil,
-}
+// otherKeys are what a JSON row may also call the fields of the wire.
+var otherKeys = map[string]string{"date": "transacted_at", "external_reference": "external_id", "payment_method": "method", "campaign_code": "campaign"}
 
-// otherColumns are what people also call them.
-var otherColumns = map[string]string{"date": "transacted_at", "external_reference": "external_id", "payment_method": "method", "campaign_code": "campaign"}
-
-// dayColumn also takes a day as spreadsheets of the United States write it: 1/31/2026.
-func dayColumn(text string) string {
-	if day, err := time.Parse("1/2/2006", text); err == nil {
-		return day.Format(time.DateOnly)
-	}
-	return text
-}
-
-// methodColumn is a method as people write it: Check, Credit card, In kind.
-func methodColumn(text string) string {
-	method := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), " ", "_")
-	return cmp.Or(map[string]string{"credit_card": "card", "debit_card": "card", "cheque": "check", "bank": "bank_transfer", "wire": "bank_transfer"}[method], method)
-}
-
-func textColumn(of func(*GiftInput) **string) func(*GiftRow, string) {
-	return func(row *GiftRow, text string) { *of(&row.GiftInput) = &text }
-}
-
-func moneyColumn(name string, of func(*GiftInput) **int64) func(*GiftRow, string) {
-	return func(row *GiftRow, text string) { *of(&row.GiftInput) = ParseMoney(&row.faults, name, text, "", false) }
-}
-
-func idColumn(name string, of func(*GiftInput) **int64) func(*GiftRow, string) {
-	return func(row *GiftRow, text string) {
-		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || id < 0 {
-			row.faults.Add(name, IDForm)
-		}
-		*of(&row.GiftInput) = &id
-	}
-}
-
-// columnName is the name on the wire of a column, "" where no column is called so.
-func columnName(heading string) string {
-	plain := func(name string) string { return strings.NewReplacer(" ", "", "_", "").Replace(strings.ToLower(name)) }
-	for name := range giftColumns {
-		if plain(name) == plain(heading) {
-			return name
-		}
-	}
-	for other, name := range otherColumns {
-		if plain(other) == plain(heading) {
-			return name
-		}
-	}
-	return ""
+// giftCell is a cell of a table with what its column tells.
+type giftCell struct {
+	*giftColumn
+	index    int // of the column
+	text     string
+	region   string
+	dayFirst bool
 }
 
 // giftHeader is what the columns of a table are.
 type giftHeader struct {
-	names    []string // on the wire, "" where a column is not read
-	headings []string // as they were
+	cells    []giftCell
+	giver    *ContactRows
+	sentAs   map[string]string // the columns, by what they are on the wire
+	noMethod bool
 }
 
-func readHeader(headings []string) (h giftHeader, err error) {
-	h.headings = headings
-	for _, heading := range headings {
-		name := columnName(heading)
-		if name != "" && slices.Contains(h.names, name) {
-			return h, &Malformed{Message: fmt.Sprintf("Two columns of the first line are %s: leave one out.", name)}
+func readHeader(mapping Mapping, region string) *giftHeader {
+	h := &giftHeader{sentAs: map[string]string{}, noMethod: true}
+	giver := make(Mapping, len(mapping))
+	for i, c := range mapping {
+		column := giftColumnOf(c.Target)
+		giver[i] = Column{Name: c.Name, Target: cmp.Or(column.giver, SkipColumn)}
+		h.noMethod = h.noMethod && c.Target != "method"
+		if c.Target == SkipColumn {
+			continue
 		}
-		h.names = append(h.names, name)
+		h.cells = append(h.cells, giftCell{giftColumn: column, index: i, region: region, dayFirst: region != "US" || isForeignDay(c.Name)})
+		h.name(column, c.Name)
 	}
-	var missing []string
-	for _, name := range []string{"amount", "transacted_at", "method"} {
-		if !slices.Contains(h.names, name) {
-			missing = append(missing, strings.ReplaceAll(name, "transacted_at", "date"))
-		}
-	}
-	if len(missing) > 0 {
-		return h, &Malformed{Message: "The first line must name the columns. It names no " + strings.Join(missing, " and no ") + "."}
-	}
-	return h, nil
+	isAmount := func(c giftCell) int { return first(c.target == "currency") } // it tells how an amount is read
+	slices.SortStableFunc(h.cells, func(a, b giftCell) int { return cmp.Compare(isAmount(a), isAmount(b)) })
+	h.giver = giver.Rows(region)
+	return h
 }
 
-// ignored are the columns that are not read.
-func (h giftHeader) ignored() (headings []string) {
-	for i, name := range h.names {
-		if name == "" && strings.TrimSpace(h.headings[i]) != "" {
-			headings = append(headings, h.headings[i])
+// name notes what a column is called, for the faults of its field.
+func (h *giftHeader) name(column *giftColumn, heading string) {
+	dedication, isDedication := strings.CutPrefix(column.target, "dedication_")
+	switch {
+	case isDedication:
+		h.sentAs["dedication."+dedication] = heading
+	case column.target == FullNameColumn:
+		for _, part := range [...]string{"first_name", "last_name"} {
+			if h.sentAs[part] == "" {
+				h.sentAs[part] = heading + " (" + strings.ReplaceAll(part, "_", " ") + ")"
+			}
 		}
+	default:
+		h.sentAs[cmp.Or(giverFaults.Replace(column.giver), column.target)] = heading
 	}
-	return headings
 }
 
 // row is what the cells of one line say. An empty cell says nothing.
-func (h giftHeader) row(line int, cells []string) *GiftRow {
-	row := &GiftRow{Line: line, rejected: func(reason string) []string { return h.line(cells, reason) }}
-	said := make(map[string]string)
-	for i, cell := range cells[:min(len(cells), len(h.names))] { // a row that cannot be read may have more
-		row.size += len(cell)
-		text := strings.TrimSpace(cell)
-		if read := giftColumns[h.names[i]]; read != nil && text != "" {
-			read(row, text)
-			said[h.names[i]] = text
+func (h *giftHeader) row(line int, cells []string) *GiftRow {
+	row := &GiftRow{Line: line}
+	row.sentAs = h.sentAs
+	said := make([]string, 0, len(h.cells))
+	for _, c := range h.cells {
+		if c.index >= len(cells) { // of a row that cannot be read
+			continue
 		}
+		if c.text = strings.TrimSpace(cells[c.index]); c.text == "" {
+			continue
+		}
+		if c.read != nil {
+			c.read(row, &c)
+		}
+		said = append(said, fmt.Sprintf("%s=%d:%s;", c.target, len(c.text), c.text))
 	}
-	for _, name := range slices.Sorted(maps.Keys(said)) { // whatever the order of the columns is
-		row.content = fmt.Appendf(row.content, "%s=%d:%s;", name, len(said[name]), said[name])
+	row.takeGiver(h.giver.Input(cells))
+	if h.noMethod {
+		method := "other"
+		row.Method = &method
 	}
+	slices.Sort(said) // whatever the order of the columns is
+	row.content = []byte(strings.Join(said, ""))
 	return row
 }
 
-// line is a row of a table of rejected rows: all columns as they were, and the reason in the last one.
-func (h giftHeader) line(cells []string, reason string) []string {
-	cells = append(slices.Clone(cells), make([]string, max(0, len(h.names)-len(cells)))...)
-	if i := slices.Index(h.names, rejectedColumn); i >= 0 { // of a file that was rejected before
-		cells = slices.Delete(cells, i, i+1)
+// takeGiver takes what a row says about the giver, which was read as that of a contact.
+func (row *GiftRow) takeGiver(giver ContactInput) {
+	row.Giver.FirstName, row.Giver.LastName, row.Giver.Company = giver.FirstName, giver.LastName, giver.Company
+	if giver.Emails != nil {
+		row.Email = &(*giver.Emails)[0].Value
 	}
-	return append(cells, reason)
+	if giver.Phones != nil {
+		row.Phone = &(*giver.Phones)[0].Value
+	}
+	if giver.Addresses != nil {
+		address := &(*giver.Addresses)[0]
+		row.Address = &address
+	}
 }
 
 // readJSONRow reads a row that is a JSON object with the names of the wire.
 func readJSONRow(line int, document []byte) (*GiftRow, error) {
 	document = bytes.TrimSpace(document)
-	row := &GiftRow{Line: line, size: len(document)}
+	row := &GiftRow{Line: line}
 	r := newJSONReader("The row", document)
 	r.document(func(key string) {
-		switch other := otherColumns[key]; {
+		switch other := otherKeys[key]; {
 		case key == "campaign":
 			row.CampaignName = r.textOrNumber()
 		case key == "date":
 			row.GivenAt = r.textSent()
 		case key == "external_reference":
 			row.ExternalID = r.textSent()
-		case key == rejectedColumn, other == "campaign":
+		case key == RejectedColumn, other == "campaign":
 			r.skip()
 		default:
 			row.read(r, key)
@@ -193,14 +149,14 @@ func readJSONRow(line int, document []byte) (*GiftRow, error) {
 		return nil, err
 	}
 	row.faults = r.fault
-	row.content = withoutKey(document, rejectedColumn)
-	row.rejected = func(reason string) []string {
-		object := bytes.TrimSuffix(withoutKey(document, rejectedColumn), []byte("}"))
+	row.content = withoutKey(document, RejectedColumn)
+	row.rejected = func(reason string) string {
+		object := bytes.TrimSuffix(withoutKey(document, RejectedColumn), []byte("}"))
 		if len(object) > 1 {
 			object = append(object, ',')
 		}
-		object = append(object, `"`+rejectedColumn+`":`...)
-		return []string{string(append(appendText(object, reason), '}'))}
+		object = append(object, `"`+RejectedColumn+`":`...)
+		return string(append(appendText(object, reason), '}'))
 	}
 	return row, nil
 }
@@ -248,7 +204,7 @@ func (row *GiftRow) Validate(region string, now time.Time) error {
 	if row.CampaignName != "" && in.Campaign != nil && *in.Campaign != 0 {
 		row.faults.Add("campaign", "must not come together with campaign_id")
 	}
-	return in.Validate(&row.faults, true, region, now)
+	return in.Named(in.Validate(&row.faults, true, region, now))
 }
 
 // UnknownGiver is broken by an email or a phone that no contact has.
@@ -263,11 +219,8 @@ func (in *GiftInput) NoGiver() error {
 	return invalid(field, UnknownGiver)
 }
 
-// Rejected is the row as it was, with the reason, for a file of rejected rows: its cells, or one JSON object.
-func (row *GiftRow) Rejected(reason string) []string { return row.rejected(reason) }
-
-// Size is about how much memory the row takes.
-func (row *GiftRow) Size() int { return row.size }
+// Rejected is a row of a JSON file as it was, with the reason: one JSON object.
+func (row *GiftRow) Rejected(reason string) string { return row.rejected(reason) }
 
 // RowKey is what a row says, in short. Equal rows have equal keys.
 type RowKey [16]byte

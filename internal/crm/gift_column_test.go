@@ -1,0 +1,289 @@
+package crm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	tables "donorbook/internal/table"
+)
+
+// giftsOf is what becomes of a file of gifts: the columns and their targets, then the gifts.
+func giftsOf(t *testing.T, name, region string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := tables.Open(bytes.NewReader(data), int64(len(data)), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := OpenGiftFile(rows, false, nil, region)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var told bytes.Buffer
+	for _, c := range GuessGiftColumns(rows.Header()) {
+		fmt.Fprintf(&told, "%s = %s\n", c.Name, c.Target)
+	}
+	for {
+		row, err := file.Next()
+		if errors.Is(err, io.EOF) {
+			return told.Bytes()
+		}
+		if err == nil {
+			err = row.Validate(region, importDay)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		currency := value(row.Currency)
+		if currency == "" {
+			currency = "USD"
+		}
+		gift, err := NewGift(&row.GiftInput, &Contact{}, currency, "", importDay)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		gift.Entries[0].ID = "entry"
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, AppendGift(nil, 1, "code", gift.Campaign, row.CampaignName, gift.AppendBody(nil)), "", " "); err != nil {
+			t.Fatal(err)
+		}
+		told.WriteString("\n" + pretty.String() + "\n")
+	}
+}
+
+// TestGiftsOfOtherSystems: a file of each source system becomes gifts without any mapping by hand.
+func TestGiftsOfOtherSystems(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/gifts/*.csv")
+	if err != nil || len(files) < 9 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		region := map[string]string{"german.csv": "DE", "french.csv": "FR"}[filepath.Base(name)]
+		if region == "" {
+			region = "US"
+		}
+		got := giftsOf(t, name, region)
+		golden := strings.TrimSuffix(name, ".csv") + ".golden"
+		if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
+			if err := os.WriteFile(golden, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, want)
+		}
+	}
+}
+
+func TestGiftColumnsAreRecognized(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"Amount|Total Amount|Date|Created Date":                      "amount|skip|transacted_at|skip",
+		"Donation Amount|DATE RECEIVED|Donor Email|Donor First Name": "amount|transacted_at|email|first_name",
+		"Betrag|Buchungsdatum|Zahlungsweise|Auftraggeber":            "amount|transacted_at|method|full_name",
+		"Montant|Date du versement|Moyen de paiement|Nom complet":    "amount|transacted_at|method|full_name",
+		"amount|date|Contact ID":                                     "amount|transacted_at|contact_id",
+		"amount|date|Contact ID|Email":                               "amount|transacted_at|skip|email", // of another system
+		"amount|date|contact_id|email":                               "amount|transacted_at|contact_id|email",
+		"amount|date|Campaign ID":                                    "amount|transacted_at|campaign_id",
+		"amount|date|Campaign ID|Campaign Name":                      "amount|transacted_at|skip|campaign",
+		"amount|date|campaign_id|campaign":                           "amount|transacted_at|campaign_id|campaign",
+		"amount|date|campaign_id|campaign_code":                      "amount|transacted_at|skip|campaign",
+		"amount|date|note|Comments|Work Email|Primary Email":         "amount|transacted_at|note|note|skip|email",
+		"amount|date|Address|Shipping City":                          "amount|transacted_at|address|skip",
+		"skip|rejected|Shoe size":                                    "skip|skip|skip",
+	} {
+		var got []string
+		for _, c := range GuessGiftColumns(strings.Split(header, "|")) {
+			got = append(got, c.Target)
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%s\nis   %s\nwant %s", header, strings.Join(got, "|"), want)
+		}
+	}
+}
+
+func TestMappingsOfGifts(t *testing.T) {
+	t.Parallel()
+	m := GuessGiftColumns([]string{"Wert", "Tag", "Wer", "amount"})
+	got, err := m.WithGifts(`Wert=amount,Tag=transacted_at,#3=full_name`)
+	if err != nil || got.CheckGifts() != nil || got[0].Target != "amount" || got[3].Target != SkipColumn {
+		t.Error(got, err, got.CheckGifts())
+	}
+	if _, err := m.WithGifts("Wert=emails.0.value"); err == nil || err.Error() != `The column "Wert" cannot become "emails.0.value".` {
+		t.Error(err)
+	}
+	for name, m := range map[string]Mapping{
+		`The A field cannot become "tags": choose one of skip, amount, `:                                             {{Name: "A", Target: "tags"}},
+		"The B field must not become amount, because the column A does.":                                             {{Name: "A", Target: "amount"}, {Name: "B", Target: "amount"}},
+		"No column has the amount. The first row of the file must name the columns: choose the one with the amount.": {{Name: "A", Target: "note"}},
+	} {
+		if err := m.CheckGifts(); err == nil || !strings.HasPrefix(err.Error(), name) {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
+	for _, target := range GiftTargets() {
+		if label := GiftTargetLabel(target); label == "" || strings.Contains(label, "_") {
+			t.Errorf("%s is called %q", target, label)
+		}
+	}
+}
+
+func TestAmountsAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
+	const unreadable, twice = "amount field is not an amount", "amount field can be read in two ways"
+	for _, c := range []struct{ text, currency, region, want string }{
+		{"25", "", "US", "250000"}, {"25.5", "", "US", "255000"}, {".5", "", "US", "5000"}, {"$25", "", "US", "250000"}, {"$ 25.00", "", "US", "250000"}, {"25 USD", "", "US", "250000 USD"},
+		{"1,234.56", "", "US", "12345600"}, {"1,234", "", "US", "12340000"}, {"1,234,567", "", "US", "12345670000"}, {"25,50", "", "US", "255000"}, {"US$1,234.50", "", "DE", "12345000 USD"},
+		{"1.234,56", "", "US", "12345600"}, {"1.234,56 €", "", "DE", "12345600 EUR"}, {"1\u00a0234,56\u202f€", "", "FR", "12345600 EUR"}, {"CHF 1’234.50", "", "CH", "12345000 CHF"}, {"1'234", "", "CH", "12340000"},
+		{"1.234.567", "", "DE", "12345670000"}, {"12.50", "", "DE", "125000"}, {"12,5", "", "DE", "125000"}, {"Euro 5", "", "DE", "50000 EUR"}, {"£5", "", "GB", "50000 GBP"},
+		{"1.234", "", "DE", twice}, {"1,234", "", "DE", twice}, {"33.333", "", "FR", twice}, {"1.234", "KWD", "DE", "12340"}, {"1.500", "KWD", "US", "15000"}, {"0.125", "", "DE", "1250"},
+		{"1.500", "", "US", "must not end with a zero"}, {"1.234", "USD", "US", "must not have more than 2 decimals in USD"}, {"1 234,567", "", "FR", unreadable}, {"1,23,456", "", "US", unreadable},
+		{"1,2345", "", "US", unreadable}, {"12 34", "", "US", unreadable}, {"1 234'567", "", "US", unreadable}, {"1.234,5,6", "", "US", unreadable}, {"5,", "", "US", unreadable}, {"$5 USD", "", "US", unreadable},
+		{"five", "", "US", unreadable}, {"5 apples", "", "US", unreadable}, {"1e3", "", "US", unreadable}, {"=1+1", "", "US", unreadable}, {"1-2", "", "US", unreadable}, {"(5", "", "US", unreadable},
+		{"-25.00", "", "US", "is negative"}, {"(25.00)", "", "US", "is negative"}, {"-$25", "", "US", "is negative"}, {"$-25", "", "US", "is negative"}, {"25-", "", "US", "is negative"}, {"\u221225", "", "US", "is negative"},
+		{"0", "", "US", "must be a number above 0"}, {"0,00 €", "", "DE", "must be a number above 0"},
+	} {
+		file := fmt.Sprintf("amount\tdate\tcurrency\tcontact_id\n%s\t2026-01-31\t%s\t7\n", c.text, c.currency)
+		rows, err := tables.Open(strings.NewReader(file), int64(len(file)), "gifts.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenGiftFile(rows, false, nil, c.region)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := f.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := row.Validate(c.region, importDay); err != nil {
+			got = err.Error()
+		} else if got = fmt.Sprint(*row.Amount); c.currency == "" && row.Currency != nil {
+			got += " " + *row.Currency
+		}
+		if got != c.want && (c.want[0] <= '9' || !strings.Contains(got, c.want)) {
+			t.Errorf("%q in %s %s is %s, want %s", c.text, c.region, c.currency, got, c.want)
+		}
+	}
+}
+
+// TestAmountsKeepTheirCurrency: an amount with the sign of one currency is no gift in another one.
+func TestAmountsKeepTheirCurrency(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, said, currency, want string }{
+		{"$5", "", "USD", ""}, {"$5", "", "CAD", ""}, {"5 €", "EUR", "EUR", ""}, {"5", "", "EUR", ""},
+		{"$5", "", "EUR", "The amount field has the sign $, but the gift would be in EUR: add a column with the currency, such as USD or EUR."},
+		{"5 €", "USD", "USD", "The amount field has the sign €, but the gift would be in USD: add a column with the currency, such as USD or EUR."},
+	} {
+		_, row := firstRow(t, fmt.Sprintf("amount;date;currency;contact_id\n%s;2026-01-31;%s;7\n", c.text, c.said))
+		if err := row.Validate("US", importDay); err != nil {
+			t.Fatal(c, err)
+		}
+		_, err := NewGift(&row.GiftInput, &Contact{}, c.currency, "", importDay)
+		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
+
+func TestDaysAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ column, text, region, want string }{
+		{"date", "2026-01-31", "US", "2026-01-31 12:00:00"}, {"date", "1/31/2026", "US", "2026-01-31 12:00:00"}, {"date", "01/31/26", "US", "2026-01-31 12:00:00"},
+		{"date", "31.01.2026", "US", "2026-01-31 12:00:00"}, {"date", "31/01/2026", "GB", "2026-01-31 12:00:00"}, {"date", "3/4/2026", "US", "2026-03-04 12:00:00"}, {"date", "3/4/2026", "GB", "2026-04-03 12:00:00"},
+		{"Datum", "3/4/2026", "US", "2026-04-03 12:00:00"}, {"date", "2026-01-31 09:08:07", "US", "2026-01-31 09:08:07"}, {"date", "2026-01-31T09:08:07+02:00", "US", "2026-01-31 07:08:07"},
+		{"date", "1/31/2026 9:08 PM", "US", "2026-01-31 21:08:00"}, {"date", "1/31/2026 12:08 a.m.", "US", "2026-01-31 00:08:00"}, {"date", "31.01.2026, 18:30 Uhr", "DE", "2026-01-31 18:30:00"}, {"date", "2026-01-31 18:30:01.123 UTC", "DE", "2026-01-31 18:30:01"},
+		{"date", "2026-01-31 00:00:00", "US", "2026-01-31 12:00:00"}, {"date", "1/31/2026 12:00:00 AM", "US", "2026-01-31 12:00:00"}, {"date", "2026-01-31T00:00:00Z", "US", "2026-01-31 00:00:00"},
+		{"date", "January 31, 2026", "US", "2026-01-31 12:00:00"}, {"date", "31 Jan 2026 09:08", "US", "2026-01-31 09:08:00"}, {"date", "31-Jan-26", "US", "2026-01-31 12:00:00"},
+		{"date", "31/01/2026", "US", "must be a date"}, {"date", "1/31/2026", "DE", "must be a date"}, {"date", "2026-02-30", "US", "must be a date"}, {"date", "1/31/2026 25:00", "US", "must be a date"},
+		{"date", "46053", "US", "must be a date"}, {"date", "soon", "US", "must be a date"},
+	} {
+		file := fmt.Sprintf("amount\t%s\tcontact_id\n5\t%s\t7\n", c.column, c.text)
+		rows, err := tables.Open(strings.NewReader(file), int64(len(file)), "gifts.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenGiftFile(rows, false, nil, c.region)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := f.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := row.Validate(c.region, importDay); err != nil {
+			got = err.Error()
+		} else {
+			got = row.at.Format("2006-01-02 15:04:05")
+		}
+		if got != c.want && (c.want[0] == '2' || !strings.Contains(got, c.want)) {
+			t.Errorf("%s in %s is %s, want %s", c.text, c.region, got, c.want)
+		}
+	}
+}
+
+func TestWordsOfGifts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"Credit Card": "card", "Visa ****4242": "card", "Kreditkarte": "card", "ACH": "ach", "EFT": "ach", "SEPA-Lastschrift": "direct_debit", "Überweisung": "bank_transfer", "Virement": "bank_transfer",
+		"Chèque": "check", "Check #1187": "check", "Bar": "cash", "Espèces": "cash", "PayPal": "paypal", "In-Kind": "in_kind", "in_kind": "in_kind", "Sachspende": "in_kind", "None": "other", "gold": "gold"} {
+		if got := methodWord(text); got != want {
+			t.Errorf("%s is %s", text, got)
+		}
+	}
+	for text, want := range map[string]string{"Completed": "succeeded", "Closed Won": "succeeded", "Posted": "succeeded", "PAID": "succeeded", "bezahlt": "succeeded", "Payé": "succeeded", "Pledged": "pending", "En attente": "pending",
+		"Declined": "failed", "Canceled": "cancelled", "Closed Lost": "cancelled"} {
+		_, row := firstRow(t, "amount,date,status,contact_id\n5,2026-01-31,"+text+",7\n")
+		if err := row.Validate("US", importDay); err != nil || *row.Status != want {
+			t.Errorf("%s is %v, %v", text, value(row.Status), err)
+		}
+	}
+	for row, want := range map[string]string{
+		"Refunded,cash,,":        "The Stage field says that money was refunded, which cannot be imported: record the gift and its refund by hand.",
+		"Posted,cash,2.50,":      "The Amount Refunded field says that money was refunded, which cannot be imported: record the gift and its refund by hand.",
+		"Prospecting,cash,,":     "The Stage field must be one of succeeded, pending, failed, cancelled.",
+		"Posted,gold,0.00,":      "The Paid by field must be one of " + strings.Join(Methods, ", ") + ".",
+		"Posted,,false,":         "The Paid by field is required.",
+		"Posted,cash,0,perhaps":  "The Opt-in field must be true or false.",
+		"Posted,cash,0,Yes":      "",
+		"Posted,cash,false,nein": "",
+	} {
+		file := "amount,date,contact_id,Stage,Paid by,Amount Refunded,Opt-in\n5,2026-01-31,7," + row + "\n"
+		rows, err := tables.Open(strings.NewReader(file), int64(len(file)), "gifts.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		mapping, err := GuessGiftColumns(rows.Header()).WithGifts("Paid by=method")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenGiftFile(rows, false, mapping, "US")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := got.Validate("US", importDay); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v", row, err)
+		}
+	}
+}
