@@ -92,7 +92,7 @@ func fillFilters(b *testing.B, s *Store, n int) {
 		rows := openTable(b, text.String())
 		spec := importOf(rows, ForceCreate)
 		var err error
-		if spec.Mapping, err = s.ColumnMapping(b.Context(), account.Number, rows.Header()); err == nil {
+		if spec.Mapping, err = s.ColumnMapping(b.Context(), account.Number, ImportContacts, rows.Header()); err == nil {
 			_, _, err = s.ImportContacts(b.Context(), account.Number, rows, spec, 0, true, func(ImportProgress) {})
 		}
 		if err != nil {
