@@ -148,7 +148,7 @@ func giveForFilters(b *testing.B, s *Store, account crm.Account, n int, now time
 		in := giftInput(b, fmt.Sprintf(`{"amount":%d,"method":"card","transacted_at":"%s","contact_id":%d,"campaign_id":%d}`, 1+i%300,
 			now.AddDate(0, 0, -(i*7919%700)).Format(time.DateOnly), crm.MakeID(account.Number, int64(1+i%(n/10)*10)), campaign), true, now)
 		if inputs = append(inputs, &in); len(inputs) == 400 || i == n*3/10-1 {
-			if _, err := s.CreateGifts(b.Context(), account.Number, inputs, false); err != nil {
+			if _, err := s.CreateGifts(b.Context(), account.Number, inputs); err != nil {
 				b.Fatal(err)
 			}
 			inputs = nil

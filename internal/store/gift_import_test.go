@@ -224,8 +224,8 @@ func TestAnUploadOfGiftsIsTriedAndImported(t *testing.T) {
 		if _, err := b.Import(t.Context(), other.Number, im.ID); !errors.Is(err, crm.ErrNotFound) {
 			t.Errorf("another account's import: %v", err)
 		}
-		if rows, err := b.Preview(t.Context(), &im, 2); err != nil || len(rows) != 2 || rows[1][0] != "25" {
-			t.Errorf("%v: the preview is %q", err, rows)
+		if rows := im.Spec.Preview; len(rows) < 2 || rows[1][0] != "25" {
+			t.Errorf("the preview is %q", rows)
 		}
 		begin(t, a, im, true)
 		finishJobs(t, a, b)
