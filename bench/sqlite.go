@@ -202,18 +202,18 @@ type joining struct {
 	account int64
 	person
 	words string   // that the search finds
-	sets  []string // of the tags
+	sets  []string // of the times and the tags
 }
 
 func join(a account, p person) joining {
-	j, kind := joining{account: a.Number, person: p, words: p.contact.SearchDocument(a.Number)}, "t:"
+	sets, kind := []string{"c:" + p.contact.CreatedAt.Format("2006-01-02"), "u:" + p.contact.UpdatedAt.Format("2006-01")}, "t:"
 	if p.contact.Archived() {
 		kind = "a:"
 	}
 	for _, tag := range p.contact.Tags {
-		j.sets = append(j.sets, kind+tag)
+		sets = append(sets, kind+tag)
 	}
-	return j
+	return joining{account: a.Number, person: p, words: p.contact.SearchDocument(a.Number), sets: sets}
 }
 
 // tally is the row of an account, and what else of it changes with its contacts.
@@ -259,11 +259,11 @@ func (t *tally) insert(p *joining, put put) {
 		t.keys = append(t.keys, indexed{key, id})
 	}
 	t.active += 1 - hidden
-	for i, tag := range p.contact.Tags {
-		if hidden == 0 {
-			t.tags[tag]++
-		}
-		of := block{p.sets[i], (t.seq - 1) / 4096}
+	for _, tag := range p.contact.Tags {
+		t.tags[tag] += 1 - hidden
+	}
+	for _, name := range p.sets {
+		of := block{name, (t.seq - 1) / 4096}
 		t.sets[of] = append(t.sets[of], t.seq)
 	}
 }
