@@ -38,7 +38,10 @@ func (c *contactExport) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	query, err := parseQuery(c.Query)
+	query, err := parseQuery(c.Query, func(name string) bool {
+		_, known := crm.ContactParameter(name)
+		return known || name == "scope"
+	})
 	if err != nil {
 		return err
 	}

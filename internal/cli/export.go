@@ -69,10 +69,17 @@ func (f exportFile) export(t *terminal, what string, file *store.Export) error {
 	return err
 }
 
-func parseQuery(text string) (url.Values, error) {
+// parseQuery reads a filter. One that is not known is refused, so that no one takes a file with everything for the answer. The address of a list
+// also tells its page, which says nothing here.
+func parseQuery(text string, isFilter func(name string) bool) (url.Values, error) {
 	query, err := url.ParseQuery(strings.TrimPrefix(text, "?"))
 	if err != nil {
 		return nil, &config.Problem{Flag: "query", Reason: err.Error()}
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !isFilter(name) && name != "page" && name != "per_page" {
+			return nil, &config.Problem{Flag: "query", Reason: fmt.Sprintf("there is no filter called %q", name)}
+		}
 	}
 	return query, nil
 }
@@ -90,7 +97,7 @@ func (giftExport) Help() string {
 }
 
 func (c *giftExport) Run(t *terminal) error {
-	query, err := parseQuery(c.Query)
+	query, err := parseQuery(c.Query, func(name string) bool { return slices.Contains(crm.GiftParameters(), name) })
 	if err != nil {
 		return err
 	}

@@ -107,8 +107,14 @@ func (s *Store) recordExport(ctx context.Context, account int64, e Exported) err
 	})
 }
 
+// SheetTooLong is the fault of a workbook with more records than spreadsheet programs show.
+const SheetTooLong crm.Rule = "A workbook has room for 1,048,575 records, and this list has more. Export it as CSV."
+
 // prepared notes an export.
 func (s *Store) prepared(ctx context.Context, account int64, what string, e *Export) (*Export, error) {
+	if e.how.Format == "xlsx" && e.Rows >= table.MaxLines {
+		return nil, fault("format", SheetTooLong)
+	}
 	return e, s.recordExport(ctx, account, Exported{What: what, Format: e.how.Format, Rows: e.Rows, Filters: e.how.Filters})
 }
 

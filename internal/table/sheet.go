@@ -35,7 +35,7 @@ func (s *sheet) next() (cells []string, line int, err error) {
 		}
 		row := &element{s.document, "row", start.Attr}
 		s.line++
-		if number, err := strconv.Atoi(row.attr("r")); err == nil && s.line < number && number <= maxLines {
+		if number, err := strconv.Atoi(row.attr("r")); err == nil && s.line < number && number <= MaxLines {
 			s.line = number // rows may be left out, but each line has one
 		}
 		err = s.readRow()

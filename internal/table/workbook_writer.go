@@ -92,12 +92,12 @@ func (b *workbookWriter) begin() {
 	b.line = append(strconv.AppendInt(append(b.line[:0], `<row r="`...), int64(b.row), 10), `">`...)
 }
 
-// maxLines is how many rows a sheet has in a spreadsheet program.
-const maxLines = 1 << 20
+// MaxLines is how many rows a sheet has in a spreadsheet program, with its header.
+const MaxLines = 1 << 20
 
 func (b *workbookWriter) end() error {
-	if b.row > maxLines {
-		return fmt.Errorf("a sheet of a workbook has at most %d rows: write the table as CSV", maxLines)
+	if b.row > MaxLines {
+		return fmt.Errorf("a sheet of a workbook has at most %d rows: write the table as CSV", MaxLines)
 	}
 	_, err := b.sheet.Write(append(b.line, "</row>"...))
 	return err

@@ -1,0 +1,27 @@
+package store
+
+import (
+	"errors"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/table"
+)
+
+// TestAListThatIsTooLongForAWorkbookIsRefusedAtOnce: a download that broke off after a million rows would tell no one why.
+func TestAListThatIsTooLongForAWorkbookIsRefusedAtOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		for _, c := range []struct {
+			format string
+			rows   int64
+			fits   bool
+		}{{"xlsx", table.MaxLines - 1, true}, {"xlsx", table.MaxLines, false}, {"csv", table.MaxLines, true}, {"jsonl", table.MaxLines, true}} {
+			_, err := s.prepared(t.Context(), account, "contacts", &Export{Rows: c.rows, how: ExportOptions{Format: c.format}})
+			var refused *crm.Invalid
+			if errors.As(err, &refused) == c.fits || !c.fits && refused.Error() != "A workbook has room for 1,048,575 records, and this list has more. Export it as CSV." {
+				t.Errorf("%d rows as %s: %v", c.rows, c.format, err)
+			}
+		}
+	})
+}
