@@ -287,3 +287,41 @@ func TestWordsOfGifts(t *testing.T) {
 		}
 	}
 }
+
+// TestRefundsAreNotLost: a gift that was exported with a refund is rejected, since it would come back as a whole.
+func TestRefundsAreNotLost(t *testing.T) {
+	t.Parallel()
+	in, faults, err := DecodeGift([]byte(`{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "contact_id": 7}`))
+	if err = errors.Join(err, in.Validate(faults, true, "US", importDay)); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := NewGift(&in, &Contact{ID: 7}, "USD", "", importDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := int64(20000)
+	part, err := whole.Refund(&two, importDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := whole.Refund(nil, importDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range []Gift{whole, part, all} {
+		want := ""
+		if i > 0 {
+			want = "The transactions field says that money was refunded, which cannot be imported: record the gift and its refund by hand."
+		}
+		_, row := firstRow(t, string(AppendGift(nil, 1, "code", 0, "", g.AppendBody(nil))))
+		if err := row.Validate("US", importDay); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	for _, ledger := range []string{`null`, `"x"`, `[null, 7, {"amount": {"x": [1]}, "refunded": false}]`, `[]`} {
+		_, row := firstRow(t, `{"amount": 5, "method": "cash", "date": "2026-01-31", "contact_id": 7, "transactions": `+ledger+`}`)
+		if err := row.Validate("US", importDay); err != nil {
+			t.Errorf("%s: %v", ledger, err)
+		}
+	}
+}

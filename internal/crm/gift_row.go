@@ -157,6 +157,9 @@ func readJSONRow(line int, document []byte) (*GiftRow, error) {
 			row.ExternalID = r.textSent()
 		case key == rejectedColumn, other == "campaign":
 			r.skip()
+		case key == "transactions" && r.hasRefund():
+			r.fault.Add(key, refundLost)
+		case key == "transactions":
 		default:
 			row.read(r, key)
 		}
@@ -175,6 +178,23 @@ func readJSONRow(line int, document []byte) (*GiftRow, error) {
 		return []string{string(append(appendText(object, reason), '}'))}
 	}
 	return row, nil
+}
+
+// hasRefund reads the ledger of a gift, and tells whether money went back.
+func (r *jsonReader) hasRefund() (found bool) {
+	if r.next() != '[' {
+		r.skip()
+		return false
+	}
+	r.token()
+	for r.err == nil && r.dec.PeekKind() != ']' {
+		r.object(func(key string) {
+			kind, text := r.scalar()
+			found = found || key == "refunded" && kind == 't' || key == "amount" && strings.HasPrefix(text, "-")
+		})
+	}
+	r.token()
+	return found
 }
 
 // textOrNumber reads a text, or a number as it was written.
