@@ -37,7 +37,7 @@ type giftAdd struct {
 	Date       string  `help:"When it was given: a day (2026-11-01) or a time (2026-11-01T18:00:00Z). Default: now." placeholder:"WHEN"`
 	Method     string  `help:"${methods}. Default: ${default}." default:"other" placeholder:"METHOD"`
 	Status     string  `help:"succeeded, pending (promised), failed or cancelled. Default: succeeded." placeholder:"STATUS"`
-	Campaign   string  `help:"Id or slug of the campaign that it is for. Default: none." placeholder:"ID"`
+	Campaign   string  `help:"Id, slug or title of the campaign that it is for. Default: none." placeholder:"ID"`
 	Note       *string `help:"A note about it." placeholder:"TEXT"`
 	ExternalID *string `help:"Its id in the system that it comes from. The same one again records nothing." placeholder:"ID" name:"external-id"`
 	JSON       bool    `help:"Print the gift as the API shows it." name:"json"`
@@ -139,7 +139,7 @@ func (c *giftRefund) Run(t *terminal) error {
 type giftList struct {
 	Account  string `help:"Id of the account." required:"" placeholder:"ID"`
 	Contact  string `help:"Only those of the contact with this id, email or phone." placeholder:"WHO"`
-	Campaign string `help:"Only those for the campaign with this id or slug." placeholder:"ID"`
+	Campaign string `help:"Only those for the campaign with this id, slug or title." placeholder:"ID"`
 	Status   string `help:"Only succeeded, pending, failed or cancelled ones." placeholder:"STATUS"`
 	Method   string `help:"Only those that were given in this way, such as check." placeholder:"METHOD"`
 	From     string `help:"Only those from this day or time on." placeholder:"WHEN"`

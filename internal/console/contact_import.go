@@ -124,7 +124,7 @@ func (c *Console) uploadImport(w http.ResponseWriter, r *http.Request, v visit, 
 	if err != nil {
 		return err
 	}
-	im, err := c.store.UploadImport(r.Context(), v.account(), fileName(part.FileName()), c.options.Region, part)
+	im, err := c.store.UploadImport(r.Context(), v.account(), store.ImportContacts, fileName(part.FileName()), c.options.Region, part)
 	if err != nil {
 		return err
 	}

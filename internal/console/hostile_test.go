@@ -72,7 +72,7 @@ func (s *site) estate(name string) estate {
 	madeGift, err := s.store.CreateGift(ctx, e.account.Number, gift)
 	must(err)
 	e.gift = madeGift.Code
-	upload, err := s.store.UploadImport(ctx, e.account.Number, name+".csv", "US", strings.NewReader("first_name,last_name,"+strings.ReplaceAll(name, `"`, "")+"\nAda,Lovelace,x\n"))
+	upload, err := s.store.UploadImport(ctx, e.account.Number, store.ImportContacts, name+".csv", "US", strings.NewReader("first_name,last_name,"+strings.ReplaceAll(name, `"`, "")+"\nAda,Lovelace,x\n"))
 	must(err)
 	e.upload = upload.ID
 	e.chapter, err = s.store.CreateChapter(ctx, e.account, e.owner.user.ID, e.account.ID, name+" North")

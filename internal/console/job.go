@@ -198,7 +198,7 @@ func (p people) job(v visit, j store.Job) (view jobView, err error) {
 		}
 		view.More = view.Told
 	case store.ImportJob:
-		var spec store.ContactImport
+		var spec store.FileImport
 		err = json.Unmarshal(j.Spec, &spec)
 		view.Title = "Import of " + spec.Name
 	default:

@@ -2,6 +2,7 @@ package crm
 
 import (
 	"math/bits"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -132,6 +133,15 @@ func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
 		g.Payment().RefundedAt = now
 	}
 	return g, nil
+}
+
+// Withdraw is the gift after the import that has recorded it was undone: no money is known to have come, so it counts nowhere. Its external id is free
+// for the gift that is recorded instead.
+func (g Gift) Withdraw() Gift {
+	g.Entries = slices.Clone(g.Entries)
+	g.Payment().CapturedAt = time.Time{}
+	g.Status, g.ExternalID = Cancelled, ""
+	return g
 }
 
 // coveredPart is the share of the covered fee in a refund after which so much of the amount is left. The covered fee shrinks with the amount,

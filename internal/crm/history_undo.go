@@ -99,3 +99,14 @@ func (of *element[E]) takeBack(list []E, d *Difference, region string) (kept []E
 	}
 	return slices.Insert(kept, min(d.At, len(kept)), back...), left
 }
+
+// TakeBack is the plan as it was before a change that a gift made to it. ok is false where it was changed since.
+func (p Plan) TakeBack(d Differences) (before Plan, ok bool) {
+	ok = true
+	for i := range d {
+		if f := planTable.find(d[i].Field); f == nil || !f.takeBack(&p, &d[i], "") {
+			ok = false
+		}
+	}
+	return p, ok
+}

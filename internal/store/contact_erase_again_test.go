@@ -67,10 +67,7 @@ func TestWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			u := undoing{t: t, a: a, job: &j, of: BulkJob, region: "US", now: s.now(), start: a.revision}
-			if err := u.findHeads(changes); err != nil {
-				return err
-			}
+			u := undoing{t: t, a: a, job: &j, of: &j, region: "US", now: s.now()}
 			undone, err := u.take(changes[0])
 			if undone {
 				return errors.New("the change was taken back")

@@ -127,7 +127,7 @@ func importBack(t testing.TB, s *Store, account int64, file []byte, name string)
 	if unknown := slices.DeleteFunc(slices.Clone(mapping), func(c crm.Column) bool { return !c.Unknown }); len(unknown) > 0 {
 		t.Errorf("%s: unknown columns %v", name, unknown)
 	}
-	im, _, err := s.ImportContacts(t.Context(), account, rows, ContactImport{Name: name, SHA256: name, Mode: ForceCreate, Region: "US", Mapping: mapping}, 0, false, func(ImportProgress) {})
+	im, _, err := s.ImportFile(t.Context(), account, rows, FileImport{Name: name, SHA256: name, Mode: ForceCreate, Region: "US", Mapping: mapping}, 0, false, func(ImportProgress) {})
 	if err != nil || im.Progress.Rejected > 0 {
 		rejected := new(bytes.Buffer)
 		t.Fatalf("%s: %+v, %v, %v\n%s", name, im.Progress, err, s.WriteRejected(t.Context(), &im, rejected), rejected)

@@ -14,21 +14,29 @@ import (
 	"donorbook/internal/table"
 )
 
-// An import makes contacts of the rows of a file, as CreateContact does with each of them. It is a job: some rows after the others are
-// decided about in one transaction, which also notes how many rows are done, so that nothing is done twice.
+// An import makes contacts of the rows of a file, as CreateContact does with each of them, or gifts, as CreateGift does. It is a job: some rows
+// after the others are decided about in one transaction, which also notes how many rows are done, so that nothing is done twice.
 
-// ContactImport says how a file of contacts is imported. It is the spec of the job.
-type ContactImport struct {
-	Name    string      `json:"name"` // of the file
+// FileImport says how a file is imported. It is the spec of the job.
+type FileImport struct {
+	Of      string      `json:"of,omitempty"` // what its rows are: ImportContacts or ImportGifts
+	Name    string      `json:"name"`         // of the file
 	Size    int64       `json:"size"`
 	SHA256  string      `json:"sha256"`
 	Local   bool        `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
-	Mode    ImportMode  `json:"mode"`
-	Region  string      `json:"region"` // of phone numbers without +
+	JSON    bool        `json:"json,omitempty"`  // its rows are objects
+	Mode    ImportMode  `json:"mode"`            // of contacts
+	Region  string      `json:"region"`          // of phone numbers without +
 	Header  []string    `json:"header"`
 	Mapping crm.Mapping `json:"mapping"`
 	Trial   bool        `json:"trial,omitempty"` // a dry run is under way
 }
+
+// What the rows of a file are.
+const (
+	ImportContacts = ""
+	ImportGifts    = "gifts"
+)
 
 // ImportMode is what an import does with a row that is about a contact who exists.
 type ImportMode string
@@ -42,13 +50,15 @@ const (
 
 var createModes = map[ImportMode]crm.CreateMode{MergeExisting: crm.Dedupe, ForceCreate: crm.Force, SkipExisting: crm.Skip}
 
-// ImportCounts is how many rows were read, and what became of them.
+// ImportCounts is how many rows were read, and what became of them. A gift that is recorded is created, and one that was known by its external
+// id is unchanged.
 type ImportCounts struct {
 	Rows      int64 `json:"rows"`
 	Created   int64 `json:"created"`
 	Merged    int64 `json:"merged"`
 	Unchanged int64 `json:"unchanged"`
 	Rejected  int64 `json:"rejected"`
+	Contacts  int64 `json:"new_contacts,omitempty"` // that gifts have made
 }
 
 // ImportProgress is how far an import has come.
@@ -59,10 +69,10 @@ type ImportProgress struct {
 	Error string        `json:"error,omitempty"` // why it failed
 }
 
-// Import is a job that imports contacts.
+// Import is a job that imports a file.
 type Import struct {
 	Job
-	Spec     ContactImport
+	Spec     FileImport
 	Progress ImportProgress
 }
 
@@ -84,6 +94,7 @@ const (
 type RejectedRow struct {
 	Reason string   `json:"reason"`
 	Cells  []string `json:"cells"`
+	Object string   `json:"object,omitempty"` // of a gift in JSON: the row with its reason, instead of cells
 }
 
 // unitRows is how many rows of a file are decided about together at most, and unitBytes how many bytes they have together, about. Tests have
@@ -96,9 +107,10 @@ const unitBytes = 4 << 20
 type importRun struct {
 	store   *Store
 	account int64
-	spec    ContactImport
+	spec    FileImport
 	rows    *table.Reader
-	inputs  *crm.ContactRows // makes inputs of rows
+	inputs  *crm.ContactRows // makes inputs of rows of contacts
+	gifts   *giftRows        // reads rows of gifts; nil where they are contacts
 	fields  atomic.Pointer[crm.CustomFields]
 	read    int64            // rows that were taken from the file and decided about
 	ahead   chan *importUnit // the next unit, which is prepared while the one before is committed
@@ -116,22 +128,30 @@ type importUnit struct {
 type importRow struct {
 	line    int64
 	broken  bool        // it cannot be read
-	contact *newContact // nil where the row is rejected
+	contact *newContact // nil where the row is rejected, or is a gift
+	gift    *giftRow
 	RejectedRow
 }
 
 // newRun goes on with an import after the rows that are done.
-func (s *Store) newRun(ctx context.Context, account int64, spec ContactImport, rows *table.Reader, done int64) (*importRun, error) {
+func (s *Store) newRun(ctx context.Context, account int64, spec FileImport, rows *table.Reader, done int64) (*importRun, error) {
 	r := &importRun{store: s, account: account, spec: spec, rows: rows, inputs: spec.Mapping.Rows(spec.Region), read: done}
-	if err := r.readFields(ctx); err != nil {
-		return nil, err
+	err := r.readFields(ctx)
+	if err == nil && spec.Of == ImportGifts {
+		r.gifts, err = newGiftRows(&spec, rows)
 	}
-	for range done {
-		if _, err := nextRow(rows); err != nil {
-			return nil, err
-		}
+	for ; done > 0 && err == nil; done-- {
+		_, err = r.next()
 	}
-	return r, nil
+	return r, err
+}
+
+// next is the next row, or what is wrong with it.
+func (r *importRun) next() (importRow, error) {
+	if r.gifts != nil {
+		return r.gifts.next()
+	}
+	return nextRow(r.rows)
 }
 
 // nextRow is the next row, or what is wrong with it.
@@ -159,7 +179,15 @@ func CountRows(ctx context.Context, rows *table.Reader) (n int64, err error) {
 }
 
 // take is the next unit. The one after it is prepared meanwhile.
-func (r *importRun) take() *importUnit {
+func (r *importRun) take(ctx context.Context) (*importUnit, error) {
+	u := r.ready()
+	if u.err == nil && r.gifts != nil {
+		u.err = r.findCampaigns(ctx, u)
+	}
+	return u, u.err
+}
+
+func (r *importRun) ready() *importUnit {
 	if r.ahead == nil {
 		r.ahead = make(chan *importUnit, 1)
 		r.ahead <- r.prepare()
@@ -183,8 +211,8 @@ func (r *importRun) close() {
 // prepare reads some rows, and makes everything of them that needs no database.
 func (r *importRun) prepare() *importUnit {
 	u, now := new(importUnit), r.store.now()
-	for size := 0; len(u.rows) < unitRows && size < unitBytes; {
-		row, err := nextRow(r.rows)
+	for size := 0; len(u.rows) < r.most() && size < unitBytes; {
+		row, err := r.next()
 		if err != nil {
 			u.end = errors.Is(err, io.EOF)
 			if !u.end {
@@ -201,6 +229,14 @@ func (r *importRun) prepare() *importUnit {
 	return u
 }
 
+// most is how many rows a unit has at most.
+func (r *importRun) most() int {
+	if r.gifts != nil {
+		return min(unitRows, unitGifts)
+	}
+	return unitRows
+}
+
 // readFields reads the definitions of custom fields.
 func (r *importRun) readFields(ctx context.Context) error {
 	fields, err := r.store.CustomFields(ctx, r.account)
@@ -208,9 +244,13 @@ func (r *importRun) readFields(ctx context.Context) error {
 	return err
 }
 
-// interpret makes a contact of a row, or says why that cannot be.
+// interpret makes a contact of a row, or says why that cannot be. A row of gifts is checked.
 func (r *importRun) interpret(row *importRow, now time.Time) {
-	if row.broken {
+	switch {
+	case row.gift != nil:
+		row.gift.check(r.spec.Region, now)
+		return
+	case row.broken:
 		return
 	}
 	in := r.inputs.Input(row.Cells)
@@ -257,10 +297,13 @@ func reasonOf(err error) string {
 }
 
 // needs is what the rows look up.
-func (u *importUnit) needs() (n needs) {
+func (u *importUnit) needs(account int64) (n needs) {
 	for i := range u.rows {
-		if c := u.rows[i].contact; c != nil {
-			n.more = append(n.more, c.needs())
+		switch row := &u.rows[i]; {
+		case row.contact != nil:
+			n.more = append(n.more, row.contact.needs())
+		case row.gift != nil && row.Reason == "":
+			n.more = append(n.more, newGiftNeeds(account, &row.gift.GiftInput))
 		}
 	}
 	return n
@@ -286,6 +329,14 @@ func (t *tx) importRow(account int64, row *importRow, mode crm.CreateMode, now t
 	return RowMerged, made, "", nil
 }
 
+// rejected is what is kept of the row where it is rejected.
+func (row *importRow) rejected(reason string) RejectedRow {
+	if row.gift != nil && row.gift.isJSON {
+		return RejectedRow{Reason: reason, Object: row.gift.Rejected(reason)[0]}
+	}
+	return RejectedRow{Reason: reason, Cells: row.Cells}
+}
+
 // count notes what became of a row.
 func (r *ImportCounts) count(outcome string) {
 	r.Rows++
@@ -307,11 +358,11 @@ func (r *importRun) step(ctx context.Context, j *Job) error {
 	if err != nil {
 		return err
 	}
-	u := r.take()
-	if u.err != nil {
-		return u.err
+	u, err := r.take(ctx)
+	if err != nil {
+		return err
 	}
-	err = r.deciding(ctx, u, func() error { return r.store.advance(ctx, j, u.needs(), r.importing(u, at.Progress)) })
+	err = r.deciding(ctx, u, func() error { return r.store.advance(ctx, j, u.needs(r.account), r.importing(u, at.Progress)) })
 	if err == nil {
 		r.read += int64(len(u.rows))
 	}
@@ -321,16 +372,24 @@ func (r *importRun) step(ctx context.Context, j *Job) error {
 // importing decides about the rows of a unit of work.
 func (r *importRun) importing(u *importUnit, at ImportProgress) func(t *tx, a *accountUnit, next *Job) error {
 	now, mode := r.store.now(), createModes[r.spec.Mode]
-	return func(t *tx, _ *accountUnit, next *Job) error {
+	return func(t *tx, a *accountUnit, next *Job) error {
 		progress := at
 		for i := range u.rows {
+			var outcome, reason string
+			var err error
 			row := &u.rows[i]
-			outcome, _, reason, err := t.importRow(r.account, row, mode, now)
+			if row.gift != nil {
+				var made GiftDocument
+				outcome, made, reason, err = t.importGift(a, row, now)
+				progress.Contacts += flag(made.NewGiver)
+			} else {
+				outcome, _, reason, err = t.importRow(r.account, row, mode, now)
+			}
 			if err != nil {
 				return err
 			}
 			if progress.count(outcome); outcome == RowRejected {
-				t.noteRow(next, JobRow{Number: row.line, Outcome: RowRejected, Data: jsonOf(RejectedRow{reason, row.Cells})})
+				t.noteRow(next, JobRow{Number: row.line, Outcome: RowRejected, Data: jsonOf(row.rejected(reason))})
 			}
 		}
 		next.Progress = jsonOf(progress)

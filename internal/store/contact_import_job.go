@@ -48,14 +48,8 @@ func (s *Store) Imports(ctx context.Context, account, before int64, n int) (impo
 	return imports, len(jobs) > n, nil
 }
 
-// BeginImport begins an import of a file that was uploaded, or a dry run of it.
+// BeginImport begins an import of a file that was uploaded, or a dry run of it. A mode is for contacts alone.
 func (s *Store) BeginImport(ctx context.Context, account, id int64, mapping crm.Mapping, mode ImportMode, trial bool) (im Import, err error) {
-	if err := mapping.Check(); err != nil {
-		return im, err
-	}
-	if _, known := createModes[mode]; !known {
-		return im, fault("mode", crm.OneOf, "merge, skip, force")
-	}
 	j, err := s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
 		found, err := ImportOf(*j)
 		switch {
@@ -65,7 +59,12 @@ func (s *Store) BeginImport(ctx context.Context, account, id int64, mapping crm.
 			return crm.ErrChanged
 		}
 		spec := &found.Spec
-		spec.Mapping, spec.Mode, spec.Trial = mapping, mode, trial
+		if spec.Mapping, spec.Trial = mapping, trial; spec.Of == ImportContacts {
+			spec.Mode = mode
+		}
+		if err := spec.check(); err != nil {
+			return err
+		}
 		j.State, j.Spec, j.Progress = JobWaiting, jsonOf(spec), jsonOf(ImportProgress{Total: found.Progress.Total})
 		t.rememberMapping(account, spec)
 		return t.exec(sqlDropRows, account, id)
@@ -75,6 +74,23 @@ func (s *Store) BeginImport(ctx context.Context, account, id int64, mapping crm.
 	}
 	s.wakeJobs()
 	return ImportOf(j)
+}
+
+// check refuses an import whose columns or mode say too little. Objects of gifts have the names of the API, whatever their columns are taken for.
+func (spec *FileImport) check() error {
+	if spec.Of == ImportGifts {
+		if spec.JSON {
+			return nil
+		}
+		return spec.Mapping.CheckGifts()
+	}
+	if err := spec.Mapping.Check(); err != nil {
+		return err
+	}
+	if _, known := createModes[spec.Mode]; !known {
+		return fault("mode", crm.OneOf, "merge, skip, force")
+	}
+	return nil
 }
 
 // importStep imports some more rows of a file that was uploaded, or tries them.
@@ -151,14 +167,15 @@ func (r *importRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 	if err != nil {
 		return err
 	}
-	progress, listed := im.Progress, im.Progress.Merged+im.Progress.Rejected
+	progress, listed := im.Progress, im.Spec.Listed(im.Progress.ImportCounts)
 	for i := range outcomes {
 		progress.count(outcomes[i].Outcome)
+		progress.Contacts += flag(outcomes[i].newContact)
 	}
 	return r.store.advance(ctx, j, needs{}, func(t *tx, _ *accountUnit, next *Job) error {
 		left := keptTrial - listed
 		for i := range outcomes {
-			if out := &outcomes[i]; left > 0 && (out.Outcome == RowMerged || out.Outcome == RowRejected) {
+			if out := &outcomes[i]; left > 0 && out.Told() {
 				t.noteRow(next, JobRow{Number: out.Line, Outcome: out.Outcome, Contact: out.Contact, Data: jsonOf(out)})
 				left--
 			}
@@ -173,6 +190,14 @@ func (r *importRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 		next.Progress = jsonOf(ImportProgress{Total: progress.Total, Tried: &progress.ImportCounts})
 		return nil
 	})
+}
+
+// Listed is how many rows a dry run tells a person of, up to keptTrial.
+func (spec *FileImport) Listed(r ImportCounts) int64 {
+	if spec.Of == ImportGifts {
+		return r.Unchanged + r.Rejected
+	}
+	return r.Merged + r.Rejected
 }
 
 // forgetTrial takes what a dry run has counted so far out of an import that is canceled: nothing of it was done.
@@ -200,10 +225,10 @@ func (s *Store) failImport(ctx context.Context, j *Job, message string) error {
 	})
 }
 
-// ImportContacts imports a file that this process reads. An import of the same file with the same options goes on where it was; one that has
+// ImportFile imports a file that this process reads. An import of the same file with the same options goes on where it was; one that has
 // ended is known, and nothing is done, unless it was undone or is to be done again.
-func (s *Store) ImportContacts(ctx context.Context, account int64, rows *table.Reader, spec ContactImport, total int64, again bool, progress func(ImportProgress)) (im Import, known bool, err error) {
-	spec.Local, spec.Header = true, rows.Header()
+func (s *Store) ImportFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, total int64, again bool, progress func(ImportProgress)) (im Import, known bool, err error) {
+	spec.Local, spec.Header, spec.JSON = true, rows.Header(), rows.Format == jsonLines
 	err = s.updateAccount(ctx, account, func(t *tx) error {
 		im, known = Import{}, false
 		jobs, err := db.List(t.Conn, scanJob, sqlImports, account)
@@ -258,15 +283,15 @@ func (s *Store) importFailure(ctx context.Context, j *Job, err error) error {
 }
 
 // sameAs tells whether a job imports the same file in the same way.
-func (spec *ContactImport) sameAs(j Job) (im Import, ok bool) {
+func (spec *FileImport) sameAs(j Job) (im Import, ok bool) {
 	im, err := ImportOf(j)
-	return im, err == nil && im.Spec.Local && im.Spec.SHA256 == spec.SHA256 && im.Spec.Mode == spec.Mode && im.Spec.Region == spec.Region &&
+	return im, err == nil && im.Spec.Local && im.Spec.Of == spec.Of && im.Spec.SHA256 == spec.SHA256 && im.Spec.Mode == spec.Mode && im.Spec.Region == spec.Region &&
 		slices.Equal(jsonOf(im.Spec.Mapping), jsonOf(spec.Mapping))
 }
 
-// TryContacts says what would become of the rows of a file, and changes nothing.
-func (s *Store) TryContacts(ctx context.Context, account int64, rows *table.Reader, spec ContactImport, each func(TrialRow) error, progress func(ImportCounts)) (result ImportCounts, err error) {
-	spec.Header = rows.Header()
+// TryFile says what would become of the rows of a file, and changes nothing.
+func (s *Store) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (result ImportCounts, err error) {
+	spec.Header, spec.JSON = rows.Header(), rows.Format == jsonLines
 	run, err := s.newRun(ctx, account, spec, rows, 0)
 	if err != nil {
 		return result, err
@@ -280,6 +305,7 @@ func (s *Store) TryContacts(ctx context.Context, account int64, rows *table.Read
 		}
 		for _, out := range outcomes {
 			result.count(out.Outcome)
+			result.Contacts += flag(out.newContact)
 			if err := each(out); err != nil {
 				return result, err
 			}

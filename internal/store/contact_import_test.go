@@ -49,15 +49,15 @@ func openTable(t testing.TB, text string) *table.Reader {
 	return rows
 }
 
-func importOf(rows *table.Reader, mode ImportMode) ContactImport {
-	return ContactImport{Name: "people.csv", SHA256: "sum", Mode: mode, Region: "US", Mapping: crm.GuessColumns(rows.Header(), nil)}
+func importOf(rows *table.Reader, mode ImportMode) FileImport {
+	return FileImport{Name: "people.csv", SHA256: "sum", Mode: mode, Region: "US", Mapping: crm.GuessColumns(rows.Header(), nil)}
 }
 
 // importFile imports a file as the command line does.
 func importFile(t testing.TB, s *Store, account int64, text string, mode ImportMode) Import {
 	t.Helper()
 	rows := openTable(t, text)
-	im, known, err := s.ImportContacts(t.Context(), account, rows, importOf(rows, mode), 0, false, func(ImportProgress) {})
+	im, known, err := s.ImportFile(t.Context(), account, rows, importOf(rows, mode), 0, false, func(ImportProgress) {})
 	if err != nil || known {
 		t.Fatal(known, err)
 	}
@@ -96,7 +96,7 @@ func TestAnImportDecidesAsCreatesDo(t *testing.T) {
 			before := peopleOf(t, s, account)
 			rows := openTable(t, peopleFile)
 			var told []string
-			tried, err := s.TryContacts(t.Context(), account, rows, importOf(rows, mode), func(row TrialRow) error {
+			tried, err := s.TryFile(t.Context(), account, rows, importOf(rows, mode), func(row TrialRow) error {
 				if row.Told() {
 					told = append(told, fmt.Sprintf("%d %s", row.Line, row.InWords()))
 				}
@@ -186,7 +186,7 @@ func TestAnImportGoesOnWhereItWas(t *testing.T) {
 		for ended := false; !ended; started++ {
 			ctx, stop := context.WithCancel(t.Context())
 			rows := openTable(t, peopleFile)
-			im, known, err := s.ImportContacts(ctx, account, rows, importOf(rows, MergeExisting), 11, false, func(ImportProgress) { stop() })
+			im, known, err := s.ImportFile(ctx, account, rows, importOf(rows, MergeExisting), 11, false, func(ImportProgress) { stop() })
 			stop()
 			switch {
 			case known || started > 5:
@@ -207,11 +207,11 @@ func TestAnImportGoesOnWhereItWas(t *testing.T) {
 			t.Errorf("without interruption (-), with (+):\n%s", diff)
 		}
 		rows := openTable(t, peopleFile)
-		if im, known, err := s.ImportContacts(t.Context(), account, rows, importOf(rows, MergeExisting), 11, false, nil); err != nil || !known || im.ID != 1 {
+		if im, known, err := s.ImportFile(t.Context(), account, rows, importOf(rows, MergeExisting), 11, false, nil); err != nil || !known || im.ID != 1 {
 			t.Errorf("the same file again: import %d, known %v, %v", im.ID, known, err)
 		}
 		rows = openTable(t, peopleFile)
-		again, known, err := s.ImportContacts(t.Context(), account, rows, importOf(rows, MergeExisting), 11, true, func(ImportProgress) {})
+		again, known, err := s.ImportFile(t.Context(), account, rows, importOf(rows, MergeExisting), 11, true, func(ImportProgress) {})
 		if want := (ImportCounts{Rows: 11, Created: 2, Unchanged: 6, Rejected: 3}); err != nil || known || again.Progress.ImportCounts != want {
 			t.Errorf("imported again: %+v, %v, %v", again.Progress, known, err)
 		}
@@ -221,7 +221,7 @@ func TestAnImportGoesOnWhereItWas(t *testing.T) {
 // upload uploads a file and begins to import it.
 func upload(t testing.TB, s *Store, account int64, text string) Import {
 	t.Helper()
-	im, err := s.UploadImport(By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, "people.csv", "US", strings.NewReader(text))
+	im, err := s.UploadImport(By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, ImportContacts, "people.csv", "US", strings.NewReader(text))
 	if err != nil || im.State != JobMapping {
 		t.Fatalf("%v: %+v", err, im)
 	}
@@ -305,7 +305,7 @@ func TestUploadsAreBounded(t *testing.T) {
 		for _, c := range []struct{ text, says string }{
 			{"", "The file is empty."}, {"\x89PNG\r\n\x1a\n\x00\x00", ""}, {"%PDF-1.7\n", ""},
 		} {
-			_, err := s.UploadImport(t.Context(), account, "x.csv", "US", strings.NewReader(c.text))
+			_, err := s.UploadImport(t.Context(), account, ImportContacts, "x.csv", "US", strings.NewReader(c.text))
 			var refused *crm.Invalid
 			if !errors.As(err, &refused) || refused.Faults[0].Field != "file" || !strings.Contains(refused.Error(), c.says) {
 				t.Errorf("%q: %v", c.text, err)
@@ -314,7 +314,7 @@ func TestUploadsAreBounded(t *testing.T) {
 		for range openImports {
 			upload(t, s, account, peopleFile)
 		}
-		_, err := s.UploadImport(t.Context(), account, "x.csv", "US", strings.NewReader(peopleFile))
+		_, err := s.UploadImport(t.Context(), account, ImportContacts, "x.csv", "US", strings.NewReader(peopleFile))
 		var refused *crm.Invalid
 		if !errors.As(err, &refused) || refused.Faults[0].Rule != TooManyImports {
 			t.Errorf("one file too many: %v", err)
@@ -335,7 +335,7 @@ func TestUploadsAreBounded(t *testing.T) {
 		}
 		left := upload(t, s, account, peopleFile)
 		broken := context.Canceled
-		if _, err := s.UploadImport(t.Context(), account, "x.csv", "US", io.MultiReader(strings.NewReader(peopleFile), failing{broken})); err == nil {
+		if _, err := s.UploadImport(t.Context(), account, ImportContacts, "x.csv", "US", io.MultiReader(strings.NewReader(peopleFile), failing{broken})); err == nil {
 			t.Error("an upload that breaks off was taken")
 		}
 		if imports, _, err := s.Imports(t.Context(), account, 1<<60, 100); err != nil || imports[0].ID < left.ID {
@@ -388,7 +388,7 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		im, _, err := s.ImportContacts(t.Context(), account, rows, spec, 5, false, func(p ImportProgress) {
+		im, _, err := s.ImportFile(t.Context(), account, rows, spec, 5, false, func(p ImportProgress) {
 			if p.Rows == 3 { // the next rows were read already
 				if _, err := s.DefineField(t.Context(), account, crm.CustomFieldInput{Title: "Hat size", Type: crm.TextField}); err != nil {
 					t.Error(err)
@@ -416,7 +416,7 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 			t.Errorf("%v: %d fields are there", err, len(fields.Active()))
 		}
 		again := openTable(t, "First name,Last name,Shoe size\nFay,Moss,39\n")
-		if guessed, err := s.ColumnMapping(t.Context(), account, again.Header()); err != nil || guessed[2].Target != "custom.1" {
+		if guessed, err := s.ColumnMapping(t.Context(), account, ImportContacts, again.Header()); err != nil || guessed[2].Target != "custom.1" {
 			t.Errorf("%v: the next file is mapped as %+v", err, guessed)
 		}
 	})
@@ -426,7 +426,7 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 func uploading(t testing.TB, s *Store, account int64) (j Job) {
 	t.Helper()
 	if err := s.updateAccount(t.Context(), account, func(t *tx) error {
-		made := t.newJob(t.accounts[account], ImportJob, JobUploading, ContactImport{Name: "people.csv"})
+		made := t.newJob(t.accounts[account], ImportJob, JobUploading, FileImport{Name: "people.csv"})
 		t.saveJob(made)
 		j = *made
 		return nil

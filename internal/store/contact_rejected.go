@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"io"
@@ -9,32 +10,58 @@ import (
 	"donorbook/internal/table"
 )
 
-// reasonColumn is the last column of a file of rejected rows. A file that was mended and is imported again has it, too.
-const reasonColumn = "reason"
+// reasonColumns are the last columns of files of rejected rows. A file that was mended and is imported again has it, too.
+var reasonColumns = map[string]string{ImportContacts: "reason", ImportGifts: "rejected"}
 
-// RejectedFile is a table of rejected rows: the columns of the file that was imported, and why each row was rejected.
+// RejectedFile is a table of rejected rows: the columns of the file that was imported, and why each row was rejected. Gifts that were objects stay
+// objects, with the reason as one more key.
 type RejectedFile struct {
-	table.Writer
+	table   table.Writer
 	columns int
+	objects *bufio.Writer // instead of a table
 }
 
-// NewRejectedFile begins a table of rejected rows. A format that is not known is CSV.
-func NewRejectedFile(w io.Writer, format string, header []string) (*RejectedFile, error) {
-	if format != "jsonl" && format != "xlsx" {
-		format = "csv"
+// RejectedFormat is the format of a file of rejected rows that can be imported again: the one that is asked for, or else CSV.
+func (spec *FileImport) RejectedFormat(asked string) string {
+	switch {
+	case spec.Of == ImportGifts && spec.JSON:
+		return jsonLines
+	case asked == "xlsx", asked == jsonLines && spec.Of == ImportContacts:
+		return asked
 	}
-	if n := len(header); n > 0 && header[n-1] == reasonColumn {
+	return "csv"
+}
+
+// NewRejectedFile begins a file of rejected rows, in the format that is asked for if it can be.
+func NewRejectedFile(w io.Writer, format string, spec *FileImport) (*RejectedFile, error) {
+	if format = spec.RejectedFormat(format); spec.Of == ImportGifts && format == jsonLines {
+		return &RejectedFile{objects: bufio.NewWriter(w)}, nil
+	}
+	header, reason := spec.Header, reasonColumns[spec.Of]
+	if n := len(header); n > 0 && header[n-1] == reason {
 		header = header[:n-1]
 	}
 	writer, err := table.NewWriter(w, format)
 	if err != nil {
 		return nil, err
 	}
-	return &RejectedFile{writer, len(header)}, writer.Header(append(slices.Clone(header), reasonColumn))
+	return &RejectedFile{table: writer, columns: len(header)}, writer.Header(append(slices.Clone(header), reason))
+}
+
+// Close writes what is left, and does not close the file.
+func (f *RejectedFile) Close() error {
+	if f.objects != nil {
+		return f.objects.Flush()
+	}
+	return f.table.Close()
 }
 
 // Add writes a row. One that was rejected because it has too many cells loses those that have no column.
 func (f *RejectedFile) Add(row RejectedRow) error {
+	if f.objects != nil {
+		_, err := f.objects.WriteString(row.Object + "\n")
+		return err
+	}
 	cells := make([]any, f.columns+1)
 	for i := range cells {
 		cells[i] = ""
@@ -43,7 +70,7 @@ func (f *RejectedFile) Add(row RejectedRow) error {
 		}
 	}
 	cells[f.columns] = row.Reason
-	return f.Row(cells)
+	return f.table.Row(cells)
 }
 
 // RejectedRows calls each for the rows of an import that were rejected, in the order of the file.
@@ -72,9 +99,9 @@ func (s *Store) RejectedRows(ctx context.Context, im *Import, each func(line int
 	return nil
 }
 
-// WriteRejected writes the rows of an import that were rejected as a table.
+// WriteRejected writes the rows of an import that were rejected, in the format that RejectedFormat("") tells.
 func (s *Store) WriteRejected(ctx context.Context, im *Import, w io.Writer) error {
-	file, err := NewRejectedFile(w, "csv", im.Spec.Header)
+	file, err := NewRejectedFile(w, "", &im.Spec)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,13 @@ type TrialRow struct {
 	Name    string   `json:"name,omitempty"`    // of that contact
 	By      []string `json:"by,omitempty"`      // the emails, or else the phones, by which it was found
 	Cells   []string `json:"cells,omitempty"`   // of a row that would be rejected
+	Object  string   `json:"object,omitempty"`  // the same, of a gift in JSON
+	Of      string   `json:"of,omitempty"`      // ImportGifts for a gift
+	Gift    string   `json:"gift,omitempty"`    // the public id of a gift that is known, where it exists
+
+	newContact bool        // a gift would make one
+	made       *storedGift // that would be recorded
+	fromRow    bool        // its external id is made from the row
 }
 
 // maxTrialBytes bounds the documents that a dry run keeps of the contacts that it would have made or changed: about 25,000 of them. Where more
@@ -44,6 +51,7 @@ type trial struct {
 	contacts map[int64]trialContact
 	order    []int64 // of contacts, as they came
 	bytes    int
+	gifts    trialGifts
 }
 
 type trialContact struct {
@@ -94,14 +102,15 @@ func (tr *trial) keep(row *stored) {
 // place puts what rows before have done before the unit of work decides.
 func (tr *trial) place(t *tx, a *accountUnit, u *importUnit) error {
 	a.touch(t) // so that nothing of it is ever kept
-	a.contactSeq = trialSeq + int64(len(tr.lines))
+	a.contactSeq, a.giftSeq = trialSeq+int64(len(tr.lines)), trialSeq+tr.gifts.made
 	for i := range u.rows {
-		if u.rows[i].contact == nil {
-			continue
+		if gift := u.rows[i].gift; gift != nil {
+			tr.placeGift(a, gift)
 		}
-		for _, key := range u.rows[i].contact.matchKeys {
+		keys := u.rows[i].matchKeys()
+		for _, key := range keys {
 			for _, id := range tr.holding(key) {
-				if err := tr.placeContact(a, id, u.rows[i].contact.matchKeys); err != nil {
+				if err := tr.placeContact(a, id, keys); err != nil {
 					return err
 				}
 				if !slices.Contains(a.keys[key], id) {
@@ -109,6 +118,17 @@ func (tr *trial) place(t *tx, a *accountUnit, u *importUnit) error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// matchKeys are what the contact of a row is found by.
+func (row *importRow) matchKeys() []string {
+	switch {
+	case row.contact != nil:
+		return row.contact.matchKeys
+	case row.gift != nil && row.Reason == "" && row.gift.Contact == nil:
+		return row.gift.Giver.MatchKeys()
 	}
 	return nil
 }
@@ -132,13 +152,13 @@ func (tr *trial) isNew(id int64) bool { return crm.IDSeq(id) > trialSeq }
 
 // tryStep decides about some more rows and changes nothing.
 func (r *importRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool, err error) {
-	u := r.take()
-	if u.err != nil {
-		return nil, false, u.err
+	u, err := r.take(ctx)
+	if err != nil {
+		return nil, false, err
 	}
 	var touched []*stored
 	err = r.deciding(ctx, u, func() error {
-		return r.store.update(ctx, r.account, u.needs(), func(t *tx) (err error) {
+		return r.store.update(ctx, r.account, u.needs(r.account), func(t *tx) (err error) {
 			if outcomes, touched, err = r.try(t, u); err == nil {
 				err = errTakeBack
 			}
@@ -166,7 +186,16 @@ func (r *importRun) try(t *tx, u *importUnit) (outcomes []TrialRow, touched []*s
 	now, mode := r.store.now(), createModes[r.spec.Mode]
 	for i := range u.rows {
 		row, out := &u.rows[i], &outcomes[i]
-		out.Line, out.Cells = row.line, row.Cells
+		if out.Line, out.Cells = row.line, row.Cells; row.gift != nil {
+			giver, err := r.tryGift(t, a, row, out, now)
+			if err != nil {
+				return nil, nil, err
+			}
+			if giver != nil {
+				touched = append(touched, giver)
+			}
+			continue
+		}
 		if err := r.trial.match(t, r.account, row, out); err != nil {
 			return nil, nil, err
 		}
@@ -205,11 +234,13 @@ func (tr *trial) match(t *tx, account int64, row *importRow, out *TrialRow) erro
 func (tr *trial) learn(outcomes []TrialRow, touched []*stored) {
 	for i := range outcomes {
 		out := &outcomes[i]
-		switch out.Outcome {
-		case RowCreated:
+		switch {
+		case out.Of == ImportGifts:
+			tr.learnGift(out)
+		case out.Outcome == RowCreated:
 			tr.lines = append(tr.lines, out.Line)
 			out.Contact, out.Name, out.By = 0, "", nil
-		case RowMerged, RowUnchanged:
+		case out.Outcome == RowMerged, out.Outcome == RowUnchanged:
 			if tr.isNew(out.Contact) {
 				out.Row, out.Contact = tr.lines[crm.IDSeq(out.Contact)-trialSeq-1], 0
 			}
@@ -229,7 +260,9 @@ func (tr *trial) learn(outcomes []TrialRow, touched []*stored) {
 }
 
 // Told tells whether a person has to know of the row.
-func (row *TrialRow) Told() bool { return row.Outcome == RowMerged || row.Outcome == RowRejected }
+func (row *TrialRow) Told() bool {
+	return row.Outcome == RowMerged || row.Outcome == RowRejected || row.Outcome == RowUnchanged && row.Of == ImportGifts
+}
 
 // InWords says what would become of the row.
 func (row *TrialRow) InWords() string {
@@ -240,6 +273,12 @@ func (row *TrialRow) InWords() string {
 	switch row.Outcome {
 	case RowCreated:
 		return "would be a new contact."
+	case RowUnchanged, RowMerged:
+		if row.Of == ImportGifts {
+			return row.knownGift()
+		}
+	}
+	switch row.Outcome {
 	case RowMerged:
 		return fmt.Sprintf("would be merged into %s, %s, by %s.", row.Name, into, strings.Join(row.By, " and "))
 	case RowUnchanged:

@@ -32,13 +32,16 @@ const (
 
 // The faults of an upload.
 const (
-	UploadTooLarge crm.Rule = "This file is larger than 100 MB. Split it, or ask the operator to import it with the command donorbook contact import."
+	UploadTooLarge crm.Rule = "This file is larger than 100 MB. Split it, or ask the operator to import it on the command line."
 	TooManyImports crm.Rule = "This organization has 5 imports that are not finished. Finish or cancel one of them first."
 )
 
-// UploadImport keeps a file of contacts, finds out what its columns mean as far as they can be recognized, and waits for a person to
+// UploadImport keeps a file of contacts or of gifts, finds out what its columns mean as far as they can be recognized, and waits for a person to
 // go on. Only a part of the file is in memory at a time.
-func (s *Store) UploadImport(ctx context.Context, account int64, name, region string, file io.Reader) (im Import, err error) {
+func (s *Store) UploadImport(ctx context.Context, account int64, of, name, region string, file io.Reader) (im Import, err error) {
+	if of != ImportContacts && of != ImportGifts {
+		return im, fault("of", crm.OneOf, ImportGifts)
+	}
 	var j Job
 	err = s.updateAccount(ctx, account, func(t *tx) error {
 		n, err := t.Int(sqlOpenImports, account)
@@ -48,7 +51,7 @@ func (s *Store) UploadImport(ctx context.Context, account int64, name, region st
 		case n >= openImports:
 			return fault("file", TooManyImports)
 		}
-		made := t.newJob(t.accounts[account], ImportJob, JobUploading, ContactImport{Name: name, Mode: MergeExisting, Region: region})
+		made := t.newJob(t.accounts[account], ImportJob, JobUploading, FileImport{Of: of, Name: name, Mode: MergeExisting, Region: region})
 		t.saveJob(made)
 		j = *made
 		return nil
@@ -114,8 +117,8 @@ func (s *Store) readUpload(ctx context.Context, j *Job, size int64, sum string) 
 	if err != nil {
 		return im, fileFault(err)
 	}
-	im.Spec.Header = rows.Header()
-	if im.Spec.Mapping, err = s.ColumnMapping(ctx, j.Account, im.Spec.Header); err != nil {
+	im.Spec.Header, im.Spec.JSON = rows.Header(), rows.Format == jsonLines
+	if im.Spec.Mapping, err = s.ColumnMapping(ctx, j.Account, im.Spec.Of, im.Spec.Header); err != nil {
 		return im, err
 	}
 	changed, err := s.changeJob(ctx, j.Account, j.ID, func(_ *tx, _ *accountUnit, j *Job) error {
@@ -207,20 +210,26 @@ func (r *partReader) part(number int64) ([]byte, error) {
 	return data, err
 }
 
-// headerKey is what a mapping is remembered by.
-func headerKey(header []string) string {
+// jsonLines is the format of a file whose rows are objects.
+const jsonLines = "jsonl"
+
+// headerKey is what a mapping is remembered by: what the rows are, and the header.
+func headerKey(of string, header []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(header, "\x00")))
-	return hex.EncodeToString(sum[:])
+	return of + hex.EncodeToString(sum[:])
 }
 
 // ColumnMapping is how the columns of a file with this header were mapped last, or else what they are recognized as.
-func (s *Store) ColumnMapping(ctx context.Context, account int64, header []string) (m crm.Mapping, err error) {
+func (s *Store) ColumnMapping(ctx context.Context, account int64, of string, header []string) (m crm.Mapping, err error) {
 	fields, err := s.CustomFields(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	text, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(header))
-	if errors.Is(err, crm.ErrNotFound) {
+	text, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(of, header))
+	switch {
+	case errors.Is(err, crm.ErrNotFound) && of == ImportGifts:
+		return crm.GuessGiftColumns(header), nil
+	case errors.Is(err, crm.ErrNotFound):
 		return crm.GuessColumns(header, fields), nil
 	}
 	if err == nil {
@@ -262,6 +271,6 @@ func (s *Store) MakeFields(ctx context.Context, account int64, mapping crm.Mappi
 }
 
 // rememberMapping notes how the columns were mapped, for the next file with the same header.
-func (t *tx) rememberMapping(account int64, spec *ContactImport) {
-	t.Save(mappingTable, account, headerKey(spec.Header), string(jsonOf(spec.Mapping)), t.author.at)
+func (t *tx) rememberMapping(account int64, spec *FileImport) {
+	t.Save(mappingTable, account, headerKey(spec.Of, spec.Header), string(jsonOf(spec.Mapping)), t.author.at)
 }

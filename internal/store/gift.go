@@ -420,6 +420,7 @@ func (s *Store) changeGift(ctx context.Context, account int64, code string, n ne
 func (t *tx) saveGift(a *accountUnit, old *storedGift, changed crm.Gift, now time.Time) error {
 	kind, differences := giftDifferences(&old.Gift, &changed)
 	revision := t.record(a, crm.GiftNoun, old.ID, kind, old.revision, differences.Text())
+	t.author.undoes = 0 // what follows from it is no change that was taken back
 	t.moveReference(a, giftReference, old.ExternalID, changed.ExternalID, old.ID)
 	before := old.Gift
 	t.writeGift(t.Save, a, revision, &changed)

@@ -2,13 +2,13 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
-	"io"
 	"slices"
-	"strconv"
+	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/db"
+	"donorbook/internal/table"
 )
 
 // GiftOutcome is what became of one of several gifts.
@@ -39,7 +39,7 @@ func (s *Store) CreateGifts(ctx context.Context, account int64, inputs []*crm.Gi
 		}
 		for i, in := range inputs {
 			outcomes[i].GiftDocument, err = t.recordGift(a, in, now)
-			if err = in.Named(err); err != nil && !errors.As(err, &outcomes[i].Refused) {
+			if err != nil && !errors.As(err, &outcomes[i].Refused) {
 				return err
 			}
 		}
@@ -54,212 +54,128 @@ func (s *Store) CreateGifts(ctx context.Context, account int64, inputs []*crm.Gi
 	return outcomes, err
 }
 
-// GiftImport says how a file of gifts is imported.
-type GiftImport struct {
-	Region   string                                      // of phone numbers without +
-	Trial    bool                                        // change nothing
-	Rejected func(row *crm.GiftRow, reason string) error // is called for each row that is refused, in their order
-	Progress func(result GiftImportResult)               // is called after each commit
+// unitGifts is how many gifts of a file are recorded together at most: each changes many sums, and most change a contact.
+const unitGifts = 100
+
+// giftRow is a row of a file of gifts.
+type giftRow struct {
+	*crm.GiftRow
+	isJSON  bool
+	refused error // what is wrong with it, whatever the database says
 }
 
-// GiftImportResult is how many rows were read, and what became of them.
-type GiftImportResult struct {
-	Rows     int64 `json:"rows"`
-	Recorded int64 `json:"recorded"`
-	Known    int64 `json:"known"` // recorded before, by their external ids
-	Rejected int64 `json:"rejected"`
-	Contacts int64 `json:"new_contacts"`
+// check finds what is wrong with the row by itself.
+func (row *giftRow) check(region string, now time.Time) {
+	row.refused = firstOrFaults(row.refused, row.Validate(region, now))
 }
 
-// Rows of a file that are recorded together at most, and how many bytes they have together, about.
-const (
-	importRows  = 100
-	importBytes = 4 << 20
-)
-
-// importing is an import that is under way.
-type importing struct {
-	GiftImport
-	store     *Store
-	account   int64
-	seen      map[crm.RowKey]int // how often each row without an external id came
-	campaigns map[string]int64   // that were named
-	made      map[string]bool    // match keys of the contacts that a trial would have made
-	result    GiftImportResult
+// giftRows reads the rows of a file of gifts.
+type giftRows struct {
+	table     keptCells
+	file      *crm.GiftFile
+	seen      map[uint64]uint32         // how often each row without an external id came
+	most      int                       // of seen
+	campaigns map[string]campaignAnswer // that were named
 }
 
-// ImportGifts records the rows of a file as gifts. Rows are decided about in their order, some together. What was recorded before is found
-// by its external id, so an import that was interrupted goes on when it is started again.
-func (s *Store) ImportGifts(ctx context.Context, account int64, file *crm.GiftFile, how GiftImport) (GiftImportResult, error) {
-	m := &importing{GiftImport: how, store: s, account: account, seen: map[crm.RowKey]int{}, campaigns: map[string]int64{}, made: map[string]bool{}}
-	for {
-		rows, err := nextRows(file)
-		if len(rows) == 0 || err != nil {
-			return m.result, err
-		}
-		if err := m.record(ctx, rows); err != nil {
-			return m.result, err
-		}
-		m.Progress(m.result)
+// campaignAnswer is the campaign that a name stands for, or why it stands for none.
+type campaignAnswer struct {
+	id  int64
+	err error
+}
+
+// maxNames is how many names of campaigns an import remembers.
+const maxNames = 10_000
+
+// maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
+const maxSeen = 4_000_000
+
+func newGiftRows(spec *FileImport, rows *table.Reader) (*giftRows, error) {
+	g := &giftRows{table: keptCells{Reader: rows}, seen: make(map[uint64]uint32), most: maxSeen, campaigns: make(map[string]campaignAnswer)}
+	var err error
+	g.file, err = crm.OpenGiftFile(&g.table, spec.JSON, spec.Mapping, spec.Region)
+	return g, err
+}
+
+// keptCells is a table that keeps the cells of its last row, for the file of rejected rows.
+type keptCells struct {
+	*table.Reader
+	cells []string
+}
+
+func (k *keptCells) Next() (cells []string, line int, err error) {
+	cells, line, err = k.Reader.Next()
+	var broken *table.RowError
+	if k.cells = cells; errors.As(err, &broken) {
+		k.cells = broken.Row
 	}
+	return cells, line, err
 }
 
-// nextRows are some rows; none at the end of the file.
-func nextRows(file *crm.GiftFile) (rows []*crm.GiftRow, err error) {
-	for size := 0; len(rows) < importRows && size < importBytes; {
-		row, err := file.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		rows, size = append(rows, row), size+row.Size()
-	}
-	return rows, nil
-}
-
-func (m *importing) record(ctx context.Context, rows []*crm.GiftRow) error {
-	reasons := make([]error, len(rows))
-	var inputs []*crm.GiftInput
-	for i, row := range rows {
-		key := row.Key()
-		if row.ExternalID == nil || *row.ExternalID == "" {
-			row.GiveReference(key, m.seen[key])
-			m.seen[key]++
-		}
-		reasons[i] = firstOrFaults(row.Validate(m.Region, m.store.now()), m.findCampaign(ctx, row))
-		var refused *crm.Invalid
-		switch {
-		case reasons[i] == nil:
-			inputs = append(inputs, &row.GiftInput)
-		case !errors.As(reasons[i], &refused):
-			return reasons[i]
-		}
-	}
-	outcomes, err := m.store.CreateGifts(ctx, m.account, inputs, m.Trial)
+// next is the next row. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
+func (g *giftRows) next() (row importRow, err error) {
+	read, err := g.file.Next()
 	if err != nil {
-		return err
+		return row, err
 	}
-	for i, row := range rows {
-		if reasons[i] == nil {
-			reasons[i] = m.count(row, outcomes[0])
-			outcomes = outcomes[1:]
+	row.gift = &giftRow{GiftRow: read, isJSON: g.file.IsJSON}
+	row.line, row.Cells = int64(read.Line), slices.Clone(g.table.cells)
+	if read.ExternalID != nil && *read.ExternalID != "" {
+		return row, nil
+	}
+	key := read.Key()
+	short := binary.LittleEndian.Uint64(key[:]) // of a million rows, two are taken for the same once in 30 million files
+	n, known := g.seen[short]
+	if !known && len(g.seen) >= g.most {
+		row.gift.refused = fault("external_id", "is needed: a file can have %v different rows without one. Split the file", g.most)
+		return row, nil
+	}
+	read.GiveReference(key, int(n))
+	g.seen[short] = n + 1
+	return row, nil
+}
+
+// findCampaigns finds the campaigns that rows name, and says why rows are rejected before anything is recorded.
+func (r *importRun) findCampaigns(ctx context.Context, u *importUnit) error {
+	for i := range u.rows {
+		row := &u.rows[i]
+		var noCampaign error
+		if name := row.gift.CampaignName; name != "" {
+			found, known := r.gifts.campaigns[name]
+			if !known {
+				if found.id, found.err = r.store.CampaignNamed(ctx, r.account, name); found.err != nil && reasonOf(found.err) == "" {
+					return found.err
+				}
+				if len(r.gifts.campaigns) >= maxNames {
+					clear(r.gifts.campaigns)
+				}
+				r.gifts.campaigns[name] = found
+			}
+			row.gift.Campaign, noCampaign = &found.id, row.gift.Named(firstOrFaults(found.err)) // a copy, which has the names of its row
 		}
-		if err := m.told(row, reasons[i]); err != nil {
-			return err
+		if err := firstOrFaults(row.gift.refused, noCampaign); err != nil {
+			if row.Reason = reasonOf(err); row.Reason == "" {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// count notes what became of a row; the error is why it was refused.
-func (m *importing) count(row *crm.GiftRow, outcome GiftOutcome) error {
-	keys := row.Giver.MatchKeys()
-	known := m.Trial && slices.ContainsFunc(keys, func(key string) bool { return m.made[key] })
-	switch {
-	case outcome.Refused != nil && known && outcome.Refused.Faults[0].Rule == crm.UnknownGiver && len(outcome.Refused.Faults) == 1:
-		m.result.Recorded++ // a row further up would have made the contact
-	case outcome.Refused != nil:
-		return outcome.Refused
-	case outcome.Existing:
-		m.result.Known++
-	default:
-		m.result.Recorded++
-		if outcome.NewGiver && !known {
-			m.result.Contacts++
-		}
+// importGift decides about a row of gifts: what became of it, and the gift, or why it is rejected.
+func (t *tx) importGift(a *accountUnit, row *importRow, now time.Time) (outcome string, made GiftDocument, reason string, err error) {
+	if row.Reason != "" {
+		return RowRejected, made, row.Reason, nil
 	}
-	if m.Trial && outcome.NewGiver {
-		for _, key := range keys {
-			m.made[key] = true
-		}
-	}
-	return nil
-}
-
-func (m *importing) told(row *crm.GiftRow, reason error) error {
-	m.result.Rows++
-	var refused *crm.Invalid
-	if !errors.As(reason, &refused) {
-		return reason
-	}
-	m.result.Rejected++
-	return m.Rejected(row, refused.AllFaults())
-}
-
-// findCampaign finds the campaign that a row names by its id or its slug.
-func (m *importing) findCampaign(ctx context.Context, row *crm.GiftRow) error {
-	if row.CampaignName == "" {
-		return nil
-	}
-	id, known := m.campaigns[row.CampaignName]
-	if !known {
-		var err error
-		if id, err = m.store.CampaignNamed(ctx, m.account, row.CampaignName); err != nil {
-			return row.Named(err)
-		}
-		m.campaigns[row.CampaignName] = id
-	}
-	row.Campaign = &id
-	return nil
-}
-
-// ContactNamed is the active contact of an account with an id, an email or a phone. One that several contacts have is a fault of the
-// field contact.
-func (s *Store) ContactNamed(ctx context.Context, account int64, name, region string) (int64, error) {
-	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
-		if err := s.CheckContact(ctx, account, id); err == nil || !errors.Is(err, crm.ErrNotFound) {
-			return id, archivedFault(err)
-		}
-	}
-	key, ok := crm.MatchKey(name, region)
-	if !ok {
-		return 0, fault("contact", noContact)
-	}
-	ids, err := snapshot(ctx, s, func(c db.Conn) ([]int64, error) {
-		found, err := db.List(c, func(r db.Row) int64 { return r.Int(1) }, sqlMatch, account, []string{key})
-		if err != nil || len(found) == 0 {
-			return nil, err
-		}
-		return db.List(c, number, sqlActive, account, found)
-	})
-	slices.Sort(ids)
+	made, err = t.recordGift(a, &row.gift.GiftInput, now)
 	switch {
 	case err != nil:
-		return 0, err
-	case len(ids) == 0:
-		return 0, fault("contact", noContact)
-	case len(ids) > 1:
-		return 0, fault("contact", "is the email or the phone of several contacts: name one by its id, such as %v or %v", ids[0], ids[1])
-	}
-	return ids[0], nil
-}
-
-const noContact crm.Rule = "must be the id, an email or a phone of one of the account's active contacts"
-
-func archivedFault(err error) error {
-	if errors.Is(err, crm.ErrArchived) {
-		return fault("contact", "is the id of an archived contact: restore the contact first")
-	}
-	return err
-}
-
-// CampaignNamed is the campaign of an account with an id or a slug, which may be one that it had before. Where there is none, it is a fault
-// of the field campaign.
-func (s *Store) CampaignNamed(ctx context.Context, account int64, name string) (int64, error) {
-	number, _ := strconv.ParseInt(name, 10, 64) // 0 is no id
-	for _, ask := range []struct {
-		sql string
-		arg any
-	}{{sqlCampaignRow, number}, {sqlSlug, name}, {sqlCampaignByOldSlug, name}} {
-		row, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, ask.sql, ask.arg)
-		switch {
-		case err == nil && row[1] == account:
-			return row[0], nil
-		case err != nil && !errors.Is(err, crm.ErrNotFound):
-			return 0, err
+		if reason = reasonOf(row.gift.Named(err)); reason != "" {
+			err = nil
 		}
+		return RowRejected, GiftDocument{}, reason, err
+	case made.Existing:
+		return RowUnchanged, made, "", nil
 	}
-	return 0, fault("campaign", "must be the id or the slug of one of the account's campaigns")
+	return RowCreated, made, "", nil
 }

@@ -10,39 +10,47 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"donorbook/internal/crm"
 	"donorbook/internal/table"
 )
 
 var someCode = regexp.MustCompile(`gift \w{16}`)
 
-func openGifts(t *testing.T, file string) *crm.GiftFile {
-	t.Helper()
-	rows, err := table.Open(strings.NewReader(file), int64(len(file)), "gifts.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gifts, err := crm.OpenGiftFile(rows, false, nil, "US")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return gifts
+// giftImportOf is how a file of gifts is imported without a person who maps its columns.
+func giftImportOf(rows *table.Reader) FileImport {
+	return FileImport{Of: ImportGifts, Name: "gifts.csv", SHA256: "sum", Region: "US", Mapping: crm.GuessGiftColumns(rows.Header())}
 }
 
 // imported imports a CSV file, and returns its report with the rejected rows: their lines and reasons.
-func imported(t *testing.T, s *Store, account int64, file string, trial bool) (GiftImportResult, []string) {
+func imported(t *testing.T, s *Store, account int64, file string, trial bool) (result ImportCounts, rejected []string) {
 	t.Helper()
-	gifts := openGifts(t, file)
-	var rejected []string
-	result, err := s.ImportGifts(t.Context(), account, gifts, GiftImport{Region: "US", Trial: trial, Progress: func(GiftImportResult) {},
-		Rejected: func(row *crm.GiftRow, reason string) error {
-			rejected = append(rejected, fmt.Sprintf("%d: %s", row.Line, someCode.ReplaceAllString(reason, "gift CODE")))
-			return nil
-		}})
-	if err != nil {
-		t.Fatal(err)
+	rows := openTable(t, file)
+	reject := func(line int64, row RejectedRow) error {
+		rejected = append(rejected, fmt.Sprintf("%d: %s", line, someCode.ReplaceAllString(row.Reason, "gift CODE")))
+		return nil
 	}
-	return result, rejected
+	if trial {
+		result, err := s.TryFile(t.Context(), account, rows, giftImportOf(rows), func(row TrialRow) error {
+			if row.Outcome != RowRejected {
+				return nil
+			}
+			return reject(row.Line, RejectedRow{Reason: row.Reason})
+		}, func(ImportCounts) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result, rejected
+	}
+	im, known, err := s.ImportFile(t.Context(), account, rows, giftImportOf(rows), 0, true, func(ImportProgress) {})
+	if err == nil {
+		err = s.RejectedRows(t.Context(), &im, reject)
+	}
+	if err != nil || known || im.State != JobDone {
+		t.Fatal(im.State, known, err)
+	}
+	return im.Progress.ImportCounts, rejected
 }
 
 // checked checks that a check finds nothing.
@@ -89,7 +97,7 @@ func TestImportingGifts(t *testing.T) {
 			"50,2026-01-05,check,,,ada@example.org,,,winter-coats,a1,,",                     // the first row in other words
 		}
 		file := strings.Join(lines, "\n") + "\n"
-		want := GiftImportResult{Rows: 16, Recorded: 6, Known: 1, Rejected: 9, Contacts: 1}
+		want := ImportCounts{Rows: 16, Created: 6, Unchanged: 1, Rejected: 9, Contacts: 1}
 		tried, reasons := imported(t, s, account.Number, file, true)
 		if tried != want {
 			t.Errorf("the trial says %+v, want %+v", tried, want)
@@ -108,7 +116,7 @@ func TestImportingGifts(t *testing.T) {
 			"9: The email field must be that of a contact, or come with the first_name and the last_name of a new one.",
 			"10: The contact_id field must be the id of one of the account's contacts.",
 			"11: The contact_id field is the id of an archived contact: restore the contact first.",
-			"12: The campaign field must be the id or the slug of one of the account's campaigns.",
+			"12: The campaign field must be the id, the slug or the title of one of the account's campaigns.",
 			"13: The external_id field belongs to gift CODE, which differs from what was sent.",
 			"14: The amount field must not have more than 2 decimals in USD.",
 			"15: The plan_id field must be the id of one of the account's plans.",
@@ -134,47 +142,207 @@ func TestImportingGifts(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, _ := imported(t, s, account.Number, file, false)
-		if again != (GiftImportResult{Rows: 16, Known: 7, Rejected: 9}) || len(ledgerOf(t, s, account.Number)) != 6 {
+		if again != (ImportCounts{Rows: 16, Unchanged: 7, Rejected: 9}) || len(ledgerOf(t, s, account.Number)) != 6 {
 			t.Errorf("the second import says %+v", again)
 		}
 	})
 }
 
-// TestAnImportGoesOn: an import that stops anywhere and is restarted records the same as one without interruption, and a dry run
-// of many rows counts each new contact once.
-func TestAnImportGoesOn(t *testing.T) {
+// TestAnImportOfGiftsGoesOn: an import that stops between any two units and is restarted records the same as one without interruption, also of
+// rows that are equal and have no external id. A dry run of many rows counts each new contact once.
+func TestAnImportOfGiftsGoesOn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
-		account := newAccount(t, s)
+		account, whole := newAccount(t, s), newAccount(t, s)
 		lines := []string{"amount,date,method,first_name,last_name,email"}
-		for i := range 450 {
-			name := fmt.Sprintf("Ann,P%d", i%150)
-			if i >= 300 {
+		for i := range 40 {
+			name := fmt.Sprintf("Ann,P%d", i%12)
+			if i >= 24 {
 				name = "," // known by then
 			}
-			lines = append(lines, fmt.Sprintf("%d,2026-03-%02d,card,%s,p%d@example.org", 5+i%3, 1+i%28, name, i%150))
+			lines = append(lines, fmt.Sprintf("%d,2026-03-%02d,card,%s,p%d@example.org", 5+i%2, 1+i%3, name, i%12))
 		}
 		file := strings.Join(lines, "\n")
-		want := GiftImportResult{Rows: 450, Recorded: 450, Contacts: 150}
+		want := ImportCounts{Rows: 40, Created: 40, Contacts: 12}
 		if tried, _ := imported(t, s, account.Number, file, true); tried != want {
 			t.Errorf("the trial says %+v, want %+v", tried, want)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		gifts := openGifts(t, file)
-		part, err := s.ImportGifts(ctx, account.Number, gifts, GiftImport{Region: "US", Progress: func(r GiftImportResult) {
-			if r.Rows >= 200 {
-				cancel()
+		if result, _ := imported(t, s, whole.Number, file, false); result != want {
+			t.Errorf("the import says %+v, want %+v", result, want)
+		}
+		started := 0
+		for ended := false; !ended; started++ {
+			ctx, stop := context.WithCancel(t.Context())
+			rows := openTable(t, file)
+			im, _, err := s.ImportFile(ctx, account.Number, rows, giftImportOf(rows), 40, true, func(ImportProgress) { stop() })
+			stop()
+			switch {
+			case started > 20:
+				t.Fatal("it does not end")
+			case err == nil:
+				ended = true
+				if im.ID != 1 || im.Progress.ImportCounts != want {
+					t.Errorf("import %d ended with %+v, want %+v", im.ID, im.Progress, want)
+				}
+			case !errors.Is(err, context.Canceled):
+				t.Fatal(err)
 			}
-		}})
-		if !errors.Is(err, context.Canceled) || part.Recorded != 200 {
-			t.Fatalf("the import was interrupted after %+v, %v", part, err)
 		}
-		rest, _ := imported(t, s, account.Number, file, false)
-		if rest != (GiftImportResult{Rows: 450, Recorded: 250, Known: 200}) {
-			t.Errorf("the import went on with %+v", rest)
+		if started != 14 { // units of three rows
+			t.Errorf("it was started %d times", started)
 		}
-		if n := len(ledgerOf(t, s, account.Number)); n != 450 {
-			t.Errorf("%d gifts were recorded", n)
+		if diff := cmp.Diff(referencesOf(t, s, whole.Number), referencesOf(t, s, account.Number)); diff != "" {
+			t.Errorf("without interruption (-), with (+):\n%s", diff)
 		}
 		checked(t, s)
+	})
+}
+
+// referencesOf is what was given, and by which external ids.
+func referencesOf(t testing.TB, s *Store, account int64) (all []string) {
+	t.Helper()
+	for _, g := range ledgerOf(t, s, account) {
+		all = append(all, fmt.Sprint(g.At.Format(time.DateOnly), g.Payment().Amount, g.Giver.Email, g.ExternalID, g.Status))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// A file of gifts that was uploaded is tried and imported by any node. What the dry run tells is what the import does.
+func TestAnUploadOfGiftsIsTriedAndImported(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Store) {
+		account, other := newAccount(t, a), newAccount(t, a)
+		file := "Amount,Date,Method,First name,Last name,Email,External ID\n" +
+			"50,2026-01-05,check,Ada,Lovelace,ada@example.org,a1\n25,2026-01-06,cash,,,ada@example.org,\n25,2026-01-06,cash,,,ada@example.org,\n" +
+			"x,2026-01-06,cash,,,ada@example.org,\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,b1\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,k1\n"
+		imported(t, a, account.Number, "amount,date,method,first_name,last_name,email,external_id\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,k1\n", false)
+		want := ImportCounts{Rows: 6, Created: 4, Unchanged: 1, Rejected: 1, Contacts: 1}
+		im, err := a.UploadImport(By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account.Number, ImportGifts, "gifts.csv", "US", strings.NewReader(file))
+		if err != nil || im.State != JobMapping || im.Spec.Mapping[1].Target != "transacted_at" {
+			t.Fatalf("%v: %+v", err, im)
+		}
+		if _, err := b.Import(t.Context(), other.Number, im.ID); !errors.Is(err, crm.ErrNotFound) {
+			t.Errorf("another account's import: %v", err)
+		}
+		if rows, err := b.Preview(t.Context(), &im, 2); err != nil || len(rows) != 2 || rows[1][0] != "25" {
+			t.Errorf("%v: the preview is %q", err, rows)
+		}
+		begin(t, a, im, true)
+		finishJobs(t, a, b)
+		im, err = b.Import(t.Context(), account.Number, im.ID)
+		if err != nil || im.State != JobMapping || im.Progress.Tried == nil || *im.Progress.Tried != want {
+			t.Fatalf("%v: the dry run ended as %s with %+v", err, im.State, im.Progress)
+		}
+		if n := len(ledgerOf(t, a, account.Number)); n != 1 {
+			t.Errorf("the dry run has recorded %d gifts", n)
+		}
+		wantGiftsTold(t, b, im)
+		begin(t, b, im, false)
+		finishJobs(t, b, a)
+		im, err = a.Import(t.Context(), account.Number, im.ID)
+		if err != nil || im.State != JobDone || im.Progress.ImportCounts != want || im.Progress.Total != 6 {
+			t.Errorf("%v: the import ended as %s with %+v", err, im.State, im.Progress)
+		}
+		var rejected strings.Builder
+		if err := a.WriteRejected(t.Context(), &im, &rejected); err != nil || !strings.Contains(rejected.String(), "\nx,2026-01-06,cash,,,ada@example.org,,\"The ") {
+			t.Errorf("%v: rejected are %q", err, rejected.String())
+		}
+		if n := len(ledgerOf(t, a, account.Number)); n != 5 {
+			t.Errorf("%d gifts are there", n)
+		}
+		checked(t, a)
+	})
+}
+
+func wantGiftsTold(t *testing.T, s *Store, im Import) {
+	t.Helper()
+	rows, err := s.JobRows(t.Context(), im.Account, im.ID, 0, 10)
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%v: the dry run lists %d rows", err, len(rows))
+	}
+	for i, want := range []string{"5 would be rejected: The ", "7 is known: gift CODE of Bob Babbage."} {
+		tried, err := rows[i].Tried()
+		if got := fmt.Sprint(tried.Line, " ", someCode.ReplaceAllString(tried.InWords(), "gift CODE")); err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("%v: a dry run tells %q, want %q", err, got, want)
+		}
+	}
+}
+
+// The mapping of a file is remembered by what its rows are: the same header may be of contacts and of gifts.
+func TestAMappingOfGiftsIsRemembered(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		const file = "amount,date,first_name,last_name,note\n5,2026-01-31,Ada,Lovelace,x\n"
+		im, err := s.UploadImport(t.Context(), account, ImportGifts, "gifts.csv", "US", strings.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		im.Spec.Mapping[4].Target = crm.SkipColumn
+		begin(t, s, im, true)
+		for of, want := range map[string]string{ImportGifts: crm.SkipColumn, ImportContacts: "note"} {
+			if m, err := s.ColumnMapping(t.Context(), account, of, im.Spec.Header); err != nil || m[4].Target != want {
+				t.Errorf("%v: the next file of %q is mapped as %+v", err, of, m)
+			}
+		}
+		im.Spec.Mapping[0].Target = crm.SkipColumn
+		other, err := s.UploadImport(t.Context(), account, ImportGifts, "gifts.csv", "US", strings.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refused *crm.Invalid
+		if _, err := s.BeginImport(t.Context(), account, other.ID, im.Spec.Mapping, "", false); !errors.As(err, &refused) {
+			t.Errorf("a file without amounts: %v", err)
+		}
+		if _, err := s.UploadImport(t.Context(), account, "people", "x.csv", "US", strings.NewReader(file)); !errors.As(err, &refused) {
+			t.Errorf("a file of people: %v", err)
+		}
+	})
+}
+
+// What an import remembers of rows without an external id is bounded.
+func TestRowsWithoutAnExternalIDAreBounded(t *testing.T) {
+	rows := openTable(t, "amount,date,method,contact_id,external_id\n1,2026-01-31,cash,7,\n2,2026-01-31,cash,7,\n3,2026-01-31,cash,7,\n1,2026-01-31,cash,7,\n4,2026-01-31,cash,7,x4\n")
+	spec := giftImportOf(rows)
+	gifts, err := newGiftRows(&spec, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gifts.most = 2
+	for line, want := range []string{2: "", 3: "", 4: "The external_id field is needed: a file can have 2 different rows without one. Split the file.", 5: "", 6: ""} {
+		if line < 2 {
+			continue
+		}
+		row, err := gifts.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.gift.check("US", time.Now()); reasonOf(row.gift.refused) != want {
+			t.Errorf("line %d: %v", row.line, row.gift.refused)
+		}
+	}
+}
+
+// A campaign is found by its title where no other one has it.
+func TestACampaignIsNamedByItsTitle(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, other := newAccount(t, s), newAccount(t, s)
+		made := map[string]crm.Campaign{}
+		for _, c := range []struct {
+			owner crm.Account
+			title string
+		}{{account, "Winter Coats"}, {account, "Gala"}, {account, "Gala"}, {other, "Spring"}} {
+			campaign, err := s.CreateCampaign(t.Context(), c.owner, crm.CampaignInput{Title: &c.title})
+			if err != nil {
+				t.Fatal(err)
+			}
+			made[c.title] = campaign
+		}
+		if id, err := s.CampaignNamed(t.Context(), account.Number, "winter coats"); err != nil || id != made["Winter Coats"].ID {
+			t.Errorf("%v: campaign %d", err, id)
+		}
+		for name, want := range map[string]string{"Gala ": "several campaigns", "Spring": "must be the id, the slug or the title"} {
+			if _, err := s.CampaignNamed(t.Context(), account.Number, strings.TrimSpace(name)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	})
 }

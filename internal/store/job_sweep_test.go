@@ -16,7 +16,7 @@ func TestRowsOfOldJobsAreForgotten(t *testing.T) {
 		old := importFile(t, s, account, "First name,Email\nQuetzalina,q at secretxyz\n", MergeExisting)
 		if err := s.updateAccount(t.Context(), account, func(t *tx) error {
 			for i := range sweepUnit {
-				t.noteRow(&old.Job, JobRow{Number: int64(i + 10), Outcome: RowRejected, Data: jsonOf(RejectedRow{"why", []string{"Quetzalina", "q at secretxyz"}})})
+				t.noteRow(&old.Job, JobRow{Number: int64(i + 10), Outcome: RowRejected, Data: jsonOf(RejectedRow{Reason: "why", Cells: []string{"Quetzalina", "q at secretxyz"}})})
 			}
 			return nil
 		}); err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,13 +23,26 @@ type undoSpec struct {
 
 // UndoProgress is how far a job was taken back, from its last change to its first.
 type UndoProgress struct {
-	At     int64 `json:"at"`     // the next change to look at
-	Undone int64 `json:"undone"` // changes that were taken back
-	Kept   int64 `json:"kept"`   // contacts that were changed since, and stay as they are
+	At        int64 `json:"at"`                  // the next change to look at
+	Undone    int64 `json:"undone"`              // changes that were taken back
+	Withdrawn int64 `json:"withdrawn,omitempty"` // gifts among them
+	Kept      int64 `json:"kept"`                // contacts, gifts and plans that were changed since, and stay as they are
 }
 
-// ChangedSince is the outcome of a contact that the undoing of a job has left alone.
+// ChangedSince is the outcome of a contact, a gift or a plan that the undoing of a job has left alone.
 const ChangedSince = "changed since"
+
+// Kept is what was left alone, where it is not the contact itself: the public id of a gift or a plan.
+type Kept struct {
+	Gift string `json:"gift,omitempty"`
+	Plan string `json:"plan,omitempty"`
+}
+
+// Kept is what the row of an undoing is about.
+func (row *JobRow) Kept() (k Kept) {
+	_ = json.Unmarshal(row.Data, &k) // what cannot be read says less
+	return k
+}
 
 // UndoJob begins to take back what a job has changed. A contact that was changed since stays as it is, and is listed.
 func (s *Store) UndoJob(ctx context.Context, account, id int64, region string) (undo Job, err error) {
@@ -55,7 +69,14 @@ func init() { jobSteps[UndoingJob] = undoStep }
 
 const (
 	sqlJobChanges = changeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
-	sqlChangeJobs = `SELECT revision, job FROM change WHERE account_id = $1 AND revision = ANY($2)`
+	// How many changes of a document after one of them are not of two jobs. Each is found by its number, as those of sqlChain.
+	sqlOthersSince = `WITH RECURSIVE chain (revision, prev, job) AS (
+		SELECT c.revision, c.prev, c.job FROM change AS c WHERE c.account_id = $1 AND c.revision = $2
+		UNION ALL
+		SELECT chain.prev, (SELECT c.prev FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev),
+			(SELECT c.job FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev)
+		FROM chain WHERE chain.prev > $3)
+		SELECT COUNT(*) FROM chain WHERE COALESCE(job, 0) <> $4 AND COALESCE(job, 0) <> $5`
 )
 
 // undoStep takes some more changes back.
@@ -80,17 +101,21 @@ func undoStep(ctx context.Context, w *jobWorker, j *Job) error {
 	var n needs
 	var ours []Change
 	for _, c := range changes {
-		if c.Job == of.ID && c.Noun == crm.ContactNoun {
-			ours = append(ours, c)
+		if c.Job != of.ID {
+			continue
+		}
+		switch ours = append(ours, c); c.Noun {
+		case crm.ContactNoun:
 			n.more = append(n.more, moveNeeds(c.ID))
+		case crm.GiftNoun:
+			n.more = append(n.more, needs{gifts: []int64{c.ID}})
+		case crm.PlanNoun:
+			n.more = append(n.more, needs{plan: c.ID})
 		}
 	}
 	now := w.now()
 	return w.advance(ctx, j, n, func(t *tx, a *accountUnit, next *Job) error {
-		u := undoing{t: t, a: a, job: next, of: of.Kind, region: spec.Region, now: now, start: a.revision}
-		if err := u.findHeads(ours); err != nil {
-			return err
-		}
+		u := undoing{t: t, a: a, job: next, of: &of, region: spec.Region, now: now}
 		progress := at
 		for _, c := range ours {
 			undone, err := u.take(c)
@@ -98,6 +123,7 @@ func undoStep(ctx context.Context, w *jobWorker, j *Job) error {
 				return err
 			}
 			progress.Undone += flag(undone)
+			progress.Withdrawn += flag(undone && c.Noun == crm.GiftNoun)
 		}
 		kept, err := u.note()
 		if err != nil {
@@ -117,68 +143,87 @@ type undoing struct {
 	t      *tx
 	a      *accountUnit
 	job    *Job
-	of     JobKind // of the job that is taken back; a bulk change is taken back field by field, no matter what else was changed since
+	of     *Job // that is taken back
 	region string
 	now    time.Time
-	start  int64           // later changes are of this unit
-	heads  map[int64]int64 // the jobs of the last changes of contacts
-	kept   []int64         // contacts that were changed since, by their sequence numbers
+	kept   []JobRow // what was changed since
 }
 
-// findHeads looks up what the last changes of contacts belong to.
-func (u *undoing) findHeads(changes []Change) error {
-	u.heads = make(map[int64]int64)
-	var heads []int64
-	for _, c := range changes {
-		row, err := u.t.row(u.a, c.ID)
-		if err != nil {
-			return err
-		}
-		if row != nil {
-			u.a.contacts[c.ID] = row
-			heads = append(heads, row.revision)
-		}
-	}
-	if len(heads) == 0 {
-		return nil
-	}
-	return u.t.Each(func(r db.Row) error {
-		u.heads[r.Int(0)] = r.Int(1)
-		return nil
-	}, sqlChangeJobs, u.a.account, heads)
-}
-
-// take takes one change back, unless its contact was changed since by anyone but the job itself.
+// take takes one change back, unless what it has changed was changed since by anyone but the job itself.
 func (u *undoing) take(c Change) (undone bool, err error) {
-	row := u.a.contacts[c.ID]
-	if row == nil || row.contact.Erased() {
-		return false, nil // the change may have been read before
+	switch c.Noun {
+	case crm.ContactNoun:
+		return u.takeContact(c)
+	case crm.GiftNoun:
+		return u.withdraw(c)
+	case crm.PlanNoun:
+		return u.unpay(c)
 	}
-	ours := u.of == BulkJob || row.revision == c.Revision || row.revision > u.start || u.heads[row.revision] == u.job.ID
+	return false, nil
+}
+
+// takeContact takes a change of a contact back. What the history of a contact says about a gift changes with the gift.
+func (u *undoing) takeContact(c Change) (undone bool, err error) {
+	if !c.Kind.CanUndo() {
+		return false, nil
+	}
+	row, err := u.t.row(u.a, c.ID)
+	if err != nil || row == nil || row.contact.Erased() {
+		return false, err // the change may have been read before
+	}
+	u.a.contacts[c.ID] = row
+	ours, err := u.ours(row, &c)
+	if err != nil {
+		return false, err
+	}
 	if !ours || row.damage != nil {
-		u.kept = append(u.kept, crm.IDSeq(c.ID))
+		u.keep(crm.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
 	}
 	var refused *crm.Invalid
 	_, _, err = u.t.undo(row, c, u.region, u.now)
 	if errors.As(err, &refused) {
-		u.kept = append(u.kept, crm.IDSeq(c.ID))
+		u.keep(crm.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
 	}
 	return err == nil, err
 }
 
+// ours tells whether no one but the job, and this undoing of it, has changed a contact since. A bulk change is taken back field by field, no matter
+// what else was changed.
+func (u *undoing) ours(row *stored, c *Change) (bool, error) {
+	if u.of.Kind == BulkJob || row.revision == c.Revision {
+		return true, nil
+	}
+	others, err := u.t.Int(sqlOthersSince, u.a.account, row.revision, c.Revision, u.of.ID, u.job.ID)
+	if err != nil || others > 0 || c.Kind != crm.DidCreate {
+		return others == 0, err
+	}
+	gives, err := u.gives(c.ID)
+	return !gives, err
+}
+
+// keep notes what stays as it is. number tells it from everything else that this undoing keeps.
+func (u *undoing) keep(number, contact int64, what Kept) {
+	u.kept = append(u.kept, JobRow{Number: number, Outcome: ChangedSince, Contact: contact, Data: jsonOf(what)})
+}
+
 const sqlKnownRows = `SELECT number FROM job_row WHERE account_id = $1 AND job_id = $2 AND number = ANY($3)`
 
-// note lists the contacts that were left alone, and counts those that were not listed before.
+// note lists what was left alone, and counts what was not listed before.
 func (u *undoing) note() (added int64, err error) {
-	slices.Sort(u.kept)
-	if u.kept = slices.Compact(u.kept); len(u.kept) == 0 {
+	slices.SortFunc(u.kept, func(a, b JobRow) int { return cmp.Compare(a.Number, b.Number) })
+	u.kept = slices.CompactFunc(u.kept, func(a, b JobRow) bool { return a.Number == b.Number })
+	numbers := make([]int64, 0, len(u.kept))
+	for _, row := range u.kept {
+		numbers = append(numbers, row.Number)
+	}
+	if len(numbers) == 0 {
 		return 0, nil
 	}
-	known, err := db.List(u.t.Conn, number, sqlKnownRows, u.a.account, u.job.ID, u.kept)
-	for _, seq := range u.kept {
-		u.t.noteRow(u.job, JobRow{Number: seq, Outcome: ChangedSince, Contact: crm.MakeID(u.a.account, seq), Data: jsonOf(nil)})
+	known, err := db.List(u.t.Conn, number, sqlKnownRows, u.a.account, u.job.ID, numbers)
+	for _, row := range u.kept {
+		u.t.noteRow(u.job, row)
 	}
-	return int64(len(u.kept) - len(known)), err
+	return int64(len(numbers) - len(known)), err
 }
