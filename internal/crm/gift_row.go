@@ -244,7 +244,7 @@ func (row *GiftRow) Validate(region string, now time.Time) error {
 }
 
 // UnknownGiver is broken by an email or a phone that no contact has.
-const UnknownGiver Rule = "must be that of a contact, or come with the first_name and the last_name of a new one"
+const UnknownGiver Rule = "must be that of a contact, or come with the first and the last name of a new one"
 
 // NoGiver is the fault of a giver without a name who is no contact.
 func (in *GiftInput) NoGiver() error {
