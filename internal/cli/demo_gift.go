@@ -153,7 +153,7 @@ func (m *demoMaker) recordGifts(ctx context.Context, account int64, gifts []demo
 		inputs = append(inputs, &gifts[i].in)
 	}
 	m.clock.at = gifts[len(gifts)-1].at
-	made, err := m.store.CreateGifts(ctx, account, inputs, false)
+	made, err := m.store.CreateGifts(ctx, account, inputs)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"donorbook/internal/crm"
@@ -134,7 +135,8 @@ func (c *fileImport) mapping(t *terminal, s *store.Store, f *openFile, with func
 	if err := check(mapping); err != nil {
 		return mapping, fmt.Errorf("%w\nThe columns of the file are: %s. Say what they mean with --map, such as --map \"COLUMN=%s\"", c.refused(err, f), oneLine(strings.Join(f.spec.Header, ", ")), example)
 	}
-	if skipped := mapping.Skipped(); len(skipped) > 0 {
+	isReason := func(name string) bool { return name == store.ReasonColumns[f.spec.Of] }
+	if skipped := slices.DeleteFunc(mapping.Skipped(), isReason); len(skipped) > 0 {
 		fmt.Fprintf(t.stderr, "Columns that are not imported: %s.\n", oneLine(strings.Join(skipped, ", ")))
 	}
 	return mapping, nil

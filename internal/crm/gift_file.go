@@ -21,17 +21,16 @@ type BrokenRow interface {
 
 // GiftFile reads the rows of a file of gifts.
 type GiftFile struct {
-	rows    Rows
-	header  *giftHeader
-	IsJSON  bool     // its rows have the names of the API, and no header
-	Ignored []string // columns that are not read
+	rows   Rows
+	header *giftHeader
+	IsJSON bool // its rows have the names of the API, and no header
 }
 
 // OpenGiftFile reads a table of gifts, whose columns mean what the mapping says. Without a mapping their names tell. The region is where phone numbers
 // without + belong; it tells how days and amounts are written. A table without an amount or a date is *Malformed. A JSON file needs no mapping.
 func OpenGiftFile(rows Rows, isJSON bool, mapping Mapping, region string) (*GiftFile, error) {
 	if isJSON {
-		return &GiftFile{rows: rows, header: readHeader(nil, nil, region), IsJSON: true}, nil
+		return &GiftFile{rows: rows, header: readHeader(nil, region), IsJSON: true}, nil
 	}
 	if mapping == nil {
 		mapping = GuessGiftColumns(rows.Header())
@@ -40,8 +39,7 @@ func OpenGiftFile(rows Rows, isJSON bool, mapping Mapping, region string) (*Gift
 	if errors.As(mapping.CheckGifts(), &refused) {
 		return nil, &Malformed{Message: refused.AllFaults()}
 	}
-	ignored := slices.DeleteFunc(mapping.Skipped(), isRejectedColumn)
-	return &GiftFile{rows: rows, header: readHeader(rows.Header(), mapping, region), Ignored: ignored}, nil
+	return &GiftFile{rows: rows, header: readHeader(mapping, region)}, nil
 }
 
 // Next is the next row, io.EOF after the last one.
@@ -50,33 +48,34 @@ func (f *GiftFile) Next() (*GiftRow, error) {
 	var broken BrokenRow
 	switch {
 	case errors.As(err, &broken):
-		return f.broken(broken), nil
+		return f.broken(broken.Broken()), nil
 	case err != nil:
 		return nil, err
 	case f.IsJSON:
-		return readJSONRow(line, slices.Clone(f.rows.Object()))
+		row, err := readJSONRow(line, slices.Clone(f.rows.Object()))
+		var malformed *Malformed
+		if errors.As(err, &malformed) {
+			return f.broken(line, malformed.Message, nil), nil
+		}
+		return row, err
 	}
 	return f.header.row(line, cells), nil
 }
 
 // broken is a row that is rejected whatever it says.
-func (f *GiftFile) broken(err BrokenRow) *GiftRow {
-	line, reason, cells := err.Broken()
+func (f *GiftFile) broken(line int, reason string, cells []string) *GiftRow {
 	row := f.header.row(line, cells)
 	if f.IsJSON {
 		text := strings.ToValidUTF8(string(f.rows.Object()), "\ufffd")
-		row.rejected = func(reason string) []string { // as text, since it is no object
+		row.rejected = func(reason string) string { // as text, since it is no object
 			object := appendText([]byte(`{"row":`), text)
-			return []string{string(append(appendText(append(object, `,"`+rejectedColumn+`":`...), reason), '}'))}
+			return string(append(appendText(append(object, `,"`+RejectedColumn+`":`...), reason), '}'))
 		}
 	}
 	row.faults = Invalid{} // those of its cells follow from that
 	row.faults.Add("", "%v", reason)
 	return row
 }
-
-// RejectedHeader is the header of a table of rejected rows.
-func (f *GiftFile) RejectedHeader() []string { return f.header.line(f.header.headings, rejectedColumn) }
 
 // MatchKey is the match key of an email or a phone; ok is false where the text is neither.
 func MatchKey(text, region string) (key string, ok bool) {

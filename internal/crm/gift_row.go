@@ -20,14 +20,13 @@ type GiftRow struct {
 	Line         int    // where it begins, from 1
 	CampaignName string // the id, the slug or the title of a campaign; "" is none
 
-	faults   Invalid // found while reading
-	content  []byte  // all that it says, as it was
-	rejected func(reason string) []string
-	size     int
+	faults   Invalid                    // found while reading
+	content  []byte                     // all that it says, as it was
+	rejected func(reason string) string // of a JSON file
 }
 
-// rejectedColumn is the column, or the key, with the reason in a file of rejected rows. It is not read.
-const rejectedColumn = "rejected"
+// RejectedColumn is the column, or the key, with the reason in a file of rejected rows. It is not read.
+const RejectedColumn = "rejected"
 
 // otherKeys are what a JSON row may also call the fields of the wire.
 var otherKeys = map[string]string{"date": "transacted_at", "external_reference": "external_id", "payment_method": "method", "campaign_code": "campaign"}
@@ -43,15 +42,14 @@ type giftCell struct {
 
 // giftHeader is what the columns of a table are.
 type giftHeader struct {
-	headings []string // as they were
 	cells    []giftCell
 	giver    *ContactRows
 	sentAs   map[string]string // the columns, by what they are on the wire
 	noMethod bool
 }
 
-func readHeader(headings []string, mapping Mapping, region string) *giftHeader {
-	h := &giftHeader{headings: headings, sentAs: map[string]string{}, noMethod: true}
+func readHeader(mapping Mapping, region string) *giftHeader {
+	h := &giftHeader{sentAs: map[string]string{}, noMethod: true}
 	giver := make(Mapping, len(mapping))
 	for i, c := range mapping {
 		column := giftColumnOf(c.Target)
@@ -88,12 +86,9 @@ func (h *giftHeader) name(column *giftColumn, heading string) {
 
 // row is what the cells of one line say. An empty cell says nothing.
 func (h *giftHeader) row(line int, cells []string) *GiftRow {
-	row := &GiftRow{Line: line, rejected: func(reason string) []string { return h.line(cells, reason) }}
+	row := &GiftRow{Line: line}
 	row.sentAs = h.sentAs
 	said := make([]string, 0, len(h.cells))
-	for _, cell := range cells {
-		row.size += len(cell)
-	}
 	for _, c := range h.cells {
 		if c.index >= len(cells) { // of a row that cannot be read
 			continue
@@ -131,21 +126,10 @@ func (row *GiftRow) takeGiver(giver ContactInput) {
 	}
 }
 
-// line is a row of a table of rejected rows: all columns as they were, and the reason in the last one.
-func (h *giftHeader) line(cells []string, reason string) []string {
-	cells = append(slices.Clone(cells), make([]string, max(0, len(h.headings)-len(cells)))...)
-	if i := slices.IndexFunc(h.headings, isRejectedColumn); i >= 0 { // of a file that was rejected before
-		cells = slices.Delete(cells, i, i+1)
-	}
-	return append(cells, reason)
-}
-
-func isRejectedColumn(heading string) bool { return plainName(heading) == rejectedColumn }
-
 // readJSONRow reads a row that is a JSON object with the names of the wire.
 func readJSONRow(line int, document []byte) (*GiftRow, error) {
 	document = bytes.TrimSpace(document)
-	row := &GiftRow{Line: line, size: len(document)}
+	row := &GiftRow{Line: line}
 	r := newJSONReader("The row", document)
 	r.document(func(key string) {
 		switch other := otherKeys[key]; {
@@ -155,7 +139,7 @@ func readJSONRow(line int, document []byte) (*GiftRow, error) {
 			row.GivenAt = r.textSent()
 		case key == "external_reference":
 			row.ExternalID = r.textSent()
-		case key == rejectedColumn, other == "campaign":
+		case key == RejectedColumn, other == "campaign":
 			r.skip()
 		case key == "transactions" && r.hasRefund():
 			r.fault.Add(key, refundLost)
@@ -168,14 +152,14 @@ func readJSONRow(line int, document []byte) (*GiftRow, error) {
 		return nil, err
 	}
 	row.faults = r.fault
-	row.content = withoutKey(document, rejectedColumn)
-	row.rejected = func(reason string) []string {
-		object := bytes.TrimSuffix(withoutKey(document, rejectedColumn), []byte("}"))
+	row.content = withoutKey(document, RejectedColumn)
+	row.rejected = func(reason string) string {
+		object := bytes.TrimSuffix(withoutKey(document, RejectedColumn), []byte("}"))
 		if len(object) > 1 {
 			object = append(object, ',')
 		}
-		object = append(object, `"`+rejectedColumn+`":`...)
-		return []string{string(append(appendText(object, reason), '}'))}
+		object = append(object, `"`+RejectedColumn+`":`...)
+		return string(append(appendText(object, reason), '}'))
 	}
 	return row, nil
 }
@@ -255,11 +239,8 @@ func (in *GiftInput) NoGiver() error {
 	return invalid(field, UnknownGiver)
 }
 
-// Rejected is the row as it was, with the reason, for a file of rejected rows: its cells, or one JSON object.
-func (row *GiftRow) Rejected(reason string) []string { return row.rejected(reason) }
-
-// Size is about how much memory the row takes.
-func (row *GiftRow) Size() int { return row.size }
+// Rejected is a row of a JSON file as it was, with the reason: one JSON object.
+func (row *GiftRow) Rejected(reason string) string { return row.rejected(reason) }
 
 // RowKey is what a row says, in short. Equal rows have equal keys.
 type RowKey [16]byte

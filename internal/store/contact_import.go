@@ -332,7 +332,7 @@ func (t *tx) importRow(account int64, row *importRow, mode crm.CreateMode, now t
 // rejected is what is kept of the row where it is rejected.
 func (row *importRow) rejected(reason string) RejectedRow {
 	if row.gift != nil && row.gift.isJSON {
-		return RejectedRow{Reason: reason, Object: row.gift.Rejected(reason)[0]}
+		return RejectedRow{Reason: reason, Object: row.gift.Rejected(reason)}
 	}
 	return RejectedRow{Reason: reason, Cells: row.Cells}
 }

@@ -7,11 +7,12 @@ import (
 	"io"
 	"slices"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/table"
 )
 
-// reasonColumns are the last columns of files of rejected rows. A file that was mended and is imported again has it, too.
-var reasonColumns = map[string]string{ImportContacts: "reason", ImportGifts: "rejected"}
+// ReasonColumns are the last columns of files of rejected rows, by what the rows are. A file that was mended and is imported again has it, too.
+var ReasonColumns = map[string]string{ImportContacts: "reason", ImportGifts: crm.RejectedColumn}
 
 // RejectedFile is a table of rejected rows: the columns of the file that was imported, and why each row was rejected. Gifts that were objects stay
 // objects, with the reason as one more key.
@@ -37,7 +38,7 @@ func NewRejectedFile(w io.Writer, format string, spec *FileImport) (*RejectedFil
 	if format = spec.RejectedFormat(format); spec.Of == ImportGifts && format == jsonLines {
 		return &RejectedFile{objects: bufio.NewWriter(w)}, nil
 	}
-	header, reason := spec.Header, reasonColumns[spec.Of]
+	header, reason := spec.Header, ReasonColumns[spec.Of]
 	if n := len(header); n > 0 && header[n-1] == reason {
 		header = header[:n-1]
 	}

@@ -16,6 +16,9 @@ import (
 // A dry run decides about rows as an import does, in transactions that are taken back. What the rows before have done is kept in memory and
 // put before each transaction, so that a row finds the contacts that rows further up would have made or changed.
 
+// errTakeBack takes back what a dry run has done.
+var errTakeBack = errors.New("the dry run is taken back")
+
 // TrialRow is what would become of a row.
 type TrialRow struct {
 	Line    int64    `json:"line"`

@@ -17,12 +17,9 @@ type GiftOutcome struct {
 	Refused *crm.Invalid // nil where it was recorded or known
 }
 
-// errTakeBack undoes a trial.
-var errTakeBack = errors.New("the trial is taken back")
-
 // CreateGifts records gifts of valid inputs, one after the other, as CreateGift does each of them. They share a commit. One that is refused
-// leaves the others alone. A trial tells what would become of them, and changes nothing.
-func (s *Store) CreateGifts(ctx context.Context, account int64, inputs []*crm.GiftInput, trial bool) (outcomes []GiftOutcome, err error) {
+// leaves the others alone.
+func (s *Store) CreateGifts(ctx context.Context, account int64, inputs []*crm.GiftInput) (outcomes []GiftOutcome, err error) {
 	if len(inputs) == 0 {
 		return nil, nil
 	}
@@ -43,14 +40,8 @@ func (s *Store) CreateGifts(ctx context.Context, account int64, inputs []*crm.Gi
 				return err
 			}
 		}
-		if trial {
-			return errTakeBack
-		}
 		return nil
 	})
-	if errors.Is(err, errTakeBack) {
-		err = nil
-	}
 	return outcomes, err
 }
 
@@ -90,10 +81,13 @@ const maxNames = 10_000
 // maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
 const maxSeen = 4_000_000
 
-func newGiftRows(spec *FileImport, rows *table.Reader) (*giftRows, error) {
-	g := &giftRows{table: keptCells{Reader: rows}, seen: make(map[uint64]uint32), most: maxSeen, campaigns: make(map[string]campaignAnswer)}
-	var err error
+func newGiftRows(spec *FileImport, rows *table.Reader) (g *giftRows, err error) {
+	g = &giftRows{table: keptCells{Reader: rows}, seen: make(map[uint64]uint32), most: maxSeen, campaigns: make(map[string]campaignAnswer)}
 	g.file, err = crm.OpenGiftFile(&g.table, spec.JSON, spec.Mapping, spec.Region)
+	var malformed *crm.Malformed
+	if errors.As(err, &malformed) {
+		err = &table.FileError{Name: spec.Name, Message: malformed.Message}
+	}
 	return g, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -345,4 +346,47 @@ func TestACampaignIsNamedByItsTitle(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A rejected row is written as it was, followed by the reason, and is the same row when it comes again.
+func TestRejectedGifts(t *testing.T) {
+	for file, want := range map[string]string{
+		"amount,Date,method,Shoe size\n 5,2026-01-31,cash,\"4,4\"\n":    "amount,Date,method,Shoe size,rejected\n\" 5\",2026-01-31,cash,\"4,4\",\"No \"\"x\"\".\"\n",
+		"amount,date,method,rejected\n5,2026-01-31,cash,Because.\n":     "amount,date,method,rejected\n5,2026-01-31,cash,\"No \"\"x\"\".\"\n",
+		"amount,date,method,note\n5,2026-01-31\n":                       "amount,date,method,note,rejected\n5,2026-01-31,,,\"No \"\"x\"\".\"\n",
+		`{"amount": 1.50, "rejected": "a", "x": {"y": [1]}}`:            `{"amount":1.50,"x":{"y": [1]},"rejected":"No \"x\"."}` + "\n",
+		"{\"amount\": 1}\n{\"amount\": x}\n{\"date\":\"2026-01-31\"}\n": "",
+	} {
+		rows := openTable(t, file)
+		spec := giftImportOf(rows)
+		spec.Header, spec.JSON = rows.Header(), rows.Format == jsonLines
+		gifts, err := newGiftRows(&spec, rows)
+		var out strings.Builder
+		var keys []crm.RowKey
+		rejected, opening := NewRejectedFile(&out, "", &spec)
+		for err = errors.Join(err, opening); err == nil; {
+			var row importRow
+			if row, err = gifts.next(); err == nil {
+				keys = append(keys, row.gift.Key())
+				err = rejected.Add(row.rejected(`No "x".`))
+			}
+		}
+		if closing := rejected.Close(); !errors.Is(err, io.EOF) || closing != nil {
+			t.Fatal(err, closing)
+		}
+		got := strings.TrimPrefix(out.String(), "\ufeff")
+		if want != "" && got != want {
+			t.Errorf("%s became\n%s\nwant\n%s", file, got, want)
+		}
+		again := openTable(t, got)
+		spec.Mapping = crm.GuessGiftColumns(again.Header())
+		if gifts, err = newGiftRows(&spec, again); err != nil {
+			t.Fatal(err)
+		}
+		for i, key := range keys {
+			if row, err := gifts.next(); err != nil || row.gift.Key() != key && i != 1 { // the second one is no object
+				t.Errorf("%v: %s is another row when it comes again", err, file)
+			}
+		}
+	}
 }
