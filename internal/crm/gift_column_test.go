@@ -107,6 +107,8 @@ func TestGiftColumnsAreRecognized(t *testing.T) {
 		"amount|date|campaign_id|campaign_code":                      "amount|transacted_at|skip|campaign",
 		"amount|date|note|Comments|Work Email|Primary Email":         "amount|transacted_at|note|note|skip|email",
 		"amount|date|Address|Shipping City":                          "amount|transacted_at|address|skip",
+		"amount|date|Address|City|State":                             "amount|transacted_at|address_1|city|state",
+		"amount|date|address_1|address_2|city|zipcode|full_name":     "amount|transacted_at|address_1|address_2|city|zipcode|full_name",
 		"skip|rejected|Shoe size":                                    "skip|skip|skip",
 	} {
 		var got []string
