@@ -113,8 +113,8 @@ func TestImportingGifts(t *testing.T) {
 		}
 		wrong := []string{
 			"7: The row does not say who gave. It must have an email, a phone, or a first and a last name.",
-			"8: The email field must be that of a contact, or come with the first_name and the last_name of a new one.",
-			"9: The email field must be that of a contact, or come with the first_name and the last_name of a new one.",
+			"8: The email field must be that of a contact, or come with the first and the last name of a new one.",
+			"9: The email field must be that of a contact, or come with the first and the last name of a new one.",
 			"10: The contact_id field must be the id of one of the account's contacts.",
 			"11: The contact_id field is the id of an archived contact: restore the contact first.",
 			"12: The campaign field must be the id, the slug or the title of one of the account's campaigns.",
