@@ -33,7 +33,7 @@ func TestAFileIsImportedAndUndone(t *testing.T) {
 	s.addContacts(p.organizationID(), `{"first_name":"Zoë","last_name":"Okafor","emails":[{"value":"zoe@example.org"}]}`)
 	p.in(".side").click("Contacts")
 	p.click("Import contacts")
-	p.sees("Import contacts", "No imports yet")
+	p.sees("What is in the file?", "No imports yet")
 	p.audit()
 	p.expects(http.StatusUnprocessableEntity)
 	p.chooses("letter.pdf", "%PDF-1.7\n")
@@ -88,6 +88,65 @@ func TestAnImportIsUndoneWithoutScripts(t *testing.T) {
 	s.addContacts(organization, `{"first_name":"Dan","last_name":"Wu","emails":[{"value":"dan@example.org"}],"tags":["later"]}`)
 	p.click("Undo import")
 	p.refreshUntil("One contact was changed since then and stays as it is: Dan Wu")
+}
+
+const importedGifts = "Donation Date,Donation Amount,Payment Method,First name,Surname,Email,Transaction ID,Remark\n" +
+	"1/31/2026,\"$1,050.00\",Credit Card,Zoë,Okafor,zoe@example.org,t-1,Thank you\n" +
+	"2/1/2026,25,Check,Cleo,Stone,cleo@example.org,t-2,\n" +
+	"2/2/2026,(5.00),Cash,Cleo,Stone,cleo@example.org,t-3,\n" +
+	"2/3/2026,7,Cash,,,nemo@example.org,t-4,\n" +
+	"2/4/2026,10,Cash,Zoë,Okafor,zoe@example.org,t-5,\n"
+
+func TestGiftsAreImportedAndUndone(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	s.addContacts(p.organizationID(), `{"first_name":"Zoë","last_name":"Okafor","emails":[{"value":"zoe@example.org"}]}`)
+	p.in(".side").click("Gifts")
+	p.audit()
+	p.click("Import gifts")
+	p.sees("What is in the file?", "No imports yet")
+	if got := p.value("What is in the file?"); got != "gifts" {
+		t.Errorf("the file is taken for one of %q", got)
+	}
+	p.audit()
+	p.expects(http.StatusUnprocessableEntity)
+	p.chooses("letter.pdf", "%PDF-1.7\n")
+	p.click("Upload file")
+	p.sees("One thing needs your attention.")
+	if got := p.value("What is in the file?"); got != "gifts" {
+		t.Errorf("after a bad file, the file is taken for one of %q", got)
+	}
+	p.audit()
+
+	p.chooses("gifts.csv", importedGifts)
+	p.click("Upload file")
+	p.sees("gifts.csv", "Choose what each column of the file means.", "zoe@example.org", "$1,050.00")
+	p.doesNotSee("If a contact with the same email or phone exists")
+	p.audit()
+	if got := p.value("Donation Amount"); got != "amount" {
+		t.Errorf("the column Donation Amount is taken for %q", got)
+	}
+	p.fill("Remark", "Note")
+	p.click("Try it without changes")
+	p.sees("Nothing was changed yet.", "Line 4: would be rejected: The Donation Amount field is negative", "Line 5: would be rejected: The Email field must be that of a contact")
+	p.audit()
+	p.click("Import 5 rows")
+	p.sees("Done", "New gifts", "Rejected rows", "Line 4: The Donation Amount field is negative", "Undo import")
+	p.audit()
+	p.click("View gifts")
+	p.sees("3 gifts", "$1,050", "Cleo Stone")
+
+	p.click("Import gifts")
+	p.sees("gifts.csv", "Done")
+	p.audit()
+	p.click("gifts.csv")
+	p.click("Undo import")
+	p.sees("The import was undone: the gifts that it had recorded are canceled and count nowhere")
+	p.audit()
+	p.in(".side").click("Contacts")
+	p.sees("Zoë Okafor")
+	p.doesNotSee("Cleo Stone")
 }
 
 // refreshUntil reloads the page until it says something.

@@ -58,6 +58,9 @@ func linesOf(a *crm.Activity, told bool) (lines []string) {
 		case len(tags) > 1:
 			lines = append(lines, strings.TrimPrefix(change.Field, tagPrefix)+" the tags "+quotedTags(tags))
 		default:
+			if a.Noun == crm.GiftNoun && change.Field == "Status" {
+				change.Before, change.After = strings.ToLower(spoken(change.Before)), strings.ToLower(spoken(change.After))
+			}
 			lines = append(lines, changeWords(change))
 		}
 		changes = changes[max(1, len(tags)):]
@@ -182,6 +185,8 @@ func mentionWords(a *crm.Activity) string {
 		return "recorded a gift"
 	case a.Kind == crm.DidRefund:
 		return "recorded a refund of " + amount
+	case gift.Status == string(crm.Cancelled):
+		return "canceled a gift of " + amount
 	case gift.Status != string(crm.Succeeded):
 		return "recorded a gift of " + amount + " (" + strings.ToLower(spoken(gift.Status)) + ")"
 	}

@@ -24,20 +24,27 @@ func columnName(i int) string { return "column." + strconv.Itoa(i) }
 // columnLabel is what a person calls a column; one without a name is called by its number.
 func columnLabel(name string, i int) string { return cmp.Or(name, "Column "+strconv.Itoa(i+1)) }
 
-// fillColumns shows the columns of a file: what they mean, which a person may change, and their first values.
+// fillColumns shows the columns of a file: what they mean, which a person may change, and their first values. Gifts that are objects have the names of
+// the API, and nothing to choose.
 func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error {
-	f.setUnsent("mode", string(view.Spec.Mode))
-	fields, err := c.store.CustomFields(r.Context(), view.Account)
-	if err != nil {
-		return err
+	if view.OfGifts() && view.Spec.JSON {
+		return nil
 	}
-	known := targetOptions(fields)
+	f.setUnsent("mode", string(view.Spec.Mode))
+	known, labelOf := giftTargets(), crm.GiftTargetLabel
+	if !view.OfGifts() {
+		fields, err := c.store.CustomFields(r.Context(), view.Account)
+		if err != nil {
+			return err
+		}
+		known, labelOf = targetOptions(fields), crm.TargetLabel
+	}
 	for i, column := range view.Spec.Mapping {
 		f.setUnsent(columnName(i), column.Target)
 		values := valuesOf(view.Spec.Preview, i)
 		choices := slices.Clip(known)
 		if !slices.ContainsFunc(known, func(o option) bool { return o.Value == column.Target }) {
-			choices = append(choices, option{Value: column.Target, Label: crm.TargetLabel(column.Target)})
+			choices = append(choices, option{Value: column.Target, Label: labelOf(column.Target)})
 		}
 		if made := newFieldTarget(values); view.MayDefine && column.Name != "" && made != column.Target {
 			choices = append(choices, option{Value: made, Label: crm.TargetLabel(made)})
@@ -80,13 +87,27 @@ func targetOptions(fields *crm.CustomFields) (all []option) {
 	return all
 }
 
+// giftTargets are what a column of a file of gifts may become.
+func giftTargets() (all []option) {
+	for _, target := range crm.GiftTargets() {
+		all = append(all, option{Value: target, Label: crm.GiftTargetLabel(target)})
+	}
+	return all
+}
+
 // readMapping is what a person has chosen for the columns.
 func readMapping(im *store.Import, f *form) (crm.Mapping, error) {
+	if im.Spec.Of == store.ImportGifts && im.Spec.JSON {
+		return im.Spec.Mapping, nil
+	}
 	mapping := slices.Clone(im.Spec.Mapping)
 	for i := range mapping {
 		mapping[i].Target = f.Value(columnName(i))
 	}
 	err := mapping.Check()
+	if im.Spec.Of == store.ImportGifts {
+		err = mapping.CheckGifts()
+	}
 	var refused *crm.Invalid
 	if !errors.As(err, &refused) {
 		return mapping, err

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ const (
 	importsPerPage = 25
 	rowsShown      = 100 // of those that a dry run tells of, or that were rejected
 	maxFileName    = 120 // characters that are kept
+	maxContents    = 20  // bytes of the word that says what is in a file
 )
 
 // uploads bounds how many files arrive at once.
@@ -66,12 +68,21 @@ type importRow struct {
 	By      string // who has begun it
 }
 
+// OfGifts tells whether the rows of the file are gifts. Otherwise they are contacts.
+func (row importRow) OfGifts() bool { return row.Spec.Of == store.ImportGifts }
+
 // importsView is the form for a file, and the imports so far.
 type importsView struct {
-	Rows  []importRow
-	Older string // address of the next page
-	Limit int64  // bytes of a file
+	Rows     []importRow
+	Contents []option // what may be in a file
+	Older    string   // address of the next page
+	Limit    int64    // bytes of a file
 }
+
+// contentsField is what a person says is in the file, and importContents are the choices.
+const contentsField = "of"
+
+var importContents = newOptions("contacts=Contacts", store.ImportGifts+"=Gifts")
 
 func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	before, err := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
@@ -86,14 +97,15 @@ func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f
 	if err != nil {
 		return err
 	}
-	view := importsView{Limit: store.MaxUpload}
+	f.setUnsent(contentsField, cmp.Or(r.URL.Query().Get(contentsField), importContents[0].Value))
+	view := importsView{Limit: store.MaxUpload, Contents: importContents}
 	for _, im := range imports {
 		view.Rows = append(view.Rows, importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)})
 	}
 	if more {
 		view.Older = v.path("/contacts/import?before=" + strconv.FormatInt(imports[len(imports)-1].ID, 10))
 	}
-	return c.render(w, r, v, "imports", page{Title: "Import contacts", Section: "imports", Form: f, Data: view})
+	return c.render(w, r, v, "imports", page{Title: "Import", Section: "imports", Form: f, Data: view})
 }
 
 // importStates are words for where imports stand.
@@ -113,25 +125,26 @@ func importState(im *store.Import) mark {
 }
 
 // uploadImport takes a file. It is not held in memory, so that it may be long.
-func (c *Console) uploadImport(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+func (c *Console) uploadImport(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	end, err := c.uploads.begin(v.account())
 	if err != nil {
 		return err
 	}
 	defer end()
-	part, err := filePart(w, r)
+	part, err := filePart(w, r, f)
 	if err != nil {
 		return err
 	}
-	im, err := c.store.UploadImport(r.Context(), v.account(), store.ImportContacts, fileName(part.FileName()), c.options.Region, part)
+	of := strings.Replace(f.Value(contentsField), importContents[0].Value, store.ImportContacts, 1)
+	im, err := c.store.UploadImport(r.Context(), v.account(), of, fileName(part.FileName()), c.options.Region, part)
 	if err != nil {
 		return err
 	}
 	return redirect(w, r, v.path(importPath(im.ID)))
 }
 
-// filePart is the file in a form.
-func filePart(w http.ResponseWriter, r *http.Request) (*multipart.Part, error) {
+// filePart is the file in a form. What is in the file stands before it.
+func filePart(w http.ResponseWriter, r *http.Request, f *form) (*multipart.Part, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
 		return nil, noFile()
@@ -144,6 +157,12 @@ func filePart(w http.ResponseWriter, r *http.Request) (*multipart.Part, error) {
 			return nil, noFile()
 		case err != nil:
 			return nil, &web.Error{Status: http.StatusBadRequest, Message: "The file did not arrive completely. Nothing was imported. Try again.", Err: err}
+		case part.FormName() == contentsField:
+			text, err := io.ReadAll(io.LimitReader(part, maxContents))
+			if err != nil {
+				return nil, err
+			}
+			f.set(contentsField, strings.ToValidUTF8(string(text), ""))
 		case part.FormName() == "file" && part.FileName() != "":
 			return part, nil
 		}
@@ -174,13 +193,14 @@ func (c *Console) importOf(r *http.Request, v visit) (store.Import, error) {
 // importView is one import: what its columns mean, how far it has come, or what became of it.
 type importView struct {
 	importRow
+	Choosing  bool // a person says what the columns mean
 	Columns   []columnView
 	Modes     []option
 	MayDefine bool     // columns may become new custom fields
 	Told      []string // rows of the dry run, or that were rejected
 	MoreTold  int64
 	Width     string // of the bar, in percent; "" where no one knows
-	Contacts  string // address of the new contacts
+	Made      string // address of what was imported
 	Undoing   *undoView
 }
 
@@ -190,7 +210,7 @@ type columnView struct {
 	Values []string
 }
 
-// undoView is how far an import was undone, and the contacts that were left alone.
+// undoView is how far an import was undone, and what was left alone.
 type undoView struct {
 	store.UndoProgress
 	Working bool
@@ -206,12 +226,15 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err != nil {
 		return err
 	}
-	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, MayDefine: v.membership.Role >= crm.Owner}
+	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, Choosing: im.State == store.JobMapping}
+	view.MayDefine = v.membership.Role >= crm.Owner && !view.OfGifts()
 	switch {
-	case im.State == store.JobMapping:
+	case view.Choosing:
 		err = errors.Join(c.fillColumns(r, &view, f), c.fillRows(r, v, &view))
 	case im.Ended():
-		view.Contacts = v.path(newContactsQuery(&im))
+		if view.Made = v.path("/gifts"); !view.OfGifts() {
+			view.Made = v.path(newContactsQuery(&im))
+		}
 		err = errors.Join(c.fillRows(r, v, &view), c.fillUndo(r, v, &view))
 	case im.Progress.Total > 0:
 		view.Width = strconv.FormatInt(min(100, im.Progress.Rows*100/im.Progress.Total), 10) + "%"
@@ -254,16 +277,7 @@ func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {
 	if err := json.Unmarshal(j.Progress, &view.Undoing.UndoProgress); err != nil {
 		return err
 	}
-	kept, err := c.store.JobRows(r.Context(), v.account(), view.Undo, 0, rowsShown)
-	for _, row := range kept {
-		contact, err := c.store.ContactRecord(r.Context(), v.account(), row.Contact)
-		if err != nil && !errors.Is(err, crm.ErrNotFound) {
-			return err
-		}
-		if err == nil {
-			view.Undoing.Left = append(view.Undoing.Left, link{contact.FirstName + " " + contact.LastName, v.path(contactPath(row.Contact))})
-		}
-	}
+	view.Undoing.Left, err = c.keptLinks(r, v, view.Undo)
 	return err
 }
 
@@ -283,7 +297,9 @@ func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
 	}
 	told := view.Progress.Rejected
 	if tried := view.Progress.Tried; tried != nil {
-		told = tried.Merged + tried.Rejected
+		if told = tried.Merged + tried.Rejected; view.OfGifts() {
+			told += tried.Unchanged
+		}
 	}
 	view.MoreTold = max(0, told-int64(len(rows)))
 	return err
@@ -303,7 +319,7 @@ func (c *Console) beginImport(w http.ResponseWriter, r *http.Request, v visit, f
 		return err
 	}
 	mode, trial := store.ImportMode(f.Value("mode")), f.Value("do") != "import"
-	if !trial && v.membership.Role >= crm.Owner {
+	if !trial && im.Spec.Of == store.ImportContacts && v.membership.Role >= crm.Owner {
 		if mapping, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
 			return err
 		}
@@ -345,9 +361,10 @@ func (c *Console) rejectedRows(w http.ResponseWriter, r *http.Request, v visit, 
 	if !im.Ended() {
 		return crm.ErrNotFound
 	}
+	format := im.Spec.RejectedFormat("")
 	h := w.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="rejected-`+strconv.FormatInt(im.ID, 10)+`.csv"`)
+	h.Set("Content-Type", downloadKinds[format])
+	h.Set("Content-Disposition", `attachment; filename="rejected-`+strconv.FormatInt(im.ID, 10)+`.`+format+`"`)
 	return c.store.WriteRejected(r.Context(), &im, w)
 }
 

@@ -3,6 +3,7 @@ package console_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -209,5 +210,194 @@ func TestBadFilesAreRefusedInWords(t *testing.T) {
 	}
 	if a := p.post(p.org("/contacts/import"), "file", "x"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.words(), "Choose a file first.") {
 		t.Errorf("no file is answered with %d: %s", a.status, a.words())
+	}
+}
+
+const giftsFile = "Donation Date,Donation Amount,Payment Method,First name,Surname,E-Mail,Contact ID,Transaction ID,Hobby\n" +
+	"1/31/2026,\"$1,050.00\",Credit Card,Zoë,Okafor,zoe@example.org,77,t-1,<script>alert(1)</script>\n" +
+	"2/1/2026,25,Check,Cleo,Stone,cleo@example.org,78,t-2,\n" +
+	"2/2/2026,'-5,Cash,Cleo,Stone,cleo@example.org,78,t-3,\n" +
+	"2/3/2026,7,Cash,,,nemo@example.org,79,t-4,\n" +
+	"2/4/2026,10,Cash,Zoë,Okafor,zoe@example.org,77,t-5,\n"
+
+// uploadsOf sends a file as a browser does, with what is in it.
+func (p *person) uploadsOf(of, path, name, file string) answer {
+	p.site.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part := io.Writer(io.Discard)
+	err := form.WriteField("of", of)
+	if err == nil {
+		part, err = form.CreateFormFile("file", name)
+	}
+	if err == nil {
+		_, err = io.WriteString(part, file)
+	}
+	if err = errors.Join(err, form.Close()); err != nil {
+		p.site.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(p.site.t.Context(), http.MethodPost, p.site.http.URL+path, &body)
+	if err != nil {
+		p.site.t.Fatal(err)
+	}
+	request.Header = http.Header{"Content-Type": {form.FormDataContentType()}, "Sec-Fetch-Site": {"same-origin"}, "Origin": {p.site.http.URL}}
+	return p.send(request)
+}
+
+func TestAFileOfGiftsIsImported(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		s.works()
+		p := s.member(s.organization("Harbor"), crm.Owner)
+		p.post(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "emails.0.value", "zoe@example.org")
+		gifts := p.get(p.org("/gifts"))
+		if strings.Count(gifts.body, `/contacts/import?of=gifts"`) != 1 {
+			t.Errorf("the page of gifts does not lead to the import: %s", gifts.body)
+		}
+		if form := p.get(p.org("/contacts/import?of=gifts")); !strings.Contains(form.body, `<option value="gifts" selected>`) {
+			t.Errorf("gifts are not chosen: %s", form.body)
+		}
+		a := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", giftsFile)
+		if a.status != http.StatusSeeOther {
+			t.Fatalf("the upload is answered with %d: %s", a.status, a.words())
+		}
+		path := a.location()
+		a = p.get(path)
+		if got, want := strings.Join(mapping(a), " "), "column.0 transacted_at column.1 amount column.2 method column.3 first_name column.4 last_name column.5 email column.6 skip column.7 external_id column.8 skip"; got != want {
+			t.Errorf("the columns are mapped as %s", got)
+		}
+		if strings.Contains(a.body, "<script>alert") || strings.Contains(a.words(), "custom field") || strings.Contains(a.body, `name="mode"`) {
+			t.Errorf("the preview is %s", a.words())
+		}
+		form := mapping(a)
+		form[3] = "skip"
+		refused := p.post(path, form...)
+		if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.words(), "No column has the amount. The first row of the file must name the columns: choose the one with the amount.") {
+			t.Errorf("a wrong mapping is answered with %d: %s", refused.status, refused.words())
+		}
+		form[3], form[7] = "amount", "amount"
+		if refused = p.post(path, form...); refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.words(), "The column First name must not become amount, because the column Donation Amount does.") {
+			t.Errorf("a wrong mapping is answered with %d: %s", refused.status, refused.words())
+		}
+		form[7] = "first_name"
+		counts := "Rows 5 New gifts 3 Known before 0 Rejected 2 New contacts 1"
+		p.follow(path, append(form, "do", "try")...)
+		a = p.until(path, "Nothing was changed yet.")
+		for _, words := range []string{counts, "Line 4: would be rejected: The Donation Amount field is negative", "Line 5: would be rejected: The E-Mail field must be that of a contact"} {
+			if !strings.Contains(a.words(), words) {
+				t.Errorf("the dry run does not say %q: %s", words, a.words())
+			}
+		}
+		if got := p.get(p.org("/gifts")).words(); !strings.Contains(got, "No gifts yet") {
+			t.Errorf("a dry run has imported: %s", got)
+		}
+		p.follow(path, append(form, "do", "import")...)
+		if a = p.until(path, "Undo import"); !strings.Contains(a.words(), counts) || !strings.Contains(a.body, `href="`+p.org("/gifts")+`"`) {
+			t.Errorf("the result is %s", a.words())
+		}
+		rejected := p.get(path + "/rejected")
+		if !strings.Contains(rejected.body, "2/2/2026,'-5,Cash,Cleo,Stone,cleo@example.org,78,t-3,,") || strings.Count(rejected.body, "\n") != 3 || !strings.Contains(rejected.header.Get("Content-Disposition"), `.csv"`) {
+			t.Errorf("the rejected rows are %q", rejected.body)
+		}
+		if got := p.get(p.org("/gifts")).words(); !strings.Contains(got, "3 gifts: $1,085") {
+			t.Errorf("after the import the gifts are %s", got)
+		}
+		if a = p.get(p.org("/contacts/import")); !strings.Contains(a.words(), "Gifts 3 0 0 2 Done") {
+			t.Errorf("the list of imports is %s", a.words())
+		}
+
+		// The same file again is tried and records nothing.
+		again := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", giftsFile).location()
+		p.follow(again, append(mapping(p.get(again)), "do", "try")...)
+		if a = p.until(again, "Nothing was changed yet."); !strings.Contains(a.words(), "Rows 5 New gifts 0 Known before 3 Rejected 2 New contacts 0") {
+			t.Errorf("the same file again: %s", a.words())
+		}
+		p.follow(again + "/cancel")
+
+		p.follow(path + "/undo")
+		p.until(path, "The import was undone: the gifts that it had recorded are canceled and count nowhere, and the contacts that it had created are archived.")
+		if got := p.get(p.org("/contacts")).words(); strings.Contains(got, "Cleo") || !strings.Contains(got, "Zoë") {
+			t.Errorf("after the undo there are %s", got)
+		}
+		if got := p.get(p.org("/gifts?status=counted")).words(); !strings.Contains(got, "No gifts found") {
+			t.Errorf("after the undo the gifts are %s", got)
+		}
+		for page, words := range map[string][]string{
+			"/settings/history": {"canceled a gift of $25.", "undid an earlier change. Changed status from “received” to “canceled”. Removed external ID “t-2”."},
+			"/jobs":             {"3 gifts are canceled and count nowhere.", "Import of gifts from gifts.csv"},
+			"/contacts/import":  {"Gifts 3 0 0 2 Undone"},
+		} {
+			p.sees(p.get(p.org(page)), words...)
+		}
+	})
+}
+
+// A gift that was refunded after the import stays, and the page leads to it.
+func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		s.works()
+		p := s.member(s.organization("Harbor"), crm.Owner)
+		path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "date,amount,first_name,last_name,email\n2026-01-31,5,Ada,Lovelace,ada@example.org\n2026-01-31,7,Bob,Babbage,bob@example.org\n").location()
+		p.follow(path, append(mapping(p.get(path)), "do", "import")...)
+		p.until(path, "Undo import")
+		gift := regexp.MustCompile(p.org("/gifts/") + `(\w{16})"[^>]*>\$5<`).FindStringSubmatch(p.get(p.org("/gifts")).body)
+		if gift == nil {
+			t.Fatal(p.get(p.org("/gifts")).body)
+		}
+		p.follow(p.org("/gifts/"+gift[1]+"/refund"), "amount", "2", "seen", seen(p.get(p.org("/gifts/"+gift[1]))))
+		p.follow(path + "/undo")
+		a := p.until(path, "The import was undone")
+		if !strings.Contains(a.words(), "stay as they are: ") || !strings.Contains(a.body, p.org("/gifts/"+gift[1])+`"`) || !strings.Contains(a.words(), "$3 from Ada Lovelace") {
+			t.Errorf("the undo says %s", a.words())
+		}
+		if got := p.get(p.org("/gifts?status=counted")).words(); !strings.Contains(got, "1 gift: $3") {
+			t.Errorf("after the undo the gifts are %s", got)
+		}
+	})
+}
+
+// Gifts in JSON Lines have the names of the API, so that there is nothing to choose.
+func TestGiftsInJSONAreImported(t *testing.T) {
+	s := anySite(t)
+	s.works()
+	p := s.member(s.organization("Harbor"), crm.Editor)
+	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.jsonl", `{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "first_name": "Ada", "last_name": "Lovelace"}`+"\n"+`{"amount": "x"}`+"\n").location()
+	a := p.get(path)
+	if !strings.Contains(a.words(), "The rows of this file name their fields themselves, so there is nothing to choose.") || len(mapping(a)) != 0 {
+		t.Errorf("the page is %s", a.words())
+	}
+	p.follow(path, "do", "import")
+	if a = p.until(path, "Undo import"); !strings.Contains(a.words(), "Rows 2 New gifts 1 Known before 0 Rejected 1 New contacts 1") {
+		t.Errorf("the result is %s", a.words())
+	}
+	if rejected := p.get(path + "/rejected"); !strings.HasPrefix(rejected.body, `{"amount":"x","rejected":"`) || !strings.Contains(rejected.header.Get("Content-Disposition"), `.jsonl"`) || rejected.header.Get("Content-Type") != "application/jsonl" {
+		t.Errorf("the rejected rows are %q", rejected.body)
+	}
+}
+
+func TestBadFilesOfGiftsAreRefused(t *testing.T) {
+	s := anySite(t)
+	harbor := s.organization("Harbor")
+	p, viewer := s.member(harbor, crm.Editor), s.member(harbor, crm.Viewer)
+	a := p.uploadsOf("gifts", p.org("/contacts/import"), "x.csv", "%PDF-1.7\n%\xe2\xe3")
+	if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.words(), "One thing needs your attention.") || !strings.Contains(a.body, `<option value="gifts" selected>`) {
+		t.Errorf("a bad file is answered with %d: %s", a.status, a.words())
+	}
+	if a = p.uploadsOf("plans", p.org("/contacts/import"), "x.csv", giftsFile); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("other contents are answered with %d: %s", a.status, a.words())
+	}
+	if a = viewer.uploadsOf("gifts", viewer.org("/contacts/import"), "x.csv", giftsFile); a.status != http.StatusForbidden {
+		t.Errorf("a viewer is answered with %d", a.status)
+	}
+	if words := viewer.get(viewer.org("/gifts")).words(); strings.Contains(words, "Import") {
+		t.Errorf("a viewer sees %s", words)
+	}
+	path := p.uploadsOf("gifts", p.org("/contacts/import"), "x.csv", giftsFile).location()
+	foreign := s.member(s.organization("Other"), crm.Owner)
+	foreign.account = harbor
+	if a = foreign.get(path); a.status != http.StatusNotFound {
+		t.Errorf("another organization sees the import: %d", a.status)
+	}
+	if a = viewer.get(path); a.status != http.StatusOK || strings.Contains(a.body, "Cancel import") {
+		t.Errorf("a viewer sees %d: %s", a.status, a.words())
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 const (
 	jobsPerPage = 25
-	keptShown   = 100 // contacts that were left alone
+	keptShown   = 100 // contacts, gifts and plans that were left alone
 	backLimit   = 800 // bytes of an address to go back to
 )
 
@@ -96,7 +96,7 @@ func (c *Console) jobPage(w http.ResponseWriter, r *http.Request, v visit, f *fo
 	}
 	view, err := people.job(v, j)
 	if err == nil && j.Kind == store.UndoingJob {
-		err = c.listKept(r, v, &view)
+		view.Kept, err = c.keptLinks(r, v, j.ID)
 	}
 	if err != nil {
 		return err
@@ -192,19 +192,33 @@ func (p people) job(v visit, j store.Job) (view jobView, err error) {
 	case store.UndoingJob:
 		var at store.UndoProgress
 		err = json.Unmarshal(j.Progress, &at)
-		view.Title, view.Told = "Undo", plural(at.Undone, "contact")+" "+choose(at.Undone, "is", "are")+" as before."
-		if at.Kept > 0 {
-			view.Told += " " + plural(at.Kept, "contact") + " " + choose(at.Kept, "was changed since then and stays as it is.", "were changed since then and stay as they are.")
-		}
+		view.Title, view.Told = "Undo", undoTold(at)
 		view.More = view.Told
 	case store.ImportJob:
 		var spec store.FileImport
 		err = json.Unmarshal(j.Spec, &spec)
 		view.Title = "Import of " + spec.Name
+		if spec.Of == store.ImportGifts {
+			view.Title = "Import of gifts from " + spec.Name
+		}
 	default:
 		view.Title = capital(string(j.Kind))
 	}
 	return view, err
+}
+
+// undoTold is what an undo has done, in words. Of an import of gifts, most of it is gifts that it has canceled.
+func undoTold(at store.UndoProgress) (told string) {
+	left := "contact"
+	if at.Withdrawn == 0 {
+		told = plural(at.Undone, left) + " " + choose(at.Undone, "is", "are") + " as before."
+	} else {
+		left, told = "record", plural(at.Withdrawn, "gift")+" "+choose(at.Withdrawn, "is canceled and counts", "are canceled and count")+" nowhere."
+	}
+	if at.Kept > 0 {
+		told += " " + plural(at.Kept, left) + " " + choose(at.Kept, "was changed since then and stays as it is.", "were changed since then and stay as they are.")
+	}
+	return told
 }
 
 // bulkTitle is what a job does, in words.
@@ -225,15 +239,40 @@ func bulkTitle(action crm.BulkAction, total int64) string {
 	return fmt.Sprintf("Change the tag %s to “%s”", quotedTags(action.Tags), action.Becomes)
 }
 
-// listKept lists the contacts that an undo has left alone.
-func (c *Console) listKept(r *http.Request, v visit, view *jobView) error {
-	kept, err := c.store.JobRows(r.Context(), v.account(), view.ID, 0, keptShown)
-	for _, row := range kept {
-		contact, err := c.store.ContactRecord(r.Context(), v.account(), row.Contact)
-		if err != nil {
-			return err
-		}
-		view.Kept = append(view.Kept, link{contactName(contact), v.path(contactPath(row.Contact))})
+// keptLinks lead to what an undo has left alone: contacts, gifts and plans.
+func (c *Console) keptLinks(r *http.Request, v visit, job int64) (links []link, err error) {
+	rows, err := c.store.JobRows(r.Context(), v.account(), job, 0, keptShown)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	for i := range rows {
+		to, err := c.keptLink(r, v, &rows[i])
+		if errors.Is(err, crm.ErrNotFound) { // of a person who was erased
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		links = append(links, to)
+	}
+	return links, nil
+}
+
+func (c *Console) keptLink(r *http.Request, v visit, row *store.JobRow) (link, error) {
+	kept := row.Kept()
+	if kept.Gift != "" {
+		g, err := c.store.GiftRecord(r.Context(), v.account(), kept.Gift)
+		if err != nil {
+			return link{}, err
+		}
+		return link{crm.Money(leftOf(&g.Gift), g.Currency) + " from " + giverName(g.Giver), v.path(giftPath(g.Code))}, nil
+	}
+	contact, err := c.store.ContactRecord(r.Context(), v.account(), row.Contact)
+	if err != nil {
+		return link{}, err
+	}
+	if kept.Plan != "" {
+		return link{"Plan of " + contactName(contact), v.path(planPath(kept.Plan))}, nil
+	}
+	return link{contactName(contact), v.path(contactPath(row.Contact))}, nil
 }

@@ -118,23 +118,22 @@ func (m Mapping) CheckGifts() error {
 // Salesforce, Stripe and PayPal give them, and what people call them in English, German and French. Who gave is told as in a file of contacts.
 func GuessGiftColumns(header []string) Mapping {
 	m := make(Mapping, len(header))
+	found := make([]giftNamed, len(header))
 	giver := make([]string, len(header)) // the names of the columns that are not about the gift itself
-	ranks := map[string]int{}            // by target, of the best name so far
+	best := map[string]int{}             // ranks of the targets
 	for i, name := range header {
 		name = strings.TrimSpace(name)
 		m[i] = Column{Name: name, Target: SkipColumn}
-		target, rank := giftName(name)
-		if best, taken := ranks[target]; target != "" && (!taken || rank < best) {
-			ranks[target] = rank
-		}
-		if target == "" {
+		found[i] = giftName(name)
+		if target := found[i].target; target == "" {
 			giver[i] = giverName(name)
+		} else if rank, taken := best[target]; !taken || found[i].rank < rank {
+			best[target] = found[i].rank
 		}
 	}
-	for i := range m {
-		target, rank := giftName(m[i].Name)
-		if repeats, ok := giftTarget(target); ok && (repeats || rank == ranks[target]) {
-			m[i].Target = target // two columns of the same name are refused by CheckGifts, since no one can tell which is meant
+	for i, f := range found {
+		if repeats, ok := giftTarget(f.target); ok && (repeats || f.rank == best[f.target]) {
+			m[i].Target = f.target // two columns of the same name are refused by CheckGifts, since no one can tell which is meant
 		}
 	}
 	m.guessGiver(giver)
@@ -142,18 +141,34 @@ func GuessGiftColumns(header []string) Mapping {
 	return m
 }
 
-// giftName is the target that a name means, and how good a name it is: 0 is the best. The target is "" where it means none.
-func giftName(name string) (target string, rank int) {
-	plain := plainName(name)
+// giftNamed is the target that a name means, and how good a name it is: 0 is the best.
+type giftNamed struct {
+	target string
+	rank   int
+}
+
+// giftNames are the targets by their own names and by their plain ones.
+var giftNames = func() map[string]giftNamed {
+	names := map[string]giftNamed{}
 	for _, c := range giftColumns {
-		if strings.EqualFold(name, c.target) && c.target != SkipColumn {
-			return c.target, 0
-		}
-		if i := slices.Index(strings.Fields(c.names), plain); i >= 0 {
-			return c.target, i + 1
+		for i, name := range strings.Fields(c.names) {
+			names[name] = giftNamed{c.target, i + 1}
 		}
 	}
-	return "", 0
+	for _, c := range giftColumns[1:] { // all but the first, which skips
+		if c.giver == "" { // otherwise the columns beside it tell: an address may be a street or all of it
+			names[c.target] = giftNamed{target: c.target}
+		}
+	}
+	return names
+}()
+
+// giftName is what a name means; the target is "" where it means none.
+func giftName(name string) giftNamed {
+	if own, ok := giftNames[strings.ToLower(name)]; ok {
+		return own
+	}
+	return giftNames[plainName(name)]
 }
 
 // giverWords stand before what a column says about the giver: Donor First Name, Customer Email.

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,6 +107,8 @@ func TestGiftColumnsAreRecognized(t *testing.T) {
 		"amount|date|campaign_id|campaign_code":                      "amount|transacted_at|skip|campaign",
 		"amount|date|note|Comments|Work Email|Primary Email":         "amount|transacted_at|note|note|skip|email",
 		"amount|date|Address|Shipping City":                          "amount|transacted_at|address|skip",
+		"amount|date|Address|City|State":                             "amount|transacted_at|address_1|city|state",
+		"amount|date|address_1|address_2|city|zipcode|full_name":     "amount|transacted_at|address_1|address_2|city|zipcode|full_name",
 		"skip|rejected|Shoe size":                                    "skip|skip|skip",
 	} {
 		var got []string
@@ -285,5 +288,76 @@ func TestWordsOfGifts(t *testing.T) {
 		if err := got.Validate("US", importDay); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s: %v", row, err)
 		}
+	}
+}
+
+// TestRefundsAreNotLost: a gift that was exported with a refund is rejected, since it would come back as a whole.
+func TestRefundsAreNotLost(t *testing.T) {
+	t.Parallel()
+	in, faults, err := DecodeGift([]byte(`{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "contact_id": 7}`))
+	if err = errors.Join(err, in.Validate(faults, true, "US", importDay)); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := NewGift(&in, &Contact{ID: 7}, "USD", "", importDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := int64(20000)
+	part, err := whole.Refund(&two, importDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := whole.Refund(nil, importDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range []Gift{whole, part, all} {
+		want := ""
+		if i > 0 {
+			want = "The transactions field says that money was refunded, which cannot be imported: record the gift and its refund by hand."
+		}
+		_, row := firstRow(t, string(AppendGift(nil, 1, "code", 0, "", g.AppendBody(nil))))
+		if err := row.Validate("US", importDay); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	for _, ledger := range []string{`null`, `"x"`, `[null, 7, {"amount": {"x": [1]}, "refunded": false}]`, `[]`} {
+		_, row := firstRow(t, `{"amount": 5, "method": "cash", "date": "2026-01-31", "contact_id": 7, "transactions": `+ledger+`}`)
+		if err := row.Validate("US", importDay); err != nil {
+			t.Errorf("%s: %v", ledger, err)
+		}
+	}
+}
+
+// TestAmountsAreNeverMisread: an amount that is written in the way of one country is read as it is meant everywhere, or refused.
+func TestAmountsAreNeverMisread(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	read := 0
+	for range 20_000 {
+		cents := random.Int64N(scaleOf(1 + random.IntN(11)))
+		way := [][2]string{{",", "."}, {".", ","}, {" ", ","}, {"\u00a0", ","}, {"'", "."}, {"’", ","}, {"", "."}, {"", ","}}[random.IntN(8)]
+		text := strings.ReplaceAll(CountText(cents/100), ",", way[0])
+		if cents%100 != 0 || random.IntN(2) == 0 {
+			text += fmt.Sprintf("%s%02d", way[1], cents%100)
+		}
+		region := []string{"US", "DE", "FR", "CH", "GB", ""}[random.IntN(6)]
+		got, fault := writtenAmount(text, "", region)
+		if fault != "" {
+			continue
+		}
+		var v Invalid
+		amount := ParseMoney(&v, "amount", got.digits, "", false)
+		if v.Err() != nil {
+			continue
+		}
+		if units, ok := minorUnits(*amount, "USD"); !ok {
+			continue // a gift in dollars refuses it
+		} else if read++; units != cents {
+			t.Fatalf("%q in %q is read as %d cents, and means %d", text, region, units, cents)
+		}
+	}
+	if read < 15_000 {
+		t.Errorf("only %d were read", read)
 	}
 }

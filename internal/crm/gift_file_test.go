@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -138,6 +139,10 @@ func TestRowsAreKnownByWhatTheySay(t *testing.T) {
 	_, row = firstRow(t, `{"amount":5,"note":"x"}`)
 	if _, other := firstRow(t, ` { "amount" : 5, "rejected": "no", "note": "x" } `); other.Key() != row.Key() {
 		t.Error("a mended row of JSON is another one")
+	}
+	_, known := firstRow(t, "amount,date,method,contact_id,fee,fee_covered\n5,2026-01-31,cash,7,1,0.5\n")
+	if sum := sha256.Sum256([]byte("amount=1:5;contact_id=1:7;fee=1:1;fee_covered=3:0.5;method=4:cash;transacted_at=10:2026-01-31;")); known.Key() != RowKey(sum[:16]) {
+		t.Error("a row that an earlier version has recorded is another one")
 	}
 	row.GiveReference(row.Key(), 0)
 	first := *row.ExternalID

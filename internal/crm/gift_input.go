@@ -260,15 +260,16 @@ func (in *GiftInput) Named(err error) error {
 	if in.sentAs == nil || !errors.As(err, &faults) {
 		return err
 	}
-	for i := range faults.Faults {
-		f := &faults.Faults[i]
+	named := &Invalid{Faults: slices.Clone(faults.Faults)} // other rows may have the same error
+	for i := range named.Faults {
+		f := &named.Faults[i]
 		if f.Rule == GiverRequired { // the table may have no column for the id
 			*f = Fault{Rule: "The row does not say who gave. It must have an email, a phone, or a first and a last name."}
 		} else if column, found := in.sentAs[f.Field]; found {
 			f.Field = column
 		}
 	}
-	return err
+	return named
 }
 
 // GiverFaults are faults of a contact, by the names that a gift has for its fields.

@@ -141,6 +141,9 @@ func readJSONRow(line int, document []byte) (*GiftRow, error) {
 			row.ExternalID = r.textSent()
 		case key == RejectedColumn, other == "campaign":
 			r.skip()
+		case key == "transactions" && r.hasRefund():
+			r.fault.Add(key, refundLost)
+		case key == "transactions":
 		default:
 			row.read(r, key)
 		}
@@ -159,6 +162,23 @@ func readJSONRow(line int, document []byte) (*GiftRow, error) {
 		return string(append(appendText(object, reason), '}'))
 	}
 	return row, nil
+}
+
+// hasRefund reads the ledger of a gift, and tells whether money went back.
+func (r *jsonReader) hasRefund() (found bool) {
+	if r.next() != '[' {
+		r.skip()
+		return false
+	}
+	r.token()
+	for r.err == nil && r.dec.PeekKind() != ']' {
+		r.object(func(key string) {
+			kind, text := r.scalar()
+			found = found || key == "refunded" && kind == 't' || key == "amount" && strings.HasPrefix(text, "-")
+		})
+	}
+	r.token()
+	return found
 }
 
 // textOrNumber reads a text, or a number as it was written.
@@ -208,7 +228,7 @@ func (row *GiftRow) Validate(region string, now time.Time) error {
 }
 
 // UnknownGiver is broken by an email or a phone that no contact has.
-const UnknownGiver Rule = "must be that of a contact, or come with the first_name and the last_name of a new one"
+const UnknownGiver Rule = "must be that of a contact, or come with the first and the last name of a new one"
 
 // NoGiver is the fault of a giver without a name who is no contact.
 func (in *GiftInput) NoGiver() error {

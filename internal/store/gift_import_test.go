@@ -113,8 +113,8 @@ func TestImportingGifts(t *testing.T) {
 		}
 		wrong := []string{
 			"7: The row does not say who gave. It must have an email, a phone, or a first and a last name.",
-			"8: The email field must be that of a contact, or come with the first_name and the last_name of a new one.",
-			"9: The email field must be that of a contact, or come with the first_name and the last_name of a new one.",
+			"8: The email field must be that of a contact, or come with the first and the last name of a new one.",
+			"9: The email field must be that of a contact, or come with the first and the last name of a new one.",
 			"10: The contact_id field must be the id of one of the account's contacts.",
 			"11: The contact_id field is the id of an archived contact: restore the contact first.",
 			"12: The campaign field must be the id, the slug or the title of one of the account's campaigns.",
@@ -284,6 +284,14 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 				t.Errorf("%v: the next file of %q is mapped as %+v", err, of, m)
 			}
 		}
+		objects := openTable(t, `{"amount":5,"date":"2026-01-31","first_name":"Ada","last_name":"Lovelace","method":"cash"}`)
+		spec := FileImport{Of: ImportGifts, Name: "gifts.jsonl", Region: "US"}
+		if done, _, err := s.ImportFile(t.Context(), account, objects, spec, 1, true, func(ImportProgress) {}); err != nil || done.Progress.Created != 1 {
+			t.Errorf("%v: objects: %+v", err, done.Progress)
+		}
+		if m, err := s.ColumnMapping(t.Context(), account, ImportGifts, objects.Header()); err != nil || len(m) != 5 || m[0].Target != "amount" {
+			t.Errorf("%v: a table with the names of objects is mapped as %+v", err, m)
+		}
 		im.Spec.Mapping[0].Target = crm.SkipColumn
 		other, err := s.UploadImport(t.Context(), account, ImportGifts, "gifts.csv", "US", strings.NewReader(file))
 		if err != nil {
@@ -303,7 +311,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 func TestRowsWithoutAnExternalIDAreBounded(t *testing.T) {
 	rows := openTable(t, "amount,date,method,contact_id,external_id\n1,2026-01-31,cash,7,\n2,2026-01-31,cash,7,\n3,2026-01-31,cash,7,\n1,2026-01-31,cash,7,\n4,2026-01-31,cash,7,x4\n")
 	spec := giftImportOf(rows)
-	gifts, err := newGiftRows(&spec, rows)
+	gifts, err := (*Store)(nil).newGiftRows(0, &spec, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +368,7 @@ func TestRejectedGifts(t *testing.T) {
 		rows := openTable(t, file)
 		spec := giftImportOf(rows)
 		spec.Header, spec.JSON = rows.Header(), rows.Format == jsonLines
-		gifts, err := newGiftRows(&spec, rows)
+		gifts, err := (*Store)(nil).newGiftRows(0, &spec, rows)
 		var out strings.Builder
 		var keys []crm.RowKey
 		rejected, opening := NewRejectedFile(&out, "", &spec)
@@ -380,7 +388,7 @@ func TestRejectedGifts(t *testing.T) {
 		}
 		again := openTable(t, got)
 		spec.Mapping = crm.GuessGiftColumns(again.Header())
-		if gifts, err = newGiftRows(&spec, again); err != nil {
+		if gifts, err = (*Store)(nil).newGiftRows(0, &spec, again); err != nil {
 			t.Fatal(err)
 		}
 		for i, key := range keys {

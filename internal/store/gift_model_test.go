@@ -25,6 +25,7 @@ type giftModel struct {
 	plans     []crm.Plan
 	gifts     []string // public ids
 	names     int
+	undoable  int64 // an import
 }
 
 func (m *giftModel) node() *Store { return m.nodes[m.random.IntN(len(m.nodes))] }
@@ -94,7 +95,9 @@ func (m *giftModel) step() (what string, err error) {
 			m.plans = append(m.plans, plan.Plan)
 		}
 		return "plan", err
-	case n < 92:
+	case n < 90:
+		return m.importAndUndo(ctx)
+	case n < 94:
 		id := pick(m, m.contacts)
 		return "archive", m.node().ArchiveContact(ctx, m.account.Number, id)
 	default:
@@ -141,6 +144,32 @@ func (m *giftModel) give(ctx context.Context) (string, error) {
 		}
 	}
 	return "give " + body, err
+}
+
+// importAndUndo imports a few gifts, and undoes some of these imports, of which others may have changed something meanwhile.
+func (m *giftModel) importAndUndo(ctx context.Context) (what string, err error) {
+	if m.undoable != 0 && m.random.IntN(2) == 0 {
+		finishUndo(m, m.node(), m.account.Number, m.undoable)
+		m.undoable = 0
+		return "undo an import", nil
+	}
+	file := "amount,date,method,first_name,last_name,email,campaign,external_id\n"
+	for range 4 {
+		reference := ""
+		if m.random.IntN(2) == 0 {
+			reference = fmt.Sprintf("x%d", m.random.IntN(60))
+		}
+		m.names++
+		file += fmt.Sprintf("%s,%s,cash,N%d,B,p%d@example.org,%s,%s\n", m.money(), m.day(), m.names, m.random.IntN(m.names+1), pick(m, []string{"", "Gala"}), reference)
+	}
+	rows := openTable(m, file)
+	spec := giftImportOf(rows)
+	spec.SHA256 = file
+	im, _, err := m.node().ImportFile(ctx, m.account.Number, rows, spec, 4, true, func(ImportProgress) {})
+	if im.First != 0 {
+		m.undoable = im.ID
+	}
+	return "import " + file, err
 }
 
 // ledgerOf reads all gifts of an account.

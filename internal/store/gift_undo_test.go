@@ -179,6 +179,31 @@ func TestGiftsThatWereChangedSinceStay(t *testing.T) {
 	})
 }
 
+// A contact whom someone has changed between two rows of an import was changed since the first of them.
+func TestAContactThatWasChangedDuringAnImportStays(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		rows := openTable(t, "First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\nDan,Wu,dan@example.org,\n"+
+			"Eve,Long,eve@example.org,\nFay,Moss,fay@example.org,\nAda,Lovelace,ada@example.org,Engines Ltd\nBob,Babbage,bob@example.org,Engines Ltd\n")
+		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, MergeExisting), 8, false, func(p ImportProgress) {
+			if p.Rows == 3 {
+				if _, err := s.AddTags(t.Context(), account, crm.MakeID(account, 1), []string{"kept"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if err != nil || im.Progress.Merged != 2 {
+			t.Fatalf("%v: %+v", err, im.Progress)
+		}
+		_, kept := finishUndo(t, s, account, im.ID)
+		if len(kept) != 1 || kept[0].Contact != crm.MakeID(account, 1) {
+			t.Errorf("left alone: %+v", kept)
+		}
+		wantLists(t, s, account, []int64{1}, []int64{2, 3, 4, 5, 6})
+		checked(t, s)
+	})
+}
+
 // newPlan makes a plan.
 func newPlan(t testing.TB, s *Store, account int64, body string) crm.Plan {
 	t.Helper()
