@@ -138,7 +138,7 @@ func (s *Store) newRun(ctx context.Context, account int64, spec FileImport, rows
 	r := &importRun{store: s, account: account, spec: spec, rows: rows, inputs: spec.Mapping.Rows(spec.Region), read: done}
 	err := r.readFields(ctx)
 	if err == nil && spec.Of == ImportGifts {
-		r.gifts, err = newGiftRows(&spec, rows)
+		r.gifts, err = s.newGiftRows(account, &spec, rows)
 	}
 	for ; done > 0 && err == nil; done-- {
 		_, err = r.next()

@@ -272,5 +272,8 @@ func (s *Store) MakeFields(ctx context.Context, account int64, mapping crm.Mappi
 
 // rememberMapping notes how the columns were mapped, for the next file with the same header.
 func (t *tx) rememberMapping(account int64, spec *FileImport) {
+	if spec.Of == ImportGifts && spec.JSON {
+		return // their columns are not mapped
+	}
 	t.Save(mappingTable, account, headerKey(spec.Of, spec.Header), string(jsonOf(spec.Mapping)), t.author.at)
 }

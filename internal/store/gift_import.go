@@ -64,25 +64,16 @@ func (row *giftRow) check(region string, now time.Time) {
 type giftRows struct {
 	table     keptCells
 	file      *crm.GiftFile
-	seen      map[uint64]uint32         // how often each row without an external id came
-	most      int                       // of seen
-	campaigns map[string]campaignAnswer // that were named
+	seen      map[uint64]uint32 // how often each row without an external id came
+	most      int               // of seen
+	campaigns campaignNames
 }
-
-// campaignAnswer is the campaign that a name stands for, or why it stands for none.
-type campaignAnswer struct {
-	id  int64
-	err error
-}
-
-// maxNames is how many names of campaigns an import remembers.
-const maxNames = 10_000
 
 // maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
 const maxSeen = 4_000_000
 
-func newGiftRows(spec *FileImport, rows *table.Reader) (g *giftRows, err error) {
-	g = &giftRows{table: keptCells{Reader: rows}, seen: make(map[uint64]uint32), most: maxSeen, campaigns: make(map[string]campaignAnswer)}
+func (s *Store) newGiftRows(account int64, spec *FileImport, rows *table.Reader) (g *giftRows, err error) {
+	g = &giftRows{table: keptCells{Reader: rows}, seen: make(map[uint64]uint32), most: maxSeen, campaigns: campaignNames{store: s, account: account}}
 	g.file, err = crm.OpenGiftFile(&g.table, spec.JSON, spec.Mapping, spec.Region)
 	var malformed *crm.Malformed
 	if errors.As(err, &malformed) {
@@ -135,17 +126,8 @@ func (r *importRun) findCampaigns(ctx context.Context, u *importUnit) error {
 		row := &u.rows[i]
 		var noCampaign error
 		if name := row.gift.CampaignName; name != "" {
-			found, known := r.gifts.campaigns[name]
-			if !known {
-				if found.id, found.err = r.store.CampaignNamed(ctx, r.account, name); found.err != nil && reasonOf(found.err) == "" {
-					return found.err
-				}
-				if len(r.gifts.campaigns) >= maxNames {
-					clear(r.gifts.campaigns)
-				}
-				r.gifts.campaigns[name] = found
-			}
-			row.gift.Campaign, noCampaign = &found.id, row.gift.Named(firstOrFaults(found.err)) // a copy, which has the names of its row
+			id, err := r.gifts.campaigns.find(ctx, name)
+			row.gift.Campaign, noCampaign = &id, row.gift.Named(firstOrFaults(err)) // a copy, which has the names of its row
 		}
 		if err := firstOrFaults(row.gift.refused, noCampaign); err != nil {
 			if row.Reason = reasonOf(err); row.Reason == "" {

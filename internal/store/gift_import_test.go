@@ -284,6 +284,14 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 				t.Errorf("%v: the next file of %q is mapped as %+v", err, of, m)
 			}
 		}
+		objects := openTable(t, `{"amount":5,"date":"2026-01-31","first_name":"Ada","last_name":"Lovelace","method":"cash"}`)
+		spec := FileImport{Of: ImportGifts, Name: "gifts.jsonl", Region: "US"}
+		if done, _, err := s.ImportFile(t.Context(), account, objects, spec, 1, true, func(ImportProgress) {}); err != nil || done.Progress.Created != 1 {
+			t.Errorf("%v: objects: %+v", err, done.Progress)
+		}
+		if m, err := s.ColumnMapping(t.Context(), account, ImportGifts, objects.Header()); err != nil || len(m) != 5 || m[0].Target != "amount" {
+			t.Errorf("%v: a table with the names of objects is mapped as %+v", err, m)
+		}
 		im.Spec.Mapping[0].Target = crm.SkipColumn
 		other, err := s.UploadImport(t.Context(), account, ImportGifts, "gifts.csv", "US", strings.NewReader(file))
 		if err != nil {
@@ -303,7 +311,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 func TestRowsWithoutAnExternalIDAreBounded(t *testing.T) {
 	rows := openTable(t, "amount,date,method,contact_id,external_id\n1,2026-01-31,cash,7,\n2,2026-01-31,cash,7,\n3,2026-01-31,cash,7,\n1,2026-01-31,cash,7,\n4,2026-01-31,cash,7,x4\n")
 	spec := giftImportOf(rows)
-	gifts, err := newGiftRows(&spec, rows)
+	gifts, err := (*Store)(nil).newGiftRows(0, &spec, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +368,7 @@ func TestRejectedGifts(t *testing.T) {
 		rows := openTable(t, file)
 		spec := giftImportOf(rows)
 		spec.Header, spec.JSON = rows.Header(), rows.Format == jsonLines
-		gifts, err := newGiftRows(&spec, rows)
+		gifts, err := (*Store)(nil).newGiftRows(0, &spec, rows)
 		var out strings.Builder
 		var keys []crm.RowKey
 		rejected, opening := NewRejectedFile(&out, "", &spec)
@@ -380,7 +388,7 @@ func TestRejectedGifts(t *testing.T) {
 		}
 		again := openTable(t, got)
 		spec.Mapping = crm.GuessGiftColumns(again.Header())
-		if gifts, err = newGiftRows(&spec, again); err != nil {
+		if gifts, err = (*Store)(nil).newGiftRows(0, &spec, again); err != nil {
 			t.Fatal(err)
 		}
 		for i, key := range keys {

@@ -54,53 +54,109 @@ func archivedFault(err error) error {
 // CampaignNamed is the campaign of an account with an id, a slug, which may be one that it had before, or a title that no other one has. Where
 // there is none, it is a fault of the field campaign.
 func (s *Store) CampaignNamed(ctx context.Context, account int64, name string) (int64, error) {
+	return (&campaignNames{store: s, account: account}).find(ctx, name)
+}
+
+// campaignNames finds campaigns by what people call them, and remembers what it has found.
+type campaignNames struct {
+	store   *Store
+	account int64
+	titles  map[string][]int64 // in small letters; nil while they are not known
+	known   map[string]campaignAnswer
+}
+
+// campaignAnswer is the campaign that a name stands for, or why it stands for none.
+type campaignAnswer struct {
+	id  int64
+	err error
+}
+
+// What is looked up is not longer than any title, and not more names are remembered.
+const (
+	maxName  = 1000
+	maxNames = 10_000
+)
+
+const noCampaign crm.Rule = "must be the id, the slug or the title of one of the account's campaigns"
+
+func (n *campaignNames) find(ctx context.Context, name string) (int64, error) {
+	if len(name) > maxName {
+		return 0, fault("campaign", noCampaign)
+	}
+	found, known := n.known[name]
+	if known {
+		return found.id, found.err
+	}
+	found.id, found.err = n.lookUp(ctx, name)
+	var refused *crm.Invalid
+	if found.err == nil || errors.As(found.err, &refused) {
+		if n.known == nil || len(n.known) >= maxNames {
+			n.known = make(map[string]campaignAnswer)
+		}
+		n.known[name] = found
+	}
+	return found.id, found.err
+}
+
+func (n *campaignNames) lookUp(ctx context.Context, name string) (int64, error) {
 	number, _ := strconv.ParseInt(name, 10, 64) // 0 is no id
 	for _, ask := range []struct {
 		sql string
 		arg any
 	}{{sqlCampaignRow, number}, {sqlSlug, name}, {sqlCampaignByOldSlug, name}} {
-		row, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, ask.sql, ask.arg)
+		row, err := find(ctx, n.store, crm.ErrNotFound, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, ask.sql, ask.arg)
 		switch {
-		case err == nil && row[1] == account:
+		case err == nil && row[1] == n.account:
 			return row[0], nil
 		case err != nil && !errors.Is(err, crm.ErrNotFound):
 			return 0, err
 		}
 	}
-	return s.campaignTitled(ctx, account, name)
-}
-
-// campaignTitled is the only campaign of an account with a title, in any letter case.
-func (s *Store) campaignTitled(ctx context.Context, account int64, title string) (found int64, err error) {
-	all, err := list(ctx, s, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, sqlReaderCampaigns, account)
-	if err != nil {
-		return 0, err
-	}
-	var own []int64
-	for _, c := range all {
-		if crm.Relation(c[1])&crm.Own != 0 {
-			own = append(own, c[0])
-		}
-	}
-	for some := range slices.Chunk(own, 200) {
-		names, err := list(ctx, s, scanCampaignName, sqlOwnCampaigns, account, some)
-		if err != nil {
+	if n.titles == nil {
+		if err := n.readTitles(ctx); err != nil {
 			return 0, err
 		}
+	}
+	switch titled := n.titles[titleKey(name)]; len(titled) {
+	case 0:
+		return 0, fault("campaign", noCampaign)
+	case 1:
+		return titled[0], nil
+	default:
+		return 0, fault("campaign", "is the title of several campaigns: name one by its id, such as %v or %v", titled[0], titled[1])
+	}
+}
+
+// titleKey is what titles are compared by.
+func titleKey(title string) string { return strings.ToLower(strings.TrimSpace(title)) }
+
+// readTitles reads the titles of the account's own campaigns.
+func (n *campaignNames) readTitles(ctx context.Context) error {
+	titles := make(map[string][]int64)
+	all, err := list(ctx, n.store, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, sqlReaderCampaigns, n.account)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(all, 200) {
+		var own []int64
+		for _, c := range some {
+			if crm.Relation(c[1])&crm.Own != 0 {
+				own = append(own, c[0])
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		names, err := list(ctx, n.store, scanCampaignName, sqlOwnCampaigns, n.account, own)
+		if err != nil {
+			return err
+		}
 		for _, name := range names {
-			switch {
-			case !strings.EqualFold(strings.TrimSpace(name.Title), title):
-			case found != 0:
-				return 0, fault("campaign", "is the title of several campaigns: name one by its id, such as %v or %v", found, name.ID)
-			default:
-				found = name.ID
+			if key := titleKey(name.Title); key != "" { // a damaged one has no title
+				titles[key] = append(titles[key], name.ID)
 			}
 		}
 	}
-	if found == 0 {
-		err = fault("campaign", noCampaign)
-	}
-	return found, err
+	n.titles = titles
+	return nil
 }
-
-const noCampaign crm.Rule = "must be the id, the slug or the title of one of the account's campaigns"
