@@ -89,6 +89,9 @@ func (c *contactImport) Run(t *terminal) error {
 	if err != nil {
 		return c.refused(err)
 	}
+	if len(rows.OtherSheets) > 0 {
+		fmt.Fprintf(t.stderr, "Only the first sheet with rows is imported. The workbook has more: %s.\n", oneLine(strings.Join(rows.OtherSheets, ", ")))
+	}
 	spec := store.ContactImport{Name: filepath.Base(c.File), Size: info.Size(), Mode: c.mode(), Region: c.PhoneRegion}
 	if spec.SHA256, err = sumOf(t.ctx, file); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 )
 
@@ -210,4 +211,19 @@ func TestBadFilesAreRefusedInWords(t *testing.T) {
 	if a := p.post(p.org("/contacts/import"), "file", "x"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.words(), "Choose a file first.") {
 		t.Errorf("no file is answered with %d: %s", a.status, a.words())
 	}
+}
+
+// TestOtherSheetsOfAWorkbookAreNamed: no one takes the first sheet for the whole file.
+func TestOtherSheetsOfAWorkbookAreNamed(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		people := "First Name,Last Name\nAna,Rossi"
+		for words, book := range map[string][]byte{"Sheet 2, Sheet 3": rig.Workbook(t, people, people, people), "": rig.Workbook(t, people, "")} {
+			a := p.get(p.uploads(p.org("/contacts/import"), "people.xlsx", bytes.NewReader(book)).location())
+			said := strings.Contains(a.words(), "Only the first sheet with rows is imported.")
+			if said != (words != "") || !strings.Contains(a.words(), words) {
+				t.Errorf("the page of a file that also has %q says %s", words, a.words())
+			}
+		}
+	})
 }

@@ -29,6 +29,7 @@ type ContactImport struct {
 	Mapping crm.Mapping `json:"mapping"`
 	Trial   bool        `json:"trial,omitempty"`   // a dry run is under way
 	Preview [][]string  `json:"preview,omitempty"` // the first rows of a file that was uploaded
+	Sheets  []string    `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
 }
 
 // ImportMode is what an import does with a row that is about a contact who exists.
