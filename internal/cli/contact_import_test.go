@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 )
 
@@ -107,4 +108,18 @@ func imported(t *testing.T, data, id, rejected string) string {
 	}
 	b.Write(text)
 	return b.String()
+}
+
+// TestSheetsThatAreNotImportedAreNamed: no one takes the first sheet for the whole workbook.
+func TestSheetsThatAreNotImportedAreNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "people.xlsx")
+	if err := os.WriteFile(file, rig.Workbook(t, "First Name,Last Name\nAna,Rossi", "First Name,Last Name\nJo,Doe", ""), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	account := result(t, "account", "create", "--data", data, "--name", "Import")
+	code, _, stderr := runLine(t, "contact", "import", "--data", data, "--account", account, file)
+	if code != 0 || !strings.Contains(stderr, "Only the first sheet with rows is imported. The workbook has more: Sheet 2.\n") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 )
 
@@ -213,6 +214,7 @@ func TestBadFilesAreRefusedInWords(t *testing.T) {
 	}
 }
 
+<<<<<<< HEAD
 const giftsFile = "Donation Date,Donation Amount,Payment Method,First name,Surname,E-Mail,Contact ID,Transaction ID,Hobby\n" +
 	"1/31/2026,\"$1,050.00\",Credit Card,Zoë,Okafor,zoe@example.org,77,t-1,<script>alert(1)</script>\n" +
 	"2/1/2026,25,Check,Cleo,Stone,cleo@example.org,78,t-2,\n" +
@@ -401,3 +403,19 @@ func TestBadFilesOfGiftsAreRefused(t *testing.T) {
 		t.Errorf("a viewer sees %d: %s", a.status, a.words())
 	}
 }
+=======
+// TestOtherSheetsOfAWorkbookAreNamed: no one takes the first sheet for the whole file.
+func TestOtherSheetsOfAWorkbookAreNamed(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		people := "First Name,Last Name\nAna,Rossi"
+		for words, book := range map[string][]byte{"Sheet 2, Sheet 3": rig.Workbook(t, people, people, people), "": rig.Workbook(t, people, "")} {
+			a := p.get(p.uploads(p.org("/contacts/import"), "people.xlsx", bytes.NewReader(book)).location())
+			said := strings.Contains(a.words(), "Only the first sheet with rows is imported.")
+			if said != (words != "") || !strings.Contains(a.words(), words) {
+				t.Errorf("the page of a file that also has %q says %s", words, a.words())
+			}
+		}
+	})
+}
+>>>>>>> r-eyes

@@ -31,6 +31,7 @@ type FileImport struct {
 	Mapping crm.Mapping `json:"mapping"`
 	Trial   bool        `json:"trial,omitempty"`   // a dry run is under way
 	Preview [][]string  `json:"preview,omitempty"` // the first rows of a file that was uploaded
+	Sheets  []string    `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
 }
 
 // What the rows of a file are.

@@ -121,6 +121,7 @@ func (s *Store) readUpload(ctx context.Context, j *Job, size int64, sum string) 
 	if im.Spec.Mapping, err = s.ColumnMapping(ctx, j.Account, im.Spec.Of, im.Spec.Header); err != nil {
 		return im, err
 	}
+	im.Spec.Sheets = rows.OtherSheets
 	if im.Spec.Preview, err = preview(rows); err != nil {
 		return im, fileFault(err)
 	}

@@ -41,7 +41,8 @@ func (e *RowError) Broken() (line int, reason string, cells []string) {
 
 // Reader reads the rows of a table, one after the other.
 type Reader struct {
-	Format string // "csv", also where the separator is another one, "jsonl" or "xlsx"
+	Format      string   // "csv", also where the separator is another one, "jsonl" or "xlsx"
+	OtherSheets []string // the names of other sheets of a workbook that have rows, which are not read
 
 	name   string
 	file   *watched

@@ -65,12 +65,13 @@ func (t *Reader) openWorkbook(r io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range sheets {
-		s, err := w.openSheet(name)
+	for i, sheet := range sheets {
+		s, err := w.openSheet(sheet.part)
 		if err != nil {
 			return err
 		}
 		if err = t.takeHeader(s); !errors.Is(err, errEmpty) {
+			t.OtherSheets = w.filled(sheets[i+1:])
 			return err
 		}
 	}
@@ -99,8 +100,34 @@ func checkDirectory(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// open reads what is common to all sheets, and lists the parts of those that people see.
-func (w *workbook) open() (sheets []string, err error) {
+// visibleSheet is a sheet that people see.
+type visibleSheet struct{ name, part string }
+
+const (
+	maxSheets    = 20  // that are looked at, to name them
+	maxSheetName = 100 // bytes that are kept; spreadsheet programs allow 31 characters
+)
+
+// filled are the names of sheets that have something in one of their first rows.
+func (w *workbook) filled(sheets []visibleSheet) (names []string) {
+	for _, sheet := range sheets[:min(len(sheets), maxSheets)] {
+		s, err := w.openSheet(sheet.part)
+		for range 100 {
+			var row []string
+			if err == nil {
+				row, _, err = s.next()
+			}
+			if broken := (*RowError)(nil); errors.As(err, &broken) || err == nil && !isBlank(row) {
+				names = append(names, strings.ToValidUTF8(sheet.name[:min(len(sheet.name), maxSheetName)], ""))
+				break
+			}
+		}
+	}
+	return names
+}
+
+// open reads what is common to all sheets, and lists those that people see.
+func (w *workbook) open() (sheets []visibleSheet, err error) {
 	root, err := w.relations("")
 	if err != nil {
 		return nil, err
@@ -120,7 +147,7 @@ func (w *workbook) open() (sheets []string, err error) {
 		case "sheet":
 			r := related[e.attr("id")]
 			if state := e.attr("state"); (state == "" || state == "visible") && strings.HasSuffix(r.kind, "/worksheet") {
-				sheets = append(sheets, r.target)
+				sheets = append(sheets, visibleSheet{e.attr("name"), r.target})
 			}
 		}
 		return nil

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -138,6 +139,30 @@ func TestSheetsOfAWorkbook(t *testing.T) {
 		if got := strings.Join(header, "|") + ": " + strings.Join(rows, "; "); err != nil || got != c.want {
 			t.Errorf("%s: %s, %v, want %s", c.name, got, err, c.want)
 		}
+	}
+}
+
+// TestOtherSheetsAreNamed: a person must know of rows that are not read. A sheet that is hidden or empty has none.
+func TestOtherSheetsAreNamed(t *testing.T) {
+	t.Parallel()
+	list := `<Relationships>`
+	sheets := `<workbook xmlns:r="r"><sheets>`
+	parts := map[string]string{}
+	row := sheetOf(`<row><c t="str"><v>name</v></c></row>`)
+	for i, c := range []struct{ name, state, content string }{{"Empty", "", sheetOf("")}, {"2024", "", row}, {"2025", "", sheetOf(`<row><c s="1"/></row><row><c t="e"><v>#N/A</v></c></row>`)}, {"Blank", "visible", sheetOf(`<row><c s="1"/></row>`)},
+		{"Old", "hidden", row}, {"Broken", "", "<"}, {strings.Repeat("é", 100), "", row}} {
+		list += fmt.Sprintf(`<Relationship Id="s%d" Type="x/worksheet" Target="worksheets/s%d.xml"/>`, i, i)
+		sheets += fmt.Sprintf(`<sheet name="%s" state="%s" r:id="s%d"/>`, c.name, c.state, i)
+		parts[fmt.Sprintf("xl/worksheets/s%d.xml", i)] = c.content
+	}
+	parts["xl/_rels/workbook.xml.rels"], parts["xl/workbook.xml"] = list+`</Relationships>`, sheets+`</sheets></workbook>`
+	file := workbook(t, parts)
+	r, err := table.Open(bytes.NewReader(file), int64(len(file)), "x")
+	if err != nil || r.Header()[0] != "name" {
+		t.Fatal(err)
+	}
+	if got := strings.Join(r.OtherSheets, "|"); got != "2025|"+strings.Repeat("é", 50) {
+		t.Errorf("the other sheets are %s", got)
 	}
 }
 
