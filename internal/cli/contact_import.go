@@ -47,50 +47,9 @@ func (c *contactImport) mode() store.ImportMode {
 }
 
 func (c *contactImport) Run(t *terminal) error {
-<<<<<<< HEAD
 	return c.open(t, "imported", func(s *store.Store, f *openFile) (err error) {
 		f.spec.Mode = c.mode()
 		if f.spec.Mapping, err = c.mapping(t, s, f, crm.Mapping.With, crm.Mapping.Check, "full_name"); err != nil {
-=======
-	if err := c.check(); err != nil {
-		return err
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(importMemory)
-	}
-	if os.Getenv("GOGC") == "" { // as the server does: a row leaves much garbage and keeps little
-		debug.SetGCPercent(mostPercent)
-	}
-	file, info, err := openRegular(c.File)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if info, err := os.Stat(c.Rejected); err == nil && c.Rejected != "" && sameFile(file, info) {
-		return usageError{errors.New("--rejected names the file that is imported")}
-	}
-	rows, err := table.Open(file, info.Size(), c.File)
-	if err != nil {
-		return c.refused(err)
-	}
-	total, err := store.CountRows(t.ctx, rows) // what cannot be read is found before anything is imported
-	if err != nil {
-		return c.refused(err)
-	}
-	if len(rows.OtherSheets) > 0 {
-		fmt.Fprintf(t.stderr, "Only the first sheet with rows is imported. The workbook has more: %s.\n", oneLine(strings.Join(rows.OtherSheets, ", ")))
-	}
-	spec := store.ContactImport{Name: filepath.Base(c.File), Size: info.Size(), Mode: c.mode(), Region: c.PhoneRegion}
-	if spec.SHA256, err = sumOf(t.ctx, file); err != nil {
-		return err
-	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
-		rows, err := table.Open(file, info.Size(), c.File)
-		if err != nil {
-			return c.refused(err)
-		}
-		if spec.Mapping, err = c.mapping(t, s, account.Number, rows.Header()); err != nil {
->>>>>>> r-eyes
 			return err
 		}
 		if c.DryRun {

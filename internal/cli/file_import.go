@@ -69,6 +69,9 @@ func (c *fileImport) open(t *terminal, done string, run func(s *store.Store, f *
 	if err != nil {
 		return c.refused(err, f)
 	}
+	if len(f.rows.OtherSheets) > 0 {
+		fmt.Fprintf(t.stderr, "Only the first sheet with rows is imported. The workbook has more: %s.\n", oneLine(strings.Join(f.rows.OtherSheets, ", ")))
+	}
 	f.spec.Header, f.spec.JSON = f.rows.Header(), f.rows.Format == "jsonl"
 	if f.spec.SHA256, err = sumOf(t.ctx, file); err != nil {
 		return err

@@ -214,7 +214,6 @@ func TestBadFilesAreRefusedInWords(t *testing.T) {
 	}
 }
 
-<<<<<<< HEAD
 const giftsFile = "Donation Date,Donation Amount,Payment Method,First name,Surname,E-Mail,Contact ID,Transaction ID,Hobby\n" +
 	"1/31/2026,\"$1,050.00\",Credit Card,Zoë,Okafor,zoe@example.org,77,t-1,<script>alert(1)</script>\n" +
 	"2/1/2026,25,Check,Cleo,Stone,cleo@example.org,78,t-2,\n" +
@@ -403,7 +402,7 @@ func TestBadFilesOfGiftsAreRefused(t *testing.T) {
 		t.Errorf("a viewer sees %d: %s", a.status, a.words())
 	}
 }
-=======
+
 // TestOtherSheetsOfAWorkbookAreNamed: no one takes the first sheet for the whole file.
 func TestOtherSheetsOfAWorkbookAreNamed(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
@@ -418,4 +417,3 @@ func TestOtherSheetsOfAWorkbookAreNamed(t *testing.T) {
 		}
 	})
 }
->>>>>>> r-eyes
