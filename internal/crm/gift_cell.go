@@ -24,6 +24,9 @@ func wordColumn(word func(string) string, of func(*GiftInput) **string) func(*Gi
 func dayColumn(of func(*GiftInput) **string) func(*GiftRow, *giftCell) {
 	return func(row *GiftRow, c *giftCell) {
 		text := writtenMoment(c.text, c.dayFirst)
+		if len(text) == len(time.DateOnly) && c.isOwn { // a workbook has midnight so, and ours has no days alone
+			text += " 00:00:00"
+		}
 		*of(&row.GiftInput) = &text
 	}
 }

@@ -38,6 +38,7 @@ type giftCell struct {
 	text     string
 	region   string
 	dayFirst bool
+	isOwn    bool // the file is an export of ours
 }
 
 // giftHeader is what the columns of a table are.
@@ -51,6 +52,7 @@ type giftHeader struct {
 func readHeader(mapping Mapping, region string) *giftHeader {
 	h := &giftHeader{sentAs: map[string]string{}, noMethod: true}
 	giver := make(Mapping, len(mapping))
+	isOwn := mapping.find("livemode") >= 0 && mapping.find("check_deposited_at") >= 0 // which no other system has
 	for i, c := range mapping {
 		column := giftColumnOf(c.Target)
 		giver[i] = Column{Name: c.Name, Target: cmp.Or(column.giver, SkipColumn)}
@@ -58,7 +60,7 @@ func readHeader(mapping Mapping, region string) *giftHeader {
 		if c.Target == SkipColumn {
 			continue
 		}
-		h.cells = append(h.cells, giftCell{giftColumn: column, index: i, region: region, dayFirst: region != "US" || isForeignDay(c.Name)})
+		h.cells = append(h.cells, giftCell{giftColumn: column, index: i, region: region, dayFirst: region != "US" || isForeignDay(c.Name), isOwn: isOwn})
 		h.name(column, c.Name)
 	}
 	isAmount := func(c giftCell) int { return first(c.target == "currency") } // it tells how an amount is read

@@ -156,7 +156,7 @@ func (w *jobWorker) openRun(ctx context.Context, j *Job, im *Import) (*importRun
 	}
 	run, err := w.newRun(ctx, j.Account, im.Spec, rows, im.Progress.Rows)
 	if err == nil && im.Spec.Trial {
-		run.trial = newTrial()
+		run.trial = newTrial(im.Spec.Of)
 	}
 	return run, err
 }
@@ -296,7 +296,7 @@ func (s *Store) TryFile(ctx context.Context, account int64, rows *table.Reader, 
 	if err != nil {
 		return result, err
 	}
-	run.trial = newTrial()
+	run.trial = newTrial(spec.Of)
 	defer run.close()
 	for end := false; !end; {
 		var outcomes []TrialRow

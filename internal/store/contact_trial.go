@@ -54,6 +54,7 @@ type trial struct {
 	contacts map[int64]trialContact
 	order    []int64 // of contacts, as they came
 	bytes    int
+	most     int // of bytes
 	gifts    trialGifts
 }
 
@@ -62,8 +63,12 @@ type trialContact struct {
 	keys string
 }
 
-func newTrial() *trial {
-	return &trial{seed: maphash.MakeSeed(), holders: make(map[uint64]int64), others: make(map[uint64][]int64), contacts: make(map[int64]trialContact)}
+func newTrial(of string) *trial {
+	most := maxTrialBytes
+	if of == ImportGifts { // they are about contacts, and seldom change them
+		most /= 4
+	}
+	return &trial{seed: maphash.MakeSeed(), most: most, holders: make(map[uint64]int64), others: make(map[uint64][]int64), contacts: make(map[int64]trialContact)}
 }
 
 // holding are the contacts that rows have given a key.
@@ -96,7 +101,7 @@ func (tr *trial) keep(row *stored) {
 	}
 	tr.contacts[row.id] = trialContact{bytes.Clone(row.body), row.matchKeys} // a body that was just made has room for more
 	tr.bytes += len(row.body)
-	for ; tr.bytes > maxTrialBytes; tr.order = tr.order[1:] {
+	for ; tr.bytes > tr.most; tr.order = tr.order[1:] {
 		tr.bytes -= len(tr.contacts[tr.order[0]].body)
 		delete(tr.contacts, tr.order[0])
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,35 @@ func BenchmarkGiftContact(b *testing.B) {
 		_, err := s.CreateContact(b.Context(), account.Number, in, crm.Dedupe)
 		return err
 	})
+}
+
+// BenchmarkGiftImport is what a row of a file of gifts costs, each with a new contact, and in a dry run.
+func BenchmarkGiftImport(b *testing.B) {
+	before := unitRows
+	defer func() { unitRows = before }()
+	unitRows = 400
+	for _, trial := range []bool{false, true} {
+		b.Run(fmt.Sprintf("trial=%t", trial), func(b *testing.B) {
+			s := openTest(b)
+			account := newAccount(b, s).Number
+			var text strings.Builder
+			text.WriteString("amount,date,method,first_name,last_name,email,external_id\n")
+			for i := range b.N {
+				fmt.Fprintf(&text, "%d,2026-%02d-%02d,card,Ann,Person%d,p%d@example.org,x%d\n", 5+i%200, 1+i%9, 1+i%28, i, i, i)
+			}
+			rows := openTable(b, text.String())
+			b.ResetTimer()
+			var err error
+			if trial {
+				_, err = s.TryFile(b.Context(), account, rows, giftImportOf(rows), func(TrialRow) error { return nil }, func(ImportCounts) {})
+			} else {
+				_, _, err = s.ImportFile(b.Context(), account, rows, giftImportOf(rows), 0, true, func(ImportProgress) {})
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
 }
 
 func clients(b *testing.B, do func(n int64) error) {

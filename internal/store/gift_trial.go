@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -18,9 +19,9 @@ type trialGifts struct {
 	bytes   int
 }
 
-// maxGiftBytes bounds the documents of gifts that a dry run keeps: about 10,000 of them. A row with the external id of any other one counts as known,
+// maxGiftBytes bounds the documents of gifts that a dry run keeps: about 3,000 of them. A row with the external id of any other one counts as known,
 // even if it says something else.
-const maxGiftBytes = 16 << 20
+const maxGiftBytes = 4 << 20
 
 // keepGift notes a gift that a row would record. Equal rows without an external id are different gifts, so that no row is about one of them.
 func (tr *trial) keepGift(g *storedGift, fromRow bool) {
@@ -33,7 +34,7 @@ func (tr *trial) keepGift(g *storedGift, fromRow bool) {
 		gifts.holders, gifts.kept = make(map[uint64]int64), make(map[int64]*storedGift)
 	}
 	gifts.holders[maphash.String(tr.seed, g.ExternalID)] = g.ID
-	gifts.kept[g.ID] = g
+	gifts.kept[g.ID] = &storedGift{Gift: g.Gift, body: bytes.Clone(g.body)} // a body that was just made has room for more
 	gifts.order = append(gifts.order, g.ID)
 	for gifts.bytes += len(g.body); gifts.bytes > maxGiftBytes; gifts.order = gifts.order[1:] {
 		gifts.bytes -= len(gifts.kept[gifts.order[0]].body)
