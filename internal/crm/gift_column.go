@@ -70,6 +70,7 @@ var giftColumns = []giftColumn{
 		names: "dedicationrecipientemail notificationrecipientemail"},
 	{target: "communication_opt_in", label: "Wants to hear from us", names: "communicationoptin optin marketingoptin newsletteroptin", read: optInColumn},
 	{target: "refunded", label: "Refunded amount", names: "refunded amountrefunded refundedamount", read: readRefunded},
+	{target: ownGift, label: "Gift ID in Donorbook", read: func(row *GiftRow, c *giftCell) { row.Own = c.text }},
 	{target: "livemode", label: "Live payment (not a test)", names: "livemode", read: liveColumn},
 }
 
@@ -138,8 +139,19 @@ func GuessGiftColumns(header []string) Mapping {
 	}
 	m.guessGiver(giver)
 	m.leaveForeignIDs()
+	for i, c := range m {
+		if c.Target == ownGift && (c.Name != ownGift || !m.isOwnGifts()) { // of another system
+			m[i].Target = SkipColumn
+		}
+	}
 	return m
 }
+
+// ownGift is the column with the ids of gifts that are exported.
+const ownGift = "id"
+
+// isOwnGifts tells by columns that no other system has that a file is an export of ours.
+func (m Mapping) isOwnGifts() bool { return m.find("livemode") >= 0 && m.find("check_deposited_at") >= 0 }
 
 // giftNamed is the target that a name means, and how good a name it is: 0 is the best.
 type giftNamed struct {

@@ -19,6 +19,7 @@ type GiftRow struct {
 	GiftInput
 	Line         int    // where it begins, from 1
 	CampaignName string // the id, the slug or the title of a campaign; "" is none
+	Own          string // the id of a gift that was exported; "" is none
 
 	faults   Invalid                    // found while reading
 	content  []byte                     // all that it says, as it was
@@ -52,7 +53,7 @@ type giftHeader struct {
 func readHeader(mapping Mapping, region string) *giftHeader {
 	h := &giftHeader{sentAs: map[string]string{}, noMethod: true}
 	giver := make(Mapping, len(mapping))
-	isOwn := mapping.find("livemode") >= 0 && mapping.find("check_deposited_at") >= 0 // which no other system has
+	isOwn := mapping.isOwnGifts()
 	for i, c := range mapping {
 		column := giftColumnOf(c.Target)
 		giver[i] = Column{Name: c.Name, Target: cmp.Or(column.giver, SkipColumn)}
@@ -101,7 +102,9 @@ func (h *giftHeader) row(line int, cells []string) *GiftRow {
 		if c.read != nil {
 			c.read(row, &c)
 		}
-		said = append(said, fmt.Sprintf("%s=%d:%s;", c.target, len(c.text), c.text))
+		if c.target != ownGift { // the same gift is exported under another id by another account
+			said = append(said, fmt.Sprintf("%s=%d:%s;", c.target, len(c.text), c.text))
+		}
 	}
 	row.takeGiver(h.giver.Input(cells))
 	if h.noMethod {
@@ -141,6 +144,8 @@ func readJSONRow(line int, document []byte) (*GiftRow, error) {
 			row.GivenAt = r.textSent()
 		case key == "external_reference":
 			row.ExternalID = r.textSent()
+		case key == ownGift && r.next() == '"':
+			row.Own = r.text()
 		case key == RejectedColumn, other == "campaign":
 			r.skip()
 		case key == "transactions" && r.hasRefund():

@@ -307,6 +307,9 @@ func (u *importUnit) needs(account int64) (n needs) {
 		case row.gift != nil && row.Reason == "":
 			n.more = append(n.more, newGiftNeeds(account, &row.gift.GiftInput))
 		}
+		if row := &u.rows[i]; row.gift != nil && row.gift.Own != "" {
+			n.gifts = append(n.gifts, codeID(account, row.gift.Own))
+		}
 	}
 	return n
 }

@@ -140,6 +140,11 @@ func (r *importRun) findCampaigns(ctx context.Context, u *importUnit) error {
 
 // importGift decides about a row of gifts: what became of it, and the gift, or why it is rejected.
 func (t *tx) importGift(a *accountUnit, row *importRow, now time.Time) (outcome string, made GiftDocument, reason string, err error) {
+	if own, err := t.exportedGift(a, row.gift.GiftRow); err != nil {
+		return "", made, "", err
+	} else if own != nil {
+		return RowUnchanged, GiftDocument{Gift: own.Gift, Existing: true}, "", nil
+	}
 	if row.Reason != "" {
 		return RowRejected, made, row.Reason, nil
 	}
@@ -154,4 +159,20 @@ func (t *tx) importGift(a *accountUnit, row *importRow, now time.Time) (outcome 
 		return RowUnchanged, made, "", nil
 	}
 	return RowCreated, made, "", nil
+}
+
+// exportedGift is the gift that a row was exported from, nil where it is not in this account, or was canceled since, as an undo does.
+func (t *tx) exportedGift(a *accountUnit, row *crm.GiftRow) (*storedGift, error) {
+	id := codeID(a.account, row.Own)
+	if id == 0 {
+		return nil, nil
+	}
+	found, err := a.gifts.get(t, a.account, id)
+	if err != nil || found == nil || found.damage != nil || found.Code != row.Own {
+		return nil, err
+	}
+	if found.Status == crm.Cancelled && (row.Status == nil || *row.Status != string(crm.Cancelled)) {
+		return nil, nil
+	}
+	return found, nil
 }

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +23,7 @@ var someCode = regexp.MustCompile(`gift \w{16}`)
 
 // giftImportOf is how a file of gifts is imported without a person who maps its columns.
 func giftImportOf(rows *table.Reader) FileImport {
-	return FileImport{Of: ImportGifts, Name: "gifts.csv", SHA256: "sum", Region: "US", Mapping: crm.GuessGiftColumns(rows.Header())}
+	return FileImport{Of: ImportGifts, Name: "gifts.csv", SHA256: "sum", Region: "US", JSON: rows.Format == "jsonl", Mapping: crm.GuessGiftColumns(rows.Header())}
 }
 
 // imported imports a CSV file, and returns its report with the rejected rows: their lines and reasons.
@@ -397,4 +399,42 @@ func TestRejectedGifts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A file of gifts that was exported records nothing in the account that it comes from: its rows say which gifts they are. Those that were canceled
+// since, as an undo does, are recorded anew.
+func TestExportedGiftsAreKnown(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, _ := withGifts(t, s)
+		for _, format := range []string{"csv", "jsonl"} {
+			file := exportedGifts(t, s, account.Number, format)
+			before := ledgerOf(t, s, account.Number)
+			for _, trial := range []bool{true, false} {
+				if got, rejected := imported(t, s, account.Number, file, trial); got != (ImportCounts{Rows: int64(len(before)), Unchanged: int64(len(before))}) {
+					t.Errorf("%s: %+v, %q", format, got, rejected)
+				}
+			}
+			if after := ledgerOf(t, s, account.Number); !reflect.DeepEqual(before, after) {
+				t.Errorf("%s: the gifts are %v, and were %v", format, after, before)
+			}
+		}
+		other := newAccount(t, s).Number
+		if got, _ := imported(t, s, other, strings.ReplaceAll(exportedGifts(t, s, account.Number, "csv"), "contact_id", "elsewhere"), true); got.Unchanged != 0 {
+			t.Errorf("another account knows %d gifts", got.Unchanged)
+		}
+	})
+}
+
+// exportedGifts is a file of all gifts of an account.
+func exportedGifts(t *testing.T, s *Store, account int64, format string) string {
+	t.Helper()
+	var file bytes.Buffer
+	export, err := s.ExportGifts(t.Context(), account, crm.GiftFilter{}, ExportOptions{Format: format})
+	if err == nil {
+		err = export.Write(t.Context(), &file, func(int64, int64) {})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.String()
 }
