@@ -69,7 +69,7 @@ func TestACopyMovesAServiceToPostgreSQLAndBack(t *testing.T) {
 contact             5
 contact_archival    0
 contact_index       5
-contact_set         2
+contact_set         4
 tag                 1
 campaign            0
 campaign_reader     0

@@ -26,6 +26,11 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 				err := s.update(t.Context(), account, needs{}, func(tx *tx) error {
 					row, err := tx.lock(account)
 					for _, id := range lost {
+						gone, loadErr := tx.load(account, id)
+						if loadErr != nil {
+							return loadErr
+						}
+						err = errors.Join(err, tx.moveSets(row, id, setsOf(&gone.contact), nil))
 						for _, sql := range []string{
 							`DELETE FROM contact WHERE account_id = $1 AND id = $2`,
 							`DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`,
