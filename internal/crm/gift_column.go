@@ -151,7 +151,9 @@ func GuessGiftColumns(header []string) Mapping {
 const ownGift = "id"
 
 // isOwnGifts tells by columns that no other system has that a file is an export of ours.
-func (m Mapping) isOwnGifts() bool { return m.find("livemode") >= 0 && m.find("check_deposited_at") >= 0 }
+func (m Mapping) isOwnGifts() bool {
+	return m.find("livemode") >= 0 && m.find("check_deposited_at") >= 0
+}
 
 // giftNamed is the target that a name means, and how good a name it is: 0 is the best.
 type giftNamed struct {
