@@ -202,7 +202,7 @@ type joining struct {
 	account int64
 	person
 	words string   // that the search finds
-	sets  []string // of the times and the tags
+	sets  []string // of the times, the tags and the common words
 }
 
 func join(a account, p person) joining {
@@ -213,7 +213,7 @@ func join(a account, p person) joining {
 	for _, tag := range p.contact.Tags {
 		sets = append(sets, kind+tag)
 	}
-	return joining{account: a.Number, person: p, words: p.contact.SearchDocument(a.Number), sets: sets}
+	return joining{account: a.Number, person: p, words: p.contact.SearchDocument(a.Number), sets: append(sets, p.contact.CommonWords()...)}
 }
 
 // tally is the row of an account, and what else of it changes with its contacts.

@@ -191,7 +191,8 @@ func (f *ContactFilter) matchesDetails(c *Contact) bool {
 func (f *ContactFilter) matchesCustom(c *Contact) bool {
 	var has []string
 	for _, v := range c.Custom {
-		has = append(has, v.words()...)
+		word, _ := v.word()
+		has = append(has, fieldWord(v.Field), word)
 	}
 	lacks := func(asked FieldFilter) bool {
 		return !slices.ContainsFunc(asked.Words, func(word string) bool { return slices.Contains(has, word) })
@@ -201,8 +202,9 @@ func (f *ContactFilter) matchesCustom(c *Contact) bool {
 
 // FieldFilter asks for contacts with a value in a custom field.
 type FieldFilter struct {
-	Field int64
-	Words []string // search words of the value, of which a contact has one
+	Field  int64
+	Words  []string // of the value, of which a contact has one
+	common bool     // they are common words, and no search words
 }
 
 // AnyValue is what asks for contacts that have any value in a custom field.
@@ -210,18 +212,23 @@ const AnyValue = "*"
 
 // filterField asks for a value as it was sent.
 func filterField(id int64, text string) FieldFilter {
-	f := FieldFilter{Field: id}
+	word, common := fieldValueWord(id, text)
+	f := FieldFilter{id, []string{word}, common}
 	switch {
 	case text == AnyValue:
-		f.Words = append(f.Words, fieldWord(id))
-		return f
+		f = FieldFilter{id, []string{fieldWord(id)}, true}
 	case strings.EqualFold(text, "true"):
-		f.Words = append(f.Words, fieldValueWord(id, "Yes"))
+		f.also("Yes")
 	case strings.EqualFold(text, "false"):
-		f.Words = append(f.Words, fieldValueWord(id, "No"))
+		f.also("No")
 	}
-	f.Words = append(f.Words, fieldValueWord(id, text))
 	return f
+}
+
+// also takes another value, which is common as well.
+func (f *FieldFilter) also(text string) {
+	word, _ := fieldValueWord(f.Field, text)
+	f.Words = append(f.Words, word)
 }
 
 // LongFirstName tells that contacts with other names may have the word of the first name.
@@ -229,25 +236,41 @@ func (f *ContactFilter) LongFirstName() bool {
 	return len(firstNameWord(f.FirstName)) > maxWord-utf8.UTFMax
 }
 
-// WordSearch is what the words of contacts answer: the search, a first name, the city, the ZIP code and the custom fields. It is one search, since a database
-// compares its lists of words faster than it hands them out.
-func (f *ContactFilter) WordSearch() Search {
-	all := Search{Text: f.Search.Text + f.City + f.Zip, Terms: slices.Clone(f.Search.Terms)}
-	if f.FirstName != "" && f.LastName == "" { // otherwise both are found by the sort name
-		all.Text, all.Terms = all.Text+f.FirstName, append(all.Terms, SearchTerm{{{Text: firstNameWord(f.FirstName)}}})
-	}
+// CommonWords are common words of which a contact must have one each: those of the city and of custom fields.
+func (f *ContactFilter) CommonWords() (all [][]string) {
 	if f.City != "" {
-		all.Terms = append(all.Terms, SearchTerm{{{Text: f.City}}})
-	}
-	if f.Zip != "" {
-		all.Terms = append(all.Terms, SearchTerm{{{Text: f.Zip, Prefix: true, Shared: true}}})
+		all = append(all, []string{f.City})
 	}
 	for _, field := range f.Custom {
-		var term SearchTerm
-		for _, word := range field.Words {
-			term = append(term, SearchChoice{{Text: word}})
+		if field.common {
+			all = append(all, field.Words)
 		}
-		all.Text, all.Terms = all.Text+field.Words[0], append(all.Terms, term)
+	}
+	return all
+}
+
+// ZipArea is what one of the common words of a contact begins with where a ZIP code is asked for by its first digits alone.
+func (f *ContactFilter) ZipArea() (start string, ok bool) {
+	return f.Zip, f.Zip != "" && len(f.Zip) <= maxArea
+}
+
+// WordSearch is what the search words of contacts answer: the search, a first name, a ZIP code and values of custom fields. It is one search, since a database
+// compares its lists of words faster than it hands them out.
+func (f *ContactFilter) WordSearch() Search {
+	all := Search{Text: f.Search.Text, Terms: slices.Clone(f.Search.Terms)}
+	add := func(text string, word SearchWord) {
+		all.Text, all.Terms = all.Text+text, append(all.Terms, SearchTerm{{word}})
+	}
+	if f.FirstName != "" && f.LastName == "" { // otherwise both are found by the sort name
+		add(f.FirstName, SearchWord{Text: firstNameWord(f.FirstName)})
+	}
+	if len(f.Zip) > maxArea {
+		add(f.Zip, SearchWord{Text: f.Zip, Prefix: true, Shared: true})
+	}
+	for _, field := range f.Custom {
+		if !field.common {
+			add(field.Words[0], SearchWord{Text: field.Words[0]})
+		}
 	}
 	return all
 }

@@ -3,10 +3,14 @@ package crm
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 // filter reads one parameter that is sent with each of the values.
@@ -112,7 +116,7 @@ func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
 
 // What words answer is one search, so that the database hands out only the contacts that meet all of it.
 func TestWordsOfAFilterAreOneSearch(t *testing.T) {
-	for query, want := range map[string]int{"tag=vip": 0, "city=Boston": 1, "q=ana+ruiz&city=Boston&zip=021&field_3=blue": 5} {
+	for query, want := range map[string]int{"tag=vip": 0, "city=Boston&zip=021&field_3=blue": 0, "zip=0210": 1, "q=ana+ruiz&city=Boston&zip=02101&field_3=2026-01-31": 4} {
 		_, f, err := ParseContactQuery(query, "US")
 		if err != nil {
 			t.Fatal(err)
@@ -138,4 +142,59 @@ func TestLongValuesAreFound(t *testing.T) {
 	if other.Matches(&c, false) || !other.LongFirstName() {
 		t.Error("another long name needs a look at the documents")
 	}
+}
+
+func TestCommonWords(t *testing.T) {
+	c := Contact{
+		Addresses: []Address{{City: "New York", Zipcode: "10001-2345"}, {City: "  new YORK", Zipcode: "1"}, {Line1: "Nowhere"}},
+		Custom:    []CustomValue{{1, `"Größe L"`}, {2, "true"}, {3, "2019"}, {4, "20191"}, {5, `"2019-01-31"`}, {6, `"` + strings.Repeat("long ", 9) + `"`}, {7, `"Box 12"`}},
+	}
+	want := []string{".cnew\uf820york", ".f1", ".f1=grosse\uf820l", ".f2", ".f2=yes", ".f3", ".f3=2019", ".f4", ".f5", ".f6", ".f7", ".z1", ".z100"}
+	if diff := cmp.Diff(want, c.CommonWords()); diff != "" {
+		t.Error(diff)
+	}
+	words := strings.Join(c.SearchWords(), " ")
+	for _, other := range []string{".f4=20191", ".f5=2019-01-31", ".f7=box\uf82012", ".z100012345"} {
+		if !strings.Contains(words, other) {
+			t.Errorf("the search words %q lack %q", words, other)
+		}
+	}
+	for word, want := range map[string]string{".cnew\uf820york": "city new york", ".z100": "ZIP code 100", ".f2=yes": "custom field 2=yes", "t:.f": ""} {
+		if told := TellCommonWord(word); told != want {
+			t.Errorf("%q is %q, want %q", word, told, want)
+		}
+	}
+}
+
+// Every contact that a filter of a city, a ZIP code or a custom field lets through has the words that it is found by, and no other has.
+func TestFiltersAndWordsAgree(t *testing.T) {
+	text := rapid.SampledFrom([]string{"", "1", "12", "123", "1234", "12345", "123-45", "é1", "éé", "ééé", "Yes", "No", "a b", "a", "Ä", "true", "north east", "2019-01-31", strings.Repeat("ab ", 20)})
+	rapid.Check(t, func(t *rapid.T) {
+		c, query := Contact{}, url.Values{}
+		for range rapid.IntRange(0, 2).Draw(t, "addresses") {
+			c.Addresses = append(c.Addresses, Address{City: text.Draw(t, "city"), Zipcode: text.Draw(t, "zip")})
+		}
+		if value := text.Draw(t, "value"); value != "" {
+			c.Custom = []CustomValue{{1, string(appendText(nil, value))}}
+		}
+		key := rapid.SampledFrom([]string{"city", "zip", "field_1"}).Draw(t, "key")
+		query.Set(key, text.Draw(t, "asked"))
+		_, f, err := ParseContactQuery(query.Encode(), "US")
+		if err != nil || f.None || f.IsEmpty() {
+			return
+		}
+		found, common := true, c.CommonWords()
+		for _, any := range f.CommonWords() {
+			found = found && slices.ContainsFunc(any, func(word string) bool { return slices.Contains(common, word) })
+		}
+		if area, ok := f.ZipArea(); ok {
+			found = found && slices.ContainsFunc(common, func(word string) bool { return strings.HasPrefix(word, area) })
+		}
+		if search := f.WordSearch(); !search.IsEmpty() {
+			found = found && search.Finds(c.SearchWords())
+		}
+		if found != f.Matches(&c, false) {
+			t.Fatalf("%+v with %q and %q: found %v", f, common, c.SearchWords(), found)
+		}
+	})
 }

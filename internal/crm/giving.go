@@ -45,12 +45,6 @@ func CellsBetween(campaign, period int64, currency string) (after, before string
 	return cell, cell[:len(cell)-9] + ":" // after every digit
 }
 
-// DonorCells are the bounds of the cells of a campaign and all time: those of contacts, and of all of them, in each currency.
-func DonorCells(campaign int64) (from, to string) {
-	cell := Cell(campaign, 0, "", 0)
-	return cell[:16+1+8+1], cell[:16+1+8+1] + "~" // after every letter
-}
-
 // CellContact is the sequence number of the contact whose cell it is, 0 for all.
 func CellContact(cell string) (seq int64) {
 	for _, c := range []byte(cell[max(0, len(cell)-9):]) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,7 +18,7 @@ const (
 	exactTagSign = "=" // the name to the letter
 	emailSign    = "-" // an email, or its first letters
 	startSign    = "_" // the first letters of any other word
-	filterSign   = "." // what contacts are filtered by, and no search: a whole first name or city, a ZIP code, the value of a custom field
+	filterSign   = "." // what contacts are filtered by, and no search: a whole first name, a ZIP code, the value of a custom field, and common words
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 )
 
 // WordsVersion counts the changes of SearchWords and SortName, and of what else the store derives from contacts. A database whose words are of another version gets them anew when it is opened.
-const WordsVersion = 5
+const WordsVersion = 6
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func (c *Contact) SearchWords() []string {
@@ -40,10 +41,8 @@ func (c *Contact) SearchWords() []string {
 		for _, text := range [...]string{a.City, a.State, a.Zipcode} {
 			found = appendWords(found, text)
 		}
-		for _, word := range a.placeWords() {
-			if word != "" {
-				found = append(found, word)
-			}
+		if word := zipWord(a.Zipcode); word != "" {
+			found = append(found, word)
 		}
 	}
 	for _, name := range c.Tags {
@@ -63,7 +62,9 @@ func (c *Contact) SearchWords() []string {
 		if text, ok := v.quoted(); ok {
 			found = appendWords(found, text)
 		}
-		found = append(found, v.words()...)
+		if word, common := v.word(); !common {
+			found = append(found, word)
+		}
 	}
 	for i := range found {
 		found[i] = searchWord(found[i])
@@ -71,16 +72,63 @@ func (c *Contact) SearchWords() []string {
 	return sortedKeys(found)
 }
 
-// words are the words by which contacts with the value are found: that there is one, and which.
-func (v CustomValue) words() []string {
-	return []string{fieldWord(v.Field), fieldValueWord(v.Field, v.Text())}
+// CommonWords are what many contacts may have together: cities, the beginnings of ZIP codes, custom fields with a value, and values that are one of a
+// few. They are sorted and distinct. No search finds them: the contacts of each are a set, since an index of words hands out contacts one by one.
+func (c *Contact) CommonWords() []string {
+	words := make([]string, 0, 4)
+	add := func(word string) {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	for i := range c.Addresses {
+		add(cityWord(c.Addresses[i].City))
+		add(zipArea(zipWord(c.Addresses[i].Zipcode)))
+	}
+	for _, v := range c.Custom {
+		add(fieldWord(v.Field))
+		if word, common := v.word(); common {
+			add(word)
+		}
+	}
+	return sortedKeys(words)
+}
+
+// word is the word by which contacts with the value are found. It is common where the value looks like one of a few: short, or letters alone. What has
+// digits is mostly a number, a date or a code, of which there are many.
+func (v CustomValue) word() (word string, common bool) { return fieldValueWord(v.Field, v.Text()) }
+
+const (
+	shortValue  = 4  // letters of a value of which there cannot be many
+	commonValue = 40 // of what is called by a name, such as a kind of member
+)
+
+func isCommon(value string) bool {
+	return !isLonger(value, shortValue) || !isLonger(value, commonValue) && !strings.ContainsFunc(value, unicode.IsDigit)
 }
 
 func fieldWord(id int64) string { return filterSign + "f" + strconv.FormatInt(id, 10) }
 
 // fieldValueWord is a value as contacts are filtered by it, without regard to letter case and marks.
-func fieldValueWord(id int64, text string) string {
-	return searchWord(fieldWord(id) + "=" + fold(strings.TrimSpace(text)))
+func fieldValueWord(id int64, text string) (word string, common bool) {
+	text = fold(strings.TrimSpace(text))
+	return searchWord(fieldWord(id) + "=" + text), isCommon(text)
+}
+
+// TellCommonWord says what a common word means, as far as it can be told; "" is no common word.
+func TellCommonWord(word string) string {
+	word = strings.Map(func(r rune) rune {
+		if r >= privateUse && breaksWord(r-privateUse) {
+			return r - privateUse
+		}
+		return r
+	}, word)
+	for _, kind := range [...]struct{ sign, name string }{{"c", "city "}, {"z", "ZIP code "}, {"f", "custom field "}} {
+		if text, ok := strings.CutPrefix(word, filterSign+kind.sign); ok {
+			return kind.name + text
+		}
+	}
+	return ""
 }
 
 // firstNameWord is a whole first name as contacts are filtered by it, without regard to letter case and marks.
@@ -92,14 +140,10 @@ func cityWord(city string) string { return cut(string(appendCity(nil, city)), ma
 // zipWord is the letters and digits of a ZIP code as contacts are filtered by it; "" is none.
 func zipWord(zip string) string { return cut(string(appendZip(nil, zip)), maxWord) }
 
-// placeWords are both words of an address.
-func (a *Address) placeWords() [2]string {
-	var room [96]byte // most places fit
-	b := appendCity(room[:0], a.City)
-	n := len(b)
-	both := string(appendZip(b, a.Zipcode))
-	return [2]string{cut(both[:n], maxWord), cut(both[n:], maxWord)}
-}
+// zipArea is the beginning of a ZIP code: the word of all codes that begin so, which are those of a region.
+func zipArea(word string) string { return cut(word, maxArea) }
+
+const maxArea = len(filterSign+"z") + 3 // digits
 
 func appendCity(b []byte, city string) []byte {
 	if city = fold(strings.TrimSpace(city)); city == "" {

@@ -86,7 +86,7 @@ func (k *checker) eachKept(from, to int64, enter func(f fact, n uint64) error) e
 
 // everyFact takes what is kept from what the documents say, and looks closer where something is left.
 func (k *checker) everyFact() error {
-	if err := k.eachGiftMonth(math.MinInt64, math.MaxInt64, func(f fact) { k.ledger.add(f, 1) }); err != nil {
+	if err := k.eachGiftSet(math.MinInt64, math.MaxInt64, func(f fact) { k.ledger.add(f, 1) }); err != nil {
 		return err
 	}
 	err := k.eachKept(math.MinInt64, math.MaxInt64, func(f fact, n uint64) error {
@@ -164,7 +164,7 @@ func (d *difference) enter(f fact, n times) {
 
 // settle compares the contacts up to an id.
 func (d *difference) settle(to int64) error {
-	err := d.eachGiftMonth(d.from, to, func(f fact) { d.enter(f, times{should: 1}) })
+	err := d.eachGiftSet(d.from, to, func(f fact) { d.enter(f, times{should: 1}) })
 	if err != nil {
 		return err
 	}

@@ -79,10 +79,16 @@ func (k *checker) tellSets() error {
 	return nil
 }
 
-// toldSet is what a check calls a set: its tag, what its contacts lack, or a band.
+// toldSet is what a check calls a set: its tag, what its contacts lack, gave for or have in common, or a band.
 func toldSet(name string) string {
 	if detail, ok := strings.CutPrefix(name, lackingSet); ok {
 		return "no " + detail
+	}
+	if campaign, ok := strings.CutPrefix(name, donorSet); ok {
+		return "gave for campaign " + campaign
+	}
+	if words := crm.TellCommonWord(name); words != "" {
+		return words
 	}
 	for b, words := range map[*bands]string{&addedDays: "added on ", &changedMonths: "changed in ", &giftMonths: "gave in ", &givenTotals: "total given, band "} {
 		if label, ok := strings.CutPrefix(name, b.kind); ok {
@@ -149,7 +155,7 @@ func (t *tx) membersOf(a *accountUnit, block int64) (read db.SetBlock, members m
 	if err != nil {
 		return read, nil, err
 	}
-	return read, members, eachGiftMonth(t.Conn, a.account, crm.MakeID(a.account, start+1), crm.MakeID(a.account, start+db.BlockSize), func(id int64, name string) {
+	return read, members, eachGiftSet(t.Conn, a.account, crm.MakeID(a.account, start+1), crm.MakeID(a.account, start+db.BlockSize), func(id int64, name string) {
 		_, at := db.BlockOf(crm.IDSeq(id))
 		members[name] = append(members[name], at)
 	})

@@ -301,6 +301,8 @@ func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, bo
 		if err := t.moveSets(a, s.id, setsOf(&s.contact), setsOf(&changed)); err != nil {
 			return err
 		}
+	}
+	if moved || !slices.Equal(s.contact.Tags, changed.Tags) {
 		t.countTags(account, s.contact, -1)
 		t.countTags(account, changed, 1)
 	}

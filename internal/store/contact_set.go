@@ -11,7 +11,8 @@ import (
 
 // Which contacts have a tag is kept as sets of their sequence numbers, so that the contacts of a tag are counted, and found at any
 // place, without reading them. A tag has a set of its active contacts and one of its archived ones. Those who lack an email, or a phone, are
-// sets of all contacts: most contacts have both, and are in neither. So are the bands (contact_band.go).
+// sets of all contacts: most contacts have both, and are in neither. So are the bands (contact_band.go), and the sets of common words, which
+// are called as these.
 const (
 	activeSet   = "t:"
 	archivedSet = "a:"
@@ -79,13 +80,14 @@ func setsOf(c *crm.Contact) []string {
 			names = append(names, lackingSet+string(d))
 		}
 	}
-	return append(names, bandsOf(c)...)
+	return append(append(names, bandsOf(c)...), c.CommonWords()...)
 }
 
 // sameSets tells whether a change leaves a contact in the sets that it is in.
 func sameSets(before, after *crm.Contact) bool {
 	gained := func(d crm.Detail) bool { return before.HasDetail(d) != after.HasDetail(d) }
-	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) && sameBands(before, after)
+	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) && sameBands(before, after) &&
+		slices.Equal(before.Addresses, after.Addresses) && slices.Equal(before.Custom, after.Custom)
 }
 
 // contactSets is what a batch knows of the sets of an account, by blocks: they are written when it ends. There is nil where there is
@@ -151,7 +153,7 @@ func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 	blocks := make(map[int64][]string)
 	for _, n := range all {
 		for _, id := range a.givers(n) {
-			blocks[blockOf(id)] = append(blocks[blockOf(id)], giftSets(n.gift)...)
+			blocks[blockOf(id)] = append(blocks[blockOf(id)], joinedSets(n.gift)...)
 		}
 		if n.contact == 0 {
 			a.sets.expect(n.sets, a.newestBlock())   // as lookUpSets has asked

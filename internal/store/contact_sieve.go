@@ -92,10 +92,16 @@ func (w *sieve) steps() (steps []func() error) {
 	for _, detail := range f.Lacks {
 		add(true, func() error { return w.detail(detail, w.keep) })
 	}
+	for _, words := range f.CommonWords() {
+		add(true, func() error { return w.anyOf(words) })
+	}
+	add(f.Gave.Campaign != 0, w.donors)
 	add(f.LastName != "", w.lastName)
+	area, asked := f.ZipArea()
+	add(asked, func() error { return w.area(area) })
 	words := f.WordSearch()
 	add(!words.IsEmpty(), func() error { return w.search(words) })
-	add(!f.Gave.IsEmpty(), w.gave)
+	add(!f.Gave.When.IsEmpty(), w.gave)
 	add(!f.Given.IsEmpty(), w.given)
 	add(!f.Created.IsEmpty(), func() error { return w.window(&addedDays, f.Created) })
 	add(!f.Updated.IsEmpty(), func() error { return w.window(&changedMonths, f.Updated) })
@@ -169,6 +175,30 @@ func (w *sieve) anyTag() error {
 	return nil
 }
 
+// anyOf keeps those who are in at least one of the sets.
+func (w *sieve) anyOf(names []string) error {
+	var any db.Set
+	for _, name := range names {
+		found, err := w.tags.of(w.conn, w.row, name)
+		if err != nil {
+			return err
+		}
+		any.Or(&found.Set)
+	}
+	w.keep(any)
+	return nil
+}
+
+// area keeps those who live where ZIP codes begin so.
+func (w *sieve) area(start string) error {
+	var set db.Set
+	err := w.addSets(&set, start, start+"\U0010FFFF")
+	if err == nil {
+		w.keep(set)
+	}
+	return err
+}
+
 func (w *sieve) withoutTag(tag string) error {
 	found, err := w.tags.tagged(w.conn, w.row, w.scope, tag)
 	if err == nil {
@@ -186,20 +216,18 @@ func (w *sieve) detail(detail crm.Detail, do func(db.Set)) error {
 	return err
 }
 
-// gave keeps those who have a gift such as is asked for.
+// donors keeps those who gave for the campaign.
+func (w *sieve) donors() error { return w.anyOf([]string{campaignDonors(w.filter.Gave.Campaign)}) }
+
+// gave keeps those who have a gift of the time that is asked for: for the campaign, or for any.
 func (w *sieve) gave() error {
 	gave := w.filter.Gave
 	if gave.Campaign == 0 {
 		return w.window(&giftMonths, gave.When)
 	}
 	var set db.Set
-	var whole bool
-	var err error
-	if low, high := span(gave.When); gave.When.IsEmpty() {
-		whole, err = w.addDonors(&set, gave.Campaign)
-	} else {
-		_, whole, err = w.find(&set, w.most(), sqlGaveTo, gave.Campaign, low, high)
-	}
+	low, high := span(gave.When)
+	_, whole, err := w.find(&set, w.most(), sqlGaveTo, gave.Campaign, low, high)
 	if whole {
 		w.keep(set)
 	}

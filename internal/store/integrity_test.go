@@ -71,9 +71,14 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	err = c.Each(func(r db.Row) error {
 		if _, g := scanGift(r); g.damage == nil && g.Net() > 0 {
 			lastGifts[g.Contact] = later(lastGifts[g.Contact], lastGiftAt(g.At.Unix()))
-			name := "g:" + g.At.UTC().Format("2006-01")
-			if seq := crm.IDSeq(g.Contact); !slices.Contains(wantSets[name], seq) {
-				wantSets[name] = append(wantSets[name], seq)
+			names := []string{"g:" + g.At.UTC().Format("2006-01")}
+			if g.Campaign != 0 {
+				names = append(names, fmt.Sprintf("d:%d", g.Campaign))
+			}
+			for _, name := range names {
+				if seq := crm.IDSeq(g.Contact); !slices.Contains(wantSets[name], seq) {
+					wantSets[name] = append(wantSets[name], seq)
+				}
 			}
 		}
 		return nil
@@ -111,7 +116,7 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 		for _, key := range contact.MatchKeys {
 			wantIndex[indexRow{key, id}] = true
 		}
-		for _, name := range []string{"c:" + contact.CreatedAt.Format("2006-01-02"), "u:" + contact.UpdatedAt.Format("2006-01")} {
+		for _, name := range append(contact.CommonWords(), "c:"+contact.CreatedAt.Format("2006-01-02"), "u:"+contact.UpdatedAt.Format("2006-01")) {
 			wantSets[name] = append(wantSets[name], crm.IDSeq(id))
 		}
 		if total := contact.Stats.TotalContributions; total != 0 {

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"strconv"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// The contacts of whose gifts of a month something is left are a set, and so are those of a campaign: who gave in some years, or for a campaign, is
+// found without a look at the gifts.
+
+const donorSet = "d:"
+
+const (
+	sqlGaveInMonth    = `SELECT 1 FROM gift WHERE account_id = $1 AND contact_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0`
+	sqlGaveToCampaign = `SELECT 1 FROM gift WHERE account_id = $1 AND contact_id = $2 AND campaign_id = $3 AND net > 0`
+	sqlGivers         = `SELECT contact_id, given_at, campaign_id FROM gift WHERE account_id = $1 AND contact_id >= $2 AND contact_id <= $3 AND net > 0 ORDER BY contact_id, given_at`
+)
+
+// campaignDonors is the set of those who gave for a campaign.
+func campaignDonors(campaign int64) string { return donorSet + strconv.FormatInt(campaign, 10) }
+
+// giftSets are the sets that the giver of a gift is in.
+func giftSets(at, campaign int64) []string {
+	names := []string{giftMonths.name(at)}
+	if campaign != 0 {
+		names = append(names, campaignDonors(campaign))
+	}
+	return names
+}
+
+// joinedSets are the sets that the giver of a new gift joins.
+func joinedSets(in *crm.GiftInput) []string {
+	if in == nil || in.GivenAt == nil {
+		return nil
+	}
+	var campaign int64
+	if in.Campaign != nil {
+		campaign = *in.Campaign
+	}
+	return giftSets(in.Time().Unix(), campaign)
+}
+
+// moveGiftSets moves a giver to the sets of a gift and out of those that it had, where no other gift is left. It sees the gift as it
+// is now.
+func (t *tx) moveGiftSets(a *accountUnit, before, after *crm.Gift) error {
+	if before != nil && before.Net() > 0 && (before.Contact != after.Contact || !before.At.Equal(after.At) || before.Campaign != after.Campaign || after.Net() <= 0) {
+		left, err := t.leftSets(a, before)
+		if err == nil {
+			err = t.moveSets(a, before.Contact, left, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if after.Net() <= 0 {
+		return nil
+	}
+	return t.moveSets(a, after.Contact, nil, giftSets(after.At.Unix(), after.Campaign))
+}
+
+// leftSets are the sets of a gift that its giver is in no longer.
+func (t *tx) leftSets(a *accountUnit, g *crm.Gift) (names []string, err error) {
+	start, end := giftMonths.around(g.At.Unix())
+	still, err := t.Exists(sqlGaveInMonth, a.account, g.Contact, start, end)
+	if err == nil && !still {
+		names = append(names, giftMonths.name(start))
+	}
+	if err != nil || g.Campaign == 0 {
+		return names, err
+	}
+	if still, err = t.Exists(sqlGaveToCampaign, a.account, g.Contact, g.Campaign); err == nil && !still {
+		names = append(names, campaignDonors(g.Campaign))
+	}
+	return names, err
+}
+
+// deriveGiftSets makes the sets of gifts anew, block by block.
+func deriveGiftSets(t *db.Tx, account int64) error {
+	var sets blockSets
+	err := eachGiftSet(t.Conn, account, crm.MakeID(account, 1), crm.MakeID(account, crm.MaxSeq), func(id int64, name string) {
+		if block := blockOf(id); block != sets.block {
+			sets.insert(t, account)
+			sets.block = block
+		}
+		sets.add(id, []string{name})
+	})
+	sets.insert(t, account)
+	return err
+}
+
+// eachGiftSet are the sets that the gifts of the contacts from one id to another put them in, each once.
+func eachGiftSet(c db.Conn, account, from, to int64, read func(id int64, set string)) error {
+	var last int64
+	known := make(map[string]bool)
+	return c.Each(func(r db.Row) error {
+		if id := r.Int(0); id != last {
+			clear(known)
+			last = id
+		}
+		for _, name := range giftSets(r.Int(1), r.Int(2)) {
+			if !known[name] {
+				known[name] = true
+				read(last, name)
+			}
+		}
+		return nil
+	}, sqlGivers, account, from, to)
+}
+
+// eachGiftSet are the facts about sets that gifts of the checked accounts say.
+func (k *checker) eachGiftSet(from, to int64, enter func(f fact)) error {
+	for _, account := range k.numbers {
+		err := eachGiftSet(k.conn, account, from, to, func(id int64, name string) { enter(fact{table: setTable, owner: id, text: name}) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
