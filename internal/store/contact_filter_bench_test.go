@@ -66,7 +66,7 @@ func processorTime() time.Duration {
 // benchFilters find many contacts where they can. Contacts were added between 2023 and 2025, and gave in 2024 and 2025.
 var benchFilters = []string{
 	"tag=t1", "tag=all", "tag_any=t1&tag_any=t2", "tag_none=t1", "has=email", "lacks=email", "has=phone", "lacks=phone",
-	"city=Boston", "zip=02101", "zip=0", "field_1=North", "field_2=2020-02-03",
+	"city=Boston", "zip=02101", "zip=0210", "zip=021", "zip=0", "field_1=North", "field_1=%2A", "field_2=2020-02-03", "field_3=yes",
 	"campaign_id=1", "campaign_id=2", "gave_after=2024-01-01", "gave_after=2025-10-01", "gave_before=2024-02-01", "gave_before=2025-12-31", "gave_after=2024-06-01&gave_before=2025-06-01",
 	"total_contributions_min=1", "total_contributions_min=300&total_contributions_max=600", "total_contributions_max=400",
 	"created_after=2025-12-01", "created_after=2024-06-15", "created_before=2024-06-15", "created_after=2023-10-01&created_before=2025-01-01",
@@ -86,7 +86,7 @@ func fillFilters(b *testing.B, s *Store, n int) {
 	defer func() { unitRows = before }()
 	unitRows = 400
 	account := newAccount(b, s)
-	for i, in := range []crm.CustomFieldInput{{Title: "Area", Type: "text"}, {Title: "Since", Type: "date"}} {
+	for i, in := range []crm.CustomFieldInput{{Title: "Area", Type: "text"}, {Title: "Since", Type: "date"}, {Title: "Volunteer", Type: "boolean"}} {
 		if field, err := s.DefineField(b.Context(), account.Number, in); err != nil || field.ID != int64(i+1) {
 			b.Fatal(field, err)
 		}
@@ -95,7 +95,7 @@ func fillFilters(b *testing.B, s *Store, n int) {
 	for day, made := 0, 0; day < days; day++ {
 		now = now.AddDate(0, 0, 1)
 		var text strings.Builder
-		text.WriteString("First Name,Last Name,Email,Phone,Street,City,State,Zip,Country,Tags,Company,Area,Since\n")
+		text.WriteString("First Name,Last Name,Email,Phone,Street,City,State,Zip,Country,Tags,Company,Area,Since,Volunteer\n")
 		for ; made < n*(day+1)/days; made++ {
 			text.WriteString(filterRow(made))
 		}
@@ -127,8 +127,8 @@ func filterRow(i int) string {
 		phone = ""
 	}
 	city := []string{"Boston", "Boston", "Chicago", "Dallas", "Austin", "Miami", "Reno", "Salem", "Boise", "Tulsa", "Omaha", "Akron"}[i%12]
-	return fmt.Sprintf("Ann%d,Person%d,%s,%s,%d Main St,%s,MA,%05d,USA,\"t%d, all\",Acme %d,%s,%d-02-03\n", i%50, i%40_000, email, phone, i, city, 2101+i%6,
-		i%40, i%300, []string{"North", "South", "East", "West", "Center", "Coast"}[i*7%6], 2000+i%26)
+	return fmt.Sprintf("Ann%d,Person%d,%s,%s,%d Main St,%s,MA,%05d,USA,\"t%d, all\",Acme %d,%s,%d-02-03,%s\n", i%50, i%40_000, email, phone, i, city, 2101+i*7919%40_000,
+		i%40, i%300, []string{"North", "South", "East", "West", "Center", "Coast"}[i*7%6], 2000+i%26, []string{"yes", "no"}[i%2])
 }
 
 // giveForFilters lets a tenth of the contacts give three times, most of them for the first of 20 campaigns.
