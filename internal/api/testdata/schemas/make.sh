@@ -82,6 +82,19 @@ if [ "$version" -ge 7 ]; then
 	send "$key" POST "/v1/transactions/$(id)/refund"
 	send "$north" POST /v1/transactions '{"first_name":"Nora","last_name":"North","email":"p1@example.org","amount":40,"method":"venmo","transacted_at":"2026-03-03"}'
 fi
+if [ "$version" -ge 9 ]; then
+	cat >"$work/people.csv" <<CSV
+First Name,Last Name,Email,City,Zip,Tags,Circle,Volunteer,Member since,Remarks
+Ida,Berg,ida@example.org,Oslo,0150,"board, many",Friends,yes,2019-05-01,Sings
+Olu,Cole,olu@example.org,BOSTON,02110-1234,,Friends of the river,no,2020-01-31,
+Person 2,Lake,p2@example.org,São Paulo,01310-100,gala,friends,yes,,Speaks Portuguese
+,,nobody,,,,,,,
+CSV
+	"$program" contact import --account "$root" --map "Circle=new:text,Volunteer=new:boolean,Member since=new:date,Remarks=new:long_text" "$work/people.csv" >/dev/null || true # one row is rejected
+	send "$key" PATCH "/v1/contacts/$amelia" '{"custom_fields":{"field_1":"Patrons","field_2":true}}'
+	send "$key" POST "/v1/contacts/$amelia/activities" '{"note":"Called about the gala","occurred_at":"2026-03-04"}'
+	"$program" contact erase --account "$root" --yes "$((amelia + 12))" >/dev/null
+fi
 
 # What the program answers, asked as any client would.
 python3 - "$url" "$version" "$here/schema$version.json.gz" "$key" "$reader" "$north" "$revoked" "$amelia" <<'PY'
@@ -94,6 +107,7 @@ def get(key, path):
             return r.status, r.read().decode()
     except urllib.error.HTTPError as e:
         return e.code, e.read().decode()
+campaigns = {c["slug"]: c["id"] for c in json.loads(get(key, "/v1/campaigns")[1])["data"]}
 asked = [(key, "/v1/contacts?scope=%s&per_page=%d&page=%d" % (scope, size, page))
          for scope in ("active", "all", "archived") for size, page in ((100, 1), (7, 1), (7, 3), (7, 5))]
 asked += [(key, "/v1/campaigns?scope=" + scope) for scope in ("", "benefiting", "chapters", "all")]
@@ -104,6 +118,10 @@ if int(version) >= 7:
     asked += [(key, "/v1/transactions?" + query) for query in ("scope=all", "scope=chapters", "per_page=3&page=2", "contact_id=" + amelia, "status=pending",
               "method=card", "external_id=old-4711", "transacted_after=2026-02-01&transacted_before=2026-03-01")]
     asked += [(key, path + "/" + row["id"]) for path in ("/v1/transactions", "/v1/plans") for row in json.loads(get(key, path)[1])["data"]]
+if int(version) >= 9:
+    asked += [(key, "/v1/custom-fields"), (key, "/v1/contacts/%s/activities" % amelia)]
+    asked += [(key, "/v1/contacts?" + query) for query in ("city=boston", "city=s%C3%A3o+paulo", "zip=0", "zip=021", "zip=02110", "field_1=friends", "field_1=*", "field_2=true",
+              "field_3=2019-05-01", "campaign_id=%d" % campaigns["winter-coat-drive"], "gave_after=2026-02-01", "total_contributions_min=100", "has=phone&city=boston", "q=berg", "first_name=ida", "sort=-last_gift")]
 answers = []
 for k, path in asked:
     status, body = get(k, path)
