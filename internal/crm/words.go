@@ -94,6 +94,20 @@ func (c *Contact) CommonWords() []string {
 	return sortedKeys(words)
 }
 
+// CommonWords are those of what was sent.
+func (in *ContactInput) CommonWords() []string {
+	var c Contact
+	if in.Addresses != nil {
+		c.Addresses = *in.Addresses
+	}
+	for _, change := range in.custom {
+		if change.Value != "" {
+			c.Custom = append(c.Custom, change.CustomValue)
+		}
+	}
+	return c.CommonWords()
+}
+
 // word is the word by which contacts with the value are found. It is common where the value looks like one of a few: short, or letters alone. What has
 // digits is mostly a number, a date or a code, of which there are many.
 func (v CustomValue) word() (word string, common bool) { return fieldValueWord(v.Field, v.Text()) }

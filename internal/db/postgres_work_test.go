@@ -111,6 +111,14 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 		id := last
 		return func() error { return s.ArchiveContact(t.Context(), account, id) }
 	}
+	moves := func(i int) func() error {
+		id := crm.MakeID(account, 2+int64(i)%20)
+		in := input(t, fmt.Sprintf(`{"addresses":[{"city":"City %d","zipcode":"%05d"}]}`, i, 1000*i))
+		return func() error {
+			_, err := s.UpdateContact(t.Context(), account, id, in)
+			return err
+		}
+	}
 	for _, test := range []struct {
 		name string
 		do   func()
@@ -127,6 +135,7 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 		{"a change", changes(1, tags), 2},
 		{"20 changes of one contact", changes(20, tags), 2},
 		{"20 contacts with tags that are archived", changes(20, archives), 3},
+		{"20 contacts that move to another city", changes(20, moves), 3},
 		{"20 creates of one person", changes(20, func(int) func() error { return creating(t, s, account, "Twin") }), 3},
 	} {
 		if got := least(&p.trips, test.do); got < 1 || got > test.most {

@@ -39,10 +39,12 @@ func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.Conta
 
 // editNeeds is what a change of a contact's fields looks up.
 func editNeeds(id int64, in crm.ContactInput) needs {
-	if in.Tags == nil {
-		return needs{contact: id}
+	n := needs{contact: id}
+	if in.Tags != nil {
+		n = syncNeeds(id, *in.Tags)
 	}
-	return syncNeeds(id, *in.Tags)
+	n.sets, n.words = append(n.sets, in.CommonWords()...), in.Addresses != nil || len(in.Custom) > 0
+	return n
 }
 
 // tagNeeds is what a change looks up that adds these tags, or removes them; syncNeeds of one that replaces the others with them.

@@ -153,7 +153,7 @@ func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 	blocks := make(map[int64][]string)
 	for _, n := range all {
 		for _, id := range a.givers(n) {
-			blocks[blockOf(id)] = append(blocks[blockOf(id)], joinedSets(n.gift)...)
+			blocks[blockOf(id)] = append(blocks[blockOf(id)], a.joinedSets(n.gift)...)
 		}
 		if n.contact == 0 {
 			a.sets.expect(n.sets, a.newestBlock())   // as lookUpSets has asked
@@ -165,6 +165,9 @@ func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 			blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], a.leavesMonth(row.id)...)
 			for _, kind := range n.own {
 				blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], setNames(kind, row.contact.Tags)...)
+			}
+			if n.words {
+				blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], row.contact.CommonWords()...)
 			}
 		}
 	}

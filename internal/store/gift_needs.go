@@ -58,10 +58,8 @@ func (a *accountUnit) currencyOf(in *crm.GiftInput) string {
 	if in.Currency != nil && *in.Currency != "" {
 		return *in.Currency
 	}
-	if in.Plan != nil {
-		if plan := a.plans.rows[codeID(a.account, *in.Plan)]; plan != nil && plan.damage == nil {
-			return plan.Currency
-		}
+	if plan := a.planOf(in); plan != nil {
+		return plan.Currency
 	}
 	if in.Campaign != nil {
 		if campaign := a.campaigns.rows[*in.Campaign]; campaign != nil {
@@ -69,6 +67,17 @@ func (a *accountUnit) currencyOf(in *crm.GiftInput) string {
 		}
 	}
 	return a.currency
+}
+
+// planOf is the plan that a gift belongs to, nil where there is none that can be read.
+func (a *accountUnit) planOf(in *crm.GiftInput) *storedPlan {
+	if in.Plan == nil {
+		return nil
+	}
+	if plan := a.plans.rows[codeID(a.account, *in.Plan)]; plan != nil && plan.damage == nil {
+		return plan
+	}
+	return nil
 }
 
 // givers are the contacts that a gift may be from.

@@ -30,14 +30,16 @@ func giftSets(at, campaign int64) []string {
 	return names
 }
 
-// joinedSets are the sets that the giver of a new gift joins.
-func joinedSets(in *crm.GiftInput) []string {
+// joinedSets are the sets that the giver of a new gift joins. Its plan must have been looked up.
+func (a *accountUnit) joinedSets(in *crm.GiftInput) []string {
 	if in == nil || in.GivenAt == nil {
 		return nil
 	}
 	var campaign int64
 	if in.Campaign != nil {
 		campaign = *in.Campaign
+	} else if plan := a.planOf(in); plan != nil {
+		campaign = plan.Campaign
 	}
 	return giftSets(in.Time().Unix(), campaign)
 }

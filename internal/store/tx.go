@@ -42,8 +42,9 @@ type needs struct {
 	also    []int64  // other accounts that it will lock
 	keys    []string // match keys
 	contact int64    // the id of a contact; 0 is none
-	sets    []string // that the contact may join or leave, by the tags that were sent
+	sets    []string // that the contact may join or leave, by the tags and common words that were sent
 	own     []string // the kinds of sets that the contact may join or leave with the tags that it has
+	words   bool     // it may leave the sets of the common words that it has
 
 	campaigns  []int64
 	gifts      []int64
