@@ -189,15 +189,20 @@ func (u *undoing) takeContact(c Change) (undone bool, err error) {
 	return err == nil, err
 }
 
-// ours tells whether no one but the job, and this undoing of it, has changed a contact since. A bulk change is taken back field by field, no matter
-// what else was changed.
+// ours tells whether no one but the job, and this undoing of it, has changed a contact since. Who was created and gives now stays, although
+// a plan changes nothing in the contact. A bulk change is taken back field by field, no matter what else was changed.
 func (u *undoing) ours(row *stored, c *Change) (bool, error) {
-	if u.of.Kind == BulkJob || row.revision == c.Revision {
+	if u.of.Kind == BulkJob {
 		return true, nil
 	}
-	others, err := u.t.Int(sqlOthersSince, u.a.account, row.revision, c.Revision, u.of.ID, u.job.ID)
-	if err != nil || others > 0 || c.Kind != crm.DidCreate {
-		return others == 0, err
+	if row.revision != c.Revision {
+		others, err := u.t.Int(sqlOthersSince, u.a.account, row.revision, c.Revision, u.of.ID, u.job.ID)
+		if err != nil || others > 0 {
+			return false, err
+		}
+	}
+	if c.Kind != crm.DidCreate {
+		return true, nil
 	}
 	gives, err := u.gives(c.ID)
 	return !gives, err
