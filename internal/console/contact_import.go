@@ -68,6 +68,9 @@ type importRow struct {
 	By      string // who has begun it
 }
 
+// NotRead tells whether the file could not be read.
+func (row importRow) NotRead() bool { return notRead(&row.Import) }
+
 // OfGifts tells whether the rows of the file are gifts. Otherwise they are contacts.
 func (row importRow) OfGifts() bool { return row.Spec.Of == store.ImportGifts }
 
@@ -117,11 +120,18 @@ var importStates = map[store.JobState]mark{
 func importState(im *store.Import) mark {
 	switch {
 	case im.Undo != 0:
-		return mark{"Undone", ""}
+		return jobUndone
+	case notRead(im):
+		return mark{"Not read", "bad"}
 	case im.Working() && im.Spec.Local:
 		return mark{"Command line", "warn"}
 	}
 	return importStates[im.State]
+}
+
+// notRead tells whether a file did not arrive as a whole, or is no table.
+func notRead(im *store.Import) bool {
+	return im.State == store.JobCanceled && len(im.Spec.Header) == 0
 }
 
 // uploadImport takes a file. It is not held in memory, so that it may be long.
@@ -214,6 +224,7 @@ type columnView struct {
 type undoView struct {
 	store.UndoProgress
 	Working bool
+	Told    string // what was left alone, in words
 	Left    []link
 }
 
@@ -277,6 +288,7 @@ func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {
 	if err := json.Unmarshal(j.Progress, &view.Undoing.UndoProgress); err != nil {
 		return err
 	}
+	view.Undoing.Told = keptTold(view.Undoing.Kept, view.OfGifts())
 	view.Undoing.Left, err = c.keptLinks(r, v, view.Undo)
 	return err
 }

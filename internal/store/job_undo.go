@@ -21,6 +21,13 @@ type undoSpec struct {
 	Region string `json:"region"` // of phone numbers without +
 }
 
+// Undoes is the number of the job that an undo takes back.
+func (j *Job) Undoes() int64 {
+	var spec undoSpec
+	_ = json.Unmarshal(j.Spec, &spec) // of what cannot be read there is no job
+	return spec.Job
+}
+
 // UndoProgress is how far a job was taken back, from its last change to its first.
 type UndoProgress struct {
 	At        int64 `json:"at"`                  // the next change to look at
