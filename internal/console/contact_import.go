@@ -71,6 +71,9 @@ type importRow struct {
 // NotRead tells whether the file could not be read.
 func (row importRow) NotRead() bool { return notRead(&row.Import) }
 
+// Canceled tells whether a person has ended the import.
+func (row importRow) Canceled() bool { return row.Import.State == store.JobCanceled }
+
 // OfGifts tells whether the rows of the file are gifts. Otherwise they are contacts.
 func (row importRow) OfGifts() bool { return row.Spec.Of == store.ImportGifts }
 
@@ -123,6 +126,8 @@ func importState(im *store.Import) mark {
 		return jobUndone
 	case notRead(im):
 		return mark{"Not read", "bad"}
+	case im.State == store.JobCanceled && im.First != 0:
+		return jobStates[store.JobCanceled]
 	case im.Working() && im.Spec.Local:
 		return mark{"Command line", "warn"}
 	}
@@ -205,6 +210,7 @@ type importView struct {
 	importRow
 	Choosing  bool // a person says what the columns mean
 	Columns   []columnView
+	Skipped   int64 // columns that are not imported
 	Modes     []option
 	MayDefine bool     // columns may become new custom fields
 	Told      []string // rows of the dry run, or that were rejected
@@ -285,6 +291,9 @@ func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {
 		return err
 	}
 	view.Undoing = &undoView{Working: j.Working()}
+	if view.Undoing.Working {
+		view.State = mark{"Being undone", "warn"}
+	}
 	if err := json.Unmarshal(j.Progress, &view.Undoing.UndoProgress); err != nil {
 		return err
 	}

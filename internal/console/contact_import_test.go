@@ -378,6 +378,31 @@ func TestAnUndoThatKeepsEveryGiftSaysSo(t *testing.T) {
 	}
 }
 
+// An import that was stopped is not one of which nothing came, and one that is being undone is not undone yet.
+func TestAnImportIsStoppedInTheMiddle(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), crm.Editor)
+	path := p.uploads(p.org("/contacts/import"), "people.csv", strings.NewReader("First name,Last name,Shoe size,Hat\n"+strings.Repeat("Ada,Lovelace,38,7\n", 20_000))).location()
+	p.sees(p.get(path), "2 columns are not imported unless you choose a meaning for them.")
+	p.follow(path, append(mapping(p.get(path)), "do", "import", "mode", "merge")...)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		defer stop()
+		for ctx.Err() == nil {
+			if im, err := s.store.Import(ctx, p.account.Number, 1); err != nil || im.Progress.Rows > 0 {
+				return
+			}
+		}
+	}()
+	s.store.WorkOnJobs(ctx, func(err error) { t.Error(err) })
+	p.sees(p.follow(path+"/cancel"), "The import was stopped. What was imported until then stays, and can be undone.", "Stopped",
+		"The rest of the file was not imported. To import the whole file, undo this import and upload the file again.")
+	p.sees(p.get(p.org("/contacts/import")), "Stopped")
+	p.sees(p.follow(path+"/undo"), "Being undone", "0 changes undone")
+	s.works()
+	p.until(path, "The import was undone")
+}
+
 // A file that is no table is in the list, and its page leads on.
 func TestAFileThatCouldNotBeReadSaysSo(t *testing.T) {
 	s := anySite(t)
