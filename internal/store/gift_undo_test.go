@@ -212,6 +212,35 @@ func TestAContactWhoGivesSinceAnImportStays(t *testing.T) {
 	})
 }
 
+// Two imports that are undone, the later one first, leave nothing behind: what the first undo has taken back is no change since.
+func TestImportsAreUndoneOneAfterTheOther(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		create(t, s, account, `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`)
+		before := peopleOf(t, s, account)
+		people := openTable(t, "First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,Engines Ltd\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\n")
+		first, _, err := s.ImportFile(t.Context(), account, people, importOf(people, MergeExisting), 3, false, func(ImportProgress) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gifts := openTable(t, "amount,date,method,email,phone\n10,2026-02-06,cash,ada@example.org,617-555-0100\n20,2026-02-06,cash,bob@example.org,617-555-0101\n")
+		second, _, err := s.ImportFile(t.Context(), account, gifts, giftImportOf(gifts), 2, true, func(ImportProgress) {})
+		if err != nil || second.Progress.Created != 2 {
+			t.Fatalf("%v: %+v", err, second.Progress)
+		}
+		for _, job := range []int64{second.ID, first.ID} {
+			if _, kept := finishUndo(t, s, account, job); len(kept) != 0 {
+				t.Errorf("the undo of %d has left alone %+v", job, kept)
+			}
+		}
+		if diff := cmp.Diff(before, peopleOf(t, s, account)[:1]); diff != "" {
+			t.Errorf("before the imports (-) and after they were undone (+):\n%s", diff)
+		}
+		wantLists(t, s, account, []int64{1}, []int64{2, 3})
+		checked(t, s)
+	})
+}
+
 // A contact whom someone has changed between two rows of an import was changed since the first of them.
 func TestAContactThatWasChangedDuringAnImportStays(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
