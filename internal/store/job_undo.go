@@ -83,8 +83,8 @@ const (
 		SELECT chain.prev, (SELECT c.prev FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev),
 			(SELECT c.job FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev)
 		FROM chain WHERE chain.prev > $3)
-		SELECT COUNT(*) FROM chain WHERE NOT EXISTS (
-			SELECT 1 FROM job AS j WHERE j.account_id = $1 AND j.id = chain.job AND (j.kind = 'undo' OR j.undo > 0))`
+		SELECT COUNT(*) FROM chain WHERE COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1 ELSE j.undo END FROM job AS j
+			WHERE j.account_id = $1 AND j.id = chain.job), 0) = 0`
 )
 
 // undoStep takes some more changes back.
