@@ -49,6 +49,9 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 		if made := newFieldTarget(values); view.MayDefine && column.Name != "" && made != column.Target {
 			choices = append(choices, option{Value: made, Label: crm.TargetLabel(made)})
 		}
+		if f.Value(columnName(i)) == crm.SkipColumn {
+			view.Skipped++
+		}
 		shown := columnView{field: newSelect(f, columnName(i), columnLabel(column.Name, i), choices)}
 		for _, value := range values {
 			shown.Values = append(shown.Values, shortened(value, shownValue, 0))

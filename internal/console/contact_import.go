@@ -68,6 +68,12 @@ type importRow struct {
 	By      string // who has begun it
 }
 
+// NotRead tells whether the file could not be read.
+func (row importRow) NotRead() bool { return notRead(&row.Import) }
+
+// Canceled tells whether a person has ended the import.
+func (row importRow) Canceled() bool { return row.Import.State == store.JobCanceled }
+
 // OfGifts tells whether the rows of the file are gifts. Otherwise they are contacts.
 func (row importRow) OfGifts() bool { return row.Spec.Of == store.ImportGifts }
 
@@ -117,11 +123,20 @@ var importStates = map[store.JobState]mark{
 func importState(im *store.Import) mark {
 	switch {
 	case im.Undo != 0:
-		return mark{"Undone", ""}
+		return jobUndone
+	case notRead(im):
+		return mark{"Not read", "bad"}
+	case im.State == store.JobCanceled && im.First != 0:
+		return jobStates[store.JobCanceled]
 	case im.Working() && im.Spec.Local:
 		return mark{"Command line", "warn"}
 	}
 	return importStates[im.State]
+}
+
+// notRead tells whether a file did not arrive as a whole, or is no table.
+func notRead(im *store.Import) bool {
+	return im.State == store.JobCanceled && len(im.Spec.Header) == 0
 }
 
 // uploadImport takes a file. It is not held in memory, so that it may be long.
@@ -195,6 +210,7 @@ type importView struct {
 	importRow
 	Choosing  bool // a person says what the columns mean
 	Columns   []columnView
+	Skipped   int64 // columns that are not imported
 	Modes     []option
 	MayDefine bool     // columns may become new custom fields
 	Told      []string // rows of the dry run, or that were rejected
@@ -214,6 +230,7 @@ type columnView struct {
 type undoView struct {
 	store.UndoProgress
 	Working bool
+	Told    string // what was left alone, in words
 	Left    []link
 }
 
@@ -274,9 +291,13 @@ func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {
 		return err
 	}
 	view.Undoing = &undoView{Working: j.Working()}
+	if view.Undoing.Working {
+		view.State = mark{"Being undone", "warn"}
+	}
 	if err := json.Unmarshal(j.Progress, &view.Undoing.UndoProgress); err != nil {
 		return err
 	}
+	view.Undoing.Told = keptTold(view.Undoing.Kept, view.OfGifts())
 	view.Undoing.Left, err = c.keptLinks(r, v, view.Undo)
 	return err
 }

@@ -356,6 +356,68 @@ func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
 	})
 }
 
+// Where everything was changed since, nothing is undone, and the pages speak of gifts.
+func TestAnUndoThatKeepsEveryGiftSaysSo(t *testing.T) {
+	s := anySite(t)
+	s.works()
+	p := s.member(s.organization("Harbor"), crm.Owner)
+	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "date,amount,first_name,last_name,email\n2026-01-31,5,Ada,Lovelace,ada@example.org\n").location()
+	p.follow(path, append(mapping(p.get(path)), "do", "import")...)
+	p.until(path, "View all gifts")
+	gift := regexp.MustCompile(p.org("/gifts/") + `(\w{16})"`).FindString(p.get(p.org("/gifts")).body)
+	gift = strings.TrimSuffix(gift, `"`)
+	p.follow(gift+"/refund", "amount", "2", "seen", seen(p.get(gift)))
+	p.follow(path + "/undo")
+	told := "Nothing was undone. 2 gifts and contacts were changed since then and stay as they are"
+	p.until(path, told+": ")
+	p.sees(p.get(p.org("/jobs")), "Undo: Import of gifts from gifts.csv", told+".", "Import of gifts from gifts.csv")
+	undo := p.get(p.org("/jobs/2"))
+	p.sees(undo, "Undo: Import of gifts from gifts.csv", told+".", "Changed since then", "$3 from Ada Lovelace", "Ada Lovelace")
+	if !strings.Contains(undo.body, `href="`+path+`"`) {
+		t.Errorf("the undo does not lead to the import: %s", undo.body)
+	}
+}
+
+// An import that was stopped is not one of which nothing came, and one that is being undone is not undone yet.
+func TestAnImportIsStoppedInTheMiddle(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), crm.Editor)
+	path := p.uploads(p.org("/contacts/import"), "people.csv", strings.NewReader("First name,Last name,Shoe size,Hat\n"+strings.Repeat("Ada,Lovelace,38,7\n", 20_000))).location()
+	p.sees(p.get(path), "2 columns are not imported unless you choose a meaning for them.")
+	p.follow(path, append(mapping(p.get(path)), "do", "import", "mode", "merge")...)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		defer stop()
+		for ctx.Err() == nil {
+			if im, err := s.store.Import(ctx, p.account.Number, 1); err != nil || im.Progress.Rows > 0 {
+				return
+			}
+		}
+	}()
+	s.store.WorkOnJobs(ctx, func(err error) { t.Error(err) })
+	p.sees(p.follow(path+"/cancel"), "The import was stopped. What was imported until then stays, and can be undone.", "Stopped",
+		"The rest of the file was not imported. To import the whole file, undo this import and upload the file again.")
+	p.sees(p.get(p.org("/contacts/import")), "Stopped")
+	p.sees(p.follow(path+"/undo"), "Being undone", "0 changes undone")
+	s.works()
+	p.until(path, "The import was undone")
+}
+
+// A file that is no table is in the list, and its page leads on.
+func TestAFileThatCouldNotBeReadSaysSo(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), crm.Editor)
+	p.uploadsOf("gifts", p.org("/contacts/import"), "letter.csv", "%PDF-1.7\n%\xe2\xe3")
+	p.sees(p.get(p.org("/contacts/import")), "letter.csv", "Not read")
+	p.sees(p.get(p.org("/imports/1")), "Not read", "The file could not be read, so nothing was imported.", "Upload another file")
+	p.sees(p.get(p.org("/jobs")), "Import of gifts from letter.csv", "Not read")
+	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "amount,date\n").location()
+	p.sees(p.get(path), "No row below the first one can be read, so there is nothing to import.")
+	p.follow(path + "/cancel")
+	p.sees(p.get(path), "Canceled", "Nothing was imported.")
+	p.sees(p.get(p.org("/jobs")), "Canceled")
+}
+
 // Gifts in JSON Lines have the names of the API, so that there is nothing to choose.
 func TestGiftsInJSONAreImported(t *testing.T) {
 	s := anySite(t)

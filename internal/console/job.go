@@ -43,6 +43,7 @@ func jobKind(a *crm.Activity) store.JobKind {
 type jobView struct {
 	*store.Job
 	Title, Address string
+	OfGifts        bool // it imports gifts
 	State          mark
 	By             string // who has begun it
 	Told           string // what it has done
@@ -50,6 +51,7 @@ type jobView struct {
 	Width          string // of the bar, in percent; "" where no one knows
 	Kept           []link
 	UndoneBy       string // address of the job that has undone it
+	Undoes         link   // the job that it undoes
 }
 
 var jobStates = map[store.JobState]mark{
@@ -61,6 +63,8 @@ var jobStates = map[store.JobState]mark{
 	store.JobFailed:    {"Failed", "bad"},
 	store.JobCanceled:  {"Stopped", ""},
 }
+
+var jobUndone = mark{"Undone", ""}
 
 // jobsPage lists what was done to many contacts at once.
 func (c *Console) jobsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -75,7 +79,7 @@ func (c *Console) jobsPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 	}
 	view := rows[jobView]{Pager: l.pager(found.Total)}
 	for _, j := range jobs {
-		one, err := people.job(v, j)
+		one, err := c.jobView(r, v, people, j)
 		if err != nil {
 			return err
 		}
@@ -94,7 +98,7 @@ func (c *Console) jobPage(w http.ResponseWriter, r *http.Request, v visit, f *fo
 	if err != nil {
 		return err
 	}
-	view, err := people.job(v, j)
+	view, err := c.jobView(r, v, people, j)
 	if err == nil && j.Kind == store.UndoingJob {
 		view.Kept, err = c.keptLinks(r, v, j.ID)
 	}
@@ -106,6 +110,28 @@ func (c *Console) jobPage(w http.ResponseWriter, r *http.Request, v visit, f *fo
 		return c.renderPart(w, v, "job", "job-state", p)
 	}
 	return c.render(w, r, v, "job", p)
+}
+
+// jobView says what a job is and does. An undo is called by what it undoes.
+func (c *Console) jobView(r *http.Request, v visit, people people, j store.Job) (jobView, error) {
+	view, err := people.job(v, j)
+	if err != nil || j.Kind != store.UndoingJob {
+		return view, err
+	}
+	undone, err := c.store.Job(r.Context(), v.account(), j.Undoes())
+	if err != nil {
+		return view, err
+	}
+	of, err := people.job(v, undone)
+	if err != nil {
+		return view, err
+	}
+	var at store.UndoProgress
+	err = json.Unmarshal(j.Progress, &at)
+	view.Title, view.Undoes = "Undo: "+of.Title, link{of.Title, of.Address}
+	view.Told = undoTold(at, undone.Kind, of.OfGifts)
+	view.More = view.Told
+	return view, err
 }
 
 func (c *Console) jobOf(r *http.Request, v visit) (store.Job, error) {
@@ -174,7 +200,7 @@ func mayReturn(back string) bool {
 func (p people) job(v visit, j store.Job) (view jobView, err error) {
 	view = jobView{Job: &j, State: jobStates[j.State], Address: v.path(jobAddress(j.Kind, j.ID)), By: p.called(j.Actor)}
 	if j.Undo != 0 {
-		view.UndoneBy = v.path(jobPath(j.Undo))
+		view.UndoneBy, view.State = v.path(jobPath(j.Undo)), jobUndone
 	}
 	switch j.Kind {
 	case store.BulkJob:
@@ -189,17 +215,12 @@ func (p people) job(v visit, j store.Job) (view jobView, err error) {
 		if j.Working() || at.Changed != at.Total || action.Kind == crm.BulkRename {
 			view.More = view.Told
 		}
-	case store.UndoingJob:
-		var at store.UndoProgress
-		err = json.Unmarshal(j.Progress, &at)
-		view.Title, view.Told = "Undo", undoTold(at)
-		view.More = view.Told
 	case store.ImportJob:
-		var spec store.FileImport
-		err = json.Unmarshal(j.Spec, &spec)
-		view.Title = "Import of " + spec.Name
-		if spec.Of == store.ImportGifts {
-			view.Title = "Import of gifts from " + spec.Name
+		var im store.Import
+		im, err = store.ImportOf(j)
+		view.State, view.Title, view.OfGifts = importState(&im), "Import of "+im.Spec.Name, im.Spec.Of == store.ImportGifts
+		if view.OfGifts {
+			view.Title = "Import of gifts from " + im.Spec.Name
 		}
 	default:
 		view.Title = capital(string(j.Kind))
@@ -207,18 +228,31 @@ func (p people) job(v visit, j store.Job) (view jobView, err error) {
 	return view, err
 }
 
-// undoTold is what an undo has done, in words. Of an import of gifts, most of it is gifts that it has canceled.
-func undoTold(at store.UndoProgress) (told string) {
-	left := "contact"
-	if at.Withdrawn == 0 {
-		told = plural(at.Undone, left) + " " + choose(at.Undone, "is", "are") + " as before."
-	} else {
-		left, told = "record", plural(at.Withdrawn, "gift")+" "+choose(at.Withdrawn, "is canceled and counts", "are canceled and count")+" nowhere."
+// undoTold is what an undo has done, in words. A bulk change has changed each contact once; an import may have changed one several times.
+func undoTold(at store.UndoProgress, of store.JobKind, gifts bool) (told string) {
+	switch {
+	case at.Undone == 0:
+		told = "Nothing was undone."
+	case gifts:
+		told = plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "is canceled and counts", "are canceled and count") + " nowhere."
+	case of == store.ImportJob:
+		told = plural(at.Undone, "change") + " " + choose(at.Undone, "was", "were") + " undone."
+	default:
+		told = plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."
 	}
 	if at.Kept > 0 {
-		told += " " + plural(at.Kept, left) + " " + choose(at.Kept, "was changed since then and stays as it is.", "were changed since then and stay as they are.")
+		told += " " + keptTold(at.Kept, gifts) + "."
 	}
 	return told
+}
+
+// keptTold says that an undo has left something alone. A gift that stays keeps its contact from the archive.
+func keptTold(kept int64, gifts bool) string {
+	what := plural(kept, "contact")
+	if gifts {
+		what = shownCount(kept) + " " + choose(kept, "gift or contact", "gifts and contacts")
+	}
+	return what + " " + choose(kept, "was changed since then and stays as it is", "were changed since then and stay as they are")
 }
 
 // bulkTitle is what a job does, in words.

@@ -174,6 +174,7 @@ var functions = template.FuncMap{
 	"select":    newSelect,
 	"options":   newOptions,
 	"count":     shownCount,
+	"plural":    plural,
 	"day":       shownDay,
 	"moment":    shownMoment,
 	"machine":   machineTime,

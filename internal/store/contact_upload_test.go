@@ -36,7 +36,7 @@ func TestThePreviewOfAnUploadIsSmall(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
 		long := strings.Repeat("é", 1_000)
-		im := upload(t, s, account, "first_name,last_name,note\nAna,Rossi,"+long+"\n\"Jo\nEva,Meyer\n"+strings.Repeat("Zoé,Müller,x\n", 9))
+		im := upload(t, s, account, "first_name,last_name,note\nAna,Rossi,"+long+"\n\"Jo\nEva,Meyer,x,y\n"+strings.Repeat("Zoé,Müller,x\n", 9))
 		kept, err := s.Import(t.Context(), account, im.ID)
 		if err != nil || len(kept.Spec.Preview) != previewRows || kept.Spec.Preview[0][0] != "Ana" || kept.Spec.Preview[1][1] != "Müller" {
 			t.Fatalf("%v: the preview is %.100q", err, kept.Spec.Preview)

@@ -51,18 +51,13 @@ func (u *undoing) unpay(c Change) (undone bool, err error) {
 	return true, nil
 }
 
-const (
-	sqlGiftsLeft = `SELECT COUNT(*) FROM gift WHERE account_id = $1 AND contact_id = $2 AND status <> $3`
-	sqlPlansLeft = `SELECT COUNT(*) FROM plan WHERE account_id = $1 AND contact_id = $2`
-)
+// Gifts of a contact that were not withdrawn, and plans.
+const sqlGivesStill = `SELECT (SELECT COUNT(*) FROM gift WHERE account_id = $1 AND contact_id = $2 AND status <> $3) +
+	(SELECT COUNT(*) FROM plan WHERE account_id = $1 AND contact_id = $2)`
 
 // gives tells whether a contact has gifts that were not withdrawn, or plans.
 func (u *undoing) gives(contact int64) (bool, error) {
 	withdrawn := crm.Gift{Status: crm.Cancelled}
-	gifts, err := u.t.Int(sqlGiftsLeft, u.a.account, contact, withdrawn.StatusNumber())
-	if err != nil || gifts > 0 {
-		return true, err
-	}
-	plans, err := u.t.Int(sqlPlansLeft, u.a.account, contact)
-	return plans > 0, err
+	left, err := u.t.Int(sqlGivesStill, u.a.account, contact, withdrawn.StatusNumber())
+	return left > 0, err
 }

@@ -179,6 +179,68 @@ func TestGiftsThatWereChangedSinceStay(t *testing.T) {
 	})
 }
 
+// A contact of an import who gives now stays, and is listed: a gift or a plan of someone in the archive would be lost from sight.
+func TestAContactWhoGivesSinceAnImportStays(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s)
+		rows := openTable(t, "First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\nDan,Wu,dan@example.org,\n"+
+			"Dan,Wu,dan@example.org,Engines Ltd\n")
+		im, _, err := s.ImportFile(t.Context(), account.Number, rows, importOf(rows, MergeExisting), 5, false, func(ImportProgress) {})
+		if err != nil || im.Progress.Created != 4 {
+			t.Fatalf("%v: %+v", err, im.Progress)
+		}
+		id := func(seq int64) int64 { return crm.MakeID(account.Number, seq) }
+		gift := giftInput(t, fmt.Sprintf(`{"amount":1,"method":"cash","transacted_at":"2026-03-01","contact_id":%d}`, id(1)), true, time.Now())
+		if _, err := s.CreateGift(t.Context(), account.Number, gift); err != nil {
+			t.Fatal(err)
+		}
+		for _, seq := range []int64{2, 4} {
+			newPlan(t, s, account.Number, fmt.Sprintf(`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, id(seq)))
+		}
+		_, kept := finishUndo(t, s, account.Number, im.ID)
+		var left []int64
+		for _, row := range kept {
+			if row.Outcome == ChangedSince {
+				left = append(left, crm.IDSeq(row.Contact))
+			}
+		}
+		if !slices.Equal(left, []int64{1, 2, 4}) {
+			t.Errorf("left alone: %+v", kept)
+		}
+		wantLists(t, s, account.Number, []int64{1, 2, 4}, []int64{3})
+		checked(t, s)
+	})
+}
+
+// Two imports that are undone, the later one first, leave nothing behind: what the first undo has taken back is no change since.
+func TestImportsAreUndoneOneAfterTheOther(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		create(t, s, account, `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`)
+		before := peopleOf(t, s, account)
+		people := openTable(t, "First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,Engines Ltd\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\n")
+		first, _, err := s.ImportFile(t.Context(), account, people, importOf(people, MergeExisting), 3, false, func(ImportProgress) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gifts := openTable(t, "amount,date,method,email,phone\n10,2026-02-06,cash,ada@example.org,617-555-0100\n20,2026-02-06,cash,bob@example.org,617-555-0101\n")
+		second, _, err := s.ImportFile(t.Context(), account, gifts, giftImportOf(gifts), 2, true, func(ImportProgress) {})
+		if err != nil || second.Progress.Created != 2 {
+			t.Fatalf("%v: %+v", err, second.Progress)
+		}
+		for _, job := range []int64{second.ID, first.ID} {
+			if _, kept := finishUndo(t, s, account, job); len(kept) != 0 {
+				t.Errorf("the undo of %d has left alone %+v", job, kept)
+			}
+		}
+		if diff := cmp.Diff(before, peopleOf(t, s, account)[:1]); diff != "" {
+			t.Errorf("before the imports (-) and after they were undone (+):\n%s", diff)
+		}
+		wantLists(t, s, account, []int64{1}, []int64{2, 3})
+		checked(t, s)
+	})
+}
+
 // A contact whom someone has changed between two rows of an import was changed since the first of them.
 func TestAContactThatWasChangedDuringAnImportStays(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {

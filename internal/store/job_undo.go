@@ -21,6 +21,13 @@ type undoSpec struct {
 	Region string `json:"region"` // of phone numbers without +
 }
 
+// Undoes is the number of the job that an undo takes back.
+func (j *Job) Undoes() int64 {
+	var spec undoSpec
+	_ = json.Unmarshal(j.Spec, &spec) // of what cannot be read there is no job
+	return spec.Job
+}
+
 // UndoProgress is how far a job was taken back, from its last change to its first.
 type UndoProgress struct {
 	At        int64 `json:"at"`                  // the next change to look at
@@ -69,14 +76,15 @@ func init() { jobSteps[UndoingJob] = undoStep }
 
 const (
 	sqlJobChanges = changeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
-	// How many changes of a document after one of them are not of two jobs. Each is found by its number, as those of sqlChain.
+	// How many changes of a document after one of them are neither undone nor an undo. Each is found by its number, as those of sqlChain.
 	sqlOthersSince = `WITH RECURSIVE chain (revision, prev, job) AS (
 		SELECT c.revision, c.prev, c.job FROM change AS c WHERE c.account_id = $1 AND c.revision = $2
 		UNION ALL
 		SELECT chain.prev, (SELECT c.prev FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev),
 			(SELECT c.job FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev)
 		FROM chain WHERE chain.prev > $3)
-		SELECT COUNT(*) FROM chain WHERE COALESCE(job, 0) <> $4 AND COALESCE(job, 0) <> $5`
+		SELECT COUNT(*) FROM chain WHERE COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1 ELSE j.undo END FROM job AS j
+			WHERE j.account_id = $1 AND j.id = chain.job), 0) = 0`
 )
 
 // undoStep takes some more changes back.
@@ -189,15 +197,20 @@ func (u *undoing) takeContact(c Change) (undone bool, err error) {
 	return err == nil, err
 }
 
-// ours tells whether no one but the job, and this undoing of it, has changed a contact since. A bulk change is taken back field by field, no matter
-// what else was changed.
+// ours tells whether no one has changed a contact since, but for jobs that are undone as this one is. Who was created and gives now stays, although
+// a plan changes nothing in the contact. A bulk change is taken back field by field, no matter what else was changed.
 func (u *undoing) ours(row *stored, c *Change) (bool, error) {
-	if u.of.Kind == BulkJob || row.revision == c.Revision {
+	if u.of.Kind == BulkJob {
 		return true, nil
 	}
-	others, err := u.t.Int(sqlOthersSince, u.a.account, row.revision, c.Revision, u.of.ID, u.job.ID)
-	if err != nil || others > 0 || c.Kind != crm.DidCreate {
-		return others == 0, err
+	if row.revision != c.Revision {
+		others, err := u.t.Int(sqlOthersSince, u.a.account, row.revision, c.Revision)
+		if err != nil || others > 0 {
+			return false, err
+		}
+	}
+	if c.Kind != crm.DidCreate {
+		return true, nil
 	}
 	gives, err := u.gives(c.ID)
 	return !gives, err

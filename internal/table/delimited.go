@@ -14,6 +14,7 @@ type delimited struct {
 	comma byte
 	spans []span // of the cells of a row; used again
 	again int    // bytes that were read in vain after a quote that is not closed
+	cut   bool   // the last row was ended by the file alone
 }
 
 // span is where a cell stands in its row.
@@ -94,6 +95,7 @@ func (d *delimited) next() (cells []string, line int, err error) {
 			return nil, line, d.broken(n)
 		case n > 0:
 			cells := d.cells(text[:n])
+			d.cut = text[n-1] != d.end
 			d.use(n)
 			return cells, line, nil
 		case d.more():

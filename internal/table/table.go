@@ -118,22 +118,21 @@ func (t *Reader) Object() []byte {
 	return nil
 }
 
-// fit checks that a row has the columns of the header and is text. A workbook and JSON leave out empty cells; delimited text that has fewer cells
-// is a line that was cut.
+// fit checks that a row has the columns of the header and is text. Spreadsheets leave out empty cells at the end of a row. Where the file itself
+// ends there, it was cut, and no one knows what else is missing.
 func (t *Reader) fit(row []string, line int) ([]string, int, error) {
 	given := row
 	for len(row) > len(t.header) && row[len(row)-1] == "" {
 		row = row[:len(row)-1]
 	}
-	if t.Format == "xlsx" && len(row) < len(t.header) {
-		row = append(row, make([]string, len(t.header)-len(row))...)
-	}
-	if len(row) != len(t.header) {
-		size := "few"
-		if len(row) > len(t.header) {
-			size = "many"
-		}
-		return nil, line, &RowError{line, fmt.Sprintf("The row has too %s columns: %d. The header has %d.", size, len(given), len(t.header)), given}
+	text, _ := t.rows.(*delimited)
+	switch missing := len(t.header) - len(row); {
+	case missing < 0:
+		return nil, line, &RowError{line, fmt.Sprintf("The row has too many columns: %d. The header has %d.", len(given), len(t.header)), given}
+	case missing > 0 && text != nil && text.cut:
+		return nil, line, &RowError{line, fmt.Sprintf("The file ends within this row, which has %d of %d columns. Check that the file is complete.", len(row), len(t.header)), given}
+	case missing > 0:
+		row = append(row, make([]string, missing)...)
 	}
 	for i, cell := range row {
 		if fault := t.faultOf(cell, i); fault != "" {
