@@ -28,7 +28,7 @@ COLD = archive/tar crypto/x509 encoding/asn1 encoding/gob encoding/json encoding
 	google.golang.org/protobuf/... \
 	donorbook/internal/assistant donorbook/internal/backup donorbook/internal/cli donorbook/internal/config donorbook/internal/console donorbook/internal/table
 
-.PHONY: bin/bench build run test test-rooms test-browser test-clients postman lint fuzz bench bench-quick openapi zones screenshots clean
+.PHONY: bin/bench build run test test-rooms test-races test-browser test-clients postman lint fuzz bench bench-quick openapi zones screenshots clean
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
@@ -48,15 +48,18 @@ GOTEST = go test -vet=off
 RACETEST = CGO_ENABLED=1 $(GOTEST) -race -gcflags=github.com/ncruces/go-sqlite3-wasm/...=-race=false
 
 # The program is built first: tests that start it find it in the build cache. The tests of the repository as a whole come first and
-# alone, because they measure the program. The browser waits for pages while the rooms compute; the clients come when one of both is done.
+# alone, because they measure the program. The browser waits for pages while the rooms compute. The race detector comes when one of both
+# is done, and the clients while its tests wait.
 test: build
 	.ci/install gcc libc6-dev curl jq nodejs php-cli php-curl python3 postgresql pgbouncer nginx systemd chromium-headless-shell fonts-liberation
 	$(GOTEST) .
-	.ci/scratch $(MAKE) --no-print-directory -j2 -O test-rooms test-browser test-clients
+	.ci/scratch $(MAKE) --no-print-directory -j2 -O test-rooms test-browser test-races test-clients
 
 test-rooms:
 	$(GOTEST) $$(go list ./... | grep -vE '^donorbook$$|/($(subst $() ,|,$(RACY)))$$')
 	$(GOTEST) -skip "$(RACES)" $(addprefix ./,$(RACY))
+
+test-races:
 	$(RACETEST) -run "$(RACES)" $(addprefix ./,$(RACY))
 	$(RACETEST) ./internal/web
 
