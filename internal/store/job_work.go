@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"donorbook/internal/crm"
@@ -123,6 +124,7 @@ func (w *jobWorker) forget(open []Job) {
 	for i := range open {
 		working[open[i].of()] = open[i].Working()
 	}
+	maps.DeleteFunc(w.left, func(of jobOf, _ bool) bool { return !working[of] }) // a person may continue it
 	for of := range w.runs {
 		if !working[of] {
 			w.drop(of)
