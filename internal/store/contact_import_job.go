@@ -124,6 +124,7 @@ func importStep(ctx context.Context, w *jobWorker, j *Job) error {
 	}
 	var broken *table.FileError
 	if errors.As(err, &broken) {
+		w.lookAgain() // others may have waited for the file to be closed
 		return w.failImport(ctx, j, broken.Message)
 	}
 	return err

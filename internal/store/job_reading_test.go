@@ -127,3 +127,26 @@ func TestANodeThatWasOvertakenImportsNothingTwice(t *testing.T) {
 		}
 	})
 }
+
+// TestAnImportFollowsOneThatFailed: a file that turns out to be broken leaves its place to the next one of the account.
+func TestAnImportFollowsOneThatFailed(t *testing.T) {
+	file := rig.Workbook(t, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", previewRows)+"<Jo,Doe")
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		broken, err := s.UploadImport(t.Context(), account, ImportContacts, "people.xlsx", "US", bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := upload(t, s, account, "first_name,last_name\nEva,Meyer\n")
+		begin(t, s, broken, false)
+		begin(t, s, next, false)
+		start := time.Now()
+		finishJobs(t, s)
+		if took := time.Since(start); took > jobLook/2 {
+			t.Errorf("the worker has waited for its next look: %v", took)
+		}
+		if first, second := stateOf(t, s, broken), stateOf(t, s, next); first != JobFailed || second != JobDone || rowsOf(t, s, broken) != 0 {
+			t.Errorf("the broken import is %s, the next one %s", first, second)
+		}
+	})
+}
