@@ -218,11 +218,10 @@ func (r *importRun) take(ctx context.Context) (u *importUnit, err error) {
 // readOn prepares the next unit beside everything else.
 func (r *importRun) readOn(prepare func() *importUnit) {
 	go func() {
-		if r.beside != nil {
-			r.beside.begin()
-			defer r.beside.end()
-		}
 		r.ahead <- prepare()
+		if r.beside != nil {
+			r.beside.tell()
+		}
 	}()
 }
 

@@ -149,6 +149,8 @@ func (w *jobWorker) openRun(ctx context.Context, j *Job, im Import) *importRun {
 
 // openUpload opens the file of an import. Before the first row is decided about, all of it was read once.
 func (r *importRun) openUpload(ctx context.Context, im *Import) error {
+	r.beside.begin()
+	defer r.beside.end()
 	rows, err := r.store.openUpload(ctx, im, r.beside)
 	if err == nil && im.Progress.Total == 0 {
 		if r.total, err = CountRows(ctx, rows); err == nil {
