@@ -231,6 +231,7 @@ type undoView struct {
 	store.UndoProgress
 	Working bool
 	Told    string // what was left alone, in words
+	Stopped bool   // it can be continued
 	Left    []link
 }
 
@@ -290,9 +291,12 @@ func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {
 	if err != nil {
 		return err
 	}
-	view.Undoing = &undoView{Working: j.Working()}
-	if view.Undoing.Working {
+	view.Undoing = &undoView{Working: j.Working(), Stopped: j.StoppedUndo()}
+	switch {
+	case view.Undoing.Working:
 		view.State = mark{"Being undone", "warn"}
+	case view.Undoing.Stopped:
+		view.State = mark{"Undo stopped", "warn"}
 	}
 	if err := json.Unmarshal(j.Progress, &view.Undoing.UndoProgress); err != nil {
 		return err
@@ -389,13 +393,13 @@ func (c *Console) rejectedRows(w http.ResponseWriter, r *http.Request, v visit, 
 	return c.store.WriteRejected(r.Context(), &im, w)
 }
 
-// undoImport takes everything back that an import has done.
+// undoImport takes everything back that an import has done. An undo that was stopped is continued.
 func (c *Console) undoImport(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	im, err := c.importOf(r, v)
 	if err != nil {
 		return err
 	}
-	_, err = c.store.UndoJob(r.Context(), v.account(), im.ID, c.options.Region)
+	_, err = c.store.UndoJob(r.Context(), v.account(), cmp.Or(im.Undo, im.ID), c.options.Region)
 	if errors.Is(err, crm.ErrChanged) {
 		return redirect(w, r, v.path(importPath(im.ID)), notice{Text: "This import cannot be undone: it was undone before, or has not ended yet."})
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,8 +116,10 @@ type importRun struct {
 	gifts   *giftRows        // reads rows of gifts; nil where they are contacts
 	fields  atomic.Pointer[crm.CustomFields]
 	read    int64            // rows that were taken from the file and decided about
+	total   int64            // rows of the file, where a worker has counted them
 	ahead   chan *importUnit // the next unit, which is prepared while the one before is committed
 	trial   *trial           // nil where it is no dry run
+	beside  *reading         // a worker does not wait for the file; nil where this process has nothing else to do
 }
 
 // importUnit is some rows of a file.
@@ -135,17 +138,31 @@ type importRow struct {
 	RejectedRow
 }
 
-// newRun goes on with an import after the rows that are done.
-func (s *Store) newRun(ctx context.Context, account int64, spec FileImport, rows *table.Reader, done int64) (*importRun, error) {
-	r := &importRun{store: s, account: account, spec: spec, rows: rows, inputs: spec.Mapping.Rows(spec.Region), read: done}
-	err := r.readFields(ctx)
-	if err == nil && spec.Of == ImportGifts {
-		r.gifts, err = s.newGiftRows(account, &spec, rows)
+func (s *Store) newRun(account int64, spec FileImport, done int64) *importRun {
+	return &importRun{store: s, account: account, spec: spec, inputs: spec.Mapping.Rows(spec.Region), read: done, ahead: make(chan *importUnit, 1)}
+}
+
+// beginRun goes on with an import after the rows that are done.
+func (s *Store) beginRun(ctx context.Context, account int64, spec FileImport, rows *table.Reader, done int64) (*importRun, error) {
+	r := s.newRun(account, spec, done)
+	if err := r.open(ctx, rows); err != nil {
+		return nil, err
 	}
-	for ; done > 0 && err == nil; done-- {
+	r.readOn(r.prepare)
+	return r, nil
+}
+
+// open leaves the rows of a file behind that are done.
+func (r *importRun) open(ctx context.Context, rows *table.Reader) error {
+	r.rows = rows
+	err := r.readFields(ctx)
+	if err == nil && r.spec.Of == ImportGifts {
+		r.gifts, err = r.store.newGiftRows(r.account, &r.spec, rows)
+	}
+	for done := r.read; done > 0 && err == nil; done-- {
 		_, err = r.next()
 	}
-	return r, err
+	return err
 }
 
 // next is the next row, or what is wrong with it.
@@ -180,34 +197,40 @@ func CountRows(ctx context.Context, rows *table.Reader) (n int64, err error) {
 	return n - 1, err
 }
 
-// take is the next unit. The one after it is prepared meanwhile.
-func (r *importRun) take(ctx context.Context) (*importUnit, error) {
-	u := r.ready()
+// take is the next unit. The one after it is prepared meanwhile. It is errReading where a worker would have to wait.
+func (r *importRun) take(ctx context.Context) (u *importUnit, err error) {
+	if r.beside == nil {
+		u = <-r.ahead
+	} else if u = r.beside.take(r.ahead); u == nil {
+		return nil, errReading
+	}
+	if u.end || u.err != nil {
+		r.ahead <- u // there is no other one
+	} else {
+		r.readOn(r.prepare)
+	}
 	if u.err == nil && r.gifts != nil {
 		u.err = r.findCampaigns(ctx, u)
 	}
 	return u, u.err
 }
 
-func (r *importRun) ready() *importUnit {
-	if r.ahead == nil {
-		r.ahead = make(chan *importUnit, 1)
-		r.ahead <- r.prepare()
-	}
-	u := <-r.ahead
-	if u.end || u.err != nil {
-		r.ahead <- u // there is no other one
-		return u
-	}
-	go func() { r.ahead <- r.prepare() }()
-	return u
+// readOn prepares the next unit beside everything else.
+func (r *importRun) readOn(prepare func() *importUnit) {
+	go func() {
+		r.ahead <- prepare()
+		if r.beside != nil {
+			r.beside.tell()
+		}
+	}()
 }
 
 // close waits for what is being prepared.
 func (r *importRun) close() {
-	if r.ahead != nil {
-		<-r.ahead
+	if r.beside != nil {
+		r.beside.stop()
 	}
+	<-r.ahead
 }
 
 // prepare reads some rows, and makes everything of them that needs no database.
@@ -367,6 +390,7 @@ func (r *importRun) step(ctx context.Context, j *Job) error {
 	if err != nil {
 		return err
 	}
+	at.Progress.Total = cmp.Or(at.Progress.Total, r.total)
 	err = r.deciding(ctx, u, func() error { return r.store.advance(ctx, j, u.needs(r.account), r.importing(u, at.Progress)) })
 	if err == nil {
 		r.read += int64(len(u.rows))

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -100,73 +101,78 @@ func importStep(ctx context.Context, w *jobWorker, j *Job) error {
 		return err
 	}
 	run, _ := w.runs[j.of()].(*importRun)
-	fresh := run == nil || run.read != im.Progress.Rows || (run.trial != nil) != im.Spec.Trial
+	if run != nil && run.beside.overtaken(j) {
+		w.drop(j.of())
+		return errJobMoved
+	}
+	fresh := run == nil || run.beside.taken && (run.read != im.Progress.Rows || (run.trial != nil) != im.Spec.Trial)
 	if im.Spec.Local || fresh && im.Spec.Trial && j.State == JobRunning && w.now().Sub(j.UpdatedAt) < trialsRests || !w.mayOpen(j.of()) {
 		return errNotOurs
 	}
 	if fresh {
 		w.drop(j.of())
-		run, err = w.openRun(ctx, j, &im)
-		if err == nil {
-			w.runs[j.of()] = run
-		}
+		run = w.openRun(ctx, j, im)
+		w.runs[j.of()] = run
 	}
-	if err == nil {
-		if im.Spec.Trial {
-			err = run.tryJob(ctx, j, &im)
-		} else {
-			err = run.step(ctx, j)
-		}
+	if im.Spec.Trial {
+		err = run.tryJob(ctx, j, &im)
+	} else {
+		err = run.step(ctx, j)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errReading) {
 		w.drop(j.of())
 	}
 	var broken *table.FileError
 	if errors.As(err, &broken) {
+		w.lookAgain() // others may have waited for the file to be closed
 		return w.failImport(ctx, j, broken.Message)
 	}
 	return err
 }
 
-// openRun opens the file of an import. Before the first row is decided about, all of it was read once.
-func (w *jobWorker) openRun(ctx context.Context, j *Job, im *Import) (*importRun, error) {
-	if im.Progress.Total == 0 {
-		rows, err := w.openUpload(ctx, im)
-		if err != nil {
-			return nil, err
-		}
-		total, err := CountRows(ctx, rows)
-		if err != nil {
-			return nil, err
-		}
-		im.Progress.Total = total
-	}
-	rows, err := w.openUpload(ctx, im)
-	if err != nil {
-		return nil, err
-	}
+// openRun begins to read the file of an import. A dry run begins with its first row.
+func (w *jobWorker) openRun(ctx context.Context, j *Job, im Import) *importRun {
+	ctx, stop := context.WithCancel(ctx)
+	run := w.newRun(j.Account, im.Spec, im.Progress.Rows)
+	run.beside = &reading{turns: w.turns, ready: w.ready, stop: stop, found: *j}
 	if im.Spec.Trial {
-		im.Progress.ImportCounts = ImportCounts{}
+		run.read, run.trial = 0, newTrial(im.Spec.Of)
 	}
-	if err := w.advance(ctx, j, needs{}, func(_ *tx, _ *accountUnit, next *Job) error {
-		next.Progress = jsonOf(im.Progress)
-		return nil
-	}); err != nil {
-		return nil, err
+	run.readOn(func() *importUnit {
+		if err := run.openUpload(ctx, &im); err != nil {
+			return &importUnit{err: err}
+		}
+		return run.prepare()
+	})
+	return run
+}
+
+// openUpload opens the file of an import. Before the first row is decided about, all of it was read once.
+func (r *importRun) openUpload(ctx context.Context, im *Import) error {
+	r.beside.begin()
+	defer r.beside.end()
+	rows, err := r.store.openUpload(ctx, im, r.beside)
+	if err == nil && im.Progress.Total == 0 {
+		if r.total, err = CountRows(ctx, rows); err == nil {
+			rows, err = r.store.openUpload(ctx, im, r.beside)
+		}
 	}
-	run, err := w.newRun(ctx, j.Account, im.Spec, rows, im.Progress.Rows)
-	if err == nil && im.Spec.Trial {
-		run.trial = newTrial(im.Spec.Of)
+	if err != nil {
+		return err
 	}
-	return run, err
+	return r.open(ctx, rows)
 }
 
 // tryJob tries some more rows, and lists what a person has to know of.
 func (r *importRun) tryJob(ctx context.Context, j *Job, im *Import) error {
+	if !r.beside.taken {
+		im.Progress.ImportCounts = ImportCounts{}
+	}
 	outcomes, end, err := r.tryStep(ctx)
 	if err != nil {
 		return err
 	}
+	im.Progress.Total = cmp.Or(im.Progress.Total, r.total)
 	progress, listed := im.Progress, im.Spec.Listed(im.Progress.ImportCounts)
 	for i := range outcomes {
 		progress.count(outcomes[i].Outcome)
@@ -251,7 +257,7 @@ func (s *Store) ImportFile(ctx context.Context, account int64, rows *table.Reade
 	if err != nil || known {
 		return im, known, err
 	}
-	run, err := s.newRun(ctx, account, spec, rows, im.Progress.Rows)
+	run, err := s.beginRun(ctx, account, spec, rows, im.Progress.Rows)
 	if err != nil {
 		return im, false, err
 	}
@@ -292,7 +298,7 @@ func (spec *FileImport) sameAs(j Job) (im Import, ok bool) {
 // TryFile says what would become of the rows of a file, and changes nothing.
 func (s *Store) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (result ImportCounts, err error) {
 	spec.Header, spec.JSON = rows.Header(), rows.Format == jsonLines
-	run, err := s.newRun(ctx, account, spec, rows, 0)
+	run, err := s.beginRun(ctx, account, spec, rows, 0)
 	if err != nil {
 		return result, err
 	}

@@ -479,12 +479,7 @@ func TestACanceledDryRunHasDoneNothing(t *testing.T) {
 		begin(t, s, im, true)
 		w := newJobWorker(s)
 		defer w.forget(nil)
-		if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
-		if im, err := s.Import(t.Context(), account, im.ID); err != nil || im.Progress.Rows == 0 {
-			t.Fatalf("%v: %+v", err, im.Progress)
-		}
+		workUntil(t, w, func() bool { return rowsOf(t, s, im) > 0 })
 		if _, err := s.CancelJob(t.Context(), account, im.ID); err != nil {
 			t.Fatal(err)
 		}

@@ -113,7 +113,7 @@ func (s *Store) readUpload(ctx context.Context, j *Job, size int64, sum string) 
 		return im, err
 	}
 	im.Spec.Size, im.Spec.SHA256 = size, sum
-	rows, err := s.openUpload(ctx, &im)
+	rows, err := s.openUpload(ctx, &im, nil)
 	if err != nil {
 		return im, fileFault(err)
 	}
@@ -147,9 +147,9 @@ func fileFault(err error) error {
 	return err
 }
 
-// openUpload opens the file of an import.
-func (s *Store) openUpload(ctx context.Context, im *Import) (*table.Reader, error) {
-	return table.Open(&partReader{ctx: ctx, store: s, of: im.of(), size: im.Spec.Size}, im.Spec.Size, im.Spec.Name)
+// openUpload opens the file of an import. beside is nil where someone waits for it.
+func (s *Store) openUpload(ctx context.Context, im *Import, beside *reading) (*table.Reader, error) {
+	return table.Open(&partReader{ctx: ctx, store: s, of: im.of(), size: im.Spec.Size, beside: beside}, im.Spec.Size, im.Spec.Name)
 }
 
 // The preview of a file is the first rows that can be read, and as much of each cell as a person looks at. It is kept with the import: a large
@@ -180,12 +180,13 @@ func preview(file *table.Reader) (rows [][]string, err error) {
 
 // partReader reads a file that is kept in parts. It holds some of them: a workbook is read at several places in turn.
 type partReader struct {
-	ctx   context.Context //nolint:containedctx // io.ReaderAt has none
-	store *Store
-	of    jobOf
-	size  int64
-	held  [4]heldPart
-	next  int
+	ctx    context.Context //nolint:containedctx // io.ReaderAt has none
+	store  *Store
+	of     jobOf
+	size   int64
+	held   [4]heldPart
+	next   int
+	beside *reading
 }
 
 type heldPart struct {
@@ -194,6 +195,12 @@ type heldPart struct {
 }
 
 func (r *partReader) ReadAt(p []byte, off int64) (n int, err error) {
+	if r.beside != nil {
+		r.beside.pass()
+	}
+	if err := r.ctx.Err(); err != nil { // a part that is held may unpack to much
+		return 0, err
+	}
 	for n < len(p) {
 		at := off + int64(n)
 		if at >= r.size {

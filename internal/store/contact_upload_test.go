@@ -90,22 +90,16 @@ func TestImportsOfAnAccountTakeTurns(t *testing.T) {
 func TestAnImportThatWaitsFollowsAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		long := upload(t, s, other, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", 20*unitRows))
+		long := upload(t, s, other, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", 100*unitRows))
 		first, second := upload(t, s, account, "first_name,last_name\nJo,Doe\n"), upload(t, s, account, "first_name,last_name\nEva,Meyer\n")
 		for _, im := range []Import{long, first, second} {
 			begin(t, s, im, false)
 		}
 		w := newJobWorker(s)
 		defer w.forget(nil)
-		for range 4 {
-			if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for im, want := range map[*Import]JobState{&long: JobRunning, &first: JobDone, &second: JobDone} {
-			if now, err := s.Import(t.Context(), im.Account, im.ID); err != nil || now.State != want {
-				t.Errorf("%v: import %d of account %d is %s", err, im.ID, im.Account, now.State)
-			}
+		workUntil(t, w, func() bool { return stateOf(t, s, first) == JobDone && stateOf(t, s, second) == JobDone })
+		if state := stateOf(t, s, long); state == JobDone {
+			t.Errorf("the long import is %s", state)
 		}
 	})
 }
@@ -118,10 +112,9 @@ func TestADryRunThatHasEndedHoldsNoFile(t *testing.T) {
 		begin(t, s, im, true)
 		w := newJobWorker(s)
 		defer w.forget(nil)
-		for range 2 {
-			if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-				t.Fatal(err)
-			}
+		workUntil(t, w, func() bool { return stateOf(t, s, im) == JobMapping })
+		if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
 		}
 		im, err := s.Import(t.Context(), account, im.ID)
 		if err != nil || im.Progress.Tried == nil || len(w.runs) != 0 {

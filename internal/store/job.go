@@ -66,6 +66,9 @@ func (j *Job) Undoable() bool {
 	return j.Ended() && j.Kind != UndoingJob && j.First != 0 && j.Undo == 0
 }
 
+// StoppedUndo tells whether the job is an undo that a person has stopped and may continue.
+func (j *Job) StoppedUndo() bool { return j.Kind == UndoingJob && j.State == JobCanceled }
+
 const (
 	jobColumns = `account_id, id, kind, state, actor, door, created_at, updated_at, spec, progress, first, last, undo`
 	sqlJob     = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND id = $2`

@@ -292,3 +292,44 @@ func TestAnUploadThatIsLeftAloneIsDropped(t *testing.T) {
 		}
 	})
 }
+
+// TestAnUndoThatWasStoppedGoesOn: what it has taken back so far does not count as a change by someone else, but what people have changed while it
+// rested does.
+func TestAnUndoThatWasStoppedGoesOn(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, j := startJob(t, s, 160)
+		finishJobs(t, s)
+		wantJob(t, s, account, j.ID, JobDone, 106) // more than one unit of work takes back
+		undo, err := s.UndoJob(By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, j.ID, "US")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newJobWorker(s).step(t.Context(), &undo); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.UndoJob(t.Context(), account, undo.ID, "US")
+		wantError(t, "continuing an undo that runs", err, crm.ErrChanged)
+		if _, err := s.CancelJob(t.Context(), account, undo.ID); err != nil {
+			t.Fatal(err)
+		}
+		wantJob(t, s, account, undo.ID, JobCanceled, int64(undoUnit))
+		changed := crm.MakeID(account, 2)
+		if _, err := s.AddTags(t.Context(), account, changed, []string{"later"}); err != nil {
+			t.Fatal(err)
+		}
+		if undo, err = s.UndoJob(By(t.Context(), crm.ConsoleDoor, "bob@example.org"), account, undo.ID, "US"); err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		undo = wantJob(t, s, account, undo.ID, JobDone, 105)
+		var at UndoProgress
+		if err := json.Unmarshal(undo.Progress, &at); err != nil || at.Undone != 105 || at.Kept != 1 || undo.Actor != "bob@example.org" {
+			t.Errorf("%v: undone: %s by %s", err, undo.Progress, undo.Actor)
+		}
+		if n := withTag(t, s, account, "seen"); n != 54+1 {
+			t.Errorf("%d contacts have the tag", n)
+		}
+		_, err = s.UndoJob(t.Context(), account, undo.ID, "US")
+		wantError(t, "continuing an undo that has ended", err, crm.ErrChanged)
+	})
+}

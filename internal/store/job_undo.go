@@ -51,14 +51,27 @@ func (row *JobRow) Kept() (k Kept) {
 	return k
 }
 
-// UndoJob begins to take back what a job has changed. A contact that was changed since stays as it is, and is listed.
+// UndoJob begins to take back what a job has changed. A contact that was changed since stays as it is, and is listed. An undo that was stopped goes
+// on where it was, for the person who asks for that.
 func (s *Store) UndoJob(ctx context.Context, account, id int64, region string) (undo Job, err error) {
 	_, err = s.changeJob(ctx, account, id, func(t *tx, a *accountUnit, j *Job) error {
+		first := j.First
+		if j.StoppedUndo() {
+			of, err := undone(t.Conn, j)
+			if err != nil {
+				return err
+			}
+			first = of.First
+		}
 		switch {
-		case !j.Undoable():
+		case !j.Undoable() && !j.StoppedUndo():
 			return crm.ErrChanged
-		case j.First < a.oldest:
+		case first < a.oldest:
 			return fault("", "This is too old to be undone: its changes are no longer in the history.")
+		case j.StoppedUndo():
+			j.State, j.Actor, j.Door = JobWaiting, t.author.who, t.author.door
+			undo = *j
+			return nil
 		}
 		made := t.newJob(a, UndoingJob, JobWaiting, undoSpec{j.ID, region})
 		made.Progress = jsonOf(UndoProgress{At: j.Last})
@@ -70,6 +83,15 @@ func (s *Store) UndoJob(ctx context.Context, account, id int64, region string) (
 		s.wakeJobs()
 	}
 	return undo, err
+}
+
+// undone is the job that an undo takes back.
+func undone(c db.Conn, undo *Job) (of Job, err error) {
+	var spec undoSpec
+	if err := json.Unmarshal(undo.Spec, &spec); err != nil {
+		return of, err
+	}
+	return findIn(c, crm.ErrNotFound, scanJob, sqlJob, undo.Account, spec.Job)
 }
 
 func init() { jobSteps[UndoingJob] = undoStep }

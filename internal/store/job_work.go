@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"donorbook/internal/crm"
@@ -25,8 +26,11 @@ var jobSteps = map[JobKind]func(ctx context.Context, w *jobWorker, j *Job) error
 // jobWorker is what a node knows of the jobs that it works on.
 type jobWorker struct {
 	*Store
-	left map[jobOf]bool   // what has failed or is done by another node, until the next look
-	runs map[jobOf]jobRun // what is kept between two units of work
+	left   map[jobOf]bool   // what has failed or is done by another node, until the next look
+	looked time.Time        // when that was
+	runs   map[jobOf]jobRun // what is kept between two units of work
+	turns  chan struct{}    // of reading files
+	ready  chan struct{}    // something was read
 }
 
 // jobRun is what a node keeps of a job between two units of work, such as a file that is open.
@@ -38,7 +42,7 @@ type jobOf struct{ account, id int64 }
 func (j *Job) of() jobOf { return jobOf{j.Account, j.ID} }
 
 func newJobWorker(s *Store) *jobWorker {
-	return &jobWorker{s, make(map[jobOf]bool), make(map[jobOf]jobRun)}
+	return &jobWorker{Store: s, left: make(map[jobOf]bool), runs: make(map[jobOf]jobRun), turns: make(chan struct{}, 1), ready: make(chan struct{}, 1)}
 }
 
 // wakeJobs lets the worker know of new work.
@@ -60,24 +64,35 @@ func (s *Store) WorkOnJobs(ctx context.Context, report func(error)) {
 		if err != nil && ctx.Err() == nil {
 			report(err)
 		}
-		rest, woken := time.Duration(0), (chan struct{})(nil)
+		var rest time.Duration
+		var woken, ready chan struct{}
 		switch {
 		case !busy:
-			rest, woken = jobLook, s.jobsBegun
-			clear(w.left)
+			rest, woken, ready = jobLook, s.jobsBegun, w.ready
 		case s.Waiting() > 0:
 			rest = time.Since(start)
 		}
 		select {
 		case <-ctx.Done():
 		case <-woken:
+			w.lookAgain()
+		case <-ready:
 		case <-time.After(rest):
 		}
 	}
 }
 
+// lookAgain goes on with what was left.
+func (w *jobWorker) lookAgain() {
+	clear(w.left)
+	w.looked = time.Now()
+}
+
 // round does one unit of work of each job, but for those that were left. It reports whether anything may be left to do.
 func (w *jobWorker) round(ctx context.Context, report func(error)) (busy bool, err error) {
+	if time.Since(w.looked) >= jobLook {
+		w.lookAgain()
+	}
 	jobs, err := list(ctx, w.Store, scanJob, sqlOpenJobs)
 	if err != nil {
 		return false, err
@@ -90,7 +105,10 @@ func (w *jobWorker) round(ctx context.Context, report func(error)) (busy bool, e
 		}
 		worked, err := w.step(ctx, j)
 		busy = busy || worked
-		if err != nil || !worked {
+		if errors.Is(err, errReading) {
+			continue
+		}
+		if err != nil || !worked && j.Working() { // what waits for a person may go on at any time
 			w.left[j.of()] = true
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, errJobMoved) && !errors.Is(err, crm.ErrNotFound) {
@@ -106,6 +124,7 @@ func (w *jobWorker) forget(open []Job) {
 	for i := range open {
 		working[open[i].of()] = open[i].Working()
 	}
+	maps.DeleteFunc(w.left, func(of jobOf, _ bool) bool { return !working[of] }) // a person may continue it
 	for of := range w.runs {
 		if !working[of] {
 			w.drop(of)

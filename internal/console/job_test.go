@@ -1,0 +1,42 @@
+package console_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/table"
+)
+
+// An undo that was stopped says so, and is continued on the page of the import or on its own.
+func TestAStoppedUndoIsContinued(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		rows, err := table.Open(strings.NewReader(file), int64(len(file)), "people.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := store.FileImport{Name: "people.csv", Mode: store.MergeExisting, Region: "US", Mapping: crm.GuessColumns(rows.Header(), nil)}
+		im, _, err := s.store.ImportFile(t.Context(), p.account.Number, rows, spec, 3, false, func(store.ImportProgress) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := p.org("/imports/" + strconv.FormatInt(im.ID, 10))
+		p.follow(path + "/undo")
+		undo := "/jobs/" + strconv.FormatInt(im.ID+1, 10)
+		p.follow(p.org(undo + "/cancel"))
+		a := p.get(path)
+		p.sees(a, "Undo stopped", "The undo was stopped after 0 changes. The rest was not undone.", "Continue undo")
+		if strings.Contains(a.words(), "was undone") {
+			t.Errorf("the page says %s", a.words())
+		}
+		p.follow(path + "/undo")
+		p.follow(p.org(undo + "/cancel"))
+		p.sees(p.get(p.org(undo)), "Stopped", "Continue undo")
+		p.sees(p.follow(p.org(undo+"/undo")), "Done", "2 contacts are as before.")
+		p.sees(p.get(path), "Undone", "The import was undone")
+		p.sees(p.follow(path+"/undo"), "This import cannot be undone: it was undone before, or has not ended yet.")
+	})
+}
