@@ -35,7 +35,7 @@ func TestAStoppedUndoIsContinued(t *testing.T) {
 		p.follow(path + "/undo")
 		p.follow(p.org(undo + "/cancel"))
 		p.sees(p.get(p.org(undo)), "Stopped", "Continue undo")
-		p.sees(p.follow(p.org(undo+"/undo")), "Done", "2 contacts are as before.")
+		p.sees(p.follow(p.org(undo+"/undo")), "Done", "2 changes were undone.")
 		p.sees(p.get(path), "Undone", "The import was undone")
 		p.sees(p.follow(path+"/undo"), "This import cannot be undone: it was undone before, or has not ended yet.")
 	})
