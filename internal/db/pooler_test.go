@@ -303,8 +303,6 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, store.Options{Database: url})
-	low, high := neighbors(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	other, err := pgx.Connect(ctx, url)
@@ -318,7 +316,10 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 		}
 	}
 	const lockTally = `SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE`
-	exec("SET deadlock_timeout = '20s'") // so that the server ends ours
+	exec("SET deadlock_timeout = '20s'") // so that the server ends ours, long before we would give up
+	exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = ''600ms''', current_database()); END $$")
+	s := open(t, store.Options{Database: url})
+	low, high := neighbors(t, s)
 	both := func() error {               // as an import for several accounts does
 		return s.DB().Update(t.Context(), low, nil, func(b db.Batch) error {
 			lock := b.(interface {
