@@ -11,7 +11,9 @@ import (
 func TestAStatementIsPrintedAlone(t *testing.T) {
 	t.Parallel()
 	p := demo(t)
-	p.click("Marcus Bennett")
+	p.in(".side").click("Contacts") // the home page may name a donor twice
+	p.fill("Search contacts", "marcus bennett")
+	p.in("main").click("Marcus Bennett")
 	p.in("main").click("Giving statement")
 	p.in("h1").sees("Giving statement")
 	p.in("article").sees("Harbor Light Foundation", "Marcus Bennett", "Giving statement for")
