@@ -320,7 +320,7 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = ''600ms''', current_database()); END $$")
 	s := open(t, store.Options{Database: url})
 	low, high := neighbors(t, s)
-	both := func() error {               // as an import for several accounts does
+	both := func() error { // as an import for several accounts does
 		return s.DB().Update(t.Context(), low, nil, func(b db.Batch) error {
 			lock := b.(interface {
 				Lock(read func(db.Row), table *db.Table, key ...any) (bool, error)
