@@ -32,7 +32,7 @@ type database struct {
 var (
 	durable = []string{
 		"PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-		"PRAGMA cache_size = -10000", "PRAGMA wal_autocheckpoint = 4000", "PRAGMA trusted_schema = OFF", "PRAGMA secure_delete = ON",
+		"PRAGMA cache_size = -10000", "PRAGMA wal_autocheckpoint = 16000", "PRAGMA trusted_schema = OFF", "PRAGMA secure_delete = ON",
 	}
 	quick = []string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE", "PRAGMA cache_size = -150000"}
 )

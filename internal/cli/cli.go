@@ -108,6 +108,7 @@ type terminal struct {
 // Main runs a command line and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	syscall.Umask(0o077) // only the owner may read what we write
+	boundMemory()
 	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -71,14 +71,16 @@ func importKilled(t *testing.T, e engine) {
 		result(t, "campaign", "import", "--data", data, "--account", account, campaigns)
 		return account
 	}
-	again := func(account, want string) {
+	const recorded = "Rows: 2000. 1980 recorded, 0 known before, 20 rejected; 350 new contacts."
+	const known = "Rows: 2000. 0 recorded, 1980 known before, 20 rejected; 0 new contacts."
+	again := func(account string, want ...string) {
 		t.Helper()
-		if code, stdout, stderr := runLine(t, "gift", "import", "--data", data, "--account", account, file); code != exitFailed || strings.TrimSpace(stdout) != want {
+		if code, stdout, stderr := runLine(t, "gift", "import", "--data", data, "--account", account, file); code != exitFailed || !slices.Contains(want, strings.TrimSpace(stdout)) {
 			t.Fatalf("exit code %d, %s%s", code, stdout, stderr)
 		}
 	}
 	whole := prepare()
-	again(whole, "Rows: 2000. 1980 recorded, 0 known before, 20 rejected; 350 new contacts.")
+	again(whole, recorded)
 	for killed := 0; killed < kills; {
 		account, ended := prepare(), false
 		for killed < kills && !ended {
@@ -91,10 +93,10 @@ func importKilled(t *testing.T, e engine) {
 				killed++
 			}
 		}
-		if !ended { // what was counted before it was killed is counted
-			again(account, "Rows: 2000. 1980 recorded, 0 known before, 20 rejected; 350 new contacts.")
+		if !ended { // what was counted before it was killed is counted, unless it was killed when all was done
+			again(account, recorded, known)
 		}
-		again(account, "Rows: 2000. 0 recorded, 1980 known before, 20 rejected; 0 new contacts.")
+		again(account, known)
 		if got, want := numbered.ReplaceAllString(ledger(t, data, account), "coats"), ledger(t, data, whole); got != want {
 			t.Fatalf("the gifts differ from those of an import that was not interrupted: %d and %d bytes", len(got), len(want))
 		}

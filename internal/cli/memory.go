@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// boundMemory sets how much memory the server takes before garbage is collected, unless GOGC and GOMEMLIMIT are set.
+// boundMemory sets how much memory the program takes before garbage is collected, unless GOGC and GOMEMLIMIT are set.
 func boundMemory() {
 	if os.Getenv("GOGC") == "" {
 		everyCollection(func() { debug.SetGCPercent(collectAt(liveHeap())) })
@@ -29,7 +29,7 @@ func boundMemory() {
 // would be collected many times per second under load, for a few megabytes each time. So the heap may grow to five times what
 // is in use (GOGC 400), but not beyond the goal: if an attack makes the server use 60 MB, five times that would be 300 MB.
 const (
-	heapGoal    = 192 << 20
+	heapGoal    = 128 << 20
 	mostPercent = 400
 	minPercent  = 50 // near and above the goal; with less, collecting would cost too much
 )

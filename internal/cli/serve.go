@@ -42,7 +42,6 @@ func (c *serveCommand) Run(t *terminal) error {
 	log, lines := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	defer lines.flush()
 	t.log, t.serving = log, true
-	boundMemory()
 	var demo crm.Account
 	if c.Demo {
 		clock := &demoClock{at: time.Now()}

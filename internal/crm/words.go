@@ -288,7 +288,14 @@ func searchWord(text string) string {
 }
 
 func breaksWord(r rune) bool {
-	return r < utf8.RuneSelf && !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("@.#+~=-_", r))
+	if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r >= utf8.RuneSelf {
+		return false
+	}
+	switch r {
+	case '@', '.', '#', '+', '~', '=', '-', '_':
+		return false
+	}
+	return true
 }
 
 // privateUse is where Unicode has characters that mean nothing by themselves.

@@ -27,8 +27,8 @@ var sqlitePragmas = []string{
 	"PRAGMA journal_mode = WAL",
 	"PRAGMA synchronous = FULL",
 	"PRAGMA foreign_keys = ON",
-	"PRAGMA cache_size = -10000",       // 10 MB: what leads to the pages of a million rows stays in memory
-	"PRAGMA wal_autocheckpoint = 4000", // 16 MB: pages that change often are written to the database more rarely
+	"PRAGMA cache_size = -10000",        // 10 MB: what leads to the pages of a million rows stays in memory
+	"PRAGMA wal_autocheckpoint = 16000", // 64 MB: pages that change often are written to the database more rarely
 	"PRAGMA trusted_schema = OFF",
 	"PRAGMA secure_delete = ON", // what is removed is overwritten
 }

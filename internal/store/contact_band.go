@@ -72,11 +72,10 @@ func (b *bands) name(number int64) string { return b.kind + b.label(number) }
 
 // bandsOf are the bands that a contact is in by its document. 0 is none.
 func bandsOf(c *crm.Contact) (names []string) {
-	columns := columnsOf(c)
 	for _, in := range [...]struct {
 		*bands
 		number int64
-	}{{&addedDays, columns.createdAt}, {&changedMonths, columns.updatedAt}, {&givenTotals, columns.given}} {
+	}{{&addedDays, seconds(c.CreatedAt)}, {&changedMonths, seconds(c.UpdatedAt)}, {&givenTotals, c.Stats.TotalContributions}} {
 		if in.number != 0 {
 			names = append(names, in.name(in.number))
 		}
