@@ -64,6 +64,7 @@ func TestAFileIsImportedAndUndone(t *testing.T) {
 	p.audit()
 	p.click("people.csv")
 	p.click("Undo import")
+	p.click("Undo the whole import")
 	p.sees("The import was undone")
 	p.audit()
 	p.in(".side").click("Contacts")
@@ -87,6 +88,7 @@ func TestAnImportIsUndoneWithoutScripts(t *testing.T) {
 	p.refreshUntil("Rejected rows")
 	s.addContacts(organization, `{"first_name":"Dan","last_name":"Wu","emails":[{"value":"dan@example.org"}],"tags":["later"]}`)
 	p.click("Undo import")
+	p.click("Undo the whole import")
 	p.refreshUntil("1 contact was changed since then and stays as it is: Dan Wu")
 }
 
@@ -144,6 +146,7 @@ func TestGiftsAreImportedAndUndone(t *testing.T) {
 	p.audit()
 	p.click("gifts.csv")
 	p.click("Undo import")
+	p.click("Undo the whole import")
 	p.sees("The import was undone: the gifts that it had recorded are canceled and count nowhere")
 	p.audit()
 	p.in(".side").click("Contacts")

@@ -106,7 +106,11 @@ func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f
 	f.setUnsent(contentsField, cmp.Or(r.URL.Query().Get(contentsField), importContents[0].Value))
 	view := importsView{Limit: store.MaxUpload, Contents: importContents}
 	for _, im := range imports {
-		view.Rows = append(view.Rows, importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)})
+		state, err := c.undoMark(r, v, &im.Job, importState(&im))
+		if err != nil {
+			return err
+		}
+		view.Rows = append(view.Rows, importRow{im, v.path(importPath(im.ID)), state, people.called(im.Actor)})
 	}
 	if more {
 		view.Older = v.path("/contacts/import?before=" + strconv.FormatInt(imports[len(imports)-1].ID, 10))
@@ -122,8 +126,6 @@ var importStates = map[store.JobState]mark{
 
 func importState(im *store.Import) mark {
 	switch {
-	case im.Undo != 0:
-		return jobUndone
 	case notRead(im):
 		return mark{"Not read", "bad"}
 	case im.State == store.JobCanceled && im.First != 0:
@@ -291,13 +293,7 @@ func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {
 	if err != nil {
 		return err
 	}
-	view.Undoing = &undoView{Working: j.Working(), Stopped: j.StoppedUndo()}
-	switch {
-	case view.Undoing.Working:
-		view.State = mark{"Being undone", "warn"}
-	case view.Undoing.Stopped:
-		view.State = mark{"Undo stopped", "warn"}
-	}
+	view.Undoing, view.State = &undoView{Working: j.Working(), Stopped: j.StoppedUndo()}, undoState(&j)
 	if err := json.Unmarshal(j.Progress, &view.Undoing.UndoProgress); err != nil {
 		return err
 	}

@@ -66,6 +66,26 @@ var jobStates = map[store.JobState]mark{
 
 var jobUndone = mark{"Undone", ""}
 
+// undoState says how far a job was undone.
+func undoState(undo *store.Job) mark {
+	switch {
+	case undo.Working():
+		return mark{"Being undone", "warn"}
+	case undo.StoppedUndo():
+		return mark{"Undo stopped", "warn"}
+	}
+	return jobUndone
+}
+
+// undoMark is the same of a job that is undone by another one, and otherwise its own mark.
+func (c *Console) undoMark(r *http.Request, v visit, j *store.Job, own mark) (mark, error) {
+	if j.Undo == 0 {
+		return own, nil
+	}
+	undo, err := c.store.Job(r.Context(), v.account(), j.Undo)
+	return undoState(&undo), err
+}
+
 // jobsPage lists what was done to many contacts at once.
 func (c *Console) jobsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	l := listOf(r, v.path("/jobs"), pageParameter, jobsPerPage)
@@ -115,6 +135,9 @@ func (c *Console) jobPage(w http.ResponseWriter, r *http.Request, v visit, f *fo
 // jobView says what a job is and does. An undo is called by what it undoes.
 func (c *Console) jobView(r *http.Request, v visit, people people, j store.Job) (jobView, error) {
 	view, err := people.job(v, j)
+	if err == nil {
+		view.State, err = c.undoMark(r, v, &j, view.State)
+	}
 	if err != nil || j.Kind != store.UndoingJob {
 		return view, err
 	}
@@ -129,7 +152,9 @@ func (c *Console) jobView(r *http.Request, v visit, people people, j store.Job) 
 	var at store.UndoProgress
 	err = json.Unmarshal(j.Progress, &at)
 	view.Title, view.Undoes = "Undo: "+of.Title, link{of.Title, of.Address}
-	view.Told = undoTold(at, undone.Kind, of.OfGifts)
+	if view.Told = undoTold(at, undone.Kind, of.OfGifts); j.Working() {
+		view.Told = plural(at.Undone, "change") + " undone so far."
+	}
 	view.More = view.Told
 	return view, err
 }
@@ -200,7 +225,7 @@ func mayReturn(back string) bool {
 func (p people) job(v visit, j store.Job) (view jobView, err error) {
 	view = jobView{Job: &j, State: jobStates[j.State], Address: v.path(jobAddress(j.Kind, j.ID)), By: p.called(j.Actor)}
 	if j.Undo != 0 {
-		view.UndoneBy, view.State = v.path(jobPath(j.Undo)), jobUndone
+		view.UndoneBy = v.path(jobPath(j.Undo))
 	}
 	switch j.Kind {
 	case store.BulkJob:

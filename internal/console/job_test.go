@@ -24,9 +24,17 @@ func TestAStoppedUndoIsContinued(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := p.org("/imports/" + strconv.FormatInt(im.ID, 10))
+		lists := func(state string) {
+			t.Helper()
+			p.sees(p.get(p.org("/contacts/import")), state)
+			p.sees(p.get(p.org("/jobs")), state)
+		}
 		p.follow(path + "/undo")
+		lists("Being undone")
 		undo := "/jobs/" + strconv.FormatInt(im.ID+1, 10)
+		p.sees(p.get(p.org(undo)), "In progress 0 changes undone so far.")
 		p.follow(p.org(undo + "/cancel"))
+		lists("Undo stopped")
 		a := p.get(path)
 		p.sees(a, "Undo stopped", "The undo was stopped after 0 changes. The rest was not undone.", "Continue undo")
 		if strings.Contains(a.words(), "was undone") {
@@ -37,6 +45,7 @@ func TestAStoppedUndoIsContinued(t *testing.T) {
 		p.sees(p.get(p.org(undo)), "Stopped", "Continue undo")
 		p.sees(p.follow(p.org(undo+"/undo")), "Done", "2 changes were undone.")
 		p.sees(p.get(path), "Undone", "The import was undone")
+		lists("Undone")
 		p.sees(p.follow(path+"/undo"), "This import cannot be undone: it was undone before, or has not ended yet.")
 	})
 }
