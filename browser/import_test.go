@@ -63,7 +63,8 @@ func TestAFileIsImportedAndUndone(t *testing.T) {
 	p.sees("people.csv", "Done")
 	p.audit()
 	p.click("people.csv")
-	p.click("Undo import")
+	p.click("Undo import") // whose popup must not be cut off on a phone
+	p.audit()
 	p.click("Undo the whole import")
 	p.sees("The import was undone")
 	p.audit()
