@@ -10,6 +10,7 @@ type Observer struct {
 	Row        func()           // for each row that is read outside of a write transaction
 	Read       func(sql string) // after the rows of such a query were read
 	Wrote      func(sql string) // after a statement of a write transaction
+	Asked      func(sql string) // after a query that a write transaction asks for in advance
 }
 
 // Observe sets the observer of a database. Nothing may be under way.
@@ -31,8 +32,12 @@ func (o *Observer) committing() error {
 }
 
 func (o *Observer) wrote(s statement) {
-	if o.Wrote != nil && s.read == nil {
-		o.Wrote(s.sql)
+	do := o.Wrote
+	if s.read != nil {
+		do = o.Asked
+	}
+	if do != nil {
+		do(s.sql)
 	}
 }
 

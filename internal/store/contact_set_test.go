@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"donorbook/internal/crm"
@@ -153,5 +154,51 @@ func TestADamagedSetIsNotUsed(t *testing.T) {
 			t.Errorf("%+v", report)
 		}
 		archive(t, s, account, id)
+	})
+}
+
+// Rows whose contacts live in many cities cost no more statements than those of one city, neither when they are imported nor in a dry run: their
+// sets are looked up together.
+func TestManyCitiesAreLookedUpTogether(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		var looks atomic.Int64
+		spyOn(t, s).asked = func(sql string) {
+			if sql == sqlBlocks {
+				looks.Add(1)
+			}
+		}
+		for _, of := range []string{ImportContacts, ImportGifts} {
+			costs := make(map[bool][2]int64)
+			for _, together := range []bool{true, false} {
+				account := newAccount(t, s).Number
+				file := "amount,date,method,first_name,last_name,email,city\n"
+				for i := range 10 * unitRows {
+					city := "Boston"
+					if !together {
+						city = "Town" + strings.Repeat("x", i)
+					}
+					file += fmt.Sprintf("5,2026-02-06,cash,P%d,Quinn,p%d@example.org,%s\n", i, i, city)
+				}
+				rows, spec := openTable(t, file), FileImport{}
+				if spec = importOf(rows, MergeExisting); of == ImportGifts {
+					spec = giftImportOf(rows)
+				}
+				looks.Store(0)
+				tried, err := s.TryFile(t.Context(), account, rows, spec, func(TrialRow) error { return nil }, func(ImportCounts) {})
+				cost := [2]int64{looks.Swap(0)}
+				if err != nil || tried.Created != int64(10*unitRows) {
+					t.Fatalf("%v: tried %+v", err, tried)
+				}
+				if _, _, err := s.ImportFile(t.Context(), account, openTable(t, file), spec, tried.Rows, true, func(ImportProgress) {}); err != nil {
+					t.Fatal(err)
+				}
+				cost[1] = looks.Load()
+				costs[together] = cost
+			}
+			if costs[false] != costs[true] {
+				t.Errorf("%q: the dry run and the import looked %v times for sets, and %v times where all are of one city", of, costs[false], costs[true])
+			}
+		}
+		checked(t, s)
 	})
 }

@@ -111,6 +111,10 @@ func (tr *trial) keep(row *stored) {
 func (tr *trial) place(t *tx, a *accountUnit, u *importUnit) error {
 	a.touch(t) // so that nothing of it is ever kept
 	a.contactSeq, a.giftSeq = trialSeq+int64(len(tr.lines)), trialSeq+tr.gifts.made
+	for _, n := range u.needs(a.account).more { // no set has contacts here, and to look for them would cost a statement for each row
+		a.sets.expect(n.sets, a.newestBlock())
+		a.sets.expect(n.sets, a.newestBlock()+1)
+	}
 	for i := range u.rows {
 		if gift := u.rows[i].gift; gift != nil {
 			tr.placeGift(a, gift)

@@ -103,7 +103,7 @@ func (t *tx) recordGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 func newGiftNeeds(account int64, in *crm.GiftInput) needs {
 	n := giftNeeds(account, in)
 	if in.Contact == nil {
-		n.keys = in.Giver.MatchKeys()
+		n.keys, n.sets = in.Giver.MatchKeys(), in.Giver.CommonWords()
 	}
 	return n
 }

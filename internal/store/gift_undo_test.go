@@ -241,6 +241,37 @@ func TestImportsAreUndoneOneAfterTheOther(t *testing.T) {
 	})
 }
 
+// What an import has merged is a change since an earlier one, until its undo has come to an end: one that was stopped is none.
+func TestAnUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		var imports []int64
+		for _, company := range []string{"", "Engines Ltd"} {
+			rows := openTable(t, "First name,Last name,Email,Company\nBob,Babbage,bob@example.org,"+company+"\n")
+			im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, MergeExisting), 1, true, func(ImportProgress) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			imports = append(imports, im.ID)
+		}
+		stopped, err := s.UndoJob(t.Context(), account, imports[1], "US")
+		if err == nil {
+			_, err = s.CancelJob(t.Context(), account, stopped.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, kept := finishUndo(t, s, account, imports[0]); len(kept) != 1 || kept[0].Contact != crm.MakeID(account, 1) {
+			t.Errorf("left alone: %+v", kept)
+		}
+		wantLists(t, s, account, []int64{1}, nil)
+		if at, kept := finishUndo(t, s, account, stopped.ID); at.Undone != 1 || len(kept) != 0 {
+			t.Errorf("the undo that goes on: %+v, left alone: %+v", at, kept)
+		}
+		checked(t, s)
+	})
+}
+
 // A contact whom someone has changed between two rows of an import was changed since the first of them.
 func TestAContactThatWasChangedDuringAnImportStays(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {

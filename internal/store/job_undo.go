@@ -98,15 +98,17 @@ func init() { jobSteps[UndoingJob] = undoStep }
 
 const (
 	sqlJobChanges = changeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
-	// How many changes of a document after one of them are neither undone nor an undo. Each is found by its number, as those of sqlChain.
+	// How many changes of a document after one of them are neither undone nor an undo. Each is found by its number, as those of sqlChain. An undo that
+	// was stopped may have left them as they are.
 	sqlOthersSince = `WITH RECURSIVE chain (revision, prev, job) AS (
 		SELECT c.revision, c.prev, c.job FROM change AS c WHERE c.account_id = $1 AND c.revision = $2
 		UNION ALL
 		SELECT chain.prev, (SELECT c.prev FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev),
 			(SELECT c.job FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev)
 		FROM chain WHERE chain.prev > $3)
-		SELECT COUNT(*) FROM chain WHERE COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1 ELSE j.undo END FROM job AS j
-			WHERE j.account_id = $1 AND j.id = chain.job), 0) = 0`
+		SELECT COUNT(*) FROM chain WHERE COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
+			ELSE (SELECT COUNT(*) FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state <> 'canceled') END
+			FROM job AS j WHERE j.account_id = $1 AND j.id = chain.job), 0) = 0`
 )
 
 // undoStep takes some more changes back.

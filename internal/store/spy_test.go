@@ -18,6 +18,7 @@ type spy struct {
 	lent       func()           // after that
 	read       func(sql string) // after the rows of a query were read
 	wrote      func(sql string) // after a statement of a write transaction
+	asked      func(sql string) // after a query that a write transaction asks for in advance
 }
 
 // spyOn puts a spy between a store and its engine. Nothing may be in progress.
@@ -40,6 +41,7 @@ func spyOn(t testing.TB, s *Store) *spy {
 		Row:   func() { e.rows.Add(1) },
 		Read:  func(sql string) { callWith(e.read, sql) },
 		Wrote: func(sql string) { callWith(e.wrote, sql) },
+		Asked: func(sql string) { callWith(e.asked, sql) },
 	})
 	return e
 }
