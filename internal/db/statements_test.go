@@ -93,7 +93,7 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlChain": {"CO-ROUTINE chain", "SETUP", "RECURSIVE STEP", "SCAN chain", "CORRELATED SCALAR SUBQUERY 2", "CORRELATED SCALAR SUBQUERY 3",
 			"USE TEMP B-TREE FOR ORDER BY"}, // the changes of one document, each found by its number
 		"sqlOthersSince": {"CO-ROUTINE chain", "SETUP", "RECURSIVE STEP", "SCAN chain", "CORRELATED SCALAR SUBQUERY 2", "CORRELATED SCALAR SUBQUERY 3",
-			"CORRELATED SCALAR SUBQUERY 5"}, // the same, and the job of each
+			"CORRELATED SCALAR SUBQUERY 5", "CORRELATED SCALAR SUBQUERY 6"}, // the same, and the job of each with its undo
 		"sqlWrongChains": {"CO-ROUTINE d", "COMPOUND QUERY", "LEFT-MOST SUBQUERY", "SCAN contact", "UNION ALL", "SCAN campaign", "MATERIALIZE h", "CO-ROUTINE linked",
 			"CO-ROUTINE (subquery-8)", "USE TEMP B-TREE FOR ORDER BY", "SCAN (subquery-8)", "SCAN linked", "USE TEMP B-TREE FOR GROUP BY", "SCAN d",
 			"BLOOM FILTER ON h (noun=? AND id=?)", "SEARCH h USING AUTOMATIC COVERING INDEX (noun=? AND id=?) LEFT-JOIN"}, // of an account whose history is damaged
