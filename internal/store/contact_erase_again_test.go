@@ -67,7 +67,7 @@ func TestWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			u := undoing{t: t, a: a, job: &j, of: &j, region: "US", now: s.now()}
+			u := undoing{t: t, a: a, job: &j, of: &j, region: "US", now: s.now(), next: make(map[int64]int64)}
 			undone, err := u.take(changes[0])
 			if undone {
 				return errors.New("the change was taken back")

@@ -299,6 +299,26 @@ func TestAnUploadIsTriedImportedAndUndone(t *testing.T) {
 	})
 }
 
+// A file that changes one contact in every row is undone as a whole, in several units of work.
+func TestAnImportIntoOneContactIsUndone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		const rows = 2*undoUnit + 50
+		account := newAccount(t, s).Number
+		file := new(strings.Builder)
+		file.WriteString("first_name,last_name,email,company\n")
+		for i := range rows {
+			fmt.Fprintf(file, "Amelia,Okafor,amelia@example.org,Company %d\n", i)
+		}
+		im := upload(t, s, account, file.String())
+		begin(t, s, im, false)
+		finishJobs(t, s)
+		if at := undo(t, s, account, im.ID); at.Undone != rows || at.Kept != 0 {
+			t.Errorf("undone: %+v", at)
+		}
+		wantLists(t, s, account, nil, []int64{1})
+	})
+}
+
 func TestUploadsAreBounded(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number

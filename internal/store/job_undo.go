@@ -147,7 +147,7 @@ func undoStep(ctx context.Context, w *jobWorker, j *Job) error {
 	}
 	now := w.now()
 	return w.advance(ctx, j, n, func(t *tx, a *accountUnit, next *Job) error {
-		u := undoing{t: t, a: a, job: next, of: &of, region: spec.Region, now: now}
+		u := undoing{t: t, a: a, job: next, of: &of, region: spec.Region, now: now, next: make(map[int64]int64)}
 		progress := at
 		for _, c := range ours {
 			undone, err := u.take(c)
@@ -179,6 +179,10 @@ type undoing struct {
 	region string
 	now    time.Time
 	kept   []JobRow // what was changed since
+
+	// The next older change of a contact that is to be looked at; 0 where someone else has changed the contact. A file may change one contact in every row:
+	// were its history read from its end for each of them, all other changes would wait.
+	next map[int64]int64
 }
 
 // take takes one change back, unless what it has changed was changed since by anyone but the job itself.
@@ -227,17 +231,34 @@ func (u *undoing) ours(row *stored, c *Change) (bool, error) {
 	if u.of.Kind == BulkJob {
 		return true, nil
 	}
-	if row.revision != c.Revision {
-		others, err := u.t.Int(sqlOthersSince, u.a.account, row.revision, c.Revision)
-		if err != nil || others > 0 {
-			return false, err
-		}
+	if untouched, err := u.untouched(row, c); err != nil || !untouched {
+		return false, err
 	}
 	if c.Kind != crm.DidCreate {
 		return true, nil
 	}
 	gives, err := u.gives(c.ID)
 	return !gives, err
+}
+
+// untouched tells whether no one else has changed a contact after one of the job's changes, which come from the last to the first.
+func (u *undoing) untouched(row *stored, c *Change) (bool, error) {
+	from, known := u.next[c.ID]
+	if !known {
+		from = row.revision
+	}
+	if from == 0 {
+		return false, nil
+	}
+	if from != c.Revision {
+		others, err := u.t.Int(sqlOthersSince, u.a.account, from, c.Revision)
+		if err != nil || others > 0 {
+			u.next[c.ID] = 0
+			return false, err
+		}
+	}
+	u.next[c.ID] = c.Prev
+	return true, nil
 }
 
 // keep notes what stays as it is. number tells it from everything else that this undoing keeps.
