@@ -77,7 +77,7 @@ func undoState(undo *store.Job) mark {
 	return jobUndone
 }
 
-// undoMark is the same of a job that is undone by another one, and otherwise its own mark.
+// undoMark is the state of the undo where a job has one, and otherwise the mark of its own.
 func (c *Console) undoMark(r *http.Request, v visit, j *store.Job, own mark) (mark, error) {
 	if j.Undo == 0 {
 		return own, nil

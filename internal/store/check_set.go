@@ -67,7 +67,7 @@ func (k *checker) tellSets() error {
 		tags := collect(names, toldSet)
 		slices.Sort(tags)
 		tags = slices.Compact(tags)
-		err := k.mend(k.problem(b.account, 0, "of the contacts %d to %d, those found by the tags %q are not the ones that have them",
+		err := k.mend(k.problem(b.account, 0, "of the contacts %d to %d, those found by %q are not the ones that belong there",
 			crm.MakeID(b.account, b.block*db.BlockSize+1), crm.MakeID(b.account, (b.block+1)*db.BlockSize), tags[:min(len(tags), toldTags)]), b.account, renewSets(b, names))
 		if err == nil {
 			err = k.flush() // one block at a time, since others wait for the account meanwhile
@@ -95,7 +95,7 @@ func toldSet(name string) string {
 			return words + label
 		}
 	}
-	return name[min(len(activeSet), len(name)):]
+	return "tag " + name[min(len(activeSet), len(name)):]
 }
 
 // renewSets makes sets of a block anew from the documents and the gifts. A contact that was lost, or cannot be read, stays where it is.

@@ -45,7 +45,7 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 		account := "account " + w.root.ID + ": "
 		const otherWords = "its words in the search do not match its document"
 		const otherColumns = "the columns that it is filtered and sorted by do not match its document"
-		otherTags := fmt.Sprintf("%sof the contacts %d to %d, those found by the tags ", account, id(1), id(4096))
+		otherSets := fmt.Sprintf("%sof the contacts %d to %d, those found by ", account, id(1), id(4096))
 		space := crm.WordSpace(root, false)
 		load := func(seq int64) (c crm.Contact) {
 			c, err := s.ContactRecord(t.Context(), root, id(seq))
@@ -103,15 +103,15 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{`0 active contacts have the tag "nobody's", but 4 are counted`, `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES ($1, 'nobody''s', 'nobody''s', 4, 1)`, []any{root}},
 			{`have the tag "Überraschung", but 0 are counted`, `UPDATE tag SET fold = 'x' WHERE account_id = $1 AND name = 'Überraschung'`, []any{root}},
 			{`the tag "board" of `, `UPDATE tag SET size = 9 WHERE account_id = $1 AND name = 'board'`, []any{root}},
-			{otherTags + `["board"]`, `UPDATE contact_set SET bits = $2, size = 1 WHERE account_id = $1 AND name = 't:board'`, []any{root, []byte{2, 0}}},
-			{otherTags + `["board"]`, `UPDATE contact_set SET bits = $2, size = 4096 WHERE account_id = $1 AND name = 't:board'`, []any{root, bytes.Repeat([]byte{255}, 512)}},
-			{otherTags + `["board"]`, `UPDATE contact_set SET size = size + 1 WHERE account_id = $1 AND name = 't:board'`, []any{root}},
-			{otherTags + `["board"]`, `UPDATE contact_set SET bits = $2 WHERE account_id = $1 AND name = 'a:board'`, []any{root, []byte("damaged")}},
-			{otherTags + `["board"]`, `UPDATE contact_set SET block = 5 WHERE account_id = $1 AND name = 't:board'`, []any{root}},
-			{otherTags + `["board" "none"]`, `UPDATE contact_set SET name = 't:none' WHERE account_id = $1 AND name = 't:board'`, []any{root}},
-			{otherTags + `["none"]`, `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 0, 1, $2)`, []any{root, []byte{1, 0}}},
-			{`those found by the tags ["none"]`, `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 9223372036854775807, 1, $2)`, []any{root, []byte{1, 0}}},
-			{otherTags, `DELETE FROM contact_set WHERE account_id = $1`, []any{root}},
+			{otherSets + `["tag board"]`, `UPDATE contact_set SET bits = $2, size = 1 WHERE account_id = $1 AND name = 't:board'`, []any{root, []byte{2, 0}}},
+			{otherSets + `["tag board"]`, `UPDATE contact_set SET bits = $2, size = 4096 WHERE account_id = $1 AND name = 't:board'`, []any{root, bytes.Repeat([]byte{255}, 512)}},
+			{otherSets + `["tag board"]`, `UPDATE contact_set SET size = size + 1 WHERE account_id = $1 AND name = 't:board'`, []any{root}},
+			{otherSets + `["tag board"]`, `UPDATE contact_set SET bits = $2 WHERE account_id = $1 AND name = 'a:board'`, []any{root, []byte("damaged")}},
+			{otherSets + `["tag board"]`, `UPDATE contact_set SET block = 5 WHERE account_id = $1 AND name = 't:board'`, []any{root}},
+			{otherSets + `["tag board" "tag none"]`, `UPDATE contact_set SET name = 't:none' WHERE account_id = $1 AND name = 't:board'`, []any{root}},
+			{otherSets + `["tag none"]`, `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 0, 1, $2)`, []any{root, []byte{1, 0}}},
+			{`those found by ["tag none"]`, `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 9223372036854775807, 1, $2)`, []any{root, []byte{1, 0}}},
+			{otherSets, `DELETE FROM contact_set WHERE account_id = $1`, []any{root}},
 			{contact(3) + "custom is 1, and its document says 0", `UPDATE contact SET custom = 1 WHERE id = $1`, []any{id(3)}},
 			{contact(1) + "custom is 0, and its document says 1", `UPDATE contact SET custom = 0 WHERE id = $1`, []any{id(1)}},
 			{account + "the sequence of its custom fields is 0, and field 1 was given out", `UPDATE account_tally SET field_seq = 0 WHERE account_id = $1`, []any{root}},

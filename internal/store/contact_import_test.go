@@ -319,6 +319,46 @@ func TestAnImportIntoOneContactIsUndone(t *testing.T) {
 	})
 }
 
+// A unit of work reads on in the history of a contact where it was. Were it read from its end for each change, other changes would wait for an import of
+// many rows for one contact.
+func TestAnUndoReadsTheHistoryOfAContactOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		rows := openTable(t, "First name,Last name,Email,Company\nAmelia,Okafor,amelia@example.org,A\nAmelia,Okafor,amelia@example.org,B\n")
+		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, MergeExisting), 2, true, func(ImportProgress) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := list(t.Context(), s, scanChange, sqlJobChanges, account, im.Last, im.First, int64(undoUnit))
+		if err != nil || len(changes) != 2 {
+			t.Fatal(changes, err)
+		}
+		id := changes[0].ID
+		if _, err := s.UpdateContact(t.Context(), account, id, input(t, `{"company":"C"}`)); err != nil {
+			t.Fatal(err)
+		}
+		err = s.update(t.Context(), account, moveNeeds(id), func(x *tx) error {
+			u := undoing{t: x, a: x.account(account), of: &im.Job, next: make(map[int64]int64)}
+			row, err := x.load(account, id)
+			if err != nil {
+				return err
+			}
+			last := row.revision
+			row.revision = changes[0].Revision // as if no one had changed it since
+			first, err := u.untouched(row, &changes[0])
+			row.revision = last
+			second, again := u.untouched(row, &changes[1])
+			if !first || !second {
+				t.Errorf("the history was read from its end again: %v, %v", first, second)
+			}
+			return errors.Join(err, again)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestUploadsAreBounded(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
