@@ -22,6 +22,9 @@ type AccountSettingsInput struct {
 	HistoryDays              *string // a number; empty is for good
 }
 
+// DefaultTimezone is the time zone of an organization that has not chosen one.
+const DefaultTimezone = "UTC"
+
 const (
 	maxAddressLines = 8 // as many as an envelope has room for
 	maxTaxID        = 64

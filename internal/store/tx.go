@@ -232,12 +232,14 @@ type tally struct {
 	jobSeq           int64
 	fieldSeq         int64
 	segmentSeq       int64
+	timezone         string // of the organization
+	importing        int64  // the job that brings the whole account back, 0 for none
 	dirty            bool
 }
 
 const (
 	tallyColumns = `account_id, list_revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, tag_revision,
-		revision, oldest, epoch, job_seq, field_seq, segment_seq`
+		revision, oldest, epoch, job_seq, field_seq, segment_seq, timezone, importing`
 	sqlTally = `SELECT ` + tallyColumns + ` FROM account_tally WHERE account_id = $1`
 )
 
@@ -245,7 +247,7 @@ const (
 func scanTally(r db.Row) tally {
 	return tally{account: r.Int(0), listRevision: r.Int(1), contactSeq: r.Int(2), contactActive: r.Int(3), keySeq: r.Int(4), campaignRevision: r.Int(5),
 		giftSeq: r.Int(6), planSeq: r.Int(7), currency: r.Text(8), campaignSeq: r.Int(9), tagRevision: r.Int(10),
-		revision: r.Int(11), oldest: r.Int(12), epoch: r.Int(13), jobSeq: r.Int(14), fieldSeq: r.Int(15), segmentSeq: r.Int(16)}
+		revision: r.Int(11), oldest: r.Int(12), epoch: r.Int(13), jobSeq: r.Int(14), fieldSeq: r.Int(15), segmentSeq: r.Int(16), timezone: r.Text(17), importing: r.Int(18)}
 }
 
 func readTally(c db.Conn, account int64) (row tally, err error) {
@@ -259,12 +261,12 @@ func readTally(c db.Conn, account int64) (row tally, err error) {
 // values are the columns of the row.
 func (row *tally) values() []any {
 	return []any{row.account, row.listRevision, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision, row.giftSeq, row.planSeq, row.currency, row.campaignSeq,
-		row.tagRevision, row.revision, row.oldest, row.epoch, row.jobSeq, row.fieldSeq, row.segmentSeq}
+		row.tagRevision, row.revision, row.oldest, row.epoch, row.jobSeq, row.fieldSeq, row.segmentSeq, row.timezone, row.importing}
 }
 
 // newTally is the row of an account that has nothing yet.
 func newTally(account int64) *tally {
-	return &tally{account: account, currency: crm.DefaultCurrency, oldest: 1, epoch: newEpoch()}
+	return &tally{account: account, currency: crm.DefaultCurrency, timezone: crm.DefaultTimezone, oldest: 1, epoch: newEpoch()}
 }
 
 // touch says that the row changes. From here on, a failure must undo everything.
