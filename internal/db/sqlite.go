@@ -103,7 +103,7 @@ func (e *sqliteEngine) open() (*sqliteConn, error) {
 			return nil, cannotOpen(e.path, fmt.Errorf("%s: %w", pragma, err))
 		}
 	}
-	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement)}
+	c := newSQLiteConn(e, db)
 	e.mu.Lock()
 	e.opened = append(e.opened, c)
 	e.mu.Unlock()
@@ -262,6 +262,10 @@ type sqliteConn struct {
 type sqliteStatement struct {
 	stmt *sqlite3.Stmt
 	args []int // the argument for each parameter
+}
+
+func newSQLiteConn(e *sqliteEngine, db *sqlite3.Conn) *sqliteConn {
+	return &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement)}
 }
 
 func (c *sqliteConn) close() error {
