@@ -57,7 +57,7 @@ func Write(ctx context.Context, o store.Options, file string, b Options) (report
 	if _, err := os.Stat(source(o).File()); err != nil { // opening it would create it
 		return report, err
 	}
-	if info, err := os.Stat(file); err == nil && (info.IsDir() || !b.Replace) {
+	if info, err := os.Lstat(file); err == nil && (!info.Mode().IsRegular() || !b.Replace) { // a link or a device is not ours to replace
 		return report, &fs.PathError{Op: "backup", Path: file, Err: fs.ErrExist}
 	}
 	stage, err := newStaging(dir, ".donorbook-backup-")

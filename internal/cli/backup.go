@@ -109,8 +109,11 @@ func backupFailure(err error, file string) error {
 	case errors.Is(err, backup.ErrPlace):
 		return usageError{err}
 	case errors.Is(err, fs.ErrExist):
-		if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
+		switch info, statErr := os.Lstat(file); {
+		case statErr == nil && info.IsDir():
 			return usageError{fmt.Errorf("%s is a directory: name a file in it", file)}
+		case statErr == nil && !info.Mode().IsRegular():
+			return usageError{fmt.Errorf("%s is not a regular file, and is not replaced: name another file", file)}
 		}
 		return &crm.Malformed{Message: file + " exists already: name another file, or replace it with --force"}
 	case errors.As(err, &full), errors.As(err, &damaged):
