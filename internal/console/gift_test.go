@@ -294,13 +294,13 @@ func TestARefundIsUndone(t *testing.T) {
 			p.follow(gift+"/refund", "amount", amount, "seen", seen(p.get(gift)), "decision", "record")
 		}
 		open := p.get(gift)
-		p.sees(open, "Refund Undo refund of -$5", "Refund Undo refund of -$20", "Left $25")
+		p.sees(open, "Undo refund of -$5", "Undo refund of -$20", "Left $25")
 		if a := s.member(p.account, crm.Viewer).get(gift); strings.Contains(a.body, "Undo refund") {
 			t.Error("a viewer can undo a refund")
 		}
 		asked := p.post(gift+"/refund/undo", "amount", "20", "seen", seen(open))
 		p.wantStatus(asked, http.StatusOK)
-		p.sees(asked, "Undo the refund of $20 to Zoë Okafor?", "Nothing was recorded yet.", "the gift will be $45", "Undo refund Keep refund")
+		p.sees(asked, "Undo the refund of $20 to Zoë Okafor?", "Nothing was recorded yet.", "$45 will be left of this gift", "Undo refund Keep refund")
 		p.sees(p.get(gift), "Left $25")
 		a := p.follow(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record")
 		if p.sees(a, "$20 is no longer refunded.", "Refund undone", "Left $45", "$5 refunded", "The refund of $20 was undone."); strings.Contains(a.words(), "Undo refund of -$20") || !strings.Contains(a.words(), "Undo refund of -$5") {

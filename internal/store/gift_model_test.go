@@ -118,8 +118,11 @@ func (m *giftModel) step() (what string, err error) {
 }
 
 func (m *giftModel) give(ctx context.Context) (string, error) {
-	body := fmt.Sprintf(`{"amount":%s,"method":"%s","transacted_at":"%s","status":"%s"`, m.money(), pick(m, crm.Methods), m.day(),
-		pick(m, []string{"succeeded", "succeeded", "succeeded", "pending", "failed"}))
+	status, day := pick(m, []string{"succeeded", "succeeded", "succeeded", "pending", "failed"}), m.day()
+	if status == "pending" && m.random.IntN(2) == 0 {
+		day = m.now.AddDate(0, 0, 1+m.random.IntN(900)).Format(time.DateOnly) // when it is due
+	}
+	body := fmt.Sprintf(`{"amount":%s,"method":"%s","transacted_at":"%s","status":"%s"`, m.money(), pick(m, crm.Methods), day, status)
 	switch m.random.IntN(6) {
 	case 0:
 		m.names++
