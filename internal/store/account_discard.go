@@ -108,22 +108,15 @@ func (t *tx) discardRows(a *accountUnit, revision int64) (more bool, err error) 
 }
 
 func (t *tx) discardCampaign(id int64) error {
-	readers, err := relations(t.Conn, id)
+	slugs, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, sqlOldSlugs, id)
 	if err != nil {
 		return err
 	}
-	for account := range readers {
-		readers[account] = 0
-	}
-	slugs, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, sqlOldSlugs, id)
 	for _, slug := range slugs {
 		t.Delete(slugTable, slug)
 	}
-	if err != nil {
-		return err
-	}
 	t.Delete(campaignTable, id)
-	return t.moveReaders(id, differences(readers, nil), readers)
+	return t.saveReaders(id, nil)
 }
 
 // endDiscard makes an account that was there before empty, and takes the number of any other back.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,8 @@ type AccountImport struct {
 	Into     string      // the public id of an account that is empty; "" makes a new one
 	Region   string      // of phone numbers without + in saved filters
 	Progress db.Progress // of each kind of record
+
+	atOnce int // for a test: lines of one unit of work
 }
 
 // AccountImported is what an import has made.
@@ -67,15 +70,12 @@ type UnfinishedAccount struct {
 	accountProgress
 }
 
-func (u *UnfinishedAccount) String() string {
-	return fmt.Sprintf("%d contacts, %d campaigns, %d plans and %d gifts of account %s were imported", u.Contacts, u.Campaigns, u.Plans, u.Gifts, u.ID)
-}
-
 var (
 	// ErrAccountNotEmpty refuses to mix the data of two accounts.
 	ErrAccountNotEmpty = errors.New("the account is not empty: import into a new one, or into one without contacts, campaigns, gifts and plans")
 
-	errOtherFiles = errors.New("the account is being imported from other files: go on with those, or remove what they have left with account discard")
+	// ErrOtherFiles refuses files that are not those of the import that has begun.
+	ErrOtherFiles = errors.New("the account is being imported from other files: go on with those, or remove what they have left (account discard)")
 )
 
 const (
@@ -102,7 +102,7 @@ func (s *Store) ImportAccount(ctx context.Context, files fs.FS, how AccountImpor
 	if err != nil {
 		return made, err
 	}
-	run := &accountRun{store: s, job: j, line: &checked.line, was: manifest.Account.Number, campaigns: make(map[int64]int64)}
+	run := &accountRun{store: s, job: j, line: &checked.line, was: manifest.Account.Number, campaigns: make(map[int64]int64), atOnce: cmp.Or(how.atOnce, importedAtOnce)}
 	if err := run.open(ctx); err != nil {
 		return made, err
 	}
@@ -172,9 +172,9 @@ func (s *Store) beginAccount(ctx context.Context, line *accountLine, was int64, 
 // fillAccount begins an import into an account that is there, or goes on with it.
 func (t *tx) fillAccount(a *accountUnit, line *accountLine, spec accountSpec) (Job, error) {
 	if a.importing != 0 {
-		j, err := findIn(t.Conn, errOtherFiles, scanJob, sqlJob, a.account, a.importing)
+		j, err := findIn(t.Conn, ErrOtherFiles, scanJob, sqlJob, a.account, a.importing)
 		if known, _, broken := readAccountJob(&j); err == nil && (broken != nil || known.Manifest != spec.Manifest) {
-			err = errOtherFiles
+			err = ErrOtherFiles
 		}
 		return j, err
 	}
@@ -257,6 +257,8 @@ type accountRun struct {
 	above     []int64         // accounts that list its campaigns, too
 	campaigns map[int64]int64 // ids, as they were and as they are
 
+	atOnce int // lines of one unit of work
+
 	at   int // the file that was worked on last, among importedFiles
 	unit []importLine
 	size int // bytes of the lines in the unit
@@ -297,7 +299,7 @@ func (r *accountRun) take(ctx context.Context, file string, line int64, size int
 	if write != nil {
 		r.unit, r.size = append(r.unit, write), r.size+size
 	}
-	if write != nil && len(r.unit) < importedAtOnce && r.size < unitBytes || len(r.unit) == 0 {
+	if write != nil && len(r.unit) < r.atOnce && r.size < unitBytes || len(r.unit) == 0 {
 		return nil
 	}
 	moved, n := make(map[int64]int64), needs{}
