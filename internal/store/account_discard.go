@@ -12,9 +12,8 @@ import (
 var discardedTables = []*db.Table{archivalTable, indexTable, setTable, tagTable, referenceTable, givingTable, fieldTable, segmentTable}
 
 const (
-	sqlImportedCampaigns = `SELECT id FROM campaign WHERE account_id = $1 ORDER BY id LIMIT $2`
+	sqlImportedCampaigns = `SELECT campaign_id FROM campaign_reader WHERE account_id = $1 AND relation = 1 ORDER BY campaign_id LIMIT $2` // its own
 	sqlImportedChanges   = `SELECT revision FROM change WHERE account_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`
-	sqlAnyField          = `SELECT 1 FROM custom_field WHERE account_id = $1 LIMIT 1`
 )
 
 // DiscardAccount removes what an import that has not ended has left, some rows in each unit of work. An account that was there before is empty

@@ -178,11 +178,11 @@ func (t *tx) fillAccount(a *accountUnit, line *accountLine, spec accountSpec) (J
 		}
 		return j, err
 	}
-	hasFields, err := t.Exists(sqlAnyField, a.account)
+	fields, err := db.List(t.Conn, number, sqlFieldIDs, a.account)
 	if err != nil {
 		return Job{}, err
 	}
-	if hasFields || a.contactSeq+a.giftSeq+a.planSeq+a.campaignSeq+a.segmentSeq+a.jobSeq > 0 {
+	if len(fields) > 0 || a.contactSeq+a.giftSeq+a.planSeq+a.campaignSeq+a.segmentSeq+a.jobSeq > 0 {
 		return Job{}, ErrAccountNotEmpty
 	}
 	if line.Sequences.Oldest > 1 {
