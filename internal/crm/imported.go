@@ -103,6 +103,9 @@ func (g *Gift) CheckImported(now time.Time) error {
 	check.now = now
 	giftTable.check(check, place{}, &in)
 	checkKept(check, map[string]string{"status": status, "method": g.Method, "currency": g.Currency})
+	if g.At.IsZero() || g.CreatedAt.IsZero() {
+		check.Add("transacted_at", Required)
+	}
 	if g.PlanCode != "" && g.Plan() == 0 {
 		check.Add("plan_id", CodeForm)
 	}

@@ -87,6 +87,9 @@ func (r *accountReader) settings(line []byte) (importLine, error) {
 	if q.Oldest < 1 || q.Revision < q.Oldest-1 || min(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) < 0 || max(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) > crm.MaxSeq {
 		return nil, &FileProblem{Reason: "does not say how far the account has counted"}
 	}
+	if year := r.line.CreatedAt.Year(); year < 1970 || year > 2199 {
+		return nil, &FileProblem{Reason: "does not say when the account was made"}
+	}
 	name, err := crm.AccountName(r.line.Name)
 	if err != nil {
 		return nil, err
