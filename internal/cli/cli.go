@@ -56,6 +56,7 @@ type commands struct {
 		List     accountList     `cmd:"" help:"List all accounts."`
 		Export   accountExport   `cmd:"" help:"Write all data of an account into a directory."`
 		Import   accountImport   `cmd:"" help:"Bring the data of an account back."`
+		Discard  accountDiscard  `cmd:"" help:"Remove what an import of an account that is not done has left."`
 		Settings accountSettings `cmd:"" help:"Show or change the currency, address and tax id of an account."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Contact struct {
@@ -210,7 +211,7 @@ func report(stderr io.Writer, err error) int {
 		return exitUsage
 	case errors.As(err, &setting):
 		return exitUsage
-	case errors.As(err, &invalid), errors.As(err, &malformed), errors.As(err, &rows), errors.As(err, &files), errors.Is(err, store.ErrAccountNotEmpty), errors.Is(err, errDirectoryTaken):
+	case errors.As(err, &invalid), errors.As(err, &malformed), errors.As(err, &rows), errors.As(err, &files), errors.Is(err, store.ErrAccountNotEmpty), errors.Is(err, store.ErrOtherFiles), errors.Is(err, crm.ErrImporting), errors.Is(err, errDirectoryTaken):
 		return exitInvalid
 	case errors.Is(err, crm.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return exitNotFound

@@ -141,6 +141,7 @@ var sqliteDialect = dialect{
 	search:   sqliteSearch,
 	texts:    cached(sqliteTexts),
 	rowKeys:  true,
+	touch:    sqlLockAll,
 	size:     `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
 	clear:    `DELETE FROM `,
 	tables:   `SELECT name FROM sqlite_schema WHERE type = 'table'`,
@@ -185,6 +186,8 @@ func (e *sqliteEngine) log() int64 {
 	}
 	return info.Size()
 }
+
+func (e *sqliteEngine) room() error { return e.fault(filepath.Dir(e.path)) }
 
 func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	open := false
