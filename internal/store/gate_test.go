@@ -194,10 +194,17 @@ func TestManyHeavyReadsOfOneAccountHoldUpNoOther(t *testing.T) {
 				go func() { answers <- read() }()
 			}
 		}
+		letGo := sync.OnceFunc(func() { close(release) })
+		defer letGo()
 		refused := 40 - 1 - accountWaits
 		for range refused {
-			if err := <-answers; !errors.Is(err, crm.ErrTooMany) {
-				t.Fatalf("a request that may not wait: %v", err)
+			select {
+			case err := <-answers:
+				if !errors.Is(err, crm.ErrTooMany) {
+					t.Fatalf("a request that may not wait: %v", err)
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("of 40 requests, %d are in work at once", busy.Load())
 			}
 		}
 		waitFor(t, s.heavy, accountWaits)
@@ -212,7 +219,7 @@ func TestManyHeavyReadsOfOneAccountHoldUpNoOther(t *testing.T) {
 		if err != nil || found.Total != 1 {
 			t.Errorf("a plain page of the same account: %v, %+v", err, found)
 		}
-		close(release)
+		letGo()
 		for range 40 - refused {
 			if err := <-answers; err != nil {
 				t.Error(err)
@@ -286,7 +293,7 @@ func TestFilesOfSeveralAccountsAreWrittenAtOnce(t *testing.T) {
 			return e.Write(t.Context(), to, func(int64, int64) {})
 		}
 		client, ended := &stuckClient{stuck: make(chan bool), release: make(chan bool)}, make(chan error, 1)
-		go func() { ended <- export(accounts[0], "csv", client) }()
+		go func() { ended <- export(accounts[0], "jsonl", client) }()
 		<-client.stuck
 		var files sync.WaitGroup
 		for _, account := range accounts {
