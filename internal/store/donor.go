@@ -309,20 +309,10 @@ func (s *Store) CountedGifts(ctx context.Context, account, contact, year int64) 
 	end := begin.AddDate(1, 0, 0).Unix()
 	return func(yield func(GiftRecord, error) bool) {
 		at, id, n := begin.Unix()-1, int64(math.MaxInt64), giftsAtOnce
-		for first := true; n == giftsAtOnce; first = false {
-			var records []GiftRecord
-			read := func() (err error) {
-				records, err = snapshot(ctx, s, func(c db.Conn) ([]GiftRecord, error) {
-					return giftRecords(c, sqlCountedGifts, account, contact, at, id, end, int64(giftsAtOnce))
-				})
-				return err
-			}
-			var err error
-			if first {
-				err = read()
-			} else {
-				err = s.heavy.again(ctx, account, read)
-			}
+		for n == giftsAtOnce {
+			records, err := snapshot(ctx, s, func(c db.Conn) ([]GiftRecord, error) {
+				return giftRecords(c, sqlCountedGifts, account, contact, at, id, end, int64(giftsAtOnce))
+			})
 			if err != nil {
 				yield(GiftRecord{}, err)
 				return

@@ -63,7 +63,7 @@ func StatusOf(err error) (status int, message string) {
 	case errors.As(err, &invalid):
 		return http.StatusUnprocessableEntity, invalid.Error()
 	case errors.Is(err, crm.ErrTooMany):
-		return http.StatusTooManyRequests, "Too many large lists and files of this account are being read at once. Wait until some of them have come, then try again."
+		return http.StatusTooManyRequests, "You are reading too many large lists and files at once. Wait until some of them are complete, then try again."
 	case errors.Is(err, crm.ErrCrowded):
 		return http.StatusServiceUnavailable, "Too many large lists and files are being read at once. Please try again in a few seconds."
 	case errors.Is(err, crm.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), outOfFiles(err):
