@@ -31,10 +31,7 @@ func TestARetryDoesNotBringAnErasedPersonBack(t *testing.T) {
 		if err := note(); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
-			t.Fatal(err)
-		}
-		s.touching.Wait()
+		erase(t, s, t.Context(), account, person.ID)
 		if found := traces(t, o, []string{"quetzalina", "secretnote"}); len(found) > 0 {
 			t.Errorf("left: %v", found)
 		}
@@ -59,9 +56,7 @@ func TestWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 		if err != nil || len(changes) != 1 {
 			t.Fatal(changes, err)
 		}
-		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
-			t.Fatal(err)
-		}
+		erase(t, s, t.Context(), account, person.ID)
 		err = s.update(t.Context(), account, moveNeeds(person.ID), func(t *tx) error {
 			a, err := t.lock(account)
 			if err != nil {
@@ -105,9 +100,7 @@ func TestALongHistoryIsErasedAndWrittenInParts(t *testing.T) {
 		if got := len(data.history); got != changes+1 {
 			t.Errorf("the file will have %d changes", got)
 		}
-		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
-			t.Fatal(err)
-		}
+		erase(t, s, t.Context(), account, person.ID)
 		left := int64(-1)
 		if err := s.read(t.Context(), func(c db.Conn) (err error) {
 			left, err = c.Int(`SELECT count(*) FROM change WHERE account_id = $1 AND noun = 1 AND data <> ''`, account)
@@ -144,10 +137,7 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
-			t.Fatal(err)
-		}
-		s.touching.Wait()
+		erase(t, s, t.Context(), account, person.ID)
 		if found := traces(t, o, []string{"quetzalina"}); len(found) > 0 {
 			t.Errorf("left: %v", found)
 		}
