@@ -21,6 +21,7 @@ const EraseJob JobKind = "erase"
 type Erasure struct {
 	Contacts []int64        `json:"contacts"`
 	People   []crm.Identity `json:"people,omitempty"` // what they were known by, until it was looked for everywhere
+	Gifts    []int64        `json:"gifts,omitempty"`  // that were theirs once, and are another contact's now
 }
 
 // erasureLimit is how many people one job erases: everything is looked through once for all of them.

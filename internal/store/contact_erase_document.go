@@ -260,6 +260,9 @@ func (e *eraser) forgetMoved(ctx context.Context, contact, gift int64) error {
 		return err
 	}
 	theirs, note := movedChanges(changes, contact)
+	if len(theirs) > 0 && !slices.Contains(e.spec.Gifts, gift) {
+		e.spec.Gifts = append(e.spec.Gifts, gift)
+	}
 	if note {
 		if err := e.forgetNote(ctx, gift, head); err != nil {
 			return err

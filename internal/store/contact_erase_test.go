@@ -53,8 +53,8 @@ func traces(t *testing.T, o Options, texts []string) (found []string) {
 			if err := rows.Scan(&row); err != nil {
 				t.Fatal(err)
 			}
-			if _, after, ok := strings.Cut(row, `\x`); ok { // a document
-				body, _ := hex.DecodeString(after[:strings.IndexFunc(after, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })])
+			for _, after := range strings.Split(row, `\x`)[1:] { // documents
+				body, _ := hex.DecodeString(after[:strings.IndexFunc(after+" ", func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })])
 				row += strings.ToLower(string(body))
 			}
 			for _, text := range texts {

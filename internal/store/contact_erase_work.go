@@ -194,8 +194,8 @@ const (
 	sqlEmptyAnswers = `UPDATE request_answer SET status = $2, header = '', body = $3 WHERE account_id = $1 AND key = ANY($4)`
 )
 
-// answers takes out what answers that are kept for retries say about a person: a contact by its id, a gift or a plan by its contact's, a note by its
-// revision. Their keys stay: a client that sends such a request again must not bring the person back.
+// answers takes out what answers that are kept for retries say about a person: a contact by its id, a gift or a plan by its contact's, or by its
+// own if it was theirs once, a note by its revision. Their keys stay: a client that sends such a request again must not bring the person back.
 func (e *eraser) answers(ctx context.Context) error {
 	var keys []string
 	for start := time.Now(); len(keys) == 0 && e.at.Part == eraseAnswers && time.Since(start) < eraseSearch; {
@@ -224,6 +224,9 @@ func (e *eraser) answersAfter(ctx context.Context, key string) (found foundAnswe
 	for _, contact := range e.spec.Contacts {
 		id := strconv.FormatInt(contact, 10)
 		marks = append(marks, []byte(`{"id":`+id+`,`), []byte(`"contact_id":`+id+`,`))
+	}
+	for _, gift := range e.spec.Gifts {
+		marks = append(marks, []byte(`"number":"`+crm.GiftNumber(gift)+`","campaign_id":`))
 	}
 	found.notes = make(map[int64]string)
 	err = e.view(ctx, func(c db.Conn) error {
@@ -337,7 +340,7 @@ func (e *eraser) forgetPreview(j *Job) (changed bool) {
 func (e *eraser) scrub(ctx context.Context) error {
 	switch e.at.Part {
 	case eraseWords:
-		e.spec.People = nil
+		e.spec.People, e.spec.Gifts = nil, nil
 		if _, err := e.db.MergeSearch(ctx, wordsTable, true); err != nil {
 			return err
 		}
