@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -197,7 +198,7 @@ const (
 // answers takes out what answers that are kept for retries say about a person: a contact by its id, a gift or a plan by its contact's, or by its
 // own if it was theirs once, a note by its revision. Their keys stay: a client that sends such a request again must not bring the person back.
 func (e *eraser) answers(ctx context.Context) error {
-	var keys []string
+	var keys map[string]int
 	for start := time.Now(); len(keys) == 0 && e.at.Part == eraseAnswers && time.Since(start) < eraseSearch; {
 		found, err := e.answersAfter(ctx, e.at.Key)
 		if err != nil {
@@ -214,9 +215,15 @@ func (e *eraser) answers(ctx context.Context) error {
 
 // foundAnswers are those of some answers that show a person.
 type foundAnswers struct {
-	keys  []string
-	notes map[int64]string // keys of answers that are notes, by their revisions
-	last  string           // key that was looked at; "" where there was none
+	keys  map[string]int      // with how long they are
+	notes map[int64]foundNote // by their revisions
+	last  string              // key that was looked at; "" where there was none
+}
+
+// foundNote is an answer that is a note, of anyone.
+type foundNote struct {
+	key    string
+	length int
 }
 
 func (e *eraser) answersAfter(ctx context.Context, key string) (found foundAnswers, err error) {
@@ -228,26 +235,26 @@ func (e *eraser) answersAfter(ctx context.Context, key string) (found foundAnswe
 	for _, gift := range e.spec.Gifts {
 		marks = append(marks, []byte(`"number":"`+crm.GiftNumber(gift)+`","campaign_id":`))
 	}
-	found.notes = make(map[int64]string)
+	found.keys, found.notes = make(map[string]int), make(map[int64]foundNote)
 	err = e.view(ctx, func(c db.Conn) error {
 		err := c.Each(func(r db.Row) error {
 			found.last = r.Text(0)
 			body := r.Bytes(1)
 			if slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(body, mark) }) {
-				found.keys = append(found.keys, found.last)
+				found.keys[found.last] = len(body)
 			} else if note := noteMark.FindSubmatch(body); note != nil {
 				revision, _ := strconv.ParseInt(string(note[1]), 10, 64) // digits
-				found.notes[revision] = found.last
+				found.notes[revision] = foundNote{found.last, len(body)}
 			}
 			return nil
 		}, sqlAnswersAfter, e.job.Account, key, int64(eraseUnit))
-		for revision, key := range found.notes {
+		for revision, answer := range found.notes {
 			note, noteErr := findIn(c, crm.ErrNotFound, scanChange, sqlChange, e.job.Account, revision)
 			switch {
 			case noteErr != nil && !errors.Is(noteErr, crm.ErrNotFound):
 				err = cmp.Or(err, noteErr)
 			case note.Noun == crm.ContactNoun && slices.Contains(e.spec.Contacts, note.ID):
-				found.keys = append(found.keys, key)
+				found.keys[answer.key] = answer.length
 			}
 		}
 		return err
@@ -260,11 +267,14 @@ var noteMark = regexp.MustCompile(`\{"id":(\d+),"type":"note",`)
 // erasedAnswer is the status of an answer that was taken out. A form of the console has none, which is 0.
 const erasedAnswer = -1
 
-func (t *tx) emptyAnswers(a *accountUnit, keys []string) error {
+// emptyAnswers takes out what answers say; each key has the length of its answer.
+func (t *tx) emptyAnswers(a *accountUnit, answers map[string]int) error {
+	keys := slices.Sorted(maps.Keys(answers))
 	for _, key := range keys {
 		if kept := a.answers[key]; kept != nil {
 			kept.Answer = Answer{Status: erasedAnswer}
 		}
+		t.countAnswer(a, answers[key], -1)
 	}
 	return t.exec(sqlEmptyAnswers, a.account, int64(erasedAnswer), []byte{}, keys)
 }
