@@ -215,36 +215,35 @@ func (e *eraser) answers(ctx context.Context) error {
 
 // foundAnswers are those of some answers that show a person.
 type foundAnswers struct {
-	keys  map[string]int      // with how long they are
-	notes map[int64]foundNote // by their revisions
-	last  string              // key that was looked at; "" where there was none
+	keys  map[string]int  // with how long they are
+	notes map[int64]keyOf // notes of anyone, by their revisions
+	last  string          // key that was looked at; "" where there was none
 }
 
-// foundNote is an answer that is a note, of anyone.
-type foundNote struct {
+// keyOf is the key of an answer, and how long the answer is.
+type keyOf struct {
 	key    string
 	length int
 }
 
+// answersAfter looks through the next answers.
 func (e *eraser) answersAfter(ctx context.Context, key string) (found foundAnswers, err error) {
-	var marks [][]byte
-	for _, contact := range e.spec.Contacts {
-		id := strconv.FormatInt(contact, 10)
-		marks = append(marks, []byte(`{"id":`+id+`,`), []byte(`"contact_id":`+id+`,`))
-	}
+	numbers := make(map[string]bool)
 	for _, gift := range e.spec.Gifts {
-		marks = append(marks, []byte(`"number":"`+crm.GiftNumber(gift)+`","campaign_id":`))
+		numbers[crm.GiftNumber(gift)] = true
 	}
-	found.keys, found.notes = make(map[string]int), make(map[int64]foundNote)
+	found.keys, found.notes = make(map[string]int), make(map[int64]keyOf)
 	err = e.view(ctx, func(c db.Conn) error {
 		err := c.Each(func(r db.Row) error {
 			found.last = r.Text(0)
 			body := r.Bytes(1)
-			if slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(body, mark) }) {
-				found.keys[found.last] = len(body)
-			} else if note := noteMark.FindSubmatch(body); note != nil {
-				revision, _ := strconv.ParseInt(string(note[1]), 10, 64) // digits
-				found.notes[revision] = foundNote{found.last, len(body)}
+			for _, shown := range answerMark.FindAllSubmatch(body, -1) {
+				contact, note := numberIn(shown[1], shown[2]), numberIn(shown[4])
+				if contact != 0 && slices.Contains(e.spec.Contacts, contact) || numbers[string(shown[3])] {
+					found.keys[found.last] = len(body)
+				} else if note != 0 {
+					found.notes[note] = keyOf{found.last, len(body)}
+				}
 			}
 			return nil
 		}, sqlAnswersAfter, e.job.Account, key, int64(eraseUnit))
@@ -262,7 +261,14 @@ func (e *eraser) answersAfter(ctx context.Context, key string) (found foundAnswe
 	return found, err
 }
 
-var noteMark = regexp.MustCompile(`\{"id":(\d+),"type":"note",`)
+// answerMark finds a contact, whose contact a gift or a plan is, a gift and a note in an answer.
+var answerMark = regexp.MustCompile(`\{"id":(\d+),"first_name":|"contact_id":(\d+),|"number":"([^"]*)","campaign_id":|\{"id":(\d+),"type":"note",`)
+
+// numberIn is the number that one of the texts is, 0 where none is.
+func numberIn(texts ...[]byte) int64 {
+	n, _ := strconv.ParseInt(string(bytes.Join(texts, nil)), 10, 64) // digits, or nothing
+	return n
+}
 
 // erasedAnswer is the status of an answer that was taken out. A form of the console has none, which is 0.
 const erasedAnswer = -1
