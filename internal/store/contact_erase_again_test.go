@@ -152,9 +152,9 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 func TestAnErasureHoldsTheDatabaseBriefly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
-		person := create(t, s, account, `{"first_name":"Ana","last_name":"Rossi"}`)
+		person := create(t, s, account, `{"first_name":"Quetzalina","last_name":"Rossi"}`)
 		rig.AtOnce(450, func(i int) {
-			if _, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03","note":"Ana's %d"}`, person.ID, i), true, s.now())); err != nil {
+			if _, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03","note":"Quetzalina's %d"}`, person.ID, i), true, s.now())); err != nil {
 				t.Error(err)
 			}
 			create(t, s, account, fmt.Sprintf(`{"first_name":"Other","last_name":"Person %d"}`, i))
@@ -185,7 +185,7 @@ func TestAnErasureHoldsTheDatabaseBriefly(t *testing.T) {
 			t.Fatal(err, len(gifts.gifts))
 		}
 		var file strings.Builder
-		if err := gifts.Write(t.Context(), &file); err != nil || strings.Contains(file.String(), "Ana") {
+		if err := gifts.Write(t.Context(), &file); err != nil || strings.Contains(file.String(), "Quetzalina") {
 			t.Errorf("%v: a gift still names the person", err)
 		}
 		checked(t, s)
