@@ -82,6 +82,11 @@ func scanChange(r db.Row) Change {
 		At: moment(r.Int(7)), Door: crm.Door(r.Int(8)), Who: r.Text(9), Data: r.Text(10)}
 }
 
+// changeValues are the columns of a row of the record.
+func changeValues(c *Change, account int64) []any {
+	return []any{account, c.Revision, int64(c.Noun), int64(c.Kind), c.ID, c.Prev, c.Undoes, c.Job, seconds(c.At), int64(c.Door), c.Who, c.Data}
+}
+
 // chain are the changes of a document from its last one back, at most so many. It ends where the record has been cut.
 func chain(c db.Conn, account, last, limit int64) ([]Change, error) {
 	found, err := readChain(c, account, last, limit)

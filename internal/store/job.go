@@ -61,9 +61,12 @@ func (j *Job) Ended() bool {
 	return j.State == JobDone || j.State == JobFailed || j.State == JobCanceled
 }
 
+// Stoppable tells whether a person may stop the job. Who is half erased would still be named.
+func (j *Job) Stoppable() bool { return j.Working() && j.Kind != EraseJob }
+
 // Undoable tells whether the job has changed something that can be taken back.
 func (j *Job) Undoable() bool {
-	return j.Ended() && j.Kind != UndoingJob && j.First != 0 && j.Undo == 0
+	return j.Ended() && j.Kind != UndoingJob && j.Kind != EraseJob && j.First != 0 && j.Undo == 0
 }
 
 // StoppedUndo tells whether the job is an undo that a person has stopped and may continue.
@@ -170,7 +173,7 @@ func (t *tx) noteRow(j *Job, row JobRow) {
 // CancelJob ends a job. What it has done so far stays.
 func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 	return s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
-		if j.Ended() {
+		if j.Ended() || j.Kind == EraseJob {
 			return crm.ErrChanged
 		}
 		if err := j.forgetTrial(); err != nil {
