@@ -28,7 +28,7 @@ const (
 	// A workbook is unpacked up to a hundred times its size, which is more than tables need, but at least up to this size, because a small table may
 	// repeat itself. More is an attack.
 	maxRatio    = 100
-	maxUnpacked = 100 << 20
+	maxUnpacked = 64 << 20
 
 	// maxDirectory is how many bytes of a zip archive may be the list of its parts: it is in memory as a whole.
 	maxDirectory = 1 << 20
