@@ -28,14 +28,14 @@ const (
 	maxContents    = 20  // bytes of the word that says what is in a file
 )
 
-// uploads bounds how many files arrive at once.
+// uploads bounds how many files arrive at once. One that is slow holds little: a part of it, which is kept in the database when it is complete.
 type uploads struct {
 	mu       sync.Mutex
 	accounts map[int64]bool
 }
 
-// maxUploads is how many files arrive at once, one of each organization.
-const maxUploads = 4
+// maxUploads is how many files arrive at once, one of each organization: parts of them take 25 MB of memory together.
+const maxUploads = 100
 
 var errUploads = &web.Error{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"10"}},
 	Message: "Another file is being uploaded. Nothing was imported. Wait until the other file has arrived, then try again."}
@@ -138,7 +138,7 @@ func importState(im *store.Import) mark {
 
 // notRead tells whether a file did not arrive as a whole, or is no table.
 func notRead(im *store.Import) bool {
-	return im.State == store.JobCanceled && len(im.Spec.Header) == 0
+	return (im.State == store.JobCanceled || im.State == store.JobFailed) && len(im.Spec.Header) == 0
 }
 
 // uploadImport takes a file. It is not held in memory, so that it may be long.
@@ -211,6 +211,7 @@ func (c *Console) importOf(r *http.Request, v visit) (store.Import, error) {
 type importView struct {
 	importRow
 	Choosing  bool // a person says what the columns mean
+	Preview   [][]string
 	Columns   []columnView
 	Skipped   int64 // columns that are not imported
 	Modes     []option
@@ -250,6 +251,9 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 	view.MayDefine = v.membership.Role >= crm.Owner && !view.OfGifts()
 	switch {
 	case view.Choosing:
+		if view.Preview, err = c.store.Preview(r.Context(), &im); err != nil {
+			return err
+		}
 		err = errors.Join(c.fillColumns(r, &view, f), c.fillRows(r, v, &view))
 	case im.Ended():
 		if view.Made = v.path("/gifts"); !view.OfGifts() {

@@ -38,12 +38,13 @@ type Store struct {
 	now       func() time.Time
 	touching  sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
 	jobsBegun chan struct{}  // there is a new job
+	files     *openedFiles   // of imports
 }
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
-		now: o.Now, passwords: newHasher(), jobsBegun: make(chan struct{}, 1),
+		now: o.Now, passwords: newHasher(), jobsBegun: make(chan struct{}, 1), files: newOpenedFiles(),
 		sifting: newGate(max(1, runtime.GOMAXPROCS(0)/2)), exporting: newGate(max(1, runtime.GOMAXPROCS(0)/2)), costs: usualCosts,
 	}
 	if s.now == nil {

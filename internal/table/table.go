@@ -53,6 +53,7 @@ type Reader struct {
 	header []string
 	rows   rows
 	left   int64 // cells that may still come
+	hold   func(bytes int64) error
 }
 
 // rows is how one format reads its rows. An error that is no *RowError and no *FileError comes from the file below.
@@ -63,7 +64,13 @@ type rows interface {
 // Open finds out what a file is by its content and reads its header. Its name is for messages alone. An error that is no *FileError comes
 // from r.
 func Open(r io.ReaderAt, size int64, name string) (*Reader, error) {
-	t := &Reader{name: name, file: &watched{ReaderAt: r}, left: max(maxCells, size)}
+	return OpenHolding(r, size, name, func(int64) error { return nil })
+}
+
+// OpenHolding is Open for a file that must not take much memory beside others. hold is told how many bytes of texts a workbook is about to hold
+// until its last row is read, each time that they are more; its error ends the reading.
+func OpenHolding(r io.ReaderAt, size int64, name string, hold func(bytes int64) error) (*Reader, error) {
+	t := &Reader{name: name, file: &watched{ReaderAt: r}, left: max(maxCells, size), hold: hold}
 	if err := t.open(t.file, size); err != nil {
 		return nil, t.told(err)
 	}

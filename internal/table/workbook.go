@@ -56,7 +56,7 @@ func (t *Reader) openWorkbook(r io.ReaderAt, size int64) error {
 	if err != nil {
 		return refusal(damaged)
 	}
-	w := &workbook{parts: make(map[string]*zip.File), left: max(maxUnpacked, size*maxRatio)}
+	w := &workbook{parts: make(map[string]*zip.File), left: max(maxUnpacked, size*maxRatio), shared: texts{hold: t.hold}}
 	for _, part := range archive.File {
 		name := strings.ReplaceAll(part.Name, `\`, "/") // as some programs write it, against the rules
 		w.parts[strings.ToLower(strings.TrimPrefix(name, "/"))] = part
@@ -354,6 +354,7 @@ type texts struct {
 	blocks [][]byte // each text has its length before it
 	starts [][]uint32
 	count  int
+	hold   func(bytes int64) error
 }
 
 const (
@@ -371,6 +372,9 @@ func (t *texts) add(text []byte) error {
 	}
 	last := len(t.blocks) - 1
 	if last < 0 || len(t.blocks[last])+len(text)+binary.MaxVarintLen32 > textBlock {
+		if err := t.hold(int64(len(t.blocks)+1) * textBlock); err != nil {
+			return err
+		}
 		t.blocks = append(t.blocks, make([]byte, 0, textBlock))
 		last++
 	}
