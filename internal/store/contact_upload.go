@@ -10,7 +10,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -74,12 +73,9 @@ func (s *Store) UploadImport(ctx context.Context, account int64, of, name, regio
 	return im, nil
 }
 
-// uploadPatience is how long someone waits for a file to be read. Tests wait less.
-var uploadPatience = 5 * time.Second
-
 // readSoon reads the first rows of a file that has arrived while the person waits, or leaves that to the worker.
 func (s *Store) readSoon(ctx context.Context, im Import) (Import, error) {
-	soon, stop := context.WithTimeout(ctx, uploadPatience)
+	soon, stop := context.WithTimeout(ctx, s.files.patience)
 	defer stop()
 	read, err := s.readUpload(soon, im, true)
 	if later := errors.Is(err, errLarge) || soon.Err() != nil; err == nil || !later || ctx.Err() != nil {

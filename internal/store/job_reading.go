@@ -19,10 +19,12 @@ type openedFiles struct {
 	headers chan struct{} // uploads whose first rows are read at once
 	large   chan struct{} // workbooks with many texts, which are in memory as long as the file is open
 	waiting atomic.Int64  // others that would be open as well
+
+	patience time.Duration // how long someone waits for the first rows of an upload
 }
 
 func newOpenedFiles() *openedFiles {
-	return &openedFiles{turn: make(chan struct{}, 1), keeping: make(chan struct{}, 4), headers: make(chan struct{}, 4), large: make(chan struct{}, 1)}
+	return &openedFiles{turn: make(chan struct{}, 1), keeping: make(chan struct{}, 4), headers: make(chan struct{}, 4), large: make(chan struct{}, 1), patience: 5 * time.Second}
 }
 
 const (
