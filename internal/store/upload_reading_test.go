@@ -219,7 +219,7 @@ func TestAFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
 		}
 		run := newJobWorker(s).openRun(t.Context(), &im.Job, im)
 		seen := map[string]bool{}
-		for n := 0; ; n++ {
+		for n := range rows {
 			u := <-run.ahead
 			if u.err != nil {
 				t.Fatal(u.err)
@@ -230,7 +230,7 @@ func TestAFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
 					key = *gift.ExternalID
 				}
 				if seen[key] {
-					t.Errorf("%q: row %s came twice", of, key)
+					t.Fatalf("%q: row %s came twice", of, key)
 				}
 				seen[key] = true
 			}
