@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
@@ -256,9 +255,11 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 		}
 		err = errors.Join(c.fillColumns(r, &view, f), c.fillRows(r, v, &view))
 	case im.Ended():
-		if view.Made = v.path("/gifts"); !view.OfGifts() {
-			view.Made = v.path(newContactsQuery(&im))
+		made := "/contacts"
+		if view.OfGifts() {
+			made = "/gifts"
 		}
+		view.Made = v.path(withQuery(made, url.Values{crm.ImportParameter: {strconv.FormatInt(im.ID, 10)}}))
 		err = errors.Join(c.fillRows(r, v, &view), c.fillUndo(r, v, &view))
 	case im.Progress.Total > 0:
 		view.Width = strconv.FormatInt(min(100, im.Progress.Rows*100/im.Progress.Total), 10) + "%"
@@ -279,13 +280,6 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 // Moving tells whether a node works on the import, or undoes it.
 func (view *importView) Moving() bool {
 	return view.Working() || view.Undoing != nil && view.Undoing.Working
-}
-
-// newContactsQuery finds the contacts that an import has created, by the time at which it did.
-func newContactsQuery(im *store.Import) string {
-	return withQuery("/contacts", url.Values{
-		"created_after": {im.CreatedAt.Format(time.RFC3339)}, "created_before": {im.UpdatedAt.Add(time.Second).Format(time.RFC3339)},
-	})
 }
 
 // fillUndo tells how far an import was undone.
