@@ -39,7 +39,9 @@ func TestWhatAnImportHasCreatedIsFound(t *testing.T) {
 		if words := contacts.words(); !strings.Contains(words, "1 of 3 contacts") || !strings.Contains(words, "Cleo") || strings.Contains(words, "Meanwhile") || !strings.Contains(words, "Import 1") {
 			t.Errorf("the import of contacts leads to %s", words)
 		}
-		gifts := func(n int) string { return fmt.Sprintf("date,amount,method,email\n2026-01-0%d,%d.00,cash,cleo@example.org\n", n, n) }
+		gifts := func(n int) string {
+			return fmt.Sprintf("date,amount,method,email\n2026-01-0%d,%d.00,cash,cleo@example.org\n", n, n)
+		}
 		first := p.imports("gifts", gifts(1), func() {})
 		second := p.imports("gifts", gifts(2), func() {})
 		if words := first.words(); !strings.Contains(words, "1 gift: $1") || strings.Contains(words, "$2") {

@@ -21,7 +21,7 @@ type ContactFilter struct {
 	Gave                       GaveFilter
 	Custom                     []FieldFilter
 	Import                     int64 // those that an import has created, by its number; 0 for all
-	None                       bool // a value was asked for that no contact can have
+	None                       bool  // a value was asked for that no contact can have
 	Sort                       ContactSort
 }
 
