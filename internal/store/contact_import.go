@@ -122,6 +122,7 @@ type importRun struct {
 	trial   *trial           // nil where it is no dry run
 	beside  *reading         // a worker does not wait for the file; nil where this process has nothing else to do
 
+	started time.Time
 	passed  int64                         // rows that were taken from the file
 	again   func() (*table.Reader, error) // opens it once more
 	opening time.Duration                 // how long that takes
@@ -144,7 +145,7 @@ type importRow struct {
 }
 
 func (s *Store) newRun(account int64, spec FileImport, done int64) *importRun {
-	return &importRun{store: s, account: account, spec: spec, inputs: spec.Mapping.Rows(spec.Region), read: done, ahead: make(chan *importUnit, 1)}
+	return &importRun{store: s, account: account, spec: spec, inputs: spec.Mapping.Rows(spec.Region), read: done, started: time.Now(), ahead: make(chan *importUnit, 1)}
 }
 
 // beginRun goes on with an import after the rows that are done.

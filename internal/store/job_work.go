@@ -16,8 +16,11 @@ const (
 	jobUpload = time.Hour          // and one that did not come to its end
 )
 
-// openFiles is how many files are imported at once, one of each account. The others wait, because a workbook may take 100 MB of memory.
-const openFiles = 4
+// openFiles is how many files are imported at once, one of each account, and openTurn how long one is open while others wait.
+const (
+	openFiles = 4
+	openTurn  = time.Minute
+)
 
 // What is to be done is read for those that are worked on alone: it may be long.
 const sqlOpenJobs = `SELECT account_id, id, kind, state, updated_at FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
@@ -150,7 +153,19 @@ func (w *jobWorker) mayOpen(of jobOf) bool {
 		}
 		others++
 	}
-	return w.runs[of] != nil || others < openFiles
+	return w.runs[of] != nil || others < openFiles || w.makeRoom()
+}
+
+// makeRoom closes a file that has been open for long. Its import goes on when another one has ended or has been open for long; a dry run would have
+// to begin again.
+func (w *jobWorker) makeRoom() bool {
+	for of, run := range w.runs {
+		if run, isImport := run.(*importRun); isImport && run.trial == nil && time.Since(run.started) > openTurn {
+			w.drop(of)
+			return true
+		}
+	}
+	return false
 }
 
 // mayRead tells whether the first rows of one more upload may be read. Where many wait for a large workbook, the others wait for them.

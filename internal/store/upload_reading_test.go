@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -256,4 +257,40 @@ func TestAFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
 			t.Errorf("%q: %d rows of %d came, and %d places are held", of, len(seen), rows, len(s.files.large)+len(s.files.turn))
 		}
 	}
+}
+
+// TestManyLargeImportsLeaveRoomForAnother: those that have been open for long give their places up by turns, and each row is imported once.
+func TestManyLargeImportsLeaveRoomForAnother(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		rows := int64(20 * unitRows)
+		var long []Import
+		for range openFiles {
+			im := upload(t, s, newAccount(t, s).Number, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", int(rows)))
+			begin(t, s, im, false)
+			long = append(long, im)
+		}
+		w := newJobWorker(s)
+		defer w.forget(nil)
+		workUntil(t, w, func() bool { return rowsOf(t, s, long[openFiles-1]) > 0 })
+		small := upload(t, s, newAccount(t, s).Number, "first_name,last_name\nEva,Meyer\n")
+		begin(t, s, small, false)
+		for _, run := range w.runs {
+			run.(*importRun).started = time.Now().Add(-2 * openTurn)
+		}
+		workUntil(t, w, func() bool { return stateOf(t, s, small) == JobDone })
+		for i, im := range long {
+			if state := stateOf(t, s, im); state != JobRunning {
+				t.Errorf("long import %d is %s when the small one is done", i, state)
+			}
+		}
+		workUntil(t, w, func() bool {
+			w.lookAgain()
+			return !slices.ContainsFunc(long, func(im Import) bool { return stateOf(t, s, im) != JobDone })
+		})
+		for _, im := range long {
+			if n := rowsOf(t, s, im); n != rows {
+				t.Errorf("%d rows of %d were imported", n, rows)
+			}
+		}
+	})
 }
