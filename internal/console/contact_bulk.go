@@ -67,7 +67,7 @@ func (c *Console) bulkContacts(w http.ResponseWriter, r *http.Request, v visit, 
 	if view.Action == bulkExport {
 		view.Export = view.exportForm(v)
 	}
-	if f.Value("confirmed") == "" && (view.All || view.Tags || view.Export != nil) {
+	if len(f.Faults) > 0 || f.Value("confirmed") == "" && (view.All || view.Tags || view.Export != nil) {
 		return c.askBulk(w, r, v, view)
 	}
 	action, err := crm.NewBulkAction(view.Action, splitTags(f.Value("tag")))
