@@ -153,8 +153,11 @@ func (n giftNames) line(change crm.GiftChange, currency string) string {
 	if say == nil {
 		return ""
 	}
-	label, before, after := labelOf(change.Field), say(plainValue(change.Before)), say(plainValue(change.After))
+	label := labelOf(change.Field)
+	before, after := spokenTimes(say(plainValue(change.Before)), say(plainValue(change.After)))
 	switch {
+	case before == after: // as far as it is shown
+		return label + " changed."
 	case before == "":
 		return label + " set to " + after + "."
 	case after == "":
@@ -173,12 +176,7 @@ func (n giftNames) value(field, currency string) func(string) string {
 	case "status":
 		return spoken
 	case "transacted_at", "check_deposited_at":
-		return func(text string) string {
-			if t, _, ok := crm.ParseMoment(text); ok {
-				return shownDay(t)
-			}
-			return text
-		}
+		return func(text string) string { return text }
 	case "fee":
 		return func(text string) string {
 			if text == "0" {

@@ -156,7 +156,16 @@ func (t *tx) createPlan(a *accountUnit, in *crm.PlanInput, now time.Time) (made 
 	made.Code = crm.NewCode(made.ID)
 	t.writePlan(t.Insert, a, t.record(a, crm.PlanNoun, made.ID, crm.DidCreate, 0, ""), &made)
 	t.moveReference(a, planReference, "", made.ExternalID, made.ID)
-	return made, nil
+	return made, t.mentionPlan(a, &made)
+}
+
+// mentionPlan notes a new plan in the history of its contact.
+func (t *tx) mentionPlan(a *accountUnit, p *crm.Plan) error {
+	row, err := t.row(a, p.Contact)
+	if err == nil && row != nil && row.damage == nil {
+		t.mention(a, row, crm.DidPlan, crm.PlanMention(p))
+	}
+	return err
 }
 
 func planNeeds(account int64, in *crm.PlanInput) needs {
