@@ -14,6 +14,8 @@ import (
 	"donorbook/internal/store"
 )
 
+var giftAddress = regexp.MustCompile(`/gifts/[0-9A-Za-z]{16}`)
+
 var undoForm = regexp.MustCompile(`action="([^"]+/history/\d+/undo)"`)
 
 // A contact's page tells what has happened to it, takes notes, and undoes a change.
@@ -86,7 +88,7 @@ func TestATimelineHasGifts(t *testing.T) {
 	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
 	page := p.get(path)
 	p.sees(page, p.user.Name+" recorded a gift of $50. See the gift")
-	gift := regexp.MustCompile(`/gifts/[0-9A-Za-z]{16}`).FindString(page.body)
+	gift := giftAddress.FindString(page.body)
 	amount := int64(200_000)
 	if _, err := s.store.RefundGift(store.By(t.Context(), crm.ConsoleDoor, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""); err != nil {
 		t.Fatal(err)
@@ -101,7 +103,7 @@ func TestTheHistoryLeadsToGiftsPlansAndJobs(t *testing.T) {
 		path := s.contact(p, "Zoë", "Okafor")
 		p.follow(path+"/plans", "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31", "status", "active")
 		p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check", "note", "Thanks")
-		gift := regexp.MustCompile(`/gifts/[0-9A-Za-z]{16}`).FindString(p.get(path).body)
+		gift := giftAddress.FindString(p.get(path).body)
 		p.follow(p.org("/contacts/bulk"), "confirmed", "1", "action", "tag", "tag", "vip, board", "id", path[strings.LastIndex(path, "/")+1:])
 		p.follow(p.org(gift), "transacted_at", "2026-02-01", "status", "succeeded")
 		page := p.get(p.org("/settings/history"))
