@@ -163,6 +163,9 @@ func bulkTold(action crm.BulkAction, n crm.BulkCounts) string {
 			told = append(told, plural(n, "contact")+" "+text+".")
 		}
 	}
+	if action.Kind == crm.BulkRename && n.ChangedArchived > 0 {
+		told[0] = strings.Replace(told[0], plural(n.Changed, "contact"), withArchived(n.Changed, n.ChangedArchived), 1)
+	}
 	add(n.Already, bulkText(said.already, n.Already, action.Tags))
 	add(n.Archived, choose(n.Archived, "is archived and was", "are archived and were")+" left alone")
 	add(n.Erased, choose(n.Erased, "was", "were")+" erased and cannot be restored")
