@@ -79,11 +79,13 @@ type commands struct {
 		Delete campaignDelete `cmd:"" help:"Delete a campaign that has no gifts and no plans."`
 	} `cmd:"" help:"Campaigns."`
 	Gift struct {
-		Add    giftAdd    `cmd:"" help:"Record a gift of a contact and print its id."`
-		List   giftList   `cmd:"" help:"List the gifts of an account."`
-		Refund giftRefund `cmd:"" help:"Record a refund of a gift or a part of it."`
-		Export giftExport `cmd:"" help:"Write gifts to a file."`
-		Import giftImport `cmd:"" help:"Record the gifts of a CSV or JSON Lines file."`
+		Add        giftAdd        `cmd:"" help:"Record a gift of a contact and print its id."`
+		List       giftList       `cmd:"" help:"List the gifts of an account."`
+		Correct    giftCorrect    `cmd:"" help:"Correct the amount or the method of a gift that was entered wrong."`
+		Refund     giftRefund     `cmd:"" help:"Record a refund of a gift or a part of it."`
+		UndoRefund giftUndoRefund `cmd:"" help:"Undo a refund of a gift or a part of it."`
+		Export     giftExport     `cmd:"" help:"Write gifts to a file."`
+		Import     giftImport     `cmd:"" help:"Record the gifts of a CSV or JSON Lines file."`
 	} `cmd:"" help:"Gifts."`
 	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`
 	Check      checkCommand   `cmd:"" help:"Check the database for damage and contradictions; exit 1 if there are any."`
