@@ -41,6 +41,7 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	}
 	many = append(many, "sqlCustomFields", "sqlFieldIDs", "sqlSegments", "sqlImports", "sqlOpenImports") // all of an account, which has few of them
 	many = append(many, "sqlOldMoves", "sqlJobsBefore")                                                  // an erasure, which is rare; the first of an index
+	many = append(many, "sqlImportedCampaigns")                                                          // what an import has left is removed
 	whole = append(whole, "sqlGiftMonths")                                                               // while everything is derived anew
 	whole = append(whole, "sqlOldJobs")                                                                  // all jobs, while they are few; every hour
 	texts := statementTexts(t, s)
