@@ -26,11 +26,29 @@ func (accountExport) Help() string {
 The directory gets its name only when it is complete. Only you can read it: it holds the data of people.`
 }
 
-var errDirectoryTaken = errors.New("the directory is not empty: choose another one; nothing was written")
+var errDirectoryTaken = errors.New("choose another directory; nothing was written")
+
+// checkDirectory refuses everything that an export would remove, but for an empty directory.
+func (c *accountExport) checkDirectory() error {
+	info, err := os.Lstat(c.Dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory: %w", c.Dir, errDirectoryTaken)
+	}
+	entries, err := os.ReadDir(c.Dir)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("%s: the directory is not empty: %w", c.Dir, errDirectoryTaken)
+	}
+	return err
+}
 
 func (c *accountExport) Run(t *terminal) error {
-	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s: %w", c.Dir, errDirectoryTaken)
+	if err := c.checkDirectory(); err != nil {
+		return err
 	}
 	return t.withAccount(c.ID, func(s *store.Store, account crm.Account) error {
 		part, err := os.MkdirTemp(filepath.Dir(filepath.Clean(c.Dir)), "."+filepath.Base(c.Dir)+".*.part") // mode 0700
@@ -47,10 +65,13 @@ func (c *accountExport) Run(t *terminal) error {
 		if err := writeManifest(filepath.Join(part, store.ManifestName), manifest); err != nil {
 			return err
 		}
+		if err := c.checkDirectory(); err != nil { // the export has taken its time
+			return err
+		}
 		if err := os.Remove(c.Dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		if err := errors.Join(os.Rename(part, c.Dir)); err != nil {
+		if err := os.Rename(part, c.Dir); err != nil {
 			return err
 		}
 		for _, file := range manifest.Files {

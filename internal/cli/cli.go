@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"donorbook/internal/backup"
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
@@ -110,7 +111,7 @@ type terminal struct {
 
 // Main runs a command line and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	syscall.Umask(0o077) // only the owner may read what we write
+	backup.MakeFilesPrivate()
 	boundMemory()
 	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()

@@ -124,7 +124,7 @@ func customize(t *testing.T, s *Store, account, contact, campaign int64) {
 	_, err = s.ContactData(ctx, account, contact)
 	must(err)
 	erased := create(t, s, account, `{"first_name":"Erika","tags":["donor"]}`)
-	must(s.EraseContact(ctx, account, erased.ID))
+	erase(t, s, ctx, account, erased.ID)
 }
 
 func ptr[T any](value T) *T { return &value }
