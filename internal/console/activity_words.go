@@ -183,8 +183,14 @@ func mentionWords(a *crm.Activity) string {
 		return ""
 	case gift.Gift == "": // its data was erased
 		return "recorded a gift"
+	case a.Kind == crm.DidRefund && strings.HasPrefix(gift.Amount.String(), "-"):
+		return "undid a refund of " + crm.MoneyOf(gift.Amount.String()[1:], gift.Currency)
 	case a.Kind == crm.DidRefund:
 		return "recorded a refund of " + amount
+	case gift.Before == gift.Amount:
+		return "corrected a gift of " + amount
+	case gift.Before != "":
+		return "corrected the amount of a gift from " + crm.MoneyOf(gift.Before.String(), gift.Currency) + " to " + amount
 	case gift.Status == string(crm.Cancelled):
 		return "canceled a gift of " + amount
 	case gift.Status != string(crm.Succeeded):

@@ -140,6 +140,8 @@ var routes = []route{
 	{"GET", "/gifts/{gift}/edit", crm.Editor, (*Console).editGiftPage, nil},
 	{"POST", "/gifts/{gift}", crm.Editor, (*Console).saveGift, (*Console).editGiftPage},
 	{"POST", "/gifts/{gift}/refund", crm.Editor, (*Console).refundGift, (*Console).giftPage},
+	{"POST", "/gifts/{gift}/refund/undo", crm.Editor, (*Console).undoRefund, (*Console).giftPage},
+	{"POST", "/gifts/{gift}/receive", crm.Editor, (*Console).receiveGift, (*Console).giftPage},
 	{"GET", "/plans", crm.Viewer, (*Console).plansPage, nil},
 	{"GET", "/contacts/{id}/plans/new", crm.Editor, (*Console).newPlanPage, nil},
 	{"POST", "/contacts/{id}/plans", crm.Editor, (*Console).createPlan, (*Console).newPlanPage},

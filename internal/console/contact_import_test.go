@@ -344,7 +344,7 @@ func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
 		if gift == nil {
 			t.Fatal(p.get(p.org("/gifts")).body)
 		}
-		p.follow(p.org("/gifts/"+gift[1]+"/refund"), "amount", "2", "seen", seen(p.get(p.org("/gifts/"+gift[1]))))
+		p.follow(p.org("/gifts/"+gift[1]+"/refund"), "decision", "record", "amount", "2", "seen", seen(p.get(p.org("/gifts/"+gift[1]))))
 		p.follow(path + "/undo")
 		a := p.until(path, "The import was undone")
 		if !strings.Contains(a.words(), "stay as they are: ") || !strings.Contains(a.body, p.org("/gifts/"+gift[1])+`"`) || !strings.Contains(a.words(), "$3 from Ada Lovelace") {
@@ -366,7 +366,7 @@ func TestAnUndoThatKeepsEveryGiftSaysSo(t *testing.T) {
 	p.until(path, "View all gifts")
 	gift := regexp.MustCompile(p.org("/gifts/") + `(\w{16})"`).FindString(p.get(p.org("/gifts")).body)
 	gift = strings.TrimSuffix(gift, `"`)
-	p.follow(gift+"/refund", "amount", "2", "seen", seen(p.get(gift)))
+	p.follow(gift+"/refund", "decision", "record", "amount", "2", "seen", seen(p.get(gift)))
 	p.follow(path + "/undo")
 	told := "Nothing was undone. 2 gifts and contacts were changed since then and stay as they are"
 	p.until(path, told+": ")

@@ -13,10 +13,11 @@ import (
 
 // giftView is the page of one gift.
 type giftView struct {
-	Form           *form // of a refund
+	Form           *form // that was refused, if any
+	Refund         *form
+	Receive        *form // of a promise
 	Gift           *crm.Gift
-	Name           string // the gift's, such as $50 from Zoë Okafor
-	Amount, Number string
+	Name, Number   string // the gift's
 	Contact        link
 	Campaign, Plan link
 	Marks          []mark
@@ -33,17 +34,11 @@ func (v giftView) Received() bool { return v.Gift.Status == crm.Succeeded }
 // Promised tells whether it may still come.
 func (v giftView) Promised() bool { return v.Gift.Status == crm.Pending }
 
-// ledgerRow is one movement of money.
-type ledgerRow struct {
-	What, Amount, Fee, Covered string
-	At                         time.Time
-}
-
 func (c *Console) giftOf(r *http.Request, v visit) (store.GiftRecord, error) {
 	return c.store.GiftRecord(r.Context(), v.account(), r.PathValue("gift"))
 }
 
-// giftPage shows a gift. A form that was refused is that of a refund.
+// giftPage shows a gift, with the forms that refund it and that receive a promise.
 func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	record, err := c.giftOf(r, v)
 	if err != nil {
@@ -55,25 +50,21 @@ func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 		return err
 	}
 	view := giftView{
-		Form: f, Gift: g, Amount: crm.Money(g.Donated(), g.Currency), Number: crm.GiftNumber(g.ID), Marks: giftMarks(g),
+		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: crm.GiftNumber(g.ID), Marks: giftMarks(g, c.now()), Ledger: ledgerRows(g),
 		Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names.campaigns),
 		Left: crm.Money(g.Left(), g.Currency), Payout: crm.Money(g.Payment().Payout(), g.Currency),
 		Fee: moneyOrNone(g.Payment().Fee, g.Currency), Covered: moneyOrNone(g.Payment().FeeCovered, g.Currency),
 		MayRefund: g.Status == crm.Succeeded && g.Left() > 0, History: names.history(record),
 	}
-	view.Name = view.Amount + " from " + view.Contact.Label
+	view.Name = giftName(g)
 	if g.PlanCode != "" {
 		view.Plan = link{"View plan", v.path(planPath(g.PlanCode))}
 	}
-	for i, entry := range g.Entries {
-		row := ledgerRow{"Payment", crm.Money(entry.Amount, g.Currency), moneyOrNone(entry.Fee, g.Currency), moneyOrNone(entry.FeeCovered, g.Currency), entry.CapturedAt}
-		if i > 0 {
-			row.What, row.At = "Refund", entry.RefundedAt
-		}
-		view.Ledger = append(view.Ledger, row)
+	view.Refund.setUnsent("amount", crm.MoneyInput(g.Left(), g.Currency))
+	view.Receive.setUnsent("transacted_at", c.now().UTC().Format(time.DateOnly))
+	for _, form := range []*form{view.Refund, view.Receive} {
+		form.setUnsent(seenField, g.Version())
 	}
-	f.setUnsent("amount", crm.MoneyInput(g.Left(), g.Currency))
-	f.setUnsent(seenField, g.Version())
 	return c.render(w, r, v, "gift", page{Title: view.Name, Section: "gifts", Form: f, Data: view})
 }
 
@@ -146,8 +137,11 @@ func (n giftNames) history(record store.GiftRecord) (all []giftHistory) {
 
 // line is a sentence about one change, "" where another one says the same.
 func (n giftNames) line(change crm.GiftChange, currency string) string {
-	if change.Field == "refund" {
+	switch change.Field {
+	case "refund":
 		return crm.MoneyOf(change.After, currency) + " was refunded."
+	case "refund_undone":
+		return "The refund of " + crm.MoneyOf(change.After, currency) + " was undone."
 	}
 	say := n.value(change.Field, currency)
 	if say == nil {
@@ -160,6 +154,9 @@ func (n giftNames) line(change crm.GiftChange, currency string) string {
 	case after == "":
 		return label + " " + before + " removed."
 	}
+	if change.Field == "amount" || change.Field == "method" {
+		return label + " corrected from " + before + " to " + after + "."
+	}
 	return label + " changed from " + before + " to " + after + "."
 }
 
@@ -170,7 +167,7 @@ func (n giftNames) value(field, currency string) func(string) string {
 		return func(id string) string { return quoted(n.campaigns[idOf(id)].Title, id) }
 	case "contact_id":
 		return func(id string) string { return n.contacts[id] }
-	case "status":
+	case "status", "method":
 		return spoken
 	case "transacted_at", "check_deposited_at":
 		return func(text string) string {
@@ -179,7 +176,7 @@ func (n giftNames) value(field, currency string) func(string) string {
 			}
 			return text
 		}
-	case "fee":
+	case "amount", "fee", "fee_covered":
 		return func(text string) string {
 			if text == "0" {
 				return ""

@@ -78,7 +78,7 @@ func (in *NoteInput) Validate(faults *Invalid, now time.Time) error {
 		c.text(place{}, "note", *in.Note, maxNote)
 	}
 	if in.OccurredAt != nil && *in.OccurredAt != "" && !c.has("occurred_at") {
-		in.at = c.giftTime(place{}, "occurred_at", *in.OccurredAt)
+		in.at = c.giftTime(place{}, "occurred_at", *in.OccurredAt, c.now.Add(clockSkew), NotInFuture)
 	}
 	return c.Err()
 }
@@ -144,8 +144,12 @@ func (a *Activity) Append(dst []byte) []byte {
 func (a *Activity) appendData(dst []byte) []byte {
 	changes := ""
 	gift := a.Gift()
-	if gift.Gift == "" && a.Kind != DidNote {
+	switch {
+	case a.Kind == DidNote:
+	case gift.Gift == "":
 		changes = a.Data
+	case gift.Before != "":
+		changes = Differences{{Field: "amount", Before: json.RawMessage(gift.Before), After: json.RawMessage(gift.Amount), At: -1}}.Text()
 	}
 	dst = appendDifferences(append(dst, `{"changes":`...), changes)
 	dst = appendText(append(dst, `,"note":`...), a.Note())

@@ -243,21 +243,28 @@ func (d Differences) Has(field string) bool {
 	return slices.ContainsFunc(d, func(one Difference) bool { return one.Field == field })
 }
 
-// MentionedGift is what the history of a contact says about a gift of theirs: which one, what was given or refunded, and the state that it is in.
+// MentionedGift is what the history of a contact says about a gift of theirs: which one, what was given or refunded, and the state that it is in. The
+// amount is negative where a refund was undone.
 type MentionedGift struct {
 	Gift     string      `json:"transaction_id"`
 	Amount   json.Number `json:"amount"`
+	Before   json.Number `json:"before,omitempty"` // the amount that was corrected
 	Currency string      `json:"currency"`
 	Status   string      `json:"status"`
 }
 
 // GiftMention is a mentioned gift as the history keeps it.
 func GiftMention(before, after *Gift) string {
-	amount := after.Entries[0].Amount
+	mention := MentionedGift{Gift: after.Code, Currency: after.Currency, Status: string(after.Status)}
+	amount := after.Payment().Amount
 	if before != nil && len(after.Entries) > len(before.Entries) {
-		amount = -after.Entries[len(after.Entries)-1].Amount
+		if refunded := after.Refunded() - before.Refunded(); refunded != 0 {
+			amount = refunded
+		} else {
+			mention.Before = json.Number(MoneyInput(before.Payment().Amount, after.Currency))
+		}
 	}
-	mention := MentionedGift{after.Code, json.Number(MoneyInput(amount, after.Currency)), after.Currency, string(after.Status)}
+	mention.Amount = json.Number(MoneyInput(amount, after.Currency))
 	text, _ := json.Marshal(mention) // texts alone
 	return string(text)
 }

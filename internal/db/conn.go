@@ -21,6 +21,10 @@ type engine interface {
 	pools() []Pool
 	log() int64
 
+	// room is why the disk cannot take what is written next, nil where it can or that is the server's affair: a small write may fit into a log
+	// that is there already.
+	room() error
+
 	close() error
 }
 
@@ -36,6 +40,7 @@ type dialect struct {
 	// all the same before it is acknowledged: what it found may be on one server only.
 	confirms bool
 
+	touch       string   // writes something that a commit waits for, and that no one locks
 	lockVersion []string // keeps other nodes from migrating; nothing where a write transaction does already
 	size        string   // a query for the size of the database in bytes
 	clear       string   // removes all rows of the table whose name follows

@@ -255,7 +255,7 @@ func (t *Tx) commit() error {
 		if t.changed {
 			return nil
 		}
-		return t.queue(statement{sql: sqlConfirm})
+		return t.queue(statement{sql: t.dialect.touch})
 	}
 	err := first(t.write, confirm, t.observer.committing, t.conn.commit)
 	if err != nil && !errors.Is(err, errPoisoned) {

@@ -103,7 +103,7 @@ func (e *sqliteEngine) open() (*sqliteConn, error) {
 			return nil, cannotOpen(e.path, fmt.Errorf("%s: %w", pragma, err))
 		}
 	}
-	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement)}
+	c := newSQLiteConn(e, db)
 	e.mu.Lock()
 	e.opened = append(e.opened, c)
 	e.mu.Unlock()
@@ -141,6 +141,7 @@ var sqliteDialect = dialect{
 	search:   sqliteSearch,
 	texts:    cached(sqliteTexts),
 	rowKeys:  true,
+	touch:    sqlLockAll,
 	size:     `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
 	clear:    `DELETE FROM `,
 	tables:   `SELECT name FROM sqlite_schema WHERE type = 'table'`,
@@ -187,6 +188,8 @@ func (e *sqliteEngine) log() int64 {
 	}
 	return info.Size()
 }
+
+func (e *sqliteEngine) room() error { return e.fault(filepath.Dir(e.path)) }
 
 func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	open := false
@@ -264,6 +267,10 @@ type sqliteConn struct {
 type sqliteStatement struct {
 	stmt *sqlite3.Stmt
 	args []int // the argument for each parameter
+}
+
+func newSQLiteConn(e *sqliteEngine, db *sqlite3.Conn) *sqliteConn {
+	return &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement)}
 }
 
 func (c *sqliteConn) close() error {

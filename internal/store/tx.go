@@ -184,8 +184,18 @@ func (a *accountUnit) candidates() (ids []int64) {
 	return slices.DeleteFunc(ids, func(id int64) bool { return a.contacts[id] != nil })
 }
 
-// lock locks the account's row for the rest of the transaction.
+// lock locks the account's row for the rest of the transaction, for a change of the account. One that is being imported takes none but those of
+// the import itself.
 func (t *tx) lock(account int64) (*accountUnit, error) {
+	a, err := t.hold(account)
+	if err == nil && a.importing != 0 && a.importing != t.author.job {
+		return nil, crm.ErrImporting
+	}
+	return a, err
+}
+
+// hold locks the account's row for the rest of the transaction, whatever goes on with the account.
+func (t *tx) hold(account int64) (*accountUnit, error) {
 	a := t.account(account)
 	if !a.exists {
 		if _, err := t.Lock(func(r db.Row) { _ = a.read(r) }, tallyTable, account); err != nil {

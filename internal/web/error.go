@@ -62,6 +62,8 @@ func StatusOf(err error) (status int, message string) {
 		return http.StatusBadRequest, malformed.Message
 	case errors.As(err, &invalid):
 		return http.StatusUnprocessableEntity, invalid.Error()
+	case errors.Is(err, crm.ErrImporting):
+		return http.StatusServiceUnavailable, "This organization is being imported. It can be changed when that is done."
 	case errors.Is(err, crm.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), outOfFiles(err):
 		return http.StatusServiceUnavailable, messageUnavailable
 	case errors.Is(err, context.Canceled):
