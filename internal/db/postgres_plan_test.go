@@ -40,8 +40,8 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 		"sqlMembers", "sqlOwners", "sqlInvitations", "sqlExpireInvitations", "sqlDeleteInvitationsBy", // all people of an account
 	}
 	many = append(many, "sqlCustomFields", "sqlFieldIDs", "sqlSegments", "sqlImports", "sqlOpenImports") // all of an account, which has few of them
-	many = append(many, "sqlJobsBefore", "sqlOpenErasures")                                              // the first of an index; what is to be done in an account, mostly nothing
 	many = append(many, "sqlImportedCampaigns")                                                          // what an import has left is removed
+	many = append(many, "sqlJobsBefore", "sqlOpenErasures")                                              // the first of an index; what is to be done in an account, mostly nothing
 	whole = append(whole, "sqlGiftMonths")                                                               // while everything is derived anew
 	whole = append(whole, "sqlOldJobs")                                                                  // all jobs, while they are few; every hour
 	texts := statementTexts(t, s)

@@ -17,6 +17,9 @@ import (
 
 // The files whose names begin with sqlite are all that know the SQLite library.
 
+// keptStatements is how many prepared statements a connection keeps. Those of gifts are built from their filters, and may be any number.
+const keptStatements = 200
+
 // sqliteReaders is how many connections read at once. Each has a page cache of its own, so they are few.
 const sqliteReaders = 4
 
@@ -255,18 +258,21 @@ func (e *sqliteEngine) close() error {
 	return errors.Join(append(errs, e.unlock())...)
 }
 
-// sqliteConn is a connection with its prepared statements.
+// sqliteConn is a connection with the prepared statements that it has used last.
 type sqliteConn struct {
 	engine     *sqliteEngine
 	db         *sqlite3.Conn
 	statements map[string]*sqliteStatement
-	writes     bool // it is the writer
+	uses       int64 // of all statements
+	writes     bool  // it is the writer
 }
 
 // sqliteStatement is a prepared statement, and the row that it is at.
 type sqliteStatement struct {
 	stmt *sqlite3.Stmt
 	args []int // the argument for each parameter
+	used int64 // when it was last used, counted in uses
+	busy int   // it runs: others may run in between
 }
 
 func newSQLiteConn(e *sqliteEngine, db *sqlite3.Conn) *sqliteConn {
@@ -338,6 +344,8 @@ func (c *sqliteConn) bind(s statement) (p *sqliteStatement, elements, list int, 
 			return nil, 0, 0, err
 		}
 	}
+	c.uses++
+	p.used = c.uses
 	elements = 1
 	for i, arg := range p.args {
 		if arg >= len(s.args) {
@@ -376,7 +384,9 @@ func (p *sqliteStatement) bindElement(list int, args []any, i int) error {
 
 // each ends the statement even where read panics: it is used again.
 func (p *sqliteStatement) each(read func(Row) error) (err error) {
+	p.busy++
 	defer func() {
+		p.busy--
 		if reset := p.stmt.Reset(); err == nil { // the first error counts
 			err = reset
 		}
@@ -396,6 +406,11 @@ func (p *sqliteStatement) Bytes(column int) []byte { return p.stmt.ColumnRawBlob
 // prepare prepares a statement, and works out which argument goes where: to SQLite $2 is only a name, and it numbers parameters
 // in the order in which they are first seen.
 func (c *sqliteConn) prepare(sql string) (*sqliteStatement, error) {
+	if len(c.statements) >= keptStatements {
+		if err := c.forget(); err != nil {
+			return nil, err
+		}
+	}
 	stmt, tail, err := c.db.PrepareFlags(single(sql), sqlite3.PREPARE_PERSISTENT)
 	if err != nil {
 		return nil, err
@@ -413,6 +428,22 @@ func (c *sqliteConn) prepare(sql string) (*sqliteStatement, error) {
 	}
 	c.statements[sql] = s
 	return s, nil
+}
+
+// forget closes the statement that was not used for the longest time.
+func (c *sqliteConn) forget() error {
+	oldest := ""
+	for sql, s := range c.statements {
+		if s.busy == 0 && (oldest == "" || s.used < c.statements[oldest].used) {
+			oldest = sql
+		}
+	}
+	if oldest == "" {
+		return nil
+	}
+	s := c.statements[oldest]
+	delete(c.statements, oldest)
+	return s.stmt.Close()
 }
 
 // translate translates the codes that mean something to us.

@@ -18,7 +18,7 @@ const (
 	sqlNamed     = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 LIMIT $4`
 
 	// Gifts that count.
-	sqlGave   = `SELECT contact_id FROM gift WHERE account_id = $1 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
+	sqlGave   = `SELECT contact_id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
 	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
 	sqlGaveOf = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
 )

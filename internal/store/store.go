@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"time"
 
@@ -31,8 +30,8 @@ type Store struct {
 	campaigns campaignCache
 	fields    fieldCache
 	tags      tagCache
-	sifting   *gate
-	exporting *gate // while the columns of a file are fitted
+	heavy     *gate // reads that may take a while
+	light     int64 // how many rows others walk through at most
 	costs     siftCosts
 	passwords hasher
 	now       func() time.Time
@@ -44,7 +43,7 @@ type Store struct {
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, passwords: newHasher(), jobsBegun: make(chan struct{}, 1),
-		sifting: newGate(max(1, runtime.GOMAXPROCS(0)/2)), exporting: newGate(max(1, runtime.GOMAXPROCS(0)/2)), costs: usualCosts,
+		light: lightRows, costs: usualCosts,
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -54,6 +53,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, translate(err)
 	}
 	s.db = opened
+	s.heavy = newGate(gatePlaces(s.Pools()))
 	return s, nil
 }
 
