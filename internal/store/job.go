@@ -80,7 +80,8 @@ const (
 	sqlJobsBefore = `SELECT COALESCE((SELECT id FROM job WHERE account_id = $1 ORDER BY id LIMIT 1) - 1, $2)`
 
 	sqlJobRows  = `SELECT number, outcome, contact_id, data FROM job_row WHERE account_id = $1 AND job_id = $2 AND number > $3 ORDER BY number LIMIT $4`
-	sqlDropPart = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2`
+	sqlParts    = `SELECT number FROM job_part WHERE account_id = $1 AND job_id = $2 ORDER BY number LIMIT $3`
+	sqlDropPart = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2 AND number <= $3`
 	sqlDropRows = `DELETE FROM job_row WHERE account_id = $1 AND job_id = $2`
 )
 
@@ -183,10 +184,29 @@ func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 	})
 }
 
-// endJob ends a job. Its file is no longer needed.
+// endJob ends a job. What it has kept in parts is no longer needed, and goes right after it (dropParts). The preview of a file goes at once.
 func (t *tx) endJob(j *Job, state JobState) error {
 	j.State = state
-	return t.exec(sqlDropPart, j.Account, j.ID)
+	return t.exec(sqlDropPart, j.Account, j.ID, previewPart)
+}
+
+// partsAtOnce is how many parts are removed in one unit of work: 4 MB of a file.
+const partsAtOnce = 16
+
+// dropParts removes what a job that has ended has kept, a few parts in each unit of work: to remove a large file takes a second, in which no one
+// else could write. What a server that was killed has left is removed by sweepJobs.
+func (s *Store) dropParts(ctx context.Context, of jobOf) error {
+	ctx = context.WithoutCancel(ctx)
+	for {
+		parts, err := list(ctx, s, number, sqlParts, of.account, of.id, int64(partsAtOnce))
+		if err != nil || len(parts) == 0 {
+			return err
+		}
+		err = s.updateAccount(ctx, of.account, func(t *tx) error { return t.exec(sqlDropPart, of.account, of.id, parts[len(parts)-1]) })
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // changeJob is the one way in which a job changes: load, decide, save.
@@ -209,6 +229,9 @@ func (s *Store) changeJob(ctx context.Context, account, id int64, decide func(t 
 		changed = j
 		return nil
 	})
+	if err == nil && changed.Ended() {
+		err = s.dropParts(ctx, changed.of())
+	}
 	return changed, err
 }
 
@@ -247,10 +270,13 @@ func (s *Store) advance(ctx context.Context, j *Job, n needs, step func(t *tx, a
 		made = next
 		return nil
 	})
-	if err == nil {
-		*j = made
+	if err != nil {
+		return err
 	}
-	return err
+	if *j = made; j.Ended() {
+		return s.dropParts(ctx, j.of())
+	}
+	return nil
 }
 
 var doorsOfJobs = map[JobKind]crm.Door{ImportJob: crm.ImportDoor}
