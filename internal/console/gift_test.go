@@ -340,6 +340,10 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 		p.sees(p.get(contact), "Total $500 1 gift", "corrected the amount of a gift from $50 to $500.")
 		p.sees(p.get(p.org("/gifts")), "1 gift: $500", "Cash $500 from")
 		p.sees(p.get(p.org("/campaigns/"+gala)), "$500")
+		if a = s.member(p.account, crm.Owner).get(p.org("/settings/history")); strings.Contains(a.words(), "ayout") || strings.Contains(a.words(), "onated") {
+			t.Errorf("the history of the organization tells what follows from the amount: %s", a.words())
+		}
+		p.sees(a, "Changed method from “check” to “cash”.", "Changed amount from “50” to “500”.")
 		p.sees(correct("500", "check"), "Method corrected from Cash to Check.", "Left $500")
 		p.sees(p.get(contact), "corrected a gift of $500.")
 		entries := len(s.gifts(p.account)[0].Entries)

@@ -284,6 +284,10 @@ func TestFormsFromOtherSitesAreRefused(t *testing.T) {
 		"a sibling of this host":    {"Sec-Fetch-Site": {"same-site"}, "Origin": {"https://other.example.com"}},
 		"an old browser":            {"Origin": {"https://evil.example"}},
 		"a page without an address": {"Origin": {"null"}},
+		"an old browser, from a page of this host over plain HTTP": {"Origin": {strings.Replace(s.http.URL, "https:", "http:", 1)}},
+	}
+	if a := e.owner.do(http.MethodPost, "/console/profile/name", url.Values{"name": {""}}, http.Header{"Origin": {s.http.URL}}); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("an old browser sends a form of the console: %d", a.status)
 	}
 	all := append(append(console.MemberRoutes(), console.UserRoutes()...), console.StrangerRoutes()...)
 	posts := 0

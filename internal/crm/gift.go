@@ -332,7 +332,8 @@ func GiftChanges(before, after *Gift) (changes []GiftChange) {
 	}
 	for i := range giftTable {
 		f := &giftTable[i]
-		if f.name == "transactions" || f.name == "line_items" {
+		switch f.name {
+		case "transactions", "line_items", "donated", "payout", "payment_method": // these follow from others
 			continue
 		}
 		was, is := string(f.append(nil, before)), string(f.append(nil, after))

@@ -84,15 +84,17 @@ func (t *tx) addAccount(a *crm.Account) (err error) {
 	if a.Number, err = t.nextAccount(); err != nil {
 		return err
 	}
-	t.insertAccount(a)
+	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
+	t.addTally(a.Number)
 	return nil
 }
 
-func (t *tx) insertAccount(a *crm.Account) {
-	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
-	unit := t.account(a.Number)
-	unit.tally, unit.exists = *newTally(a.Number), true
-	t.Insert(tallyTable, unit.values()...)
+// addTally gives an account its row of totals.
+func (t *tx) addTally(account int64) *accountUnit {
+	a := t.account(account)
+	a.tally, a.exists = *newTally(account), true
+	t.Insert(tallyTable, a.values()...)
+	return a
 }
 
 // nextAccount is the number of the next account. A number whose account was lost is not used again: some of its rows may still be there. One

@@ -80,18 +80,20 @@ func (s *Store) Activities(ctx context.Context, account, contact int64, page crm
 			return change.Append(dst), nil
 		}, sql, account, revisions)
 	}
-	err := s.view(ctx, func(c db.Conn) error {
-		head, err := findIn(c, crm.ErrNotFound, scanHead, sqlHead, account, contact)
-		if err == nil && head.archived != 0 {
-			err = crm.ErrArchived
-		}
-		if err == nil {
-			found, result, err = head.page(c, account, page, newest)
-		}
-		if err != nil || len(found.revisions) == 0 {
-			return err
-		}
-		return read(c, found.revisions)
+	err := s.inTurn(ctx, account, func(w weigh) error {
+		return s.view(ctx, func(c db.Conn) error {
+			head, err := findIn(c, crm.ErrNotFound, scanHead, sqlHead, account, contact)
+			if err == nil && head.archived != 0 {
+				err = crm.ErrArchived
+			}
+			if err == nil {
+				found, result, err = head.page(c, w, account, page, newest)
+			}
+			if err != nil || len(found.revisions) == 0 {
+				return err
+			}
+			return read(c, found.revisions)
+		})
 	})
 	if err == nil && p.full() {
 		p.found = result
@@ -105,13 +107,13 @@ func (s *Store) Timeline(ctx context.Context, account, contact int64, page crm.P
 	if foreign(account, contact) {
 		return nil, result, crm.ErrNotFound
 	}
-	changes, err = snapshot(ctx, s, func(c db.Conn) ([]Change, error) {
+	changes, err = weighed(ctx, s, account, func(c db.Conn, w weigh) ([]Change, error) {
 		head, err := findIn(c, crm.ErrNotFound, scanHead, sqlHead, account, contact)
 		if err != nil {
 			return nil, err
 		}
 		var found links
-		if found, result, err = head.page(c, account, page, true); err != nil {
+		if found, result, err = head.page(c, w, account, page, true); err != nil {
 			return nil, err
 		}
 		return found.read(c, account)
@@ -120,7 +122,7 @@ func (s *Store) Timeline(ctx context.Context, account, contact int64, page crm.P
 }
 
 // page finds one page of the history of a contact, in the order that is asked for.
-func (h contactHead) page(c db.Conn, account int64, page crm.PageRequest, newest bool) (found links, result ListResult, err error) {
+func (h contactHead) page(c db.Conn, w weigh, account int64, page crm.PageRequest, newest bool) (found links, result ListResult, err error) {
 	row, err := readTally(c, account)
 	if err != nil {
 		return found, result, err
@@ -135,7 +137,10 @@ func (h contactHead) page(c db.Conn, account int64, page crm.PageRequest, newest
 		from, _ := order(page)(total)
 		depth -= from
 	}
-	if found, err = readChain(c, account, h.revision, depth); err != nil {
+	if err = w(depth); err == nil {
+		found, err = readChain(c, account, h.revision, depth)
+	}
+	if err != nil {
 		return found, result, err
 	}
 	if row.oldest > 1 {
