@@ -144,8 +144,8 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 		typed[valid[i]] = valid[i+1]
 	}
 	maps.Copy(typed, map[string]string{"note": "a typed note", "frequency": "yearly", "method": "cash", "status": "pending", "parent": e.chapter.ID, "tag": "Harbor friends", "action": "tag"})
-	// Buttons that are on their page only while there is something to do.
-	button := []string{"/undo", "/tags/remove", "/resume", "/tags/merge", "/role", "/remove", "/delete"}
+	// What is on its page only while there is something to do.
+	button := []string{"/undo", "/tags/remove", "/resume", "/tags/merge", "/role", "/remove", "/delete", "/receive"}
 	for _, route := range append(console.MemberRoutes(), console.UserRoutes()...) {
 		if !strings.HasPrefix(route.Pattern, "POST ") {
 			continue
