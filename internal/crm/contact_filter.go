@@ -55,7 +55,7 @@ func (f GaveFilter) IsEmpty() bool { return f == GaveFilter{} }
 
 // Has tells whether a gift is such as is asked for.
 func (f GaveFilter) Has(g *Gift) bool {
-	return g.Net() > 0 && (f.Campaign == 0 || f.Campaign == g.Campaign) && f.When.Has(g.At)
+	return g.Net() > 0 && (f.Campaign == 0 || f.Campaign == g.Campaign) && f.When.Has(g.Local)
 }
 
 // Window is a stretch of time. Its end does not belong to it; a zero time is no bound.

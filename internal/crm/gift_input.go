@@ -32,7 +32,7 @@ type GiftInput struct {
 	sign          string            // of a currency, that a cell has beside its amount
 }
 
-// givenAt is when the gift was made. A day alone is noon of that day, so that it is the same day in most of the world.
+// givenAt is when the gift was made. A day alone is noon of that day in UTC: GiftClock knows it by that.
 func givenAt() field[*Gift, *GiftInput] {
 	f := kept[*Gift, *GiftInput]("transacted_at", contactTime, func(g *Gift) *time.Time { return &g.At })
 	f.label = "Date"
@@ -66,25 +66,42 @@ func depositedAt() field[*Gift, *GiftInput] {
 	return f
 }
 
-// giftTime reads a date or a time that lies between 1900 and now.
+// giftTime reads a date or a time that lies between 1900 and now. A date may be today where now is: its location says so.
 func (c *checker) giftTime(at place, name, text string) time.Time {
 	t, isDay, ok := ParseMoment(text)
+	future := t.After(c.now.Add(clockSkew))
 	if isDay {
-		t = t.Add(12 * time.Hour)
-		if Day(t) == Day(c.now) && t.After(c.now) {
-			t = c.now.UTC().Truncate(time.Second)
-		}
+		future = t.After(WallClock(c.now, c.now.Location()))
+		t = t.Add(noon)
 	}
 	switch {
 	case !ok:
 		c.add(at, name, GiftTime)
-	case t.After(c.now.Add(clockSkew)):
+	case future:
 		c.add(at, name, NotInFuture)
 	case t.Year() < 1900:
 		c.add(at, name, NotBefore1900)
 	}
 	return t
 }
+
+// noon is when a gift was made of which only the day is known.
+const noon = 12 * time.Hour
+
+// GiftClock is when a gift was made, by the clock of the organization: the day of it is the day of the gift. A gift of which only the day is known
+// stays on that day, whatever the zone is.
+func GiftClock(at time.Time, zone *time.Location) time.Time {
+	local := WallClock(at, zone)
+	if at.Equal(at.Truncate(24*time.Hour).Add(noon)) || local.Before(firstDay) {
+		return at.UTC()
+	}
+	return local
+}
+
+// AnywhereToday is a time in the zone where days begin first. The API takes a date that is today somewhere: it does not ask where its client is.
+func AnywhereToday(now time.Time) time.Time { return now.In(firstZone) }
+
+var firstZone = time.FixedZone("", 14*60*60)
 
 // clockSkew is how far the clock of a client may be ahead.
 const clockSkew = time.Minute
@@ -368,7 +385,7 @@ func (in *GiftInput) Agrees(g *Gift) bool {
 		same.Deposited = in.deposited
 	}
 	_, isDay, _ := ParseMoment(*in.GivenAt)
-	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.At)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
+	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
 		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && (value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
 		string(same.AppendBody(nil)) == string(g.AppendBody(nil))
 }
@@ -450,9 +467,6 @@ func value[T any](sent *T) (v T) {
 	}
 	return v
 }
-
-// Periods are the year, the month and the day in which the gift of a valid input was made.
-func (in *GiftInput) Periods() (year, month, day int64) { return Year(in.at), Month(in.at), Day(in.at) }
 
 // Time is when a valid gift was given.
 func (in *GiftInput) Time() time.Time { return in.at }

@@ -18,9 +18,11 @@ type (
 		Name        string       `json:"name"`
 		CreatedAt   time.Time    `json:"created_at"`
 		Currency    string       `json:"currency"`
+		Timezone    string       `json:"timezone,omitempty"`
 		Address     string       `json:"address"`
 		TaxID       string       `json:"tax_id"`
 		HistoryDays int64        `json:"history_days"`
+		NoReturn    bool         `json:"no_return,omitempty"`
 		Sequences   accountCount `json:"sequences"`
 	}
 	// accountCount is how far an account has counted, so that no number is given out again.
@@ -164,13 +166,13 @@ func (w *lineWriter) encode(line any) error {
 }
 
 func (x *accountExport) settings(w *lineWriter) error {
-	line := accountLine{ID: x.account.ID, Name: x.account.Name, CreatedAt: x.account.CreatedAt, Currency: x.row.currency,
+	line := accountLine{ID: x.account.ID, Name: x.account.Name, CreatedAt: x.account.CreatedAt, Currency: x.row.currency, Timezone: x.row.timezone,
 		Sequences: accountCount{x.row.campaignSeq, x.row.keySeq, x.row.fieldSeq, x.row.segmentSeq, x.row.jobSeq, x.row.oldest, x.row.revision}}
 	settings, err := accountSettings(x.conn, x.account.Number)
 	if err != nil {
 		return err
 	}
-	line.Address, line.TaxID, line.HistoryDays = settings.Address, settings.TaxID, settings.HistoryDays
+	line.Address, line.TaxID, line.HistoryDays, line.NoReturn = settings.Address, settings.TaxID, settings.HistoryDays, settings.NoReturn
 	return w.encode(line)
 }
 
@@ -266,7 +268,7 @@ func (x *accountExport) gifts(w *lineWriter) error {
 		if g.damage != nil {
 			return g.damage
 		}
-		line, err := withKept(GiftDocument{Gift: g.Gift, Slug: r.Text(9)}.Append(nil), documentKept{g.revision})
+		line, err := withKept(GiftDocument{Gift: g.Gift, Slug: r.Text(10)}.Append(nil), documentKept{g.revision})
 		if err == nil {
 			err = w.write(line)
 		}

@@ -186,8 +186,8 @@ func (m *accountImport) begin(s *Store) (err error) {
 	m.made.Renumbered = m.a.account != m.manifest.Account.Number
 	m.shift = m.a.revision - (m.line.Sequences.Oldest - 1)
 	m.a.touch(m.tx)
-	m.a.currency = m.line.Currency
-	m.Save(settingTable, m.a.account, m.line.Address, m.line.TaxID, m.line.HistoryDays)
+	m.a.currency, m.a.timezone = m.line.Currency, cmp.Or(m.line.Timezone, crm.DefaultTimezone)
+	m.saveSettings(m.a.account, crm.AccountSettings{Address: m.line.Address, TaxID: m.line.TaxID, HistoryDays: m.line.HistoryDays, NoReturn: m.line.NoReturn})
 	return nil
 }
 

@@ -318,7 +318,7 @@ func (s *Store) CountedGifts(ctx context.Context, account, contact, year int64) 
 				return
 			}
 			for _, record := range records {
-				if at, id = record.At.Unix(), record.ID; !yield(record, nil) {
+				if at, id = record.Local.Unix(), record.ID; !yield(record, nil) {
 					return
 				}
 			}

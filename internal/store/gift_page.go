@@ -39,7 +39,7 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilt
 			return nil, err
 		}
 		records, err = giftRecords(c, sqlGiftsByID, account, ids)
-		sortRows(records, func(a, b *GiftRecord) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
+		sortRows(records, func(a, b *GiftRecord) int { return cmp.Or(b.Local.Compare(a.Local), cmp.Compare(b.ID, a.ID)) })
 		totals.Count = int64(len(records))
 		return records, err
 	})

@@ -37,6 +37,7 @@ const (
 	ImportJob  JobKind = "import"
 	BulkJob    JobKind = "bulk"
 	UndoingJob JobKind = "undo"
+	ZoneJob    JobKind = "timezone"
 )
 
 // JobState is where a job stands.
@@ -170,7 +171,7 @@ func (t *tx) noteRow(j *Job, row JobRow) {
 // CancelJob ends a job. What it has done so far stays.
 func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 	return s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
-		if j.Ended() {
+		if j.Ended() || j.Kind == ZoneJob { // days of two clocks would be mixed
 			return crm.ErrChanged
 		}
 		if err := j.forgetTrial(); err != nil {
