@@ -31,6 +31,7 @@ type activityRow struct {
 	Lines    []string // where it is more than one thing
 	Note     string
 	Gift     string // its address
+	When     string // in words
 	At       time.Time
 	Door     string // where it did not come through the console
 	Undone   bool
@@ -59,6 +60,7 @@ func (c *Console) timelineOf(r *http.Request, v visit, contact *crm.Contact, par
 	for i := range found {
 		a := &found[i]
 		row := people.row(a, "this contact")
+		row.When = shownWhen(row.At, v.zone())
 		if gift := a.Gift(); gift.Gift != "" {
 			row.Gift = v.path("/gifts/" + gift.Gift)
 		}
@@ -111,6 +113,7 @@ func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _
 			continue
 		}
 		row := people.row(a, nounWords[a.Noun])
+		row.When = shownWhen(row.At, v.zone())
 		row.About = about(a)
 		if gift := a.Gift(); gift.Gift != "" {
 			row.Gift = v.path("/gifts/" + gift.Gift)
@@ -234,11 +237,11 @@ func (c *Console) addNote(w http.ResponseWriter, r *http.Request, v visit, f *fo
 		return err
 	}
 	text, at := f.Value("note_text"), f.Value("note_date")
-	if at == c.now().UTC().Format(time.DateOnly) {
+	if at == c.today(v).Format(time.DateOnly) {
 		at = "" // now, so that it stands behind what has happened today
 	}
 	in := crm.NoteInput{Note: &text, OccurredAt: &at}
-	err := in.Validate(nil, c.now())
+	err := in.Validate(nil, c.today(v))
 	if err == nil {
 		_, err = c.store.AddNote(r.Context(), v.account(), v.id, in)
 	}

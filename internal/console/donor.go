@@ -39,7 +39,7 @@ var donorKinds = []scope[crm.DonorKind]{{crm.AllDonors, "All"}, {crm.NewDonors, 
 // donorsPage shows who gave. What is wrong with the address is told, and nothing is listed.
 func (c *Console) donorsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	f.values = r.URL.Query()
-	filter := c.donorFilter(f)
+	filter := c.donorFilter(v, f)
 	view := donorsView{Form: f, Title: "Donors"}
 	if len(f.Faults) == 0 {
 		if err := c.listDonors(r, v, filter, &view); err != nil {
@@ -50,7 +50,7 @@ func (c *Console) donorsPage(w http.ResponseWriter, r *http.Request, v visit, f 
 }
 
 // donorFilter reads which donors are asked for: those of this year where nothing is said.
-func (c *Console) donorFilter(f *form) (filter crm.DonorFilter) {
+func (c *Console) donorFilter(v visit, f *form) (filter crm.DonorFilter) {
 	if text := f.Value("campaign"); text != "" {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id <= 0 {
@@ -58,7 +58,7 @@ func (c *Console) donorFilter(f *form) (filter crm.DonorFilter) {
 		}
 		return crm.DonorFilter{Campaign: id}
 	}
-	filter.Year = yearOf(f, crm.Year(c.now()))
+	filter.Year = yearOf(f, int64(c.today(v).Year()))
 	for _, kind := range crm.DonorKinds {
 		switch f.Value(string(kind)) {
 		case "", "0":
@@ -128,7 +128,7 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 // donorTabs lead to the kinds of donors of a year. No one has lapsed from a year that is not over.
 func (c *Console) donorTabs(v visit, filter crm.DonorFilter, totals map[crm.DonorKind]int64) []tab {
 	kinds := donorKinds
-	if filter.Year >= crm.Year(c.now()) && filter.Kind != crm.LapsedDonors {
+	if filter.Year >= int64(c.today(v).Year()) && filter.Kind != crm.LapsedDonors {
 		kinds = kinds[:len(kinds)-1]
 	}
 	return tabsOf(kinds, filter.Kind, totals, func(kind crm.DonorKind) string {

@@ -69,7 +69,7 @@ func (c *Console) giftRows(r *http.Request, v visit, gifts []store.GiftRecord) (
 	names, err := c.store.CampaignNames(r.Context(), v.account(), slices.Collect(maps.Keys(ids)))
 	for _, g := range gifts {
 		rows = append(rows, giftRow{
-			Address: v.path(giftPath(g.Code)), Amount: crm.Money(leftOf(&g.Gift), g.Currency), At: g.At, Method: spoken(g.Method), Marks: giftMarks(&g.Gift),
+			Address: v.path(giftPath(g.Code)), Amount: crm.Money(leftOf(&g.Gift), g.Currency), At: g.Local, Method: spoken(g.Method), Marks: giftMarks(&g.Gift),
 			Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names),
 		})
 	}
@@ -124,7 +124,7 @@ func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *
 		return err
 	}
 	view := giftsView{
-		Form: f, Tabs: givingTabs(v, "gifts"), Quick: quickTimes(v, f, c.now()), Clear: v.path("/gifts"), Export: exportOf(r.URL.Query(), v.path("/gifts")),
+		Form: f, Tabs: givingTabs(v, "gifts"), Quick: quickTimes(v, f, c.today(v)), Clear: v.path("/gifts"), Export: exportOf(r.URL.Query(), v.path("/gifts")),
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(crm.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}
@@ -207,7 +207,7 @@ func withoutEmpty(u *url.URL) (address string, clean bool) {
 
 // quickTimes are the times that people ask for most, with the other filters as they are.
 func quickTimes(v visit, f *form, now time.Time) (links []tab) {
-	year, month, _ := now.UTC().Date()
+	year, month, _ := now.Date()
 	day := func(year int, month time.Month, day int) string {
 		return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 	}

@@ -43,6 +43,20 @@ type page struct {
 // Path is the address of another page of the organization: {{.Path "/contacts"}}.
 func (p page) Path(rest string) string { return orgPath(p.Account, rest) }
 
+// Day and Moment are a time as the organization's clock shows it. The day of a gift or a plan is shown by the function day: it is in no zone.
+func (p page) Day(t time.Time) string    { return shownDay(p.in(t)) }
+func (p page) Moment(t time.Time) string { return shownMoment(p.in(t)) }
+
+// Given is when something was given: only the day where no more is known.
+func (p page) Given(t time.Time) string { return shownWhen(t, crm.Location(p.Account.Timezone)) }
+
+func (p page) in(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.In(crm.Location(p.Account.Timezone))
+}
+
 // Switcher are the organizations that the menu offers. All of them are on the profile page.
 func (p page) Switcher() []crm.Membership {
 	return p.Organizations[:min(len(p.Organizations), rowsPerPage)]
@@ -176,6 +190,7 @@ var functions = template.FuncMap{
 	"count":     shownCount,
 	"plural":    plural,
 	"day":       shownDay,
+	"date":      machineDay,
 	"moment":    shownMoment,
 	"machine":   machineTime,
 	"icon":      icon,
@@ -236,13 +251,24 @@ func shownDay(t time.Time) string {
 	return t.Format("Jan 2, 2006")
 }
 
-// shownMoment is a time to the minute. The console shows UTC, as the API does.
+// shownMoment is a time to the minute, with the zone that it is in: Mar 9, 2026, 4:05 PM EST.
 func shownMoment(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
-	return t.UTC().Format("Jan 2, 2006, 3:04 PM") + " UTC"
+	return t.Format("Jan 2, 2006, 3:04 PM MST")
 }
+
+// shownWhen is a time that someone has told, of which only the day may be known.
+func shownWhen(t time.Time, zone *time.Location) string {
+	if t.IsZero() || crm.IsDay(t) {
+		return shownDay(t)
+	}
+	return shownMoment(t.In(zone))
+}
+
+// machineDay is what the datetime attribute of a day holds.
+func machineDay(t time.Time) string { return t.Format(time.DateOnly) }
 
 // machineTime is what the datetime attribute of a time element holds.
 func machineTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -91,14 +91,14 @@ func (c *Console) statementsPage(w http.ResponseWriter, r *http.Request, v visit
 
 func (c *Console) newStatements(r *http.Request, v visit, f *form, path string) (*statementsView, error) {
 	f.values = r.URL.Query()
-	year := crm.Year(c.now()) - 1
+	year := int64(c.today(v).Year()) - 1
 	if total, _, err := c.store.Givers(r.Context(), v.account(), year); err != nil {
 		return nil, err
 	} else if total == 0 { // an organization that has just begun
 		year++
 	}
 	view := &statementsView{
-		Form: f, Action: v.path(path), Year: yearOf(f, year), Today: c.now().UTC(),
+		Form: f, Action: v.path(path), Year: yearOf(f, year), Today: c.today(v),
 		console: c, ctx: r.Context(), account: v.account(), titles: map[int64]string{},
 	}
 	var err error
@@ -160,7 +160,7 @@ func (s *statement) Gifts() iter.Seq[statementGift] {
 // add is the line of a gift. A statement is about what was paid, with the part of a fee that the giver added: that is what left the
 // giver's account.
 func (s *statement) add(g *crm.Gift) (line statementGift, err error) {
-	line = statementGift{At: g.At, Method: g.Method}
+	line = statementGift{At: g.Local, Method: g.Method}
 	if line.Campaign, err = s.view.title(g.Campaign); err != nil {
 		return line, err
 	}

@@ -69,6 +69,27 @@ func (w Window) Has(t time.Time) bool {
 	return !t.Before(w.From) && (w.To.IsZero() || t.Before(w.To))
 }
 
+// ByClock is the window as the clock of an organization shows its bounds. A bound at the first moment of a day in UTC is a day of the organization.
+func (w Window) ByClock(zone *time.Location) Window {
+	for _, bound := range []*time.Time{&w.From, &w.To} {
+		if !bound.Equal(bound.Truncate(24 * time.Hour)) {
+			*bound = WallClock(*bound, zone)
+		}
+	}
+	return w
+}
+
+// OfDays is the window of a person who has named days: a bound at the first moment of a day in UTC is the first moment of that day in the zone.
+func (w Window) OfDays(zone *time.Location) Window {
+	for _, bound := range []*time.Time{&w.From, &w.To} {
+		if !bound.IsZero() && bound.Equal(bound.Truncate(24*time.Hour)) {
+			year, month, day := bound.UTC().Date()
+			*bound = time.Date(year, month, day, 0, 0, 0, 0, zone).UTC()
+		}
+	}
+	return w
+}
+
 // Bounds are the least and the greatest number, both included; nil is no bound.
 type Bounds struct{ Min, Max *int64 }
 

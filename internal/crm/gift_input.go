@@ -72,7 +72,7 @@ func (c *checker) giftTime(at place, name, text string) time.Time {
 	future := t.After(c.now.Add(clockSkew))
 	if isDay {
 		future = t.After(WallClock(c.now, c.now.Location()))
-		t = t.Add(noon)
+		t = t.Add(dayTime)
 	}
 	switch {
 	case !ok:
@@ -85,18 +85,21 @@ func (c *checker) giftTime(at place, name, text string) time.Time {
 	return t
 }
 
-// noon is when a gift was made of which only the day is known.
-const noon = 12 * time.Hour
+// dayTime is when a gift was made of which only the day is known: at noon in UTC.
+const dayTime = 12 * time.Hour
 
 // GiftClock is when a gift was made, by the clock of the organization: the day of it is the day of the gift. A gift of which only the day is known
 // stays on that day, whatever the zone is.
 func GiftClock(at time.Time, zone *time.Location) time.Time {
 	local := WallClock(at, zone)
-	if at.Equal(at.Truncate(24*time.Hour).Add(noon)) || local.Before(firstDay) {
+	if IsDay(at) || local.Before(firstDay) {
 		return at.UTC()
 	}
 	return local
 }
+
+// IsDay tells whether only the day of a gift is known.
+func IsDay(at time.Time) bool { return at.Equal(at.Truncate(24 * time.Hour).Add(dayTime)) }
 
 // AnywhereToday is a time in the zone where days begin first. The API takes a date that is today somewhere: it does not ask where its client is.
 func AnywhereToday(now time.Time) time.Time { return now.In(firstZone) }

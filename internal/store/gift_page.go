@@ -31,6 +31,7 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilt
 			if before.To, skip, err = skipMonths(c, account, skip); err != nil {
 				return nil, err
 			}
+			before.Days = !before.To.IsZero()
 		}
 		condition, args := giftCondition(account, before) // the ids alone, so that an index has all of what is skipped
 		sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
