@@ -175,6 +175,7 @@ var routes = []route{
 	{"POST", "/settings/name", crm.Owner, (*Console).renameOrganization, (*Console).settingsPage},
 	{"GET", "/settings/history", crm.Owner, (*Console).historyPage, nil},
 	{"POST", "/settings/history", crm.Owner, (*Console).saveHistorySettings, (*Console).settingsPage},
+	{"POST", "/settings/timezone", crm.Owner, (*Console).saveTimezone, (*Console).settingsPage},
 	{"POST", "/settings/giving", crm.Owner, (*Console).saveGivingSettings, (*Console).settingsPage},
 	{"GET", "/settings/fields", crm.Owner, (*Console).fieldsPage, nil},
 	{"GET", "/settings/fields/new", crm.Owner, (*Console).newFieldPage, nil},

@@ -47,6 +47,14 @@ func (p page) Path(rest string) string { return orgPath(p.Account, rest) }
 func (p page) Day(t time.Time) string    { return shownDay(p.in(t)) }
 func (p page) Moment(t time.Time) string { return shownMoment(p.in(t)) }
 
+// Local is a time of an event, as the clocks at its place show it: Apr 24, 2027, 6:00 PM (America/New_York). Without a zone it is the organization's.
+func (p page) Local(t time.Time, zone string) string {
+	if zone == "" {
+		return p.Moment(t)
+	}
+	return t.In(crm.Location(zone)).Format("Jan 2, 2006, 3:04 PM") + " (" + zone + ")"
+}
+
 // Given is when something was given: only the day where no more is known.
 func (p page) Given(t time.Time) string { return shownWhen(t, crm.Location(p.Account.Timezone)) }
 
@@ -198,7 +206,6 @@ var functions = template.FuncMap{
 	"map":       newMap,
 	"initials":  initials,
 	"dialed":    dialed,
-	"local":     localTime,
 	"spoken":    spoken,
 	"choices":   spokenOptions,
 	"capital":   capital,

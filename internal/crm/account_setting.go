@@ -49,7 +49,7 @@ func (in *AccountSettingsInput) Validate() error {
 		name := strings.TrimSpace(*in.Timezone)
 		if in.Timezone = &name; name == "" {
 			v.Add("timezone", Required)
-		} else if !isTimezone(name) {
+		} else if !IsTimezone(name) {
 			v.Add("timezone", Timezone)
 		}
 	}

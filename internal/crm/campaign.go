@@ -145,7 +145,7 @@ var eventTable = table[*Event, *Event]{
 	eventTime("start_at", "start", func(e *Event) *time.Time { return &e.StartAt }),
 	eventTime("end_at", "end", func(e *Event) *time.Time { return &e.EndAt }).
 		notBefore("start_at", func(e *Event) (start, end time.Time) { return e.StartAt, e.EndAt }),
-	part("timezone", "time zone", matching(isTimezone, Timezone), func(e *Event) *string { return &e.Timezone }),
+	part("timezone", "time zone", matching(IsTimezone, Timezone), func(e *Event) *string { return &e.Timezone }),
 	part("details", "Details for guests", htmlText(), func(e *Event) *string { return &e.Details }),
 	part("private", "private", yesNo, func(e *Event) *bool { return &e.Private }),
 	part("tickets_required", "tickets", yesNo, func(e *Event) *bool { return &e.TicketsRequired }),

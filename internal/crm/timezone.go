@@ -58,7 +58,8 @@ func timezone(name string) (place *time.Location, ok bool) {
 	return place, err == nil
 }
 
-func isTimezone(name string) bool {
+// IsTimezone tells whether a name is that of a time zone.
+func IsTimezone(name string) bool {
 	_, ok := zones()[name]
 	return ok
 }

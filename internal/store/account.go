@@ -45,6 +45,13 @@ func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, 
 			return err
 		}
 		write := func(t *tx) error {
+			if above.Number != 0 { // a chapter begins with the clock of the account above it
+				row, err := readTally(t.Conn, above.Number)
+				if err != nil {
+					return err
+				}
+				account.Timezone = row.timezone
+			}
 			if err := t.addAccount(&account); err != nil {
 				return err
 			}
@@ -92,6 +99,9 @@ func (t *tx) insertAccount(a *crm.Account) {
 	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
 	unit := t.account(a.Number)
 	unit.tally, unit.exists = *newTally(a.Number), true
+	if crm.IsTimezone(a.Timezone) {
+		unit.timezone = a.Timezone
+	}
 	t.Insert(tallyTable, unit.values()...)
 }
 

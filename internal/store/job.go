@@ -57,6 +57,9 @@ const (
 // Working tells whether a node works on the job, or will.
 func (j *Job) Working() bool { return j.State == JobWaiting || j.State == JobRunning }
 
+// MayStop tells whether a person may stop the job. Days of two time zones must not stay mixed.
+func (j *Job) MayStop() bool { return j.Working() && j.Kind != ZoneJob }
+
 // Ended tells whether nothing more will be done.
 func (j *Job) Ended() bool {
 	return j.State == JobDone || j.State == JobFailed || j.State == JobCanceled
@@ -171,7 +174,7 @@ func (t *tx) noteRow(j *Job, row JobRow) {
 // CancelJob ends a job. What it has done so far stays.
 func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 	return s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
-		if j.Ended() || j.Kind == ZoneJob { // days of two clocks would be mixed
+		if j.Ended() || j.Kind == ZoneJob {
 			return crm.ErrChanged
 		}
 		if err := j.forgetTrial(); err != nil {
