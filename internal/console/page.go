@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bufio"
 	"bytes"
 	"embed"
 	"fmt"
@@ -105,30 +104,6 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, name s
 	}
 	return c.write(w, name, "layout", p)
 }
-
-// stream answers with a page that is sent while it is put together: one that may be of any length. failed tells whether what the template
-// ranged over has ended early.
-func (c *Console) stream(w http.ResponseWriter, r *http.Request, v visit, name string, p page, failed func() error) error {
-	if err := c.fill(w, r, v, &p); err != nil {
-		return err
-	}
-	t, err := c.pages[name]()
-	if err != nil {
-		return fmt.Errorf("template %s: %w", name, err)
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	out := bufio.NewWriterSize(w, streamedAtOnce)
-	if err = t.ExecuteTemplate(out, "layout", p); err == nil {
-		err = failed()
-	}
-	if err != nil {
-		return fmt.Errorf("page %s: %w", name, err)
-	}
-	return out.Flush()
-}
-
-// streamedAtOnce is how much of a streamed page waits to be sent. One that fails earlier is still an error page.
-const streamedAtOnce = 32 << 10
 
 // fill adds to a page what every page shows.
 func (c *Console) fill(w http.ResponseWriter, r *http.Request, v visit, p *page) error {

@@ -37,7 +37,7 @@ func (s *Store) ContactData(ctx context.Context, account, id int64) (*ContactDat
 	if err != nil {
 		return nil, err
 	}
-	err = s.view(ctx, func(c db.Conn) (err error) {
+	look := func(c db.Conn) (err error) {
 		found, last := false, int64(0)
 		err = c.Each(func(r db.Row) error {
 			row := scanContact(r)
@@ -61,7 +61,8 @@ func (s *Store) ContactData(ctx context.Context, account, id int64) (*ContactDat
 		slices.Reverse(changes.revisions)
 		d.history = changes.revisions
 		return err
-	})
+	}
+	err = s.sifting.through(ctx, account, func() error { return s.view(ctx, look) }) // the history of one contact may be long
 	if err != nil {
 		return nil, err
 	}

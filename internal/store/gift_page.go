@@ -152,6 +152,7 @@ func (s *Store) LatestGifts(ctx context.Context, account int64, filter crm.GiftF
 type CampaignName struct {
 	ID              int64
 	Title, Currency string
+	Event           bool
 }
 
 // CampaignNames are the account's own campaigns with these ids. One that is damaged has no title.
@@ -174,7 +175,7 @@ func scanCampaignName(r db.Row) CampaignName {
 	if err != nil {
 		return CampaignName{ID: row.id}
 	}
-	return CampaignName{row.id, strings.Clone(campaign.Title), strings.Clone(campaign.Currency)}
+	return CampaignName{row.id, strings.Clone(campaign.Title), strings.Clone(campaign.Currency), campaign.Type == crm.EventCampaign}
 }
 
 // NewestCampaigns are the account's own campaigns that a form offers, the newest first.
