@@ -110,7 +110,7 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 	}
 	for _, d := range found.Donors {
 		view.Rows = append(view.Rows, donorRow{
-			contactRow: contactRows(v, []crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: crm.Money(d.Giving.Amount, found.Currency),
+			contactRow: contactRows(v, []crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: crm.MoneyExact(d.Giving.Amount, found.Currency),
 			GiftsPath: giftsAddress(v, filter.Year, "contact", d.Contact.ID, "campaign", filter.Campaign),
 		})
 	}

@@ -69,7 +69,7 @@ func TestTheYearIsTheOrganizations(t *testing.T) {
 			}
 		}
 		p.sees(p.get(p.org("")), "Raised this year $80")
-		p.sees(p.get(p.org("/donors")), "Donors of 2026", "Amelia Okafor amelia.okafor@example.org 2 $80")
+		p.sees(p.get(p.org("/donors")), "Donors of 2026", "Amelia Okafor amelia.okafor@example.org 2 $80.00")
 		p.sees(p.get(p.org("/statements?year=2026")), "Dec 31, 2026 General Cash $40.00 Dec 31, 2026 General Cash $40.00", "Total $80.00")
 		p.sees(p.get(p.org("/statements?year=2027")), "No contacts gave in 2027.")
 		p.sees(p.get(p.org("/gifts?from=2026-12-31&to=2026-12-31")), "2 gifts")
