@@ -47,7 +47,7 @@ type visit struct {
 func (v visit) account() int64 { return v.membership.Account.Number }
 
 // zone is the time zone of the organization, UTC on pages that belong to none.
-func (v visit) zone() *time.Location { return crm.Location(v.membership.Account.Timezone) }
+func (v visit) zone() *time.Location { return crm.Location(v.membership.Timezone) }
 
 // today is the time now, in the organization's zone: the date of it is today's.
 func (c *Console) today(v visit) time.Time { return c.now().In(v.zone()) }

@@ -34,6 +34,7 @@ type page struct {
 	User          crm.User
 	Account       crm.Account
 	Role          crm.Role
+	Timezone      string // of the organization; "" is UTC
 	Organizations []crm.Membership
 	Notice        *notice
 	RequestID     string
@@ -55,13 +56,13 @@ func (p page) Local(t time.Time, zone string) string {
 }
 
 // Given is when something was given: only the day where no more is known.
-func (p page) Given(t time.Time) string { return shownWhen(t, crm.Location(p.Account.Timezone)) }
+func (p page) Given(t time.Time) string { return shownWhen(t, crm.Location(p.Timezone)) }
 
 func (p page) in(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
-	return t.In(crm.Location(p.Account.Timezone))
+	return t.In(crm.Location(p.Timezone))
 }
 
 // Switcher are the organizations that the menu offers. All of them are on the profile page.
@@ -107,7 +108,7 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, name s
 
 // fill adds to a page what every page shows.
 func (c *Console) fill(w http.ResponseWriter, r *http.Request, v visit, p *page) error {
-	p.User, p.Account, p.Role = v.session.User, v.membership.Account, v.membership.Role
+	p.User, p.Account, p.Role, p.Timezone = v.session.User, v.membership.Account, v.membership.Role, v.membership.Timezone
 	p.RequestID = web.RequestID(w)
 	if v.session.ID != "" {
 		p.Notice = takeNotice(w, r)
@@ -137,7 +138,7 @@ func (p page) status() int {
 
 // renderPart answers with one part of a page, for a script that puts it where it belongs.
 func (c *Console) renderPart(w http.ResponseWriter, v visit, name, part string, p page) error {
-	p.User, p.Account, p.Role = v.session.User, v.membership.Account, v.membership.Role
+	p.User, p.Account, p.Role, p.Timezone = v.session.User, v.membership.Account, v.membership.Role, v.membership.Timezone
 	return c.write(w, name, part, p)
 }
 

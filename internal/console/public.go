@@ -125,7 +125,7 @@ func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, campaign cr
 	if campaign.Status == crm.Published {
 		view.Donate = campaign.PaymentLink
 	}
-	return c.write(w, "public", "public", page{Title: campaign.Title, Data: view, Account: crm.Account{Timezone: zone.String()}})
+	return c.write(w, "public", "public", page{Title: campaign.Title, Data: view, Timezone: zone.String()})
 }
 
 const summaryLength = 200

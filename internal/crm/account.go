@@ -15,7 +15,6 @@ type Account struct {
 	Parent    int64  // number of the account above, 0 for a root
 	ParentID  string // its public id, "" for a root
 	CreatedAt time.Time
-	Timezone  string // of an account that a member works in; "" elsewhere
 }
 
 // An id that an account gives out is the account's number and a sequence number in one integer, so that it is unique in the service

@@ -30,8 +30,8 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	planned := 0
 	many := []string{
 		"sqlSegmentRows", "sqlAnswerBodies", "sqlJobRowsOf", // an export of an account, and an erasure, which are rare, look at all
-		"sqlFoldedAlike",                                 // all tags of an account are compared
-		"sqlOpenBulkJobs", "sqlOpenZoneJobs",             // what is to be done in an account, mostly nothing
+		"sqlFoldedAlike",                     // all tags of an account are compared
+		"sqlOpenBulkJobs", "sqlOpenZoneJobs", // what is to be done in an account, mostly nothing
 		"sqlKeys", "sqlKeyColumns", "sqlReaderCampaigns", // all keys and campaigns of an account are asked for
 		"sqlScattered", "sqlActive", "sqlCheckStates", // rare; while a table is small enough to have no statistics
 		"sqlLargestTags",                                                                                                                                             // the first ones, in the order of an index

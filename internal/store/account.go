@@ -45,14 +45,15 @@ func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, 
 			return err
 		}
 		write := func(t *tx) error {
+			zone := ""
 			if above.Number != 0 { // a chapter begins with the clock of the account above it
 				row, err := readTally(t.Conn, above.Number)
 				if err != nil {
 					return err
 				}
-				account.Timezone = row.timezone
+				zone = row.timezone
 			}
-			if err := t.addAccount(&account); err != nil {
+			if err := t.addAccount(&account, zone); err != nil {
 				return err
 			}
 			if owner == 0 {
@@ -86,21 +87,21 @@ func (s *Store) topAbove(ctx context.Context, above crm.Account) (int64, error) 
 	return topOf(above, higher), crm.LevelLimit.Check(int64(len(higher)), 1)
 }
 
-// addAccount gives an account the next number and writes it.
-func (t *tx) addAccount(a *crm.Account) (err error) {
+// addAccount gives an account the next number and writes it, with its time zone where that is one.
+func (t *tx) addAccount(a *crm.Account, zone string) (err error) {
 	if a.Number, err = t.nextAccount(); err != nil {
 		return err
 	}
-	t.insertAccount(a)
+	t.insertAccount(a, zone)
 	return nil
 }
 
-func (t *tx) insertAccount(a *crm.Account) {
+func (t *tx) insertAccount(a *crm.Account, zone string) {
 	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
 	unit := t.account(a.Number)
 	unit.tally, unit.exists = *newTally(a.Number), true
-	if crm.IsTimezone(a.Timezone) {
-		unit.timezone = a.Timezone
+	if crm.IsTimezone(zone) {
+		unit.timezone = zone
 	}
 	t.Insert(tallyTable, unit.values()...)
 }

@@ -111,6 +111,7 @@ type accountExport struct {
 	conn     db.Conn
 	account  crm.Account
 	row      tally
+	moving   bool // gifts still move to another clock
 	progress db.Progress
 	create   func(name string) (io.WriteCloser, error)
 	manifest Manifest
@@ -136,6 +137,9 @@ func (s *Store) ExportAccount(ctx context.Context, account crm.Account, create f
 	err = s.db.LongView(ctx, func(c db.Conn) (err error) {
 		x.conn = c
 		if x.row, err = readTally(c, account.Number); err != nil {
+			return err
+		}
+		if x.moving, err = zoneMoving(c, account.Number); err != nil {
 			return err
 		}
 		for _, file := range []struct {
@@ -227,6 +231,19 @@ func (x *accountExport) campaign(w *lineWriter, id int64) error {
 	return w.write(line)
 }
 
+// settleLastGift works out when a contact gave last by the clock that the organization has now: while gifts still move to it, the row may have the time
+// of another one.
+func (x *accountExport) settleLastGift(s *stored) error {
+	if !x.moving || s.lastGift == 0 {
+		return nil
+	}
+	s.lastGift = 0
+	return x.conn.Each(func(r db.Row) error {
+		s.lastGift = later(s.lastGift, lastGiftAt(crm.GiftClock(moment(r.Int(0)), x.row.location()).Unix()))
+		return nil
+	}, sqlGivenTimes, x.account.Number, s.id)
+}
+
 func (x *accountExport) contacts(w *lineWriter) error {
 	var read []*stored
 	return eachStored(x.conn, x.account.Number, func(s *stored) error {
@@ -234,6 +251,9 @@ func (x *accountExport) contacts(w *lineWriter) error {
 		return s.damage
 	}, func() error {
 		for _, s := range read {
+			if err := x.settleLastGift(s); err != nil {
+				return err
+			}
 			line, err := withKept(crm.AppendContact(nil, s.id, s.body), contactKept{splitKeys(s.matchKeys), s.revision, s.version, s.lastGift})
 			if err == nil {
 				err = w.write(line)

@@ -169,7 +169,7 @@ func (m *accountImport) begin(s *Store) (err error) {
 		if m.made.Account, err = m.newAccount(s); err != nil {
 			return err
 		}
-		m.insertAccount(&m.made.Account)
+		m.insertAccount(&m.made.Account, "")
 	}
 	if m.a, err = m.lock(m.made.Account.Number); err != nil {
 		return err

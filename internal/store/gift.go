@@ -303,7 +303,7 @@ func (t *tx) writeGift(write func(*db.Table, ...any), a *accountUnit, revision i
 	body := g.AppendBody(make([]byte, 0, usualBody))
 	a.gifts.rows[g.ID] = &storedGift{Gift: *g, body: body, revision: revision}
 	write(giftTable, a.account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		crm.Month(g.Local), g.Local.Unix(), ahead(g), g.Code, body, checksum(body), revision)
+		crm.Month(g.Local), g.Local.Unix(), g.Code, body, checksum(body), revision, ahead(g))
 }
 
 // ahead is by how many seconds the organization's clock was ahead of UTC.

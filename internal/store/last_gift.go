@@ -11,6 +11,9 @@ import (
 
 const sqlLastGiven = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 ORDER BY given_at DESC LIMIT 1`
 
+// sqlGivenTimes are the times of the gifts of a contact that count, in UTC.
+const sqlGivenTimes = `SELECT given_at - ahead FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0`
+
 // sqlWrongLastGifts are contacts whose last gift is not what is kept of them.
 const sqlWrongLastGifts = `SELECT account_id, id, last_gift, should FROM (SELECT account_id, id, last_gift,
 	COALESCE((SELECT MAX(CASE given_at WHEN 0 THEN 1 ELSE given_at END) FROM gift AS g WHERE g.account_id = c.account_id AND g.contact_id = c.id AND g.net > 0), 0) AS should

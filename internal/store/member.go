@@ -55,9 +55,7 @@ func (s *Store) Membership(ctx context.Context, user int64, account string) (crm
 		return crm.Membership{}, errNoMember
 	}
 	return find(ctx, s, errNoMember, func(r db.Row) crm.Membership {
-		m := crm.Membership{Account: readAccount(r), Role: crm.Role(r.Int(6))}
-		m.Account.Timezone = r.Text(7)
-		return m
+		return crm.Membership{Account: readAccount(r), Role: crm.Role(r.Int(6)), Timezone: r.Text(7)}
 	}, sqlMembership, user, account)
 }
 

@@ -18,7 +18,7 @@ var (
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
 	slugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
 
-	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at ahead code:text body:bytes checksum revision")
+	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at code:text body:bytes checksum revision ahead")
 	planTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum revision")
 	referenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
 	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors new_donors retained first_year")
