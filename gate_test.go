@@ -21,7 +21,7 @@ import (
 // CONTRIBUTING.md lists them with the others.
 
 const (
-	largestProgram = 34_000_000 // docs/decisions/0040-the-size-of-the-program.md
+	largestProgram = 60_000_000
 
 	// What a request may allocate beyond what net/http needs to answer the same bytes.
 	getAllocations, getBytes   = 8, 1000

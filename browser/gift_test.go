@@ -126,6 +126,9 @@ func TestGiftIsEditedAndRefunded(t *testing.T) {
 		t.Errorf("a refund of %s is filled in", got)
 	}
 	p.fill("Amount", "20")
+	p.click("Refund gift")
+	p.sees("Refund $20 to Zoë Okafor?", "Nothing was recorded yet.")
+	p.audit()
 	p.slowly(time.Second)
 	p.clickTwice("Record refund")
 	p.slowly(0)
@@ -133,12 +136,49 @@ func TestGiftIsEditedAndRefunded(t *testing.T) {
 	p.audit()
 	p.fill("Amount", "31")
 	p.expects(http.StatusUnprocessableEntity)
-	p.click("Record refund")
+	p.click("Refund gift")
 	p.sees("Amount must not be more than what is left of the gift: 30.")
 	p.fill("Amount", "30")
+	p.click("Refund gift")
+	p.click("Don’t refund")
+	p.sees("$30 is left of this gift.")
+	p.click("Refund gift")
 	p.click("Record refund")
 	p.sees("$30 was refunded.", "Refunded")
-	p.doesNotSee("Record refund")
+	p.doesNotSee("Refund gift")
+	p.in("tbody tr:nth-child(2)").click("Undo refund")
+	p.sees("Undo the refund of $20 to Zoë Okafor?")
+	p.audit()
+	p.click("Undo refund")
+	p.sees("$20 is no longer refunded.", "Refund undone", "$30 refunded")
+	p.audit()
+	p.click("Undo refund")
+	p.click("Undo refund")
+	p.sees("$30 is no longer refunded.")
+	p.click("Edit gift")
+	p.fill("Amount", "500")
+	p.fill("Method", "Cash")
+	p.audit()
+	p.click("Save changes")
+	p.sees("$500 from Zoë Okafor", "Amount corrected from $50 to $500.", "Method corrected from Check to Cash.", "Correction")
+	p.audit()
+}
+
+func TestGiftThatWasPromisedIsReceived(t *testing.T) {
+	t.Parallel()
+	p := addGiver(start(t))
+	form := p.in(giftForm)
+	form.fill("Amount", "50")
+	form.fill("Date", time.Now().UTC().AddDate(0, 3, 0).Format(time.DateOnly))
+	form.click("More")
+	form.fill("Status", "Promised")
+	form.click("Record gift")
+	p.click("View gift")
+	p.sees("Due on", "Promised")
+	p.audit()
+	p.click("Mark as received")
+	p.sees("$50 from Zoë Okafor was received.")
+	p.doesNotSee("Mark as received")
 }
 
 func TestGiftIsRecordedWithTheKeyboardAlone(t *testing.T) {
@@ -157,6 +197,15 @@ func TestGiftIsRecordedWithTheKeyboardAlone(t *testing.T) {
 	p.tabTo("field “Amount required”")
 	p.types("25")
 	p.press("Enter")
+	p.sees("Refund $25 to Zoë Okafor?")
+	if !strings.Contains(p.focused(), "Nothing was recorded yet.") {
+		t.Errorf("the question is not read first, but %s", p.focused())
+	}
+	p.press("Tab")
+	if got := p.focused(); got != "button “Record refund”" {
+		t.Errorf("after the question comes %s", got)
+	}
+	p.press("Enter")
 	p.sees("$25 was refunded.", "$50")
 }
 
@@ -169,6 +218,8 @@ func TestGiftsNeedNoScripts(t *testing.T) {
 	p.gives("50", "2025-03-09", "Check", "No campaign")
 	p.sees("$50 was recorded.")
 	p.click("View gift")
+	p.click("Refund gift")
+	p.sees("Refund $50 to Zoë Okafor?")
 	p.click("Record refund")
 	p.sees("$50 was refunded.")
 	p.visit(contact[:strings.Index(contact, "/contacts/")] + "/gifts")

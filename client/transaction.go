@@ -33,7 +33,7 @@ type Transaction struct {
 	TransactedAt       time.Time     `json:"transacted_at"`
 	CreatedAt          time.Time     `json:"created_at"`
 	Dedication         *Dedication   `json:"dedication"`
-	Transactions       []LedgerEntry `json:"transactions"` // the payment, then each refund
+	Transactions       []LedgerEntry `json:"transactions"` // the payment, then each refund and correction
 	LineItems          []LineItem    `json:"line_items"`
 	CommunicationOptIn bool          `json:"communication_opt_in"`
 	ExternalID         string        `json:"external_id"`
@@ -51,7 +51,8 @@ type Dedication struct {
 	RecipientEmail string `json:"recipient_email,omitzero"`
 }
 
-// LedgerEntry is one movement of money. The numbers of a refund are negative.
+// LedgerEntry is one movement of money. The numbers of a refund are negative, and so are those of an entry that takes a wrong payment back, which is
+// not refunded.
 type LedgerEntry struct {
 	ID         string     `json:"id"`
 	PlanID     string     `json:"plan_id"`
@@ -106,13 +107,17 @@ type TransactionInput struct {
 	Livemode           *bool       `json:"livemode,omitzero"` // true by default
 }
 
-// TransactionChange is what to change about a gift. Money never changes: refund the gift, and record it again.
+// TransactionChange is what to change about a gift. Money that was entered wrong is corrected: set Correction, and Amount, Fee, FeeCovered or Method.
 type TransactionChange struct {
 	ContactID          Optional[int64]      `json:"contact_id,omitzero"`
 	CampaignID         Optional[int64]      `json:"campaign_id,omitzero"`
 	PlanID             Optional[string]     `json:"plan_id,omitzero"`
 	Status             Optional[string]     `json:"status,omitzero"` // while it is pending
-	Fee                Optional[Money]      `json:"fee,omitzero"`    // once, while it is 0
+	Correction         bool                 `json:"correction,omitzero"`
+	Amount             Optional[Money]      `json:"amount,omitzero"`
+	Fee                Optional[Money]      `json:"fee,omitzero"` // without Correction once, while it is 0
+	FeeCovered         Optional[Money]      `json:"fee_covered,omitzero"`
+	Method             Optional[string]     `json:"method,omitzero"`
 	TransactedAt       Optional[string]     `json:"transacted_at,omitzero"`
 	CheckNumber        Optional[string]     `json:"check_number,omitzero"`
 	CheckDepositedAt   Optional[string]     `json:"check_deposited_at,omitzero"`
@@ -180,6 +185,13 @@ func (s Transactions) Update(ctx context.Context, id string, change TransactionC
 // Refund records that an amount was refunded, or all that is left of the gift if the amount is "". It moves no money.
 func (s Transactions) Refund(ctx context.Context, id string, amount Money) (Transaction, error) {
 	return call[Transaction](ctx, s.c, http.MethodPost, transactionPath(id)+"/refund", struct {
+		Amount Money `json:"amount,omitzero"`
+	}{amount})
+}
+
+// UndoRefund takes back an amount that was refunded, or all of it if the amount is "".
+func (s Transactions) UndoRefund(ctx context.Context, id string, amount Money) (Transaction, error) {
+	return call[Transaction](ctx, s.c, http.MethodPost, transactionPath(id)+"/refund/undo", struct {
 		Amount Money `json:"amount,omitzero"`
 	}{amount})
 }

@@ -79,6 +79,7 @@ var routes = []route{
 	{"PATCH /v1/transactions/{id}", crm.TransactionsWrite, (*API).updateTransaction},
 	{"PUT /v1/transactions/{id}", crm.TransactionsWrite, (*API).putTransaction},
 	{"POST /v1/transactions/{id}/refund", crm.TransactionsWrite, (*API).refundTransaction},
+	{"POST /v1/transactions/{id}/refund/undo", crm.TransactionsWrite, (*API).undoRefund},
 	{"GET /v1/plans", crm.TransactionsRead, (*API).listPlans},
 	{"POST /v1/plans", crm.TransactionsWrite, (*API).createPlan},
 	{"GET /v1/plans/{id}", crm.TransactionsRead, (*API).getPlan},

@@ -100,7 +100,7 @@ func TestForeignGiftsAndPlansAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 		const giver = `"first_name":"Ann","last_name":"Lee","email":"ann@lee.example","method":"card"`
 		bodies := []string{"", `{}`, `{"note":"x"}`, `{"amount":5}`, `{"amount":"5"}`, `{"contact_id":null,"status":"ended"}`, `not JSON`}
 		for paths, body := range map[string]string{
-			"/v1/transactions/{id} /v1/transactions/{id}/refund": `{"amount":50,"transacted_at":"2026-01-31",` + giver + `}`,
+			"/v1/transactions/{id} /v1/transactions/{id}/refund /v1/transactions/{id}/refund/undo": `{"amount":50,"transacted_at":"2026-01-31",` + giver + `}`,
 			"/v1/plans/{id}": `{"amount":25,"frequency":"monthly",` + giver + `}`,
 		} {
 			list := strings.Split(paths, "/{id}")[0]

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -37,7 +38,17 @@ func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) 
 		return err
 	}
 	made, err := a.store.CreateGift(c.by(r), c.who.Account, in)
+	if err == nil && made.Created {
+		a.countGiver(&in, made.NewGiver)
+	}
 	return writeMade(w, made, err)
+}
+
+// countGiver counts the contact that a gift or a plan has made, or was merged into.
+func (a *API) countGiver(in *crm.GiftInput, isNew bool) {
+	if in.Contact == nil && a.options.Created != nil {
+		a.options.Created(!isNew)
+	}
 }
 
 func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) error {
@@ -55,15 +66,24 @@ func (a *API) putTransaction(w http.ResponseWriter, r *http.Request, c call) err
 }
 
 func (a *API) refundTransaction(w http.ResponseWriter, r *http.Request, c call) error {
+	return a.moveMoney(w, r, c, a.store.RefundGift)
+}
+
+func (a *API) undoRefund(w http.ResponseWriter, r *http.Request, c call) error {
+	return a.moveMoney(w, r, c, a.store.UndoRefund)
+}
+
+// moveMoney makes a refund, or undoes one, of the amount that the body names, or of all without one.
+func (a *API) moveMoney(w http.ResponseWriter, r *http.Request, c call, move func(ctx context.Context, account int64, code string, amount *int64, seen string) (store.GiftDocument, error)) error {
 	body, err := readJSON(w, r)
-	var amount *int64 // all that is left
+	var amount *int64
 	if err == nil && len(body) > 0 {
 		amount, err = crm.DecodeRefund(body)
 	}
 	if err != nil {
 		return a.giftFirst(r, c, err)
 	}
-	made, err := a.store.RefundGift(c.by(r), c.who.Account, c.code, amount, "")
+	made, err := move(c.by(r), c.who.Account, c.code, amount, "")
 	return writeMade(w, made, err)
 }
 

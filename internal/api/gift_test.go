@@ -175,17 +175,25 @@ func (g *wireGift) check() error {
 		must(sum == units(amount) && units(items[0].Total) == units(donated) && items[0].Subtype == "donation", "the items are the amount")
 		must((len(items) == 2) == (units(covered) != 0), "a covered fee is an item")
 	}
-	payment, amount, donated, covered := g.Transactions[0], int64(0), int64(0), int64(0)
+	payment, amount, donated, covered, reversed := g.Transactions[0], int64(0), int64(0), int64(0), false
 	adds(g.Amount, g.Fee, g.FeeCovered, g.Donated, g.Payout, g.LineItems)
 	for i, e := range g.Transactions {
 		adds(e.Amount, e.Fee, e.FeeCovered, e.Donated, e.Payout, e.LineItems)
 		amount, donated, covered = amount+units(e.Amount), donated+units(e.Donated), covered+units(e.FeeCovered)
 		must(e.Captured == (e.CapturedAt != nil) && e.Refunded == (e.RefundedAt != nil), "a time says since when")
-		if i > 0 {
-			must(e.Refunded && !e.Captured && units(e.Amount) < 0 && units(e.Donated) <= 0 && units(e.FeeCovered) <= 0, "a refund is negative")
+		switch {
+		case i == 0 || reversed:
+			payment = e
+		case e.Refunded:
+			must(!e.Captured && units(e.Amount) < 0 && units(e.Donated) <= 0 && units(e.FeeCovered) <= 0, "a refund is negative")
+		case units(e.Amount) < 0:
+			must(amount == 0 && donated == 0 && covered == 0 && i+1 < len(g.Transactions), "a correction takes all back, and the right payment follows")
+		default:
+			must(e.Captured && units(e.Donated) >= 0 && units(e.FeeCovered) >= 0, "the undoing of a refund is positive")
 		}
+		reversed = i > 0 && !reversed && !e.Refunded && units(e.Amount) < 0
 	}
-	must(payment.Amount == g.Amount && payment.Fee == g.Fee && payment.FeeCovered == g.FeeCovered && units(g.Amount) > 0 && units(g.Donated) > 0, "the first entry is the payment")
+	must(payment.Amount == g.Amount && payment.Fee == g.Fee && payment.FeeCovered == g.FeeCovered && units(g.Amount) > 0 && units(g.Donated) > 0, "the first entry is the payment, or the one after the last correction")
 	must(payment.Captured == (g.Status == "succeeded"), "what succeeded was captured")
 	must(payment.Refunded == (amount == 0), "a payment is refunded while all of it is gone")
 	must(amount >= 0 && covered >= 0 && (donated > 0) == (amount > 0), "something is donated while something is left")
@@ -261,7 +269,7 @@ func (d *donations) body(random *rand.Rand, n int) (body, currency string, amoun
 	return "{" + strings.Join(parts, ",") + "}", currency, amount
 }
 
-// give makes one random gift, refunds some of it, and returns its final state.
+// give makes one random gift, refunds some of it, undoes that, corrects it, and returns its final state.
 func (d *donations) give(t *testing.T, n int) (wireGift, string) {
 	random := rand.New(rand.NewPCG(15, uint64(n)))
 	body, currency, amount := d.body(random, n)
@@ -275,15 +283,19 @@ func (d *donations) give(t *testing.T, n int) (wireGift, string) {
 		checkContract(t, r, a)
 	}
 	gift, err := readGift([]byte(a.body))
-	for range random.IntN(4) {
+	for range random.IntN(6) {
 		if err != nil || gift.Status != "succeeded" {
 			break
 		}
-		refund := `{"amount":` + decimal(1+random.Int64N(amount), currencyDecimals[currency]) + `}`
-		if random.IntN(4) == 0 {
-			refund = ""
+		part := `"amount":` + decimal(1+random.Int64N(amount), currencyDecimals[currency])
+		change, method, path := `{`+part+`}`, "POST", []string{"/refund", "/refund", "/refund/undo", ""}[random.IntN(4)]
+		switch {
+		case path == "":
+			change, method = `{"correction":true,`+part+`}`, "PATCH"
+		case random.IntN(4) == 0:
+			change = ""
 		}
-		if b := d.ask(t, "POST", "/v1/transactions/"+gift.ID+"/refund", d.key, refund); b.status == http.StatusOK {
+		if b := d.ask(t, method, "/v1/transactions/"+gift.ID+path, d.key, change); b.status == http.StatusOK {
 			a = b
 			gift, err = readGift([]byte(a.body))
 		}
@@ -397,6 +409,22 @@ func TestRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
 			err = read.check()
 		}
 		if err != nil || len(read.Transactions) != 3 || statuses[http.StatusOK] != 2 || statuses[http.StatusUnprocessableEntity] != 14 {
+			t.Errorf("%v: %v, %+v", err, statuses, read.Transactions)
+		}
+		clear(statuses)
+		for range 16 { // two at once that take all back have one effect
+			group.Go(func() {
+				a := s.ask(t, "POST", "/v1/transactions/"+gift+"/refund/undo", key, "")
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[a.status]++
+			})
+		}
+		group.Wait()
+		if read, err = readGift([]byte(s.ask(t, "GET", "/v1/transactions/"+gift, key, "").body)); err == nil {
+			err = read.check()
+		}
+		if err != nil || len(read.Transactions) != 4 || read.net() != 5000 || statuses[http.StatusOK] != 1 || statuses[http.StatusUnprocessableEntity] != 15 {
 			t.Errorf("%v: %v, %+v", err, statuses, read.Transactions)
 		}
 	})

@@ -45,7 +45,7 @@ func wantReplay(t *testing.T, what string, first, second answer) {
 	}
 }
 
-// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact, {gift} and {plan} are its,
+// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact, {gift}, of which a part is refunded, and {plan} are its,
 // {campaign} is a campaign.
 var repeatable = map[string]struct{ target, body string }{
 	"createContact":  {"/v1/contacts?force_create=true", `{"first_name":"Ann","last_name":"Lee","note":"Grüße <3"}`},
@@ -71,6 +71,7 @@ var repeatable = map[string]struct{ target, body string }{
 	"updateTransaction": {"/v1/transactions/{gift}", `{"note":"a"}`},
 	"putTransaction":    {"/v1/transactions/{gift}", `{"note":"b"}`},
 	"refundTransaction": {"/v1/transactions/{gift}/refund", `{"amount":1}`},
+	"undoRefund":        {"/v1/transactions/{gift}/refund/undo", `{"amount":1}`},
 	"createPlan":        {"/v1/plans", `{"contact_id":{id},"amount":5,"method":"card","frequency":"monthly"}`},
 	"updatePlan":        {"/v1/plans/{plan}", `{"amount":6}`},
 	"putPlan":           {"/v1/plans/{plan}", `{"amount":7}`},
@@ -104,6 +105,7 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 				}
 				id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`).body)
 				gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
+				s.ask(t, "POST", "/v1/transactions/"+codeOf(t, gift.body)+"/refund", key, `{"amount":3}`)
 				plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
 				campaign := idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
 				fill := strings.NewReplacer("{id}", id, "{gift}", codeOf(t, gift.body), "{plan}", codeOf(t, plan.body), "{campaign}", campaign)

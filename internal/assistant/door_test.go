@@ -171,7 +171,8 @@ func TestAnAssistantKeepsTheRecords(t *testing.T) {
 		s.call("add_tags", map[string]any{"id": id, "tags": []any{"board", "gala"}})
 		s.call("remove_tags", map[string]any{"id": id, "tags": []any{"gala"}})
 		gift := s.call("record_gift", map[string]any{"contact_id": id, "amount": 50, "method": "check", "transacted_at": "2026-01-31"})
-		s.call("refund_gift", map[string]any{"id": gift["id"], "amount": 20})
+		s.call("refund_gift", map[string]any{"id": gift["id"], "amount": 25})
+		s.call("undo_refund", map[string]any{"id": gift["id"], "amount": 5})
 
 		contact := s.call("get_contact", map[string]any{"id": id})
 		if contact["company"] != "Blue Heron Books" || list(contact["tags"]) != "board" || stats(contact) != 30.0 {

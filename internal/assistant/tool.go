@@ -36,7 +36,8 @@ var tools = []tool{
 	{"get_gift", "Get a gift", "Shows one gift (transaction) with its payments and refunds.", "getTransaction", 0},
 	{"record_gift", "Record a gift", "Records a gift that was made or promised. It takes no payment. The donor is contact_id, or a name with an email or a phone number, " +
 		"which finds or creates the contact. Send an external_id if the gift has an id elsewhere: then it cannot be recorded twice.", "createTransaction", 0},
-	{"refund_gift", "Refund a gift", "Records that a gift, or the given amount of it, was refunded. It moves no money. It cannot be undone.", "refundTransaction", overwrites},
+	{"refund_gift", "Refund a gift", "Records that a gift, or the given amount of it, was refunded. It moves no money.", "refundTransaction", overwrites},
+	{"undo_refund", "Undo a refund", "Takes back a refund of a gift, or the given amount of it, that was recorded by mistake or whose money came back. It moves no money.", "undoRefund", overwrites},
 	{"list_plans", "List recurring plans", "Lists what contacts have agreed to give regularly.", "listPlans", 0},
 }
 

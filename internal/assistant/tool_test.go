@@ -16,7 +16,7 @@ var hints = map[string][3]bool{
 	"update_contact": {false, true, true}, "add_tags": {false, false, true}, "remove_tags": {false, true, true},
 	"archive_contact": {false, true, true}, "restore_contact": {false, false, true}, "list_campaigns": {true, false, true},
 	"get_campaign": {true, false, true}, "list_gifts": {true, false, true}, "get_gift": {true, false, true},
-	"record_gift": {false, false, false}, "refund_gift": {false, true, false}, "list_plans": {true, false, true}, "list_tags": {true, false, true},
+	"record_gift": {false, false, false}, "refund_gift": {false, true, false}, "undo_refund": {false, true, false}, "list_plans": {true, false, true}, "list_tags": {true, false, true},
 	"list_custom_fields": {true, false, true},
 }
 
@@ -54,7 +54,7 @@ func TestToolsSayWhatTheyTakeAndDo(t *testing.T) {
 		t.Errorf("there are %d tools, and %d are known", len(found), len(hints))
 	}
 	for name, want := range map[string]string{
-		"create_contact": "first_name,last_name", "update_contact": "id", "find_contacts": "", "add_tags": "id,tags", "refund_gift": "id",
+		"create_contact": "first_name,last_name", "update_contact": "id", "find_contacts": "", "add_tags": "id,tags", "refund_gift": "id", "undo_refund": "id",
 		"record_gift": "amount,method,transacted_at",
 	} {
 		schema := found[name].InputSchema.(map[string]any)

@@ -14,6 +14,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ import (
 	"donorbook/internal/db"
 )
 
-// A backup is a tar archive, compressed with gzip: first the manifest, then every file under its name in the data directory.
+// A backup is a tar archive, compressed with gzip: first the manifest, then the certificates and the database under their names in the data directory.
 const (
 	format       = 1
 	manifestFile = "donorbook-backup.json"
@@ -144,10 +145,13 @@ func damaged(err error) error {
 	return err
 }
 
-// checkEntry refuses entries that our backups never have: anything but a file inside the data directory.
+// checkEntry refuses entries that our backups never had: anything but a file inside the data directory, and files that would become part of the
+// database, such as a log.
 func checkEntry(header *tar.Header) error {
-	if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || strings.HasPrefix(header.Name, ".") || strings.Contains(header.Name, `\`) {
-		return &DamagedError{fmt.Errorf("it contains %q, which is not a file of a data directory", header.Name)}
+	name := header.Name
+	clean := filepath.IsLocal(name) && path.Clean(name) == name && !strings.Contains(name, `\`)
+	if header.Typeflag != tar.TypeReg || !clean || isHidden(name) || db.OwnFile(name) && !isTaken(name) {
+		return &DamagedError{fmt.Errorf("it contains %q, which no backup has", name)}
 	}
 	return nil
 }
@@ -164,22 +168,28 @@ func compareArchive(ctx context.Context, path string, sum []byte, step progress)
 	return err
 }
 
-// extractArchive writes the files of an archive into a directory and syncs them to disk. No name can lead out of it.
-func extractArchive(ctx context.Context, path, dir string, step progress) (m manifest, err error) {
+// extractArchive writes the files of an archive into a directory and syncs them to disk. No name can lead out of it. It leaves out what is not
+// ours, and returns the names.
+func extractArchive(ctx context.Context, path, dir string, step progress) (m manifest, leftOut []string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return m, err
+		return m, nil, err
 	}
 	defer root.Close()
 	complete := false
 	m, _, err = readArchive(ctx, path, step, func(name string, content io.Reader) error {
+		if !isTaken(name) {
+			leftOut = append(leftOut, name)
+			_, err := io.Copy(io.Discard, content)
+			return err
+		}
 		complete = complete || name == db.DatabaseFile
 		return extractFile(root, name, content)
 	})
 	if err == nil && !complete {
 		err = notABackup(errors.New("it has no " + db.DatabaseFile))
 	}
-	return m, err
+	return m, leftOut, err
 }
 
 func extractFile(root *os.Root, name string, content io.Reader) (err error) {

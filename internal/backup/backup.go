@@ -32,16 +32,22 @@ var (
 type Options struct {
 	Replace  bool        // replace an existing file
 	Progress db.Progress // in bytes; may be nil
+
+	AcceptDamage bool                // restore what the check finds fault with
+	Checking     db.Progress         // of the check of what is restored, in rows; may be nil
+	Found        func(store.Problem) // gets what the check finds; may be nil
 }
 
 // Report says what a backup contains.
 type Report struct {
 	store.Contents
-	Taken time.Time // the time of the snapshot
-	Bytes int64     // of the file
+	Taken    time.Time // the time of the snapshot
+	Bytes    int64     // of the file
+	LeftOut  []string  // files that were not restored: they are not ours, and backups of older programs took them
+	Problems int64     // that the check has found in what was restored
 }
 
-// Write writes a snapshot of the database and the other files of the data directory into one file. Servers may keep writing. The
+// Write writes a snapshot of the database and the certificates into one file. Servers may keep writing. The
 // file gets its name only after it was read back and found correct.
 func Write(ctx context.Context, o store.Options, file string, b Options) (report Report, err error) {
 	dir := filepath.Dir(file)
@@ -51,7 +57,7 @@ func Write(ctx context.Context, o store.Options, file string, b Options) (report
 	if _, err := os.Stat(source(o).File()); err != nil { // opening it would create it
 		return report, err
 	}
-	if info, err := os.Stat(file); err == nil && (info.IsDir() || !b.Replace) {
+	if info, err := os.Lstat(file); err == nil && (!info.Mode().IsRegular() || !b.Replace) { // a link or a device is not ours to replace
 		return report, &fs.PathError{Op: "backup", Path: file, Err: fs.ErrExist}
 	}
 	stage, err := newStaging(dir, ".donorbook-backup-")
@@ -87,7 +93,7 @@ func pack(ctx context.Context, o store.Options, stage, archive string, b Options
 	if err != nil {
 		return report, err
 	}
-	files, err := otherFiles(o.Data, "", maxDepth)
+	files, err := certificates(o.Data)
 	if err != nil {
 		return report, err
 	}
@@ -104,7 +110,7 @@ func pack(ctx context.Context, o store.Options, stage, archive string, b Options
 }
 
 // Restore restores a backup into a data directory that is empty or missing. Nothing is put in place before everything was
-// read and checked.
+// read and checked as "donorbook check" does it.
 func Restore(ctx context.Context, file string, o store.Options, b Options) (report Report, err error) {
 	if source(o).File() == "" {
 		return report, ErrServer
@@ -136,12 +142,12 @@ func Restore(ctx context.Context, file string, o store.Options, b Options) (repo
 
 // unpack writes the files of an archive to the staging directory and checks the database.
 func unpack(ctx context.Context, archive, stage string, b Options) (report Report, err error) {
-	m, err := extractArchive(ctx, archive, stage, b.step("reading the backup"))
+	m, leftOut, err := extractArchive(ctx, archive, stage, b.step("reading the backup"))
 	if err != nil {
 		return report, err
 	}
 	b.step("checking the database")(0, 0)
-	report.Taken = m.Taken
+	report.Taken, report.LeftOut = m.Taken, leftOut
 	report.Contents, err = store.ContentsOf(ctx, filepath.Join(stage, db.DatabaseFile))
 	if known := store.SchemaVersion(); err == nil && report.Schema > known {
 		err = fmt.Errorf("it has schema version %d, but this program knows only versions up to %d: use a newer donorbook", report.Schema, known)
@@ -149,7 +155,40 @@ func unpack(ctx context.Context, archive, stage string, b Options) (report Repor
 	if err != nil && ctx.Err() == nil {
 		err = &DamagedError{err}
 	}
+	if err == nil {
+		report.Problems, err = b.check(ctx, stage)
+	}
 	return report, err
+}
+
+// check opens the database that was unpacked, which upgrades an older one, and compares everything in it that is kept twice.
+func (b Options) check(ctx context.Context, dir string) (problems int64, err error) {
+	s, err := store.Open(ctx, store.Options{Data: dir, Progress: b.rows("upgrading the database: ")})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	var first store.Problem
+	report, err := s.Check(ctx, store.CheckOptions{Progress: b.rows("checking "), Found: func(p store.Problem) {
+		if first.What == "" {
+			first = p
+		}
+		if b.Found != nil {
+			b.Found(p)
+		}
+	}})
+	if err == nil && report.Problems > 0 && !b.AcceptDamage {
+		err = &DamagedError{fmt.Errorf("the check finds problems in it: %d, first %q: restore another backup, or this one as it is with --accept-damage", report.Problems, first)}
+	}
+	return report.Problems, err
+}
+
+func (b Options) rows(task string) db.Progress {
+	return func(what string, done, total int64) {
+		if b.Checking != nil {
+			b.Checking(task+what, done, total)
+		}
+	}
 }
 
 const restoring = ".donorbook-restore-"
@@ -204,16 +243,36 @@ const (
 	maxDepth  = 16           // of directories; deeper ones are a loop of links
 )
 
-// otherFiles are all files in a data directory except those of the database and those that are being written. It follows links, as
-// the program does.
-func otherFiles(data, below string, depth int) (files []archived, err error) {
-	entries, err := os.ReadDir(filepath.Join(data, below))
-	if below == "" && errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // the database is in another directory, and there are no certificates
+// certificateDirs are what a backup has besides the database.
+var certificateDirs = []string{"acme", "tls"}
+
+// isTaken tells whether a backup has a file of this name. Files of others in a data directory, such as logs, may change while they are read.
+func isTaken(name string) bool {
+	dir, _, inside := strings.Cut(name, "/")
+	return name == db.DatabaseFile || inside && slices.Contains(certificateDirs, dir) && !isHidden(name)
+}
+
+// isHidden tells whether a file, or a directory on the way to it, is one that is being written.
+func isHidden(name string) bool { return strings.HasPrefix(name, ".") || strings.Contains(name, "/.") }
+
+// certificates are the files of a data directory that a backup has besides the database.
+func certificates(data string) (files []archived, err error) {
+	for _, dir := range certificateDirs {
+		found, err := filesBelow(data, dir, maxDepth)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		files = append(files, found...)
 	}
+	return files, nil
+}
+
+// filesBelow are the files of a directory, but for those that are being written. It follows links, as the program does.
+func filesBelow(data, dir string, depth int) (files []archived, err error) {
+	entries, err := os.ReadDir(filepath.Join(data, dir))
 	for _, entry := range entries {
-		name := path.Join(below, entry.Name())
-		if strings.HasPrefix(entry.Name(), ".") || name == lostFound || below == "" && db.OwnFile(name) {
+		name := path.Join(dir, entry.Name())
+		if !isTaken(name) {
 			continue
 		}
 		file := filepath.Join(data, name)
@@ -226,7 +285,7 @@ func otherFiles(data, below string, depth int) (files []archived, err error) {
 		case info.IsDir() && depth == 0:
 			return nil, fmt.Errorf("%s is nested too deeply: look for a link to a directory above it", file)
 		case info.IsDir(): // a socket or the like has no content
-			more, err := otherFiles(data, name, depth-1)
+			more, err := filesBelow(data, name, depth-1)
 			if err != nil {
 				return nil, err
 			}

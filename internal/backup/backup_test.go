@@ -80,7 +80,7 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 	before, _ := list(t, s, account.Number)
 	writeTestFile(t, "authority", data, "tls", "ca.pem")
 	writeTestFile(t, "account", data, "acme", "acme_account+key")
-	writeTestFile(t, "listen = ':1'", data, "donorbook.toml")
+	writeTestFile(t, "mine", data, "notes.txt")
 	writeTestFile(t, "half", data, "tls", ".new-123")
 	for _, name := range []string{"donorbook.lock", "donorbook.id", "donorbook.id.new"} {
 		writeTestFile(t, "{}", data, name)
@@ -105,14 +105,14 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 	if d := create(t, again, account.Number, `{"first_name":"New"}`); crm.IDSeq(d.ID) != 21 {
 		t.Errorf("the next contact has the number %d", crm.IDSeq(d.ID))
 	}
-	for name, want := range map[string]string{"tls/ca.pem": "authority", "acme/acme_account+key": "account", "donorbook.toml": "listen = ':1'"} {
+	for name, want := range map[string]string{"tls/ca.pem": "authority", "acme/acme_account+key": "account"} {
 		if text, err := os.ReadFile(filepath.Join(o.Data, name)); err != nil || string(text) != want {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}
 	for _, entry := range namesAndModes(t, o.Data) {
 		name, mode, _ := strings.Cut(entry, " ")
-		if strings.HasPrefix(filepath.Base(name), ".") && name != "." || strings.HasSuffix(name, ".lock") || !strings.HasPrefix(name, "donorbook.db-") && !strings.HasSuffix(mode, "------") {
+		if name == "notes.txt" || strings.HasPrefix(filepath.Base(name), ".") && name != "." || strings.HasSuffix(name, ".lock") || !strings.HasPrefix(name, "donorbook.db-") && !strings.HasSuffix(mode, "------") {
 			t.Errorf("restored: %s", entry)
 		}
 	}
@@ -329,7 +329,11 @@ func TestARestoreRefusesADamagedBackup(t *testing.T) {
 		"a way out":        archiveOf(t, about, entry{"../out", "x", tar.TypeReg}),
 		"the root":         archiveOf(t, about, entry{"/tmp/out", "x", tar.TypeReg}),
 		"a link":           archiveOf(t, about, entry{"tls", "/etc", tar.TypeSymlink}),
-		"a file twice":     archiveOf(t, about, entry{"a", "x", tar.TypeReg}, entry{"a", "x", tar.TypeReg}),
+		"a file twice":     archiveOf(t, about, entry{"tls/a", "x", tar.TypeReg}, entry{"tls/a", "x", tar.TypeReg}),
+		"a log":            withEntries(t, content, entry{"donorbook.db-wal", "x", tar.TypeReg}),
+		"a hidden log":     withEntries(t, content, entry{"tls/../donorbook.db-wal", "x", tar.TypeReg}),
+		"an identity":      withEntries(t, content, entry{"donorbook.id", "{}", tar.TypeReg}),
+		"what is written":  withEntries(t, content, entry{"tls/.new-1", "x", tar.TypeReg}),
 	} {
 		file := filepath.Join(dir, "damaged")
 		if err := os.WriteFile(file, content, 0o600); err != nil {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"donorbook/internal/store"
 )
@@ -30,15 +29,15 @@ type Tightened struct {
 // operator must do about the rest.
 func Tighten(dir string) (changed []Tightened, err error) {
 	info, err := os.Stat(dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+	if !hasModes || errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, nil // it will be created with the right mode, or opening it will fail
 	}
 	if err != nil {
 		return nil, err
 	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
+	if owner := ownerOf(info); owner != os.Geteuid() {
 		err = fmt.Errorf("%s belongs to user %d, and this program runs as user %d: run it as the owner, or give it the directory with chown -R",
-			dir, owner.Uid, os.Geteuid())
+			dir, owner, os.Geteuid())
 	}
 	errs := []error{err}
 	tighten := func(path string) {

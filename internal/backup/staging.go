@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"donorbook/internal/db"
 )
@@ -56,13 +55,11 @@ func sweep(dir, prefix string) {
 // be written to.
 func lockStaging(root string) (*staging, error) {
 	lock, files := filepath.Join(root, "lock"), filepath.Join(root, "files")
-	f, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := db.OpenLocked(lock)
 	if err != nil {
 		return nil, err
 	}
-	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
-		_, err = os.Stat(lock) // the process that held the lock may have removed it
-	}
+	_, err = os.Stat(lock) // the process that held the lock may have removed it
 	if err == nil {
 		err = os.MkdirAll(files, 0o700)
 	}

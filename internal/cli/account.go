@@ -64,6 +64,9 @@ func (c *accountList) Run(t *terminal) error {
 			}
 			lines = append(lines, line)
 		}
+		if err := tellUnfinished(t, s); err != nil {
+			return err
+		}
 		return printRows(t, c.JSON, lines, "No account yet. Next: "+t.command("account create --name NAME"))
 	})
 }

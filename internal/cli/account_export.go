@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
@@ -27,11 +26,29 @@ func (accountExport) Help() string {
 The directory gets its name only when it is complete. Only you can read it: it holds the data of people.`
 }
 
-var errDirectoryTaken = errors.New("the directory is not empty: choose another one; nothing was written")
+var errDirectoryTaken = errors.New("choose another directory; nothing was written")
+
+// checkDirectory refuses everything that an export would remove, but for an empty directory.
+func (c *accountExport) checkDirectory() error {
+	info, err := os.Lstat(c.Dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory: %w", c.Dir, errDirectoryTaken)
+	}
+	entries, err := os.ReadDir(c.Dir)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("%s: the directory is not empty: %w", c.Dir, errDirectoryTaken)
+	}
+	return err
+}
 
 func (c *accountExport) Run(t *terminal) error {
-	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s: %w", c.Dir, errDirectoryTaken)
+	if err := c.checkDirectory(); err != nil {
+		return err
 	}
 	return t.withAccount(c.ID, func(s *store.Store, account crm.Account) error {
 		part, err := os.MkdirTemp(filepath.Dir(filepath.Clean(c.Dir)), "."+filepath.Base(c.Dir)+".*.part") // mode 0700
@@ -48,10 +65,13 @@ func (c *accountExport) Run(t *terminal) error {
 		if err := writeManifest(filepath.Join(part, store.ManifestName), manifest); err != nil {
 			return err
 		}
+		if err := c.checkDirectory(); err != nil { // the export has taken its time
+			return err
+		}
 		if err := os.Remove(c.Dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		if err := errors.Join(os.Rename(part, c.Dir)); err != nil {
+		if err := os.Rename(part, c.Dir); err != nil {
 			return err
 		}
 		for _, file := range manifest.Files {
@@ -80,38 +100,4 @@ func writeManifest(path string, manifest store.Manifest) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return errors.Join(encoder.Encode(manifest), file.Close())
-}
-
-type accountImport struct {
-	Account string `help:"Id of an account to import into, which must be empty. Default: a new account." placeholder:"ID"`
-	Dir     string `arg:"" help:"Directory that \"account export\" has written."`
-}
-
-func (accountImport) Help() string {
-	return `Brings back what "account export" has written, into a new account or an empty one, and prints its id. The checksums of all files are compared first. The import is one transaction: it happens as a whole or not at all, and can be started again. With SQLite, other changes wait for it.
-
-	donorbook account import river-aid
-
-The account keeps its id, and all records keep theirs, where its number is free in this database; otherwise contacts and campaigns get ids that begin with another number, in the same order. The ids of gifts and plans stay. A campaign whose web address is taken gets another one. Members are invited again and keys are made again: members.jsonl and keys.jsonl tell which there were. Past imports cannot be undone any more.`
-}
-
-func (c *accountImport) Run(t *terminal) error {
-	return t.withStore(func(s *store.Store) error {
-		w := newWatch(t, watch{})
-		made, err := s.ImportAccount(store.By(t.ctx, crm.CommandDoor, commandLine), os.DirFS(c.Dir), store.AccountImport{Into: c.Account, Progress: w.progress})
-		w.end()
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(t.stderr, "%s: contacts: %d, campaigns: %d, gifts: %d, plans: %d.\n", oneLine(made.Account.Name), made.Contacts, made.Campaigns, made.Gifts, made.Plans)
-		if made.Renumbered {
-			fmt.Fprintln(t.stderr, "The number of the account was taken: ids of contacts and campaigns begin with another one.")
-		}
-		if len(made.Slugs) > 0 {
-			fmt.Fprintln(t.stderr, "These campaigns have new web addresses: "+strings.Join(made.Slugs, ", "))
-		}
-		fmt.Fprintln(t.stderr, "Next: "+t.command("user create --account "+made.Account.ID+" --email EMAIL --name NAME"))
-		_, err = fmt.Fprintln(t.stdout, made.Account.ID)
-		return err
-	})
 }

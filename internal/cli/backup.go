@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/backup"
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
 type backupCommand struct {
@@ -41,17 +42,18 @@ func (c *backupCommand) Run(t *terminal) error {
 }
 
 type restoreCommand struct {
-	File string `arg:"" help:"Backup to restore."`
-	JSON bool   `help:"Print a JSON object." name:"json"`
+	File         string `arg:"" help:"Backup to restore."`
+	AcceptDamage bool   `help:"Restore even if the check finds damaged documents, or derived data that does not match them." name:"accept-damage"`
+	JSON         bool   `help:"Print a JSON object." name:"json"`
 }
 
 func (restoreCommand) Help() string {
-	return `Restores a backup of "donorbook backup" or "donorbook serve --backup-dir" into the data directory, which must be empty or missing. The whole backup is read and its database is checked before anything is put in place. If something is wrong, the directory stays as it was.
+	return `Restores a backup of "donorbook backup" or "donorbook serve --backup-dir" into the data directory, which must be empty or missing. The whole backup is read, a database of an older donorbook is upgraded, and everything is checked as "donorbook check" does it before anything is put in place. If something is wrong, the directory stays as it was. A database that has tables, indexes, triggers or views that donorbook does not make is refused.
 
 	donorbook restore /backups/donorbook.tar.gz --data new-directory
 	donorbook serve --data new-directory
 
-To return to a backup, first stop the server and move its data directory away.
+To return to a backup, first stop the server and move its data directory away. If there is no backup without damage, --accept-damage restores this one as it is, and "donorbook check --repair" repairs what can be repaired.
 
 Exit codes: 0 restored and checked; 1 failed; 2 wrong usage; 3 the directory is not empty, or the file is not an intact backup, nothing changed; 4 file not found.`
 }
@@ -61,9 +63,19 @@ func (c *restoreCommand) Run(t *terminal) error {
 		return &config.Problem{Flag: "database", Reason: "a backup is restored into the data directory only; leave --database out"}
 	}
 	return t.withBackup(c.File, c.JSON, func(progress progressFunc) (string, backup.Report, error) {
-		report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{Progress: progress})
-		return fmt.Sprintf("%s: as of %s: accounts: %d, contacts: %d. Checked.\nNext: %s",
-			t.storage.Data, report.Taken.Format(time.DateTime+" UTC"), report.Accounts, report.Contacts, t.command("serve")), report, err
+		watch := newWatch(t, watch{quiet: true})
+		defer watch.end()
+		report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{AcceptDamage: c.AcceptDamage, Progress: progress,
+			Checking: watch.progress, Found: func(p store.Problem) { fmt.Fprintln(t.stderr, oneLine(p.String())) }})
+		if err == nil && len(report.LeftOut) > 0 {
+			t.notice("not restored, because only the database and the certificates are: " + oneLine(strings.Join(report.LeftOut, ", ")))
+		}
+		found, next := "Checked.", "serve"
+		if report.Problems > 0 {
+			found, next = fmt.Sprintf("Problems: %d.", report.Problems), "check --repair"
+		}
+		return fmt.Sprintf("%s: as of %s: accounts: %d, contacts: %d. %s\nNext: %s",
+			t.storage.Data, report.Taken.Format(time.DateTime+" UTC"), report.Accounts, report.Contacts, found, t.command(next)), report, err
 	})
 }
 
@@ -72,7 +84,7 @@ func (t *terminal) withBackup(file string, asJSON bool, do func(progressFunc) (s
 	if err := t.storage.Check(); err != nil {
 		return err
 	}
-	watch := newWatch(t, watch{bytes: true})
+	watch := newWatch(t, watch{bytes: true, quiet: true})
 	words, report, err := do(watch.progress)
 	watch.end()
 	switch {
@@ -97,8 +109,11 @@ func backupFailure(err error, file string) error {
 	case errors.Is(err, backup.ErrPlace):
 		return usageError{err}
 	case errors.Is(err, fs.ErrExist):
-		if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
+		switch info, statErr := os.Lstat(file); {
+		case statErr == nil && info.IsDir():
 			return usageError{fmt.Errorf("%s is a directory: name a file in it", file)}
+		case statErr == nil && !info.Mode().IsRegular():
+			return usageError{fmt.Errorf("%s is not a regular file, and is not replaced: name another file", file)}
 		}
 		return &crm.Malformed{Message: file + " exists already: name another file, or replace it with --force"}
 	case errors.As(err, &full), errors.As(err, &damaged):

@@ -86,6 +86,35 @@ func TestAServerBacksItselfUp(t *testing.T) {
 	}
 }
 
+// TestARestoreTellsWhatIsWrong: what somebody has changed in a backup is refused and named, unless it is wanted as it is. A trigger never is.
+func TestARestoreTellsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	data, dir := onlySQLite(t), t.TempDir()
+	account, _ := newKey(t, data)
+	backedUp := func(name, sql string) string {
+		damage(t, data, sql)
+		file := filepath.Join(dir, name)
+		wantTyped(t, exitOK, "", "backup", file, "--data", data)
+		return file
+	}
+	file, target := backedUp("changed", "UPDATE account_tally SET contact_active = 7"), filepath.Join(dir, "new")
+	code, stdout, stderr := runLine(t, "restore", file, "--data", target)
+	problem := "account " + account + ": "
+	if code != exitInvalid || stdout != "" || !strings.HasPrefix(stderr, problem) || !strings.Contains(stderr, "or this one as it is with --accept-damage") {
+		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+	if _, err := os.Stat(target); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory was made: %v", err)
+	}
+	code, stdout, stderr = runLine(t, "restore", file, "--data", target, "--accept-damage")
+	if code != exitOK || !strings.Contains(stdout, "Problems: 1.\nNext: donorbook check --repair --data "+target) || !strings.HasPrefix(stderr, problem) {
+		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+	wantTyped(t, exitOK, "", "check", "--repair", "--data", target)
+	damage(t, data, "UPDATE account_tally SET contact_active = 0; CREATE TRIGGER mine AFTER INSERT ON change BEGIN SELECT 1; END")
+	wantTyped(t, exitFailed, "the database has the trigger mine, and donorbook makes none", "backup", filepath.Join(dir, "another"), "--data", data)
+}
+
 func TestAServerWithPostgreSQLTakesNoBackupDirectory(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t, cluster(t))

@@ -42,6 +42,9 @@ func (c *checkCommand) Run(t *terminal) error {
 	if err := c.summary(t.stdout, report); err != nil {
 		return err
 	}
+	if n := report.Importing; n > 0 {
+		fmt.Fprintf(t.stderr, "Not checked: %d %s being imported.\n", n, plural(n, "account, which is", "accounts, which are"))
+	}
 	if left := report.Problems - report.Repaired; left > 0 {
 		return fmt.Errorf("%d %s left", left, plural(left, "problem is", "problems are"))
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"donorbook/internal/backup"
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
@@ -55,6 +56,7 @@ type commands struct {
 		List     accountList     `cmd:"" help:"List all accounts."`
 		Export   accountExport   `cmd:"" help:"Write all data of an account into a directory."`
 		Import   accountImport   `cmd:"" help:"Bring the data of an account back."`
+		Discard  accountDiscard  `cmd:"" help:"Remove what an import of an account that is not done has left."`
 		Settings accountSettings `cmd:"" help:"Show or change the currency, time zone, address and tax id of an account."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Contact struct {
@@ -79,11 +81,13 @@ type commands struct {
 		Delete campaignDelete `cmd:"" help:"Delete a campaign that has no gifts and no plans."`
 	} `cmd:"" help:"Campaigns."`
 	Gift struct {
-		Add    giftAdd    `cmd:"" help:"Record a gift of a contact and print its id."`
-		List   giftList   `cmd:"" help:"List the gifts of an account."`
-		Refund giftRefund `cmd:"" help:"Record a refund of a gift or a part of it."`
-		Export giftExport `cmd:"" help:"Write gifts to a file."`
-		Import giftImport `cmd:"" help:"Record the gifts of a CSV or JSON Lines file."`
+		Add        giftAdd        `cmd:"" help:"Record a gift of a contact and print its id."`
+		List       giftList       `cmd:"" help:"List the gifts of an account."`
+		Correct    giftCorrect    `cmd:"" help:"Correct the amount or the method of a gift that was entered wrong."`
+		Refund     giftRefund     `cmd:"" help:"Record a refund of a gift or a part of it."`
+		UndoRefund giftUndoRefund `cmd:"" help:"Undo a refund of a gift or a part of it."`
+		Export     giftExport     `cmd:"" help:"Write gifts to a file."`
+		Import     giftImport     `cmd:"" help:"Record the gifts of a CSV or JSON Lines file."`
 	} `cmd:"" help:"Gifts."`
 	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`
 	Check      checkCommand   `cmd:"" help:"Check the database for damage and contradictions; exit 1 if there are any."`
@@ -107,7 +111,7 @@ type terminal struct {
 
 // Main runs a command line and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	syscall.Umask(0o077) // only the owner may read what we write
+	backup.MakeFilesPrivate()
 	boundMemory()
 	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -207,7 +211,7 @@ func report(stderr io.Writer, err error) int {
 		return exitUsage
 	case errors.As(err, &setting):
 		return exitUsage
-	case errors.As(err, &invalid), errors.As(err, &malformed), errors.As(err, &rows), errors.As(err, &files), errors.Is(err, store.ErrAccountNotEmpty), errors.Is(err, errDirectoryTaken):
+	case errors.As(err, &invalid), errors.As(err, &malformed), errors.As(err, &rows), errors.As(err, &files), errors.Is(err, store.ErrAccountNotEmpty), errors.Is(err, store.ErrOtherFiles), errors.Is(err, crm.ErrImporting), errors.Is(err, errDirectoryTaken):
 		return exitInvalid
 	case errors.Is(err, crm.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return exitNotFound

@@ -266,7 +266,7 @@ func TestProgressOfABackupIsShownWhereItTakesLong(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	at := time.Unix(0, 0)
-	w := &watch{t: &terminal{stderr: &out}, bytes: true, now: func() time.Time { return at }}
+	w := &watch{t: &terminal{stderr: &out}, bytes: true, quiet: true, now: func() time.Time { return at }}
 	for _, p := range []struct {
 		pass        time.Duration
 		step        string

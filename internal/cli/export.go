@@ -19,7 +19,7 @@ import (
 // exportFile is where an export goes, and in which format.
 type exportFile struct {
 	Format string `help:"csv, jsonl or xlsx. Default: what the name of the file ends with, else csv." placeholder:"FORMAT"`
-	Output string `help:"File to write; it is replaced. - is standard output." required:"" placeholder:"FILE"`
+	Output string `help:"File to write; a file that exists is replaced, a pipe or a device is written to. - is standard output." required:"" placeholder:"FILE"`
 }
 
 // options say how to write the file. One person's file has a format of its own.
@@ -37,12 +37,23 @@ func (f exportFile) options(query url.Values, formats ...string) (store.ExportOp
 	return how, nil
 }
 
-// writeTo writes the file. It gets its name when it is complete.
+// writeTo writes the file. It gets its name when it is complete; a link, a pipe and a device keep theirs.
 func (f exportFile) writeTo(t *terminal, write func(io.Writer) error) error {
 	if f.Output == "-" {
 		return write(t.stdout)
 	}
-	file, err := os.CreateTemp(filepath.Dir(f.Output), "."+filepath.Base(f.Output)+".*.part")
+	path := f.Output
+	switch info, err := os.Stat(path); {
+	case err == nil && info.IsDir():
+		return &config.Problem{Flag: "output", Reason: path + " is a directory: name a file in it"}
+	case err == nil && !info.Mode().IsRegular():
+		return writeThrough(path, write)
+	case isLink(path):
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return &config.Problem{Flag: "output", Reason: f.Output + " is a link to a file that does not exist: name the file itself"}
+		}
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	if err != nil {
 		return err
 	}
@@ -53,7 +64,21 @@ func (f exportFile) writeTo(t *terminal, write func(io.Writer) error) error {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), f.Output)
+	return os.Rename(file.Name(), path)
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeSymlink != 0
+}
+
+// writeThrough writes to what is no file, such as a pipe or a device.
+func writeThrough(path string, write func(io.Writer) error) error {
+	out, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(out), out.Close())
 }
 
 // export writes a file that the store has prepared.

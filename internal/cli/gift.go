@@ -102,44 +102,6 @@ func (c *giftAdd) input(t *terminal, s *store.Store, account int64) (in crm.Gift
 	return in, in.Validate(&faults, true, c.PhoneRegion, now)
 }
 
-type giftRefund struct {
-	Account string  `help:"Id of the account." required:"" placeholder:"ID"`
-	Amount  *string `help:"Amount to refund. Default: all that is left." placeholder:"N"`
-	Gift    string  `arg:"" help:"Id of the gift; gift list shows it."`
-	JSON    bool    `help:"Print the gift as the API shows it." name:"json"`
-}
-
-func (giftRefund) Help() string {
-	return `Records a refund, and lowers every sum that the gift is part of. It moves no money: do that where the gift was paid.
-
-	donorbook gift refund --account ID GIFT --amount 5`
-}
-
-func (c *giftRefund) Run(t *terminal) error {
-	var faults crm.Invalid
-	var amount *int64
-	if c.Amount != nil {
-		if amount = crm.ParseMoney(&faults, "amount", *c.Amount, "", false); amount == nil {
-			return &config.Problem{Flag: "amount", Reason: "is empty; leave it out to refund all that is left"}
-		}
-	}
-	if err := faults.Err(); err != nil {
-		return err
-	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
-		made, err := s.RefundGift(t.ctx, account.Number, c.Gift, amount, "")
-		if err != nil {
-			return fmt.Errorf("gift %q: %w", c.Gift, err)
-		}
-		refund := made.Entries[len(made.Entries)-1]
-		fmt.Fprintf(t.stderr, "Refunded %s to %s; %s of the gift is left.\n", crm.Money(-refund.Amount, made.Currency), oneLine(made.Giver.Name()), crm.Money(made.Left(), made.Currency))
-		if c.JSON {
-			return t.printJSON(json.RawMessage(made.Append(nil)))
-		}
-		return nil
-	})
-}
-
 type giftList struct {
 	Account  string `help:"Id of the account." required:"" placeholder:"ID"`
 	Contact  string `help:"Only those of the contact with this id, email or phone." placeholder:"WHO"`
@@ -250,6 +212,16 @@ type giftLine struct {
 	} `json:"transactions"`
 }
 
+// isRefunded tells whether less is left than was paid. Entries that were corrected add up to the amount.
+func (l *giftLine) isRefunded() bool {
+	amount, _ := l.Amount.Float64() // written by the store
+	for _, entry := range l.Entries {
+		part, _ := entry.Amount.Float64()
+		amount -= part
+	}
+	return amount > 0.0001 // more than what is lost by binary fractions, and less than any unit
+}
+
 // giftRow has columns of a fixed width, so that no row has to wait for the others.
 const giftRow = "%-16s  %-10s  %-16v  %12s  %-8s  %-13s  %-20s  %-24s  %s\n"
 
@@ -298,7 +270,7 @@ func (p *giftPrinter) print(gift json.RawMessage) error {
 	if line.Campaign != nil {
 		campaign = *line.Campaign
 	}
-	if len(line.Entries) > 1 {
+	if line.isRefunded() {
 		line.Status += ", refunded"
 	}
 	_, err := fmt.Fprintf(p.w, giftRow, line.ID, line.Date[:10], line.Contact, line.Amount, line.Currency, line.Method, line.Status, campaign, oneLine(line.FirstName+" "+line.LastName))

@@ -126,7 +126,7 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 	if allowed := connections.Max(); allowed < c.MaxConnections {
 		log.Warn("fewer connections are allowed than --max-connections: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
 	}
-	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, RequireHTTPS: c.TLS == web.TLSOff}
+	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, Health: health, RequireHTTPS: c.TLS == web.TLSOff}
 	handler := plumbing.Wrap(pages.Fallback(door.Serve))
 	if c.MCP == "on" {
 		door.HandleKeyed("POST /mcp", assistant.NewDoor(api.Document, Version(), handler).Serve)

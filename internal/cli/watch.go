@@ -13,7 +13,8 @@ type watch struct {
 	t        *terminal
 	task     string // begins each line
 	intro    string // is printed once, before the first line
-	bytes    bool   // they are counted, not rows; a step that ends before it was shown is not shown
+	bytes    bool   // they are counted, not rows
+	quiet    bool   // a step that ends before it was shown is not shown
 	terminal bool
 	now      func() time.Time
 
@@ -57,7 +58,7 @@ func (w *watch) progress(step string, done, total int64) {
 	if w.terminal {
 		pause = watchTerminal
 	}
-	complete := done >= total && (!w.bytes || total > 0 && w.shown.After(w.began))
+	complete := done >= total && (!w.quiet || total > 0 && w.shown.After(w.began))
 	if w.complete || !complete && now.Sub(w.shown) < pause {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -70,7 +71,7 @@ func tooManyRequests(wait time.Duration, message string) error {
 // looked at after the form only.
 func (c *Console) authorize(route route) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := c.origin.Check(r); err != nil {
+		if err := c.checkOrigin(r); err != nil {
 			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site, so it was refused. Nothing was changed.", Err: err}
 		}
 		session, err := c.identify(w, r)
@@ -100,6 +101,21 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 		}
 		return route.answer(c, w, r, v, f)
 	}
+}
+
+var errPlainOrigin = errors.New("a page that came over plain HTTP sent it")
+
+// checkOrigin refuses what another site sent. Of an older browser, which says no more than the origin, the standard library compares the host alone; but
+// whoever is on the way can serve a page over plain HTTP in the name of this host.
+func (c *Console) checkOrigin(r *http.Request) error {
+	if err := c.origin.Check(r); err != nil {
+		return err
+	}
+	origin, _, _ := strings.Cut(r.Header.Get("Origin"), ":")
+	if r.Method == http.MethodPost && r.Header.Get("Sec-Fetch-Site") == "" && strings.EqualFold(origin, "http") && c.options.Proxies.Scheme(r) == "https" {
+		return errPlainOrigin
+	}
+	return nil
 }
 
 func (route route) formLimit(r *http.Request) int64 {
@@ -139,6 +155,9 @@ func forbidden(m crm.Membership, needed crm.Role) error {
 
 // answer has the handler answer. A form that it refuses is answered by the page that the form came from.
 func (route route) answer(c *Console, w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	if route.role != stranger && f.secret(resubmitTo) != "" {
+		return route.showAgain(c, w, r, v, f)
+	}
 	err := route.handle(c, w, r, v, f)
 	if err == nil || route.page == nil {
 		return err

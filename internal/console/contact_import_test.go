@@ -344,7 +344,7 @@ func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
 		if gift == nil {
 			t.Fatal(p.get(p.org("/gifts")).body)
 		}
-		p.follow(p.org("/gifts/"+gift[1]+"/refund"), "amount", "2", "seen", seen(p.get(p.org("/gifts/"+gift[1]))))
+		p.follow(p.org("/gifts/"+gift[1]+"/refund"), "decision", "record", "amount", "2", "seen", seen(p.get(p.org("/gifts/"+gift[1]))))
 		p.follow(path + "/undo")
 		a := p.until(path, "The import was undone")
 		if !strings.Contains(a.words(), "stay as they are: ") || !strings.Contains(a.body, p.org("/gifts/"+gift[1])+`"`) || !strings.Contains(a.words(), "$3 from Ada Lovelace") {
@@ -366,7 +366,7 @@ func TestAnUndoThatKeepsEveryGiftSaysSo(t *testing.T) {
 	p.until(path, "View all gifts")
 	gift := regexp.MustCompile(p.org("/gifts/") + `(\w{16})"`).FindString(p.get(p.org("/gifts")).body)
 	gift = strings.TrimSuffix(gift, `"`)
-	p.follow(gift+"/refund", "amount", "2", "seen", seen(p.get(gift)))
+	p.follow(gift+"/refund", "decision", "record", "amount", "2", "seen", seen(p.get(gift)))
 	p.follow(path + "/undo")
 	told := "Nothing was undone. 2 gifts and contacts were changed since then and stay as they are"
 	p.until(path, told+": ")
@@ -412,7 +412,7 @@ func TestAFileThatCouldNotBeReadSaysSo(t *testing.T) {
 	p.sees(p.get(p.org("/imports/1")), "Not read", "The file could not be read, so nothing was imported.", "Upload another file")
 	p.sees(p.get(p.org("/jobs")), "Import of gifts from letter.csv", "Not read")
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "amount,date\n").location()
-	p.sees(p.get(path), "No row below the first one can be read, so there is nothing to import.")
+	p.sees(p.get(path), "None of the first rows below the header can be read.")
 	p.follow(path + "/cancel")
 	p.sees(p.get(path), "Canceled", "Nothing was imported.")
 	p.sees(p.get(p.org("/jobs")), "Canceled")

@@ -34,6 +34,7 @@ var wording = map[crm.Rule]string{
 	crm.TooFine:      "must not have more than %v decimals: it is in %v",
 	crm.NotPaid:      "must be “Received” for a refund",
 	crm.MoneyStays:   "cannot be changed. Refund the gift and record it again",
+	crm.CorrectMoney: "cannot be changed here",
 	crm.StatusStays:  "cannot be changed: only a promised gift can change its status",
 	crm.GiftTime:     "must be a date, such as 2026-01-31",
 	crm.CodeForm:     "must be an ID, which is 16 letters and digits",
@@ -79,6 +80,11 @@ func (f *form) fault(name, label string) string {
 		return ""
 	}
 	return words(fault, label)
+}
+
+// firstFault is what is wrong with the only field of a form, or with the form as a whole.
+func (f *form) firstFault(name, label string) string {
+	return cmp.Or(f.fault(name, label), f.fault("", ""))
 }
 
 // Complaint is one line of the list at the head of a refused form. It leads to the field.

@@ -33,10 +33,13 @@ type giftRow struct {
 type mark struct{ Label, Color string }
 
 // giftMarks say what became of a gift, where it is not simply received.
-func giftMarks(g *crm.Gift) (marks []mark) {
+func giftMarks(g *crm.Gift, now time.Time) (marks []mark) {
 	switch g.Status {
 	case crm.Pending:
 		marks = append(marks, mark{spoken(string(g.Status)), "warn"})
+		if crm.Day(g.Local) < crm.Day(now) {
+			marks = append(marks, mark{"Overdue", "bad"})
+		}
 	case crm.Failed:
 		marks = append(marks, mark{spoken(string(g.Status)), "bad"})
 	case crm.Cancelled:
@@ -69,7 +72,7 @@ func (c *Console) giftRows(r *http.Request, v visit, gifts []store.GiftRecord) (
 	names, err := c.store.CampaignNames(r.Context(), v.account(), slices.Collect(maps.Keys(ids)))
 	for _, g := range gifts {
 		rows = append(rows, giftRow{
-			Address: v.path(giftPath(g.Code)), Amount: crm.Money(leftOf(&g.Gift), g.Currency), At: g.Local, Method: spoken(g.Method), Marks: giftMarks(&g.Gift),
+			Address: v.path(giftPath(g.Code)), Amount: crm.Money(leftOf(&g.Gift), g.Currency), At: g.Local, Method: spoken(g.Method), Marks: giftMarks(&g.Gift, crm.WallClock(c.now(), v.zone())),
 			Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names),
 		})
 	}
@@ -112,7 +115,7 @@ type giftsView struct {
 }
 
 // giftFilters are the filters that the address may have.
-var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact"}
+var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact", crm.ImportParameter}
 
 func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	if to, clean := withoutEmpty(r.URL); !clean {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -24,6 +23,8 @@ type giftFormView struct {
 	MoreOpen   bool
 	Name, Back string // of the gift that is edited
 	Pending    bool   // its status may change
+	MayCorrect bool   // its money may be corrected
+	Refunded   bool   // a part of it is refunded
 	NoFee      bool   // its fee may be told
 }
 
@@ -128,8 +129,9 @@ func onceFor(ctx context.Context, f *form) context.Context {
 
 // currencyFor is what the amounts of a form are in: the currency of the plan, of the campaign, or else of the organization.
 func (c *Console) currencyFor(r *http.Request, v visit, f *form) (string, error) {
-	if plan, err := c.store.Plan(r.Context(), v.account(), f.Value("plan_id")); err == nil {
-		return plan.Currency, nil
+	plan, err := c.store.Plan(r.Context(), v.account(), f.Value("plan_id"))
+	if !errors.Is(err, crm.ErrNotFound) {
+		return plan.Currency, err
 	}
 	id := idOf(f.Value("campaign_id"))
 	names, err := c.store.CampaignNames(r.Context(), v.account(), []int64{id})
@@ -194,8 +196,8 @@ func (c *Console) editGiftPage(w http.ResponseWriter, r *http.Request, v visit, 
 	if err != nil {
 		return err
 	}
-	view.Name, view.Back = crm.Money(g.Donated(), g.Currency)+" from "+giverName(g.Giver), v.path(giftPath(g.Code))
-	view.Pending, view.NoFee = g.Status == crm.Pending, g.Payment().Fee == 0
+	view.Name, view.Back = giftName(g), v.path(giftPath(g.Code))
+	view.Pending, view.NoFee, view.MayCorrect, view.Refunded = g.Status == crm.Pending, g.Payment().Fee == 0, g.CanCorrect(), g.Refunded() != 0
 	return c.render(w, r, v, "gift_form", page{Title: "Edit gift", Section: "gifts", Form: f, Data: view})
 }
 
@@ -203,9 +205,14 @@ func fillGiftForm(f *form, g *crm.Gift) {
 	for name, value := range map[string]string{
 		"campaign_id": idText(g.Campaign), "contact_id": idText(g.Contact), "plan_id": g.PlanCode, "transacted_at": g.Local.Format(time.DateOnly),
 		"note": g.Note, "check_number": g.Check, "check_deposited_at": dayInput(g.Deposited), "external_id": g.ExternalID,
-		"status": string(g.Status), seenField: g.Version(),
+		"status": string(g.Status), "amount": crm.MoneyInput(g.Payment().Amount, g.Currency), "method": g.Method, seenField: g.Version(),
 	} {
 		f.set(name, value)
+	}
+	for name, fee := range map[string]int64{"fee": g.Payment().Fee, "fee_covered": g.Payment().FeeCovered} {
+		if fee != 0 {
+			f.set(name, crm.MoneyInput(fee, g.Currency))
+		}
 	}
 	if d := g.Dedication; d != nil {
 		f.set("dedication.type", d.Type)
@@ -231,15 +238,12 @@ func (c *Console) saveGift(w http.ResponseWriter, r *http.Request, v visit, f *f
 	g := &record.Gift
 	in, faults := giftInput(f, g.Currency)
 	in.Seen = f.Value(seenField)
+	readCorrection(f, &in, faults)
 	if in.GivenAt != nil && *in.GivenAt == dayInput(g.Local) { // a form knows the day only, and the time of that day stays
 		in.GivenAt = nil
 	}
 	if in.DepositedAt != nil && *in.DepositedAt == dayInput(g.Deposited) {
 		in.DepositedAt = nil
-	}
-	if !f.sends("transacted_at") && in.Status != nil && *in.Status == string(crm.Succeeded) { // a promise that is kept today
-		today := c.today(v).Format(time.DateOnly)
-		in.GivenAt = &today
 	}
 	if err := in.Validate(faults, false, c.options.Region, c.today(v)); err != nil {
 		return err
@@ -253,32 +257,4 @@ func (c *Console) saveGift(w http.ResponseWriter, r *http.Request, v visit, f *f
 		return err
 	}
 	return redirect(w, r, v.path(giftPath(g.Code)), notice{Text: "The changes were saved."})
-}
-
-// refundGift notes that some of a gift was given back. The form knows which state of the gift it is about, so that it refunds once,
-// however often it is sent.
-func (c *Console) refundGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	record, err := c.giftOf(r, v)
-	if err != nil {
-		return err
-	}
-	g, faults := &record.Gift, new(crm.Invalid)
-	amount := crm.ParseMoney(faults, "amount", f.Value("amount"), g.Currency, true)
-	if amount == nil {
-		faults.Add("amount", crm.Required)
-	}
-	if err := faults.Err(); err != nil {
-		return err
-	}
-	made, err := c.store.RefundGift(r.Context(), v.account(), g.Code, amount, cmp.Or(f.Value(seenField), "none"))
-	if errors.Is(err, crm.ErrChanged) {
-		f.fail("", "This gift changed after you opened the page, so nothing was refunded now. Check the payments below, then try again.")
-		f.set(seenField, g.Version())
-		return errRefused
-	}
-	if err != nil {
-		return err
-	}
-	refunded := -made.Entries[len(made.Entries)-1].Amount
-	return redirect(w, r, v.path(giftPath(g.Code)), notice{Text: strings.TrimSpace(crm.Money(refunded, g.Currency)) + " was refunded."})
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -13,10 +14,11 @@ import (
 
 // giftView is the page of one gift.
 type giftView struct {
-	Form           *form // of a refund
+	Form           *form // that was refused, if any
+	Refund         *form
+	Receive        *form // of a promise
 	Gift           *crm.Gift
-	Name           string // the gift's, such as $50 from Zoë Okafor
-	Amount, Number string
+	Name, Number   string // the gift's
 	Contact        link
 	Campaign, Plan link
 	Marks          []mark
@@ -33,17 +35,11 @@ func (v giftView) Received() bool { return v.Gift.Status == crm.Succeeded }
 // Promised tells whether it may still come.
 func (v giftView) Promised() bool { return v.Gift.Status == crm.Pending }
 
-// ledgerRow is one movement of money.
-type ledgerRow struct {
-	What, Amount, Fee, Covered string
-	At                         time.Time
-}
-
 func (c *Console) giftOf(r *http.Request, v visit) (store.GiftRecord, error) {
 	return c.store.GiftRecord(r.Context(), v.account(), r.PathValue("gift"))
 }
 
-// giftPage shows a gift. A form that was refused is that of a refund.
+// giftPage shows a gift, with the forms that refund it and that receive a promise.
 func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	record, err := c.giftOf(r, v)
 	if err != nil {
@@ -55,25 +51,21 @@ func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 		return err
 	}
 	view := giftView{
-		Form: f, Gift: g, Amount: crm.Money(g.Donated(), g.Currency), Number: crm.GiftNumber(g.ID), Marks: giftMarks(g),
+		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: crm.GiftNumber(g.ID), Marks: giftMarks(g, crm.WallClock(c.now(), v.zone())), Ledger: ledgerRows(g),
 		Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names.campaigns),
 		Left: crm.Money(g.Left(), g.Currency), Payout: crm.Money(g.Payment().Payout(), g.Currency),
 		Fee: moneyOrNone(g.Payment().Fee, g.Currency), Covered: moneyOrNone(g.Payment().FeeCovered, g.Currency),
 		MayRefund: g.Status == crm.Succeeded && g.Left() > 0, History: names.history(record),
 	}
-	view.Name = view.Amount + " from " + view.Contact.Label
+	view.Name = giftName(g)
 	if g.PlanCode != "" {
 		view.Plan = link{"View plan", v.path(planPath(g.PlanCode))}
 	}
-	for i, entry := range g.Entries {
-		row := ledgerRow{"Payment", crm.Money(entry.Amount, g.Currency), moneyOrNone(entry.Fee, g.Currency), moneyOrNone(entry.FeeCovered, g.Currency), entry.CapturedAt}
-		if i > 0 {
-			row.What, row.At = "Refund", entry.RefundedAt
-		}
-		view.Ledger = append(view.Ledger, row)
+	view.Refund.setUnsent("amount", crm.MoneyInput(g.Left(), g.Currency))
+	view.Receive.setUnsent("transacted_at", c.today(v).Format(time.DateOnly))
+	for _, form := range []*form{view.Refund, view.Receive} {
+		form.setUnsent(seenField, g.Version())
 	}
-	f.setUnsent("amount", crm.MoneyInput(g.Left(), g.Currency))
-	f.setUnsent(seenField, g.Version())
 	return c.render(w, r, v, "gift", page{Title: view.Name, Section: "gifts", Form: f, Data: view})
 }
 
@@ -94,14 +86,14 @@ type giftHistory struct {
 // giftNames are the names of what a gift is and was about.
 type giftNames struct {
 	campaigns map[int64]store.CampaignName
-	contacts  map[string]string
+	contacts  map[int64]crm.Contact
 }
 
 // maxHistoryNames bounds how many contacts are looked up for one page. The others are called by their ids.
 const maxHistoryNames = 20
 
 func (c *Console) namesOf(r *http.Request, v visit, record store.GiftRecord) (names giftNames, err error) {
-	campaigns, contacts := []int64{record.Campaign}, map[string]string{}
+	campaigns, contacts := []int64{record.Campaign}, []int64{}
 	for _, event := range record.Events {
 		for _, change := range event.Changes {
 			for _, id := range []string{change.Before, change.After} {
@@ -109,23 +101,14 @@ func (c *Console) namesOf(r *http.Request, v visit, record store.GiftRecord) (na
 				case "campaign_id":
 					campaigns = append(campaigns, idOf(id))
 				case "contact_id":
-					contacts[id] = id
+					contacts = append(contacts, idOf(id))
 				}
 			}
 		}
 	}
-	n := 0
-	for id := range contacts {
-		if n++; n > maxHistoryNames {
-			break
-		}
-		contact, err := c.store.ContactRecord(r.Context(), v.account(), idOf(id))
-		if err == nil {
-			contacts[id] = contactName(contact)
-		}
+	if names.contacts, err = c.store.ContactNames(r.Context(), v.account(), contacts[:min(len(contacts), maxHistoryNames)]); err == nil {
+		names.campaigns, err = c.store.CampaignNames(r.Context(), v.account(), campaigns)
 	}
-	names.contacts = contacts
-	names.campaigns, err = c.store.CampaignNames(r.Context(), v.account(), campaigns)
 	return names, err
 }
 
@@ -146,19 +129,28 @@ func (n giftNames) history(record store.GiftRecord) (all []giftHistory) {
 
 // line is a sentence about one change, "" where another one says the same.
 func (n giftNames) line(change crm.GiftChange, currency string) string {
-	if change.Field == "refund" {
+	switch change.Field {
+	case "refund":
 		return crm.MoneyOf(change.After, currency) + " was refunded."
+	case "refund_undone":
+		return "The refund of " + crm.MoneyOf(change.After, currency) + " was undone."
 	}
 	say := n.value(change.Field, currency)
 	if say == nil {
 		return ""
 	}
-	label, before, after := labelOf(change.Field), say(plainValue(change.Before)), say(plainValue(change.After))
+	label := labelOf(change.Field)
+	before, after := spokenTimes(say(plainValue(change.Before)), say(plainValue(change.After)))
 	switch {
+	case before == after: // as far as it is shown
+		return label + " changed."
 	case before == "":
 		return label + " set to " + after + "."
 	case after == "":
 		return label + " " + before + " removed."
+	}
+	if change.Field == "amount" || change.Field == "method" {
+		return label + " corrected from " + before + " to " + after + "."
 	}
 	return label + " changed from " + before + " to " + after + "."
 }
@@ -169,17 +161,12 @@ func (n giftNames) value(field, currency string) func(string) string {
 	case "campaign_id":
 		return func(id string) string { return quoted(n.campaigns[idOf(id)].Title, id) }
 	case "contact_id":
-		return func(id string) string { return n.contacts[id] }
-	case "status":
+		return func(id string) string { return cmp.Or(contactName(n.contacts[idOf(id)]), id) }
+	case "status", "method":
 		return spoken
 	case "transacted_at", "check_deposited_at":
-		return func(text string) string {
-			if t, _, ok := crm.ParseMoment(text); ok {
-				return shownDay(t)
-			}
-			return text
-		}
-	case "fee":
+		return func(text string) string { return text }
+	case "amount", "fee", "fee_covered":
 		return func(text string) string {
 			if text == "0" {
 				return ""

@@ -175,13 +175,13 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 		contact, ben := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ben", "Ek")
 		benID := ben[strings.LastIndex(ben, "/")+1:]
 		gift := p.give(contact, "50", "2026-01-31", "campaign_id", gala, "status", "pending")
-		p.sees(p.get(gift), "Promised", "Not received yet", "Mark as received")
+		p.sees(p.get(gift), "Promised Overdue", "Due on Jan 31, 2026", "Not received yet", "Received on", "Mark as received")
 		lost := p.get(p.give(s.contact(p, "Ida", "Berg"), "7", "2026-01-31", "status", "failed", "fee", "1"))
 		if p.sees(lost, "Failed", "Fee $1", "Not received"); strings.Contains(lost.words(), "arrived") || strings.Contains(lost.words(), "yet") || strings.Contains(lost.words(), "Left") {
 			t.Errorf("a gift that failed: %s", lost.words())
 		}
 		a := p.get(gift + "/edit")
-		p.sees(a, "Edit gift", "Contact ID", "Promised Received Failed Canceled")
+		p.sees(a, "Edit gift", "Contact ID", "Due on", "Promised Failed Canceled")
 		form := func(change ...string) []string {
 			return append(change, "seen", seen(p.get(gift+"/edit")), "transacted_at", "2026-01-31", "dedication.type", "", "dedication.name", "")
 		}
@@ -198,7 +198,7 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 		}
 		for _, wrong := range []struct{ field, value, fault string }{
 			{"contact_id", "999", "Contact must be one of your contacts."}, {"contact_id", "", "Contact must not be empty."}, {"transacted_at", "", "Date must not be empty."},
-			{"status", "failed", "Status cannot be changed: only a promised gift can change its status."}, {"fee", "2", "Fee cannot be changed."}, {"amount", "60", "Amount cannot be changed. Refund the gift and record it again."},
+			{"status", "failed", "Status cannot be changed: only a promised gift can change its status."}, {"fee", "60", "Fee must not be more than the amount."}, {"amount", "", "Amount is required."}, {"amount", "x", "Amount must be an amount"}, {"method", "barter", "Method must be one of"},
 		} {
 			a := p.post(gift, wrong.field, wrong.value, "seen", seen(p.get(gift+"/edit")))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -211,19 +211,39 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 	})
 }
 
-// A promised gift counts on the day on which it is received.
-func TestAPromiseThatIsKeptCountsToday(t *testing.T) {
+// A promise can be due later, counts nowhere, and counts on the day on which it is received, which is today unless another day is chosen.
+func TestAPromiseIsDueLaterAndCountsWhenItIsReceived(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
-		gift := p.give(s.contact(p, "Zoë", "Okafor"), "333", "2024-12-20", "status", "pending")
-		p.follow(gift, "status", "succeeded", "seen", seen(p.get(gift)))
+		contact := s.contact(p, "Zoë", "Okafor")
+		p.sees(p.get(contact), "For a promise, the date is when it is due.")
+		due := time.Now().UTC().AddDate(0, 2, 0)
+		gift := p.give(contact, "333", due.Format(time.DateOnly), "status", "pending")
+		open := p.get(gift)
+		if p.sees(open, "Due on "+due.Format("Jan 2, 2006"), "Promised"); strings.Contains(open.words(), "Overdue") || !strings.Contains(open.body, `name="transacted_at" type="date" value="`+today()+`"`) {
+			t.Errorf("a promise: %s", open.words())
+		}
+		p.sees(p.get(contact), "Total $0 0 gifts")
+		a := p.post(gift+"/receive", "transacted_at", due.Format(time.DateOnly), "seen", seen(open))
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "must not be in the future.", "Mark as received")
+		a = p.post(gift+"/receive", "transacted_at", today(), "seen", "another state")
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "Someone else changed this gift after you opened the form.")
+		p.sees(p.follow(gift+"/receive", "transacted_at", today(), "seen", seen(open)), "$333 from Zoë Okafor was received.")
 		if g := s.gifts(p.account)[0]; g.Status != crm.Succeeded || g.At.Format(time.DateOnly) != today() {
 			t.Errorf("the gift is %s, of %s", g.Status, g.At)
 		}
+		p.sees(p.get(contact), "Total $333 1 gift")
+		late := p.give(contact, "20", "2024-12-20", "status", "pending")
+		p.sees(p.get(p.org("/gifts")), "Promised Overdue")
+		p.follow(late+"/receive", "transacted_at", "2025-03-01", "seen", seen(p.get(late)))
+		p.sees(p.get(late), "Date Mar 1, 2025", "Payment Mar 1, 2025")
 	})
 }
 
-func TestARefundIsMadeOnce(t *testing.T) {
+// A person is asked before a refund is recorded, and the same form refunds once.
+func TestARefundIsAskedAboutAndMadeOnce(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), crm.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
@@ -237,21 +257,108 @@ func TestARefundIsMadeOnce(t *testing.T) {
 			p.wantStatus(a, http.StatusUnprocessableEntity)
 			p.sees(a, fault)
 		}
-		p.sees(p.follow(gift+"/refund", "amount", "$20", "seen", seen(open)), "$20 was refunded.", "$20 refunded", "Refund", "-$20", "Left $30")
+		asked := p.post(gift+"/refund", "amount", "$20", "seen", seen(open))
+		p.wantStatus(asked, http.StatusOK)
+		p.sees(asked, "Refund $20 to Zoë Okafor?", "Nothing was recorded yet.", "$20 will be subtracted from the totals of Jan 31, 2026, and $30 will be left of this gift.", "Record refund Don’t refund")
+		if g := s.gifts(p.account)[0]; g.Refunded() != 0 {
+			t.Errorf("the question has refunded %d", g.Refunded())
+		}
+		answer := []string{"amount", "$20", "seen", seen(asked), "decision", "record"}
+		p.sees(p.follow(gift+"/refund", answer...), "$20 was refunded.", "$20 refunded", "Refund", "-$20", "Left $30")
 		for _, version := range []string{seen(open), ""} { // the same form again, and one that does not come from a page
-			a := p.post(gift+"/refund", "amount", "20", "seen", version)
-			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, "This gift changed after you opened the page, so nothing was refunded now.", "Left $30")
+			for _, decision := range []string{"", "record"} {
+				a := p.post(gift+"/refund", "amount", "20", "seen", version, "decision", decision)
+				p.wantStatus(a, http.StatusUnprocessableEntity)
+				p.sees(a, "This gift changed after you opened the page, so nothing was recorded now.", "Left $30")
+			}
 		}
 		p.sees(p.get(contact), "Total $30 1 gift")
 		p.sees(p.get(p.org("/gifts")), "1 gift: $30", "$20 refunded Check $30 from") // the row shows what is left, like the total
-		a := p.follow(gift+"/refund", "amount", "30", "seen", seen(p.get(gift)))
-		if p.sees(a, "$30 was refunded.", "Refunded", "Left $0"); strings.Contains(a.body, "Record refund") {
+		a := p.follow(gift+"/refund", "amount", "30", "seen", seen(p.get(gift)), "decision", "record")
+		if p.sees(a, "$30 was refunded.", "Refunded", "Left $0"); strings.Contains(a.body, "Refund gift") {
 			t.Error("a gift of which nothing is left can be refunded")
 		}
 		p.sees(p.get(contact), "Total $0 0 gifts")
 		a = p.post(gift+"/refund", "amount", "1", "seen", seen(p.get(gift+"/edit")))
 		p.sees(a, "all of the gift was refunded already")
+	})
+}
+
+// A mistaken refund is undone next to it, once, after a question; the list of payments and the histories tell of both.
+func TestARefundIsUndone(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		contact := s.contact(p, "Zoë", "Okafor")
+		gift := p.give(contact, "50", "2026-01-31")
+		for _, amount := range []string{"5", "20"} {
+			p.follow(gift+"/refund", "amount", amount, "seen", seen(p.get(gift)), "decision", "record")
+		}
+		open := p.get(gift)
+		p.sees(open, "Undo refund of -$5", "Undo refund of -$20", "Left $25")
+		if a := s.member(p.account, crm.Viewer).get(gift); strings.Contains(a.body, "Undo refund") {
+			t.Error("a viewer can undo a refund")
+		}
+		asked := p.post(gift+"/refund/undo", "amount", "20", "seen", seen(open))
+		p.wantStatus(asked, http.StatusOK)
+		p.sees(asked, "Undo the refund of $20 to Zoë Okafor?", "Nothing was recorded yet.", "$45 will be left of this gift", "Undo refund Keep refund")
+		p.sees(p.get(gift), "Left $25")
+		a := p.follow(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record")
+		if p.sees(a, "$20 is no longer refunded.", "Refund undone", "Left $45", "$5 refunded", "The refund of $20 was undone."); strings.Contains(a.words(), "Undo refund of -$20") || !strings.Contains(a.words(), "Undo refund of -$5") {
+			t.Errorf("what can be undone: %s", a.words())
+		}
+		a = p.post(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record") // the button was clicked twice
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "This gift changed after you opened the page, so nothing was recorded now.", "Left $45")
+		a = p.post(gift+"/refund/undo", "amount", "6", "seen", seen(p.get(gift)))
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "must not be more than what is refunded of the gift: 5.")
+		p.sees(p.get(contact), "Total $45 1 gift", "undid a refund of $20.", "recorded a refund of $20.")
+		p.follow(gift+"/refund", "amount", "45", "seen", seen(p.get(gift)), "decision", "record")
+		p.sees(p.get(contact), "Total $0 0 gifts")
+	})
+}
+
+// A mistyped amount or method is corrected in the form of the gift, which counts once, and is told as one correction.
+func TestAMistypedGiftIsCorrected(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		gala := s.fund(p.account, "Gala", "USD")
+		contact := s.contact(p, "Zoë", "Okafor")
+		gift := p.give(contact, "50", "2026-01-31", "campaign_id", gala)
+		a := p.get(gift + "/edit")
+		if p.sees(a, "If the amount or the method is wrong, correct it here."); !strings.Contains(a.body, `name="amount" type="text" value="50"`) {
+			t.Error("the form does not have the amount")
+		}
+		correct := func(amount, method string) answer {
+			return p.follow(gift, "amount", amount, "method", method, "fee", "", "fee_covered", "", "seen", seen(p.get(gift+"/edit")))
+		}
+		a = correct("500", "cash")
+		p.sees(a, "The changes were saved.", "$500 from Zoë Okafor", "Payment Jan 31, 2026, 12:00 PM UTC $50 Correction", "$450", "Left $500", "Amount corrected from $50 to $500.", "Method corrected from Check to Cash.")
+		if strings.Contains(a.words(), "-$50") || strings.Contains(a.words(), "refunded") {
+			t.Errorf("a correction is told as a refund: %s", a.words())
+		}
+		p.sees(p.get(contact), "Total $500 1 gift", "corrected the amount of a gift from $50 to $500.")
+		p.sees(p.get(p.org("/gifts")), "1 gift: $500", "Cash $500 from")
+		p.sees(p.get(p.org("/campaigns/"+gala)), "$500")
+		if a = s.member(p.account, crm.Owner).get(p.org("/settings/history")); strings.Contains(a.words(), "ayout") || strings.Contains(a.words(), "onated") {
+			t.Errorf("the history of the organization tells what follows from the amount: %s", a.words())
+		}
+		p.sees(a, "Changed method from “check” to “cash”.", "Changed amount from “50” to “500”.")
+		p.sees(correct("500", "check"), "Method corrected from Cash to Check.", "Left $500")
+		p.sees(p.get(contact), "corrected a gift of $500.")
+		entries := len(s.gifts(p.account)[0].Entries)
+		correct("500", "check")
+		if n := len(s.gifts(p.account)[0].Entries); n != entries || entries != 5 {
+			t.Errorf("%d entries became %d by a form that changes nothing", entries, n)
+		}
+		p.follow(gift+"/refund", "amount", "100", "seen", seen(p.get(gift)), "decision", "record")
+		if a = p.get(gift + "/edit"); strings.Contains(a.body, `name="amount"`) {
+			t.Error("a gift with a refund can be corrected")
+		}
+		p.sees(a, "To correct the amount or the method, undo the refund first.")
+		a = p.post(gift, "amount", "40", "seen", seen(a))
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "Amount cannot be corrected while a part of the gift is refunded: undo the refund first.")
 	})
 }
 

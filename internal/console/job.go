@@ -30,7 +30,7 @@ func jobAddress(kind store.JobKind, id int64) string {
 }
 
 // jobWords are what people call jobs.
-var jobWords = map[store.JobKind]string{store.ImportJob: "import", store.BulkJob: "bulk change", store.UndoingJob: "undo", store.ZoneJob: "change of the time zone"}
+var jobWords = map[store.JobKind]string{store.ImportJob: "import", store.BulkJob: "bulk change", store.UndoingJob: "undo", store.EraseJob: "erasure", store.ZoneJob: "change of the time zone"}
 
 // jobKind is the kind of job that a change has begun.
 func jobKind(a *crm.Activity) store.JobKind {
@@ -253,6 +253,14 @@ func (p people) job(v visit, j store.Job) (view jobView, err error) {
 		view.Title, view.Told = "Move gifts to the days of a new time zone", plural(at.Moved, "gift")+" moved."
 		if j.Working() && at.Total > 0 {
 			view.Told, view.Width = shownCount(at.At)+" of "+plural(at.Total, "gift"), strconv.FormatInt(min(100, at.At*100/at.Total), 10)+"%"
+		}
+		view.More = view.Told
+	case store.EraseJob:
+		var spec store.Erasure
+		err = json.Unmarshal(j.Spec, &spec)
+		view.Title = "Erase " + plural(int64(len(spec.Contacts)), "contact")
+		if view.Told = "What named them was removed."; j.Working() {
+			view.Told = "What names them on gifts, in the history and in imports is being removed."
 		}
 		view.More = view.Told
 	default:

@@ -141,7 +141,7 @@ func (c *Console) showStatements(w http.ResponseWriter, r *http.Request, v visit
 func (view *statementsView) add(contact crm.Contact, gifts iter.Seq2[store.GiftRecord, error]) error {
 	s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(contact.Company), totals: map[string]int64{}}
 	if len(contact.Addresses) > 0 {
-		s.Address = addressLines(contact.Addresses[0])
+		s.Address = contact.Addresses[0].Lines()
 	}
 	for record, err := range gifts {
 		if err == nil {
@@ -153,20 +153,6 @@ func (view *statementsView) add(contact crm.Contact, gifts iter.Seq2[store.GiftR
 	}
 	view.Statements = append(view.Statements, s)
 	return nil
-}
-
-// addressLines is an address as it stands on an envelope.
-func addressLines(a crm.Address) (lines []string) {
-	place := strings.TrimSpace(a.State + " " + a.Zipcode)
-	if a.City != "" && place != "" {
-		place = a.City + ", " + place
-	}
-	for _, line := range []string{a.Line1, a.Line2, place, a.Country} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 // add adds the line of a gift. A statement is about what was paid, with the part of a fee that the giver added: that is what left the

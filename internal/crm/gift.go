@@ -8,7 +8,7 @@ import (
 )
 
 // Gift is money, or a thing, that one contact gave on one day, for one campaign or for none. The API calls it a transaction. It is
-// appended, and corrected by refunds and changes of its state; its money is never edited.
+// appended; its money is never edited, but refunded, or corrected by further entries.
 type Gift struct {
 	ID         int64  // the account's number and a sequence number
 	Code       string // public id
@@ -19,7 +19,7 @@ type Gift struct {
 	Status     GiftStatus
 	Method     string
 	Currency   string
-	Entries    []Entry // the payment, then each refund
+	Entries    []Entry // the payment, then each refund and correction
 	At         time.Time
 	Local      time.Time // At by the organization's clock (GiftClock): its day, month and year are the gift's. It stands beside the document
 	CreatedAt  time.Time
@@ -78,14 +78,14 @@ type Dedication struct {
 	Name, RecipientName, RecipientEmail string
 }
 
-// Entry is one movement of money. The numbers of a refund are negative. Amounts are in the smallest unit of the gift's currency.
+// Entry is one movement of money. The numbers of a refund, and of what takes a wrong payment back, are negative. Amounts are in the smallest unit of the gift's currency.
 type Entry struct {
 	ID         string
 	Amount     int64 // what was paid
 	Fee        int64 // what a processor kept
 	FeeCovered int64 // the part of the fee that the giver added
 	CapturedAt time.Time
-	RefundedAt time.Time // of a payment: since when all of it is gone
+	RefundedAt time.Time // of a refund; of a payment: since when all of it is gone
 }
 
 // Donated is what the giver meant to give.
@@ -94,8 +94,15 @@ func (e *Entry) Donated() int64 { return e.Amount - e.FeeCovered }
 // Payout is what arrives.
 func (e *Entry) Payout() int64 { return e.Amount - e.Fee }
 
-// Payment is the first entry of a gift.
-func (g *Gift) Payment() *Entry { return &g.Entries[0] }
+// Payment is the entry that says what was paid: the first one, or what the last correction has made of it.
+func (g *Gift) Payment() *Entry {
+	for i := len(g.Entries) - 1; i > 0; i-- {
+		if g.Entries[i-1].IsReversal() {
+			return &g.Entries[i]
+		}
+	}
+	return &g.Entries[0]
+}
 
 // Left is what is left of the amount after all refunds.
 func (g *Gift) Left() (amount int64) {
@@ -105,7 +112,7 @@ func (g *Gift) Left() (amount int64) {
 	return amount
 }
 
-// Refunded is what was given back.
+// Refunded is what was given back, less what of that was undone.
 func (g *Gift) Refunded() int64 { return g.Payment().Amount - g.Left() }
 
 // Net is what the gift adds to every sum: what was donated less refunds, and nothing while it does not count.
@@ -326,7 +333,8 @@ func GiftChanges(before, after *Gift) (changes []GiftChange) {
 	}
 	for i := range giftTable {
 		f := &giftTable[i]
-		if f.name == "transactions" || f.name == "line_items" {
+		switch f.name {
+		case "transactions", "line_items", "donated", "payout", "payment_method": // these follow from others
 			continue
 		}
 		was, is := string(f.append(nil, before)), string(f.append(nil, after))

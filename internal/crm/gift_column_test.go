@@ -292,7 +292,8 @@ func TestWordsOfGifts(t *testing.T) {
 	}
 }
 
-// TestRefundsAreNotLost: a gift that was exported with a refund is rejected, since it would come back as a whole.
+// TestRefundsAreNotLost: a gift that was exported with a refund is rejected, since it would come back as a whole. One whose refund was undone, or
+// that was corrected, comes back as it is.
 func TestRefundsAreNotLost(t *testing.T) {
 	t.Parallel()
 	in, faults, err := DecodeGift([]byte(`{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "contact_id": 7}`))
@@ -312,14 +313,36 @@ func TestRefundsAreNotLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, g := range []Gift{whole, part, all} {
+	undone, err := part.UndoRefund(nil, importDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seven, cash := int64(70000), "check"
+	corrected, err := undone.Change(&GiftInput{Correction: true, Amount: &seven, Method: &cash}, nil, importDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := corrected.Refund(&two, importDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range []Gift{whole, undone, corrected, part, all, again} {
 		want := ""
-		if i > 0 {
+		if i > 2 {
 			want = "The transactions field says that money was refunded, which cannot be imported: record the gift and its refund by hand."
 		}
 		_, row := firstRow(t, string(AppendGift(nil, 1, "code", 0, "", g.AppendBody(nil))))
 		if err := row.Validate("US", importDay); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%d: %v", i, err)
+		}
+		if *row.Amount != g.Payment().Amount*100 || *row.Method != g.Method {
+			t.Errorf("%d comes back as %d by %s", i, *row.Amount, *row.Method)
+		}
+	}
+	for _, ledger := range []string{`[{"amount":5},{"amount":-2}]`, `[{"amount":5},{"amount":-2},{"amount":2}]`, `[{"amount":5,"refunded":true}]`, `[{"amount":5},{"amount":-5}]`} {
+		_, row := firstRow(t, `{"amount": 5, "method": "cash", "date": "2026-01-31", "contact_id": 7, "transactions": `+ledger+`}`)
+		if err := row.Validate("US", importDay); err == nil {
+			t.Errorf("%s: its refund is lost", ledger)
 		}
 	}
 	for _, ledger := range []string{`null`, `"x"`, `[null, 7, {"amount": {"x": [1]}, "refunded": false}]`, `[]`} {

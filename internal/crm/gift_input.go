@@ -26,8 +26,10 @@ type GiftInput struct {
 	Seen                           string // the version of the gift that the change is about; "" for whatever is there
 	Known                          bool   // the giver, who has no name here, must be a contact already
 	FromRow                        bool   // the external id was made from all that was sent
+	Correction                     bool   // money that differs was entered wrong, and is corrected
 
 	at, deposited time.Time         // what Validate worked out
+	future        bool              // at is after now, or after today
 	sentAs        map[string]string // what the columns of a file are called, by the names of the wire
 	sign          string            // of a currency, that a cell has beside its amount
 }
@@ -49,10 +51,17 @@ func givenAt() field[*Gift, *GiftInput] {
 			}
 			return
 		}
-		in.at = c.giftTime(at, "transacted_at", *in.GivenAt)
+		latest, rule := c.now.Add(clockSkew), NotInFuture
+		if status := value(in.Status); status == string(Pending) || !c.isNew && status == "" { // Change knows whether it is a promise
+			latest, rule = c.now.AddDate(promiseYears, 0, 0), TooFarAhead
+		}
+		in.at, in.future = c.giftTime(at, "transacted_at", *in.GivenAt, latest, rule), isAfter(*in.GivenAt, c.now.Add(clockSkew))
 	}
 	return f
 }
+
+// promiseYears is how far ahead a promise may be due.
+const promiseYears = 20
 
 func depositedAt() field[*Gift, *GiftInput] {
 	f := kept[*Gift, *GiftInput]("check_deposited_at", contactTime, func(g *Gift) *time.Time { return &g.Deposited })
@@ -60,29 +69,40 @@ func depositedAt() field[*Gift, *GiftInput] {
 	f.read = func(r *jsonReader, in *GiftInput) { in.DepositedAt = r.textSent() }
 	f.check = func(c *checker, at place, in *GiftInput) {
 		if in.DepositedAt != nil && *in.DepositedAt != "" && !c.hasAt(at, "check_deposited_at") {
-			in.deposited = c.giftTime(at, "check_deposited_at", *in.DepositedAt)
+			in.deposited = c.giftTime(at, "check_deposited_at", *in.DepositedAt, c.now.Add(clockSkew), NotInFuture)
 		}
 	}
 	return f
 }
 
-// giftTime reads a date or a time that lies between 1900 and now. A date may be today where now is: its location says so.
-func (c *checker) giftTime(at place, name, text string) time.Time {
+// giftTime reads a date or a time that lies between 1900 and the latest one. rule is what a later one breaks. A date may be that of the latest time
+// where that is: its location says so.
+func (c *checker) giftTime(at place, name, text string, latest time.Time, rule Rule) time.Time {
 	t, isDay, ok := ParseMoment(text)
-	future := t.After(c.now.Add(clockSkew))
+	later := isAfter(text, latest)
 	if isDay {
-		future = t.After(WallClock(c.now, c.now.Location()))
 		t = t.Add(dayTime)
 	}
 	switch {
 	case !ok:
 		c.add(at, name, GiftTime)
-	case future:
-		c.add(at, name, NotInFuture)
+	case later && rule == TooFarAhead:
+		c.add(at, name, rule, promiseYears)
+	case later:
+		c.add(at, name, rule)
 	case t.Year() < 1900:
 		c.add(at, name, NotBefore1900)
 	}
 	return t
+}
+
+// isAfter tells whether a date or a time is after the latest one. A date is compared with the date there.
+func isAfter(text string, latest time.Time) bool {
+	t, isDay, _ := ParseMoment(text)
+	if isDay {
+		latest = WallClock(latest, latest.Location())
+	}
+	return t.After(latest)
 }
 
 // dayTime is when a gift was made of which only the day is known: at noon in UTC.
@@ -134,15 +154,18 @@ func DecodeGift(body []byte) (in GiftInput, faults *Invalid, err error) {
 }
 
 func (in *GiftInput) read(r *jsonReader, key string) {
-	if key == "campaign_id" {
+	switch key {
+	case "campaign_id":
 		id := idKind.read(r)
 		in.Campaign = &id
-		return
+	case "correction":
+		in.Correction = r.boolean()
+	default:
+		giftTable.read(r, key, in)
 	}
-	giftTable.read(r, key, in)
 }
 
-// DecodeRefund reads the body of a refund: an amount in ten-thousandths, nil for all that is left.
+// DecodeRefund reads the body of a refund, or of the undoing of one: an amount in ten-thousandths, nil for all.
 func DecodeRefund(body []byte) (amount *int64, err error) {
 	r := newJSONReader("The request body", body)
 	r.document(func(key string) {
@@ -227,10 +250,15 @@ func referenceKind() kind[string] {
 
 // checkReserved refuses a reference that a payment provider alone may give, unless it is there already.
 func checkReserved(v *Invalid, reference, old string) {
-	provider, _, found := strings.Cut(reference, ":")
-	if found && reference != old && slices.Contains(providers, strings.ToLower(provider)) {
+	if provider, found := providerOf(reference); found && reference != old {
 		v.Add("external_id", Reserved, provider+":")
 	}
+}
+
+// providerOf is the payment provider that a reference is from, as it is written.
+func providerOf(reference string) (provider string, found bool) {
+	provider, _, found = strings.Cut(reference, ":")
+	return provider, found && slices.Contains(providers, strings.ToLower(provider))
 }
 
 func (in *GiftInput) checkMoney(c *checker) {
@@ -241,10 +269,10 @@ func (in *GiftInput) checkMoney(c *checker) {
 		return
 	}
 	if in.Fee != nil && *in.Fee > *in.Amount {
-		c.add(place{}, "fee", "must not be more than the amount")
+		c.add(place{}, "fee", FeeOverAmount)
 	}
 	if in.FeeCovered != nil && *in.FeeCovered >= *in.Amount {
-		c.add(place{}, "fee_covered", "must be less than the amount")
+		c.add(place{}, "fee_covered", CoveredOverAmount)
 	}
 }
 
@@ -327,17 +355,9 @@ func NewGift(in *GiftInput, contact *Contact, currency, plan string, now time.Ti
 	if in.sign != "" && !signFits(in.sign, currency) {
 		v.Add("amount", "has the sign %v, but the gift would be in %v: add a column with the currency, such as USD or EUR", in.sign, currency)
 	}
-	for _, m := range []struct {
-		name string
-		sent *int64
-		to   *int64
-	}{{"amount", in.Amount, &payment.Amount}, {"fee", in.Fee, &payment.Fee}, {"fee_covered", in.FeeCovered, &payment.FeeCovered}} {
-		var ok bool
-		if m.sent == nil {
-			continue
-		}
-		if *m.to, ok = minorUnits(*m.sent, currency); !ok {
-			v.Add(m.name, TooFine, Decimals(currency), currency)
+	for _, m := range moneyOf(in, &payment) {
+		if m.sent != nil {
+			*m.to = m.minor(currency, &v)
 		}
 	}
 	giftTable.patch(&g, in, now)
@@ -391,76 +411,6 @@ func (in *GiftInput) Agrees(g *Gift) bool {
 	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
 		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && (value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
 		string(same.AppendBody(nil)) == string(g.AppendBody(nil))
-}
-
-// Change is the gift with what may be changed of it. Money that was sent must be what it is: only a fee of 0 can be told later.
-// contact and plan are those that the input names, nil and "" where it names none.
-func (g Gift) Change(in *GiftInput, contact *Contact, now time.Time) (Gift, error) {
-	if in.Seen != "" && in.Seen != g.Version() {
-		return g, ErrChanged
-	}
-	var v Invalid
-	old := g
-	g.Entries = slices.Clone(g.Entries)
-	g.changeMoney(in, &v)
-	if in.Status != nil && *in.Status != "" && GiftStatus(*in.Status) != g.Status && g.Status != Pending {
-		v.Add("status", StatusStays)
-	}
-	checkReserved(&v, value(in.ExternalID), g.ExternalID)
-	if len(v.Faults) > 0 {
-		sortFaults(&v, giftFields)
-		return old, &v
-	}
-	giftTable.patch(&g, in, now)
-	g.Currency, g.Method = old.Currency, old.Method
-	if g.Status == "" {
-		g.Status = old.Status
-	}
-	if in.Campaign != nil {
-		g.Campaign = *in.Campaign
-	}
-	if contact != nil && contact.ID != old.Contact {
-		g.Contact, g.Giver = contact.ID, GiverOf(contact)
-	}
-	if !in.at.IsZero() {
-		if g.At = in.at; g.Payment().CapturedAt.Equal(old.At) { // it was paid when it was made
-			g.Payment().CapturedAt = g.At
-		}
-	}
-	if in.DepositedAt != nil {
-		g.Deposited = in.deposited
-	}
-	if g.Status == Succeeded && old.Status != Succeeded {
-		g.Payment().CapturedAt = now.UTC().Truncate(time.Second)
-	}
-	return g, nil
-}
-
-func (g *Gift) changeMoney(in *GiftInput, v *Invalid) {
-	stays := func(name string, sent *int64, is int64) {
-		if units, ok := minorUnits(value(sent), g.Currency); sent != nil && (!ok || units != is) {
-			v.Add(name, MoneyStays)
-		}
-	}
-	stays("amount", in.Amount, g.amount())
-	stays("fee_covered", in.FeeCovered, g.feeCovered())
-	if g.fee() != 0 {
-		stays("fee", in.Fee, g.fee())
-	} else if in.Fee != nil {
-		units, ok := minorUnits(*in.Fee, g.Currency)
-		switch {
-		case !ok:
-			v.Add("fee", TooFine, Decimals(g.Currency), g.Currency)
-		case units > g.amount():
-			v.Add("fee", "must not be more than the amount")
-		}
-		g.Payment().Fee = units
-	}
-	for name, pair := range map[string][2]string{"currency": {value(in.Currency), g.Currency}, "method": {value(in.Method), g.Method}} {
-		if pair[0] != "" && pair[0] != pair[1] {
-			v.Add(name, MoneyStays)
-		}
-	}
 }
 
 // value is what was sent, or nothing.

@@ -110,29 +110,69 @@ func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
 		return g, invalid("status", NotPaid, g.Status)
 	case left <= 0:
 		return g, invalid("amount", NothingLeft)
-	case len(g.Entries) >= maxEntries:
-		return g, invalid("amount", "is refused: the gift has %v entries, and can have no more", maxEntries)
 	}
-	amount := left
-	if sent != nil {
-		units, ok := minorUnits(*sent, g.Currency)
-		switch {
-		case !ok:
-			return g, invalid("amount", TooFine, Decimals(g.Currency), g.Currency)
-		case units <= 0:
-			return g, invalid("amount", MoneyRange)
-		case units > left:
-			return g, invalid("amount", MoreThanLeft, MoneyInput(left, g.Currency))
-		}
-		amount = units
+	amount, err := g.part(sent, left, MoreThanLeft)
+	if err != nil {
+		return g, err
 	}
 	now = now.UTC().Truncate(time.Second)
-	entry := Entry{ID: randomText(codeLength), Amount: -amount, FeeCovered: -g.coveredPart(left - amount), RefundedAt: now}
-	g.Entries = append(append(make([]Entry, 0, len(g.Entries)+1), g.Entries...), entry)
+	g = g.with(Entry{ID: randomText(codeLength), Amount: -amount, FeeCovered: -g.coveredPart(left - amount), RefundedAt: now})
 	if amount == left {
 		g.Payment().RefundedAt = now
 	}
 	return g, nil
+}
+
+// UndoRefund takes back what was refunded, or a part of it in ten-thousandths: the refund was entered by mistake, or the money came back.
+// The ledger keeps the refund, and gets an entry against it.
+func (g Gift) UndoRefund(sent *int64, now time.Time) (Gift, error) {
+	refunded := g.Refunded()
+	if refunded <= 0 {
+		return g, invalid("amount", NothingRefunded)
+	}
+	amount, err := g.part(sent, refunded, MoreThanRefunded)
+	if err != nil {
+		return g, err
+	}
+	g = g.with(Entry{ID: randomText(codeLength), Amount: amount, FeeCovered: -g.coveredPart(g.Left() + amount), CapturedAt: now.UTC().Truncate(time.Second)})
+	g.Payment().RefundedAt = time.Time{}
+	return g, nil
+}
+
+// part is how much of an amount a refund, or the undoing of one, is about: all of it where sent is nil.
+func (g *Gift) part(sent *int64, most int64, tooMuch Rule) (int64, error) {
+	if len(g.Entries) >= maxEntries {
+		return 0, invalid("amount", EntriesFull, maxEntries)
+	}
+	if sent == nil {
+		return most, nil
+	}
+	units, ok := minorUnits(*sent, g.Currency)
+	switch {
+	case !ok:
+		return 0, invalid("amount", TooFine, Decimals(g.Currency), g.Currency)
+	case units <= 0:
+		return 0, invalid("amount", MoneyRange)
+	case units > most:
+		return 0, invalid("amount", tooMuch, MoneyInput(most, g.Currency))
+	}
+	return units, nil
+}
+
+// with is the gift with further entries.
+func (g Gift) with(entries ...Entry) Gift {
+	g.Entries = append(slices.Clone(g.Entries), entries...)
+	return g
+}
+
+// IsReversal tells whether an entry takes back a payment that was entered wrong. It is negative, and no refund; the payment as it should have been
+// follows.
+func (e *Entry) IsReversal() bool { return e.Amount < 0 && e.RefundedAt.IsZero() }
+
+// CanCorrect tells whether the money of the gift can be corrected: a payment provider's stays, and a refund is undone first.
+func (g *Gift) CanCorrect() bool {
+	_, isProviders := providerOf(g.ExternalID)
+	return !isProviders && g.Refunded() == 0
 }
 
 // Withdraw is the gift after the import that has recorded it was undone: no money is known to have come, so it counts nowhere. Its external id is free

@@ -171,21 +171,39 @@ func readJSONRow(line int, document []byte) (*GiftRow, error) {
 	return row, nil
 }
 
-// hasRefund reads the ledger of a gift, and tells whether money went back.
+// hasRefund reads the ledger of a gift, and tells whether money went back and stayed there. A correction is no refund.
 func (r *jsonReader) hasRefund() (found bool) {
 	if r.next() != '[' {
 		r.skip()
 		return false
 	}
+	var g Gift
 	r.token()
 	for r.err == nil && r.dec.PeekKind() != ']' {
+		var amount string
+		refunded := false
 		r.object(func(key string) {
-			kind, text := r.scalar()
-			found = found || key == "refunded" && kind == 't' || key == "amount" && strings.HasPrefix(text, "-")
+			switch kind, text := r.scalar(); key {
+			case "refunded":
+				refunded = kind == 't'
+			case "amount":
+				amount = text
+			}
 		})
+		entry := Entry{}
+		digits, negative := strings.CutPrefix(amount, "-")
+		units, ok := parseDecimal(digits, sentDecimals, 18)
+		if entry.Amount = units; negative {
+			entry.Amount = -units
+		}
+		if refunded {
+			entry.RefundedAt = time.Unix(1, 0)
+		}
+		g.Entries = append(g.Entries, entry)
+		found = found || refunded && !negative || negative && !ok || entry.IsReversal() && g.Left() != 0
 	}
 	r.token()
-	return found
+	return found || len(g.Entries) > 0 && g.Refunded() > 0
 }
 
 // textOrNumber reads a text, or a number as it was written.

@@ -49,9 +49,10 @@ const (
 	DidLose // a row that was missing, and that a repair has put in its place
 	DidExport
 	DidImport
+	DidPlan // a recurring plan of a contact has begun
 )
 
-var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost", "exported", "imported"}
+var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost", "exported", "imported", "plan"}
 
 func (k ChangeKind) String() string { return nameAt(kindNames, int64(k)) }
 
@@ -243,22 +244,40 @@ func (d Differences) Has(field string) bool {
 	return slices.ContainsFunc(d, func(one Difference) bool { return one.Field == field })
 }
 
-// MentionedGift is what the history of a contact says about a gift of theirs: which one, what was given or refunded, and the state that it is in.
+// MentionedGift is what the history of a contact says about a gift of theirs: which one, what was given or refunded, and the state that it is in. The
+// amount is negative where a refund was undone. Of a plan it says what is given each time, and how often.
 type MentionedGift struct {
-	Gift     string      `json:"transaction_id"`
-	Amount   json.Number `json:"amount"`
-	Currency string      `json:"currency"`
-	Status   string      `json:"status"`
+	Gift      string      `json:"transaction_id,omitempty"`
+	Plan      string      `json:"plan_id,omitempty"`
+	Amount    json.Number `json:"amount"`
+	Before    json.Number `json:"before,omitempty"` // the amount that was corrected
+	Currency  string      `json:"currency"`
+	Status    string      `json:"status"`
+	Frequency string      `json:"frequency,omitempty"`
 }
 
 // GiftMention is a mentioned gift as the history keeps it.
 func GiftMention(before, after *Gift) string {
-	amount := after.Entries[0].Amount
+	mention := MentionedGift{Gift: after.Code, Currency: after.Currency, Status: string(after.Status)}
+	amount := after.Payment().Amount
 	if before != nil && len(after.Entries) > len(before.Entries) {
-		amount = -after.Entries[len(after.Entries)-1].Amount
+		if refunded := after.Refunded() - before.Refunded(); refunded != 0 {
+			amount = refunded
+		} else {
+			mention.Before = json.Number(MoneyInput(before.Payment().Amount, after.Currency))
+		}
 	}
-	mention := MentionedGift{after.Code, json.Number(MoneyInput(amount, after.Currency)), after.Currency, string(after.Status)}
-	text, _ := json.Marshal(mention) // texts alone
+	return mention.text(amount)
+}
+
+// PlanMention is a mentioned plan as the history keeps it.
+func PlanMention(p *Plan) string {
+	return MentionedGift{Plan: p.Code, Currency: p.Currency, Status: string(p.Status), Frequency: p.Frequency}.text(p.Amount)
+}
+
+func (m MentionedGift) text(amount int64) string {
+	m.Amount = json.Number(MoneyInput(amount, m.Currency))
+	text, _ := json.Marshal(m) // texts alone
 	return string(text)
 }
 

@@ -21,6 +21,10 @@ type engine interface {
 	pools() []Pool
 	log() int64
 
+	// room is why the disk cannot take what is written next, nil where it can or that is the server's affair: a small write may fit into a log
+	// that is there already.
+	room() error
+
 	close() error
 }
 
@@ -36,12 +40,13 @@ type dialect struct {
 	// all the same before it is acknowledged: what it found may be on one server only.
 	confirms bool
 
+	touch       string   // writes something that a commit waits for, and that no one locks
 	lockVersion []string // keeps other nodes from migrating; nothing where a write transaction does already
 	size        string   // a query for the size of the database in bytes
 	clear       string   // removes all rows of the table whose name follows
 	tables      string   // a query for the names of all tables
 	identity    string   // a query for a text that no other database has
-	emptyLog    string   // takes the contents of rows that were removed out of the write-ahead log; "" where the server keeps it
+	log         logDialect
 }
 
 // conn is one connection. It is used by one goroutine at a time.

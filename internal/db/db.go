@@ -33,6 +33,7 @@ type DB struct {
 	engine   engine
 	schema   *Schema
 	queues   []*queue // each has some of the accounts
+	probes   *queue   // of readiness, which waits for no account
 	observer *Observer
 	now      func() time.Time
 	probe    probe
@@ -58,6 +59,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	for range e.writers() {
 		d.queues = append(d.queues, startQueue(d, o.Begin))
 	}
+	d.probes = startQueue(d, o.Begin)
 	return d, nil
 }
 
@@ -93,7 +95,7 @@ func (o Options) File() string {
 
 // Close waits for what is being written and closes the database.
 func (d *DB) Close() error {
-	for _, q := range d.queues {
+	for _, q := range append(d.queues, d.probes) {
 		q.stop()
 	}
 	return d.engine.close()
@@ -159,26 +161,31 @@ func (c Conn) Settle() error { return c.flush() }
 // Update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is on disk.
 // decide may run again; it must decide before it writes, so that a refused change has written nothing.
 func (d *DB) Update(ctx context.Context, account int64, needs any, decide func(Batch) error) error {
-	return d.queueOf(account).do(&Change{ctx: ctx, Account: account, Needs: needs, decide: func(_ *Tx, b Batch) error { return decide(b) }})
+	return d.update(ctx, account, needs, false, decide)
 }
 
-// LongUpdate is Update for one change that takes as long as it takes. It stands in no queue: with SQLite, all other changes wait for it.
-func (d *DB) LongUpdate(ctx context.Context, decide func(Batch) error) error {
-	return change(ctx, d.engine, func(t *Tx) error {
-		work := d.queues[0].begin(t)
-		return first(func() error { return decide(work) }, work.Finish)
-	})
+// UpdateAlone is Update for a change that will take back what it has written: it is a batch of its own, so that no other change has to begin again
+// with it.
+func (d *DB) UpdateAlone(ctx context.Context, account int64, needs any, decide func(Batch) error) error {
+	return d.update(ctx, account, needs, true, decide)
+}
+
+func (d *DB) update(ctx context.Context, account int64, needs any, alone bool, decide func(Batch) error) error {
+	return d.queueOf(account).do(&Change{ctx: ctx, Account: account, Needs: needs, Alone: alone, decide: func(_ *Tx, b Batch) error { return decide(b) }})
 }
 
 // queueOf is the one queue of an account on this node.
 func (d *DB) queueOf(account int64) *queue { return d.queues[account%int64(len(d.queues))] }
 
 // Ready tells whether the database can work: it must take a write, and answer. One that only answers may be on a disk that is full,
-// or a server that was left behind.
+// or a server that was left behind. It writes nothing that others lock, so that no work of an account makes a node seem broken.
 func (d *DB) Ready(ctx context.Context) error {
 	return d.probe.ask(ctx, d.now, func() error {
 		ctx := context.WithoutCancel(ctx)
-		err := d.queues[0].do(&Change{ctx: ctx, decide: func(t *Tx, _ Batch) error { return t.LockAll() }})
+		err := d.probes.do(&Change{ctx: ctx, decide: func(t *Tx, _ Batch) error { return t.touchDisk() }})
+		if err == nil {
+			err = d.engine.room()
+		}
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ const (
 	ReadBatches     = readBatches
 	IdentityFile    = identityFile
 	VersionQuery    = sqlVersion
+	KeptStatements  = keptStatements
 )
 
 // dialect is that of the engine.
@@ -180,3 +181,14 @@ func Planned(sql string) bool { return planned(sql) }
 
 // Single is a statement for a list, run for one element.
 func Single(sql string) string { return single(sql) }
+
+// Statements is how many prepared statements each connection of SQLite keeps.
+func (d *DB) Statements() (kept []int) {
+	e := d.engine.(*sqliteEngine)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.opened {
+		kept = append(kept, len(c.statements))
+	}
+	return kept
+}

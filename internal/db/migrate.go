@@ -35,7 +35,7 @@ const (
 	sqlCreateVersion = `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)`
 	sqlVersion       = `SELECT COALESCE(MAX(version), 0) FROM schema_version`
 	sqlAddVersion    = `INSERT INTO schema_version (version) VALUES ($1)`
-	sqlConfirm       = `UPDATE schema_version SET version = version WHERE version = 1`
+	sqlLockAll       = `UPDATE schema_version SET version = version WHERE version = 1`
 
 	sqlDerived    = `SELECT version FROM derived WHERE name = $1`
 	sqlSetDerived = `INSERT INTO derived (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version`

@@ -139,6 +139,9 @@ func (p *Positions) catchUp(state ListState, switches Switches) error {
 	if p.state.Revision == state.Revision {
 		return nil
 	}
+	if state.Size < p.state.Size { // an import was taken back
+		p.forget()
+	}
 	p.grow(state.Size)
 	if err := switches(p.state.Revision, p.set); err != nil {
 		p.forget() // a part was applied

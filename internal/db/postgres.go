@@ -48,7 +48,7 @@ func openPostgres(ctx context.Context, url string) (engine, error) {
 		return nil, err
 	}
 	config = config.Copy()
-	config.MaxConns = postgresWriters
+	config.MaxConns = postgresWriters + 1 // the last one is for readiness
 	if e.write, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		e.read.Close()
 		return nil, err
@@ -113,6 +113,7 @@ var postgresDialect = dialect{
 	texts:    cached(postgresTexts),
 	lists:    true,
 	confirms: true,
+	touch:    `SELECT pg_catalog.pg_logical_emit_message(true, 'donorbook', '')`,
 	// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it takes.
 	lockVersion: []string{"SET LOCAL lock_timeout = 0", "LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE"},
 	size:        `SELECT pg_catalog.pg_database_size(pg_catalog.current_database())`,
@@ -171,6 +172,8 @@ func (e *postgresEngine) pools() []Pool {
 }
 
 func (e *postgresEngine) log() int64 { return -1 }
+
+func (e *postgresEngine) room() error { return nil }
 
 // reader lends what one request reads with. It has no connection of its own before it needs one: a statement outside of a
 // transaction goes together with those of others. A client that goes away ends it between two statements: to break off a

@@ -241,6 +241,11 @@ func outdated(e *pgconn.PgError) bool {
 	return e.Code == "0A000" && e.Routine == "RevalidateCachedQuery"
 }
 
+// lostBehind tells whether the server has lost its own connection to another one, which a distributed engine reports as an internal error.
+func lostBehind(e *pgconn.PgError) bool {
+	return e.Code == "XX000" && strings.Contains(e.Message, "server closed the connection")
+}
+
 // translate tells apart what can be tried again, what is taken, and what is broken. It is not for a commit.
 func (c *postgresConn) translate(err error) error {
 	if err == nil {
@@ -271,7 +276,7 @@ func (c *postgresConn) translate(err error) error {
 		return because(errPoisoned, err)
 	case e.Code == "53100":
 		return because(ErrUnavailable, fmt.Errorf("%w: %w", syscall.ENOSPC, err))
-	case class == "53", class == "58", e.Code == "57014", e.Code == "55P03": // full, canceled, or locked for too long
+	case class == "53", class == "58", e.Code == "57014", e.Code == "55P03", lostBehind(e): // full, canceled, or locked for too long
 		return because(ErrUnavailable, err)
 	case e.Code == "26000", e.Code == "42P05":
 		return fmt.Errorf("%w (a pooler that shares connections between transactions needs pooler=transaction in the database URL)", err)

@@ -33,6 +33,30 @@ func TestOnlyAnOutdatedPlanIsTriedAgain(t *testing.T) {
 	}
 }
 
+// A distributed engine whose worker is gone says so with the code of its own faults. Those stay faults.
+func TestAServerThatHasLostAnotherIsUnavailable(t *testing.T) {
+	t.Parallel()
+	url, err := Cluster.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := openTiny(t, tinyOptions(Options{URL: url}))
+	c, err := d.engine.writer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.engine.release(c)
+	for message, unavailable := range map[string]bool{
+		"server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally": true,
+		"cache lookup failed for type 4711": false,
+	} {
+		got := c.(*postgresConn).translate(&pgconn.PgError{Code: "XX000", Severity: "ERROR", SeverityUnlocalized: "ERROR", Message: message})
+		if errors.Is(got, ErrUnavailable) != unavailable || errors.Is(got, errRetry) {
+			t.Errorf("%q: %v", message, got)
+		}
+	}
+}
+
 // What a real server reports in both cases.
 func TestAChangedTableIsNotNoticedAndAnImpossibleStatementIs(t *testing.T) {
 	t.Parallel()

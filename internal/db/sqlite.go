@@ -17,6 +17,9 @@ import (
 
 // The files whose names begin with sqlite are all that know the SQLite library.
 
+// keptStatements is how many prepared statements a connection keeps. Those of gifts are built from their filters, and may be any number.
+const keptStatements = 200
+
 // sqliteReaders is how many connections read at once. Each has a page cache of its own, so they are few.
 const sqliteReaders = 4
 
@@ -103,7 +106,7 @@ func (e *sqliteEngine) open() (*sqliteConn, error) {
 			return nil, cannotOpen(e.path, fmt.Errorf("%s: %w", pragma, err))
 		}
 	}
-	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement)}
+	c := newSQLiteConn(e, db)
 	e.mu.Lock()
 	e.opened = append(e.opened, c)
 	e.mu.Unlock()
@@ -141,11 +144,14 @@ var sqliteDialect = dialect{
 	search:   sqliteSearch,
 	texts:    cached(sqliteTexts),
 	rowKeys:  true,
+	touch:    sqlLockAll,
 	size:     `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
 	clear:    `DELETE FROM `,
 	tables:   `SELECT name FROM sqlite_schema WHERE type = 'table'`,
 	identity: `SELECT file FROM pragma_database_list WHERE name = 'main'`,
-	emptyLog: `PRAGMA wal_checkpoint(TRUNCATE)`,
+	log: logDialect{
+		copy: `PRAGMA wal_checkpoint(PASSIVE)`, atOnce: `PRAGMA busy_timeout = 0`, empty: `PRAGMA wal_checkpoint(TRUNCATE)`, mayWait: sqlitePragmas[0], inOurFiles: true,
+	},
 }
 
 // sqliteTexts write a row with each statement: a call of SQLite is so cheap that there is nothing to gain by lists. A row is locked
@@ -185,6 +191,8 @@ func (e *sqliteEngine) log() int64 {
 	}
 	return info.Size()
 }
+
+func (e *sqliteEngine) room() error { return e.fault(filepath.Dir(e.path)) }
 
 func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
 	open := false
@@ -250,18 +258,25 @@ func (e *sqliteEngine) close() error {
 	return errors.Join(append(errs, e.unlock())...)
 }
 
-// sqliteConn is a connection with its prepared statements.
+// sqliteConn is a connection with the prepared statements that it has used last.
 type sqliteConn struct {
 	engine     *sqliteEngine
 	db         *sqlite3.Conn
 	statements map[string]*sqliteStatement
-	writes     bool // it is the writer
+	uses       int64 // of all statements
+	writes     bool  // it is the writer
 }
 
 // sqliteStatement is a prepared statement, and the row that it is at.
 type sqliteStatement struct {
 	stmt *sqlite3.Stmt
 	args []int // the argument for each parameter
+	used int64 // when it was last used, counted in uses
+	busy int   // it runs: others may run in between
+}
+
+func newSQLiteConn(e *sqliteEngine, db *sqlite3.Conn) *sqliteConn {
+	return &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement)}
 }
 
 func (c *sqliteConn) close() error {
@@ -329,6 +344,8 @@ func (c *sqliteConn) bind(s statement) (p *sqliteStatement, elements, list int, 
 			return nil, 0, 0, err
 		}
 	}
+	c.uses++
+	p.used = c.uses
 	elements = 1
 	for i, arg := range p.args {
 		if arg >= len(s.args) {
@@ -367,7 +384,9 @@ func (p *sqliteStatement) bindElement(list int, args []any, i int) error {
 
 // each ends the statement even where read panics: it is used again.
 func (p *sqliteStatement) each(read func(Row) error) (err error) {
+	p.busy++
 	defer func() {
+		p.busy--
 		if reset := p.stmt.Reset(); err == nil { // the first error counts
 			err = reset
 		}
@@ -387,6 +406,11 @@ func (p *sqliteStatement) Bytes(column int) []byte { return p.stmt.ColumnRawBlob
 // prepare prepares a statement, and works out which argument goes where: to SQLite $2 is only a name, and it numbers parameters
 // in the order in which they are first seen.
 func (c *sqliteConn) prepare(sql string) (*sqliteStatement, error) {
+	if len(c.statements) >= keptStatements {
+		if err := c.forget(); err != nil {
+			return nil, err
+		}
+	}
 	stmt, tail, err := c.db.PrepareFlags(single(sql), sqlite3.PREPARE_PERSISTENT)
 	if err != nil {
 		return nil, err
@@ -404,6 +428,22 @@ func (c *sqliteConn) prepare(sql string) (*sqliteStatement, error) {
 	}
 	c.statements[sql] = s
 	return s, nil
+}
+
+// forget closes the statement that was not used for the longest time.
+func (c *sqliteConn) forget() error {
+	oldest := ""
+	for sql, s := range c.statements {
+		if s.busy == 0 && (oldest == "" || s.used < c.statements[oldest].used) {
+			oldest = sql
+		}
+	}
+	if oldest == "" {
+		return nil
+	}
+	s := c.statements[oldest]
+	delete(c.statements, oldest)
+	return s.stmt.Close()
 }
 
 // translate translates the codes that mean something to us.

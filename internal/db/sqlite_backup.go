@@ -58,39 +58,37 @@ func copyFailed(err error) error {
 // sqlitePage is SQLite's default size of a page.
 const sqlitePage = 4096
 
-// CheckFile reads every page of a database file that is not in use, and then runs a statement on it. It returns the version of its
-// schema. It changes nothing and makes no file beside it.
-func CheckFile(ctx context.Context, file string, read func(Row), sql string) (version int, err error) {
+// CheckFile compares the schema of a database file that is not in use with the one that the program makes, reads every page, and then runs a
+// statement on it. It returns the version of its schema. It changes nothing and makes no file beside it.
+func CheckFile(ctx context.Context, file string, schema *Schema, read func(Row), sql string) (version int, err error) {
 	db, err := sqlite3.OpenFlags(sqliteName(file)+"?immutable=1", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
 	if err != nil {
 		return 0, err
 	}
 	db.SetInterrupt(ctx)
-	c := &sqliteConn{engine: &sqliteEngine{path: file, fault: diskFault}, db: db, statements: make(map[string]*sqliteStatement)}
+	c := newSQLiteConn(&sqliteEngine{path: file, fault: diskFault}, db)
 	defer func() { err = errors.Join(err, c.close()) }()
-	version, err = checkFile(c, read, sql)
+	if err = db.Exec("PRAGMA trusted_schema = OFF"); err == nil {
+		version, err = checkSchema(ctx, c, schema)
+	}
+	if err == nil {
+		err = checkPages(c)
+	}
+	if err == nil {
+		_, err = Conn{conn: c}.One(read, sql)
+	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
 	return version, err
 }
 
-func checkFile(c *sqliteConn, read func(Row), sql string) (version int, err error) {
+func checkPages(c *sqliteConn) error {
 	faults, err := fileFaults(c, 10)
-	if err != nil {
-		return 0, err
+	if err == nil && len(faults) > 0 {
+		err = fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))
 	}
-	if len(faults) > 0 {
-		return 0, fmt.Errorf("the database is damaged: %s", strings.Join(faults, "; "))
-	}
-	found, err := Conn{conn: c}.Int(sqlVersion)
-	if err == nil && found >= copyMark {
-		err = ErrUnfinished
-	}
-	if err == nil {
-		_, err = Conn{conn: c}.One(read, sql)
-	}
-	return int(found), err
+	return err
 }
 
 // FileFaults lets SQLite look at its file, and tells what it finds. A server looks after its own files.

@@ -34,21 +34,21 @@ func OwnFile(name string) bool {
 		strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".probe")
 }
 
+// ErrLocked says that another process holds the lock of a file.
+var ErrLocked = errors.New("another process holds the lock")
+
 // lockDirectory makes sure that no other server works in the directory. The system releases the lock with the process, however
 // that ends.
 func lockDirectory(dir string) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	path := filepath.Join(dir, lockFile)
+	file, err := OpenLocked(path)
+	if errors.Is(err, ErrLocked) {
+		holder, _ := os.ReadFile(path)
+		return nil, fmt.Errorf("another server (process %s) is using the data directory %s: stop it first, or give this one a directory of its own",
+			strings.TrimSpace(string(holder)), dir)
+	}
 	if err != nil {
 		return nil, cannotOpen(filepath.Join(dir, DatabaseFile), err)
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		holder, _ := os.ReadFile(file.Name())
-		file.Close() //nolint:errcheck // nothing was written
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another server (process %s) is using the data directory %s: stop it first, or give this one a directory of its own",
-				strings.TrimSpace(string(holder)), dir)
-		}
-		return nil, fmt.Errorf("the data directory %s cannot be locked: %w", dir, err)
 	}
 	// For people; a disk that is full is no reason not to start.
 	if file.Truncate(0) == nil {
@@ -173,15 +173,6 @@ func writeSynced(path string, content []byte) error {
 	}
 	_, err = file.Write(content)
 	return errors.Join(err, file.Sync(), file.Close())
-}
-
-// SyncDirectory makes the names in a directory last.
-func SyncDirectory(dir string) error {
-	file, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
 }
 
 // createDatabase makes a database where there is none, under another name first: so no program ever sees a file without content,

@@ -35,6 +35,20 @@ func TestAFullDiskIsCalledByItsName(t *testing.T) {
 	}
 }
 
+// A small write may fit into a log that is there already, while the next larger one fails: a server whose disk is full is not ready.
+func TestAServerWithAFullDiskIsNotReady(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	full := openSQLite(t)
+	full.DB().SetDiskFault(func(dir string) error { return fmt.Errorf("%w: %s: %w", db.ErrUnavailable, dir, syscall.ENOSPC) })
+	if err := full.Ready(t.Context()); !errors.Is(err, crm.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("ready on a full disk: %v", err)
+	}
+}
+
 // A connection that cannot be opened now, because there are no file descriptors, may be opened later.
 func TestAConnectionThatCannotBeOpenedIsUnavailable(t *testing.T) {
 	t.Parallel()

@@ -200,6 +200,17 @@ func (c Conn) EachRow(t *Table, read func(row []any) error) error {
 	return nil
 }
 
+// FirstKeys are the keys of the first rows that an account has in a table.
+func (c Conn) FirstKeys(t *Table, account int64, limit int) ([][]any, error) {
+	key := &Table{Columns: t.Columns[:t.Key]}
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE account_id = $1 ORDER BY %[1]s LIMIT %[3]d", key.all(), t.Name, limit)
+	return List(c, func(r Row) []any {
+		row := make([]any, t.Key)
+		key.read(r, row)
+		return row
+	}, sql, account)
+}
+
 // scanRows is how many rows one statement of a scan reads.
 const scanRows = 5000
 

@@ -289,8 +289,15 @@ func (t *Tx) Lock(read func(Row), table *Table, key ...any) (found bool, err err
 	return found, err
 }
 
-// LockAll lets one change at a time, of all nodes, decide about what belongs to no account.
+// LockAll lets one change at a time, of all nodes, decide about what belongs to no account. Its unit of work must be short.
 func (t *Tx) LockAll() error {
-	_, err := t.Exec(sqlConfirm)
+	_, err := t.Exec(sqlLockAll)
+	return err
+}
+
+// touchDisk writes something that no one reads or locks.
+func (t *Tx) touchDisk() error {
+	_, err := t.Exec(t.dialect.touch)
+	t.changed = true
 	return err
 }

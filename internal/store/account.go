@@ -92,18 +92,20 @@ func (t *tx) addAccount(a *crm.Account, zone string) (err error) {
 	if a.Number, err = t.nextAccount(); err != nil {
 		return err
 	}
-	t.insertAccount(a, zone)
+	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
+	t.addTally(a.Number, zone)
 	return nil
 }
 
-func (t *tx) insertAccount(a *crm.Account, zone string) {
-	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
-	unit := t.account(a.Number)
-	unit.tally, unit.exists = *newTally(a.Number), true
+// addTally gives an account its row of totals, with its time zone where that is one.
+func (t *tx) addTally(account int64, zone string) *accountUnit {
+	a := t.account(account)
+	a.tally, a.exists = *newTally(account), true
 	if crm.IsTimezone(zone) {
-		unit.timezone = zone
+		a.timezone = zone
 	}
-	t.Insert(tallyTable, unit.values()...)
+	t.Insert(tallyTable, a.values()...)
+	return a
 }
 
 // nextAccount is the number of the next account. A number whose account was lost is not used again: some of its rows may still be there. One

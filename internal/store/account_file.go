@@ -128,31 +128,51 @@ func (p *FileProblem) Error() string {
 	return where + ": " + p.Reason
 }
 
-// ReadManifest reads the manifest, and compares every file with it.
-func ReadManifest(files fs.FS) (m Manifest, err error) {
-	text, err := fs.ReadFile(files, ManifestName)
+// maxManifest is more than a manifest needs.
+const maxManifest = 1 << 20
+
+// ReadManifest reads the manifest, and compares every file with it. The fingerprint is that of the manifest, and so of all files.
+func ReadManifest(files fs.FS) (m Manifest, fingerprint string, err error) {
+	file, err := openRegular(files, ManifestName)
 	if err != nil {
-		return m, err
+		return m, "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxManifest))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return m, "", err
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return m, &FileProblem{File: ManifestName, Reason: "is not JSON: " + err.Error()}
+		return m, "", &FileProblem{File: ManifestName, Reason: "is not JSON: " + err.Error()}
 	}
 	switch {
 	case m.Format != manifestFormat:
-		return m, &FileProblem{File: ManifestName, Reason: "does not describe the data of an account"}
+		return m, "", &FileProblem{File: ManifestName, Reason: "does not describe the data of an account"}
 	case m.Version != manifestVersion:
-		return m, &FileProblem{File: ManifestName, Reason: fmt.Sprintf("has version %d; this program reads version %d", m.Version, manifestVersion)}
+		return m, "", &FileProblem{File: ManifestName, Reason: fmt.Sprintf("has version %d; this program reads version %d", m.Version, manifestVersion)}
 	}
 	for _, file := range m.Files {
 		if err := file.compare(files); err != nil {
-			return m, err
+			return m, "", err
 		}
 	}
-	return m, nil
+	sum := sha256.Sum256(text)
+	return m, hex.EncodeToString(sum[:]), nil
+}
+
+// openRegular opens a file. Anything else, such as a pipe, may never end.
+func openRegular(files fs.FS, name string) (fs.File, error) {
+	info, err := fs.Stat(files, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &FileProblem{File: name, Reason: "is not a regular file"}
+	}
+	return files.Open(name)
 }
 
 func (f ManifestFile) compare(files fs.FS) error {
-	file, err := files.Open(f.Name)
+	file, err := openRegular(files, f.Name)
 	if err != nil {
 		return err
 	}
@@ -167,8 +187,8 @@ func (f ManifestFile) compare(files fs.FS) error {
 	return nil
 }
 
-// maxLine is how long a line may be. A contact of 128 KiB is the longest, but for the history of one that had all its fields changed.
-const maxLine = 16 << 20
+// maxLine is how long a line may be. The history of a campaign has the longest: its texts, as they were before a change and after it.
+const maxLine = 8 << 20
 
 // eachLine reads the lines of a file, which the manifest must name.
 func (m *Manifest) eachLine(files fs.FS, name string, read func(line []byte) error) error {
@@ -179,23 +199,37 @@ func (m *Manifest) eachLine(files fs.FS, name string, read func(line []byte) err
 	if !listed {
 		return &FileProblem{File: ManifestName, Reason: "does not name " + name}
 	}
-	file, err := files.Open(name)
+	file, err := openRegular(files, name)
 	if err != nil {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	lines := bufio.NewScanner(file)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
-	for n := int64(1); lines.Scan(); n++ {
+	n := int64(1)
+	for ; lines.Scan(); n++ {
 		if err := read(bytes.Clone(lines.Bytes())); err != nil {
 			var wrong *FileProblem
-			if errors.As(err, &wrong) {
+			if errors.As(err, &wrong) && wrong.File == "" {
 				wrong.File, wrong.Line = name, n
 			}
 			return err
 		}
 	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return &FileProblem{File: name, Line: n, Reason: fmt.Sprintf("is longer than %d bytes", maxLine)}
+	}
 	return lines.Err()
+}
+
+// rows is how many records a file has.
+func (m *Manifest) rows(name string) int64 {
+	for _, f := range m.Files {
+		if f.Name == name {
+			return f.Rows
+		}
+	}
+	return 0
 }
 
 // parseLine reads a line.

@@ -6,73 +6,101 @@ import (
 	"donorbook/internal/crm"
 )
 
-const sqlSlugTaken = `SELECT 1 FROM campaign WHERE slug = $1`
+const (
+	sqlSlugTaken = `SELECT 1 FROM campaign WHERE slug = $1`
+	sqlSlugLeft  = `SELECT 1 FROM campaign_slug WHERE slug = $1`
+)
 
-// campaign brings a campaign back, as the account's own and as one that the accounts above may list.
-func (m *accountImport) campaign(line []byte) error {
+// campaign reads a campaign, whose HTML is cleaned as that of any other.
+func (r *accountReader) campaign(line []byte) (importLine, error) {
 	var known struct {
 		ID   int64        `json:"id"`
 		Kept campaignKept `json:"kept"`
 	}
 	err := parseLine(line, &known)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	body, err := asStored(line)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c, err := crm.ParseCampaign(known.ID, body)
 	if err != nil {
-		return &FileProblem{Reason: err.Error()}
+		return nil, &FileProblem{Reason: err.Error()}
 	}
 	k := known.Kept
-	c.AccountID, c.OpeningRaised, c.OpeningDonors = m.made.Account.ID, k.OpeningRaised, k.OpeningDonors
-	c.Status, c.PaymentLink, c.ListedAt = k.Status, k.PaymentLink, k.ListedAt
-	if c.ID, err = m.campaignID(known.ID); err != nil {
+	c.OpeningRaised, c.OpeningDonors, c.Status, c.PaymentLink, c.ListedAt = k.OpeningRaised, k.OpeningDonors, k.Status, k.PaymentLink, k.ListedAt
+	if err := c.CheckImported(); err != nil {
+		return nil, err
+	}
+	for _, old := range k.OldSlugs {
+		if !crm.IsSlug(old.Slug) {
+			err = &FileProblem{Reason: "had a web address that is none"}
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case known.ID <= 0 || r.campaigns[known.ID]:
+		return nil, &FileProblem{Reason: "has no id, or that of a campaign before it"}
+	case len(k.OldSlugs) > crm.OldSlugs:
+		return nil, &FileProblem{Reason: "had more web addresses than are kept"}
+	}
+	r.campaigns[known.ID] = true
+	if err := errors.Join(r.known(k.Revision), crm.CampaignLimit.Check(int64(len(r.campaigns)), 0)); err != nil {
+		return nil, err
+	}
+	return func(w *accountWriter) error { return w.placeCampaign(known.ID, c, k) }, nil
+}
+
+// placeCampaign brings a campaign back, as the account's own and as one that the accounts above may list.
+func (w *accountWriter) placeCampaign(was int64, c crm.Campaign, k campaignKept) (err error) {
+	c.AccountID = w.spec.Account.ID
+	if c.ID, err = w.campaignID(was); err != nil {
 		return err
 	}
-	if err := m.freeSlug(&c); err != nil {
+	if err := w.freeSlug(&c); err != nil {
 		return err
 	}
-	m.campaigns[known.ID] = c.ID
-	m.made.Campaigns++
+	w.moved[was] = c.ID
+	w.done.Campaigns++
 	stored, urlAt := c.AppendBody(nil)
-	m.Insert(campaignTable, c.ID, m.a.account, c.Slug, int64(urlAt), stored, checksum(stored), c.Cell(), c.Status, c.PaymentLink, c.ListedAt, m.revision(k.Revision))
-	return errors.Join(m.oldSlugs(c.ID, k.OldSlugs), m.listCampaign(c.ID))
+	w.Insert(campaignTable, c.ID, w.a.account, c.Slug, int64(urlAt), stored, checksum(stored), c.Cell(), c.Status, c.PaymentLink, c.ListedAt, w.revision(k.Revision))
+	return errors.Join(w.oldSlugs(c.ID, k.OldSlugs), w.listCampaign(c.ID))
 }
 
 // campaignID is the id under which a campaign is found from now on. An older one, whose id is a time, keeps it where it is free.
-func (m *accountImport) campaignID(id int64) (int64, error) {
-	if crm.IDAccount(id) == m.manifest.Account.Number {
-		id = crm.MakeID(m.a.account, crm.IDSeq(id))
+func (w *accountWriter) campaignID(id int64) (int64, error) {
+	if crm.IDAccount(id) == w.was {
+		id = crm.MakeID(w.a.account, crm.IDSeq(id))
 	}
 	for {
-		taken, err := m.Exists(sqlCampaignByID, id)
+		taken, err := w.Exists(sqlCampaignByID, id)
 		if err != nil {
 			return 0, err
 		}
-		if crm.IDAccount(id) == m.a.account {
-			m.a.campaignSeq = max(m.a.campaignSeq, crm.IDSeq(id))
+		if crm.IDAccount(id) == w.a.account {
+			w.a.campaignSeq = max(w.a.campaignSeq, crm.IDSeq(id))
 		}
 		if !taken {
 			return id, nil
 		}
-		m.a.campaignSeq = max(m.a.campaignSeq, m.line.Sequences.Campaigns) + 1
-		id = crm.MakeID(m.a.account, m.a.campaignSeq)
+		w.a.campaignSeq = max(w.a.campaignSeq, w.line.Sequences.Campaigns) + 1
+		id = crm.MakeID(w.a.account, w.a.campaignSeq)
 	}
 }
 
 // freeSlug gives a campaign another address where its own is that of another one.
-func (m *accountImport) freeSlug(c *crm.Campaign) error {
-	taken, err := m.Exists(sqlSlugTaken, c.Slug)
+func (w *accountWriter) freeSlug(c *crm.Campaign) error {
+	taken, err := w.Exists(sqlSlugTaken, c.Slug)
 	if err != nil || !taken {
 		return err
 	}
 	for slug := range crm.SlugCandidates(crm.CampaignInput{Title: &c.Slug}, nil) {
-		if taken, err = m.Exists(sqlSlugTaken, slug); err != nil || !taken {
+		if taken, err = w.Exists(sqlSlugTaken, slug); err != nil || !taken {
 			c.Slug = slug
-			m.made.Slugs = append(m.made.Slugs, slug)
+			w.done.Slugs = append(w.done.Slugs, slug)
 			break
 		}
 	}
@@ -80,29 +108,23 @@ func (m *accountImport) freeSlug(c *crm.Campaign) error {
 }
 
 // oldSlugs lead to the campaign again, unless they lead elsewhere by now.
-func (m *accountImport) oldSlugs(id int64, slugs []oldSlug) error {
+func (w *accountWriter) oldSlugs(id int64, slugs []oldSlug) error {
 	for _, old := range slugs {
-		taken, err := m.Exists(sqlSlugLeft, old.Slug)
+		taken, err := w.Exists(sqlSlugLeft, old.Slug)
 		if err != nil {
 			return err
 		}
 		if !taken {
-			m.Insert(slugTable, old.Slug, id, old.LeftAt)
+			w.Insert(slugTable, old.Slug, id, old.LeftAt)
 		}
 	}
 	return nil
 }
 
-const sqlSlugLeft = `SELECT 1 FROM campaign_slug WHERE slug = $1`
-
-func (m *accountImport) listCampaign(id int64) error {
-	above, err := accountsAbove(m.Conn, m.made.Account)
-	readers := map[int64]crm.Relation{m.a.account: crm.Own}
-	for _, account := range above {
+func (w *accountWriter) listCampaign(id int64) error {
+	readers := map[int64]crm.Relation{w.a.account: crm.Own}
+	for _, account := range w.above {
 		readers[account] = crm.Chapter
 	}
-	if err != nil {
-		return err
-	}
-	return m.moveReaders(id, differences(nil, readers), readers)
+	return w.moveReaders(id, differences(nil, readers), readers)
 }

@@ -16,7 +16,7 @@ func (s *Store) ExportCampaigns(ctx context.Context, account int64, scope crm.Ca
 		return nil, err
 	}
 	return s.prepared(ctx, account, "campaigns", &Export{Rows: totals[scope], how: how, head: crm.CampaignHeader,
-		write: func(ctx context.Context, to *records, done func(int)) error {
+		write: func(ctx context.Context, to *records, done func(int) error) error {
 			page := crm.PageRequest{PerPage: campaignsAtOnce}
 			for page.Page = page.LastPage(totals[scope]); page.Page > 0; page.Page-- { // pages have the newest first
 				campaigns, _, err := s.CampaignPage(ctx, account, scope, page)
@@ -29,7 +29,9 @@ func (s *Store) ExportCampaigns(ctx context.Context, account int64, scope crm.Ca
 						return err
 					}
 				}
-				done(len(campaigns))
+				if err := done(len(campaigns)); err != nil {
+					return err
+				}
 			}
 			return nil
 		}})

@@ -16,8 +16,10 @@ const (
 	campaignColumns  = `c.body, c.checksum, c.status, c.payment_link, COALESCE(g.amount, 0), COALESCE(g.donors, 0), c.listed_at`
 	campaignAndGifts = ` LEFT JOIN giving g ON g.account_id = c.account_id AND g.cell = c.cell `
 
-	sqlCampaign = `SELECT c.id, r.relation, ` + campaignColumns + ` FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id` + campaignAndGifts +
-		`WHERE r.account_id = $1 AND r.campaign_id = $2`
+	// Its gifts are read by themselves: the account that reads it and the one that owns it may be on different machines.
+	sqlCampaign = `SELECT c.id, r.relation, c.body, c.checksum, c.status, c.payment_link, 0, 0, c.listed_at, c.account_id, c.cell
+		FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id WHERE r.account_id = $1 AND r.campaign_id = $2`
+	sqlCampaignGiven     = `SELECT amount, donors FROM giving WHERE account_id = $1 AND cell = $2`
 	sqlCampaigns         = `SELECT c.id, c.url_at, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id`
 	sqlCampaignBySlug    = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE c.slug = $1`
 	sqlCampaignByOldSlug = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign_slug s JOIN campaign c ON c.id = s.campaign_id
@@ -91,7 +93,7 @@ func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficia
 // Campaign finds a campaign that the account may list, for any reason. All others do not exist for it.
 func (s *Store) Campaign(ctx context.Context, account, id int64) (CampaignRecord, error) {
 	return snapshot(ctx, s, func(c db.Conn) (record CampaignRecord, err error) {
-		row, err := findIn(c, crm.ErrNotFound, scanCampaign, sqlCampaign, account, id)
+		row, err := readCampaign(c, account, id)
 		if record.Campaign, err = parseFound(row, err); err != nil {
 			return record, err
 		}
@@ -104,9 +106,23 @@ func (s *Store) Campaign(ctx context.Context, account, id int64) (CampaignRecord
 	})
 }
 
+// readCampaign finds a campaign that the account may list, and then what its gifts come to.
+func readCampaign(c db.Conn, account, id int64) (row campaignRow, err error) {
+	var owner int64
+	var cell string
+	row, err = findIn(c, crm.ErrNotFound, func(r db.Row) campaignRow {
+		owner, cell = r.Int(9), r.Text(10)
+		return scanCampaign(r)
+	}, sqlCampaign, account, id)
+	if err == nil {
+		_, err = c.One(func(r db.Row) { row.given = crm.Given{Amount: r.Int(0), Donors: r.Int(1)} }, sqlCampaignGiven, owner, cell)
+	}
+	return row, err
+}
+
 // CampaignWire appends the wire form of a campaign that the account may list, for any reason.
 func (s *Store) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, error) {
-	campaign, err := parseFound(find(ctx, s, crm.ErrNotFound, scanCampaign, sqlCampaign, account, id))
+	campaign, err := parseFound(snapshot(ctx, s, func(c db.Conn) (campaignRow, error) { return readCampaign(c, account, id) }))
 	if err != nil {
 		return dst, err
 	}

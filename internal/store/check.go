@@ -54,6 +54,7 @@ type CheckReport struct {
 	IndexKeys                     int64 // match keys
 	Words                         int64 // of the search
 	Problems, Repaired            int64
+	Importing                     int64 // accounts that were not looked at, since they are being imported
 }
 
 const restoreIt = "restore it from a backup"
@@ -63,7 +64,7 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	k := &checker{ctx: ctx, store: s, options: o, accounts: make(map[int64]*checkedAccount), told: make(map[int64]bool), sets: make(map[wrongBlock]map[string]bool)}
+	k := &checker{ctx: ctx, store: s, options: o, accounts: make(map[int64]*checkedAccount), importing: make(map[int64]bool), told: make(map[int64]bool), sets: make(map[wrongBlock]map[string]bool)}
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
 		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyGift, k.everyCampaign, k.everyHistory, k.references} {
@@ -81,15 +82,16 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 
 // checker is a check under way. What it remembers does not grow with the accounts, but for what is wrong.
 type checker struct {
-	ctx      context.Context
-	store    *Store
-	conn     db.Conn // reads one snapshot
-	options  CheckOptions
-	report   CheckReport
-	accounts map[int64]*checkedAccount
-	numbers  []int64 // of the accounts, in ascending order, as ids ascend with them
-	contacts int64   // in all accounts
-	said     int64   // match keys and words that the documents have
+	ctx       context.Context
+	store     *Store
+	conn      db.Conn // reads one snapshot
+	options   CheckOptions
+	report    CheckReport
+	accounts  map[int64]*checkedAccount
+	importing map[int64]bool // accounts that are half there, as a job of theirs knows
+	numbers   []int64        // of the accounts, in ascending order, as ids ascend with them
+	contacts  int64          // in all accounts
+	said      int64          // match keys and words that the documents have
 
 	ledger  ledger
 	told    map[int64]bool                 // contacts of which all is said, and accounts whose tags cannot be known
@@ -183,14 +185,23 @@ func (k *checker) begin() (err error) {
 	if err != nil {
 		return err
 	}
-	k.numbers = slices.Sorted(maps.Keys(k.accounts))
 	totals, err := db.List(k.conn, scanTally, sqlTallies)
 	for _, row := range totals {
 		if a := k.accounts[row.account]; a != nil {
 			a.totals, a.counted = row, true
 		}
+		if row.importing != 0 {
+			k.importing[row.account] = true
+			k.report.Importing++
+		}
 	}
+	k.numbers = slices.DeleteFunc(slices.Sorted(maps.Keys(k.accounts)), func(number int64) bool { return k.importing[number] })
 	return err
+}
+
+// looksAt tells whether the rows of an account are compared.
+func (k *checker) looksAt(account int64) bool {
+	return k.accounts[account] != nil && !k.importing[account]
 }
 
 // name is an account as an operator knows it.
@@ -251,6 +262,7 @@ func (k *checker) everyRule() error {
 	for _, rule := range rules {
 		err := k.conn.Each(func(r db.Row) error {
 			switch problem := rule.says(k, r); {
+			case k.importing[r.Int(0)]:
 			case rule.repair == nil:
 				k.tell(problem)
 			case k.accounts[r.Int(0)] != nil:
@@ -287,6 +299,9 @@ func (k *checker) references() error {
 				sql += " AND " + column.Name + " <> 0"
 			}
 			err := k.conn.Each(func(r db.Row) error {
+				if target == accountTable && k.importing[r.Int(0)] {
+					return nil
+				}
 				k.tell(Problem{What: fmt.Sprintf("rows of the table %s: %d have the %s %d, and the table %s has no such row: restore a backup, or remove the rows",
 					table.Name, r.Int(1), column.Name, r.Int(0), target.Name)})
 				return nil

@@ -39,7 +39,7 @@ func (k *checker) everyCampaign() error {
 		for _, c := range part {
 			last = c.id
 			k.report.Campaigns++
-			if owner := k.accounts[c.account]; owner != nil { // or the account is told to be missing
+			if owner := k.accounts[c.account]; k.looksAt(c.account) { // or the account is told to be missing
 				owner.heads += owner.headHash(crm.CampaignNoun, c.id, c.revision)
 				err = errors.Join(err, k.checkCampaign(c, owner))
 			}

@@ -58,7 +58,7 @@ func (d derived) eachSaid(c db.Conn, account, id int64, enter func(f fact, n uin
 func (k *checker) eachKept(from, to int64, enter func(f fact, n uint64) error) error {
 	err := k.conn.EachRow(indexTable, func(row []any) error {
 		account, id := row[0].(int64), row[2].(int64)
-		if id < from || id > to || foreign(account, id) {
+		if id < from || id > to || foreign(account, id) || k.importing[account] {
 			return nil
 		}
 		return enter(fact{table: indexTable, owner: id, text: row[1].(string)}, 1)
@@ -67,6 +67,9 @@ func (k *checker) eachKept(from, to int64, enter func(f fact, n uint64) error) e
 		return err
 	}
 	err = k.conn.EachWord(wordsTable, from, to, func(id int64, word string) error {
+		if len(k.importing) > 0 && k.importing[crm.IDAccount(id)] {
+			return nil
+		}
 		return enter(fact{table: wordsTable, owner: id}, maphash.String(checkSeed, word))
 	})
 	if err == nil {
@@ -77,7 +80,7 @@ func (k *checker) eachKept(from, to int64, enter func(f fact, n uint64) error) e
 	}
 	return k.conn.EachRow(tagTable, func(row []any) error {
 		f := fact{tagTable, row[0].(int64), row[1].(string), row[2].(string)}
-		if k.accounts[f.owner] == nil {
+		if !k.looksAt(f.owner) {
 			return nil
 		}
 		return enter(f, uint64(row[3].(int64)))

@@ -17,7 +17,7 @@ type wrongBlock struct{ account, block int64 }
 func (k *checker) eachMember(from, to int64, enter func(f fact, n uint64) error) error {
 	return k.conn.EachRow(setTable, func(row []any) error {
 		account, name, block := row[0].(int64), row[1].(string), row[2].(int64)
-		if k.accounts[account] == nil {
+		if !k.looksAt(account) {
 			return nil
 		}
 		members, err := db.DecodeBlock(block, row[3].(int64), row[4].([]byte))

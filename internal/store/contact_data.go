@@ -1,7 +1,7 @@
 package store
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"math"
@@ -37,36 +37,43 @@ func (s *Store) ContactData(ctx context.Context, account, id int64) (*ContactDat
 	if err != nil {
 		return nil, err
 	}
-	look := func(c db.Conn) (err error) {
-		found, last := false, int64(0)
-		err = c.Each(func(r db.Row) error {
-			row := scanContact(r)
-			if row.damage != nil {
-				return row.damage
-			}
-			found, last, d.contact = true, row.revision, row.contact
-			d.wire, err = row.wire(fields)
-			return err
-		}, sqlLoadContacts, account, []int64{id})
-		if err != nil || !found {
-			return firstError(err, crm.ErrNotFound)
-		}
-		for sql, to := range map[string]*[]int64{sqlGiftIDsOf: &d.gifts, sqlPlanIDsOf: &d.plans} {
-			if *to, err = db.List(c, number, sql, account, id); err != nil {
-				return err
-			}
-			slices.Sort(*to)
-		}
-		changes, err := readChain(c, account, last, math.MaxInt64)
-		slices.Reverse(changes.revisions)
-		d.history = changes.revisions
-		return err
-	}
-	err = s.sifting.through(ctx, account, func() error { return s.view(ctx, look) }) // the history of one contact may be long
+	err = s.inTurn(ctx, account, func(w weigh) error { return s.view(ctx, func(c db.Conn) error { return d.find(c, w, id, fields) }) })
 	if err != nil {
 		return nil, err
 	}
 	return d, s.recordExport(ctx, account, Exported{What: "contact", Contact: id, Format: "json"})
+}
+
+// find finds what is in the file.
+func (d *ContactData) find(c db.Conn, w weigh, id int64, fields *crm.CustomFields) (err error) {
+	var row *stored
+	err = c.Each(func(r db.Row) error {
+		row = scanContact(r)
+		return row.damage
+	}, sqlLoadContacts, d.account, []int64{id})
+	switch {
+	case err != nil:
+		return err
+	case row == nil:
+		return crm.ErrNotFound
+	}
+	if err := w(row.version); err != nil {
+		return err
+	}
+	d.contact = row.contact
+	if d.wire, err = row.wire(fields); err != nil {
+		return err
+	}
+	for sql, to := range map[string]*[]int64{sqlGiftIDsOf: &d.gifts, sqlPlanIDsOf: &d.plans} {
+		if *to, err = db.List(c, number, sql, d.account, id); err != nil {
+			return err
+		}
+		slices.Sort(*to)
+	}
+	changes, err := readChain(c, d.account, row.revision, math.MaxInt64)
+	slices.Reverse(changes.revisions)
+	d.history = changes.revisions
+	return err
 }
 
 // Contact is whose data it is.
@@ -74,11 +81,14 @@ func (d *ContactData) Contact() *crm.Contact { return &d.contact }
 
 // Write writes the file: an object with the contact, their gifts and plans in the form of the API, and what was changed, by whom.
 func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
-	w := &arrays{Writer: bufio.NewWriterSize(to, 64<<10)}
-	w.text(`{"contact":`)
-	w.text(string(d.wire))
+	w := &arrays{to: to}
+	w.text.WriteString(`{"contact":`)
+	w.text.Write(d.wire)
 	w.begin("transactions")
-	err := d.store.eachGift(ctx, d.account, d.gifts, func(g *GiftRecord) error { return w.element(GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil)) }, func(int) {})
+	err := d.store.eachGift(ctx, d.account, d.gifts, func(g *GiftRecord) error {
+		w.element(GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil))
+		return nil
+	}, func(int) error { return w.flush() })
 	w.begin("plans")
 	if err == nil {
 		err = d.each(ctx, w, d.plans, sqlPlansByID, func(r db.Row) ([]byte, error) {
@@ -99,8 +109,8 @@ func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w.text("]}\n")
-	return w.Flush()
+	w.text.WriteString("]}\n")
+	return w.flush()
 }
 
 func (d *ContactData) each(ctx context.Context, w *arrays, ids []int64, sql string, line func(db.Row) ([]byte, error)) error {
@@ -111,35 +121,37 @@ func (d *ContactData) each(ctx context.Context, w *arrays, ids []int64, sql stri
 		return len(text), err
 	}, func() error {
 		for _, text := range piece {
-			if err := w.element(text); err != nil {
-				return err
-			}
+			w.element(text)
 		}
 		return nil
-	})
+	}, w.flush)
 }
 
 // arrays writes the arrays of an object, one after the other.
 type arrays struct {
-	*bufio.Writer
+	text      bytes.Buffer
+	to        io.Writer
 	open, any bool
 }
 
-func (w *arrays) text(text string) { _, _ = w.WriteString(text) } // Flush tells
+// flush sends what was written.
+func (w *arrays) flush() error {
+	_, err := w.text.WriteTo(w.to)
+	return err
+}
 
 func (w *arrays) begin(name string) {
 	if w.open {
-		w.text("]")
+		w.text.WriteString("]")
 	}
-	w.text(`,"` + name + `":[`)
+	w.text.WriteString(`,"` + name + `":[`)
 	w.open, w.any = true, false
 }
 
-func (w *arrays) element(text []byte) error {
+func (w *arrays) element(text []byte) {
 	if w.any {
-		w.text(",")
+		w.text.WriteString(",")
 	}
 	w.any = true
-	_, err := w.Write(text)
-	return err
+	w.text.Write(text)
 }

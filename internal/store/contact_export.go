@@ -20,23 +20,20 @@ func (s *Store) ExportContacts(ctx context.Context, account int64, of Selection,
 		return nil, err
 	}
 	sheet := &crm.ContactSheet{Custom: fields}
-	each := func(ctx context.Context, read func(*stored) error, done func(int)) error {
+	each := func(ctx context.Context, read func(*stored) error, done func(int) error) error {
 		return inParts(account, &selected, func(ids []int64) error { return s.eachContact(ctx, account, ids, read, done) })
 	}
-	err = s.exporting.through(ctx, account, func() error {
-		if how.Format == "jsonl" {
-			return nil
-		}
-		return each(ctx, func(c *stored) error {
+	if how.Format != "jsonl" {
+		err = each(ctx, func(c *stored) error {
 			sheet.Fit(&c.contact)
 			return nil
-		}, func(int) {})
-	})
+		}, func(int) error { return nil })
+	}
 	if err != nil {
 		return nil, err
 	}
 	return s.prepared(ctx, account, "contacts", &Export{Rows: selected.Count(), how: how, head: sheet.Header,
-		write: func(ctx context.Context, to *records, done func(int)) error {
+		write: func(ctx context.Context, to *records, done func(int) error) error {
 			return each(ctx, func(c *stored) error {
 				return to.add(func() ([]byte, error) { return c.wire(fields) }, func() ([]any, error) { return sheet.Row(&c.contact) })
 			}, done)
@@ -52,7 +49,7 @@ func (c *stored) wire(fields *crm.CustomFields) ([]byte, error) {
 }
 
 // eachContact reads contacts by their ids. done is told how many of them each piece had.
-func (s *Store) eachContact(ctx context.Context, account int64, ids []int64, read func(*stored) error, done func(n int)) error {
+func (s *Store) eachContact(ctx context.Context, account int64, ids []int64, read func(*stored) error, done func(n int) error) error {
 	var piece []*stored
 	return s.inPieces(ctx, account, ids, sqlContactsByID, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
 		c := scanContact(r)
@@ -64,7 +61,6 @@ func (s *Store) eachContact(ctx context.Context, account int64, ids []int64, rea
 				return err
 			}
 		}
-		done(len(piece))
 		return nil
-	})
+	}, func() error { return done(len(piece)) })
 }

@@ -25,7 +25,7 @@ func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.C
 	if f.IsEmpty() {
 		return s.Contacts(ctx, account, scope, page, dst, flush)
 	}
-	if keys := f.Keys(); len(keys) > 0 && f.Gave.IsEmpty() {
+	if keys := f.Keys(); len(keys) > 0 && f.Gave.IsEmpty() && f.Import == 0 {
 		dst, result, all, err := s.keyedContacts(ctx, account, keys[0], scope, f, page, dst)
 		if all || err != nil {
 			return dst, result, err
@@ -36,8 +36,8 @@ func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.C
 	if tag, ok := f.ByTagAlone(); ok {
 		err = s.view(ctx, func(c db.Conn) error { return l.ofTag(c, tag) })
 	} else {
-		err = s.sifting.through(ctx, account, func() error { // what is sent later waits for the client, and keeps no other from being sifted
-			return s.scoped(ctx, account, scope, func(c db.Conn, row tally, all db.Set) error { return l.sifted(ctx, c, row, all) })
+		err = s.inTurn(ctx, account, func(w weigh) error { // what is sent later waits for the client, and keeps no other from its turn
+			return s.scoped(ctx, account, scope, w, func(c db.Conn, row tally, all db.Set) error { return l.sifted(ctx, c, row, all) })
 		})
 	}
 	if err == nil {
@@ -118,11 +118,14 @@ func (s *stored) append(dst []byte, fields *crm.CustomFields) ([]byte, error) {
 	return crm.AppendCustomized(dst, s.id, s.body, fields)
 }
 
-// scoped runs fn on a snapshot, with the account's row and the contacts of a scope that are there.
-func (s *Store) scoped(ctx context.Context, account int64, scope crm.ContactScope, fn func(c db.Conn, row tally, all db.Set) error) error {
+// scoped runs fn on a snapshot, with the account's row and the contacts of a scope that are there. All contacts are weighed.
+func (s *Store) scoped(ctx context.Context, account int64, scope crm.ContactScope, w weigh, fn func(c db.Conn, row tally, all db.Set) error) error {
 	index := s.positions.Of(account)
 	rows := func(c db.Conn, find func(db.ListState, db.Scope, db.Switches) (db.Set, error)) (row tally, all db.Set, err error) {
 		if row, err = readTally(c, account); err == nil {
+			err = w(row.contactSeq)
+		}
+		if err == nil {
 			all, err = find(row.list(), listScope(scope), archivals(c, account))
 		}
 		return row, all, err
@@ -191,8 +194,8 @@ func (s *Store) sift(ctx context.Context, c db.Conn, row tally, all db.Set, scop
 
 // sifted runs fn on a snapshot, with the contacts that pass a filter.
 func (s *Store) sifted(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, fn func(c db.Conn, w *sieve) error) error {
-	return s.sifting.through(ctx, account, func() error {
-		return s.scoped(ctx, account, scope, func(c db.Conn, row tally, all db.Set) error {
+	return s.inTurn(ctx, account, func(w weigh) error {
+		return s.scoped(ctx, account, scope, w, func(c db.Conn, row tally, all db.Set) error {
 			w, err := s.sift(ctx, c, row, all, scope, f)
 			if err != nil {
 				return err

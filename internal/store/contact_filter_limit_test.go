@@ -14,6 +14,7 @@ import (
 // A client that reads a page slowly holds up no list of another account.
 func TestASlowReaderHoldsUpNoOtherList(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
+		s.light, s.heavy = 0, newGate(1)
 		slow, other := newAccount(t, s).Number, newAccount(t, s).Number
 		note := strings.Repeat("x", 9000)
 		fillNamed(t, s, slow, 100, func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L","note":%q}`, i, note) })
@@ -45,42 +46,6 @@ func TestASlowReaderHoldsUpNoOtherList(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// However many lists of an account wait, the next one of another account waits for one of them at most.
-func TestListsOfAnAccountWaitForEachOther(t *testing.T) {
-	t.Parallel()
-	g := newGate(1)
-	order, first := make(chan int64, 20), make(chan bool)
-	go func() { _ = g.through(t.Context(), 1, func() error { <-first; return nil }) }()
-	waiting := func(account int64, n int) {
-		for {
-			g.mu.Lock()
-			q := g.queues[account]
-			done := q != nil && q.users == n
-			g.mu.Unlock()
-			if done {
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}
-	waiting(1, 1)
-	for range 9 {
-		go func() { _ = g.through(t.Context(), 1, func() error { order <- 1; return nil }) }()
-	}
-	waiting(1, 10)
-	go func() { _ = g.through(t.Context(), 2, func() error { order <- 2; return nil }) }()
-	waiting(2, 1)
-	time.Sleep(10 * time.Millisecond) // until it stands at the gate
-	close(first)
-	var turns []int64
-	for range 10 {
-		turns = append(turns, <-order)
-	}
-	if at := slices.Index(turns, 2); at > 1 {
-		t.Errorf("the turns are %v", turns)
-	}
 }
 
 // A node that holds a set reads it again after a repair.

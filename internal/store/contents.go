@@ -13,9 +13,10 @@ type Contents struct {
 	Contacts int64 // archived ones too
 }
 
-// ContentsOf reads all of a database file that is not in use, and tells what is in it. It changes nothing.
+// ContentsOf reads all of a database file that is not in use, and tells what is in it. It refuses a schema that is not ours before anything in it can run. It
+// changes nothing.
 func ContentsOf(ctx context.Context, file string) (found Contents, err error) {
-	found.Schema, err = db.CheckFile(ctx, file, func(r db.Row) { found.Accounts, found.Contacts = r.Int(0), r.Int(1) },
+	found.Schema, err = db.CheckFile(ctx, file, &schema, func(r db.Row) { found.Accounts, found.Contacts = r.Int(0), r.Int(1) },
 		`SELECT COUNT(*), COALESCE(SUM(contact_seq), 0) FROM account_tally`)
 	return found, translate(err)
 }

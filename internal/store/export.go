@@ -1,7 +1,7 @@
 package store
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -17,7 +17,7 @@ import (
 // is when its turn comes: a file of any size takes little memory, and a client that reads slowly holds no connection to the database.
 type Export struct {
 	Rows  int64
-	write func(ctx context.Context, to *records, done func(n int)) error
+	write func(ctx context.Context, to *records, done func(n int) error) error
 	head  func() []string
 	how   ExportOptions
 	zone  *time.Location // of the organization, whose times are in the file; JSON Lines has them as the API does
@@ -35,10 +35,8 @@ var ExportFormats = []string{"csv", "jsonl", "xlsx"}
 // Write writes the file. What came before an error is not a complete file.
 func (e *Export) Write(ctx context.Context, w io.Writer, progress func(done, total int64)) error {
 	to := &records{zone: e.zone}
-	if e.how.Format == "jsonl" {
-		to.lines = bufio.NewWriterSize(w, 64<<10)
-	} else {
-		sheet, err := table.NewWriter(w, e.how.Format)
+	if e.how.Format != "jsonl" {
+		sheet, err := table.NewWriter(&to.text, e.how.Format)
 		if err != nil {
 			return err
 		}
@@ -48,32 +46,34 @@ func (e *Export) Write(ctx context.Context, w io.Writer, progress func(done, tot
 		}
 	}
 	done := int64(0)
-	err := e.write(ctx, to, func(n int) {
+	err := e.write(ctx, to, func(n int) error {
 		done += int64(n)
+		_, err := to.text.WriteTo(w)
 		progress(done, e.Rows)
-	})
-	if err != nil {
 		return err
+	})
+	if err == nil && to.sheet != nil {
+		err = to.sheet.Close()
 	}
-	if to.lines != nil {
-		return to.lines.Flush()
+	if err == nil {
+		_, err = to.text.WriteTo(w)
 	}
-	return to.sheet.Close()
+	return err
 }
 
-// records is the file that records are written to.
+// records is the file that records are written to. What they are written as is kept until the piece that they are in is complete.
 type records struct {
-	lines *bufio.Writer
-	sheet table.Writer
+	text  bytes.Buffer
+	sheet table.Writer // nil writes lines
 	zone  *time.Location
 }
 
 // add writes a record: its wire form, or its cells.
 func (r *records) add(wire func() ([]byte, error), cells func() ([]any, error)) error {
-	if r.lines != nil {
+	if r.sheet == nil {
 		line, err := wire()
 		if err == nil {
-			_, err = r.lines.Write(append(line, '\n'))
+			r.text.Write(append(line, '\n'))
 		}
 		return err
 	}
@@ -147,29 +147,39 @@ func inParts(account int64, set *db.Set, part func(ids []int64) error) error {
 
 // inPieces reads the rows with these ids, which ascend, some at a time. A piece is handed on while no connection is held, and is about as
 // long as PieceSize. sql has the account and a list of ids, and answers with the id first; read tells how long a row is. It may read a piece
-// again, after begin.
-func (s *Store) inPieces(ctx context.Context, account int64, ids []int64, sql string, begin func(), read func(db.Row) (size int, err error), end func() error) error {
+// again, after begin. Where there are several pieces, each waits for its turn, in which end works on it as well. done may take its time.
+func (s *Store) inPieces(ctx context.Context, account int64, ids []int64, sql string, begin func(), read func(db.Row) (size int, err error), end, done func() error) error {
+	turn := s.heavy.again
+	if len(ids) <= pieceRows {
+		turn = func(_ context.Context, _ int64, work func() error) error { return work() }
+	}
 	for len(ids) > 0 {
 		some := ids[:min(len(ids), pieceRows)]
 		last := some[len(some)-1] // where no row is left of all of them
-		err := s.read(ctx, func(c db.Conn) error {
-			begin()
-			length := 0
-			err := c.UpTo(2*PieceSize).Each(func(r db.Row) error {
-				size, err := read(r)
-				last = r.Int(0)
-				if length += size; err == nil && length >= PieceSize {
-					err = errFull
+		err := turn(ctx, account, func() error {
+			err := s.read(ctx, func(c db.Conn) error {
+				begin()
+				length := 0
+				err := c.UpTo(2*PieceSize).Each(func(r db.Row) error {
+					size, err := read(r)
+					last = r.Int(0)
+					if length += size; err == nil && length >= PieceSize {
+						err = errFull
+					}
+					return err
+				}, sql, account, some)
+				if errors.Is(err, errFull) {
+					return nil
 				}
 				return err
-			}, sql, account, some)
-			if errors.Is(err, errFull) {
-				return nil
+			})
+			if err == nil {
+				err = end()
 			}
 			return err
 		})
 		if err == nil {
-			err = end()
+			err = done()
 		}
 		if err != nil {
 			return err

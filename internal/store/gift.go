@@ -327,8 +327,9 @@ func (t *tx) afterGift(a *accountUnit, before, after *crm.Gift, now time.Time) e
 	kind, data := crm.DidGive, crm.GiftMention(before, after)
 	switch {
 	case before == nil:
-	case len(after.Entries) > len(before.Entries):
+	case after.Refunded() != before.Refunded():
 		kind = crm.DidRefund
+	case len(after.Entries) > len(before.Entries): // its amount was corrected
 	case before.Status == after.Status && before.Contact == after.Contact:
 		kind = 0 // the history of the gift itself tells the rest
 	}
@@ -386,11 +387,20 @@ func (t *tx) freeReference(a *accountUnit, in *crm.GiftInput, g *crm.Gift) error
 // RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
 // that a person saw, "" for whatever is there.
 func (s *Store) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
+	return s.moveMoney(ctx, account, code, amount, seen, crm.Gift.Refund)
+}
+
+// UndoRefund takes back a part of what was refunded of a gift, or all of it where amount is nil.
+func (s *Store) UndoRefund(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
+	return s.moveMoney(ctx, account, code, amount, seen, crm.Gift.UndoRefund)
+}
+
+func (s *Store) moveMoney(ctx context.Context, account int64, code string, amount *int64, seen string, move func(crm.Gift, *int64, time.Time) (crm.Gift, error)) (GiftDocument, error) {
 	return s.changeGift(ctx, account, code, needs{}, func(_ *tx, _ *accountUnit, g crm.Gift, now time.Time) (crm.Gift, error) {
 		if seen != "" && seen != g.Version() {
 			return g, crm.ErrChanged
 		}
-		return g.Refund(amount, now)
+		return move(g, amount, now)
 	})
 }
 

@@ -14,17 +14,19 @@ import (
 type GiftEvent struct {
 	At      time.Time
 	Who     string
-	Changes []crm.GiftChange // a refund is a change of "refund"
+	Changes []crm.GiftChange // a refund is a change of "refund", its undoing one of "refund_undone"
 }
 
 // giftDifferences is what a change did to a gift.
 func giftDifferences(before, after *crm.Gift) (kind crm.ChangeKind, all crm.Differences) {
 	kind = crm.DidUpdate
 	changes := crm.GiftChanges(before, after)
-	if len(after.Entries) > len(before.Entries) {
+	if refunded := after.Refunded() - before.Refunded(); refunded > 0 {
 		kind = crm.DidRefund
-		last := after.Entries[len(after.Entries)-1]
-		changes = append(changes, crm.GiftChange{Field: "refund", After: crm.MoneyInput(-last.Amount, after.Currency)})
+		changes = append(changes, crm.GiftChange{Field: "refund", After: crm.MoneyInput(refunded, after.Currency)})
+	} else if refunded < 0 {
+		kind = crm.DidRefund
+		changes = append(changes, crm.GiftChange{Field: "refund_undone", After: crm.MoneyInput(-refunded, after.Currency)})
 	}
 	for _, c := range changes {
 		all = append(all, crm.Difference{Field: c.Field, Before: clipped(c.Before), After: clipped(c.After), At: -1})

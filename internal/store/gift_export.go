@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"math"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -10,14 +9,14 @@ import (
 
 // ExportGifts prepares a file of the account's own gifts that pass a filter, in the order in which they were recorded.
 func (s *Store) ExportGifts(ctx context.Context, account int64, filter crm.GiftFilter, how ExportOptions) (*Export, error) {
-	set, err := snapshot(ctx, s, func(c db.Conn) (set db.Set, err error) {
+	set, err := weighed(ctx, s, account, func(c db.Conn, w weigh) (set db.Set, err error) {
 		part := giftPart{account, filter}
-		total, err := part.count(c)
-		if err != nil {
+		weight, err := part.weight(c)
+		if err = firstError(err, w(weight)); err != nil {
 			return set, err
 		}
-		ids, err := part.ids(c, 0, min(total, math.MaxInt32))
-		for _, id := range ids {
+		total, ids, err := part.find(c)
+		for _, id := range ids(0, total) {
 			set.Add(crm.IDSeq(id))
 		}
 		return set, err
@@ -26,7 +25,7 @@ func (s *Store) ExportGifts(ctx context.Context, account int64, filter crm.GiftF
 		return nil, err
 	}
 	return s.prepared(ctx, account, "transactions", &Export{Rows: set.Count(), how: how, head: crm.GiftHeader,
-		write: func(ctx context.Context, to *records, done func(int)) error {
+		write: func(ctx context.Context, to *records, done func(int) error) error {
 			return inParts(account, &set, func(ids []int64) error {
 				return s.eachGift(ctx, account, ids, func(g *GiftRecord) error {
 					return to.add(func() ([]byte, error) { return GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil), nil }, func() ([]any, error) { return crm.GiftCells(&g.Gift, g.Slug), nil })
@@ -36,7 +35,7 @@ func (s *Store) ExportGifts(ctx context.Context, account int64, filter crm.GiftF
 }
 
 // eachGift reads gifts by their ids. done is told how many of them each piece had.
-func (s *Store) eachGift(ctx context.Context, account int64, ids []int64, read func(*GiftRecord) error, done func(n int)) error {
+func (s *Store) eachGift(ctx context.Context, account int64, ids []int64, read func(*GiftRecord) error, done func(n int) error) error {
 	var piece []GiftRecord
 	return s.inPieces(ctx, account, ids, sqlGiftsByID, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
 		g, err := scanGiftRecord(r)
@@ -48,7 +47,6 @@ func (s *Store) eachGift(ctx context.Context, account int64, ids []int64, read f
 				return err
 			}
 		}
-		done(len(piece))
 		return nil
-	})
+	}, func() error { return done(len(piece)) })
 }

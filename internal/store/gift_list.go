@@ -98,24 +98,35 @@ func giftRecords(c db.Conn, sql string, args ...any) (records []GiftRecord, err 
 // clockSpan is more than any clock is ahead of UTC or behind it, in seconds.
 const clockSpan = 15 * 60 * 60
 
-// giftCondition is a filter as a condition, with its arguments after the account.
+// giftCondition is a filter as a condition, with its arguments after the account. What leads to the fewest gifts decides about the index: those of
+// campaigns, plans and times are only used where their own condition is repeated.
 func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 	conditions, args := []string{"g.account_id = $1"}, []any{account}
 	add := func(condition string, value any) {
 		args = append(args, value)
 		conditions = append(conditions, fmt.Sprintf(condition, len(args)))
 	}
+	led := f.ExternalID != "" || f.Contact != 0
+	lead := func(condition string) {
+		if !led {
+			conditions = append(conditions, condition)
+		}
+		led = true
+	}
 	if f.Contact != 0 {
 		add("g.contact_id = $%d", f.Contact)
 	}
-	if f.Campaign != 0 {
-		add("g.campaign_id <> 0 AND g.campaign_id = $%d", f.Campaign) // as the index says it
-	}
 	if f.Plan != "" { // of another account with the same number, it is none of ours
+		lead("g.plan_id <> 0")
 		args = append(args, f.Plan)
 		code := len(args)
-		add(fmt.Sprintf("g.plan_id <> 0 AND g.plan_id = (SELECT id FROM plan WHERE account_id = $1 AND id = $%%d AND code = $%d)", code), codeID(account, f.Plan))
+		add(fmt.Sprintf("g.plan_id = (SELECT id FROM plan WHERE account_id = $1 AND id = $%%d AND code = $%d)", code), codeID(account, f.Plan))
 	}
+	if f.Campaign != 0 {
+		lead("g.campaign_id <> 0")
+		add("g.campaign_id = $%d", f.Campaign)
+	}
+	lead("g.id <> 0")
 	if f.Recurring {
 		conditions = append(conditions, "g.plan_id <> 0")
 	}
@@ -129,6 +140,9 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 	}
 	if f.ExternalID != "" {
 		add("g.id IN (SELECT id FROM external_reference WHERE account_id = $1 AND reference = $%d)", giftReference+f.ExternalID)
+	}
+	if f.Import != 0 {
+		add("g.id IN ("+fmt.Sprintf(madeByImport, crm.GiftNoun, crm.DidCreate, "%[1]d")+")", f.Import)
 	}
 	for _, bound := range []struct {
 		at   time.Time
@@ -170,10 +184,12 @@ func (s *Store) Gifts(ctx context.Context, account int64, scope crm.CampaignScop
 		return dst, result, err
 	}
 	var found []giftPage
-	err = s.view(ctx, func(c db.Conn) (err error) {
-		found, result, err = findGifts(c, parts, page)
-		p.found = result
-		return err
+	err = s.inTurn(ctx, account, func(w weigh) error {
+		return s.view(ctx, func(c db.Conn) (err error) {
+			found, result, err = findGifts(c, w, parts, page)
+			p.found = result
+			return err
+		})
 	})
 	for _, f := range found {
 		if err != nil {
@@ -237,10 +253,21 @@ func (s *Store) giftParts(ctx context.Context, account int64, scope crm.Campaign
 }
 
 // findGifts finds the gifts of one page: parts one after the other, each in the order of its ids.
-func findGifts(c db.Conn, parts []giftPart, page crm.PageRequest) (found []giftPage, result ListResult, err error) {
+func findGifts(c db.Conn, w weigh, parts []giftPart, page crm.PageRequest) (found []giftPage, result ListResult, err error) {
+	var weight int64
+	for _, part := range parts {
+		rows, err := part.weight(c)
+		if err != nil {
+			return nil, result, err
+		}
+		weight += rows
+	}
+	if err := w(weight); err != nil {
+		return nil, result, err
+	}
 	skip, want := page.Skip(), page.PerPage
 	for _, part := range parts {
-		total, err := part.count(c)
+		total, ids, err := part.find(c)
 		if err != nil {
 			return nil, result, err
 		}
@@ -249,33 +276,49 @@ func findGifts(c db.Conn, parts []giftPart, page crm.PageRequest) (found []giftP
 			skip = max(0, skip-total)
 			continue
 		}
-		ids, err := part.ids(c, skip, min(want, total-skip))
-		if err != nil {
-			return nil, result, err
-		}
-		found = append(found, giftPage{part.account, ids})
-		result.Count += int64(len(ids))
-		skip, want = 0, want-int64(len(ids))
+		some := ids(skip, min(skip+want, total))
+		found = append(found, giftPage{part.account, some})
+		result.Count += int64(len(some))
+		skip, want = 0, want-int64(len(some))
 	}
 	return found, result, nil
 }
 
-func (part giftPart) count(c db.Conn) (int64, error) {
-	if part.filter.IsEmpty() {
+// weight is how many gifts are walked through to find those of a part, as far as they are many.
+func (part giftPart) weight(c db.Conn) (int64, error) {
+	f := part.filter
+	switch {
+	case f.IsEmpty(), f.ExternalID != "":
+		return 0, nil
+	case f.Contact != 0:
+		f = crm.GiftFilter{Contact: f.Contact}
+	case f.Plan != "":
+		f = crm.GiftFilter{Plan: f.Plan}
+	case f.Campaign != 0:
+		f = crm.GiftFilter{Campaign: f.Campaign}
+	default:
 		row, err := readTally(c, part.account)
 		return row.giftSeq, err
 	}
-	condition, args := giftCondition(part.account, part.filter)
-	return c.Int(`SELECT COUNT(*) FROM gift g`+condition, args...)
+	condition, args := giftCondition(part.account, f)
+	sql := fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT 1 FROM gift g%s LIMIT $%d) AS first`, condition, len(args)+1)
+	return c.Int(sql, append(args, int64(lightRows+1))...)
 }
 
-func (part giftPart) ids(c db.Conn, skip, want int64) ([]int64, error) {
+// find counts the gifts of a part and lists those from one place on and up to another.
+func (part giftPart) find(c db.Conn) (total int64, ids func(from, to int64) []int64, err error) {
 	if part.filter.IsEmpty() { // numbered densely
-		return seqIDs(part.account, skip+1, skip+want), nil
+		row, err := readTally(c, part.account)
+		return row.giftSeq, func(from, to int64) []int64 { return seqIDs(part.account, from+1, to) }, err
 	}
+	// One walk through an index, in whatever order it has: a set needs no sorting, and knows its pages.
+	var set db.Set
 	condition, args := giftCondition(part.account, part.filter)
-	sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.id LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
-	return db.List(c, number, sql, append(args, want, skip)...)
+	err = c.Each(func(r db.Row) error {
+		set.Add(crm.IDSeq(r.Int(0)))
+		return nil
+	}, `SELECT g.id FROM gift g`+condition, args...)
+	return set.Count(), func(from, to int64) []int64 { return idsOf(part.account, set.Page(from, to)) }, err
 }
 
 // ContactGiving is what a contact has given, in the account's currency.
@@ -289,7 +332,7 @@ type ContactGiving struct {
 
 // ContactGiving sums up what a contact has given.
 func (s *Store) ContactGiving(ctx context.Context, account, contact int64) (giving ContactGiving, err error) {
-	return snapshot(ctx, s, func(c db.Conn) (g ContactGiving, err error) {
+	return weighed(ctx, s, account, func(c db.Conn, w weigh) (g ContactGiving, err error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return g, err
@@ -309,6 +352,9 @@ func (s *Store) ContactGiving(ctx context.Context, account, contact int64) (givi
 			}
 			return nil
 		}, sqlGiving, account, slices.Collect(maps.Keys(names)))
+		if err == nil {
+			err = w(g.Total.Entries)
+		}
 		if err != nil {
 			return g, err
 		}

@@ -24,6 +24,7 @@ type giftModel struct {
 	campaigns []crm.Campaign
 	plans     []crm.Plan
 	gifts     []string // public ids
+	refunded  []string // of those of which something was refunded once
 	names     int
 	undoable  int64 // an import
 }
@@ -75,12 +76,22 @@ func (m *giftModel) step() (what string, err error) {
 		if err != nil {
 			m.Fatal(err)
 		}
-		_, err = m.node().RefundGift(ctx, m.account.Number, pick(m, m.gifts), amount, "")
+		if len(m.refunded) > 0 && m.random.IntN(3) == 0 {
+			_, err = m.node().UndoRefund(ctx, m.account.Number, pick(m, m.refunded), amount, "")
+			return "undo a refund " + body, err
+		}
+		made, err := m.node().RefundGift(ctx, m.account.Number, pick(m, m.gifts), amount, "")
+		if err == nil {
+			m.refunded = append(m.refunded, made.Code)
+		}
 		return "refund " + body, err
 	case n < 80 && len(m.gifts) > 0:
 		body := pick(m, []string{
 			fmt.Sprintf(`{"contact_id":%d}`, pick(m, m.contacts)), fmt.Sprintf(`{"campaign_id":%d}`, pick(m, m.campaigns).ID), `{"campaign_id":null}`,
 			`{"transacted_at":"` + m.day() + `"}`, `{"status":"succeeded"}`, `{"status":"failed"}`, `{"fee":1.25}`, `{"note":"x"}`, `{"plan_id":null}`,
+			`{"correction":true,"amount":` + m.money() + `}`, `{"correction":true,"amount":` + m.money() + `,"method":"cash","fee":0,"fee_covered":0}`,
+			fmt.Sprintf(`{"correction":true,"amount":%s,"contact_id":%d,"transacted_at":"%s"}`, m.money(), pick(m, m.contacts), m.day()),
+			`{"transacted_at":"` + m.now.AddDate(0, 0, 1+m.random.IntN(900)).Format(time.DateOnly) + `"}`, // only a promise can be due then
 			fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"transacted_at":"%s"}`, pick(m, m.contacts), pick(m, m.campaigns).ID, m.day()),
 		})
 		_, err := m.node().UpdateGift(ctx, m.account.Number, pick(m, m.gifts), giftInput(m, body, false, m.now))
@@ -122,8 +133,11 @@ func (m *giftModel) moveZone(ctx context.Context) (what string, err error) {
 }
 
 func (m *giftModel) give(ctx context.Context) (string, error) {
-	body := fmt.Sprintf(`{"amount":%s,"method":"%s","transacted_at":"%s","status":"%s"`, m.money(), pick(m, crm.Methods), m.day(),
-		pick(m, []string{"succeeded", "succeeded", "succeeded", "pending", "failed"}))
+	status, day := pick(m, []string{"succeeded", "succeeded", "succeeded", "pending", "failed"}), m.day()
+	if status == "pending" && m.random.IntN(2) == 0 {
+		day = m.now.AddDate(0, 0, 1+m.random.IntN(900)).Format(time.DateOnly) // when it is due
+	}
+	body := fmt.Sprintf(`{"amount":%s,"method":"%s","transacted_at":"%s","status":"%s"`, m.money(), pick(m, crm.Methods), day, status)
 	switch m.random.IntN(6) {
 	case 0:
 		m.names++
@@ -346,8 +360,19 @@ func TestEverySumEqualsTheLedgerAfterEachStep(t *testing.T) {
 			checkGiving(t, a, m.account, m.contacts)
 			wantSound(t, b)
 		}
-		if len(m.gifts) < 40 || refused == 0 {
-			t.Errorf("%d gifts and %d refusals are too few to tell anything", len(m.gifts), refused)
+		undone, corrected := 0, 0
+		for _, g := range ledgerOf(t, a, m.account.Number) {
+			for i := 1; i < len(g.Entries); i++ {
+				switch e := &g.Entries[i]; {
+				case e.IsReversal():
+					corrected++
+				case e.Amount > 0 && !g.Entries[i-1].IsReversal():
+					undone++
+				}
+			}
+		}
+		if len(m.gifts) < 40 || refused == 0 || undone < 3 || corrected < 3 {
+			t.Errorf("%d gifts, %d refusals, %d refunds undone and %d corrections are too few to tell anything", len(m.gifts), refused, undone, corrected)
 		}
 	})
 }

@@ -22,7 +22,14 @@ type GiftTotals struct {
 
 // GiftPage is one page of gifts for people: the latest first.
 func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
-	records, err = snapshot(ctx, s, func(c db.Conn) (records []GiftRecord, err error) {
+	records, err = weighed(ctx, s, account, func(c db.Conn, w weigh) (records []GiftRecord, err error) {
+		weight, err := giftPart{account, filter}.weight(c)
+		if filter.OnlyTime() { // the totals are kept
+			weight = min(weight, page.Skip())
+		}
+		if err = firstError(err, w(weight)); err != nil {
+			return nil, err
+		}
 		if totals, err = giftTotals(c, account, filter); err != nil || page.Skip() >= totals.Total {
 			return nil, err
 		}
@@ -69,11 +76,26 @@ func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, 
 		})
 		return totals, err
 	}
+	row, err := readTally(c, account)
+	if err != nil {
+		return totals, err
+	}
+	// Nearly all gifts have the account's currency. To group all of them by currency would sort them.
 	condition, args := giftCondition(account, f)
+	others, own := int64(0), fmt.Sprintf("$%d", len(args)+1)
+	args = append(args, row.currency)
+	_, err = c.One(func(r db.Row) {
+		totals.add(row.currency, r.Int(0), r.Int(1), r.Int(2))
+		others = r.Int(3)
+	}, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), 0), CAST(COALESCE(SUM(CASE WHEN g.currency = `+own+` THEN g.net ELSE 0 END), 0) AS BIGINT),
+		COALESCE(SUM(CASE WHEN g.currency = `+own+` THEN 0 ELSE 1 END), 0) FROM gift g`+condition, args...)
+	if err != nil || others == 0 {
+		return totals, err
+	}
 	err = c.Each(func(r db.Row) error {
-		totals.add(r.Text(0), r.Int(1), r.Int(2), r.Int(3))
+		totals.add(r.Text(0), 0, 0, r.Int(1))
 		return nil
-	}, `SELECT g.currency, COUNT(*), SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` GROUP BY g.currency ORDER BY g.currency`, args...)
+	}, `SELECT g.currency, CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` AND g.currency <> `+own+` GROUP BY g.currency`, args...)
 	return totals, err
 }
 

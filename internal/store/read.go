@@ -22,6 +22,15 @@ func snapshot[T any](ctx context.Context, s *Store, fn func(db.Conn) (T, error))
 	return lend(ctx, s.view, fn)
 }
 
+// weighed is snapshot for a read that may have to wait for its turn.
+func weighed[T any](ctx context.Context, s *Store, account int64, fn func(db.Conn, weigh) (T, error)) (found T, err error) {
+	err = s.inTurn(ctx, account, func(w weigh) error {
+		found, err = snapshot(ctx, s, func(c db.Conn) (T, error) { return fn(c, w) })
+		return err
+	})
+	return found, err
+}
+
 // lend gives fn a connection and returns what it has found, and nothing where it fails.
 func lend[T any](ctx context.Context, run func(context.Context, func(db.Conn) error) error, fn func(db.Conn) (T, error)) (T, error) {
 	var found, nothing T

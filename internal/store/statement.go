@@ -30,7 +30,7 @@ type StatementPage struct {
 // Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids. All
 // donors are also those who gave in other currencies. It takes turns with other work that costs much, and is bounded by contacts and gifts.
 func (s *Store) Statements(ctx context.Context, account int64, f crm.DonorFilter, at SearchPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
-	err = s.sifting.through(ctx, account, func() error {
+	err = s.heavy.through(ctx, account, func() error {
 		contacts, err := snapshot(ctx, s, func(c db.Conn) (contacts []crm.Contact, err error) {
 			contacts, page, err = statementContacts(c, account, f, at, statementsAtOnce)
 			return contacts, err
@@ -54,7 +54,7 @@ func (s *Store) Statements(ctx context.Context, account int64, f crm.DonorFilter
 
 // Statement reads what one contact gave in a year. It takes turns as Statements does.
 func (s *Store) Statement(ctx context.Context, account, contact, year int64, read func(iter.Seq2[GiftRecord, error]) error) error {
-	return s.sifting.through(ctx, account, func() error { return read(s.CountedGifts(ctx, account, contact, year)) })
+	return s.heavy.through(ctx, account, func() error { return read(s.CountedGifts(ctx, account, contact, year)) })
 }
 
 // counting counts what is walked through.

@@ -132,6 +132,7 @@ func TestObjectIsTheLine(t *testing.T) {
 // hostile are texts that have broken tables before.
 var hostile = []string{
 	"plain", "", "=1+1", "+1 212 555 0100", "-5", "@SUM(A1)", "＝1+1", "'＋1", "－1", "＠x", "\tx", "\rx", "\nx", "'", "'=1", "''=1", "'x", "' =1", "a,b", "a;b", "a\tb", `"`, `""`, `"a"`, `a"b`, " leading", "trailing ",
+	";=1+1", "x;=1+1;y", "a;'=1", "a;''+1", "a|@x", "a|b|-1", "a\t=1", "two\n=lines", "two\r\n-lines", "a;;＝1", "'\t=1", "';=1", `";=1+1;"`, "a;\t=1", "a;b'=1",
 	"two\nlines", "two\r\nlines", "old\rmac", "ends\r", "ends\n", "Zoé Müller 李小龍 🎉", "<b>&amp;</b>", "]]>", "_x000D_", "_x005F_x000D_", "_x", "\x01\x1f\x7f", "\u2028\ufeff", "\ufffe\uffff",
 	"TRUE", "1e5", "007", "02134", "12345678901234567890", "1/2/2026", "{}", "[1]", "null", strings.Repeat("long ", 10_000),
 }
@@ -169,15 +170,37 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 			t.Errorf("%s: more rows: %v", format, err)
 		}
 		if format == "csv" {
-			for _, line := range strings.Split(file.String(), "\n") {
-				for _, cell := range strings.Split(line, ",") {
-					if cell = strings.TrimLeft(strings.TrimPrefix(cell, "\ufeff"), `"`); cell != "" && strings.ContainsRune("=+@＝＋－＠", []rune(cell)[0]) {
-						t.Errorf("a spreadsheet program would run %q", line)
+			for _, separators := range []string{",", ";", "\t", "|", ",;\t", ",;\t|"} {
+				for _, cell := range asASpreadsheetReads(strings.TrimPrefix(file.String(), "\ufeff"), separators) {
+					if cell != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(cell)[0]) {
+						t.Errorf("a spreadsheet program that separates cells by %q would run %q", separators, cell)
 					}
 				}
 			}
 		}
 	}
+}
+
+// asASpreadsheetReads finds the cells of a text as Excel and LibreOffice do: a quote means something at the beginning of a cell alone, and what follows
+// its end belongs to the cell up to the next separator.
+func asASpreadsheetReads(text, separators string) (cells []string) {
+	var cell strings.Builder
+	for i, quoted, begun := 0, false, false; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '"' && strings.HasPrefix(text[i+1:], `"`):
+			cell.WriteByte(c)
+			i++
+		case c == '"' && (quoted || !begun):
+			quoted, begun = !quoted, true
+		case !quoted && (strings.IndexByte(separators, c) >= 0 || c == '\n' || c == '\r'):
+			cells, begun = append(cells, cell.String()), false
+			cell.Reset()
+		default:
+			begun = true
+			cell.WriteByte(c)
+		}
+	}
+	return append(cells, cell.String())
 }
 
 // TestARowThatIsWrongKeepsItsCells: a person can mend it. What no file could hold is replaced.

@@ -2,7 +2,6 @@ package table
 
 import (
 	"bufio"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -81,66 +80,92 @@ func cellText(cell any) string {
 	panic(fmt.Sprintf("table: a cell cannot be a %T", cell))
 }
 
-type csvWriter struct {
-	w     *csv.Writer
-	texts []string
-}
+type csvWriter struct{ w *bufio.Writer }
 
 // newCSVWriter begins with a byte order mark: without one, spreadsheet programs show the letters of other languages wrong.
 func newCSVWriter(w io.Writer) (Writer, error) {
 	buffered := bufio.NewWriterSize(w, sampleSize)
 	_, err := buffered.WriteString(utf8Mark)
-	return &csvWriter{w: csv.NewWriter(buffered)}, err
+	return &csvWriter{buffered}, err
 }
 
 func (c *csvWriter) Header(names []string) error {
-	c.texts = c.texts[:0]
-	for _, name := range names {
-		c.texts = append(c.texts, guarded(name))
+	for i, name := range names {
+		c.cell(i, guarded(name))
 	}
-	return c.w.Write(c.texts)
+	return c.w.WriteByte('\n')
 }
 
 func (c *csvWriter) Row(cells []any) error {
-	c.texts = c.texts[:0]
-	for _, cell := range cells {
+	for i, cell := range cells {
 		cell = typed(cell)
 		text := cellText(cell)
 		if _, isText := cell.(string); isText {
 			text = guarded(text)
 		}
-		c.texts = append(c.texts, text)
+		c.cell(i, text)
 	}
-	return c.w.Write(c.texts)
+	return c.w.WriteByte('\n')
+}
+
+// cell writes a cell, in quotes where a reader could take a part of it for a separator. The buffer keeps its first error.
+func (c *csvWriter) cell(i int, text string) {
+	if i > 0 {
+		c.w.WriteByte(',') //nolint:errcheck // see above
+	}
+	if strings.ContainsAny(text, separators+`,"`) || strings.HasPrefix(text, " ") {
+		text = `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+	}
+	c.w.WriteString(text) //nolint:errcheck // see above
 }
 
 func (c *csvWriter) Close() error { return c.Flush() }
+func (c *csvWriter) Flush() error { return c.w.Flush() }
 
-func (c *csvWriter) Flush() error {
-	c.w.Flush()
-	return c.w.Error()
-}
+const (
+	// separators are what a spreadsheet program may split a file at, besides the comma. Where it takes the semicolon, as in many countries of Europe,
+	// a quote behind a comma is a character like any other, and neither separators nor line breaks behind it are protected by it.
+	separators = ";|" + blanks
+	blanks     = "\t\r\n"
+	// signs begin a formula. Spreadsheet programs of East Asia take the wide ones for the others.
+	signs = "=+-@＝＋－＠"
+)
 
 // guarded puts an apostrophe before a text that a spreadsheet program would take for a formula, and before one that has such an apostrophe
-// already, so that unguarded gives back exactly what was written.
-func guarded(text string) string {
-	if isFormula(strings.TrimLeft(text, "'")) {
-		return "'" + text
+// already, so that unguarded gives back exactly what was written. A part behind a separator may become a cell, too.
+func guarded(text string) string { return apostrophes(text, true) }
+
+func unguarded(text string) string { return apostrophes(text, false) }
+
+// apostrophes puts one before each part of a text that is a formula, or takes one away. Blanks at the beginning of a cell are skipped by spreadsheet programs.
+func apostrophes(text string, add bool) string {
+	formula := begins(text, signs+blanks)
+	if !formula && !strings.ContainsAny(text, separators) {
+		return text
 	}
-	return text
+	var out strings.Builder
+	for {
+		switch {
+		case formula && add:
+			out.WriteByte('\'')
+		case formula:
+			text = strings.TrimPrefix(text, "'")
+		}
+		end := strings.IndexAny(text, separators) + 1
+		if end == 0 {
+			out.WriteString(text)
+			return out.String()
+		}
+		out.WriteString(text[:end])
+		text = text[end:]
+		formula = begins(text, signs)
+	}
 }
 
-func unguarded(text string) string {
-	if len(text) > 1 && text[0] == '\'' && isFormula(strings.TrimLeft(text, "'")) {
-		return text[1:]
-	}
-	return text
-}
-
-// isFormula tells by the first character. Spreadsheet programs of East Asia take the wide ones for the others.
-func isFormula(text string) bool {
-	first, _ := utf8.DecodeRuneInString(text)
-	return strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) && text != ""
+// begins tells whether a text begins with one of the characters, apostrophes before it aside.
+func begins(text, characters string) bool {
+	first, size := utf8.DecodeRuneInString(strings.TrimLeft(text, "'"))
+	return size > 0 && strings.ContainsRune(characters, first)
 }
 
 // lineWriter writes JSON Lines: each row is an object with the names of the columns.

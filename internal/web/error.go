@@ -62,6 +62,12 @@ func StatusOf(err error) (status int, message string) {
 		return http.StatusBadRequest, malformed.Message
 	case errors.As(err, &invalid):
 		return http.StatusUnprocessableEntity, invalid.Error()
+	case errors.Is(err, crm.ErrImporting):
+		return http.StatusServiceUnavailable, "This organization is being imported. It can be changed when that is done."
+	case errors.Is(err, crm.ErrTooMany):
+		return http.StatusTooManyRequests, "You are reading too many large lists and files at once. Wait until some of them are complete, then try again."
+	case errors.Is(err, crm.ErrCrowded):
+		return http.StatusServiceUnavailable, "Too many large lists and files are being read at once. Please try again in a few seconds."
 	case errors.Is(err, crm.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), outOfFiles(err):
 		return http.StatusServiceUnavailable, messageUnavailable
 	case errors.Is(err, context.Canceled):
@@ -174,6 +180,8 @@ func ErrorHeaders(h http.Header, err error) (status int, message string) {
 	switch {
 	case errors.As(err, &own):
 		maps.Copy(h, own.Header)
+	case errors.Is(err, crm.ErrTooMany), errors.Is(err, crm.ErrCrowded):
+		h.Set("Retry-After", "5")
 	case status == http.StatusServiceUnavailable:
 		h.Set("Retry-After", "1")
 	case status == http.StatusUnauthorized:

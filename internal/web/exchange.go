@@ -30,6 +30,7 @@ type request struct {
 	user    int64
 	err     error
 	budget  *budget
+	health  *Health
 	holds   []hold // of the budget
 	quiet   bool   // a probe, which is logged only if it fails
 
@@ -141,9 +142,17 @@ func (x *exchange) WriteHeader(status int) {
 		return
 	}
 	if x.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
-		x.status = status
+		x.begin(status)
 	}
 	x.w.WriteHeader(status)
+}
+
+// begin is called before the headers are sent. A server that stops closes the connection after this answer, even if it was asked before.
+func (x *exchange) begin(status int) {
+	x.status = status
+	if x.health != nil && x.health.stopping.Load() {
+		x.w.Header()["Connection"] = connectionClose
+	}
 }
 
 func (x *exchange) Write(b []byte) (int, error) {
@@ -151,7 +160,7 @@ func (x *exchange) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	if x.status == 0 {
-		x.status = http.StatusOK
+		x.begin(http.StatusOK)
 	}
 	n, err := x.write(b)
 	if err != nil && !errors.Is(err, http.ErrBodyNotAllowed) && !errors.Is(err, http.ErrContentLength) {

@@ -19,6 +19,7 @@ type Plumbing struct {
 	Log     *slog.Logger
 	Metrics *Metrics
 	Proxies *Proxies
+	Health  *Health // says when the server stops; may be nil
 
 	// RequireHTTPS refuses requests that did not arrive over HTTPS, here or at a trusted proxy, unless they come
 	// from this machine. It matters if the server itself speaks plain HTTP.
@@ -43,7 +44,7 @@ type wrapper struct {
 
 func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := newExchange(w)
-	x.budget, x.conn = p.budget, connOf(r.Context())
+	x.budget, x.conn, x.health = p.budget, connOf(r.Context()), p.Health
 	defer p.finish(x, r)
 	p.Metrics.begin()
 	x.err = p.serve(x, r)

@@ -193,7 +193,7 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 }
 
 // ending closes connections after their next answer once the server stops: a client that reuses connections must not be writing to
-// one while it is closed.
+// one while it is closed. Answers to what was asked before are closed by the plumbing.
 func (s *Server) ending(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Health.stopping.Load() {
@@ -219,7 +219,10 @@ var connectionClose = []string{"close"}
 
 // lastCall is how long open connections are served after new ones are turned away: net/http drops requests that arrive during
 // its shutdown.
-const lastCall = 500 * time.Millisecond
+const (
+	lastCall     = 500 * time.Millisecond
+	lastCallStep = 10 * time.Millisecond
+)
 
 // stop lets /readyz fail, closes the main listener and waits for requests in flight. The other listeners close last, so that an
 // orchestrator can watch the stop.
@@ -230,7 +233,9 @@ func (s *Server) stop(doors []*door) error {
 		if err := doors[0].listener.turnAway(); err != nil {
 			s.Log.Warn("new connections are accepted until the port closes: the system cannot turn them away", "error", err)
 		}
-		time.Sleep(lastCall)
+		for range lastCall / lastCallStep { // a process that was kept waiting all the time accepts what came meanwhile between two steps
+			time.Sleep(lastCallStep)
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.Timeouts.Stop)
 	defer cancel()

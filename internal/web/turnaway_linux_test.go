@@ -86,3 +86,51 @@ func ask(t *testing.T, conn net.Conn) {
 		t.Errorf("%q, %v; the connection ends: %t", body, err, response.Close)
 	}
 }
+
+// TestAnAnswerThatWasAskedForBeforeTheStopClosesItsConnection: a proxy would keep the connection, and write the next request to it at the moment in which
+// the server closes it.
+func TestAnAnswerThatWasAskedForBeforeTheStopClosesItsConnection(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(w http.ResponseWriter){
+		"a status": func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) },
+		"a body":   func(w http.ResponseWriter) { _, _ = io.WriteString(w, "served") },
+		"nothing":  func(http.ResponseWriter) {},
+	} {
+		asked, stopping := make(chan struct{}), make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		listening := make(chan string, 1)
+		health := new(Health)
+		plumbing := &Plumbing{Log: discard(), Health: health}
+		s := &Server{
+			Health: health, Listen: "127.0.0.1:0", TLS: TLS{Mode: TLSOff}, Timeouts: Timeouts{StopDelay: 100 * time.Millisecond}, Log: discard(),
+			Handler: plumbing.Wrap(func(w http.ResponseWriter, _ *http.Request) error {
+				close(asked)
+				<-stopping
+				answer(w)
+				return nil
+			}),
+			Listening: func(at Addresses) { listening <- at.Main },
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		go func() {
+			<-asked
+			cancel()
+			for !health.stopping.Load() {
+				time.Sleep(time.Millisecond)
+			}
+			close(stopping)
+		}()
+		response, err := http.Get("http://" + <-listening)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if !response.Close {
+			t.Errorf("%s: the connection stays open", name)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}

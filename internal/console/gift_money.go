@@ -1,0 +1,185 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+)
+
+// ledgerRow is one movement of money.
+type ledgerRow struct {
+	What, Amount string
+	At           time.Time
+	Undo         string // the amount of a refund that can be undone
+}
+
+// ledgerRows are the entries of a gift as people read them: a correction is one row, which says by how much the amount was wrong.
+func ledgerRows(g *crm.Gift) (rows []ledgerRow) {
+	undone := undoneRefunds(g)
+	for i := 0; i < len(g.Entries); i++ {
+		entry := &g.Entries[i]
+		row := ledgerRow{"Payment", crm.Money(entry.Amount, g.Currency), entry.CapturedAt, ""}
+		switch {
+		case i == 0:
+		case entry.IsReversal() && i+1 < len(g.Entries):
+			i++
+			difference := entry.Amount + g.Entries[i].Amount
+			if difference == 0 { // the history tells what else was corrected
+				continue
+			}
+			row.What, row.Amount = "Correction", crm.Money(difference, g.Currency)
+		case entry.Amount < 0:
+			row.What, row.At = "Refund", entry.RefundedAt
+			if refunded := -entry.Amount; !undone[i] && refunded <= g.Refunded() {
+				row.Undo = crm.MoneyInput(refunded, g.Currency)
+			}
+		default:
+			row.What = "Refund undone"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// undoneRefunds tells which refunds were undone, by their places: each undoing is of the last refund before it of the same amount.
+func undoneRefunds(g *crm.Gift) map[int]bool {
+	undone := map[int]bool{}
+	for i := range g.Entries {
+		for at := i - 1; at > 0 && g.Entries[i].Amount > 0; at-- {
+			if g.Entries[at].Amount == -g.Entries[i].Amount && !g.Entries[at].IsReversal() && !undone[at] {
+				undone[at] = true
+				break
+			}
+		}
+	}
+	return undone
+}
+
+// moneyMove is a refund, or the undoing of one. A person is asked before it is recorded.
+type moneyMove struct {
+	try   func(crm.Gift, *int64, time.Time) (crm.Gift, error)
+	save  func(ctx context.Context, account int64, code string, amount *int64, seen string) (store.GiftDocument, error)
+	done  string // what is said of the amount afterward
+	asked giftQuestion
+}
+
+// giftQuestion asks whether a refund is to be recorded, or undone.
+type giftQuestion struct {
+	Form               *form
+	Title, Button, Not string
+	Undoes             bool
+	Name, Back, Action string
+	Amount, Left       string // that is moved, and that is left of the gift then
+	At                 time.Time
+}
+
+func (c *Console) refundGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	return c.moveMoney(w, r, v, f, moneyMove{crm.Gift.Refund, c.store.RefundGift, " was refunded.",
+		giftQuestion{Title: "Refund %s to %s?", Button: "Record refund", Not: "Don’t refund"}})
+}
+
+func (c *Console) undoRefund(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	return c.moveMoney(w, r, v, f, moneyMove{crm.Gift.UndoRefund, c.store.UndoRefund, " is no longer refunded.",
+		giftQuestion{Title: "Undo the refund of %s to %s?", Button: "Undo refund", Not: "Keep refund", Undoes: true}})
+}
+
+// moveMoney asks about a move, and records it when the question is answered. The form knows which state of the gift it is about, so that it moves
+// money once, however often it is sent.
+func (c *Console) moveMoney(w http.ResponseWriter, r *http.Request, v visit, f *form, move moneyMove) error {
+	record, err := c.giftOf(r, v)
+	if err != nil {
+		return err
+	}
+	g, faults := &record.Gift, new(crm.Invalid)
+	amount := crm.ParseMoney(faults, "amount", f.Value("amount"), g.Currency, true)
+	if amount == nil {
+		faults.Add("amount", crm.Required)
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	seen := f.Value(seenField)
+	if seen == g.Version() && f.Value(decisionField) == "" {
+		moved, err := move.try(*g, amount, c.now())
+		if err != nil {
+			return err
+		}
+		return c.askAboutMoney(w, r, v, f, move.asked, g, &moved)
+	}
+	made, err := store.GiftDocument{}, crm.ErrChanged
+	if seen == g.Version() {
+		made, err = move.save(r.Context(), v.account(), g.Code, amount, seen)
+	}
+	if errors.Is(err, crm.ErrChanged) {
+		f.fail("", "This gift changed after you opened the page, so nothing was recorded now. Check the payments below, then try again.")
+		f.set(seenField, g.Version())
+		return errRefused
+	}
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, v.path(giftPath(g.Code)), notice{Text: movedMoney(&made.Gift) + move.done})
+}
+
+// movedMoney is what the last entry of a gift has moved.
+func movedMoney(g *crm.Gift) string {
+	amount := g.Entries[len(g.Entries)-1].Amount
+	return strings.TrimSpace(crm.Money(max(amount, -amount), g.Currency))
+}
+
+func (c *Console) askAboutMoney(w http.ResponseWriter, r *http.Request, v visit, f *form, asked giftQuestion, g, moved *crm.Gift) error {
+	asked.Form, asked.Amount, asked.Left, asked.At = f, movedMoney(moved), crm.Money(moved.Left(), g.Currency), g.Local
+	asked.Name, asked.Back, asked.Action = giftName(g), v.path(giftPath(g.Code)), r.URL.Path
+	title := strings.Replace(strings.Replace(asked.Title, "%s", asked.Amount, 1), "%s", giverName(g.Giver), 1)
+	return c.render(w, r, v, "gift_question", page{Title: title, Section: "gifts", Form: f, Data: asked})
+}
+
+// giftName is what people call a gift, such as $50 from Zoë Okafor.
+func giftName(g *crm.Gift) string {
+	return crm.Money(g.Donated(), g.Currency) + " from " + giverName(g.Giver)
+}
+
+// receiveGift notes that a promise was kept, on the day that the form asks for.
+func (c *Console) receiveGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	status, day := string(crm.Succeeded), f.Value("transacted_at")
+	in := crm.GiftInput{Status: &status, GivenAt: &day, Seen: cmp.Or(f.Value(seenField), "none")}
+	if err := in.Validate(nil, false, c.options.Region, c.today(v)); err != nil {
+		return err
+	}
+	made, err := c.store.UpdateGift(r.Context(), v.account(), r.PathValue("gift"), in)
+	if errors.Is(err, crm.ErrChanged) {
+		record, err := c.giftOf(r, v)
+		if err != nil {
+			return err
+		}
+		f.failSeen("gift", record.Version())
+		return errRefused
+	}
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, v.path(giftPath(made.Code)), notice{Text: giftName(&made.Gift) + " was received."})
+}
+
+// correctable are the fields of the form that corrects money.
+var correctable = []string{"amount", "fee", "fee_covered", "method"}
+
+// readCorrection takes over money that differs as a correction. A fee that is left empty is none.
+func readCorrection(f *form, in *crm.GiftInput, faults *crm.Invalid) {
+	in.Correction = slices.ContainsFunc(correctable, f.sends)
+	if f.sends("amount") && in.Amount == nil {
+		faults.Add("amount", crm.Required)
+	}
+	for name, to := range map[string]**int64{"fee": &in.Fee, "fee_covered": &in.FeeCovered} {
+		if f.sends(name) && *to == nil {
+			*to = new(int64)
+		}
+	}
+}

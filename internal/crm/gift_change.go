@@ -1,0 +1,156 @@
+package crm
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// sentMoney is an amount that was sent, and where a payment has it.
+type sentMoney struct {
+	name string
+	sent *int64 // in ten-thousandths
+	to   *int64
+}
+
+func moneyOf(in *GiftInput, e *Entry) []sentMoney {
+	return []sentMoney{{"amount", in.Amount, &e.Amount}, {"fee", in.Fee, &e.Fee}, {"fee_covered", in.FeeCovered, &e.FeeCovered}}
+}
+
+// minor is what was sent in the smallest unit of a currency.
+func (m sentMoney) minor(currency string, v *Invalid) int64 {
+	units, ok := minorUnits(*m.sent, currency)
+	if !ok {
+		v.Add(m.name, TooFine, Decimals(currency), currency)
+	}
+	return units
+}
+
+// differs tells whether something else was sent than the payment has.
+func (m sentMoney) differs(currency string) bool {
+	units, ok := minorUnits(value(m.sent), currency)
+	return m.sent != nil && (!ok || units != *m.to)
+}
+
+// Change is the gift with what may be changed of it. Money that was sent must be what it is, unless it is corrected; a fee of 0 can be told later.
+// contact and plan are those that the input names, nil and "" where it names none.
+func (g Gift) Change(in *GiftInput, contact *Contact, now time.Time) (Gift, error) {
+	if in.Seen != "" && in.Seen != g.Version() {
+		return g, ErrChanged
+	}
+	var v Invalid
+	old := g
+	g.Entries = slices.Clone(g.Entries)
+	g.changeMoney(in, &v, now)
+	if status := GiftStatus(value(in.Status)); status != "" && status != g.Status && g.Status != Pending {
+		v.Add("status", StatusStays)
+	} else if cmp.Or(status, g.Status) != Pending && in.future {
+		v.Add("transacted_at", NotInFuture)
+	}
+	checkReserved(&v, value(in.ExternalID), g.ExternalID)
+	if len(v.Faults) > 0 {
+		sortFaults(&v, giftFields)
+		return old, &v
+	}
+	method := g.Method // as it is, or corrected
+	giftTable.patch(&g, in, now)
+	g.Currency, g.Method = old.Currency, method
+	if g.Status == "" {
+		g.Status = old.Status
+	}
+	if in.Campaign != nil {
+		g.Campaign = *in.Campaign
+	}
+	if contact != nil && contact.ID != old.Contact {
+		g.Contact, g.Giver = contact.ID, GiverOf(contact)
+	}
+	if !in.at.IsZero() {
+		if g.At = in.at; g.Payment().CapturedAt.Equal(old.At) { // it was paid when it was made
+			g.Payment().CapturedAt = g.At
+		}
+	}
+	if in.DepositedAt != nil {
+		g.Deposited = in.deposited
+	}
+	if g.Status == Succeeded && old.Status != Succeeded {
+		g.receive(in, now)
+	}
+	return g, nil
+}
+
+// receive notes when a promise was kept: on the day that was sent, else now.
+func (g *Gift) receive(in *GiftInput, now time.Time) {
+	now = now.UTC().Truncate(time.Second)
+	if g.At.After(now) { // it was due later
+		g.At = now
+	}
+	g.Payment().CapturedAt = now
+	if !in.at.IsZero() {
+		g.Payment().CapturedAt = g.At
+	}
+}
+
+// changeMoney corrects what differs where that is asked for. Else nothing may differ but a fee of 0, which is told later.
+func (g *Gift) changeMoney(in *GiftInput, v *Invalid, now time.Time) {
+	payment := g.Payment()
+	var wrong []string
+	for _, m := range moneyOf(in, payment) {
+		if m.differs(g.Currency) && (m.name != "fee" || payment.Fee != 0) {
+			wrong = append(wrong, m.name)
+		}
+	}
+	if method := value(in.Method); method != "" && method != g.Method {
+		wrong = append(wrong, "method")
+	}
+	if currency := value(in.Currency); currency != "" && currency != g.Currency {
+		v.Add("currency", MoneyStays)
+	}
+	switch {
+	case len(wrong) > 0 && in.Correction:
+		g.correct(in, wrong, v, now)
+		g.Method = cmp.Or(value(in.Method), g.Method)
+	case len(wrong) > 0:
+		for _, name := range wrong {
+			v.Add(name, CorrectMoney)
+		}
+	case in.Fee != nil:
+		fee := sentMoney{"fee", in.Fee, &payment.Fee}
+		if payment.Fee = fee.minor(g.Currency, v); payment.Fee > payment.Amount {
+			v.Add("fee", FeeOverAmount)
+		}
+	}
+}
+
+// correct takes the payment back, and enters it as it should have been: with what was sent, and the rest as it is.
+func (g *Gift) correct(in *GiftInput, wrong []string, v *Invalid, now time.Time) {
+	provider, isProviders := providerOf(g.ExternalID)
+	old, is := *g.Payment(), *g.Payment()
+	is.ID = randomText(codeLength)
+	for _, m := range moneyOf(in, &is) {
+		if m.sent != nil {
+			*m.to = m.minor(g.Currency, v)
+		}
+	}
+	for _, name := range wrong {
+		switch {
+		case isProviders:
+			v.Add(name, ProvidersMoney, provider)
+		case g.Refunded() != 0:
+			v.Add(name, RefundedMoney)
+		case len(g.Entries)+2 > maxEntries:
+			v.Add(name, EntriesFull, maxEntries)
+		}
+	}
+	switch {
+	case len(v.Faults) > 0:
+	case is.Fee > is.Amount:
+		v.Add("fee", FeeOverAmount)
+	case is.FeeCovered >= is.Amount:
+		v.Add("fee_covered", CoveredOverAmount)
+	}
+	reversal := Entry{ID: randomText(codeLength), Amount: -old.Amount, Fee: -old.Fee, FeeCovered: -old.FeeCovered}
+	if !old.CapturedAt.IsZero() {
+		reversal.CapturedAt = now.UTC().Truncate(time.Second)
+	}
+	*g = g.with(reversal, is)
+}

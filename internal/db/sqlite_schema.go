@@ -1,0 +1,91 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A database file that comes from elsewhere may hold code: triggers, views, defaults, constraints and indexes that call functions. So nothing but the
+// list of what it has is read before that is the same, word for word, as what this program makes.
+
+// schemaObject is a table, index, trigger or view.
+type schemaObject struct{ kind, name string }
+
+func (o schemaObject) String() string { return o.kind + " " + o.name }
+
+// SQLite makes some indexes by itself, which have no text.
+const sqliteObjects = `SELECT type, name, tbl_name || ' ' || COALESCE(sql, '') FROM sqlite_schema`
+
+// schemaTexts are all objects of a database and how each was made.
+func schemaTexts(c Conn) (map[schemaObject]string, error) {
+	texts := make(map[schemaObject]string)
+	err := c.Each(func(r Row) error {
+		texts[schemaObject{r.Text(0), r.Text(1)}] = r.Text(2)
+		return nil
+	}, sqliteObjects)
+	return texts, err
+}
+
+// checkSchema refuses a database whose schema is not the one that the program's steps make. It returns its version. A newer one cannot be compared:
+// only that it has no triggers and no views is sure.
+func checkSchema(ctx context.Context, c *sqliteConn, schema *Schema) (version int, err error) {
+	found, err := schemaTexts(Conn{conn: c})
+	if err != nil {
+		return 0, err
+	}
+	for _, object := range sorted(found) {
+		if object.kind != "table" && object.kind != "index" {
+			return 0, fmt.Errorf("the database has the %s, and donorbook makes none: drop it where it came from, and make the backup again", object)
+		}
+	}
+	number, err := Conn{conn: c}.Int(sqlVersion)
+	switch {
+	case err != nil:
+		return 0, err
+	case number >= copyMark:
+		return 0, ErrUnfinished
+	case number > int64(len(schema.Steps)):
+		return int(number), nil
+	}
+	known, err := schemaOfVersion(ctx, schema, int(number))
+	if err != nil {
+		return 0, err
+	}
+	for _, object := range sorted(found) {
+		if _, ours := known[object]; !ours {
+			return 0, fmt.Errorf("the database has the %s, and schema version %d does not: drop it where it came from, and make the backup again", object, number)
+		}
+	}
+	for _, object := range sorted(known) {
+		if found[object] != known[object] {
+			return 0, fmt.Errorf("the %s of the database is missing, or is not the one of schema version %d", object, number)
+		}
+	}
+	return int(number), nil
+}
+
+func sorted(texts map[schemaObject]string) []schemaObject {
+	return slices.SortedFunc(maps.Keys(texts), func(a, b schemaObject) int { return cmp.Compare(a.String(), b.String()) })
+}
+
+// schemaOfVersion takes the steps up to a version in an empty database in memory.
+func schemaOfVersion(ctx context.Context, schema *Schema, version int) (texts map[schemaObject]string, err error) {
+	db, err := sqlite3.Open(":memory:")
+	if err != nil {
+		return nil, err
+	}
+	c := newSQLiteConn(&sqliteEngine{fault: diskFault, write: make(chan *sqliteConn, 1)}, db)
+	c.writes = true
+	c.engine.write <- c
+	defer func() { err = errors.Join(err, c.close()) }()
+	if err := migrate(ctx, c.engine, &Schema{Steps: schema.Steps[:version]}, nil); err != nil {
+		return nil, err
+	}
+	return schemaTexts(Conn{conn: c})
+}

@@ -1,0 +1,66 @@
+package db_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// Gifts are found by statements that are built from their filters. A client that goes through all of them leaves no more than some.
+func TestSQLiteKeepsABoundedNumberOfStatements(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	account := newAccount(t, s).Number
+	parts := []func(*crm.GiftFilter){
+		func(f *crm.GiftFilter) { f.Contact = 1 },
+		func(f *crm.GiftFilter) { f.Campaign = 1 },
+		func(f *crm.GiftFilter) { f.Recurring = true },
+		func(f *crm.GiftFilter) { f.Status = crm.GiftStatuses[0] },
+		func(f *crm.GiftFilter) { f.Method = crm.Methods[0] },
+		func(f *crm.GiftFilter) { f.ExternalID = "x" },
+		func(f *crm.GiftFilter) { f.From = time.Unix(1, 0) },
+		func(f *crm.GiftFilter) { f.To = time.Unix(2, 0) },
+		func(f *crm.GiftFilter) { f.Currency = "USD" },
+		func(f *crm.GiftFilter) { f.Min = 1 },
+		func(f *crm.GiftFilter) { f.Max = 2 },
+	}
+	for n := range 1 << len(parts) {
+		var filter crm.GiftFilter
+		for i, part := range parts {
+			if n&(1<<i) != 0 {
+				part(&filter)
+			}
+		}
+		if _, _, err := s.GiftPage(t.Context(), account, filter, crm.PageRequest{Page: 1, PerPage: 20}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept := s.DB().Statements(); slices.Max(kept) != db.KeptStatements {
+		t.Errorf("the connections keep %v statements, want %d at most", kept, db.KeptStatements)
+	}
+}
+
+// A statement that runs is kept, however many others run in between.
+func TestSQLiteKeepsAStatementThatRuns(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	var rows []int64
+	err := s.DB().Read(t.Context(), func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			rows = append(rows, r.Int(0))
+			for i := range 2 * db.KeptStatements {
+				if _, err := c.Int(fmt.Sprintf("SELECT %d", i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, "SELECT 1 UNION ALL SELECT 2")
+	})
+	if err != nil || !slices.Equal(rows, []int64{1, 2}) {
+		t.Errorf("%v, %v", rows, err)
+	}
+}

@@ -1,0 +1,347 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// importedFiles are the files of an account that are imported, in the order in which they are read.
+var importedFiles = []string{accountFile, fieldFile, campaignFile, segmentFile, contactFile, planFile, giftFile, historyFile}
+
+// importLine writes a line that was checked.
+type importLine func(*accountWriter) error
+
+// accountReader reads the files of an account and checks each line as if a client had sent it, and by those before it. It needs no database.
+type accountReader struct {
+	files    fs.FS
+	manifest *Manifest
+	region   string
+	now      time.Time
+
+	row       int64 // of the file that is read
+	line      accountLine
+	fields    *crm.CustomFields
+	segments  []crm.Segment
+	campaigns map[int64]bool
+	contacts  int64 // sequence number of the last one
+	plans     int64
+	gifts     int64
+	revision  int64 // of the last change
+}
+
+func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
+	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: crm.NewCustomFields(0, nil), campaigns: make(map[int64]bool)}
+}
+
+// each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
+func (r *accountReader) each(ctx context.Context, take func(file string, line int64, size int, write importLine) error) error {
+	reads := map[string]func(line []byte) (importLine, error){
+		accountFile: r.settings, fieldFile: r.field, campaignFile: r.campaign, segmentFile: r.segment, contactFile: r.contact, planFile: r.plan, giftFile: r.gift, historyFile: r.change,
+	}
+	for _, file := range importedFiles {
+		r.row = 0
+		err := r.manifest.eachLine(r.files, file, func(line []byte) error {
+			r.row++
+			size := len(line)
+			write, err := reads[file](line)
+			if err != nil {
+				return asProblem(err)
+			}
+			return errors.Join(take(file, r.row, size, write), ctx.Err())
+		})
+		switch {
+		case err != nil:
+			return err
+		case file == accountFile && r.row != 1:
+			return &FileProblem{File: file, Reason: "must have one line, with the settings of the account and how far it has counted"}
+		case file == historyFile && r.revision != r.line.Sequences.Revision:
+			return &FileProblem{File: file, Reason: "does not end with the last change of the account"}
+		}
+		if err := take(file, r.row, 0, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asProblem makes what is wrong with a document a problem of its line.
+func asProblem(err error) error {
+	var faults *crm.Invalid
+	if errors.As(err, &faults) {
+		return &FileProblem{Reason: "is refused: " + faults.Error()}
+	}
+	return err
+}
+
+func (r *accountReader) settings(line []byte) (importLine, error) {
+	if err := parseLine(line, &r.line); err != nil {
+		return nil, err
+	}
+	q := r.line.Sequences
+	if q.Oldest < 1 || q.Revision < q.Oldest-1 || min(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) < 0 || max(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) > crm.MaxSeq {
+		return nil, &FileProblem{Reason: "does not say how far the account has counted"}
+	}
+	if year := r.line.CreatedAt.Year(); year < 1970 || year > 2199 {
+		return nil, &FileProblem{Reason: "does not say when the account was made"}
+	}
+	name, err := crm.AccountName(r.line.Name)
+	if err != nil {
+		return nil, err
+	}
+	r.line.Name, r.revision = name, q.Oldest-1
+	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jsonOf(r.line.HistoryDays))
+	zone := cmp.Or(r.line.Timezone, crm.DefaultTimezone)
+	in := crm.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days}
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	return func(*accountWriter) error { return nil }, nil // they are written at the end
+}
+
+func (r *accountReader) field(line []byte) (importLine, error) {
+	var l fieldLine
+	if err := parseLine(line, &l); err != nil {
+		return nil, err
+	}
+	f := crm.CustomField{ID: l.ID, Title: l.Title, Description: l.Description, Type: crm.FieldType(l.Type), Options: splitKeys(l.Options), Place: l.Place,
+		CreatedAt: moment(l.CreatedAt), EndedAt: moment(l.EndedAt)}
+	if err := f.CheckImported(r.fields); err != nil {
+		return nil, err
+	}
+	r.fields = crm.NewCustomFields(0, append(r.fields.All, f))
+	return func(w *accountWriter) error {
+		w.a.fieldSeq = max(w.a.fieldSeq, l.ID)
+		w.Insert(fieldTable, w.a.account, l.ID, l.Title, l.Description, l.Type, l.Options, l.Place, l.CreatedAt, l.EndedAt)
+		return nil
+	}, nil
+}
+
+func (r *accountReader) segment(line []byte) (importLine, error) {
+	var l segmentLine
+	if err := parseLine(line, &l); err != nil {
+		return nil, err
+	}
+	made, err := crm.NewSegment(l.Name, l.Query, r.region)
+	if err == nil {
+		err = cmp.Or(crm.SegmentLimit.Check(int64(len(r.segments)), 1), r.own(l.ID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range r.segments {
+		if other.ID == l.ID || other.IsCalled(made.Name) {
+			return nil, &FileProblem{Reason: "has the id or the name of a segment before it"}
+		}
+	}
+	made.ID = l.ID
+	r.segments = append(r.segments, made)
+	return func(w *accountWriter) error {
+		id := w.id(l.ID)
+		w.a.segmentSeq = max(w.a.segmentSeq, crm.IDSeq(id))
+		w.Insert(segmentTable, w.a.account, id, made.Name, crm.RenumberedQuery(made.Query, w.campaigns), l.Actor, l.CreatedAt)
+		return nil
+	}, nil
+}
+
+// own refuses an id that the account has not given out.
+func (r *accountReader) own(id int64) error {
+	if foreign(r.manifest.Account.Number, id) {
+		return &FileProblem{Reason: "has the id of another account"}
+	}
+	return nil
+}
+
+// known refuses a change of a document that the history cannot have.
+func (r *accountReader) known(revision int64) error {
+	if revision < 0 || revision > r.line.Sequences.Revision {
+		return &FileProblem{Reason: "names a change that " + historyFile + " does not have"}
+	}
+	return nil
+}
+
+func (r *accountReader) contact(line []byte) (importLine, error) {
+	var known struct {
+		ID   int64       `json:"id"`
+		Kept contactKept `json:"kept"`
+	}
+	err := parseLine(line, &known)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.own(known.ID); err != nil {
+		return nil, err
+	}
+	if r.contacts++; crm.IDSeq(known.ID) != r.contacts {
+		return nil, &FileProblem{Reason: "is not the next contact: contacts are numbered without a gap"}
+	}
+	body, err := asStored(line)
+	if err != nil {
+		return nil, err
+	}
+	kept := known.Kept
+	c, err := crm.ParseContact(known.ID, body, kept.MatchKeys)
+	if err != nil {
+		return nil, &FileProblem{Reason: err.Error()}
+	}
+	if err := cmp.Or(c.CheckImported(r.fields, r.now), r.known(kept.Revision)); err != nil {
+		return nil, err
+	}
+	if kept.Version < 0 || kept.LastGift < 0 {
+		return nil, &FileProblem{Reason: "is kept with a number below zero"}
+	}
+	return func(w *accountWriter) error {
+		made := c
+		made.ID = w.id(c.ID)
+		w.contacts = append(w.contacts, importedContact{made, trace{revision: w.revision(kept.Revision), version: kept.Version, lastGift: kept.LastGift}})
+		return nil
+	}, nil
+}
+
+// asStored is a line as a document is stored: what comes before its first field is left out when it is read.
+func asStored(line []byte) ([]byte, error) {
+	if len(line) == 0 || line[0] != '{' {
+		return nil, &FileProblem{Reason: "is not a JSON object"}
+	}
+	line[0] = ','
+	return line, nil
+}
+
+// document is what all documents with a public id have in common. They are numbered in ascending order.
+func (r *accountReader) document(line []byte, last *int64) (code string, kept documentKept, body []byte, err error) {
+	var known struct {
+		ID   string       `json:"id"`
+		Kept documentKept `json:"kept"`
+	}
+	if err = parseLine(line, &known); err == nil {
+		body, err = asStored(line)
+	}
+	if err == nil {
+		err = r.known(known.Kept.Revision)
+	}
+	seq, ok := crm.CodeSeq(known.ID)
+	switch {
+	case err != nil:
+	case !ok:
+		err = &FileProblem{Reason: "has no id of 16 letters and digits"}
+	case seq <= *last:
+		err = &FileProblem{Reason: "has the number of one before it, or a smaller one"}
+	}
+	*last = seq
+	return known.ID, known.Kept, body, err
+}
+
+// refers refuses a document of a contact or a campaign that the files do not have; 0 is no campaign.
+func (r *accountReader) refers(contact, campaign int64) error {
+	switch {
+	case foreign(r.manifest.Account.Number, contact) || crm.IDSeq(contact) > r.contacts:
+		return &FileProblem{Reason: "names a contact that " + contactFile + " does not have"}
+	case campaign != 0 && !r.campaigns[campaign]:
+		return &FileProblem{Reason: "names a campaign that " + campaignFile + " does not have"}
+	}
+	return nil
+}
+
+func (r *accountReader) plan(line []byte) (importLine, error) {
+	code, kept, body, err := r.document(line, &r.plans)
+	if err != nil {
+		return nil, err
+	}
+	p, err := crm.ParsePlan(codeID(r.manifest.Account.Number, code), code, body)
+	if err != nil {
+		return nil, &FileProblem{Reason: err.Error()}
+	}
+	if err := cmp.Or(r.refers(p.Contact, p.Campaign), p.CheckImported(r.now)); err != nil {
+		return nil, err
+	}
+	n, row := r.plans, r.row
+	return func(w *accountWriter) error {
+		made := p
+		made.ID, made.Contact, made.Campaign = crm.MakeID(w.a.account, n), w.id(p.Contact), w.campaigns[p.Campaign]
+		w.plans = append(w.plans, importedPlan{made, w.revision(kept.Revision), row})
+		return nil
+	}, nil
+}
+
+func (r *accountReader) gift(line []byte) (importLine, error) {
+	code, kept, body, err := r.document(line, &r.gifts)
+	if err != nil {
+		return nil, err
+	}
+	var campaign struct {
+		ID int64 `json:"campaign_id"`
+	}
+	body[0] = '{'
+	err = parseLine(body, &campaign)
+	body[0] = ','
+	if err != nil {
+		return nil, err
+	}
+	g, err := crm.ParseGift(codeID(r.manifest.Account.Number, code), code, campaign.ID, body)
+	if err != nil {
+		return nil, &FileProblem{Reason: err.Error()}
+	}
+	if err := cmp.Or(r.refers(g.Contact, g.Campaign), g.CheckImported(r.now)); err != nil {
+		return nil, err
+	}
+	if plan := g.Plan(); plan != 0 && crm.IDSeq(plan) > r.plans {
+		return nil, &FileProblem{Reason: "names a plan that " + planFile + " does not have"}
+	}
+	n, row := r.gifts, r.row
+	return func(w *accountWriter) error {
+		made := g
+		made.ID, made.Contact, made.Campaign = crm.MakeID(w.a.account, n), w.id(g.Contact), w.campaigns[g.Campaign]
+		w.gifts = append(w.gifts, importedGift{made, w.revision(kept.Revision), row})
+		return nil
+	}, nil
+}
+
+// maxActor is how long a name may be that the history keeps.
+const maxActor = 1000
+
+func (r *accountReader) change(line []byte) (importLine, error) {
+	var l changeLine
+	if err := parseLine(line, &l); err != nil {
+		return nil, err
+	}
+	noun, nounErr := crm.ParseNoun(l.Noun)
+	kind, kindErr := crm.ParseChangeKind(l.Kind)
+	door, doorErr := crm.ParseDoor(l.Door)
+	if err := cmp.Or(nounErr, kindErr, doorErr); err != nil {
+		return nil, &FileProblem{Reason: err.Error()}
+	}
+	switch r.revision++; {
+	case l.Revision != r.revision:
+		return nil, &FileProblem{Reason: "is not the next change: changes are numbered without a gap"}
+	case min(l.Prev, l.Undoes, l.ID, l.Job) < 0 || max(l.Prev, l.Undoes) >= l.Revision:
+		return nil, &FileProblem{Reason: "names a change that is not before it"}
+	case len(l.Actor) > maxActor || len(l.Data) > 0 && l.Data[0] != '{' && l.Data[0] != '[' && string(l.Data) != "null":
+		return nil, &FileProblem{Reason: "does not say who made the change, or what it was"}
+	}
+	numbered := noun == crm.ContactNoun || noun == crm.GiftNoun || noun == crm.PlanNoun || noun == crm.KeyNoun || noun == crm.SegmentNoun
+	if numbered && l.ID != 0 {
+		if err := r.own(l.ID); err != nil {
+			return nil, err
+		}
+	}
+	return func(w *accountWriter) error {
+		c := Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Prev: w.revision(l.Prev), Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Door: door, Who: l.Actor}
+		switch {
+		case numbered:
+			c.ID = w.id(l.ID)
+		case noun == crm.CampaignNoun:
+			c.ID = cmp.Or(w.campaigns[l.ID], l.ID) // one that was deleted keeps its id
+		}
+		if string(l.Data) != "null" {
+			c.Data = string(w.data(json.RawMessage(l.Data)))
+		}
+		w.a.revision = c.Revision
+		w.Insert(changeTable, changeValues(&c, w.a.account)...)
+		return nil
+	}, nil
+}
