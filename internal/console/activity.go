@@ -31,7 +31,7 @@ type activityRow struct {
 	Sentence string
 	Lines    []string // where it is more than one thing
 	Note     string
-	See      link // the gift or the plan that it mentions
+	See      link   // the gift or the plan that it mentions
 	When     string // in words
 	At       time.Time
 	Door     string // where it did not come through the console

@@ -189,7 +189,7 @@ func TestErasedPeopleHaveNoStatement(t *testing.T) {
 		if err := s.store.ArchiveContact(t.Context(), p.account.Number, contact); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.store.EraseContact(t.Context(), p.account.Number, contact); err != nil {
+		if _, err := s.store.EraseContact(t.Context(), p.account.Number, contact); err != nil {
 			t.Fatal(err)
 		}
 		path := p.org(fmt.Sprintf("/contacts/%d", contact))

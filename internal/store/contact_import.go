@@ -117,11 +117,11 @@ type importRun struct {
 	gifts   *giftRows        // reads rows of gifts; nil where they are contacts
 	fields  atomic.Pointer[crm.CustomFields]
 	zone    atomic.Pointer[time.Location] // of the organization: times of files that name none are in it
-	read    int64            // rows that were taken from the file and decided about
-	total   int64            // rows of the file, where a worker has counted them
-	ahead   chan *importUnit // the next unit, which is prepared while the one before is committed
-	trial   *trial           // nil where it is no dry run
-	beside  *reading         // a worker does not wait for the file; nil where this process has nothing else to do
+	read    int64                         // rows that were taken from the file and decided about
+	total   int64                         // rows of the file, where a worker has counted them
+	ahead   chan *importUnit              // the next unit, which is prepared while the one before is committed
+	trial   *trial                        // nil where it is no dry run
+	beside  *reading                      // a worker does not wait for the file; nil where this process has nothing else to do
 
 	started time.Time
 	passed  int64                         // rows that were taken from the file

@@ -120,7 +120,7 @@ func TestGiftsMoveWithTheTimeZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		jobs, _, err := s.Jobs(t.Context(), account.Number, crm.PageRequest{Page: 1, PerPage: 10})
-		if err != nil || len(jobs) != 1 || jobs[0].Kind != ZoneJob || jobs[0].MayStop() {
+		if err != nil || len(jobs) != 1 || jobs[0].Kind != ZoneJob || jobs[0].Stoppable() {
 			t.Fatalf("%+v, %v", jobs, err)
 		}
 		if _, err := s.CancelJob(t.Context(), account.Number, jobs[0].ID); err == nil {
