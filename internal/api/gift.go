@@ -105,7 +105,7 @@ func (a *API) giftInput(w http.ResponseWriter, r *http.Request, isNew bool) (in 
 	if err != nil {
 		return in, err
 	}
-	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
+	return in, in.Validate(faults, isNew, a.options.Region, crm.AnywhereToday(time.Now()))
 }
 
 // writeMade answers with what a change has made.

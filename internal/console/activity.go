@@ -31,7 +31,8 @@ type activityRow struct {
 	Sentence string
 	Lines    []string // where it is more than one thing
 	Note     string
-	See      link // the gift or the plan that it mentions
+	See      link   // the gift or the plan that it mentions
+	When     string // in words
 	At       time.Time
 	Door     string // where it did not come through the console
 	Undone   bool
@@ -61,7 +62,7 @@ func (c *Console) timelineOf(r *http.Request, v visit, contact *crm.Contact, par
 	for i := range found {
 		a := &found[i]
 		row := people.row(a, "this contact")
-		row.See = v.mentioned(a)
+		row.When, row.See = shownWhen(row.At, v.zone()), v.mentioned(a)
 		if a.Kind.CanUndo() && !a.Undone && (!contact.Archived() || a.Kind == crm.DidArchive) && v.membership.Role >= crm.Editor {
 			row.Undo = path + "/history/" + strconv.FormatInt(a.Revision, 10) + "/undo"
 		}
@@ -109,6 +110,7 @@ func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _
 	for i := range found {
 		a := &found[i]
 		row := people.row(a, nounWords[a.Noun])
+		row.When = shownWhen(row.At, v.zone())
 		row.About, row.See = about(a), v.mentioned(a)
 		view.Rows = append(view.Rows, row)
 	}
@@ -235,11 +237,11 @@ func (c *Console) addNote(w http.ResponseWriter, r *http.Request, v visit, f *fo
 		return err
 	}
 	text, at := f.Value("note_text"), f.Value("note_date")
-	if at == c.now().UTC().Format(time.DateOnly) {
+	if at == c.today(v).Format(time.DateOnly) {
 		at = "" // now, so that it stands behind what has happened today
 	}
 	in := crm.NoteInput{Note: &text, OccurredAt: &at}
-	err := in.Validate(nil, c.now())
+	err := in.Validate(nil, c.today(v))
 	if err == nil {
 		_, err = c.store.AddNote(r.Context(), v.account(), v.id, in)
 	}

@@ -46,6 +46,12 @@ type visit struct {
 
 func (v visit) account() int64 { return v.membership.Account.Number }
 
+// zone is the time zone of the organization, UTC on pages that belong to none.
+func (v visit) zone() *time.Location { return crm.Location(v.membership.Timezone) }
+
+// today is the time now, in the organization's zone: the date of it is today's.
+func (c *Console) today(v visit) time.Time { return c.now().In(v.zone()) }
+
 // path is the address of a page of the organization.
 func (v visit) path(rest string) string { return orgPath(v.membership.Account, rest) }
 
@@ -171,6 +177,7 @@ var routes = []route{
 	{"POST", "/settings/name", crm.Owner, (*Console).renameOrganization, (*Console).settingsPage},
 	{"GET", "/settings/history", crm.Owner, (*Console).historyPage, nil},
 	{"POST", "/settings/history", crm.Owner, (*Console).saveHistorySettings, (*Console).settingsPage},
+	{"POST", "/settings/timezone", crm.Owner, (*Console).saveTimezone, (*Console).settingsPage},
 	{"POST", "/settings/giving", crm.Owner, (*Console).saveGivingSettings, (*Console).settingsPage},
 	{"GET", "/settings/fields", crm.Owner, (*Console).fieldsPage, nil},
 	{"GET", "/settings/fields/new", crm.Owner, (*Console).newFieldPage, nil},

@@ -99,7 +99,7 @@ func (c *Console) selectionOf(v visit, f *form) (selection store.Selection, view
 	view = bulkView{Form: f, Action: crm.BulkKind(f.Value("action")), All: f.Value("all") != "", Query: query.Encode(), Back: withQuery(v.path("/contacts"), query)}
 	view.Tags = view.Action == crm.BulkTag || view.Action == crm.BulkUntag
 	if selection.All = view.All; view.All {
-		selection.Scope, selection.Filter, err = crm.ParseContactQuery(query.Encode(), c.options.Region)
+		selection.Scope, selection.Filter, err = c.contactQuery(v, query)
 		return selection, view, err
 	}
 	selection.IDs = pickedIDs(f.Values("id"))

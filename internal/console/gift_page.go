@@ -51,7 +51,7 @@ func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 		return err
 	}
 	view := giftView{
-		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: crm.GiftNumber(g.ID), Marks: giftMarks(g, c.now()), Ledger: ledgerRows(g),
+		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: crm.GiftNumber(g.ID), Marks: giftMarks(g, crm.WallClock(c.now(), v.zone())), Ledger: ledgerRows(g),
 		Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names.campaigns),
 		Left: crm.Money(g.Left(), g.Currency), Payout: crm.Money(g.Payment().Payout(), g.Currency),
 		Fee: moneyOrNone(g.Payment().Fee, g.Currency), Covered: moneyOrNone(g.Payment().FeeCovered, g.Currency),
@@ -62,7 +62,7 @@ func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 		view.Plan = link{"View plan", v.path(planPath(g.PlanCode))}
 	}
 	view.Refund.setUnsent("amount", crm.MoneyInput(g.Left(), g.Currency))
-	view.Receive.setUnsent("transacted_at", c.now().UTC().Format(time.DateOnly))
+	view.Receive.setUnsent("transacted_at", c.today(v).Format(time.DateOnly))
 	for _, form := range []*form{view.Refund, view.Receive} {
 		form.setUnsent(seenField, g.Version())
 	}

@@ -333,7 +333,7 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 			return p.follow(gift, "amount", amount, "method", method, "fee", "", "fee_covered", "", "seen", seen(p.get(gift+"/edit")))
 		}
 		a = correct("500", "cash")
-		p.sees(a, "The changes were saved.", "$500 from Zoë Okafor", "Payment Jan 31, 2026, 12:00 PM UTC $50 Correction", "$450", "Left $500", "Amount corrected from $50 to $500.", "Method corrected from Check to Cash.")
+		p.sees(a, "The changes were saved.", "$500 from Zoë Okafor", "Payment Jan 31, 2026 $50 Correction", "$450", "Left $500", "Amount corrected from $50 to $500.", "Method corrected from Check to Cash.")
 		if strings.Contains(a.words(), "-$50") || strings.Contains(a.words(), "refunded") {
 			t.Errorf("a correction is told as a refund: %s", a.words())
 		}

@@ -21,6 +21,7 @@ type Gift struct {
 	Currency   string
 	Entries    []Entry // the payment, then each refund and correction
 	At         time.Time
+	Local      time.Time // At by the organization's clock (GiftClock): its day, month and year are the gift's. It stands beside the document
 	CreatedAt  time.Time
 	Dedication *Dedication // nil where there is none
 	OptIn      bool        // to hear from the organization

@@ -44,7 +44,7 @@ func (g Gift) Change(in *GiftInput, contact *Contact, now time.Time) (Gift, erro
 	g.changeMoney(in, &v, now)
 	if status := GiftStatus(value(in.Status)); status != "" && status != g.Status && g.Status != Pending {
 		v.Add("status", StatusStays)
-	} else if cmp.Or(status, g.Status) != Pending && in.at.After(now.Add(clockSkew)) {
+	} else if cmp.Or(status, g.Status) != Pending && in.future {
 		v.Add("transacted_at", NotInFuture)
 	}
 	checkReserved(&v, value(in.ExternalID), g.ExternalID)

@@ -37,6 +37,7 @@ const (
 	ImportJob  JobKind = "import"
 	BulkJob    JobKind = "bulk"
 	UndoingJob JobKind = "undo"
+	ZoneJob    JobKind = "timezone"
 )
 
 // JobState is where a job stands.
@@ -61,8 +62,8 @@ func (j *Job) Ended() bool {
 	return j.State == JobDone || j.State == JobFailed || j.State == JobCanceled
 }
 
-// Stoppable tells whether a person may stop the job. Who is half erased would still be named.
-func (j *Job) Stoppable() bool { return j.Working() && j.Kind != EraseJob }
+// Stoppable tells whether a person may stop the job. Who is half erased would still be named, and days of two time zones would stay mixed.
+func (j *Job) Stoppable() bool { return j.Working() && j.Kind != EraseJob && j.Kind != ZoneJob }
 
 // Undoable tells whether the job has changed something that can be taken back.
 func (j *Job) Undoable() bool {
@@ -176,7 +177,7 @@ func (t *tx) noteRow(j *Job, row JobRow) {
 // CancelJob ends a job. What it has done so far stays.
 func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 	return s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
-		if j.Ended() || j.Kind == EraseJob {
+		if j.Ended() || j.Working() && !j.Stoppable() {
 			return crm.ErrChanged
 		}
 		if err := j.forgetTrial(); err != nil {

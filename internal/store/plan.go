@@ -278,8 +278,12 @@ func (s *Store) PlanPage(ctx context.Context, account int64, page crm.PageReques
 
 // OverduePlans are plans whose gift should have come before today, the longest overdue first, and how many there are.
 func (s *Store) OverduePlans(ctx context.Context, account int64, limit int64) (plans []crm.Plan, total int64, err error) {
-	today := s.now().UTC().Truncate(24 * time.Hour).Unix()
 	plans, err = snapshot(ctx, s, func(c db.Conn) (plans []crm.Plan, err error) {
+		row, err := readTally(c, account)
+		if err != nil {
+			return nil, err
+		}
+		today := row.clock(s.now()).Truncate(24 * time.Hour).Unix()
 		total = 0
 		for _, status := range []crm.PlanStatus{crm.ActivePlan, crm.PastDue} {
 			p := crm.Plan{Status: status}
