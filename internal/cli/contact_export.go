@@ -129,10 +129,21 @@ func (c *contactErase) Run(t *terminal) error {
 		if !c.Yes {
 			return &config.Problem{Flag: "yes", Reason: fmt.Sprintf("is missing: contact %d, %s, would be erased for good; nothing was changed", id, name)}
 		}
-		if err := s.EraseContact(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, id); err != nil {
+		job, err := s.EraseContact(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, id)
+		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t.stderr, "Contact %d was erased. Backups that were made before still have the data.\n", id)
+		ended := true
+		if job != 0 {
+			if ended, err = s.FinishErasure(t.ctx, account.Number, job); err != nil {
+				return fmt.Errorf("contact %d was erased, but what else names the person is not removed yet; a server goes on with that: %w", id, err)
+			}
+		}
+		said := "Contact %d was erased. Backups that were made before still have the data.\n"
+		if !ended {
+			said = "Contact %d was erased, but traces are left in the files of the database while something reads an earlier state, such as an export. A server removes them soon; \"donorbook serve\" does if none runs. Backups that were made before still have the data.\n"
+		}
+		fmt.Fprintf(t.stderr, said, id)
 		return nil
 	})
 }

@@ -38,8 +38,8 @@ var (
 const otherField = "other_beneficiaries"
 
 func (c *Console) newCampaignPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	f.set("type", "collect")
-	f.set("currency", "USD")
+	f.setUnsent("type", "collect")
+	f.setUnsent("currency", "USD")
 	return c.campaignForm(w, r, v, http.StatusOK, f, crm.Campaign{})
 }
 
@@ -65,6 +65,9 @@ func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v vis
 	record, err := c.ownCampaign(r, v)
 	if err != nil {
 		return err
+	}
+	if f.path != "" { // it was sent
+		return c.campaignForm(w, r, v, http.StatusOK, f, record.Campaign)
 	}
 	crm.FillCampaignForm(record.Campaign, record.Beneficiaries, f.set)
 	f.values["beneficiaries"] = record.Beneficiaries

@@ -41,7 +41,7 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 	}
 	for i, column := range view.Spec.Mapping {
 		f.setUnsent(columnName(i), column.Target)
-		values := valuesOf(view.Spec.Preview, i)
+		values := valuesOf(view.Preview, i)
 		choices := slices.Clip(known)
 		if !slices.ContainsFunc(known, func(o option) bool { return o.Value == column.Target }) {
 			choices = append(choices, option{Value: column.Target, Label: labelOf(column.Target)})

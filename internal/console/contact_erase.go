@@ -49,8 +49,14 @@ func (c *Console) eraseContact(w http.ResponseWriter, r *http.Request, v visit, 
 		wrong.Add("name", "Type the name as it is written above. Nothing was erased.")
 		return wrong
 	}
-	if err := c.store.EraseContact(r.Context(), v.account(), v.id); err != nil {
+	job, err := c.store.EraseContact(r.Context(), v.account(), v.id)
+	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/contacts"), notice{Text: "The contact was erased. Gifts stay in all totals, without a name."})
+	said := notice{Text: "The contact was erased. Gifts stay in all totals, without a name."}
+	if job != 0 {
+		said.Text = "The contact was erased. Gifts stay in all totals. What gifts, the history and imports say about the person is being removed now."
+		said.View, said.Link = v.path(jobPath(job)), "View progress"
+	}
+	return redirect(w, r, v.path("/contacts"), said)
 }

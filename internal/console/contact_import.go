@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
@@ -28,14 +27,14 @@ const (
 	maxContents    = 20  // bytes of the word that says what is in a file
 )
 
-// uploads bounds how many files arrive at once.
+// uploads bounds how many files arrive at once. One that is slow holds little: a part of it, which is kept in the database when it is complete.
 type uploads struct {
 	mu       sync.Mutex
 	accounts map[int64]bool
 }
 
-// maxUploads is how many files arrive at once, one of each organization.
-const maxUploads = 4
+// maxUploads is how many files arrive at once, one of each organization: parts of them take 25 MB of memory together.
+const maxUploads = 100
 
 var errUploads = &web.Error{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"10"}},
 	Message: "Another file is being uploaded. Nothing was imported. Wait until the other file has arrived, then try again."}
@@ -138,7 +137,7 @@ func importState(im *store.Import) mark {
 
 // notRead tells whether a file did not arrive as a whole, or is no table.
 func notRead(im *store.Import) bool {
-	return im.State == store.JobCanceled && len(im.Spec.Header) == 0
+	return (im.State == store.JobCanceled || im.State == store.JobFailed) && len(im.Spec.Header) == 0
 }
 
 // uploadImport takes a file. It is not held in memory, so that it may be long.
@@ -211,6 +210,7 @@ func (c *Console) importOf(r *http.Request, v visit) (store.Import, error) {
 type importView struct {
 	importRow
 	Choosing  bool // a person says what the columns mean
+	Preview   [][]string
 	Columns   []columnView
 	Skipped   int64 // columns that are not imported
 	Modes     []option
@@ -250,11 +250,16 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 	view.MayDefine = v.membership.Role >= crm.Owner && !view.OfGifts()
 	switch {
 	case view.Choosing:
+		if view.Preview, err = c.store.Preview(r.Context(), &im); err != nil {
+			return err
+		}
 		err = errors.Join(c.fillColumns(r, &view, f), c.fillRows(r, v, &view))
 	case im.Ended():
-		if view.Made = v.path("/gifts"); !view.OfGifts() {
-			view.Made = v.path(newContactsQuery(&im))
+		made := "/contacts"
+		if view.OfGifts() {
+			made = "/gifts"
 		}
+		view.Made = v.path(withQuery(made, url.Values{crm.ImportParameter: {strconv.FormatInt(im.ID, 10)}}))
 		err = errors.Join(c.fillRows(r, v, &view), c.fillUndo(r, v, &view))
 	case im.Progress.Total > 0:
 		view.Width = strconv.FormatInt(min(100, im.Progress.Rows*100/im.Progress.Total), 10) + "%"
@@ -275,13 +280,6 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 // Moving tells whether a node works on the import, or undoes it.
 func (view *importView) Moving() bool {
 	return view.Working() || view.Undoing != nil && view.Undoing.Working
-}
-
-// newContactsQuery finds the contacts that an import has created, by the time at which it did.
-func newContactsQuery(im *store.Import) string {
-	return withQuery("/contacts", url.Values{
-		"created_after": {im.CreatedAt.Format(time.RFC3339)}, "created_before": {im.UpdatedAt.Add(time.Second).Format(time.RFC3339)},
-	})
 }
 
 // fillUndo tells how far an import was undone.

@@ -412,7 +412,7 @@ func TestAFileThatCouldNotBeReadSaysSo(t *testing.T) {
 	p.sees(p.get(p.org("/imports/1")), "Not read", "The file could not be read, so nothing was imported.", "Upload another file")
 	p.sees(p.get(p.org("/jobs")), "Import of gifts from letter.csv", "Not read")
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "amount,date\n").location()
-	p.sees(p.get(path), "No row below the first one can be read, so there is nothing to import.")
+	p.sees(p.get(path), "None of the first rows below the header can be read.")
 	p.follow(path + "/cancel")
 	p.sees(p.get(path), "Canceled", "Nothing was imported.")
 	p.sees(p.get(p.org("/jobs")), "Canceled")

@@ -59,7 +59,8 @@ type contactRow struct {
 // tagLink leads to the contacts with a tag.
 type tagLink struct {
 	Name, Address string
-	Contacts      int64
+	Contacts      int64 // that are active
+	Archived      int64 // and those that are not, where the page tells
 }
 
 var contactScopes = []scope[crm.ContactScope]{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}

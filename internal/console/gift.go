@@ -115,7 +115,7 @@ type giftsView struct {
 }
 
 // giftFilters are the filters that the address may have.
-var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact"}
+var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact", crm.ImportParameter}
 
 func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	if to, clean := withoutEmpty(r.URL); !clean {

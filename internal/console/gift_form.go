@@ -129,8 +129,9 @@ func onceFor(ctx context.Context, f *form) context.Context {
 
 // currencyFor is what the amounts of a form are in: the currency of the plan, of the campaign, or else of the organization.
 func (c *Console) currencyFor(r *http.Request, v visit, f *form) (string, error) {
-	if plan, err := c.store.Plan(r.Context(), v.account(), f.Value("plan_id")); err == nil {
-		return plan.Currency, nil
+	plan, err := c.store.Plan(r.Context(), v.account(), f.Value("plan_id"))
+	if !errors.Is(err, crm.ErrNotFound) {
+		return plan.Currency, err
 	}
 	id := idOf(f.Value("campaign_id"))
 	names, err := c.store.CampaignNames(r.Context(), v.account(), []int64{id})

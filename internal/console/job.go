@@ -30,7 +30,7 @@ func jobAddress(kind store.JobKind, id int64) string {
 }
 
 // jobWords are what people call jobs.
-var jobWords = map[store.JobKind]string{store.ImportJob: "import", store.BulkJob: "bulk change", store.UndoingJob: "undo"}
+var jobWords = map[store.JobKind]string{store.ImportJob: "import", store.BulkJob: "bulk change", store.UndoingJob: "undo", store.EraseJob: "erasure"}
 
 // jobKind is the kind of job that a change has begun.
 func jobKind(a *crm.Activity) store.JobKind {
@@ -247,6 +247,14 @@ func (p people) job(v visit, j store.Job) (view jobView, err error) {
 		if view.OfGifts {
 			view.Title = "Import of gifts from " + im.Spec.Name
 		}
+	case store.EraseJob:
+		var spec store.Erasure
+		err = json.Unmarshal(j.Spec, &spec)
+		view.Title = "Erase " + plural(int64(len(spec.Contacts)), "contact")
+		if view.Told = "What named them was removed."; j.Working() {
+			view.Told = "What names them on gifts, in the history and in imports is being removed."
+		}
+		view.More = view.Told
 	default:
 		view.Title = capital(string(j.Kind))
 	}

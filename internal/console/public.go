@@ -97,6 +97,7 @@ func isForPrograms(path string) bool {
 func (c *Console) publicErrorPage(w http.ResponseWriter, _ *http.Request, err error) {
 	guard(w.Header())
 	shown := newProblem(w.Header(), err)
+	shown.Public = true
 	if shown.Status == http.StatusNotFound {
 		shown.Message = "There is no page at this address. Check the address, or ask the person who gave it to you for a new link."
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -44,10 +45,11 @@ func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, 
 		}
 	}
 	if parent := v.membership.Account.ParentID; parent != "" {
-		// Only members of the account above are told its name.
-		if m, err := c.store.Membership(r.Context(), v.session.User.ID, parent); err == nil {
-			view.Parent = m.Account.Name
+		above, err := c.store.Membership(r.Context(), v.session.User.ID, parent)
+		if err != nil && !errors.Is(err, crm.ErrNotFound) { // only members of the account above are told its name
+			return err
 		}
+		view.Parent = above.Account.Name
 	}
 	return c.render(w, r, v, "settings", page{Title: "Settings", Section: "settings", Form: f, Data: view})
 }

@@ -119,23 +119,9 @@ func (c *Console) streamStatements(w http.ResponseWriter, r *http.Request, v vis
 func (view *statementsView) statement(contact crm.Contact) *statement {
 	s := &statement{view: view, contact: contact.ID, Name: contactName(contact), Company: contact.Company, totals: map[string]int64{}}
 	if len(contact.Addresses) > 0 {
-		s.Address = addressLines(contact.Addresses[0])
+		s.Address = contact.Addresses[0].Lines()
 	}
 	return s
-}
-
-// addressLines is an address as it stands on an envelope.
-func addressLines(a crm.Address) (lines []string) {
-	place := strings.TrimSpace(a.State + " " + a.Zipcode)
-	if a.City != "" && place != "" {
-		place = a.City + ", " + place
-	}
-	for _, line := range []string{a.Line1, a.Line2, place, a.Country} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 // Gifts are the gifts that count, and adds them up.

@@ -29,6 +29,7 @@ type Contact struct {
 	ArchivedAt time.Time     // zero while the contact is active
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
+	ErasedAt   time.Time // zero unless the person was removed for good (contact_erase.go)
 
 	// MatchKeys are the normal forms of the emails and phones, as they were when these were written: a later change
 	// of the default region or of a library never makes a stored contact and its index disagree.
@@ -185,12 +186,21 @@ func AppendContact(dst []byte, id int64, body []byte) []byte {
 }
 
 // AppendBody appends everything of the wire form that follows the id. This is what the store keeps.
-func (c *Contact) AppendBody(dst []byte) []byte { return append(contactTable.append(dst, c), '}') }
+func (c *Contact) AppendBody(dst []byte) []byte {
+	return append(c.appendErased(contactTable.append(dst, c)), '}')
+}
 
 // ParseContact reads a stored body back.
 func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	c := Contact{ID: id, MatchKeys: matchKeys}
-	if err := readStored(body, func(r *jsonReader, key string) { contactTable.load(r, key, &c) }); err != nil {
+	err := readStored(body, func(r *jsonReader, key string) {
+		if key == erasedKey {
+			c.ErasedAt = contactTime.read(r)
+		} else {
+			contactTable.load(r, key, &c)
+		}
+	})
+	if err != nil {
 		return Contact{}, fmt.Errorf("contact %d: %w", id, err)
 	}
 	return c, nil

@@ -20,7 +20,8 @@ type ContactFilter struct {
 	Given                      Bounds   // of the total of contributions
 	Gave                       GaveFilter
 	Custom                     []FieldFilter
-	None                       bool // a value was asked for that no contact can have
+	Import                     int64 // those that an import has created, by its number; 0 for all
+	None                       bool  // a value was asked for that no contact can have
 	Sort                       ContactSort
 }
 
@@ -153,10 +154,11 @@ func (f *ContactFilter) IsEmpty() bool { return f.Sort == ContactSort{} && f.pas
 func (f *ContactFilter) passesAll() bool {
 	return !f.None && f.Email == "" && f.Phone == "" && f.PrimaryEmail == "" && len(f.Tags)+len(f.AnyTag)+len(f.NoTag) == 0 && f.Search.IsEmpty() &&
 		f.Created.IsEmpty() && f.Updated.IsEmpty() && f.FirstName == "" && f.LastName == "" && f.City == "" && f.Zip == "" &&
-		len(f.Has)+len(f.Lacks)+len(f.Custom) == 0 && f.Given.IsEmpty() && f.Gave.IsEmpty()
+		len(f.Has)+len(f.Lacks)+len(f.Custom) == 0 && f.Given.IsEmpty() && f.Gave.IsEmpty() && f.Import == 0
 }
 
-// Matches tells whether a contact passes. gave tells whether it has a gift such as the filter asks for. It is the rule that the store follows.
+// Matches tells whether a contact passes. gave tells whether it has a gift such as the filter asks for. It is the rule that the store follows. Which
+// import has created a contact is not in its document: the store leaves out the others before.
 func (f *ContactFilter) Matches(c *Contact, gave bool) bool {
 	has := func(key string) bool { return key == "" || containsSorted(c.MatchKeys, key) }
 	return !f.None && has(f.Email) && has(f.Phone) &&

@@ -97,7 +97,7 @@ func ContactParameter(name string) (first string, ok bool) {
 	i, ok := contactParameterNames[name]
 	switch {
 	case !ok:
-		return name, parseFieldKey(name) > 0
+		return name, name == ImportParameter || parseFieldKey(name) > 0
 	case name == sortDescending:
 		return name, true
 	}
@@ -137,11 +137,19 @@ func ParseContactQuery(query, region string) (scope ContactScope, f ContactFilte
 	}
 	scope, scopeErr := ParseContactScope(values.Get("scope"))
 	f, err = ParseContactFilter(eachValue(values), region)
+	if text := values.Get(ImportParameter); text != "" && err == nil {
+		var v Invalid
+		f.Import = filterID(&v, ImportParameter, text)
+		err = v.Err()
+	}
 	if err == nil {
 		err = scopeErr
 	}
 	return scope, f, err
 }
+
+// ImportParameter is what links call the import that has created contacts or gifts. The API has no imports, and does not know it.
+const ImportParameter = "import"
 
 // eachValue are the parameters of a query in the order of their names.
 func eachValue(values url.Values) iter.Seq2[string, string] {

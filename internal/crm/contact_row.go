@@ -151,7 +151,7 @@ func (r *rowReader) takeText(c *rowColumn, text string) {
 	r.names[c.name] = c.column
 }
 
-// textOf is the field of an input that takes one text.
+// textOf is the field of an input that takes one text. What no field is called goes nowhere, and not into another field.
 func (in *ContactInput) textOf(name string) **string {
 	switch name {
 	case "first_name":
@@ -172,8 +172,10 @@ func (in *ContactInput) textOf(name string) **string {
 		return &in.LinkedinURL
 	case "facebook_url":
 		return &in.FacebookURL
+	case "note":
+		return &in.Note
 	}
-	return &in.Note
+	return new(*string)
 }
 
 // isOwn tells by columns that no other system has that a file is an export of ours.
@@ -282,6 +284,7 @@ func (r *rowReader) has(target string) bool {
 	return slices.ContainsFunc(r.mapping, func(c Column) bool { return c.Target == target })
 }
 
+// addressPart is the part of an address that takes one text, as textOf is for an input.
 func addressPart(a *Address, name string) *string {
 	switch name {
 	case "address_1":
@@ -292,8 +295,10 @@ func addressPart(a *Address, name string) *string {
 		return &a.State
 	case "zipcode":
 		return &a.Zipcode
+	case "country":
+		return &a.Country
 	}
-	return &a.Country
+	return new(string)
 }
 
 func joinLines(line, more string) string {

@@ -18,6 +18,7 @@ type GiftFilter struct {
 	Min, Max          int64     // of what is left of a gift, in the smallest unit of the account's currency; 0 is no bound
 	Counted           bool      // something is left of it, and it succeeded
 	Currency          string
+	Import            int64 // that has recorded it, by its number; 0 for any
 }
 
 // IsEmpty tells whether every gift passes.
@@ -85,6 +86,9 @@ func ParseGiftSearch(value func(name string) string, currency string) (f GiftFil
 		if text := value(p[0]); text != "" && (p[0] != "status" || !f.Counted) {
 			giftFilters[p[1]](&f, &v, p[0], text)
 		}
+	}
+	if text := value(ImportParameter); text != "" {
+		f.Import = filterID(&v, ImportParameter, text)
 	}
 	switch plan := value("plan"); plan {
 	case "":

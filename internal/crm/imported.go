@@ -95,6 +95,9 @@ func (f *CustomField) CheckImported(others *CustomFields) error {
 // CheckImported refuses a gift that no one could have recorded.
 func (g *Gift) CheckImported(now time.Time) error {
 	status, dedication := string(g.Status), g.Dedication
+	if g.Status == Cancelled || g.Status == Failed { // it may have been a promise for a later day
+		status = string(Pending)
+	}
 	in := GiftInput{
 		Plan: unlessEmpty(g.PlanCode), Status: &status, Method: &g.Method, Currency: &g.Currency, GivenAt: importedTime(g.At), Dedication: &dedication,
 		ExternalID: &g.ExternalID, Check: &g.Check, DepositedAt: importedTime(g.Deposited), Note: &g.Note,
@@ -102,7 +105,7 @@ func (g *Gift) CheckImported(now time.Time) error {
 	check := newChecker(nil, false)
 	check.now = now
 	giftTable.check(check, place{}, &in)
-	checkKept(check, map[string]string{"status": status, "method": g.Method, "currency": g.Currency})
+	checkKept(check, map[string]string{"status": string(g.Status), "method": g.Method, "currency": g.Currency})
 	if g.At.IsZero() || g.CreatedAt.IsZero() {
 		check.Add("transacted_at", Required)
 	}

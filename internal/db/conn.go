@@ -46,7 +46,7 @@ type dialect struct {
 	clear       string   // removes all rows of the table whose name follows
 	tables      string   // a query for the names of all tables
 	identity    string   // a query for a text that no other database has
-	emptyLog    string   // takes the contents of rows that were removed out of the write-ahead log; "" where the server keeps it
+	log         logDialect
 }
 
 // conn is one connection. It is used by one goroutine at a time.

@@ -161,7 +161,17 @@ func (c Conn) Settle() error { return c.flush() }
 // Update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is on disk.
 // decide may run again; it must decide before it writes, so that a refused change has written nothing.
 func (d *DB) Update(ctx context.Context, account int64, needs any, decide func(Batch) error) error {
-	return d.queueOf(account).do(&Change{ctx: ctx, Account: account, Needs: needs, decide: func(_ *Tx, b Batch) error { return decide(b) }})
+	return d.update(ctx, account, needs, false, decide)
+}
+
+// UpdateAlone is Update for a change that will take back what it has written: it is a batch of its own, so that no other change has to begin again
+// with it.
+func (d *DB) UpdateAlone(ctx context.Context, account int64, needs any, decide func(Batch) error) error {
+	return d.update(ctx, account, needs, true, decide)
+}
+
+func (d *DB) update(ctx context.Context, account int64, needs any, alone bool, decide func(Batch) error) error {
+	return d.queueOf(account).do(&Change{ctx: ctx, Account: account, Needs: needs, Alone: alone, decide: func(_ *Tx, b Batch) error { return decide(b) }})
 }
 
 // queueOf is the one queue of an account on this node.

@@ -14,7 +14,8 @@ type searchDialect struct {
 	count        string // how many ids there are, counted up to $3
 	clear        string // removes all words of all accounts
 	compact      string // makes the search as cheap to write to as it can be, after many documents came at once; "" where it is that already
-	merge        string // merges a part of the search, which leaves out what was removed; "" where there is nothing to merge
+	merge        string // goes on with merging, which leaves out what was removed
+	mergeAll     string // begins to merge all parts of the search; "" where there is nothing to merge
 	changes      string // how many rows were changed so far, where there is something to merge
 	words        string // every id with each of its words, in no order; $1 and $2 are the least and the greatest id
 	begin        string // a look at the search that tells it of this transaction; "" where it needs none

@@ -149,7 +149,9 @@ var sqliteDialect = dialect{
 	clear:    `DELETE FROM `,
 	tables:   `SELECT name FROM sqlite_schema WHERE type = 'table'`,
 	identity: `SELECT file FROM pragma_database_list WHERE name = 'main'`,
-	emptyLog: `PRAGMA wal_checkpoint(TRUNCATE)`,
+	log: logDialect{
+		copy: `PRAGMA wal_checkpoint(PASSIVE)`, atOnce: `PRAGMA busy_timeout = 0`, empty: `PRAGMA wal_checkpoint(TRUNCATE)`, mayWait: sqlitePragmas[0], inOurFiles: true,
+	},
 }
 
 // sqliteTexts write a row with each statement: a call of SQLite is so cheap that there is nothing to gain by lists. A row is locked

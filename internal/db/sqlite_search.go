@@ -29,11 +29,13 @@ var sqliteSearch = searchDialect{
 	count:   `SELECT COUNT(*) FROM (SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3)`,
 	clear:   `INSERT INTO %s (%s) VALUES ('delete-all')`,
 	compact: `INSERT INTO %s (%s) VALUES ('optimize')`,
-	merge:   `INSERT INTO %s (%s, rank) VALUES ('merge', -1000)`,
-	changes: `SELECT total_changes()`,
-	words:   `SELECT doc, term FROM %s_word WHERE doc >= $1 AND doc <= $2`,
-	begin:   `SELECT rowid FROM %s WHERE rowid = 0`,
-	starts:  true,
+	merge:   `INSERT INTO %s (%s, rank) VALUES ('merge', 32)`,
+	// Each such statement takes in what others have written meanwhile, so that a merge of nothing else would not end while they write.
+	mergeAll: `INSERT INTO %s (%s, rank) VALUES ('merge', -32)`,
+	changes:  `SELECT total_changes()`,
+	words:    `SELECT doc, term FROM %s_word WHERE doc >= $1 AND doc <= $2`,
+	begin:    `SELECT rowid FROM %s WHERE rowid = 0`,
+	starts:   true,
 	known: `WITH RECURSIVE known (word) AS (
 			SELECT (SELECT term FROM %s_word WHERE term >= $1 AND term < $2 ORDER BY term LIMIT 1)
 			UNION ALL

@@ -100,6 +100,7 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlOpenJobs":       {"SCAN job USING INDEX job_open"},                               // what is left to be done, mostly nothing
 		"sqlAccountJobs":    {"SCAN job USING INDEX job_open"},                               // the same, when an account is imported or listed
 		"sqlOldJobs":        {"CORRELATED SCALAR SUBQUERY 1"},                                // one row of each, every hour
+		"sqlLeftParts":      {"CORRELATED SCALAR SUBQUERY 1"},                                // the same
 		"sqlJobsBefore":     {"SCAN CONSTANT ROW", "SCALAR SUBQUERY 1"},                      // the first of an index
 		"sqlGivesStill":     {"SCAN CONSTANT ROW", "SCALAR SUBQUERY 1", "SCALAR SUBQUERY 2"}, // what one contact gives, by two indexes
 		"sqlWrongNotes":     {"SCAN note", "CORRELATED SCALAR SUBQUERY 1"},

@@ -3,10 +3,13 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
+	"donorbook/internal/rig"
 )
 
 // TestARetryDoesNotBringAnErasedPersonBack: a client that sends an old request again gets neither what it was answered then, nor a new contact.
@@ -31,10 +34,7 @@ func TestARetryDoesNotBringAnErasedPersonBack(t *testing.T) {
 		if err := note(); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
-			t.Fatal(err)
-		}
-		s.touching.Wait()
+		erase(t, s, t.Context(), account, person.ID)
 		if found := traces(t, o, []string{"quetzalina", "secretnote"}); len(found) > 0 {
 			t.Errorf("left: %v", found)
 		}
@@ -59,9 +59,7 @@ func TestWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 		if err != nil || len(changes) != 1 {
 			t.Fatal(changes, err)
 		}
-		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
-			t.Fatal(err)
-		}
+		erase(t, s, t.Context(), account, person.ID)
 		err = s.update(t.Context(), account, moveNeeds(person.ID), func(t *tx) error {
 			a, err := t.lock(account)
 			if err != nil {
@@ -105,9 +103,7 @@ func TestALongHistoryIsErasedAndWrittenInParts(t *testing.T) {
 		if got := len(data.history); got != changes+1 {
 			t.Errorf("the file will have %d changes", got)
 		}
-		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
-			t.Fatal(err)
-		}
+		erase(t, s, t.Context(), account, person.ID)
 		left := int64(-1)
 		if err := s.read(t.Context(), func(c db.Conn) (err error) {
 			left, err = c.Int(`SELECT count(*) FROM change WHERE account_id = $1 AND noun = 1 AND data <> ''`, account)
@@ -144,13 +140,70 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.EraseContact(t.Context(), account, person.ID); err != nil {
-			t.Fatal(err)
-		}
-		s.touching.Wait()
+		erase(t, s, t.Context(), account, person.ID)
 		if found := traces(t, o, []string{"quetzalina"}); len(found) > 0 {
 			t.Errorf("left: %v", found)
 		}
 		checked(t, s)
+	})
+}
+
+// TestAnErasureHoldsTheDatabaseBriefly: whoever is erased, each unit of work writes little, and looks for nothing while others wait.
+func TestAnErasureHoldsTheDatabaseBriefly(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		person := create(t, s, account, `{"first_name":"Quetzalina","last_name":"Rossi"}`)
+		rig.AtOnce(450, func(i int) {
+			if _, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03","note":"Quetzalina's %d"}`, person.ID, i), true, s.now())); err != nil {
+				t.Error(err)
+			}
+			create(t, s, account, fmt.Sprintf(`{"first_name":"Other","last_name":"Person %d"}`, i))
+		})
+		spy := spyOn(t, s)
+		var written, most atomic.Int64
+		spy.wrote = func(string) { written.Add(1) }
+		spy.committing = func() error {
+			most.Store(max(most.Load(), written.Swap(0)))
+			return nil
+		}
+		erase(t, s, t.Context(), account, person.ID)
+		if got := most.Load(); got > 600 {
+			t.Errorf("a unit of work has %d statements", got)
+		}
+		if got := spy.commits.Load(); got < 8 {
+			t.Errorf("all was done in %d units of work", got)
+		}
+		left := int64(-1)
+		if err := s.read(t.Context(), func(c db.Conn) (err error) {
+			left, err = c.Int(`SELECT COUNT(*) FROM change WHERE account_id = $1 AND noun IN (1, 3) AND id = $2 AND data <> ''`, account, person.ID)
+			return err
+		}); err != nil || left != 0 {
+			t.Errorf("%v: %d changes still say something", err, left)
+		}
+		gifts, err := s.ContactData(t.Context(), account, person.ID)
+		if err != nil || len(gifts.gifts) != 450 {
+			t.Fatal(err, len(gifts.gifts))
+		}
+		var file strings.Builder
+		if err := gifts.Write(t.Context(), &file); err != nil || strings.Contains(file.String(), "Quetzalina") {
+			t.Errorf("%v: a gift still names the person", err)
+		}
+		checked(t, s)
+	})
+}
+
+// TestAContactIsNotErasedByItsName: an archived contact that is called as erased ones are comes back, and an erased one does not.
+func TestAContactIsNotErasedByItsName(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		named := create(t, s, account, `{"first_name":"Erased","last_name":"contact"}`)
+		archive(t, s, account, named.ID)
+		restore(t, s, account, named.ID)
+		wantLists(t, s, account, []int64{1}, nil)
+		erase(t, s, t.Context(), account, named.ID)
+		if _, err := s.RestoreContact(t.Context(), account, named.ID); !errors.Is(err, crm.ErrArchived) {
+			t.Errorf("an erased contact was restored: %v", err)
+		}
+		wantLists(t, s, account, nil, []int64{1})
 	})
 }

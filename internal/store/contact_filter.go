@@ -25,7 +25,7 @@ func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.C
 	if f.IsEmpty() {
 		return s.Contacts(ctx, account, scope, page, dst, flush)
 	}
-	if keys := f.Keys(); len(keys) > 0 && f.Gave.IsEmpty() {
+	if keys := f.Keys(); len(keys) > 0 && f.Gave.IsEmpty() && f.Import == 0 {
 		dst, result, all, err := s.keyedContacts(ctx, account, keys[0], scope, f, page, dst)
 		if all || err != nil {
 			return dst, result, err

@@ -31,7 +31,8 @@ type FileImport struct {
 	Header  []string    `json:"header"`
 	Mapping crm.Mapping `json:"mapping"`
 	Trial   bool        `json:"trial,omitempty"`   // a dry run is under way
-	Preview [][]string  `json:"preview,omitempty"` // the first rows of a file that was uploaded
+	Unread  bool        `json:"unread,omitempty"`  // it was uploaded, and its header is not known yet
+	Preview [][]string  `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
 	Sheets  []string    `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
 }
 
@@ -120,6 +121,11 @@ type importRun struct {
 	ahead   chan *importUnit // the next unit, which is prepared while the one before is committed
 	trial   *trial           // nil where it is no dry run
 	beside  *reading         // a worker does not wait for the file; nil where this process has nothing else to do
+
+	started time.Time
+	passed  int64                         // rows that were taken from the file
+	again   func() (*table.Reader, error) // opens it once more
+	opening time.Duration                 // how long that takes
 }
 
 // importUnit is some rows of a file.
@@ -139,7 +145,7 @@ type importRow struct {
 }
 
 func (s *Store) newRun(account int64, spec FileImport, done int64) *importRun {
-	return &importRun{store: s, account: account, spec: spec, inputs: spec.Mapping.Rows(spec.Region), read: done, ahead: make(chan *importUnit, 1)}
+	return &importRun{store: s, account: account, spec: spec, inputs: spec.Mapping.Rows(spec.Region), read: done, started: time.Now(), ahead: make(chan *importUnit, 1)}
 }
 
 // beginRun goes on with an import after the rows that are done.
@@ -154,12 +160,22 @@ func (s *Store) beginRun(ctx context.Context, account int64, spec FileImport, ro
 
 // open leaves the rows of a file behind that are done.
 func (r *importRun) open(ctx context.Context, rows *table.Reader) error {
-	r.rows = rows
-	err := r.readFields(ctx)
-	if err == nil && r.spec.Of == ImportGifts {
+	if err := r.readFields(ctx); err != nil {
+		return err
+	}
+	return r.skip(rows, r.read)
+}
+
+// skip begins with a file again, and leaves some of its rows behind.
+func (r *importRun) skip(rows *table.Reader, n int64) (err error) {
+	r.rows, r.passed = rows, n
+	switch {
+	case r.gifts != nil:
+		err = r.gifts.begin(&r.spec, rows)
+	case r.spec.Of == ImportGifts:
 		r.gifts, err = r.store.newGiftRows(r.account, &r.spec, rows)
 	}
-	for done := r.read; done > 0 && err == nil; done-- {
+	for ; n > 0 && err == nil; n-- {
 		_, err = r.next()
 	}
 	return err
@@ -218,17 +234,32 @@ func (r *importRun) take(ctx context.Context) (u *importUnit, err error) {
 // readOn prepares the next unit beside everything else.
 func (r *importRun) readOn(prepare func() *importUnit) {
 	go func() {
-		r.ahead <- prepare()
-		if r.beside != nil {
-			r.beside.tell()
+		if r.beside == nil {
+			r.ahead <- prepare()
+			return
 		}
+		r.ahead <- r.inTurn(prepare)
+		r.beside.tell()
 	}()
+}
+
+// inTurn prepares a unit while it is the file's turn to be read.
+func (r *importRun) inTurn(prepare func() *importUnit) *importUnit {
+	if err := r.beside.begin(); err != nil {
+		return &importUnit{err: err}
+	}
+	defer r.beside.end()
+	if err := r.giveWay(); err != nil {
+		return &importUnit{err: err}
+	}
+	return prepare()
 }
 
 // close waits for what is being prepared.
 func (r *importRun) close() {
 	if r.beside != nil {
 		r.beside.stop()
+		defer r.beside.close()
 	}
 	<-r.ahead
 }
@@ -251,6 +282,7 @@ func (r *importRun) prepare() *importUnit {
 		}
 		u.rows = append(u.rows, row)
 	}
+	r.passed += int64(len(u.rows))
 	return u
 }
 

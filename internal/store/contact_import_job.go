@@ -100,6 +100,9 @@ func importStep(ctx context.Context, w *jobWorker, j *Job) error {
 	if err != nil {
 		return err
 	}
+	if im.Spec.Unread {
+		return w.readStep(ctx, j, im)
+	}
 	run, _ := w.runs[j.of()].(*importRun)
 	if run != nil && run.beside.overtaken(j) {
 		w.drop(j.of())
@@ -130,11 +133,56 @@ func importStep(ctx context.Context, w *jobWorker, j *Job) error {
 	return err
 }
 
+// uploadRun is a file that was uploaded and whose first rows are read beside the worker.
+type uploadRun struct {
+	done chan error
+	stop context.CancelFunc
+}
+
+func (r *uploadRun) close() {
+	r.stop()
+	<-r.done
+}
+
+// readStep reads the first rows of a file for which no one has waited any longer.
+func (w *jobWorker) readStep(ctx context.Context, j *Job, im Import) error {
+	run, _ := w.runs[j.of()].(*uploadRun)
+	if run == nil {
+		if !w.mayRead() {
+			return errNotOurs
+		}
+		reading, stop := context.WithCancel(ctx)
+		run = &uploadRun{make(chan error, 2), stop}
+		w.runs[j.of()] = run
+		go func() {
+			_, err := w.readUpload(reading, im, false)
+			run.done <- err
+			w.tell()
+		}()
+	}
+	select {
+	case err := <-run.done:
+		run.done <- nil // for close
+		w.drop(j.of())
+		clear(w.left) // others may have waited for that
+		var broken *table.FileError
+		switch {
+		case errors.As(err, &broken):
+			return w.failImport(ctx, j, broken.Message)
+		case errors.Is(err, crm.ErrChanged):
+			return errJobMoved
+		}
+		return err
+	default:
+		return errReading
+	}
+}
+
 // openRun begins to read the file of an import. A dry run begins with its first row.
 func (w *jobWorker) openRun(ctx context.Context, j *Job, im Import) *importRun {
 	ctx, stop := context.WithCancel(ctx)
 	run := w.newRun(j.Account, im.Spec, im.Progress.Rows)
-	run.beside = &reading{turns: w.turns, ready: w.ready, stop: stop, found: *j}
+	run.beside = &reading{ctx: ctx, files: w.files, tell: w.tell, stop: stop, found: *j}
 	if im.Spec.Trial {
 		run.read, run.trial = 0, newTrial(im.Spec.Of)
 	}
@@ -149,18 +197,35 @@ func (w *jobWorker) openRun(ctx context.Context, j *Job, im Import) *importRun {
 
 // openUpload opens the file of an import. Before the first row is decided about, all of it was read once.
 func (r *importRun) openUpload(ctx context.Context, im *Import) error {
-	r.beside.begin()
-	defer r.beside.end()
-	rows, err := r.store.openUpload(ctx, im, r.beside)
+	start := time.Now()
+	rows, err := r.store.openUpload(im, r.beside)
 	if err == nil && im.Progress.Total == 0 {
 		if r.total, err = CountRows(ctx, rows); err == nil {
-			rows, err = r.store.openUpload(ctx, im, r.beside)
+			rows, err = r.store.openUpload(im, r.beside)
 		}
 	}
+	if err == nil {
+		err = r.open(ctx, rows)
+	}
+	r.again, r.opening = func() (*table.Reader, error) { return r.store.openUpload(im, r.beside) }, time.Since(start)
+	return err
+}
+
+// giveWay closes a large workbook that has been open for long while others wait, and opens it again when it is its turn.
+func (r *importRun) giveWay() error {
+	if !r.beside.wanted() || time.Since(r.beside.opened) < 2*r.opening {
+		return nil
+	}
+	r.rows = nil
+	r.beside.close()
+	if err := r.beside.begin(); err != nil {
+		return err
+	}
+	rows, err := r.again()
 	if err != nil {
 		return err
 	}
-	return r.open(ctx, rows)
+	return r.skip(rows, r.passed)
 }
 
 // tryJob tries some more rows, and lists what a person has to know of.

@@ -243,8 +243,8 @@ func TestAnUploadIsTriedImportedAndUndone(t *testing.T) {
 		fillBefore(t, a, account)
 		im := upload(t, a, account, peopleFile)
 		im, err := b.Import(t.Context(), account, im.ID)
-		if err != nil || len(im.Spec.Preview) != previewRows || im.Spec.Preview[1][0] != "Cleo" {
-			t.Errorf("%v: the preview is %q", err, im.Spec.Preview)
+		if rows := previewOf(t, b, im); err != nil || len(rows) != previewRows || rows[1][0] != "Cleo" {
+			t.Errorf("%v: the preview is %q", err, rows)
 		}
 		before := peopleOf(t, a, account)
 		begin(t, a, im, true)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -54,6 +55,9 @@ var usualCosts = siftCosts{few: 200, document: 16, window: 1000, sorted: 10_000,
 
 // sift leaves those in the set that pass.
 func (w *sieve) sift() error {
+	if err := w.imported(); err != nil {
+		return err
+	}
 	for _, step := range w.steps() {
 		if w.open = w.open || w.left <= w.costs.few; w.left <= w.costs.few {
 			break
@@ -66,6 +70,20 @@ func (w *sieve) sift() error {
 		return w.readDocuments()
 	}
 	return nil
+}
+
+// imported leaves those that an import has created, which their documents do not tell.
+func (w *sieve) imported() error {
+	if w.filter.Import == 0 {
+		return nil
+	}
+	var set db.Set
+	err := w.conn.Each(func(r db.Row) error {
+		set.Add(crm.IDSeq(r.Int(0)))
+		return nil
+	}, fmt.Sprintf(madeByImport, crm.ContactNoun, crm.DidCreate, "2"), w.account, w.filter.Import)
+	w.keep(set)
+	return err
 }
 
 // steps are the conditions of the filter, the cheapest first.

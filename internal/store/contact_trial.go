@@ -170,7 +170,7 @@ func (r *importRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	}
 	var touched []*stored
 	err = r.deciding(ctx, u, func() error {
-		return r.store.update(ctx, r.account, u.needs(r.account), func(t *tx) (err error) {
+		return r.store.updateAlone(ctx, r.account, u.needs(r.account), func(t *tx) (err error) {
 			if outcomes, touched, err = r.try(t, u); err == nil {
 				err = errTakeBack
 			}

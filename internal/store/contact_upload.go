@@ -1,12 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"hash"
 	"io"
 	"slices"
 	"strings"
@@ -37,7 +37,8 @@ const (
 )
 
 // UploadImport keeps a file of contacts or of gifts, finds out what its columns mean as far as they can be recognized, and waits for a person to
-// go on. Only a part of the file is in memory at a time.
+// go on. Only a part of the file is in memory at a time. A file that is slow to arrive is in no one's way, and one that takes long to be read is read
+// by the worker, after the answer.
 func (s *Store) UploadImport(ctx context.Context, account int64, of, name, region string, file io.Reader) (im Import, err error) {
 	if of != ImportContacts && of != ImportGifts {
 		return im, fault("of", crm.OneOf, ImportGifts)
@@ -51,7 +52,7 @@ func (s *Store) UploadImport(ctx context.Context, account int64, of, name, regio
 		case n >= openImports:
 			return fault("file", TooManyImports)
 		}
-		made := t.newJob(t.accounts[account], ImportJob, JobUploading, FileImport{Of: of, Name: name, Mode: MergeExisting, Region: region})
+		made := t.newJob(t.accounts[account], ImportJob, JobUploading, FileImport{Of: of, Name: name, Mode: MergeExisting, Region: region, Unread: true})
 		t.saveJob(made)
 		j = *made
 		return nil
@@ -59,22 +60,45 @@ func (s *Store) UploadImport(ctx context.Context, account int64, of, name, regio
 	if err != nil {
 		return im, err
 	}
-	size, sum, err := s.keepParts(ctx, &j, file, MaxUpload)
+	if im, err = ImportOf(j); err == nil {
+		im.Spec.Size, im.Spec.SHA256, err = s.keepParts(ctx, &j, file, MaxUpload)
+	}
 	if err == nil {
-		im, err = s.readUpload(ctx, &j, size, sum)
+		im, err = s.readSoon(ctx, im)
 	}
 	if err != nil {
 		_, canceling := s.CancelJob(context.WithoutCancel(ctx), account, j.ID)
-		return im, errors.Join(err, canceling)
+		return im, errors.Join(fileFault(err), canceling)
 	}
 	return im, nil
 }
 
+// readSoon reads the first rows of a file that has arrived while the person waits, or leaves that to the worker.
+func (s *Store) readSoon(ctx context.Context, im Import) (Import, error) {
+	soon, stop := context.WithTimeout(ctx, s.files.patience)
+	defer stop()
+	read, err := s.readUpload(soon, im, true)
+	if later := errors.Is(err, errLarge) || soon.Err() != nil; err == nil || !later || ctx.Err() != nil {
+		return read, err
+	}
+	j, err := s.changeJob(ctx, im.Account, im.ID, func(_ *tx, _ *accountUnit, j *Job) error {
+		if j.State != im.State {
+			return crm.ErrChanged
+		}
+		j.State, j.Spec = JobWaiting, jsonOf(im.Spec)
+		return nil
+	})
+	if err != nil {
+		return im, err
+	}
+	s.wakeJobs()
+	return ImportOf(j)
+}
+
 // keepParts keeps a file part by part.
 func (s *Store) keepParts(ctx context.Context, j *Job, file io.Reader, limit int64) (size int64, sum string, err error) {
-	var digest hash.Hash = sha256.New()
+	digest, part := sha256.New(), make([]byte, partSize)
 	for number := int64(0); ; number++ {
-		part := make([]byte, partSize)
 		n, err := io.ReadFull(file, part)
 		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 		if err != nil && !last {
@@ -97,7 +121,12 @@ func (s *Store) keepParts(ctx context.Context, j *Job, file io.Reader, limit int
 
 // keepPart keeps a part of a file, unless the import was canceled meanwhile: no one would remove it any more.
 func (s *Store) keepPart(ctx context.Context, j *Job, number int64, part []byte) error {
-	_, err := s.changeJob(ctx, j.Account, j.ID, func(t *tx, _ *accountUnit, now *Job) error {
+	leave, err := within(ctx, s.files.keeping)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	_, err = s.changeJob(ctx, j.Account, j.ID, func(t *tx, _ *accountUnit, now *Job) error {
 		if now.State != JobUploading {
 			return crm.ErrChanged
 		}
@@ -107,29 +136,36 @@ func (s *Store) keepPart(ctx context.Context, j *Job, number int64, part []byte)
 	return err
 }
 
-// readUpload reads the header of a file that was uploaded.
-func (s *Store) readUpload(ctx context.Context, j *Job, size int64, sum string) (im Import, err error) {
-	if im, err = ImportOf(*j); err != nil {
-		return im, err
-	}
-	im.Spec.Size, im.Spec.SHA256 = size, sum
-	rows, err := s.openUpload(ctx, &im, nil)
+// readUpload reads the header of a file that was uploaded, and its first rows.
+func (s *Store) readUpload(ctx context.Context, im Import, hurry bool) (Import, error) {
+	leave, err := within(ctx, s.files.headers)
 	if err != nil {
-		return im, fileFault(err)
-	}
-	im.Spec.Header, im.Spec.JSON = rows.Header(), rows.Format == jsonLines
-	if im.Spec.Mapping, err = s.ColumnMapping(ctx, j.Account, im.Spec.Of, im.Spec.Header); err != nil {
 		return im, err
 	}
-	im.Spec.Sheets = rows.OtherSheets
-	if im.Spec.Preview, err = preview(rows); err != nil {
-		return im, fileFault(err)
+	file := &reading{ctx: ctx, files: s.files, header: leave, hurry: hurry}
+	defer file.close()
+	if err := file.begin(); err != nil {
+		return im, err
 	}
-	changed, err := s.changeJob(ctx, j.Account, j.ID, func(_ *tx, _ *accountUnit, j *Job) error {
-		if j.State != JobUploading {
+	rows, err := s.openUpload(&im, file)
+	if err != nil {
+		return im, err
+	}
+	im.Spec.Unread, im.Spec.Header, im.Spec.JSON, im.Spec.Sheets = false, rows.Header(), rows.Format == jsonLines, rows.OtherSheets
+	first, err := preview(rows)
+	if err != nil {
+		return im, err
+	}
+	file.end()
+	if im.Spec.Mapping, err = s.ColumnMapping(ctx, im.Account, im.Spec.Of, im.Spec.Header); err != nil {
+		return im, err
+	}
+	changed, err := s.changeJob(ctx, im.Account, im.ID, func(t *tx, _ *accountUnit, j *Job) error {
+		if j.State != im.State {
 			return crm.ErrChanged
 		}
 		j.State, j.Spec = JobMapping, jsonOf(im.Spec)
+		t.Save(jobPartTable, j.Account, j.ID, previewPart, []byte(jsonOf(first)))
 		return nil
 	})
 	if err != nil {
@@ -147,22 +183,24 @@ func fileFault(err error) error {
 	return err
 }
 
-// openUpload opens the file of an import. beside is nil where someone waits for it.
-func (s *Store) openUpload(ctx context.Context, im *Import, beside *reading) (*table.Reader, error) {
-	return table.Open(&partReader{ctx: ctx, store: s, of: im.of(), size: im.Spec.Size, beside: beside}, im.Spec.Size, im.Spec.Name)
+// openUpload opens the file of an import, whose turn it is.
+func (s *Store) openUpload(im *Import, file *reading) (*table.Reader, error) {
+	return table.OpenHolding(&partReader{store: s, of: im.of(), size: im.Spec.Size, reading: file}, im.Spec.Size, im.Spec.Name, file.hold)
 }
 
-// The preview of a file is the first rows that can be read, and as much of each cell as a person looks at. It is kept with the import: a large
-// workbook must not be unpacked for each view of a page.
+// The preview of a file is the first rows that can be read, and as much of each cell as a person looks at. It is kept beside the file until the
+// import ends: a large workbook must not be unpacked for each view of a page.
 const (
+	previewPart  = int64(-1) // the number of the part that has it
 	previewRows  = 5
+	previewLook  = 1_000     // rows that are looked at to find them
 	previewCell  = 1200      // bytes: with them, a long text is still known for one
 	previewBytes = 256 << 10 // of all cells together
 )
 
 func preview(file *table.Reader) (rows [][]string, err error) {
-	length := min(previewCell, previewBytes/previewRows/len(file.Header()))
-	for len(rows) < previewRows && err == nil {
+	length := min(previewCell, previewBytes/previewRows/max(1, len(file.Header())))
+	for n := 0; n < previewLook && len(rows) < previewRows && err == nil; n++ {
 		var row importRow
 		if row, err = nextRow(file); err != nil || row.broken {
 			continue
@@ -178,15 +216,26 @@ func preview(file *table.Reader) (rows [][]string, err error) {
 	return rows, err
 }
 
+// Preview are the first rows of the file of an import that has not ended.
+func (s *Store) Preview(ctx context.Context, im *Import) (rows [][]string, err error) {
+	text, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) []byte { return bytes.Clone(r.Bytes(0)) }, sqlPart, im.Account, im.ID, previewPart)
+	if errors.Is(err, crm.ErrNotFound) {
+		return im.Spec.Preview, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &rows)
+	}
+	return rows, err
+}
+
 // partReader reads a file that is kept in parts. It holds some of them: a workbook is read at several places in turn.
 type partReader struct {
-	ctx    context.Context //nolint:containedctx // io.ReaderAt has none
-	store  *Store
-	of     jobOf
-	size   int64
-	held   [4]heldPart
-	next   int
-	beside *reading
+	*reading
+	store *Store
+	of    jobOf
+	size  int64
+	held  [4]heldPart
+	next  int
 }
 
 type heldPart struct {
@@ -195,10 +244,7 @@ type heldPart struct {
 }
 
 func (r *partReader) ReadAt(p []byte, off int64) (n int, err error) {
-	if r.beside != nil {
-		r.beside.pass()
-	}
-	if err := r.ctx.Err(); err != nil { // a part that is held may unpack to much
+	if err := r.pass(); err != nil { // a part that is held may unpack to much
 		return 0, err
 	}
 	for n < len(p) {
@@ -221,7 +267,7 @@ func (r *partReader) part(number int64) ([]byte, error) {
 			return held.data, nil
 		}
 	}
-	data, err := find(r.ctx, r.store, errJobMoved, func(row db.Row) []byte { return append([]byte(nil), row.Bytes(0)...) }, sqlPart, r.of.account, r.of.id, number)
+	data, err := find(r.ctx, r.store, errJobMoved, func(row db.Row) []byte { return bytes.Clone(row.Bytes(0)) }, sqlPart, r.of.account, r.of.id, number)
 	if err == nil && int64(len(data)) != min(partSize, r.size-number*partSize) {
 		err = errors.New("a part of an uploaded file is damaged")
 	}

@@ -37,17 +37,17 @@ func TestThePreviewOfAnUploadIsSmall(t *testing.T) {
 		account := newAccount(t, s).Number
 		long := strings.Repeat("é", 1_000)
 		im := upload(t, s, account, "first_name,last_name,note\nAna,Rossi,"+long+"\n\"Jo\nEva,Meyer,x,y\n"+strings.Repeat("Zoé,Müller,x\n", 9))
-		kept, err := s.Import(t.Context(), account, im.ID)
-		if err != nil || len(kept.Spec.Preview) != previewRows || kept.Spec.Preview[0][0] != "Ana" || kept.Spec.Preview[1][1] != "Müller" {
-			t.Fatalf("%v: the preview is %.100q", err, kept.Spec.Preview)
+		kept := previewOf(t, s, im)
+		if len(kept) != previewRows || kept[0][0] != "Ana" || kept[1][1] != "Müller" {
+			t.Fatalf("the preview is %.100q", kept)
 		}
-		if note := kept.Spec.Preview[0][2]; !strings.HasPrefix(long, note) || len(note) < 2*256 || len(note) > previewCell {
+		if note := kept[0][2]; !strings.HasPrefix(long, note) || len(note) < 2*256 || len(note) > previewCell {
 			t.Errorf("the preview has %d bytes of a note", len(note))
 		}
 		wide := strings.TrimSuffix(strings.Repeat(long+",", 900), ",")
 		im = upload(t, s, account, strings.TrimSuffix(strings.Repeat("note,", 900), ",")+"\n"+wide+"\n"+wide+"\n")
 		size := 0
-		for _, row := range im.Spec.Preview {
+		for _, row := range previewOf(t, s, im) {
 			size += len(strings.Join(row, ""))
 		}
 		if size < 50_000 || size > previewBytes {
@@ -121,4 +121,13 @@ func TestADryRunThatHasEndedHoldsNoFile(t *testing.T) {
 			t.Errorf("%v: %+v, %d files are open", err, im.Progress, len(w.runs))
 		}
 	})
+}
+
+func previewOf(t testing.TB, s *Store, im Import) [][]string {
+	t.Helper()
+	rows, err := s.Preview(t.Context(), &im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }

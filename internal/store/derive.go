@@ -45,7 +45,7 @@ func derive(t *db.Tx, progress db.Progress) error {
 	}
 	for _, a := range accounts {
 		if err == nil {
-			err = deriveAccount(t, a.account, func(n int) {
+			err = deriveAccount(t, a, func(n int) {
 				done += int64(n)
 				progress("working out what contacts are found by", done, total)
 			})
@@ -59,7 +59,8 @@ func derive(t *db.Tx, progress db.Progress) error {
 
 const sqlTallies = `SELECT ` + tallyColumns + ` FROM account_tally ORDER BY account_id`
 
-func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
+func deriveAccount(t *db.Tx, a tally, progress func(n int)) error {
+	account := a.account
 	var keys []indexKey
 	var read []*stored
 	tags := make(map[string]int64)
@@ -104,7 +105,7 @@ func deriveAccount(t *db.Tx, account int64, progress func(n int)) error {
 	if err != nil {
 		return err
 	}
-	return deriveGiftSets(t, account)
+	return deriveGiftSets(t, account, a.contactSeq)
 }
 
 // blockSets are the sets of the contacts of one block: nothing more is in memory while all contacts are gone through in the order of

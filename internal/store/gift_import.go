@@ -72,14 +72,20 @@ type giftRows struct {
 // maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
 const maxSeen = 4_000_000
 
-func (s *Store) newGiftRows(account int64, spec *FileImport, rows *table.Reader) (g *giftRows, err error) {
-	g = &giftRows{table: keptCells{Reader: rows}, seen: make(map[uint64]uint32), most: maxSeen, campaigns: campaignNames{store: s, account: account}}
+func (s *Store) newGiftRows(account int64, spec *FileImport, rows *table.Reader) (*giftRows, error) {
+	g := &giftRows{most: maxSeen, campaigns: campaignNames{store: s, account: account}}
+	return g, g.begin(spec, rows)
+}
+
+// begin begins with the first row of a file.
+func (g *giftRows) begin(spec *FileImport, rows *table.Reader) (err error) {
+	g.table, g.seen = keptCells{Reader: rows}, make(map[uint64]uint32)
 	g.file, err = crm.OpenGiftFile(&g.table, spec.JSON, spec.Mapping, spec.Region)
 	var malformed *crm.Malformed
 	if errors.As(err, &malformed) {
 		err = &table.FileError{Name: spec.Name, Message: malformed.Message}
 	}
-	return g, err
+	return err
 }
 
 // keptCells is a table that keeps the cells of its last row, for the file of rejected rows.

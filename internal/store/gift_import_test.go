@@ -226,7 +226,7 @@ func TestAnUploadOfGiftsIsTriedAndImported(t *testing.T) {
 		if _, err := b.Import(t.Context(), other.Number, im.ID); !errors.Is(err, crm.ErrNotFound) {
 			t.Errorf("another account's import: %v", err)
 		}
-		if rows := im.Spec.Preview; len(rows) < 2 || rows[1][0] != "25" {
+		if rows := previewOf(t, b, im); len(rows) < 2 || rows[1][0] != "25" {
 			t.Errorf("the preview is %q", rows)
 		}
 		begin(t, a, im, true)

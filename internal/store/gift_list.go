@@ -138,6 +138,9 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 	if f.ExternalID != "" {
 		add("g.id IN (SELECT id FROM external_reference WHERE account_id = $1 AND reference = $%d)", giftReference+f.ExternalID)
 	}
+	if f.Import != 0 {
+		add("g.id IN ("+fmt.Sprintf(madeByImport, crm.GiftNoun, crm.DidCreate, "%[1]d")+")", f.Import)
+	}
 	if !f.From.IsZero() {
 		add("g.given_at >= $%d", f.From.Unix())
 	}

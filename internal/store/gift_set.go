@@ -78,18 +78,21 @@ func (t *tx) leftSets(a *accountUnit, g *crm.Gift) (names []string, err error) {
 	return names, err
 }
 
-// deriveGiftSets makes the sets of gifts anew, block by block.
-func deriveGiftSets(t *db.Tx, account int64) error {
-	var sets blockSets
-	err := eachGiftSet(t.Conn, account, crm.MakeID(account, 1), crm.MakeID(account, crm.MaxSeq), func(id int64, name string) {
-		if block := blockOf(id); block != sets.block {
-			sets.insert(t, account)
-			sets.block = block
+// deriveGiftSets makes the sets of gifts of an account anew, block by block: what one has is written before the next one is read, so that there is never
+// more in memory.
+func deriveGiftSets(t *db.Tx, account, contactSeq int64) error {
+	for block := range (contactSeq + db.BlockSize - 1) / db.BlockSize {
+		sets := blockSets{block: block}
+		from, to := crm.MakeID(account, block*db.BlockSize+1), crm.MakeID(account, (block+1)*db.BlockSize)
+		if err := eachGiftSet(t.Conn, account, from, to, func(id int64, name string) { sets.add(id, []string{name}) }); err != nil {
+			return err
 		}
-		sets.add(id, []string{name})
-	})
-	sets.insert(t, account)
-	return err
+		sets.insert(t, account)
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // eachGiftSet are the sets that the gifts of the contacts from one id to another put them in, each once.

@@ -77,9 +77,19 @@ const (
 	sqlChange     = changeColumns + ` AND revision = $2`
 )
 
+// madeByImport finds what an import has created, among its changes: of a noun, by the kind of the change and the number of the argument that has the
+// import. What is no longer in the history is not found.
+const madeByImport = `SELECT id FROM change WHERE account_id = $1 AND noun = %d AND kind = %d AND job = $%[3]s
+	AND revision >= (SELECT first FROM job WHERE account_id = $1 AND id = $%[3]s) AND revision <= (SELECT last FROM job WHERE account_id = $1 AND id = $%[3]s)`
+
 func scanChange(r db.Row) Change {
 	return Change{Revision: r.Int(0), Noun: crm.Noun(r.Int(1)), Kind: crm.ChangeKind(r.Int(2)), ID: r.Int(3), Prev: r.Int(4), Undoes: r.Int(5), Job: r.Int(6),
 		At: moment(r.Int(7)), Door: crm.Door(r.Int(8)), Who: r.Text(9), Data: r.Text(10)}
+}
+
+// changeValues are the columns of a row of the record.
+func changeValues(c *Change, account int64) []any {
+	return []any{account, c.Revision, int64(c.Noun), int64(c.Kind), c.ID, c.Prev, c.Undoes, c.Job, seconds(c.At), int64(c.Door), c.Who, c.Data}
 }
 
 // chain are the changes of a document from its last one back, at most so many. It ends where the record has been cut.

@@ -61,9 +61,12 @@ func (j *Job) Ended() bool {
 	return j.State == JobDone || j.State == JobFailed || j.State == JobCanceled
 }
 
+// Stoppable tells whether a person may stop the job. Who is half erased would still be named.
+func (j *Job) Stoppable() bool { return j.Working() && j.Kind != EraseJob }
+
 // Undoable tells whether the job has changed something that can be taken back.
 func (j *Job) Undoable() bool {
-	return j.Ended() && j.Kind != UndoingJob && j.First != 0 && j.Undo == 0
+	return j.Ended() && j.Kind != UndoingJob && j.Kind != EraseJob && j.First != 0 && j.Undo == 0
 }
 
 // StoppedUndo tells whether the job is an undo that a person has stopped and may continue.
@@ -77,7 +80,8 @@ const (
 	sqlJobsBefore = `SELECT COALESCE((SELECT id FROM job WHERE account_id = $1 ORDER BY id LIMIT 1) - 1, $2)`
 
 	sqlJobRows  = `SELECT number, outcome, contact_id, data FROM job_row WHERE account_id = $1 AND job_id = $2 AND number > $3 ORDER BY number LIMIT $4`
-	sqlDropPart = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2`
+	sqlParts    = `SELECT number FROM job_part WHERE account_id = $1 AND job_id = $2 ORDER BY number LIMIT $3`
+	sqlDropPart = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2 AND number <= $3`
 	sqlDropRows = `DELETE FROM job_row WHERE account_id = $1 AND job_id = $2`
 )
 
@@ -99,9 +103,11 @@ func (t *tx) newJob(a *accountUnit, kind JobKind, state JobState, spec any) *Job
 	at := moment(t.author.at)
 	j := &Job{Account: a.account, ID: a.jobSeq, Kind: kind, State: state, Actor: t.author.who, Door: t.author.door, CreatedAt: at, UpdatedAt: at}
 	j.Spec, j.Progress = jsonOf(spec), json.RawMessage("{}")
-	t.record(a, crm.JobNoun, j.ID, crm.DidCreate, 0, string(jsonOf(struct {
-		Kind JobKind `json:"kind"`
-	}{kind})))
+	if action, is := spec.(crm.BulkAction); !is || action.Kind != crm.BulkRename { // of which the tag's own row tells
+		t.record(a, crm.JobNoun, j.ID, crm.DidCreate, 0, string(jsonOf(struct {
+			Kind JobKind `json:"kind"`
+		}{kind})))
+	}
 	return j
 }
 
@@ -170,7 +176,7 @@ func (t *tx) noteRow(j *Job, row JobRow) {
 // CancelJob ends a job. What it has done so far stays.
 func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 	return s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
-		if j.Ended() {
+		if j.Ended() || j.Kind == EraseJob {
 			return crm.ErrChanged
 		}
 		if err := j.forgetTrial(); err != nil {
@@ -180,10 +186,29 @@ func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 	})
 }
 
-// endJob ends a job. Its file is no longer needed.
+// endJob ends a job. What it has kept in parts is no longer needed, and goes right after it (dropParts). The preview of a file goes at once.
 func (t *tx) endJob(j *Job, state JobState) error {
 	j.State = state
-	return t.exec(sqlDropPart, j.Account, j.ID)
+	return t.exec(sqlDropPart, j.Account, j.ID, previewPart)
+}
+
+// partsAtOnce is how many parts are removed in one unit of work: 4 MB of a file.
+const partsAtOnce = 16
+
+// dropParts removes what a job that has ended has kept, a few parts in each unit of work: to remove a large file takes a second, in which no one
+// else could write. What a server that was killed has left is removed by sweepJobs.
+func (s *Store) dropParts(ctx context.Context, of jobOf) error {
+	ctx = context.WithoutCancel(ctx)
+	for {
+		parts, err := list(ctx, s, number, sqlParts, of.account, of.id, int64(partsAtOnce))
+		if err != nil || len(parts) == 0 {
+			return err
+		}
+		err = s.updateAccount(ctx, of.account, func(t *tx) error { return t.exec(sqlDropPart, of.account, of.id, parts[len(parts)-1]) })
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // changeJob is the one way in which a job changes: load, decide, save.
@@ -206,6 +231,9 @@ func (s *Store) changeJob(ctx context.Context, account, id int64, decide func(t 
 		changed = j
 		return nil
 	})
+	if err == nil && changed.Ended() {
+		err = s.dropParts(ctx, changed.of())
+	}
 	return changed, err
 }
 
@@ -244,10 +272,13 @@ func (s *Store) advance(ctx context.Context, j *Job, n needs, step func(t *tx, a
 		made = next
 		return nil
 	})
-	if err == nil {
-		*j = made
+	if err != nil {
+		return err
 	}
-	return err
+	if *j = made; j.Ended() {
+		return s.dropParts(ctx, j.of())
+	}
+	return nil
 }
 
 var doorsOfJobs = map[JobKind]crm.Door{ImportJob: crm.ImportDoor}

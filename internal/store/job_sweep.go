@@ -17,14 +17,25 @@ const (
 	// One row is looked for in each job: with EXISTS, a planner may read all rows of all jobs.
 	sqlOldJobs = `SELECT account_id, id FROM job WHERE updated_at < $1
 		AND (SELECT r.number FROM job_row AS r WHERE r.account_id = job.account_id AND r.job_id = job.id ORDER BY r.number LIMIT 1) IS NOT NULL`
+	sqlLeftParts = `SELECT account_id, id FROM job WHERE updated_at < $1 AND state IN ('done', 'failed', 'canceled')
+		AND (SELECT p.number FROM job_part AS p WHERE p.account_id = job.account_id AND p.job_id = job.id ORDER BY p.number LIMIT 1) IS NOT NULL`
 	sqlOldRows = `SELECT number FROM job_row WHERE account_id = $1 AND job_id = $2 ORDER BY number LIMIT $3`
 	sqlDropOld = `DELETE FROM job_row WHERE account_id = $1 AND job_id = $2 AND number <= $3`
 )
 
-// sweepJobs forgets the rows of old jobs.
+// sweepJobs forgets the rows of old jobs, and the files of those that have ended when a server was killed.
 func (s *Store) sweepJobs(ctx context.Context) error {
+	ended, err := list(ctx, s, scanJobOf, sqlLeftParts, seconds(s.now().Add(-jobLook)))
+	for _, of := range ended {
+		if err == nil {
+			err = s.dropParts(ctx, of)
+		}
+	}
+	if err != nil {
+		return err
+	}
 	cutoff := seconds(s.now().Add(-JobRowsKept))
-	jobs, err := list(ctx, s, func(r db.Row) jobOf { return jobOf{r.Int(0), r.Int(1)} }, sqlOldJobs, cutoff)
+	jobs, err := list(ctx, s, scanJobOf, sqlOldJobs, cutoff)
 	for _, of := range jobs {
 		if err == nil {
 			err = stepwise(ctx, func() (more bool, err error) { return s.sweepRows(ctx, of, cutoff) })
@@ -32,6 +43,8 @@ func (s *Store) sweepJobs(ctx context.Context) error {
 	}
 	return err
 }
+
+func scanJobOf(r db.Row) jobOf { return jobOf{r.Int(0), r.Int(1)} }
 
 // sweepRows forgets a few rows of a job, unless it has gone on meanwhile. It reports whether there may be more.
 func (s *Store) sweepRows(ctx context.Context, of jobOf, cutoff int64) (more bool, err error) {

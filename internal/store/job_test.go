@@ -81,7 +81,7 @@ func finishJobs(t testing.TB, stores ...*Store) {
 		working.Go(func() { s.WorkOnJobs(ctx, func(err error) { t.Error(err) }) })
 	}
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		open, err := list(t.Context(), stores[0], scanJob, sqlOpenJobs)
+		open, err := list(t.Context(), stores[0], scanOpenJob, sqlOpenJobs)
 		open = slices.DeleteFunc(open, func(j Job) bool { return !j.Working() })
 		if err != nil || len(open) == 0 || time.Now().After(deadline) {
 			if err != nil || len(open) > 0 {

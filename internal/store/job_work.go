@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 const (
@@ -15,10 +16,18 @@ const (
 	jobUpload = time.Hour          // and one that did not come to its end
 )
 
-// openFiles is how many files are imported at once, one of each account. The others wait, because a workbook may take 100 MB of memory.
-const openFiles = 4
+// openFiles is how many files are imported at once, one of each account, and openTurn how long one is open while others wait.
+const (
+	openFiles = 4
+	openTurn  = time.Minute
+)
 
-const sqlOpenJobs = `SELECT ` + jobColumns + ` FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
+// What is to be done is read for those that are worked on alone: it may be long.
+const sqlOpenJobs = `SELECT account_id, id, kind, state, updated_at FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
+
+func scanOpenJob(r db.Row) Job {
+	return Job{Account: r.Int(0), ID: r.Int(1), Kind: JobKind(r.Text(2)), State: JobState(r.Text(3)), UpdatedAt: moment(r.Int(4))}
+}
 
 // jobSteps are the kinds of jobs: each does one unit of work, by advance. A step ends the job when nothing is left to do.
 var jobSteps = map[JobKind]func(ctx context.Context, w *jobWorker, j *Job) error{}
@@ -29,7 +38,6 @@ type jobWorker struct {
 	left   map[jobOf]bool   // what has failed or is done by another node, until the next look
 	looked time.Time        // when that was
 	runs   map[jobOf]jobRun // what is kept between two units of work
-	turns  chan struct{}    // of reading files
 	ready  chan struct{}    // something was read
 }
 
@@ -42,7 +50,7 @@ type jobOf struct{ account, id int64 }
 func (j *Job) of() jobOf { return jobOf{j.Account, j.ID} }
 
 func newJobWorker(s *Store) *jobWorker {
-	return &jobWorker{Store: s, left: make(map[jobOf]bool), runs: make(map[jobOf]jobRun), turns: make(chan struct{}, 1), ready: make(chan struct{}, 1)}
+	return &jobWorker{Store: s, left: make(map[jobOf]bool), runs: make(map[jobOf]jobRun), ready: make(chan struct{}, 1)}
 }
 
 // wakeJobs lets the worker know of new work.
@@ -93,7 +101,7 @@ func (w *jobWorker) round(ctx context.Context, report func(error)) (busy bool, e
 	if time.Since(w.looked) >= jobLook {
 		w.lookAgain()
 	}
-	jobs, err := list(ctx, w.Store, scanJob, sqlOpenJobs)
+	jobs, err := list(ctx, w.Store, scanOpenJob, sqlOpenJobs)
 	if err != nil {
 		return false, err
 	}
@@ -136,13 +144,39 @@ func (w *jobWorker) forget(open []Job) {
 // mayOpen tells whether a job may have a file open beside those of the others.
 func (w *jobWorker) mayOpen(of jobOf) bool {
 	others := 0
-	for other := range w.runs {
+	for other, run := range w.runs {
+		if _, isImport := run.(*importRun); !isImport {
+			continue
+		}
 		if other.account == of.account && other != of {
 			return false
 		}
 		others++
 	}
-	return w.runs[of] != nil || others < openFiles
+	return w.runs[of] != nil || others < openFiles || w.makeRoom()
+}
+
+// makeRoom closes a file that has been open for long. Its import goes on when another one has ended or has been open for long; a dry run would have
+// to begin again.
+func (w *jobWorker) makeRoom() bool {
+	for of, run := range w.runs {
+		if run, isImport := run.(*importRun); isImport && run.trial == nil && time.Since(run.started) > openTurn {
+			w.drop(of)
+			return true
+		}
+	}
+	return false
+}
+
+// mayRead tells whether the first rows of one more upload may be read. Where many wait for a large workbook, the others wait for them.
+func (w *jobWorker) mayRead() bool {
+	n := 0
+	for _, run := range w.runs {
+		if _, isUpload := run.(*uploadRun); isUpload {
+			n++
+		}
+	}
+	return n < 2*openFiles
 }
 
 // drop ends what is kept for a job.
@@ -153,17 +187,21 @@ func (w *jobWorker) drop(of jobOf) {
 	delete(w.runs, of)
 }
 
-// step does one unit of work of a job. It reports whether there was any.
-func (w *jobWorker) step(ctx context.Context, j *Job) (worked bool, err error) {
-	age := w.now().Sub(j.UpdatedAt)
+// step does one unit of work of a job that is open. It reports whether there was any.
+func (w *jobWorker) step(ctx context.Context, open *Job) (worked bool, err error) {
+	age := w.now().Sub(open.UpdatedAt)
 	switch {
-	case j.State == JobMapping && age > jobLimbo, j.State == JobUploading && age > jobUpload:
-		_, err := w.CancelJob(ctx, j.Account, j.ID)
+	case open.State == JobMapping && age > jobLimbo, open.State == JobUploading && age > jobUpload:
+		_, err := w.CancelJob(ctx, open.Account, open.ID)
 		return false, err
-	case !j.Working() || jobSteps[j.Kind] == nil:
+	case !open.Working() || jobSteps[open.Kind] == nil:
 		return false, nil
 	}
-	err = jobSteps[j.Kind](ctx, w, j)
+	j, err := w.Job(ctx, open.Account, open.ID)
+	if err != nil || !j.Working() {
+		return false, err
+	}
+	err = jobSteps[j.Kind](ctx, w, &j)
 	if errors.Is(err, errNotOurs) {
 		return false, nil
 	}

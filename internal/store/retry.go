@@ -2,8 +2,12 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"strconv"
+	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -29,7 +33,15 @@ type Answer struct {
 	Status int
 	Header string // what only this answer has: lines of a name, a colon, a space and a value
 	Body   []byte
+
+	document string // that the body shows, for readAgain; "" where it shows none
 }
+
+// Answers are kept whole, as long as the large ones of an account do not come to more than this. Then a large one is kept as the document that it
+// shows: who sends the request again is shown that document as it is by then. Otherwise the answers of a day could fill any disk.
+const largeAnswer = 2 << 10
+
+var keptAnswers = int64(64 << 20) // tests have less
 
 // Replayed is the answer that an attempt got when it was first made. Nothing was changed this time.
 type Replayed struct{ Answer }
@@ -69,6 +81,9 @@ func answered[T Made](ctx context.Context, s *Store, account int64, n needs, cha
 	err = s.once(ctx, account, n, attempt, func(t *tx) (answer Answer, err error) {
 		if made, err = change(t); err == nil {
 			answer = attempt.Answer(made)
+			if shown, ok := any(made).(interface{ document() string }); ok {
+				answer.document = shown.document()
+			}
 		}
 		return answer, err
 	})
@@ -86,12 +101,17 @@ func (s *Store) once(ctx context.Context, account int64, n needs, attempt *Attem
 	now := s.now()
 	n.retry = retryNeeds{attempt.Key, seconds(now.Add(-crm.RetryWindow))}
 	var first *keptAnswer
+	var again Answer
+	var refused error
 	err := s.update(ctx, account, n, func(t *tx) error {
 		a, err := t.lock(account)
 		if err != nil {
 			return err
 		}
 		if first = a.answers[attempt.Key]; first != nil && first.createdAt > n.retry.expired {
+			if again, refused = t.replay(a, first, attempt); errors.Is(refused, db.ErrUnavailable) {
+				return refused
+			}
 			return nil
 		}
 		first = nil
@@ -104,12 +124,28 @@ func (s *Store) once(ctx context.Context, account int64, n needs, attempt *Attem
 	switch {
 	case err != nil || first == nil:
 		return err
-	case !bytes.Equal(first.fingerprint, attempt.Fingerprint):
-		return crm.ErrRetryKeyReused
-	case first.Status == erasedAnswer:
-		return crm.ErrArchived // the person that it was about was erased since
+	case refused != nil:
+		return refused
 	}
-	return &Replayed{first.Answer}
+	return &Replayed{again}
+}
+
+// replay is what an attempt is answered that was made before. It writes nothing.
+func (t *tx) replay(a *accountUnit, first *keptAnswer, attempt *Attempt) (Answer, error) {
+	switch {
+	case !bytes.Equal(first.fingerprint, attempt.Fingerprint):
+		return Answer{}, crm.ErrRetryKeyReused
+	case first.Status == erasedAnswer:
+		return Answer{}, crm.ErrArchived // the person that it was about was erased since
+	case first.Status >= 0:
+		return first.Answer, nil
+	}
+	made, err := t.readAgain(a, string(first.Body), attempt.BaseURL)
+	if err != nil {
+		return Answer{}, err
+	}
+	now := attempt.Answer(made)
+	return Answer{Status: -first.Status, Header: first.Header + "\n" + now.Header, Body: now.Body}, nil // of two lines with one name, the last counts
 }
 
 // keptAnswer is an answer as it is stored.
@@ -127,7 +163,7 @@ type retryNeeds struct {
 
 const (
 	sqlAnswers        = `SELECT key, fingerprint, status, header, body, created_at FROM request_answer WHERE account_id = $1 AND key = ANY($2)`
-	sqlExpiredAnswers = `SELECT key FROM request_answer WHERE account_id = $1 AND created_at <= $2 ORDER BY created_at LIMIT $3`
+	sqlExpiredAnswers = `SELECT key, length(body) FROM request_answer WHERE account_id = $1 AND created_at <= $2 ORDER BY created_at LIMIT $3`
 )
 
 // lookUpAnswers looks up what is kept for the keys of attempts, and answers that have expired: two for each that may be added, so that
@@ -138,16 +174,16 @@ func (a *accountUnit) lookUpAnswers(t *tx, attempts []retryNeeds) error {
 	}
 	keys := collect(attempts, func(n retryNeeds) string { return n.key })
 	slices.Sort(keys)
-	a.answers = make(map[string]*keptAnswer)
+	a.answers, a.expired = make(map[string]*keptAnswer), make(map[string]int)
 	err := t.Tx.Prefetch(func(r db.Row) error {
-		a.answers[r.Text(0)] = &keptAnswer{slices.Clone(r.Bytes(1)), Answer{int(r.Int(2)), r.Text(3), slices.Clone(r.Bytes(4))}, r.Int(5)}
+		a.answers[r.Text(0)] = &keptAnswer{slices.Clone(r.Bytes(1)), Answer{Status: int(r.Int(2)), Header: r.Text(3), Body: slices.Clone(r.Bytes(4))}, r.Int(5)}
 		return nil
 	}, sqlAnswers, a.account, slices.Compact(keys))
 	if err != nil {
 		return err
 	}
 	return t.Tx.Prefetch(func(r db.Row) error {
-		a.expired = append(a.expired, r.Text(0))
+		a.expired[r.Text(0)] = int(r.Int(1))
 		return nil
 	}, sqlExpiredAnswers, a.account, attempts[0].expired, int64(2*len(attempts)))
 }
@@ -155,10 +191,92 @@ func (a *accountUnit) lookUpAnswers(t *tx, attempts []retryNeeds) error {
 // keepAnswer writes an answer, and notes it for the changes that come after. The first one of a batch removes those that have expired,
 // before any of their keys is used again.
 func (t *tx) keepAnswer(a *accountUnit, key string, k *keptAnswer) {
-	for _, old := range a.expired {
+	for old, length := range a.expired {
 		t.Delete(answerTable, a.account, old)
+		t.countAnswer(a, length, -1)
+		delete(a.answers, old)
 	}
-	a.expired = nil
+	clear(a.expired)
+	if old := a.answers[key]; old != nil {
+		t.countAnswer(a, len(old.Body), -1)
+	}
+	if len(k.Body) > largeAnswer && a.answerBytes+int64(len(k.Body)) > keptAnswers {
+		if k.document == "" {
+			return // it was refused: it may be decided about again
+		}
+		k.Status, k.Body = -k.Status, []byte(k.document)
+	}
+	t.countAnswer(a, len(k.Body), 1)
 	a.answers[key] = k
 	t.Save(answerTable, a.account, key, k.fingerprint, int64(k.Status), k.Header, k.Body, k.createdAt)
+}
+
+// countAnswer counts the bytes of large answers: one more that is kept, or one less.
+func (t *tx) countAnswer(a *accountUnit, length int, sign int64) {
+	if length > largeAnswer {
+		a.touch(t)
+		a.answerBytes = max(0, a.answerBytes+sign*int64(length))
+	}
+}
+
+// The documents that large answers show, as they are named in place of them.
+const (
+	contactShown  = "contact "
+	campaignShown = "campaign "
+	giftShown     = "gift "
+	planShown     = "plan "
+	noteShown     = "note "
+)
+
+func shown(kind string, id int64) string { return kind + strconv.FormatInt(id, 10) }
+
+func (d Document) document() string     { return shown(contactShown, d.ID) }
+func (m MadeCampaign) document() string { return shown(campaignShown, m.ID) }
+func (d GiftDocument) document() string { return shown(giftShown, d.ID) }
+func (d PlanDocument) document() string { return shown(planShown, d.ID) }
+func (n NoteDocument) document() string { return shown(noteShown, n.Revision) }
+
+// readAgain reads a document that an answer has shown, as it is now.
+func (t *tx) readAgain(a *accountUnit, name, baseURL string) (Made, error) {
+	kind, number, _ := strings.Cut(name, " ")
+	id, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	switch kind + " " {
+	case contactShown:
+		row, err := t.load(a.account, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case row.contact.Erased():
+			return nil, crm.ErrArchived
+		}
+		a.contacts[id] = row
+		return t.document(&row.contact, row.body)
+	case campaignShown:
+		campaign, err := parseFound(findIn(t.Conn, crm.ErrNotFound, scanCampaign, sqlCampaign, a.account, id))
+		return MadeCampaign{Campaign: campaign, BaseURL: baseURL}, err
+	case giftShown:
+		g, err := a.gifts.get(t, a.account, id)
+		if err = cmp.Or(err, missing(g == nil)); err != nil {
+			return nil, err
+		}
+		return GiftDocument{Gift: g.Gift, Slug: t.slug(a, g.Campaign)}, g.damage
+	case planShown:
+		p, err := a.plans.get(t, a.account, id)
+		if err = cmp.Or(err, missing(p == nil)); err != nil {
+			return nil, err
+		}
+		return PlanDocument{Plan: p.Plan}, p.damage
+	}
+	note, err := findIn(t.Conn, crm.ErrNotFound, scanChange, sqlChange, a.account, id)
+	return NoteDocument{note}, err
+}
+
+func missing(missing bool) error {
+	if missing {
+		return crm.ErrNotFound
+	}
+	return nil
 }

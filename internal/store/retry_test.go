@@ -173,3 +173,121 @@ func TestACopyKeepsTheAnswers(t *testing.T) {
 		}
 	})
 }
+
+// TestKeptAnswersAreBoundedByAccount: large answers are kept whole up to a bound for each account. Beyond it, who sends a request again gets the first
+// status and the document as it is now, and never a second effect.
+func TestKeptAnswersAreBoundedByAccount(t *testing.T) {
+	before := keptAnswers
+	keptAnswers = 20_000
+	t.Cleanup(func() { keptAnswers = before })
+	for _, e := range testEngines { // not at once, because they share the bound
+		t.Run(e.name, func(t *testing.T) {
+			s := open(t, e.options(t))
+			account, clock := newAccount(t, s).Number, stopClock(s)
+			note := strings.Repeat("x", 6_000)
+			made := create(t, s, account, `{"first_name":"Ann","last_name":"Lee"}`)
+			patch := func(i int) (Document, error) {
+				key := fmt.Sprint("patch ", i)
+				return s.UpdateContact(attempting(t, key, key), account, made.ID, input(t, fmt.Sprintf(`{"note":"%d %s"}`, i, note)))
+			}
+			for i := range 10 {
+				if _, err := patch(i); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if kept := keptBytes(t, s, account); kept > 20_000+10*100 {
+				t.Errorf("%d bytes are kept", kept)
+			}
+			for i, want := range []string{`"note":"0 `, `"note":"1 `, `"note":"2 `, `"note":"9 `, `"note":"9 `} {
+				var first *Replayed
+				if _, err := patch(i); !errors.As(err, &first) || first.Status != 201 || !strings.Contains(string(first.Body), want) {
+					t.Errorf("patch %d again: %v with %.100s", i, err, first.Body)
+				}
+			}
+			if _, err := s.UpdateContact(attempting(t, "patch 9", "another"), account, made.ID, input(t, `{}`)); !errors.Is(err, crm.ErrRetryKeyReused) {
+				t.Errorf("another request: %v", err)
+			}
+			if record, err := s.ContactRecord(t.Context(), account, made.ID); err != nil || record.Note[:2] != "9 " {
+				t.Errorf("%v: the note begins %.10s", err, record.Note)
+			}
+			clock.move(crm.RetryWindow + time.Second)
+			for i := range 8 { // others expire as these are kept
+				if _, err := patch(i); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := patch(2); !strings.Contains(fmt.Sprintf("%s", bodyOf(err)), `"note":"2 `) {
+				t.Errorf("what has expired still counts: %v", err)
+			}
+			erase(t, s, t.Context(), account, made.ID)
+			for i := range 8 {
+				if _, err := patch(i); !errors.Is(err, crm.ErrArchived) {
+					t.Errorf("patch %d after the erasure: %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+// TestEveryLargeDocumentIsReadAgain: whatever a large answer has shown, it is shown as it is now.
+func TestEveryLargeDocumentIsReadAgain(t *testing.T) {
+	before := keptAnswers
+	keptAnswers = 0
+	t.Cleanup(func() { keptAnswers = before })
+	for _, e := range testEngines {
+		t.Run(e.name, func(t *testing.T) {
+			s := open(t, e.options(t))
+			account := newAccount(t, s)
+			number, long := account.Number, strings.Repeat("x", 3_000)
+			person := create(t, s, number, `{"first_name":"Ann","last_name":"Lee"}`)
+			for name, change := range map[string]func(context.Context) (Made, error){
+				"contact": func(ctx context.Context) (Made, error) {
+					return s.CreateContact(ctx, number, input(t, fmt.Sprintf(`{"first_name":"Bob","last_name":"Ray","note":%q}`, long)), crm.Dedupe)
+				},
+				"campaign": func(ctx context.Context) (Made, error) {
+					made, err := s.CreateCampaign(ctx, account, crm.CampaignInput{Title: ptr("Gala"), Description: ptr(long)})
+					return MadeCampaign{Campaign: made}, err
+				},
+				"gift": func(ctx context.Context) (Made, error) {
+					return s.CreateGift(ctx, number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03","note":%q}`, person.ID, long), true, s.now()))
+				},
+				"note": func(ctx context.Context) (Made, error) {
+					return s.AddNote(ctx, number, person.ID, crm.NoteInput{Note: &long})
+				},
+			} {
+				made, err := change(attempting(t, name, name))
+				if err != nil {
+					t.Fatal(name, err)
+				}
+				_, err = change(attempting(t, name, name))
+				if got, want := bodyOf(err), string(made.Append(nil)); got != want {
+					t.Errorf("%s: the second answer is %v %.300s\nwant %.300s", name, err, got, want)
+				}
+			}
+			if kept := keptBytes(t, s, number); kept > 1000 {
+				t.Errorf("%d bytes are kept", kept)
+			}
+		})
+	}
+}
+
+func bodyOf(err error) string {
+	var first *Replayed
+	if !errors.As(err, &first) {
+		return ""
+	}
+	return string(first.Body)
+}
+
+// keptBytes is how long the answers are together that an account has.
+func keptBytes(t *testing.T, s *Store, account int64) (n int64) {
+	t.Helper()
+	err := s.read(t.Context(), func(c db.Conn) (err error) {
+		n, err = c.Int(`SELECT CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM request_answer WHERE account_id = $1`, account)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -38,7 +38,7 @@ var (
 	userTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
 	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
-	tallyTable      = db.NewTable("account_tally", "account_id", "list_revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq tag_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing")
+	tallyTable      = db.NewTable("account_tally", "account_id", "list_revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq tag_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes")
 	settingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days")
 	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )

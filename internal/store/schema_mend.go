@@ -26,4 +26,10 @@ CREATE INDEX gift_campaign ON gift (account_id, campaign_id, given_at, id, curre
 DROP INDEX gift_status;
 
 DROP INDEX gift_method;
+
+-- How many bytes the large answers have that are kept for retries (retry.go).
+ALTER TABLE account_tally ADD COLUMN answer_bytes BIGINT NOT NULL DEFAULT 0;
+
+UPDATE account_tally SET answer_bytes = COALESCE((SELECT SUM(length(request_answer.body)) FROM request_answer
+	WHERE request_answer.account_id = account_tally.account_id AND length(request_answer.body) > 2048), 0);
 `

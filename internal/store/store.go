@@ -37,12 +37,13 @@ type Store struct {
 	now       func() time.Time
 	touching  sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
 	jobsBegun chan struct{}  // there is a new job
+	files     *openedFiles   // of imports
 }
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
-		now: o.Now, passwords: newHasher(), jobsBegun: make(chan struct{}, 1),
+		now: o.Now, passwords: newHasher(), jobsBegun: make(chan struct{}, 1), files: newOpenedFiles(),
 		light: lightRows, costs: usualCosts,
 	}
 	if s.now == nil {
@@ -143,6 +144,13 @@ func (s *Store) update(ctx context.Context, account int64, n needs, fn func(*tx)
 	return s.queue(ctx, account, &n, fn)
 }
 
+// updateAlone is update for a change that takes back what it has written. It shares its transaction with no other one, which would have to begin
+// again.
+func (s *Store) updateAlone(ctx context.Context, account int64, n needs, fn func(*tx) error) error {
+	n.account = account
+	return s.queued(ctx, account, &n, s.db.UpdateAlone, fn)
+}
+
 // updateAccount is update for an account that must exist.
 func (s *Store) updateAccount(ctx context.Context, account int64, fn func(*tx) error) error {
 	return s.update(ctx, account, needs{}, func(t *tx) error {
@@ -159,8 +167,13 @@ func (s *Store) updateShared(ctx context.Context, number int64, fn func(*tx) err
 }
 
 func (s *Store) queue(ctx context.Context, number int64, n *needs, fn func(*tx) error) error {
+	return s.queued(ctx, number, n, s.db.Update, fn)
+}
+
+// queued hands a change to one of the ways in which the database runs it.
+func (s *Store) queued(ctx context.Context, number int64, n *needs, run func(context.Context, int64, any, func(db.Batch) error) error, fn func(*tx) error) error {
 	fn = authored(ctx, s.now(), guarded(ctx, fn))
-	return translate(s.db.Update(ctx, number, n, func(b db.Batch) error { return fn(b.(*tx)) }))
+	return translate(run(ctx, number, n, func(b db.Batch) error { return fn(b.(*tx)) }))
 }
 
 // touchInterval is how often the time of last use is written at most.

@@ -33,7 +33,7 @@ type accountUnit struct {
 	giving     lookup[string, *crm.Giving]
 	moved      map[string]bool        // sums that have changed
 	answers    map[string]*keptAnswer // by the keys of attempts
-	expired    []string               // keys of answers that have expired
+	expired    map[string]int         // how long answers are that have expired, by their keys
 }
 
 // needs is what a change will look up.
@@ -244,12 +244,13 @@ type tally struct {
 	segmentSeq       int64
 	timezone         string // of the organization
 	importing        int64  // the job that brings the whole account back, 0 for none
+	answerBytes      int64  // of large answers that are kept (retry.go)
 	dirty            bool
 }
 
 const (
 	tallyColumns = `account_id, list_revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, tag_revision,
-		revision, oldest, epoch, job_seq, field_seq, segment_seq, timezone, importing`
+		revision, oldest, epoch, job_seq, field_seq, segment_seq, timezone, importing, answer_bytes`
 	sqlTally = `SELECT ` + tallyColumns + ` FROM account_tally WHERE account_id = $1`
 )
 
@@ -257,7 +258,7 @@ const (
 func scanTally(r db.Row) tally {
 	return tally{account: r.Int(0), listRevision: r.Int(1), contactSeq: r.Int(2), contactActive: r.Int(3), keySeq: r.Int(4), campaignRevision: r.Int(5),
 		giftSeq: r.Int(6), planSeq: r.Int(7), currency: r.Text(8), campaignSeq: r.Int(9), tagRevision: r.Int(10),
-		revision: r.Int(11), oldest: r.Int(12), epoch: r.Int(13), jobSeq: r.Int(14), fieldSeq: r.Int(15), segmentSeq: r.Int(16), timezone: r.Text(17), importing: r.Int(18)}
+		revision: r.Int(11), oldest: r.Int(12), epoch: r.Int(13), jobSeq: r.Int(14), fieldSeq: r.Int(15), segmentSeq: r.Int(16), timezone: r.Text(17), importing: r.Int(18), answerBytes: r.Int(19)}
 }
 
 func readTally(c db.Conn, account int64) (row tally, err error) {
@@ -271,7 +272,7 @@ func readTally(c db.Conn, account int64) (row tally, err error) {
 // values are the columns of the row.
 func (row *tally) values() []any {
 	return []any{row.account, row.listRevision, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision, row.giftSeq, row.planSeq, row.currency, row.campaignSeq,
-		row.tagRevision, row.revision, row.oldest, row.epoch, row.jobSeq, row.fieldSeq, row.segmentSeq, row.timezone, row.importing}
+		row.tagRevision, row.revision, row.oldest, row.epoch, row.jobSeq, row.fieldSeq, row.segmentSeq, row.timezone, row.importing, row.answerBytes}
 }
 
 // newTally is the row of an account that has nothing yet.

@@ -244,3 +244,47 @@ func hiddenDirectory() string {
 	order.PutUint32(end[16:], 1<<32-1)
 	return start + list + string(large) + string(where) + string(end)
 }
+
+// TestSmallFilesNameFewCells: a file of less than a megabyte must not take a processor for minutes, by the cells that its rows leave out or by rows and
+// columns that no spreadsheet program has.
+func TestSmallFilesNameFewCells(t *testing.T) {
+	t.Parallel()
+	narrow := `<row><c t="str"><v>a</v></c><c t="str"><v>b</v></c></row>`
+	wide := "<row>" + strings.Repeat(`<c t="str"><v>a</v></c>`, 1000) + "</row>"
+	const cells, outside = "The table has too many cells, most of them empty.", "no spreadsheet program has any"
+	for name, c := range map[string]struct{ rows, want string }{
+		"short rows of a wide table": {wide + strings.Repeat(`<row><c><v>1</v></c></row>`, 100_000), cells},
+		"wrong cells of wide rows":   {wide + strings.Repeat(`<row><c t="e"><v>x</v></c><c r="ALL1"><v>1</v></c></row>`, 100_000), cells},
+		"cells beyond all columns":   {narrow + `<row><c r="XFE2"/></row>`, outside},
+		"rows beyond all rows":       {narrow + strings.Repeat("<row/>", 1<<20) + `<row><c><v>1</v></c></row>`, outside},
+	} {
+		file := string(workbook(t, map[string]string{"xl/worksheets/sheet1.xml": sheetOf(c.rows)}))
+		if n, err := countRows(file); err == nil || !strings.Contains(err.Error(), c.want) || n > 70_000 {
+			t.Errorf("%s: %d rows were read, %v", name, n, err)
+		}
+	}
+	short := strings.Repeat("a,", 999) + "a\n" + strings.Repeat("1\n", 100_000)
+	if n, err := countRows(short); err == nil || !strings.Contains(err.Error(), cells) || n > 70_000 {
+		t.Errorf("short lines: %d rows were read, %v", n, err)
+	}
+	whole := `<row><c t="str"><v>a</v></c></row>` + strings.Repeat(`<row><c><v>1</v></c></row>`, 1<<20-1)
+	if n, err := countRows(string(workbook(t, map[string]string{"xl/worksheets/sheet1.xml": sheetOf(whole)}))); err != nil || n != 1<<20-1 {
+		t.Errorf("a sheet that is full: %d rows were read, %v", n, err)
+	}
+}
+
+// countRows counts the rows of a file, also those that are wrong.
+func countRows(file string) (n int, err error) {
+	r, err := table.Open(strings.NewReader(file), int64(len(file)), "people")
+	for err == nil {
+		var broken *table.RowError
+		if _, _, err = r.Next(); errors.As(err, &broken) {
+			err = nil
+		}
+		n++
+	}
+	if errors.Is(err, io.EOF) {
+		return n - 1, nil
+	}
+	return n, err
+}

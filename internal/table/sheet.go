@@ -38,6 +38,9 @@ func (s *sheet) next() (cells []string, line int, err error) {
 		if number, err := strconv.Atoi(row.attr("r")); err == nil && s.line < number && number <= MaxLines {
 			s.line = number // rows may be left out, but each line has one
 		}
+		if s.line > MaxLines {
+			return nil, s.line, errOutside
+		}
 		err = s.readRow()
 		return s.row, s.line, err
 	}
@@ -70,6 +73,9 @@ func (s *sheet) readRow() error {
 			if at, ok := columnOf(cell.attr("r")); ok {
 				column = at
 			}
+			if column >= sheetColumns {
+				return errOutside
+			}
 			text, fault, err := s.readCell(cell)
 			if err != nil {
 				return err
@@ -84,6 +90,11 @@ func (s *sheet) readRow() error {
 		}
 	}
 }
+
+// sheetColumns is how many columns a sheet has in a spreadsheet program, up to XFD. MaxLines is how many rows.
+const sheetColumns = 1 << 14
+
+var errOutside = refusal(fmt.Sprintf("The sheet has cells beyond row %d or column XFD, where no spreadsheet program has any. Open it in one, and save it again as .xlsx.", MaxLines))
 
 func (s *sheet) set(column int, text string) (fault string) {
 	if column >= maxColumns {

@@ -15,6 +15,10 @@ const (
 	maxCell    = 1 << 20
 	maxRow     = 4 << 20
 	maxColumns = 1_000
+
+	// maxCells is how many cells a table may have, with those that its rows leave out. A file whose cells each take a byte at least may have more: it
+	// is large itself. A sheet of a million rows may have 64 columns.
+	maxCells = 64 << 20
 )
 
 // FileError tells a person why a file cannot be read as a table, and what to do about it.
@@ -48,6 +52,8 @@ type Reader struct {
 	file   *watched
 	header []string
 	rows   rows
+	left   int64 // cells that may still come
+	hold   func(bytes int64) error
 }
 
 // rows is how one format reads its rows. An error that is no *RowError and no *FileError comes from the file below.
@@ -58,7 +64,13 @@ type rows interface {
 // Open finds out what a file is by its content and reads its header. Its name is for messages alone. An error that is no *FileError comes
 // from r.
 func Open(r io.ReaderAt, size int64, name string) (*Reader, error) {
-	t := &Reader{name: name, file: &watched{ReaderAt: r}}
+	return OpenHolding(r, size, name, func(int64) error { return nil })
+}
+
+// OpenHolding is Open for a file that must not take much memory beside others. hold is told how many bytes of texts a workbook is about to hold
+// until its last row is read, each time that they are more; its error ends the reading.
+func OpenHolding(r io.ReaderAt, size int64, name string, hold func(bytes int64) error) (*Reader, error) {
+	t := &Reader{name: name, file: &watched{ReaderAt: r}, left: max(maxCells, size), hold: hold}
 	if err := t.open(t.file, size); err != nil {
 		return nil, t.told(err)
 	}
@@ -99,16 +111,35 @@ func (t *Reader) Header() []string { return t.header }
 func (t *Reader) Next() (row []string, line int, err error) {
 	for {
 		row, line, err = t.rows.next()
-		if err != nil {
+		blank := isBlank(row) && t.Format != "jsonl" // an object is a row, even if it is empty
+		if err = t.count(row, blank, err); err != nil {
 			return nil, line, t.told(err)
 		}
-		if isBlank(row) && t.Format != "jsonl" { // an object is a row, even if it is empty
+		if blank {
 			continue
 		}
 		row, line, err = t.fit(row, line)
 		return row, line, t.told(err)
 	}
 }
+
+// count refuses a table with too many cells. A row has those that it leaves out as well, unless it is blank.
+func (t *Reader) count(row []string, blank bool, err error) error {
+	n := len(row)
+	var broken *RowError
+	switch {
+	case errors.As(err, &broken):
+		n = len(broken.Row)
+	case !blank:
+		n = max(n, len(t.header))
+	}
+	if t.left -= int64(n); t.left < 0 {
+		return refusal(tooManyCells)
+	}
+	return err
+}
+
+const tooManyCells = "The table has too many cells, most of them empty. Delete the columns and rows that you do not need, or split the file."
 
 // Object is the JSON of the row that Next has returned, until it is called again. It is nil in other formats.
 func (t *Reader) Object() []byte {

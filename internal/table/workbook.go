@@ -28,7 +28,7 @@ const (
 	// A workbook is unpacked up to a hundred times its size, which is more than tables need, but at least up to this size, because a small table may
 	// repeat itself. More is an attack.
 	maxRatio    = 100
-	maxUnpacked = 100 << 20
+	maxUnpacked = 64 << 20
 
 	// maxDirectory is how many bytes of a zip archive may be the list of its parts: it is in memory as a whole.
 	maxDirectory = 1 << 20
@@ -56,7 +56,7 @@ func (t *Reader) openWorkbook(r io.ReaderAt, size int64) error {
 	if err != nil {
 		return refusal(damaged)
 	}
-	w := &workbook{parts: make(map[string]*zip.File), left: max(maxUnpacked, size*maxRatio)}
+	w := &workbook{parts: make(map[string]*zip.File), left: max(maxUnpacked, size*maxRatio), shared: texts{hold: t.hold}}
 	for _, part := range archive.File {
 		name := strings.ReplaceAll(part.Name, `\`, "/") // as some programs write it, against the rules
 		w.parts[strings.ToLower(strings.TrimPrefix(name, "/"))] = part
@@ -354,6 +354,7 @@ type texts struct {
 	blocks [][]byte // each text has its length before it
 	starts [][]uint32
 	count  int
+	hold   func(bytes int64) error
 }
 
 const (
@@ -371,6 +372,9 @@ func (t *texts) add(text []byte) error {
 	}
 	last := len(t.blocks) - 1
 	if last < 0 || len(t.blocks[last])+len(text)+binary.MaxVarintLen32 > textBlock {
+		if err := t.hold(int64(len(t.blocks)+1) * textBlock); err != nil {
+			return err
+		}
 		t.blocks = append(t.blocks, make([]byte, 0, textBlock))
 		last++
 	}

@@ -208,3 +208,35 @@ func TestAWorkbookHasNoMoreRowsThanProgramsShow(t *testing.T) {
 		t.Errorf("%v after %d rows", err, rows)
 	}
 }
+
+// TestTimesOfAWorkbook: less than a day is a time of day, whichever day a workbook counts from, and hours that are counted beyond a day are no date.
+func TestTimesOfAWorkbook(t *testing.T) {
+	t.Parallel()
+	const styles = `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[h]:mm"/><numFmt numFmtId="171" formatCode="[$-409]h:mm"/><numFmt numFmtId="172" formatCode="[Red]d.m.yyyy"/></numFmts>` +
+		`<cellXfs><xf numFmtId="14"/><xf numFmtId="20"/><xf numFmtId="22"/><xf numFmtId="46"/><xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="172"/></cellXfs></styleSheet>`
+	for cell, want := range map[string][2]string{ // in a workbook that counts from 1900, and in one from 1904
+		`<c s="1"><v>0.5</v></c>`:                {"12:00:00", "12:00:00"},
+		`<c s="1"><v>0</v></c>`:                  {"00:00:00", "00:00:00"},
+		`<c s="2"><v>0.25</v></c>`:               {"06:00:00", "06:00:00"},
+		`<c s="5"><v>0.75</v></c>`:               {"18:00:00", "18:00:00"},
+		`<c s="1"><v>44591.5</v></c>`:            {"2022-01-30 12:00:00", "2026-01-31 12:00:00"},
+		`<c s="3"><v>1.25</v></c>`:               {"30:00:00", "30:00:00"},
+		`<c s="4"><v>4.1666666666666666</v></c>`: {"100:00:00", "100:00:00"},
+		`<c s="4"><v>0.5</v></c>`:                {"12:00:00", "12:00:00"},
+		`<c s="4"><v>2</v></c>`:                  {"48:00:00", "48:00:00"},
+		`<c s="0"><v>44591</v></c>`:              {"2022-01-30", "2026-01-31"},
+		`<c s="6"><v>44591</v></c>`:              {"2022-01-30", "2026-01-31"},
+		`<c s="0"><v>2958465</v></c>`:            {"9999-12-31", "2958465"},
+	} {
+		for i, first := range []string{"0", "1"} {
+			file := workbook(t, map[string]string{
+				"xl/styles.xml":            styles,
+				"xl/workbook.xml":          `<workbook xmlns:r="r"><workbookPr date1904="` + first + `"/><sheets><sheet name="One" r:id="s1"/></sheets></workbook>`,
+				"xl/worksheets/sheet1.xml": sheetOf(`<row><c t="str"><v>a</v></c></row><row>` + cell + `</row>`),
+			})
+			if _, got, err := read(string(file)); err != nil || len(got) != 1 || got[0] != "2 "+want[i] {
+				t.Errorf("%s, date1904=%s: %q, %v, want %q", cell, first, got, err, want[i])
+			}
+		}
+	}
+}

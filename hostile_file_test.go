@@ -1,0 +1,139 @@
+package donorbook_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"donorbook/internal/rig"
+)
+
+// importer is someone who uploads files for an organization of their own.
+type importer struct {
+	*program
+	path, cookie, secret string
+}
+
+func (s *program) importer(name string) importer {
+	s.t.Helper()
+	account := s.Run("account", "create", "--name", name)
+	email := strings.ToLower(name) + "@example.org"
+	password := s.Run("user", "create", "--account", account, "--name", name, "--email", email)
+	form := url.Values{"email": {email}, "password": {password}}
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://"+s.Address+"/console/signin", strings.NewReader(form.Encode()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Sec-Fetch-Site": {"same-origin"}}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil || len(response.Cookies()) == 0 {
+		s.t.Fatalf("%v: no one has signed in", err)
+	}
+	response.Body.Close()
+	secret := s.Run("key", "create", "--account", account, "--name", name)
+	return importer{s, "/console/o/" + account + "/contacts/import", response.Cookies()[0].String(), secret}
+}
+
+// upload sends a file, and is where the answer leads to, or what it says.
+func (p importer) upload(name string, file []byte) (status int, location, body string, err error) {
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, err := w.CreateFormFile("file", name)
+	if err == nil {
+		_, err = part.Write(file)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return 0, "", "", err
+	}
+	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, "http://"+p.Address+p.path, &form)
+	if err != nil {
+		return 0, "", "", err
+	}
+	request.Header = http.Header{"Content-Type": {w.FormDataContentType()}, "Sec-Fetch-Site": {"same-origin"}, "Cookie": {p.cookie}}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		return 0, "", "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, response.Header.Get("Location"), string(text), err
+}
+
+// packed is a workbook with these shared texts and rows.
+func packed(t *testing.T, texts, rows string) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	archive := zip.NewWriter(&file)
+	for _, part := range [][2]string{
+		{"_rels/.rels", `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+		{"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="One" r:id="s"/></sheets></workbook>`},
+		{"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="s" Type="x/worksheet" Target="s.xml"/><Relationship Id="t" Type="x/sharedStrings" Target="t.xml"/></Relationships>`},
+		{"xl/t.xml", "<sst>" + texts + "</sst>"},
+		{"xl/s.xml", "<worksheet><sheetData>" + rows + "</sheetData></worksheet>"},
+	} {
+		w, err := archive.Create(part[0])
+		if err == nil {
+			_, err = io.WriteString(w, part[1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// Eight organizations upload what takes much memory, time or both to be read, all at once. Each gets an answer soon, the memory is bounded, and a ninth
+// one uploads an ordinary file meanwhile.
+func TestHostileFilesCostLittleMemoryAndNoOneElsesTime(t *testing.T) {
+	s := startProgram(t)
+	header := `<row><c t="str"><v>first_name</v></c><c t="str"><v>last_name</v></c></row>`
+	texts := packed(t, strings.Repeat("<si><t>"+strings.Repeat("x", 1_000)+"</t></si>", 60_000), header+strings.Repeat(`<row><c t="s"><v>1</v></c><c t="s"><v>2</v></c></row>`, 20_000))
+	sparse := packed(t, "", header+strings.Repeat(`<row>`+strings.Repeat("<c/>", 100)+`</row>`, 140_000))
+	broken := []byte("first_name,last_name\n" + strings.Repeat("\"Ana,Rossi\nx\"y,\n", 50<<20/16))
+	wide := []byte("first_name,last_name\n" + strings.Repeat("a,b,c,d,e\n", 5<<20))
+	hostile := [][]byte{texts, texts, sparse, broken, broken, wide, texts, broken}
+	people := make([]importer, len(hostile))
+	for i := range people {
+		people[i] = s.importer(fmt.Sprintf("Hostile%d", i))
+	}
+	good := s.importer("Good")
+	var sending sync.WaitGroup
+	for i, p := range people {
+		sending.Go(func() {
+			start := time.Now()
+			status, location, body, err := p.upload("people.csv", hostile[i])
+			if took := time.Since(start); err != nil || status != http.StatusSeeOther && status != http.StatusUnprocessableEntity || took > rig.Patience {
+				t.Errorf("file %d is answered with %d after %v: %v %.200s", i, status, took, err, body)
+			} else {
+				t.Logf("file %d is answered with %d after %v, %s", i, status, took, location)
+			}
+		})
+	}
+	time.Sleep(2 * time.Second) // while they arrive and are read
+	start := time.Now()
+	if status, location, body, err := good.upload("people.csv", []byte("first_name,last_name\nAna,Rossi\n")); err != nil || !strings.Contains(location, "/imports/") {
+		t.Errorf("an ordinary file is answered with %d: %v %.200s", status, err, body)
+	}
+	t.Logf("an ordinary file is answered after %v", time.Since(start))
+	sending.Wait()
+	time.Sleep(5 * time.Second) // while the worker reads what is left
+	if peak := s.MemoryPeak() >> 20; peak > 400 {
+		t.Errorf("the server took %d MB", peak)
+	} else {
+		t.Logf("the server took %d MB", peak)
+	}
+}

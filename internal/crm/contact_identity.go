@@ -1,0 +1,144 @@
+package crm
+
+import (
+	"encoding/json"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Identity is what a person is known by. It finds texts that name an erased person where no contact's id stands beside: rows of files, filters that
+// were saved.
+type Identity struct {
+	Contact int64    `json:"contact"`
+	First   []string `json:"first,omitempty"` // names, also those that they had before
+	Last    []string `json:"last,omitempty"`
+	Emails  []string `json:"emails,omitempty"`
+	Phones  []string `json:"phones,omitempty"` // digits
+}
+
+// maxIdentity is how many names, emails and phones of each kind are looked for.
+const maxIdentity = 200
+
+// Identity is what a contact is known by.
+func (c *Contact) Identity() Identity {
+	i := Identity{Contact: c.ID, Phones: c.phoneDigits()}
+	i.add(&i.First, c.FirstName)
+	i.add(&i.Last, c.LastName)
+	for _, e := range c.Emails {
+		i.add(&i.Emails, foldCase(e.Value))
+	}
+	for _, key := range c.MatchKeys {
+		if email, ok := strings.CutPrefix(key, emailPrefix); ok {
+			i.add(&i.Emails, email)
+		}
+	}
+	return i
+}
+
+func (i *Identity) add(to *[]string, text string) {
+	if text != "" && !slices.Contains(*to, text) && len(*to) < maxIdentity {
+		*to = append(*to, text)
+	}
+}
+
+// Learn adds what the person was known by before a change.
+func (i *Identity) Learn(change Differences) {
+	for _, d := range change {
+		switch d.Field {
+		case "first_name":
+			i.add(&i.First, textIn(d.Before))
+		case "last_name":
+			i.add(&i.Last, textIn(d.Before))
+		case "emails":
+			for _, email := range d.Out {
+				i.add(&i.Emails, foldCase(valueIn(email)))
+			}
+		case "phones":
+			for _, phone := range d.Out {
+				if digits := digitsOf(valueIn(phone)); len(digits) >= minNamingPhone {
+					i.add(&i.Phones, digits)
+				}
+			}
+		}
+	}
+}
+
+func textIn(value json.RawMessage) (text string) {
+	_ = json.Unmarshal(value, &text) // null is none
+	return text
+}
+
+func valueIn(element json.RawMessage) string {
+	var one struct{ Value string }
+	_ = json.Unmarshal(element, &one)
+	return one.Value
+}
+
+// minNamingPhone is how many digits a number must have to name a person.
+const minNamingPhone = 7
+
+// In tells whether texts that belong together, such as the cells of a row, name the person: by an email, by a phone number, or by the first and the last
+// name.
+func (i *Identity) In(texts []string) bool {
+	if slices.ContainsFunc(texts, i.reaches) {
+		return true
+	}
+	said := words(texts...)
+	has := func(name string) bool {
+		parts := words(name)
+		return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(said, part) })
+	}
+	return slices.ContainsFunc(i.First, has) && slices.ContainsFunc(i.Last, has)
+}
+
+// reaches tells whether a text has an email or a phone number of the person.
+func (i *Identity) reaches(text string) bool {
+	if strings.Contains(text, "@") && len(i.Emails) > 0 {
+		for email := range strings.FieldsFuncSeq(foldCase(text), isAroundEmail) {
+			if slices.Contains(i.Emails, email) {
+				return true
+			}
+		}
+	}
+	digits := strings.TrimLeft(digitsOf(text), "0")
+	return len(digits) >= minNamingPhone && slices.ContainsFunc(i.Phones, func(phone string) bool {
+		return strings.HasSuffix(phone, digits) || len(phone) >= minNamingPhone && strings.HasSuffix(digits, phone)
+	})
+}
+
+func isAroundEmail(r rune) bool { return strings.ContainsRune(" \t\r\n,;:<>()[]{}\"'|/?&=", r) }
+
+// InJSON is In for all texts of a JSON value. A text may be JSON itself.
+func (i *Identity) InJSON(data string) bool { return i.In(textsOf(nil, data)) }
+
+// InQuery is In for what a query filters by.
+func (i *Identity) InQuery(query string) bool {
+	values, _ := url.ParseQuery(query) // what it can read is what counts
+	var texts []string
+	for _, list := range values {
+		texts = append(texts, list...)
+	}
+	return i.In(texts)
+}
+
+func textsOf(texts []string, data string) []string {
+	dec := json.NewDecoder(strings.NewReader(data))
+	for {
+		token, err := dec.Token()
+		if err == io.EOF { //nolint:errorlint // Token returns it as it is
+			return texts
+		}
+		if err != nil {
+			return append(texts, data) // no JSON
+		}
+		text, ok := token.(string)
+		switch {
+		case ok && strings.HasPrefix(text, "{") && json.Valid([]byte(text)):
+			texts = textsOf(texts, text)
+		case ok:
+			texts = append(texts, text)
+		}
+	}
+}

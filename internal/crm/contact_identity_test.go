@@ -1,0 +1,63 @@
+package crm
+
+import (
+	"testing"
+	"time"
+)
+
+var erasing = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// What names a person is found in rows of files and in filters, and what names another one is not.
+func TestAnIdentityIsFoundInTexts(t *testing.T) {
+	i := Identity{First: []string{"Anne Marie"}, Last: []string{"O'Brien", "Lee"}, Emails: []string{"ann@lee.org"}, Phones: []string{"16175550177"}}
+	for _, test := range []struct {
+		texts []string
+		want  bool
+	}{
+		{[]string{"x", "Ann@LEE.org"}, true},
+		{[]string{"Ann <ann@lee.org>"}, true},
+		{[]string{"joann@lee.org"}, false},
+		{[]string{"(617) 555-0177"}, true},
+		{[]string{"+1 617 555 0177"}, true},
+		{[]string{"617 555 0178"}, false},
+		{[]string{"0177"}, false},
+		{[]string{"ANNE-MARIE", "OBrien"}, true},
+		{[]string{"Lee, Anne Marie"}, true},
+		{[]string{"Anne", "Lee"}, false},
+		{[]string{"Anne Marie", "Leeds"}, false},
+		{nil, false},
+	} {
+		if got := i.In(test.texts); got != test.want {
+			t.Errorf("%q: %v", test.texts, got)
+		}
+	}
+	if data := `{"reason":"no","cells":["a"],"object":"{\"email\":\"ann@lee.org\"}"}`; !i.InJSON(data) {
+		t.Error("the object in a text is not looked at")
+	}
+	if !i.InQuery("q=anne+marie+lee&scope=active") || i.InQuery("q=lee") {
+		t.Error("a query is read wrongly")
+	}
+	var none Identity
+	if none.In([]string{"", "Ann"}) {
+		t.Error("no one is found")
+	}
+	d, err := ParseDifferences(`{"last_name":["Older","Lee"],"emails":{"at":0,"out":[{"type":null,"value":"Old@lee.org"}]}}`)
+	if i.Learn(d); err != nil || !i.In([]string{"anne marie older"}) || !i.In([]string{"old@lee.org"}) {
+		t.Errorf("%v: what was learned is not found: %+v", err, i)
+	}
+}
+
+// Anyone may be called "Erased contact".
+func TestANameDoesNotMakeAContactErased(t *testing.T) {
+	c := Contact{ID: 1, FirstName: "Erased", LastName: "contact", CreatedAt: erasing, UpdatedAt: erasing}
+	archived := c.Archive(erasing)
+	for _, test := range []struct {
+		c    Contact
+		want bool
+	}{{c, false}, {archived, false}, {c.Erase(erasing), true}} {
+		read, err := ParseContact(1, test.c.AppendBody(nil), nil)
+		if err != nil || read.Erased() != test.want || test.c.Erased() != test.want {
+			t.Errorf("%v: erased is %v, want %v: %s", err, read.Erased(), test.want, test.c.AppendBody(nil))
+		}
+	}
+}

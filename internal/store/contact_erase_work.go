@@ -1,0 +1,381 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// An erasure looks for what names people beside those who write, and holds the database only for what it has found: a few rows in each unit of work,
+// together with how far it has come. So others wait for little, and an erasure that was interrupted goes on.
+
+const (
+	eraseUnit   = 200                   // changes, answers or rows of one unit of work, about
+	eraseBytes  = 1 << 20               // that one unit of work overwrites, about
+	eraseRange  = 10_000                // changes that are looked at with one statement
+	eraseSearch = 20 * time.Millisecond // for which one turn looks for something to do
+)
+
+// erasureProgress is how far an erasure has come.
+type erasureProgress struct {
+	Part   erasurePart `json:"part"`
+	Person int         `json:"person,omitempty"` // whose documents are looked at
+	Noun   crm.Noun    `json:"noun,omitempty"`   // of the document that is looked at
+	ID     int64       `json:"id,omitempty"`     // of the document or the job that is looked at
+	At     int64       `json:"at,omitempty"`     // the change or the row that comes next; 0 is the first
+	Key    string      `json:"key,omitempty"`    // of the answer that was looked at last
+	End    int64       `json:"end,omitempty"`    // the last change that there was
+}
+
+// erasurePart is a part of the work. The numbers are stored.
+type erasurePart int
+
+// The parts, in their order. The search and the log come last: they have what everything before has removed.
+const (
+	eraseNothing erasurePart = iota
+	eraseDocuments
+	eraseSegments
+	eraseHistory
+	eraseAnswers
+	eraseImports
+	eraseWords
+	eraseMerging
+	eraseLog
+)
+
+func init() { jobSteps[EraseJob] = eraseStep }
+
+// eraser is one turn of an erasure.
+type eraser struct {
+	*Store
+	job  *Job
+	spec Erasure
+	at   erasureProgress
+}
+
+// eraseStep does one unit of work of an erasure.
+func eraseStep(ctx context.Context, w *jobWorker, j *Job) error {
+	e := eraser{Store: w.Store, job: j}
+	if err := errors.Join(json.Unmarshal(j.Spec, &e.spec), json.Unmarshal(j.Progress, &e.at)); err != nil {
+		return err
+	}
+	switch e.at.Part {
+	case eraseNothing:
+		return e.begin(ctx)
+	case eraseDocuments:
+		return e.documents(ctx)
+	case eraseSegments:
+		return e.segments(ctx)
+	case eraseHistory:
+		return e.history(ctx)
+	case eraseAnswers:
+		return e.answers(ctx)
+	case eraseImports:
+		return e.imports(ctx)
+	}
+	return e.scrub(ctx)
+}
+
+// begin closes the list of people: whoever is erased from now on is so by another job.
+func (e *eraser) begin(ctx context.Context) error {
+	return e.advance(ctx, e.job, needs{}, func(_ *tx, a *accountUnit, next *Job) error {
+		next.Progress = jsonOf(erasureProgress{Part: eraseDocuments, End: a.revision})
+		return nil
+	})
+}
+
+// note writes what was found, and how far the erasure has come. write may be nil.
+func (e *eraser) note(ctx context.Context, n needs, write func(t *tx, a *accountUnit) error) error {
+	return e.advance(ctx, e.job, n, func(t *tx, a *accountUnit, next *Job) error {
+		next.Spec, next.Progress = jsonOf(e.spec), jsonOf(e.at)
+		if write == nil {
+			return nil
+		}
+		return write(t, a)
+	})
+}
+
+// next goes on with the next part of the work.
+func (e *eraser) next() { e.at = erasureProgress{Part: e.at.Part + 1, End: e.at.End} }
+
+// names tells whether anyone of those who are erased is named.
+func (e *eraser) names(in func(*crm.Identity) bool) bool {
+	for i := range e.spec.People {
+		if in(&e.spec.People[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+const sqlEmptyChanges = `UPDATE change SET data = '' WHERE account_id = $1 AND revision = ANY($2)`
+
+// segments deletes saved filters that name a person. Without that word, one would find other people.
+func (e *eraser) segments(ctx context.Context) error {
+	all, err := e.Segments(ctx, e.job.Account)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(s crm.Segment) bool {
+		return !e.names(func(i *crm.Identity) bool { return i.InQuery(s.Query) || i.In([]string{s.Name}) })
+	})
+	e.next()
+	return e.note(ctx, needs{}, func(t *tx, a *accountUnit) error {
+		for _, s := range all {
+			t.record(a, crm.SegmentNoun, s.ID, crm.DidDelete, 0, "")
+			t.Delete(segmentTable, a.account, s.ID)
+		}
+		return nil
+	})
+}
+
+// Changes of segments, and gifts that were given to another contact before the history told contacts of their gifts: those changes have no door.
+const sqlLooseChanges = `SELECT revision, noun, id, data FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3
+	AND (noun = $4 OR noun = $5 AND door = $6 AND data LIKE '%"contact_id"%')`
+
+// history empties changes that name a person and that no document of theirs leads to.
+func (e *eraser) history(ctx context.Context) error {
+	var found []int64
+	for start := time.Now(); len(found) == 0 && e.at.At < e.at.End && time.Since(start) < eraseSearch; {
+		to := min(e.at.At+eraseRange, e.at.End)
+		changes, err := list(ctx, e.Store, func(r db.Row) Change {
+			return Change{Revision: r.Int(0), Noun: crm.Noun(r.Int(1)), ID: r.Int(2), Data: r.Text(3)}
+		}, sqlLooseChanges, e.job.Account, e.at.At, to, int64(crm.SegmentNoun), int64(crm.GiftNoun), int64(crm.OtherDoor))
+		if err != nil {
+			return err
+		}
+		for i := range changes {
+			c := &changes[i]
+			if c.Noun == crm.SegmentNoun && e.names(func(i *crm.Identity) bool { return i.InQuery(queriesIn(c.Data)) || i.InJSON(c.Data) }) {
+				found = append(found, c.Revision)
+			}
+			for _, contact := range e.spec.Contacts {
+				if c.Noun == crm.GiftNoun && moved(c, contact) {
+					if err := e.forgetMoved(ctx, contact, c.ID); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		e.at.At = to
+	}
+	if e.at.At == e.at.End {
+		e.next()
+	}
+	return e.note(ctx, needs{}, func(t *tx, a *accountUnit) error { return t.exec(sqlEmptyChanges, a.account, found) })
+}
+
+// queriesIn are the queries that a change of a segment tells of.
+func queriesIn(data string) string {
+	differences, _ := crm.ParseDifferences(data) // what cannot be read has none
+	var all []byte
+	for _, d := range differences {
+		for _, value := range []json.RawMessage{d.Before, d.After} {
+			var query string
+			if d.Field == "query" && json.Unmarshal(value, &query) == nil {
+				all = append(append(all, query...), '&')
+			}
+		}
+	}
+	return string(all)
+}
+
+const (
+	sqlAnswersAfter = `SELECT key, body FROM request_answer WHERE account_id = $1 AND key > $2 ORDER BY key LIMIT $3`
+	sqlEmptyAnswers = `UPDATE request_answer SET status = $2, header = '', body = $3 WHERE account_id = $1 AND key = ANY($4)`
+)
+
+// answers takes out what answers that are kept for retries say about a person: a contact by its id, a gift or a plan by its contact's, or by its
+// own if it was theirs once, a note by its revision. Their keys stay: a client that sends such a request again must not bring the person back.
+func (e *eraser) answers(ctx context.Context) error {
+	var keys map[string]int
+	for start := time.Now(); len(keys) == 0 && e.at.Part == eraseAnswers && time.Since(start) < eraseSearch; {
+		found, err := e.answersAfter(ctx, e.at.Key)
+		if err != nil {
+			return err
+		}
+		if keys = found.keys; found.last == "" {
+			e.next()
+		} else {
+			e.at.Key = found.last
+		}
+	}
+	return e.note(ctx, needs{}, func(t *tx, a *accountUnit) error { return t.emptyAnswers(a, keys) })
+}
+
+// foundAnswers are those of some answers that show a person.
+type foundAnswers struct {
+	keys  map[string]int  // with how long they are
+	notes map[int64]keyOf // notes of anyone, by their revisions
+	last  string          // key that was looked at; "" where there was none
+}
+
+// keyOf is the key of an answer, and how long the answer is.
+type keyOf struct {
+	key    string
+	length int
+}
+
+// answersAfter looks through the next answers.
+func (e *eraser) answersAfter(ctx context.Context, key string) (found foundAnswers, err error) {
+	numbers := make(map[string]bool)
+	for _, gift := range e.spec.Gifts {
+		numbers[crm.GiftNumber(gift)] = true
+	}
+	found.keys, found.notes = make(map[string]int), make(map[int64]keyOf)
+	err = e.view(ctx, func(c db.Conn) error {
+		err := c.Each(func(r db.Row) error {
+			found.last = r.Text(0)
+			body := r.Bytes(1)
+			for _, shown := range answerMark.FindAllSubmatch(body, -1) {
+				contact, note := numberIn(shown[1], shown[2]), numberIn(shown[4])
+				if contact != 0 && slices.Contains(e.spec.Contacts, contact) || numbers[string(shown[3])] {
+					found.keys[found.last] = len(body)
+				} else if note != 0 {
+					found.notes[note] = keyOf{found.last, len(body)}
+				}
+			}
+			return nil
+		}, sqlAnswersAfter, e.job.Account, key, int64(eraseUnit))
+		for revision, answer := range found.notes {
+			note, noteErr := findIn(c, crm.ErrNotFound, scanChange, sqlChange, e.job.Account, revision)
+			switch {
+			case noteErr != nil && !errors.Is(noteErr, crm.ErrNotFound):
+				err = cmp.Or(err, noteErr)
+			case note.Noun == crm.ContactNoun && slices.Contains(e.spec.Contacts, note.ID):
+				found.keys[answer.key] = answer.length
+			}
+		}
+		return err
+	})
+	return found, err
+}
+
+// answerMark finds a contact, whose contact a gift or a plan is, a gift and a note in an answer.
+var answerMark = regexp.MustCompile(`\{"id":(\d+),"first_name":|"contact_id":(\d+),|"number":"([^"]*)","campaign_id":|\{"id":(\d+),"type":"note",`)
+
+// numberIn is the number that one of the texts is, 0 where none is.
+func numberIn(texts ...[]byte) int64 {
+	n, _ := strconv.ParseInt(string(bytes.Join(texts, nil)), 10, 64) // digits, or nothing
+	return n
+}
+
+// erasedAnswer is the status of an answer that was taken out. A form of the console has none, which is 0.
+const erasedAnswer = -1
+
+// emptyAnswers takes out what answers say; each key has the length of its answer.
+func (t *tx) emptyAnswers(a *accountUnit, answers map[string]int) error {
+	keys := slices.Sorted(maps.Keys(answers))
+	for _, key := range keys {
+		if kept := a.answers[key]; kept != nil {
+			kept.Answer = Answer{Status: erasedAnswer}
+		}
+		t.countAnswer(a, answers[key], -1)
+	}
+	return t.exec(sqlEmptyAnswers, a.account, int64(erasedAnswer), []byte{}, keys)
+}
+
+const sqlNextJob = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND id >= $2 ORDER BY id LIMIT 1`
+
+// imports takes people out of what jobs keep of single rows, and out of the first rows of files that were uploaded.
+func (e *eraser) imports(ctx context.Context) error {
+	var found []JobRow
+	var job, shown int64
+	for start := time.Now(); len(found) == 0 && shown == 0 && e.at.Part == eraseImports && time.Since(start) < eraseSearch; {
+		j, err := find(ctx, e.Store, crm.ErrNotFound, scanJob, sqlNextJob, e.job.Account, e.at.ID)
+		switch {
+		case errors.Is(err, crm.ErrNotFound):
+			e.next()
+			continue
+		case err != nil:
+			return err
+		case j.ID != e.at.ID:
+			e.at.ID, e.at.At = j.ID, 0
+		}
+		if job = j.ID; e.at.At == 0 && e.forgetPreview(&j) {
+			shown = j.ID
+		}
+		rows, err := e.JobRows(ctx, e.job.Account, j.ID, e.at.At, eraseUnit)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			e.at.ID, e.at.At = j.ID+1, 0
+			continue
+		}
+		e.at.At = rows[len(rows)-1].Number
+		found = slices.DeleteFunc(rows, func(row JobRow) bool {
+			return !slices.Contains(e.spec.Contacts, row.Contact) && !e.names(func(i *crm.Identity) bool { return i.InJSON(string(row.Data)) })
+		})
+	}
+	return e.note(ctx, needs{}, func(t *tx, a *accountUnit) error {
+		for _, row := range found {
+			t.Delete(jobRowTable, a.account, job, row.Number)
+		}
+		if shown == 0 {
+			return nil
+		}
+		j, err := findIn(t.Conn, crm.ErrNotFound, scanJob, sqlJob, a.account, shown)
+		if err == nil && e.forgetPreview(&j) {
+			t.saveJob(&j)
+		}
+		return err
+	})
+}
+
+// forgetPreview takes people out of the first rows of a file. Of an import that has ended, no one needs them.
+func (e *eraser) forgetPreview(j *Job) (changed bool) {
+	if j.Kind != ImportJob {
+		return false
+	}
+	im, err := ImportOf(*j)
+	if err != nil || len(im.Spec.Preview) == 0 {
+		return false // what cannot be read shows nothing
+	}
+	left := slices.DeleteFunc(slices.Clone(im.Spec.Preview), func(cells []string) bool {
+		return j.Ended() || e.names(func(i *crm.Identity) bool { return i.In(cells) })
+	})
+	changed = len(left) < len(im.Spec.Preview)
+	im.Spec.Preview = left
+	j.Spec = jsonOf(im.Spec)
+	return changed
+}
+
+// scrub sees to it that what was removed cannot be read in the files of the database either, and ends the job. What the people were known by is removed
+// before, so that it is neither.
+func (e *eraser) scrub(ctx context.Context) error {
+	switch e.at.Part {
+	case eraseWords:
+		e.spec.People, e.spec.Gifts = nil, nil
+		if _, err := e.db.MergeSearch(ctx, wordsTable, true); err != nil {
+			return err
+		}
+		e.next()
+		return e.note(ctx, needs{}, nil)
+	case eraseMerging:
+		more, err := e.db.MergeSearch(ctx, wordsTable, false)
+		if err != nil || more {
+			return err
+		}
+		e.next()
+		return e.note(ctx, needs{}, nil)
+	}
+	done, err := e.db.EmptyLog(ctx)
+	if err != nil {
+		return err
+	}
+	if !done {
+		return errNotOurs // yet: someone reads an earlier state
+	}
+	return e.advance(ctx, e.job, needs{}, func(t *tx, _ *accountUnit, next *Job) error { return t.endJob(next, JobDone) })
+}
