@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"time"
 
 	"donorbook/internal/crm"
@@ -191,6 +192,12 @@ func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 func (t *tx) endJob(j *Job, state JobState) error {
 	j.State = state
 	return t.exec(sqlDropPart, j.Account, j.ID, previewPart)
+}
+
+// removeJob removes a job with all that it has kept.
+func (t *tx) removeJob(j *Job) error {
+	t.Delete(jobTable, j.Account, j.ID)
+	return t.exec(sqlDropPart, j.Account, j.ID, int64(math.MaxInt64))
 }
 
 // partsAtOnce is how many parts are removed in one unit of work: 4 MB of a file.
