@@ -193,8 +193,10 @@ func (t *tx) endJob(j *Job, state JobState) error {
 	return t.exec(sqlDropPart, j.Account, j.ID, previewPart)
 }
 
-// partsAtOnce is how many parts are removed in one unit of work: 4 MB of a file.
-const partsAtOnce = 16
+const (
+	partsAtOnce = 16             // parts that are removed in one unit of work: 4 MB of a file
+	allParts    = int64(1 << 62) // a number that no part has, for jobs that keep little
+)
 
 // dropParts removes what a job that has ended has kept, a few parts in each unit of work: to remove a large file takes a second, in which no one
 // else could write. What a server that was killed has left is removed by sweepJobs.
