@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -124,10 +125,10 @@ func (t *tx) endDiscard(a *accountUnit, j *Job, spec *accountSpec) error {
 	if !spec.Into {
 		a.dirty = false
 		t.Delete(tallyTable, a.account)
-		return t.exec(sqlDropPart, j.Account, j.ID)
+		return t.exec(sqlDropPart, j.Account, j.ID, int64(math.MaxInt64))
 	}
 	a.touch(t)
 	a.fieldSeq++ // what nodes remember of the definitions is read again
 	a.campaignSeq, a.segmentSeq, a.revision, a.importing = 0, 0, spec.Revision, 0
-	return t.exec(sqlDropPart, j.Account, j.ID)
+	return t.exec(sqlDropPart, j.Account, j.ID, int64(math.MaxInt64))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 
 	"donorbook/internal/crm"
@@ -369,6 +370,6 @@ func (r *accountRun) end(ctx context.Context) error {
 		t.saveSettings(a.account, crm.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn})
 		t.Delete(jobTable, j.Account, j.ID)
 		t.record(a, crm.SettingNoun, 0, crm.DidImport, 0, "")
-		return t.exec(sqlDropPart, j.Account, j.ID)
+		return t.exec(sqlDropPart, j.Account, j.ID, int64(math.MaxInt64))
 	})
 }
