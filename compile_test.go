@@ -3,7 +3,7 @@ package donorbook_test
 import (
 	"go/ast"
 	"go/build"
-	"go/importer"
+	typeimporter "go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -78,7 +78,7 @@ func TestNothingIsMissingOnOtherSystems(t *testing.T) {
 	for _, system := range []string{"windows", "darwin", "freebsd"} {
 		build.Default.GOOS, build.Default.CgoEnabled = system, false
 		files := token.NewFileSet()
-		o := &otherSystem{context: build.Default, files: files, system: importer.ForCompiler(files, "source", nil), done: make(map[string]*types.Package)}
+		o := &otherSystem{context: build.Default, files: files, system: typeimporter.ForCompiler(files, "source", nil), done: make(map[string]*types.Package)}
 		for _, path := range []string{"syscall", "donorbook/cmd/donorbook"} {
 			if _, err := o.Import(path); err != nil {
 				t.Fatal(err)

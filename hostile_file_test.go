@@ -16,13 +16,13 @@ import (
 	"donorbook/internal/rig"
 )
 
-// importer is someone who uploads files for an organization of their own.
-type importer struct {
+// uploader is someone who uploads files for an organization of their own.
+type uploader struct {
 	*program
 	path, cookie, secret string
 }
 
-func (s *program) importer(name string) importer {
+func (s *program) uploader(name string) uploader {
 	s.t.Helper()
 	account := s.Run("account", "create", "--name", name)
 	email := strings.ToLower(name) + "@example.org"
@@ -39,11 +39,11 @@ func (s *program) importer(name string) importer {
 	}
 	response.Body.Close()
 	secret := s.Run("key", "create", "--account", account, "--name", name)
-	return importer{s, "/console/o/" + account + "/contacts/import", response.Cookies()[0].String(), secret}
+	return uploader{s, "/console/o/" + account + "/contacts/import", response.Cookies()[0].String(), secret}
 }
 
 // upload sends a file, and is where the answer leads to, or what it says.
-func (p importer) upload(name string, file []byte) (status int, location, body string, err error) {
+func (p uploader) upload(name string, file []byte) (status int, location, body string, err error) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, err := w.CreateFormFile("file", name)
@@ -106,11 +106,11 @@ func TestHostileFilesCostLittleMemoryAndNoOneElsesTime(t *testing.T) {
 	broken := []byte("first_name,last_name\n" + strings.Repeat("\"Ana,Rossi\nx\"y,\n", 50<<20/16))
 	wide := []byte("first_name,last_name\n" + strings.Repeat("a,b,c,d,e\n", 5<<20))
 	hostile := [][]byte{texts, texts, sparse, broken, broken, wide, texts, broken}
-	people := make([]importer, len(hostile))
+	people := make([]uploader, len(hostile))
 	for i := range people {
-		people[i] = s.importer(fmt.Sprintf("Hostile%d", i))
+		people[i] = s.uploader(fmt.Sprintf("Hostile%d", i))
 	}
-	good := s.importer("Good")
+	good := s.uploader("Good")
 	var sending sync.WaitGroup
 	for i, p := range people {
 		sending.Go(func() {

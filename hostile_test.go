@@ -59,7 +59,7 @@ func TestFormsOfStrangersCostLittleMemory(t *testing.T) {
 	s.costs(120, func() {
 		s.attack(200, func(w io.Writer, i int) {
 			size := 16 - 15*(i%2)
-			fmt.Fprintf(w, "POST /console/o/abc/contacts HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\nCookie: __Host-session=none\r\n"+
+			fmt.Fprintf(w, "POST /console/o/abc/contacts HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\nCookie: __Host-user=1\r\n"+
 				"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n", size*len(part))
 			for range size {
 				_, _ = io.WriteString(w, part)

@@ -12,7 +12,7 @@ import (
 )
 
 // cutOff lists what a person cannot reach or read in full: a page that scrolls sideways, a control outside the window or outside
-// a container that hides it, and text that is cut without an ellipsis. Content in a scrolling container counts as reachable if
+// a container that hides it, text that is cut without an ellipsis, and words of usual length that are broken in a list. Content in a scrolling container counts as reachable if
 // the keyboard reaches the container; a control in it always does.
 const cutOff = `(() => {
 	const wide = document.documentElement.scrollWidth - innerWidth;
@@ -41,6 +41,16 @@ const cutOff = `(() => {
 		if (e.matches("td, th") && style.overflowX === "visible" && !isHidden(e) && e.scrollWidth > e.clientWidth + 1) found.push(name(e) + " reaches into the next cell");
 		const scrolls = style.overflowX === "auto" || style.overflowX === "scroll";
 		if (scrolls && !isHidden(e) && e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0 && !e.querySelector("a[href], button")) found.push(name(e) + " scrolls, but not with the keyboard");
+	}
+	const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+		if (!text.parentElement.closest("td, th") || text.parentElement.matches("option") || isHidden(text.parentElement)) continue;
+		for (const word of text.data.matchAll(/(?<![^\s(“-])[\p{L}\p{N}.,$€£’']{2,17}(?![^\s)”-])/gu)) {
+			const range = document.createRange();
+			range.setStart(text, word.index);
+			range.setEnd(text, word.index + word[0].length);
+			if (new Set([...range.getClientRects()].map((line) => Math.round(line.top))).size > 1) found.push("the word “" + word[0] + "” is broken");
+		}
 	}
 	return found;
 })()`

@@ -15,7 +15,8 @@ func TestAMistypedAddressSaysWhereToGo(t *testing.T) {
 	stranger.sees("Page not found", "There is no page at this address.")
 	stranger.audit()
 	stranger.fits()
-	stranger.click("Go to console")
+	stranger.doesNotSee("Go to console") // which is not for those who give
+	stranger.click("Sign in")
 	stranger.in("h1").sees("Sign in")
 }
 

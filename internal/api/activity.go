@@ -38,7 +38,7 @@ func readNote(w http.ResponseWriter, r *http.Request) (in crm.NoteInput, err err
 	}
 	in, faults, err := crm.DecodeNote(body)
 	if err == nil {
-		err = in.Validate(faults, time.Now())
+		err = in.Validate(faults, crm.AnywhereToday(time.Now()))
 	}
 	return in, err
 }

@@ -23,17 +23,17 @@ func TestActivitiesTellWhatHappened(t *testing.T) {
 		ask("POST", "/v1/contacts/"+id+"/tags/remove", `{"tags":["a"]}`)
 		gift := ask("POST", "/v1/transactions", `{"amount":5.5,"method":"cash","transacted_at":"2026-01-31","contact_id":`+id+`}`)
 		made := ask("POST", "/v1/contacts/"+id+"/activities", `{"note":" Called. ","occurred_at":"2026-01-31"}`)
-		if made.status != http.StatusCreated || !strings.Contains(made.body, `"type":"note","data":{"changes":[],"note":"Called.","transaction_id":null,"amount":null,"currency":null,"status":null,"undoes":null},"created_by":"API key `) ||
+		if made.status != http.StatusCreated || !strings.Contains(made.body, `"type":"note","data":{"changes":[],"note":"Called.","transaction_id":null,"plan_id":null,"amount":null,"currency":null,"status":null,"undoes":null},"created_by":"API key `) ||
 			!strings.Contains(made.body, `"occurred_at":"2026-01-31T12:00:00+00:00"`) {
 			t.Errorf("a note: %d %s", made.status, made.body)
 		}
 		list := ask("GET", "/v1/contacts/"+id+"/activities", "")
 		at := 0
 		for _, part := range []string{
-			`"type":"created","data":{"changes":[],"note":null,"transaction_id":null,"amount":null,"currency":null,"status":null,"undoes":null},"created_by":"API key `,
+			`"type":"created","data":{"changes":[],"note":null,"transaction_id":null,"plan_id":null,"amount":null,"currency":null,"status":null,"undoes":null},"created_by":"API key `,
 			`"type":"updated","data":{"changes":[{"field":"last_name","before":"Lee","after":"Li"},{"field":"phones","before":[],"after":[{"type":null,"value":"212-555-0100"}]},{"field":"tags","before":[],"after":["a"]}],"note":null`,
 			`"type":"untagged","data":{"changes":[{"field":"tags","before":["a"],"after":[]}],"note":null`,
-			`"type":"gift","data":{"changes":[],"note":null,"transaction_id":"` + idOf(t, gift.body) + `","amount":5.5,"currency":"USD","status":"succeeded","undoes":null}`,
+			`"type":"gift","data":{"changes":[],"note":null,"transaction_id":"` + idOf(t, gift.body) + `","plan_id":null,"amount":5.5,"currency":"USD","status":"succeeded","undoes":null}`,
 			`"type":"note"`, `"total":5`,
 		} {
 			next := strings.Index(list.body[at:], part)
@@ -58,6 +58,11 @@ func TestActivitiesTellWhatHappened(t *testing.T) {
 		}
 		if after := ask("GET", "/v1/contacts/"+id+"/activities", ""); !strings.Contains(after.body, `"total":5`) {
 			t.Errorf("a refused note was added: %s", after.body)
+		}
+		plan := ask("POST", "/v1/plans", `{"amount":25,"method":"card","frequency":"monthly","start_at":"2026-01-31","contact_id":`+id+`}`)
+		if newest := ask("GET", "/v1/contacts/"+id+"/activities?sort=-id&per_page=1", ""); !strings.Contains(newest.body,
+			`"type":"plan","data":{"changes":[],"note":null,"transaction_id":null,"plan_id":"`+idOf(t, plan.body)+`","amount":25,"currency":"USD","status":"active","undoes":null}`) {
+			t.Errorf("a new plan is told as %s", newest.body)
 		}
 		reader, writer := newKey(t, s.store, account, "contacts:read"), newKey(t, s.store, account, "contacts:write")
 		if got := s.ask(t, "POST", "/v1/contacts/"+id+"/activities", reader, `{"note":"x"}`); got.status != http.StatusForbidden {

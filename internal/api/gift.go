@@ -38,7 +38,17 @@ func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) 
 		return err
 	}
 	made, err := a.store.CreateGift(c.by(r), c.who.Account, in)
+	if err == nil && made.Created {
+		a.countGiver(&in, made.NewGiver)
+	}
 	return writeMade(w, made, err)
+}
+
+// countGiver counts the contact that a gift or a plan has made, or was merged into.
+func (a *API) countGiver(in *crm.GiftInput, isNew bool) {
+	if in.Contact == nil && a.options.Created != nil {
+		a.options.Created(!isNew)
+	}
 }
 
 func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) error {
@@ -95,7 +105,7 @@ func (a *API) giftInput(w http.ResponseWriter, r *http.Request, isNew bool) (in 
 	if err != nil {
 		return in, err
 	}
-	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
+	return in, in.Validate(faults, isNew, a.options.Region, crm.AnywhereToday(time.Now()))
 }
 
 // writeMade answers with what a change has made.

@@ -44,6 +44,9 @@ func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) error {
 		return err
 	}
 	made, err := a.store.CreatePlan(c.by(r), c.who.Account, in)
+	if err == nil {
+		a.countGiver(&in.GiftInput, made.NewGiver)
+	}
 	return writeMade(w, made, err)
 }
 

@@ -74,10 +74,12 @@ func (c *accountList) Run(t *terminal) error {
 type accountSettings struct {
 	ID       string  `arg:"" help:"Id of the account."`
 	Currency *string `help:"ISO 4217 code of the currency of its sums, such as USD. It stays once the account has gifts." placeholder:"CODE"`
+	Timezone *string `help:"Time zone in which its days begin, such as America/New_York. Gifts that have a time move to their day in it while the server runs." placeholder:"NAME"`
 	Address  *string `help:"Postal address on giving statements, with line breaks; an empty one is removed." placeholder:"TEXT"`
 	TaxID    *string `help:"Tax id on giving statements; an empty one is removed." name:"tax-id" placeholder:"TEXT"`
+	NoReturn *bool   `help:"Statements say that no goods or services were provided in exchange for gifts; --nothing-in-return=false takes it back." name:"nothing-in-return"`
 	History  *string `help:"For how many days the history is kept; 0 is for good." name:"history-days" placeholder:"DAYS"`
-	JSON     bool    `help:"Print a JSON object with currency, address, tax_id and history_days." name:"json"`
+	JSON     bool    `help:"Print a JSON object with currency, timezone, address, tax_id, nothing_in_return and history_days." name:"json"`
 }
 
 func (accountSettings) Help() string {
@@ -89,8 +91,10 @@ func (accountSettings) Help() string {
 // settingsLine are the settings of an account as scripts see them.
 type settingsLine struct {
 	Currency string  `json:"currency" heading:"CURRENCY"`
+	Timezone string  `json:"timezone" heading:"TIME ZONE"`
 	Address  *string `json:"address" heading:"ADDRESS"`
 	TaxID    *string `json:"tax_id" heading:"TAX ID"`
+	NoReturn bool    `json:"nothing_in_return" heading:"NOTHING IN RETURN"`
 	History  int64   `json:"history_days" heading:"HISTORY DAYS"`
 }
 
@@ -100,7 +104,7 @@ func (c *accountSettings) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		if in := (crm.AccountSettingsInput{Currency: c.Currency, Address: c.Address, TaxID: c.TaxID, HistoryDays: c.History}); in != (crm.AccountSettingsInput{}) {
+		if in := (crm.AccountSettingsInput{Currency: c.Currency, Timezone: c.Timezone, NoReturn: c.NoReturn, Address: c.Address, TaxID: c.TaxID, HistoryDays: c.History}); in != (crm.AccountSettingsInput{}) {
 			if err := s.SetAccountSettings(t.ctx, account.Number, in); err != nil {
 				return err
 			}
@@ -109,7 +113,7 @@ func (c *accountSettings) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		line := settingsLine{Currency: settings.Currency, History: settings.HistoryDays}
+		line := settingsLine{Currency: settings.Currency, Timezone: settings.Timezone, NoReturn: settings.NoReturn, History: settings.HistoryDays}
 		if settings.Address != "" {
 			line.Address = &settings.Address
 		}

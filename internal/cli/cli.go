@@ -57,7 +57,7 @@ type commands struct {
 		Export   accountExport   `cmd:"" help:"Write all data of an account into a directory."`
 		Import   accountImport   `cmd:"" help:"Bring the data of an account back."`
 		Discard  accountDiscard  `cmd:"" help:"Remove what an import of an account that is not done has left."`
-		Settings accountSettings `cmd:"" help:"Show or change the currency, address and tax id of an account."`
+		Settings accountSettings `cmd:"" help:"Show or change the currency, time zone, address and tax id of an account."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Contact struct {
 		Import contactImport `cmd:"" help:"Import contacts from a CSV, JSON Lines or XLSX file."`

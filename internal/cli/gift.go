@@ -78,10 +78,14 @@ func (c *giftAdd) Run(t *terminal) error {
 }
 
 func (c *giftAdd) input(t *terminal, s *store.Store, account int64) (in crm.GiftInput, err error) {
-	now := time.Now()
+	zone, err := s.Timezone(t.ctx, account)
+	if err != nil {
+		return in, err
+	}
+	now := time.Now().In(zone)
 	var faults crm.Invalid
 	in.Amount = crm.ParseMoney(&faults, "amount", c.Amount, "", false)
-	date := cmp.Or(c.Date, now.UTC().Format(time.DateOnly))
+	date := cmp.Or(c.Date, now.Format(time.DateOnly))
 	in.GivenAt, in.Method, in.Currency, in.Status, in.Note, in.ExternalID = &date, &c.Method, &c.Currency, &c.Status, c.Note, c.ExternalID
 	contact, err := s.ContactNamed(t.ctx, account, c.Contact, c.PhoneRegion)
 	if err != nil {

@@ -161,6 +161,9 @@ func probesAndMetrics(t *testing.T, e engine) {
 	body := `{"first_name":"Ada","last_name":"King","emails":[{"value":"ada@example.org","type":"work"}]}`
 	p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
 	p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
+	p.call(key, http.StatusCreated, "POST", "/v1/transactions", `{"amount":5,"method":"cash","transacted_at":"2026-01-31","first_name":"Bo","last_name":"Lee","email":"bo@example.org"}`)
+	p.call(key, http.StatusCreated, "POST", "/v1/transactions", `{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":1}`)
+	p.call(key, http.StatusCreated, "POST", "/v1/plans", `{"amount":5,"method":"card","frequency":"monthly","first_name":"Bo","last_name":"Lee","email":"bo@example.org"}`)
 	for _, status := range append(slices.Repeat([]int{http.StatusUnprocessableEntity}, 10), http.StatusTooManyRequests) {
 		p.call("", status, "POST", "/console/signin", "email=ada%40example.org&password=wrong", "Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -169,8 +172,8 @@ func probesAndMetrics(t *testing.T, e engine) {
 		`donorbook_http_requests_total{method="GET",route="/v1/contacts",status="200"} 1`,
 		`donorbook_http_requests_total{method="POST",route="/v1/contacts",status="201"} 2`,
 		`donorbook_http_requests_total{method="GET",route="none",status="404"} 1`,
-		`donorbook_contacts_created_total{outcome="new"} 1`,
-		`donorbook_contacts_created_total{outcome="merged"} 1`,
+		`donorbook_contacts_created_total{outcome="new"} 2`,
+		`donorbook_contacts_created_total{outcome="merged"} 2`,
 		`donorbook_signins_total{outcome="ok"} 0`,
 		`donorbook_signins_total{outcome="wrong"} 10`,
 		`donorbook_signins_total{outcome="throttled"} 1`,

@@ -155,6 +155,9 @@ func forbidden(m crm.Membership, needed crm.Role) error {
 
 // answer has the handler answer. A form that it refuses is answered by the page that the form came from.
 func (route route) answer(c *Console, w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	if route.role != stranger && f.secret(resubmitTo) != "" {
+		return route.showAgain(c, w, r, v, f)
+	}
 	err := route.handle(c, w, r, v, f)
 	if err == nil || route.page == nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
 const (
@@ -30,7 +31,8 @@ type activityRow struct {
 	Sentence string
 	Lines    []string // where it is more than one thing
 	Note     string
-	Gift     string // its address
+	See      link   // the gift or the plan that it mentions
+	When     string // in words
 	At       time.Time
 	Door     string // where it did not come through the console
 	Undone   bool
@@ -42,6 +44,7 @@ type historyView struct {
 	timeline
 	Name    string // of the contact; "" for that of the organization
 	Address string // of the contact
+	Beyond  bool   // the address names a place where nothing is
 }
 
 // timelineOf reads a part of a contact's history.
@@ -59,9 +62,7 @@ func (c *Console) timelineOf(r *http.Request, v visit, contact *crm.Contact, par
 	for i := range found {
 		a := &found[i]
 		row := people.row(a, "this contact")
-		if gift := a.Gift(); gift.Gift != "" {
-			row.Gift = v.path("/gifts/" + gift.Gift)
-		}
+		row.When, row.See = shownWhen(row.At, v.zone()), v.mentioned(a)
 		if a.Kind.CanUndo() && !a.Undone && (!contact.Archived() || a.Kind == crm.DidArchive) && v.membership.Role >= crm.Editor {
 			row.Undo = path + "/history/" + strconv.FormatInt(a.Revision, 10) + "/undo"
 		}
@@ -88,11 +89,12 @@ func (c *Console) timelinePage(w http.ResponseWriter, r *http.Request, v visit, 
 
 // historyPage shows the history of the organization.
 func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	l := listOf(r, v.path("/settings/history"), pageParameter, activitiesPerPage)
-	found, result, err := c.store.History(r.Context(), v.account(), l.PageRequest)
+	q := r.URL.Query()
+	part, err := c.store.History(r.Context(), v.account(), store.HistoryPlace{Before: idOf(q.Get("before")), After: idOf(q.Get("after"))}, activitiesPerPage)
 	if err != nil {
 		return err
 	}
+	found := part.Changes
 	if err := c.nameFields(r, v, found); err != nil {
 		return err
 	}
@@ -104,32 +106,33 @@ func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _
 	if err != nil {
 		return err
 	}
-	view := historyView{timeline: timeline{Total: result.Total}}
+	view := historyView{Beyond: part.Newer}
 	for i := range found {
 		a := &found[i]
-		if isToldAgain(a, found) {
-			continue
-		}
 		row := people.row(a, nounWords[a.Noun])
-		row.About = about(a)
-		if gift := a.Gift(); gift.Gift != "" {
-			row.Gift = v.path("/gifts/" + gift.Gift)
-		}
+		row.When = shownWhen(row.At, v.zone())
+		row.About, row.See = about(a), v.mentioned(a)
 		view.Rows = append(view.Rows, row)
 	}
-	view.Pager = l.pager(result.Total)
+	path := v.path("/settings/history")
+	if part.Newer && len(found) > 0 {
+		view.Pager.Previous = path + "?after=" + strconv.FormatInt(found[0].Revision, 10)
+	}
+	if part.Older && len(found) > 0 {
+		view.Pager.Next = path + "?before=" + strconv.FormatInt(found[len(found)-1].Revision, 10)
+	}
 	return c.render(w, r, v, "history", page{Title: "History", Section: "settings", Data: view})
 }
 
-// isToldAgain tells whether the contact's own row says the same, and more: that a gift was recorded or refunded.
-func isToldAgain(a *crm.Activity, found []crm.Activity) bool {
-	if a.Noun != crm.GiftNoun || a.Kind != crm.DidCreate && a.Kind != crm.DidRefund {
-		return false
+// mentioned leads to the gift or the plan that a change of a contact mentions.
+func (v visit) mentioned(a *crm.Activity) link {
+	switch gift := a.Gift(); {
+	case gift.Gift != "":
+		return link{"See the gift", v.path(giftPath(gift.Gift))}
+	case gift.Plan != "":
+		return link{"See the plan", v.path(planPath(gift.Plan))}
 	}
-	return slices.ContainsFunc(found, func(other crm.Activity) bool {
-		seq, ok := crm.CodeSeq(other.Gift().Gift)
-		return ok && seq == crm.IDSeq(a.ID) && (other.Kind == crm.DidRefund) == (a.Kind == crm.DidRefund)
-	})
+	return link{}
 }
 
 // nameFields finds the names of custom fields that were changed.
@@ -234,11 +237,11 @@ func (c *Console) addNote(w http.ResponseWriter, r *http.Request, v visit, f *fo
 		return err
 	}
 	text, at := f.Value("note_text"), f.Value("note_date")
-	if at == c.now().UTC().Format(time.DateOnly) {
+	if at == c.today(v).Format(time.DateOnly) {
 		at = "" // now, so that it stands behind what has happened today
 	}
 	in := crm.NoteInput{Note: &text, OccurredAt: &at}
-	err := in.Validate(nil, c.now())
+	err := in.Validate(nil, c.today(v))
 	if err == nil {
 		_, err = c.store.AddNote(r.Context(), v.account(), v.id, in)
 	}
@@ -267,9 +270,17 @@ func (c *Console) undoChange(w http.ResponseWriter, r *http.Request, v visit, _ 
 	}
 	said := notice{Text: "The change was undone."}
 	if len(left) > 0 {
+		fields, err := c.store.CustomFields(r.Context(), v.account())
+		if err != nil {
+			return err
+		}
 		labels := make([]string, len(left))
 		for i, field := range left {
-			labels[i] = lowered(labelOf(field))
+			label, ok := fields.FieldLabel(field)
+			if !ok {
+				label = labelOf(field)
+			}
+			labels[i] = lowered(label)
 		}
 		said.Text = "The change was undone in part."
 		said.Warning = "Someone has changed " + strings.Join(labels, ", ") + " since, so that was left alone."

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
 )
+
+var giftAddress = regexp.MustCompile(`/gifts/[0-9A-Za-z]{16}`)
 
 var undoForm = regexp.MustCompile(`action="([^"]+/history/\d+/undo)"`)
 
@@ -84,7 +88,7 @@ func TestATimelineHasGifts(t *testing.T) {
 	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
 	page := p.get(path)
 	p.sees(page, p.user.Name+" recorded a gift of $50. See the gift")
-	gift := regexp.MustCompile(`/gifts/[0-9A-Za-z]{16}`).FindString(page.body)
+	gift := giftAddress.FindString(page.body)
 	amount := int64(200_000)
 	if _, err := s.store.RefundGift(store.By(t.Context(), crm.ConsoleDoor, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""); err != nil {
 		t.Fatal(err)
@@ -99,15 +103,16 @@ func TestTheHistoryLeadsToGiftsPlansAndJobs(t *testing.T) {
 		path := s.contact(p, "Zoë", "Okafor")
 		p.follow(path+"/plans", "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31", "status", "active")
 		p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check", "note", "Thanks")
-		gift := regexp.MustCompile(`/gifts/[0-9A-Za-z]{16}`).FindString(p.get(path).body)
+		gift := giftAddress.FindString(p.get(path).body)
 		p.follow(p.org("/contacts/bulk"), "confirmed", "1", "action", "tag", "tag", "vip, board", "id", path[strings.LastIndex(path, "/")+1:])
 		p.follow(p.org(gift), "transacted_at", "2026-02-01", "status", "succeeded")
 		page := p.get(p.org("/settings/history"))
-		p.sees(page, p.user.Name+" recorded a gift of $50. See the gift", "Recurring plan", p.user.Name+" created this plan.", "Bulk change "+p.user.Name+" began this bulk change.",
+		p.sees(page, p.user.Name+" recorded a gift of $50. See the gift", p.user.Name+" added a recurring plan of $25 monthly. See the plan", "Bulk change "+p.user.Name+" began this bulk change.",
 			p.user.Name+" added the tags “vip”, “board”.", "Gift 0000000001")
-		if strings.Contains(page.words(), "recorded this gift") {
-			t.Error("a gift is told of twice")
+		if strings.Contains(page.words(), "recorded this gift") || strings.Contains(page.words(), "created this plan") {
+			t.Error("a gift or a plan is told of twice")
 		}
+		p.sees(p.get(path), p.user.Name+" added a recurring plan of $25 monthly. See the plan")
 		if strings.Contains(page.words(), "T12:00:00") {
 			t.Error("a time is written as for programs")
 		}
@@ -137,6 +142,9 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 		p.sees(page, "Every change in Harbor", "added "+p.user.Email+" as owner", name+" created the API key “Website”.", name+" invited cy@example.org as viewer.",
 			"Gala", name+" created this campaign.", name+" made 2 changes.", "Changed currency from “USD” to “EUR”.", "Zoë Okafor", name+" added this contact.",
 			"The API key Website renamed the tag “old” to “new”.")
+		if strings.Contains(page.words(), "began this bulk change") {
+			t.Error("a tag that was renamed is told of twice")
+		}
 		for _, again := range []string{"Set email to", "Set role to", "Set name to", "Set invitation to"} {
 			if strings.Contains(page.words(), again) {
 				t.Errorf("the history says the same twice: %s", again)
@@ -161,4 +169,78 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 			t.Error("an editor is offered the history")
 		}
 	})
+}
+
+// Every page of the history is full but the oldest one, and tells of each gift once, whichever way a person goes.
+func TestPagesOfTheHistoryAreFull(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Owner)
+		path := s.contact(p, "Zoë", "Okafor")
+		for i := range 60 {
+			p.follow(path+"/gifts", "amount", strconv.Itoa(i+1), "transacted_at", "2026-01-31", "method", "check")
+		}
+		told := regexp.MustCompile(`recorded a gift of \$\d+\.`)
+		newest := p.get(p.org("/settings/history"))
+		next := regexp.MustCompile(`href="([^"]+\?before=\d+)" rel="next"`).FindStringSubmatch(newest.body)
+		if first := told.FindAllString(newest.words(), -1); len(first) != 50 || next == nil {
+			t.Fatalf("the first page tells of %d gifts", len(first))
+		}
+		older := p.get(next[1])
+		all := append(told.FindAllString(newest.words(), -1), told.FindAllString(older.words(), -1)...)
+		if slices.Sort(all); len(slices.Compact(all)) != 60 || strings.Contains(older.words(), "recorded this gift") || strings.Contains(older.body, `rel="next"`) {
+			t.Errorf("both pages tell of %d gifts: %s", len(all), older.words())
+		}
+		back := regexp.MustCompile(`href="([^"]+\?after=\d+)" rel="prev"`).FindStringSubmatch(older.body)
+		if back == nil || len(told.FindAllString(p.get(back[1]).words(), -1)) != 50 {
+			t.Errorf("the way back is %q", back)
+		}
+		p.sees(p.get(p.org("/settings/history?before=1")), "This page is empty.")
+	})
+}
+
+// The history of a gift shows what has changed: the time where the day is the same. Custom fields are called as people have called them.
+func TestAHistoryShowsWhatIsDifferent(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), crm.Owner)
+	field := s.field(p, "Shirt Size", crm.TextField)
+	path := s.contact(p, "Zoë", "Okafor")
+	id, _ := strconv.ParseInt(path[strings.LastIndex(path, "/")+1:], 10, 64)
+	amount, method, at := int64(500_000), "check", "2026-01-31T09:00:00Z"
+	in := crm.GiftInput{Contact: &id, Amount: &amount, Method: &method, GivenAt: &at}
+	ctx := store.By(t.Context(), crm.ConsoleDoor, p.user.Email)
+	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	gift, err := s.store.CreateGift(ctx, p.account.Number, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, moment := range []string{"2026-01-31T15:30:00Z", "2026-01-31T15:30:20Z"} {
+		later := crm.GiftInput{GivenAt: &moment}
+		if err := later.Validate(nil, false, "US", time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.store.UpdateGift(ctx, p.account.Number, gift.Code, later); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.sees(p.get(p.org("/gifts/"+gift.Code)), "Date changed from Jan 31, 2026, 9:00 AM UTC to Jan 31, 2026, 3:30 PM UTC.", "Date changed.")
+	history := p.get(p.org("/settings/history"))
+	p.sees(history, "changed date from “Jan 31, 2026, 9:00 AM UTC” to “Jan 31, 2026, 3:30 PM UTC”.", "changed date.")
+
+	key := "custom_fields." + field.Key()
+	for _, size := range []string{"M", "L"} {
+		edit := p.get(path + "/edit")
+		fields, _ := controls(t, edit, path)
+		fields[key] = []string{size}
+		var pairs []string
+		for name, values := range fields {
+			for _, value := range values {
+				pairs = append(pairs, name, value)
+			}
+		}
+		p.follow(path, pairs...)
+	}
+	page := p.get(path)
+	p.sees(page, "set “Shirt Size” to “M”.", "changed “Shirt Size” from “M” to “L”.")
 }

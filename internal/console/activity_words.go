@@ -135,7 +135,7 @@ func didWords(a *crm.Activity, what string) string {
 		return "brought all data back from an export"
 	case crm.DidNote:
 		return noteWords(a)
-	case crm.DidGive, crm.DidRefund:
+	case crm.DidGive, crm.DidRefund, crm.DidPlan:
 		return mentionWords(a)
 	}
 	return ""
@@ -181,7 +181,11 @@ func mentionWords(a *crm.Activity) string {
 	switch {
 	case a.Noun == crm.GiftNoun:
 		return ""
-	case gift.Gift == "": // its data was erased
+	case a.Kind == crm.DidPlan && gift.Plan == "": // its data was erased
+		return "added a recurring plan"
+	case a.Kind == crm.DidPlan:
+		return "added a recurring plan of " + amount + " " + strings.ToLower(spoken(gift.Frequency))
+	case gift.Gift == "": // as above
 		return "recorded a gift"
 	case a.Kind == crm.DidRefund && strings.HasPrefix(gift.Amount.String(), "-"):
 		return "undid a refund of " + crm.MoneyOf(gift.Amount.String()[1:], gift.Currency)
@@ -230,7 +234,8 @@ func userWords(a *crm.Activity) string {
 
 // changeWords is what happened to a field, as the end of a sentence.
 func changeWords(c crm.Change) string {
-	before, after := shortened(spokenTime(c.Before), activityValue, 0), shortened(spokenTime(c.After), activityValue, 0)
+	before, after := spokenTimes(c.Before, c.After)
+	before, after = shortened(before, activityValue, 0), shortened(after, activityValue, 0)
 	if label, ok := strings.CutSuffix(c.Field, " added"); ok {
 		return "added " + lowered(label) + " " + quoted(after, "")
 	}
@@ -239,7 +244,7 @@ func changeWords(c crm.Change) string {
 	}
 	label := lowered(c.Field)
 	switch {
-	case before == "" && after == "":
+	case before == after: // as far as it is shown
 		return "changed " + label
 	case before == "":
 		return "set " + label + " to " + quoted(after, "")
@@ -249,10 +254,18 @@ func changeWords(c crm.Change) string {
 	return "changed " + label + " from " + quoted(before, "") + " to " + quoted(after, "")
 }
 
-// spokenTime is a time as people read it. Other values are as they are.
-func spokenTime(text string) string {
+// spokenTimes are two times as people read them: the days, or the moments of the same day. Other values are as they are.
+func spokenTimes(before, after string) (string, string) {
+	was, is := spokenTime(before, shownDay), spokenTime(after, shownDay)
+	if was == is && before != after {
+		return spokenTime(before, shownMoment), spokenTime(after, shownMoment)
+	}
+	return was, is
+}
+
+func spokenTime(text string, shown func(time.Time) string) string {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return shownDay(at)
+		return shown(at)
 	}
 	return text
 }

@@ -222,14 +222,6 @@ func newExternalImage(address string) externalImage {
 	return externalImage(address)
 }
 
-// localTime is a time of an event, as the clocks at its place show it: 24 Apr 2027, 18:00 (America/New_York).
-func localTime(t time.Time, zone string) string {
-	if zone == "" {
-		return shownMoment(t)
-	}
-	return t.In(crm.Location(zone)).Format("Jan 2, 2006, 3:04 PM") + " (" + zone + ")"
-}
-
 // spoken makes words of a value of the API: in_person is In person.
 func spoken(value string) string {
 	return cmp.Or(campaignWords[value], giftWords[value], value)

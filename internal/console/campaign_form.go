@@ -38,14 +38,14 @@ var (
 const otherField = "other_beneficiaries"
 
 func (c *Console) newCampaignPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	f.set("type", "collect")
-	f.set("currency", "USD")
+	f.setUnsent("type", "collect")
+	f.setUnsent("currency", "USD")
 	return c.campaignForm(w, r, v, http.StatusOK, f, crm.Campaign{})
 }
 
 func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	var made crm.Campaign
-	in, err := crm.ReadCampaignForm(f.campaignValue, crm.Campaign{})
+	in, err := crm.ReadCampaignForm(f.campaignValue, crm.Campaign{}, v.membership.Timezone)
 	if status := crm.Draft; f.Value("status") == status { // one of the two buttons
 		in.Status = &status
 	}
@@ -66,7 +66,10 @@ func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v vis
 	if err != nil {
 		return err
 	}
-	crm.FillCampaignForm(record.Campaign, record.Beneficiaries, f.set)
+	if f.path != "" { // it was sent
+		return c.campaignForm(w, r, v, http.StatusOK, f, record.Campaign)
+	}
+	crm.FillCampaignForm(record.Campaign, record.Beneficiaries, v.membership.Timezone, f.set)
 	f.values["beneficiaries"] = record.Beneficiaries
 	known, err := c.knownAccounts(r, v)
 	if err != nil {
@@ -89,7 +92,7 @@ func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit, 
 		return err
 	}
 	old, saved := record.Campaign, crm.Campaign{}
-	in, err := crm.ReadCampaignForm(f.campaignValue, old)
+	in, err := crm.ReadCampaignForm(f.campaignValue, old, v.membership.Timezone)
 	in.Seen = f.Value(seenField)
 	if err == nil {
 		saved, err = c.store.UpdateCampaign(r.Context(), v.membership.Account, old.ID, in)

@@ -50,7 +50,7 @@ func (c *Console) chaptersPage(w http.ResponseWriter, r *http.Request, v visit, 
 	for _, a := range append([]crm.Account{v.membership.Account}, withAncestors(chapters, shown.Rows)...) {
 		n := &chapterNode{Account: a, Name: a.Name, Role: roles[a.Number], Here: a.Number == v.account(), Owner: v.membership.Role >= crm.Owner}
 		if f.sentTo("/chapters/" + a.ID) {
-			n.Name, n.Fault = f.Value("name"), f.fault("name", "Name")
+			n.Name, n.Fault = f.Value("name"), f.firstFault("name", "Name")
 		}
 		nodes[a.Number] = n
 		if above := nodes[a.Parent]; above != nil && !n.Here { // it comes before what is below it

@@ -70,7 +70,7 @@ func TestTheLastMonthsBeginOnTheirFirstDay(t *testing.T) {
 	}{
 		{day(2026, time.January, 31), "[2025-11-01 2025-12-01 2026-01-01]"},
 		{day(2026, time.March, 31), "[2026-01-01 2026-02-01 2026-03-01]"}, // the previous month is shorter
-		{time.Date(2026, time.June, 30, 23, 0, 0, 0, time.FixedZone("", -5*3600)), "[2026-05-01 2026-06-01 2026-07-01]"},
+		{time.Date(2026, time.June, 30, 23, 0, 0, 0, time.FixedZone("", -5*3600)), "[2026-04-01 2026-05-01 2026-06-01]"},
 	} {
 		var got []string
 		for _, month := range lastMonths(c.now, 3) {

@@ -46,6 +46,12 @@ type visit struct {
 
 func (v visit) account() int64 { return v.membership.Account.Number }
 
+// zone is the time zone of the organization, UTC on pages that belong to none.
+func (v visit) zone() *time.Location { return crm.Location(v.membership.Timezone) }
+
+// today is the time now, in the organization's zone: the date of it is today's.
+func (c *Console) today(v visit) time.Time { return c.now().In(v.zone()) }
+
 // path is the address of a page of the organization.
 func (v visit) path(rest string) string { return orgPath(v.membership.Account, rest) }
 
@@ -78,7 +84,7 @@ var routes = []route{
 
 	{"GET", "", user, (*Console).entrance, nil},
 	{"GET", "/{$}", user, (*Console).entrance, nil},
-	{"POST", "/signout", user, (*Console).signOut, nil},
+	{"POST", "/signout", stranger, (*Console).signOut, nil},
 	{"POST", "/invite/{token}/accept", user, (*Console).accept, nil},
 	{"GET", "/profile", user, (*Console).profilePage, nil},
 	{"POST", "/profile/name", user, (*Console).renameUser, (*Console).profilePage},
@@ -96,8 +102,8 @@ var routes = []route{
 	{"POST", "/segments/{id}/delete", crm.Editor, (*Console).deleteSegment, nil},
 	{"GET", "/contacts/export", crm.Viewer, (*Console).exportContacts, nil},
 	{"GET", "/contacts/new", crm.Editor, (*Console).newContactPage, nil},
-	{"POST", "/contacts", crm.Editor, (*Console).createContact, nil},
-	{"POST", "/contacts/bulk", crm.Editor, (*Console).bulkContacts, nil},
+	{"POST", "/contacts", crm.Editor, (*Console).createContact, (*Console).newContactPage},
+	{"POST", "/contacts/bulk", crm.Editor, (*Console).bulkContacts, (*Console).bulkContacts},
 	{"GET", "/contacts/import", crm.Viewer, (*Console).importsPage, nil},
 	{"POST", "/contacts/import", crm.Editor, (*Console).uploadImport, (*Console).importsPage},
 	{"GET", "/imports/{import}", crm.Viewer, (*Console).importPage, nil},
@@ -107,7 +113,7 @@ var routes = []route{
 	{"GET", "/imports/{import}/rejected", crm.Viewer, (*Console).rejectedRows, nil},
 	{"GET", "/contacts/{id}", crm.Viewer, (*Console).contactPage, nil},
 	{"GET", "/contacts/{id}/edit", crm.Editor, (*Console).editContactPage, nil},
-	{"POST", "/contacts/{id}", crm.Editor, (*Console).saveContact, nil},
+	{"POST", "/contacts/{id}", crm.Editor, (*Console).saveContact, (*Console).editContactPage},
 	{"POST", "/contacts/{id}/archive", crm.Editor, (*Console).archiveContact, nil},
 	{"POST", "/contacts/{id}/restore", crm.Editor, (*Console).restoreContact, nil},
 	{"GET", "/contacts/{id}/data", crm.Viewer, (*Console).contactData, nil},
@@ -155,10 +161,10 @@ var routes = []route{
 	{"GET", "/campaigns", crm.Viewer, (*Console).campaignsPage, nil},
 	{"GET", "/campaigns/export", crm.Viewer, (*Console).exportCampaigns, nil},
 	{"GET", "/campaigns/new", crm.Editor, (*Console).newCampaignPage, nil},
-	{"POST", "/campaigns", crm.Editor, (*Console).createCampaign, nil},
+	{"POST", "/campaigns", crm.Editor, (*Console).createCampaign, (*Console).newCampaignPage},
 	{"GET", "/campaigns/{id}", crm.Viewer, (*Console).campaignPage, nil},
 	{"GET", "/campaigns/{id}/edit", crm.Editor, (*Console).editCampaignPage, nil},
-	{"POST", "/campaigns/{id}", crm.Editor, (*Console).saveCampaign, nil},
+	{"POST", "/campaigns/{id}", crm.Editor, (*Console).saveCampaign, (*Console).editCampaignPage},
 	{"POST", "/campaigns/{id}/status/{status}", crm.Editor, (*Console).setCampaignStatus, nil},
 	{"GET", "/campaigns/{id}/delete", crm.Editor, (*Console).deleteCampaignPage, nil},
 	{"POST", "/campaigns/{id}/delete", crm.Editor, (*Console).deleteCampaign, (*Console).deleteCampaignPage},
@@ -171,6 +177,7 @@ var routes = []route{
 	{"POST", "/settings/name", crm.Owner, (*Console).renameOrganization, (*Console).settingsPage},
 	{"GET", "/settings/history", crm.Owner, (*Console).historyPage, nil},
 	{"POST", "/settings/history", crm.Owner, (*Console).saveHistorySettings, (*Console).settingsPage},
+	{"POST", "/settings/timezone", crm.Owner, (*Console).saveTimezone, (*Console).settingsPage},
 	{"POST", "/settings/giving", crm.Owner, (*Console).saveGivingSettings, (*Console).settingsPage},
 	{"GET", "/settings/fields", crm.Owner, (*Console).fieldsPage, nil},
 	{"GET", "/settings/fields/new", crm.Owner, (*Console).newFieldPage, nil},

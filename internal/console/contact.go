@@ -39,6 +39,7 @@ type contactView struct {
 	Giving  contactGiving
 	History timeline
 	Note    *form // a note that is added to it
+	Tagging *form // tags that are added
 }
 
 // contactPage shows a contact. A form that was refused is that of its tags, of a new gift or of a note.
@@ -66,7 +67,10 @@ func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f
 	if view.Giving, err = c.givingOf(r, v, &contact, f); err != nil {
 		return err
 	}
-	view.Note = f.ifSentTo("/notes")
+	view.Note, view.Tagging = f.ifSentTo("/notes"), f.ifSentTo("/tags/add")
+	if f.sentTo("/tags/remove") {
+		view.Tagging.Faults = f.Faults
+	}
 	if view.History, err = c.timelineOf(r, v, &contact, crm.PageRequest{Page: 1, PerPage: activitiesShown}); err != nil {
 		return err
 	}

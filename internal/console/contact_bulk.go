@@ -67,7 +67,7 @@ func (c *Console) bulkContacts(w http.ResponseWriter, r *http.Request, v visit, 
 	if view.Action == bulkExport {
 		view.Export = view.exportForm(v)
 	}
-	if f.Value("confirmed") == "" && (view.All || view.Tags || view.Export != nil) {
+	if len(f.Faults) > 0 || f.Value("confirmed") == "" && (view.All || view.Tags || view.Export != nil) {
 		return c.askBulk(w, r, v, view)
 	}
 	action, err := crm.NewBulkAction(view.Action, splitTags(f.Value("tag")))
@@ -99,7 +99,7 @@ func (c *Console) selectionOf(v visit, f *form) (selection store.Selection, view
 	view = bulkView{Form: f, Action: crm.BulkKind(f.Value("action")), All: f.Value("all") != "", Query: query.Encode(), Back: withQuery(v.path("/contacts"), query)}
 	view.Tags = view.Action == crm.BulkTag || view.Action == crm.BulkUntag
 	if selection.All = view.All; view.All {
-		selection.Scope, selection.Filter, err = crm.ParseContactQuery(query.Encode(), c.options.Region)
+		selection.Scope, selection.Filter, err = c.contactQuery(v, query)
 		return selection, view, err
 	}
 	selection.IDs = pickedIDs(f.Values("id"))
@@ -162,6 +162,9 @@ func bulkTold(action crm.BulkAction, n crm.BulkCounts) string {
 		if n > 0 {
 			told = append(told, plural(n, "contact")+" "+text+".")
 		}
+	}
+	if action.Kind == crm.BulkRename && n.ChangedArchived > 0 {
+		told[0] = strings.Replace(told[0], plural(n.Changed, "contact"), withArchived(n.Changed, n.ChangedArchived), 1)
 	}
 	add(n.Already, bulkText(said.already, n.Already, action.Tags))
 	add(n.Archived, choose(n.Archived, "is archived and was", "are archived and were")+" left alone")

@@ -13,7 +13,7 @@ func (c *Console) contactData(w http.ResponseWriter, r *http.Request, v visit, _
 	if err != nil {
 		return err
 	}
-	name := downloadName(v, "contact-"+r.PathValue("id"), "json", c.now())
+	name := downloadName(v, "contact-"+r.PathValue("id"), "json", c.today(v))
 	if err := beginDownload(w, name, "json"); err != nil {
 		return err
 	}

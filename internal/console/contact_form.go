@@ -107,8 +107,8 @@ func (c *Console) editContactPage(w http.ResponseWriter, r *http.Request, v visi
 	if err != nil || !ok {
 		return err
 	}
-	crm.FillContactForm(&contact, f.set)
-	f.set(seenField, contact.Version())
+	crm.FillContactForm(&contact, f.setUnsent)
+	f.setUnsent(seenField, contact.Version())
 	return c.contactForm(w, r, v, http.StatusOK, f, contact)
 }
 

@@ -36,7 +36,7 @@ func (c *Console) givingOf(r *http.Request, v visit, contact *crm.Contact, f *fo
 	}
 	l.query.Del("plan") // it filled in the form, and says nothing about the list
 	view.Any, view.Pager = totals.Total > 0, l.pager(totals.Total)
-	view.tellSums(totals.Sums, crm.Year(c.now()))
+	view.tellSums(totals.Sums, int64(c.today(v).Year()))
 	if view.Rows, err = c.giftRows(r, v, gifts); err != nil {
 		return view, err
 	}

@@ -59,7 +59,8 @@ type contactRow struct {
 // tagLink leads to the contacts with a tag.
 type tagLink struct {
 	Name, Address string
-	Contacts      int64
+	Contacts      int64 // that are active
+	Archived      int64 // and those that are not, where the page tells
 }
 
 var contactScopes = []scope[crm.ContactScope]{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
@@ -100,9 +101,16 @@ func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit, 
 	return c.render(w, r, v, "contacts", p)
 }
 
+// contactQuery reads the query of a list. The days in it are days of the organization; the API takes times.
+func (c *Console) contactQuery(v visit, query url.Values) (scope crm.ContactScope, f crm.ContactFilter, err error) {
+	scope, f, err = crm.ParseContactQuery(query.Encode(), c.options.Region)
+	f.Created, f.Updated = f.Created.OfDays(v.zone()), f.Updated.OfDays(v.zone())
+	return scope, f, err
+}
+
 // fillContacts finds the page of the list that is asked for, of so many contacts in the scope.
 func (c *Console) fillContacts(r *http.Request, v visit, view *contactsView, all int64) error {
-	_, filter, err := crm.ParseContactQuery(view.query.Encode(), c.options.Region)
+	_, filter, err := c.contactQuery(v, view.query)
 	if err != nil {
 		return view.refuse(err)
 	}

@@ -125,7 +125,7 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 		if page := p.get(path).words(); strings.Contains(page, "Member Yes") {
 			t.Error("a field that has ended is shown")
 		}
-		p.sees(p.get(path+"/history"), "set age to “7”", "removed age “1041.5”")
+		p.sees(p.get(path+"/history"), "set “Age” to “7”", "removed “Age” “1041.5”")
 		p.sees(p.get(p.org("/contacts?q=line+two")), "Zoë Okafor")
 		viewer := s.member(p.account, crm.Viewer)
 		viewer.sees(viewer.get(path), "Custom fields Shirt size M")

@@ -23,7 +23,8 @@ type donorsView struct {
 	Found      string // how many there are
 	Tabs       []tab
 	Others     string // what the list leaves out, in other currencies
-	Statements bool   // of the year can be opened
+	Statements bool   // of these donors can be opened
+	Kind       crm.DonorKind
 }
 
 type donorRow struct {
@@ -39,7 +40,7 @@ var donorKinds = []scope[crm.DonorKind]{{crm.AllDonors, "All"}, {crm.NewDonors, 
 // donorsPage shows who gave. What is wrong with the address is told, and nothing is listed.
 func (c *Console) donorsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	f.values = r.URL.Query()
-	filter := c.donorFilter(f)
+	filter := c.donorFilter(v, f)
 	view := donorsView{Form: f, Title: "Donors"}
 	if len(f.Faults) == 0 {
 		if err := c.listDonors(r, v, filter, &view); err != nil {
@@ -50,7 +51,7 @@ func (c *Console) donorsPage(w http.ResponseWriter, r *http.Request, v visit, f 
 }
 
 // donorFilter reads which donors are asked for: those of this year where nothing is said.
-func (c *Console) donorFilter(f *form) (filter crm.DonorFilter) {
+func (c *Console) donorFilter(v visit, f *form) (filter crm.DonorFilter) {
 	if text := f.Value("campaign"); text != "" {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id <= 0 {
@@ -58,20 +59,24 @@ func (c *Console) donorFilter(f *form) (filter crm.DonorFilter) {
 		}
 		return crm.DonorFilter{Campaign: id}
 	}
-	filter.Year = yearOf(f, crm.Year(c.now()))
+	return crm.DonorFilter{Year: yearOf(f, int64(c.today(v).Year())), Kind: donorKind(f)}
+}
+
+// donorKind reads which kind of donors is asked for.
+func donorKind(f *form) (chosen crm.DonorKind) {
 	for _, kind := range crm.DonorKinds {
 		switch f.Value(string(kind)) {
 		case "", "0":
 		case "1":
-			if filter.Kind != crm.AllDonors {
+			if chosen != crm.AllDonors {
 				f.fail("", "Choose one of new, returning and lapsed donors.")
 			}
-			filter.Kind = kind
+			chosen = kind
 		default:
 			f.fail(string(kind), "must be 1 or left out")
 		}
 	}
-	return filter
+	return chosen
 }
 
 // yearOf reads the year that is asked for, and sets it in the form.
@@ -105,7 +110,7 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 	}
 	for _, d := range found.Donors {
 		view.Rows = append(view.Rows, donorRow{
-			contactRow: contactRows(v, []crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: crm.Money(d.Giving.Amount, found.Currency),
+			contactRow: contactRows(v, []crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: crm.MoneyExact(d.Giving.Amount, found.Currency),
 			GiftsPath: giftsAddress(v, filter.Year, "contact", d.Contact.ID, "campaign", filter.Campaign),
 		})
 	}
@@ -119,7 +124,8 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 	}
 	if filter.Campaign == 0 {
 		view.Tabs = c.donorTabs(v, filter, found.Totals)
-		view.Statements = found.Totals[crm.AllDonors] > 0 || len(found.Others) > 0
+		view.Kind = filter.Kind
+		view.Statements = found.Totals[filter.Kind] > 0 || filter.Kind == crm.AllDonors && len(found.Others) > 0
 	}
 	view.Others = moneyList(found.Others)
 	return nil
@@ -128,7 +134,7 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 // donorTabs lead to the kinds of donors of a year. No one has lapsed from a year that is not over.
 func (c *Console) donorTabs(v visit, filter crm.DonorFilter, totals map[crm.DonorKind]int64) []tab {
 	kinds := donorKinds
-	if filter.Year >= crm.Year(c.now()) && filter.Kind != crm.LapsedDonors {
+	if filter.Year >= int64(c.today(v).Year()) && filter.Kind != crm.LapsedDonors {
 		kinds = kinds[:len(kinds)-1]
 	}
 	return tabsOf(kinds, filter.Kind, totals, func(kind crm.DonorKind) string {
@@ -155,6 +161,11 @@ func donorWords(f crm.DonorFilter) string {
 
 // donorsAddress is the list of donors that a filter finds, at a place of it.
 func donorsAddress(v visit, f crm.DonorFilter, at store.SearchPlace) string {
+	return withQuery(v.path("/donors"), donorQuery(f, at))
+}
+
+// donorQuery is a filter of donors, at a place of what it finds.
+func donorQuery(f crm.DonorFilter, at store.SearchPlace) url.Values {
 	q := url.Values{}
 	add := func(name string, value int64) {
 		if value != 0 {
@@ -168,7 +179,7 @@ func donorsAddress(v visit, f crm.DonorFilter, at store.SearchPlace) string {
 	if f.Kind != crm.AllDonors {
 		add(string(f.Kind), 1)
 	}
-	return withQuery(v.path("/donors"), q)
+	return q
 }
 
 // giftsAddress is the list of the gifts of a year, 0 for all, with other filters: names and values by turns, of which 0 is none.
@@ -194,17 +205,15 @@ func giftsAddress(v visit, year int64, filters ...any) string {
 }
 
 // moneyList are sums of several currencies: €5, £6 and $7. It is "" for none.
-func moneyList(sums map[string]int64) (text string) {
-	currencies := slices.Sorted(maps.Keys(sums))
-	for i, currency := range currencies {
-		switch {
-		case i == 0:
-		case i == len(currencies)-1:
-			text += " and "
-		default:
-			text += ", "
-		}
-		text += crm.Money(sums[currency], currency)
+func moneyList(sums map[string]int64) string { return moneyTexts(sums, crm.Money) }
+
+func moneyTexts(sums map[string]int64, money func(int64, string) string) string {
+	texts := []string{}
+	for _, currency := range slices.Sorted(maps.Keys(sums)) {
+		texts = append(texts, money(sums[currency], currency))
 	}
-	return text
+	if n := len(texts); n > 1 {
+		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
+	}
+	return strings.Join(texts, "")
 }

@@ -12,6 +12,7 @@ type problem struct {
 	Status  int
 	Heading string
 	Message string
+	Public  bool // a visitor of campaigns may look at it, for whom the console is not
 }
 
 // errorPage shows a failure to a person: what happened, what to do next, and the number under which the log has it.
@@ -36,7 +37,7 @@ func newProblem(h http.Header, err error) problem {
 	status, message := web.ErrorHeaders(h, err)
 	h.Del("WWW-Authenticate")
 	shown := problems[status]
-	return problem{status, cmp.Or(shown.Heading, http.StatusText(status)), cmp.Or(shown.Message, message)}
+	return problem{Status: status, Heading: cmp.Or(shown.Heading, http.StatusText(status)), Message: cmp.Or(shown.Message, message)}
 }
 
 // visitOf is who looks at an error page, as far as that can be found out.

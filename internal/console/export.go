@@ -62,7 +62,7 @@ func (c *Console) exportContacts(w http.ResponseWriter, r *http.Request, v visit
 		of = store.Selection{IDs: pickedIDs(sent["id"])}
 	} else {
 		var err error
-		if of.Scope, of.Filter, err = crm.ParseContactQuery(query.Encode(), c.options.Region); err != nil {
+		if of.Scope, of.Filter, err = c.contactQuery(v, query); err != nil {
 			return redirect(w, r, withQuery(v.path("/contacts"), query)) // the list says what is wrong
 		}
 	}
@@ -114,7 +114,7 @@ var downloadKinds = map[string]string{
 // download sends a file while it is written. Where that fails on the way, the connection is closed, so that no browser takes a part for the
 // whole.
 func (c *Console) download(w http.ResponseWriter, r *http.Request, v visit, what, format string, file *store.Export) error {
-	if err := beginDownload(w, downloadName(v, what, format, c.now()), format); err != nil {
+	if err := beginDownload(w, downloadName(v, what, format, c.today(v)), format); err != nil {
 		return err
 	}
 	return file.Write(r.Context(), w, func(_, _ int64) {})
@@ -132,5 +132,5 @@ func beginDownload(w http.ResponseWriter, name, format string) error {
 
 // downloadName tells files apart in a folder: river-aid-contacts-2026-11-16.csv.
 func downloadName(v visit, what, format string, now time.Time) string {
-	return strings.Join([]string{crm.Slug(v.membership.Account.Name), what, now.UTC().Format(time.DateOnly)}, "-") + "." + format
+	return strings.Join([]string{crm.Slug(v.membership.Account.Name), what, now.Format(time.DateOnly)}, "-") + "." + format
 }

@@ -82,6 +82,11 @@ func (f *form) fault(name, label string) string {
 	return words(fault, label)
 }
 
+// firstFault is what is wrong with the only field of a form, or with the form as a whole.
+func (f *form) firstFault(name, label string) string {
+	return cmp.Or(f.fault(name, label), f.fault("", ""))
+}
+
 // Complaint is one line of the list at the head of a refused form. It leads to the field.
 type Complaint struct {
 	Text, Target string

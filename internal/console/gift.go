@@ -37,7 +37,7 @@ func giftMarks(g *crm.Gift, now time.Time) (marks []mark) {
 	switch g.Status {
 	case crm.Pending:
 		marks = append(marks, mark{spoken(string(g.Status)), "warn"})
-		if crm.Day(g.At) < crm.Day(now) {
+		if crm.Day(g.Local) < crm.Day(now) {
 			marks = append(marks, mark{"Overdue", "bad"})
 		}
 	case crm.Failed:
@@ -72,7 +72,7 @@ func (c *Console) giftRows(r *http.Request, v visit, gifts []store.GiftRecord) (
 	names, err := c.store.CampaignNames(r.Context(), v.account(), slices.Collect(maps.Keys(ids)))
 	for _, g := range gifts {
 		rows = append(rows, giftRow{
-			Address: v.path(giftPath(g.Code)), Amount: crm.Money(leftOf(&g.Gift), g.Currency), At: g.At, Method: spoken(g.Method), Marks: giftMarks(&g.Gift, c.now()),
+			Address: v.path(giftPath(g.Code)), Amount: crm.Money(leftOf(&g.Gift), g.Currency), At: g.Local, Method: spoken(g.Method), Marks: giftMarks(&g.Gift, crm.WallClock(c.now(), v.zone())),
 			Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names),
 		})
 	}
@@ -127,7 +127,7 @@ func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *
 		return err
 	}
 	view := giftsView{
-		Form: f, Tabs: givingTabs(v, "gifts"), Quick: quickTimes(v, f, c.now()), Clear: v.path("/gifts"), Export: exportOf(r.URL.Query(), v.path("/gifts")),
+		Form: f, Tabs: givingTabs(v, "gifts"), Quick: quickTimes(v, f, c.today(v)), Clear: v.path("/gifts"), Export: exportOf(r.URL.Query(), v.path("/gifts")),
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(crm.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}
@@ -210,7 +210,7 @@ func withoutEmpty(u *url.URL) (address string, clean bool) {
 
 // quickTimes are the times that people ask for most, with the other filters as they are.
 func quickTimes(v visit, f *form, now time.Time) (links []tab) {
-	year, month, _ := now.UTC().Date()
+	year, month, _ := now.Date()
 	day := func(year int, month time.Month, day int) string {
 		return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 	}

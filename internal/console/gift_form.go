@@ -95,7 +95,7 @@ func (c *Console) recordGift(w http.ResponseWriter, r *http.Request, v visit, f 
 	}
 	in, faults := giftInput(f, currency)
 	in.Contact = &contact.ID
-	if err := in.Validate(faults, true, c.options.Region, c.now()); err != nil {
+	if err := in.Validate(faults, true, c.options.Region, c.today(v)); err != nil {
 		return err
 	}
 	made, err := c.store.CreateGift(onceFor(r.Context(), f), v.account(), in)
@@ -129,8 +129,9 @@ func onceFor(ctx context.Context, f *form) context.Context {
 
 // currencyFor is what the amounts of a form are in: the currency of the plan, of the campaign, or else of the organization.
 func (c *Console) currencyFor(r *http.Request, v visit, f *form) (string, error) {
-	if plan, err := c.store.Plan(r.Context(), v.account(), f.Value("plan_id")); err == nil {
-		return plan.Currency, nil
+	plan, err := c.store.Plan(r.Context(), v.account(), f.Value("plan_id"))
+	if !errors.Is(err, crm.ErrNotFound) {
+		return plan.Currency, err
 	}
 	id := idOf(f.Value("campaign_id"))
 	names, err := c.store.CampaignNames(r.Context(), v.account(), []int64{id})
@@ -165,7 +166,7 @@ var moreFields = []string{
 // newGiftForm is the form on a contact's page. A link may name the plan whose gift it is; the method is that of the last gift.
 func (c *Console) newGiftForm(r *http.Request, v visit, f *form, last, currency string, plans []crm.Plan) (giftFormView, error) {
 	f = f.ifSentTo("/gifts")
-	f.setUnsent("transacted_at", c.now().UTC().Format(time.DateOnly))
+	f.setUnsent("transacted_at", c.today(v).Format(time.DateOnly))
 	f.setUnsent("method", cmp.Or(last, "check"))
 	for _, plan := range plans {
 		if plan.Code == r.URL.Query().Get("plan") {
@@ -202,7 +203,7 @@ func (c *Console) editGiftPage(w http.ResponseWriter, r *http.Request, v visit, 
 
 func fillGiftForm(f *form, g *crm.Gift) {
 	for name, value := range map[string]string{
-		"campaign_id": idText(g.Campaign), "contact_id": idText(g.Contact), "plan_id": g.PlanCode, "transacted_at": g.At.Format(time.DateOnly),
+		"campaign_id": idText(g.Campaign), "contact_id": idText(g.Contact), "plan_id": g.PlanCode, "transacted_at": g.Local.Format(time.DateOnly),
 		"note": g.Note, "check_number": g.Check, "check_deposited_at": dayInput(g.Deposited), "external_id": g.ExternalID,
 		"status": string(g.Status), "amount": crm.MoneyInput(g.Payment().Amount, g.Currency), "method": g.Method, seenField: g.Version(),
 	} {
@@ -238,13 +239,13 @@ func (c *Console) saveGift(w http.ResponseWriter, r *http.Request, v visit, f *f
 	in, faults := giftInput(f, g.Currency)
 	in.Seen = f.Value(seenField)
 	readCorrection(f, &in, faults)
-	if in.GivenAt != nil && *in.GivenAt == dayInput(g.At) { // a form knows the day only, and the time of that day stays
+	if in.GivenAt != nil && *in.GivenAt == dayInput(g.Local) { // a form knows the day only, and the time of that day stays
 		in.GivenAt = nil
 	}
 	if in.DepositedAt != nil && *in.DepositedAt == dayInput(g.Deposited) {
 		in.DepositedAt = nil
 	}
-	if err := in.Validate(faults, false, c.options.Region, c.now()); err != nil {
+	if err := in.Validate(faults, false, c.options.Region, c.today(v)); err != nil {
 		return err
 	}
 	_, err = c.store.UpdateGift(r.Context(), v.account(), g.Code, in)

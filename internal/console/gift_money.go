@@ -135,7 +135,7 @@ func movedMoney(g *crm.Gift) string {
 }
 
 func (c *Console) askAboutMoney(w http.ResponseWriter, r *http.Request, v visit, f *form, asked giftQuestion, g, moved *crm.Gift) error {
-	asked.Form, asked.Amount, asked.Left, asked.At = f, movedMoney(moved), crm.Money(moved.Left(), g.Currency), g.At
+	asked.Form, asked.Amount, asked.Left, asked.At = f, movedMoney(moved), crm.Money(moved.Left(), g.Currency), g.Local
 	asked.Name, asked.Back, asked.Action = giftName(g), v.path(giftPath(g.Code)), r.URL.Path
 	title := strings.Replace(strings.Replace(asked.Title, "%s", asked.Amount, 1), "%s", giverName(g.Giver), 1)
 	return c.render(w, r, v, "gift_question", page{Title: title, Section: "gifts", Form: f, Data: asked})
@@ -150,7 +150,7 @@ func giftName(g *crm.Gift) string {
 func (c *Console) receiveGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	status, day := string(crm.Succeeded), f.Value("transacted_at")
 	in := crm.GiftInput{Status: &status, GivenAt: &day, Seen: cmp.Or(f.Value(seenField), "none")}
-	if err := in.Validate(nil, false, c.options.Region, c.now()); err != nil {
+	if err := in.Validate(nil, false, c.options.Region, c.today(v)); err != nil {
 		return err
 	}
 	made, err := c.store.UpdateGift(r.Context(), v.account(), r.PathValue("gift"), in)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -50,7 +51,7 @@ func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 		return err
 	}
 	view := giftView{
-		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: crm.GiftNumber(g.ID), Marks: giftMarks(g, c.now()), Ledger: ledgerRows(g),
+		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: crm.GiftNumber(g.ID), Marks: giftMarks(g, crm.WallClock(c.now(), v.zone())), Ledger: ledgerRows(g),
 		Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names.campaigns),
 		Left: crm.Money(g.Left(), g.Currency), Payout: crm.Money(g.Payment().Payout(), g.Currency),
 		Fee: moneyOrNone(g.Payment().Fee, g.Currency), Covered: moneyOrNone(g.Payment().FeeCovered, g.Currency),
@@ -61,7 +62,7 @@ func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 		view.Plan = link{"View plan", v.path(planPath(g.PlanCode))}
 	}
 	view.Refund.setUnsent("amount", crm.MoneyInput(g.Left(), g.Currency))
-	view.Receive.setUnsent("transacted_at", c.now().UTC().Format(time.DateOnly))
+	view.Receive.setUnsent("transacted_at", c.today(v).Format(time.DateOnly))
 	for _, form := range []*form{view.Refund, view.Receive} {
 		form.setUnsent(seenField, g.Version())
 	}
@@ -85,14 +86,14 @@ type giftHistory struct {
 // giftNames are the names of what a gift is and was about.
 type giftNames struct {
 	campaigns map[int64]store.CampaignName
-	contacts  map[string]string
+	contacts  map[int64]crm.Contact
 }
 
 // maxHistoryNames bounds how many contacts are looked up for one page. The others are called by their ids.
 const maxHistoryNames = 20
 
 func (c *Console) namesOf(r *http.Request, v visit, record store.GiftRecord) (names giftNames, err error) {
-	campaigns, contacts := []int64{record.Campaign}, map[string]string{}
+	campaigns, contacts := []int64{record.Campaign}, []int64{}
 	for _, event := range record.Events {
 		for _, change := range event.Changes {
 			for _, id := range []string{change.Before, change.After} {
@@ -100,23 +101,14 @@ func (c *Console) namesOf(r *http.Request, v visit, record store.GiftRecord) (na
 				case "campaign_id":
 					campaigns = append(campaigns, idOf(id))
 				case "contact_id":
-					contacts[id] = id
+					contacts = append(contacts, idOf(id))
 				}
 			}
 		}
 	}
-	n := 0
-	for id := range contacts {
-		if n++; n > maxHistoryNames {
-			break
-		}
-		contact, err := c.store.ContactRecord(r.Context(), v.account(), idOf(id))
-		if err == nil {
-			contacts[id] = contactName(contact)
-		}
+	if names.contacts, err = c.store.ContactNames(r.Context(), v.account(), contacts[:min(len(contacts), maxHistoryNames)]); err == nil {
+		names.campaigns, err = c.store.CampaignNames(r.Context(), v.account(), campaigns)
 	}
-	names.contacts = contacts
-	names.campaigns, err = c.store.CampaignNames(r.Context(), v.account(), campaigns)
 	return names, err
 }
 
@@ -147,8 +139,11 @@ func (n giftNames) line(change crm.GiftChange, currency string) string {
 	if say == nil {
 		return ""
 	}
-	label, before, after := labelOf(change.Field), say(plainValue(change.Before)), say(plainValue(change.After))
+	label := labelOf(change.Field)
+	before, after := spokenTimes(say(plainValue(change.Before)), say(plainValue(change.After)))
 	switch {
+	case before == after: // as far as it is shown
+		return label + " changed."
 	case before == "":
 		return label + " set to " + after + "."
 	case after == "":
@@ -166,16 +161,11 @@ func (n giftNames) value(field, currency string) func(string) string {
 	case "campaign_id":
 		return func(id string) string { return quoted(n.campaigns[idOf(id)].Title, id) }
 	case "contact_id":
-		return func(id string) string { return n.contacts[id] }
+		return func(id string) string { return cmp.Or(contactName(n.contacts[idOf(id)]), id) }
 	case "status", "method":
 		return spoken
 	case "transacted_at", "check_deposited_at":
-		return func(text string) string {
-			if t, _, ok := crm.ParseMoment(text); ok {
-				return shownDay(t)
-			}
-			return text
-		}
+		return func(text string) string { return text }
 	case "amount", "fee", "fee_covered":
 		return func(text string) string {
 			if text == "0" {

@@ -333,13 +333,17 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 			return p.follow(gift, "amount", amount, "method", method, "fee", "", "fee_covered", "", "seen", seen(p.get(gift+"/edit")))
 		}
 		a = correct("500", "cash")
-		p.sees(a, "The changes were saved.", "$500 from Zoë Okafor", "Payment Jan 31, 2026, 12:00 PM UTC $50 Correction", "$450", "Left $500", "Amount corrected from $50 to $500.", "Method corrected from Check to Cash.")
+		p.sees(a, "The changes were saved.", "$500 from Zoë Okafor", "Payment Jan 31, 2026 $50 Correction", "$450", "Left $500", "Amount corrected from $50 to $500.", "Method corrected from Check to Cash.")
 		if strings.Contains(a.words(), "-$50") || strings.Contains(a.words(), "refunded") {
 			t.Errorf("a correction is told as a refund: %s", a.words())
 		}
 		p.sees(p.get(contact), "Total $500 1 gift", "corrected the amount of a gift from $50 to $500.")
 		p.sees(p.get(p.org("/gifts")), "1 gift: $500", "Cash $500 from")
 		p.sees(p.get(p.org("/campaigns/"+gala)), "$500")
+		if a = s.member(p.account, crm.Owner).get(p.org("/settings/history")); strings.Contains(a.words(), "ayout") || strings.Contains(a.words(), "onated") {
+			t.Errorf("the history of the organization tells what follows from the amount: %s", a.words())
+		}
+		p.sees(a, "Changed method from “check” to “cash”.", "Changed amount from “50” to “500”.")
 		p.sees(correct("500", "check"), "Method corrected from Cash to Check.", "Left $500")
 		p.sees(p.get(contact), "corrected a gift of $500.")
 		entries := len(s.gifts(p.account)[0].Entries)

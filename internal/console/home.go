@@ -66,11 +66,11 @@ func (c *Console) glance(ctx context.Context, v visit) (view homeView, err error
 		view.HasKey = len(keys) > 0
 		return view, err
 	}
-	return view, c.glanceAtContacts(ctx, account, &view)
+	return view, c.glanceAtContacts(ctx, v, &view)
 }
 
-func (c *Console) glanceAtContacts(ctx context.Context, account int64, view *homeView) (err error) {
-	months := lastMonths(c.now(), homeMonths)
+func (c *Console) glanceAtContacts(ctx context.Context, v visit, view *homeView) (err error) {
+	account, months := v.account(), lastMonths(c.today(v), homeMonths)
 	before, err := c.store.Growth(ctx, account, append(months, months[homeMonths-1].AddDate(0, 1, 0)))
 	if err != nil {
 		return err
@@ -89,12 +89,12 @@ func (c *Console) glanceAtContacts(ctx context.Context, account int64, view *hom
 	return err
 }
 
-// lastMonths are the first moments of the last n months, of which this is the last.
+// lastMonths are the first moments of the last n months, of which this is the last, where now is.
 func lastMonths(now time.Time, n int) []time.Time {
-	year, month, _ := now.UTC().Date()
+	year, month, _ := now.Date()
 	months := make([]time.Time, 0, n+1)
 	for i := range n {
-		months = append(months, time.Date(year, month-time.Month(n-1-i), 1, 0, 0, 0, 0, time.UTC))
+		months = append(months, time.Date(year, month-time.Month(n-1-i), 1, 0, 0, 0, 0, now.Location()))
 	}
 	return months
 }

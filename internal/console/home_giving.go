@@ -49,8 +49,8 @@ type largeGift struct {
 
 // glanceAtGiving reads the sums that are kept; it is nil while no gift was recorded.
 func (c *Console) glanceAtGiving(ctx context.Context, v visit) (*givingView, error) {
-	now := c.now().UTC()
-	overview, err := c.store.GivingOverview(ctx, v.account(), now)
+	now := crm.WallClock(c.now(), v.zone())
+	overview, err := c.store.GivingOverview(ctx, v.account(), c.now())
 	if err != nil || !overview.Any {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (c *Console) largestGifts(ctx context.Context, v visit) (largest []largeGif
 	for _, g := range gifts {
 		largest = append(largest, largeGift{
 			Name: giverName(g.Giver), Contact: v.path(contactPath(g.Contact)), Amount: crm.Money(g.Net(), g.Currency),
-			Address: v.path(giftPath(g.Code)), At: g.At, Campaign: names[g.Campaign].Title,
+			Address: v.path(giftPath(g.Code)), At: g.Local, Campaign: names[g.Campaign].Title,
 		})
 	}
 	return largest, err

@@ -21,6 +21,7 @@ type estate struct {
 	contact, archived, campaign, key int64
 	upload                           int64 // an import that waits for its columns to be mapped
 	job                              int64 // a change of many contacts
+	segment                          int64
 	field                            crm.CustomField
 	invitation, gift, plan           string
 }
@@ -75,6 +76,11 @@ func (s *site) estate(name string) estate {
 	upload, err := s.store.UploadImport(ctx, e.account.Number, store.ImportContacts, name+".csv", "US", strings.NewReader("first_name,last_name,"+strings.ReplaceAll(name, `"`, "")+"\nAda,Lovelace,x\n"))
 	must(err)
 	e.upload = upload.ID
+	segment, err := crm.NewSegment(name, "first_name=Active", "US")
+	must(err)
+	segment, err = s.store.CreateSegment(ctx, e.account.Number, segment)
+	must(err)
+	e.segment = segment.ID
 	e.chapter, err = s.store.CreateChapter(ctx, e.account, e.owner.user.ID, e.account.ID, name+" North")
 	must(err)
 	return e
@@ -131,13 +137,15 @@ func address(pattern string, org string, e estate) string {
 		id = e.campaign
 	case strings.Contains(path, "/keys/"):
 		id = e.key
+	case strings.Contains(path, "/segments/"):
+		id = e.segment
 	case strings.Contains(path, "/fields/"):
 		id = e.field.ID
 	}
 	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{plan}", e.plan,
 		"{import}", strconv.FormatInt(e.upload, 10), "{job}", strconv.FormatInt(e.job, 10),
 		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", "1", "{session}", "0", "{token}", "x", "{file}", "console.css",
-		"{$}", "").Replace(path)
+		"{status}", "closed", "{$}", "").Replace(path)
 }
 
 // valid are fields that every form accepts, so that only the permission to send it is missing.

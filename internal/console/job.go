@@ -30,7 +30,7 @@ func jobAddress(kind store.JobKind, id int64) string {
 }
 
 // jobWords are what people call jobs.
-var jobWords = map[store.JobKind]string{store.ImportJob: "import", store.BulkJob: "bulk change", store.UndoingJob: "undo", store.EraseJob: "erasure"}
+var jobWords = map[store.JobKind]string{store.ImportJob: "import", store.BulkJob: "bulk change", store.UndoingJob: "undo", store.EraseJob: "erasure", store.ZoneJob: "change of the time zone"}
 
 // jobKind is the kind of job that a change has begun.
 func jobKind(a *crm.Activity) store.JobKind {
@@ -247,6 +247,14 @@ func (p people) job(v visit, j store.Job) (view jobView, err error) {
 		if view.OfGifts {
 			view.Title = "Import of gifts from " + im.Spec.Name
 		}
+	case store.ZoneJob:
+		var at store.ZoneProgress
+		err = json.Unmarshal(j.Progress, &at)
+		view.Title, view.Told = "Move gifts to the days of a new time zone", plural(at.Moved, "gift")+" moved."
+		if j.Working() && at.Total > 0 {
+			view.Told, view.Width = shownCount(at.At)+" of "+plural(at.Total, "gift"), strconv.FormatInt(min(100, at.At*100/at.Total), 10)+"%"
+		}
+		view.More = view.Told
 	case store.EraseJob:
 		var spec store.Erasure
 		err = json.Unmarshal(j.Spec, &spec)

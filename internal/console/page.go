@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bufio"
 	"bytes"
 	"embed"
 	"fmt"
@@ -35,6 +34,7 @@ type page struct {
 	User          crm.User
 	Account       crm.Account
 	Role          crm.Role
+	Timezone      string // of the organization; "" is UTC
 	Organizations []crm.Membership
 	Notice        *notice
 	RequestID     string
@@ -42,6 +42,28 @@ type page struct {
 
 // Path is the address of another page of the organization: {{.Path "/contacts"}}.
 func (p page) Path(rest string) string { return orgPath(p.Account, rest) }
+
+// Day and Moment are a time as the organization's clock shows it. The day of a gift or a plan is shown by the function day: it is in no zone.
+func (p page) Day(t time.Time) string    { return shownDay(p.in(t)) }
+func (p page) Moment(t time.Time) string { return shownMoment(p.in(t)) }
+
+// Local is a time of an event, as the clocks at its place show it: Apr 24, 2027, 6:00 PM (America/New_York). Without a zone it is the organization's.
+func (p page) Local(t time.Time, zone string) string {
+	if zone == "" {
+		return p.Moment(t)
+	}
+	return t.In(crm.Location(zone)).Format("Jan 2, 2006, 3:04 PM") + " (" + zone + ")"
+}
+
+// Given is when something was given: only the day where no more is known.
+func (p page) Given(t time.Time) string { return shownWhen(t, crm.Location(p.Timezone)) }
+
+func (p page) in(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.In(crm.Location(p.Timezone))
+}
 
 // Switcher are the organizations that the menu offers. All of them are on the profile page.
 func (p page) Switcher() []crm.Membership {
@@ -84,33 +106,9 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, name s
 	return c.write(w, name, "layout", p)
 }
 
-// stream answers with a page that is sent while it is put together: one that may be of any length. failed tells whether what the template
-// ranged over has ended early.
-func (c *Console) stream(w http.ResponseWriter, r *http.Request, v visit, name string, p page, failed func() error) error {
-	if err := c.fill(w, r, v, &p); err != nil {
-		return err
-	}
-	t, err := c.pages[name]()
-	if err != nil {
-		return fmt.Errorf("template %s: %w", name, err)
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	out := bufio.NewWriterSize(w, streamedAtOnce)
-	if err = t.ExecuteTemplate(out, "layout", p); err == nil {
-		err = failed()
-	}
-	if err != nil {
-		return fmt.Errorf("page %s: %w", name, err)
-	}
-	return out.Flush()
-}
-
-// streamedAtOnce is how much of a streamed page waits to be sent. One that fails earlier is still an error page.
-const streamedAtOnce = 32 << 10
-
 // fill adds to a page what every page shows.
 func (c *Console) fill(w http.ResponseWriter, r *http.Request, v visit, p *page) error {
-	p.User, p.Account, p.Role = v.session.User, v.membership.Account, v.membership.Role
+	p.User, p.Account, p.Role, p.Timezone = v.session.User, v.membership.Account, v.membership.Role, v.membership.Timezone
 	p.RequestID = web.RequestID(w)
 	if v.session.ID != "" {
 		p.Notice = takeNotice(w, r)
@@ -140,7 +138,7 @@ func (p page) status() int {
 
 // renderPart answers with one part of a page, for a script that puts it where it belongs.
 func (c *Console) renderPart(w http.ResponseWriter, v visit, name, part string, p page) error {
-	p.User, p.Account, p.Role = v.session.User, v.membership.Account, v.membership.Role
+	p.User, p.Account, p.Role, p.Timezone = v.session.User, v.membership.Account, v.membership.Role, v.membership.Timezone
 	return c.write(w, name, part, p)
 }
 
@@ -176,6 +174,7 @@ var functions = template.FuncMap{
 	"count":     shownCount,
 	"plural":    plural,
 	"day":       shownDay,
+	"date":      machineDay,
 	"moment":    shownMoment,
 	"machine":   machineTime,
 	"icon":      icon,
@@ -183,7 +182,6 @@ var functions = template.FuncMap{
 	"map":       newMap,
 	"initials":  initials,
 	"dialed":    dialed,
-	"local":     localTime,
 	"spoken":    spoken,
 	"choices":   spokenOptions,
 	"capital":   capital,
@@ -236,13 +234,24 @@ func shownDay(t time.Time) string {
 	return t.Format("Jan 2, 2006")
 }
 
-// shownMoment is a time to the minute. The console shows UTC, as the API does.
+// shownMoment is a time to the minute, with the zone that it is in: Mar 9, 2026, 4:05 PM EST.
 func shownMoment(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
-	return t.UTC().Format("Jan 2, 2006, 3:04 PM") + " UTC"
+	return t.Format("Jan 2, 2006, 3:04 PM MST")
 }
+
+// shownWhen is a time that someone has told, of which only the day may be known.
+func shownWhen(t time.Time, zone *time.Location) string {
+	if t.IsZero() || crm.IsDay(t) {
+		return shownDay(t)
+	}
+	return shownMoment(t.In(zone))
+}
+
+// machineDay is what the datetime attribute of a day holds.
+func machineDay(t time.Time) string { return t.Format(time.DateOnly) }
 
 // machineTime is what the datetime attribute of a time element holds.
 func machineTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -55,8 +55,8 @@ func (c *Console) planRows(r *http.Request, v visit, plans []crm.Plan) (rows []p
 			Contact: link{giverName(p.Giver), v.path(contactPath(p.Contact))}, Campaign: campaignLink(v, p.Campaign, names),
 			Status: mark{spoken(string(p.Status)), planColors[p.Status]},
 		}
-		if p.Overdue(c.now()) {
-			row.Overdue = howLong(p.NextBill, c.now())
+		if p.Overdue(c.today(v)) {
+			row.Overdue = howLong(p.NextBill, crm.WallClock(c.now(), v.zone()))
 		}
 		if p.Status != crm.Ended {
 			row.Record = v.path(contactPath(p.Contact)) + "?plan=" + p.Code + "#f-amount"
@@ -174,7 +174,7 @@ func (c *Console) newPlanPage(w http.ResponseWriter, r *http.Request, v visit, f
 	}
 	f.setUnsent("frequency", "monthly")
 	f.setUnsent("method", "card")
-	f.setUnsent("start_at", c.now().UTC().Format(time.DateOnly))
+	f.setUnsent("start_at", c.today(v).Format(time.DateOnly))
 	path := v.path(contactPath(contact.ID))
 	return c.planForm(w, r, v, f, planFormView{
 		Title: "New plan", Action: path + "/plans", Back: path, Save: "Create plan", Contact: link{contactName(contact), path}, IsNew: true, Currency: currency,
@@ -205,7 +205,7 @@ func (c *Console) createPlan(w http.ResponseWriter, r *http.Request, v visit, f 
 	}
 	in, faults := planInput(f, currency)
 	in.Contact = &contact.ID
-	if err := in.Validate(faults, true, c.options.Region, c.now()); err != nil {
+	if err := in.Validate(faults, true, c.options.Region, c.today(v)); err != nil {
 		return err
 	}
 	made, err := c.store.CreatePlan(r.Context(), v.account(), in)
@@ -246,7 +246,7 @@ func (c *Console) savePlan(w http.ResponseWriter, r *http.Request, v visit, f *f
 	if in.NextBill != nil && *in.NextBill == dayInput(plan.NextBill) {
 		in.NextBill = nil
 	}
-	if err := in.Validate(faults, false, c.options.Region, c.now()); err != nil {
+	if err := in.Validate(faults, false, c.options.Region, c.today(v)); err != nil {
 		return err
 	}
 	_, err = c.store.UpdatePlan(r.Context(), v.account(), plan.Code, in)
@@ -284,7 +284,7 @@ func (c *Console) setPlanStatus(w http.ResponseWriter, r *http.Request, v visit,
 	if next := r.URL.Query().Get("next"); next != "" {
 		in.NextBill = &next
 	}
-	if err := in.Validate(nil, false, c.options.Region, c.now()); err != nil {
+	if err := in.Validate(nil, false, c.options.Region, c.today(v)); err != nil {
 		return err
 	}
 	plan, err := c.store.UpdatePlan(r.Context(), v.account(), r.PathValue("plan"), in)

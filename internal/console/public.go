@@ -48,7 +48,7 @@ func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
 		case campaign.Slug != slug:
 			return moved(w, r, campaign)
 		}
-		return c.publicPage(w, campaign, owner)
+		return c.publicPage(w, r, campaign, owner)
 	}
 }
 
@@ -97,6 +97,7 @@ func isForPrograms(path string) bool {
 func (c *Console) publicErrorPage(w http.ResponseWriter, _ *http.Request, err error) {
 	guard(w.Header())
 	shown := newProblem(w.Header(), err)
+	shown.Public = true
 	if shown.Status == http.StatusNotFound {
 		shown.Message = "There is no page at this address. Check the address, or ask the person who gave it to you for a new link."
 	}
@@ -109,7 +110,15 @@ func publicSlug(r *http.Request) (slug string, possible bool) {
 	return slug, found && (r.Method == http.MethodGet || r.Method == http.MethodHead) && crm.IsSlug(slug)
 }
 
-func (c *Console) publicPage(w http.ResponseWriter, campaign crm.Campaign, owner string) error {
+func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, campaign crm.Campaign, owner string) error {
+	account, err := c.store.Account(r.Context(), campaign.AccountID)
+	if err != nil {
+		return err
+	}
+	zone, err := c.store.Timezone(r.Context(), account.Number)
+	if err != nil {
+		return err
+	}
 	guard(w.Header())
 	share(w.Header(), campaign)
 	campaign = campaign.Public()
@@ -117,7 +126,7 @@ func (c *Console) publicPage(w http.ResponseWriter, campaign crm.Campaign, owner
 	if campaign.Status == crm.Published {
 		view.Donate = campaign.PaymentLink
 	}
-	return c.write(w, "public", "public", page{Title: campaign.Title, Data: view})
+	return c.write(w, "public", "public", page{Title: campaign.Title, Data: view, Timezone: zone.String()})
 }
 
 const summaryLength = 200

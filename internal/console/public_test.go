@@ -158,7 +158,7 @@ func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	} {
 		a := request.who.do(request.method, request.path, nil, http.Header{"Accept": {browserAccepts}})
 		stranger.wantStatus(a, http.StatusNotFound)
-		stranger.sees(a, "Page not found", "There is no page at this address.", "Go to console")
+		stranger.sees(a, "Page not found", "There is no page at this address.", "Do you work for one of the organizations here? Sign in")
 		if a.body != page.body || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `href="/console"`) ||
 			a.header.Get("Content-Security-Policy") != owner.get("/console/profile").header.Get("Content-Security-Policy") {
 			t.Errorf("%s %s: %v %s", request.method, request.path, a.header, a.body)
@@ -178,6 +178,9 @@ func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	}
 	if a := owner.do("GET", owner.org("/nothing"), nil, http.Header{"Accept": {browserAccepts}}); !strings.Contains(a.words(), "Sign out") {
 		t.Error("an unknown page of the console lost the navigation")
+	}
+	if a := stranger.get("/console/nothing"); !strings.Contains(a.body, `href="/console/signin">Sign in</a>`) {
+		t.Errorf("a stranger at an unknown page of the console: %s", a.words())
 	}
 }
 

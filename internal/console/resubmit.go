@@ -4,19 +4,24 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/web"
 )
 
-// A form that came without a session travels through the sign-in page, to be submitted again: where it was going, and its
-// fields under names of their own.
+// A form that came without a session travels through the sign-in page, and is shown again after it: where it was going, who has
+// typed it, and its fields under names of their own.
 const (
 	resubmitTo     = "again"
+	resubmitBy     = "again_by"
 	resubmitPrefix = "again."
 )
 
 // mayResubmit reports whether the form of a stranger is worth keeping: a browser that was signed in sends it from a page of
 // ours. Any client can pretend that: the memory for the large bodies and pages of all strangers is bounded together.
-func mayResubmit(r *http.Request) bool { return cookieValue(r, sessionCookie) != "" && fromOurPage(r) }
+func mayResubmit(r *http.Request) bool { return cookieValue(r, userCookie) != "" && fromOurPage(r) }
 
 // fromOurPage goes by what browsers tell. That the origin is ours, if it is told, was checked before.
 func fromOurPage(r *http.Request) bool {
@@ -24,11 +29,22 @@ func fromOurPage(r *http.Request) bool {
 	return site == "same-origin" || site == "" && r.Header.Get("Origin") != ""
 }
 
-// formToResubmit is the form for the sign-in page that holds the one that is being sent, or was. A form that is too large is
-// dropped: no one types so much. So is one with a password, which is typed again.
+// formToResubmit is the form for the sign-in page that holds the one that is being sent, or was, and says what became of it. Files are
+// chosen again and passwords typed again, and no one types as much as is too large.
 func formToResubmit(w http.ResponseWriter, r *http.Request) (*form, error) {
 	f := newForm()
-	if !mayResubmit(r) || r.ContentLength > resubmitForm || r.ContentLength < 0 { // browsers tell how long a form is
+	if from, err := url.Parse(r.Referer()); err == nil && fromOurPage(r) {
+		f.set("next", from.RequestURI()) // the page of the form, where it is not kept
+	}
+	switch {
+	case strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/"):
+		f.fail("", "You are not signed in, so nothing was saved. Sign in, then choose the file again.")
+		return f, nil
+	case mayResubmit(r) && r.ContentLength > resubmitForm:
+		f.fail("", "You are not signed in, so nothing was saved. Sign in, then fill in the form again. It was too large to be kept.")
+		return f, nil
+	case !mayResubmit(r) || r.ContentLength < 0: // browsers tell how long a form is
+		f.fail("", "You are not signed in, so nothing was saved. Sign in, then fill in the form again.")
 		return f, nil
 	}
 	if r.PostForm == nil {
@@ -36,31 +52,59 @@ func formToResubmit(w http.ResponseWriter, r *http.Request) (*form, error) {
 			return nil, err
 		}
 	}
-	kept := url.Values{resubmitTo: {afterSignIn(r.URL.Path)}}
+	kept := url.Values{resubmitTo: {afterSignIn(r.URL.RequestURI())}, resubmitBy: {cookieValue(r, userCookie)}}
 	for name, values := range r.PostForm {
 		if strings.Contains(name, "password") {
+			f.fail("", "You are not signed in, so nothing was saved. Sign in, then fill in the form again.")
 			return f, nil
 		}
 		kept[resubmitPrefix+name] = values
 	}
 	f.values = kept
+	f.fail("", "You were signed out, so nothing was saved. Sign in to get back to the form, with what you typed.")
 	return f, nil
 }
 
-// keptField is a field of a form that is to be submitted again, or where the form was going.
-type keptField struct {
-	Name, Sent string // on the sign-in page, and in the form
-	IsField    bool
-	Value      string
+// resubmit answers the sign-in form with the page of the form that it kept. The form of someone else is dropped.
+func (c *Console) resubmit(w http.ResponseWriter, r *http.Request, f *form, user crm.User, token string) error {
+	if f.Value(resubmitBy) != strconv.FormatInt(user.ID, 10) {
+		return redirect(w, r, root, notice{Text: "You are signed in. Someone else had typed the form that was kept here, so it was dropped."})
+	}
+	to, err := url.Parse(afterSignIn(f.Value(resubmitTo)))
+	if err != nil {
+		return err
+	}
+	fields := url.Values{resubmitTo: {to.Path}}
+	for name, values := range f.values {
+		if sent, isField := strings.CutPrefix(name, resubmitPrefix); isField {
+			fields[sent] = values
+		}
+	}
+	again := web.WithBody(r, []byte(fields.Encode())).Clone(r.Context())
+	again.URL, again.PostForm = to, nil
+	again.Header.Set("Cookie", sessionCookie+"="+token)
+	return c.mux.Serve(w, again)
 }
 
-// Kept are the fields that the sign-in page holds and the page after it sends.
+// showAgain answers with the form that a person had typed when the session ended: on its page, or alone where it is only a button.
+func (route route) showAgain(c *Console, w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	if route.page == nil {
+		f.path = r.URL.RequestURI()
+		return c.render(w, r, v, "resubmit", page{Title: "Not done yet", Form: f})
+	}
+	f.fail("", "You were signed out before this was saved. Check the form, then submit it again.")
+	return route.page(c, w, r, v, f)
+}
+
+// keptField is a field of a form that is to be submitted again, or where the form was going.
+type keptField struct{ Name, Value string }
+
+// Kept are the fields that the sign-in page holds.
 func (f *form) Kept() (all []keptField) {
 	for name, values := range f.values {
-		sent, isField := strings.CutPrefix(name, resubmitPrefix)
 		for _, value := range values {
-			if isField || name == resubmitTo {
-				all = append(all, keptField{name, sent, isField, value})
+			if strings.HasPrefix(name, resubmitTo) {
+				all = append(all, keptField{name, value})
 			}
 		}
 	}
@@ -68,5 +112,5 @@ func (f *form) Kept() (all []keptField) {
 	return all
 }
 
-// ResubmitTo is where the form was going: a page of the console and nothing else.
-func (f *form) ResubmitTo() string { return afterSignIn(f.Value(resubmitTo)) }
+// SentTo is the address that the form is sent to again.
+func (f *form) SentTo() string { return f.path }

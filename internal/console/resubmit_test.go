@@ -1,17 +1,24 @@
 package console_test
 
 import (
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"golang.org/x/net/html"
+
+	"donorbook/internal/console"
 	"donorbook/internal/crm"
 )
 
-// pretender has a cookie that was a session, or never was one.
+// pretender has the cookie of a browser that was signed in, or never was.
 func (s *site) pretender() *person {
 	p := s.visitor()
-	p.client.Jar.SetCookies(mustURL(s.t, s.http.URL), []*http.Cookie{{Name: "__Host-session", Value: "ended", Path: "/", Secure: true}})
+	p.client.Jar.SetCookies(mustURL(s.t, s.http.URL), []*http.Cookie{{Name: "__Host-user", Value: "1", Path: "/", Secure: true}})
 	return p
 }
 
@@ -36,7 +43,7 @@ func TestStrangersDoNotMakePeopleLoseTheirForms(t *testing.T) {
 	person := s.pretender()
 	a := person.post("/console/signin", signIn...)
 	person.wantStatus(a, http.StatusOK)
-	person.sees(a, "Unsaved form")
+	person.sees(a, "You were signed out before this was saved")
 
 	slowForms(40)
 	for a.status == http.StatusOK { // until all of them have reached the server
@@ -49,4 +56,212 @@ func TestStrangersDoNotMakePeopleLoseTheirForms(t *testing.T) {
 		t.Error("the answer does not say how long to wait")
 	}
 	person.wantStatus(person.signIn(p.user.Email, testPassword), http.StatusSeeOther)
+}
+
+// signBackIn sends the sign-in page that kept a form.
+func (p *person) signBackIn(kept answer) answer {
+	p.site.t.Helper()
+	return p.post("/console/signin", append(hiddenFields(kept), "email", p.user.Email, "password", testPassword)...)
+}
+
+// resend sends the form of a page that is sent to a path, as it is.
+func (p *person) resend(a answer, path string) answer {
+	p.site.t.Helper()
+	fields, found := controls(p.site.t, a, path)
+	if !found {
+		p.site.t.Fatalf("no form is sent to %s: %s", path, a.words())
+	}
+	var pairs []string
+	for name, values := range fields {
+		for _, value := range values {
+			pairs = append(pairs, name, value)
+		}
+	}
+	return p.follow(path, pairs...)
+}
+
+// controls are the fields of the form on a page that is sent to a path, with what they hold, and whether there is one.
+func controls(t *testing.T, a answer, path string) (fields map[string][]string, found bool) {
+	t.Helper()
+	tree, err := html.Parse(strings.NewReader(a.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields = map[string][]string{}
+	for n := range tree.Descendants() {
+		if n.Data != "form" || attributeOf(n, "method") != "post" || strings.Split(attributeOf(n, "action"), "?")[0] != path {
+			continue
+		}
+		found = true
+		for c := range n.Descendants() {
+			if name := attributeOf(c, "name"); name != "" && c.Data != "button" {
+				fields[name] = append(fields[name], held(c)...)
+			}
+		}
+	}
+	return fields, found
+}
+
+// held is what a control would send.
+func held(c *html.Node) (values []string) {
+	switch kind := attributeOf(c, "type"); {
+	case c.Data == "textarea" && c.FirstChild != nil:
+		return []string{c.FirstChild.Data}
+	case c.Data == "select":
+		for option := range c.Descendants() {
+			if option.Data == "option" && (hasAttribute(option, "selected") || len(values) == 0) {
+				values = []string{attributeOf(option, "value")}
+			}
+		}
+		return values
+	case (kind == "checkbox" || kind == "radio") && !hasAttribute(c, "checked"):
+		return nil
+	}
+	return []string{attributeOf(c, "value")}
+}
+
+func attributeOf(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func hasAttribute(n *html.Node, name string) bool {
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
+}
+
+// Every form of the console comes back after the session has ended: on its page, with what was typed into it. Nothing is done before it is
+// sent again.
+func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
+	s := anySite(t)
+	e := s.estate("Harbor")
+	before := s.state(e)
+	typed := map[string]string{"query": "tag=Harbor+friends"}
+	for i := 0; i < len(valid); i += 2 {
+		typed[valid[i]] = valid[i+1]
+	}
+	maps.Copy(typed, map[string]string{"note": "a typed note", "frequency": "yearly", "method": "cash", "status": "pending", "parent": e.chapter.ID, "tag": "Harbor friends", "action": "tag"})
+	// What is on its page only while there is something to do.
+	button := []string{"/undo", "/tags/remove", "/resume", "/tags/merge", "/role", "/remove", "/delete", "/receive"}
+	for _, route := range append(console.MemberRoutes(), console.UserRoutes()...) {
+		if !strings.HasPrefix(route.Pattern, "POST ") {
+			continue
+		}
+		path := address(route.Pattern, e.account.ID, e)
+		if err := s.store.EndSessions(t.Context(), e.owner.user.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		if typed["type"] = "number"; strings.Contains(path, "/campaigns") {
+			typed["type"] = "event"
+		}
+		var pairs []string
+		for name, value := range typed {
+			if !strings.Contains(name, "password") {
+				pairs = append(pairs, name, value)
+			}
+		}
+		kept := e.owner.post(path, pairs...)
+		e.owner.wantStatus(kept, http.StatusUnauthorized)
+		again := e.owner.signBackIn(kept)
+		fields, found := controls(t, again, path)
+		isButton := slices.ContainsFunc(button, func(end string) bool { return strings.HasSuffix(path, end) })
+		if !found && !isButton || !strings.Contains(again.words(), "You were signed out before this was") {
+			t.Errorf("%s: %d, no such form: %s", route.Pattern, again.status, again.words())
+		}
+		for name, values := range fields {
+			if want, sent := typed[name]; sent && !isButton && !slices.Contains(values, want) && !strings.Contains(name, "password") {
+				t.Errorf("%s: %s holds %q, typed was %q", route.Pattern, name, values, want)
+			}
+		}
+	}
+	if after := s.state(e); after != before {
+		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
+	}
+}
+
+// A note and a gift that were typed when the session ended are saved once the person has signed in again, even where they signed out in another window.
+func TestANoteAndAGiftSurviveTheEndOfTheSession(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Editor)
+		contact := s.newcomer(p.account, "Amelia", "Okafor")
+		path := p.org("/contacts/" + strconv.FormatInt(contact.ID, 10))
+		p.wantStatus(p.post("/console/signout"), http.StatusSeeOther)
+
+		again := p.signBackIn(p.post(path+"/notes", "note_text", "She will call\nback on Monday", "note_date", "2026-01-31"))
+		p.sees(again, "Amelia Okafor", "You were signed out before this was saved")
+		p.sees(p.resend(again, path+"/notes"), "The note was added.", "She will call back on Monday", "Jan 31, 2026")
+
+		if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		again = p.signBackIn(p.post(path+"/gifts", "amount", "1234.50", "transacted_at", "2026-01-31", "method", "cash", "note", "for the roof", "attempt", "x"))
+		p.sees(p.resend(again, path+"/gifts"), "$1,234.50 was recorded.")
+	})
+}
+
+// What one person has typed is shown to no one else who signs in with the same browser.
+func TestAFormComesBackToWhoTypedItAlone(t *testing.T) {
+	s := anySite(t)
+	account := s.organization("Harbor")
+	ana, bo := s.member(account, crm.Editor), s.member(account, crm.Editor)
+	if err := s.store.EndSessions(t.Context(), ana.user.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	kept := ana.post(ana.org("/contacts"), "first_name", "Confidential", "last_name", "Person")
+	ana.wantStatus(kept, http.StatusUnauthorized)
+	a := ana.post("/console/signin", append(hiddenFields(kept), "email", bo.user.Email, "password", testPassword)...)
+	ana.wantStatus(a, http.StatusSeeOther)
+	if home := ana.get(ana.get(a.location()).location()); strings.Contains(home.body, "Confidential") {
+		t.Error("the form of another person is shown")
+	} else {
+		ana.sees(home, "Someone else had typed the form")
+	}
+
+	if err := s.store.RemoveMember(t.Context(), account.Number, ana.user.ID); err != nil {
+		t.Fatal(err)
+	}
+	if gone := s.visitor().post("/console/signin", append(hiddenFields(kept), "email", ana.user.Email, "password", testPassword)...); gone.status != http.StatusNotFound || strings.Contains(gone.body, "Confidential") {
+		t.Errorf("a form for an organization that the person has left: %d", gone.status)
+	}
+}
+
+// Suggestions for a field do not take the page away on which a person types.
+func TestSuggestionsLeaveThePageAloneWhenTheSessionHasEnded(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), crm.Editor)
+	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	a := p.do(http.MethodGet, p.org("/tags?tag=a"), nil, http.Header{"Hx-Request": {"true"}, "Hx-Target": {"tag-options"}})
+	if a.status != http.StatusUnauthorized || a.header.Get("HX-Redirect") != "" {
+		t.Errorf("%d, the page changes to %q", a.status, a.header.Get("HX-Redirect"))
+	}
+}
+
+// What is not kept is said, with what to do, and signing in leads to the page of the form.
+func TestASignInPageSaysWhatItDoesNotKeep(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), crm.Editor)
+	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	from := http.Header{"Sec-Fetch-Site": {"same-origin"}, "Referer": {s.http.URL + p.org("/contacts/new")}}
+	large := p.do(http.MethodPost, p.org("/contacts"), url.Values{"note": {strings.Repeat("n", 70_000)}}, from)
+	p.wantStatus(large, http.StatusUnauthorized)
+	p.sees(large, "It was too large to be kept")
+	if a := p.signBackIn(large); a.location() != p.org("/contacts/new") {
+		t.Errorf("signing in leads to %q", a.location())
+	}
+	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	file, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.http.URL+p.org("/contacts/import"), strings.NewReader("--x--"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Content-Type": {"multipart/form-data; boundary=x"}}
+	p.sees(p.send(file), "choose the file again")
 }

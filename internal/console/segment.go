@@ -53,7 +53,7 @@ func (c *Console) segmentsPage(w http.ResponseWriter, r *http.Request, v visit, 
 	for i := range all {
 		all[i].Actor = people.called(all[i].Actor)
 		if s := &all[i]; f.sentTo("/segments/" + strconv.FormatInt(s.ID, 10)) {
-			s.Typed, s.Fault = f.Value("name"), f.fault("name", "Name")
+			s.Typed, s.Fault = f.Value("name"), f.firstFault("name", "Name")
 		}
 	}
 	return c.render(w, r, v, "segments", page{Title: "Segments", Section: "segments", Form: f, Data: paged(all, r, v.path("/segments"), pageParameter)})

@@ -5,22 +5,22 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
 	"donorbook/internal/crm"
 )
 
-// sessionCookie holds the token of a session, deviceCookie the tokens of users who have signed in with the browser before.
-// Their prefix makes browsers refuse them from anywhere but this very host over HTTPS.
+// sessionCookie holds the token of a session, userCookie who had the last one, so that a form which was typed before it ended is
+// shown to no one else, and deviceCookie the tokens of users who have signed in with the browser before. Their prefix makes browsers refuse them from anywhere but this very host over HTTPS.
 const (
 	sessionCookie = "__Host-session"
 	sessionTime   = 30 * 24 * time.Hour
+	userCookie    = "__Host-user"
+	userTime      = sessionTime + 24*time.Hour // it outlives the session
 	deviceCookie  = "__Host-device"
 	deviceTime    = 400 * 24 * time.Hour // browsers keep no cookie longer
-
-	// The cookie outlives the session: by it a form is known that was typed before the session ended.
-	cookieTime = sessionTime + 24*time.Hour
 )
 
 func (c *Console) sessionOf(r *http.Request) (crm.Session, error) {
@@ -52,7 +52,8 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request, v visit, user in
 		// A session that cannot be ended now ends by itself: no browser holds its cookie any more.
 		_ = c.store.EndSession(r.Context(), v.session.User.ID, v.session.ID)
 	}
-	setCookie(w, sessionCookie, token, cookieTime)
+	setCookie(w, sessionCookie, token, sessionTime)
+	setCookie(w, userCookie, strconv.FormatInt(user, 10), userTime)
 	c.remember(w, r, user)
 }
 
@@ -81,19 +82,17 @@ func cookieValue(r *http.Request, name string) string {
 }
 
 // toSignIn remembers where the person wanted to go. A form that was sent after the session had ended is not lost: the sign-in
-// page keeps it, and it can be submitted again.
+// page keeps it, and it is shown again.
 func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost {
 		f, err := formToResubmit(w, r)
 		if err != nil {
 			return err
 		}
-		if f.Value(resubmitTo) != "" {
-			f.fail("", "You were signed out, so nothing was saved. Sign in to submit the form again.")
-		} else {
-			f.fail("", "You are not signed in, so nothing was saved. Sign in, then fill in the form again.")
-		}
 		return c.showSignIn(w, r, http.StatusUnauthorized, f)
+	}
+	if r.Header.Get("HX-Target") == "tag-options" { // suggestions for a field: what is typed on the page stays there
+		return crm.ErrUnauthenticated
 	}
 	if isPart(r) { // the whole page must change, to what it shows now
 		shown, err := url.Parse(r.Header.Get("HX-Current-URL"))
@@ -149,7 +148,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request, v visit, f *for
 	}
 	c.begin(w, r, v, user.ID, token)
 	if f.Value(resubmitTo) != "" {
-		return c.render(w, r, visit{}, "resubmit", page{Title: "Unsaved form", Form: f})
+		return c.resubmit(w, r, f, user, token)
 	}
 	return redirect(w, r, afterSignIn(f.Value("next")))
 }

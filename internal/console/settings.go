@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -17,19 +18,29 @@ type settingsView struct {
 	Name        *form // the name of the organization
 	Giving      *form // the settings of its giving
 	History     *form // for how long changes are kept
+	Zone        *form // the time zone
+	Zones       []string
+	ZoneMoving  bool // gifts are about to get the days of a new time zone
 	Settings    crm.AccountSettings
 }
 
 func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view := settingsView{Name: f.ifSentTo("/name"), Giving: f.ifSentTo("/giving"), History: f.ifSentTo("/history")}
+	view := settingsView{Name: f.ifSentTo("/name"), Giving: f.ifSentTo("/giving"), History: f.ifSentTo("/history"), Zone: f.ifSentTo("/timezone"), Zones: crm.Timezones()}
 	var err error
 	if view.Settings, err = c.store.AccountSettings(r.Context(), v.account()); err != nil {
 		return err
 	}
+	if view.ZoneMoving, err = c.store.ZoneMoving(r.Context(), v.account()); err != nil {
+		return err
+	}
+	view.Zone.setUnsent("timezone", view.Settings.Timezone)
 	view.Name.setUnsent("name", v.membership.Account.Name)
 	view.Giving.setUnsent("currency", view.Settings.Currency)
 	view.Giving.setUnsent("address", view.Settings.Address)
 	view.Giving.setUnsent("tax_id", view.Settings.TaxID)
+	if view.Settings.NoReturn {
+		view.Giving.setUnsent("no_return", "yes")
+	}
 	if days := view.Settings.HistoryDays; days > 0 {
 		view.History.setUnsent("history_days", strconv.FormatInt(days, 10))
 	}
@@ -44,10 +55,11 @@ func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, 
 		}
 	}
 	if parent := v.membership.Account.ParentID; parent != "" {
-		// Only members of the account above are told its name.
-		if m, err := c.store.Membership(r.Context(), v.session.User.ID, parent); err == nil {
-			view.Parent = m.Account.Name
+		above, err := c.store.Membership(r.Context(), v.session.User.ID, parent)
+		if err != nil && !errors.Is(err, crm.ErrNotFound) { // only members of the account above are told its name
+			return err
 		}
+		view.Parent = above.Account.Name
 	}
 	return c.render(w, r, v, "settings", page{Title: "Settings", Section: "settings", Form: f, Data: view})
 }
@@ -83,7 +95,8 @@ func (c *Console) renameOrganization(w http.ResponseWriter, r *http.Request, v v
 // saveGivingSettings saves what statements show. The currency is only asked for while there are no gifts.
 func (c *Console) saveGivingSettings(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	address, taxID := f.Value("address"), f.Value("tax_id")
-	in := crm.AccountSettingsInput{Address: &address, TaxID: &taxID}
+	noReturn := f.Value("no_return") == "yes"
+	in := crm.AccountSettingsInput{Address: &address, TaxID: &taxID, NoReturn: &noReturn}
 	if f.values.Has("currency") {
 		currency := f.Value("currency")
 		in.Currency = &currency
@@ -92,6 +105,15 @@ func (c *Console) saveGivingSettings(w http.ResponseWriter, r *http.Request, v v
 		return err
 	}
 	return redirect(w, r, v.path("/settings#giving"), notice{Text: "The giving settings were saved."})
+}
+
+// saveTimezone sets the time zone. Gifts whose time is known get the days of the new one in the background.
+func (c *Console) saveTimezone(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+	zone := f.Value("timezone")
+	if err := c.store.SetAccountSettings(r.Context(), v.account(), crm.AccountSettingsInput{Timezone: &zone}); err != nil {
+		return err
+	}
+	return redirect(w, r, v.path("/settings#timezone"), notice{Text: "The time zone is now " + zone + "."})
 }
 
 // saveHistorySettings sets for how many days changes are kept.

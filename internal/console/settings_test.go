@@ -51,7 +51,7 @@ func TestOwnersSetWhatStatementsShow(t *testing.T) {
 		p := s.member(s.organization("Harbor"), crm.Owner)
 		path := p.org("/settings/giving")
 		p.sees(p.follow(path, "currency", "eur", "address", "1 Quay\r\n4000 Porto", "tax_id", "PT 123"), "The giving settings were saved.", "1 Quay 4000 Porto")
-		want := crm.AccountSettings{Currency: "EUR", Address: "1 Quay\n4000 Porto", TaxID: "PT 123"}
+		want := crm.AccountSettings{Timezone: "UTC", Currency: "EUR", Address: "1 Quay\n4000 Porto", TaxID: "PT 123"}
 		wrong := p.post(path, "currency", "XXY", "address", strings.Repeat("line\n", 9), "tax_id", "kept")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
 		p.sees(wrong, "Currency must be a three-letter code, such as USD or EUR.", "Postal address must not have more than 8 lines.")

@@ -33,7 +33,7 @@ func (c *Console) setupPage(w http.ResponseWriter, r *http.Request, _ visit, f *
 }
 
 func (c *Console) setup(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	in := crm.SetupInput{UserInput: readUser(f), Organization: f.Value("organization"), Account: f.Value("account")}
+	in := crm.SetupInput{UserInput: readUser(f), Organization: f.Value("organization"), Account: f.Value("account"), Timezone: f.Value("timezone")}
 	if in.Account == newAccount {
 		in.Account = ""
 	}

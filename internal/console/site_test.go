@@ -151,7 +151,9 @@ func (s *site) member(account crm.Account, role crm.Role) *person {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p.client.Jar.SetCookies(mustURL(s.t, s.http.URL), []*http.Cookie{{Name: "__Host-session", Value: token, Path: "/", Secure: true}})
+	p.client.Jar.SetCookies(mustURL(s.t, s.http.URL), []*http.Cookie{
+		{Name: "__Host-session", Value: token, Path: "/", Secure: true}, {Name: "__Host-user", Value: strconv.FormatInt(user.ID, 10), Path: "/", Secure: true},
+	})
 	return p
 }
 

@@ -9,35 +9,39 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/store"
 )
 
-// statementsView is the giving statements of a year: of one contact, or of all who gave. They are read while the page is sent.
+// statementsView is the giving statements of a year: of one contact, or a page of those of a list of donors.
 type statementsView struct {
 	Form       *form // the year
 	Action     string
 	Year       int64
+	Kind       crm.DonorKind
 	Settings   crm.AccountSettings
-	Contact    *contactRow // whose statement it is; nil for all
-	Total      int64       // contacts
+	Contact    *contactRow // whose statement it is; nil for a list
+	Found      string      // whose statements they are
+	Erased     int         // people on this page who have none
 	Today      time.Time
-	Statements iter.Seq[*statement]
+	Statements []*statement
+	Pager      pager
 
 	console *Console
 	ctx     context.Context
 	account int64
-	titles  map[int64]string // of campaigns, as far as they are known
-	err     error            // which ended the reading
+	names   map[int64]store.CampaignName // as far as they are known
 }
 
 // statement is what one contact gave in a year.
 type statement struct {
-	view    *statementsView
-	contact int64
-
 	Name, Company string
 	Address       []string // lines
+	Gifts         []statementGift
 	totals        map[string]int64
 	NotMoney      bool // some gifts were no money
+	Refunds       bool // something was given back
+	Covered       bool // the giver has paid fees
+	Event         bool // a gift was for an event, where givers may get something
 }
 
 // statementGift is one line of a statement.
@@ -50,9 +54,12 @@ type statementGift struct {
 	Refunded string
 }
 
-// statementPage is the statement of one contact.
+// statementPage is the statement of one contact. A person who was erased has none.
 func (c *Console) statementPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	contact, err := c.contactOf(r, v)
+	if err == nil && contact.Erased() {
+		err = crm.ErrNotFound
+	}
 	if err != nil {
 		return err
 	}
@@ -62,132 +69,143 @@ func (c *Console) statementPage(w http.ResponseWriter, r *http.Request, v visit,
 	}
 	row := contactRows(v, []crm.Contact{contact})[0]
 	view.Contact = &row
-	view.Statements = func(yield func(*statement) bool) { yield(view.statement(contact)) }
-	return c.streamStatements(w, r, v, view, "Giving statement of "+row.Name)
+	if len(f.Faults) == 0 {
+		err = c.store.Statement(r.Context(), v.account(), contact.ID, view.Year, func(gifts iter.Seq2[store.GiftRecord, error]) error { return view.add(contact, gifts) })
+	}
+	if err != nil {
+		return err
+	}
+	return c.showStatements(w, r, v, view, "Giving statement of "+row.Name)
 }
 
-// statementsPage is the statements of all contacts who gave in a year, one after the other.
+// statementsPage is the statements of the contacts whom the list of donors shows with the same filter, page by page.
 func (c *Console) statementsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	view, err := c.newStatements(r, v, f, "/statements")
 	if err != nil {
 		return err
 	}
 	if len(f.Faults) == 0 {
-		total, givers, err := c.store.Givers(r.Context(), v.account(), view.Year)
+		filter := crm.DonorFilter{Year: view.Year, Kind: view.Kind}
+		page, err := c.store.Statements(r.Context(), v.account(), filter, searchPlace(r.URL.Query()), view.add)
 		if err != nil {
 			return err
 		}
-		view.Total = total
-		view.Statements = func(yield func(*statement) bool) {
-			for contact, err := range givers {
-				if view.err = err; err != nil || !yield(view.statement(contact)) || view.err != nil {
-					return
-				}
-			}
-		}
+		view.tell(v, filter, page)
 	}
-	return c.streamStatements(w, r, v, view, "Giving statements")
+	return c.showStatements(w, r, v, view, "Giving statements")
+}
+
+// tell says whose statements a page has, and where the others are.
+func (view *statementsView) tell(v visit, filter crm.DonorFilter, page store.StatementPage) {
+	view.Erased = page.Erased
+	switch {
+	case page.Total > 0:
+		view.Found = plural(page.Total, "donor") + donorWords(filter) + "."
+	case len(view.Statements) > 0:
+		view.Found = "These donors gave in " + strconv.FormatInt(filter.Year, 10) + ", in different currencies."
+	}
+	address := func(at store.SearchPlace) string {
+		if at == (store.SearchPlace{}) {
+			return ""
+		}
+		return withQuery(v.path("/statements"), donorQuery(filter, at))
+	}
+	view.Pager.Previous, view.Pager.Next = address(page.Prev), address(page.Next)
 }
 
 func (c *Console) newStatements(r *http.Request, v visit, f *form, path string) (*statementsView, error) {
 	f.values = r.URL.Query()
-	year := crm.Year(c.now()) - 1
-	if total, _, err := c.store.Givers(r.Context(), v.account(), year); err != nil {
+	year := int64(c.today(v).Year()) - 1
+	if gave, err := c.store.GaveIn(r.Context(), v.account(), year); err != nil {
 		return nil, err
-	} else if total == 0 { // an organization that has just begun
+	} else if !gave { // an organization that has just begun
 		year++
 	}
 	view := &statementsView{
-		Form: f, Action: v.path(path), Year: yearOf(f, year), Today: c.now().UTC(),
-		console: c, ctx: r.Context(), account: v.account(), titles: map[int64]string{},
+		Form: f, Action: v.path(path), Year: yearOf(f, year), Kind: donorKind(f), Today: c.today(v),
+		console: c, ctx: r.Context(), account: v.account(), names: map[int64]store.CampaignName{},
 	}
 	var err error
 	view.Settings, err = c.store.AccountSettings(r.Context(), v.account())
 	return view, err
 }
 
-// streamStatements sends the page. A failure of the database half-way breaks it off, so that it does not look complete.
-func (c *Console) streamStatements(w http.ResponseWriter, r *http.Request, v visit, view *statementsView, title string) error {
-	p := page{Title: title, Section: "contacts", Form: view.Form, Data: view}
-	if len(view.Form.Faults) > 0 {
-		return c.render(w, r, v, "statement", p)
+func (c *Console) showStatements(w http.ResponseWriter, r *http.Request, v visit, view *statementsView, title string) error {
+	if len(view.Form.Faults) == 0 {
+		title += " " + strconv.FormatInt(view.Year, 10)
 	}
-	p.Title += " " + strconv.FormatInt(view.Year, 10)
-	return c.stream(w, r, v, "statement", p, func() error { return view.err })
+	return c.render(w, r, v, "statement", page{Title: title, Section: "contacts", Form: view.Form, Data: view})
 }
 
-func (view *statementsView) statement(contact crm.Contact) *statement {
-	s := &statement{view: view, contact: contact.ID, Name: contactName(contact), Company: contact.Company, totals: map[string]int64{}}
+// add adds the statement of a contact.
+func (view *statementsView) add(contact crm.Contact, gifts iter.Seq2[store.GiftRecord, error]) error {
+	s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(contact.Company), totals: map[string]int64{}}
 	if len(contact.Addresses) > 0 {
-		s.Address = addressLines(contact.Addresses[0])
+		s.Address = contact.Addresses[0].Lines()
 	}
-	return s
-}
-
-// addressLines is an address as it stands on an envelope.
-func addressLines(a crm.Address) (lines []string) {
-	place := strings.TrimSpace(a.State + " " + a.Zipcode)
-	if a.City != "" && place != "" {
-		place = a.City + ", " + place
-	}
-	for _, line := range []string{a.Line1, a.Line2, place, a.Country} {
-		if line != "" {
-			lines = append(lines, line)
+	for record, err := range gifts {
+		if err == nil {
+			err = s.add(view, &record.Gift)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return lines
+	view.Statements = append(view.Statements, s)
+	return nil
 }
 
-// Gifts are the gifts that count, and adds them up.
-func (s *statement) Gifts() iter.Seq[statementGift] {
-	return func(yield func(statementGift) bool) {
-		for record, err := range s.view.console.store.CountedGifts(s.view.ctx, s.view.account, s.contact, s.view.Year) {
-			var line statementGift
-			if err == nil {
-				line, err = s.add(&record.Gift)
-			}
-			if err != nil {
-				s.view.err = err
-				return
-			}
-			if !yield(line) {
-				return
-			}
-		}
-	}
-}
-
-// add is the line of a gift. A statement is about what was paid, with the part of a fee that the giver added: that is what left the
+// add adds the line of a gift. A statement is about what was paid, with the part of a fee that the giver added: that is what left the
 // giver's account.
-func (s *statement) add(g *crm.Gift) (line statementGift, err error) {
-	line = statementGift{At: g.At, Method: g.Method}
-	if line.Campaign, err = s.view.title(g.Campaign); err != nil {
-		return line, err
+func (s *statement) add(view *statementsView, g *crm.Gift) error {
+	campaign, err := view.campaign(g.Campaign)
+	if err != nil {
+		return err
 	}
-	if !g.IsMoney() {
+	line := statementGift{At: g.Local, Method: spoken(g.Method), Campaign: campaign.Title}
+	s.Event = s.Event || campaign.Event
+	if g.IsMoney() {
+		s.totals[g.Currency] += g.Left()
+		s.Covered = s.Covered || g.Payment().FeeCovered != 0
+		line.Amount = crm.MoneyExact(g.Left(), g.Currency)
+		if g.Refunded() != 0 {
+			s.Refunds = true
+			line.Paid, line.Refunded = crm.MoneyExact(g.Payment().Amount, g.Currency), crm.MoneyExact(g.Refunded(), g.Currency)
+		}
+	} else {
 		s.NotMoney = true
-		return line, nil
 	}
-	s.totals[g.Currency] += g.Left()
-	line.Amount = crm.Money(g.Left(), g.Currency)
-	if g.Refunded() != 0 {
-		line.Paid, line.Refunded = crm.Money(g.Payment().Amount, g.Currency), crm.Money(g.Refunded(), g.Currency)
-	}
-	return line, nil
+	s.Gifts = append(s.Gifts, line)
+	return nil
 }
 
 // Total is the sum of what was listed, in each currency; "" where nothing was money.
-func (s *statement) Total() string { return moneyList(s.totals) }
+func (s *statement) Total() string { return moneyTexts(s.totals, crm.MoneyExact) }
 
-// title is the title of a campaign, which is looked up once.
-func (view *statementsView) title(campaign int64) (string, error) {
-	title, known := view.titles[campaign]
-	if known || campaign == 0 {
-		return title, nil
+// Explained says in one line what the amounts are, and what is not among them.
+func (s *statement) Explained() string {
+	text := "Only gifts that we have received are listed; promised gifts are not."
+	if s.Refunds {
+		text += " What was refunded is subtracted."
 	}
-	found, err := view.console.store.CampaignNames(view.ctx, view.account, []int64{campaign})
-	view.titles[campaign] = found[campaign].Title
-	return view.titles[campaign], err
+	if s.Covered {
+		text += " Fees that you covered are included."
+	}
+	if len(s.totals) > 1 {
+		text += " Each currency has a total of its own."
+	}
+	return text
+}
+
+// campaign is what is known of a campaign, which is looked up once.
+func (view *statementsView) campaign(id int64) (store.CampaignName, error) {
+	name, known := view.names[id]
+	if known || id == 0 {
+		return name, nil
+	}
+	found, err := view.console.store.CampaignNames(view.ctx, view.account, []int64{id})
+	view.names[id] = found[id]
+	return found[id], err
 }
 
 // OrganizationAddress is the lines of the organization's address.

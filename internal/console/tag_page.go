@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"donorbook/internal/crm"
@@ -53,7 +54,11 @@ func (c *Console) tagsPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 	if err != nil {
 		return err
 	}
-	for _, link := range tagLinks(v, counts) {
+	links, err := c.sizedTags(r, v, counts)
+	if err != nil {
+		return err
+	}
+	for _, link := range links {
 		of := url.Values{"tag": {link.Name}}
 		view.Rows = append(view.Rows, tagRow{link, withQuery(v.path("/tags/rename"), of), withQuery(v.path("/tags/delete"), of), busy[link.Name]})
 	}
@@ -64,6 +69,20 @@ func (c *Console) tagsPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 		}
 	}
 	return c.render(w, r, v, "tags", page{Title: "Tags", Section: "tags", Form: f, Data: view})
+}
+
+// sizedTags are tags with how many contacts have them, archived ones too.
+func (c *Console) sizedTags(r *http.Request, v visit, counts []store.TagCount) ([]tagLink, error) {
+	links := tagLinks(v, counts)
+	names := make([]string, len(links))
+	for i := range links {
+		names[i] = links[i].Name
+	}
+	archived, err := c.store.ArchivedWithTags(r.Context(), v.account(), names)
+	for i := range links {
+		links[i].Archived = archived[links[i].Name]
+	}
+	return links, err
 }
 
 // busyTags says what is being done to tags in the background, by their names.
@@ -82,9 +101,13 @@ func (c *Console) busyTags(r *http.Request, v visit) (map[string]string, error) 
 
 func (c *Console) alikeTags(r *http.Request, v visit, busy map[string]string) (all []alikeTags, err error) {
 	groups, err := c.store.AlikeTags(r.Context(), v.account(), alikeTagsMost)
+	if err != nil {
+		return nil, err
+	}
+	links, err := c.sizedTags(r, v, slices.Concat(groups...))
 	for _, group := range groups {
-		one := alikeTags{All: tagLinks(v, group)}
-		one.Into = one.All[0]
+		one := alikeTags{All: links[:len(group)]}
+		one.Into, links = one.All[0], links[len(group):]
 		underWay := busy[one.Into.Name] != ""
 		for _, tag := range one.All[1:] {
 			one.Names = append(one.Names, tag.Name)
@@ -99,10 +122,8 @@ func (c *Console) alikeTags(r *http.Request, v visit, busy map[string]string) (a
 
 // tagView is the page that renames a tag, or deletes it.
 type tagView struct {
-	Tag      tagLink
-	Archived int64  // archived contacts that have it, too
-	Into     string // an existing tag that it would be merged into
-	Together string // how many contacts have that one
+	Tag  tagLink
+	Into *tagLink // an existing tag that it would be merged into
 }
 
 // namedTag is the tag that a page or a form is about.
@@ -112,7 +133,7 @@ func (c *Console) namedTag(r *http.Request, v visit, f *form) (view tagView, err
 		name = r.URL.Query().Get("tag")
 	}
 	size, err := c.store.TagSize(r.Context(), v.account(), name)
-	view.Tag, view.Archived = tagLink{name, tagAddress(v, name), size.Active}, size.Archived
+	view.Tag = tagLink{name, tagAddress(v, name), size.Active, size.Archived}
 	return view, err
 }
 
@@ -140,14 +161,14 @@ func (c *Console) renameTag(w http.ResponseWriter, r *http.Request, v visit, f *
 	}
 	into, err := c.store.TagSize(r.Context(), v.account(), name)
 	if exists := err == nil; exists && f.Value("merge") != name {
-		view.Into, view.Together = name, plural(into.Active, "contact")
+		view.Into = &tagLink{Name: name, Contacts: into.Active, Archived: into.Archived}
 		return c.render(w, r, v, "tag_rename", page{Title: "Merge " + view.Tag.Name, Section: "tags", Form: f, Data: view})
 	}
 	if err != nil && !errors.Is(err, crm.ErrNotFound) {
 		return err
 	}
 	done, err := c.store.RenameTag(r.Context(), v.account(), view.Tag.Name, name)
-	said := fmt.Sprintf("“%s” is now “%s” on %s.", view.Tag.Name, name, plural(done.Changed, "contact"))
+	said := fmt.Sprintf("“%s” is now “%s” on %s.", view.Tag.Name, name, withArchived(done.Changed, done.Archived))
 	return c.tagChanged(w, r, v, view, done, err, said, fmt.Sprintf("“%s” is being changed to “%s” in the background.", view.Tag.Name, name))
 }
 
@@ -165,7 +186,7 @@ func (c *Console) deleteTag(w http.ResponseWriter, r *http.Request, v visit, f *
 		return c.tagGone(w, r, v, view, err)
 	}
 	done, err := c.store.DeleteTag(r.Context(), v.account(), view.Tag.Name)
-	said := fmt.Sprintf("“%s” was taken from %s.", view.Tag.Name, plural(done.Changed, "contact"))
+	said := fmt.Sprintf("“%s” was taken from %s.", view.Tag.Name, withArchived(done.Changed, done.Archived))
 	return c.tagChanged(w, r, v, view, done, err, said, fmt.Sprintf("“%s” is being deleted in the background.", view.Tag.Name))
 }
 
@@ -180,7 +201,7 @@ func (c *Console) mergeTags(w http.ResponseWriter, r *http.Request, v visit, f *
 		return err
 	}
 	done, err := c.store.MergeTags(r.Context(), v.account(), names, into)
-	said := fmt.Sprintf("%s became “%s” on %s.", quotedTags(names), into, plural(done.Changed, "contact"))
+	said := fmt.Sprintf("%s became “%s” on %s.", quotedTags(names), into, withArchived(done.Changed, done.Archived))
 	view := tagView{Tag: tagLink{Name: names[0]}}
 	return c.tagChanged(w, r, v, view, done, err, said, fmt.Sprintf("%s is being changed to “%s” in the background.", quotedTags(names), into))
 }
@@ -203,6 +224,20 @@ func (c *Console) tagGone(w http.ResponseWriter, r *http.Request, v visit, view 
 		return err
 	}
 	return redirect(w, r, v.path("/tags"), notice{Text: "No contact has the tag “" + view.Tag.Name + "” anymore. Nothing was changed."})
+}
+
+// Size is how many contacts have the tag, in words: those that a list shows first, and archived ones.
+func (t tagLink) Size() string { return withArchived(t.Contacts+t.Archived, t.Archived) }
+
+// withArchived is a number of contacts of which some are archived.
+func withArchived(contacts, archived int64) string {
+	switch {
+	case archived == 0:
+		return plural(contacts, "contact")
+	case archived == contacts:
+		return plural(contacts, "archived contact")
+	}
+	return plural(contacts-archived, "contact") + " and " + plural(archived, "archived contact")
 }
 
 // quotedTags are names in quotation marks.

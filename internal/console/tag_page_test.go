@@ -18,7 +18,7 @@ func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 		s.contact(p, "Bo", "B", tagged("vip"))
 		p.follow(s.contact(p, "Cy", "C", tagged("vip"))+"/archive", "x", "y")
 		list := p.get(p.org("/tags"))
-		p.sees(list, "a/b, c 1", "vip 2", "Rename vip", "Delete tag vip")
+		p.sees(list, "a/b, c 1", "vip 2 + 1 archived", "Rename vip", "Delete tag vip")
 		if !strings.Contains(list.body, p.org("/tags/rename?tag=a%2Fb%2C&#43;c")) {
 			t.Error("the list does not lead to the form")
 		}
@@ -33,7 +33,7 @@ func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 		p.sees(renamed, "“a/b, c” is now “Board” on 1 contact.", "Board 1")
 		ask := p.post(p.org("/tags/rename"), "tag", "Board", "name", "vip")
 		p.wantStatus(ask, http.StatusOK)
-		p.sees(ask, "Merge “Board” into “vip”?", "The tag “vip” exists already: 2 contacts have it. 1 contact with the tag “Board” will have “vip” instead.")
+		p.sees(ask, "Merge “Board” into “vip”?", "The tag “vip” exists already: 2 contacts and 1 archived contact have it. 1 contact with the tag “Board” will have “vip” instead.")
 		s.wantTagsOf(p.account, map[string]string{"A": "Board vip", "B": "vip", "C": "vip archived"})
 		merged := p.follow(p.org("/tags/rename"), hiddenFields(ask)...)
 		p.sees(merged, "“Board” is now “vip” on 1 contact.")
@@ -43,7 +43,7 @@ func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 
 		p.sees(p.get(p.org("/tags/delete?tag=vip")), "Delete “vip”?", "2 contacts and 1 archived contact will lose this tag.")
 		deleted := p.follow(p.org("/tags/delete"), "tag", "vip")
-		p.sees(deleted, "“vip” was taken from 3 contacts.")
+		p.sees(deleted, "“vip” was taken from 2 contacts and 1 archived contact.")
 		s.wantTagsOf(p.account, map[string]string{"A": "Board", "B": "", "C": " archived"})
 		for _, path := range []string{"/tags/delete?tag=vip", "/tags/rename?tag=vip", "/tags/rename"} {
 			if a := p.get(p.org(path)); a.location() != p.org("/tags") {
@@ -51,8 +51,12 @@ func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 			}
 		}
 		p.sees(p.follow(p.org("/tags/delete"), "tag", "vip"), "No contact has the tag “vip” anymore. Nothing was changed.")
+		p.sees(p.get(p.org("/jobs")), "Changed the tag on 2 contacts and 1 archived contact.")
 		p.sees(p.undo(deleted), "Undone: 3 contacts are as before.")
 		s.wantTagsOf(p.account, map[string]string{"A": "Board vip", "B": "vip", "C": "vip archived"})
+		p.follow(p.org("/contacts"), "first_name", "Di", "last_name", "D", "tags.0", "VIP")
+		p.sees(p.get(p.org("/tags")), "Possible duplicates", "vip 2 + 1 archived")
+		p.sees(p.follow(p.org("/tags/merge"), "tag", "vip", "into", "VIP"), "“vip” became “VIP” on 2 contacts and 1 archived contact.")
 	})
 }
 

@@ -9,17 +9,20 @@ import (
 // AccountSettings is what an organization says once about itself: the currency of its sums, and what its giving statements show.
 type AccountSettings struct {
 	Currency string // ISO 4217
+	Timezone string // in which its days begin, such as America/New_York
 	Address  string // postal, of several lines; "" is unset here and below
 	TaxID    string
 	HasGifts bool // then the currency stays
+	NoReturn bool // the organization gives nothing in return for gifts, and its statements say so
 
 	HistoryDays int64 // for how many days the history is kept; 0 is for good
 }
 
 // AccountSettingsInput is a change of settings. A nil field stays as it is; an empty one is cleared.
 type AccountSettingsInput struct {
-	Currency, Address, TaxID *string
-	HistoryDays              *string // a number; empty is for good
+	Currency, Timezone, Address, TaxID *string
+	HistoryDays                        *string // a number; empty is for good
+	NoReturn                           *bool
 }
 
 // DefaultTimezone is the time zone of an organization that has not chosen one.
@@ -40,6 +43,14 @@ func (in *AccountSettingsInput) Validate() error {
 			v.Add("currency", Required)
 		} else if !isCurrency(code) {
 			v.Add("currency", Currency)
+		}
+	}
+	if in.Timezone != nil {
+		name := strings.TrimSpace(*in.Timezone)
+		if in.Timezone = &name; name == "" {
+			v.Add("timezone", Required)
+		} else if !IsTimezone(name) {
+			v.Add("timezone", Timezone)
 		}
 	}
 	if in.Address != nil {
@@ -82,10 +93,15 @@ func (s AccountSettings) Change(in *AccountSettingsInput) (changed AccountSettin
 		}
 	}
 	take("currency", in.Currency, &changed.Currency)
+	take("timezone", in.Timezone, &changed.Timezone)
 	take("address", in.Address, &changed.Address)
 	take("tax_id", in.TaxID, &changed.TaxID)
 	days := strconv.FormatInt(s.HistoryDays, 10)
 	take("history_days", in.HistoryDays, &days)
 	changed.HistoryDays, _ = strconv.ParseInt(days, 10, 64) // a number that was checked
+	if in.NoReturn != nil && *in.NoReturn != s.NoReturn {
+		d = append(d, TextDifference("no_return", strconv.FormatBool(s.NoReturn), strconv.FormatBool(*in.NoReturn)))
+		changed.NoReturn = *in.NoReturn
+	}
 	return changed, d
 }

@@ -114,9 +114,9 @@ func (a *Activity) note() (kept keptNote) {
 	return kept
 }
 
-// Gift is the gift that a change of a contact mentions.
+// Gift is the gift, or the plan, that a change of a contact mentions.
 func (a *Activity) Gift() (gift MentionedGift) {
-	if a.Kind == DidGive || a.Kind == DidRefund {
+	if a.Kind == DidGive || a.Kind == DidRefund || a.Kind == DidPlan {
 		_ = json.Unmarshal([]byte(a.Data), &gift) // an erased one has nothing
 	}
 	return gift
@@ -146,7 +146,7 @@ func (a *Activity) appendData(dst []byte) []byte {
 	gift := a.Gift()
 	switch {
 	case a.Kind == DidNote:
-	case gift.Gift == "":
+	case gift == (MentionedGift{}):
 		changes = a.Data
 	case gift.Before != "":
 		changes = Differences{{Field: "amount", Before: json.RawMessage(gift.Before), After: json.RawMessage(gift.Amount), At: -1}}.Text()
@@ -154,6 +154,7 @@ func (a *Activity) appendData(dst []byte) []byte {
 	dst = appendDifferences(append(dst, `{"changes":`...), changes)
 	dst = appendText(append(dst, `,"note":`...), a.Note())
 	dst = appendText(append(dst, `,"transaction_id":`...), gift.Gift)
+	dst = appendText(append(dst, `,"plan_id":`...), gift.Plan)
 	dst = appendNumber(append(dst, `,"amount":`...), gift.Amount.String())
 	dst = appendText(append(dst, `,"currency":`...), gift.Currency)
 	dst = appendText(append(dst, `,"status":`...), gift.Status)

@@ -46,7 +46,7 @@ func (c Campaign) Public() Campaign {
 		return c
 	}
 	c.Event = &Event{Title: c.Event.Title, Private: true}
-	if c.Type == "event" {
+	if c.Type == EventCampaign {
 		return Campaign{Type: c.Type, Title: c.Title, Event: c.Event, Status: c.Status}
 	}
 	return c
@@ -99,8 +99,11 @@ type CampaignInput struct {
 
 const (
 	defaultCampaignType = "collect"
-	DefaultCurrency     = "USD"
-	maxBeneficiaries    = 1000
+
+	// EventCampaign is the type of a campaign whose givers may get something in return, such as a dinner.
+	EventCampaign    = "event"
+	DefaultCurrency  = "USD"
+	maxBeneficiaries = 1000
 )
 
 // campaignTable is a campaign, field by field. A new field is a line here, and a field in the two types above.
@@ -145,7 +148,7 @@ var eventTable = table[*Event, *Event]{
 	eventTime("start_at", "start", func(e *Event) *time.Time { return &e.StartAt }),
 	eventTime("end_at", "end", func(e *Event) *time.Time { return &e.EndAt }).
 		notBefore("start_at", func(e *Event) (start, end time.Time) { return e.StartAt, e.EndAt }),
-	part("timezone", "time zone", matching(isTimezone, Timezone), func(e *Event) *string { return &e.Timezone }),
+	part("timezone", "time zone", matching(IsTimezone, Timezone), func(e *Event) *string { return &e.Timezone }),
 	part("details", "Details for guests", htmlText(), func(e *Event) *string { return &e.Details }),
 	part("private", "private", yesNo, func(e *Event) *bool { return &e.Private }),
 	part("tickets_required", "tickets", yesNo, func(e *Event) *bool { return &e.TicketsRequired }),

@@ -1,29 +1,39 @@
 package crm
 
 import (
+	"cmp"
 	"strings"
 	"time"
 	"unicode"
 )
 
 // A form of a campaign has a text for each field that people write themselves; a box that is ticked holds "yes". Times of the event
-// are in its time zone, the end of the campaign is in UTC. There is a cover where there is an address of one, and an event or a
+// are in its time zone, the end of the campaign is in that of the organization, which an event without a zone takes as well. There is a cover where there is an address of one, and an event or a
 // livestream where anything is said about it.
 
 // ReadCampaignForm makes an input of a whole form, and validates it: whatever the form does not hold is cleared. old is
-// the campaign that the form was filled from, if any.
-func ReadCampaignForm(value func(field string) string, old Campaign) (in CampaignInput, err error) {
-	f := &campaignForm{value: value, old: old}
+// the campaign that the form was filled from, if any; zone is the organization's.
+func ReadCampaignForm(value func(field string) string, old Campaign, zone string) (in CampaignInput, err error) {
+	f := &campaignForm{value: value, old: old, zone: zone}
 	if old.Event != nil {
 		f.event = *old.Event
 	}
 	campaignTable.take(f, place{}, &in)
+	if in.Event != nil && *in.Event != nil && (*in.Event).Timezone == "" && zone != DefaultTimezone {
+		(*in.Event).Timezone = zone
+	}
 	return in, in.Validate(&f.faults, true)
 }
 
 // FillCampaignForm writes a campaign into a form, so that ReadCampaignForm reads the same campaign back.
-func FillCampaignForm(c Campaign, beneficiaries []string, set func(field, value string)) {
+func FillCampaignForm(c Campaign, beneficiaries []string, zone string, set func(field, value string)) {
+	if c.Event != nil && c.Event.Timezone == "" && zone != DefaultTimezone {
+		event := *c.Event
+		event.Timezone = zone
+		c.Event = &event
+	}
 	campaignTable.fill(&c, place{}, set)
+	set("end_at", LocalTimeText(c.EndAt, zone))
 	set("beneficiaries", strings.Join(beneficiaries, "\n"))
 }
 
@@ -32,6 +42,7 @@ type campaignForm struct {
 	value  func(field string) string
 	old    Campaign
 	event  Event // the old one
+	zone   string
 	faults Invalid
 }
 
@@ -56,12 +67,12 @@ func (f *campaignForm) html(name, text string) string {
 
 // time keeps the old time while the form still says it: an hour that the clock strikes twice in a night has one writing.
 func (f *campaignForm) time(name, text string) time.Time {
-	zone, old := f.Value("event.timezone"), map[string]time.Time{
+	zone, old := cmp.Or(f.Value("event.timezone"), f.zone), map[string]time.Time{
 		"end_at": f.old.EndAt, "event.start_at": f.event.StartAt, "event.end_at": f.event.EndAt,
 		"event.livestream_start_at": f.event.LivestreamStartAt, "event.livestream_end_at": f.event.LivestreamEndAt,
 	}[name]
 	if name == "end_at" {
-		zone = ""
+		zone = f.zone
 	}
 	if text == LocalTimeText(old, zone) {
 		return old

@@ -76,12 +76,12 @@ func FuzzParseLocalTime(f *testing.F) {
 // filled is a form that was filled from a campaign.
 func filled(c Campaign, beneficiaries ...string) map[string]string {
 	values := map[string]string{}
-	FillCampaignForm(c, beneficiaries, func(field, value string) { values[field] = value })
+	FillCampaignForm(c, beneficiaries, "UTC", func(field, value string) { values[field] = value })
 	return values
 }
 
 func readForm(values map[string]string, old Campaign) (CampaignInput, error) {
-	return ReadCampaignForm(func(field string) string { return values[field] }, old)
+	return ReadCampaignForm(func(field string) string { return values[field] }, old, "UTC")
 }
 
 func TestACampaignFormThatIsSavedAsItWasFilledChangesNothing(t *testing.T) {

@@ -159,12 +159,12 @@ func TestValidateCampaignThatWasNotJSON(t *testing.T) {
 
 func TestIsTimezone(t *testing.T) {
 	for _, name := range []string{"UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "America/Argentina/Buenos_Aires", "Etc/GMT+5"} {
-		if !isTimezone(name) {
+		if !IsTimezone(name) {
 			t.Errorf("%s is a time zone", name)
 		}
 	}
 	for _, name := range []string{"Local", "localtime", "posix/UTC", "posixrules", "right/UTC", "Berlin", "../etc/passwd", "/etc/localtime", "UTC+1", "America/", "zone.tab"} {
-		if isTimezone(name) {
+		if IsTimezone(name) {
 			t.Errorf("%s is not a time zone", name)
 		}
 	}

@@ -44,7 +44,7 @@ var (
 		take: func(form Form, name string) bool { return form.Value(name) == ticked },
 	}
 
-	// campaignTime is a time as campaigns show it. Outside of events a form has it in UTC.
+	// campaignTime is a time as campaigns show it. FillCampaignForm says in which zone.
 	campaignTime = kind[time.Time]{
 		read:   readCampaignTime,
 		append: func(dst []byte, t time.Time) []byte { return appendTime(dst, t, appendCampaignTime) },

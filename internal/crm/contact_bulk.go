@@ -38,12 +38,13 @@ func NewBulkAction(kind BulkKind, tags []string) (BulkAction, error) {
 
 // BulkCounts says what became of contacts.
 type BulkCounts struct {
-	Changed    int64 `json:"changed"`
-	Already    int64 `json:"already"`              // were so before
-	Archived   int64 `json:"archived,omitempty"`   // were left alone for that
-	Erased     int64 `json:"erased,omitempty"`     // cannot be restored
-	Refused    int64 `json:"refused,omitempty"`    // would hold more than a contact may
-	Unreadable int64 `json:"unreadable,omitempty"` // are damaged
+	Changed         int64 `json:"changed"`
+	ChangedArchived int64 `json:"changed_archived,omitempty"` // of these are archived, and stay so
+	Already         int64 `json:"already"`                    // were so before
+	Archived        int64 `json:"archived,omitempty"`         // were left alone for that
+	Erased          int64 `json:"erased,omitempty"`           // cannot be restored
+	Refused         int64 `json:"refused,omitempty"`          // would hold more than a contact may
+	Unreadable      int64 `json:"unreadable,omitempty"`       // are damaged
 }
 
 // Apply does the action to a contact and counts what became of it. Tags are neither added to archived contacts nor removed from them.
@@ -65,7 +66,9 @@ func (a BulkAction) Apply(c Contact, now time.Time, counts *BulkCounts) Contact 
 		counts.Already++
 		return c
 	}
-	counts.Changed++
+	if counts.Changed++; c.Archived() && changed.Archived() {
+		counts.ChangedArchived++
+	}
 	return changed
 }
 

@@ -32,7 +32,7 @@ func TestABulkActionCountsWhatBecameOfContacts(t *testing.T) {
 		{BulkAction{Kind: BulkArchive}, archived, BulkCounts{Already: 1}, "a b", true},
 		{BulkAction{Kind: BulkRestore}, tagged, BulkCounts{Already: 1}, "a b", false},
 		{BulkAction{Kind: BulkRestore}, archived, BulkCounts{Changed: 1}, "a b", false},
-		{BulkAction{Kind: BulkRename, Tags: []string{"a", "b"}, Becomes: "B"}, archived, BulkCounts{Changed: 1}, "B", true},
+		{BulkAction{Kind: BulkRename, Tags: []string{"a", "b"}, Becomes: "B"}, archived, BulkCounts{Changed: 1, ChangedArchived: 1}, "B", true},
 		{BulkAction{Kind: BulkRename, Tags: []string{"a"}}, tagged, BulkCounts{Changed: 1}, "b", false},
 	} {
 		var counts BulkCounts

@@ -56,7 +56,7 @@ func (f GaveFilter) IsEmpty() bool { return f == GaveFilter{} }
 
 // Has tells whether a gift is such as is asked for.
 func (f GaveFilter) Has(g *Gift) bool {
-	return g.Net() > 0 && (f.Campaign == 0 || f.Campaign == g.Campaign) && f.When.Has(g.At)
+	return g.Net() > 0 && (f.Campaign == 0 || f.Campaign == g.Campaign) && f.When.Has(g.Local)
 }
 
 // Window is a stretch of time. Its end does not belong to it; a zero time is no bound.
@@ -68,6 +68,27 @@ func (w Window) IsEmpty() bool { return w == Window{} }
 // Has tells whether a time is in the window.
 func (w Window) Has(t time.Time) bool {
 	return !t.Before(w.From) && (w.To.IsZero() || t.Before(w.To))
+}
+
+// ByClock is the window as the clock of an organization shows its bounds. A bound at the first moment of a day in UTC is a day of the organization.
+func (w Window) ByClock(zone *time.Location) Window {
+	for _, bound := range []*time.Time{&w.From, &w.To} {
+		if !bound.Equal(bound.Truncate(24 * time.Hour)) {
+			*bound = WallClock(*bound, zone)
+		}
+	}
+	return w
+}
+
+// OfDays is the window of a person who has named days: a bound at the first moment of a day in UTC is the first moment of that day in the zone.
+func (w Window) OfDays(zone *time.Location) Window {
+	for _, bound := range []*time.Time{&w.From, &w.To} {
+		if !bound.IsZero() && bound.Equal(bound.Truncate(24*time.Hour)) {
+			year, month, day := bound.UTC().Date()
+			*bound = time.Date(year, month, day, 0, 0, 0, 0, zone).UTC()
+		}
+	}
+	return w
 }
 
 // Bounds are the least and the greatest number, both included; nil is no bound.

@@ -60,7 +60,7 @@ func TestFiltersOfContacts(t *testing.T) {
 		Addresses: []Address{{City: "San José", Zipcode: "95112-0001"}, {City: "Boston", Zipcode: "SW1A 1AA"}},
 		Custom:    []CustomValue{{Field: 3, Value: `"Café au lait"`}, {Field: 4, Value: "true"}, {Field: 5, Value: "12.5"}},
 	}
-	gift := Gift{Status: Succeeded, Campaign: 7, At: at("2026-05-05"), Entries: []Entry{{Amount: 500}}}
+	gift := Gift{Status: Succeeded, Campaign: 7, Local: at("2026-05-05"), Entries: []Entry{{Amount: 500}}}
 	for query, want := range map[string]bool{
 		"tag=vip&tag=board": true, "tag=vip&tag=press": false, "tag_any=press&tag_any=vip": true, "tag_any=press": false, "tagAny=vip": true,
 		"tag_none=press": true, "tag_none=press&tag_none=vip": false, "tag_none=": false, "tag_any[]=vip": true, "tag_none[0]=vip": false,

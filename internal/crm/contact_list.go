@@ -344,6 +344,21 @@ func (a *Address) inWords() string {
 	return strings.Join(texts, ", ")
 }
 
+// Lines is an address as it stands on an envelope. Whatever is missing, the rest is there.
+func (a *Address) Lines() (lines []string) {
+	city := a.City
+	if city != "" && a.State != "" {
+		city += ","
+	}
+	place := strings.Join(strings.Fields(city+" "+a.State+" "+a.Zipcode), " ")
+	for _, line := range []string{a.Line1, a.Line2, place, a.Country} {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // normal is the form that addresses are compared by: all parts without regard to case and spaces.
 func (a *Address) normal() string {
 	key := make([]byte, 0, len(addressTable)+addressTable.size(a))

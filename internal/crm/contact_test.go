@@ -208,3 +208,19 @@ func FuzzDecodeContact(f *testing.F) {
 		}
 	})
 }
+
+// An envelope has every part of an address that there is, also of one whose state has no code.
+func TestAnAddressOnAnEnvelope(t *testing.T) {
+	for want, a := range map[string]Address{
+		"1 Main St|Apt 4|Springfield, IL 62701|USA": {Line1: "1 Main St", Line2: "Apt 4", City: "Springfield", State: "IL", Zipcode: "62701", Country: "USA"},
+		"1 Main St|New South Wales|Sydney 2000|AUS": {Line1: "1 Main St", Line2: "New South Wales", City: "Sydney", Zipcode: "2000", Country: "AUS"},
+		"1 Main St|Bavaria|Munich":                  {Line1: "1 Main St", Line2: "Bavaria", City: "Munich"},
+		"Springfield, IL":                           {City: "Springfield", State: "IL"},
+		"IL 62701":                                  {State: "IL", Zipcode: "62701"},
+		"":                                          {},
+	} {
+		if got := strings.Join(a.Lines(), "|"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

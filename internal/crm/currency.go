@@ -74,7 +74,12 @@ func appendMinor(dst []byte, minor int64, code string) []byte {
 }
 
 // Money is an amount as it is shown: $1,500, €1,500.50, ¥1,500, 12.500 KWD.
-func Money(minor int64, code string) string {
+func Money(minor int64, code string) string { return moneyText(minor, code, false) }
+
+// MoneyExact is an amount with all its decimals, as amounts below each other are shown: $1,500.00.
+func MoneyExact(minor int64, code string) string { return moneyText(minor, code, true) }
+
+func moneyText(minor int64, code string, exact bool) string {
 	code = cmp.Or(code, DefaultCurrency)
 	sign := ""
 	if minor < 0 {
@@ -82,7 +87,7 @@ func Money(minor int64, code string) string {
 	}
 	scale := scaleOf(Decimals(code))
 	text := CountText(minor / scale)
-	if rest := minor % scale; rest != 0 {
+	if rest := minor % scale; rest != 0 || exact && scale > 1 {
 		text += "." + strconv.FormatInt(scale+rest, 10)[1:]
 	}
 	if mark := currencySigns[code]; mark != "" {

@@ -321,7 +321,7 @@ func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 		t.Errorf("what was changed since: %v, %v: %s", left, err, diff)
 	}
 	activity := Activity{Noun: ContactNoun, Kind: DidUpdate, Data: text, Fields: fields}
-	if diff := cmp.Diff([]Change{{"Text", "a", "b"}, {"Number", "1", ""}, {"Yes or no", "", "Yes"}}, activity.Changes()); diff != "" || !activity.OfCustomFields() {
+	if diff := cmp.Diff([]Change{{"“Text”", "a", "b"}, {"“Number”", "1", ""}, {"“Yes or no”", "", "Yes"}}, activity.Changes()); diff != "" || !activity.OfCustomFields() {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]Change{{"Yes or no", "", "Yes"}, {"Number", "1", ""}, {"Text", "a", "b"}}, fields.Changes(&before, &after)); diff != "" {

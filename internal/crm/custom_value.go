@@ -249,15 +249,27 @@ func (fields *CustomFields) told(all Differences) (changes []Change) {
 		if id == 0 {
 			continue
 		}
-		title := "Custom field"
-		if fields != nil {
-			if at := slices.IndexFunc(fields.All, func(f CustomField) bool { return f.ID == id }); at >= 0 {
-				title = fields.All[at].Title
-			}
-		}
-		changes = append(changes, Change{title, keptText(all[i].Before), keptText(all[i].After)})
+		changes = append(changes, Change{fields.quotedTitle(id), keptText(all[i].Before), keptText(all[i].After)})
 	}
 	return changes
+}
+
+// quotedTitle is what a field is called in a sentence: as people have written it.
+func (fields *CustomFields) quotedTitle(id int64) string {
+	if fields != nil {
+		if at := slices.IndexFunc(fields.All, func(f CustomField) bool { return f.ID == id }); at >= 0 {
+			return "“" + fields.All[at].Title + "”"
+		}
+	}
+	return "Custom field"
+}
+
+// FieldLabel is what people call a field of a contact, and a custom field among them. ok is false where it is none.
+func (fields *CustomFields) FieldLabel(path string) (label string, ok bool) {
+	if id := customOf(&Difference{Field: path}); id != 0 {
+		return fields.quotedTitle(id), true
+	}
+	return Label(path)
 }
 
 // keptText is a value of a custom field that the history keeps, as a person writes it.

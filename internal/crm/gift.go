@@ -21,6 +21,7 @@ type Gift struct {
 	Currency   string
 	Entries    []Entry // the payment, then each refund and correction
 	At         time.Time
+	Local      time.Time // At by the organization's clock (GiftClock): its day, month and year are the gift's. It stands beside the document
 	CreatedAt  time.Time
 	Dedication *Dedication // nil where there is none
 	OptIn      bool        // to hear from the organization
@@ -332,7 +333,8 @@ func GiftChanges(before, after *Gift) (changes []GiftChange) {
 	}
 	for i := range giftTable {
 		f := &giftTable[i]
-		if f.name == "transactions" || f.name == "line_items" {
+		switch f.name {
+		case "transactions", "line_items", "donated", "payout", "payment_method": // these follow from others
 			continue
 		}
 		was, is := string(f.append(nil, before)), string(f.append(nil, after))

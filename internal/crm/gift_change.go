@@ -44,7 +44,7 @@ func (g Gift) Change(in *GiftInput, contact *Contact, now time.Time) (Gift, erro
 	g.changeMoney(in, &v, now)
 	if status := GiftStatus(value(in.Status)); status != "" && status != g.Status && g.Status != Pending {
 		v.Add("status", StatusStays)
-	} else if cmp.Or(status, g.Status) != Pending && in.at.After(now.Add(clockSkew)) {
+	} else if cmp.Or(status, g.Status) != Pending && in.future {
 		v.Add("transacted_at", NotInFuture)
 	}
 	checkReserved(&v, value(in.ExternalID), g.ExternalID)
@@ -72,17 +72,20 @@ func (g Gift) Change(in *GiftInput, contact *Contact, now time.Time) (Gift, erro
 	if in.DepositedAt != nil {
 		g.Deposited = in.deposited
 	}
-	if g.Status == Succeeded && old.Status != Succeeded {
-		g.receive(in, now)
+	if g.Status != old.Status {
+		g.settle(in, now)
 	}
 	return g, nil
 }
 
-// receive notes when a promise was kept: on the day that was sent, else now.
-func (g *Gift) receive(in *GiftInput, now time.Time) {
+// settle notes when a promise was kept, on the day that was sent, else now, or given up. Only a promise lies in the future.
+func (g *Gift) settle(in *GiftInput, now time.Time) {
 	now = now.UTC().Truncate(time.Second)
 	if g.At.After(now) { // it was due later
 		g.At = now
+	}
+	if g.Status != Succeeded {
+		return
 	}
 	g.Payment().CapturedAt = now
 	if !in.at.IsZero() {

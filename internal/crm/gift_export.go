@@ -1,7 +1,20 @@
 package crm
 
+import "time"
+
 // Decimal is a cell with a number that has decimals, such as 12.50.
 type Decimal string
+
+// Date is a cell with a day.
+type Date time.Time
+
+// giftTimeCell is when a gift was made, as far as it is known.
+func giftTimeCell(at time.Time) any {
+	if !at.IsZero() && IsDay(at) {
+		return Date(at.UTC())
+	}
+	return momentCell(at)
+}
 
 // GiftHeader is the columns of a file of gifts. Those that an import of gifts reads have the names that it knows.
 func GiftHeader() []string {
@@ -21,9 +34,9 @@ func GiftCells(g *Gift, slug string) []any {
 	if d == nil {
 		d = new(Dedication)
 	}
-	return []any{g.Code, GiftNumber(g.ID), momentCell(g.At), money(g.amount()), g.Currency, g.Method, string(g.Status), g.Contact, g.Giver.FirstName, g.Giver.LastName, g.Giver.Company, g.Giver.Email, g.Giver.Phone,
+	return []any{g.Code, GiftNumber(g.ID), giftTimeCell(g.At), money(g.amount()), g.Currency, g.Method, string(g.Status), g.Contact, g.Giver.FirstName, g.Giver.LastName, g.Giver.Company, g.Giver.Email, g.Giver.Phone,
 		a.Line1, a.Line2, a.City, a.State, a.Zipcode, a.Country, idCell(g.Campaign), slug, g.PlanCode, money(g.fee()), money(g.feeCovered()), money(g.Donated()), money(g.payout()), money(g.Refunded()),
-		g.ExternalID, g.Check, momentCell(g.Deposited), g.Note, d.Type, d.Name, d.RecipientName, d.RecipientEmail,
+		g.ExternalID, g.Check, giftTimeCell(g.Deposited), g.Note, d.Type, d.Name, d.RecipientName, d.RecipientEmail,
 		g.OptIn, !g.Test, momentCell(g.CreatedAt)}
 }
 

@@ -15,6 +15,7 @@ type GiftFilter struct {
 	Method            string
 	ExternalID        string
 	From, To          time.Time // To is exclusive
+	Days              bool      // From and To are days of the organization; otherwise they are times, wherever one is
 	Min, Max          int64     // of what is left of a gift, in the smallest unit of the account's currency; 0 is no bound
 	Counted           bool      // something is left of it, and it succeeded
 	Currency          string
@@ -27,11 +28,11 @@ func (f GiftFilter) IsEmpty() bool { return f == GiftFilter{} }
 // OnlyTime tells whether the filter names whole days and nothing else, so that the sums of days answer it.
 func (f GiftFilter) OnlyTime() bool {
 	day := func(t time.Time) bool { return t.Equal(t.Truncate(24 * time.Hour)) }
-	only := GiftFilter{From: f.From, To: f.To, Counted: f.Counted}
+	only := GiftFilter{From: f.From, To: f.To, Days: f.Days, Counted: f.Counted}
 	if f.Counted {
 		only.Currency = f.Currency
 	}
-	return f == only && day(f.From) && day(f.To)
+	return f == only && day(f.From) && day(f.To) && (f.Days || f.From.IsZero() && f.To.IsZero())
 }
 
 // giftFilters are the query parameters of a list of gifts.
@@ -104,6 +105,7 @@ func ParseGiftSearch(value func(name string) string, currency string) (f GiftFil
 	if !f.To.IsZero() {
 		f.To = f.To.AddDate(0, 0, 1)
 	}
+	f.Days = !f.From.IsZero() || !f.To.IsZero()
 	f.Min, f.Max = filterMoney(&v, "min", value("min"), currency), filterMoney(&v, "max", value("max"), currency)
 	if f.Max != 0 && f.Max < f.Min {
 		v.Add("max", "must not be less than the smallest amount")

@@ -14,8 +14,8 @@ func TestPeopleFilterGiftsByWholeDaysAndAmounts(t *testing.T) {
 	}
 	for query, want := range map[string]GiftFilter{
 		"":                           {},
-		"from=2026-01-01":            {From: day("2026-01-01")},
-		"to=2026-01-31":              {To: day("2026-02-01")}, // the last day is included
+		"from=2026-01-01":            {From: day("2026-01-01"), Days: true},
+		"to=2026-01-31":              {To: day("2026-02-01"), Days: true}, // the last day is included
 		"plan=any":                   {Recurring: true},
 		"plan=abcdefghij000001":      {Plan: "abcdefghij000001"},
 		"campaign=7 contact=8":       {Campaign: 7, Contact: 8},

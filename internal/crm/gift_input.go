@@ -29,11 +29,12 @@ type GiftInput struct {
 	Correction                     bool   // money that differs was entered wrong, and is corrected
 
 	at, deposited time.Time         // what Validate worked out
+	future        bool              // at is after now, or after today
 	sentAs        map[string]string // what the columns of a file are called, by the names of the wire
 	sign          string            // of a currency, that a cell has beside its amount
 }
 
-// givenAt is when the gift was made. A day alone is noon of that day, so that it is the same day in most of the world.
+// givenAt is when the gift was made. A day alone is noon of that day in UTC: GiftClock knows it by that.
 func givenAt() field[*Gift, *GiftInput] {
 	f := kept[*Gift, *GiftInput]("transacted_at", contactTime, func(g *Gift) *time.Time { return &g.At })
 	f.label = "Date"
@@ -54,7 +55,7 @@ func givenAt() field[*Gift, *GiftInput] {
 		if status := value(in.Status); status == string(Pending) || !c.isNew && status == "" { // Change knows whether it is a promise
 			latest, rule = c.now.AddDate(promiseYears, 0, 0), TooFarAhead
 		}
-		in.at = c.giftTime(at, "transacted_at", *in.GivenAt, latest, rule)
+		in.at, in.future = c.giftTime(at, "transacted_at", *in.GivenAt, latest, rule), isAfter(*in.GivenAt, c.now.Add(clockSkew))
 	}
 	return f
 }
@@ -74,27 +75,56 @@ func depositedAt() field[*Gift, *GiftInput] {
 	return f
 }
 
-// giftTime reads a date or a time that lies between 1900 and the latest one. rule is what a later one breaks.
+// giftTime reads a date or a time that lies between 1900 and the latest one. rule is what a later one breaks. A date may be that of the latest time
+// where that is: its location says so.
 func (c *checker) giftTime(at place, name, text string, latest time.Time, rule Rule) time.Time {
 	t, isDay, ok := ParseMoment(text)
+	later := isAfter(text, latest)
 	if isDay {
-		t = t.Add(12 * time.Hour)
-		if Day(t) == Day(c.now) && t.After(c.now) {
-			t = c.now.UTC().Truncate(time.Second)
-		}
+		t = t.Add(dayTime)
 	}
 	switch {
 	case !ok:
 		c.add(at, name, GiftTime)
-	case t.After(latest) && rule == TooFarAhead:
+	case later && rule == TooFarAhead:
 		c.add(at, name, rule, promiseYears)
-	case t.After(latest):
+	case later:
 		c.add(at, name, rule)
 	case t.Year() < 1900:
 		c.add(at, name, NotBefore1900)
 	}
 	return t
 }
+
+// isAfter tells whether a date or a time is after the latest one. A date is compared with the date there.
+func isAfter(text string, latest time.Time) bool {
+	t, isDay, _ := ParseMoment(text)
+	if isDay {
+		latest = WallClock(latest, latest.Location())
+	}
+	return t.After(latest)
+}
+
+// dayTime is when a gift was made of which only the day is known: at noon in UTC.
+const dayTime = 12 * time.Hour
+
+// GiftClock is when a gift was made, by the clock of the organization: the day of it is the day of the gift. A gift of which only the day is known
+// stays on that day, whatever the zone is.
+func GiftClock(at time.Time, zone *time.Location) time.Time {
+	local := WallClock(at, zone)
+	if IsDay(at) || local.Before(firstDay) {
+		return at.UTC()
+	}
+	return local
+}
+
+// IsDay tells whether only the day of a gift is known.
+func IsDay(at time.Time) bool { return at.Equal(at.Truncate(24 * time.Hour).Add(dayTime)) }
+
+// AnywhereToday is a time in the zone where days begin first. The API takes a date that is today somewhere: it does not ask where its client is.
+func AnywhereToday(now time.Time) time.Time { return now.In(firstZone) }
+
+var firstZone = time.FixedZone("", 14*60*60)
 
 // clockSkew is how far the clock of a client may be ahead.
 const clockSkew = time.Minute
@@ -378,7 +408,7 @@ func (in *GiftInput) Agrees(g *Gift) bool {
 		same.Deposited = in.deposited
 	}
 	_, isDay, _ := ParseMoment(*in.GivenAt)
-	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.At)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
+	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
 		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && (value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
 		string(same.AppendBody(nil)) == string(g.AppendBody(nil))
 }
@@ -390,9 +420,6 @@ func value[T any](sent *T) (v T) {
 	}
 	return v
 }
-
-// Periods are the year, the month and the day in which the gift of a valid input was made.
-func (in *GiftInput) Periods() (year, month, day int64) { return Year(in.at), Month(in.at), Day(in.at) }
 
 // Time is when a valid gift was given.
 func (in *GiftInput) Time() time.Time { return in.at }

@@ -236,7 +236,7 @@ func withoutKey(document []byte, key string) []byte {
 	return append(object, '}')
 }
 
-// Validate checks the row as a new gift. A giver without a name must be a contact already.
+// Validate checks the row as a new gift; the location of now is the organization's. A giver without a name must be a contact already.
 func (row *GiftRow) Validate(region string, now time.Time) error {
 	if row.faults.has("") { // what the cells say cannot be trusted
 		return row.faults.Err()
@@ -248,6 +248,10 @@ func (row *GiftRow) Validate(region string, now time.Time) error {
 	}
 	if row.CampaignName != "" && in.Campaign != nil && *in.Campaign != 0 {
 		row.faults.Add("campaign", "must not come together with campaign_id")
+	}
+	if at, err := time.ParseInLocation(campaignTimeForm, value(in.GivenAt), now.Location()); err == nil { // a clock of the organization has shown it
+		text := at.Format(time.RFC3339)
+		in.GivenAt = &text
 	}
 	return in.Named(in.Validate(&row.faults, true, region, now))
 }

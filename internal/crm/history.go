@@ -49,9 +49,10 @@ const (
 	DidLose // a row that was missing, and that a repair has put in its place
 	DidExport
 	DidImport
+	DidPlan // a recurring plan of a contact has begun
 )
 
-var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost", "exported", "imported"}
+var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost", "exported", "imported", "plan"}
 
 func (k ChangeKind) String() string { return nameAt(kindNames, int64(k)) }
 
@@ -244,13 +245,15 @@ func (d Differences) Has(field string) bool {
 }
 
 // MentionedGift is what the history of a contact says about a gift of theirs: which one, what was given or refunded, and the state that it is in. The
-// amount is negative where a refund was undone.
+// amount is negative where a refund was undone. Of a plan it says what is given each time, and how often.
 type MentionedGift struct {
-	Gift     string      `json:"transaction_id"`
-	Amount   json.Number `json:"amount"`
-	Before   json.Number `json:"before,omitempty"` // the amount that was corrected
-	Currency string      `json:"currency"`
-	Status   string      `json:"status"`
+	Gift      string      `json:"transaction_id,omitempty"`
+	Plan      string      `json:"plan_id,omitempty"`
+	Amount    json.Number `json:"amount"`
+	Before    json.Number `json:"before,omitempty"` // the amount that was corrected
+	Currency  string      `json:"currency"`
+	Status    string      `json:"status"`
+	Frequency string      `json:"frequency,omitempty"`
 }
 
 // GiftMention is a mentioned gift as the history keeps it.
@@ -264,8 +267,17 @@ func GiftMention(before, after *Gift) string {
 			mention.Before = json.Number(MoneyInput(before.Payment().Amount, after.Currency))
 		}
 	}
-	mention.Amount = json.Number(MoneyInput(amount, after.Currency))
-	text, _ := json.Marshal(mention) // texts alone
+	return mention.text(amount)
+}
+
+// PlanMention is a mentioned plan as the history keeps it.
+func PlanMention(p *Plan) string {
+	return MentionedGift{Plan: p.Code, Currency: p.Currency, Status: string(p.Status), Frequency: p.Frequency}.text(p.Amount)
+}
+
+func (m MentionedGift) text(amount int64) string {
+	m.Amount = json.Number(MoneyInput(amount, m.Currency))
+	text, _ := json.Marshal(m) // texts alone
 	return string(text)
 }
 

@@ -242,9 +242,9 @@ func (p Plan) Paid(at time.Time, now time.Time) Plan {
 	return p
 }
 
-// Overdue tells whether a gift of the plan should have come by now.
+// Overdue tells whether a gift of the plan should have come before today, where now is.
 func (p *Plan) Overdue(now time.Time) bool {
-	return (p.Status == ActivePlan || p.Status == PastDue) && p.NextBill.Before(now.UTC().Truncate(24*time.Hour))
+	return (p.Status == ActivePlan || p.Status == PastDue) && p.NextBill.Before(WallClock(now, now.Location()).Truncate(24*time.Hour))
 }
 
 // Append appends the wire form.

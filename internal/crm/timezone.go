@@ -6,6 +6,8 @@ import (
 	"compress/gzip"
 	_ "embed" // the time zones are part of the program
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -34,17 +36,30 @@ func readZones(zipped []byte) map[string][]byte {
 	}
 }
 
+// locations are the time zones that were asked for: their rules are read once.
+var locations sync.Map
+
 // timezone finds a time zone by its name.
 func timezone(name string) (place *time.Location, ok bool) {
+	if name == DefaultTimezone {
+		return time.UTC, true
+	}
+	if known, ok := locations.Load(name); ok {
+		return known.(*time.Location), true
+	}
 	rules, ok := zones()[name]
 	if !ok {
 		return nil, false
 	}
 	place, err := time.LoadLocationFromTZData(name, rules)
+	if err == nil {
+		locations.Store(name, place)
+	}
 	return place, err == nil
 }
 
-func isTimezone(name string) bool {
+// IsTimezone tells whether a name is that of a time zone.
+func IsTimezone(name string) bool {
 	_, ok := zones()[name]
 	return ok
 }
@@ -56,3 +71,13 @@ func Location(zone string) *time.Location {
 	}
 	return time.UTC
 }
+
+// WallClock is a time as a clock in the zone shows it, written as if that were UTC: its day, month and year are those of the people there.
+func WallClock(t time.Time, zone *time.Location) time.Time {
+	t = t.In(zone)
+	year, month, day := t.Date()
+	return time.Date(year, month, day, t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+}
+
+// Timezones are the names of all time zones, in alphabetical order.
+func Timezones() []string { return slices.Sorted(maps.Keys(zones())) }

@@ -32,7 +32,7 @@ func TestTimezonesAreThoseOfGo(t *testing.T) {
 		return
 	}
 	for name := range want {
-		if !isTimezone(name) {
+		if !IsTimezone(name) {
 			t.Errorf("%s is missing: run make zones", name)
 		}
 	}

@@ -70,6 +70,7 @@ type SetupInput struct {
 	UserInput
 	Organization string // name of a new one
 	Account      string // public id of one that exists; "" makes a new one
+	Timezone     string // of the browser, which a new one gets; what is none is UTC
 }
 
 // Validate trims the input and finds everything that is wrong with it. The accounts are those that may be taken.
@@ -101,8 +102,9 @@ func (in *SetupInput) Taken(accounts []Account) (Account, bool) {
 
 // Membership is an organization that a user belongs to.
 type Membership struct {
-	Account Account
-	Role    Role
+	Account  Account
+	Role     Role
+	Timezone string // of the organization where one works in it; "" in lists
 }
 
 // Member is a user of an organization, as its other users see them.

@@ -50,7 +50,7 @@ func TestTheFirstUserNamesAnOrganizationOrTakesOne(t *testing.T) {
 		{"Harbor Light", "CCCCCCCCCCCCCCCC", []said{{"organization", "The organization field must be an organization without contacts, or the name of a new one. " +
 			"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create."}}},
 	} {
-		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organization, test.account}
+		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organization, test.account, ""}
 		if diff := cmp.Diff(test.want, faultsOf(t, in.Validate(known))); diff != "" {
 			t.Errorf("%q, %q:\n%s", test.organization, test.account, diff)
 		}

@@ -17,7 +17,7 @@ import (
 
 // The files whose names begin with sqlite are all that know the SQLite library.
 
-// keptStatements is how many prepared statements a connection keeps. Those of gifts are built from their filters, and may be any number.
+// keptStatements is how many prepared statements a connection keeps. Some are built from filters, and may be any number.
 const keptStatements = 200
 
 // sqliteReaders is how many connections read at once. Each has a page cache of its own, so they are few.

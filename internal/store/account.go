@@ -45,7 +45,15 @@ func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, 
 			return err
 		}
 		write := func(t *tx) error {
-			if err := t.addAccount(&account); err != nil {
+			zone := ""
+			if above.Number != 0 { // a chapter begins with the clock of the account above it
+				row, err := readTally(t.Conn, above.Number)
+				if err != nil {
+					return err
+				}
+				zone = row.timezone
+			}
+			if err := t.addAccount(&account, zone); err != nil {
 				return err
 			}
 			if owner == 0 {
@@ -79,20 +87,23 @@ func (s *Store) topAbove(ctx context.Context, above crm.Account) (int64, error) 
 	return topOf(above, higher), crm.LevelLimit.Check(int64(len(higher)), 1)
 }
 
-// addAccount gives an account the next number and writes it.
-func (t *tx) addAccount(a *crm.Account) (err error) {
+// addAccount gives an account the next number and writes it, with its time zone where that is one.
+func (t *tx) addAccount(a *crm.Account, zone string) (err error) {
 	if a.Number, err = t.nextAccount(); err != nil {
 		return err
 	}
 	t.Insert(accountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
-	t.addTally(a.Number)
+	t.addTally(a.Number, zone)
 	return nil
 }
 
-// addTally gives an account its row of totals.
-func (t *tx) addTally(account int64) *accountUnit {
+// addTally gives an account its row of totals, with its time zone where that is one.
+func (t *tx) addTally(account int64, zone string) *accountUnit {
 	a := t.account(account)
 	a.tally, a.exists = *newTally(account), true
+	if crm.IsTimezone(zone) {
+		a.timezone = zone
+	}
 	t.Insert(tallyTable, a.values()...)
 	return a
 }

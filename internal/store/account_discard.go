@@ -120,14 +120,13 @@ func (t *tx) discardCampaign(id int64) error {
 
 // endDiscard makes an account that was there before empty, and takes the number of any other back.
 func (t *tx) endDiscard(a *accountUnit, j *Job, spec *accountSpec) error {
-	t.Delete(jobTable, j.Account, j.ID)
 	if !spec.Into {
 		a.dirty = false
 		t.Delete(tallyTable, a.account)
-		return t.exec(sqlDropPart, j.Account, j.ID)
+		return t.removeJob(j)
 	}
 	a.touch(t)
 	a.fieldSeq++ // what nodes remember of the definitions is read again
 	a.campaignSeq, a.segmentSeq, a.revision, a.importing = 0, 0, spec.Revision, 0
-	return t.exec(sqlDropPart, j.Account, j.ID)
+	return t.removeJob(j)
 }

@@ -18,9 +18,11 @@ type (
 		Name        string       `json:"name"`
 		CreatedAt   time.Time    `json:"created_at"`
 		Currency    string       `json:"currency"`
+		Timezone    string       `json:"timezone,omitempty"`
 		Address     string       `json:"address"`
 		TaxID       string       `json:"tax_id"`
 		HistoryDays int64        `json:"history_days"`
+		NoReturn    bool         `json:"no_return,omitempty"`
 		Sequences   accountCount `json:"sequences"`
 	}
 	// accountCount is how far an account has counted, so that no number is given out again.
@@ -109,6 +111,7 @@ type accountExport struct {
 	conn     db.Conn
 	account  crm.Account
 	row      tally
+	moving   bool // gifts still move to another clock
 	progress db.Progress
 	create   func(name string) (io.WriteCloser, error)
 	manifest Manifest
@@ -134,6 +137,9 @@ func (s *Store) ExportAccount(ctx context.Context, account crm.Account, create f
 	err = s.db.LongView(ctx, func(c db.Conn) (err error) {
 		x.conn = c
 		if x.row, err = readTally(c, account.Number); err != nil {
+			return err
+		}
+		if x.moving, err = zoneMoving(c, account.Number); err != nil {
 			return err
 		}
 		for _, file := range []struct {
@@ -164,13 +170,13 @@ func (w *lineWriter) encode(line any) error {
 }
 
 func (x *accountExport) settings(w *lineWriter) error {
-	line := accountLine{ID: x.account.ID, Name: x.account.Name, CreatedAt: x.account.CreatedAt, Currency: x.row.currency,
+	line := accountLine{ID: x.account.ID, Name: x.account.Name, CreatedAt: x.account.CreatedAt, Currency: x.row.currency, Timezone: x.row.timezone,
 		Sequences: accountCount{x.row.campaignSeq, x.row.keySeq, x.row.fieldSeq, x.row.segmentSeq, x.row.jobSeq, x.row.oldest, x.row.revision}}
 	settings, err := accountSettings(x.conn, x.account.Number)
 	if err != nil {
 		return err
 	}
-	line.Address, line.TaxID, line.HistoryDays = settings.Address, settings.TaxID, settings.HistoryDays
+	line.Address, line.TaxID, line.HistoryDays, line.NoReturn = settings.Address, settings.TaxID, settings.HistoryDays, settings.NoReturn
 	return w.encode(line)
 }
 
@@ -225,6 +231,19 @@ func (x *accountExport) campaign(w *lineWriter, id int64) error {
 	return w.write(line)
 }
 
+// settleLastGift works out when a contact gave last by the clock that the organization has now: while gifts still move to it, the row may have the time
+// of another one.
+func (x *accountExport) settleLastGift(s *stored) error {
+	if !x.moving || s.lastGift == 0 {
+		return nil
+	}
+	s.lastGift = 0
+	return x.conn.Each(func(r db.Row) error {
+		s.lastGift = later(s.lastGift, lastGiftAt(crm.GiftClock(moment(r.Int(0)), x.row.location()).Unix()))
+		return nil
+	}, sqlGivenTimes, x.account.Number, s.id)
+}
+
 func (x *accountExport) contacts(w *lineWriter) error {
 	var read []*stored
 	return eachStored(x.conn, x.account.Number, func(s *stored) error {
@@ -232,6 +251,9 @@ func (x *accountExport) contacts(w *lineWriter) error {
 		return s.damage
 	}, func() error {
 		for _, s := range read {
+			if err := x.settleLastGift(s); err != nil {
+				return err
+			}
 			line, err := withKept(crm.AppendContact(nil, s.id, s.body), contactKept{splitKeys(s.matchKeys), s.revision, s.version, s.lastGift})
 			if err == nil {
 				err = w.write(line)
@@ -266,7 +288,7 @@ func (x *accountExport) gifts(w *lineWriter) error {
 		if g.damage != nil {
 			return g.damage
 		}
-		line, err := withKept(GiftDocument{Gift: g.Gift, Slug: r.Text(9)}.Append(nil), documentKept{g.revision})
+		line, err := withKept(GiftDocument{Gift: g.Gift, Slug: r.Text(10)}.Append(nil), documentKept{g.revision})
 		if err == nil {
 			err = w.write(line)
 		}

@@ -228,11 +228,7 @@ func wantCustomized(t *testing.T, s *Store, was, is int64) {
 	if want, got := count(was, gala), count(is, ours); want == 0 || want != got {
 		t.Errorf("%q found %d contacts, and %q finds %d", gala, want, ours, got)
 	}
-	history, _, err := s.History(t.Context(), is, crm.PageRequest{Page: 1, PerPage: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range history {
+	for _, c := range everyChange(t, s, is) {
 		var exported Exported
 		if json.Unmarshal([]byte(c.Data), &exported) == nil && exported.Contact != 0 && crm.IDAccount(exported.Contact) != is || c.Noun == crm.SegmentNoun && crm.IDAccount(c.ID) != is {
 			t.Errorf("the history has the id of another account: %+v", c)

@@ -188,6 +188,7 @@ func (t *tx) fillAccount(a *accountUnit, line *accountLine, spec accountSpec) (J
 	if line.Sequences.Oldest > 1 {
 		return Job{}, &FileProblem{File: historyFile, Reason: "no longer begins with the first change: import into a new account"}
 	}
+	a.timezone = cmp.Or(line.Timezone, crm.DefaultTimezone)
 	return t.beginImport(a, spec), nil
 }
 
@@ -230,7 +231,7 @@ func (t *tx) newAccount(line *accountLine, was int64, spec accountSpec) (j Job, 
 	if !idTaken && crm.IsAccountID(line.ID) {
 		spec.Account.ID = line.ID
 	}
-	a := t.addTally(spec.Account.Number)
+	a := t.addTally(spec.Account.Number, line.Timezone)
 	a.oldest, a.revision = line.Sequences.Oldest, line.Sequences.Oldest-1
 	return t.beginImport(a, spec), nil
 }
@@ -365,9 +366,8 @@ func (r *accountRun) end(ctx context.Context) error {
 		a.fieldSeq, a.segmentSeq, a.jobSeq = max(a.fieldSeq, q.Fields), max(a.segmentSeq, q.Segments), q.Jobs
 		a.campaignSeq, a.keySeq = max(a.campaignSeq, q.Campaigns), max(a.keySeq, q.Keys)
 		a.currency, a.importing, t.author.job = r.line.Currency, 0, 0
-		t.Save(settingTable, a.account, r.line.Address, r.line.TaxID, r.line.HistoryDays)
-		t.Delete(jobTable, j.Account, j.ID)
+		t.saveSettings(a.account, crm.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn})
 		t.record(a, crm.SettingNoun, 0, crm.DidImport, 0, "")
-		return t.exec(sqlDropPart, j.Account, j.ID)
+		return t.removeJob(&j)
 	})
 }

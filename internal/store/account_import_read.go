@@ -96,7 +96,8 @@ func (r *accountReader) settings(line []byte) (importLine, error) {
 	}
 	r.line.Name, r.revision = name, q.Oldest-1
 	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jsonOf(r.line.HistoryDays))
-	in := crm.AccountSettingsInput{Currency: &currency, Address: &address, TaxID: &tax, HistoryDays: &days}
+	zone := cmp.Or(r.line.Timezone, crm.DefaultTimezone)
+	in := crm.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days}
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}

@@ -166,11 +166,11 @@ func TestAnAccountThatIsImportedTakesNoOtherChange(t *testing.T) {
 		_, merge := s.CreateContact(t.Context(), empty.Number, input(t, `{"first_name":"A","emails":[{"value":"p1@example.org"}]}`), crm.Dedupe)
 		_, tag := s.AddTags(t.Context(), empty.Number, contact, []string{"x"})
 		_, _, key := s.CreateKey(t.Context(), empty.Number, crm.KeyInput{Name: "k", Permissions: crm.ContactsRead})
-		_, erase := s.EraseContact(t.Context(), empty.Number, contact)
 		title := "New"
 		_, campaign := s.CreateCampaign(t.Context(), empty, crm.CampaignInput{Title: &title})
+		_, erasing := s.EraseContact(t.Context(), empty.Number, contact)
 		for what, err := range map[string]error{"create": create, "merge": merge, "tag": tag, "key": key, "campaign": campaign,
-			"erase": erase, "settings": s.SetCurrency(t.Context(), empty.Number, "EUR")} {
+			"erase": erasing, "settings": s.SetCurrency(t.Context(), empty.Number, "EUR")} {
 			wantError(t, what, err, crm.ErrImporting)
 		}
 		_, err = s.ImportAccount(t.Context(), changedFile(t, files, accountFile, `"tax_id":"04-1"`, `"tax_id":"04-2"`), AccountImport{Into: empty.ID})

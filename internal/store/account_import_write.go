@@ -110,9 +110,10 @@ func (w *accountWriter) lookUp() error {
 	for i := range w.gifts {
 		g := &w.gifts[i]
 		refer(giftReference, g.ExternalID, g.row)
+		g.Local = crm.GiftClock(g.At, w.a.location())
 		s := shareOf(&g.Gift)
 		cells = append(append(cells, s.cells()...), s.neighbors()...)
-		blocks[blockOf(g.Contact)] = append(blocks[blockOf(g.Contact)], giftSets(g.At.Unix(), g.Campaign)...)
+		blocks[blockOf(g.Contact)] = append(blocks[blockOf(g.Contact)], giftSets(g.Local.Unix(), g.Campaign)...)
 	}
 	err := w.a.lookUpBlocks(w.tx, blocks)
 	if err == nil {

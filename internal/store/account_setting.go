@@ -2,15 +2,16 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
-const sqlSetting = `SELECT address, tax_id, history_days FROM account_setting WHERE account_id = $1`
+const sqlSetting = `SELECT address, tax_id, history_days, no_return FROM account_setting WHERE account_id = $1`
 
 func scanSetting(r db.Row) crm.AccountSettings {
-	return crm.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2)}
+	return crm.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2), NoReturn: r.Int(3) != 0}
 }
 
 // accountSettings reads the settings of an account; one that has set nothing has no row.
@@ -19,7 +20,7 @@ func accountSettings(c db.Conn, account int64) (settings crm.AccountSettings, er
 	if err == nil {
 		_, err = c.One(func(r db.Row) { settings = scanSetting(r) }, sqlSetting, account)
 	}
-	settings.Currency, settings.HasGifts = row.currency, row.giftSeq > 0
+	settings.Currency, settings.Timezone, settings.HasGifts = row.currency, row.timezone, row.giftSeq > 0
 	return settings, err
 }
 
@@ -33,7 +34,8 @@ func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.Ac
 	if err := in.Validate(); err != nil {
 		return err
 	}
-	return s.updateAccount(ctx, account, func(t *tx) error {
+	moves := false
+	err := s.updateAccount(ctx, account, func(t *tx) error {
 		settings, err := accountSettings(t.Conn, account)
 		if err != nil {
 			return err
@@ -47,10 +49,32 @@ func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.Ac
 			return nil
 		}
 		t.record(a, crm.SettingNoun, 0, crm.DidUpdate, 0, differences.Text())
-		a.currency = changed.Currency
-		t.Save(settingTable, account, changed.Address, changed.TaxID, changed.HistoryDays)
+		moves = changed.Timezone != settings.Timezone && a.giftSeq > 0
+		a.currency, a.timezone = changed.Currency, changed.Timezone
+		t.saveSettings(account, changed)
+		if moves {
+			t.saveJob(t.newJob(a, ZoneJob, JobWaiting, zoneSpec{settings.Timezone, changed.Timezone}))
+		}
 		return nil
 	})
+	if err == nil && moves {
+		s.wakeJobs()
+	}
+	return err
+}
+
+func (t *tx) saveSettings(account int64, s crm.AccountSettings) {
+	noReturn := int64(0)
+	if s.NoReturn {
+		noReturn = 1
+	}
+	t.Save(settingTable, account, s.Address, s.TaxID, s.HistoryDays, noReturn)
+}
+
+// Timezone is the time zone of the organization.
+func (s *Store) Timezone(ctx context.Context, account int64) (*time.Location, error) {
+	row, err := find(ctx, s, crm.ErrNotFound, scanTally, sqlTally, account)
+	return row.location(), err
 }
 
 // Currency is the account's currency.

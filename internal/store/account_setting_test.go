@@ -16,14 +16,14 @@ func TestSettingsOfAnAccountAreKept(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		wantSettings(t, s, account, crm.AccountSettings{Currency: "USD"})
+		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "USD"})
 		euro, address, id, none := "eur", "1 Quay\nPorto", "PT 123", ""
 		set(crm.AccountSettingsInput{Currency: &euro, Address: &address})
 		set(crm.AccountSettingsInput{TaxID: &id})
-		wantSettings(t, s, account, crm.AccountSettings{Currency: "EUR", Address: address, TaxID: id})
+		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "EUR", Address: address, TaxID: id})
 		set(crm.AccountSettingsInput{Address: &none})
-		wantSettings(t, s, account, crm.AccountSettings{Currency: "EUR", TaxID: id})
-		wantSettings(t, s, other, crm.AccountSettings{Currency: "USD"})
+		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "EUR", TaxID: id})
+		wantSettings(t, s, other, crm.AccountSettings{Timezone: "UTC", Currency: "USD"})
 
 		// Once there are gifts, the currency stays, and a refused change changes nothing else.
 		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
@@ -37,9 +37,9 @@ func TestSettingsOfAnAccountAreKept(t *testing.T) {
 		if err == nil || err.Error() != "The currency field must stay EUR: the organization has gifts, and its sums are in this currency." {
 			t.Errorf("the currency of gifts changes: %v", err)
 		}
-		wantSettings(t, s, account, crm.AccountSettings{Currency: "EUR", HasGifts: true, TaxID: id})
+		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "EUR", HasGifts: true, TaxID: id})
 		set(crm.AccountSettingsInput{Currency: &euro, Address: &address}) // the same one
-		wantSettings(t, s, account, crm.AccountSettings{Currency: "EUR", HasGifts: true, Address: address, TaxID: id})
+		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "EUR", HasGifts: true, Address: address, TaxID: id})
 	})
 }
 
@@ -53,7 +53,7 @@ func TestSettingsThatChangeAtOnceAreBothKept(t *testing.T) {
 			x.add(func() (Document, error) { return Document{}, s.SetAccountSettings(t.Context(), account.Number, in) })
 		}
 		x.mustRun(account.Number)
-		wantSettings(t, s, account, crm.AccountSettings{Currency: "USD", Address: address, TaxID: id})
+		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "USD", Address: address, TaxID: id})
 	})
 }
 

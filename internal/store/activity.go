@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -13,8 +14,14 @@ import (
 const (
 	sqlChanges = changeColumns + ` AND revision = ANY($2) ORDER BY revision DESC`
 	sqlOldest  = changeColumns + ` AND revision = ANY($2) ORDER BY revision`
-	sqlHistory = changeColumns + ` AND revision >= $2 AND revision <= $3 ORDER BY revision DESC`
-	sqlHead    = `SELECT revision, version, archived FROM contact WHERE account_id = $1 AND id = $2`
+	sqlOlder   = changeColumns + ` AND revision < $2 AND ` + notTwice + ` ORDER BY revision DESC LIMIT $3`
+	sqlNewer   = changeColumns + ` AND revision > $2 AND ` + notTwice + ` ORDER BY revision LIMIT $3`
+
+	// The contact's own row tells of a new gift, a refund and a new plan, and says more than that of the gift or the plan. Refunds from before
+	// there were such rows came through no door.
+	notTwice = `(door = 0 OR NOT (noun = 3 AND kind IN (1, 10) OR noun = 4 AND kind = 1))`
+
+	sqlHead = `SELECT revision, version, archived FROM contact WHERE account_id = $1 AND id = $2`
 
 	// The last changes of a document, the newest first. The chain ends with the first one, or where older ones are no longer kept. Each is found
 	// by its number: with a join, a planner that knows nothing of the chain reads all changes of the account.
@@ -162,22 +169,34 @@ func (f *links) read(c db.Conn, account int64) ([]Change, error) {
 	return changes, err
 }
 
-// History is one page of the history of an account, newest first.
-func (s *Store) History(ctx context.Context, account int64, page crm.PageRequest) (found []Change, result ListResult, err error) {
-	found, err = snapshot(ctx, s, func(c db.Conn) ([]Change, error) {
-		row, err := readTally(c, account)
-		if err != nil {
-			return nil, err
+// HistoryPart is a part of the history of an account, newest first.
+type HistoryPart struct {
+	Changes      []Change
+	Newer, Older bool // there are more
+}
+
+// HistoryPlace is where a part of the history is: behind a change, or before one. The zero place is the newest part.
+type HistoryPlace struct{ Before, After int64 }
+
+// History is the part of the history of an account at a place, so many changes long. What would be told twice is left out.
+func (s *Store) History(ctx context.Context, account int64, place HistoryPlace, most int) (part HistoryPart, err error) {
+	if place.After > 0 {
+		part.Changes, err = list(ctx, s, scanChange, sqlNewer, account, place.After, int64(most+1))
+		if part.Newer, part.Older = len(part.Changes) > most, true; err != nil || part.Newer {
+			part.Changes = part.Changes[:min(most, len(part.Changes))]
+			slices.Reverse(part.Changes)
+			return part, err
 		}
-		result.Total = row.revision - row.oldest + 1
-		if page.Skip() >= result.Total {
-			return nil, nil
-		}
-		from, to := newestFirst(page)(result.Total)
-		return db.List(c, scanChange, sqlHistory, account, row.oldest+from, row.oldest+to-1)
-	})
-	result.Count = int64(len(found))
-	return found, result, err
+		place.Before = 0 // the newest part, which is whole
+	}
+	before := place.Before
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	part.Changes, err = list(ctx, s, scanChange, sqlOlder, account, before, int64(most+1))
+	part.Older, part.Newer = len(part.Changes) > most, place.Before > 0
+	part.Changes = part.Changes[:min(most, len(part.Changes))]
+	return part, err
 }
 
 const (

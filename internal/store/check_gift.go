@@ -5,15 +5,16 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
 const (
-	sqlCheckGifts = `SELECT ` + giftColumns + `, method, currency, net, month, given_at FROM gift
+	sqlCheckGifts = `SELECT ` + giftColumns + `, method, currency, net, month, ahead FROM gift
 		WHERE account_id = $1 AND (contact_id, given_at, id) > ($2, $3, $4) ORDER BY contact_id, given_at, id LIMIT 500`
-	sqlCheckContactGifts = `SELECT ` + giftColumns + `, method, currency, net, month, given_at FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at, id`
+	sqlCheckContactGifts = `SELECT ` + giftColumns + `, method, currency, net, month, ahead FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at, id`
 	sqlCheckPlans        = `SELECT ` + planColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
 )
 
@@ -23,17 +24,17 @@ type checkedGift struct {
 	contact int64
 	at      int64
 	*storedGift
-	columns [9]any
+	columns [10]any
 }
 
 func scanCheckedGift(r db.Row) checkedGift {
 	id, g := scanGift(r)
-	return checkedGift{id, r.Int(1), r.Int(13), g, [9]any{r.Int(1), r.Int(3), r.Int(4), r.Int(9), r.Text(10), r.Int(11), r.Int(12), r.Int(13), r.Text(5)}}
+	return checkedGift{id, r.Int(1), r.Int(9), g, [10]any{r.Int(1), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(13), r.Int(9), r.Int(14), r.Text(5)}}
 }
 
-// giftColumnsOf are the columns that follow from a gift's document.
-func giftColumnsOf(g *crm.Gift) [9]any {
-	return [9]any{g.Contact, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(), crm.Month(g.At), g.At.Unix(), g.Code}
+// giftColumnsOf are the columns that follow from a gift's document and the organization's clock.
+func giftColumnsOf(g *crm.Gift) [10]any {
+	return [10]any{g.Contact, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(), crm.Month(g.Local), g.Local.Unix(), ahead(g), g.Code}
 }
 
 // givingCheck compares the gifts of one account with everything that is worked out from them. It remembers the sums of the account and of one
@@ -48,12 +49,24 @@ type givingCheck struct {
 	gifts    int64
 	last     int64 // sequence number
 	damaged  bool
+	moving   bool // some gifts have the time of another clock, which a job is about to change
+}
+
+// settle gives a gift the time that it must have by the organization's clock, unless it may still have that of another one.
+func (g *givingCheck) settle(gift *storedGift) {
+	if !g.moving && g.account.counted && gift.damage == nil {
+		gift.Local = crm.GiftClock(gift.At, g.account.totals.location())
+	}
 }
 
 // everyGift looks at the gifts and plans of each account.
 func (k *checker) everyGift() error {
 	for _, number := range k.numbers {
 		g := &givingCheck{checker: k, account: k.accounts[number], should: map[string]crm.Giving{}}
+		var err error
+		if g.moving, err = zoneMoving(k.conn, number); err != nil {
+			return err
+		}
 		for _, step := range []func() error{g.readGifts, g.readPlans, g.compareSequence, g.compareSums, g.compareReferences, g.compareStats} {
 			if err := step(); err != nil {
 				return err
@@ -116,6 +129,7 @@ func (g *givingCheck) readGift(gift *checkedGift) error {
 	if gift.ExternalID != "" {
 		g.refs += referenceHash(giftReference+gift.ExternalID, gift.id)
 	}
+	g.settle(gift.storedGift)
 	if gift.columns == giftColumnsOf(&gift.Gift) {
 		return nil
 	}
@@ -127,6 +141,9 @@ func (g *givingCheck) readGift(gift *checkedGift) error {
 		}
 		row, err := a.gifts.get(t, a.account, id)
 		if err == nil && row != nil && row.damage == nil {
+			if moving, err := zoneMoving(t.Conn, a.account); err != nil || !moving {
+				row.Local = time.Time{}
+			}
 			t.writeGift(t.Save, a, row.revision, &row.Gift)
 			return renewLastGift(a.account, row.Contact)(t) // which the columns have told wrong
 		}
@@ -223,7 +240,7 @@ const sqlAllReferences = `SELECT reference, id FROM external_reference WHERE acc
 func (g *givingCheck) eachReference(should map[string]int64) error {
 	err := g.eachGiver(func(contact int64) error {
 		gifts, err := db.List(g.conn, scanCheckedGift, sqlCheckContactGifts, g.account.Number, contact)
-		for _, gift := range giftsOf(gifts) {
+		for _, gift := range g.giftsOf(gifts) {
 			if gift.ExternalID != "" {
 				should[giftReference+gift.ExternalID] = gift.ID
 			}

@@ -151,7 +151,7 @@ func (g *givingCheck) compareContacts() error {
 				continue
 			}
 			gifts, err := db.List(g.conn, scanCheckedGift, sqlCheckContactGifts, number, contact)
-			if err == nil && contactSums(giftsOf(gifts))[cell.name] != cell.Giving {
+			if err == nil && contactSums(g.giftsOf(gifts))[cell.name] != cell.Giving {
 				told[contact] = true
 				err = g.mendContact(contact, cell.name)
 			}
@@ -169,7 +169,7 @@ func (g *givingCheck) compareContacts() error {
 		if err != nil {
 			return err
 		}
-		should := contactSums(giftsOf(gifts))
+		should := contactSums(g.giftsOf(gifts))
 		rows, err := db.List(g.conn, scanCell, sqlGiving, number, slices.Collect(maps.Keys(should)))
 		if err != nil || len(rows) == len(should) || told[contact] {
 			return err
@@ -179,8 +179,9 @@ func (g *givingCheck) compareContacts() error {
 	})
 }
 
-func giftsOf(checked []checkedGift) (gifts []crm.Gift) {
+func (g *givingCheck) giftsOf(checked []checkedGift) (gifts []crm.Gift) {
 	for _, c := range checked {
+		g.settle(c.storedGift)
 		if c.damage == nil {
 			gifts = append(gifts, c.Gift)
 		}
@@ -229,7 +230,7 @@ func (g *givingCheck) mendContact(contact int64, more ...string) error {
 		if err != nil {
 			return err
 		}
-		should := contactSums(giftsOf(gifts))
+		should := contactSums(g.giftsOf(gifts))
 		for _, name := range more {
 			if _, ok := should[name]; !ok {
 				should[name] = crm.Giving{}

@@ -112,6 +112,12 @@ func (e *everywhere) imports() {
 		_, err := e.s.CancelJob(e.t.Context(), e.account, one.ID)
 		e.must(err)
 	}
+	_, err = e.s.changeJob(e.t.Context(), e.account, canceled.ID, func(_ *tx, _ *accountUnit, j *Job) error { // as an older version has left it
+		canceled.Spec.Preview = [][]string{{"Quetzalina", "Olderkwolf", "", "Canceledxyz"}}
+		j.Spec = jsonOf(canceled.Spec)
+		return nil
+	})
+	e.must(err)
 	e.uploads = []int64{im.ID, gifts.ID}
 }
 

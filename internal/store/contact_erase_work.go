@@ -291,6 +291,7 @@ const sqlNextJob = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND
 func (e *eraser) imports(ctx context.Context) error {
 	var found []JobRow
 	var job, shown int64
+	var first [][]string // of the job that is shown, without the people; nil where none of them is there
 	for start := time.Now(); len(found) == 0 && shown == 0 && e.at.Part == eraseImports && time.Since(start) < eraseSearch; {
 		j, err := find(ctx, e.Store, crm.ErrNotFound, scanJob, sqlNextJob, e.job.Account, e.at.ID)
 		switch {
@@ -302,8 +303,14 @@ func (e *eraser) imports(ctx context.Context) error {
 		case j.ID != e.at.ID:
 			e.at.ID, e.at.At = j.ID, 0
 		}
-		if job = j.ID; e.at.At == 0 && e.forgetPreview(&j) {
-			shown = j.ID
+		if job = j.ID; e.at.At == 0 {
+			preview, err := e.previewLeft(ctx, &j)
+			if err != nil {
+				return err
+			}
+			if first = preview; e.forgetPreview(&j) || first != nil {
+				shown = j.ID
+			}
 		}
 		rows, err := e.JobRows(ctx, e.job.Account, j.ID, e.at.At, eraseUnit)
 		if err != nil {
@@ -326,6 +333,9 @@ func (e *eraser) imports(ctx context.Context) error {
 			return nil
 		}
 		j, err := findIn(t.Conn, crm.ErrNotFound, scanJob, sqlJob, a.account, shown)
+		if err == nil && first != nil && !j.Ended() {
+			t.Save(jobPartTable, a.account, shown, previewPart, []byte(jsonOf(first)))
+		}
 		if err == nil && e.forgetPreview(&j) {
 			t.saveJob(&j)
 		}
@@ -333,7 +343,20 @@ func (e *eraser) imports(ctx context.Context) error {
 	})
 }
 
-// forgetPreview takes people out of the first rows of a file. Of an import that has ended, no one needs them.
+// previewLeft is the first rows of the file of an import, without those that name people; nil where none does. They go with the import when it ends.
+func (e *eraser) previewLeft(ctx context.Context, j *Job) (left [][]string, err error) {
+	if j.Kind != ImportJob || j.Ended() {
+		return nil, nil
+	}
+	rows, err := e.Preview(ctx, &Import{Job: *j})
+	left = slices.DeleteFunc(slices.Clone(rows), func(cells []string) bool { return e.names(func(i *crm.Identity) bool { return i.In(cells) }) })
+	if err != nil || len(left) == len(rows) {
+		return nil, err
+	}
+	return left, nil
+}
+
+// forgetPreview takes people out of the first rows of a file that an older version has put into the job. Of an import that has ended, no one needs them.
 func (e *eraser) forgetPreview(j *Job) (changed bool) {
 	if j.Kind != ImportJob {
 		return false

@@ -182,6 +182,7 @@ func (l *contactList) sifted(ctx context.Context, c db.Conn, row tally, all db.S
 
 // sift leaves those of all contacts of a scope that pass a filter.
 func (s *Store) sift(ctx context.Context, c db.Conn, row tally, all db.Set, scope crm.ContactScope, f crm.ContactFilter) (*sieve, error) {
+	f.Gave.When = f.Gave.When.ByClock(row.location())
 	w := &sieve{ctx: ctx, conn: c, account: row.account, row: row, scope: scope, filter: f, costs: s.costs, tags: &s.tags, set: all, left: all.Count()}
 	w.all = w.left
 	if f.None {

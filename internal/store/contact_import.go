@@ -116,11 +116,12 @@ type importRun struct {
 	inputs  *crm.ContactRows // makes inputs of rows of contacts
 	gifts   *giftRows        // reads rows of gifts; nil where they are contacts
 	fields  atomic.Pointer[crm.CustomFields]
-	read    int64            // rows that were taken from the file and decided about
-	total   int64            // rows of the file, where a worker has counted them
-	ahead   chan *importUnit // the next unit, which is prepared while the one before is committed
-	trial   *trial           // nil where it is no dry run
-	beside  *reading         // a worker does not wait for the file; nil where this process has nothing else to do
+	zone    atomic.Pointer[time.Location] // of the organization: times of files that name none are in it
+	read    int64                         // rows that were taken from the file and decided about
+	total   int64                         // rows of the file, where a worker has counted them
+	ahead   chan *importUnit              // the next unit, which is prepared while the one before is committed
+	trial   *trial                        // nil where it is no dry run
+	beside  *reading                      // a worker does not wait for the file; nil where this process has nothing else to do
 
 	started time.Time
 	passed  int64                         // rows that were taken from the file
@@ -266,7 +267,7 @@ func (r *importRun) close() {
 
 // prepare reads some rows, and makes everything of them that needs no database.
 func (r *importRun) prepare() *importUnit {
-	u, now := new(importUnit), r.store.now()
+	u, now := new(importUnit), r.now()
 	for size := 0; len(u.rows) < r.most() && size < unitBytes; {
 		row, err := r.next()
 		if err != nil {
@@ -294,12 +295,20 @@ func (r *importRun) most() int {
 	return unitRows
 }
 
-// readFields reads the definitions of custom fields.
+// readFields reads the definitions of custom fields, and the time zone.
 func (r *importRun) readFields(ctx context.Context) error {
 	fields, err := r.store.CustomFields(ctx, r.account)
+	if err != nil {
+		return err
+	}
 	r.fields.Store(fields)
+	zone, err := r.store.Timezone(ctx, r.account)
+	r.zone.Store(zone)
 	return err
 }
+
+// now is the time in the organization's zone, by which today is told.
+func (r *importRun) now() time.Time { return r.store.now().In(r.zone.Load()) }
 
 // interpret makes a contact of a row, or says why that cannot be. A row of gifts is checked.
 func (r *importRun) interpret(row *importRow, now time.Time) {
@@ -333,7 +342,7 @@ func (r *importRun) deciding(ctx context.Context, u *importUnit, work func() err
 				return err
 			}
 			for i := range u.rows {
-				r.interpret(&u.rows[i], r.store.now())
+				r.interpret(&u.rows[i], r.now())
 			}
 		}
 		return err

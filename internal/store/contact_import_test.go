@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -359,59 +358,6 @@ func TestAnUndoReadsTheHistoryOfAContactOnce(t *testing.T) {
 	})
 }
 
-func TestUploadsAreBounded(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Store) {
-		account := newAccount(t, s).Number
-		for _, c := range []struct{ text, says string }{
-			{"", "The file is empty."}, {"\x89PNG\r\n\x1a\n\x00\x00", ""}, {"%PDF-1.7\n", ""},
-		} {
-			_, err := s.UploadImport(t.Context(), account, ImportContacts, "x.csv", "US", strings.NewReader(c.text))
-			var refused *crm.Invalid
-			if !errors.As(err, &refused) || refused.Faults[0].Field != "file" || !strings.Contains(refused.Error(), c.says) {
-				t.Errorf("%q: %v", c.text, err)
-			}
-		}
-		for range openImports {
-			upload(t, s, account, peopleFile)
-		}
-		_, err := s.UploadImport(t.Context(), account, ImportContacts, "x.csv", "US", strings.NewReader(peopleFile))
-		var refused *crm.Invalid
-		if !errors.As(err, &refused) || refused.Faults[0].Rule != TooManyImports {
-			t.Errorf("one file too many: %v", err)
-		}
-		j, err := s.Job(t.Context(), account, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
-		large := uploading(t, s, account)
-		_, _, err = s.keepParts(t.Context(), &large, io.LimitReader(zeros{}, 3*partSize), 2*partSize)
-		if !errors.As(err, &refused) || refused.Faults[0].Rule != UploadTooLarge {
-			t.Errorf("a file that is too large: %v", err)
-		}
-		for _, id := range []int64{j.ID, large.ID} {
-			if _, err := s.CancelJob(t.Context(), account, id); err != nil {
-				t.Fatal(err)
-			}
-		}
-		left := upload(t, s, account, peopleFile)
-		broken := context.Canceled
-		if _, err := s.UploadImport(t.Context(), account, ImportContacts, "x.csv", "US", io.MultiReader(strings.NewReader(peopleFile), failing{broken})); err == nil {
-			t.Error("an upload that breaks off was taken")
-		}
-		if imports, _, err := s.Imports(t.Context(), account, 1<<60, 100); err != nil || imports[0].ID < left.ID {
-			t.Errorf("%v: %+v", err, imports)
-		}
-	})
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { return len(p), nil }
-
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
-
 // The mapping of a file is remembered for the next one with the same columns.
 func TestAMappingIsRemembered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
@@ -478,73 +424,6 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 		again := openTable(t, "First name,Last name,Shoe size\nFay,Moss,39\n")
 		if guessed, err := s.ColumnMapping(t.Context(), account, ImportContacts, again.Header()); err != nil || guessed[2].Target != "custom.1" {
 			t.Errorf("%v: the next file is mapped as %+v", err, guessed)
-		}
-	})
-}
-
-// uploading is an import whose file is on the way.
-func uploading(t testing.TB, s *Store, account int64) (j Job) {
-	t.Helper()
-	if err := s.updateAccount(t.Context(), account, func(t *tx) error {
-		made := t.newJob(t.accounts[account], ImportJob, JobUploading, FileImport{Name: "people.csv"})
-		t.saveJob(made)
-		j = *made
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return j
-}
-
-// TestACanceledUploadLeavesNothingBehind: what arrives after an import was canceled is not kept, since no one would remove it any more. A file that
-// still arrives is not given up.
-func TestACanceledUploadLeavesNothingBehind(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Store) {
-		clock := stopClock(s)
-		account := newAccount(t, s).Number
-		slow := uploading(t, s, account)
-		look := func() {
-			t.Helper()
-			if _, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for number := range int64(3) {
-			clock.move(jobUpload - time.Minute)
-			if err := s.keepPart(t.Context(), &slow, number, []byte("part")); err != nil {
-				t.Fatal(err)
-			}
-			look()
-		}
-		clock.move(jobUpload + time.Minute)
-		look()
-		wantError(t, "a part that comes late", s.keepPart(t.Context(), &slow, 3, []byte("part")), crm.ErrChanged)
-		if err := s.read(t.Context(), func(c db.Conn) error {
-			n, err := c.Int(`SELECT count(*) FROM job_part WHERE account_id = $1`, account)
-			if n != 0 {
-				t.Errorf("%d parts are left", n)
-			}
-			return err
-		}); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// TestACanceledDryRunHasDoneNothing: an import that was canceled while it was tried does not say that it has created contacts.
-func TestACanceledDryRunHasDoneNothing(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Store) {
-		account := newAccount(t, s).Number
-		im := upload(t, s, account, peopleFile)
-		begin(t, s, im, true)
-		w := newJobWorker(s)
-		defer w.forget(nil)
-		workUntil(t, w, func() bool { return rowsOf(t, s, im) > 0 })
-		if _, err := s.CancelJob(t.Context(), account, im.ID); err != nil {
-			t.Fatal(err)
-		}
-		if im, err := s.Import(t.Context(), account, im.ID); err != nil || im.Progress.ImportCounts != (ImportCounts{}) || im.Progress.Total != 11 {
-			t.Errorf("%v: %+v", err, im.Progress)
 		}
 	})
 }

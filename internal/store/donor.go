@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"iter"
-	"math"
 	"slices"
-	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -16,9 +13,6 @@ const (
 		WHERE account_id = $1 AND cell > $2 AND cell < $3`
 	sqlGivingAfter  = givingBetween + ` ORDER BY cell LIMIT $4`
 	sqlGivingBefore = givingBetween + ` ORDER BY cell DESC LIMIT $4`
-
-	sqlCountedGifts = shownGift + ` WHERE g.account_id = $1 AND g.contact_id = $2 AND (g.given_at, g.id) > ($3, $4) AND g.given_at < $5 AND g.net > 0
-		ORDER BY g.given_at, g.id LIMIT $6`
 )
 
 // Donor is a contact with what it gave in a time.
@@ -188,141 +182,4 @@ func (w *donorWalk) load(cells []cellRow) (donors []Donor, err error) {
 		donors = append(donors, Donor{contact, giving[contact.ID].Giving})
 	}
 	return donors, err
-}
-
-// giversAtOnce and giftsAtOnce are how much of a walk through a year is in memory.
-const (
-	giversAtOnce = 20 // each document may be large
-	giftsAtOnce  = 200
-)
-
-// Givers walks through the contacts who gave in a year, in any currency, each once: currency by currency, and in the order of their ids.
-// It reads some at a time, and holds no connection while the caller works. total is how many there are.
-func (s *Store) Givers(ctx context.Context, account, year int64) (total int64, all iter.Seq2[crm.Contact, error], err error) {
-	w := giverWalk{store: s, ctx: ctx, account: account, year: year}
-	if err := w.begin(); err != nil {
-		return 0, nil, err
-	}
-	for i, currency := range w.currencies {
-		if i == 0 {
-			all := crm.Cell(0, year, currency, 0)
-			found, err := s.Giving(ctx, account, all)
-			if total = found[all].Donors; err != nil {
-				return 0, nil, err
-			}
-			continue
-		}
-		for ids, err := range w.ids(i) {
-			if total += int64(len(ids)); err != nil {
-				return 0, nil, err
-			}
-		}
-	}
-	return total, w.contacts, nil
-}
-
-// giverWalk goes through the contacts who gave in a year.
-type giverWalk struct {
-	store      *Store
-	ctx        context.Context
-	account    int64
-	year       int64
-	currencies []string
-}
-
-// begin finds the currencies of the year: those of its months.
-func (w *giverWalk) begin() (err error) {
-	others, err := snapshot(w.ctx, w.store, func(c db.Conn) (map[string]int64, error) {
-		return otherCurrencies(c, w.account, w.year*100+1, w.year*100+13, "")
-	})
-	for currency := range others {
-		w.currencies = append(w.currencies, currency)
-	}
-	slices.Sort(w.currencies)
-	return err
-}
-
-// ids are the contacts who gave in a currency and in none of those before it, piece by piece.
-func (w *giverWalk) ids(i int) iter.Seq2[[]int64, error] {
-	return func(yield func([]int64, error) bool) {
-		var at, next SearchPlace
-		for {
-			ids, err := snapshot(w.ctx, w.store, func(c db.Conn) (ids []int64, err error) {
-				walk := donorWalk{conn: c, account: w.account, currency: w.currencies[i], filter: crm.DonorFilter{Year: w.year}, at: at, atOnce: giversAtOnce + 1, most: donorsRead}
-				cells, more, err := walk.page(giversAtOnce)
-				if next = more; err != nil {
-					return nil, err
-				}
-				return w.unseen(c, i, collect(cells, walk.contact))
-			})
-			if !yield(ids, err) || err != nil || next == (SearchPlace{}) {
-				return
-			}
-			at = next
-		}
-	}
-}
-
-// unseen leaves those who gave in no currency before the given one.
-func (w *giverWalk) unseen(c db.Conn, i int, ids []int64) ([]int64, error) {
-	var cells []string
-	for _, currency := range w.currencies[:i] {
-		for _, id := range ids {
-			cells = append(cells, crm.Cell(0, w.year, currency, id))
-		}
-	}
-	found, err := readGiving(c, w.account, cells...)
-	if err != nil {
-		return nil, err
-	}
-	gave := map[int64]bool{}
-	for cell, sums := range found {
-		gave[crm.MakeID(w.account, crm.CellContact(cell))] = sums.Gifts > 0 || gave[crm.MakeID(w.account, crm.CellContact(cell))]
-	}
-	return slices.DeleteFunc(ids, func(id int64) bool { return gave[id] }), nil
-}
-
-func (w *giverWalk) contacts(yield func(crm.Contact, error) bool) {
-	for i := range w.currencies {
-		for ids, err := range w.ids(i) {
-			var contacts []crm.Contact
-			if err == nil {
-				contacts, err = snapshot(w.ctx, w.store, func(c db.Conn) ([]crm.Contact, error) { return loadContacts(c, w.account, ids) })
-			}
-			if err != nil {
-				yield(crm.Contact{}, err)
-				return
-			}
-			for _, contact := range contacts {
-				if !yield(contact, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// CountedGifts walks through the gifts of a contact in a year of which something is left, oldest first. It reads some at a time, and holds
-// no connection while the caller works.
-func (s *Store) CountedGifts(ctx context.Context, account, contact, year int64) iter.Seq2[GiftRecord, error] {
-	begin := time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC)
-	end := begin.AddDate(1, 0, 0).Unix()
-	return func(yield func(GiftRecord, error) bool) {
-		at, id, n := begin.Unix()-1, int64(math.MaxInt64), giftsAtOnce
-		for n == giftsAtOnce {
-			records, err := snapshot(ctx, s, func(c db.Conn) ([]GiftRecord, error) {
-				return giftRecords(c, sqlCountedGifts, account, contact, at, id, end, int64(giftsAtOnce))
-			})
-			if err != nil {
-				yield(GiftRecord{}, err)
-				return
-			}
-			for _, record := range records {
-				if at, id = record.At.Unix(), record.ID; !yield(record, nil) {
-					return
-				}
-			}
-			n = len(records)
-		}
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -19,6 +20,7 @@ type Export struct {
 	write func(ctx context.Context, to *records, done func(n int) error) error
 	head  func() []string
 	how   ExportOptions
+	zone  *time.Location // of the organization, whose times are in the file; JSON Lines has them as the API does
 }
 
 // ExportOptions say what a file is like.
@@ -32,7 +34,7 @@ var ExportFormats = []string{"csv", "jsonl", "xlsx"}
 
 // Write writes the file. What came before an error is not a complete file.
 func (e *Export) Write(ctx context.Context, w io.Writer, progress func(done, total int64)) error {
-	to := &records{}
+	to := &records{zone: e.zone}
 	if e.how.Format != "jsonl" {
 		sheet, err := table.NewWriter(&to.text, e.how.Format)
 		if err != nil {
@@ -63,6 +65,7 @@ func (e *Export) Write(ctx context.Context, w io.Writer, progress func(done, tot
 type records struct {
 	text  bytes.Buffer
 	sheet table.Writer // nil writes lines
+	zone  *time.Location
 }
 
 // add writes a record: its wire form, or its cells.
@@ -79,8 +82,13 @@ func (r *records) add(wire func() ([]byte, error), cells func() ([]any, error)) 
 		return err
 	}
 	for i, cell := range row {
-		if number, ok := cell.(crm.Decimal); ok {
-			row[i] = table.Number(number)
+		switch cell := cell.(type) {
+		case crm.Decimal:
+			row[i] = table.Number(cell)
+		case crm.Date:
+			row[i] = table.Day(cell)
+		case time.Time:
+			row[i] = cell.In(r.zone)
 		}
 	}
 	return r.sheet.Row(row)
@@ -114,6 +122,10 @@ const SheetTooLong crm.Rule = "A workbook has room for 1,048,575 records, and th
 func (s *Store) prepared(ctx context.Context, account int64, what string, e *Export) (*Export, error) {
 	if e.how.Format == "xlsx" && e.Rows >= table.MaxLines {
 		return nil, fault("format", SheetTooLong)
+	}
+	var err error
+	if e.zone, err = s.Timezone(ctx, account); err != nil {
+		return nil, err
 	}
 	return e, s.recordExport(ctx, account, Exported{What: what, Format: e.how.Format, Rows: e.Rows, Filters: e.how.Filters})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	giftColumns = `id, contact_id, campaign_id, plan_id, status, code, body, checksum, revision`
+	giftColumns = `id, contact_id, campaign_id, plan_id, status, code, body, checksum, revision, given_at`
 
 	sqlLoadGifts    = `SELECT ` + giftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
 	sqlOwnCampaigns = `SELECT id, slug, body, checksum FROM campaign WHERE account_id = $1 AND id = ANY($2)`
@@ -56,6 +56,7 @@ func scanGift(r db.Row) (int64, *storedGift) {
 		g.damage = &Damaged{Table: giftTable.Name, ID: id, Account: crm.IDAccount(id)}
 	} else {
 		g.Gift, g.damage = crm.ParseGift(id, r.Text(5), r.Int(2), body)
+		g.Local = moment(r.Int(9))
 	}
 	return id, g
 }
@@ -196,7 +197,7 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	}
 	a.touch(t)
 	a.giftSeq++
-	made.ID = crm.MakeID(a.account, a.giftSeq)
+	made.ID, made.Local = crm.MakeID(a.account, a.giftSeq), crm.GiftClock(made.At, a.location())
 	made.Code = crm.NewCode(made.ID)
 	made.Created = true
 	if made.NewGiver = giver.isNew; giver.isNew {
@@ -294,13 +295,19 @@ func (t *tx) slug(a *accountUnit, id int64) string {
 	return ""
 }
 
-// writeGift writes a gift, and notes it for the changes that come after.
+// writeGift writes a gift, and notes it for the changes that come after. One whose time has changed has none yet by the organization's clock.
 func (t *tx) writeGift(write func(*db.Table, ...any), a *accountUnit, revision int64, g *crm.Gift) {
+	if g.Local.IsZero() {
+		g.Local = crm.GiftClock(g.At, a.location())
+	}
 	body := g.AppendBody(make([]byte, 0, usualBody))
 	a.gifts.rows[g.ID] = &storedGift{Gift: *g, body: body, revision: revision}
 	write(giftTable, a.account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		crm.Month(g.At), g.At.Unix(), g.Code, body, checksum(body), revision)
+		crm.Month(g.Local), g.Local.Unix(), g.Code, body, checksum(body), revision, ahead(g))
 }
+
+// ahead is by how many seconds the organization's clock was ahead of UTC.
+func ahead(g *crm.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
 
 func (t *tx) refer(a *accountUnit, reference string, id int64) {
 	t.Insert(referenceTable, a.account, reference, id)
@@ -433,6 +440,9 @@ func (t *tx) saveGift(a *accountUnit, old *storedGift, changed crm.Gift, now tim
 	t.author.undoes = 0 // what follows from it is no change that was taken back
 	t.moveReference(a, giftReference, old.ExternalID, changed.ExternalID, old.ID)
 	before := old.Gift
+	if !changed.At.Equal(before.At) {
+		changed.Local = time.Time{}
+	}
 	t.writeGift(t.Save, a, revision, &changed)
 	return t.afterGift(a, &before, &changed, now)
 }

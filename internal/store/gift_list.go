@@ -15,7 +15,7 @@ import (
 
 // What is read of a gift to show it; its campaign may have changed its address since.
 const (
-	shownGift = `SELECT g.id, g.contact_id, g.campaign_id, g.plan_id, g.status, g.code, g.body, g.checksum, g.revision, COALESCE(c.slug, '')
+	shownGift = `SELECT g.id, g.contact_id, g.campaign_id, g.plan_id, g.status, g.code, g.body, g.checksum, g.revision, g.given_at, COALESCE(c.slug, '')
 		FROM gift g LEFT JOIN campaign c ON c.id = g.campaign_id AND c.account_id = g.account_id`
 
 	sqlGift      = shownGift + ` WHERE g.account_id = $1 AND g.id = $2`
@@ -36,7 +36,7 @@ func appendGift(dst []byte, r db.Row) ([]byte, error) {
 	if checksum(body) != r.Int(7) {
 		return dst, &Damaged{Table: giftTable.Name, ID: r.Int(0), Account: crm.IDAccount(r.Int(0))}
 	}
-	return crm.AppendGift(dst, r.Int(0), r.Text(5), r.Int(2), r.Text(9), body), nil
+	return crm.AppendGift(dst, r.Int(0), r.Text(5), r.Int(2), r.Text(10), body), nil
 }
 
 // Gift appends the wire form of a gift to dst.
@@ -66,7 +66,7 @@ type GiftRecord struct {
 
 func scanGiftRecord(r db.Row) (record GiftRecord, err error) {
 	_, g := scanGift(r)
-	return GiftRecord{Gift: g.Gift, Slug: r.Text(9)}, g.damage
+	return GiftRecord{Gift: g.Gift, Slug: r.Text(10)}, g.damage
 }
 
 // GiftRecord finds a gift with its history.
@@ -94,6 +94,9 @@ func giftRecords(c db.Conn, sql string, args ...any) (records []GiftRecord, err 
 	}, sql, args...)
 	return records, err
 }
+
+// clockSpan is more than any clock is ahead of UTC or behind it, in seconds.
+const clockSpan = 15 * 60 * 60
 
 // giftCondition is a filter as a condition, with its arguments after the account. What leads to the fewest gifts decides about the index: those of
 // campaigns, plans and times are only used where their own condition is repeated.
@@ -141,11 +144,20 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 	if f.Import != 0 {
 		add("g.id IN ("+fmt.Sprintf(madeByImport, crm.GiftNoun, crm.DidCreate, "%[1]d")+")", f.Import)
 	}
-	if !f.From.IsZero() {
-		add("g.given_at >= $%d", f.From.Unix())
-	}
-	if !f.To.IsZero() {
-		add("g.given_at < $%d", f.To.Unix())
+	for _, bound := range []struct {
+		at   time.Time
+		is   string
+		edge int64 // from where on the clock of any organization is on the right side
+	}{{f.From, ">=", clockSpan}, {f.To, "<", -clockSpan}} {
+		switch {
+		case bound.at.IsZero():
+		case f.Days:
+			add("g.given_at "+bound.is+" $%d", bound.at.Unix())
+		default: // an index finds those around; the time itself is only looked at near the edge
+			add("g.given_at "+bound.is+" $%d", bound.at.Unix()-bound.edge)
+			args = append(args, bound.at.Unix()+bound.edge)
+			add(fmt.Sprintf("(g.given_at %s $%d OR g.given_at - g.ahead %s $%%d)", bound.is, len(args), bound.is), bound.at.Unix())
+		}
 	}
 	if f.Currency != "" {
 		add("g.currency = $%d", f.Currency)
@@ -320,12 +332,12 @@ type ContactGiving struct {
 
 // ContactGiving sums up what a contact has given.
 func (s *Store) ContactGiving(ctx context.Context, account, contact int64) (giving ContactGiving, err error) {
-	year := crm.Year(s.now())
 	return weighed(ctx, s, account, func(c db.Conn, w weigh) (g ContactGiving, err error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return g, err
 		}
+		year := crm.Year(row.clock(s.now()))
 		g = ContactGiving{Currency: row.currency, Years: map[int64]crm.Giving{}}
 		names := map[string]int64{}
 		for _, y := range []int64{0, year, year - 1} {
@@ -364,13 +376,13 @@ func giftTime(c db.Conn, sql string, args ...any) (t time.Time, err error) {
 
 // LargestGifts are the largest gifts of the last months that have any, this one included, the largest first.
 func (s *Store) LargestGifts(ctx context.Context, account int64, months int, limit int64) (records []GiftRecord, err error) {
-	now := s.now().UTC()
 	return snapshot(ctx, s, func(c db.Conn) (records []GiftRecord, err error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return nil, err
 		}
 		var ids []int64
+		now := row.clock(s.now())
 		for i := range months {
 			month := crm.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
 			some, err := db.List(c, number, sqlTopGifts, account, month, row.currency, limit)

@@ -15,9 +15,13 @@ import (
 
 // passes tells in the simplest way whether a gift matches a filter.
 func passes(f crm.GiftFilter, g *crm.Gift) bool {
+	at := g.At
+	if f.Days {
+		at = g.Local
+	}
 	return (f.Contact == 0 || f.Contact == g.Contact) && (f.Campaign == 0 || f.Campaign == g.Campaign) && (f.Plan == "" || f.Plan == g.PlanCode) && (!f.Recurring || g.PlanCode != "") &&
 		(f.Status == "" || f.Status == g.Status) && (f.Method == "" || f.Method == g.Method) && (f.ExternalID == "" || f.ExternalID == g.ExternalID) &&
-		(f.From.IsZero() || !g.At.Before(f.From)) && (f.To.IsZero() || g.At.Before(f.To)) && (f.Currency == "" || f.Currency == g.Currency) &&
+		(f.From.IsZero() || !at.Before(f.From)) && (f.To.IsZero() || at.Before(f.To)) && (f.Currency == "" || f.Currency == g.Currency) &&
 		(f.Min == 0 || g.Net() >= f.Min) && (f.Max == 0 || g.Net() <= f.Max)
 }
 
@@ -38,13 +42,13 @@ func TestFiltersFindWhatTheyName(t *testing.T) {
 		if len(ledger) < 80 {
 			t.Fatalf("%d gifts are too few", len(ledger))
 		}
-		if !slices.IsSortedFunc(ledger, func(a, b crm.Gift) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) }) {
+		if !slices.IsSortedFunc(ledger, func(a, b crm.Gift) int { return cmp.Or(b.Local.Compare(a.Local), cmp.Compare(b.ID, a.ID)) }) {
 			t.Fatal("people do not see the latest gift first")
 		}
 		day := m.now.UTC().Truncate(24 * time.Hour)
 		for _, f := range []crm.GiftFilter{
 			{}, {Contact: ledger[0].Contact}, {Campaign: m.campaigns[0].ID}, {Plan: m.plans[0].Code}, {Recurring: true}, {Status: crm.Pending}, {Method: "cash"},
-			{From: day.AddDate(-1, 0, 0), To: day}, {To: day.AddDate(-2, 0, 0)}, {From: day.AddDate(0, -2, 0)}, {From: day.AddDate(-1, 0, 0).Add(time.Hour)},
+			{From: day.AddDate(-1, 0, 0), To: day}, {From: day.AddDate(-1, 0, 0), To: day, Days: true}, {From: day.AddDate(0, -2, 0), Days: true, Method: "cash"}, {To: day.AddDate(-2, 0, 0)}, {From: day.AddDate(0, -2, 0)}, {From: day.AddDate(-1, 0, 0).Add(time.Hour)},
 			{Currency: "EUR"}, {Min: 10_000, Max: 20_000}, {Campaign: m.campaigns[1].ID, Status: crm.Succeeded, From: day.AddDate(-1, 0, 0)},
 			{To: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, {ExternalID: "x1"}, {ExternalID: "none"}, {Contact: 5},
 		} {

@@ -45,8 +45,11 @@ func giftInput(t testing.TB, body string, isNew bool, now time.Time) crm.GiftInp
 	return in
 }
 
-// day is a day of the last three years.
+// day is a day of the last three years, or a time.
 func (m *giftModel) day() string {
+	if m.random.IntN(2) == 0 {
+		return m.now.Add(-time.Duration(m.random.IntN(3*365*24*60*60)) * time.Second).UTC().Format(time.RFC3339)
+	}
 	return m.now.AddDate(0, 0, -m.random.IntN(3*365)).Format(time.DateOnly)
 }
 
@@ -108,13 +111,25 @@ func (m *giftModel) step() (what string, err error) {
 		return "plan", err
 	case n < 90:
 		return m.importAndUndo(ctx)
-	case n < 94:
+	case n < 93:
+		return m.moveZone(ctx)
+	case n < 95:
 		id := pick(m, m.contacts)
 		return "archive", m.node().ArchiveContact(ctx, m.account.Number, id)
 	default:
 		_, err := m.node().RestoreContact(ctx, m.account.Number, pick(m, m.contacts))
 		return "restore", err
 	}
+}
+
+// moveZone changes the time zone, or lets the gifts move that have not yet.
+func (m *giftModel) moveZone(ctx context.Context) (what string, err error) {
+	zone := pick(m, []string{"UTC", "America/New_York", "Australia/Sydney", "Pacific/Kiritimati", "Pacific/Honolulu", ""})
+	if zone != "" {
+		return "zone " + zone, m.node().SetAccountSettings(ctx, m.account.Number, crm.AccountSettingsInput{Timezone: &zone})
+	}
+	finishJobs(m, m.node())
+	return "move", nil
 }
 
 func (m *giftModel) give(ctx context.Context) (string, error) {
@@ -217,9 +232,9 @@ func sumsOf(gifts []crm.Gift) map[string]crm.Giving {
 	gave := map[donor]bool{}
 	for i := range gifts {
 		g := &gifts[i]
-		year := crm.Year(g.At)
+		year := crm.Year(g.Local)
 		cells := []string{
-			crm.Cell(0, 0, g.Currency, 0), crm.Cell(0, year, g.Currency, 0), crm.Cell(0, crm.Month(g.At), g.Currency, 0), crm.Cell(0, crm.Day(g.At), g.Currency, 0),
+			crm.Cell(0, 0, g.Currency, 0), crm.Cell(0, year, g.Currency, 0), crm.Cell(0, crm.Month(g.Local), g.Currency, 0), crm.Cell(0, crm.Day(g.Local), g.Currency, 0),
 			crm.Cell(0, 0, g.Currency, g.Contact), crm.Cell(0, year, g.Currency, g.Contact),
 		}
 		if g.Campaign != 0 {
@@ -325,6 +340,25 @@ func TestEverySumEqualsTheLedgerAfterEachStep(t *testing.T) {
 			if checkGiving(t, m.node(), m.account, m.contacts); t.Failed() {
 				t.Fatalf("after step %d: %s: %v", i, what, err)
 			}
+			if i%50 == 49 {
+				if wantSound(t, m.node()); t.Failed() {
+					t.Fatalf("after step %d: %s", i, what)
+				}
+			}
+		}
+		for _, zone := range []string{"America/New_York", "Australia/Sydney"} {
+			if err := a.SetAccountSettings(t.Context(), m.account.Number, crm.AccountSettingsInput{Timezone: &zone}); err != nil {
+				t.Fatal(err)
+			}
+			wantSound(t, b) // while they move
+			finishJobs(t, b)
+			for _, g := range ledgerOf(t, a, m.account.Number) {
+				if !g.Local.Equal(crm.GiftClock(g.At, crm.Location(zone))) {
+					t.Errorf("a gift of %v is at %v in %s", g.At, g.Local, zone)
+				}
+			}
+			checkGiving(t, a, m.account, m.contacts)
+			wantSound(t, b)
 		}
 		undone, corrected := 0, 0
 		for _, g := range ledgerOf(t, a, m.account.Number) {
@@ -341,4 +375,12 @@ func TestEverySumEqualsTheLedgerAfterEachStep(t *testing.T) {
 			t.Errorf("%d gifts, %d refusals, %d refunds undone and %d corrections are too few to tell anything", len(m.gifts), refused, undone, corrected)
 		}
 	})
+}
+
+// wantSound lets a check look at everything.
+func wantSound(t testing.TB, s *Store) {
+	t.Helper()
+	if _, err := s.Check(t.Context(), CheckOptions{Found: func(p Problem) { t.Errorf("check: %v", p) }}); err != nil {
+		t.Fatal(err)
+	}
 }

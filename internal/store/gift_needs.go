@@ -39,8 +39,8 @@ func (a *accountUnit) lookUpGiving(t *tx, all []*needs) error {
 		if n.gift == nil || n.gift.GivenAt == nil {
 			continue
 		}
-		s := share{currency: a.currencyOf(n.gift)}
-		s.year, s.month, s.day = n.gift.Periods()
+		at := crm.GiftClock(n.gift.Time(), a.location())
+		s := share{currency: a.currencyOf(n.gift), year: crm.Year(at), month: crm.Month(at), day: crm.Day(at)}
 		if n.gift.Campaign != nil {
 			s.campaign = *n.gift.Campaign
 		}

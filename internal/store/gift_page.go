@@ -38,6 +38,7 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilt
 			if before.To, skip, err = skipMonths(c, account, skip); err != nil {
 				return nil, err
 			}
+			before.Days = !before.To.IsZero()
 		}
 		condition, args := giftCondition(account, before) // the ids alone, so that an index has all of what is skipped
 		sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
@@ -46,7 +47,7 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilt
 			return nil, err
 		}
 		records, err = giftRecords(c, sqlGiftsByID, account, ids)
-		sortRows(records, func(a, b *GiftRecord) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
+		sortRows(records, func(a, b *GiftRecord) int { return cmp.Or(b.Local.Compare(a.Local), cmp.Compare(b.ID, a.ID)) })
 		totals.Count = int64(len(records))
 		return records, err
 	})
@@ -173,6 +174,7 @@ func (s *Store) LatestGifts(ctx context.Context, account int64, filter crm.GiftF
 type CampaignName struct {
 	ID              int64
 	Title, Currency string
+	Event           bool
 }
 
 // CampaignNames are the account's own campaigns with these ids. One that is damaged has no title.
@@ -195,7 +197,7 @@ func scanCampaignName(r db.Row) CampaignName {
 	if err != nil {
 		return CampaignName{ID: row.id}
 	}
-	return CampaignName{row.id, strings.Clone(campaign.Title), strings.Clone(campaign.Currency)}
+	return CampaignName{row.id, strings.Clone(campaign.Title), strings.Clone(campaign.Currency), campaign.Type == crm.EventCampaign}
 }
 
 // NewestCampaigns are the account's own campaigns that a form offers, the newest first.

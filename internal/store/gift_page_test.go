@@ -34,7 +34,7 @@ func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
 			t.Errorf("%+v, %v", gifts, err)
 		}
 		newest, err := s.NewestCampaigns(t.Context(), account.Number, 2)
-		if want := []CampaignName{{ids[2], "Roof", "USD"}, {ids[1], "Coats", "USD"}}; err != nil || !slices.Equal(newest, want) {
+		if want := []CampaignName{{ID: ids[2], Title: "Roof", Currency: "USD"}, {ID: ids[1], Title: "Coats", Currency: "USD"}}; err != nil || !slices.Equal(newest, want) {
 			t.Errorf("%v, %v, want %v", newest, err, want)
 		}
 		names, err := s.CampaignNames(t.Context(), account.Number, []int64{ids[0], 5})

@@ -41,13 +41,13 @@ func (a *accountUnit) joinedSets(in *crm.GiftInput) []string {
 	} else if plan := a.planOf(in); plan != nil {
 		campaign = plan.Campaign
 	}
-	return giftSets(in.Time().Unix(), campaign)
+	return giftSets(crm.GiftClock(in.Time(), a.location()).Unix(), campaign)
 }
 
 // moveGiftSets moves a giver to the sets of a gift and out of those that it had, where no other gift is left. It sees the gift as it
 // is now.
 func (t *tx) moveGiftSets(a *accountUnit, before, after *crm.Gift) error {
-	if before != nil && before.Net() > 0 && (before.Contact != after.Contact || !before.At.Equal(after.At) || before.Campaign != after.Campaign || after.Net() <= 0) {
+	if before != nil && before.Net() > 0 && (before.Contact != after.Contact || !before.Local.Equal(after.Local) || before.Campaign != after.Campaign || after.Net() <= 0) {
 		left, err := t.leftSets(a, before)
 		if err == nil {
 			err = t.moveSets(a, before.Contact, left, nil)
@@ -59,12 +59,12 @@ func (t *tx) moveGiftSets(a *accountUnit, before, after *crm.Gift) error {
 	if after.Net() <= 0 {
 		return nil
 	}
-	return t.moveSets(a, after.Contact, nil, giftSets(after.At.Unix(), after.Campaign))
+	return t.moveSets(a, after.Contact, nil, giftSets(after.Local.Unix(), after.Campaign))
 }
 
 // leftSets are the sets of a gift that its giver is in no longer.
 func (t *tx) leftSets(a *accountUnit, g *crm.Gift) (names []string, err error) {
-	start, end := giftMonths.around(g.At.Unix())
+	start, end := giftMonths.around(g.Local.Unix())
 	still, err := t.Exists(sqlGaveInMonth, a.account, g.Contact, start, end)
 	if err == nil && !still {
 		names = append(names, giftMonths.name(start))

@@ -53,7 +53,7 @@ type share struct {
 }
 
 func shareOf(g *crm.Gift) share {
-	return share{g.Campaign, g.Contact, g.Currency, crm.Year(g.At), crm.Month(g.At), crm.Day(g.At), g.Net(), g.PlanCode != ""}
+	return share{g.Campaign, g.Contact, g.Currency, crm.Year(g.Local), crm.Month(g.Local), crm.Day(g.Local), g.Net(), g.PlanCode != ""}
 }
 
 // cells are the names of all sums that a gift is part of; those of a contact come first.

@@ -25,16 +25,16 @@ const OverviewMonths = 24
 
 // GivingOverview sums up what was given until now.
 func (s *Store) GivingOverview(ctx context.Context, account int64, now time.Time) (GivingOverview, error) {
-	now = now.UTC()
-	month := func(ago int) int64 {
-		return crm.Month(time.Date(now.Year(), now.Month()-time.Month(ago), 1, 0, 0, 0, 0, time.UTC))
-	}
-	year, today := crm.Year(now), crm.Day(now)
 	return snapshot(ctx, s, func(c db.Conn) (o GivingOverview, err error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return o, err
 		}
+		now := row.clock(now)
+		month := func(ago int) int64 {
+			return crm.Month(time.Date(now.Year(), now.Month()-time.Month(ago), 1, 0, 0, 0, 0, time.UTC))
+		}
+		year, today := crm.Year(now), crm.Day(now)
 		o = GivingOverview{Currency: row.currency, Any: row.giftSeq > 0, Months: map[int64]crm.Giving{}, Others: map[string]int64{}}
 		err = eachGiving(c, account, month(OverviewMonths-1), month(-1), func(period int64, currency string, g crm.Giving) {
 			switch {

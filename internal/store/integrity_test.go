@@ -70,8 +70,8 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	wantSets, lastGifts := map[string][]int64{}, map[int64]int64{}
 	err = c.Each(func(r db.Row) error {
 		if _, g := scanGift(r); g.damage == nil && g.Net() > 0 {
-			lastGifts[g.Contact] = later(lastGifts[g.Contact], lastGiftAt(g.At.Unix()))
-			names := []string{"g:" + g.At.UTC().Format("2006-01")}
+			lastGifts[g.Contact] = later(lastGifts[g.Contact], lastGiftAt(g.Local.Unix()))
+			names := []string{"g:" + g.Local.UTC().Format("2006-01")}
 			if g.Campaign != 0 {
 				names = append(names, fmt.Sprintf("d:%d", g.Campaign))
 			}

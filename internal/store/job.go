@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"time"
 
 	"donorbook/internal/crm"
@@ -37,6 +38,7 @@ const (
 	ImportJob  JobKind = "import"
 	BulkJob    JobKind = "bulk"
 	UndoingJob JobKind = "undo"
+	ZoneJob    JobKind = "timezone"
 )
 
 // JobState is where a job stands.
@@ -61,8 +63,8 @@ func (j *Job) Ended() bool {
 	return j.State == JobDone || j.State == JobFailed || j.State == JobCanceled
 }
 
-// Stoppable tells whether a person may stop the job. Who is half erased would still be named.
-func (j *Job) Stoppable() bool { return j.Working() && j.Kind != EraseJob }
+// Stoppable tells whether a person may stop the job. Who is half erased would still be named, and days of two time zones would stay mixed.
+func (j *Job) Stoppable() bool { return j.Working() && j.Kind != EraseJob && j.Kind != ZoneJob }
 
 // Undoable tells whether the job has changed something that can be taken back.
 func (j *Job) Undoable() bool {
@@ -103,9 +105,11 @@ func (t *tx) newJob(a *accountUnit, kind JobKind, state JobState, spec any) *Job
 	at := moment(t.author.at)
 	j := &Job{Account: a.account, ID: a.jobSeq, Kind: kind, State: state, Actor: t.author.who, Door: t.author.door, CreatedAt: at, UpdatedAt: at}
 	j.Spec, j.Progress = jsonOf(spec), json.RawMessage("{}")
-	t.record(a, crm.JobNoun, j.ID, crm.DidCreate, 0, string(jsonOf(struct {
-		Kind JobKind `json:"kind"`
-	}{kind})))
+	if action, is := spec.(crm.BulkAction); !is || action.Kind != crm.BulkRename { // of which the tag's own row tells
+		t.record(a, crm.JobNoun, j.ID, crm.DidCreate, 0, string(jsonOf(struct {
+			Kind JobKind `json:"kind"`
+		}{kind})))
+	}
 	return j
 }
 
@@ -174,7 +178,7 @@ func (t *tx) noteRow(j *Job, row JobRow) {
 // CancelJob ends a job. What it has done so far stays.
 func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 	return s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
-		if j.Ended() || j.Kind == EraseJob {
+		if j.Ended() || j.Working() && !j.Stoppable() {
 			return crm.ErrChanged
 		}
 		if err := j.forgetTrial(); err != nil {
@@ -188,6 +192,12 @@ func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 func (t *tx) endJob(j *Job, state JobState) error {
 	j.State = state
 	return t.exec(sqlDropPart, j.Account, j.ID, previewPart)
+}
+
+// removeJob removes a job with all that it has kept.
+func (t *tx) removeJob(j *Job) error {
+	t.Delete(jobTable, j.Account, j.ID)
+	return t.exec(sqlDropPart, j.Account, j.ID, int64(math.MaxInt64))
 }
 
 // partsAtOnce is how many parts are removed in one unit of work: 4 MB of a file.

@@ -7,9 +7,12 @@ import (
 	"donorbook/internal/db"
 )
 
-// The time of a contact's last gift that counts stands in its row, so that contacts are sorted by it, and found by whether they gave since a day.
+// The time of a contact's last gift that counts, by the organization's clock, stands in its row, so that contacts are sorted by it, and found by whether they gave since a day.
 
 const sqlLastGiven = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 ORDER BY given_at DESC LIMIT 1`
+
+// sqlGivenTimes are the times of the gifts of a contact that count, in UTC.
+const sqlGivenTimes = `SELECT given_at - ahead FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0`
 
 // sqlWrongLastGifts are contacts whose last gift is not what is kept of them.
 const sqlWrongLastGifts = `SELECT account_id, id, last_gift, should FROM (SELECT account_id, id, last_gift,
@@ -44,7 +47,7 @@ func givenAt(g *crm.Gift, contact int64) int64 {
 	if g == nil || g.Contact != contact || g.Net() <= 0 {
 		return 0
 	}
-	return lastGiftAt(g.At.Unix())
+	return lastGiftAt(g.Local.Unix())
 }
 
 // lastGiftAt is a time as it is kept of a contact, where 0 is none.

@@ -12,8 +12,8 @@ import (
 
 const (
 	sqlMemberships = `SELECT account_id, role FROM member WHERE user_id = $1`
-	sqlMembership  = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at, m.role
-		FROM account a JOIN member m ON m.account_id = a.account_id LEFT JOIN account p ON p.account_id = a.parent
+	sqlMembership  = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at, m.role, COALESCE(t.timezone, 'UTC')
+		FROM account a JOIN member m ON m.account_id = a.account_id LEFT JOIN account p ON p.account_id = a.parent LEFT JOIN account_tally t ON t.account_id = a.account_id
 		WHERE a.public_id = $2 AND m.user_id = $1`
 	sqlMembers = `SELECT user_id, role, created_at, seen_at FROM member WHERE account_id = $1`
 
@@ -55,7 +55,7 @@ func (s *Store) Membership(ctx context.Context, user int64, account string) (crm
 		return crm.Membership{}, errNoMember
 	}
 	return find(ctx, s, errNoMember, func(r db.Row) crm.Membership {
-		return crm.Membership{Account: readAccount(r), Role: crm.Role(r.Int(6))}
+		return crm.Membership{Account: readAccount(r), Role: crm.Role(r.Int(6)), Timezone: r.Text(7)}
 	}, sqlMembership, user, account)
 }
 

@@ -74,10 +74,10 @@ func TestAnAccountIsFoundByItsMembersOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		ada, bob := newUser(t, s, root, crm.Owner, "ada"), newUser(t, s, chapter, crm.Viewer, "bob")
-		if m, err := s.Membership(t.Context(), ada.ID, root.ID); err != nil || m != (crm.Membership{Account: root, Role: crm.Owner}) {
+		if m, err := s.Membership(t.Context(), ada.ID, root.ID); err != nil || m != (crm.Membership{Account: root, Role: crm.Owner, Timezone: "UTC"}) {
 			t.Errorf("%v: %+v", err, m)
 		}
-		if m, err := s.Membership(t.Context(), bob.ID, chapter.ID); err != nil || m != (crm.Membership{Account: chapter, Role: crm.Viewer}) {
+		if m, err := s.Membership(t.Context(), bob.ID, chapter.ID); err != nil || m != (crm.Membership{Account: chapter, Role: crm.Viewer, Timezone: "UTC"}) {
 			t.Errorf("%v: %+v", err, m)
 		}
 		for _, wrong := range []struct {

@@ -42,7 +42,8 @@ func scanPlan(r db.Row) (int64, *storedPlan) {
 // PlanDocument is a plan as a change has left it.
 type PlanDocument struct {
 	crm.Plan
-	Created bool // it is new
+	Created  bool // it is new
+	NewGiver bool // a create has made a contact
 }
 
 // Fate tells what has become of a create.
@@ -122,13 +123,12 @@ func (s *Store) CreatePlan(ctx context.Context, account int64, in crm.PlanInput)
 		if err != nil {
 			return PlanDocument{}, err
 		}
-		made, err := t.createPlan(a, &in, now)
-		return PlanDocument{made, true}, err
+		return t.createPlan(a, &in, now)
 	})
 }
 
 // createPlan decides everything before it writes anything.
-func (t *tx) createPlan(a *accountUnit, in *crm.PlanInput, now time.Time) (made crm.Plan, err error) {
+func (t *tx) createPlan(a *accountUnit, in *crm.PlanInput, now time.Time) (made PlanDocument, err error) {
 	campaign, campaignErr := t.ownCampaign(a, in.Campaign)
 	giver, giverErr := t.giver(a, &in.GiftInput, now)
 	if err := firstOrFaults(giverErr, campaignErr, t.freePlanReference(a, in, "")); err != nil {
@@ -141,7 +141,8 @@ func (t *tx) createPlan(a *accountUnit, in *crm.PlanInput, now time.Time) (made 
 	case campaign != nil:
 		currency = campaign.currency
 	}
-	if made, err = crm.NewPlan(in, &giver.contact, currency, now); err != nil {
+	made.Created, made.NewGiver = true, giver.isNew
+	if made.Plan, err = crm.NewPlan(in, &giver.contact, currency, now); err != nil {
 		return made, err
 	}
 	if a.planSeq >= crm.MaxSeq {
@@ -154,9 +155,18 @@ func (t *tx) createPlan(a *accountUnit, in *crm.PlanInput, now time.Time) (made 
 	a.planSeq++
 	made.ID = crm.MakeID(a.account, a.planSeq)
 	made.Code = crm.NewCode(made.ID)
-	t.writePlan(t.Insert, a, t.record(a, crm.PlanNoun, made.ID, crm.DidCreate, 0, ""), &made)
+	t.writePlan(t.Insert, a, t.record(a, crm.PlanNoun, made.ID, crm.DidCreate, 0, ""), &made.Plan)
 	t.moveReference(a, planReference, "", made.ExternalID, made.ID)
-	return made, nil
+	return made, t.mentionPlan(a, &made.Plan)
+}
+
+// mentionPlan notes a new plan in the history of its contact.
+func (t *tx) mentionPlan(a *accountUnit, p *crm.Plan) error {
+	row, err := t.row(a, p.Contact)
+	if err == nil && row != nil && row.damage == nil {
+		t.mention(a, row, crm.DidPlan, crm.PlanMention(p))
+	}
+	return err
 }
 
 func planNeeds(account int64, in *crm.PlanInput) needs {
@@ -268,8 +278,12 @@ func (s *Store) PlanPage(ctx context.Context, account int64, page crm.PageReques
 
 // OverduePlans are plans whose gift should have come before today, the longest overdue first, and how many there are.
 func (s *Store) OverduePlans(ctx context.Context, account int64, limit int64) (plans []crm.Plan, total int64, err error) {
-	today := s.now().UTC().Truncate(24 * time.Hour).Unix()
 	plans, err = snapshot(ctx, s, func(c db.Conn) (plans []crm.Plan, err error) {
+		row, err := readTally(c, account)
+		if err != nil {
+			return nil, err
+		}
+		today := row.clock(s.now()).Truncate(24 * time.Hour).Unix()
 		total = 0
 		for _, status := range []crm.PlanStatus{crm.ActivePlan, crm.PastDue} {
 			p := crm.Plan{Status: status}

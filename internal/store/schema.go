@@ -18,7 +18,7 @@ var (
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
 	slugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
 
-	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at code:text body:bytes checksum revision")
+	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at code:text body:bytes checksum revision ahead")
 	planTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum revision")
 	referenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
 	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors new_donors retained first_year")
@@ -39,7 +39,7 @@ var (
 	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
 	tallyTable      = db.NewTable("account_tally", "account_id", "list_revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq tag_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes")
-	settingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days")
+	settingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return")
 	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
 

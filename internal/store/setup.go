@@ -109,7 +109,7 @@ func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (crm
 			err = t.checkEmpty(account.Number)
 		default:
 			if account, err = crm.NewAccount(in.Organization, crm.Account{}, s.now()); err == nil {
-				err = t.addAccount(&account)
+				err = t.addAccount(&account, in.Timezone)
 			}
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -17,6 +18,7 @@ import (
 const (
 	sqlOpenBulkJobs = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'bulk'`
 	sqlSetSize      = `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = $2`
+	sqlSetSizes     = `SELECT name, CAST(SUM(size) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = ANY($2) GROUP BY name`
 )
 
 // TagWork is what is being done to tags; those that become "" are deleted.
@@ -35,6 +37,7 @@ type TagChange struct {
 	TagCount         // under its new name, or under the old one while contacts still have it
 	Job        int64 // that has changed it, by which it can be undone; 0 where nothing was to be done
 	Changed    int64 // contacts
+	Archived   int64 // of them
 	unfinished bool  // it goes on in the background
 }
 
@@ -80,6 +83,18 @@ func tagSize(c db.Conn, account int64, name string) (size Counts, err error) {
 		size.Archived, err = c.Int(sqlSetSize, account, archivedSet+name)
 	}
 	return size, err
+}
+
+// ArchivedWithTags is how many archived contacts have each of some tags. A tag that none has is missing.
+func (s *Store) ArchivedWithTags(ctx context.Context, account int64, names []string) (map[string]int64, error) {
+	sizes := make(map[string]int64)
+	err := s.read(ctx, func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			sizes[strings.Clone(strings.TrimPrefix(r.Text(0), archivedSet))] = r.Int(1)
+			return nil
+		}, sqlSetSizes, account, setNames(archivedSet, names))
+	})
+	return sizes, err
 }
 
 // CheckTag tells whether any contact has the tag, also an archived one.
@@ -168,7 +183,7 @@ func (t *tx) changeTag(account int64, w TagWork, now time.Time) (made TagChange,
 	}
 	t.noteTags(a, w)
 	job, counts, err := t.bulkAtOnce(a, w.action(), ids, now)
-	made.Job, made.Changed = job, counts.Changed
+	made.Job, made.Changed, made.Archived = job, counts.Changed, counts.ChangedArchived
 	return made, err
 }
 

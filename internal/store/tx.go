@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -279,6 +280,12 @@ func (row *tally) values() []any {
 func newTally(account int64) *tally {
 	return &tally{account: account, currency: crm.DefaultCurrency, timezone: crm.DefaultTimezone, oldest: 1, epoch: newEpoch()}
 }
+
+// location is the time zone of the organization.
+func (row *tally) location() *time.Location { return crm.Location(row.timezone) }
+
+// clock is a time as the organization's clock shows it.
+func (row *tally) clock(t time.Time) time.Time { return crm.WallClock(t, row.location()) }
 
 // touch says that the row changes. From here on, a failure must undo everything.
 func (a *accountUnit) touch(t *tx) {

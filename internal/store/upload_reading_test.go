@@ -294,3 +294,16 @@ func TestManyLargeImportsLeaveRoomForAnother(t *testing.T) {
 		}
 	})
 }
+
+// TestAnErasedPersonLeavesThePreviewOfAnOpenImport: the page of the import shows the other rows alone.
+func TestAnErasedPersonLeavesThePreviewOfAnOpenImport(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account := newAccount(t, s).Number
+		person := create(t, s, account, `{"first_name":"Quetzalina","last_name":"Vanderkwolf","emails":[{"value":"kwolf@example.org"}]}`)
+		im := upload(t, s, account, "first_name,last_name,email\nQuetzalina,Vanderkwolf,kwolf@example.org\nOtto,Bystander,otto@example.org\n")
+		erase(t, s, By(t.Context(), crm.ConsoleDoor, "owner@example.org"), account, person.ID)
+		if rows := fmt.Sprint(previewOf(t, s, im)); rows != "[[Otto Bystander otto@example.org]]" {
+			t.Errorf("the preview is %s", rows)
+		}
+	})
+}

@@ -64,7 +64,7 @@ type rows interface {
 // Open finds out what a file is by its content and reads its header. Its name is for messages alone. An error that is no *FileError comes
 // from r.
 func Open(r io.ReaderAt, size int64, name string) (*Reader, error) {
-	return OpenHolding(r, size, name, func(int64) error { return nil })
+	return OpenHolding(r, size, name, nil)
 }
 
 // OpenHolding is Open for a file that must not take much memory beside others. hold is told how many bytes of texts a workbook is about to hold

@@ -372,8 +372,10 @@ func (t *texts) add(text []byte) error {
 	}
 	last := len(t.blocks) - 1
 	if last < 0 || len(t.blocks[last])+len(text)+binary.MaxVarintLen32 > textBlock {
-		if err := t.hold(int64(len(t.blocks)+1) * textBlock); err != nil {
-			return err
+		if t.hold != nil {
+			if err := t.hold(int64(len(t.blocks)+1) * textBlock); err != nil {
+				return err
+			}
 		}
 		t.blocks = append(t.blocks, make([]byte, 0, textBlock))
 		last++

@@ -115,8 +115,9 @@ func (b *workbookWriter) cell(column int, cell any) {
 	case Day:
 		year, month, day := time.Time(cell).Date()
 		b.date(column, time.Date(year, month, day, 0, 0, 0, 0, time.UTC), dayStyle, text)
-	case time.Time:
-		b.date(column, cell, timeStyle, text)
+	case time.Time: // a workbook knows no zones: it has what a clock shows
+		_, ahead := cell.Zone()
+		b.date(column, cell.Add(time.Duration(ahead)*time.Second), timeStyle, text)
 	case int64, Number:
 		if len(text) > exactDigits {
 			b.text(column, text, plainStyle)

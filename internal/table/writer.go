@@ -75,7 +75,7 @@ func cellText(cell any) string {
 	case Day:
 		return time.Time(cell).Format(time.DateOnly)
 	case time.Time:
-		return cell.UTC().Format("2006-01-02T15:04:05Z")
+		return cell.Format(time.RFC3339)
 	}
 	panic(fmt.Sprintf("table: a cell cannot be a %T", cell))
 }

@@ -104,6 +104,9 @@ document.addEventListener("change", (event) => {
   if (choice && event.target.value === choice) document.querySelector(part).open = true;
 });
 
+// <input data-timezone> gets the time zone of the browser.
+for (const input of document.querySelectorAll("[data-timezone]")) input.value = Intl.DateTimeFormat().resolvedOptions().timeZone || "";
+
 // <button data-print> prints the page.
 document.addEventListener("click", (event) => { if (event.target.closest("[data-print]")) print(); });
 

@@ -1,0 +1,161 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// clockIn makes an organization whose clock is in a zone.
+func (s *site) clockIn(zone string, role crm.Role) *person {
+	s.t.Helper()
+	account := s.organization("Harbor")
+	if err := s.store.SetAccountSettings(s.t.Context(), account.Number, crm.AccountSettingsInput{Timezone: &zone}); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.member(account, role)
+}
+
+// At 11:37 PM on November 16 in New York it is November 16, although it is the 17th in UTC.
+func TestTodayIsTheOrganizations(t *testing.T) {
+	now := time.Date(2026, time.November, 17, 4, 37, 0, 0, time.UTC)
+	eachSiteAt(t, now, func(t *testing.T, s *site) {
+		p := s.clockIn("America/New_York", crm.Editor)
+		contact := s.contact(p, "Zoë", "Okafor")
+		a := p.get(contact)
+		if !strings.Contains(a.body, `name="transacted_at" type="date" value="2026-11-16"`) {
+			t.Error("the form does not propose November 16")
+		}
+		p.sees(a, "Nov 16, 2026, 11:37 PM EST") // when the contact was added
+		p.wantStatus(p.post(contact+"/gifts", "amount", "5", "transacted_at", "2026-11-17", "method", "cash"), http.StatusUnprocessableEntity)
+		gift := p.get(p.give(contact, "5", "2026-11-16"))
+		p.sees(gift, "Nov 16, 2026")
+		p.doesNotSee(gift, "Nov 17", "7:00 AM") // only the day is known
+		p.sees(p.get(contact), "Last gift Nov 16, 2026")
+		if rows := p.csvOf("/gifts/export?format=csv", "harbor-gifts-2026-11-16"); rows[1][2] != "2026-11-16" {
+			t.Errorf("the file says %q", rows[1][2])
+		}
+		if rows := p.csvOf("/contacts/export?format=csv", "harbor-contacts-2026-11-16"); !strings.Contains(fmt.Sprint(rows[1]), "2026-11-16T23:37:00-05:00") {
+			t.Errorf("the file says %q", rows[1])
+		}
+		p.sees(p.get(p.org("/contacts?created_after=2026-11-16&created_before=2026-11-17")), "Zoë Okafor")
+		p.doesNotSee(p.get(p.org("/contacts?created_after=2026-11-17")), "Zoë Okafor")
+		if plan := p.get(contact + "/plans/new"); !strings.Contains(plan.body, `name="start_at" type="date" value="2026-11-16"`) {
+			t.Error("the plan does not begin on November 16")
+		}
+	})
+}
+
+// On New Year's Eve in New York this year is the old one, and what is given now belongs to its statement.
+func TestTheYearIsTheOrganizations(t *testing.T) {
+	now := time.Date(2027, time.January, 1, 4, 37, 0, 0, time.UTC)
+	eachSiteAt(t, now, func(t *testing.T, s *site) {
+		p := s.clockIn("America/New_York", crm.Editor)
+		contact := s.newcomer(p.account, "Amelia", "Okafor").ID
+		for _, at := range []string{"2027-01-01T04:30:00Z", "2026-12-31", "2025-03-01"} {
+			in, faults, err := crm.DecodeGift(fmt.Appendf(nil, `{"contact_id":%d,"amount":40,"method":"cash","transacted_at":"%s"}`, contact, at))
+			if err == nil {
+				err = in.Validate(faults, true, "US", now)
+			}
+			if err == nil {
+				_, err = s.store.CreateGift(t.Context(), p.account.Number, in)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.sees(p.get(p.org("")), "Raised this year $80")
+		p.sees(p.get(p.org("/donors")), "Donors of 2026", "Amelia Okafor amelia.okafor@example.org 2 $80.00")
+		p.sees(p.get(p.org("/statements?year=2026")), "Dec 31, 2026 General Cash $40.00 Dec 31, 2026 General Cash $40.00", "Total $80.00")
+		p.sees(p.get(p.org("/statements?year=2027")), "No contacts gave in 2027.")
+		p.sees(p.get(p.org("/gifts?from=2026-12-31&to=2026-12-31")), "2 gifts")
+		p.sees(p.get(p.org(fmt.Sprintf("/contacts/%d", contact))), "Last gift Dec 31, 2026")
+		page := p.get(p.org(fmt.Sprintf("/contacts/%d/statement", contact)))
+		p.sees(page, "Giving statement for 2025", "Date Dec 31, 2026")
+	})
+}
+
+// In Sydney it is tomorrow already.
+func TestTodayInSydneyIsAccepted(t *testing.T) {
+	now := time.Date(2026, time.November, 16, 22, 0, 0, 0, time.UTC)
+	eachSiteAt(t, now, func(t *testing.T, s *site) {
+		p := s.clockIn("Australia/Sydney", crm.Editor)
+		contact := s.contact(p, "Zoë", "Okafor")
+		p.sees(p.get(p.give(contact, "5", "2026-11-17")), "Nov 17, 2026")
+		wrong := p.post(contact+"/gifts", "amount", "5", "transacted_at", "2026-11-18", "method", "cash")
+		p.wantStatus(wrong, http.StatusUnprocessableEntity)
+		p.sees(p.follow(contact+"/notes", "note_text", "Called.", "note_date", "2026-11-17"), "The note was added.", "Nov 17, 2026, 9:00 AM AEDT")
+	})
+}
+
+// An owner changes the zone. Gifts that have a time move to their day in it, and the page says so.
+func TestOwnersSetTheTimeZone(t *testing.T) {
+	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), crm.Owner)
+		contact := s.newcomer(p.account, "Amelia", "Okafor").ID
+		s.donation(p.account, contact, `"amount":10,"method":"cash","transacted_at":"2026-11-16T03:00:00Z"`)
+		wrong := p.post(p.org("/settings/timezone"), "timezone", "Mars/Olympus")
+		p.wantStatus(wrong, http.StatusUnprocessableEntity)
+		p.sees(wrong, "Time zone must be the name of a time zone, such as America/New_York")
+		p.sees(p.follow(p.org("/settings/timezone"), "timezone", "America/New_York"), "The time zone is now America/New_York.", "Gifts are moving to their days in America/New_York.")
+		p.sees(p.get(p.org("/gifts")), "Nov 16, 2026")
+		s.working()
+		p.until(p.org("/jobs"), "Move gifts to the days of a new time zone")
+		p.until(p.org("/jobs"), "1 gift moved.")
+		p.sees(p.get(p.org("/gifts")), "Nov 15, 2026")
+		p.doesNotSee(p.get(p.org("/settings")), "Gifts are moving")
+		p.sees(p.get(p.org("/settings/history")), "America/New_York")
+		chapter := s.chapter(p, "North")
+		if settings, err := s.store.AccountSettings(t.Context(), chapter.Number); err != nil || settings.Timezone != "America/New_York" {
+			t.Errorf("a chapter begins in %q: %v", settings.Timezone, err)
+		}
+		editor := s.member(p.account, crm.Editor)
+		editor.wantStatus(editor.post(p.org("/settings/timezone"), "timezone", "UTC"), http.StatusForbidden)
+	})
+}
+
+// The owner's browser tells the zone; without a script it is UTC.
+func TestTheFirstOwnersBrowserTellsTheZone(t *testing.T) {
+	for sent, want := range map[string]string{"Australia/Sydney": "Australia/Sydney", "": "UTC", "Mars/Olympus": "UTC"} {
+		s := anySite(t)
+		token, err := s.store.SetupToken(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		link, p := "/console/setup/"+token, s.visitor()
+		if !strings.Contains(p.get(link).body, `<input type="hidden" name="timezone" data-timezone>`) {
+			t.Error("the form has no place for the zone")
+		}
+		p.wantStatus(p.post(link, "organization", "Harbor", "name", "Ana", "email", "ana@example.org", "password", testPassword, "timezone", sent), http.StatusSeeOther)
+		accounts, err := s.store.Accounts(t.Context())
+		if err != nil || len(accounts) != 1 {
+			t.Fatal(accounts, err)
+		}
+		if settings, err := s.store.AccountSettings(t.Context(), accounts[0].Number); err != nil || settings.Timezone != want {
+			t.Errorf("%q: the zone is %q: %v", sent, settings.Timezone, err)
+		}
+	}
+}
+
+// An event without a zone is in that of the organization, on every page and in the form.
+func TestAnEventTakesTheOrganizationsZone(t *testing.T) {
+	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		p := s.clockIn("America/New_York", crm.Editor)
+		from := s.campaign(p.account, `{"title":"Ball","type":"event","end_at":"2027-04-25 03:59:00","event":{"start_at":"2027-04-24 22:00:00"}}`)
+		for _, page := range []string{p.campaignAddress(from), "/" + from.Slug} {
+			p.sees(p.get(page), "Apr 24, 2027, 6:00 PM EDT", "Apr 24, 2027, 11:59 PM EDT")
+		}
+		form := p.get(p.campaignAddress(from) + "/edit")
+		for _, part := range []string{`name="event.timezone" type="text" value="America/New_York"`, `value="2027-04-24T18:00"`, `name="end_at" type="datetime-local" value="2027-04-24T23:59"`} {
+			if !strings.Contains(form.body, part) {
+				t.Errorf("the form has no %s", part)
+			}
+		}
+		made := p.follow(p.org("/campaigns"), "title", "Gala", "type", "event", "currency", "USD", "event.title", "Gala night", "event.start_at", "2027-04-24T18:00", "end_at", "2027-04-24T23:59")
+		p.sees(made, "Apr 24, 2027, 6:00 PM (America/New_York)", "Apr 24, 2027, 11:59 PM EDT")
+	})
+}

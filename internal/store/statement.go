@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+const sqlCountedGifts = shownGift + ` WHERE g.account_id = $1 AND g.contact_id = $2 AND (g.given_at, g.id) > ($3, $4) AND g.given_at < $5 AND g.net > 0
+	ORDER BY g.given_at, g.id LIMIT $6`
+
+const (
+	statementsAtOnce = 50   // contacts on a page of statements
+	statementGifts   = 5000 // and about how many gifts: a page ends after the contact with whom they are reached
+	giftsAtOnce      = 200  // how many gifts of a statement are read together
+)
+
+// StatementPage is where a page of statements stands among the others.
+type StatementPage struct {
+	Total      int64 // contacts; 0 where some gave in other currencies, and no one has counted them together
+	Erased     int   // people on this page who were erased, and get no statement
+	Next, Prev SearchPlace
+}
+
+// Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids. All
+// donors are also those who gave in other currencies. It takes turns with other work that costs much, and is bounded by contacts and gifts.
+func (s *Store) Statements(ctx context.Context, account int64, f crm.DonorFilter, at SearchPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
+	err = s.heavy.through(ctx, account, func() error {
+		contacts, err := snapshot(ctx, s, func(c db.Conn) (contacts []crm.Contact, err error) {
+			contacts, page, err = statementContacts(c, account, f, at, statementsAtOnce)
+			return contacts, err
+		})
+		gifts := 0
+		for i := 0; i < len(contacts) && err == nil; i++ {
+			if gifts > statementGifts {
+				page.Next = SearchPlace{After: contacts[i-1].ID}
+				break
+			}
+			if contacts[i].Erased() {
+				page.Erased++
+				continue
+			}
+			err = read(contacts[i], counting(&gifts, s.CountedGifts(ctx, account, contacts[i].ID, f.Year)))
+		}
+		return err
+	})
+	return page, err
+}
+
+// Statement reads what one contact gave in a year. It takes turns as Statements does.
+func (s *Store) Statement(ctx context.Context, account, contact, year int64, read func(iter.Seq2[GiftRecord, error]) error) error {
+	return s.heavy.through(ctx, account, func() error { return read(s.CountedGifts(ctx, account, contact, year)) })
+}
+
+// counting counts what is walked through.
+func counting(n *int, all iter.Seq2[GiftRecord, error]) iter.Seq2[GiftRecord, error] {
+	return func(yield func(GiftRecord, error) bool) {
+		for record, err := range all {
+			if *n++; !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// statementContacts are the contacts of a page. The sums of each currency are walked through beside each other: whoever comes first in any of them is
+// next.
+func statementContacts(c db.Conn, account int64, f crm.DonorFilter, at SearchPlace, limit int) (contacts []crm.Contact, page StatementPage, err error) {
+	row, err := readTally(c, account)
+	if err != nil {
+		return nil, page, err
+	}
+	currencies := []string{row.currency}
+	if f.Kind == crm.AllDonors {
+		others, err := otherCurrencies(c, account, f.Year*100+1, f.Year*100+13, row.currency)
+		if err != nil {
+			return nil, page, err
+		}
+		for currency := range others {
+			currencies = append(currencies, currency)
+		}
+	}
+	if len(currencies) == 1 {
+		totals, err := donorTotals(c, account, row.currency, f)
+		if page.Total = totals[f.Kind]; err != nil {
+			return nil, page, err
+		}
+	}
+	m := merging{at: at}
+	for _, currency := range currencies {
+		w := donorWalk{conn: c, account: account, currency: currency, filter: f, at: at, atOnce: donorsAtOnce, most: donorsRead}
+		cells, more, err := w.page(limit)
+		if err != nil {
+			return nil, page, err
+		}
+		m.add(collect(cells, w.contact), more)
+	}
+	ids := m.page(limit, &page)
+	contacts, err = loadContacts(c, account, ids)
+	return contacts, page, err
+}
+
+// merging makes one page of those of several walks.
+type merging struct {
+	at   SearchPlace
+	ids  []int64
+	more bool  // some walk has not come to its end
+	edge int64 // up to where all walks have come, where one has more
+}
+
+func (m *merging) add(ids []int64, more SearchPlace) {
+	m.ids = append(m.ids, ids...)
+	edge := more.After + more.Before // one of them
+	if edge == 0 {
+		return
+	}
+	if !m.more || m.at.Before != 0 && edge > m.edge || m.at.Before == 0 && edge < m.edge {
+		m.edge = edge
+	}
+	m.more = true
+}
+
+// page cuts the page out, and tells where those beside it begin.
+func (m *merging) page(limit int, page *StatementPage) []int64 {
+	slices.Sort(m.ids)
+	ids, back := slices.Compact(m.ids), m.at.Before != 0
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return m.more && (back && id < m.edge || !back && id > m.edge) })
+	if cut := len(ids) - limit; cut > 0 && back {
+		ids, m.more = ids[cut:], true
+		m.edge = ids[0]
+	} else if cut > 0 {
+		ids, m.more = ids[:limit], true
+		m.edge = ids[limit-1]
+	}
+	switch {
+	case back:
+		page.Next = SearchPlace{After: m.at.Before - 1}
+		if m.more {
+			page.Prev = SearchPlace{Before: m.edge}
+		}
+	default:
+		if m.more {
+			page.Next = SearchPlace{After: m.edge}
+		}
+		if m.at.After != 0 {
+			page.Prev = SearchPlace{Before: m.at.After + 1}
+		}
+	}
+	return ids
+}
+
+// GaveIn tells whether anyone gave in a year.
+func (s *Store) GaveIn(ctx context.Context, account, year int64) (bool, error) {
+	sums, err := snapshot(ctx, s, func(c db.Conn) (map[string]int64, error) {
+		return otherCurrencies(c, account, year*100+1, year*100+13, "")
+	})
+	return len(sums) > 0, err
+}
+
+// CountedGifts walks through the gifts of a contact in a year of which something is left, oldest first. It reads some at a time, and holds
+// no connection while the caller works.
+func (s *Store) CountedGifts(ctx context.Context, account, contact, year int64) iter.Seq2[GiftRecord, error] {
+	begin := time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC)
+	end := begin.AddDate(1, 0, 0).Unix()
+	return func(yield func(GiftRecord, error) bool) {
+		at, id, n := begin.Unix()-1, int64(math.MaxInt64), giftsAtOnce
+		for n == giftsAtOnce {
+			records, err := snapshot(ctx, s, func(c db.Conn) ([]GiftRecord, error) {
+				return giftRecords(c, sqlCountedGifts, account, contact, at, id, end, int64(giftsAtOnce))
+			})
+			if err != nil {
+				yield(GiftRecord{}, err)
+				return
+			}
+			for _, record := range records {
+				if at, id = record.Local.Unix(), record.ID; !yield(record, nil) {
+					return
+				}
+			}
+			n = len(records)
+		}
+	}
+}
