@@ -96,7 +96,16 @@ func TestOnlyAnOwnerErases(t *testing.T) {
 		owner.sees(wrong, "Type the name as it is written above. Nothing was erased.")
 		owner.sees(owner.get(path), "Amelia Okafor")
 
-		owner.sees(owner.follow(path+"/erase", "name", " amelia  okafor "), "The contact was erased.")
+		owner.sees(owner.follow(path+"/erase", "name", " amelia  okafor "), "The contact was erased.", "is being removed now", "View progress")
+		job := owner.get(owner.org("/jobs/1"))
+		owner.sees(job, "Erase 1 contact", "In progress")
+		if strings.Contains(job.body, "Stop this change") {
+			t.Error("an erasure may be stopped")
+		}
+		if ended, err := s.store.FinishErasure(t.Context(), owner.account.Number, 1); err != nil || !ended {
+			t.Fatal(ended, err)
+		}
+		owner.sees(owner.get(owner.org("/jobs/1")), "Done", "What named them was removed.")
 		left := owner.get(path)
 		owner.sees(left, "Erased contact", "This person was erased on", "$50")
 		for _, not := range []string{"Amelia", "Okafor", "Harbor Street", "/restore", path + "/erase"} {
