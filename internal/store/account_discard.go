@@ -127,6 +127,6 @@ func (t *tx) endDiscard(a *accountUnit, j *Job, spec *accountSpec) error {
 	}
 	a.touch(t)
 	a.fieldSeq++ // what nodes remember of the definitions is read again
-	a.campaignSeq, a.segmentSeq, a.revision, a.importing = 0, 0, spec.Revision, 0
+	a.campaignSeq, a.segmentSeq, a.revision, a.importing, a.timezone = 0, 0, spec.Revision, 0, spec.Timezone
 	return t.removeJob(j)
 }

@@ -51,6 +51,7 @@ type accountSpec struct {
 	Into     bool        `json:"into"`     // the account was there before
 	Account  crm.Account `json:"account"`
 	Revision int64       `json:"revision"` // of its last change before the import
+	Timezone string      `json:"timezone"` // that it had before
 }
 
 // accountProgress is how far the job has come.
@@ -188,7 +189,7 @@ func (t *tx) fillAccount(a *accountUnit, line *accountLine, spec accountSpec) (J
 	if line.Sequences.Oldest > 1 {
 		return Job{}, &FileProblem{File: historyFile, Reason: "no longer begins with the first change: import into a new account"}
 	}
-	a.timezone = cmp.Or(line.Timezone, crm.DefaultTimezone)
+	spec.Timezone, a.timezone = a.timezone, cmp.Or(line.Timezone, crm.DefaultTimezone)
 	return t.beginImport(a, spec), nil
 }
 

@@ -156,6 +156,9 @@ func TestAnAccountThatIsImportedTakesNoOtherChange(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		files := exportAccount(t, s, busyAccount(t, s))
 		empty := newAccount(t, s)
+		if err := s.SetAccountSettings(t.Context(), empty.Number, crm.AccountSettingsInput{Timezone: ptr("America/New_York")}); err != nil {
+			t.Fatal(err)
+		}
 		halfway(t, s, files, empty.ID)
 		_, total, err := s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil, nil)
 		if err != nil || total.Total == 0 {
@@ -187,6 +190,9 @@ func TestAnAccountThatIsImportedTakesNoOtherChange(t *testing.T) {
 		checked(t, s)
 		if _, total, err = s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil, nil); err != nil || total.Total != 0 {
 			t.Errorf("%v: after the removal it has %d contacts", err, total.Total)
+		}
+		if settings, err := s.AccountSettings(t.Context(), empty.Number); err != nil || settings.Timezone != "America/New_York" {
+			t.Errorf("%v: after the removal its time zone is %q", err, settings.Timezone)
 		}
 		importAccount(t, s, files, empty.ID)
 		_, err = s.DiscardAccount(t.Context(), empty.ID)
