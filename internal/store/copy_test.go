@@ -402,7 +402,7 @@ func TestACopyFindsEveryDifference(t *testing.T) {
 			{`UPDATE account_tally SET contact_seq = contact_seq - 1 WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`UPDATE account SET name = 'Roof' WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`DELETE FROM account WHERE account_id = $1`, w.root.ID, []any{root}},
-			{`INSERT INTO account_tally SELECT 77, 0, 0, 0, 0, 0, 0, 0, 'USD', 0, 0, 0, 1, 0, 0, 0, 0, 'UTC', 0 FROM account WHERE account_id = ` + number, "account number 77", nil},
+			{`INSERT INTO account_tally SELECT 77, 0, 0, 0, 0, 0, 0, 0, 'USD', 0, 0, 0, 1, 0, 0, 0, 0, 'UTC', 0, 0 FROM account WHERE account_id = ` + number, "account number 77", nil},
 		} {
 			_, err := Copy(t.Context(), from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
 				if p.Checking && p.Table == schema.Tables[0].Name && p.Done == 0 {
