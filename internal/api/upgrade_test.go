@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -112,8 +113,13 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 		}
 		server, stop := startServer(t, s, settings{region: "US", baseURL: "https://donors.example.org"})
 		for _, old := range asked {
-			if got := server.ask(t, "GET", old.Path, old.Key, ""); got.status != old.Status || got.body != old.Body {
-				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(got.body), old.Status, clip(old.Body))
+			got := server.ask(t, "GET", old.Path, old.Key, "")
+			body := got.body
+			if strings.Contains(old.Path, "/activities") { // which name the plan that they are about since
+				body = strings.ReplaceAll(body, `,"plan_id":null`, "")
+			}
+			if got.status != old.Status || body != old.Body {
+				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(body), old.Status, clip(old.Body))
 			}
 		}
 		key := asked[0].Key
