@@ -216,7 +216,7 @@ func TestKeptAnswersAreBoundedByAccount(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := patch(2); !strings.Contains(fmt.Sprintf("%s", bodyOf(err)), `"note":"2 `) {
+			if _, err := patch(2); !strings.Contains(bodyOf(err), `"note":"2 `) {
 				t.Errorf("what has expired still counts: %v", err)
 			}
 			erase(t, s, t.Context(), account, made.ID)
