@@ -34,6 +34,7 @@ type Contact struct {
 	ArchivedAt     time.Time     `json:"archived_at"`
 	CreatedAt      time.Time     `json:"created_at"`
 	UpdatedAt      time.Time     `json:"updated_at"`
+	ErasedAt       time.Time     `json:"erased_at,omitzero"` // zero unless the person was erased
 }
 
 // Email is an email address.

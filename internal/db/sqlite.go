@@ -150,7 +150,7 @@ var sqliteDialect = dialect{
 	tables:   `SELECT name FROM sqlite_schema WHERE type = 'table'`,
 	identity: `SELECT file FROM pragma_database_list WHERE name = 'main'`,
 	log: logDialect{
-		copy: `PRAGMA wal_checkpoint(PASSIVE)`, atOnce: `PRAGMA busy_timeout = 0`, empty: `PRAGMA wal_checkpoint(TRUNCATE)`, mayWait: sqlitePragmas[0], inOurFiles: true,
+		copy: `PRAGMA wal_checkpoint(PASSIVE)`, atOnce: `PRAGMA busy_timeout(0)`, empty: `PRAGMA wal_checkpoint(TRUNCATE)`, mayWait: sqlitePragmas[0], inOurFiles: true,
 	},
 }
 
