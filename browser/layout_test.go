@@ -44,7 +44,7 @@ const cutOff = `(() => {
 	}
 	const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let text = texts.nextNode(); text; text = texts.nextNode()) {
-		if (!text.parentElement.closest("td, th") || text.parentElement.matches("option") || isHidden(text.parentElement)) continue;
+		if (!text.parentElement.closest("td, th") || text.parentElement.closest("option, code") || isHidden(text.parentElement)) continue;
 		for (const word of text.data.matchAll(/(?<![^\s(“-])[\p{L}\p{N}.,$€£’']{2,17}(?![^\s)”-])/gu)) {
 			const range = document.createRange();
 			range.setStart(text, word.index);
