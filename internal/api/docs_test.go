@@ -100,8 +100,8 @@ func TestDocsShowEveryOperation(t *testing.T) {
 			}
 		}
 	}
-	if operations != 35 {
-		t.Errorf("the document has %d operations, want 35", operations)
+	if operations != 36 {
+		t.Errorf("the document has %d operations, want 36", operations)
 	}
 }
 
@@ -135,8 +135,8 @@ func TestDocsShowSamplesBesideEveryOperationAndObject(t *testing.T) {
 			}
 		}
 	}
-	if shown != 35+16 {
-		t.Errorf("%d operations and objects have examples, want 51", shown)
+	if shown != 36+16 {
+		t.Errorf("%d operations and objects have examples, want 52", shown)
 	}
 }
 

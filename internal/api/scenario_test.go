@@ -215,7 +215,7 @@ func newStage(t *testing.T, s *server, o settings) *stage {
 	g := &stage{server: s, accounts: map[string]crm.Account{}, secrets: map[string]string{}}
 	g.script = script{start: time.Now(), vars: map[string]string{
 		"base": g.url, "today": time.Now().UTC().Format("1/2/2006"), "tomorrow": time.Now().UTC().AddDate(0, 0, 1).Format("01/02/2006"),
-		"next_day": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "in_an_hour": time.Now().UTC().Add(time.Hour).Format(time.RFC3339),
+		"next_day": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "day_after": time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly), "in_an_hour": time.Now().UTC().Add(time.Hour).Format(time.RFC3339),
 	}}
 	if o.baseURL != "" {
 		g.vars["base"] = o.baseURL

@@ -218,7 +218,7 @@ func TestWrongUsage(t *testing.T) {
 		"campaign delete 5":                                              `missing flags: --account=ID`,
 		"campaign delete --account X":                                    `expected "<campaign-id>"`,
 		"campaign delete --account X gala":                               "<campaign-id>",
-		"gift":                                                           `expected one of "add", "list", "refund", "export", "import"`,
+		"gift":                                                           `expected one of "add", "list", "correct", "refund", "undo-refund", ...`,
 		"gift add --account X --contact Y":                               "missing flags: --amount=N",
 		"gift add --account X --amount 5":                                "missing flags: --contact=WHO",
 		"gift add --account X --contact Y --amount 5 --phone-region USA": "--phone-region",

@@ -279,7 +279,7 @@ func TestManyLargeImportsLeaveRoomForAnother(t *testing.T) {
 		}
 		workUntil(t, w, func() bool { return stateOf(t, s, small) == JobDone })
 		for i, im := range long {
-			if state := stateOf(t, s, im); state != JobRunning {
+			if state := stateOf(t, s, im); state == JobDone {
 				t.Errorf("long import %d is %s when the small one is done", i, state)
 			}
 		}
