@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -101,6 +104,8 @@ func TestAnUpgradeThatIsKilledBeginsAgain(t *testing.T) {
 	})
 }
 
+var erasedMark = regexp.MustCompile(`,"erased_at":"[^"]*"`)
+
 func answersAsBefore(t *testing.T, name string, o store.Options) {
 	var asked []oldAnswer
 	if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil || len(asked) == 0 {
@@ -118,6 +123,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			if strings.Contains(old.Path, "/activities") { // which name the plan that they are about since
 				body = strings.ReplaceAll(body, `,"plan_id":null`, "")
 			}
+			body = erasedMark.ReplaceAllString(body, "") // of contacts that were known to be erased by their name
 			if got.status != old.Status || body != old.Body {
 				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(body), old.Status, clip(old.Body))
 			}
@@ -193,4 +199,54 @@ func load(t *testing.T, url, statements string) {
 	if _, err := conn.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// People who were erased with an older schema were known by their name. They are marked since, and stay erased.
+func TestPeopleErasedBeforeStayErased(t *testing.T) {
+	eachFixture(t, 9, func(t *testing.T, name string, o store.Options) {
+		var asked []oldAnswer
+		if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, stop := startServer(t, s, settings{region: "US"})
+		defer stop()
+		erased := 0
+		for _, key := range slices.Sorted(maps.Keys(keysOf(asked))) {
+			var list struct {
+				Data []struct {
+					ID        int64
+					FirstName string `json:"first_name"`
+					ErasedAt  string `json:"erased_at"`
+				}
+			}
+			answer := server.ask(t, "GET", "/v1/contacts?scope=archived&per_page=100", key, "")
+			if err := json.Unmarshal([]byte(answer.body), &list); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range list.Data {
+				if c.FirstName != "Erased" {
+					continue
+				}
+				erased++
+				if again := server.ask(t, "PATCH", fmt.Sprintf("/v1/contacts/%d/restore", c.ID), key, ""); c.ErasedAt == "" || again.status != http.StatusForbidden {
+					t.Errorf("contact %d: erased at %q, restored with status %d", c.ID, c.ErasedAt, again.status)
+				}
+			}
+		}
+		if erased == 0 {
+			t.Error("the fixture has no one who was erased")
+		}
+	})
+}
+
+func keysOf(asked []oldAnswer) map[string]bool {
+	keys := make(map[string]bool)
+	for _, a := range asked {
+		keys[a.Key] = true
+	}
+	return keys
 }
