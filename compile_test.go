@@ -66,7 +66,7 @@ func (o *otherSystem) note(err error) {
 	}
 }
 
-// The tests run on Linux. Elsewhere, a name that is missing would only be found by whoever builds the program there.
+// The tests run on Linux. Elsewhere, a name that is missing would only be found by those who build the program there.
 func TestNothingIsMissingOnOtherSystems(t *testing.T) {
 	root, err := exec.Command("go", "env", "GOROOT").Output() // a test that was built with -trimpath does not know it
 	if err != nil {

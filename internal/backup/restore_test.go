@@ -46,7 +46,7 @@ func withEntries(t *testing.T, archive []byte, more ...entry) []byte {
 	return archiveOf(t, append(entriesOf(t, archive), more...)...)
 }
 
-// changed is an archive in whose database somebody has run statements.
+// changed is an archive in whose database someone has run statements.
 func changed(t *testing.T, archive []byte, sql string) []byte {
 	t.Helper()
 	all := entriesOf(t, archive)
@@ -96,7 +96,7 @@ func restore(t *testing.T, archive []byte, b Options) (dir string, report Report
 	return dir, report, err
 }
 
-// A backup that somebody has changed, or that has damage, is not put in place, unless that is asked for.
+// A backup that was changed or damaged is not put in place, unless that is asked for.
 func TestARestoreChecksEveryDocument(t *testing.T) {
 	t.Parallel()
 	sound := soundBackup(t)

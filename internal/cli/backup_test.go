@@ -86,7 +86,7 @@ func TestAServerBacksItselfUp(t *testing.T) {
 	}
 }
 
-// TestARestoreTellsWhatIsWrong: what somebody has changed in a backup is refused and named, unless it is wanted as it is. A trigger never is.
+// TestARestoreTellsWhatIsWrong: what was changed in a backup is refused and named, unless it is wanted as it is. A trigger never is.
 func TestARestoreTellsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	data, dir := onlySQLite(t), t.TempDir()

@@ -106,7 +106,7 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 var errPlainOrigin = errors.New("a page that came over plain HTTP sent it")
 
 // checkOrigin refuses what another site sent. Of an older browser, which says no more than the origin, the standard library compares the host alone; but
-// whoever is on the way can serve a page over plain HTTP in the name of this host.
+// a machine on the way can serve a page over plain HTTP in the name of this host.
 func (c *Console) checkOrigin(r *http.Request) error {
 	if err := c.origin.Check(r); err != nil {
 		return err

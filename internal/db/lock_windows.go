@@ -27,5 +27,5 @@ func OpenLocked(path string) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
-// SyncDirectory does nothing: Windows keeps no directory back, and lets nobody flush one.
+// SyncDirectory does nothing: Windows cannot flush a directory.
 func SyncDirectory(string) error { return nil }

@@ -148,7 +148,7 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 	})
 }
 
-// TestAnErasureHoldsTheDatabaseBriefly: whoever is erased, each unit of work writes little, and looks for nothing while others wait.
+// TestAnErasureHoldsTheDatabaseBriefly: each unit of work writes little, and looks for nothing while others wait.
 func TestAnErasureHoldsTheDatabaseBriefly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number

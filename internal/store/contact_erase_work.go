@@ -86,7 +86,7 @@ func eraseStep(ctx context.Context, w *jobWorker, j *Job) error {
 	return e.scrub(ctx)
 }
 
-// begin closes the list of people: whoever is erased from now on is so by another job.
+// begin closes the list of people: those who are erased from now on get another job.
 func (e *eraser) begin(ctx context.Context) error {
 	return e.advance(ctx, e.job, needs{}, func(_ *tx, a *accountUnit, next *Job) error {
 		next.Progress = jsonOf(erasureProgress{Part: eraseDocuments, End: a.revision})

@@ -155,8 +155,8 @@ var errHeavy = errors.New("the read must wait for its turn")
 // weigh is told how many rows a read will walk through, before it does.
 type weigh func(rows int64) error
 
-// inTurn runs a read that may be a heavy one, which it tells by weigh: then it begins again when it is the account's turn. A light one waits for
-// nobody.
+// inTurn runs a read that may be a heavy one, which it tells by weigh: then it begins again when it is the account's turn. A light one does
+// not wait.
 func (s *Store) inTurn(ctx context.Context, account int64, read func(weigh) error) error {
 	err := read(func(rows int64) error {
 		if rows > s.light {

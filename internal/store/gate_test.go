@@ -244,7 +244,7 @@ func giverOf(t *testing.T, s *Store, account int64) int64 {
 	return contact
 }
 
-// A light read waits for nobody, not even where its own account has a heavy one in work.
+// A light read does not wait, not even where its own account has a heavy one in work.
 func TestALightReadDoesNotWaitForItsTurn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
