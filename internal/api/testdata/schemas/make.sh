@@ -35,6 +35,9 @@ if [ "$version" -ge 7 ]; then
 	echo '[{"title": "Spring Drive", "status": "draft", "payment_link": "https://pay.example.org/spring"}]' >"$work/draft.json"
 	"$program" campaign import --account "$root" "$work/draft.json" >/dev/null
 fi
+if [ "$version" -ge 10 ]; then
+	"$program" account settings "$chapter" --timezone America/Chicago >/dev/null
+fi
 
 port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
 "$program" serve --tls off --listen "127.0.0.1:$port" --base-url https://donors.example.org --rate-limit 0 --log-level error >/dev/null &
