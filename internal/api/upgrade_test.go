@@ -111,6 +111,10 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 	if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil || len(asked) == 0 {
 		t.Fatalf("%d answers: %v", len(asked), err)
 	}
+	var version int
+	if _, err := fmt.Sscanf(filepath.Base(name), "schema%d", &version); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 { // upgraded, then opened again
 		s, err := store.Open(t.Context(), o)
 		if err != nil {
@@ -120,10 +124,12 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 		for _, old := range asked {
 			got := server.ask(t, "GET", old.Path, old.Key, "")
 			body := got.body
-			if strings.Contains(old.Path, "/activities") { // which name the plan that they are about since
+			if version < 10 { // contacts say that they were erased since, and activities name the plan that they are about
+				body = erasedMark.ReplaceAllString(body, "")
+			}
+			if version < 10 && strings.Contains(old.Path, "/activities") {
 				body = strings.ReplaceAll(body, `,"plan_id":null`, "")
 			}
-			body = erasedMark.ReplaceAllString(body, "") // of contacts that were known to be erased by their name
 			if got.status != old.Status || body != old.Body {
 				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(body), old.Status, clip(old.Body))
 			}
@@ -138,7 +144,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			}
 		}
 		for method, path := range map[string]string{"POST": "/v1/campaigns", "PATCH": "/v1/campaigns/1", "DELETE": "/v1/campaigns/1"} {
-			if got := server.ask(t, method, path, key, ""); name < "testdata/schemas/schema8" && got.status != 403 {
+			if got := server.ask(t, method, path, key, ""); version < 8 && got.status != 403 {
 				t.Errorf("a key of before campaigns:write: %s %s: %d %s", method, path, got.status, clip(got.body))
 			}
 		}
