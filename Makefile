@@ -3,7 +3,7 @@
 # make test-clients   run clients that generators make from the OpenAPI document against a server
 # make postman   write bin/donorbook.postman_collection.json, to import into Postman
 # make lint   run the linters that CI runs
-# make fuzz   run each fuzz target for FUZZTIME; FUZZ=internal/crm runs those of one room
+# make fuzz   run each fuzz target for FUZZTIME; FUZZ=internal/crm runs those of one package
 # make screenshots   take the pictures in docs/screenshots anew, from the demo
 # make bench  measure everything with 1,000,000 contacts and gifts, and write docs/benchmarks.md; PEERS=1 measures PocketBase too
 # make bench-quick   the same with 100,000 contacts and 20,000 gifts in less than three minutes; OUT=docs writes the page
@@ -28,7 +28,7 @@ COLD = archive/tar crypto/x509 encoding/asn1 encoding/gob encoding/json encoding
 	google.golang.org/protobuf/... \
 	donorbook/internal/assistant donorbook/internal/backup donorbook/internal/cli donorbook/internal/config donorbook/internal/console donorbook/internal/table
 
-.PHONY: bin/bench build run test test-rooms test-races test-browser test-clients postman lint fuzz bench bench-quick openapi zones screenshots clean
+.PHONY: bin/bench build run test test-packages test-races test-browser test-clients postman lint fuzz bench bench-quick openapi zones screenshots clean
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
@@ -36,8 +36,8 @@ build:
 run: build
 	bin/donorbook serve --demo
 
-# The rooms in which goroutines share something. Their tests that work at once run with the race detector, all others without it, and
-# each runs once; .ci/races tells them apart. The web room runs with it as a whole: every test of it has a server. The console is left
+# The packages in which goroutines share something. Their tests that work at once run with the race detector, all others without it, and
+# each runs once; .ci/races tells them apart. The package web runs with it as a whole: every test of it has a server. The console is left
 # out: its pages share next to nothing.
 RACY = internal/cli internal/store internal/api internal/db
 RACES = $$(.ci/races $(RACY))
@@ -48,14 +48,14 @@ GOTEST = go test -vet=off
 RACETEST = CGO_ENABLED=1 $(GOTEST) -race -gcflags=github.com/ncruces/go-sqlite3-wasm/...=-race=false
 
 # The program is built first: tests that start it find it in the build cache. The tests of the repository as a whole come first and
-# alone, because they measure the program. The browser waits for pages while the rooms compute. The race detector comes when one of both
+# alone, because they measure the program. The browser waits for pages while the packages compute. The race detector comes when one of both
 # is done, and the clients while its tests wait.
 test: build
 	.ci/install gcc libc6-dev curl jq nodejs php-cli php-curl python3 postgresql pgbouncer nginx systemd chromium-headless-shell fonts-liberation
 	$(GOTEST) .
-	.ci/scratch $(MAKE) --no-print-directory -j2 -O test-rooms test-browser test-races test-clients
+	.ci/scratch $(MAKE) --no-print-directory -j2 -O test-packages test-browser test-races test-clients
 
-test-rooms:
+test-packages:
 	$(GOTEST) $$(go list ./... | grep -vE '^donorbook$$|/($(subst $() ,|,$(RACY)))$$')
 	$(GOTEST) -skip "$(RACES)" $(addprefix ./,$(RACY))
 

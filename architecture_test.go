@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// arrows lists, for each room, the rooms that it may know. What is not here is an arrow that nobody decided on.
+// arrows lists, for each folder, the packages that it may know. What is not here is an arrow that nobody decided on.
 var arrows = map[string][]string{
 	"internal/crm":       {},
 	"internal/db":        {},
@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	"browser":          {},                                  // sees a server as a person does; a module of its own, so that the program does not depend on it
 }
 
-// outside lists packages that only some rooms may know.
+// outside lists packages that only some packages may know.
 var outside = map[string][]string{
 	"net/http":                      {"internal/web", "internal/api", "internal/assistant", "internal/console", "internal/reference", "internal/rig", "bench", "client"},
 	"database/sql":                  {},
@@ -49,7 +49,7 @@ var outside = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"internal/assistant"},
 }
 
-func TestRoomsImportOnlyWhatTheArchitectureAllows(t *testing.T) {
+func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -69,10 +69,10 @@ func TestRoomsImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 }
 
 func checkFile(t *testing.T, path string) {
-	room := filepath.ToSlash(filepath.Dir(path))
-	allowed, known := arrows[room]
+	folder := filepath.ToSlash(filepath.Dir(path))
+	allowed, known := arrows[folder]
 	if !known {
-		t.Errorf("%s is in a room that the architecture does not know", path)
+		t.Errorf("%s is in a folder that the architecture does not know", path)
 	}
 	source, err := os.ReadFile(path)
 	if err != nil {
@@ -90,26 +90,26 @@ func checkFile(t *testing.T, path string) {
 		if inside, found := strings.CutPrefix(name, "donorbook/"); found && !slices.Contains(allowed, inside) {
 			t.Errorf("%s imports %s", path, inside)
 		}
-		if room == "client" && strings.Contains(name, ".") {
+		if folder == "client" && strings.Contains(name, ".") {
 			t.Errorf("%s imports %s: programs that use the client should get no dependency but the standard library", path, name)
 		}
-		for limited, rooms := range outside {
-			if (name == limited || strings.HasPrefix(name, limited+"/")) && !slices.Contains(rooms, room) {
-				t.Errorf("%s imports %s, which is for %v", path, name, rooms)
+		for limited, packages := range outside {
+			if (name == limited || strings.HasPrefix(name, limited+"/")) && !slices.Contains(packages, folder) {
+				t.Errorf("%s imports %s, which is for %v", path, name, packages)
 			}
 		}
 	}
 }
 
-// The room of databases knows no noun, and the room of nouns no database: neither in code nor in a comment.
+// The folder of databases knows no noun, and the folder of nouns no database: neither in code nor in a comment.
 func TestNounsAndEnginesStayApart(t *testing.T) {
-	for room, foreign := range map[string]*regexp.Regexp{
+	for folder, foreign := range map[string]*regexp.Regexp{
 		"internal/db":    regexp.MustCompile(`(?i)contact|campaign|gift|invitation|\bmembers?\b|\btags?\b|app_user|user_session|api_key`),
 		"internal/store": regexp.MustCompile(`(?i)sqlite|postgres|pgx|ncruces|fts5|tsvector|citus`),
 	} {
-		paths, err := filepath.Glob(room + "/*.go")
+		paths, err := filepath.Glob(folder + "/*.go")
 		if err != nil || len(paths) == 0 {
-			t.Fatal(room, err)
+			t.Fatal(folder, err)
 		}
 		for _, path := range paths {
 			if strings.HasSuffix(path, "_test.go") {

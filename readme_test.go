@@ -1,4 +1,4 @@
-// Package donorbook_test checks the repository as a whole: the README's commands and the arrows between its rooms.
+// Package donorbook_test checks the repository as a whole: the README's commands and the arrows between its packages.
 package donorbook_test
 
 import (

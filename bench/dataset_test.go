@@ -171,7 +171,7 @@ func TestPostgreSQLWritesTheRowsOfATableAtOnce(t *testing.T) {
 	}
 }
 
-// Raw is a fair limit only as long as it writes with the very settings of the store, which this room may not know.
+// Raw is a fair limit only as long as it writes with the very settings of the store, which this package may not know.
 func TestRawWritesWithTheSettingsOfTheStore(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../internal/db/sqlite.go", nil, 0)
 	if err != nil {

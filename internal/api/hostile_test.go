@@ -259,8 +259,8 @@ func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 func TestCreatesAreCounted(t *testing.T) {
 	s := openStore(t)
 	var outcomes []bool
-	door := api.New(s, api.Options{Region: "US", Created: func(merged bool) { outcomes = append(outcomes, merged) }})
-	handler := (&web.Plumbing{Log: slog.New(slog.DiscardHandler)}).Wrap(door.Serve)
+	rest := api.New(s, api.Options{Region: "US", Created: func(merged bool) { outcomes = append(outcomes, merged) }})
+	handler := (&web.Plumbing{Log: slog.New(slog.DiscardHandler)}).Wrap(rest.Serve)
 	key := newKey(t, s, newAccount(t, s, "main", ""))
 	for _, body := range []string{
 		`{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`, `{"first_name":"Ann"}`,

@@ -174,9 +174,9 @@ func startServer(t testing.TB, s *store.Store, o settings) (made *server, stop f
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := api.New(s, api.Options{Proxies: proxies, Region: o.region, RateLimit: o.rateLimit})
+	rest := api.New(s, api.Options{Proxies: proxies, Region: o.region, RateLimit: o.rateLimit})
 	plumbing := &web.Plumbing{Log: slog.New(slog.DiscardHandler), Proxies: proxies, RequireHTTPS: o.https}
-	handler := plumbing.Wrap(door.Serve)
+	handler := plumbing.Wrap(rest.Serve)
 	listener := httptest.NewServer(handler)
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 100}
 	stop = func() {

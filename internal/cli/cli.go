@@ -1,4 +1,4 @@
-// Package cli is the terminal door. Results alone go to standard output; everything else goes to standard error.
+// Package cli is the command line. Results alone go to standard output; everything else goes to standard error.
 package cli
 
 import (

@@ -113,23 +113,23 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 	}
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
-	door := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, OwnAuthority: c.TLS == web.TLSAuto})
+	rest := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, OwnAuthority: c.TLS == web.TLSAuto})
 	pages, err := console.New(s, console.Options{
 		Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, SignIn: countSignIns(metrics), Trust: c.trust(data),
 	})
 	if err != nil {
 		return nil, err
 	}
-	pages.Routes(door.Mux())
-	health.Routes(door.Mux())
+	pages.Routes(rest.Mux())
+	health.Routes(rest.Mux())
 	connections := web.NewConnections(c.MaxConnections, c.MaxConnectionsPerAddress, proxies, metrics)
 	if allowed := connections.Max(); allowed < c.MaxConnections {
 		log.Warn("fewer connections are allowed than --max-connections: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
 	}
 	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, Health: health, RequireHTTPS: c.TLS == web.TLSOff}
-	handler := plumbing.Wrap(pages.Fallback(door.Serve))
+	handler := plumbing.Wrap(pages.Fallback(rest.Serve))
 	if c.MCP == "on" {
-		door.HandleKeyed("POST /mcp", assistant.NewDoor(api.Document, Version(), handler).Serve)
+		rest.HandleKeyed("POST /mcp", assistant.NewEndpoint(api.Document, Version(), handler).Serve)
 	}
 	certificate := c.Certificate(data)
 	if host := proxies.BaseHost(); host != "" {

@@ -1,4 +1,4 @@
-// Package console is the HTML door: the pages where people run their account. It turns forms into inputs of crm, calls the
+// Package console is the HTML side: the pages where people run their account. It turns forms into inputs of crm, calls the
 // same functions of the store as the API, and turns results into pages. It holds no rule of its own.
 package console
 

@@ -367,7 +367,7 @@ var hostile = []string{
 	`</title><script>window.pwned=1</script>`, `javascript:window.pwned=1`,
 }
 
-// Stored text stays text on every page, in every field and through every door.
+// Stored text stays text on every page, in every field and however it came in.
 func TestStoredScriptStaysText(t *testing.T) {
 	s := anySite(t)
 	for _, text := range hostile {

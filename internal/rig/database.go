@@ -1,4 +1,4 @@
-// Package rig holds what the tests of several rooms need: a database of each engine, contacts, programs that run and end, requests.
+// Package rig holds what the tests of several packages need: a database of each engine, contacts, programs that run and end, requests.
 // Only tests import it. It knows neither db nor store, so that their own tests can use it.
 package rig
 

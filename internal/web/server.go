@@ -72,15 +72,15 @@ func (t Timeouts) withDefaults() Timeouts {
 	return t
 }
 
-// door is one listener and the handler behind it.
-type door struct {
+// endpoint is one listener and the handler behind it.
+type endpoint struct {
 	flag, address string
 	http          *http.Server
 	connections   *Connections
 	listener      *listener
 }
 
-func (d *door) open(log *slog.Logger) error {
+func (d *endpoint) open(log *slog.Logger) error {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false) // its sockets cannot turn connections away
 	tcp, err := config.Listen(context.Background(), "tcp", d.address)
@@ -97,7 +97,7 @@ func (d *door) open(log *slog.Logger) error {
 }
 
 // at is the real address: the port in the setting may be 0.
-func (d *door) at() string {
+func (d *endpoint) at() string {
 	if d == nil {
 		return ""
 	}
@@ -121,12 +121,12 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	secured.measure(s.Metrics)
-	doors, err := s.open(secured)
+	endpoints, err := s.open(secured)
 	if err != nil {
 		return err
 	}
-	failed := make(chan error, len(doors))
-	for _, d := range doors {
+	failed := make(chan error, len(endpoints))
+	for _, d := range endpoints {
 		go func() { failed <- d.http.Serve(d.listener) }()
 	}
 	if secured.warm != nil {
@@ -136,28 +136,28 @@ func (s *Server) Run(ctx context.Context) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	return errors.Join(err, s.stop(doors))
+	return errors.Join(err, s.stop(endpoints))
 }
 
 // open opens every listener before the first request, so that a wrong setting is found at start.
-func (s *Server) open(secured secured) ([]*door, error) {
-	var metrics, challenge *door
-	main := s.door("--listen", s.Listen, s.Handler)
+func (s *Server) open(secured secured) ([]*endpoint, error) {
+	var metrics, challenge *endpoint
+	main := s.endpoint("--listen", s.Listen, s.Handler)
 	main.http.TLSConfig = secured.config
-	doors := []*door{main}
+	endpoints := []*endpoint{main}
 	if s.MetricsListen != "" {
-		metrics = s.door("--metrics-listen", s.MetricsListen, s.MetricsHandler)
+		metrics = s.endpoint("--metrics-listen", s.MetricsListen, s.MetricsHandler)
 		metrics.connections = NewConnections(0, 0, nil, nil) // so that an operator can watch an attack
-		doors = append(doors, metrics)
+		endpoints = append(endpoints, metrics)
 	}
 	if s.TLS.ACMEHTTP != "" && secured.challenge != nil {
 		refuse := (&Plumbing{Log: s.Log}).Wrap(func(http.ResponseWriter, *http.Request) error { return httpsOnly() })
-		challenge = s.door("--acme-listen", s.TLS.ACMEHTTP, secured.challenge(refuse))
-		doors = append(doors, challenge)
+		challenge = s.endpoint("--acme-listen", s.TLS.ACMEHTTP, secured.challenge(refuse))
+		endpoints = append(endpoints, challenge)
 	}
-	for i, d := range doors {
+	for i, d := range endpoints {
 		if err := d.open(s.Log); err != nil {
-			for _, opened := range doors[:i] {
+			for _, opened := range endpoints[:i] {
 				opened.listener.Close()
 			}
 			return nil, err
@@ -166,11 +166,11 @@ func (s *Server) open(secured secured) ([]*door, error) {
 	if s.Listening != nil {
 		s.Listening(Addresses{Main: main.at(), Metrics: metrics.at(), ACME: challenge.at()})
 	}
-	return doors, nil
+	return endpoints, nil
 }
 
-func (s *Server) door(flag, address string, handler http.Handler) *door {
-	return &door{flag: flag, address: address, http: s.httpServer(handler), connections: s.Connections}
+func (s *Server) endpoint(flag, address string, handler http.Handler) *endpoint {
+	return &endpoint{flag: flag, address: address, http: s.httpServer(handler), connections: s.Connections}
 }
 
 // http2Limits keep one HTTP/2 connection from costing as much as hundreds of others: it may carry 10 requests at once, and buffer
@@ -226,11 +226,11 @@ const (
 
 // stop lets /readyz fail, closes the main listener and waits for requests in flight. The other listeners close last, so that an
 // orchestrator can watch the stop.
-func (s *Server) stop(doors []*door) error {
+func (s *Server) stop(endpoints []*endpoint) error {
 	s.Health.stopping.Store(true)
 	if s.Timeouts.StopDelay > 0 {
 		time.Sleep(s.Timeouts.StopDelay)
-		if err := doors[0].listener.turnAway(); err != nil {
+		if err := endpoints[0].listener.turnAway(); err != nil {
 			s.Log.Warn("new connections are accepted until the port closes: the system cannot turn them away", "error", err)
 		}
 		for range lastCall / lastCallStep { // a process that was kept waiting all the time accepts what came meanwhile between two steps
@@ -240,7 +240,7 @@ func (s *Server) stop(doors []*door) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.Timeouts.Stop)
 	defer cancel()
 	var errs []error
-	for _, d := range doors {
+	for _, d := range endpoints {
 		err := d.http.Shutdown(ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
 			d.http.Close()

@@ -1,4 +1,4 @@
-// Package web is the HTTP plumbing that the JSON door and the HTML console share. A handler says what happened
+// Package web is the HTTP plumbing that the JSON API and the HTML console share. A handler says what happened
 // by returning an error; one table turns it into a status, one wrapper gives every answer its request id,
 // security headers, log line and metrics, and one server owns listeners, certificates and the orderly stop.
 //

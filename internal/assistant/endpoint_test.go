@@ -59,10 +59,10 @@ func newOrganization(t *testing.T, options store.Options, rateLimit int) organiz
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := api.New(s, api.Options{Proxies: proxies, Region: "US", RateLimit: rateLimit})
+	endpoint := api.New(s, api.Options{Proxies: proxies, Region: "US", RateLimit: rateLimit})
 	plumbing := &web.Plumbing{Log: slog.New(slog.NewTextHandler(o.log, nil)), Proxies: proxies}
-	handler := plumbing.Wrap(door.Serve)
-	door.HandleKeyed("POST /mcp", assistant.NewDoor(api.Document, "test", handler).Serve)
+	handler := plumbing.Wrap(endpoint.Serve)
+	endpoint.HandleKeyed("POST /mcp", assistant.NewEndpoint(api.Document, "test", handler).Serve)
 	server := httptest.NewTLSServer(handler)
 	t.Cleanup(server.Close)
 	o.url, o.client = server.URL, server.Client()
@@ -395,12 +395,12 @@ func TestAPanicOfTheAPIEndsNothing(t *testing.T) {
 		_, _ = io.WriteString(w, `{"data":[`)
 		panic(http.ErrAbortHandler)
 	})
-	door := assistant.NewDoor(api.Document, "test", broken)
+	endpoint := assistant.NewEndpoint(api.Document, "test", broken)
 	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/mcp", strings.NewReader(callFind))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	w := httptest.NewRecorder()
-	if err := door.Serve(w, r); err != nil {
+	if err := endpoint.Serve(w, r); err != nil {
 		t.Fatal(err)
 	}
 	var message struct {

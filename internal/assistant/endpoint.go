@@ -13,17 +13,17 @@ import (
 	"donorbook/internal/web"
 )
 
-// Door answers assistants that speak to the server itself, over HTTP. It keeps nothing between two requests, so that any node can
+// Endpoint answers assistants that speak to the server itself, over HTTP. It keeps nothing between two requests, so that any node can
 // answer any of them.
-type Door struct {
+type Endpoint struct {
 	api      http.Handler
 	protocol func() http.Handler
 }
 
-// NewDoor is a door to an API, which is given the requests of the tools as if the assistant had sent them itself. The OpenAPI document is
+// NewEndpoint answers for an API, which is given the requests of the tools as if the assistant had sent them itself. The OpenAPI document is
 // read for the first assistant, so that the start does not wait for it.
-func NewDoor(openapi func() []byte, version string, api http.Handler) *Door {
-	d := &Door{api: api}
+func NewEndpoint(openapi func() []byte, version string, api http.Handler) *Endpoint {
+	d := &Endpoint{api: api}
 	d.protocol = sync.OnceValue(func() http.Handler {
 		server := newServer(openapi(), version, d.send)
 		return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
@@ -47,7 +47,7 @@ type outerKey struct{}
 const copies = 6
 
 // Serve answers one message of the protocol. The key was checked before.
-func (d *Door) Serve(w http.ResponseWriter, r *http.Request) error {
+func (d *Endpoint) Serve(w http.ResponseWriter, r *http.Request) error {
 	if r.Header["Origin"] != nil {
 		// Only browsers send it. No page of ours does; one of someone else must not reach a server in the network of its reader.
 		return &web.Error{Status: http.StatusForbidden, Message: "Web pages cannot use this address."}
@@ -74,7 +74,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request) error {
 const broken = told("Something went wrong on our side. Please try again later.")
 
 // send lets the API answer a request of a tool, in this process.
-func (d *Door) send(r *http.Request) (a answer, err error) {
+func (d *Endpoint) send(r *http.Request) (a answer, err error) {
 	caller := r.Context().Value(outerKey{}).(outer)
 	// The request gets a context of its own: that of the caller knows the connection, which the API would write to.
 	ctx, cancel := context.WithCancel(context.Background())
