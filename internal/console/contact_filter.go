@@ -13,11 +13,26 @@ import (
 
 // The address of a list of contacts has the parameters of the API, so that a filter is a link, a segment and an export alike. The panel asks in
 // words of its own: several tags in one field, the last day of a time, and a choice between having and lacking something.
-var (
-	tagFields    = map[string]string{"tags_all": "tag", "tags_any": "tag_any", "tags_none": "tag_none"}
-	firstDays    = map[string]string{"gave_from": "gave_after", "added_from": "created_after", "changed_from": "updated_after"}
-	lastDays     = map[string]string{"gave_to": "gave_before", "added_to": "created_before", "changed_to": "updated_before"}
-	detailFields = map[string]crm.Detail{"has_email": crm.EmailDetail, "has_phone": crm.PhoneDetail}
+var panelFields = []panelField{
+	{"tags_all", "tag", tagsAsked}, {"tags_any", "tag_any", tagsAsked}, {"tags_none", "tag_none", tagsAsked},
+	{"gave_from", "gave_after", firstDayAsked}, {"added_from", "created_after", firstDayAsked}, {"changed_from", "updated_after", firstDayAsked},
+	{"gave_to", "gave_before", lastDayAsked}, {"added_to", "created_before", lastDayAsked}, {"changed_to", "updated_before", lastDayAsked},
+	{"has_email", string(crm.EmailDetail), detailAsked}, {"has_phone", string(crm.PhoneDetail), detailAsked},
+}
+
+// panelField is a field of the panel that the API asks for in another way: its parameter, or the detail that has and lacks take.
+type panelField struct {
+	name, parameter string
+	asks            panelKind
+}
+
+type panelKind int
+
+const (
+	tagsAsked panelKind = iota // several, between commas
+	firstDayAsked
+	lastDayAsked
+	detailAsked // yes or no
 )
 
 // shownFields are the parameters that the panel has fields of the same name for.
@@ -39,41 +54,74 @@ func listQuery(sent url.Values) (q url.Values, clean bool) {
 				clean = clean && name == parameter
 			case known:
 				clean = false
-			case isPanelField(name):
-				addPanelField(q, name, text)
-				clean = false
+			default:
+				clean = !addPanelField(q, name, text) && clean
 			}
 		}
 	}
 	return q, clean
 }
 
-func isPanelField(name string) bool {
-	return tagFields[name]+firstDays[name]+lastDays[name]+string(detailFields[name]) != ""
+// addPanelField adds what a field of the panel asks for, and tells whether there is such a field.
+func addPanelField(q url.Values, name, text string) bool {
+	i := slices.IndexFunc(panelFields, func(f panelField) bool { return f.name == name })
+	if i >= 0 && text != "" {
+		panelFields[i].ask(q, text)
+	}
+	return i >= 0
 }
 
-// addPanelField adds what one field of the panel asks for.
-func addPanelField(q url.Values, name, text string) {
-	switch {
-	case text == "":
-	case tagFields[name] != "":
+// ask adds the parameter that stands for what a person has entered.
+func (f panelField) ask(q url.Values, text string) {
+	switch f.asks {
+	case tagsAsked:
 		for tag := range strings.SplitSeq(text, ",") {
 			if tag = strings.TrimSpace(tag); tag != "" {
-				q.Add(tagFields[name], tag)
+				q.Add(f.parameter, tag)
 			}
 		}
-	case firstDays[name] != "":
-		q.Set(firstDays[name], text)
-	case lastDays[name] != "":
+	case firstDayAsked:
+		q.Set(f.parameter, text)
+	case lastDayAsked:
 		if day, err := time.Parse(time.DateOnly, text); err == nil {
 			text = day.AddDate(0, 0, 1).Format(time.DateOnly)
 		}
-		q.Set(lastDays[name], text)
-	case text == "yes":
-		q.Add("has", string(detailFields[name]))
-	case text == "no":
-		q.Add("lacks", string(detailFields[name]))
+		q.Set(f.parameter, text)
+	case detailAsked:
+		switch text {
+		case "yes":
+			q.Add("has", f.parameter)
+		case "no":
+			q.Add("lacks", f.parameter)
+		}
 	}
+}
+
+// shown is what the field shows for the parameters of a query.
+func (f panelField) shown(q url.Values) string {
+	switch f.asks {
+	case tagsAsked:
+		return strings.Join(q[f.parameter], ", ")
+	case firstDayAsked:
+		return q.Get(f.parameter)
+	case lastDayAsked:
+		return lastDay(q.Get(f.parameter))
+	}
+	switch {
+	case slices.Contains(q["has"], f.parameter):
+		return "yes"
+	case slices.Contains(q["lacks"], f.parameter):
+		return "no"
+	}
+	return ""
+}
+
+// asksFor tells whether the field asks for a parameter of the query.
+func (f panelField) asksFor(name, value string) bool {
+	if f.asks == detailAsked {
+		return (name == "has" || name == "lacks") && value == f.parameter
+	}
+	return name == f.parameter
 }
 
 // contactFilters are the filters of the list, as the panel and the chips show them.
@@ -104,11 +152,9 @@ func (f *contactFilters) refuse(err error) error {
 		return err
 	}
 	for i, fault := range f.Panel.Faults {
-		for _, fields := range []map[string]string{tagFields, firstDays, lastDays} {
-			for name, parameter := range fields {
-				if fault.Field == parameter {
-					f.Panel.Faults[i].Field = name
-				}
+		for _, asked := range panelFields {
+			if asked.asksFor(fault.Field, "") {
+				f.Panel.Faults[i].Field = asked.name
 			}
 		}
 	}
@@ -184,12 +230,7 @@ func only(q url.Values, names ...string) url.Values {
 
 // inPanel tells whether a field of the panel asks for a parameter.
 func inPanel(name, value string) bool {
-	for _, fields := range []map[string]string{tagFields, firstDays, lastDays} {
-		if slices.Contains(slices.Collect(maps.Values(fields)), name) {
-			return true
-		}
-	}
-	return (name == "has" || name == "lacks") && slices.Contains(crm.Details, crm.Detail(value))
+	return slices.ContainsFunc(panelFields, func(f panelField) bool { return f.asksFor(name, value) })
 }
 
 // panelOf is the panel for a query.
@@ -198,22 +239,8 @@ func panelOf(q url.Values) *form {
 	for _, name := range shownFields {
 		f.set(name, q.Get(name))
 	}
-	for name, parameter := range tagFields {
-		f.set(name, strings.Join(q[parameter], ", "))
-	}
-	for name, parameter := range firstDays {
-		f.set(name, q.Get(parameter))
-	}
-	for name, parameter := range lastDays {
-		f.set(name, lastDay(q.Get(parameter)))
-	}
-	for name, detail := range detailFields {
-		switch {
-		case slices.Contains(q["has"], string(detail)):
-			f.set(name, "yes")
-		case slices.Contains(q["lacks"], string(detail)):
-			f.set(name, "no")
-		}
+	for _, field := range panelFields {
+		f.set(field.name, field.shown(q))
 	}
 	return f
 }

@@ -84,10 +84,21 @@ type importsView struct {
 	Limit    int64    // bytes of a file
 }
 
-// contentsField is what a person says is in the file, and importContents are the choices.
-const contentsField = "of"
+// contentsField is what a person says is in the file: contacts, unless it is one of the other choices.
+const (
+	contentsField    = "of"
+	contactsContents = "contacts"
+)
 
-var importContents = newOptions("contacts=Contacts", store.ImportGifts+"=Gifts")
+var importContents = newOptions(contactsContents+"=Contacts", store.ImportGifts+"=Gifts")
+
+// contentsOf is what the store calls the contents of a file.
+func contentsOf(f *form) string {
+	if of := f.Value(contentsField); of != contactsContents {
+		return of
+	}
+	return store.ImportContacts
+}
 
 func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	before, err := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
@@ -102,7 +113,7 @@ func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f
 	if err != nil {
 		return err
 	}
-	f.setUnsent(contentsField, cmp.Or(r.URL.Query().Get(contentsField), importContents[0].Value))
+	f.setUnsent(contentsField, cmp.Or(r.URL.Query().Get(contentsField), contactsContents))
 	view := importsView{Limit: store.MaxUpload, Contents: importContents}
 	for _, im := range imports {
 		state, err := c.undoMark(r, v, &im.Job, importState(&im))
@@ -151,8 +162,7 @@ func (c *Console) uploadImport(w http.ResponseWriter, r *http.Request, v visit, 
 	if err != nil {
 		return err
 	}
-	of := strings.Replace(f.Value(contentsField), importContents[0].Value, store.ImportContacts, 1)
-	im, err := c.store.UploadImport(r.Context(), v.account(), of, fileName(part.FileName()), c.options.Region, part)
+	im, err := c.store.UploadImport(r.Context(), v.account(), contentsOf(f), fileName(part.FileName()), c.options.Region, part)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -111,7 +112,7 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 	for _, d := range found.Donors {
 		view.Rows = append(view.Rows, donorRow{
 			contactRow: contactRows(v, []crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: crm.MoneyExact(d.Giving.Amount, found.Currency),
-			GiftsPath: giftsAddress(v, filter.Year, "contact", d.Contact.ID, "campaign", filter.Campaign),
+			GiftsPath: giftsAddress(v, with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign)),
 		})
 	}
 	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
@@ -182,26 +183,28 @@ func donorQuery(f crm.DonorFilter, at store.SearchPlace) url.Values {
 	return q
 }
 
-// giftsAddress is the list of the gifts of a year, 0 for all, with other filters: names and values by turns, of which 0 is none.
-func giftsAddress(v visit, year int64, filters ...any) string {
-	q := url.Values{}
-	if year != 0 {
-		q.Set("from", time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
-		q.Set("to", time.Date(int(year), 12, 31, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+// giftsAddress is the list of gifts with filters.
+func giftsAddress(v visit, filters url.Values) string { return withQuery(v.path("/gifts"), filters) }
+
+// giftsOfYear filters gifts by their year, 0 for all.
+func giftsOfYear(year int64) url.Values {
+	if year == 0 {
+		return url.Values{}
 	}
-	for i := 0; i+1 < len(filters); i += 2 {
-		switch value := filters[i+1].(type) {
-		case int64:
-			if value != 0 {
-				q.Set(filters[i].(string), strconv.FormatInt(value, 10))
-			}
-		case time.Time:
-			q.Set(filters[i].(string), value.Format(time.DateOnly))
-		case string:
-			q.Set(filters[i].(string), value)
-		}
+	return giftsBetween(time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC), time.Date(int(year), 12, 31, 0, 0, 0, 0, time.UTC))
+}
+
+// giftsBetween filters gifts by their first and their last day.
+func giftsBetween(first, last time.Time) url.Values {
+	return url.Values{"from": {first.Format(time.DateOnly)}, "to": {last.Format(time.DateOnly)}}
+}
+
+// with adds a filter to others; "" and 0 are none.
+func with[V string | int64](filters url.Values, name string, value V) url.Values {
+	if value != *new(V) {
+		filters.Set(name, fmt.Sprint(value))
 	}
-	return withQuery(v.path("/gifts"), q)
+	return filters
 }
 
 // moneyList are sums of several currencies: €5, £6 and $7. It is "" for none.

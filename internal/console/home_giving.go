@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -56,7 +57,7 @@ func (c *Console) glanceAtGiving(ctx context.Context, v visit) (*givingView, err
 	}
 	months := lastMonths(now, store.OverviewMonths)
 	view := &givingView{Year: crm.Year(now), Figures: givingFigures(v, overview, now), Others: moneyList(overview.Others)}
-	view.OthersAt = giftsAddress(v, 0, "from", months[0])
+	view.OthersAt = giftsAddress(v, url.Values{"from": {months[0].Format(time.DateOnly)}})
 	view.Chart = newPairChart(months, overview.Months, overview.Currency, func(month time.Time) string { return monthAddress(v, month) })
 	top, err := c.store.TopCampaigns(ctx, v.account(), view.Year, homeTopCampaigns)
 	if err != nil {
@@ -65,7 +66,7 @@ func (c *Console) glanceAtGiving(ctx context.Context, v visit) (*givingView, err
 	for _, t := range top {
 		view.Top = append(view.Top, campaignBar{
 			Title: t.Campaign.Title, Address: v.path(campaignPath(t.Campaign.ID)), Amount: crm.Money(t.Giving.Amount, overview.Currency),
-			GiftsPath: giftsAddress(v, view.Year, "campaign", t.Campaign.ID), Width: percent(100 * float64(t.Giving.Amount) / float64(top[0].Giving.Amount)),
+			GiftsPath: giftsAddress(v, with(giftsOfYear(view.Year), "campaign", t.Campaign.ID)), Width: percent(100 * float64(t.Giving.Amount) / float64(top[0].Giving.Amount)),
 		})
 	}
 	view.Largest, err = c.largestGifts(ctx, v)
@@ -101,7 +102,7 @@ func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
 	donors := func(year int64, kind crm.DonorKind) string {
 		return donorsAddress(v, crm.DonorFilter{Year: year, Kind: kind}, store.SearchPlace{})
 	}
-	gifts := giftsAddress(v, year, "status", crm.CountedGifts)
+	gifts := giftsAddress(v, with(giftsOfYear(year), "status", crm.CountedGifts))
 	figures := []figure{
 		{
 			Label: "Raised this month", Value: money(o.Months[crm.Month(first)].Amount), Address: monthAddress(v, first),
@@ -113,8 +114,8 @@ func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
 			Number: plural(o.ThisYear.Gifts, "gift"), Linked: gifts, After: "in " + thisYear,
 		},
 		{
-			Label: "Recurring share", Value: percentText(o.ThisYear.Recurring, o.ThisYear.Amount), Address: giftsAddress(v, year, "plan", "any"),
-			Number: money(o.ThisYear.Recurring), Linked: giftsAddress(v, year, "plan", "any"), After: "from recurring plans in " + thisYear,
+			Label: "Recurring share", Value: percentText(o.ThisYear.Recurring, o.ThisYear.Amount), Address: giftsAddress(v, with(giftsOfYear(year), "plan", "any")),
+			Number: money(o.ThisYear.Recurring), Linked: giftsAddress(v, with(giftsOfYear(year), "plan", "any")), After: "from recurring plans in " + thisYear,
 		},
 		{
 			Label: "New donors", Value: shownCount(o.ThisYear.New), Address: donors(year, crm.NewDonors),
@@ -142,9 +143,9 @@ func againstLastYear(v visit, o store.GivingOverview, now time.Time) figure {
 	sameDay := min(now.Day(), time.Date(now.Year()-1, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day())
 	until := time.Date(now.Year()-1, now.Month(), sameDay, 0, 0, 0, 0, time.UTC)
 	f := figure{
-		Label: "Raised this year", Value: crm.Money(o.ThisYear.Amount, o.Currency), Address: giftsAddress(v, year),
+		Label: "Raised this year", Value: crm.Money(o.ThisYear.Amount, o.Currency), Address: giftsAddress(v, giftsOfYear(year)),
 		Number: crm.Money(o.LastYearToDate, o.Currency), After: "by " + shownDay(until),
-		Linked: giftsAddress(v, 0, "from", time.Date(now.Year()-1, 1, 1, 0, 0, 0, 0, time.UTC), "to", until),
+		Linked: giftsAddress(v, giftsBetween(time.Date(now.Year()-1, 1, 1, 0, 0, 0, 0, time.UTC), until)),
 	}
 	switch more := o.ThisYear.Amount - o.LastYearToDate; {
 	case o.LastYearToDate == 0:
@@ -159,7 +160,7 @@ func againstLastYear(v visit, o store.GivingOverview, now time.Time) figure {
 }
 
 func monthAddress(v visit, month time.Time) string {
-	return giftsAddress(v, 0, "from", month, "to", month.AddDate(0, 1, -1))
+	return giftsAddress(v, giftsBetween(month, month.AddDate(0, 1, -1)))
 }
 
 // rounded is a quotient to the nearest integer, 0 where there is nothing to divide by.
