@@ -231,11 +231,3 @@ func (m *Manifest) rows(name string) int64 {
 	}
 	return 0
 }
-
-// parseLine reads a line.
-func parseLine(line []byte, into any) error {
-	if err := json.Unmarshal(line, into); err != nil {
-		return &FileProblem{Reason: err.Error()}
-	}
-	return nil
-}
