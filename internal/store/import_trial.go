@@ -83,12 +83,15 @@ func (tr *trial) place(t *tx, a *accountUnit, keys []string, line int64) error {
 		if id == 0 || slices.Contains(a.keys[key], id) {
 			continue
 		}
-		row, err := t.row(a, id)
-		if madeBy(id) > 0 && row == nil {
-			row = &stored{id: id, contact: crm.Contact{ID: id}}
+		if madeBy(id) > 0 && a.contacts[id] == nil {
+			a.contacts[id] = &stored{id: id, contact: crm.Contact{ID: id}}
 		}
-		if err != nil || row == nil {
+		row, err := t.row(a, id)
+		if err != nil {
 			return err
+		}
+		if row == nil {
+			continue
 		}
 		having := append(slices.Clone(row.contact.MatchKeys), key)
 		slices.Sort(having)
