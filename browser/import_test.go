@@ -51,7 +51,7 @@ func TestAFileIsImportedAndUndone(t *testing.T) {
 	p.fill("Tags", "Do not import")
 	p.fill("Tags", "Tags")
 	p.click("Try it without changes")
-	p.sees("Nothing was changed yet.", "Line 4: would be merged into Cleo Stone, the new contact of line 3, by +1 617-555-0103.", "Line 5: would be rejected: The Last name field is required.")
+	p.sees("Nothing was changed yet.", "Line 4: would be merged into the new contact of line 3, by +1 617-555-0103.", "Line 5: would be rejected: The Last name field is required.")
 	p.audit()
 	p.click("Import 5 rows")
 	p.sees("Done", "New contacts", "Rejected rows", "Line 5: The Last name field is required.", "Undo import")

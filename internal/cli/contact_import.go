@@ -31,7 +31,7 @@ A row that is wrong is rejected and does not hold up the others: correct it in t
 
 An import that was interrupted continues when you start it again with the same file and options, and does nothing twice. A file that was imported completely is not imported again unless you say --again. To undo an import, open it in the console under Contacts, Imports.
 
-A dry run lists what would be merged and rejected, 1,000 rows at most, and counts all. It knows what earlier rows would do, but not what others change in the meantime. In a very long file, a row that only repeats an early one may be counted as merged, and not as unchanged.
+A dry run lists what would be merged and rejected, 1,000 rows at most, and counts all. It knows the emails and phones of earlier rows, but not what else they would change, nor what others change in the meantime: a row that only repeats an earlier one counts as merged, and not as unchanged.
 
 Exit codes: 0 every row is imported; 1 rows were rejected, or it failed; 2 wrong usage; 3 the file or the mapping is refused, and nothing was imported; 4 no such account or file.`
 }

@@ -28,7 +28,7 @@ A row that is wrong is rejected and does not hold up the others: correct it in t
 
 An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere.
 
-A dry run changes nothing. It knows what earlier rows would do, but not what others change in the meantime. In a very long file, a row with the external_id of an early one is counted as known, even if it says something else.
+A dry run changes nothing. It knows the emails, phones and external ids of earlier rows, but not what else they would change, nor what others change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
 
 Exit codes: 0 every row is recorded; 1 rows were rejected, or it failed; 2 wrong usage; 3 the file or the mapping is refused, and nothing was recorded; 4 no such account or file.`
 }

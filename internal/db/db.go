@@ -161,17 +161,13 @@ func (c Conn) Settle() error { return c.flush() }
 // Update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is on disk.
 // decide may run again; it must decide before it writes, so that a refused change has written nothing.
 func (d *DB) Update(ctx context.Context, account int64, needs any, decide func(Batch) error) error {
-	return d.update(ctx, account, needs, false, decide)
+	return d.queueOf(account).do(&Change{ctx: ctx, Account: account, Needs: needs, decide: func(_ *Tx, b Batch) error { return decide(b) }})
 }
 
-// UpdateAlone is Update for a change that will take back what it has written: it is a batch of its own, so that no other change has to begin again
-// with it.
-func (d *DB) UpdateAlone(ctx context.Context, account int64, needs any, decide func(Batch) error) error {
-	return d.update(ctx, account, needs, true, decide)
-}
-
-func (d *DB) update(ctx context.Context, account int64, needs any, alone bool, decide func(Batch) error) error {
-	return d.queueOf(account).do(&Change{ctx: ctx, Account: account, Needs: needs, Alone: alone, decide: func(_ *Tx, b Batch) error { return decide(b) }})
+// Consider lets a change of an account decide on a snapshot, to tell what it would do. It is not queued and waits for no one who writes. decide
+// must write nothing, and may run again.
+func (d *DB) Consider(ctx context.Context, account int64, decide func(Batch) error) error {
+	return d.View(ctx, func(c Conn) error { return decide(d.queueOf(account).begin(newTx(c.conn, d.observer))) })
 }
 
 // queueOf is the one queue of an account on this node.

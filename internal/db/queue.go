@@ -33,7 +33,6 @@ type Batch interface {
 type Change struct {
 	Account int64 // whose queue it stands in
 	Needs   any   // what it will look up, for Prefetch
-	Alone   bool  // it shares its transaction with no other change
 
 	ctx      context.Context
 	decide   func(*Tx, Batch) error
@@ -106,10 +105,8 @@ func (q *queue) run() {
 	defer close(q.done)
 	batch := make([]*Change, 0, batchLimit)
 	for first := range q.changes {
-		for next := first; next != nil; {
-			batch, next = q.collect(append(batch[:0], next))
-			q.finish(batch)
-		}
+		batch = q.collect(append(batch[:0], first))
+		q.finish(batch)
 	}
 }
 
@@ -151,24 +148,16 @@ func (q *queue) refuse(err error) {
 }
 
 // collect takes what is waiting, without waiting for more: but a client that is about to queue a change, and only wants a
-// processor for it, gets one first. A larger batch costs less than two. next is a change that was taken and does not belong to the batch: one that
-// shares its transaction with no other.
-func (q *queue) collect(batch []*Change) (_ []*Change, next *Change) {
-	if batch[0].Alone {
-		return batch, nil
-	}
+// processor for it, gets one first. A larger batch costs less than two.
+func (q *queue) collect(batch []*Change) []*Change {
 	for before := 0; len(batch) > before && len(batch) < batchLimit; {
 		runtime.Gosched()
 		before = len(batch)
 		for len(batch) < batchLimit && len(q.changes) > 0 {
-			c := <-q.changes
-			if c.Alone {
-				return batch, c
-			}
-			batch = append(batch, c)
+			batch = append(batch, <-q.changes)
 		}
 	}
-	return batch, nil
+	return batch
 }
 
 // commit runs the batch together; where one of its changes poisons the transaction, each runs alone.

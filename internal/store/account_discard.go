@@ -8,8 +8,8 @@ import (
 	"donorbook/internal/db"
 )
 
-// discardedTables have what an import writes under the account, beside documents and the history.
-var discardedTables = []*db.Table{archivalTable, indexTable, setTable, tagTable, referenceTable, givingTable, fieldTable, segmentTable}
+// discardedTables have what an import writes under the account, beside campaigns and the history.
+var discardedTables = []*db.Table{giftTable, planTable, contactTable, archivalTable, indexTable, setTable, tagTable, referenceTable, givingTable, fieldTable, segmentTable}
 
 const (
 	sqlImportedCampaigns = `SELECT campaign_id FROM campaign_reader WHERE account_id = $1 AND relation = 1 ORDER BY campaign_id LIMIT $2` // its own
@@ -47,6 +47,9 @@ func (s *Store) discardStep(ctx context.Context, u *UnfinishedAccount) (more boo
 		if err != nil {
 			return err
 		}
+		a.touch(t)
+		a.contactSeq, a.contactActive, a.giftSeq, a.planSeq = 0, 0, 0, 0 // from the first step on the account reads as an empty one
+		a.listRevision++
 		if more, err = t.discardRows(a, spec.Revision); err != nil || !more {
 			if err == nil {
 				err = t.endDiscard(a, &j, &spec)
@@ -63,28 +66,12 @@ func (s *Store) discardStep(ctx context.Context, u *UnfinishedAccount) (more boo
 
 // discardRows removes some rows of one table. It reports whether there were any.
 func (t *tx) discardRows(a *accountUnit, revision int64) (more bool, err error) {
-	for _, of := range []struct {
-		seq    *int64
-		tables []*db.Table
-	}{{&a.giftSeq, []*db.Table{giftTable}}, {&a.planSeq, []*db.Table{planTable}}, {&a.contactSeq, []*db.Table{contactTable, wordsTable}}} {
-		for range min(*of.seq, importedAtOnce) { // the last ones first, so that the account's row knows how many are left
-			for _, table := range of.tables {
-				t.Delete(table, a.account, crm.MakeID(a.account, *of.seq))
-			}
-			*of.seq--
-			more = true
-		}
-		if more {
-			a.touch(t)
-			a.contactActive = min(a.contactActive, a.contactSeq)
-			a.listRevision++
-			return true, nil
-		}
-	}
 	for _, table := range discardedTables {
 		keys, err := t.FirstKeys(table, a.account, importedAtOnce)
 		for _, key := range keys {
-			t.Delete(table, key...)
+			if t.Delete(table, key...); table == contactTable {
+				t.Delete(wordsTable, key...)
+			}
 		}
 		if err != nil || len(keys) > 0 {
 			return true, err

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"time"
 
@@ -148,7 +147,12 @@ func (s *Store) ExportAccount(ctx context.Context, account crm.Account, create f
 		}{
 			{accountFile, x.settings}, {fieldFile, x.fields}, {segmentFile, x.segments}, {campaignFile, x.campaigns}, {contactFile, x.contacts},
 			{planFile, x.plans}, {giftFile, x.gifts}, {historyFile, x.history},
-			{memberFile, func(w *lineWriter) error { return writeMembers(w, members) }}, {keyFile, func(w *lineWriter) error { return writeKeys(w, keys) }},
+			{memberFile, func(w *lineWriter) error {
+				return encodeAll(w, members, func(m crm.Member) any { return memberLine{m.User.Name, m.User.Email, m.Role.String()} })
+			}},
+			{keyFile, func(w *lineWriter) error {
+				return encodeAll(w, keys, func(k crm.Key) any { return keyLine{k.Name, k.Permissions.Names(), !k.RevokedAt.IsZero()} })
+			}},
 		} {
 			written, err := writeFile(create, file.name, file.write)
 			if err != nil {
@@ -159,14 +163,6 @@ func (s *Store) ExportAccount(ctx context.Context, account crm.Account, create f
 		return nil
 	})
 	return x.manifest, translate(err)
-}
-
-func (w *lineWriter) encode(line any) error {
-	text, err := plainJSON(line)
-	if err != nil {
-		return err
-	}
-	return w.write(text)
 }
 
 func (x *accountExport) settings(w *lineWriter) error {
@@ -185,10 +181,9 @@ func (x *accountExport) fields(w *lineWriter) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range fields.All {
-		err = errors.Join(err, w.encode(fieldLine{f.ID, f.Title, f.Description, string(f.Type), joinKeys(f.Options), f.Place, seconds(f.CreatedAt), seconds(f.EndedAt)}))
-	}
-	return err
+	return encodeAll(w, fields.All, func(f crm.CustomField) any {
+		return fieldLine{f.ID, f.Title, f.Description, string(f.Type), joinKeys(f.Options), f.Place, seconds(f.CreatedAt), seconds(f.EndedAt)}
+	})
 }
 
 func (x *accountExport) segments(w *lineWriter) error {
@@ -224,11 +219,7 @@ func (x *accountExport) campaign(w *lineWriter, id int64) error {
 	if kept.OldSlugs, err = db.List(x.conn, func(r db.Row) oldSlug { return oldSlug{r.Text(0), r.Int(1)} }, sqlSlugsLeft, id); err != nil {
 		return err
 	}
-	line, err := withKept(MadeCampaign{Campaign: campaign}.Append(nil), kept)
-	if err != nil {
-		return err
-	}
-	return w.write(line)
+	return w.document(MadeCampaign{Campaign: campaign}.Append(nil), kept)
 }
 
 // settleLastGift works out when a contact gave last by the clock that the organization has now: while gifts still move to it, the row may have the time
@@ -254,11 +245,7 @@ func (x *accountExport) contacts(w *lineWriter) error {
 			if err := x.settleLastGift(s); err != nil {
 				return err
 			}
-			line, err := withKept(crm.AppendContact(nil, s.id, s.body), contactKept{splitKeys(s.matchKeys), s.revision, s.version, s.lastGift})
-			if err == nil {
-				err = w.write(line)
-			}
-			if err != nil {
+			if err := w.document(crm.AppendContact(nil, s.id, s.body), contactKept{splitKeys(s.matchKeys), s.revision, s.version, s.lastGift}); err != nil {
 				return err
 			}
 		}
@@ -269,32 +256,41 @@ func (x *accountExport) contacts(w *lineWriter) error {
 }
 
 func (x *accountExport) plans(w *lineWriter) error {
-	return x.each(sqlPlansByID, x.row.planSeq, func(r db.Row) error {
+	return x.documents(w, "plans", sqlPlansByID, x.row.planSeq, func(r db.Row) ([]byte, int64, error) {
 		_, p := scanPlan(r)
 		if p.damage != nil {
-			return p.damage
+			return nil, 0, p.damage
 		}
-		line, err := withKept(p.Append(nil), documentKept{p.revision})
-		if err == nil {
-			err = w.write(line)
-		}
-		return err
+		return p.Append(nil), p.revision, nil
 	})
 }
 
 func (x *accountExport) gifts(w *lineWriter) error {
-	return x.each(sqlGiftsByID, x.row.giftSeq, func(r db.Row) error {
+	return x.documents(w, "gifts", sqlGiftsByID, x.row.giftSeq, func(r db.Row) ([]byte, int64, error) {
 		_, g := scanGift(r)
 		if g.damage != nil {
-			return g.damage
+			return nil, 0, g.damage
 		}
-		line, err := withKept(GiftDocument{Gift: g.Gift, Slug: r.Text(10)}.Append(nil), documentKept{g.revision})
-		if err == nil {
-			err = w.write(line)
-		}
-		x.progress("gifts", w.Rows, x.row.giftSeq)
-		return err
+		return GiftDocument{Gift: g.Gift, Slug: r.Text(10)}.Append(nil), g.revision, nil
 	})
+}
+
+// documents writes gifts or plans, which are numbered without a gap. A bounded number is read with each statement.
+func (x *accountExport) documents(w *lineWriter, what, sql string, seq int64, read func(db.Row) (line []byte, revision int64, err error)) error {
+	for from := int64(0); from < seq; from += pieceRows {
+		err := x.conn.Each(func(r db.Row) error {
+			line, revision, err := read(r)
+			if err != nil {
+				return err
+			}
+			return w.document(line, documentKept{revision})
+		}, sql, x.account.Number, seqIDs(x.account.Number, from+1, min(from+pieceRows, seq)))
+		if err != nil {
+			return err
+		}
+		x.progress(what, w.Rows, seq)
+	}
+	return nil
 }
 
 func (x *accountExport) history(w *lineWriter) error {
@@ -321,32 +317,4 @@ func lineOf(c *Change) changeLine {
 		line.Data = json.RawMessage(c.Data)
 	}
 	return line
-}
-
-// each reads the documents of the account, which are numbered without a gap, a bounded number with each statement.
-func (x *accountExport) each(sql string, seq int64, read func(db.Row) error) error {
-	for from := int64(0); from < seq; from += pieceRows {
-		if err := x.conn.Each(read, sql, x.account.Number, seqIDs(x.account.Number, from+1, min(from+pieceRows, seq))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeMembers(w *lineWriter, members []crm.Member) error {
-	for _, m := range members {
-		if err := w.encode(memberLine{m.User.Name, m.User.Email, m.Role.String()}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeKeys(w *lineWriter, keys []crm.Key) error {
-	for _, k := range keys {
-		if err := w.encode(keyLine{k.Name, k.Permissions.Names(), !k.RevokedAt.IsZero()}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

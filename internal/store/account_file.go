@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 )
 
@@ -74,6 +75,33 @@ func (w *lineWriter) write(line []byte) error {
 	return err
 }
 
+// document writes a record as the API shows it, and what the API does not show.
+func (w *lineWriter) document(line []byte, kept any) error {
+	text, err := plainJSON(kept)
+	if err != nil {
+		return err
+	}
+	return w.write(slices.Concat(line[:len(line)-1], []byte(`,"kept":`), text, []byte("}")))
+}
+
+// encode writes a record that the API does not show.
+func (w *lineWriter) encode(line any) error {
+	text, err := plainJSON(line)
+	if err != nil {
+		return err
+	}
+	return w.write(text)
+}
+
+func encodeAll[T any](w *lineWriter, records []T, line func(T) any) error {
+	for _, record := range records {
+		if err := w.encode(line(record)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // writeFile lets write fill a file, and tells what has become of it.
 func writeFile(create func(name string) (io.WriteCloser, error), name string, write func(*lineWriter) error) (ManifestFile, error) {
 	file, err := create(name)
@@ -95,13 +123,6 @@ type byteCount int64
 func (n *byteCount) Write(b []byte) (int, error) {
 	*n += byteCount(len(b))
 	return len(b), nil
-}
-
-// withKept puts what the API does not show into the line of a record.
-func withKept(line []byte, kept any) ([]byte, error) {
-	text, err := plainJSON(kept)
-	line = append(line[:len(line)-1], `,"kept":`...)
-	return append(append(line, text...), '}'), err
 }
 
 // plainJSON is JSON on one line, without the escapes that only web pages need.
@@ -230,12 +251,4 @@ func (m *Manifest) rows(name string) int64 {
 		}
 	}
 	return 0
-}
-
-// parseLine reads a line.
-func parseLine(line []byte, into any) error {
-	if err := json.Unmarshal(line, into); err != nil {
-		return &FileProblem{Reason: err.Error()}
-	}
-	return nil
 }

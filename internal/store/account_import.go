@@ -311,7 +311,7 @@ func (r *accountRun) take(ctx context.Context, file string, line int64, size int
 	err := r.store.advance(ctx, &r.job, n, func(t *tx, a *accountUnit, next *Job) error {
 		clear(moved)
 		a.touch(t)
-		w := &accountWriter{tx: t, accountRun: r, a: a, moved: moved, done: r.progress}
+		w := &accountWriter{tx: t, accountRun: r, a: a, moved: moved, done: r.progress, sets: make(map[int64][]string)}
 		w.done.File, w.done.Lines = file, line
 		for _, write := range r.unit {
 			if err := write(w); err != nil {
@@ -328,22 +328,13 @@ func (r *accountRun) take(ctx context.Context, file string, line int64, size int
 		return nil
 	})
 	if err != nil {
-		return inFile(file, err)
+		return err
 	}
 	for was, is := range moved {
 		r.campaigns[was] = is
 	}
 	r.unit, r.size, r.at = r.unit[:0], 0, at
 	return json.Unmarshal(r.job.Progress, &r.progress)
-}
-
-// inFile says in which file a line was refused.
-func inFile(file string, err error) error {
-	var wrong *FileProblem
-	if errors.As(err, &wrong) {
-		wrong.File = file
-	}
-	return err
 }
 
 // end counts on from where the account has been, notes where it came from, and makes it one that people can find and change.

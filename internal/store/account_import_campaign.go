@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"donorbook/internal/crm"
 )
@@ -13,45 +15,28 @@ const (
 
 // campaign reads a campaign, whose HTML is cleaned as that of any other.
 func (r *accountReader) campaign(line []byte) (importLine, error) {
-	var known struct {
-		ID   int64        `json:"id"`
-		Kept campaignKept `json:"kept"`
-	}
-	err := parseLine(line, &known)
+	h, body, err := readDocument[int64, campaignKept](line)
 	if err != nil {
 		return nil, err
 	}
-	body, err := asStored(line)
+	c, err := crm.ParseCampaign(h.ID, body)
 	if err != nil {
 		return nil, err
 	}
-	c, err := crm.ParseCampaign(known.ID, body)
-	if err != nil {
-		return nil, &FileProblem{Reason: err.Error()}
-	}
-	k := known.Kept
+	k := h.Kept
 	c.OpeningRaised, c.OpeningDonors, c.Status, c.PaymentLink, c.ListedAt = k.OpeningRaised, k.OpeningDonors, k.Status, k.PaymentLink, k.ListedAt
-	if err := c.CheckImported(); err != nil {
-		return nil, err
-	}
-	for _, old := range k.OldSlugs {
-		if !crm.IsSlug(old.Slug) {
-			err = &FileProblem{Reason: "had a web address that is none"}
-		}
-	}
+	err = cmp.Or(c.CheckImported(), r.known(k.Revision), crm.CampaignLimit.Check(int64(len(r.campaigns)), 1))
 	switch {
 	case err != nil:
-		return nil, err
-	case known.ID <= 0 || r.campaigns[known.ID]:
-		return nil, &FileProblem{Reason: "has no id, or that of a campaign before it"}
+	case h.ID <= 0 || r.campaigns[h.ID]:
+		err = problem("has no id, or that of a campaign before it")
 	case len(k.OldSlugs) > crm.OldSlugs:
-		return nil, &FileProblem{Reason: "had more web addresses than are kept"}
+		err = problem("had more web addresses than are kept")
+	case slices.ContainsFunc(k.OldSlugs, func(old oldSlug) bool { return !crm.IsSlug(old.Slug) }):
+		err = problem("had a web address that is none")
 	}
-	r.campaigns[known.ID] = true
-	if err := errors.Join(r.known(k.Revision), crm.CampaignLimit.Check(int64(len(r.campaigns)), 0)); err != nil {
-		return nil, err
-	}
-	return func(w *accountWriter) error { return w.placeCampaign(known.ID, c, k) }, nil
+	r.campaigns[h.ID] = true
+	return func(w *accountWriter) error { return w.placeCampaign(h.ID, c, k) }, err
 }
 
 // placeCampaign brings a campaign back, as the account's own and as one that the accounts above may list.

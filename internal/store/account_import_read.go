@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/maphash"
 	"io/fs"
 	"time"
 
@@ -33,10 +34,14 @@ type accountReader struct {
 	plans     int64
 	gifts     int64
 	revision  int64 // of the last change
+
+	seed       maphash.Seed
+	references map[uint64]bool // external ids, by their hashes
 }
 
 func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
-	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: crm.NewCustomFields(0, nil), campaigns: make(map[int64]bool)}
+	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: crm.NewCustomFields(0, nil), campaigns: make(map[int64]bool),
+		seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
 }
 
 // each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
@@ -70,25 +75,32 @@ func (r *accountReader) each(ctx context.Context, take func(file string, line in
 	return nil
 }
 
-// asProblem makes what is wrong with a document a problem of its line.
+// asProblem makes what is wrong with a line a problem of it.
 func asProblem(err error) error {
 	var faults *crm.Invalid
-	if errors.As(err, &faults) {
-		return &FileProblem{Reason: "is refused: " + faults.Error()}
+	var known *FileProblem
+	switch {
+	case errors.As(err, &faults):
+		return problem("is refused: " + faults.Error())
+	case errors.As(err, &known):
+		return err
 	}
-	return err
+	return problem(err.Error())
 }
 
+// problem is what is wrong with the line that is read.
+func problem(reason string) error { return &FileProblem{Reason: reason} }
+
 func (r *accountReader) settings(line []byte) (importLine, error) {
-	if err := parseLine(line, &r.line); err != nil {
+	if err := json.Unmarshal(line, &r.line); err != nil {
 		return nil, err
 	}
 	q := r.line.Sequences
 	if q.Oldest < 1 || q.Revision < q.Oldest-1 || min(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) < 0 || max(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) > crm.MaxSeq {
-		return nil, &FileProblem{Reason: "does not say how far the account has counted"}
+		return nil, problem("does not say how far the account has counted")
 	}
 	if year := r.line.CreatedAt.Year(); year < 1970 || year > 2199 {
-		return nil, &FileProblem{Reason: "does not say when the account was made"}
+		return nil, problem("does not say when the account was made")
 	}
 	name, err := crm.AccountName(r.line.Name)
 	if err != nil {
@@ -106,7 +118,7 @@ func (r *accountReader) settings(line []byte) (importLine, error) {
 
 func (r *accountReader) field(line []byte) (importLine, error) {
 	var l fieldLine
-	if err := parseLine(line, &l); err != nil {
+	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
 	}
 	f := crm.CustomField{ID: l.ID, Title: l.Title, Description: l.Description, Type: crm.FieldType(l.Type), Options: splitKeys(l.Options), Place: l.Place,
@@ -124,7 +136,7 @@ func (r *accountReader) field(line []byte) (importLine, error) {
 
 func (r *accountReader) segment(line []byte) (importLine, error) {
 	var l segmentLine
-	if err := parseLine(line, &l); err != nil {
+	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
 	}
 	made, err := crm.NewSegment(l.Name, l.Query, r.region)
@@ -136,7 +148,7 @@ func (r *accountReader) segment(line []byte) (importLine, error) {
 	}
 	for _, other := range r.segments {
 		if other.ID == l.ID || other.IsCalled(made.Name) {
-			return nil, &FileProblem{Reason: "has the id or the name of a segment before it"}
+			return nil, problem("has the id or the name of a segment before it")
 		}
 	}
 	made.ID = l.ID
@@ -152,7 +164,7 @@ func (r *accountReader) segment(line []byte) (importLine, error) {
 // own refuses an id that the account has not given out.
 func (r *accountReader) own(id int64) error {
 	if foreign(r.manifest.Account.Number, id) {
-		return &FileProblem{Reason: "has the id of another account"}
+		return problem("has the id of another account")
 	}
 	return nil
 }
@@ -160,145 +172,136 @@ func (r *accountReader) own(id int64) error {
 // known refuses a change of a document that the history cannot have.
 func (r *accountReader) known(revision int64) error {
 	if revision < 0 || revision > r.line.Sequences.Revision {
-		return &FileProblem{Reason: "names a change that " + historyFile + " does not have"}
+		return problem("names a change that " + historyFile + " does not have")
 	}
 	return nil
 }
 
+// head is what the line of a document says beside the document itself. Contacts and campaigns have a number for an id, gifts and plans a text.
+type head[ID, Kept any] struct {
+	ID       ID    `json:"id"`
+	Campaign int64 `json:"campaign_id"` // of a gift
+	Kept     Kept  `json:"kept"`
+}
+
+// readDocument reads the line of a document. body is as the document is stored: what comes before its first field is left out when it is read.
+func readDocument[ID, Kept any](line []byte) (h head[ID, Kept], body []byte, err error) {
+	if err = json.Unmarshal(line, &h); err == nil && line[0] != '{' {
+		err = problem("is not a JSON object")
+	}
+	if err == nil {
+		line[0] = ','
+	}
+	return h, line, err
+}
+
 func (r *accountReader) contact(line []byte) (importLine, error) {
-	var known struct {
-		ID   int64       `json:"id"`
-		Kept contactKept `json:"kept"`
-	}
-	err := parseLine(line, &known)
+	h, body, err := readDocument[int64, contactKept](line)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.own(known.ID); err != nil {
-		return nil, err
+	if r.contacts++; crm.IDSeq(h.ID) != r.contacts {
+		return nil, problem("is not the next contact: contacts are numbered without a gap")
 	}
-	if r.contacts++; crm.IDSeq(known.ID) != r.contacts {
-		return nil, &FileProblem{Reason: "is not the next contact: contacts are numbered without a gap"}
+	c, err := crm.ParseContact(h.ID, body, h.Kept.MatchKeys)
+	if err == nil {
+		err = cmp.Or(r.own(h.ID), c.CheckImported(r.fields, r.now), r.known(h.Kept.Revision))
 	}
-	body, err := asStored(line)
-	if err != nil {
-		return nil, err
-	}
-	kept := known.Kept
-	c, err := crm.ParseContact(known.ID, body, kept.MatchKeys)
-	if err != nil {
-		return nil, &FileProblem{Reason: err.Error()}
-	}
-	if err := cmp.Or(c.CheckImported(r.fields, r.now), r.known(kept.Revision)); err != nil {
-		return nil, err
-	}
-	if kept.Version < 0 || kept.LastGift < 0 {
-		return nil, &FileProblem{Reason: "is kept with a number below zero"}
+	if err == nil && (h.Kept.Version < 0 || h.Kept.LastGift < 0) {
+		err = problem("is kept with a number below zero")
 	}
 	return func(w *accountWriter) error {
 		made := c
 		made.ID = w.id(c.ID)
-		w.contacts = append(w.contacts, importedContact{made, trace{revision: w.revision(kept.Revision), version: kept.Version, lastGift: kept.LastGift}})
+		w.stage(made.ID, setsOf(&made), nil, func() error {
+			w.done.Contacts++
+			return w.placeContact(w.a, made, trace{revision: w.revision(h.Kept.Revision), version: h.Kept.Version, lastGift: h.Kept.LastGift})
+		})
 		return nil
-	}, nil
+	}, err
 }
 
-// asStored is a line as a document is stored: what comes before its first field is left out when it is read.
-func asStored(line []byte) ([]byte, error) {
-	if len(line) == 0 || line[0] != '{' {
-		return nil, &FileProblem{Reason: "is not a JSON object"}
-	}
-	line[0] = ','
-	return line, nil
-}
-
-// document is what all documents with a public id have in common. They are numbered in ascending order.
-func (r *accountReader) document(line []byte, last *int64) (code string, kept documentKept, body []byte, err error) {
-	var known struct {
-		ID   string       `json:"id"`
-		Kept documentKept `json:"kept"`
-	}
-	if err = parseLine(line, &known); err == nil {
-		body, err = asStored(line)
-	}
-	if err == nil {
-		err = r.known(known.Kept.Revision)
-	}
-	seq, ok := crm.CodeSeq(known.ID)
+// numbered is the sequence number of a gift or a plan. Both are in ascending order.
+func (r *accountReader) numbered(code string, last *int64) (err error) {
+	seq, ok := crm.CodeSeq(code)
 	switch {
-	case err != nil:
 	case !ok:
-		err = &FileProblem{Reason: "has no id of 16 letters and digits"}
+		err = problem("has no id of 16 letters and digits")
 	case seq <= *last:
-		err = &FileProblem{Reason: "has the number of one before it, or a smaller one"}
+		err = problem("has the number of one before it, or a smaller one")
 	}
 	*last = seq
-	return known.ID, known.Kept, body, err
+	return err
 }
 
 // refers refuses a document of a contact or a campaign that the files do not have; 0 is no campaign.
 func (r *accountReader) refers(contact, campaign int64) error {
 	switch {
 	case foreign(r.manifest.Account.Number, contact) || crm.IDSeq(contact) > r.contacts:
-		return &FileProblem{Reason: "names a contact that " + contactFile + " does not have"}
+		return problem("names a contact that " + contactFile + " does not have")
 	case campaign != 0 && !r.campaigns[campaign]:
-		return &FileProblem{Reason: "names a campaign that " + campaignFile + " does not have"}
+		return problem("names a campaign that " + campaignFile + " does not have")
 	}
 	return nil
 }
 
+// isNew refuses an external id that a record before it has. It is known by 64 bits of a hash that is another one each time: a file that is refused for no
+// reason, once in ten million times where it has a million of them, is accepted when it is read again.
+func (r *accountReader) isNew(kind, external string) error {
+	hash := maphash.String(r.seed, kind+external)
+	if external != "" && r.references[hash] {
+		return problem("has the external id of a record before it")
+	}
+	r.references[hash] = true
+	return nil
+}
+
 func (r *accountReader) plan(line []byte) (importLine, error) {
-	code, kept, body, err := r.document(line, &r.plans)
+	h, body, err := readDocument[string, documentKept](line)
 	if err != nil {
 		return nil, err
 	}
-	p, err := crm.ParsePlan(codeID(r.manifest.Account.Number, code), code, body)
-	if err != nil {
-		return nil, &FileProblem{Reason: err.Error()}
+	p, err := crm.ParsePlan(codeID(r.manifest.Account.Number, h.ID), h.ID, body)
+	if err == nil {
+		err = cmp.Or(r.numbered(h.ID, &r.plans), r.known(h.Kept.Revision), r.refers(p.Contact, p.Campaign), p.CheckImported(r.now), r.isNew(planReference, p.ExternalID))
 	}
-	if err := cmp.Or(r.refers(p.Contact, p.Campaign), p.CheckImported(r.now)); err != nil {
-		return nil, err
-	}
-	n, row := r.plans, r.row
 	return func(w *accountWriter) error {
 		made := p
-		made.ID, made.Contact, made.Campaign = crm.MakeID(w.a.account, n), w.id(p.Contact), w.campaigns[p.Campaign]
-		w.plans = append(w.plans, importedPlan{made, w.revision(kept.Revision), row})
+		made.ID, made.Contact, made.Campaign = w.id(p.ID), w.id(p.Contact), w.campaigns[p.Campaign]
+		w.a.planSeq = crm.IDSeq(made.ID)
+		w.done.Plans++
+		w.writePlan(w.Insert, w.a, w.revision(h.Kept.Revision), &made)
+		w.moveReference(w.a, planReference, "", made.ExternalID, made.ID)
 		return nil
-	}, nil
+	}, err
 }
 
 func (r *accountReader) gift(line []byte) (importLine, error) {
-	code, kept, body, err := r.document(line, &r.gifts)
+	h, body, err := readDocument[string, documentKept](line)
 	if err != nil {
 		return nil, err
 	}
-	var campaign struct {
-		ID int64 `json:"campaign_id"`
+	g, err := crm.ParseGift(codeID(r.manifest.Account.Number, h.ID), h.ID, h.Campaign, body)
+	if err == nil {
+		err = cmp.Or(r.numbered(h.ID, &r.gifts), r.known(h.Kept.Revision), r.refers(g.Contact, g.Campaign), g.CheckImported(r.now), r.isNew(giftReference, g.ExternalID))
 	}
-	body[0] = '{'
-	err = parseLine(body, &campaign)
-	body[0] = ','
-	if err != nil {
-		return nil, err
+	if plan := g.Plan(); err == nil && plan != 0 && crm.IDSeq(plan) > r.plans {
+		err = problem("names a plan that " + planFile + " does not have")
 	}
-	g, err := crm.ParseGift(codeID(r.manifest.Account.Number, code), code, campaign.ID, body)
-	if err != nil {
-		return nil, &FileProblem{Reason: err.Error()}
-	}
-	if err := cmp.Or(r.refers(g.Contact, g.Campaign), g.CheckImported(r.now)); err != nil {
-		return nil, err
-	}
-	if plan := g.Plan(); plan != 0 && crm.IDSeq(plan) > r.plans {
-		return nil, &FileProblem{Reason: "names a plan that " + planFile + " does not have"}
-	}
-	n, row := r.gifts, r.row
 	return func(w *accountWriter) error {
 		made := g
-		made.ID, made.Contact, made.Campaign = crm.MakeID(w.a.account, n), w.id(g.Contact), w.campaigns[g.Campaign]
-		w.gifts = append(w.gifts, importedGift{made, w.revision(kept.Revision), row})
+		made.ID, made.Contact, made.Campaign = w.id(g.ID), w.id(g.Contact), w.campaigns[g.Campaign]
+		made.Local = crm.GiftClock(g.At, w.a.location())
+		s := shareOf(&made)
+		w.stage(made.Contact, giftSets(made.Local.Unix(), made.Campaign), append(s.cells(), s.neighbors()...), func() error {
+			w.a.giftSeq = crm.IDSeq(made.ID)
+			w.done.Gifts++
+			w.writeGift(w.Insert, w.a, w.revision(h.Kept.Revision), &made)
+			w.moveReference(w.a, giftReference, "", made.ExternalID, made.ID)
+			return w.moveGift(w.a, nil, &made)
+		})
 		return nil
-	}, nil
+	}, err
 }
 
 // maxActor is how long a name may be that the history keeps.
@@ -306,22 +309,22 @@ const maxActor = 1000
 
 func (r *accountReader) change(line []byte) (importLine, error) {
 	var l changeLine
-	if err := parseLine(line, &l); err != nil {
+	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
 	}
 	noun, nounErr := crm.ParseNoun(l.Noun)
 	kind, kindErr := crm.ParseChangeKind(l.Kind)
 	door, doorErr := crm.ParseDoor(l.Door)
 	if err := cmp.Or(nounErr, kindErr, doorErr); err != nil {
-		return nil, &FileProblem{Reason: err.Error()}
+		return nil, err
 	}
 	switch r.revision++; {
 	case l.Revision != r.revision:
-		return nil, &FileProblem{Reason: "is not the next change: changes are numbered without a gap"}
+		return nil, problem("is not the next change: changes are numbered without a gap")
 	case min(l.Prev, l.Undoes, l.ID, l.Job) < 0 || max(l.Prev, l.Undoes) >= l.Revision:
-		return nil, &FileProblem{Reason: "names a change that is not before it"}
+		return nil, problem("names a change that is not before it")
 	case len(l.Actor) > maxActor || len(l.Data) > 0 && l.Data[0] != '{' && l.Data[0] != '[' && string(l.Data) != "null":
-		return nil, &FileProblem{Reason: "does not say who made the change, or what it was"}
+		return nil, problem("does not say who made the change, or what it was")
 	}
 	numbered := noun == crm.ContactNoun || noun == crm.GiftNoun || noun == crm.PlanNoun || noun == crm.KeyNoun || noun == crm.SegmentNoun
 	if numbered && l.ID != 0 {

@@ -15,27 +15,29 @@ type accountWriter struct {
 	moved map[int64]int64 // campaigns of this unit: ids, as they were and as they are
 	done  accountProgress
 
-	contacts []importedContact
-	plans    []importedPlan
-	gifts    []importedGift
+	sets   map[int64][]string // that the unit changes, by blocks
+	cells  []string           // sums that it changes
+	staged []func() error     // what it writes when these are looked up
 }
 
-type (
-	importedContact struct {
-		crm.Contact
-		trace trace
+// stage notes what is to be written about a contact when its sets and sums were looked up, together with those of the whole unit.
+func (w *accountWriter) stage(contact int64, sets, cells []string, write func() error) {
+	block := blockOf(contact)
+	w.sets[block], w.cells, w.staged = append(w.sets[block], sets...), append(w.cells, cells...), append(w.staged, write)
+}
+
+// place writes what was staged.
+func (w *accountWriter) place() error {
+	if err := cmp.Or(w.a.lookUpBlocks(w.tx, w.sets), w.a.giving.load(w.tx, w.a.account, w.cells)); err != nil {
+		return err
 	}
-	importedPlan struct {
-		crm.Plan
-		revision int64
-		row      int64
+	for _, write := range w.staged {
+		if err := write(); err != nil {
+			return err
+		}
 	}
-	importedGift struct {
-		crm.Gift
-		revision int64
-		row      int64
-	}
-)
+	return nil
+}
 
 // id is an id of the files as it is from now on; 0 is none.
 func (w *accountWriter) id(id int64) int64 {
@@ -52,88 +54,6 @@ func (w *accountWriter) revision(revision int64) int64 {
 	}
 	return revision + w.spec.Revision - (w.line.Sequences.Oldest - 1)
 }
-
-// place writes the contacts, plans and gifts of the unit. What they need is looked up for all of them together.
-func (w *accountWriter) place() error {
-	if err := w.lookUp(); err != nil {
-		return err
-	}
-	w.done.Contacts += int64(len(w.contacts))
-	w.done.Plans += int64(len(w.plans))
-	w.done.Gifts += int64(len(w.gifts))
-	for i := range w.contacts {
-		if err := w.placeContact(w.a, w.contacts[i].Contact, w.contacts[i].trace); err != nil {
-			return err
-		}
-	}
-	for i := range w.plans {
-		p := &w.plans[i]
-		w.a.planSeq = crm.IDSeq(p.ID)
-		w.writePlan(w.Insert, w.a, p.revision, &p.Plan)
-		w.moveReference(w.a, planReference, "", p.ExternalID, p.ID)
-	}
-	for i := range w.gifts {
-		g := &w.gifts[i]
-		w.a.giftSeq = crm.IDSeq(g.ID)
-		w.writeGift(w.Insert, w.a, g.revision, &g.Gift)
-		w.moveReference(w.a, giftReference, "", g.ExternalID, g.ID)
-		if err := w.moveGift(w.a, nil, &g.Gift); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// lookUp reads the sets and sums that the unit changes, and refuses an external id that is taken.
-func (w *accountWriter) lookUp() error {
-	var cells, references []string
-	rows := make(map[string]int64)
-	var twice *FileProblem
-	blocks := make(map[int64][]string)
-	for i := range w.contacts {
-		c := &w.contacts[i]
-		blocks[blockOf(c.ID)] = append(blocks[blockOf(c.ID)], setsOf(&c.Contact)...)
-	}
-	refer := func(kind, external string, row int64) {
-		if external == "" {
-			return
-		}
-		if rows[kind+external] != 0 {
-			twice = &FileProblem{Line: row, Reason: sameExternalID}
-		}
-		rows[kind+external] = row
-		references = append(references, kind+external)
-	}
-	for i := range w.plans {
-		refer(planReference, w.plans[i].ExternalID, w.plans[i].row)
-	}
-	for i := range w.gifts {
-		g := &w.gifts[i]
-		refer(giftReference, g.ExternalID, g.row)
-		g.Local = crm.GiftClock(g.At, w.a.location())
-		s := shareOf(&g.Gift)
-		cells = append(append(cells, s.cells()...), s.neighbors()...)
-		blocks[blockOf(g.Contact)] = append(blocks[blockOf(g.Contact)], giftSets(g.Local.Unix(), g.Campaign)...)
-	}
-	err := w.a.lookUpBlocks(w.tx, blocks)
-	if err == nil {
-		err = w.a.references.prefetch(w.tx, w.a.account, references)
-	}
-	if err == nil {
-		err = w.a.giving.load(w.tx, w.a.account, cells)
-	}
-	for reference, row := range rows {
-		if err == nil && w.a.references.rows[reference] != 0 {
-			twice = &FileProblem{Line: row, Reason: sameExternalID}
-		}
-	}
-	if err == nil && twice != nil {
-		return twice
-	}
-	return err
-}
-
-const sameExternalID = "has the external id of a record before it"
 
 // placeContact writes a contact as it was, under the next sequence number.
 func (t *tx) placeContact(a *accountUnit, c crm.Contact, at trace) error {

@@ -45,13 +45,19 @@ func prepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now
 
 func (n *newContact) needs() needs { return needs{keys: n.matchKeys, sets: setsOf(&n.fresh)} }
 
-// createContact makes the contact, or merges it.
-func (t *tx) createContact(account int64, n *newContact, mode crm.CreateMode, now time.Time) (Document, error) {
-	var match *crm.Contact
+// matchNew finds the contact that a new one is merged into, nil where there is none.
+func (t *tx) matchNew(account int64, n *newContact) (*stored, error) {
 	found, err := t.match(account, &n.in, n.matchKeys)
 	if err == nil {
 		err = t.account(account).checkFields(&n.in)
 	}
+	return found, err
+}
+
+// createContact makes the contact, or merges it.
+func (t *tx) createContact(account int64, n *newContact, mode crm.CreateMode, now time.Time) (Document, error) {
+	var match *crm.Contact
+	found, err := t.matchNew(account, n)
 	if err != nil {
 		return Document{}, err
 	}

@@ -16,7 +16,7 @@ import (
 const (
 	sqlGiftHeads = `SELECT id, revision FROM gift WHERE account_id = $1 AND id = ANY($2)`
 	sqlPlanHeads = `SELECT id, revision FROM plan WHERE account_id = $1 AND id = ANY($2)`
-	sqlSaid      = `SELECT revision, kind, data FROM change WHERE account_id = $1 AND revision = ANY($2)`
+	sqlSaid      = `SELECT revision, kind, data, noun, id FROM change WHERE account_id = $1 AND revision = ANY($2)`
 )
 
 // erasedDocument is a document of a person: the contact, a gift or a plan.
@@ -194,55 +194,55 @@ func (p *erasedPiece) needs() (n needs) {
 	return n
 }
 
-// write erases the documents, unless one was changed meanwhile: then all is read again.
+// write erases the documents, unless one was changed meanwhile: then all is read again. It decides about all of them before it writes anything.
 func (p *erasedPiece) write(now time.Time) func(t *tx, a *accountUnit) error {
 	return func(t *tx, a *accountUnit) error {
-		if err := p.check(t, a); err != nil {
-			return err
-		}
+		var writes []func()
 		for _, d := range p.documents {
-			switch d.noun {
-			case crm.GiftNoun:
-				erased := a.gifts.rows[d.id].Erase()
-				t.writeGift(t.Save, a, t.record(a, crm.GiftNoun, d.id, crm.DidErase, d.head, ""), &erased)
-			case crm.PlanNoun:
-				erased := a.plans.rows[d.id].Plan.Erase(now)
-				t.writePlan(t.Save, a, t.record(a, crm.PlanNoun, d.id, crm.DidErase, d.head, ""), &erased)
+			write, err := d.erase(t, a, now)
+			if err != nil {
+				return err
 			}
+			writes = append(writes, write)
+		}
+		for _, write := range writes {
+			write()
 		}
 		return t.exec(sqlEmptyChanges, a.account, p.changes)
 	}
 }
 
-// check decides before anything is written.
-func (p *erasedPiece) check(t *tx, a *accountUnit) error {
-	for _, d := range p.documents {
-		var head int64
-		var damage error
-		switch d.noun {
-		case crm.ContactNoun:
-			continue
-		case crm.GiftNoun:
-			g, err := a.gifts.get(t, a.account, d.id)
-			if err != nil {
-				return err
-			}
-			head, damage = g.revision, g.damage
-		case crm.PlanNoun:
-			plan, err := a.plans.get(t, a.account, d.id)
-			if err != nil {
-				return err
-			}
-			head, damage = plan.revision, plan.damage
+// erase is what takes the person out of the document. The contact itself has become a stub before.
+func (d erasedDocument) erase(t *tx, a *accountUnit, now time.Time) (write func(), err error) {
+	record := func() int64 { return t.record(a, d.noun, d.id, crm.DidErase, d.head, "") }
+	switch d.noun {
+	case crm.GiftNoun:
+		g, err := a.gifts.get(t, a.account, d.id)
+		if err == nil {
+			err = d.unchanged(g.revision, g.damage)
 		}
-		if damage != nil {
-			return damage
+		return func() {
+			erased := g.Erase()
+			t.writeGift(t.Save, a, record(), &erased)
+		}, err
+	case crm.PlanNoun:
+		plan, err := a.plans.get(t, a.account, d.id)
+		if err == nil {
+			err = d.unchanged(plan.revision, plan.damage)
 		}
-		if head != d.head {
-			return errJobMoved
-		}
+		return func() {
+			erased := plan.Plan.Erase(now)
+			t.writePlan(t.Save, a, record(), &erased)
+		}, err
 	}
-	return nil
+	return func() {}, nil
+}
+
+func (d erasedDocument) unchanged(revision int64, damage error) error {
+	if damage == nil && revision != d.head {
+		return errJobMoved
+	}
+	return damage
 }
 
 // forgetMoved empties the changes of a gift from the time when it was the person's, and the one that made it another contact's. The note goes, too, if it

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -200,65 +199,51 @@ const (
 func (e *eraser) answers(ctx context.Context) error {
 	var keys map[string]int
 	for start := time.Now(); len(keys) == 0 && e.at.Part == eraseAnswers && time.Since(start) < eraseSearch; {
-		found, err := e.answersAfter(ctx, e.at.Key)
+		found, last, err := e.answersAfter(ctx, e.at.Key)
 		if err != nil {
 			return err
 		}
-		if keys = found.keys; found.last == "" {
+		if keys, e.at.Key = found, last; last == "" {
 			e.next()
-		} else {
-			e.at.Key = found.last
 		}
 	}
 	return e.note(ctx, needs{}, func(t *tx, a *accountUnit) error { return t.emptyAnswers(a, keys) })
 }
 
-// foundAnswers are those of some answers that show a person.
-type foundAnswers struct {
-	keys  map[string]int  // with how long they are
-	notes map[int64]keyOf // notes of anyone, by their revisions
-	last  string          // key that was looked at; "" where there was none
-}
-
-// keyOf is the key of an answer, and how long the answer is.
-type keyOf struct {
-	key    string
-	length int
-}
-
-// answersAfter looks through the next answers.
-func (e *eraser) answersAfter(ctx context.Context, key string) (found foundAnswers, err error) {
-	numbers := make(map[string]bool)
+// answersAfter are the keys of those of the next answers that show a person, with how long they are. last is the key that was looked at last, "" where
+// there was none.
+func (e *eraser) answersAfter(ctx context.Context, key string) (found map[string]int, last string, err error) {
+	gifts := make(map[string]bool)
 	for _, gift := range e.spec.Gifts {
-		numbers[crm.GiftNumber(gift)] = true
+		gifts[crm.GiftNumber(gift)] = true
 	}
-	found.keys, found.notes = make(map[string]int), make(map[int64]keyOf)
 	err = e.view(ctx, func(c db.Conn) error {
+		found, last = make(map[string]int), ""
+		lengths, notes := make(map[string]int), make(map[int64]string) // notes of anyone, by their revisions
 		err := c.Each(func(r db.Row) error {
-			found.last = r.Text(0)
-			body := r.Bytes(1)
-			for _, shown := range answerMark.FindAllSubmatch(body, -1) {
+			last = r.Text(0)
+			lengths[last] = len(r.Bytes(1))
+			for _, shown := range answerMark.FindAllSubmatch(r.Bytes(1), -1) {
 				contact, note := numberIn(shown[1], shown[2]), numberIn(shown[4])
-				if contact != 0 && slices.Contains(e.spec.Contacts, contact) || numbers[string(shown[3])] {
-					found.keys[found.last] = len(body)
+				if contact != 0 && slices.Contains(e.spec.Contacts, contact) || gifts[string(shown[3])] {
+					found[last] = lengths[last]
 				} else if note != 0 {
-					found.notes[note] = keyOf{found.last, len(body)}
+					notes[note] = last
 				}
 			}
 			return nil
 		}, sqlAnswersAfter, e.job.Account, key, int64(eraseUnit))
-		for revision, answer := range found.notes {
-			note, noteErr := findIn(c, crm.ErrNotFound, scanChange, sqlChange, e.job.Account, revision)
-			switch {
-			case noteErr != nil && !errors.Is(noteErr, crm.ErrNotFound):
-				err = cmp.Or(err, noteErr)
-			case note.Noun == crm.ContactNoun && slices.Contains(e.spec.Contacts, note.ID):
-				found.keys[answer.key] = answer.length
-			}
+		if err != nil || len(notes) == 0 {
+			return err
 		}
-		return err
+		return c.Each(func(r db.Row) error {
+			if key := notes[r.Int(0)]; crm.Noun(r.Int(3)) == crm.ContactNoun && slices.Contains(e.spec.Contacts, r.Int(4)) {
+				found[key] = lengths[key]
+			}
+			return nil
+		}, sqlSaid, e.job.Account, slices.Sorted(maps.Keys(notes)))
 	})
-	return found, err
+	return found, last, err
 }
 
 // answerMark finds a contact, whose contact a gift or a plan is, a gift and a note in an answer.
@@ -290,9 +275,8 @@ const sqlNextJob = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND
 // imports takes people out of what jobs keep of single rows, and out of the first rows of files that were uploaded.
 func (e *eraser) imports(ctx context.Context) error {
 	var found []JobRow
-	var job, shown int64
-	var first [][]string // of the job that is shown, without the people; nil where none of them is there
-	for start := time.Now(); len(found) == 0 && shown == 0 && e.at.Part == eraseImports && time.Since(start) < eraseSearch; {
+	var job int64
+	for start := time.Now(); len(found) == 0 && e.at.Part == eraseImports && time.Since(start) < eraseSearch; {
 		j, err := find(ctx, e.Store, crm.ErrNotFound, scanJob, sqlNextJob, e.job.Account, e.at.ID)
 		switch {
 		case errors.Is(err, crm.ErrNotFound):
@@ -304,12 +288,8 @@ func (e *eraser) imports(ctx context.Context) error {
 			e.at.ID, e.at.At = j.ID, 0
 		}
 		if job = j.ID; e.at.At == 0 {
-			preview, err := e.previewLeft(ctx, &j)
-			if err != nil {
+			if err := e.cleanPreview(ctx, &j); err != nil {
 				return err
-			}
-			if first = preview; e.forgetPreview(&j) || first != nil {
-				shown = j.ID
 			}
 		}
 		rows, err := e.JobRows(ctx, e.job.Account, j.ID, e.at.At, eraseUnit)
@@ -329,49 +309,39 @@ func (e *eraser) imports(ctx context.Context) error {
 		for _, row := range found {
 			t.Delete(jobRowTable, a.account, job, row.Number)
 		}
-		if shown == 0 {
-			return nil
-		}
-		j, err := findIn(t.Conn, crm.ErrNotFound, scanJob, sqlJob, a.account, shown)
-		if err == nil && first != nil && !j.Ended() {
-			t.Save(jobPartTable, a.account, shown, previewPart, []byte(jsonOf(first)))
-		}
-		if err == nil && e.forgetPreview(&j) {
-			t.saveJob(&j)
-		}
-		return err
+		return nil
 	})
 }
 
-// previewLeft is the first rows of the file of an import, without those that name people; nil where none does. They go with the import when it ends.
-func (e *eraser) previewLeft(ctx context.Context, j *Job) (left [][]string, err error) {
-	if j.Kind != ImportJob || j.Ended() {
-		return nil, nil
-	}
-	rows, err := e.Preview(ctx, &Import{Job: *j})
-	left = slices.DeleteFunc(slices.Clone(rows), func(cells []string) bool { return e.names(func(i *crm.Identity) bool { return i.In(cells) }) })
-	if err != nil || len(left) == len(rows) {
-		return nil, err
-	}
-	return left, nil
-}
-
-// forgetPreview takes people out of the first rows of a file that an older version has put into the job. Of an import that has ended, no one needs them.
-func (e *eraser) forgetPreview(j *Job) (changed bool) {
-	if j.Kind != ImportJob {
-		return false
-	}
+// cleanPreview takes people out of the first rows of the file of an import. One that has ended needs none of them.
+func (e *eraser) cleanPreview(ctx context.Context, j *Job) error {
 	im, err := ImportOf(*j)
-	if err != nil || len(im.Spec.Preview) == 0 {
-		return false // what cannot be read shows nothing
+	if j.Kind != ImportJob || err != nil {
+		return nil // what cannot be read shows nothing
 	}
-	left := slices.DeleteFunc(slices.Clone(im.Spec.Preview), func(cells []string) bool {
+	rows, err := e.Preview(ctx, &im)
+	left := slices.DeleteFunc(slices.Clone(rows), func(cells []string) bool {
 		return j.Ended() || e.names(func(i *crm.Identity) bool { return i.In(cells) })
 	})
-	changed = len(left) < len(im.Spec.Preview)
-	im.Spec.Preview = left
-	j.Spec = jsonOf(im.Spec)
-	return changed
+	if err != nil || len(left) == len(rows) {
+		return err
+	}
+	return e.updateAccount(ctx, j.Account, func(t *tx) error {
+		now, err := findIn(t.Conn, crm.ErrNotFound, scanJob, sqlJob, j.Account, j.ID)
+		if err == nil {
+			im, err = ImportOf(now)
+		}
+		if err != nil {
+			return err
+		}
+		im.Spec.Preview = nil // where an older version has put them
+		now.Spec = jsonOf(im.Spec)
+		t.saveJob(&now)
+		if !now.Ended() {
+			t.Save(jobPartTable, j.Account, j.ID, previewPart, []byte(jsonOf(left)))
+		}
+		return nil
+	})
 }
 
 // scrub sees to it that what was removed cannot be read in the files of the database either, and ends the job. What the people were known by is removed

@@ -117,7 +117,7 @@ type importRun struct {
 	gifts   *giftRows        // reads rows of gifts; nil where they are contacts
 	fields  atomic.Pointer[crm.CustomFields]
 	zone    atomic.Pointer[time.Location] // of the organization: times of files that name none are in it
-	read    int64                         // rows that were taken from the file and decided about
+	read    int64                         // rows that were decided about, as the job knows
 	total   int64                         // rows of the file, where a worker has counted them
 	ahead   chan *importUnit              // the next unit, which is prepared while the one before is committed
 	trial   *trial                        // nil where it is no dry run
@@ -149,14 +149,13 @@ func (s *Store) newRun(account int64, spec FileImport, done int64) *importRun {
 	return &importRun{store: s, account: account, spec: spec, inputs: spec.Mapping.Rows(spec.Region), read: done, started: time.Now(), ahead: make(chan *importUnit, 1)}
 }
 
-// beginRun goes on with an import after the rows that are done.
-func (s *Store) beginRun(ctx context.Context, account int64, spec FileImport, rows *table.Reader, done int64) (*importRun, error) {
-	r := s.newRun(account, spec, done)
-	if err := r.open(ctx, rows); err != nil {
-		return nil, err
+// begin reads on after the rows that are done.
+func (r *importRun) begin(ctx context.Context, rows *table.Reader) error {
+	err := r.open(ctx, rows)
+	if err == nil {
+		r.readOn(r.prepare)
 	}
-	r.readOn(r.prepare)
-	return r, nil
+	return err
 }
 
 // open leaves the rows of a file behind that are done.
@@ -289,7 +288,10 @@ func (r *importRun) prepare() *importUnit {
 
 // most is how many rows a unit has at most.
 func (r *importRun) most() int {
-	if r.gifts != nil {
+	switch {
+	case r.trial != nil:
+		return min(unitRows, prefetchLimit) // so that all contacts are looked up together
+	case r.gifts != nil:
 		return min(unitRows, unitGifts)
 	}
 	return unitRows
@@ -378,12 +380,12 @@ func (u *importUnit) needs(account int64) (n needs) {
 	return n
 }
 
-// importRow decides about a row: what became of it, and the contact, or why it is rejected.
-func (t *tx) importRow(account int64, row *importRow, mode crm.CreateMode, now time.Time) (outcome string, made Document, reason string, err error) {
+// importContact decides about a row by a create: what became of it, and the contact, or why it is rejected.
+func importContact(row *importRow, create func(*newContact) (Document, error)) (outcome string, made Document, reason string, err error) {
 	if row.contact == nil {
 		return RowRejected, made, row.Reason, nil
 	}
-	made, err = t.createContact(account, row.contact, mode, now)
+	made, err = create(row.contact)
 	switch {
 	case err != nil:
 		if reason = reasonOf(err); reason != "" {
@@ -450,10 +452,10 @@ func (r *importRun) importing(u *importUnit, at ImportProgress) func(t *tx, a *a
 			row := &u.rows[i]
 			if row.gift != nil {
 				var made GiftDocument
-				outcome, made, reason, err = t.importGift(a, row, now)
+				outcome, made, reason, err = t.importGift(a, row, func(in *crm.GiftInput) (GiftDocument, error) { return t.recordGift(a, in, now) })
 				progress.Contacts += flag(made.NewGiver)
 			} else {
-				outcome, _, reason, err = t.importRow(r.account, row, mode, now)
+				outcome, _, reason, err = importContact(row, func(n *newContact) (Document, error) { return t.createContact(r.account, n, mode, now) })
 			}
 			if err != nil {
 				return err

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,8 +16,6 @@ func init() { jobSteps[ImportJob] = importStep }
 const (
 	sqlImports       = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND kind = 'import' ORDER BY id DESC`
 	sqlImportsBefore = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND kind = 'import' AND state <> 'uploading' AND id < $2 ORDER BY id DESC LIMIT $3`
-	keptTrial        = 1000             // rows of a dry run that are listed
-	trialsRests      = 30 * time.Second // a dry run that was not heard of for so long is begun again
 )
 
 // Import is one import of an account.
@@ -103,19 +100,9 @@ func importStep(ctx context.Context, w *jobWorker, j *Job) error {
 	if im.Spec.Unread {
 		return w.readStep(ctx, j, im)
 	}
-	run, _ := w.runs[j.of()].(*importRun)
-	if run != nil && run.beside.overtaken(j) {
-		w.drop(j.of())
-		return errJobMoved
-	}
-	fresh := run == nil || run.beside.taken && (run.read != im.Progress.Rows || (run.trial != nil) != im.Spec.Trial)
-	if im.Spec.Local || fresh && im.Spec.Trial && j.State == JobRunning && w.now().Sub(j.UpdatedAt) < trialsRests || !w.mayOpen(j.of()) {
-		return errNotOurs
-	}
-	if fresh {
-		w.drop(j.of())
-		run = w.openRun(ctx, j, im)
-		w.runs[j.of()] = run
+	run, err := w.runOf(ctx, j, im)
+	if err != nil {
+		return err
 	}
 	if im.Spec.Trial {
 		err = run.tryJob(ctx, j, &im)
@@ -131,6 +118,29 @@ func importStep(ctx context.Context, w *jobWorker, j *Job) error {
 		return w.failImport(ctx, j, broken.Message)
 	}
 	return err
+}
+
+// runOf is the run of an import on this node: the one that is under way, or a new one where this node may go on with the import.
+func (w *jobWorker) runOf(ctx context.Context, j *Job, im Import) (*importRun, error) {
+	run, _ := w.runs[j.of()].(*importRun)
+	switch {
+	case run != nil && run.beside.overtaken(j):
+		w.drop(j.of())
+		return nil, errJobMoved
+	case run != nil && run.isAt(&im):
+		return run, nil
+	case im.Spec.Local, im.triedElsewhere(w.now()), !w.mayOpen(j.of()):
+		return nil, errNotOurs
+	}
+	w.drop(j.of())
+	run = w.openRun(ctx, j, im)
+	w.runs[j.of()] = run
+	return run, nil
+}
+
+// isAt tells whether the run is where the import is: its file is being opened, or its next rows are those that the import goes on with.
+func (r *importRun) isAt(im *Import) bool {
+	return !r.beside.taken || r.read == im.Progress.Rows && (r.trial != nil) == im.Spec.Trial
 }
 
 // uploadRun is a file that was uploaded and whose first rows are read beside the worker.
@@ -184,7 +194,7 @@ func (w *jobWorker) openRun(ctx context.Context, j *Job, im Import) *importRun {
 	run := w.newRun(j.Account, im.Spec, im.Progress.Rows)
 	run.beside = &reading{ctx: ctx, files: w.files, tell: w.tell, stop: stop, found: *j}
 	if im.Spec.Trial {
-		run.read, run.trial = 0, newTrial(im.Spec.Of)
+		run.read, run.trial = 0, newTrial(j.Account)
 	}
 	run.readOn(func() *importUnit {
 		if err := run.openUpload(ctx, &im); err != nil {
@@ -226,49 +236,6 @@ func (r *importRun) giveWay() error {
 		return err
 	}
 	return r.skip(rows, r.passed)
-}
-
-// tryJob tries some more rows, and lists what a person has to know of.
-func (r *importRun) tryJob(ctx context.Context, j *Job, im *Import) error {
-	if !r.beside.taken {
-		im.Progress.ImportCounts = ImportCounts{}
-	}
-	outcomes, end, err := r.tryStep(ctx)
-	if err != nil {
-		return err
-	}
-	im.Progress.Total = cmp.Or(im.Progress.Total, r.total)
-	progress, listed := im.Progress, im.Spec.Listed(im.Progress.ImportCounts)
-	for i := range outcomes {
-		progress.count(outcomes[i].Outcome)
-		progress.Contacts += flag(outcomes[i].newContact)
-	}
-	return r.store.advance(ctx, j, needs{}, func(t *tx, _ *accountUnit, next *Job) error {
-		left := keptTrial - listed
-		for i := range outcomes {
-			if out := &outcomes[i]; left > 0 && out.Told() {
-				t.noteRow(next, JobRow{Number: out.Line, Outcome: out.Outcome, Contact: out.Contact, Data: jsonOf(out)})
-				left--
-			}
-		}
-		if !end {
-			next.Progress = jsonOf(progress)
-			return nil
-		}
-		spec := im.Spec
-		spec.Trial = false
-		next.State, next.Spec = JobMapping, jsonOf(spec)
-		next.Progress = jsonOf(ImportProgress{Total: progress.Total, Tried: &progress.ImportCounts})
-		return nil
-	})
-}
-
-// Listed is how many rows a dry run tells a person of, up to keptTrial.
-func (spec *FileImport) Listed(r ImportCounts) int64 {
-	if spec.Of == ImportGifts {
-		return r.Unchanged + r.Rejected
-	}
-	return r.Merged + r.Rejected
 }
 
 // forgetTrial takes what a dry run has counted so far out of an import that is canceled: nothing of it was done.
@@ -322,8 +289,8 @@ func (s *Store) ImportFile(ctx context.Context, account int64, rows *table.Reade
 	if err != nil || known {
 		return im, known, err
 	}
-	run, err := s.beginRun(ctx, account, spec, rows, im.Progress.Rows)
-	if err != nil {
+	run := s.newRun(account, spec, im.Progress.Rows)
+	if err := run.begin(ctx, rows); err != nil {
 		return im, false, err
 	}
 	defer run.close()
@@ -358,30 +325,4 @@ func (spec *FileImport) sameAs(j Job) (im Import, ok bool) {
 	im, err := ImportOf(j)
 	return im, err == nil && im.Spec.Local && im.Spec.Of == spec.Of && im.Spec.SHA256 == spec.SHA256 && im.Spec.Mode == spec.Mode && im.Spec.Region == spec.Region &&
 		slices.Equal(jsonOf(im.Spec.Mapping), jsonOf(spec.Mapping))
-}
-
-// TryFile says what would become of the rows of a file, and changes nothing.
-func (s *Store) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (result ImportCounts, err error) {
-	spec.Header, spec.JSON = rows.Header(), rows.Format == jsonLines
-	run, err := s.beginRun(ctx, account, spec, rows, 0)
-	if err != nil {
-		return result, err
-	}
-	run.trial = newTrial(spec.Of)
-	defer run.close()
-	for end := false; !end; {
-		var outcomes []TrialRow
-		if outcomes, end, err = run.tryStep(ctx); err != nil {
-			return result, err
-		}
-		for _, out := range outcomes {
-			result.count(out.Outcome)
-			result.Contacts += flag(out.newContact)
-			if err := each(out); err != nil {
-				return result, err
-			}
-		}
-		progress(result)
-	}
-	return result, nil
 }

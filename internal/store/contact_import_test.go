@@ -85,6 +85,13 @@ var importResults = map[ImportMode]ImportCounts{
 	ForceCreate:   {Rows: 11, Created: 8, Rejected: 3},
 }
 
+// triedResults are what a dry run tells before: one row only repeats what a row before it says, which a dry run does not know.
+var triedResults = map[ImportMode]ImportCounts{
+	MergeExisting: {Rows: 11, Created: 4, Merged: 3, Unchanged: 1, Rejected: 3},
+	SkipExisting:  importResults[SkipExisting],
+	ForceCreate:   importResults[ForceCreate],
+}
+
 // An import decides about each row as a create does, and a dry run says so before and changes nothing.
 func TestAnImportDecidesAsCreatesDo(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
@@ -101,8 +108,8 @@ func TestAnImportDecidesAsCreatesDo(t *testing.T) {
 				}
 				return nil
 			}, func(ImportCounts) {})
-			if err != nil || tried != want {
-				t.Errorf("%s: a dry run found %+v, want %+v: %v", mode, tried, want, err)
+			if err != nil || tried != triedResults[mode] {
+				t.Errorf("%s: a dry run found %+v, want %+v: %v", mode, tried, triedResults[mode], err)
 			}
 			if after := peopleOf(t, s, account); !slices.Equal(before, after) {
 				t.Errorf("%s: a dry run has changed %q into %q", mode, before, after)
@@ -135,8 +142,9 @@ func TestAnImportDecidesAsCreatesDo(t *testing.T) {
 func wantTold(t *testing.T, told []string) {
 	t.Helper()
 	want := []string{
-		"2 would be merged into Ana Ruiz, contact ", "4 would be merged into Cleo Stone, the new contact of line 3, by +1 617-555-0103.",
+		"2 would be merged into Ana Ruiz, contact ", "4 would be merged into the new contact of line 3, by +1 617-555-0103.",
 		"5 would be rejected: ", "6 would be rejected: ", "7 would be rejected: ",
+		"9 would be merged into the new contact of line 3, by cleo@example.org.",
 	}
 	if len(told) != len(want) {
 		t.Fatalf("a dry run tells %q", told)
@@ -249,11 +257,11 @@ func TestAnUploadIsTriedImportedAndUndone(t *testing.T) {
 		begin(t, a, im, true)
 		finishJobs(t, b, a)
 		im, err = a.Import(t.Context(), account, im.ID)
-		if err != nil || im.State != JobMapping || im.Progress.Tried == nil || *im.Progress.Tried != importResults[MergeExisting] {
+		if err != nil || im.State != JobMapping || im.Progress.Tried == nil || *im.Progress.Tried != triedResults[MergeExisting] {
 			t.Fatalf("%v: tried: %s %+v", err, im.State, im.Progress)
 		}
 		told, err := a.JobRows(t.Context(), account, im.ID, 0, 100)
-		if err != nil || len(told) != 5 {
+		if err != nil || len(told) != 6 {
 			t.Errorf("%v: the dry run lists %+v", err, told)
 		}
 		if after := peopleOf(t, a, account); !slices.Equal(before, after) {

@@ -89,15 +89,12 @@ func (s *Store) CreateGift(ctx context.Context, account int64, in crm.GiftInput)
 }
 
 // recordGift finds the gift with the external id that was sent, or makes a new one.
-func (t *tx) recordGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made GiftDocument, err error) {
-	found, err := t.sameGift(a, in)
-	switch {
-	case err != nil:
+func (t *tx) recordGift(a *accountUnit, in *crm.GiftInput, now time.Time) (GiftDocument, error) {
+	made, from, err := t.decideGift(a, in, now)
+	if err != nil || made.Existing {
 		return made, err
-	case found != nil:
-		return GiftDocument{Gift: found.Gift, Slug: t.slug(a, found.Campaign), Existing: true}, nil
 	}
-	return t.createGift(a, in, now)
+	return t.insertGift(a, made, from, now)
 }
 
 // newGiftNeeds is giftNeeds with what finds the giver of a new gift.
@@ -165,16 +162,23 @@ func fault(field string, rule crm.Rule, args ...any) error {
 	return v
 }
 
-// createGift decides everything before it writes anything.
-func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made GiftDocument, err error) {
+// decideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
+func (t *tx) decideGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
+	found, err := t.sameGift(a, in)
+	switch {
+	case err != nil:
+		return made, from, err
+	case found != nil:
+		return GiftDocument{Gift: found.Gift, Slug: t.slug(a, found.Campaign), Existing: true}, from, nil
+	}
 	campaign, campaignErr := t.ownCampaign(a, in.Campaign)
 	plan, planErr := t.planOf(a, in.Plan)
-	giver, giverErr := t.giver(a, in, now)
+	from, giverErr := t.giver(a, in, now)
 	if err := firstOrFaults(campaignErr, planErr, giverErr); err != nil {
-		return made, err
+		return made, from, err
 	}
-	if plan != nil && plan.Contact != giver.contact.ID {
-		return made, fault("plan_id", crm.OtherGiver)
+	if plan != nil && plan.Contact != from.contact.ID {
+		return made, from, fault("plan_id", crm.OtherGiver)
 	}
 	currency, code := a.currencyOf(in), ""
 	if campaign != nil {
@@ -183,24 +187,26 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	if plan != nil {
 		code = plan.Code
 	}
-	if made.Gift, err = crm.NewGift(in, &giver.contact, currency, code, now); err != nil {
-		return made, err
+	if made.Gift, err = crm.NewGift(in, &from.contact, currency, code, now); err == nil {
+		err = t.checkSum(a, &made.Gift)
 	}
-	if err := t.checkSum(a, &made.Gift); err != nil {
-		return made, err
-	}
+	made.Created, made.NewGiver = true, from.isNew
+	return made, from, err
+}
+
+// insertGift writes a gift that was decided about, and its giver.
+func (t *tx) insertGift(a *accountUnit, made GiftDocument, from giver, now time.Time) (_ GiftDocument, err error) {
 	if a.giftSeq >= crm.MaxSeq {
 		return made, errors.New("the account has given out all its ids of gifts")
 	}
-	if made.Contact, err = giver.save(t, a); err != nil {
+	if made.Contact, err = from.save(t, a); err != nil {
 		return made, err
 	}
 	a.touch(t)
 	a.giftSeq++
 	made.ID, made.Local = crm.MakeID(a.account, a.giftSeq), crm.GiftClock(made.At, a.location())
 	made.Code = crm.NewCode(made.ID)
-	made.Created = true
-	if made.NewGiver = giver.isNew; giver.isNew {
+	if from.isNew {
 		a.knowNone(shareOf(&made.Gift))
 	}
 	t.writeGift(t.Insert, a, t.record(a, crm.GiftNoun, made.ID, crm.DidCreate, 0, ""), &made.Gift)

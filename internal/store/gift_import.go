@@ -144,8 +144,8 @@ func (r *importRun) findCampaigns(ctx context.Context, u *importUnit) error {
 	return nil
 }
 
-// importGift decides about a row of gifts: what became of it, and the gift, or why it is rejected.
-func (t *tx) importGift(a *accountUnit, row *importRow, now time.Time) (outcome string, made GiftDocument, reason string, err error) {
+// importGift decides about a row of gifts by a create: what became of it, and the gift, or why it is rejected.
+func (t *tx) importGift(a *accountUnit, row *importRow, create func(*crm.GiftInput) (GiftDocument, error)) (outcome string, made GiftDocument, reason string, err error) {
 	if own, err := t.exportedGift(a, row.gift.GiftRow); err != nil {
 		return "", made, "", err
 	} else if own != nil {
@@ -154,7 +154,7 @@ func (t *tx) importGift(a *accountUnit, row *importRow, now time.Time) (outcome 
 	if row.Reason != "" {
 		return RowRejected, made, row.Reason, nil
 	}
-	made, err = t.recordGift(a, &row.gift.GiftInput, now)
+	made, err = create(&row.gift.GiftInput)
 	switch {
 	case err != nil:
 		if reason = reasonOf(row.gift.Named(err)); reason != "" {

@@ -144,11 +144,19 @@ func (s *Store) update(ctx context.Context, account int64, n needs, fn func(*tx)
 	return s.queue(ctx, account, &n, fn)
 }
 
-// updateAlone is update for a change that takes back what it has written. It shares its transaction with no other one, which would have to begin
-// again.
-func (s *Store) updateAlone(ctx context.Context, account int64, n needs, fn func(*tx) error) error {
-	n.account = account
-	return s.queued(ctx, account, &n, s.db.UpdateAlone, fn)
+// consider is update for a change that only decides: it reads a snapshot, is not queued, and must write nothing.
+func (s *Store) consider(ctx context.Context, account int64, n needs, fn func(*tx, *accountUnit) error) error {
+	return translate(s.db.Consider(ctx, account, func(b db.Batch) error {
+		t := b.(*tx)
+		a, err := t.see(account)
+		if err == nil {
+			err = t.lookUp(n.all(account))
+		}
+		if err != nil {
+			return err
+		}
+		return fn(t, a)
+	}))
 }
 
 // updateAccount is update for an account that must exist.
@@ -167,13 +175,8 @@ func (s *Store) updateShared(ctx context.Context, number int64, fn func(*tx) err
 }
 
 func (s *Store) queue(ctx context.Context, number int64, n *needs, fn func(*tx) error) error {
-	return s.queued(ctx, number, n, s.db.Update, fn)
-}
-
-// queued hands a change to one of the ways in which the database runs it.
-func (s *Store) queued(ctx context.Context, number int64, n *needs, run func(context.Context, int64, any, func(db.Batch) error) error, fn func(*tx) error) error {
 	fn = authored(ctx, s.now(), guarded(ctx, fn))
-	return translate(run(ctx, number, n, func(b db.Batch) error { return fn(b.(*tx)) }))
+	return translate(s.db.Update(ctx, number, n, func(b db.Batch) error { return fn(b.(*tx)) }))
 }
 
 // touchInterval is how often the time of last use is written at most.

@@ -65,21 +65,30 @@ func newTx(t *db.Tx) db.Batch { return &tx{Tx: t, accounts: make(map[int64]*acco
 // Prefetch locks accounts in ascending order and looks up what the changes need, in one round trip, and then the contacts that were
 // found by their keys.
 func (t *tx) Prefetch(changes []*db.Change) error {
+	var all []*needs
+	for _, change := range changes {
+		if n, _ := change.Needs.(*needs); n != nil && !change.Gone() { // a change of no account has none
+			all = append(all, n.all(n.account)...)
+		}
+	}
+	return t.lookUp(all)
+}
+
+// all are the needs of a change, and of everything that it does.
+func (n *needs) all(account int64) []*needs {
+	n.account = account
+	all := []*needs{n}
+	for i := range n.more {
+		n.more[i].account = account
+		all = append(all, &n.more[i])
+	}
+	return all
+}
+
+func (t *tx) lookUp(all []*needs) error {
 	gifts, sets := make(map[int64][]*needs), make(map[int64][]*needs)
 	keys, ids, attempts := make(map[int64][]string), make(map[int64][]int64), make(map[int64][]retryNeeds)
 	var numbers []int64
-	var all []*needs
-	for _, change := range changes {
-		n, _ := change.Needs.(*needs) // a change of no account has none
-		if n == nil || change.Gone() {
-			continue
-		}
-		all = append(all, n)
-		for i := range n.more {
-			n.more[i].account = n.account
-			all = append(all, &n.more[i])
-		}
-	}
 	for _, n := range all {
 		numbers = append(append(numbers, n.account), n.also...)
 		keys[n.account] = append(keys[n.account], n.keys...)
@@ -103,7 +112,7 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 	numbers = slices.Compact(numbers)
 	for _, number := range numbers {
 		a := t.account(number)
-		err := errors.Join(t.PrefetchLock(a.read, tallyTable, number), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]),
+		err := errors.Join(t.prefetchLock(a), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]),
 			a.lookUpSets(t, sets[number]), a.lookUpAnswers(t, attempts[number]), a.lookUpGifts(t, gifts[number]))
 		if err != nil {
 			return err
@@ -133,6 +142,14 @@ func (t *tx) account(number int64) *accountUnit {
 		t.accounts[number] = a
 	}
 	return a
+}
+
+// prefetchLock asks for the account's row, unless it is known.
+func (t *tx) prefetchLock(a *accountUnit) error {
+	if a.exists {
+		return nil
+	}
+	return t.PrefetchLock(a.read, tallyTable, a.account)
 }
 
 func (a *accountUnit) read(r db.Row) error {
@@ -207,6 +224,14 @@ func (t *tx) hold(account int64) (*accountUnit, error) {
 		return nil, crm.ErrNotFound
 	}
 	return a, nil
+}
+
+// see reads the account's row for a unit of work that only decides.
+func (t *tx) see(account int64) (*accountUnit, error) {
+	row, err := readTally(t.Conn, account)
+	a := t.account(account)
+	a.tally, a.exists = row, err == nil
+	return a, err
 }
 
 // exec runs a statement at once.
