@@ -333,8 +333,10 @@ func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, listRev
 }
 
 // values are the columns of the row of a contact that can be read.
-func (s *stored) values(account int64) []any {
-	c := columnsOf(&s.contact)
+func (s *stored) values(account int64) []any { return s.row(account, columnsOf(&s.contact)) }
+
+// row is the row of a contact with the columns that it is filtered and sorted by.
+func (s *stored) row(account int64, c contactColumns) []any {
 	return []any{account, s.id, s.listRevision, s.archived, s.matchKeys, s.body, s.checksum, c.createdAt, c.updatedAt, c.sortName, c.given,
 		s.revision, s.version, s.lastGift, s.custom}
 }

@@ -302,8 +302,13 @@ func (t *tx) writeGift(write func(*db.Table, ...any), a *accountUnit, revision i
 	}
 	body := g.AppendBody(make([]byte, 0, usualBody))
 	a.gifts.rows[g.ID] = &storedGift{Gift: *g, body: body, revision: revision}
-	write(giftTable, a.account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		crm.Month(g.Local), g.Local.Unix(), g.Code, body, checksum(body), revision, ahead(g))
+	write(giftTable, giftValues(a.account, revision, g, body)...)
+}
+
+// giftValues are the columns of a gift. They follow from its document and the organization's clock.
+func giftValues(account, revision int64, g *crm.Gift, body []byte) []any {
+	return []any{account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
+		crm.Month(g.Local), g.Local.Unix(), g.Code, body, checksum(body), revision, ahead(g)}
 }
 
 // ahead is by how many seconds the organization's clock was ahead of UTC.

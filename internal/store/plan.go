@@ -109,7 +109,12 @@ func (t *tx) savePlan(a *accountUnit, old *storedPlan, p *crm.Plan) {
 func (t *tx) writePlan(write func(*db.Table, ...any), a *accountUnit, revision int64, p *crm.Plan) {
 	body := p.AppendBody(make([]byte, 0, usualBody))
 	a.plans.rows[p.ID] = &storedPlan{Plan: *p, body: body, revision: revision}
-	write(planTable, a.account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), seconds(p.NextBill), p.Code, body, checksum(body), revision)
+	write(planTable, planValues(a.account, revision, p, body)...)
+}
+
+// planValues are the columns of a plan. They follow from its document.
+func planValues(account, revision int64, p *crm.Plan, body []byte) []any {
+	return []any{account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), seconds(p.NextBill), p.Code, body, checksum(body), revision}
 }
 
 // CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already is refused.
