@@ -62,7 +62,7 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 		o.Progress = func(string, int64, int64) {}
 	}
 	k := &checker{ctx: ctx, store: s, options: o, accounts: make(accounts), tallies: make(map[int64]tally), campaigns: make(map[int64][]int64),
-		damaged: make(map[int64]bool), rebuilt: make(map[int64]bool), words: make(perID[uint64])}
+		damaged: make(map[int64]bool), rebuilt: make(map[rebuilding]bool), words: make(perID[uint64])}
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
 		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyWord, k.everyRule, k.references} {
@@ -90,9 +90,15 @@ type checker struct {
 	changes   int64             // the same, about
 
 	damaged map[int64]bool // contacts whose documents cannot be read
-	rebuilt map[int64]bool // accounts
-	words   perID[uint64]  // what the documents of contacts say less what the search has, as sums of random numbers
-	said    int64          // words that the documents have
+	rebuilt map[rebuilding]bool
+	words   perID[uint64] // what the documents of contacts say less what the search has, as sums of random numbers
+	said    int64         // words that the documents have
+}
+
+// rebuilding is a repair of an account, with its words or without them.
+type rebuilding struct {
+	account int64
+	words   bool
 }
 
 // tell tells a problem that cannot be repaired.
@@ -102,14 +108,15 @@ func (k *checker) tell(p Problem) {
 }
 
 // mend tells a problem of an account with what is derived there. The first one has the account derived anew, where that is wanted.
-func (k *checker) mend(account int64, p Problem) error {
+func (k *checker) mend(account int64, p Problem) error { return k.mendWith(account, p, false) }
+
+func (k *checker) mendWith(account int64, p Problem, words bool) error {
 	p.Account = k.name(account)
-	if k.options.Repair && !k.rebuilt[account] {
-		err := k.store.db.Rebuild(k.ctx, func(t *db.Tx) error { return k.store.rebuild(t, account, k.accounts) })
-		if err != nil {
+	if work := (rebuilding{account, words}); k.options.Repair && !k.rebuilt[work] {
+		if err := k.store.db.Rebuild(k.ctx, func(t *db.Tx) error { return rebuild(t, account, k.accounts, words) }); err != nil {
 			return fmt.Errorf("the repair failed: %s: %w", p, err)
 		}
-		k.rebuilt[account] = true
+		k.rebuilt[work] = true
 	}
 	if p.Repaired = k.options.Repair; p.Repaired {
 		k.report.Repaired++

@@ -327,6 +327,6 @@ func (k *checker) everyWord() error {
 			k.tell(Problem{Account: k.name(account), What: "the search has words of this account, but it does not exist: restore a backup"})
 			return nil
 		}
-		return k.mend(account, Problem{Contact: id, What: "the search does not have exactly the words of its document"})
+		return k.mendWith(account, Problem{Contact: id, What: "the search does not have exactly the words of its document"}, true)
 	})
 }

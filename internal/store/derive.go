@@ -97,7 +97,7 @@ func derive(t *db.Tx, progress db.Progress) error {
 	}
 	for _, row := range rows {
 		if err == nil {
-			err = newDerivation(t.Conn, rebuilder{t}, row, func(_ string, n int64) error {
+			err = newDerivation(t.Conn, rebuilder{t, true}, row, func(_ string, n int64) error {
 				done += n
 				progress("working out what contacts are found by", done, total)
 				return nil
@@ -122,8 +122,8 @@ const (
 	sqlMoveOn = `UPDATE account_tally SET list_revision = list_revision + 1, tag_revision = tag_revision + 1, campaign_revision = campaign_revision + 1 WHERE account_id = $1`
 )
 
-// rebuild derives an account anew. No one else changes the account meanwhile.
-func (s *Store) rebuild(t *db.Tx, account int64, known accounts) error {
+// rebuild derives an account anew, with its words or without them, which take as long as all else. No one else changes the account meanwhile.
+func rebuild(t *db.Tx, account int64, known accounts, words bool) error {
 	row := tally{account: account}
 	found, err := t.Lock(func(r db.Row) { row = scanTally(r) }, tallyTable, account)
 	if err != nil || row.importing != 0 { // the import goes on where it was
@@ -139,14 +139,14 @@ func (s *Store) rebuild(t *db.Tx, account int64, known accounts) error {
 	if err != nil {
 		return err
 	}
-	gifts := newDerivation(t.Conn, columnsOnly{rebuilder{t}}, row, quiet) // what gifts come to is worked out from their columns
+	gifts := newDerivation(t.Conn, columnsOnly{rebuilder{Tx: t}}, row, quiet) // what gifts come to is worked out from their columns
 	if err := gifts.ledger(); err != nil {
 		return err
 	}
-	if err := clearDerived(t, account, gifts.giving); err != nil {
+	if err := clearDerived(t, account, gifts.giving, words); err != nil {
 		return err
 	}
-	d := newDerivation(t.Conn, rebuilder{t}, row, quiet)
+	d := newDerivation(t.Conn, rebuilder{t, words}, row, quiet)
 	if d.known = known; found {
 		d.was = row.values()
 	}
@@ -176,7 +176,7 @@ func (d *derivation) ledger() error {
 }
 
 // clearDerived removes the rows of an account that are about to be derived. What gifts come to stays where not all of them can be read.
-func clearDerived(t *db.Tx, account int64, giving bool) error {
+func clearDerived(t *db.Tx, account int64, giving, words bool) error {
 	for _, table := range derivedTables {
 		if !giving && (table == givingTable || table == referenceTable) {
 			continue
@@ -185,11 +185,17 @@ func clearDerived(t *db.Tx, account int64, giving bool) error {
 			return err
 		}
 	}
+	if !words {
+		return nil
+	}
 	return t.ClearWords(wordsTable, account, crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq))
 }
 
 // rebuilder writes what a derivation finds.
-type rebuilder struct{ *db.Tx }
+type rebuilder struct {
+	*db.Tx
+	words bool
+}
 
 const sqlMoveCampaigns = `UPDATE account_tally SET campaign_revision = campaign_revision + 1 WHERE account_id = $1`
 
@@ -205,7 +211,11 @@ func (w rebuilder) settle(table *db.Table, was, should []any) (err error) {
 	return err
 }
 
-func (w rebuilder) derived(table *db.Table, row ...any) { w.Insert(table, row...) }
+func (w rebuilder) derived(table *db.Table, row ...any) {
+	if table != wordsTable || w.words {
+		w.Insert(table, row...)
+	}
+}
 
 // gap puts rows in the place of changes that are missing, because no number is given out again.
 func (w rebuilder) gap(account, first, last int64) error {
