@@ -161,10 +161,9 @@ func columnsOf(c *crm.Contact) contactColumns {
 }
 
 func scanContact(r db.Row) *stored {
-	s := &stored{id: r.Int(0), listRevision: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(r.Bytes(4)), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}}
-	if checksum(s.body) != s.checksum {
-		s.damage = &Damaged{Table: contactTable.Name, ID: s.id, Account: crm.IDAccount(s.id)}
-	} else {
+	body, err := contactBody(r, 4, r.Int(0))
+	s := &stored{id: r.Int(0), listRevision: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(body), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}, damage: err}
+	if err == nil {
 		s.contact, s.damage = crm.ParseContact(s.id, s.body, splitKeys(s.matchKeys))
 		s.contact.LastGift = moment(s.lastGift)
 	}

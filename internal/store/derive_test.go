@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -176,4 +177,66 @@ func TestADamagedContactKeepsNobodyFromAnUpgrade(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
+}
+
+// TestAnAccountIsDerivedBlockByBlock: however many contacts an account has, what was worked out is written before more is read.
+func TestAnAccountIsDerivedBlockByBlock(t *testing.T) {
+	const blocks, each, tags = 100, 40, 5
+	for _, e := range testEngines { // not at once, because the memory is measured
+		t.Run(e.name, func(t *testing.T) {
+			s := open(t, e.options(t))
+			closeAfter(t, s)
+			account := newAccount(t, s).Number
+			err := s.updateAccount(t.Context(), account, func(x *tx) error {
+				a := x.account(account)
+				for i := range int64(blocks * each) {
+					contact := crm.Contact{ID: crm.MakeID(account, i/each*db.BlockSize+i%each+1), FirstName: "A", CreatedAt: time.Now(), UpdatedAt: time.Now()}
+					for n := range int64(tags) {
+						contact.Tags = append(contact.Tags, fmt.Sprintf("t%d", i%each*tags+n))
+					}
+					x.writeContact(x.Insert, a, i+1, trace{}, contact, contact.AppendBody(nil))
+					clear(a.contacts)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			inUse := func() uint64 {
+				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				return m.HeapAlloc
+			}
+			var most, before uint64
+			written := 0
+			spyOn(t, s).wrote = func(sql string) {
+				if strings.Contains(sql, "contact_set") {
+					if written++; written <= 50 || written%1000 == 0 {
+						most = max(most, inUse())
+					}
+				}
+			}
+			err = s.updateAccount(t.Context(), account, func(x *tx) error {
+				before = inUse()
+				return rebuild(x.Tx, account, accounts{}, true)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if grown := int64(most) - int64(before); written < 10 || grown > 2<<20 {
+				t.Errorf("%d statements: %d bytes are in use while sets are written", written, grown)
+			}
+			err = s.read(t.Context(), func(c db.Conn) error {
+				n, err := c.Int(`SELECT COUNT(*) FROM contact_set WHERE account_id = $1 AND name = 't:t7'`, account)
+				if n != blocks {
+					t.Errorf("a tag has %d blocks", n)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

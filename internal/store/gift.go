@@ -50,12 +50,11 @@ type storedGift struct {
 }
 
 func scanGift(r db.Row) (int64, *storedGift) {
-	id, body := r.Int(0), slices.Clone(r.Bytes(6))
-	g := &storedGift{body: body, revision: r.Int(8)}
-	if checksum(body) != r.Int(7) {
-		g.damage = &Damaged{Table: giftTable.Name, ID: id, Account: crm.IDAccount(id)}
-	} else {
-		g.Gift, g.damage = crm.ParseGift(id, r.Text(5), r.Int(2), body)
+	id := r.Int(0)
+	body, err := documentIn(giftTable, r, 6, id)
+	g := &storedGift{body: slices.Clone(body), revision: r.Int(8), damage: err}
+	if err == nil {
+		g.Gift, g.damage = crm.ParseGift(id, r.Text(5), r.Int(2), g.body)
 		g.Local = moment(r.Int(9))
 	}
 	return id, g

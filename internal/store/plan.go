@@ -29,12 +29,11 @@ type storedPlan struct {
 }
 
 func scanPlan(r db.Row) (int64, *storedPlan) {
-	id, body := r.Int(0), slices.Clone(r.Bytes(2))
-	p := &storedPlan{body: body, revision: r.Int(4)}
-	if checksum(body) != r.Int(3) {
-		p.damage = &Damaged{Table: planTable.Name, ID: id, Account: crm.IDAccount(id)}
-	} else {
-		p.Plan, p.damage = crm.ParsePlan(id, r.Text(1), body)
+	id := r.Int(0)
+	body, err := documentIn(planTable, r, 2, id)
+	p := &storedPlan{body: slices.Clone(body), revision: r.Int(4), damage: err}
+	if err == nil {
+		p.Plan, p.damage = crm.ParsePlan(id, r.Text(1), p.body)
 	}
 	return id, p
 }
