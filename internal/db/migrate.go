@@ -93,6 +93,9 @@ func change(ctx context.Context, e engine, fn func(*Tx) error) error {
 	return first(func() error { return fn(t) }, t.write, c.flush, c.commit)
 }
 
+// Rebuild runs a transaction beside the queues, for as long as it takes.
+func (d *DB) Rebuild(ctx context.Context, fn func(*Tx) error) error { return change(ctx, d.engine, fn) }
+
 // lockVersion keeps other programs from migrating, and from beginning a copy, until the transaction ends.
 func (t *Tx) lockVersion() error {
 	for _, sql := range t.dialect.lockVersion {

@@ -13,6 +13,7 @@ type searchDialect struct {
 	any          string // ids in no order, at most $3
 	count        string // how many ids there are, counted up to $3
 	clear        string // removes all words of all accounts
+	clearSome    string // removes those of an account, from $2 to $3
 	compact      string // makes the search as cheap to write to as it can be, after many documents came at once; "" where it is that already
 	merge        string // goes on with merging, which leaves out what was removed
 	mergeAll     string // begins to merge all parts of the search; "" where there is nothing to merge
@@ -152,6 +153,12 @@ func (c Conn) EachWord(search *Table, from, to int64, read func(id int64, word s
 // ClearSearch removes all words of all accounts.
 func (t *Tx) ClearSearch(search *Table) error {
 	_, err := t.Exec(search.spell(t.dialect.search.clear))
+	return err
+}
+
+// ClearWords removes the words of the documents of an account, from one id to another.
+func (t *Tx) ClearWords(search *Table, account, from, to int64) error {
+	_, err := t.Exec(search.spell(t.dialect.search.clearSome), account, from, to)
 	return err
 }
 

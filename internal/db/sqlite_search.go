@@ -23,13 +23,14 @@ CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, deta
 )
 
 var sqliteSearch = searchDialect{
-	older:   `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid < $3 ORDER BY rowid DESC LIMIT $4`,
-	newer:   `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid > $3 ORDER BY rowid LIMIT $4`,
-	any:     `SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3`,
-	count:   `SELECT COUNT(*) FROM (SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3)`,
-	clear:   `INSERT INTO %s (%s) VALUES ('delete-all')`,
-	compact: `INSERT INTO %s (%s) VALUES ('optimize')`,
-	merge:   `INSERT INTO %s (%s, rank) VALUES ('merge', 32)`,
+	older:     `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid < $3 ORDER BY rowid DESC LIMIT $4`,
+	newer:     `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid > $3 ORDER BY rowid LIMIT $4`,
+	any:       `SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3`,
+	count:     `SELECT COUNT(*) FROM (SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3)`,
+	clear:     `INSERT INTO %s (%s) VALUES ('delete-all')`,
+	clearSome: `DELETE FROM %s WHERE rowid >= $2 AND rowid <= $3`,
+	compact:   `INSERT INTO %s (%s) VALUES ('optimize')`,
+	merge:     `INSERT INTO %s (%s, rank) VALUES ('merge', 32)`,
 	// Each such statement takes in what others have written meanwhile, so that a merge of nothing else would not end while they write.
 	mergeAll: `INSERT INTO %s (%s, rank) VALUES ('merge', -32)`,
 	changes:  `SELECT total_changes()`,

@@ -173,7 +173,18 @@ func (t *Table) rowKey(b []byte, values []any) []byte {
 // what is in it stays.
 func (c Conn) EachRow(t *Table, read func(row []any) error) error {
 	key := t.key(c.dialect().rowKeys)
-	sql := fmt.Sprintf("SELECT %s FROM %s WHERE (%s) > (%s) ORDER BY %[3]s LIMIT %[5]d", t.all(), t.Name, names(key), parameters(key), scanRows)
+	return c.eachRow(t, key, fmt.Sprintf("SELECT %s FROM %s WHERE (%s) > (%s) ORDER BY %[3]s LIMIT %[5]d", t.all(), t.Name, names(key), parameters(key), scanRows), read)
+}
+
+// EachOf is EachRow for the rows of one account.
+func (c Conn) EachOf(t *Table, account int64, read func(row []any) error) error {
+	key := t.Columns[1:t.Key]
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE (%s) > (%s) AND account_id = $%d ORDER BY %[3]s LIMIT %[6]d", t.all(), t.Name, names(key), parameters(key), t.Key, scanRows)
+	return c.eachRow(t, key, sql, read, account)
+}
+
+// eachRow reads the rows after a key with each statement; what follows the key in the statement are the last arguments.
+func (c Conn) eachRow(t *Table, key []Column, sql string, read func(row []any) error, args ...any) error {
 	after := make([]any, len(key))
 	for i, c := range key {
 		if after[i] = any(int64(-1)); c.Kind == TextKind { // less than any
@@ -187,7 +198,7 @@ func (c Conn) EachRow(t *Table, read func(row []any) error) error {
 			n++
 			t.read(r, row)
 			return read(row)
-		}, sql, after...)
+		}, sql, append(slices.Clip(after), args...)...)
 		if err != nil {
 			return err
 		}

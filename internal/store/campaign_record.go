@@ -46,8 +46,8 @@ func scanCampaign(r db.Row) campaignRow {
 func scanGiven(r db.Row) crm.Given { return crm.Given{Amount: r.Int(6), Donors: r.Int(7)} }
 
 func (row campaignRow) parse() (crm.Campaign, error) {
-	if checksum(row.body) != row.checksum {
-		return crm.Campaign{}, &Damaged{Table: "campaign", ID: row.id}
+	if err := intact(campaignTable, row.id, row.body, row.checksum); err != nil {
+		return crm.Campaign{}, err
 	}
 	c, err := crm.ParseCampaign(row.id, row.body)
 	c.Status, c.PaymentLink, c.Given, c.ListedAt = row.status, row.link, row.given, row.listedAt
@@ -279,7 +279,7 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.Campaign
 	p.lossy = true
 	read := func(c db.Conn, ids []int64) error {
 		return p.read(c, func(dst []byte, r db.Row) ([]byte, error) {
-			body, err := campaignBody(r, 2, r.Int(0))
+			body, err := documentIn(campaignTable, r, 2, r.Int(0))
 			if err != nil {
 				return dst, err
 			}

@@ -10,9 +10,8 @@ import (
 	"donorbook/internal/db"
 )
 
-// A check reads a whole database as it is at one moment and compares everything that is kept twice. What can be worked out from
-// something else is derived, and can be repaired; a document cannot. A repair is a change like any other: it locks the account,
-// looks again at what it changes, and commits with the changes of others, so that servers may go on meanwhile.
+// A check reads a whole database as it is at one moment and compares everything that is kept twice. What can be worked out from something else
+// is derived: a repair derives the account anew, while no one else changes it. What cannot is told, and never invented.
 
 // Problem is something in a database that is not as it must be.
 type Problem struct {
@@ -39,11 +38,9 @@ func (p Problem) String() string {
 
 // CheckOptions say how to check.
 type CheckOptions struct {
-	Repair   bool          // derive anew what is derived
+	Repair   bool          // derive anew the accounts in which something that is derived is wrong
 	Found    func(Problem) // gets each problem, after it was repaired
 	Progress db.Progress   // may be nil
-
-	factsAtOnce int // for a test: compare so many at once
 }
 
 // CheckReport is what was looked at and found.
@@ -64,14 +61,12 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	k := &checker{ctx: ctx, store: s, options: o, accounts: make(map[int64]*checkedAccount), importing: make(map[int64]bool), told: make(map[int64]bool), sets: make(map[wrongBlock]map[string]bool)}
+	k := &checker{ctx: ctx, store: s, options: o, accounts: make(accounts), tallies: make(map[int64]tally), campaigns: make(map[int64][]int64),
+		damaged: make(map[int64]bool), rebuilt: make(map[rebuilding]bool), words: make(perID[uint64])}
 	err := s.db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
-		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyFact, k.everyRule, k.everyGift, k.everyCampaign, k.everyHistory, k.references} {
+		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyWord, k.everyRule, k.references} {
 			if err := step(); err != nil { // what was found in a part that was not read to its end may be wrong
-				return err
-			}
-			if err := k.flush(); err != nil {
 				return err
 			}
 		}
@@ -80,34 +75,31 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 	return k.report, translate(err)
 }
 
-// checker is a check under way. What it remembers does not grow with the accounts, but for what is wrong.
+// checker is a check under way. Of all accounts together it remembers 8 bytes for each contact, and what is wrong.
 type checker struct {
-	ctx       context.Context
-	store     *Store
-	conn      db.Conn // reads one snapshot
-	options   CheckOptions
-	report    CheckReport
-	accounts  map[int64]*checkedAccount
-	importing map[int64]bool // accounts that are half there, as a job of theirs knows
-	numbers   []int64        // of the accounts, in ascending order, as ids ascend with them
-	contacts  int64          // in all accounts
-	said      int64          // match keys and words that the documents have
+	ctx     context.Context
+	store   *Store
+	conn    db.Conn // reads one snapshot
+	options CheckOptions
+	report  CheckReport
 
-	ledger  ledger
-	told    map[int64]bool                 // contacts of which all is said, and accounts whose tags cannot be known
-	pending []repair                       // of one account
-	sets    map[wrongBlock]map[string]bool // by their names
+	accounts  accounts
+	tallies   map[int64]tally
+	campaigns map[int64][]int64 // ids, by the accounts that own them
+	contacts  int64             // in all accounts
+	changes   int64             // the same, about
+
+	damaged map[int64]bool // contacts whose documents cannot be read
+	rebuilt map[rebuilding]bool
+	words   perID[uint64] // what the documents of contacts say less what the search has, as sums of random numbers
+	said    int64         // words that the documents have
 }
 
-// repair is a problem that waits to be repaired together with others.
-type repair struct {
-	problem Problem
+// rebuilding is a repair of an account, with its words or without them.
+type rebuilding struct {
 	account int64
-	do      func(*tx) error
+	words   bool
 }
-
-// repairs is how many problems are repaired in one transaction.
-const repairs = 100
 
 // tell tells a problem that cannot be repaired.
 func (k *checker) tell(p Problem) {
@@ -115,50 +107,21 @@ func (k *checker) tell(p Problem) {
 	k.options.Found(p)
 }
 
-func (k *checker) problem(account, contact int64, format string, args ...any) Problem {
-	return Problem{Account: k.name(account), Contact: contact, What: fmt.Sprintf(format, args...)}
-}
+// mend tells a problem of an account with what is derived there. The first one has the account derived anew, where that is wanted.
+func (k *checker) mend(account int64, p Problem) error { return k.mendWith(account, p, false) }
 
-// mend tells a problem, and repairs it where that is wanted.
-func (k *checker) mend(p Problem, account int64, do func(*tx) error) error {
-	if p.Contact != 0 && k.told[p.Contact] {
-		return nil
-	}
-	if !k.options.Repair {
-		k.tell(p)
-		return nil
-	}
-	if len(k.pending) == repairs || len(k.pending) > 0 && k.pending[0].account != account {
-		if err := k.flush(); err != nil {
-			return err
+func (k *checker) mendWith(account int64, p Problem, words bool) error {
+	p.Account = k.name(account)
+	if work := (rebuilding{account, words}); k.options.Repair && !k.rebuilt[work] {
+		if err := k.store.db.Rebuild(k.ctx, func(t *db.Tx) error { return rebuild(t, account, k.accounts, words) }); err != nil {
+			return fmt.Errorf("the repair failed: %s: %w", p, err)
 		}
+		k.rebuilt[work] = true
 	}
-	k.pending = append(k.pending, repair{p, account, do})
-	return nil
-}
-
-func (k *checker) flush() error {
-	if len(k.pending) == 0 {
-		return nil
-	}
-	pending := k.pending
-	k.pending = nil
-	err := k.store.update(k.ctx, pending[0].account, needs{}, func(t *tx) error {
-		for _, r := range pending {
-			if err := r.do(t); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("the repair failed: %s: %w", pending[0].problem, err)
-	}
-	for _, r := range pending {
-		r.problem.Repaired = true
+	if p.Repaired = k.options.Repair; p.Repaired {
 		k.report.Repaired++
-		k.tell(r.problem)
 	}
+	k.tell(p)
 	return nil
 }
 
@@ -171,102 +134,92 @@ func (k *checker) file() error {
 	return err
 }
 
-const sqlCheckTotal = `SELECT COUNT(*) FROM contact`
+const (
+	sqlCheckTotal     = `SELECT COUNT(*) FROM contact`
+	sqlCheckCampaigns = `SELECT account_id, id FROM campaign ORDER BY id`
+)
 
-// begin finds the accounts and their totals.
+// begin finds the accounts.
 func (k *checker) begin() (err error) {
 	if k.contacts, err = k.conn.Int(sqlCheckTotal); err != nil {
 		return err
 	}
-	accounts, err := db.List(k.conn, readAccount, sqlAccountList)
-	for _, a := range accounts {
-		k.accounts[a.Number] = &checkedAccount{Account: a, totals: tally{account: a.Number}}
+	all, err := db.List(k.conn, readAccount, sqlAccountList)
+	for _, a := range all {
+		k.accounts[a.Number] = a
 	}
 	if err != nil {
 		return err
 	}
-	totals, err := db.List(k.conn, scanTally, sqlTallies)
-	for _, row := range totals {
-		if a := k.accounts[row.account]; a != nil {
-			a.totals, a.counted = row, true
-		}
-		if row.importing != 0 {
-			k.importing[row.account] = true
-			k.report.Importing++
-		}
+	rows, err := db.List(k.conn, scanTally, sqlTallies)
+	for _, row := range rows {
+		k.tallies[row.account] = row
+		k.changes += row.revision - row.oldest + 1
+		k.report.Importing += flag(row.importing != 0)
 	}
-	k.numbers = slices.DeleteFunc(slices.Sorted(maps.Keys(k.accounts)), func(number int64) bool { return k.importing[number] })
-	return err
+	if err != nil {
+		return err
+	}
+	return k.conn.Each(func(r db.Row) error {
+		k.report.Campaigns++
+		k.campaigns[r.Int(0)] = append(k.campaigns[r.Int(0)], r.Int(1))
+		return nil
+	}, sqlCheckCampaigns)
 }
 
-// looksAt tells whether the rows of an account are compared.
-func (k *checker) looksAt(account int64) bool {
-	return k.accounts[account] != nil && !k.importing[account]
+// everyAccount compares the accounts one by one, but for those that are half there, as a job of theirs knows.
+func (k *checker) everyAccount() error {
+	for _, number := range slices.Sorted(maps.Keys(k.accounts)) {
+		if k.tallies[number].importing != 0 {
+			continue
+		}
+		if err := k.checkAccount(number); err != nil {
+			return err
+		}
+		k.report.Accounts++
+	}
+	return k.ctx.Err()
 }
 
 // name is an account as an operator knows it.
 func (k *checker) name(number int64) string {
-	if a := k.accounts[number]; a != nil {
+	if a, ok := k.accounts[number]; ok {
 		return a.ID
 	}
 	return fmt.Sprintf("number %d", number)
 }
 
-// rule finds rows that do not fit others, first of all their account. The row of an account that does not exist is told elsewhere.
+// rule finds rows that do not fit others, first of all their account, and that nothing can be derived from.
 type rule struct {
-	sql    string
-	says   func(*checker, db.Row) Problem
-	repair func(db.Row) func(*tx) error // nil where a person has to
+	sql  string
+	says func(*checker, db.Row) Problem
 }
 
 const (
 	// What the ids of an account begin with, as crm.MakeID says.
 	idLead = `account_id - CASE WHEN account_id < 1000000 THEN 1 ELSE 0 END`
 
-	sqlWrongNotes = `SELECT account_id, id, revision, archived FROM contact_archival AS note WHERE NOT EXISTS (SELECT 1 FROM contact AS c
-		WHERE c.account_id = note.account_id AND c.id = note.id AND c.list_revision = note.revision AND c.archived = note.archived) ORDER BY account_id, revision`
-	sqlUnnoted = `SELECT account_id, id, list_revision FROM contact AS c WHERE archived = 1 AND ` + idLead + ` = id / 1000000000 AND NOT EXISTS (SELECT 1
-		FROM contact_archival AS note WHERE note.account_id = c.account_id AND note.revision = c.list_revision AND note.id = c.id) ORDER BY id`
-	sqlWrongSizes = `SELECT account_id, fold, name, contacts, size FROM tag WHERE contacts <= 0 OR size <> length(CAST(contacts AS TEXT)) ORDER BY account_id, fold, name`
 	sqlDisplaced  = `SELECT account_id, id FROM contact WHERE ` + idLead + ` <> id / 1000000000`
 	sqlLostGivers = `SELECT account_id, contact_id, COUNT(*) FROM gift AS g WHERE NOT EXISTS (SELECT 1 FROM contact AS c
 		WHERE c.account_id = g.account_id AND c.id = g.contact_id) GROUP BY account_id, contact_id`
-	sqlDisplacedKeys = `SELECT account_id, id, key FROM contact_index WHERE ` + idLead + ` <> id / 1000000000`
 )
 
 var rules = []rule{
-	{sqlWrongNotes, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "the archive says archived = %d at revision %d, but its row does not", r.Int(3), r.Int(2))
-	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Int(2)) }},
-	{sqlUnnoted, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "it is archived, but the archive does not have it")
-	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Int(2)) }},
-	{sqlWrongSizes, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), 0, "the tag %q of %d contacts has the size %d", r.Text(2), r.Int(3), r.Int(4))
-	}, func(r db.Row) func(*tx) error { return recount(fact{tagTable, r.Int(0), r.Text(1), r.Text(2)}, 0) }},
 	{sqlDisplaced, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "its row is in this account, but its id belongs to account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)
-	}, nil},
-	{sqlLostGivers, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "%d gifts name this contact, but it does not exist: %s", r.Int(2), restoreIt)
-	}, nil},
-	{sqlWrongLastGifts, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "its last gift is noted as that of %s, and its gifts say %s", noted(r.Int(2)), noted(r.Int(3)))
-	}, func(r db.Row) func(*tx) error { return renewLastGift(r.Int(0), r.Int(1)) }},
-	{sqlDisplacedKeys, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), otherKey, r.Text(2))
-	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), 0, r.Text(2)) }},
+		return Problem{What: fmt.Sprintf("its row is in this account, but its id belongs to account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)}
+	}},
+	{sqlLostGivers, func(_ *checker, r db.Row) Problem {
+		return Problem{What: fmt.Sprintf("%d gifts name this contact, but it does not exist: %s", r.Int(2), restoreIt)}
+	}},
 }
 
 func (k *checker) everyRule() error {
 	for _, rule := range rules {
 		err := k.conn.Each(func(r db.Row) error {
-			switch problem := rule.says(k, r); {
-			case k.importing[r.Int(0)]:
-			case rule.repair == nil:
-				k.tell(problem)
-			case k.accounts[r.Int(0)] != nil:
-				return k.mend(problem, r.Int(0), rule.repair(r))
+			if k.tallies[r.Int(0)].importing == 0 {
+				p := rule.says(k, r)
+				p.Account, p.Contact = k.name(r.Int(0)), r.Int(1)
+				k.tell(p)
 			}
 			return nil
 		}, rule.sql)
@@ -299,11 +252,10 @@ func (k *checker) references() error {
 				sql += " AND " + column.Name + " <> 0"
 			}
 			err := k.conn.Each(func(r db.Row) error {
-				if target == accountTable && k.importing[r.Int(0)] {
-					return nil
+				if target != accountTable || k.tallies[r.Int(0)].importing == 0 {
+					k.tell(Problem{What: fmt.Sprintf("rows of the table %s: %d have the %s %d, and the table %s has no such row: restore a backup, or remove the rows",
+						table.Name, r.Int(1), column.Name, r.Int(0), target.Name)})
 				}
-				k.tell(Problem{What: fmt.Sprintf("rows of the table %s: %d have the %s %d, and the table %s has no such row: restore a backup, or remove the rows",
-					table.Name, r.Int(1), column.Name, r.Int(0), target.Name)})
 				return nil
 			}, sql+" GROUP BY "+column.Name)
 			if err != nil {

@@ -1,252 +1,332 @@
 package store
 
 import (
-	"errors"
+	"cmp"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
-// checkedAccount is an account with what was counted of it.
-type checkedAccount struct {
-	crm.Account
-	totals   tally
-	counted  bool    // it has totals
-	last     int64   // sequence number of a contact
-	active   int64   // contacts, by what their documents say
-	revision int64   // the largest
-	fields   []int64 // ids of its custom fields, in ascending order
-	stats    uint64  // what the documents say that contacts gave, as a sum of random numbers
-	heads    uint64  // the last changes of documents, in the same way
-	versions uint64  // how many changes the contacts have had, in the same way
+// accountCheck compares one account with what a derivation finds of it. Rows of derived tables may be too many to remember: those that should
+// be there are added up as random numbers, those that are there are taken away, and what is not 0 in the end differs. They are added up for each
+// contact, gift or plan, or under a name that they share: a tag, a set, the sums of the account.
+type accountCheck struct {
+	*checker
+	number  int64
+	derives *derivation
+	byID    map[topic]perID[uint64]
+	byName  map[sharedName]uint64
 }
 
-// gaveOut tells whether a contact with an id was made, as far as is known.
-func (a *checkedAccount) gaveOut(id int64) bool {
-	return !a.counted || crm.IDSeq(id) <= a.totals.contactSeq
+// topic is what rows are about that are added up by an id.
+type topic struct {
+	table *db.Table
+	kind  string // of external references: those of gifts, or of plans
 }
 
-const (
-	sqlLastNote = `SELECT COALESCE(MAX(revision), 0) FROM contact_archival WHERE account_id = $1`
-	sqlLastKey  = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
+type sharedName struct {
+	table *db.Table
+	name  string
+}
 
-	sqlFieldIDs = `SELECT id FROM custom_field WHERE account_id = $1 ORDER BY id`
-
-	// Older campaigns have ids that no account's number is in.
-	sqlLastCampaign = `SELECT COALESCE(MAX(id), 0) FROM campaign WHERE account_id = $1 AND id > $2 AND id <= $3`
-)
-
-// everyAccount compares the contacts of each account with its totals, and enters what should be found elsewhere.
-func (k *checker) everyAccount() error {
-	for _, account := range k.numbers {
-		a := k.accounts[account]
-		note, err := k.conn.Int(sqlLastNote, account)
-		if err != nil {
+// checkAccount compares the account with what is derived from its documents, its gifts and its history.
+func (k *checker) checkAccount(number int64) error {
+	row, counted := k.tallies[number]
+	if !counted {
+		var err error
+		if row, err = lostTally(k.conn, number); err != nil {
 			return err
 		}
-		a.revision = note
-		if a.fields, err = db.List(k.conn, number, sqlFieldIDs, account); err != nil {
-			return err
-		}
-		if err := k.readContacts(a); err != nil {
-			return err
-		}
-		if err := k.compareTotals(a); err != nil {
-			return err
-		}
-		k.report.Accounts++
 	}
-	return k.progress()
-}
-
-func (k *checker) progress() error {
-	k.options.Progress("contacts", k.report.Contacts, k.contacts)
-	return k.ctx.Err()
-}
-
-// readContacts looks at each contact by itself.
-func (k *checker) readContacts(a *checkedAccount) error {
-	return eachStored(k.conn, a.Number, func(c *stored) error {
-		k.report.Contacts++
-		a.revision = max(a.revision, c.listRevision)
-		a.heads += a.headHash(crm.ContactNoun, c.id, c.trace.revision)
-		a.versions += versionHash(c.id, c.version)
-		k.tellMissing(a, crm.IDSeq(c.id)-1)
-		a.last = crm.IDSeq(c.id)
-		if c.damage == nil {
-			return k.readContact(a, c)
-		}
-		a.active += 1 - c.archived
-		k.tell(k.problem(a.Number, c.id, "its document is damaged: %s", restoreIt))
-		k.told[c.id], k.told[a.Number] = true, true
-		return nil
-	}, k.progress)
-}
-
-func (k *checker) readContact(a *checkedAccount, c *stored) error {
-	should := derivedFrom(a.Number, c.contact)
-	should.eachSaid(k.conn, a.Number, c.id, func(f fact, n uint64) {
-		k.ledger.add(f, n)
-		k.said += flag(f.table == indexTable || f.table == wordsTable)
-	})
-	a.stats += statsHash(c.id, c.contact.Stats)
-	is := flag(c.contact.Archived())
-	a.active += 1 - is
-	var err error
-	if joinKeys(should.keys) != c.matchKeys {
-		err = k.mend(k.problem(a.Number, c.id, "its match keys do not match its emails"), a.Number, renew(a.Number, c.id, 0))
+	c := &accountCheck{checker: k, number: number, byID: make(map[topic]perID[uint64]), byName: make(map[sharedName]uint64)}
+	c.derives = newDerivation(k.conn, c, row, c.readSome)
+	if c.derives.known = k.accounts; counted {
+		c.derives.was = row.values()
 	}
-	for _, value := range c.contact.Custom {
-		if _, found := slices.BinarySearch(a.fields, value.Field); !found {
-			k.tell(k.problem(a.Number, c.id, "it has a value in the custom field %d, which does not exist: restore a backup", value.Field))
+	if err := c.derives.everything(k.campaigns[number]); err != nil {
+		return err
+	}
+	maps.Copy(k.damaged, c.derives.damaged)
+	wrong, err := wrongArchive(k.conn, number)
+	for _, id := range wrong {
+		if err == nil {
+			err = k.mend(number, Problem{Contact: id, What: "the archive does not have it as its row says"})
 		}
 	}
-	if custom := flag(len(c.contact.Custom) > 0); custom != c.custom && err == nil {
-		err = k.mend(k.problem(a.Number, c.id, "custom is %d, and its document says %d", c.custom, custom), a.Number, renew(a.Number, c.id, 0))
-	}
-	if c.columns != columnsOf(&c.contact) && err == nil {
-		err = k.mend(k.problem(a.Number, c.id, "the columns that it is filtered and sorted by do not match its document"), a.Number, renew(a.Number, c.id, 0))
-	}
-	if is != c.archived && err == nil {
-		err = k.mend(k.problem(a.Number, c.id, "its column archived is %d, but its document says %d", c.archived, is), a.Number, renew(a.Number, c.id, 0))
-		k.told[c.id] = true
+	if err == nil {
+		err = c.compareDerived()
 	}
 	return err
 }
 
-// tellMissing tells of contacts that are not there, after the last one that is.
-func (k *checker) tellMissing(a *checkedAccount, to int64) {
-	switch first, last := crm.MakeID(a.Number, a.last+1), crm.MakeID(a.Number, to); {
-	case first == last:
-		k.tell(k.problem(a.Number, first, "it is missing: %s", restoreIt))
-	case first < last:
-		k.tell(k.problem(a.Number, 0, "the contacts %d to %d are missing: restore them from a backup", first, last))
+// readSome counts what was read.
+func (c *accountCheck) readSome(what string, n int64) error {
+	done, total := &c.report.Contacts, c.contacts
+	switch what {
+	case "gifts":
+		done, total = &c.report.Gifts, 0
+	case "changes":
+		done, total = &c.report.Changes, c.changes
 	}
-}
-
-// compareTotals compares the account's totals with what was counted. A repair never goes back behind what others have counted
-// meanwhile, and of the active contacts it adds the difference, as they do.
-func (k *checker) compareTotals(a *checkedAccount) error {
-	key, err := k.conn.Int(sqlLastKey, a.Number)
-	if err != nil {
-		return err
+	*done += n
+	if what == "contacts" || *done%1000 == 0 {
+		c.options.Progress(what, *done, max(*done, total))
+		return c.ctx.Err()
 	}
-	campaign, err := k.conn.Int(sqlLastCampaign, a.Number, crm.MakeID(a.Number, 0), crm.MakeID(a.Number, crm.MaxSeq))
-	if err != nil {
-		return err
-	}
-	field := int64(0)
-	if len(a.fields) > 0 {
-		field = a.fields[len(a.fields)-1]
-	}
-	k.tellMissing(a, a.totals.contactSeq) // ids that were given out are never given out again: their contacts were lost
-	last, revision, more := a.last, a.revision, a.active-a.totals.contactActive
-	for _, c := range []struct {
-		wrong  bool
-		says   string
-		args   []any
-		settle func(*tally)
-	}{
-		{!a.counted, "its totals are missing", nil, func(*tally) {}},
-		{crm.IDSeq(key) > a.totals.keySeq, "the sequence of its API keys is %d, but key %d exists", []any{a.totals.keySeq, key},
-			func(row *tally) { row.keySeq = max(row.keySeq, crm.IDSeq(key)) }},
-		{crm.IDSeq(campaign) > a.totals.campaignSeq, "the sequence of its campaigns is %d, but campaign %d exists", []any{a.totals.campaignSeq, campaign},
-			func(row *tally) { row.campaignSeq = max(row.campaignSeq, crm.IDSeq(campaign)) }},
-		{field > a.totals.fieldSeq, "the sequence of its custom fields is %d, and field %d was given out", []any{a.totals.fieldSeq, field},
-			func(row *tally) { row.fieldSeq = max(row.fieldSeq, field) }},
-		{more != 0, "%d active contacts are counted as %d", []any{a.active, a.totals.contactActive},
-			func(row *tally) { row.contactActive += more }},
-		{revision > a.totals.listRevision, "its list revision is %d, but %d was used", []any{a.totals.listRevision, revision},
-			func(row *tally) { row.listRevision = max(row.listRevision, revision) }},
-		{last > a.totals.contactSeq, "the sequence of its contacts is %d, but the last contact has %d", []any{a.totals.contactSeq, last},
-			func(row *tally) { row.contactSeq = max(row.contactSeq, last) }},
-	} {
-		if c.wrong && err == nil {
-			err = k.mend(k.problem(a.Number, 0, c.says, c.args...), a.Number, changeTotals(a.Number, c.settle))
-		}
-	}
-	return err
-}
-
-// An account whose totals were lost has the currency of most of its gifts.
-const sqlMostGiven = `SELECT currency, COUNT(*) FROM gift WHERE account_id = $1 GROUP BY currency ORDER BY COUNT(*) DESC, currency LIMIT 1`
-
-func scanMostGiven(r db.Row) string { return r.Text(0) }
-
-// changeTotals changes the account's totals, and makes them where there are none. Its revision moves, so that every node looks at its
-// positions again.
-func changeTotals(account int64, change func(*tally)) func(*tx) error {
-	return func(t *tx) error {
-		a, err := t.lock(account)
-		if errors.Is(err, crm.ErrNotFound) {
-			a, err = t.account(account), nil
-			a.tally, a.exists = *newTally(account), true
-			if found, err := db.List(t.Conn, scanMostGiven, sqlMostGiven, account); err == nil && len(found) > 0 {
-				a.currency = found[0]
-			}
-		}
-		if err != nil {
-			return err
-		}
-		a.touch(t)
-		change(&a.tally)
-		a.listRevision++
-		return nil
-	}
-}
-
-const sqlDropNote = `DELETE FROM contact_archival WHERE account_id = $1 AND revision = $2 AND id = $3` // another contact's may be there
-
-// renew settles everything that is derived from a contact: its match keys, its words, and its place in the archive. What was found of it
-// and may be wrong are the note at a revision, 0 for none, and keys of the index. A contact that is not there keeps nothing.
-func renew(account, id, note int64, keys ...string) func(*tx) error {
-	return func(t *tx) error {
-		a, err := t.lock(account)
-		if err != nil {
-			return err
-		}
-		row, err := t.row(a, id)
-		if err == nil && row != nil {
-			err = row.damage
-		}
-		if err == nil && note != 0 {
-			_, err = t.Exec(sqlDropNote, account, note, id)
-		}
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			t.dropKey(a, key, id)
-		}
-		switch {
-		case row != nil:
-			return t.renewContact(a, row, note != 0)
-		case !foreign(account, id): // the words of another account's stay
-			t.Delete(wordsTable, account, id)
-		}
-		return nil
-	}
-}
-
-// renewContact writes what is derived from a contact's document. Where its place in the archive was wrong, it is noted anew.
-func (t *tx) renewContact(a *accountUnit, row *stored, move bool) error {
-	c, revision := row.contact.WithEmailKeys(), row.listRevision
-	should := derivedFrom(a.account, c)
-	for _, key := range should.keys { // one that is there is written again
-		t.dropKey(a, key, c.ID)
-	}
-	t.insertKeys(a, c.ID, should.keys)
-	t.Save(wordsTable, a.account, c.ID, should.words)
-	if is := flag(c.Archived()); move || is != row.archived {
-		a.touch(t)
-		a.listRevision++
-		if _, err := t.Exec(sqlDropNote, a.account, revision, c.ID); err != nil {
-			return err
-		}
-		revision = a.listRevision
-		t.Insert(archivalTable, a.account, revision, c.ID, is)
-	}
-	t.writeContact(t.Save, a, revision, row.trace, c, row.body)
 	return nil
+}
+
+func (c *accountCheck) lost(p Problem) {
+	p.Account = c.name(c.number)
+	c.tell(p)
+}
+
+func (c *accountCheck) gap(account, first, last int64) error {
+	return c.mend(account, Problem{What: fmt.Sprintf("the changes %d to %d are missing in its history", first, last)})
+}
+
+// settle tells of a row which columns are not as they should be.
+func (c *accountCheck) settle(table *db.Table, was, should []any) error {
+	if table == giftTable { // what gifts come to is worked out from their columns
+		c.derives.giving = false
+	}
+	p := Problem{}
+	row := was
+	if was == nil {
+		row = should
+	}
+	name := ""
+	switch table {
+	case contactTable:
+		p.Contact = row[1].(int64)
+	case campaignTable:
+		p.Campaign = row[0].(int64)
+	case readerTable:
+		p.Campaign, name = row[1].(int64), fmt.Sprintf("whether account %s may list it: ", c.name(row[0].(int64)))
+	case changeTable:
+		name = fmt.Sprintf("change %d: ", row[1])
+	case giftTable, planTable:
+		name = fmt.Sprintf("%s %s: ", table.Name, crm.GiftNumber(row[1].(int64)))
+	}
+	p.What = name + differs(table, was, should)
+	return c.mend(c.number, p)
+}
+
+// differs says in which columns a row is not what it should be.
+func differs(table *db.Table, was, should []any) string {
+	switch {
+	case was == nil && table == tallyTable:
+		return "its totals are missing"
+	case was == nil:
+		return "it should be written, and is not"
+	case should == nil:
+		return "it is written, and should not be"
+	}
+	var all []string
+	for i, column := range table.Columns {
+		if sameValue(was[i], should[i]) {
+			continue
+		}
+		switch column.Kind {
+		case db.IntKind:
+			all = append(all, fmt.Sprintf("%s is %d, and should be %d", column.Name, was[i], should[i]))
+		case db.TextKind:
+			all = append(all, fmt.Sprintf("%s is %q, and should be %q", column.Name, was[i], should[i]))
+		case db.BytesKind:
+			all = append(all, "what its document says of its contributions is not what its gifts say")
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func (c *accountCheck) derived(table *db.Table, row ...any) { c.enter(table, row, 1) }
+
+var checkSeed = maphash.MakeSeed()
+
+// enter adds a row of a derived table where sign is 1, and takes it away where it is the opposite.
+func (c *accountCheck) enter(table *db.Table, row []any, sign uint64) {
+	switch table {
+	case wordsTable:
+		sum := c.words.at(row[1].(int64))
+		for _, word := range c.conn.Kept(row[2].(string)) {
+			*sum += maphash.String(checkSeed, word)
+			c.said++
+		}
+	case setTable:
+		c.enterSet(row, sign)
+	case indexTable:
+		c.add(topic{table, ""}, row[2].(int64), row, sign)
+	case referenceTable:
+		c.add(topic{table, row[1].(string)[:min(len(giftReference), len(row[1].(string)))]}, row[2].(int64), row, sign)
+	case tagTable:
+		c.byName[sharedName{table, row[2].(string)}] += hashRow(row) * sign
+	case givingTable:
+		if contact := crm.CellContact(row[1].(string)); contact != 0 {
+			c.add(topic{table, ""}, crm.MakeID(c.number, contact), row, sign)
+		} else {
+			c.byName[sharedName{table, row[1].(string)}] += hashRow(row) * sign
+		}
+	}
+}
+
+func (c *accountCheck) add(t topic, id int64, row []any, sign uint64) {
+	if c.byID[t] == nil {
+		c.byID[t] = make(perID[uint64])
+	}
+	*c.byID[t].at(id) += hashRow(row) * sign
+}
+
+// enterSet adds the contacts of a block of a set one by one: of those that are damaged nobody knows whether they belong there.
+func (c *accountCheck) enterSet(row []any, sign uint64) {
+	name, number := row[1].(string), row[2].(int64)
+	set := sharedName{setTable, name}
+	block, err := db.DecodeBlock(number, row[3].(int64), row[4].([]byte))
+	if err != nil {
+		c.byName[set] += maphash.Comparable(checkSeed, member{name, -number - 1})
+	}
+	for at := range block.Places {
+		if id := crm.MakeID(c.number, number*db.BlockSize+int64(at)+1); !c.derives.damaged[id] {
+			c.byName[set] += maphash.Comparable(checkSeed, member{name, id}) * sign
+		}
+	}
+}
+
+type member struct {
+	set string
+	id  int64
+}
+
+func hashRow(row []any) uint64 {
+	var h maphash.Hash
+	h.SetSeed(checkSeed)
+	for _, value := range row {
+		switch v := value.(type) {
+		case int64:
+			maphash.WriteComparable(&h, v)
+		case string:
+			maphash.WriteComparable(&h, v)
+		}
+	}
+	return h.Sum64()
+}
+
+// compareDerived takes away the rows that are there, and tells what is left.
+func (c *accountCheck) compareDerived() error {
+	for _, table := range derivedTables {
+		err := c.conn.EachOf(table, c.number, func(row []any) error {
+			c.enter(table, row, math.MaxUint64)
+			if table == indexTable {
+				c.report.IndexKeys++
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, t := range slices.SortedFunc(maps.Keys(c.byID), func(a, b topic) int { return cmp.Compare(a.table.Name+a.kind, b.table.Name+b.kind) }) {
+		if err := c.byID[t].each(func(id int64, left uint64) error { return c.tellID(t, id, left) }); err != nil {
+			return err
+		}
+	}
+	for _, n := range slices.SortedFunc(maps.Keys(c.byName), func(a, b sharedName) int {
+		return cmp.Or(cmp.Compare(a.table.Name, b.table.Name), cmp.Compare(a.name, b.name))
+	}) {
+		if err := c.tellName(n, c.byName[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknown tells whether nobody knows which rows a table should have.
+func (c *accountCheck) unknown(table *db.Table) bool {
+	return table == tagTable && len(c.derives.damaged) > 0 || (table == givingTable || table == referenceTable) && !c.derives.giving
+}
+
+func (c *accountCheck) tellID(t topic, id int64, left uint64) error {
+	if left == 0 || c.unknown(t.table) || c.derives.damaged[id] {
+		return nil
+	}
+	p := Problem{Contact: id}
+	switch {
+	case t.table == givingTable:
+		p.What = "its sums do not match its gifts"
+	case t.table == indexTable:
+		p.What = "the index does not have exactly its match keys"
+	case t.kind == planReference:
+		p = Problem{What: fmt.Sprintf("plan %s: the external id that leads to it is not the one that it has", crm.GiftNumber(id))}
+	default:
+		p = Problem{What: fmt.Sprintf("gift %s: the external id that leads to it is not the one that it has", crm.GiftNumber(id))}
+	}
+	return c.mend(c.number, p)
+}
+
+func (c *accountCheck) tellName(n sharedName, left uint64) error {
+	if left == 0 || c.unknown(n.table) {
+		return nil
+	}
+	what := fmt.Sprintf("the sums %s do not match the gifts", n.name)
+	switch n.table {
+	case setTable:
+		what = fmt.Sprintf("the contacts found by %q are not the ones that belong there", toldSet(n.name))
+	case tagTable:
+		what = fmt.Sprintf("the contacts with the tag %q are counted wrong", n.name)
+	}
+	return c.mend(c.number, Problem{What: what})
+}
+
+// toldSet is what a check calls a set: its tag, what its contacts lack, gave for or have in common, or a band.
+func toldSet(name string) string {
+	if detail, ok := strings.CutPrefix(name, lackingSet); ok {
+		return "no " + detail
+	}
+	if campaign, ok := strings.CutPrefix(name, donorSet); ok {
+		return "gave for campaign " + campaign
+	}
+	if words := crm.TellCommonWord(name); words != "" {
+		return words
+	}
+	for b, words := range map[*bands]string{&addedDays: "added on ", &changedMonths: "changed in ", &giftMonths: "gave in ", &givenTotals: "total given, band "} {
+		if label, ok := strings.CutPrefix(name, b.kind); ok {
+			return words + label
+		}
+	}
+	return "tag " + name[min(len(activeSet), len(name)):]
+}
+
+// everyWord compares the words of all accounts at once: a database may keep words in an order of their own, so that those of one contact cost as
+// much as all.
+func (k *checker) everyWord() error {
+	err := k.conn.EachWord(wordsTable, math.MinInt64, math.MaxInt64, func(id int64, word string) error {
+		*k.words.at(id) -= maphash.String(checkSeed, word)
+		if k.report.Words++; k.report.Words%10_000 != 0 {
+			return nil
+		}
+		k.options.Progress("search words", min(k.report.Words, k.said), k.said)
+		return k.ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	told := make(map[int64]bool)
+	return k.words.each(func(id int64, left uint64) error {
+		account := crm.IDAccount(id)
+		_, exists := k.accounts[account]
+		switch {
+		case left == 0 || k.damaged[id] || k.tallies[account].importing != 0 || told[account]:
+			return nil
+		case !exists:
+			told[account] = true
+			k.tell(Problem{Account: k.name(account), What: "the search has words of this account, but it does not exist: restore a backup"})
+			return nil
+		}
+		return k.mendWith(account, Problem{Contact: id, What: "the search does not have exactly the words of its document"}, true)
+	})
 }

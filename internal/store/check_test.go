@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -15,13 +14,7 @@ import (
 // check checks a store, and returns what was found.
 func check(t *testing.T, s *Store, repair bool) (found []string, report CheckReport) {
 	t.Helper()
-	return checkAtOnce(t, s, repair, 0)
-}
-
-// checkAtOnce is check with memory for this many facts.
-func checkAtOnce(t *testing.T, s *Store, repair bool, facts int) (found []string, report CheckReport) {
-	t.Helper()
-	report, err := s.Check(t.Context(), CheckOptions{Repair: repair, factsAtOnce: facts, Found: func(p Problem) {
+	report, err := s.Check(t.Context(), CheckOptions{Repair: repair, Found: func(p Problem) {
 		if p.Repaired != repair && !strings.Contains(p.What, "restore") {
 			t.Errorf("%s: repaired is %v", p, p.Repaired)
 		}
@@ -31,125 +24,6 @@ func checkAtOnce(t *testing.T, s *Store, repair bool, facts int) (found []string
 		t.Fatal(err)
 	}
 	return found, report
-}
-
-func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Store) {
-		w := newWorld(t, s, 220) // more than one statement reads
-		if found, report := check(t, s, false); len(found) > 0 || report.Contacts != 232 || report.Accounts != 4 || report.Campaigns != 3 || report.IndexKeys < 270 || report.Words < 1_000 {
-			t.Fatalf("a sound database: %q, %+v", found, report)
-		}
-		root := w.root.Number
-		id := func(seq int64) int64 { return crm.MakeID(root, seq) }
-		contact := func(seq int64) string { return fmt.Sprintf("account %s: contact %d: ", w.root.ID, id(seq)) }
-		account := "account " + w.root.ID + ": "
-		const otherWords = "its words in the search do not match its document"
-		const otherColumns = "the columns that it is filtered and sorted by do not match its document"
-		otherSets := fmt.Sprintf("%sof the contacts %d to %d, those found by ", account, id(1), id(4096))
-		space := crm.WordSpace(root, false)
-		load := func(seq int64) (c crm.Contact) {
-			c, err := s.ContactRecord(t.Context(), root, id(seq))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return c
-		}
-		wordsOf := func(seq int64) string {
-			c := load(seq)
-			return c.SearchDocument(root)
-		}
-		const words = "other words" // instead of a statement: the search has these words of a contact
-		saveWords := func(id int64, words string) {
-			err := s.update(t.Context(), root, needs{}, func(x *tx) error {
-				if x.Save(wordsTable, root, id, words); words == "" {
-					x.Delete(wordsTable, root, id)
-				}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !strings.Contains(wordsOf(3), space+"board ") {
-			t.Fatalf("contact 3 has no tag to lose: %q", wordsOf(3))
-		}
-		for _, c := range []struct {
-			says string
-			sql  string
-			args []any
-		}{
-			{contact(3) + `the index lacks its match keys ["` + load(3).MatchKeys[0] + `"`, `DELETE FROM contact_index WHERE account_id = $1 AND id = $2`, []any{root, id(3)}},
-			{contact(213) + `the index has the match key "e:more"`, `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', $2)`, []any{root, id(213)}},
-			{"contact 1: the index has the match key \"e:more\"", `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', 1)`, []any{root}},
-			{contact(3) + otherWords, words, []any{id(3), strings.Replace(wordsOf(3), space+"board ", "", 1)}},
-			{contact(3) + otherWords, words, []any{id(3), space + "more " + wordsOf(3)}},
-			{contact(3) + otherWords, words, []any{id(3), strings.ReplaceAll(wordsOf(3), space, crm.WordSpace(root, true))}},
-			{contact(3) + otherWords, words, []any{id(3), wordsOf(4)}},
-			{contact(213) + otherWords, words, []any{id(213), ""}},
-			{contact(500) + "the search has words of this contact, but it does not exist", words, []any{id(500), space + "more"}},
-			{contact(3) + "its match keys do not match its emails", `UPDATE contact SET match_keys = '' WHERE id = $1`, []any{id(3)}},
-			{contact(3) + "its column archived is 1, but its document says 0", `UPDATE contact SET archived = 1 WHERE id = $1`, []any{id(3)}},
-			{contact(7) + "it is archived, but the archive does not have it", `DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`, []any{root, id(7)}},
-			{contact(7) + "the archive says archived = 0", `UPDATE contact_archival SET archived = 0 WHERE account_id = $1 AND id = $2`, []any{root, id(7)}},
-			{contact(8) + "the archive says archived = 1", `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES ($1, 5, $2, 1)`, []any{root, id(8)}},
-			{account + "189 active contacts are counted as 190", `UPDATE account_tally SET contact_active = contact_active + 1 WHERE account_id = $1`, []any{root}},
-			{account + "the sequence of its contacts is 215", `UPDATE account_tally SET contact_seq = contact_seq - 5 WHERE account_id = $1`, []any{root}},
-			{account + "its list revision is 2", `UPDATE account_tally SET list_revision = 2 WHERE account_id = $1`, []any{root}},
-			{account + "the sequence of its campaigns is 0, but campaign ", `UPDATE account_tally SET campaign_seq = 0 WHERE account_id = $1`, []any{root}},
-			{account + "the sequence of its API keys is 0", `UPDATE account_tally SET key_seq = 0 WHERE account_id = $1`, []any{root}},
-			{account + "its totals are missing", `DELETE FROM account_tally WHERE account_id = $1`, []any{root}},
-			{`have the tag "board", but `, `UPDATE tag SET contacts = contacts + 1 WHERE account_id = $1 AND name = 'board'`, []any{root}},
-			{`have the tag "board", but 0 are counted`, `DELETE FROM tag WHERE account_id = $1 AND name = 'board'`, []any{root}},
-			{`0 active contacts have the tag "nobody's", but 4 are counted`, `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES ($1, 'nobody''s', 'nobody''s', 4, 1)`, []any{root}},
-			{`have the tag "Überraschung", but 0 are counted`, `UPDATE tag SET fold = 'x' WHERE account_id = $1 AND name = 'Überraschung'`, []any{root}},
-			{`the tag "board" of `, `UPDATE tag SET size = 9 WHERE account_id = $1 AND name = 'board'`, []any{root}},
-			{otherSets + `["tag board"]`, `UPDATE contact_set SET bits = $2, size = 1 WHERE account_id = $1 AND name = 't:board'`, []any{root, []byte{2, 0}}},
-			{otherSets + `["tag board"]`, `UPDATE contact_set SET bits = $2, size = 4096 WHERE account_id = $1 AND name = 't:board'`, []any{root, bytes.Repeat([]byte{255}, 512)}},
-			{otherSets + `["tag board"]`, `UPDATE contact_set SET size = size + 1 WHERE account_id = $1 AND name = 't:board'`, []any{root}},
-			{otherSets + `["tag board"]`, `UPDATE contact_set SET bits = $2 WHERE account_id = $1 AND name = 'a:board'`, []any{root, []byte("damaged")}},
-			{otherSets + `["tag board"]`, `UPDATE contact_set SET block = 5 WHERE account_id = $1 AND name = 't:board'`, []any{root}},
-			{otherSets + `["tag board" "tag none"]`, `UPDATE contact_set SET name = 't:none' WHERE account_id = $1 AND name = 't:board'`, []any{root}},
-			{otherSets + `["tag none"]`, `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 0, 1, $2)`, []any{root, []byte{1, 0}}},
-			{`those found by ["tag none"]`, `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 9223372036854775807, 1, $2)`, []any{root, []byte{1, 0}}},
-			{otherSets, `DELETE FROM contact_set WHERE account_id = $1`, []any{root}},
-			{contact(3) + "custom is 1, and its document says 0", `UPDATE contact SET custom = 1 WHERE id = $1`, []any{id(3)}},
-			{contact(1) + "custom is 0, and its document says 1", `UPDATE contact SET custom = 0 WHERE id = $1`, []any{id(1)}},
-			{account + "the sequence of its custom fields is 0, and field 1 was given out", `UPDATE account_tally SET field_seq = 0 WHERE account_id = $1`, []any{root}},
-			{contact(3) + otherColumns, `UPDATE contact SET created_at = created_at + 1 WHERE id = $1`, []any{id(3)}},
-			{contact(3) + otherColumns, `UPDATE contact SET updated_at = 0 WHERE id = $1`, []any{id(3)}},
-			{contact(7) + otherColumns, `UPDATE contact SET sort_name = 'x' WHERE id = $1`, []any{id(7)}},
-			{contact(3) + otherColumns, `UPDATE contact SET given = 5 WHERE id = $1`, []any{id(3)}},
-			{"its slug \"kept\" or the place of its URL", `UPDATE campaign SET url_at = url_at + 1 WHERE slug = 'kept'`, nil},
-			{"its slug \"lost\" or the place of its URL", `UPDATE campaign SET slug = 'lost' WHERE slug = 'kept'`, nil},
-			{"or of its sums", `UPDATE campaign SET cell = 'x' WHERE slug = 'kept'`, nil},
-			{"the accounts that may list it", `DELETE FROM campaign_reader WHERE account_id = $1`, []any{root}},
-			{"the accounts that may list it", `UPDATE campaign_reader SET relation = 7 WHERE account_id = $1`, []any{w.stranger.Number}},
-			{"the accounts that may list it", `INSERT INTO campaign_reader (account_id, campaign_id, relation) SELECT 77, id, 2 FROM campaign WHERE slug = 'kept'`, nil},
-		} {
-			_, before := page(t, s, root, crm.Active, 1, 1) // the positions are known
-			if c.sql == words {
-				saveWords(c.args[0].(int64), c.args[1].(string))
-			} else {
-				damage(t, s, c.sql, c.args...)
-			}
-			found, _ := check(t, s, false)
-			if !strings.Contains(strings.Join(found, "\n"), c.says) {
-				t.Errorf("%s: found %q, want %q", c.sql, found, c.says)
-			}
-			if len(found) > 60 {
-				t.Errorf("%s: %d problems", c.sql, len(found))
-			}
-			if found, report := check(t, s, true); len(found) == 0 || report.Repaired != report.Problems {
-				t.Errorf("%s: %+v, %q", c.sql, report, found)
-			}
-			if found, _ := check(t, s, false); len(found) > 0 {
-				t.Errorf("%s: after the repair %q", c.sql, found)
-			}
-			if _, after := page(t, s, root, crm.Active, 1, 1); after != before {
-				t.Errorf("%s: %d active contacts became %d", c.sql, before, after)
-			}
-		}
-	}) // its end compares everything in another way
 }
 
 // What cannot be derived is reported and not changed.
@@ -387,31 +261,4 @@ func TestARepairHurtsNothingElse(t *testing.T) {
 			t.Errorf("tags are counted as %v, %v", counts, err)
 		}
 	})
-}
-
-// A check has memory for a limited number of problems at once. It finds all of them even if there are more than that.
-func TestACheckFindsTheSameWithLittleMemory(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Store) {
-		low, high := newAccount(t, s).Number, newAccount(t, s).Number
-		for _, account := range []int64{low, high} {
-			fillContacts(t, s, account, 250) // more than one statement reads
-		}
-		for _, account := range []int64{low, high} {
-			damage(t, s, `DELETE FROM contact_index WHERE account_id = $1 AND key < 'e:p3'`, account)
-			damage(t, s, `INSERT INTO contact_index (account_id, key, id) SELECT account_id, 'e:more', id FROM contact WHERE account_id = $1`, account)
-			damage(t, s, `UPDATE tag SET contacts = contacts + 7 WHERE account_id = $1`, account)
-		}
-		damage(t, s, `DELETE FROM contact_search`)
-		all, whole := check(t, s, false)
-		some, inParts := checkAtOnce(t, s, false, 10)
-		if slices.Sort(all); whole != inParts || whole.Problems < 1_000 {
-			t.Errorf("in parts %+v, at once %+v", inParts, whole)
-		}
-		if slices.Sort(some); !slices.Equal(some, all) {
-			t.Errorf("in parts %d problems are found, and at once %d others", len(some), len(all))
-		}
-		if _, report := checkAtOnce(t, s, true, 10); report.Repaired != whole.Problems {
-			t.Errorf("%d were repaired, and %d were found", report.Repaired, whole.Problems)
-		}
-	}) // its end finds nothing more
 }

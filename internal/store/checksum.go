@@ -10,34 +10,25 @@ type Damaged = db.Damaged
 
 func checksum(body []byte) int64 { return db.Checksum(body) }
 
-// contactBody is the document of a contact in a column of a row, which its checksum follows. It is valid until the next row.
+// documentIn is the document in a column of a row, which its checksum follows, with the error that says whether it is damaged. It is valid until
+// the next row.
+func documentIn(table *db.Table, r db.Row, column int, id int64) ([]byte, error) {
+	body := r.Bytes(column)
+	return body, intact(table, id, body, r.Int(column+1))
+}
+
+// intact compares a document with its checksum.
+func intact(table *db.Table, id int64, body []byte, sum int64) error {
+	switch {
+	case checksum(body) == sum:
+		return nil
+	case table == campaignTable: // its id may be of no account
+		return &Damaged{Table: table.Name, ID: id}
+	}
+	return &Damaged{Table: table.Name, ID: id, Account: crm.IDAccount(id)}
+}
+
+// contactBody is the document of a contact in a column of a row.
 func contactBody(r db.Row, column int, id int64) ([]byte, error) {
-	body, ok := undamaged(r, column)
-	if !ok {
-		return nil, &Damaged{Table: "contact", ID: id, Account: crm.IDAccount(id)}
-	}
-	return body, nil
-}
-
-// campaignBody is contactBody for a campaign.
-func campaignBody(r db.Row, column int, id int64) ([]byte, error) {
-	body, ok := undamaged(r, column)
-	if !ok {
-		return nil, &Damaged{Table: "campaign", ID: id}
-	}
-	return body, nil
-}
-
-func undamaged(r db.Row, column int) (body []byte, ok bool) {
-	body = r.Bytes(column)
-	return body, checksum(body) == r.Int(column+1)
-}
-
-// parseCampaign reads a campaign whose document and checksum are in two columns.
-func parseCampaign(r db.Row, column int, id int64) (crm.Campaign, error) {
-	body, err := campaignBody(r, column, id)
-	if err != nil {
-		return crm.Campaign{}, err
-	}
-	return crm.ParseCampaign(id, body)
+	return documentIn(contactTable, r, column, id)
 }

@@ -161,10 +161,9 @@ func columnsOf(c *crm.Contact) contactColumns {
 }
 
 func scanContact(r db.Row) *stored {
-	s := &stored{id: r.Int(0), listRevision: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(r.Bytes(4)), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}}
-	if checksum(s.body) != s.checksum {
-		s.damage = &Damaged{Table: contactTable.Name, ID: s.id, Account: crm.IDAccount(s.id)}
-	} else {
+	body, err := contactBody(r, 4, r.Int(0))
+	s := &stored{id: r.Int(0), listRevision: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(body), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}, damage: err}
+	if err == nil {
 		s.contact, s.damage = crm.ParseContact(s.id, s.body, splitKeys(s.matchKeys))
 		s.contact.LastGift = moment(s.lastGift)
 	}
@@ -333,8 +332,10 @@ func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, listRev
 }
 
 // values are the columns of the row of a contact that can be read.
-func (s *stored) values(account int64) []any {
-	c := columnsOf(&s.contact)
+func (s *stored) values(account int64) []any { return s.row(account, columnsOf(&s.contact)) }
+
+// row is the row of a contact with the columns that it is filtered and sorted by.
+func (s *stored) row(account int64, c contactColumns) []any {
 	return []any{account, s.id, s.listRevision, s.archived, s.matchKeys, s.body, s.checksum, c.createdAt, c.updatedAt, c.sortName, c.given,
 		s.revision, s.version, s.lastGift, s.custom}
 }

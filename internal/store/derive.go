@@ -1,34 +1,86 @@
 package store
 
 import (
-	"cmp"
+	"bytes"
+	"maps"
 	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
-// derived is what is worked out from a contact's document and kept beside it. A write keeps it up to date, a new version of the
-// program works it out anew, and a check compares it: all with this.
-type derived struct {
-	keys  []string // in contact_index
-	words string   // in contact_search
-	tags  []string // that count the contact
-	sets  []string // in contact_set
+// derivation goes through one account and works out everything that follows from its documents, its gifts and its history. An upgrade and a
+// repair write what it finds, and a check compares that with what is there: all with this code, so that they agree.
+type derivation struct {
+	conn db.Conn
+	on   settler
+	read func(what string, n int64) error // hears how many records were read; an error ends the work
+
+	tally          // the row of the account as it should be
+	was   []any    // that row as it is; nil where it is missing
+	known accounts // all accounts; nil where no campaigns are looked at
+
+	heads    map[crm.Noun]perID[int64] // the last change of each document; nil where the history was not looked at
+	versions perID[int64]              // how many changes each contact has had
+
+	giving bool                  // all gifts can be read, so that what they come to is known
+	cells  map[string]crm.Giving // the sums of the account
+
+	damaged map[int64]bool // contacts whose documents cannot be read
+
+	fields []int64 // ids of its custom fields, in ascending order
+	last   int64   // sequence number of a contact that was read
+	active int64   // contacts
+	tags   map[string]int64
+	sets   blockSets
 }
 
-func derivedFrom(account int64, c crm.Contact) derived {
-	c = c.WithEmailKeys()
-	d := derived{keys: c.MatchKeys, words: c.SearchDocument(account), sets: setsOf(&c)}
-	if !c.Archived() {
-		d.tags = c.Tags
+// settler gets what a derivation finds.
+type settler interface {
+	// settle gets a row that is not as it should be. was is nil where there is none, should where there should be none.
+	settle(table *db.Table, was, should []any) error
+	// derived gets a row that one of the derived tables should have.
+	derived(table *db.Table, row ...any)
+	// gap gets a range of changes that are missing in the history.
+	gap(account, first, last int64) error
+	// lost gets what cannot be derived from anything.
+	lost(p Problem)
+}
+
+// derivedTables have only rows that follow from documents and gifts. Words are derived, too, and read in another way.
+var derivedTables = []*db.Table{indexTable, setTable, tagTable, givingTable, referenceTable}
+
+func newDerivation(c db.Conn, on settler, row tally, read func(what string, n int64) error) *derivation {
+	return &derivation{conn: c, on: on, read: read, tally: row, damaged: make(map[int64]bool), cells: make(map[string]crm.Giving), tags: make(map[string]int64)}
+}
+
+// everything goes through all that the account has. The history comes first, since documents name their last change in it; gifts come before
+// the contacts that gave them.
+func (d *derivation) everything(campaigns []int64) error {
+	for _, part := range []func() error{d.history, d.ledger, d.contacts, func() error { return d.campaigns(campaigns) }, d.totals} {
+		if err := part(); err != nil {
+			return err
+		}
 	}
-	return d
+	return nil
 }
 
-const derivedKeys = 50_000 // keys that are sorted before they are written, so that neighbors go to the same pages
+// settle compares a row with what it should be.
+func (d *derivation) settle(table *db.Table, was, should []any) error {
+	if slices.EqualFunc(was, should, sameValue) {
+		return nil
+	}
+	return d.on.settle(table, was, should)
+}
 
-// derive works out anew what is derived from the documents of all contacts.
+func sameValue(a, b any) bool {
+	if text, ok := a.([]byte); ok {
+		return bytes.Equal(text, b.([]byte))
+	}
+	return a == b
+}
+
+// derive works out anew what all contacts are found by, for another version of the program.
 func derive(t *db.Tx, progress db.Progress) error {
 	for _, sql := range []string{`DELETE FROM contact_index`, `DELETE FROM tag`, `DELETE FROM contact_set`} {
 		if _, err := t.Exec(sql); err != nil {
@@ -38,17 +90,18 @@ func derive(t *db.Tx, progress db.Progress) error {
 	if err := t.ClearSearch(wordsTable); err != nil {
 		return err
 	}
-	accounts, err := db.List(t.Conn, scanTally, sqlTallies)
+	rows, err := db.List(t.Conn, scanTally, sqlTallies)
 	done, total := int64(0), int64(0)
-	for _, a := range accounts {
-		total += a.contactSeq
+	for _, row := range rows {
+		total += row.contactSeq
 	}
-	for _, a := range accounts {
+	for _, row := range rows {
 		if err == nil {
-			err = deriveAccount(t, a, func(n int) {
-				done += int64(n)
+			err = newDerivation(t.Conn, rebuilder{t, true}, row, func(_ string, n int64) error {
+				done += n
 				progress("working out what contacts are found by", done, total)
-			})
+				return nil
+			}).contacts()
 		}
 	}
 	if err != nil {
@@ -57,134 +110,164 @@ func derive(t *db.Tx, progress db.Progress) error {
 	return t.CompactSearch(wordsTable)
 }
 
-const sqlTallies = `SELECT ` + tallyColumns + ` FROM account_tally ORDER BY account_id`
+const (
+	sqlTallies = `SELECT ` + tallyColumns + ` FROM account_tally ORDER BY account_id`
 
-func deriveAccount(t *db.Tx, a tally, progress func(n int)) error {
-	account := a.account
-	var keys []indexKey
-	var read []*stored
-	tags := make(map[string]int64)
-	var sets blockSets
-	insertKeys := func() {
-		slices.SortFunc(keys, func(a, b indexKey) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
-		for _, k := range keys {
-			t.Insert(indexTable, account, k.key, k.id)
-		}
-		keys = keys[:0]
+	// An account whose row was lost has the currency of most of its gifts.
+	sqlMostGiven = `SELECT currency, COUNT(*) FROM gift WHERE account_id = $1 GROUP BY currency ORDER BY COUNT(*) DESC, currency LIMIT 1`
+
+	sqlCampaignsOf = `SELECT id FROM campaign WHERE account_id = $1 ORDER BY id`
+
+	// Nodes that remember lists and sets of the account read them again.
+	sqlMoveOn = `UPDATE account_tally SET list_revision = list_revision + 1, tag_revision = tag_revision + 1, campaign_revision = campaign_revision + 1 WHERE account_id = $1`
+)
+
+// rebuild derives an account anew, with its words or without them, which take as long as all else. No one else changes the account meanwhile.
+func rebuild(t *db.Tx, account int64, known accounts, words bool) error {
+	row := tally{account: account}
+	found, err := t.Lock(func(r db.Row) { row = scanTally(r) }, tallyTable, account)
+	if err != nil || row.importing != 0 { // the import goes on where it was
+		return err
 	}
-	err := eachStored(t.Conn, account, func(s *stored) error {
-		read = append(read, s)
-		return nil
-	}, func() error {
-		for _, s := range read {
-			found := s.derive(t, account)
-			if block := blockOf(s.id); block != sets.block {
-				sets.insert(t, account)
-				sets.block = block
-			}
-			sets.add(s.id, found.sets)
-			for _, key := range found.keys {
-				keys = append(keys, indexKey{key, s.id})
-			}
-			for _, name := range found.tags {
-				tags[name]++
-			}
+	if !found {
+		if row, err = lostTally(t.Conn, account); err != nil {
+			return err
 		}
-		progress(len(read))
-		read = read[:0]
-		if len(keys) >= derivedKeys {
-			insertKeys()
-		}
-		return nil
-	})
-	insertKeys()
-	sets.insert(t, account)
-	for name, n := range tags {
-		t.Add(tagTable, n, account, crm.FoldTag(name), name)
 	}
+	quiet := func(string, int64) error { return nil }
+	campaigns, err := db.List(t.Conn, number, sqlCampaignsOf, account)
 	if err != nil {
 		return err
 	}
-	return deriveGiftSets(t, account, a.contactSeq)
-}
-
-// blockSets are the sets of the contacts of one block: nothing more is in memory while all contacts are gone through in the order of
-// their ids.
-type blockSets struct {
-	block   int64
-	members map[string][]int64
-}
-
-func (b *blockSets) add(id int64, names []string) {
-	if b.members == nil {
-		b.members = make(map[string][]int64)
+	gifts := newDerivation(t.Conn, columnsOnly{rebuilder{Tx: t}}, row, quiet) // what gifts come to is worked out from their columns
+	if err := gifts.ledger(); err != nil {
+		return err
 	}
-	for _, name := range names {
-		b.members[name] = append(b.members[name], id)
+	if err := clearDerived(t, account, gifts.giving, words); err != nil {
+		return err
 	}
+	d := newDerivation(t.Conn, rebuilder{t, words}, row, quiet)
+	if d.known = known; found {
+		d.was = row.values()
+	}
+	if err := d.everything(campaigns); err != nil {
+		return err
+	}
+	if err := renewArchive(t, d); err != nil {
+		return err
+	}
+	_, err = t.Exec(sqlMoveOn, account)
+	return err
 }
 
-// insert writes the sets, and forgets them.
-func (b *blockSets) insert(t *db.Tx, account int64) {
-	for name, ids := range b.members {
-		var bits db.SetBlock
-		for _, id := range ids {
-			_, at := db.BlockOf(crm.IDSeq(id))
-			bits.Put(at, true)
+// lostTally is the row of an account whose own was lost, before its documents are counted.
+func lostTally(c db.Conn, account int64) (tally, error) {
+	row := newTally(account)
+	_, err := c.One(func(r db.Row) { row.currency = r.Text(0) }, sqlMostGiven, account)
+	return *row, err
+}
+
+// ledger looks at the plans and the gifts, each by itself.
+func (d *derivation) ledger() error {
+	if err := d.plans(); err != nil {
+		return err
+	}
+	return d.gifts()
+}
+
+// clearDerived removes the rows of an account that are about to be derived. What gifts come to stays where not all of them can be read.
+func clearDerived(t *db.Tx, account int64, giving, words bool) error {
+	for _, table := range derivedTables {
+		if !giving && (table == givingTable || table == referenceTable) {
+			continue
 		}
-		t.Insert(setTable, account, name, b.block, int64(len(ids)), bits.Encode())
-	}
-	clear(b.members)
-}
-
-// indexKey is a key and the contact that it finds.
-type indexKey struct {
-	key string
-	id  int64
-}
-
-// derive writes what belongs to the contact alone. One that is damaged keeps the match keys that are noted beside its document,
-// and a check tells of it: an upgrade is no reason to lose the others.
-func (s *stored) derive(t *db.Tx, account int64) derived {
-	if s.damage != nil {
-		return derived{keys: splitKeys(s.matchKeys)}
-	}
-	found := derivedFrom(account, s.contact)
-	if keys, custom := joinKeys(found.keys), flag(len(s.contact.Custom) > 0); keys != s.matchKeys || custom != s.custom || s.columns != columnsOf(&s.contact) {
-		s.matchKeys, s.custom = keys, custom
-		t.Save(contactTable, s.values(account)...)
-	}
-	t.Insert(wordsTable, account, s.id, found.words)
-	return found
-}
-
-const (
-	sqlStored  = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
-	storedRead = 200 // as the statement says
-)
-
-// eachStored reads all contacts of an account; after is called after some of them, when another statement may run.
-func eachStored(c db.Conn, account int64, read func(*stored) error, after func() error) error {
-	return eachStoredIn(c, account, 0, crm.MaxSeq, read, after)
-}
-
-// eachStoredIn reads the contacts of an account after one sequence number, up to another.
-func eachStoredIn(c db.Conn, account, from, to int64, read func(*stored) error, after func() error) error {
-	id, end := crm.MakeID(account, from), crm.MakeID(account, to)
-	for n := storedRead; n == storedRead; {
-		n = 0
-		err := c.Each(func(r db.Row) error {
-			n++
-			s := scanContact(r)
-			s.columns = contactColumns{r.Int(10), r.Int(11), r.Text(12), r.Int(13)}
-			id = s.id
-			return read(s)
-		}, sqlStored, account, id, end)
-		if err == nil {
-			err = after()
-		}
-		if err != nil {
+		if _, err := t.Exec("DELETE FROM "+table.Name+" WHERE account_id = $1", account); err != nil {
 			return err
+		}
+	}
+	if !words {
+		return nil
+	}
+	return t.ClearWords(wordsTable, account, crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq))
+}
+
+// rebuilder writes what a derivation finds.
+type rebuilder struct {
+	*db.Tx
+	words bool
+}
+
+const sqlMoveCampaigns = `UPDATE account_tally SET campaign_revision = campaign_revision + 1 WHERE account_id = $1`
+
+func (w rebuilder) settle(table *db.Table, was, should []any) (err error) {
+	if should == nil {
+		w.Delete(table, was[:table.Key]...)
+	} else {
+		w.Save(table, should...)
+	}
+	if table == readerTable {
+		_, err = w.Exec(sqlMoveCampaigns, slices.Concat(was, should)[0])
+	}
+	return err
+}
+
+func (w rebuilder) derived(table *db.Table, row ...any) {
+	if table != wordsTable || w.words {
+		w.Insert(table, row...)
+	}
+}
+
+// gap puts rows in the place of changes that are missing, because no number is given out again.
+func (w rebuilder) gap(account, first, last int64) error {
+	for revision := first; revision <= last; revision++ {
+		w.Save(changeTable, account, revision, int64(0), int64(crm.DidLose), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), "", "")
+		if revision%derivedAtOnce == 0 {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (rebuilder) lost(Problem) {}
+
+// derivedAtOnce is how many rows are kept in memory before they are written.
+const derivedAtOnce = 5000
+
+// columnsOnly writes what documents say, and nothing that is derived from them.
+type columnsOnly struct{ rebuilder }
+
+func (columnsOnly) derived(*db.Table, ...any) {}
+
+// perID keeps a number for each of many ids, in little more than 8 bytes each: most ids of an account are neighbors.
+type perID[N int64 | uint64] map[int64]*[64]N
+
+// at is where the number of an id is.
+func (p perID[N]) at(id int64) *N {
+	part := p[id>>6]
+	if part == nil {
+		part = new([64]N)
+		p[id>>6] = part
+	}
+	return &part[id&63]
+}
+
+// get is the number of an id, 0 where there is none.
+func (p perID[N]) get(id int64) (n N) {
+	if part := p[id>>6]; part != nil {
+		n = part[id&63]
+	}
+	return n
+}
+
+// each reads the numbers in the order of their ids.
+func (p perID[N]) each(read func(id int64, n N) error) error {
+	for _, start := range slices.Sorted(maps.Keys(p)) {
+		for i, n := range p[start] {
+			if err := read(start<<6|int64(i), n); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -50,12 +50,11 @@ type storedGift struct {
 }
 
 func scanGift(r db.Row) (int64, *storedGift) {
-	id, body := r.Int(0), slices.Clone(r.Bytes(6))
-	g := &storedGift{body: body, revision: r.Int(8)}
-	if checksum(body) != r.Int(7) {
-		g.damage = &Damaged{Table: giftTable.Name, ID: id, Account: crm.IDAccount(id)}
-	} else {
-		g.Gift, g.damage = crm.ParseGift(id, r.Text(5), r.Int(2), body)
+	id := r.Int(0)
+	body, err := documentIn(giftTable, r, 6, id)
+	g := &storedGift{body: slices.Clone(body), revision: r.Int(8), damage: err}
+	if err == nil {
+		g.Gift, g.damage = crm.ParseGift(id, r.Text(5), r.Int(2), g.body)
 		g.Local = moment(r.Int(9))
 	}
 	return id, g
@@ -308,8 +307,13 @@ func (t *tx) writeGift(write func(*db.Table, ...any), a *accountUnit, revision i
 	}
 	body := g.AppendBody(make([]byte, 0, usualBody))
 	a.gifts.rows[g.ID] = &storedGift{Gift: *g, body: body, revision: revision}
-	write(giftTable, a.account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		crm.Month(g.Local), g.Local.Unix(), g.Code, body, checksum(body), revision, ahead(g))
+	write(giftTable, giftValues(a.account, revision, g, body)...)
+}
+
+// giftValues are the columns of a gift. They follow from its document and the organization's clock.
+func giftValues(account, revision int64, g *crm.Gift, body []byte) []any {
+	return []any{account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
+		crm.Month(g.Local), g.Local.Unix(), g.Code, body, checksum(body), revision, ahead(g)}
 }
 
 // ahead is by how many seconds the organization's clock was ahead of UTC.

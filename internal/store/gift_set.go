@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/db"
 )
 
 // The contacts of whose gifts of a month something is left are a set, and so are those of a campaign: who gave in some years, or for a campaign, is
@@ -15,7 +14,6 @@ const donorSet = "d:"
 const (
 	sqlGaveInMonth    = `SELECT 1 FROM gift WHERE account_id = $1 AND contact_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0`
 	sqlGaveToCampaign = `SELECT 1 FROM gift WHERE account_id = $1 AND contact_id = $2 AND campaign_id = $3 AND net > 0`
-	sqlGivers         = `SELECT contact_id, given_at, campaign_id FROM gift WHERE account_id = $1 AND contact_id >= $2 AND contact_id <= $3 AND net > 0 ORDER BY contact_id, given_at`
 )
 
 // campaignDonors is the set of those who gave for a campaign.
@@ -76,51 +74,4 @@ func (t *tx) leftSets(a *accountUnit, g *crm.Gift) (names []string, err error) {
 		names = append(names, campaignDonors(g.Campaign))
 	}
 	return names, err
-}
-
-// deriveGiftSets makes the sets of gifts of an account anew, block by block: what one has is written before the next one is read, so that there is never
-// more in memory.
-func deriveGiftSets(t *db.Tx, account, contactSeq int64) error {
-	for block := range (contactSeq + db.BlockSize - 1) / db.BlockSize {
-		sets := blockSets{block: block}
-		from, to := crm.MakeID(account, block*db.BlockSize+1), crm.MakeID(account, (block+1)*db.BlockSize)
-		if err := eachGiftSet(t.Conn, account, from, to, func(id int64, name string) { sets.add(id, []string{name}) }); err != nil {
-			return err
-		}
-		sets.insert(t, account)
-		if err := t.Flush(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachGiftSet are the sets that the gifts of the contacts from one id to another put them in, each once.
-func eachGiftSet(c db.Conn, account, from, to int64, read func(id int64, set string)) error {
-	var last int64
-	known := make(map[string]bool)
-	return c.Each(func(r db.Row) error {
-		if id := r.Int(0); id != last {
-			clear(known)
-			last = id
-		}
-		for _, name := range giftSets(r.Int(1), r.Int(2)) {
-			if !known[name] {
-				known[name] = true
-				read(last, name)
-			}
-		}
-		return nil
-	}, sqlGivers, account, from, to)
-}
-
-// eachGiftSet are the facts about sets that gifts of the checked accounts say.
-func (k *checker) eachGiftSet(from, to int64, enter func(f fact)) error {
-	for _, account := range k.numbers {
-		err := eachGiftSet(k.conn, account, from, to, func(id int64, name string) { enter(fact{table: setTable, owner: id, text: name}) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

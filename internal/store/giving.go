@@ -13,6 +13,11 @@ func scanGiving(r db.Row) (string, *crm.Giving) {
 	return r.Text(0), &crm.Giving{Entries: r.Int(1), Gifts: r.Int(2), Amount: r.Int(3), Recurring: r.Int(4), Donors: r.Int(5), New: r.Int(6), Retained: r.Int(7), FirstYear: r.Int(8)}
 }
 
+// givingValues are the columns of the sums under a name.
+func givingValues(account int64, name string, g *crm.Giving) []any {
+	return []any{account, name, g.Entries, g.Gifts, g.Amount, g.Recurring, g.Donors, g.New, g.Retained, g.FirstYear}
+}
+
 // cell is the sums under a name, for a change: they are written when the batch ends.
 func (t *tx) cell(a *accountUnit, name string) (*crm.Giving, error) {
 	found, err := a.giving.get(t, a.account, name)
@@ -34,7 +39,7 @@ func (t *tx) writeGiving(a *accountUnit) {
 			t.Delete(givingTable, a.account, name)
 			a.giving.rows[name] = nil
 		} else {
-			t.Save(givingTable, a.account, name, g.Entries, g.Gifts, g.Amount, g.Recurring, g.Donors, g.New, g.Retained, g.FirstYear)
+			t.Save(givingTable, givingValues(a.account, name, g)...)
 		}
 	}
 	clear(a.moved)

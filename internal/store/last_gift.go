@@ -1,8 +1,6 @@
 package store
 
 import (
-	"time"
-
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
@@ -13,34 +11,6 @@ const sqlLastGiven = `SELECT given_at FROM gift WHERE account_id = $1 AND contac
 
 // sqlGivenTimes are the times of the gifts of a contact that count, in UTC.
 const sqlGivenTimes = `SELECT given_at - ahead FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0`
-
-// sqlWrongLastGifts are contacts whose last gift is not what is kept of them.
-const sqlWrongLastGifts = `SELECT account_id, id, last_gift, should FROM (SELECT account_id, id, last_gift,
-	COALESCE((SELECT MAX(CASE given_at WHEN 0 THEN 1 ELSE given_at END) FROM gift AS g WHERE g.account_id = c.account_id AND g.contact_id = c.id AND g.net > 0), 0) AS should
-	FROM contact AS c) AS found WHERE last_gift <> should ORDER BY id`
-
-// noted is a time of a gift as a check tells it.
-func noted(seconds int64) string {
-	if seconds == 0 {
-		return "no day"
-	}
-	return moment(seconds).Format(time.RFC3339)
-}
-
-// renewLastGift works out anew when a contact gave last.
-func renewLastGift(account, id int64) func(*tx) error {
-	return func(t *tx) error {
-		row, err := t.load(account, id)
-		if err != nil {
-			return err
-		}
-		at := row.trace
-		if at.lastGift, err = t.findLastGift(id); err == nil {
-			t.writeContact(t.Save, t.account(account), row.listRevision, at, row.contact, row.body)
-		}
-		return err
-	}
-}
 
 // givenAt is when a gift was given, as it is kept of a contact; 0 where it is not the contact's, or does not count.
 func givenAt(g *crm.Gift, contact int64) int64 {

@@ -29,12 +29,11 @@ type storedPlan struct {
 }
 
 func scanPlan(r db.Row) (int64, *storedPlan) {
-	id, body := r.Int(0), slices.Clone(r.Bytes(2))
-	p := &storedPlan{body: body, revision: r.Int(4)}
-	if checksum(body) != r.Int(3) {
-		p.damage = &Damaged{Table: planTable.Name, ID: id, Account: crm.IDAccount(id)}
-	} else {
-		p.Plan, p.damage = crm.ParsePlan(id, r.Text(1), body)
+	id := r.Int(0)
+	body, err := documentIn(planTable, r, 2, id)
+	p := &storedPlan{body: slices.Clone(body), revision: r.Int(4), damage: err}
+	if err == nil {
+		p.Plan, p.damage = crm.ParsePlan(id, r.Text(1), p.body)
 	}
 	return id, p
 }
@@ -109,7 +108,12 @@ func (t *tx) savePlan(a *accountUnit, old *storedPlan, p *crm.Plan) {
 func (t *tx) writePlan(write func(*db.Table, ...any), a *accountUnit, revision int64, p *crm.Plan) {
 	body := p.AppendBody(make([]byte, 0, usualBody))
 	a.plans.rows[p.ID] = &storedPlan{Plan: *p, body: body, revision: revision}
-	write(planTable, a.account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), seconds(p.NextBill), p.Code, body, checksum(body), revision)
+	write(planTable, planValues(a.account, revision, p, body)...)
+}
+
+// planValues are the columns of a plan. They follow from its document.
+func planValues(account, revision int64, p *crm.Plan, body []byte) []any {
+	return []any{account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), seconds(p.NextBill), p.Code, body, checksum(body), revision}
 }
 
 // CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already is refused.

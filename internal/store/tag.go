@@ -10,6 +10,7 @@ import (
 )
 
 const (
+	sqlTagCount    = `SELECT contacts FROM tag WHERE account_id = $1 AND fold = $2 AND name = $3`
 	sqlSuggestTags = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3 ORDER BY fold, name LIMIT $4`
 	sqlTagPage     = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3 ORDER BY fold, name LIMIT $4 OFFSET $5`
 	sqlTagTotal    = `SELECT COUNT(*) FROM tag WHERE account_id = $1 AND fold >= $2 AND fold <= $3`

@@ -1,0 +1,200 @@
+package store
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+// derived is what is worked out from a contact's document and kept beside it. A write keeps it up to date with this, too.
+type derived struct {
+	keys  []string // in contact_index
+	words string   // in contact_search
+	tags  []string // that count the contact
+	sets  []string // in contact_set
+}
+
+func derivedFrom(account int64, c crm.Contact) derived {
+	c = c.WithEmailKeys()
+	d := derived{keys: c.MatchKeys, words: c.SearchDocument(account), sets: setsOf(&c)}
+	if !c.Archived() {
+		d.tags = c.Tags
+	}
+	return d
+}
+
+const sqlFieldIDs = `SELECT id FROM custom_field WHERE account_id = $1 ORDER BY id`
+
+// contacts goes through the contacts in the order of their ids, some at a time together with their gifts.
+func (d *derivation) contacts() (err error) {
+	if d.fields, err = db.List(d.conn, number, sqlFieldIDs, d.account); err != nil {
+		return err
+	}
+	var page []*stored
+	after := int64(math.MinInt64) // the last contact of the page before
+	settle := func(to int64) error {
+		given, err := d.given(after, to)
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			if err := d.contact(s, given[s.id]); err != nil {
+				return err
+			}
+			after = s.id
+		}
+		err = d.read("contacts", int64(len(page)))
+		page = page[:0]
+		return err
+	}
+	err = eachStored(d.conn, d.account, func(s *stored) error {
+		page = append(page, s)
+		return nil
+	}, func() error {
+		if len(page) == 0 {
+			return nil
+		}
+		return settle(page[len(page)-1].id)
+	})
+	if err == nil {
+		err = settle(math.MaxInt64) // gifts of contacts that are not there
+	}
+	if err != nil {
+		return err
+	}
+	d.missing(d.contactSeq)
+	d.contactSeq = max(d.contactSeq, d.last)
+	d.contactActive = d.active
+	d.sets.end(d)
+	for name, n := range d.tags {
+		d.on.derived(tagTable, d.account, crm.FoldTag(name), name, n, int64(len(strconv.FormatInt(n, 10))))
+	}
+	for name, sums := range d.cells {
+		d.on.derived(givingTable, givingValues(d.account, name, &sums)...)
+	}
+	return nil
+}
+
+// missing tells of contacts that are not there, after the last one that is: ids are given out without a gap, and never again.
+func (d *derivation) missing(to int64) {
+	switch first, last := crm.MakeID(d.account, d.last+1), crm.MakeID(d.account, to); {
+	case first == last:
+		d.on.lost(Problem{Contact: first, What: "it is missing: " + restoreIt})
+	case first < last:
+		d.on.lost(Problem{What: fmt.Sprintf("the contacts %d to %d are missing: restore them from a backup", first, last)})
+	}
+}
+
+// contact works out what follows from the document of a contact, and from what it gave; nil is nothing.
+func (d *derivation) contact(s *stored, g *givenSums) error {
+	d.missing(crm.IDSeq(s.id) - 1)
+	d.last = crm.IDSeq(s.id)
+	d.listRevision = max(d.listRevision, s.listRevision)
+	if g == nil {
+		g = new(givenSums)
+	}
+	if s.damage != nil { // it keeps the match keys that are noted beside its document: an upgrade is no reason to lose it
+		d.damaged[s.id] = true
+		d.active += 1 - s.archived
+		d.on.lost(Problem{Contact: s.id, What: "its document is damaged: " + restoreIt})
+		d.keep(s.id, derived{keys: splitKeys(s.matchKeys), sets: g.sets})
+		return nil
+	}
+	should := *s
+	if should.revision, should.version = d.head(crm.ContactNoun, s.id, s.revision), d.version(s); d.giving {
+		sums := g.sums[crm.Cell(0, 0, d.currency, s.id)]
+		should.lastGift = g.last
+		should.contact.LastGift = moment(g.last)
+		should.contact.Stats = statsOf(&sums, d.currency)
+	}
+	if should.contact.Stats != s.contact.Stats {
+		should.body = should.contact.AppendBody(nil)
+		should.checksum = checksum(should.body)
+	}
+	found := derivedFrom(d.account, should.contact)
+	should.matchKeys, should.custom, should.archived = joinKeys(found.keys), flag(len(s.contact.Custom) > 0), flag(s.contact.Archived())
+	d.active += 1 - should.archived
+	for _, value := range s.contact.Custom {
+		if _, found := slices.BinarySearch(d.fields, value.Field); !found {
+			d.on.lost(Problem{Contact: s.id, What: fmt.Sprintf("it has a value in the custom field %d, which does not exist: restore a backup", value.Field)})
+		}
+	}
+	found.sets = append(found.sets, g.sets...)
+	d.keep(s.id, found)
+	d.on.derived(wordsTable, d.account, s.id, found.words)
+	return d.settle(contactTable, s.row(d.account, s.columns), should.values(d.account))
+}
+
+// keep notes what contacts share.
+func (d *derivation) keep(id int64, found derived) {
+	for _, key := range found.keys {
+		d.on.derived(indexTable, d.account, key, id)
+	}
+	for _, name := range found.tags {
+		d.tags[name]++
+	}
+	if block := blockOf(id); block != d.sets.block {
+		d.sets.end(d)
+		d.sets.block = block
+	}
+	d.sets.add(id, found.sets)
+}
+
+// blockSets are the sets of the contacts of one block: nothing more is in memory while all contacts are gone through in the order of
+// their ids.
+type blockSets struct {
+	block   int64
+	members map[string]*db.SetBlock
+}
+
+func (b *blockSets) add(id int64, names []string) {
+	if b.members == nil {
+		b.members = make(map[string]*db.SetBlock)
+	}
+	_, at := db.BlockOf(crm.IDSeq(id))
+	for _, name := range names {
+		if b.members[name] == nil {
+			b.members[name] = new(db.SetBlock)
+		}
+		b.members[name].Put(at, true)
+	}
+}
+
+// end hands the sets of the block over, and forgets them.
+func (b *blockSets) end(d *derivation) {
+	for name, bits := range b.members {
+		d.on.derived(setTable, d.account, name, b.block, bits.Count(), bits.Encode())
+	}
+	clear(b.members)
+}
+
+const (
+	sqlStored  = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+	storedRead = 200 // as the statement says
+)
+
+// eachStored reads all contacts of an account; after is called after some of them, when another statement may run.
+func eachStored(c db.Conn, account int64, read func(*stored) error, after func() error) error {
+	id, end := crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq)
+	for n := storedRead; n == storedRead; {
+		n = 0
+		err := c.Each(func(r db.Row) error {
+			n++
+			s := scanContact(r)
+			s.columns = contactColumns{r.Int(10), r.Int(11), r.Text(12), r.Int(13)}
+			id = s.id
+			return read(s)
+		}, sqlStored, account, id, end)
+		if err == nil {
+			err = after()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

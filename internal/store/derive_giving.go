@@ -1,0 +1,196 @@
+package store
+
+import (
+	"fmt"
+	"math"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+)
+
+const (
+	sqlGiftRows = `SELECT ` + giftColumns + `, method, currency, net, month, ahead FROM gift
+		WHERE account_id = $1 AND (contact_id, given_at, id) > ($2, $3, $4) ORDER BY contact_id, given_at, id LIMIT 500`
+	sqlPlanRows = `SELECT ` + planColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
+	ledgerRead  = 500 // as the statements say
+
+	sqlGivenBy = `SELECT contact_id, campaign_id, plan_id, currency, net, given_at FROM gift WHERE account_id = $1 AND contact_id > $2 AND contact_id <= $3`
+)
+
+// ledgerRow is a gift or a plan, with the row that it stands in.
+type ledgerRow[T any] struct {
+	id    int64
+	doc   T
+	row   []any
+	place []any // behind the account, in the order of an index
+}
+
+// eachLedgerRow reads the gifts or the plans of an account from a place on. It returns how many there are, and the greatest id.
+func eachLedgerRow[T any](d *derivation, sql string, scan func(db.Row) ledgerRow[T], after []any, read func(ledgerRow[T]) error) (n, last int64, err error) {
+	for page := make([]ledgerRow[T], ledgerRead); len(page) == ledgerRead; {
+		if page, err = db.List(d.conn, scan, sql, append([]any{d.account}, after...)...); err != nil {
+			return n, last, err
+		}
+		for _, row := range page {
+			n, last, after = n+1, max(last, row.id), row.place
+			if err := read(row); err != nil {
+				return n, last, err
+			}
+		}
+	}
+	return n, last, nil
+}
+
+// first is a place before all others.
+const first = int64(math.MinInt64)
+
+// gifts looks at each gift by itself. Its columns follow from its document and from the organization's clock, unless a job is about to move
+// gifts to another clock. Where a gift is damaged or missing, nobody knows what the gifts come to.
+func (d *derivation) gifts() error {
+	moving, err := zoneMoving(d.conn, d.account)
+	if err != nil {
+		return err
+	}
+	n, last, err := eachLedgerRow(d, sqlGiftRows, func(r db.Row) ledgerRow[*storedGift] {
+		id, g := scanGift(r)
+		return ledgerRow[*storedGift]{id, g, []any{d.account, id, r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(13), r.Int(9), r.Text(5),
+			g.body, r.Int(7), g.revision, r.Int(14)}, []any{r.Int(1), r.Int(9), id}}
+	}, []any{first, first, first}, func(r ledgerRow[*storedGift]) error {
+		g := r.doc
+		if g.damage != nil {
+			d.giving = false
+			d.on.lost(Problem{What: fmt.Sprintf("gift %s: its document is damaged: %s", crm.GiftNumber(r.id), restoreIt)})
+			return nil
+		}
+		if g.ExternalID != "" {
+			d.on.derived(referenceTable, d.account, giftReference+g.ExternalID, r.id)
+		}
+		if !moving {
+			g.Local = crm.GiftClock(g.At, d.location())
+		}
+		if err := d.read("gifts", 1); err != nil {
+			return err
+		}
+		return d.settle(giftTable, r.row, giftValues(d.account, d.head(crm.GiftNoun, r.id, g.revision), &g.Gift, g.body))
+	})
+	if err == nil && n < d.giftSeq {
+		d.giving = false
+		d.on.lost(Problem{What: fmt.Sprintf("%d gifts of %d are missing: restore a backup", d.giftSeq-n, d.giftSeq)})
+	}
+	d.giftSeq = max(d.giftSeq, crm.IDSeq(last))
+	return err
+}
+
+// plans looks at each plan by itself.
+func (d *derivation) plans() error {
+	d.giving = true
+	_, last, err := eachLedgerRow(d, sqlPlanRows, func(r db.Row) ledgerRow[*storedPlan] {
+		id, p := scanPlan(r)
+		return ledgerRow[*storedPlan]{id, p, []any{d.account, id, r.Int(5), r.Int(6), r.Int(7), r.Int(8), r.Text(1), p.body, r.Int(3), p.revision}, []any{r.Int(5), id}}
+	}, []any{first, first}, func(r ledgerRow[*storedPlan]) error {
+		p := r.doc
+		if p.damage != nil {
+			d.giving = false
+			d.on.lost(Problem{What: fmt.Sprintf("plan %s: its document is damaged: %s", crm.GiftNumber(r.id), restoreIt)})
+			return nil
+		}
+		if p.ExternalID != "" {
+			d.on.derived(referenceTable, d.account, planReference+p.ExternalID, r.id)
+		}
+		return d.settle(planTable, r.row, planValues(d.account, d.head(crm.PlanNoun, r.id, p.revision), &p.Plan, p.body))
+	})
+	d.planSeq = max(d.planSeq, crm.IDSeq(last))
+	return err
+}
+
+// givenSums are what the gifts of one contact come to.
+type givenSums struct {
+	sums map[string]crm.Giving // of the contact
+	sets []string              // that they put it in
+	last int64                 // when the last one was given that counts
+	in   map[string]bool       // the same sets
+}
+
+// given adds up the gifts of the contacts after one id, up to another, by the columns of the gifts. The sums of the account are added up meanwhile.
+func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
+	all := make(map[int64]*givenSums)
+	err := d.conn.Each(func(r db.Row) error {
+		at := moment(r.Int(5))
+		s := share{r.Int(1), r.Int(0), r.Text(3), crm.Year(at), crm.Month(at), crm.Day(at), r.Int(4), r.Int(2) != 0}
+		g := all[s.contact]
+		if g == nil {
+			g = &givenSums{sums: make(map[string]crm.Giving), in: make(map[string]bool)}
+			all[s.contact] = g
+		}
+		if s.net > 0 {
+			g.last = later(g.last, lastGiftAt(r.Int(5)))
+			for _, name := range giftSets(r.Int(5), s.campaign) {
+				if !g.in[name] {
+					g.in[name] = true
+					g.sets = append(g.sets, name)
+				}
+			}
+		}
+		if d.giving {
+			d.add(s, g.sums)
+		}
+		return nil
+	}, sqlGivenBy, d.account, after, to)
+	if d.giving {
+		for _, g := range all {
+			d.enterDonor(g.sums)
+		}
+	}
+	return all, err
+}
+
+// add counts a gift in the sums that it is part of: those of its contact, and those of the account.
+func (d *derivation) add(s share, own map[string]crm.Giving) {
+	for _, name := range s.cells() {
+		if crm.CellContact(name) != 0 {
+			own[name] = add(own[name], s)
+		} else {
+			d.cells[name] = add(d.cells[name], s)
+		}
+	}
+	if whole := crm.Cell(0, 0, s.currency, s.contact); s.net > 0 && (own[whole].FirstYear == 0 || s.year < own[whole].FirstYear) {
+		sum := own[whole]
+		sum.FirstYear = s.year
+		own[whole] = sum
+	}
+}
+
+// add is sums with one gift more.
+func add(g crm.Giving, s share) crm.Giving {
+	if g.Entries++; s.net > 0 {
+		g.Gifts++
+		g.Amount += s.net
+		if s.recurring {
+			g.Recurring += s.net
+		}
+	}
+	return g
+}
+
+// enterDonor hands over the sums of a contact, and counts it as a donor where something is left of its gifts.
+func (d *derivation) enterDonor(own map[string]crm.Giving) {
+	for name, sums := range own {
+		d.on.derived(givingTable, givingValues(d.account, name, &sums)...)
+		if sums.Gifts == 0 {
+			continue
+		}
+		campaign, period, currency, contact := crm.CellParts(name)
+		all := crm.Cell(campaign, period, currency, 0)
+		total := d.cells[all]
+		total.Donors++
+		if campaign == 0 && period != 0 {
+			if own[crm.Cell(0, period-1, currency, contact)].Gifts > 0 {
+				total.Retained++
+			}
+			if own[crm.Cell(0, 0, currency, contact)].FirstYear == period {
+				total.New++
+			}
+		}
+		d.cells[all] = total
+	}
+}
