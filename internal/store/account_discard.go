@@ -9,7 +9,7 @@ import (
 )
 
 // discardedTables have what an import writes under the account, beside documents and the history.
-var discardedTables = []*db.Table{archivalTable, indexTable, setTable, tagTable, referenceTable, givingTable, fieldTable, segmentTable}
+var discardedTables = []*db.Table{indexTable, setTable, tagTable, referenceTable, givingTable, fieldTable, segmentTable}
 
 const (
 	sqlImportedCampaigns = `SELECT campaign_id FROM campaign_reader WHERE account_id = $1 AND relation = 1 ORDER BY campaign_id LIMIT $2` // its own
@@ -77,7 +77,7 @@ func (t *tx) discardRows(a *accountUnit, revision int64) (more bool, err error) 
 		if more {
 			a.touch(t)
 			a.contactActive = min(a.contactActive, a.contactSeq)
-			a.listRevision++
+			a.setRevision++
 			return true, nil
 		}
 	}
@@ -126,7 +126,8 @@ func (t *tx) endDiscard(a *accountUnit, j *Job, spec *accountSpec) error {
 		return t.removeJob(j)
 	}
 	a.touch(t)
-	a.fieldSeq++ // what nodes remember of the definitions is read again
-	a.campaignSeq, a.segmentSeq, a.revision, a.importing, a.timezone = 0, 0, spec.Revision, 0, spec.Timezone
+	a.fieldSeq++ // what nodes remember of the definitions is read again, and of sets
+	a.setRevision++
+	a.lastCreated, a.campaignSeq, a.segmentSeq, a.revision, a.importing, a.timezone = 0, 0, 0, spec.Revision, 0, spec.Timezone
 	return t.removeJob(j)
 }

@@ -223,10 +223,6 @@ const (
 	// What the ids of an account begin with, as crm.MakeID says.
 	idLead = `account_id - CASE WHEN account_id < 1000000 THEN 1 ELSE 0 END`
 
-	sqlWrongNotes = `SELECT account_id, id, revision, archived FROM contact_archival AS note WHERE NOT EXISTS (SELECT 1 FROM contact AS c
-		WHERE c.account_id = note.account_id AND c.id = note.id AND c.list_revision = note.revision AND c.archived = note.archived) ORDER BY account_id, revision`
-	sqlUnnoted = `SELECT account_id, id, list_revision FROM contact AS c WHERE archived = 1 AND ` + idLead + ` = id / 1000000000 AND NOT EXISTS (SELECT 1
-		FROM contact_archival AS note WHERE note.account_id = c.account_id AND note.revision = c.list_revision AND note.id = c.id) ORDER BY id`
 	sqlWrongSizes = `SELECT account_id, fold, name, contacts, size FROM tag WHERE contacts <= 0 OR size <> length(CAST(contacts AS TEXT)) ORDER BY account_id, fold, name`
 	sqlDisplaced  = `SELECT account_id, id FROM contact WHERE ` + idLead + ` <> id / 1000000000`
 	sqlLostGivers = `SELECT account_id, contact_id, COUNT(*) FROM gift AS g WHERE NOT EXISTS (SELECT 1 FROM contact AS c
@@ -235,12 +231,6 @@ const (
 )
 
 var rules = []rule{
-	{sqlWrongNotes, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "the archive says archived = %d at revision %d, but its row does not", r.Int(3), r.Int(2))
-	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Int(2)) }},
-	{sqlUnnoted, func(k *checker, r db.Row) Problem {
-		return k.problem(r.Int(0), r.Int(1), "it is archived, but the archive does not have it")
-	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Int(2)) }},
 	{sqlWrongSizes, func(k *checker, r db.Row) Problem {
 		return k.problem(r.Int(0), 0, "the tag %q of %d contacts has the size %d", r.Text(2), r.Int(3), r.Int(4))
 	}, func(r db.Row) func(*tx) error { return recount(fact{tagTable, r.Int(0), r.Text(1), r.Text(2)}, 0) }},
@@ -255,7 +245,7 @@ var rules = []rule{
 	}, func(r db.Row) func(*tx) error { return renewLastGift(r.Int(0), r.Int(1)) }},
 	{sqlDisplacedKeys, func(k *checker, r db.Row) Problem {
 		return k.problem(r.Int(0), r.Int(1), otherKey, r.Text(2))
-	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), 0, r.Text(2)) }},
+	}, func(r db.Row) func(*tx) error { return renew(r.Int(0), r.Int(1), r.Text(2)) }},
 }
 
 func (k *checker) everyRule() error {

@@ -15,7 +15,7 @@ type checkedAccount struct {
 	counted  bool    // it has totals
 	last     int64   // sequence number of a contact
 	active   int64   // contacts, by what their documents say
-	revision int64   // the largest
+	created  int64   // when the last contact was made, as lists have it
 	fields   []int64 // ids of its custom fields, in ascending order
 	stats    uint64  // what the documents say that contacts gave, as a sum of random numbers
 	heads    uint64  // the last changes of documents, in the same way
@@ -28,8 +28,7 @@ func (a *checkedAccount) gaveOut(id int64) bool {
 }
 
 const (
-	sqlLastNote = `SELECT COALESCE(MAX(revision), 0) FROM contact_archival WHERE account_id = $1`
-	sqlLastKey  = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
+	sqlLastKey = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
 
 	sqlFieldIDs = `SELECT id FROM custom_field WHERE account_id = $1 ORDER BY id`
 
@@ -41,11 +40,7 @@ const (
 func (k *checker) everyAccount() error {
 	for _, account := range k.numbers {
 		a := k.accounts[account]
-		note, err := k.conn.Int(sqlLastNote, account)
-		if err != nil {
-			return err
-		}
-		a.revision = note
+		var err error
 		if a.fields, err = db.List(k.conn, number, sqlFieldIDs, account); err != nil {
 			return err
 		}
@@ -69,7 +64,7 @@ func (k *checker) progress() error {
 func (k *checker) readContacts(a *checkedAccount) error {
 	return eachStored(k.conn, a.Number, func(c *stored) error {
 		k.report.Contacts++
-		a.revision = max(a.revision, c.listRevision)
+		a.created = c.created(a.created)
 		a.heads += a.headHash(crm.ContactNoun, c.id, c.trace.revision)
 		a.versions += versionHash(c.id, c.version)
 		k.tellMissing(a, crm.IDSeq(c.id)-1)
@@ -95,7 +90,7 @@ func (k *checker) readContact(a *checkedAccount, c *stored) error {
 	a.active += 1 - is
 	var err error
 	if joinKeys(should.keys) != c.matchKeys {
-		err = k.mend(k.problem(a.Number, c.id, "its match keys do not match its emails"), a.Number, renew(a.Number, c.id, 0))
+		err = k.mend(k.problem(a.Number, c.id, "its match keys do not match its emails"), a.Number, renew(a.Number, c.id))
 	}
 	for _, value := range c.contact.Custom {
 		if _, found := slices.BinarySearch(a.fields, value.Field); !found {
@@ -103,13 +98,14 @@ func (k *checker) readContact(a *checkedAccount, c *stored) error {
 		}
 	}
 	if custom := flag(len(c.contact.Custom) > 0); custom != c.custom && err == nil {
-		err = k.mend(k.problem(a.Number, c.id, "custom is %d, and its document says %d", c.custom, custom), a.Number, renew(a.Number, c.id, 0))
+		err = k.mend(k.problem(a.Number, c.id, "custom is %d, and its document says %d", c.custom, custom), a.Number, renew(a.Number, c.id))
 	}
-	if c.columns != columnsOf(&c.contact) && err == nil {
-		err = k.mend(k.problem(a.Number, c.id, "the columns that it is filtered and sorted by do not match its document"), a.Number, renew(a.Number, c.id, 0))
+	if (c.columns != columnsOf(&c.contact) || c.createdAt != a.created) && err == nil {
+		created := a.created
+		err = k.mend(k.problem(a.Number, c.id, "the columns that it is filtered and sorted by do not match its document"), a.Number, renewCreated(a.Number, c.id, created))
 	}
 	if is != c.archived && err == nil {
-		err = k.mend(k.problem(a.Number, c.id, "its column archived is %d, but its document says %d", c.archived, is), a.Number, renew(a.Number, c.id, 0))
+		err = k.mend(k.problem(a.Number, c.id, "its column archived is %d, but its document says %d", c.archived, is), a.Number, renew(a.Number, c.id))
 		k.told[c.id] = true
 	}
 	return err
@@ -141,7 +137,7 @@ func (k *checker) compareTotals(a *checkedAccount) error {
 		field = a.fields[len(a.fields)-1]
 	}
 	k.tellMissing(a, a.totals.contactSeq) // ids that were given out are never given out again: their contacts were lost
-	last, revision, more := a.last, a.revision, a.active-a.totals.contactActive
+	last, created, more := a.last, a.created, a.active-a.totals.contactActive
 	for _, c := range []struct {
 		wrong  bool
 		says   string
@@ -157,8 +153,8 @@ func (k *checker) compareTotals(a *checkedAccount) error {
 			func(row *tally) { row.fieldSeq = max(row.fieldSeq, field) }},
 		{more != 0, "%d active contacts are counted as %d", []any{a.active, a.totals.contactActive},
 			func(row *tally) { row.contactActive += more }},
-		{revision > a.totals.listRevision, "its list revision is %d, but %d was used", []any{a.totals.listRevision, revision},
-			func(row *tally) { row.listRevision = max(row.listRevision, revision) }},
+		{created > a.totals.lastCreated, "its last contact is noted as made at %d, but one was made at %d", []any{a.totals.lastCreated, created},
+			func(row *tally) { row.lastCreated = max(row.lastCreated, created) }},
 		{last > a.totals.contactSeq, "the sequence of its contacts is %d, but the last contact has %d", []any{a.totals.contactSeq, last},
 			func(row *tally) { row.contactSeq = max(row.contactSeq, last) }},
 	} {
@@ -174,8 +170,8 @@ const sqlMostGiven = `SELECT currency, COUNT(*) FROM gift WHERE account_id = $1 
 
 func scanMostGiven(r db.Row) string { return r.Text(0) }
 
-// changeTotals changes the account's totals, and makes them where there are none. Its revision moves, so that every node looks at its
-// positions again.
+// changeTotals changes the account's totals, and makes them where there are none. Its revision moves, so that every node reads its
+// sets again.
 func changeTotals(account int64, change func(*tally)) func(*tx) error {
 	return func(t *tx) error {
 		a, err := t.lock(account)
@@ -191,16 +187,28 @@ func changeTotals(account int64, change func(*tally)) func(*tx) error {
 		}
 		a.touch(t)
 		change(&a.tally)
-		a.listRevision++
+		a.setRevision++
 		return nil
 	}
 }
 
-const sqlDropNote = `DELETE FROM contact_archival WHERE account_id = $1 AND revision = $2 AND id = $3` // another contact's may be there
+// renewCreated is renew for a contact of which lists say another time at which it was made.
+func renewCreated(account, id, created int64) func(*tx) error {
+	return func(t *tx) error {
+		if err := renew(account, id)(t); err != nil {
+			return err
+		}
+		a := t.account(account)
+		if row := a.contacts[id]; row != nil {
+			t.writeContact(t.Save, a, created, row.trace, row.contact, row.body)
+		}
+		return nil
+	}
+}
 
-// renew settles everything that is derived from a contact: its match keys, its words, and its place in the archive. What was found of it
-// and may be wrong are the note at a revision, 0 for none, and keys of the index. A contact that is not there keeps nothing.
-func renew(account, id, note int64, keys ...string) func(*tx) error {
+// renew settles everything that is derived from a contact alone: its columns, its match keys and its words. Keys of the index that were found
+// of it may be wrong. A contact that is not there keeps nothing.
+func renew(account, id int64, keys ...string) func(*tx) error {
 	return func(t *tx) error {
 		a, err := t.lock(account)
 		if err != nil {
@@ -210,9 +218,6 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 		if err == nil && row != nil {
 			err = row.damage
 		}
-		if err == nil && note != 0 {
-			_, err = t.Exec(sqlDropNote, account, note, id)
-		}
 		if err != nil {
 			return err
 		}
@@ -221,7 +226,7 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 		}
 		switch {
 		case row != nil:
-			return t.renewContact(a, row, note != 0)
+			t.renewContact(a, row)
 		case !foreign(account, id): // the words of another account's stay
 			t.Delete(wordsTable, account, id)
 		}
@@ -229,24 +234,14 @@ func renew(account, id, note int64, keys ...string) func(*tx) error {
 	}
 }
 
-// renewContact writes what is derived from a contact's document. Where its place in the archive was wrong, it is noted anew.
-func (t *tx) renewContact(a *accountUnit, row *stored, move bool) error {
-	c, revision := row.contact.WithEmailKeys(), row.listRevision
+// renewContact writes what is derived from a contact's document.
+func (t *tx) renewContact(a *accountUnit, row *stored) {
+	c := row.contact.WithEmailKeys()
 	should := derivedFrom(a.account, c)
 	for _, key := range should.keys { // one that is there is written again
 		t.dropKey(a, key, c.ID)
 	}
 	t.insertKeys(a, c.ID, should.keys)
 	t.Save(wordsTable, a.account, c.ID, should.words)
-	if is := flag(c.Archived()); move || is != row.archived {
-		a.touch(t)
-		a.listRevision++
-		if _, err := t.Exec(sqlDropNote, a.account, revision, c.ID); err != nil {
-			return err
-		}
-		revision = a.listRevision
-		t.Insert(archivalTable, a.account, revision, c.ID, is)
-	}
-	t.writeContact(t.Save, a, revision, row.trace, c, row.body)
-	return nil
+	t.writeContact(t.Save, a, row.createdAt, row.trace, c, row.body)
 }

@@ -209,7 +209,7 @@ func (k *checker) tellFacts(facts map[fact]times) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(lost)) {
 		account := crm.IDAccount(id)
-		if err := k.mend(k.problem(account, id, "the index lacks its match keys %q", lost[id]), account, renew(account, id, 0)); err != nil {
+		if err := k.mend(k.problem(account, id, "the index lacks its match keys %q", lost[id]), account, renew(account, id)); err != nil {
 			return err
 		}
 	}
@@ -237,11 +237,11 @@ func (k *checker) tellFact(f fact) error {
 	case err != nil || !exists && a.gaveOut(id):
 		return err
 	case f.table == indexTable:
-		return k.mend(k.problem(account, id, otherKey, f.text), account, renew(account, id, 0, f.text))
+		return k.mend(k.problem(account, id, otherKey, f.text), account, renew(account, id, f.text))
 	case exists:
-		return k.mend(k.problem(account, id, "its words in the search do not match its document"), account, renew(account, id, 0))
+		return k.mend(k.problem(account, id, "its words in the search do not match its document"), account, renew(account, id))
 	}
-	return k.mend(k.problem(account, id, "the search has words of this contact, but it does not exist"), account, renew(account, id, 0))
+	return k.mend(k.problem(account, id, "the search has words of this contact, but it does not exist"), account, renew(account, id))
 }
 
 const sqlTagCount = `SELECT contacts FROM tag WHERE account_id = $1 AND fold = $2 AND name = $3`

@@ -79,7 +79,7 @@ func (k *checker) tellSets() error {
 	return nil
 }
 
-// toldSet is what a check calls a set: its tag, what its contacts lack, gave for or have in common, or a band.
+// toldSet is what a check calls a set: its tag, what its contacts lack, gave for or have in common, or the archive.
 func toldSet(name string) string {
 	if detail, ok := strings.CutPrefix(name, lackingSet); ok {
 		return "no " + detail
@@ -90,12 +90,10 @@ func toldSet(name string) string {
 	if words := crm.TellCommonWord(name); words != "" {
 		return words
 	}
-	for b, words := range map[*bands]string{&addedDays: "added on ", &changedMonths: "changed in ", &giftMonths: "gave in ", &givenTotals: "total given, band "} {
-		if label, ok := strings.CutPrefix(name, b.kind); ok {
-			return words + label
-		}
+	if name == archiveSet {
+		return "archived"
 	}
-	return "tag " + name[min(len(activeSet), len(name)):]
+	return "tag " + name[min(len(tagSet), len(name)):]
 }
 
 // renewSets makes sets of a block anew from the documents and the gifts. A contact that was lost, or cannot be read, stays where it is.
@@ -116,6 +114,7 @@ func renewSets(b wrongBlock, names []string) func(*tx) error {
 			return err
 		}
 		t.Touch()
+		a.setsMoved = true
 		for _, name := range names {
 			key, renewed := setKey{name, b.block}, &keptBlock{changed: true}
 			if kept := a.sets[key]; kept != nil && kept.damage == nil {

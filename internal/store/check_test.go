@@ -89,12 +89,11 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{contact(500) + "the search has words of this contact, but it does not exist", words, []any{id(500), space + "more"}},
 			{contact(3) + "its match keys do not match its emails", `UPDATE contact SET match_keys = '' WHERE id = $1`, []any{id(3)}},
 			{contact(3) + "its column archived is 1, but its document says 0", `UPDATE contact SET archived = 1 WHERE id = $1`, []any{id(3)}},
-			{contact(7) + "it is archived, but the archive does not have it", `DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`, []any{root, id(7)}},
-			{contact(7) + "the archive says archived = 0", `UPDATE contact_archival SET archived = 0 WHERE account_id = $1 AND id = $2`, []any{root, id(7)}},
-			{contact(8) + "the archive says archived = 1", `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES ($1, 5, $2, 1)`, []any{root, id(8)}},
+			{otherSets + `["archived"]`, `DELETE FROM contact_set WHERE account_id = $1 AND name = 'archived'`, []any{root}},
+			{otherSets + `["archived"]`, `UPDATE contact_set SET bits = $2, size = 1 WHERE account_id = $1 AND name = 'archived'`, []any{root, []byte{7, 0}}},
 			{account + "189 active contacts are counted as 190", `UPDATE account_tally SET contact_active = contact_active + 1 WHERE account_id = $1`, []any{root}},
 			{account + "the sequence of its contacts is 215", `UPDATE account_tally SET contact_seq = contact_seq - 5 WHERE account_id = $1`, []any{root}},
-			{account + "its list revision is 2", `UPDATE account_tally SET list_revision = 2 WHERE account_id = $1`, []any{root}},
+			{account + "its last contact is noted as made at 2", `UPDATE account_tally SET last_created = 2 WHERE account_id = $1`, []any{root}},
 			{account + "the sequence of its campaigns is 0, but campaign ", `UPDATE account_tally SET campaign_seq = 0 WHERE account_id = $1`, []any{root}},
 			{account + "the sequence of its API keys is 0", `UPDATE account_tally SET key_seq = 0 WHERE account_id = $1`, []any{root}},
 			{account + "its totals are missing", `DELETE FROM account_tally WHERE account_id = $1`, []any{root}},
@@ -106,7 +105,7 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{otherSets + `["tag board"]`, `UPDATE contact_set SET bits = $2, size = 1 WHERE account_id = $1 AND name = 't:board'`, []any{root, []byte{2, 0}}},
 			{otherSets + `["tag board"]`, `UPDATE contact_set SET bits = $2, size = 4096 WHERE account_id = $1 AND name = 't:board'`, []any{root, bytes.Repeat([]byte{255}, 512)}},
 			{otherSets + `["tag board"]`, `UPDATE contact_set SET size = size + 1 WHERE account_id = $1 AND name = 't:board'`, []any{root}},
-			{otherSets + `["tag board"]`, `UPDATE contact_set SET bits = $2 WHERE account_id = $1 AND name = 'a:board'`, []any{root, []byte("damaged")}},
+			{otherSets + `["tag board"]`, `UPDATE contact_set SET bits = $2 WHERE account_id = $1 AND name = 't:board'`, []any{root, []byte("damaged")}},
 			{otherSets + `["tag board"]`, `UPDATE contact_set SET block = 5 WHERE account_id = $1 AND name = 't:board'`, []any{root}},
 			{otherSets + `["tag board" "tag none"]`, `UPDATE contact_set SET name = 't:none' WHERE account_id = $1 AND name = 't:board'`, []any{root}},
 			{otherSets + `["tag none"]`, `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 0, 1, $2)`, []any{root, []byte{1, 0}}},
@@ -126,7 +125,7 @@ func TestACheckFindsWhatDoesNotFitAndRepairsWhatIsDerived(t *testing.T) {
 			{"the accounts that may list it", `UPDATE campaign_reader SET relation = 7 WHERE account_id = $1`, []any{w.stranger.Number}},
 			{"the accounts that may list it", `INSERT INTO campaign_reader (account_id, campaign_id, relation) SELECT 77, id, 2 FROM campaign WHERE slug = 'kept'`, nil},
 		} {
-			_, before := page(t, s, root, crm.Active, 1, 1) // the positions are known
+			_, before := page(t, s, root, crm.Active, 1, 1) // the sets are held
 			if c.sql == words {
 				saveWords(c.args[0].(int64), c.args[1].(string))
 			} else {
@@ -166,7 +165,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 		damage(t, s, `UPDATE campaign SET body = $1 WHERE slug = 'kept'`, []byte(`{}`))
 		damage(t, s, `UPDATE member SET user_id = 77 WHERE account_id = $1`, w.chapter.Number)
 		damage(t, s, `UPDATE api_key SET account_id = 78 WHERE account_id = $1`, w.chapter.Number)
-		damage(t, s, `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum) VALUES (79, $1, 1, 0, '', $2, 0)`, crm.MakeID(79, 1), []byte(`{}`))
+		damage(t, s, `INSERT INTO contact (account_id, id, archived, match_keys, body, checksum) VALUES (79, $1, 0, '', $2, 0)`, crm.MakeID(79, 1), []byte(`{}`))
 		damage(t, s, `UPDATE account SET parent = 80 WHERE account_id = $1`, w.stranger.Number)
 		damage(t, s, `UPDATE campaign SET account_id = 0 WHERE slug = 'kept'`)
 		var bodies []string
@@ -373,8 +372,7 @@ func TestARepairHurtsNothingElse(t *testing.T) {
 		create(t, s, account, `{"first_name":"C","tags":["gala"]}`)
 		archive(t, s, account, a)
 		archive(t, s, account, b)
-		// The archival of the other contact is at the revision that this one has now.
-		damage(t, s, `UPDATE contact SET list_revision = 5 WHERE account_id = $1 AND id = $2`, account, a)
+		damage(t, s, `DELETE FROM contact_set WHERE account_id = $1 AND name = 'archived'`, account)
 		damage(t, s, `UPDATE tag SET contacts = -3, size = 2 WHERE account_id = $1`, account)
 		if found, _ := check(t, s, true); len(found) == 0 {
 			t.Error("nothing was found")

@@ -64,6 +64,7 @@ func deriveAccount(t *db.Tx, a tally, progress func(n int)) error {
 	var keys []indexKey
 	var read []*stored
 	tags := make(map[string]int64)
+	created := int64(0)
 	var sets blockSets
 	insertKeys := func() {
 		slices.SortFunc(keys, func(a, b indexKey) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
@@ -77,7 +78,8 @@ func deriveAccount(t *db.Tx, a tally, progress func(n int)) error {
 		return nil
 	}, func() error {
 		for _, s := range read {
-			found := s.derive(t, account)
+			created = s.created(created)
+			found := s.derive(t, account, created)
 			if block := blockOf(s.id); block != sets.block {
 				sets.insert(t, account)
 				sets.block = block
@@ -104,6 +106,10 @@ func deriveAccount(t *db.Tx, a tally, progress func(n int)) error {
 	}
 	if err != nil {
 		return err
+	}
+	if created != a.lastCreated {
+		a.lastCreated = created
+		t.Save(tallyTable, a.values()...)
 	}
 	return deriveGiftSets(t, account, a.contactSeq)
 }
@@ -137,6 +143,14 @@ func (b *blockSets) insert(t *db.Tx, account int64) {
 	clear(b.members)
 }
 
+// created is when lists say that a contact was made, where they say it of the contact before it: never earlier than that.
+func (s *stored) created(before int64) int64 {
+	if s.damage != nil {
+		return max(before, s.createdAt)
+	}
+	return max(before, seconds(s.contact.CreatedAt))
+}
+
 // indexKey is a key and the contact that it finds.
 type indexKey struct {
 	key string
@@ -145,13 +159,17 @@ type indexKey struct {
 
 // derive writes what belongs to the contact alone. One that is damaged keeps the match keys that are noted beside its document,
 // and a check tells of it: an upgrade is no reason to lose the others.
-func (s *stored) derive(t *db.Tx, account int64) derived {
+func (s *stored) derive(t *db.Tx, account, created int64) derived {
 	if s.damage != nil {
-		return derived{keys: splitKeys(s.matchKeys)}
+		found := derived{keys: splitKeys(s.matchKeys)}
+		if s.archived != 0 {
+			found.sets = []string{archiveSet}
+		}
+		return found
 	}
 	found := derivedFrom(account, s.contact)
-	if keys, custom := joinKeys(found.keys), flag(len(s.contact.Custom) > 0); keys != s.matchKeys || custom != s.custom || s.columns != columnsOf(&s.contact) {
-		s.matchKeys, s.custom = keys, custom
+	if keys, custom := joinKeys(found.keys), flag(len(s.contact.Custom) > 0); keys != s.matchKeys || custom != s.custom || created != s.createdAt || s.columns != columnsOf(&s.contact) {
+		s.matchKeys, s.custom, s.createdAt = keys, custom, created
 		t.Save(contactTable, s.values(account)...)
 	}
 	t.Insert(wordsTable, account, s.id, found.words)
@@ -159,7 +177,7 @@ func (s *stored) derive(t *db.Tx, account int64) derived {
 }
 
 const (
-	sqlStored  = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+	sqlStored  = `SELECT id, created_at, archived, match_keys, body, checksum, revision, version, last_gift, custom, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
 	storedRead = 200 // as the statement says
 )
 
@@ -176,7 +194,7 @@ func eachStoredIn(c db.Conn, account, from, to int64, read func(*stored) error, 
 		err := c.Each(func(r db.Row) error {
 			n++
 			s := scanContact(r)
-			s.columns = contactColumns{r.Int(10), r.Int(11), r.Text(12), r.Int(13)}
+			s.columns = contactColumns{r.Int(10), r.Text(11), r.Int(12)}
 			id = s.id
 			return read(s)
 		}, sqlStored, account, id, end)

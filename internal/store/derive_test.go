@@ -178,15 +178,15 @@ func TestADamagedContactKeepsNobodyFromAnUpgrade(t *testing.T) {
 
 // TestSetsOfGiftsAreDerivedBlockByBlock: however many gifts an account has, what was worked out is written before more is read.
 func TestSetsOfGiftsAreDerivedBlockByBlock(t *testing.T) {
-	const blocks, months = 100, 100
+	const blocks, campaigns = 100, 100
 	for _, e := range testEngines { // not at once, because the memory is measured
 		t.Run(e.name, func(t *testing.T) {
 			s := open(t, e.options(t))
 			account := newAccount(t, s).Number
 			if err := s.updateAccount(t.Context(), account, func(t *tx) error {
-				for i := range int64(blocks * months) {
-					contact := crm.MakeID(account, (i/months)*db.BlockSize+7)
-					t.Insert(giftTable, account, crm.MakeID(account, i+1), contact, int64(0), int64(0), int64(1), int64(1), "USD", int64(100), int64(0), (i%months)*32*secondsADay, "x", []byte{}, int64(0), int64(0), int64(0))
+				for i := range int64(blocks * campaigns) {
+					contact := crm.MakeID(account, (i/campaigns)*db.BlockSize+7)
+					t.Insert(giftTable, account, crm.MakeID(account, i+1), contact, i%campaigns+1, int64(0), int64(1), int64(1), "USD", int64(100), int64(0), int64(0), "x", []byte{}, int64(0), int64(0), int64(0))
 				}
 				return nil
 			}); err != nil {
@@ -222,7 +222,7 @@ func TestSetsOfGiftsAreDerivedBlockByBlock(t *testing.T) {
 			if err := s.read(t.Context(), func(c db.Conn) (err error) {
 				sets, err = c.Int(`SELECT COUNT(*) FROM contact_set WHERE account_id = $1 AND size = 1`, account)
 				return err
-			}); err != nil || sets != blocks*months {
+			}); err != nil || sets != blocks*campaigns {
 				t.Errorf("%v: there are %d sets of blocks", err, sets)
 			}
 			if err := s.updateAccount(t.Context(), account, func(t *tx) error { return t.exec(`DELETE FROM gift WHERE account_id = $1`, account) }); err != nil {

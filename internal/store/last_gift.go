@@ -36,7 +36,7 @@ func renewLastGift(account, id int64) func(*tx) error {
 		}
 		at := row.trace
 		if at.lastGift, err = t.findLastGift(id); err == nil {
-			t.writeContact(t.Save, t.account(account), row.listRevision, at, row.contact, row.body)
+			t.writeContact(t.Save, t.account(account), row.createdAt, at, row.contact, row.body)
 		}
 		return err
 	}
