@@ -104,9 +104,7 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlLeftParts":      {"CORRELATED SCALAR SUBQUERY 1"},                                // the same
 		"sqlJobsBefore":     {"SCAN CONSTANT ROW", "SCALAR SUBQUERY 1"},                      // the first of an index
 		"sqlGivesStill":     {"SCAN CONSTANT ROW", "SCALAR SUBQUERY 1", "SCALAR SUBQUERY 2"}, // what one contact gives, by two indexes
-		"sqlWrongNotes":     {"SCAN note", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlWrongLastGifts": {"SCAN c", "CORRELATED SCALAR SUBQUERY 1"},
-		"sqlUnnoted":        {"SCAN c", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlWrongSizes":     {"SCAN tag"},
 		"sqlDisplaced":      {"SCAN contact"},
 		"sqlDisplacedKeys":  {"SCAN contact_index"},
@@ -115,9 +113,7 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlLostGivers":     {"SCAN g USING COVERING INDEX gift_contact", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlCustomFields":   {"COMPOUND QUERY", "LEFT-MOST SUBQUERY", "UNION ALL"}, // the few definitions of an account, and one row of it
 		"sqlContact":        {"SCALAR SUBQUERY 1"},                                 // the same row, where a contact has custom fields
-		"sqlBetween":        {"SCALAR SUBQUERY 1"},
 		"sqlScattered":      {"SCALAR SUBQUERY 1"},
-		"sqlKeyed":          {"SCALAR SUBQUERY 1", "SCALAR SUBQUERY 2"},                                     // the ends of an index
 		"search: count":     {"CO-ROUTINE (subquery-1)", "SCAN (subquery-1)"},                               // what was found, up to a limit
 		"sqlVersions":       {"SCAN schema_version USING COVERING INDEX sqlite_autoindex_schema_version_1"}, // a handful of rows
 	}

@@ -12,10 +12,10 @@ import (
 // tells which are on the page (contact_sort.go), and then their rows are read, in pieces where they are large (pieces.go).
 
 const (
-	sqlContacts = `SELECT id, body, checksum, ` + customAt + ` FROM contact WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
+	sqlScattered = `SELECT id, body, checksum, ` + customAt + ` FROM contact WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
 
-	// A page whose contacts lie together, with what the account's row says, as long as no contact has moved.
-	sqlKnownPage = `SELECT contact.id, contact.body, contact.checksum, CASE WHEN contact.custom = 0 THEN 0 ELSE account_tally.field_seq END, account_tally.contact_seq, account_tally.contact_active
+	// A page of all contacts that lie together, with what the account's row says, as long as no contact has moved since a revision.
+	sqlRange = `SELECT contact.id, contact.body, contact.checksum, CASE WHEN contact.custom = 0 THEN 0 ELSE account_tally.field_seq END, account_tally.contact_seq, account_tally.contact_active
 		FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
 		WHERE contact.account_id = $1 AND account_tally.set_revision = $2 AND contact.id >= $3 AND contact.id <= $4 AND contact.archived <> $5 ORDER BY contact.id`
 )
@@ -35,6 +35,7 @@ type contactList struct {
 
 	*pieces
 	ids []int64 // of the page, in its order
+	row tally   // of the account, as it was read with the page
 }
 
 func (s *Store) newContactList(account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) *contactList {
@@ -70,28 +71,24 @@ func (l *contactList) readKnown(ctx context.Context) (known bool, err error) {
 	if held == nil {
 		return false, nil
 	}
-	seqs := held.page(l.page)
-	if !compact(seqs) {
+	from, to := oldestFirst(l.page)(held.count)
+	if l.ids = idsOf(l.account, held.Page(from, to)); !compact(l.ids) {
 		return false, nil
 	}
-	l.ids = idsOf(l.account, seqs)
-	row := tally{contactSeq: -1}
-	err = l.store.read(ctx, func(c db.Conn) error {
-		return l.read(c, func(dst []byte, r db.Row) ([]byte, error) {
-			row.contactSeq, row.contactActive = r.Int(4), r.Int(5)
-			return l.appendContact(dst, r)
-		}, sqlKnownPage, l.account, held.revision, l.ids[0], l.ids[len(seqs)-1], excluded(l.scope))
-	})
-	l.found = ListResult{Total: row.total(l.scope), Count: int64(len(seqs))}
-	whole := l.n == len(seqs) || l.full()
-	ended := int64(len(seqs)) < l.page.PerPage // contacts that have come since would be on the page
-	return whole && (row.contactSeq == held.seq || row.contactSeq > held.seq && !ended), err
+	l.row = tally{contactSeq: -1}
+	err = l.store.read(ctx, func(c db.Conn) error { return l.readRange(c, held.revision) })
+	l.found = ListResult{Total: l.row.total(l.scope), Count: to - from}
+	whole := l.n == len(l.ids) || l.full()
+	ended := to-from < l.page.PerPage // contacts that have come since would be on the page
+	return whole && (l.row.contactSeq == held.seq || l.row.contactSeq > held.seq && !ended), err
 }
 
-// page is a page of a set, oldest first.
-func (held *heldSet) page(page crm.PageRequest) []int64 {
-	from, to := oldestFirst(page)(held.count)
-	return held.Page(from, to)
+// readRange reads the page of all contacts, whose ids lie together. There is nothing where the account's sets are of another revision.
+func (l *contactList) readRange(c db.Conn, revision int64) error {
+	return l.read(c, func(dst []byte, r db.Row) ([]byte, error) {
+		l.row.contactSeq, l.row.contactActive = r.Int(4), r.Int(5)
+		return l.appendContact(dst, r)
+	}, sqlRange, l.account, revision, l.ids[0], l.ids[len(l.ids)-1], excluded(l.scope))
 }
 
 // total is how many contacts of a scope there are.
@@ -106,8 +103,8 @@ func (row *tally) total(scope crm.ContactScope) int64 {
 }
 
 // compact tells whether contacts are best read as one range: few others lie between them.
-func compact(seqs []int64) bool {
-	return len(seqs) > 0 && seqs[len(seqs)-1]-seqs[0] < sparse*int64(len(seqs))
+func compact(ids []int64) bool {
+	return len(ids) > 0 && ids[len(ids)-1]-ids[0] < sparse*int64(len(ids))
 }
 
 // sparse: a page that lies scattered over more than so many times its length is fetched id by id.
@@ -132,6 +129,9 @@ func (l *contactList) readFirst(ctx context.Context, f crm.ContactFilter) error 
 			return err
 		}
 		l.ids, l.found = idsOf(l.account, seqs), ListResult{Total: w.left, Count: int64(len(seqs))}
+		if f.IsEmpty() && compact(l.ids) {
+			return l.readRange(c, w.row.setRevision)
+		}
 		l.again()
 		return l.readContacts(c, l.ids)
 	})
@@ -143,9 +143,9 @@ func (l *contactList) readContacts(c db.Conn, ids []int64) error {
 	case len(ids) == 0:
 		return nil
 	case slices.IsSorted(ids):
-		return l.read(c, l.appendContact, sqlContacts, l.account, ids)
+		return l.read(c, l.appendContact, sqlScattered, l.account, ids)
 	}
-	return l.readInOrder(c, l.appendContact, ids, sqlContacts, l.account)
+	return l.readInOrder(c, l.appendContact, ids, sqlScattered, l.account)
 }
 
 // finish reads what the first piece has left.

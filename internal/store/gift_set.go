@@ -13,8 +13,7 @@ const donorSet = "d:"
 
 const (
 	sqlGaveToCampaign = `SELECT 1 FROM gift WHERE account_id = $1 AND contact_id = $2 AND campaign_id = $3 AND net > 0`
-	sqlGivers         = `SELECT contact_id, campaign_id FROM gift WHERE account_id = $1 AND contact_id >= $2 AND contact_id <= $3 AND net > 0 AND campaign_id <> 0
-		GROUP BY contact_id, campaign_id ORDER BY contact_id, campaign_id`
+	sqlGivers         = `SELECT contact_id, campaign_id FROM gift WHERE account_id = $1 AND contact_id >= $2 AND contact_id <= $3 AND net > 0 AND campaign_id <> 0 ORDER BY contact_id`
 )
 
 // campaignDonors is the set of those who gave for a campaign.
@@ -79,8 +78,18 @@ func deriveGiftSets(t *db.Tx, account, contactSeq int64) error {
 
 // eachGiftSet are the sets that the gifts of the contacts from one id to another put them in, each once.
 func eachGiftSet(c db.Conn, account, from, to int64, read func(id int64, set string)) error {
+	var last int64
+	known := make(map[int64]bool) // campaigns that the contact gave for
 	return c.Each(func(r db.Row) error {
-		read(r.Int(0), campaignDonors(r.Int(1)))
+		id, campaign := r.Int(0), r.Int(1)
+		if id != last {
+			clear(known)
+			last = id
+		}
+		if !known[campaign] {
+			known[campaign] = true
+			read(id, campaignDonors(campaign))
+		}
 		return nil
 	}, sqlGivers, account, from, to)
 }

@@ -12,15 +12,15 @@ import (
 // which contacts were made never fall. Once it is released, what is in this file stays as it is, and uses nothing that may become different.
 
 const (
-	sqlStep11Tags = `SELECT a.account_id, a.name, a.block, a.bits, COALESCE(t.bits, a.bits) FROM contact_set AS a LEFT JOIN contact_set AS t
+	step11TagsText = `SELECT a.account_id, a.name, a.block, a.bits, COALESCE(t.bits, a.bits) FROM contact_set AS a LEFT JOIN contact_set AS t
 		ON t.account_id = a.account_id AND t.name = 't:' || substr(a.name, 3) AND t.block = a.block WHERE a.name >= 'a:' AND a.name < 'a;'`
-	sqlStep11Save = `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, $2, $3, $4, $5)
+	step11SaveText = `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (account_id, name, block) DO UPDATE SET size = excluded.size, bits = excluded.bits`
-	sqlStep11Drop     = `DELETE FROM contact_set WHERE name >= 'a:' AND name < 'a;'`
-	sqlStep11Accounts = `SELECT account_id, contact_seq FROM account_tally ORDER BY account_id`
-	sqlStep11Contacts = `SELECT id, archived, created_at FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id`
-	sqlStep11Created  = `UPDATE contact SET created_at = $3 WHERE account_id = $1 AND id = $2`
-	sqlStep11Last     = `UPDATE account_tally SET last_created = $2 WHERE account_id = $1`
+	step11DropText     = `DELETE FROM contact_set WHERE name >= 'a:' AND name < 'a;'`
+	step11AccountsText = `SELECT account_id, contact_seq FROM account_tally ORDER BY account_id`
+	step11ContactsText = `SELECT id, archived, created_at FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id`
+	step11CreatedText  = `UPDATE contact SET created_at = $3 WHERE account_id = $1 AND id = $2`
+	step11LastText     = `UPDATE account_tally SET last_created = $2 WHERE account_id = $1`
 )
 
 const step11Block = 4096 // contacts
@@ -33,7 +33,7 @@ func fillSets(t *db.Tx, progress db.Progress) error {
 		return err
 	}
 	type account struct{ number, contacts int64 }
-	accounts, err := db.List(t.Conn, func(r db.Row) account { return account{r.Int(0), r.Int(1)} }, sqlStep11Accounts)
+	accounts, err := db.List(t.Conn, func(r db.Row) account { return account{r.Int(0), r.Int(1)} }, step11AccountsText)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func fillSets(t *db.Tx, progress db.Progress) error {
 			done += min(step11Block, a.contacts-block*step11Block)
 			progress("making the archive a set of contacts", done, total)
 		}
-		if _, err := t.Exec(sqlStep11Last, a.number, last); err != nil {
+		if _, err := t.Exec(step11LastText, a.number, last); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func step11Tags(t *db.Tx) error {
 		found.bits.add(r.Bytes(3))
 		found.bits.add(r.Bytes(4))
 		return found
-	}, sqlStep11Tags)
+	}, step11TagsText)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func step11Tags(t *db.Tx) error {
 	if err := t.Fetch(); err != nil {
 		return err
 	}
-	_, err = t.Exec(sqlStep11Drop)
+	_, err = t.Exec(step11DropText)
 	return err
 }
 
@@ -104,12 +104,12 @@ func step11Contacts(t *db.Tx, account, block, last int64) (int64, error) {
 		}
 		last = max(last, created)
 		return nil
-	}, sqlStep11Contacts, account, first, first+step11Block)
+	}, step11ContactsText, account, first, first+step11Block)
 	if err != nil {
 		return last, err
 	}
 	for id, created := range late {
-		if err := t.Prefetch(nil, sqlStep11Created, account, id, created); err != nil {
+		if err := t.Prefetch(nil, step11CreatedText, account, id, created); err != nil {
 			return last, err
 		}
 	}
@@ -151,5 +151,5 @@ func (b *step11Bits) save(t *db.Tx, account int64, name string, block int64) err
 			}
 		}
 	}
-	return t.Prefetch(nil, sqlStep11Save, account, name, block, size, stored)
+	return t.Prefetch(nil, step11SaveText, account, name, block, size, stored)
 }
