@@ -185,7 +185,7 @@ func (w *rawPostgres) loops(d *dataset) *loops {
 // holds counts what belongs to the last contact of an account.
 func (w *rawPostgres) holds(p joining) {
 	var keys int
-	check(w.conns[0].QueryRow(context.Background(), `SELECT count(*) FROM account_tally JOIN contact USING (account_id, list_revision) JOIN contact_index USING (account_id, id)
+	check(w.conns[0].QueryRow(context.Background(), `SELECT count(*) FROM account_tally JOIN contact USING (account_id) JOIN contact_index USING (account_id, id)
 		JOIN change ON change.account_id = contact.account_id AND change.revision = contact.revision WHERE contact.account_id = $1 AND body = $2`, p.account, p.body).Scan(&keys))
 	if want := len(p.contact.MatchKeys); keys != want {
 		fail("a new contact has %d keys, not %d", keys, want)
@@ -204,7 +204,7 @@ func (w *rawPostgres) write(people []joining) {
 	slices.Sort(sets)
 	look := &pgx.Batch{}
 	look.Queue(`BEGIN`)
-	look.Queue(dollars(sqlCounts)+` FOR UPDATE`, account).QueryRow(func(row pgx.Row) error { return row.Scan(&t.revision, &t.seq, &t.active, &t.change) })
+	look.Queue(dollars(sqlCounts)+` FOR UPDATE`, account).QueryRow(func(row pgx.Row) error { return row.Scan(&t.seq, &t.active, &t.change) })
 	look.Queue(`SELECT n.place, found.id FROM unnest($2::text[]) WITH ORDINALITY AS n (key, place)
 		CROSS JOIN LATERAL (SELECT id FROM contact_index WHERE account_id = $1 AND key = n.key ORDER BY id) AS found`, account, keys)
 	look.Queue(`SELECT name, block, bits FROM contact_set WHERE account_id = $1 AND name = ANY($2)

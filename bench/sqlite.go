@@ -111,22 +111,21 @@ const (
 	sqlGet     = `SELECT id, body FROM contact WHERE account_id = ?1 AND id = ?2 AND archived = 0`
 	sqlRange   = `SELECT id, body FROM contact WHERE account_id = ?1 AND id >= ?2 AND id <= ?3 AND archived >= 0 AND archived <= 0 ORDER BY id`
 	sqlMatch   = `SELECT id FROM contact_index WHERE account_id = ?1 AND key = ?2 ORDER BY id`
-	sqlCounts  = `SELECT list_revision, contact_seq, contact_active, revision FROM account_tally WHERE account_id = ?1`
-	sqlContact = `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name, revision, version)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 1)`
-	sqlChange  = `INSERT INTO change VALUES (?1, ?2, 1, 1, ?3, 0, 0, 0, ?4, 1, 'bench', '')`
-	sqlBlock   = `SELECT bits FROM contact_set WHERE account_id = ?1 AND name = ?2 AND block = ?3`
-	sqlSet     = `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account_id, name, block) DO UPDATE SET size = excluded.size, bits = excluded.bits`
-	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?1, ?2, ?3, 1)`
-	sqlKey     = `INSERT INTO contact_index (account_id, key, id) VALUES (?1, ?2, ?3)`
-	sqlWords   = `INSERT INTO contact_search (rowid, words) VALUES (?2, ?3)`
-	sqlCount   = `UPDATE account_tally SET list_revision = ?2, contact_seq = ?3, contact_active = ?4, revision = ?5 WHERE account_id = ?1`
-	sqlAddTag  = `UPDATE tag SET contacts = contacts + ?4 WHERE account_id = ?1 AND fold = ?2 AND name = ?3 AND contacts + ?4 > 0 AND size = length(CAST(contacts + ?4 AS TEXT))`
-	sqlTag     = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES (?1, ?2, ?3, ?4, length(CAST(?4 AS TEXT)))
+	sqlCounts  = `SELECT contact_seq, contact_active, revision FROM account_tally WHERE account_id = ?1`
+	sqlContact = `INSERT INTO contact (account_id, id, archived, match_keys, body, checksum, created_at, updated_at, sort_name, revision, version)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)`
+	sqlChange = `INSERT INTO change VALUES (?1, ?2, 1, 1, ?3, 0, 0, 0, ?4, 1, 'bench', '')`
+	sqlBlock  = `SELECT bits FROM contact_set WHERE account_id = ?1 AND name = ?2 AND block = ?3`
+	sqlSet    = `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account_id, name, block) DO UPDATE SET size = excluded.size, bits = excluded.bits`
+	sqlKey    = `INSERT INTO contact_index (account_id, key, id) VALUES (?1, ?2, ?3)`
+	sqlWords  = `INSERT INTO contact_search (rowid, words) VALUES (?2, ?3)`
+	sqlCount  = `UPDATE account_tally SET contact_seq = ?2, contact_active = ?3, revision = ?4, last_created = ?5 WHERE account_id = ?1`
+	sqlAddTag = `UPDATE tag SET contacts = contacts + ?4 WHERE account_id = ?1 AND fold = ?2 AND name = ?3 AND contacts + ?4 > 0 AND size = length(CAST(contacts + ?4 AS TEXT))`
+	sqlTag    = `INSERT INTO tag (account_id, fold, name, contacts, size) VALUES (?1, ?2, ?3, ?4, length(CAST(?4 AS TEXT)))
 		ON CONFLICT (account_id, fold, name) DO UPDATE SET contacts = tag.contacts + excluded.contacts, size = length(CAST(tag.contacts + excluded.contacts AS TEXT))`
 
 	sqlAccount = `INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES (?, ?, ?, 0, ?)`
-	sqlTally   = `INSERT INTO account_tally (account_id, list_revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES (?, 0, 0, 0, 1, 0)`
+	sqlTally   = `INSERT INTO account_tally (account_id, contact_seq, contact_active, key_seq, campaign_revision) VALUES (?, 0, 0, 1, 0)`
 	sqlAPIKey  = `INSERT INTO api_key (account_id, id, name, hint, hash, permissions, created_at, last_used_at, expires_at, revoked_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`
 )
@@ -202,27 +201,27 @@ type joining struct {
 	account int64
 	person
 	words string   // that the search finds
-	sets  []string // of the times, the tags and the common words
+	sets  []string // of the archive, the tags and the common words
 }
 
 func join(a account, p person) joining {
-	sets, kind := []string{"c:" + p.contact.CreatedAt.Format("2006-01-02"), "u:" + p.contact.UpdatedAt.Format("2006-01")}, "t:"
+	var sets []string
 	if p.contact.Archived() {
-		kind = "a:"
+		sets = append(sets, "archived")
 	}
 	for _, tag := range p.contact.Tags {
-		sets = append(sets, kind+tag)
+		sets = append(sets, "t:"+tag)
 	}
 	return joining{account: a.Number, person: p, words: p.contact.SearchDocument(a.Number), sets: append(sets, p.contact.CommonWords()...)}
 }
 
 // tally is the row of an account, and what else of it changes with its contacts.
 type tally struct {
-	revision, seq, active, change int64 // the last change of a list, and of all
-	tags                          map[string]int64
-	sets                          map[block][]int64  // the sequence numbers that join sets
-	stored                        func(block) []byte // what a set has so far
-	keys                          []indexed
+	seq, active, change, created int64 // the last change, and when the last contact was made
+	tags                         map[string]int64
+	sets                         map[block][]int64  // the sequence numbers that join sets
+	stored                       func(block) []byte // what a set has so far
+	keys                         []indexed
 }
 
 // block is a part of a set of contacts.
@@ -246,13 +245,12 @@ type put func(sql string, args ...any)
 
 // insert puts a contact with its words and its history, and counts it.
 func (t *tally) insert(p *joining, put put) {
-	t.revision, t.seq, t.change = t.revision+1, t.seq+1, t.change+1
+	t.seq, t.change, t.created = t.seq+1, t.change+1, max(t.created, p.contact.CreatedAt.Unix())
 	id, hidden := crm.MakeID(p.account, t.seq), int64(0)
 	if p.contact.Archived() {
 		hidden = 1
-		put(sqlArchive, p.account, t.revision, id)
 	}
-	put(sqlContact, p.account, id, t.revision, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body), p.contact.CreatedAt.Unix(), p.contact.UpdatedAt.Unix(), p.contact.SortName(), t.change)
+	put(sqlContact, p.account, id, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body), t.created, p.contact.UpdatedAt.Unix(), p.contact.SortName(), t.change)
 	put(sqlChange, p.account, t.change, id, p.contact.CreatedAt.Unix())
 	put(sqlWords, p.account, id, p.words)
 	for _, key := range p.contact.MatchKeys {
@@ -274,7 +272,7 @@ func (t *tally) end(account int64, put put) {
 	for _, k := range t.keys {
 		put(sqlKey, account, k.key, k.id)
 	}
-	put(sqlCount, account, t.revision, t.seq, t.active, t.change)
+	put(sqlCount, account, t.seq, t.active, t.change, t.created)
 	for of, seqs := range t.sets {
 		size, bits := joined(t.stored(of), seqs)
 		put(sqlSet, account, of.name, of.number, size, bits)
@@ -342,7 +340,7 @@ func (d *database) tally(account int64) *tally {
 		return stored
 	})
 	d.each(func(row *sqlite3.Stmt) {
-		t.revision, t.seq, t.active, t.change = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnInt64(3)
+		t.seq, t.active, t.change = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2)
 	}, sqlCounts, account)
 	return t
 }

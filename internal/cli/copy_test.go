@@ -67,7 +67,6 @@ func TestACopyMovesAServiceToPostgreSQLAndBack(t *testing.T) {
 	// The invitation is the setup link that the server printed last.
 	const table = `TABLE               ROWS
 contact             5
-contact_archival    0
 contact_index       5
 contact_set         4
 tag                 1

@@ -206,18 +206,6 @@ func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	return c, nil
 }
 
-// ContactCreatedAt reads from a stored body when its contact was made, and nothing else.
-func ContactCreatedAt(body []byte) (at time.Time, err error) {
-	err = readStored(body, func(r *jsonReader, key string) {
-		if key == "created_at" {
-			at = contactTime.read(r)
-		} else {
-			r.skip()
-		}
-	})
-	return at, err
-}
-
 // DecodeContact reads the body of a create or an update. Keys that are unknown or read-only are ignored. Faults of
 // type come back together with the input, so that Validate can add its own and tell them all at once.
 func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {

@@ -151,29 +151,9 @@ func (f *ContactFilter) Keys() []string {
 	return withoutEmpty([]string{f.Email, f.Phone, f.PrimaryEmail})
 }
 
-// ByKeyAlone tells whether a contact that has the one match key of the filter passes.
-func (f *ContactFilter) ByKeyAlone() bool {
-	rest := *f
-	rest.Email, rest.Phone = "", ""
-	return (f.Email == "") != (f.Phone == "") && rest.passesAll()
-}
-
-// ByTagAlone is the one tag that the filter names, where it names nothing else and sorts by id.
-func (f *ContactFilter) ByTagAlone() (tag string, ok bool) {
-	rest := *f
-	rest.Tags = nil
-	if len(f.Tags) != 1 || f.Sort.By != ByID || !rest.passesAll() {
-		return "", false
-	}
-	return f.Tags[0], true
-}
-
 // IsEmpty tells whether the list is that of all contacts, oldest first.
-func (f *ContactFilter) IsEmpty() bool { return f.Sort == ContactSort{} && f.passesAll() }
-
-// passesAll tells whether every contact passes.
-func (f *ContactFilter) passesAll() bool {
-	return !f.None && f.Email == "" && f.Phone == "" && f.PrimaryEmail == "" && len(f.Tags)+len(f.AnyTag)+len(f.NoTag) == 0 && f.Search.IsEmpty() &&
+func (f *ContactFilter) IsEmpty() bool {
+	return f.Sort == ContactSort{} && !f.None && f.Email == "" && f.Phone == "" && f.PrimaryEmail == "" && len(f.Tags)+len(f.AnyTag)+len(f.NoTag) == 0 && f.Search.IsEmpty() &&
 		f.Created.IsEmpty() && f.Updated.IsEmpty() && f.FirstName == "" && f.LastName == "" && f.City == "" && f.Zip == "" &&
 		len(f.Has)+len(f.Lacks)+len(f.Custom) == 0 && f.Given.IsEmpty() && f.Gave.IsEmpty() && f.Import == 0
 }

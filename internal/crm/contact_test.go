@@ -39,9 +39,6 @@ func TestWireFormOfAFullContact(t *testing.T) {
 	if diff := cmp.Diff(want, string(AppendContact(nil, c.ID, c.AppendBody(nil)))); diff != "" {
 		t.Error(diff)
 	}
-	if at, err := ContactCreatedAt(c.AppendBody(nil)); err != nil || !at.Equal(noon) {
-		t.Errorf("it was made at %v, %v", at, err)
-	}
 }
 
 func TestWireFormOfAnEmptyContact(t *testing.T) {

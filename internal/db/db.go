@@ -1,5 +1,5 @@
 // Package db knows databases, and nothing of what is kept in them: engines and their pools, transactions, tables, migrations, the
-// search, and the positions of rows in lists.
+// search, and sets of rows.
 package db
 
 import (
@@ -154,9 +154,6 @@ func longView(ctx context.Context, e engine, fn func(Conn) error) error {
 	c.takeTime(ctx)
 	return Conn{conn: c}.snapshot(fn)
 }
-
-// Settle makes sure that a snapshot begins no earlier than now.
-func (c Conn) Settle() error { return c.flush() }
 
 // Update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is on disk.
 // decide may run again; it must decide before it writes, so that a refused change has written nothing.

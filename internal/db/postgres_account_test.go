@@ -66,7 +66,7 @@ func TestWhatCannotBeSpreadIsFound(t *testing.T) {
 		`SELECT 1 FROM contact WHERE account_id = $12`:                 "does not name",
 		`SELECT 1 FROM app_user WHERE id = $1`:                         "",
 		`SELECT 1 FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id WHERE account_tally.account_id = $1`:           "",
-		`SELECT 1 FROM account_tally JOIN contact ON contact.list_revision = account_tally.list_revision WHERE account_tally.account_id = $1`:     "not bound",
+		`SELECT 1 FROM account_tally JOIN contact ON contact.revision = account_tally.revision WHERE account_tally.account_id = $1`:               "not bound",
 		`SELECT 1 FROM account_tally AS t LEFT JOIN contact c ON c.account_id = t.account_id WHERE t.account_id = $1`:                             "",
 		`SELECT 1 FROM account_tally t JOIN campaign r ON r.id = t.id LEFT JOIN contact c ON c.account_id = r.account_id WHERE t.account_id = $1`: "not bound",
 		`SELECT 1 FROM contact WHERE account_id = $1 FOR UPDATE`:                                                                                  "FOR UPDATE",
@@ -75,8 +75,8 @@ func TestWhatCannotBeSpreadIsFound(t *testing.T) {
 		`INSERT INTO contact (account_id, id) VALUES ($1, $2)`:                                                                                    "",
 		`INSERT INTO contact (account_id, id) SELECT n.account_id, n.id FROM unnest($1::bigint[], $2::bigint[]) AS n (account_id, id)`:            "does not name",
 		`INSERT INTO contact (account_id, id) SELECT account_id, id FROM account_tally`:                                                           "does not name",
-		`UPDATE account_tally SET list_revision = list_revision WHERE account_id = $1 RETURNING account_id`:                                       "",
-		`UPDATE account_tally SET list_revision = $1 WHERE list_revision = $2`:                                                                    "does not name",
+		`UPDATE account_tally SET revision = revision WHERE account_id = $1 RETURNING account_id`:                                                 "",
+		`UPDATE account_tally SET revision = $1 WHERE revision = $2`:                                                                              "does not name",
 		`DELETE FROM contact WHERE account_id = $1 AND id = $2`:                                                                                   "",
 		`DELETE FROM contact WHERE id = $2`:                                                    "does not name",
 		`UPDATE schema_version SET version = version WHERE version = 1`:                        "",
@@ -251,7 +251,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 			touched[named[1]] = true
 		}
 	}
-	for _, table := range []string{"contact", "contact_index", "contact_archival", "contact_search", "contact_set", "tag", "api_key", "account_tally", "campaign_reader", "giving"} {
+	for _, table := range []string{"contact", "contact_index", "contact_search", "contact_set", "tag", "api_key", "account_tally", "campaign_reader", "giving"} {
 		if !touched[table] {
 			t.Errorf("no statement for %s was seen", table)
 		}

@@ -1,9 +1,31 @@
 package db
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Set is a set of the sequence numbers of an account's rows, from 1 on: a bit for each.
 type Set struct{ words []uint64 }
+
+// Range is the set of the sequence numbers from one to another.
+func Range(from, to int64) (s Set) {
+	if from > to {
+		return s
+	}
+	s.words = make([]uint64, (to+63)/64)
+	for i := (from - 1) / 64; i < int64(len(s.words)); i++ {
+		s.words[i] = ^uint64(0)
+	}
+	s.words[(from-1)/64] &= ^uint64(0) << ((from - 1) % 64)
+	if over := to % 64; over > 0 {
+		s.words[len(s.words)-1] &= 1<<over - 1
+	}
+	return s
+}
+
+// Clone is a set of its own with the same sequence numbers.
+func (s *Set) Clone() Set { return Set{slices.Clone(s.words)} }
 
 // Add puts a sequence number into the set.
 func (s *Set) Add(seq int64) {

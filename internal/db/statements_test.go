@@ -110,9 +110,7 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlLostGivers":     {"SCAN g USING COVERING INDEX gift_contact", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlCustomFields":   {"COMPOUND QUERY", "LEFT-MOST SUBQUERY", "UNION ALL"}, // the few definitions of an account, and one row of it
 		"sqlContact":        {"SCALAR SUBQUERY 1"},                                 // the same row, where a contact has custom fields
-		"sqlBetween":        {"SCALAR SUBQUERY 1"},
 		"sqlScattered":      {"SCALAR SUBQUERY 1"},
-		"sqlKeyed":          {"SCALAR SUBQUERY 1", "SCALAR SUBQUERY 2"},                                     // the ends of an index
 		"search: count":     {"CO-ROUTINE (subquery-1)", "SCAN (subquery-1)"},                               // what was found, up to a limit
 		"sqlVersions":       {"SCAN schema_version USING COVERING INDEX sqlite_autoindex_schema_version_1"}, // a handful of rows
 	}

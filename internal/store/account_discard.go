@@ -9,7 +9,7 @@ import (
 )
 
 // discardedTables have what an import writes under the account, beside campaigns and the history.
-var discardedTables = []*db.Table{giftTable, planTable, contactTable, archivalTable, indexTable, setTable, tagTable, referenceTable, givingTable, fieldTable, segmentTable}
+var discardedTables = []*db.Table{giftTable, planTable, contactTable, indexTable, setTable, tagTable, referenceTable, givingTable, fieldTable, segmentTable}
 
 const (
 	sqlImportedCampaigns = `SELECT campaign_id FROM campaign_reader WHERE account_id = $1 AND relation = 1 ORDER BY campaign_id LIMIT $2` // its own
@@ -49,7 +49,7 @@ func (s *Store) discardStep(ctx context.Context, u *UnfinishedAccount) (more boo
 		}
 		a.touch(t)
 		a.contactSeq, a.contactActive, a.giftSeq, a.planSeq = 0, 0, 0, 0 // from the first step on the account reads as an empty one
-		a.listRevision++
+		a.setRevision++
 		if more, err = t.discardRows(a, spec.Revision); err != nil || !more {
 			if err == nil {
 				err = t.endDiscard(a, &j, &spec)
@@ -113,7 +113,8 @@ func (t *tx) endDiscard(a *accountUnit, j *Job, spec *accountSpec) error {
 		return t.removeJob(j)
 	}
 	a.touch(t)
-	a.fieldSeq++ // what nodes remember of the definitions is read again
-	a.campaignSeq, a.segmentSeq, a.revision, a.importing, a.timezone = 0, 0, spec.Revision, 0, spec.Timezone
+	a.fieldSeq++ // what nodes remember of the definitions is read again, and of sets
+	a.setRevision++
+	a.lastCreated, a.campaignSeq, a.segmentSeq, a.revision, a.importing, a.timezone = 0, 0, 0, spec.Revision, 0, spec.Timezone
 	return t.removeJob(j)
 }

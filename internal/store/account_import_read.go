@@ -293,7 +293,7 @@ func (r *accountReader) gift(line []byte) (importLine, error) {
 		made.ID, made.Contact, made.Campaign = w.id(g.ID), w.id(g.Contact), w.campaigns[g.Campaign]
 		made.Local = crm.GiftClock(g.At, w.a.location())
 		s := shareOf(&made)
-		w.stage(made.Contact, giftSets(made.Local.Unix(), made.Campaign), append(s.cells(), s.neighbors()...), func() error {
+		w.stage(made.Contact, giftSets(made.Campaign), append(s.cells(), s.neighbors()...), func() error {
 			w.a.giftSeq = crm.IDSeq(made.ID)
 			w.done.Gifts++
 			w.writeGift(w.Insert, w.a, w.revision(h.Kept.Revision), &made)

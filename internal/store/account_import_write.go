@@ -60,18 +60,7 @@ func (t *tx) placeContact(a *accountUnit, c crm.Contact, at trace) error {
 	if err := t.moveSets(a, c.ID, nil, setsOf(&c)); err != nil {
 		return err
 	}
-	a.touch(t)
-	a.listRevision++
-	a.contactSeq++
-	if c.Archived() {
-		t.Insert(archivalTable, a.account, a.listRevision, c.ID, int64(1))
-	} else {
-		a.contactActive++
-	}
-	t.countTags(a.account, c, 1)
-	t.writeContact(t.Insert, a, a.listRevision, at, c, c.AppendBody(make([]byte, 0, usualBody)))
-	t.insertKeys(a, c.ID, c.MatchKeys)
-	t.Insert(wordsTable, a.account, c.ID, c.SearchDocument(a.account))
+	t.addContact(a, at, c, c.AppendBody(make([]byte, 0, usualBody)), c.SearchDocument(a.account))
 	return nil
 }
 

@@ -281,7 +281,7 @@ func (s *Store) AddNote(ctx context.Context, account, contact int64, in crm.Note
 func (t *tx) mention(a *accountUnit, row *stored, kind crm.ChangeKind, data string) (revision int64) {
 	at := row.trace
 	at.revision, at.version = t.record(a, crm.ContactNoun, row.id, kind, row.trace.revision, data), row.version+1
-	t.writeContact(t.Save, a, row.listRevision, at, row.contact, row.body)
+	t.writeContact(t.Save, a, row.createdAt, at, row.contact, row.body)
 	return at.revision
 }
 

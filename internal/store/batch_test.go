@@ -343,7 +343,7 @@ func TestADamagedPageDoesNotDisturbABatch(t *testing.T) {
 	raw, _ := os.ReadFile(file)
 	n := 0
 	for at := 4096; at < len(raw); at += 4096 {
-		if bytes.Contains(raw[at:at+4096], bytes.Repeat([]byte("a"), 240)) && n < 3 {
+		if bytes.Contains(raw[at:at+4096], []byte(`"address_2":"`)) && n < 3 { // of the document, and of nothing else
 			if n++; n == 3 {
 				copy(raw[at:], []byte{0, 0, 0, 0})
 			}

@@ -53,16 +53,7 @@ func (k *checker) checkAccount(number int64) error {
 		return err
 	}
 	maps.Copy(k.damaged, c.derives.damaged)
-	wrong, err := wrongArchive(k.conn, number)
-	for _, id := range wrong {
-		if err == nil {
-			err = k.mend(number, Problem{Contact: id, What: "the archive does not have it as its row says"})
-		}
-	}
-	if err == nil {
-		err = c.compareDerived()
-	}
-	return err
+	return c.compareDerived()
 }
 
 // readSome counts what was read.
@@ -282,7 +273,7 @@ func (c *accountCheck) tellName(n sharedName, left uint64) error {
 	return c.mend(c.number, Problem{What: what})
 }
 
-// toldSet is what a check calls a set: its tag, what its contacts lack, gave for or have in common, or a band.
+// toldSet is what a check calls a set: its tag, what its contacts lack, gave for or have in common, or the archive.
 func toldSet(name string) string {
 	if detail, ok := strings.CutPrefix(name, lackingSet); ok {
 		return "no " + detail
@@ -293,12 +284,10 @@ func toldSet(name string) string {
 	if words := crm.TellCommonWord(name); words != "" {
 		return words
 	}
-	for b, words := range map[*bands]string{&addedDays: "added on ", &changedMonths: "changed in ", &giftMonths: "gave in ", &givenTotals: "total given, band "} {
-		if label, ok := strings.CutPrefix(name, b.kind); ok {
-			return words + label
-		}
+	if name == archiveSet {
+		return "archived"
 	}
-	return "tag " + name[min(len(activeSet), len(name)):]
+	return "tag " + name[min(len(tagSet), len(name)):]
 }
 
 // everyWord compares the words of all accounts at once: a database may keep words in an order of their own, so that those of one contact cost as

@@ -81,9 +81,9 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 				return err
 			}
 			changed := row.contact
-			changed.Stats.TotalContributions = 305 // in the band of the right one
+			changed.Stats.TotalContributions = 305
 			a, err := x.lock(account.Number)
-			x.writeContact(x.Save, a, row.listRevision, row.trace, changed, changed.AppendBody(nil))
+			x.writeContact(x.Save, a, row.createdAt, row.trace, changed, changed.AppendBody(nil))
 			return err
 		})
 		if err != nil {

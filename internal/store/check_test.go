@@ -40,7 +40,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 		damage(t, s, `UPDATE campaign SET body = $1 WHERE slug = 'kept'`, []byte(`{}`))
 		damage(t, s, `UPDATE member SET user_id = 77 WHERE account_id = $1`, w.chapter.Number)
 		damage(t, s, `UPDATE api_key SET account_id = 78 WHERE account_id = $1`, w.chapter.Number)
-		damage(t, s, `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum) VALUES (79, $1, 1, 0, '', $2, 0)`, crm.MakeID(79, 1), []byte(`{}`))
+		damage(t, s, `INSERT INTO contact (account_id, id, archived, match_keys, body, checksum) VALUES (79, $1, 0, '', $2, 0)`, crm.MakeID(79, 1), []byte(`{}`))
 		damage(t, s, `UPDATE account SET parent = 80 WHERE account_id = $1`, w.stranger.Number)
 		damage(t, s, `UPDATE campaign SET account_id = 0 WHERE slug = 'kept'`)
 		var bodies []string
@@ -247,8 +247,7 @@ func TestARepairHurtsNothingElse(t *testing.T) {
 		create(t, s, account, `{"first_name":"C","tags":["gala"]}`)
 		archive(t, s, account, a)
 		archive(t, s, account, b)
-		// The archival of the other contact is at the revision that this one has now.
-		damage(t, s, `UPDATE contact SET list_revision = 5 WHERE account_id = $1 AND id = $2`, account, a)
+		damage(t, s, `DELETE FROM contact_set WHERE account_id = $1 AND name = 'archived'`, account)
 		damage(t, s, `UPDATE tag SET contacts = -3, size = 2 WHERE account_id = $1`, account)
 		if found, _ := check(t, s, true); len(found) == 0 {
 			t.Error("nothing was found")

@@ -58,7 +58,7 @@ func TestADamagedContactIsToldAndNeverServed(t *testing.T) {
 		_, err := s.Contact(t.Context(), account, id, nil)
 		wantDamage(t, "GET", err, names)
 		wantDamage(t, "looking whether it is there", s.CheckContact(t.Context(), account, id), names)
-		for range 2 { // before and after the positions are known
+		for range 2 { // before and after the set is held
 			_, _, err = s.Contacts(t.Context(), account, crm.Active, page, nil, nil)
 			wantDamage(t, "a list", err, names)
 		}

@@ -49,17 +49,17 @@ func editNeeds(id int64, in crm.ContactInput) needs {
 
 // tagNeeds is what a change looks up that adds these tags, or removes them; syncNeeds of one that replaces the others with them.
 func tagNeeds(id int64, tags []string) needs {
-	return needs{contact: id, sets: setNames(activeSet, tags)}
+	return needs{contact: id, sets: setNames(tagSet, tags)}
 }
 
 func syncNeeds(id int64, tags []string) needs {
 	n := tagNeeds(id, tags)
-	n.own = []string{activeSet}
+	n.tags = true
 	return n
 }
 
 // moveNeeds is what a change looks up that takes a contact to the archive or back.
-func moveNeeds(id int64) needs { return needs{contact: id, own: []string{activeSet, archivedSet}} }
+func moveNeeds(id int64) needs { return needs{contact: id, sets: []string{archiveSet}} }
 
 // AddTags adds tags to a contact.
 func (s *Store) AddTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
@@ -132,13 +132,13 @@ func (s *Store) changeContact(ctx context.Context, account int64, n needs, decid
 
 // stored is a contact as it is stored, whether it can be read or not.
 type stored struct {
-	id, listRevision, archived int64 // listRevision is the one at which it was created, archived or restored
-	matchKeys                  string
-	body                       []byte
-	checksum                   int64
-	contact                    crm.Contact
-	damage                     error          // where it cannot be read
-	columns                    contactColumns // as they are kept; known where all contacts are gone through
+	id, createdAt, archived int64 // createdAt never falls from one contact to the next, even where the document says so
+	matchKeys               string
+	body                    []byte
+	checksum                int64
+	contact                 crm.Contact
+	damage                  error          // where it cannot be read
+	columns                 contactColumns // as they are kept; known where all contacts are gone through
 	trace
 }
 
@@ -151,18 +151,18 @@ type trace struct {
 
 // contactColumns are what contacts are filtered and sorted by. Their documents say the same.
 type contactColumns struct {
-	createdAt, updatedAt int64
-	sortName             string
-	given                int64
+	updatedAt int64
+	sortName  string
+	given     int64
 }
 
 func columnsOf(c *crm.Contact) contactColumns {
-	return contactColumns{seconds(c.CreatedAt), seconds(c.UpdatedAt), c.SortName(), c.Stats.TotalContributions}
+	return contactColumns{seconds(c.UpdatedAt), c.SortName(), c.Stats.TotalContributions}
 }
 
 func scanContact(r db.Row) *stored {
 	body, err := contactBody(r, 4, r.Int(0))
-	s := &stored{id: r.Int(0), listRevision: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(body), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}, damage: err}
+	s := &stored{id: r.Int(0), createdAt: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(body), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}, damage: err}
 	if err == nil {
 		s.contact, s.damage = crm.ParseContact(s.id, s.body, splitKeys(s.matchKeys))
 		s.contact.LastGift = moment(s.lastGift)
@@ -297,7 +297,7 @@ func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, bo
 	if err != nil {
 		return err
 	}
-	listRevision, moved := s.listRevision, changed.Archived() != s.contact.Archived()
+	moved := changed.Archived() != s.contact.Archived()
 	if !sameSets(&s.contact, &changed) {
 		if err := t.moveSets(a, s.id, setsOf(&s.contact), setsOf(&changed)); err != nil {
 			return err
@@ -308,9 +308,10 @@ func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, bo
 		t.countTags(account, changed, 1)
 	}
 	if moved {
-		listRevision = t.moveContact(a, s, changed.Archived())
+		a.touch(t)
+		a.contactActive += 1 - 2*flag(changed.Archived())
 	}
-	t.writeContact(t.Save, a, listRevision, t.trace(a, s, &changed, kind), changed, body)
+	t.writeContact(t.Save, a, s.createdAt, t.trace(a, s, &changed, kind), changed, body)
 	gone, added := crm.KeyChange(&s.contact, &changed)
 	for _, key := range gone {
 		t.dropKey(a, key, s.id)
@@ -323,10 +324,10 @@ func (t *tx) saveContact(s *stored, kind crm.ChangeKind, changed crm.Contact, bo
 }
 
 // writeContact writes a contact, and notes it for the changes that come after.
-func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, listRevision int64, at trace, c crm.Contact, body []byte) {
+func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, createdAt int64, at trace, c crm.Contact, body []byte) {
 	at.custom = flag(len(c.Custom) > 0)
 	c.LastGift = moment(at.lastGift)
-	row := &stored{id: c.ID, listRevision: listRevision, trace: at, archived: flag(c.Archived()), matchKeys: joinKeys(c.MatchKeys), body: body, checksum: checksum(body), contact: c}
+	row := &stored{id: c.ID, createdAt: createdAt, trace: at, archived: flag(c.Archived()), matchKeys: joinKeys(c.MatchKeys), body: body, checksum: checksum(body), contact: c}
 	a.contacts[row.id] = row
 	write(contactTable, row.values(a.account)...)
 }
@@ -336,23 +337,13 @@ func (s *stored) values(account int64) []any { return s.row(account, columnsOf(&
 
 // row is the row of a contact with the columns that it is filtered and sorted by.
 func (s *stored) row(account int64, c contactColumns) []any {
-	return []any{account, s.id, s.listRevision, s.archived, s.matchKeys, s.body, s.checksum, c.createdAt, c.updatedAt, c.sortName, c.given,
+	return []any{account, s.id, s.archived, s.matchKeys, s.body, s.checksum, s.createdAt, c.updatedAt, c.sortName, c.given,
 		s.revision, s.version, s.lastGift, s.custom}
-}
-
-// moveContact notes that a contact goes to the archive or comes back, which changes every list of the account.
-func (t *tx) moveContact(a *accountUnit, s *stored, archived bool) (revision int64) {
-	a.touch(t)
-	a.listRevision++
-	a.contactActive += 1 - 2*flag(archived)
-	t.Delete(archivalTable, a.account, s.listRevision) // where it was moved before
-	t.Insert(archivalTable, a.account, a.listRevision, s.id, flag(archived))
-	return a.listRevision
 }
 
 var errNoMoreIDs = errors.New("the account has given out all its ids")
 
-// insertContact gives a new contact its id and writes it.
+// insertContact gives a new contact its id and writes it. Contacts are numbered as they are made: none was made before the one before it.
 func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words string) (id int64, err error) {
 	a, err := t.lock(account)
 	if err != nil {
@@ -362,19 +353,28 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words stri
 		return 0, errNoMoreIDs
 	}
 	c.ID = crm.MakeID(account, a.contactSeq+1)
+	if last := moment(a.lastCreated); c.CreatedAt.Before(last) { // another node's clock is ahead, or ours was set back
+		c.CreatedAt, c.UpdatedAt = last, last
+		body = c.AppendBody(make([]byte, 0, len(body)))
+	}
 	if err := t.moveSets(a, c.ID, nil, setsOf(&c)); err != nil {
 		return 0, err
 	}
-	a.touch(t)
-	a.listRevision++
-	a.contactSeq++
-	a.contactActive++
-	t.countTags(account, c, 1)
 	at := trace{revision: t.record(a, crm.ContactNoun, c.ID, crm.DidCreate, 0, ""), version: 1}
-	t.writeContact(t.Insert, a, a.listRevision, at, c, body)
-	t.insertKeys(a, c.ID, c.MatchKeys)
-	t.Insert(wordsTable, account, c.ID, words)
+	t.addContact(a, at, c, body, words)
 	return c.ID, nil
+}
+
+// addContact writes a contact under the next sequence number. Its sets have it already.
+func (t *tx) addContact(a *accountUnit, at trace, c crm.Contact, body []byte, words string) {
+	a.touch(t)
+	a.contactSeq++
+	a.contactActive += 1 - flag(c.Archived())
+	a.lastCreated = max(a.lastCreated, seconds(c.CreatedAt))
+	t.countTags(a.account, c, 1)
+	t.writeContact(t.Insert, a, a.lastCreated, at, c, body)
+	t.insertKeys(a, c.ID, c.MatchKeys)
+	t.Insert(wordsTable, a.account, c.ID, words)
 }
 
 func (t *tx) insertKeys(a *accountUnit, id int64, keys []string) {

@@ -61,7 +61,7 @@ func (s *Store) SelectionSize(ctx context.Context, account int64, of Selection) 
 // selected are the contacts of a selection. An id that is not one of the account's is none.
 func (s *Store) selected(ctx context.Context, account int64, of Selection) (set db.Set, err error) {
 	if of.All {
-		err = s.sifted(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *sieve) error {
+		err = s.filtered(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *filtering) error {
 			set = w.set
 			return nil
 		})
@@ -194,13 +194,12 @@ func (t *tx) bulkChange(a *accountUnit, action crm.BulkAction, rows []*stored, n
 // loadBulkSets reads the sets that contacts may join or leave, together.
 func (t *tx) loadBulkSets(a *accountUnit, action crm.BulkAction, rows []*stored) error {
 	blocks := make(map[int64][]string)
+	names := append(setNames(tagSet, action.Tags), archiveSet)
+	if action.Becomes != "" {
+		names = append(names, tagSet+action.Becomes)
+	}
 	for _, row := range rows {
-		tags := append(slices.Clone(action.Tags), row.contact.Tags...)
-		if action.Becomes != "" {
-			tags = append(tags, action.Becomes)
-		}
-		block := blockOf(row.id)
-		blocks[block] = append(append(blocks[block], setNames(activeSet, tags)...), setNames(archivedSet, tags)...)
+		blocks[blockOf(row.id)] = append(append(blocks[blockOf(row.id)], names...), setNames(tagSet, row.contact.Tags)...)
 	}
 	if err := a.lookUpBlocks(t, blocks); err != nil {
 		return err

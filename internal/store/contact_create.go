@@ -76,11 +76,12 @@ func (t *tx) createContact(account int64, n *newContact, mode crm.CreateMode, no
 		made.Merged, made.Before = true, found.body
 		return made, err
 	}
-	made := n.fresh
-	if made.ID, err = t.insertContact(account, n.fresh, n.body, n.words); err != nil {
+	id, err := t.insertContact(account, n.fresh, n.body, n.words)
+	if err != nil {
 		return Document{}, err
 	}
-	d, err := t.document(&made, n.body)
+	made := t.account(account).contacts[id]
+	d, err := t.document(&made.contact, made.body)
 	d.Created = true
 	return d, err
 }

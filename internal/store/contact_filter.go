@@ -3,201 +3,73 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
-// A filtered list is found in one of three ways. An email or a phone leads to its few contacts with one statement. One tag is a set
-// that is held in memory (contact_tag.go). Everything else is sifted: each condition is a set of sequence numbers, and what is in all of them is
-// counted, sorted and cut into pages (contact_sieve.go).
+// What contacts are found by, each in an index of its own, whose condition must be repeated. A range has its beginning in it, and not its
+// end.
+const (
+	sqlUpdatedIn = `SELECT id FROM contact WHERE account_id = $1 AND updated_at <> 0 AND updated_at >= $2 AND updated_at < $3 LIMIT $4`
+	sqlGivenIn   = `SELECT id FROM contact WHERE account_id = $1 AND given <> 0 AND given >= $2 AND given < $3 LIMIT $4`
+	sqlNamed     = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 LIMIT $4`
 
-// sqlKeyed reads the first contact that has a match key, and finds the last one, which is mostly the same.
-const sqlKeyed = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom, (SELECT MAX(id) FROM contact_index WHERE account_id = $1 AND key = $2)
-	FROM contact WHERE account_id = $1 AND id = (SELECT MIN(id) FROM contact_index WHERE account_id = $1 AND key = $2)`
+	// Gifts that count.
+	sqlGave   = `SELECT contact_id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
+	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
+	sqlGaveOf = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
 
-// FilteredContacts is Contacts for those that pass a filter, in the order that it asks for.
-func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
-	if f.None {
-		return dst, ListResult{}, nil
-	}
-	if f.IsEmpty() {
-		return s.Contacts(ctx, account, scope, page, dst, flush)
-	}
-	if keys := f.Keys(); len(keys) > 0 && f.Gave.IsEmpty() && f.Import == 0 {
-		dst, result, all, err := s.keyedContacts(ctx, account, keys[0], scope, f, page, dst)
-		if all || err != nil {
-			return dst, result, err
-		}
-	}
-	l := contactList{store: s, account: account, scope: scope, filter: f, page: page, pieces: s.contactPieces(account, dst, flush)}
-	var err error
-	if tag, ok := f.ByTagAlone(); ok {
-		err = s.view(ctx, func(c db.Conn) error { return l.ofTag(c, tag) })
-	} else {
-		err = s.inTurn(ctx, account, func(w weigh) error { // what is sent later waits for the client, and keeps no other from its turn
-			return s.scoped(ctx, account, scope, w, func(c db.Conn, row tally, all db.Set) error { return l.sifted(ctx, c, row, all) })
-		})
-	}
-	if err == nil {
-		err = l.readRest(ctx)
-	}
-	return l.dst, l.found, err
+	sqlSetsBetween = `SELECT name, block, size, bits FROM contact_set WHERE account_id = $1 AND name >= $2 AND name < $3`
+)
+
+// filtering finds which contacts pass a filter: it begins with those of the scope, and each condition drops some. Conditions that are sets come
+// first. To find the others costs as much as they have contacts, so that when few are left, their documents decide about all else.
+type filtering struct {
+	ctx    context.Context
+	conn   db.Conn
+	row    tally // of the account
+	scope  crm.ContactScope
+	filter crm.ContactFilter
+	costs  filterCosts
+	sets   *setCache
+	weigh  weigh
+
+	set  db.Set
+	own  bool  // no one else holds the set
+	left int64 // how many are in it
+	all  int64 // how many were in it at first
+	open bool  // there are conditions that it does not meet for sure
 }
 
-// keyedContacts lists the contacts that have a match key, where there are few. Where there are many, all is false.
-func (s *Store) keyedContacts(ctx context.Context, account int64, key string, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest, dst []byte) (_ []byte, result ListResult, all bool, err error) {
-	var found []*stored
-	var fields *crm.CustomFields // of contacts that have some
-	add := func(r db.Row) error {
-		contact := scanContact(r)
-		if contact.damage == nil && contact.archived != excluded(scope) && f.Matches(&contact.contact, true) {
-			found = append(found, contact)
-		}
-		return contact.damage
-	}
-	few, several, alone := true, false, f.ByKeyAlone()
-	err = s.read(ctx, func(c db.Conn) error {
-		found, several = nil, false
-		return c.Each(func(r db.Row) (err error) {
-			several = r.Int(10) != r.Int(0)
-			if !alone {
-				return add(r)
-			}
-			contact := &stored{id: r.Int(0), archived: r.Int(2), trace: trace{custom: r.Int(9)}} // need not be read to know that it passes
-			if contact.body, err = contactBody(r, 4, contact.id); contact.archived != excluded(scope) {
-				contact.body = slices.Clone(contact.body)
-				found = append(found, contact)
-			}
-			return err
-		}, sqlKeyed, account, key)
-	})
-	if err == nil && several {
-		err = s.view(ctx, func(c db.Conn) error {
-			found = nil
-			ids, err := db.List(c, func(r db.Row) int64 { return r.Int(1) }, sqlMatch, account, []string{key})
-			if few = len(ids) <= fewCandidates; !few || err != nil {
+// filterCosts say when something else is cheaper.
+type filterCosts struct {
+	few      int64 // so many documents are read at once
+	document int64 // so many rows of an index cost as much as a document
+	sorted   int64 // so many contacts are always sorted in memory
+	key      int64 // so many rows of an index cost as much as what one contact is sorted by
+}
+
+var usualCosts = filterCosts{few: 200, document: 16, sorted: 2000, key: 4}
+
+// filtered runs fn on a snapshot, with the contacts that pass a filter.
+func (s *Store) filtered(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, fn func(c db.Conn, w *filtering) error) error {
+	return s.inTurn(ctx, account, func(weigh weigh) error {
+		return s.view(ctx, func(c db.Conn) error {
+			row, err := readTally(c, account)
+			if err != nil {
 				return err
 			}
-			return c.Each(add, sqlLoadContacts, account, ids)
-		})
-	}
-	if err != nil || !few {
-		return dst, result, false, err
-	}
-	slices.SortFunc(found, func(a, b *stored) int { return f.Sort.Compare(&a.contact, &b.contact) })
-	result.Total = int64(len(found))
-	if from, to := oldestFirst(page)(result.Total); from < to {
-		found = found[from:to]
-	} else {
-		found = nil
-	}
-	result.Count = int64(len(found))
-	if slices.ContainsFunc(found, func(contact *stored) bool { return contact.custom != 0 }) {
-		if fields, err = s.CustomFields(ctx, account); err != nil {
-			return dst, result, false, err
-		}
-	}
-	for i, contact := range found {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if dst, err = contact.append(dst, fields); err != nil {
-			return dst, result, false, err
-		}
-	}
-	return dst, result, true, nil
-}
-
-// append appends the wire form.
-func (s *stored) append(dst []byte, fields *crm.CustomFields) ([]byte, error) {
-	if s.custom == 0 {
-		return crm.AppendContact(dst, s.id, s.body), nil
-	}
-	return crm.AppendCustomized(dst, s.id, s.body, fields)
-}
-
-// scoped runs fn on a snapshot, with the account's row and the contacts of a scope that are there. All contacts are weighed.
-func (s *Store) scoped(ctx context.Context, account int64, scope crm.ContactScope, w weigh, fn func(c db.Conn, row tally, all db.Set) error) error {
-	index := s.positions.Of(account)
-	rows := func(c db.Conn, find func(db.ListState, db.Scope, db.Switches) (db.Set, error)) (row tally, all db.Set, err error) {
-		if row, err = readTally(c, account); err == nil {
-			err = w(row.contactSeq)
-		}
-		if err == nil {
-			all, err = find(row.list(), listScope(scope), archivals(c, account))
-		}
-		return row, all, err
-	}
-	err := s.view(ctx, func(c db.Conn) error {
-		row, all, err := rows(c, index.Rows)
-		if err != nil {
-			return err
-		}
-		return fn(c, row, all)
-	})
-	if !errors.Is(err, db.ErrStale) {
-		return err
-	}
-	return s.view(ctx, func(c db.Conn) error { // as in listContacts; the index is held no longer than it is needed
-		if err := c.Settle(); err != nil {
-			return err
-		}
-		index.Lock()
-		row, all, err := rows(c, index.RowsLocked)
-		index.Unlock()
-		if err != nil {
-			return err
-		}
-		return fn(c, row, all)
-	})
-}
-
-// contactList is one page of a filtered list.
-type contactList struct {
-	store   *Store
-	account int64
-	scope   crm.ContactScope
-	filter  crm.ContactFilter
-	page    crm.PageRequest
-
-	*pieces
-	ids    []int64   // of the page, in its order
-	groups [][]int64 // the same, by pieces; nil where the ids ascend
-}
-
-// sifted finds the page among all contacts of the scope, and reads its first piece.
-func (l *contactList) sifted(ctx context.Context, c db.Conn, row tally, all db.Set) error {
-	w, err := l.store.sift(ctx, c, row, all, l.scope, l.filter)
-	if err != nil {
-		return err
-	}
-	seqs, err := w.page(l.page)
-	if err != nil {
-		return err
-	}
-	return l.readFirst(c, w.left, seqs)
-}
-
-// sift leaves those of all contacts of a scope that pass a filter.
-func (s *Store) sift(ctx context.Context, c db.Conn, row tally, all db.Set, scope crm.ContactScope, f crm.ContactFilter) (*sieve, error) {
-	f.Gave.When = f.Gave.When.ByClock(row.location())
-	w := &sieve{ctx: ctx, conn: c, account: row.account, row: row, scope: scope, filter: f, costs: s.costs, tags: &s.tags, set: all, left: all.Count()}
-	w.all = w.left
-	if f.None {
-		w.keep(db.Set{})
-		return w, nil
-	}
-	return w, w.sift()
-}
-
-// sifted runs fn on a snapshot, with the contacts that pass a filter.
-func (s *Store) sifted(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, fn func(c db.Conn, w *sieve) error) error {
-	return s.inTurn(ctx, account, func(w weigh) error {
-		return s.scoped(ctx, account, scope, w, func(c db.Conn, row tally, all db.Set) error {
-			w, err := s.sift(ctx, c, row, all, scope, f)
+			all, err := s.sets.inScope(c, &row, scope)
 			if err != nil {
+				return err
+			}
+			f.Gave.When = f.Gave.When.ByClock(row.location())
+			w := &filtering{ctx: ctx, conn: c, row: row, scope: scope, filter: f, costs: s.costs, sets: &s.sets, weigh: weigh, set: all.Set, left: all.count, all: all.count}
+			if err := w.run(); err != nil {
 				return err
 			}
 			return fn(c, w)
@@ -205,152 +77,342 @@ func (s *Store) sifted(ctx context.Context, account int64, scope crm.ContactScop
 	})
 }
 
-// MatchingContacts is one page of the contacts that pass a filter, in the order that it asks for.
-func (s *Store) MatchingContacts(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
-	err = s.sifted(ctx, account, scope, f, func(c db.Conn, w *sieve) error {
-		seqs, err := w.page(page)
+// run leaves those in the set that pass.
+func (w *filtering) run() error {
+	if w.filter.None {
+		w.keep(&db.Set{})
+		return nil
+	}
+	if err := errors.Join(w.exact(), w.bySets()); err != nil {
+		return err
+	}
+	for _, step := range w.walks() {
+		if w.left <= w.costs.few {
+			w.open = true
+			break
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if w.open && w.left > 0 {
+		return w.readDocuments()
+	}
+	return nil
+}
+
+// exact leaves those who pass by what their documents do not tell: when they were added, as lists have it, and by which import.
+func (w *filtering) exact() error {
+	if !w.filter.Created.IsEmpty() {
+		set, err := addedIn(w.conn, &w.row, w.filter.Created)
 		if err != nil {
 			return err
 		}
-		found, err := loadContacts(c, account, idsOf(account, seqs))
-		byID := keyed(found, func(c crm.Contact) int64 { return c.ID })
-		contacts, result = nil, ListResult{Total: w.left, Count: int64(len(seqs))}
-		for _, id := range idsOf(account, seqs) {
-			if contact, ok := byID[id]; ok {
-				contacts = append(contacts, contact)
-			}
-		}
-		return err
-	})
-	return contacts, result, err
-}
-
-// MatchingIDs are the ids of all contacts that pass a filter, in ascending order, as they are at one moment.
-func (s *Store) MatchingIDs(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter) (ids []int64, err error) {
-	err = s.sifted(ctx, account, scope, f, func(_ db.Conn, w *sieve) error {
-		ids = idsOf(account, w.set.Page(0, w.left))
+		w.keep(&set)
+		w.filter.Created = crm.Window{}
+	}
+	if w.filter.Import == 0 {
 		return nil
-	})
-	return ids, err
+	}
+	var set db.Set
+	err := w.weigh(w.row.contactSeq)
+	if err == nil {
+		err = w.conn.Each(func(r db.Row) error {
+			set.Add(crm.IDSeq(r.Int(0)))
+			return nil
+		}, fmt.Sprintf(madeByImport, crm.ContactNoun, crm.DidCreate, "2"), w.row.account, w.filter.Import)
+	}
+	w.keep(&set)
+	return err
 }
 
-const (
-	sqlSizes   = `SELECT id, length(body), custom FROM contact WHERE account_id = $1 AND id = ANY($2)`
-	sqlBetween = `SELECT id, body, checksum, ` + customAt + ` FROM contact WHERE account_id = $1 AND id >= $2 AND id <= $3 ORDER BY id`
-)
-
-// readFirst reads the first piece of the page, on the snapshot that the page was found on.
-func (l *contactList) readFirst(c db.Conn, total int64, seqs []int64) (err error) {
-	l.ids, l.groups = idsOf(l.account, seqs), nil
-	l.found = ListResult{Total: total, Count: int64(len(seqs))}
-	if slices.IsSorted(l.ids) {
-		return l.readAscending(c)
+// addedIn are the contacts that were added in a stretch of time, which have their sequence numbers one after the other.
+func addedIn(c db.Conn, row *tally, window crm.Window) (db.Set, error) {
+	low, high := bounds(window)
+	before, err := countBefore(c, row, []int64{low, high})
+	if err != nil {
+		return db.Set{}, err
 	}
-	if l.groups, err = l.group(c); err != nil {
-		return err
-	}
-	return l.readInOrder(c, l.groups[0])
+	return db.Range(before[0]+1, before[1]), nil
 }
 
-// readAscending reads the first piece of a page whose ids ascend. Where most contacts between them are on the page, the others are read
-// as well: a range costs less than as many contacts one by one.
-func (l *contactList) readAscending(c db.Conn) error {
-	n := len(l.ids)
-	if n == 0 || l.ids[n-1]-l.ids[0] >= 2*int64(n) {
-		return l.read(c, l.appendContact, sqlScattered, l.account, l.ids)
-	}
-	return l.fields.reading(c, func() error {
-		l.again()
-		err := c.UpTo(2*PieceSize).Each(func(r db.Row) error {
-			if _, ok := slices.BinarySearch(l.ids, r.Int(0)); !ok {
-				return nil
+// bySets leaves those who pass by the conditions that are sets.
+func (w *filtering) bySets() (err error) {
+	f := &w.filter
+	each := func(names []string, keep func(names ...string) error) {
+		for _, name := range names {
+			if err == nil && w.left > 0 {
+				err = keep(name)
 			}
-			return l.add(l.appendContact, r)
-		}, sqlBetween, l.account, l.ids[0], l.ids[n-1])
-		if errors.Is(err, errFull) {
-			err = nil
 		}
-		return err
-	})
+	}
+	each(f.Keys(), w.withKey)
+	each(setNames(tagSet, f.Tags), w.anyOf)
+	each(setNames(tagSet, f.NoTag), w.noneOf)
+	each(setNames(lackingSet, f.Has), w.noneOf)
+	each(setNames(lackingSet, f.Lacks), w.anyOf)
+	each(giftSets(f.Gave.Campaign), w.anyOf)
+	if len(f.AnyTag) > 0 && err == nil {
+		err = w.anyOf(setNames(tagSet, f.AnyTag)...)
+	}
+	for _, words := range f.CommonWords() {
+		if err == nil {
+			err = w.anyOf(words...)
+		}
+	}
+	return err
 }
 
-// readRest reads what the first piece has left.
-func (l *contactList) readRest(ctx context.Context) error {
-	if l.groups == nil {
-		if !l.full() {
+// walks are the conditions that take a walk through an index, the shortest first.
+func (w *filtering) walks() (steps []func() error) {
+	f := &w.filter
+	add := func(asked bool, step func() error) {
+		if asked {
+			steps = append(steps, step)
+		}
+	}
+	area, asked := f.ZipArea()
+	add(asked, func() error { return w.area(area) })
+	add(f.LastName != "", w.lastName)
+	words := f.WordSearch()
+	add(!words.IsEmpty(), func() error { return w.search(words) })
+	add(!f.Gave.When.IsEmpty(), w.gave)
+	add(!f.Given.IsEmpty(), w.given)
+	add(!f.Updated.IsEmpty(), func() error {
+		low, high := bounds(f.Updated)
+		return w.keepFound(sqlUpdatedIn, low, high)
+	})
+	return steps
+}
+
+// keep drops what is not in the other set.
+func (w *filtering) keep(set *db.Set) {
+	w.become((*db.Set).And, set)
+}
+
+// drop drops what is in the other set.
+func (w *filtering) drop(set *db.Set) {
+	w.become((*db.Set).AndNot, set)
+}
+
+func (w *filtering) become(combine func(set, other *db.Set), other *db.Set) {
+	if !w.own {
+		w.set, w.own = w.set.Clone(), true
+	}
+	combine(&w.set, other)
+	w.left = w.set.Count()
+}
+
+// anyOf keeps those who are in at least one of some sets.
+func (w *filtering) anyOf(names ...string) error {
+	var any db.Set
+	for _, name := range names {
+		held, err := w.sets.of(w.conn, &w.row, name)
+		if err != nil {
+			return err
+		}
+		if len(names) == 1 {
+			w.keep(&held.Set)
 			return nil
 		}
-		return l.rest(ctx, l.store, l.ids, func(c db.Conn, ids []int64) error {
-			return l.read(c, l.appendContact, sqlScattered, l.account, ids)
-		})
+		any.Or(&held.Set)
 	}
-	for _, ids := range l.groups[1:] {
-		if err := l.next(); err != nil {
+	w.keep(&any)
+	return nil
+}
+
+// noneOf drops those who are in one of some sets.
+func (w *filtering) noneOf(names ...string) error {
+	for _, name := range names {
+		held, err := w.sets.of(w.conn, &w.row, name)
+		if err != nil {
 			return err
 		}
-		if err := l.store.read(ctx, func(c db.Conn) error { return l.readInOrder(c, ids) }); err != nil {
-			return err
-		}
+		w.drop(&held.Set)
 	}
 	return nil
 }
 
-// group divides the page into pieces by the sizes of its documents: a database hands out rows in its own order, so that a piece must be
-// read whole to be put in order.
-func (l *contactList) group(c db.Conn) (groups [][]int64, err error) {
-	if l.flush == nil {
-		return [][]int64{l.ids}, nil
+// area keeps those who live where ZIP codes begin so.
+func (w *filtering) area(start string) error {
+	var set db.Set
+	err := w.weigh(w.row.contactSeq)
+	if err == nil {
+		err = w.conn.Each(func(r db.Row) error {
+			return damagedSet(w.row.account, r.Text(0), r.Int(1), set.AddBlock(r.Int(1), r.Int(2), r.Bytes(3)))
+		}, sqlSetsBetween, w.row.account, start, start+"\U0010FFFF")
 	}
-	sizes := make(map[int64]int64, len(l.ids))
-	var custom []int64
-	err = c.Each(func(r db.Row) error {
-		if sizes[r.Int(0)] = r.Int(1); r.Int(2) != 0 {
-			custom = append(custom, r.Int(0))
-		}
-		return nil
-	}, sqlSizes, l.account, l.ids)
-	if err == nil && len(custom) > 0 {
-		fields, err := l.fields.cache.read(c, l.account)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range custom {
-			sizes[id] += int64(fields.Size())
-		}
-	}
-	var size int64
-	start := 0
-	for i, id := range l.ids {
-		if size += sizes[id]; size >= PieceSize || i == len(l.ids)-1 {
-			groups = append(groups, l.ids[start:i+1])
-			start, size = i+1, 0
-		}
-	}
-	return groups, err
+	w.keep(&set)
+	return err
 }
 
-// readInOrder appends contacts in the order of the list.
-func (l *contactList) readInOrder(c db.Conn, ids []int64) error {
-	l.again()
-	documents := make(map[int64][]byte, len(ids))
-	err := l.fields.reading(c, func() error {
-		return c.Each(func(r db.Row) (err error) {
-			documents[r.Int(0)], err = l.appendContact(nil, r)
-			return err
-		}, sqlScattered, l.account, ids)
-	})
-	if err != nil {
+// withKey keeps those who have one of some match keys.
+func (w *filtering) withKey(keys ...string) error {
+	var set db.Set
+	err := w.conn.Each(func(r db.Row) error {
+		set.Add(crm.IDSeq(r.Int(1)))
+		return nil
+	}, sqlMatch, w.row.account, keys)
+	w.keep(&set)
+	w.open = w.open || slices.Contains(keys, w.filter.PrimaryEmail) // it may be another one of the contact's emails
+	return err
+}
+
+// most is how many rows of an index are worth reading: more cost as much as all documents that are left.
+func (w *filtering) most() int64 { return max(w.left, 1) * w.costs.document }
+
+// find reads the contacts that a statement finds. whole is false where documents cost less. The limit is its last argument.
+func (w *filtering) find(sql string, args ...any) (set db.Set, whole bool, err error) {
+	if err := w.weigh(w.row.contactSeq); err != nil {
+		return set, false, err
+	}
+	n, most := int64(0), w.most()
+	args = append(append([]any{w.row.account}, args...), min(most, math.MaxInt64-1)+1)
+	err = w.conn.Each(func(r db.Row) error {
+		n++
+		set.Add(crm.IDSeq(r.Int(0)))
+		return w.alive(n)
+	}, sql, args...)
+	return set, n <= most, err
+}
+
+// keepFound keeps the contacts that a statement finds.
+func (w *filtering) keepFound(sql string, args ...any) error {
+	set, whole, err := w.find(sql, args...)
+	if whole {
+		w.keep(&set)
+	}
+	w.open = w.open || !whole
+	return err
+}
+
+// alive looks now and then whether the client still waits.
+func (w *filtering) alive(n int64) error {
+	if n%4096 == 0 {
+		return w.ctx.Err()
+	}
+	return nil
+}
+
+// gave keeps those who have a gift of the time that is asked for: for the campaign, or for any.
+func (w *filtering) gave() error {
+	low, high := bounds(w.filter.Gave.When)
+	if campaign := w.filter.Gave.Campaign; campaign != 0 {
+		return w.keepFound(sqlGaveTo, campaign, low, high)
+	}
+	return w.keepFound(sqlGave, low, high)
+}
+
+// bounds are a stretch of time as columns have it: its beginning, and the first moment after it.
+func bounds(window crm.Window) (low, high int64) {
+	low, high = math.MinInt64, math.MaxInt64
+	if !window.From.IsZero() {
+		low = window.From.Unix()
+	}
+	if !window.To.IsZero() {
+		high = window.To.Unix()
+	}
+	return low, high
+}
+
+func (w *filtering) lastName() error {
+	names, exact := w.filter.Names()
+	w.open = w.open || !exact
+	return w.keepFound(sqlNamed, names.From, names.To)
+}
+
+// search keeps what the search of the console finds.
+func (w *filtering) search(search crm.Search) error {
+	if err := w.weigh(w.row.contactSeq); err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if documents[id] == nil {
-			return missingElements(len(ids)-len(documents), len(ids), id)
+	var set db.Set
+	n, most := int64(0), w.most()
+	err := w.conn.SearchEach(wordsTable, query(w.row.account, w.scope, search), most+1, func(id int64) error {
+		n++
+		set.Add(crm.IDSeq(id))
+		return w.alive(n)
+	})
+	if n > most || err != nil {
+		w.open = true
+		return err
+	}
+	w.keep(&set)
+	w.open = w.open || w.filter.LongFirstName()
+	return nil
+}
+
+// given goes by the contacts who gave something, which are all that the index has.
+func (w *filtering) given() error {
+	asked := w.filter.Given
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	if asked.Min != nil {
+		low = *asked.Min
+	}
+	if asked.Max != nil {
+		high = *asked.Max + 1
+	}
+	if !asked.Has(0) {
+		return w.keepFound(sqlGivenIn, low, high)
+	}
+	for _, outside := range [][2]int64{{math.MinInt64, low}, {high, math.MaxInt64}} {
+		if outside[0] == outside[1] {
+			continue
 		}
-		if l.before+l.n > 0 {
-			l.dst = append(l.dst, ',')
+		set, whole, err := w.find(sqlGivenIn, outside[0], outside[1])
+		if err != nil || !whole {
+			w.open = true
+			return err
 		}
-		l.dst = append(l.dst, documents[id]...)
-		l.n++
+		w.drop(&set)
 	}
 	return nil
+}
+
+// documentsAtOnce is how many documents are asked for together.
+const documentsAtOnce = 100
+
+// readDocuments lets the documents of what is left decide.
+func (w *filtering) readDocuments() error {
+	if w.left > w.costs.few {
+		if err := w.weigh(w.row.contactSeq); err != nil {
+			return err
+		}
+	}
+	var set db.Set
+	for some := range slices.Chunk(w.set.Page(0, w.left), documentsAtOnce) {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		ids := idsOf(w.row.account, some)
+		givers, err := w.giversAmong(ids)
+		if err != nil {
+			return err
+		}
+		err = w.conn.Each(func(r db.Row) error {
+			contact := scanContact(r)
+			if contact.damage == nil && w.filter.Matches(&contact.contact, givers[contact.id]) {
+				set.Add(crm.IDSeq(contact.id))
+			}
+			return contact.damage
+		}, sqlLoadContacts, w.row.account, ids)
+		if err != nil {
+			return err
+		}
+	}
+	w.keep(&set)
+	return nil
+}
+
+// giversAmong are those of some contacts who have a gift such as is asked for.
+func (w *filtering) giversAmong(ids []int64) (map[int64]bool, error) {
+	gave, givers := w.filter.Gave, make(map[int64]bool)
+	if gave.IsEmpty() {
+		return givers, nil
+	}
+	low, high := bounds(gave.When)
+	return givers, w.conn.Each(func(r db.Row) error {
+		givers[r.Int(0)] = true
+		return nil
+	}, sqlGaveOf, w.row.account, ids, low, high, gave.Campaign)
 }

@@ -9,18 +9,17 @@ import (
 	"donorbook/internal/db"
 )
 
-// Which contacts have a tag is kept as sets of their sequence numbers, so that the contacts of a tag are counted, and found at any
-// place, without reading them. A tag has a set of its active contacts and one of its archived ones. Those who lack an email, or a phone, are
-// sets of all contacts: most contacts have both, and are in neither. So are the bands (contact_band.go), and the sets of common words, which
-// are called as these.
+// What contacts have in common is kept as sets of their sequence numbers, so that they are counted, and found at any place, without reading
+// them. The archive is a set, and every tag, whatever the state of its contacts. So are those who lack an email, or a phone: most contacts have
+// both, and are in neither. The sets of common words are called as these, and those who gave for a campaign are in gift_set.go.
 const (
-	activeSet   = "t:"
-	archivedSet = "a:"
-	lackingSet  = "l:"
+	archiveSet = "archived"
+	tagSet     = "t:"
+	lackingSet = "l:"
 )
 
 const (
-	sqlSet      = `SELECT block, size, bits FROM contact_set WHERE account_id = $1 AND name = $2 ORDER BY block`
+	sqlSet      = `SELECT block, size, bits FROM contact_set WHERE account_id = $1 AND name = $2 AND block >= $3 ORDER BY block`
 	sqlSetStart = `SELECT block, size, bits FROM contact_set WHERE account_id = $1 AND name = $2 ORDER BY block LIMIT $3`
 	sqlBlocks   = `SELECT name, block, size, bits FROM contact_set WHERE account_id = $1 AND name = ANY($2) AND block = $3`
 	// The block that the next contact will be in, and those after it, which are asked for before its sequence number is known.
@@ -28,12 +27,11 @@ const (
 		AND block >= (SELECT contact_seq / 4096 FROM account_tally WHERE account_id = $1)`
 )
 
-// readSet reads a whole set: the sequence numbers of its contacts.
-func readSet(c db.Conn, account int64, name string) (set db.Set, err error) {
-	err = c.Each(func(r db.Row) error {
+// addBlocks adds what is stored of a set, from a block on.
+func addBlocks(c db.Conn, account int64, name string, from int64, set *db.Set) error {
+	return c.Each(func(r db.Row) error {
 		return damagedSet(account, name, r.Int(0), set.AddBlock(r.Int(0), r.Int(1), r.Bytes(2)))
-	}, sqlSet, account, name)
-	return set, err
+	}, sqlSet, account, name, from)
 }
 
 // firstOfSet are the ids of the first contacts of a set, in ascending order.
@@ -63,30 +61,29 @@ func damagedSet(account int64, name string, block int64, err error) error {
 	return fmt.Errorf("the set %q of account %d is damaged at block %d: %w: check the database and repair it", name, account, block, err)
 }
 
-// setNames are the names of sets of tags.
-func setNames(kind string, tags []string) []string {
-	return collect(tags, func(tag string) string { return kind + tag })
+// setNames are the names of the sets of tags, or of details.
+func setNames[T ~string](kind string, of []T) []string {
+	return collect(of, func(name T) string { return kind + string(name) })
 }
 
 // setsOf are the sets that a contact is in.
 func setsOf(c *crm.Contact) []string {
-	kind := activeSet
+	names := setNames(tagSet, c.Tags)
 	if c.Archived() {
-		kind = archivedSet
+		names = append(names, archiveSet)
 	}
-	names := setNames(kind, c.Tags)
 	for _, d := range crm.Details {
 		if !c.HasDetail(d) {
 			names = append(names, lackingSet+string(d))
 		}
 	}
-	return append(append(names, bandsOf(c)...), c.CommonWords()...)
+	return append(names, c.CommonWords()...)
 }
 
 // sameSets tells whether a change leaves a contact in the sets that it is in.
 func sameSets(before, after *crm.Contact) bool {
 	gained := func(d crm.Detail) bool { return before.HasDetail(d) != after.HasDetail(d) }
-	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) && sameBands(before, after) &&
+	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) &&
 		slices.Equal(before.Addresses, after.Addresses) && slices.Equal(before.Custom, after.Custom)
 }
 
@@ -147,8 +144,8 @@ func (a *accountUnit) lookUpSets(t *tx, all []*needs) error {
 	return a.lookUpBlocks(t, blocks)
 }
 
-// lookUpFoundSets asks for the blocks of contacts that were found: those that a create may be merged into, and those that move
-// with the tags that they have.
+// lookUpFoundSets asks for the blocks of contacts that were found: those that a create may be merged into, and those that
+// may leave the sets that they are in.
 func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 	blocks := make(map[int64][]string)
 	for _, n := range all {
@@ -159,12 +156,11 @@ func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 			a.sets.expect(n.sets, a.newestBlock())   // as lookUpSets has asked
 			a.sets.expect(n.sets, a.newestBlock()+1) // which is new; a batch is never longer than a block
 			for _, id := range a.having(n.keys) {
-				blocks[blockOf(id)] = append(append(blocks[blockOf(id)], n.sets...), a.leavesMonth(id)...)
+				blocks[blockOf(id)] = append(blocks[blockOf(id)], n.sets...)
 			}
 		} else if row := a.contacts[n.contact]; row != nil {
-			blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], a.leavesMonth(row.id)...)
-			for _, kind := range n.own {
-				blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], setNames(kind, row.contact.Tags)...)
+			if n.tags {
+				blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], setNames(tagSet, row.contact.Tags)...)
 			}
 			if n.words {
 				blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], row.contact.CommonWords()...)
@@ -218,6 +214,7 @@ func (t *tx) moveSets(a *accountUnit, id int64, before, after []string) error {
 		if kept := a.sets[key]; kept.Has(at) != joins {
 			kept.Put(at, joins)
 			kept.changed = true
+			a.setsMoved = a.setsMoved || crm.IDSeq(id) <= a.contactSeq // a new contact only changes the end of sets
 		}
 	}
 	return nil
@@ -257,7 +254,10 @@ func (t *tx) writeSets(a *accountUnit) {
 			t.Delete(setTable, a.account, key.name, key.block)
 		}
 		kept.changed = false
-		a.tagRevision++ // nodes that hold the set read it again
+	}
+	if a.setsMoved {
+		a.setsMoved = false
+		a.setRevision++ // nodes that hold sets read them again
 		a.touch(t)
 	}
 }

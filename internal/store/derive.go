@@ -28,11 +28,12 @@ type derivation struct {
 
 	damaged map[int64]bool // contacts whose documents cannot be read
 
-	fields []int64 // ids of its custom fields, in ascending order
-	last   int64   // sequence number of a contact that was read
-	active int64   // contacts
-	tags   map[string]int64
-	sets   blockSets
+	fields  []int64 // ids of its custom fields, in ascending order
+	last    int64   // sequence number of a contact that was read
+	active  int64   // contacts
+	created int64   // when the last contact was made that was read, as lists have it
+	tags    map[string]int64
+	sets    blockSets
 }
 
 // settler gets what a derivation finds.
@@ -96,12 +97,17 @@ func derive(t *db.Tx, progress db.Progress) error {
 		total += row.contactSeq
 	}
 	for _, row := range rows {
+		d := newDerivation(t.Conn, rebuilder{t, true}, row, func(_ string, n int64) error {
+			done += n
+			progress("working out what contacts are found by", done, total)
+			return nil
+		})
 		if err == nil {
-			err = newDerivation(t.Conn, rebuilder{t, true}, row, func(_ string, n int64) error {
-				done += n
-				progress("working out what contacts are found by", done, total)
-				return nil
-			}).contacts()
+			err = d.contacts()
+		}
+		if d.created > row.lastCreated {
+			row.lastCreated = d.created
+			t.Save(tallyTable, row.values()...)
 		}
 	}
 	if err != nil {
@@ -119,7 +125,7 @@ const (
 	sqlCampaignsOf = `SELECT id FROM campaign WHERE account_id = $1 ORDER BY id`
 
 	// Nodes that remember lists and sets of the account read them again.
-	sqlMoveOn = `UPDATE account_tally SET list_revision = list_revision + 1, tag_revision = tag_revision + 1, campaign_revision = campaign_revision + 1 WHERE account_id = $1`
+	sqlMoveOn = `UPDATE account_tally SET set_revision = set_revision + 1, campaign_revision = campaign_revision + 1 WHERE account_id = $1`
 )
 
 // rebuild derives an account anew, with its words or without them, which take as long as all else. No one else changes the account meanwhile.
@@ -151,9 +157,6 @@ func rebuild(t *db.Tx, account int64, known accounts, words bool) error {
 		d.was = row.values()
 	}
 	if err := d.everything(campaigns); err != nil {
-		return err
-	}
-	if err := renewArchive(t, d); err != nil {
 		return err
 	}
 	_, err = t.Exec(sqlMoveOn, account)

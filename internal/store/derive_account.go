@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	sqlLastNote = `SELECT COALESCE(MAX(revision), 0) FROM contact_archival WHERE account_id = $1`
-	sqlLastKey  = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
+	sqlLastKey = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
 
 	// Older campaigns have ids that no account's number is in.
 	sqlLastCampaign = `SELECT COALESCE(MAX(id), 0) FROM campaign WHERE account_id = $1 AND id > $2 AND id <= $3`
@@ -22,10 +21,6 @@ const (
 
 // totals compares the account's row. Its sequences never go back: an id is not given out again, even where what had it is missing.
 func (d *derivation) totals() error {
-	note, err := d.conn.Int(sqlLastNote, d.account)
-	if err != nil {
-		return err
-	}
 	key, err := d.conn.Int(sqlLastKey, d.account)
 	if err != nil {
 		return err
@@ -37,7 +32,7 @@ func (d *derivation) totals() error {
 	if d.answerBytes, err = d.conn.Int(sqlAnswerBytes, d.account, int64(largeAnswer)); err != nil {
 		return err
 	}
-	d.listRevision = max(d.listRevision, note)
+	d.lastCreated = max(d.lastCreated, d.created)
 	d.keySeq = max(d.keySeq, crm.IDSeq(key))
 	d.campaignSeq = max(d.campaignSeq, crm.IDSeq(campaign))
 	if len(d.fields) > 0 {

@@ -93,7 +93,7 @@ func (d *derivation) missing(to int64) {
 func (d *derivation) contact(s *stored, g *givenSums) error {
 	d.missing(crm.IDSeq(s.id) - 1)
 	d.last = crm.IDSeq(s.id)
-	d.listRevision = max(d.listRevision, s.listRevision)
+	d.created = max(d.created, s.created())
 	if g == nil {
 		g = new(givenSums)
 	}
@@ -101,10 +101,14 @@ func (d *derivation) contact(s *stored, g *givenSums) error {
 		d.damaged[s.id] = true
 		d.active += 1 - s.archived
 		d.on.lost(Problem{Contact: s.id, What: "its document is damaged: " + restoreIt})
+		if s.archived != 0 {
+			g.sets = append(g.sets, archiveSet)
+		}
 		d.keep(s.id, derived{keys: splitKeys(s.matchKeys), sets: g.sets})
 		return nil
 	}
 	should := *s
+	should.createdAt = d.created
 	if should.revision, should.version = d.head(crm.ContactNoun, s.id, s.revision), d.version(s); d.giving {
 		sums := g.sums[crm.Cell(0, 0, d.currency, s.id)]
 		should.lastGift = g.last
@@ -127,6 +131,14 @@ func (d *derivation) contact(s *stored, g *givenSums) error {
 	d.keep(s.id, found)
 	d.on.derived(wordsTable, d.account, s.id, found.words)
 	return d.settle(contactTable, s.row(d.account, s.columns), should.values(d.account))
+}
+
+// created is when a contact was made. Lists have it from the row, where it is never earlier than that of the contact before.
+func (s *stored) created() int64 {
+	if s.damage != nil {
+		return s.createdAt
+	}
+	return seconds(s.contact.CreatedAt)
 }
 
 // keep notes what contacts share.
@@ -173,7 +185,7 @@ func (b *blockSets) end(d *derivation) {
 }
 
 const (
-	sqlStored  = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+	sqlStored  = `SELECT id, created_at, archived, match_keys, body, checksum, revision, version, last_gift, custom, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
 	storedRead = 200 // as the statement says
 )
 
@@ -185,7 +197,7 @@ func eachStored(c db.Conn, account int64, read func(*stored) error, after func()
 		err := c.Each(func(r db.Row) error {
 			n++
 			s := scanContact(r)
-			s.columns = contactColumns{r.Int(10), r.Int(11), r.Text(12), r.Int(13)}
+			s.columns = contactColumns{r.Int(10), r.Text(11), r.Int(12)}
 			id = s.id
 			return read(s)
 		}, sqlStored, account, id, end)

@@ -124,7 +124,7 @@ func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 		}
 		if s.net > 0 {
 			g.last = later(g.last, lastGiftAt(r.Int(5)))
-			for _, name := range giftSets(r.Int(5), s.campaign) {
+			for _, name := range giftSets(s.campaign) {
 				if !g.in[name] {
 					g.in[name] = true
 					g.sets = append(g.sets, name)

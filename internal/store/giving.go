@@ -253,12 +253,7 @@ func (t *tx) saveStats(a *accountUnit, contact int64, before, after *crm.Gift, k
 	case changed.Stats == row.contact.Stats && at == row.trace:
 		return nil
 	}
-	if !sameBands(&row.contact, &changed) {
-		if err := t.moveSets(a, contact, bandsOf(&row.contact), bandsOf(&changed)); err != nil {
-			return err
-		}
-	}
-	t.writeContact(t.Save, a, row.listRevision, at, changed, changed.AppendBody(make([]byte, 0, len(row.body)+16)))
+	t.writeContact(t.Save, a, row.createdAt, at, changed, changed.AppendBody(make([]byte, 0, len(row.body)+16)))
 	return nil
 }
 

@@ -33,7 +33,6 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 						err = errors.Join(err, tx.moveSets(row, id, setsOf(&gone.contact), nil))
 						for _, sql := range []string{
 							`DELETE FROM contact WHERE account_id = $1 AND id = $2`,
-							`DELETE FROM contact_archival WHERE account_id = $1 AND id = $2`,
 							`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`,
 							`DELETE FROM change WHERE account_id = $1 AND id = $2`,
 						} {
@@ -42,7 +41,7 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 						}
 						tx.Delete(wordsTable, account, id)
 					}
-					row.listRevision, row.revision, row.contactSeq, row.contactActive = 1, 1, 1, 1
+					row.setRevision, row.revision, row.contactSeq, row.contactActive = 0, 1, 1, 1
 					row.touch(tx)
 					return err
 				})

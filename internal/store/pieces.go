@@ -35,6 +35,7 @@ type pieces struct {
 	before int   // elements of the statements before
 	n      int   // elements of the last statement
 	last   int64 // the id of the last element
+	more   bool  // the last statement has left elements, because the piece is full
 	lossy  bool  // elements may be deleted before their turn comes
 	found  ListResult
 
@@ -51,6 +52,7 @@ func (p *pieces) read(c db.Conn, element element, sql string, args ...any) (err 
 	for range fieldReads {
 		p.again()
 		if err = c.UpTo(2*PieceSize).Each(row, sql, args...); errors.Is(err, errFull) {
+			p.more = true
 			return nil
 		}
 		if !p.fields.missed(c, &err) {
@@ -61,12 +63,10 @@ func (p *pieces) read(c db.Conn, element element, sql string, args ...any) (err 
 }
 
 // again drops what an earlier attempt has appended.
-func (p *pieces) again() { p.dst, p.n = p.dst[:p.start], 0 }
+func (p *pieces) again() { p.dst, p.n, p.more = p.dst[:p.start], 0, false }
 
 func (p *pieces) add(element element, r db.Row) (err error) {
-	if p.before+p.n > 0 {
-		p.dst = append(p.dst, ',')
-	}
+	p.separate()
 	if p.dst, err = element(p.dst, r); err != nil {
 		return err
 	}
@@ -78,25 +78,84 @@ func (p *pieces) add(element element, r db.Row) (err error) {
 	return nil
 }
 
+// append appends an element that was read before.
+func (p *pieces) append(id int64, text []byte) {
+	p.separate()
+	p.dst = append(p.dst, text...)
+	p.n++
+	p.last = id
+}
+
+func (p *pieces) separate() {
+	if p.before+p.n > 0 {
+		p.dst = append(p.dst, ',')
+	}
+}
+
 func (p *pieces) full() bool { return p.flush != nil && len(p.dst)-p.begin >= PieceSize }
+
+// readInOrder is read for elements in another order than that of the statement, whose last argument is their ids. Those of the beginning that
+// have come before the piece was full are appended. Where there is none, fewer are asked for.
+func (p *pieces) readInOrder(c db.Conn, element element, ids []int64, sql string, args ...any) error {
+	for all := ids; ; ids = ids[:(len(ids)+1)/2] {
+		found, err := p.collect(c, element, sql, append(slices.Clone(args), ids)...)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if found[id] == nil {
+				break
+			}
+			p.append(id, found[id])
+		}
+		if p.n > 0 || len(ids) == 1 {
+			p.more = 0 < p.n && p.n < len(all)
+			return nil
+		}
+	}
+}
+
+// collect reads the rows of a statement, as far as the piece goes.
+func (p *pieces) collect(c db.Conn, element element, sql string, args ...any) (found map[int64][]byte, err error) {
+	err = p.fields.reading(c, func() error {
+		p.again()
+		found = make(map[int64][]byte)
+		size := len(p.dst) - p.begin
+		err := c.UpTo(2*PieceSize).Each(func(r db.Row) error {
+			text, err := element(nil, r)
+			if err != nil {
+				return err
+			}
+			found[r.Int(0)] = text
+			if size += len(text); p.flush != nil && size >= PieceSize {
+				return errFull
+			}
+			return nil
+		}, sql, args...)
+		if errors.Is(err, errFull) {
+			return nil
+		}
+		return err
+	})
+	return found, err
+}
 
 // rest reads the elements that the first statement has left. ask reads those with the given ids, in their order. It is asked for about as
 // many as will fit: a database elsewhere would send all the others in vain.
 func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
-	for ids = ids[p.n:]; len(ids) > 0; {
-		n := p.n
+	for ids = ids[slices.Index(ids, p.last)+1:]; len(ids) > 0; {
+		some := ids[:min(len(ids), max(1, 2*p.n))]
 		if err := p.next(); err != nil {
 			return err
 		}
-		some := ids[:min(len(ids), max(1, 2*n))]
 		if err := s.read(ctx, func(c db.Conn) error { return ask(c, some) }); err != nil {
 			return err
 		}
-		if p.full() {
+		if p.more {
 			some = some[:slices.Index(some, p.last)+1]
 		}
 		if p.n < len(some) && !p.lossy {
-			return missingElements(len(some)-p.n, len(some), some[0])
+			return fmt.Errorf("%d of %d elements of a list cannot be found, from %d on", len(some)-p.n, len(some), some[0])
 		}
 		ids = ids[len(some):]
 	}
@@ -113,25 +172,4 @@ func (p *pieces) next() (err error) {
 	}
 	p.start, p.before = len(p.dst), p.before+p.n
 	return nil
-}
-
-func missingElements(n, of int, from int64) error {
-	return fmt.Errorf("%d of %d elements of a list cannot be found, from %d on", n, of, from)
-}
-
-// first are those of a page to ask for at first: fewer than all of them where they are known to be large.
-func (p *pieces) first(index *db.Positions, seqs []int64) []int64 {
-	if n := int(index.Fits.Load()); n > 0 && n < len(seqs) && p.flush != nil {
-		return seqs[:n]
-	}
-	return seqs
-}
-
-// learn looks at what the first statement has read of a page.
-func (p *pieces) learn(index *db.Positions, seqs []int64) {
-	if p.full() {
-		index.Fits.Store(2 * int64(p.n))
-	} else if index.Fits.Load() != 0 && (len(p.dst)-p.begin)*len(seqs) < PieceSize*p.n { // a page like this fits
-		index.Fits.Store(0)
-	}
 }

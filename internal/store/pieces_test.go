@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/db"
 )
 
 // largeContact is the body of a contact of about 100 KiB.
@@ -62,7 +61,7 @@ func TestALargePageIsReadInPieces(t *testing.T) {
 			}
 		}
 		whole, _ := listBytes(t, s, account, crm.Active, 1, 100)
-		checkPieces(t, s, "kept"+whole, contacts(crm.Active)) // the index of positions knows the page
+		checkPieces(t, s, "kept"+whole, contacts(crm.Active)) // the node holds the set of the page
 		create(t, s, account, `{"first_name":"Small","last_name":"One"}`)
 		whole, _ = listBytes(t, s, account, crm.All, 1, 100)
 		create(t, s, account, `{"first_name":"Next","last_name":"One"}`)
@@ -70,7 +69,7 @@ func TestALargePageIsReadInPieces(t *testing.T) {
 		if !strings.HasPrefix(fresh, whole) {
 			t.Fatal("a new contact moved others")
 		}
-		s.positions = db.PositionCache{} // it has to be computed
+		s.sets = setCache{} // it has to be read
 		checkPieces(t, s, "kept"+fresh, contacts(crm.All))
 		for _, id := range ids[:9] { // scattered contacts are read by their ids
 			archive(t, s, account, id)

@@ -10,7 +10,7 @@ import (
 	"donorbook/internal/db"
 )
 
-const sqlContactBodies = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2)`
+const sqlCreated = `SELECT id, created_at FROM contact WHERE account_id = $1 AND id = ANY($2)`
 
 // Counts is how many contacts an account has.
 type Counts struct {
@@ -37,12 +37,7 @@ func (s *Store) ContactRecord(ctx context.Context, account, id int64) (contact c
 
 // ContactPage is one page of contacts, newest first.
 func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
-	result, err = s.listContacts(ctx, account, scope, page, newestFirst, func(c db.Conn, _ db.ListState, seqs []int64) (err error) {
-		contacts, err = loadContacts(c, account, idsOf(account, seqs))
-		slices.Reverse(contacts)
-		return err
-	})
-	return contacts, result, err
+	return s.MatchingContacts(ctx, account, scope, crm.ContactFilter{Sort: crm.ContactSort{Descending: true}}, page)
 }
 
 // loadContacts reads the contacts with these ids, in ascending order.
@@ -59,7 +54,7 @@ func loadContacts(c db.Conn, account int64, ids []int64) (contacts []crm.Contact
 // Counts is how many contacts the account has.
 func (s *Store) Counts(ctx context.Context, account int64) (Counts, error) {
 	row, err := find(ctx, s, crm.ErrNotFound, scanTally, sqlTally, account)
-	return Counts{Active: row.list().Total(db.On), Archived: row.list().Total(db.Off)}, err
+	return Counts{Active: row.total(crm.Active), Archived: row.total(crm.Archived)}, err
 }
 
 // Growth is how many contacts had been made before each of the moments, which ascend.
@@ -67,16 +62,16 @@ func (s *Store) Growth(ctx context.Context, account int64, moments []time.Time) 
 	err = s.view(ctx, func(c db.Conn) error {
 		row, err := readTally(c, account)
 		if err == nil {
-			before, err = countBefore(c, row, moments)
+			before, err = countBefore(c, &row, collect(moments, time.Time.Unix))
 		}
 		return err
 	})
 	return before, err
 }
 
-// countBefore finds all moments together: contacts are numbered as they are made and never removed, so that each round of
-// looking at the contacts in the middle halves what is left.
-func countBefore(c db.Conn, row tally, moments []time.Time) (low []int64, err error) {
+// countBefore is how many contacts were made before each of the moments, in seconds. It finds all of them together: contacts are numbered as they
+// are made and never removed, so that each round of looking at the contacts in the middle halves what is left.
+func countBefore(c db.Conn, row *tally, moments []int64) (low []int64, err error) {
 	low, high := make([]int64, len(moments)), make([]int64, len(moments))
 	for i := range high {
 		high[i] = row.contactSeq
@@ -88,21 +83,18 @@ func countBefore(c db.Conn, row tally, moments []time.Time) (low []int64, err er
 				ids = append(ids, middleID(row.account, low[i], high[i]))
 			}
 		}
-		made := make(map[int64]time.Time, len(ids))
-		err := c.Each(func(r db.Row) (err error) { // nothing else of a contact matters here
-			if checksum(r.Bytes(1)) != r.Int(2) {
-				return &Damaged{Table: contactTable.Name, ID: r.Int(0), Account: row.account}
-			}
-			made[r.Int(0)], err = crm.ContactCreatedAt(r.Bytes(1))
-			return err
-		}, sqlContactBodies, row.account, slices.Compact(ids)) // of moments that ascend, ids do
+		made := make(map[int64]int64, len(ids))
+		err := c.Each(func(r db.Row) error {
+			made[r.Int(0)] = r.Int(1)
+			return nil
+		}, sqlCreated, row.account, slices.Compact(ids)) // of moments that ascend, ids do
 		if err != nil {
 			return nil, err
 		}
 		for i, moment := range moments {
 			switch middle := middleID(row.account, low[i], high[i]); {
 			case low[i] == high[i]:
-			case made[middle].Before(moment):
+			case made[middle] < moment:
 				low[i] = crm.IDSeq(middle)
 			default:
 				high[i] = crm.IDSeq(middle) - 1

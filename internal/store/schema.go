@@ -7,12 +7,11 @@ import (
 
 // The tables, each described once. Times are seconds since 1970 (of accounts, and of campaigns in lists: microseconds), 0 where there is none.
 var (
-	contactTable  = db.NewTable("contact", "account_id id", "list_revision archived match_keys:text body:bytes checksum created_at updated_at sort_name:text given revision version last_gift custom")
-	archivalTable = db.NewTable("contact_archival", "account_id revision", "id archived")
-	indexTable    = db.NewTable("contact_index", "account_id key:text id", "")
-	wordsTable    = db.NewSearch("contact_search")
-	setTable      = db.NewTable("contact_set", "account_id name:text block", "size bits:bytes")
-	tagTable      = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
+	contactTable = db.NewTable("contact", "account_id id", "archived match_keys:text body:bytes checksum created_at updated_at sort_name:text given revision version last_gift custom")
+	indexTable   = db.NewTable("contact_index", "account_id key:text id", "")
+	wordsTable   = db.NewSearch("contact_search")
+	setTable     = db.NewTable("contact_set", "account_id name:text block", "size bits:bytes")
+	tagTable     = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
 
 	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text listed_at revision")
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
@@ -38,7 +37,7 @@ var (
 	userTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
 	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
-	tallyTable      = db.NewTable("account_tally", "account_id", "list_revision contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq tag_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes")
+	tallyTable      = db.NewTable("account_tally", "account_id", "contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq set_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes last_created")
 	settingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return")
 	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
@@ -48,7 +47,7 @@ var (
 var schema = db.Schema{
 	Steps: steps,
 	Tables: []*db.Table{
-		contactTable, archivalTable, indexTable, setTable, tagTable, campaignTable, readerTable, slugTable, planTable, giftTable,
+		contactTable, indexTable, setTable, tagTable, campaignTable, readerTable, slugTable, planTable, giftTable,
 		referenceTable, givingTable, changeTable, fieldTable, segmentTable, jobTable, jobPartTable, jobRowTable, mappingTable, answerTable, keyTable, invitationTable, userTable, sessionTable,
 		memberTable, settingTable, tallyTable, accountTable,
 	},
@@ -444,4 +443,4 @@ UPDATE account_tally SET campaign_seq = COALESCE((SELECT MAX(c.id) - account_tal
 	AND c.id > account_tally.account_id * 1000000000 AND c.id < (account_tally.account_id + 1) * 1000000000), 0);
 
 ALTER TABLE account_tally ADD COLUMN tag_revision BIGINT NOT NULL DEFAULT 0;
-`}, {SQL: step9SQL, Fill: fillHistory}, {SQL: step10SQL, Fill: markErased}}
+`}, {SQL: step9SQL, Fill: fillHistory}, {SQL: step10SQL, Fill: markErased}, {SQL: step11SQL, Fill: fillSets}}

@@ -26,13 +26,12 @@ type Options struct {
 type Store struct {
 	db        *db.DB
 	keys      keyCache
-	positions db.PositionCache
 	campaigns campaignCache
 	fields    fieldCache
-	tags      tagCache
+	sets      setCache
 	heavy     *gate // reads that may take a while
 	light     int64 // how many rows others walk through at most
-	costs     siftCosts
+	costs     filterCosts
 	passwords hasher
 	now       func() time.Time
 	touching  sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +18,9 @@ import (
 
 const (
 	sqlOpenBulkJobs = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'bulk'`
-	sqlSetSize      = `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = $2`
 	sqlSetSizes     = `SELECT name, CAST(SUM(size) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = ANY($2) GROUP BY name`
+	sqlTagCounts    = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold = ANY($2) AND name = ANY($3)`
+	sqlSetSize      = `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = $2`
 )
 
 // TagWork is what is being done to tags; those that become "" are deleted.
@@ -79,22 +81,30 @@ func tagSize(c db.Conn, account int64, name string) (size Counts, err error) {
 	if !crm.IsTagName(name) {
 		return size, nil
 	}
-	if size.Active, err = c.Int(sqlSetSize, account, activeSet+name); err == nil {
-		size.Archived, err = c.Int(sqlSetSize, account, archivedSet+name)
+	if size.Active, err = c.Int(sqlTagCount, account, crm.FoldTag(name), name); err == nil {
+		size.Archived, err = c.Int(sqlSetSize, account, tagSet+name)
+		size.Archived -= size.Active
 	}
 	return size, err
 }
 
 // ArchivedWithTags is how many archived contacts have each of some tags. A tag that none has is missing.
 func (s *Store) ArchivedWithTags(ctx context.Context, account int64, names []string) (map[string]int64, error) {
-	sizes := make(map[string]int64)
-	err := s.read(ctx, func(c db.Conn) error {
-		return c.Each(func(r db.Row) error {
-			sizes[strings.Clone(strings.TrimPrefix(r.Text(0), archivedSet))] = r.Int(1)
-			return nil
-		}, sqlSetSizes, account, setNames(archivedSet, names))
+	return snapshot(ctx, s, func(c db.Conn) (map[string]int64, error) {
+		sizes := make(map[string]int64)
+		add := func(times int64) func(r db.Row) error {
+			return func(r db.Row) error {
+				sizes[strings.Clone(strings.TrimPrefix(r.Text(0), tagSet))] += times * r.Int(1)
+				return nil
+			}
+		}
+		err := c.Each(add(1), sqlSetSizes, account, setNames(tagSet, names))
+		if err == nil {
+			err = c.Each(add(-1), sqlTagCounts, account, collect(names, crm.FoldTag), names)
+		}
+		maps.DeleteFunc(sizes, func(_ string, n int64) bool { return n <= 0 })
+		return sizes, err
 	})
-	return sizes, err
 }
 
 // CheckTag tells whether any contact has the tag, also an archived one.
@@ -251,12 +261,7 @@ func tagged(c db.Conn, account int64, name string, limit int) ([]int64, error) {
 	if !crm.IsTagName(name) {
 		return nil, nil
 	}
-	ids, err := firstOfSet(c, account, activeSet+name, limit)
-	if err != nil || len(ids) == limit {
-		return ids, err
-	}
-	archived, err := firstOfSet(c, account, archivedSet+name, limit-len(ids))
-	return append(ids, archived...), err
+	return firstOfSet(c, account, tagSet+name, limit)
 }
 
 // loadTagged loads contacts that are to have a tag, and leaves out those that do not. Of damaged ones it tells the first.

@@ -27,6 +27,8 @@ type accountUnit struct {
 	fields   *crm.CustomFields  // nil where no change has needed them
 	sets     contactSets
 
+	setsMoved bool // a contact that was there before has joined a set, or left one
+
 	campaigns  lookup[int64, *ownCampaign]
 	gifts      lookup[int64, *storedGift]
 	plans      lookup[int64, *storedPlan]
@@ -44,7 +46,7 @@ type needs struct {
 	keys    []string // match keys
 	contact int64    // the id of a contact; 0 is none
 	sets    []string // that the contact may join or leave, by the tags and common words that were sent
-	own     []string // the kinds of sets that the contact may join or leave with the tags that it has
+	tags    bool     // it may leave the sets of the tags that it has
 	words   bool     // it may leave the sets of the common words that it has
 
 	campaigns  []int64
@@ -98,7 +100,7 @@ func (t *tx) lookUp(all []*needs) error {
 		if n.ofGifts() {
 			gifts[n.account] = append(gifts[n.account], n)
 		}
-		if len(n.sets)+len(n.own) > 0 || n.contact != 0 || n.gift != nil {
+		if len(n.sets) > 0 || n.tags || n.words || n.gift != nil {
 			sets[n.account] = append(sets[n.account], n)
 		}
 		if n.retry.key != "" {
@@ -159,7 +161,7 @@ func (a *accountUnit) read(r db.Row) error {
 
 const (
 	sqlMatch        = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = ANY($2)`
-	sqlLoadContacts = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	sqlLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, version, last_gift, custom FROM contact WHERE account_id = $1 AND id = ANY($2)`
 )
 
 func (a *accountUnit) lookUpKeys(t *tx, keys []string) error {
@@ -252,7 +254,6 @@ func (t *tx) checkLimit(limit crm.Limit, more int64, sql string, args ...any) er
 // tally is the row that every write of an account locks: read once a transaction, written once.
 type tally struct {
 	account          int64
-	listRevision     int64 // counts the changes that move contacts in lists
 	contactSeq       int64
 	contactActive    int64
 	keySeq           int64
@@ -261,7 +262,7 @@ type tally struct {
 	planSeq          int64
 	currency         string // of the account
 	campaignSeq      int64
-	tagRevision      int64 // counts the changes that move contacts into the sets of tags and out of them
+	setRevision      int64 // counts the changes that move contacts into sets and out of them, but for new contacts
 	revision         int64 // of the last change (history.go)
 	oldest           int64 // revision that is kept
 	epoch            int64
@@ -271,20 +272,21 @@ type tally struct {
 	timezone         string // of the organization
 	importing        int64  // the job that brings the whole account back, 0 for none
 	answerBytes      int64  // of large answers that are kept (retry.go)
+	lastCreated      int64  // created_at of the last contact
 	dirty            bool
 }
 
 const (
-	tallyColumns = `account_id, list_revision, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, tag_revision,
-		revision, oldest, epoch, job_seq, field_seq, segment_seq, timezone, importing, answer_bytes`
+	tallyColumns = `account_id, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, set_revision,
+		revision, oldest, epoch, job_seq, field_seq, segment_seq, timezone, importing, answer_bytes, last_created`
 	sqlTally = `SELECT ` + tallyColumns + ` FROM account_tally WHERE account_id = $1`
 )
 
 // scanTally reads all columns of the table.
 func scanTally(r db.Row) tally {
-	return tally{account: r.Int(0), listRevision: r.Int(1), contactSeq: r.Int(2), contactActive: r.Int(3), keySeq: r.Int(4), campaignRevision: r.Int(5),
-		giftSeq: r.Int(6), planSeq: r.Int(7), currency: r.Text(8), campaignSeq: r.Int(9), tagRevision: r.Int(10),
-		revision: r.Int(11), oldest: r.Int(12), epoch: r.Int(13), jobSeq: r.Int(14), fieldSeq: r.Int(15), segmentSeq: r.Int(16), timezone: r.Text(17), importing: r.Int(18), answerBytes: r.Int(19)}
+	return tally{account: r.Int(0), contactSeq: r.Int(1), contactActive: r.Int(2), keySeq: r.Int(3), campaignRevision: r.Int(4),
+		giftSeq: r.Int(5), planSeq: r.Int(6), currency: r.Text(7), campaignSeq: r.Int(8), setRevision: r.Int(9),
+		revision: r.Int(10), oldest: r.Int(11), epoch: r.Int(12), jobSeq: r.Int(13), fieldSeq: r.Int(14), segmentSeq: r.Int(15), timezone: r.Text(16), importing: r.Int(17), answerBytes: r.Int(18), lastCreated: r.Int(19)}
 }
 
 func readTally(c db.Conn, account int64) (row tally, err error) {
@@ -297,8 +299,8 @@ func readTally(c db.Conn, account int64) (row tally, err error) {
 
 // values are the columns of the row.
 func (row *tally) values() []any {
-	return []any{row.account, row.listRevision, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision, row.giftSeq, row.planSeq, row.currency, row.campaignSeq,
-		row.tagRevision, row.revision, row.oldest, row.epoch, row.jobSeq, row.fieldSeq, row.segmentSeq, row.timezone, row.importing, row.answerBytes}
+	return []any{row.account, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision, row.giftSeq, row.planSeq, row.currency, row.campaignSeq,
+		row.setRevision, row.revision, row.oldest, row.epoch, row.jobSeq, row.fieldSeq, row.segmentSeq, row.timezone, row.importing, row.answerBytes, row.lastCreated}
 }
 
 // newTally is the row of an account that has nothing yet.

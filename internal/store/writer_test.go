@@ -130,7 +130,7 @@ func TestOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 			return failure
 		}, "no"},
 		{"failing in SQL", func(tx *tx, account int64) error {
-			_, err := tx.Exec(`INSERT INTO account_tally (account_id, list_revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, 0, 0, 0, 0, 0)`, account)
+			_, err := tx.Exec(`INSERT INTO account_tally (account_id, last_created, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, 0, 0, 0, 0, 0)`, account)
 			return err
 		}, "taken"},
 		{"failing in SQL that it does not wait for", func(tx *tx, account int64) error {
