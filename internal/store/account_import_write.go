@@ -111,8 +111,7 @@ func (w *accountWriter) lookUp() error {
 		g := &w.gifts[i]
 		refer(giftReference, g.ExternalID, g.row)
 		g.Local = crm.GiftClock(g.At, w.a.location())
-		s := shareOf(&g.Gift)
-		cells = append(append(cells, s.cells()...), s.neighbors()...)
+		cells = append(cells, shareOf(&g.Gift).cells()...)
 		blocks[blockOf(g.Contact)] = append(blocks[blockOf(g.Contact)], giftSets(g.Local.Unix(), g.Campaign)...)
 	}
 	err := w.a.lookUpBlocks(w.tx, blocks)

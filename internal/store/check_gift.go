@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	sqlCheckGifts = `SELECT ` + giftColumns + `, method, currency, net, month, ahead FROM gift
+	sqlCheckGifts = `SELECT ` + giftColumns + `, method, currency, net, ahead FROM gift
 		WHERE account_id = $1 AND (contact_id, given_at, id) > ($2, $3, $4) ORDER BY contact_id, given_at, id LIMIT 500`
-	sqlCheckContactGifts = `SELECT ` + giftColumns + `, method, currency, net, month, ahead FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at, id`
+	sqlCheckContactGifts = `SELECT ` + giftColumns + `, method, currency, net, ahead FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at, id`
 	sqlCheckPlans        = `SELECT ` + planColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
 )
 
@@ -24,17 +24,17 @@ type checkedGift struct {
 	contact int64
 	at      int64
 	*storedGift
-	columns [10]any
+	columns [9]any
 }
 
 func scanCheckedGift(r db.Row) checkedGift {
 	id, g := scanGift(r)
-	return checkedGift{id, r.Int(1), r.Int(9), g, [10]any{r.Int(1), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(13), r.Int(9), r.Int(14), r.Text(5)}}
+	return checkedGift{id, r.Int(1), r.Int(9), g, [9]any{r.Int(1), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(9), r.Int(13), r.Text(5)}}
 }
 
 // giftColumnsOf are the columns that follow from a gift's document and the organization's clock.
-func giftColumnsOf(g *crm.Gift) [10]any {
-	return [10]any{g.Contact, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(), crm.Month(g.Local), g.Local.Unix(), ahead(g), g.Code}
+func giftColumnsOf(g *crm.Gift) [9]any {
+	return [9]any{g.Contact, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(), g.Local.Unix(), ahead(g), g.Code}
 }
 
 // givingCheck compares the gifts of one account with everything that is worked out from them. It remembers the sums of the account and of one

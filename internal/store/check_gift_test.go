@@ -55,7 +55,12 @@ func withGifts(t testing.TB, s *Store) (account crm.Account, contacts []int64) {
 func TestACheckFindsWhatIsNotAsTheGiftsSay(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, contacts := withGifts(t, s)
-		number, year := account.Number, crm.Year(time.Now())
+		number, month := account.Number, crm.Month(time.Now())
+		campaigns, err := s.NewestCampaigns(t.Context(), number, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		campaign := campaigns[0].ID
 		for _, c := range []struct {
 			says, sql string
 			args      []any
@@ -65,12 +70,12 @@ func TestACheckFindsWhatIsNotAsTheGiftsSay(t *testing.T) {
 			{"the columns that it is found by", `UPDATE gift SET given_at = given_at - 90000 WHERE account_id = $1`, []any{number}},
 			{"the sequence of its gifts is 2, but the last gift has 5", `UPDATE account_tally SET gift_seq = 2 WHERE account_id = $1`, []any{number}},
 			{"the sequence of its plans is 0", `UPDATE account_tally SET plan_seq = 0 WHERE account_id = $1`, []any{number}},
-			{"the sums " + crm.Cell(0, 0, "USD", 0), `UPDATE giving SET amount = amount + 7 WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, 0, "USD", 0)}},
-			{"the sums " + crm.Cell(0, year, "USD", 0), `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, year, "USD", 0)}},
-			{"the sums " + crm.Cell(0, year, "USD", 0), `UPDATE giving SET donors = 9, new_donors = 3, retained = 4 WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, year, "USD", 0)}},
+			{"the sums " + crm.Cell(0, month, "USD", 0), `UPDATE giving SET amount = amount + 7 WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, month, "USD", 0)}},
+			{"the sums " + crm.Cell(0, month, "USD", 0), `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, month, "USD", 0)}},
+			{"the sums " + crm.Cell(campaign, 0, "USD", 0), `UPDATE giving SET donors = 9 WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(campaign, 0, "USD", 0)}},
 			{"its sums do not match its gifts", `UPDATE giving SET gifts = 7 WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, 0, "USD", contacts[0])}},
-			{"its sums do not match its gifts", `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(0, year, "USD", contacts[0])}},
-			{"its sums do not match its gifts", `INSERT INTO giving SELECT account_id, $2, 1, 1, 1, 1, 0, 0, 0, 0 FROM account WHERE account_id = $1`, []any{number, crm.Cell(0, 1999, "USD", contacts[2])}},
+			{"its sums do not match its gifts", `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, []any{number, crm.Cell(campaign, 0, "USD", contacts[0])}},
+			{"its sums do not match its gifts", `INSERT INTO giving SELECT account_id, $2, 1, 1, 1, 1, 0 FROM account WHERE account_id = $1`, []any{number, crm.Cell(0, 0, "EUR", contacts[2])}},
 			{`the external id "g1"`, `DELETE FROM external_reference WHERE account_id = $1 AND reference = 'g:g1'`, []any{number}},
 			{`the external id "p1"`, `UPDATE external_reference SET id = 5 WHERE account_id = $1 AND reference = 'p:p1'`, []any{number}},
 			{`the external id "other"`, `INSERT INTO external_reference SELECT account_id, 'g:other', 7 FROM account WHERE account_id = $1`, []any{number}},

@@ -24,31 +24,20 @@ func (g *givingCheck) enter(gifts []crm.Gift) {
 	}
 	for name, sums := range own {
 		g.contacts += cellHash(name, sums)
-		g.enterDonor(own, name, sums)
+		g.enterDonor(name, sums)
 		if _, _, currency, contact := crm.CellParts(name); name == crm.Cell(0, 0, currency, contact) && currency == g.account.totals.currency {
 			g.stats += statsHash(crm.MakeID(g.account.Number, contact), statsOf(&sums, currency))
 		}
 	}
 }
 
-// enterDonor counts a contact whose gifts have something left.
-func (g *givingCheck) enterDonor(own map[string]crm.Giving, name string, sums crm.Giving) {
-	if sums.Gifts == 0 {
-		return
+// enterDonor counts a contact of whose gifts to a campaign something is left.
+func (g *givingCheck) enterDonor(name string, sums crm.Giving) {
+	if campaign, _, currency, _ := crm.CellParts(name); campaign != 0 && sums.Gifts > 0 {
+		total := g.should[crm.Cell(campaign, 0, currency, 0)]
+		total.Donors++
+		g.should[crm.Cell(campaign, 0, currency, 0)] = total
 	}
-	campaign, period, currency, contact := crm.CellParts(name)
-	all := crm.Cell(campaign, period, currency, 0)
-	total := g.should[all]
-	total.Donors++
-	if campaign == 0 && period != 0 {
-		if own[crm.Cell(0, period-1, currency, contact)].Gifts > 0 {
-			total.Retained++
-		}
-		if own[crm.Cell(0, 0, currency, contact)].FirstYear == period {
-			total.New++
-		}
-	}
-	g.should[all] = total
 }
 
 // contactSums are the sums of one contact, worked out from its gifts.
@@ -60,11 +49,6 @@ func contactSums(gifts []crm.Gift) map[string]crm.Giving {
 			if crm.CellContact(name) != 0 {
 				sums[name] = add(sums[name], s)
 			}
-		}
-		if whole := crm.Cell(0, 0, s.currency, s.contact); s.net > 0 && (sums[whole].FirstYear == 0 || s.year < sums[whole].FirstYear) {
-			sum := sums[whole]
-			sum.FirstYear = s.year
-			sums[whole] = sum
 		}
 	}
 	return sums
@@ -134,9 +118,6 @@ func (g *givingCheck) mendCell(name string, is, should crm.Giving) error {
 		sums.Amount += should.Amount - is.Amount
 		sums.Recurring += should.Recurring - is.Recurring
 		sums.Donors += should.Donors - is.Donors
-		sums.New += should.New - is.New
-		sums.Retained += should.Retained - is.Retained
-		sums.FirstYear = should.FirstYear
 		return nil
 	})
 }
@@ -192,7 +173,7 @@ func (g *givingCheck) giftsOf(checked []checkedGift) (gifts []crm.Gift) {
 // eachPart reads all cells of the account, some at a time.
 func (g *givingCheck) eachPart(read func([]cellRow) error) error {
 	for last := ""; ; {
-		cells, err := db.List(g.conn, scanCell, sqlGivingAfter, g.account.Number, last, "~", int64(1000))
+		cells, err := db.List(g.conn, scanCell, sqlGivingAfter, g.account.Number, last)
 		if err != nil || len(cells) == 0 {
 			return err
 		}
@@ -202,6 +183,8 @@ func (g *givingCheck) eachPart(read func([]cellRow) error) error {
 		}
 	}
 }
+
+const sqlGivingAfter = givingColumns + ` AND cell > $2 ORDER BY cell LIMIT 1000`
 
 const sqlNextGiver = `SELECT COALESCE(MIN(contact_id), 0) FROM gift WHERE account_id = $1 AND contact_id > $2`
 

@@ -186,7 +186,7 @@ func TestSetsOfGiftsAreDerivedBlockByBlock(t *testing.T) {
 			if err := s.updateAccount(t.Context(), account, func(t *tx) error {
 				for i := range int64(blocks * months) {
 					contact := crm.MakeID(account, (i/months)*db.BlockSize+7)
-					t.Insert(giftTable, account, crm.MakeID(account, i+1), contact, int64(0), int64(0), int64(1), int64(1), "USD", int64(100), int64(0), (i%months)*32*secondsADay, "x", []byte{}, int64(0), int64(0), int64(0))
+					t.Insert(giftTable, account, crm.MakeID(account, i+1), contact, int64(0), int64(0), int64(1), int64(1), "USD", int64(100), (i%months)*32*secondsADay, "x", []byte{}, int64(0), int64(0), int64(0))
 				}
 				return nil
 			}); err != nil {

@@ -186,6 +186,7 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	if made.Gift, err = crm.NewGift(in, &giver.contact, currency, code, now); err != nil {
 		return made, err
 	}
+	made.Local = crm.GiftClock(made.At, a.location())
 	if err := t.checkSum(a, &made.Gift); err != nil {
 		return made, err
 	}
@@ -197,7 +198,7 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	}
 	a.touch(t)
 	a.giftSeq++
-	made.ID, made.Local = crm.MakeID(a.account, a.giftSeq), crm.GiftClock(made.At, a.location())
+	made.ID = crm.MakeID(a.account, a.giftSeq)
 	made.Code = crm.NewCode(made.ID)
 	made.Created = true
 	if made.NewGiver = giver.isNew; giver.isNew {
@@ -212,7 +213,7 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 
 // checkSum refuses a gift that no sum can hold.
 func (t *tx) checkSum(a *accountUnit, g *crm.Gift) error {
-	sums, err := a.giving.get(t, a.account, crm.Cell(0, 0, g.Currency, 0))
+	sums, err := a.giving.get(t, a.account, crm.Cell(0, crm.Month(g.Local), g.Currency, 0))
 	if err == nil && sums != nil && sums.Amount > maxSum {
 		err = fault("amount", "is refused: the gifts of the account would be too much to count")
 	}
@@ -303,7 +304,7 @@ func (t *tx) writeGift(write func(*db.Table, ...any), a *accountUnit, revision i
 	body := g.AppendBody(make([]byte, 0, usualBody))
 	a.gifts.rows[g.ID] = &storedGift{Gift: *g, body: body, revision: revision}
 	write(giftTable, a.account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		crm.Month(g.Local), g.Local.Unix(), g.Code, body, checksum(body), revision, ahead(g))
+		g.Local.Unix(), g.Code, body, checksum(body), revision, ahead(g))
 }
 
 // ahead is by how many seconds the organization's clock was ahead of UTC.

@@ -18,10 +18,10 @@ var (
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
 	slugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
 
-	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at code:text body:bytes checksum revision ahead")
+	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net given_at code:text body:bytes checksum revision ahead")
 	planTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum revision")
 	referenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
-	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors new_donors retained first_year")
+	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors")
 
 	changeTable  = db.NewTable("change", "account_id revision", "noun kind id prev undoes job at door actor:text data:text")
 	fieldTable   = db.NewTable("custom_field", "account_id id", "title:text description:text type:text options:text place created_at ended_at")
@@ -444,4 +444,4 @@ UPDATE account_tally SET campaign_seq = COALESCE((SELECT MAX(c.id) - account_tal
 	AND c.id > account_tally.account_id * 1000000000 AND c.id < (account_tally.account_id + 1) * 1000000000), 0);
 
 ALTER TABLE account_tally ADD COLUMN tag_revision BIGINT NOT NULL DEFAULT 0;
-`}, {SQL: step9SQL, Fill: fillHistory}, {SQL: step10SQL, Fill: markErased}}
+`}, {SQL: step9SQL, Fill: fillHistory}, {SQL: step10SQL, Fill: markErased}, {SQL: step11SQL}}
