@@ -400,8 +400,8 @@ func (d *database) writeGift(id int64, contact *crm.Contact, plan string, at tim
 		g = must(g.Refund(nil, at))
 	}
 	body := g.AppendBody(nil)
-	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, crm.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		crm.Month(at), at.Unix(), g.Code, body, checksum(body))
+	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`, crm.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
+		at.Unix(), g.Code, body, checksum(body))
 }
 
 // giftSums works out everything that is derived from gifts.

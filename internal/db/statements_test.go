@@ -110,6 +110,9 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlWrongSizes":     {"SCAN tag"},
 		"sqlDisplaced":      {"SCAN contact"},
 		"sqlDisplacedKeys":  {"SCAN contact_index"},
+		"sqlDonorCounts":    {"CO-ROUTINE donor", "SCAN donor"},                               // all gifts of the account, in the order of an index
+		"sqlTopCampaigns":   {"USE TEMP B-TREE FOR GROUP BY", "USE TEMP B-TREE FOR ORDER BY"}, // the gifts of a year
+		"sqlTopGifts":       {"USE TEMP B-TREE FOR ORDER BY"},                                 // the gifts of three months
 		"sqlNewestBlocks":   {"SCALAR SUBQUERY 1"},                                            // one row of the account
 		"sqlMostGiven":      {"USE TEMP B-TREE FOR GROUP BY", "USE TEMP B-TREE FOR ORDER BY"}, // a repair
 		"sqlLostGivers":     {"SCAN g USING COVERING INDEX gift_contact", "CORRELATED SCALAR SUBQUERY 1"},

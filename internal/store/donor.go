@@ -22,12 +22,18 @@ const (
 			FROM gift WHERE account_id = $1 AND currency = $2 AND net > 0 GROUP BY contact_id) AS donor`
 
 	// Who gave from $3 to $4, and also ($7 is 1) or not (0) from $5 to $6, among the contacts between two. A currency of '' is any.
-	donorsAmong = `SELECT contact_id, SUM(CASE WHEN given_at >= $3 AND given_at < $4 THEN 1 ELSE 0 END),
+	donorsFound = `SELECT contact_id, SUM(CASE WHEN given_at >= $3 AND given_at < $4 THEN 1 ELSE 0 END),
 			CAST(SUM(CASE WHEN given_at >= $3 AND given_at < $4 THEN net ELSE 0 END) AS BIGINT)
 		FROM gift WHERE account_id = $1 AND net > 0 AND (currency = $2 OR $2 = '') AND contact_id > $8 AND contact_id < $9`
-	donorsThen = ` GROUP BY contact_id HAVING MAX(CASE WHEN given_at >= $3 AND given_at < $4 THEN 1 ELSE 0 END) = 1
+	donorsLeft = ` GROUP BY contact_id HAVING MAX(CASE WHEN given_at >= $3 AND given_at < $4 THEN 1 ELSE 0 END) = 1
 			AND MAX(CASE WHEN given_at >= $5 AND given_at < $6 THEN 1 ELSE 0 END) = $7
 		ORDER BY contact_id`
+	toCampaign = ` AND campaign_id = $11 AND campaign_id <> 0`
+
+	sqlDonorsAfter          = donorsFound + donorsLeft + ` LIMIT $10`
+	sqlDonorsBefore         = donorsFound + donorsLeft + ` DESC LIMIT $10`
+	sqlCampaignDonorsAfter  = donorsFound + toCampaign + donorsLeft + ` LIMIT $10`
+	sqlCampaignDonorsBefore = donorsFound + toCampaign + donorsLeft + ` DESC LIMIT $10`
 )
 
 // Donor is a contact with what it gave in a time.
@@ -108,17 +114,17 @@ func scanGivenBy(r db.Row) givenBy {
 
 // donorsAt is one page of the contacts whom a filter finds, in the order of their ids, and where the pages beside it are.
 func donorsAt(c db.Conn, account int64, currency string, f crm.DonorFilter, at SearchPlace, limit int) (found []givenBy, next, prev SearchPlace, err error) {
-	after, before, order := at.After, int64(math.MaxInt64), ` LIMIT $10`
+	sql, campaignSQL, before := sqlDonorsAfter, sqlCampaignDonorsAfter, int64(math.MaxInt64)
 	if at.Before != 0 {
-		before, order = at.Before, ` DESC LIMIT $10`
+		sql, campaignSQL, before = sqlDonorsBefore, sqlCampaignDonorsBefore, at.Before
 	}
 	from, to := f.Gave()
 	alsoFrom, alsoTo, also := f.Also()
-	sql, args := donorsAmong, []any{account, currency, from.Unix(), to.Unix(), alsoFrom.Unix(), alsoTo.Unix(), flag(also), after, before, int64(limit + 1)}
+	args := []any{account, currency, from.Unix(), to.Unix(), alsoFrom.Unix(), alsoTo.Unix(), flag(also), at.After, before, int64(limit + 1)}
 	if f.Campaign != 0 {
-		sql, args = sql+` AND campaign_id = $11 AND campaign_id <> 0`, append(args, f.Campaign)
+		sql, args = campaignSQL, append(args, f.Campaign)
 	}
-	found, err = db.List(c, scanGivenBy, sql+donorsThen+order, args...)
+	found, err = db.List(c, scanGivenBy, sql, args...)
 	more := len(found) > limit
 	found = found[:min(len(found), limit)]
 	if at.Before != 0 {
