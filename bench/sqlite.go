@@ -112,9 +112,9 @@ const (
 	sqlRange   = `SELECT id, body FROM contact WHERE account_id = ?1 AND id >= ?2 AND id <= ?3 AND archived >= 0 AND archived <= 0 ORDER BY id`
 	sqlMatch   = `SELECT id FROM contact_index WHERE account_id = ?1 AND key = ?2 ORDER BY id`
 	sqlCounts  = `SELECT list_revision, contact_seq, contact_active, revision FROM account_tally WHERE account_id = ?1`
-	sqlContact = `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name, revision, version)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 1)`
-	sqlChange  = `INSERT INTO change VALUES (?1, ?2, 1, 1, ?3, 0, 0, 0, ?4, 1, 'bench', '')`
+	sqlContact = `INSERT INTO contact (account_id, id, list_revision, archived, match_keys, body, checksum, created_at, updated_at, sort_name, revision)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`
+	sqlChange  = `INSERT INTO change VALUES (?1, ?2, 1, 1, ?3, 0, 0, ?4, 1, 'bench', '')`
 	sqlBlock   = `SELECT bits FROM contact_set WHERE account_id = ?1 AND name = ?2 AND block = ?3`
 	sqlSet     = `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account_id, name, block) DO UPDATE SET size = excluded.size, bits = excluded.bits`
 	sqlArchive = `INSERT INTO contact_archival (account_id, revision, id, archived) VALUES (?1, ?2, ?3, 1)`

@@ -192,13 +192,13 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 	if err := cmp.Or(c.CheckImported(r.fields, r.now), r.known(kept.Revision)); err != nil {
 		return nil, err
 	}
-	if kept.Version < 0 || kept.LastGift < 0 {
+	if kept.LastGift < 0 {
 		return nil, &FileProblem{Reason: "is kept with a number below zero"}
 	}
 	return func(w *accountWriter) error {
 		made := c
 		made.ID = w.id(c.ID)
-		w.contacts = append(w.contacts, importedContact{made, trace{revision: w.revision(kept.Revision), version: kept.Version, lastGift: kept.LastGift}})
+		w.contacts = append(w.contacts, importedContact{made, trace{revision: w.revision(kept.Revision), lastGift: kept.LastGift}})
 		return nil
 	}, nil
 }
@@ -318,7 +318,7 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 	switch r.revision++; {
 	case l.Revision != r.revision:
 		return nil, &FileProblem{Reason: "is not the next change: changes are numbered without a gap"}
-	case min(l.Prev, l.Undoes, l.ID, l.Job) < 0 || max(l.Prev, l.Undoes) >= l.Revision:
+	case min(l.Undoes, l.ID, l.Job) < 0 || l.Undoes >= l.Revision:
 		return nil, &FileProblem{Reason: "names a change that is not before it"}
 	case len(l.Actor) > maxActor || len(l.Data) > 0 && l.Data[0] != '{' && l.Data[0] != '[' && string(l.Data) != "null":
 		return nil, &FileProblem{Reason: "does not say who made the change, or what it was"}
@@ -330,7 +330,7 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 		}
 	}
 	return func(w *accountWriter) error {
-		c := Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Prev: w.revision(l.Prev), Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Door: door, Who: l.Actor}
+		c := Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Door: door, Who: l.Actor}
 		switch {
 		case numbered:
 			c.ID = w.id(l.ID)

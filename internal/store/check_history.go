@@ -7,30 +7,26 @@ import (
 	"donorbook/internal/db"
 )
 
-// The history of an account is sound where its changes are numbered without a gap, and where those of each document are one chain: each of
-// them is named by the next one, or by the document. That is compared by sums of random numbers, and document by document only where these
-// differ.
+// The history of an account is sound where its changes are numbered without a gap, and where each document names its last one. That is compared by sums
+// of random numbers, and document by document only where these differ.
 
 const (
-	sqlCheckChanges = `SELECT revision, noun, id, kind, prev FROM change WHERE account_id = $1 AND revision > $2 ORDER BY revision LIMIT 5000`
+	sqlCheckChanges = `SELECT revision, noun, id, kind FROM change WHERE account_id = $1 AND revision > $2 ORDER BY revision LIMIT 5000`
 
-	// Documents whose history is not one chain. A chain may begin with a change that is no longer kept.
-	sqlWrongChains = `SELECT d.noun, d.id FROM (
-			SELECT 1 AS noun, id, revision, version FROM contact WHERE account_id = $1
-			UNION ALL SELECT 2, id, revision, -1 FROM campaign WHERE account_id = $1
-			UNION ALL SELECT 3, id, revision, -1 FROM gift WHERE account_id = $1
-			UNION ALL SELECT 4, id, revision, -1 FROM plan WHERE account_id = $1) AS d
-		LEFT JOIN (
-			SELECT noun, id, MAX(revision) AS head, COUNT(*) AS n, MAX(CASE WHEN prev <> was THEN 1 ELSE 0 END) AS wrong FROM (
-				SELECT noun, id, revision, prev, COALESCE(LAG(revision) OVER (PARTITION BY noun, id ORDER BY revision), CASE WHEN prev < $2 THEN prev ELSE 0 END) AS was
-				FROM change WHERE account_id = $1 AND noun >= 1 AND noun <= 4) AS linked
-			GROUP BY noun, id) AS h ON h.noun = d.noun AND h.id = d.id
-		WHERE h.wrong = 1 OR h.head <> d.revision OR h.head IS NULL AND d.revision >= $2 OR d.version >= 0 AND $2 = 1 AND d.version <> COALESCE(h.n, 0)
-		ORDER BY d.noun, d.id`
+	// The last change of each document.
+	sqlHeads = `SELECT noun, id, MAX(revision) FROM change WHERE account_id = $1 AND noun >= 1 AND noun <= 4 AND id <> 0 GROUP BY noun, id`
 
-	sqlChangesOf  = `SELECT revision, prev FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 ORDER BY revision`
-	sqlSetPrev    = `UPDATE change SET prev = $3 WHERE account_id = $1 AND revision = $2`
-	sqlSetVersion = `UPDATE contact SET version = $3 WHERE account_id = $1 AND id = $2`
+	// Documents that name another change than their last one, which may be no longer kept.
+	sqlWrongHeads = `SELECT d.noun, d.id FROM (
+			SELECT 1 AS noun, id, revision FROM contact WHERE account_id = $1
+			UNION ALL SELECT 2, id, revision FROM campaign WHERE account_id = $1
+			UNION ALL SELECT 3, id, revision FROM gift WHERE account_id = $1
+			UNION ALL SELECT 4, id, revision FROM plan WHERE account_id = $1) AS d
+		WHERE d.revision <> COALESCE((SELECT MAX(c.revision) FROM change AS c WHERE c.account_id = $1 AND c.noun = d.noun AND c.id = d.id AND c.id <> 0),
+			CASE WHEN d.revision < $2 THEN d.revision ELSE 0 END)
+		ORDER BY 1, 2`
+
+	sqlHeadOf = `SELECT COALESCE(MAX(revision), 0) FROM change WHERE account_id = $1` + ofDocument
 
 	sqlSetContactHead  = `UPDATE contact SET revision = $3 WHERE account_id = $1 AND id = $2`
 	sqlSetCampaignHead = `UPDATE campaign SET revision = $3 WHERE account_id = $1 AND id = $2`
@@ -38,12 +34,12 @@ const (
 	sqlSetPlanHead     = `UPDATE plan SET revision = $3 WHERE account_id = $1 AND id = $2`
 )
 
-// setHeads say which change of a document is the last one, for the nouns that have chains.
+// setHeads say which change of a document is the last one.
 var setHeads = map[crm.Noun]string{
 	crm.ContactNoun: sqlSetContactHead, crm.CampaignNoun: sqlSetCampaignHead, crm.GiftNoun: sqlSetGiftHead, crm.PlanNoun: sqlSetPlanHead,
 }
 
-// link is a change of a document, as it is named by the next one or by the document.
+// link is the last change of a document.
 type link struct {
 	noun         crm.Noun
 	id, revision int64
@@ -59,26 +55,19 @@ func (a *checkedAccount) headHash(noun crm.Noun, id, revision int64) uint64 {
 	return link{noun, id, revision}.hash()
 }
 
-// versionHash stands for the number of changes that a contact has had.
-func versionHash(id, version int64) uint64 {
-	return uint64(version) * link{noun: crm.ContactNoun, id: id}.hash()
-}
-
 // historyCheck goes through the changes of one account.
 type historyCheck struct {
 	*checker
-	account  *checkedAccount
-	last     int64  // revision that was read
-	begun    bool   // one was read
-	links    uint64 // changes of documents, less those that others name
-	versions uint64 // of contacts
-	wrong    bool   // one comes before the one that it names
+	account *checkedAccount
+	last    int64  // revision that was read
+	begun   bool   // one was read
+	deleted uint64 // the last changes of campaigns that no document names
 }
 
 func (k *checker) everyHistory() error {
 	for _, number := range k.numbers {
 		h := &historyCheck{checker: k, account: k.accounts[number]}
-		for _, step := range []func() error{h.readChanges, h.compareEnds, h.compareChains} {
+		for _, step := range []func() error{h.readChanges, h.compareEnds, h.compareHeads} {
 			if err := step(); err != nil {
 				return err
 			}
@@ -92,7 +81,7 @@ func (h *historyCheck) readChanges() error {
 		n = 0
 		err := h.conn.Each(func(r db.Row) error {
 			n++
-			return h.readChange(r.Int(0), crm.Noun(r.Int(1)), r.Int(2), crm.ChangeKind(r.Int(3)), r.Int(4))
+			return h.readChange(r.Int(0), crm.Noun(r.Int(1)), r.Int(2), crm.ChangeKind(r.Int(3)))
 		}, sqlCheckChanges, h.account.Number, h.last)
 		if err != nil {
 			return err
@@ -106,7 +95,7 @@ func (h *historyCheck) readChanges() error {
 	return nil
 }
 
-func (h *historyCheck) readChange(revision int64, noun crm.Noun, id int64, kind crm.ChangeKind, prev int64) error {
+func (h *historyCheck) readChange(revision int64, noun crm.Noun, id int64, kind crm.ChangeKind) error {
 	var err error
 	if h.begun && revision > h.last+1 {
 		err = h.fill(h.last+1, revision-1)
@@ -114,16 +103,8 @@ func (h *historyCheck) readChange(revision int64, noun crm.Noun, id int64, kind 
 		err = h.mend(h.problem(h.account.Number, 0, "its history begins with change %d, and not with %d", revision, first), h.account.Number, h.begin(revision))
 	}
 	h.last, h.begun = revision, true
-	if setHeads[noun] == "" {
-		return err
-	}
-	h.wrong = h.wrong || prev >= revision
-	h.links += link{noun, id, revision}.hash() - h.account.headHash(noun, id, prev)
-	if noun == crm.CampaignNoun && kind == crm.DidDelete { // no document names it
-		h.links -= link{noun, id, revision}.hash()
-	}
-	if noun == crm.ContactNoun {
-		h.versions += versionHash(id, 1)
+	if noun == crm.CampaignNoun && kind == crm.DidDelete {
+		h.deleted += link{noun, id, revision}.hash()
 	}
 	return err
 }
@@ -147,7 +128,7 @@ func (h *historyCheck) fill(from, to int64) error {
 		first, last := from, min(to, from+fillAtOnce-1)
 		err := h.mend(h.problem(h.account.Number, 0, "the changes %d to %d are missing in its history", first, last), h.account.Number, func(t *tx) error {
 			for revision := first; revision <= last; revision++ {
-				t.Save(changeTable, h.account.Number, revision, int64(0), int64(crm.DidLose), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), "", "")
+				t.Save(changeTable, h.account.Number, revision, int64(0), int64(crm.DidLose), int64(0), int64(0), int64(0), int64(0), int64(0), "", "")
 			}
 			return nil
 		})
@@ -173,21 +154,24 @@ func (h *historyCheck) compareEnds() error {
 	return nil
 }
 
-// compareChains finds the documents whose changes are not one chain.
-func (h *historyCheck) compareChains() error {
-	oldest := max(1, h.account.totals.oldest)
-	if h.links == h.account.heads && !h.wrong && (oldest > 1 || h.versions == h.account.versions) {
+// compareHeads finds the documents that do not name their last change.
+func (h *historyCheck) compareHeads() error {
+	number, heads := h.account.Number, uint64(0)
+	err := h.conn.Each(func(r db.Row) error {
+		heads += link{crm.Noun(r.Int(0)), r.Int(1), r.Int(2)}.hash()
 		return nil
+	}, sqlHeads, number)
+	if err != nil || heads == h.account.heads+h.deleted {
+		return err
 	}
-	number := h.account.Number
 	return h.conn.Each(func(r db.Row) error {
 		noun, id := crm.Noun(r.Int(0)), r.Int(1)
-		return h.mend(h.chainProblem(noun, id), number, relink(number, noun, id))
-	}, sqlWrongChains, number, oldest)
+		return h.mend(h.headProblem(noun, id), number, setHead(number, noun, id))
+	}, sqlWrongHeads, number, max(1, h.account.totals.oldest))
 }
 
-func (h *historyCheck) chainProblem(noun crm.Noun, id int64) Problem {
-	const says = "its changes are not one chain"
+func (h *historyCheck) headProblem(noun crm.Noun, id int64) Problem {
+	const says = "it does not name its last change"
 	switch noun {
 	case crm.ContactNoun:
 		return h.problem(h.account.Number, id, says)
@@ -197,30 +181,16 @@ func (h *historyCheck) chainProblem(noun crm.Noun, id int64) Problem {
 	return h.problem(h.account.Number, 0, "%s %s: %s", noun, crm.GiftNumber(id), says)
 }
 
-// relink makes the changes of a document one chain in the order of their numbers.
-func relink(account int64, noun crm.Noun, id int64) func(*tx) error {
+// setHead makes a document name its last change.
+func setHead(account int64, noun crm.Noun, id int64) func(*tx) error {
 	return func(t *tx) error {
 		a, err := t.lock(account)
 		if err != nil {
 			return err
 		}
-		rows, err := db.List(t.Conn, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, sqlChangesOf, account, int64(noun), id)
-		last := int64(0)
-		for _, row := range rows {
-			should := last
-			if last == 0 && row[1] < a.oldest { // it is no longer kept
-				should = row[1]
-			}
-			if row[1] != should && err == nil {
-				err = t.exec(sqlSetPrev, account, row[0], should)
-			}
-			last = row[0]
-		}
+		last, err := t.Int(sqlHeadOf, account, int64(noun), id)
 		if err == nil {
 			err = t.exec(setHeads[noun], account, id, last)
-		}
-		if err == nil && noun == crm.ContactNoun && a.oldest == 1 {
-			err = t.exec(sqlSetVersion, account, id, int64(len(rows)))
 		}
 		delete(a.contacts, id) // changes of the batch must look again
 		delete(a.gifts.rows, id)

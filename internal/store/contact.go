@@ -144,9 +144,9 @@ type stored struct {
 
 // trace is what the row of a contact says beside its document.
 type trace struct {
-	revision, version int64 // of its last change, and how many there were
-	lastGift          int64 // when the last gift was given that counts
-	custom            int64 // it has custom fields
+	revision int64 // of its last change
+	lastGift int64 // when the last gift was given that counts
+	custom   int64 // it has custom fields
 }
 
 // contactColumns are what contacts are filtered and sorted by. Their documents say the same.
@@ -161,7 +161,7 @@ func columnsOf(c *crm.Contact) contactColumns {
 }
 
 func scanContact(r db.Row) *stored {
-	s := &stored{id: r.Int(0), listRevision: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(r.Bytes(4)), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}}
+	s := &stored{id: r.Int(0), listRevision: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(r.Bytes(4)), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8)}}
 	if checksum(s.body) != s.checksum {
 		s.damage = &Damaged{Table: contactTable.Name, ID: s.id, Account: crm.IDAccount(s.id)}
 	} else {
@@ -336,7 +336,7 @@ func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, listRev
 func (s *stored) values(account int64) []any {
 	c := columnsOf(&s.contact)
 	return []any{account, s.id, s.listRevision, s.archived, s.matchKeys, s.body, s.checksum, c.createdAt, c.updatedAt, c.sortName, c.given,
-		s.revision, s.version, s.lastGift, s.custom}
+		s.revision, s.lastGift, s.custom}
 }
 
 // moveContact notes that a contact goes to the archive or comes back, which changes every list of the account.
@@ -369,7 +369,7 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words stri
 	a.contactSeq++
 	a.contactActive++
 	t.countTags(account, c, 1)
-	at := trace{revision: t.record(a, crm.ContactNoun, c.ID, crm.DidCreate, 0, ""), version: 1}
+	at := trace{revision: t.record(a, crm.ContactNoun, c.ID, crm.DidCreate, "")}
 	t.writeContact(t.Insert, a, a.listRevision, at, c, body)
 	t.insertKeys(a, c.ID, c.MatchKeys)
 	t.Insert(wordsTable, account, c.ID, words)

@@ -14,7 +14,7 @@ import (
 // counted, sorted and cut into pages (contact_sieve.go).
 
 // sqlKeyed reads the first contact that has a match key, and finds the last one, which is mostly the same.
-const sqlKeyed = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom, (SELECT MAX(id) FROM contact_index WHERE account_id = $1 AND key = $2)
+const sqlKeyed = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, last_gift, custom, (SELECT MAX(id) FROM contact_index WHERE account_id = $1 AND key = $2)
 	FROM contact WHERE account_id = $1 AND id = (SELECT MIN(id) FROM contact_index WHERE account_id = $1 AND key = $2)`
 
 // FilteredContacts is Contacts for those that pass a filter, in the order that it asks for.
@@ -61,7 +61,7 @@ func (s *Store) keyedContacts(ctx context.Context, account int64, key string, sc
 	err = s.read(ctx, func(c db.Conn) error {
 		found, several = nil, false
 		return c.Each(func(r db.Row) (err error) {
-			several = r.Int(10) != r.Int(0)
+			several = r.Int(9) != r.Int(0)
 			if !alone {
 				return add(r)
 			}

@@ -159,7 +159,7 @@ func (s *stored) derive(t *db.Tx, account int64) derived {
 }
 
 const (
-	sqlStored  = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, version, last_gift, custom, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+	sqlStored  = `SELECT id, list_revision, archived, match_keys, body, checksum, revision, last_gift, custom, created_at, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
 	storedRead = 200 // as the statement says
 )
 
@@ -176,7 +176,7 @@ func eachStoredIn(c db.Conn, account, from, to int64, read func(*stored) error, 
 		err := c.Each(func(r db.Row) error {
 			n++
 			s := scanContact(r)
-			s.columns = contactColumns{r.Int(10), r.Int(11), r.Text(12), r.Int(13)}
+			s.columns = contactColumns{r.Int(9), r.Int(10), r.Text(11), r.Int(12)}
 			id = s.id
 			return read(s)
 		}, sqlStored, account, id, end)

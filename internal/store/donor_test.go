@@ -227,7 +227,9 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, _, gifts := generous(t, s)
 		sums := sumsOf(gifts)
-		donors := func(year int64, kind crm.DonorKind) int64 { return int64(len(donorsOf(gifts, crm.DonorFilter{Year: year, Kind: kind}))) }
+		donors := func(year int64, kind crm.DonorKind) int64 {
+			return int64(len(donorsOf(gifts, crm.DonorFilter{Year: year, Kind: kind})))
+		}
 		for _, now := range []time.Time{donorsNow, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, time.December, 31, 23, 59, 0, 0, time.UTC),
 			time.Date(2025, time.February, 28, 8, 0, 0, 0, time.UTC)} {
 			year, toDate := int64(now.Year()), int64(0)

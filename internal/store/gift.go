@@ -204,7 +204,7 @@ func (t *tx) createGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 	if made.NewGiver = giver.isNew; giver.isNew {
 		a.knowNone(shareOf(&made.Gift))
 	}
-	t.writeGift(t.Insert, a, t.record(a, crm.GiftNoun, made.ID, crm.DidCreate, 0, ""), &made.Gift)
+	t.writeGift(t.Insert, a, t.record(a, crm.GiftNoun, made.ID, crm.DidCreate, ""), &made.Gift)
 	if made.ExternalID != "" {
 		t.refer(a, giftReference+made.ExternalID, made.ID)
 	}
@@ -437,7 +437,7 @@ func (s *Store) changeGift(ctx context.Context, account int64, code string, n ne
 // saveGift writes a gift that has changed, and everything that follows from it.
 func (t *tx) saveGift(a *accountUnit, old *storedGift, changed crm.Gift, now time.Time) error {
 	kind, differences := giftDifferences(&old.Gift, &changed)
-	revision := t.record(a, crm.GiftNoun, old.ID, kind, old.revision, differences.Text())
+	revision := t.record(a, crm.GiftNoun, old.ID, kind, differences.Text())
 	t.author.undoes = 0 // what follows from it is no change that was taken back
 	t.moveReference(a, giftReference, old.ExternalID, changed.ExternalID, old.ID)
 	before := old.Gift

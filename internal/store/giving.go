@@ -139,7 +139,7 @@ func (t *tx) saveStats(a *accountUnit, contact int64, before, after *crm.Gift, k
 	}
 	switch {
 	case kind != 0:
-		at.revision, at.version = t.record(a, crm.ContactNoun, contact, kind, row.trace.revision, data), row.version+1
+		at.revision = t.record(a, crm.ContactNoun, contact, kind, data)
 	case changed.Stats == row.contact.Stats && at == row.trace:
 		return nil
 	}

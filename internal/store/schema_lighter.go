@@ -19,4 +19,12 @@ ALTER TABLE giving DROP COLUMN first_year;
 DROP INDEX gift_size;
 
 ALTER TABLE gift DROP COLUMN month;
+
+-- The changes of a document are found by an index, and no longer by following the change before each of them. The index also says what was undone, and
+-- its condition keeps it from being used for ranges of revisions.
+CREATE INDEX change_document ON change (account_id, noun, id, revision, undoes) WHERE id <> 0;
+
+ALTER TABLE change DROP COLUMN prev;
+
+ALTER TABLE contact DROP COLUMN version;
 `
