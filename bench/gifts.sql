@@ -2,34 +2,18 @@
 
 CREATE TEMP TABLE given AS
 SELECT account_id AS account, contact_id AS contact, campaign_id AS campaign, plan_id AS plan, net, CASE WHEN plan_id <> 0 THEN net ELSE 0 END AS recurring,
-	month, month / 100 AS year, CAST(strftime('%Y%m%d', given_at, 'unixepoch') AS INTEGER) AS day, CASE WHEN net > 0 THEN contact_id END AS giver
+	CAST(strftime('%Y%m', given_at, 'unixepoch') AS INTEGER) AS month, CASE WHEN net > 0 THEN contact_id END AS giver
 FROM gift;
 
--- The kinds of cells (crm.Cell): what they are about, and which of them count donors and know the first year.
-INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', 0, 0, 0), count(*), sum(net > 0), sum(net), sum(recurring), count(DISTINCT giver), 0, 0, 0
-	FROM given GROUP BY account;
-INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', 0, year, 0), count(*), sum(net > 0), sum(net), sum(recurring), count(DISTINCT giver), 0, 0, 0
-	FROM given GROUP BY account, year;
-INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', 0, month, 0), count(*), sum(net > 0), sum(net), sum(recurring), 0, 0, 0, 0
+-- The kinds of cells (crm.Cell): what they are about, and which of them count donors.
+INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', 0, month, 0), count(*), sum(net > 0), sum(net), sum(recurring), 0
 	FROM given GROUP BY account, month;
-INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', 0, day, 0), count(*), sum(net > 0), sum(net), sum(recurring), 0, 0, 0, 0
-	FROM given GROUP BY account, day;
-INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', 0, 0, contact % 1000000000), count(*), sum(net > 0), sum(net), sum(recurring), 0, 0, 0, coalesce(min(CASE WHEN net > 0 THEN year END), 0)
+INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', 0, 0, contact % 1000000000), count(*), sum(net > 0), sum(net), sum(recurring), 0
 	FROM given GROUP BY account, contact;
-INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', 0, year, contact % 1000000000), count(*), sum(net > 0), sum(net), sum(recurring), 0, 0, 0, 0
-	FROM given GROUP BY account, year, contact;
-INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', campaign, 0, 0), count(*), sum(net > 0), sum(net), sum(recurring), count(DISTINCT giver), 0, 0, 0
+INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', campaign, 0, 0), count(*), sum(net > 0), sum(net), sum(recurring), count(DISTINCT giver)
 	FROM given WHERE campaign <> 0 GROUP BY account, campaign;
-INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', campaign, year, 0), count(*), sum(net > 0), sum(net), sum(recurring), 0, 0, 0, 0
-	FROM given WHERE campaign <> 0 GROUP BY account, campaign, year;
-INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', campaign, 0, contact % 1000000000), count(*), sum(net > 0), sum(net), sum(recurring), 0, 0, 0, 0
+INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', campaign, 0, contact % 1000000000), count(*), sum(net > 0), sum(net), sum(recurring), 0
 	FROM given WHERE campaign <> 0 GROUP BY account, campaign, contact;
-
-UPDATE giving SET new_donors = new, retained = again FROM (
-	SELECT year, sum(before IS NULL) AS new, coalesce(sum(before = year - 1), 0) AS again FROM (
-		SELECT year, lag(year) OVER (PARTITION BY contact ORDER BY year) AS before FROM given WHERE net > 0 GROUP BY contact, year)
-	GROUP BY year)
-WHERE cell = printf('%016d/%08d/USD/%09d', 0, year, 0);
 
 UPDATE contact SET body = CAST(replace(body, '"recurring_contributions":0,"total_contributions":0',
 	printf('"recurring_contributions":%d,"total_contributions":%d', recurring / 100, amount / 100)) AS BLOB)

@@ -112,9 +112,9 @@ const (
 	sqlRange   = `SELECT id, body FROM contact WHERE account_id = ?1 AND id >= ?2 AND id <= ?3 AND archived >= 0 AND archived <= 0 ORDER BY id`
 	sqlMatch   = `SELECT id FROM contact_index WHERE account_id = ?1 AND key = ?2 ORDER BY id`
 	sqlCounts  = `SELECT contact_seq, contact_active, revision FROM account_tally WHERE account_id = ?1`
-	sqlContact = `INSERT INTO contact (account_id, id, archived, match_keys, body, checksum, created_at, updated_at, sort_name, revision, version)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)`
-	sqlChange = `INSERT INTO change VALUES (?1, ?2, 1, 1, ?3, 0, 0, 0, ?4, 1, 'bench', '')`
+	sqlContact = `INSERT INTO contact (account_id, id, archived, match_keys, body, checksum, created_at, updated_at, sort_name, revision)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
+	sqlChange = `INSERT INTO change VALUES (?1, ?2, 1, 1, ?3, 0, 0, ?4, 1, 'bench', '')`
 	sqlBlock  = `SELECT bits FROM contact_set WHERE account_id = ?1 AND name = ?2 AND block = ?3`
 	sqlSet    = `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account_id, name, block) DO UPDATE SET size = excluded.size, bits = excluded.bits`
 	sqlKey    = `INSERT INTO contact_index (account_id, key, id) VALUES (?1, ?2, ?3)`
@@ -398,8 +398,8 @@ func (d *database) writeGift(id int64, contact *crm.Contact, plan string, at tim
 		g = must(g.Refund(nil, at))
 	}
 	body := g.AppendBody(nil)
-	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, crm.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		crm.Month(at), at.Unix(), g.Code, body, checksum(body))
+	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`, crm.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
+		at.Unix(), g.Code, body, checksum(body))
 }
 
 // giftSums works out everything that is derived from gifts.

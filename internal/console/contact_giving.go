@@ -58,7 +58,7 @@ func (c *Console) givingOf(r *http.Request, v visit, contact *crm.Contact, f *fo
 
 func (view *contactGiving) tellSums(sums map[string]int64, year int64) {
 	s := view.Sums
-	now, before := s.Years[year].Amount, s.Years[year-1].Amount
+	now, before := s.ThisYear, s.LastYear
 	view.Year = year
 	view.Total, view.Largest = crm.Money(s.Total.Amount, s.Currency), crm.Money(s.Largest, s.Currency)
 	view.ThisYear, view.LastYear = crm.Money(now, s.Currency), crm.Money(before, s.Currency)

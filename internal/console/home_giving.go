@@ -48,7 +48,7 @@ type largeGift struct {
 	Campaign        string
 }
 
-// glanceAtGiving reads the sums that are kept; it is nil while no gift was recorded.
+// glanceAtGiving reads what was given; it is nil while no gift was recorded.
 func (c *Console) glanceAtGiving(ctx context.Context, v visit) (*givingView, error) {
 	now := crm.WallClock(c.now(), v.zone())
 	overview, err := c.store.GivingOverview(ctx, v.account(), c.now())
@@ -118,19 +118,19 @@ func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
 			Number: money(o.ThisYear.Recurring), Linked: giftsAddress(v, with(giftsOfYear(year), "plan", "any")), After: "from recurring plans in " + thisYear,
 		},
 		{
-			Label: "New donors", Value: shownCount(o.ThisYear.New), Address: donors(year, crm.NewDonors),
-			Before: "of", Number: plural(o.ThisYear.Donors, "donor"), Linked: donors(year, crm.AllDonors), After: "in " + thisYear,
+			Label: "New donors", Value: shownCount(o.Donors[crm.NewDonors]), Address: donors(year, crm.NewDonors),
+			Before: "of", Number: plural(o.Donors[crm.AllDonors], "donor"), Linked: donors(year, crm.AllDonors), After: "in " + thisYear,
 		},
 		{
-			Label: "Returning donors", Value: shownCount(o.ThisYear.Retained), Address: donors(year, crm.ReturningDonors),
+			Label: "Returning donors", Value: shownCount(o.Donors[crm.ReturningDonors]), Address: donors(year, crm.ReturningDonors),
 			After: "gave in " + lastYear + " and in " + thisYear,
 		},
 		{
-			Label: "Donor retention", Value: percentText(o.ThisYear.Retained, o.LastYear.Donors), Address: donors(year, crm.ReturningDonors),
-			Before: "of", Number: plural(o.LastYear.Donors, "donor"), Linked: donors(year-1, crm.AllDonors), After: "of " + lastYear + " gave again",
+			Label: "Donor retention", Value: percentText(o.Donors[crm.ReturningDonors], o.LastYearDonors), Address: donors(year, crm.ReturningDonors),
+			Before: "of", Number: plural(o.LastYearDonors, "donor"), Linked: donors(year-1, crm.AllDonors), After: "of " + lastYear + " gave again",
 		},
 		{
-			Label: "Lapsed donors", Value: shownCount(o.LastYear.Donors - o.ThisYear.Retained), Address: donors(year-1, crm.LapsedDonors),
+			Label: "Lapsed donors", Value: shownCount(o.LastYearDonors - o.Donors[crm.ReturningDonors]), Address: donors(year-1, crm.LapsedDonors),
 			After: "gave in " + lastYear + " and not yet in " + thisYear,
 		},
 	}

@@ -13,7 +13,6 @@ type Activity struct {
 	Noun     Noun
 	Kind     ChangeKind
 	ID       int64 // of what was changed
-	Prev     int64 // the change of the same document before it, 0 for none
 	Undoes   int64 // the change that it takes back, 0 for none
 	Job      int64 // that it belongs to, 0 for none
 	At       time.Time

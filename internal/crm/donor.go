@@ -1,5 +1,7 @@
 package crm
 
+import "time"
+
 // DonorFilter is which donors a list shows: those of a year, or of a campaign at any time.
 type DonorFilter struct {
 	Campaign int64 // 0 is all; a campaign has no year
@@ -20,42 +22,28 @@ const (
 // DonorKinds are in the order in which pages offer them.
 var DonorKinds = []DonorKind{AllDonors, NewDonors, ReturningDonors, LapsedDonors}
 
-// Beside is the year whose sums of a contact tell whether the contact is of the kind; 0 is all time.
-func (f DonorFilter) Beside() int64 {
-	switch f.Kind {
-	case ReturningDonors:
-		return f.Year - 1
-	case LapsedDonors:
-		return f.Year + 1
+// Gave is when the contacts of a filter gave: from its year on and up to the next one, or at any time for a campaign.
+func (f DonorFilter) Gave() (from, to time.Time) {
+	if f.Campaign != 0 {
+		return yearBegin(1), yearBegin(9999)
 	}
-	return 0
+	return yearBegin(f.Year), yearBegin(f.Year + 1)
 }
 
-// Keeps tells whether a contact who gave in the year is of the kind, by the sums of the contact in the year beside.
-func (f DonorFilter) Keeps(beside Giving) bool {
+// Also is another time in which those of the filter's kind gave, too, or did not.
+func (f DonorFilter) Also() (from, to time.Time, gave bool) {
 	switch f.Kind {
 	case NewDonors:
-		return beside.FirstYear == f.Year
+		return yearBegin(1), yearBegin(f.Year), false
 	case ReturningDonors:
-		return beside.Gifts > 0
+		return yearBegin(f.Year - 1), yearBegin(f.Year), true
 	case LapsedDonors:
-		return beside.Gifts == 0
+		return yearBegin(f.Year + 1), yearBegin(f.Year + 2), false
 	}
-	return true
+	return from, from, false // no one gave in no time
 }
 
-// Count is how many donors the filter finds, by the sums of all contacts: in its year or campaign, and in the year after.
-func (f DonorFilter) Count(sums, after Giving) int64 {
-	switch f.Kind {
-	case NewDonors:
-		return sums.New
-	case ReturningDonors:
-		return sums.Retained
-	case LapsedDonors:
-		return sums.Donors - after.Retained
-	}
-	return sums.Donors
-}
+func yearBegin(year int64) time.Time { return time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // IsMoney tells whether a gift was made in money. What a thing or a share is worth is for the giver to say, not for a receipt.
 func (g *Gift) IsMoney() bool { return g.Method != "in_kind" && g.Method != "stock" }

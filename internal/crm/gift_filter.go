@@ -25,14 +25,14 @@ type GiftFilter struct {
 // IsEmpty tells whether every gift passes.
 func (f GiftFilter) IsEmpty() bool { return f == GiftFilter{} }
 
-// OnlyTime tells whether the filter names whole days and nothing else, so that the sums of days answer it.
-func (f GiftFilter) OnlyTime() bool {
-	day := func(t time.Time) bool { return t.Equal(t.Truncate(24 * time.Hour)) }
+// OnlyMonths tells whether the filter names whole months and nothing else, so that their sums answer it.
+func (f GiftFilter) OnlyMonths() bool {
+	begins := func(t time.Time) bool { return t.Day() == 1 && t.Equal(t.Truncate(24*time.Hour)) } // the zero time does as well
 	only := GiftFilter{From: f.From, To: f.To, Days: f.Days, Counted: f.Counted}
 	if f.Counted {
 		only.Currency = f.Currency
 	}
-	return f == only && day(f.From) && day(f.To) && (f.Days || f.From.IsZero() && f.To.IsZero())
+	return f == only && begins(f.From) && begins(f.To) && (f.Days || f.From.IsZero() && f.To.IsZero())
 }
 
 // giftFilters are the query parameters of a list of gifts.

@@ -67,7 +67,6 @@ type (
 	contactKept struct {
 		MatchKeys []string `json:"match_keys"`
 		Revision  int64    `json:"revision"`
-		Version   int64    `json:"version"`
 		LastGift  int64    `json:"last_gift"`
 	}
 	documentKept struct {
@@ -78,7 +77,6 @@ type (
 		Noun     string          `json:"noun"`
 		Kind     string          `json:"kind"`
 		ID       int64           `json:"id"`
-		Prev     int64           `json:"prev"`
 		Undoes   int64           `json:"undoes"`
 		Job      int64           `json:"job"`
 		At       time.Time       `json:"at"`
@@ -245,7 +243,7 @@ func (x *accountExport) contacts(w *lineWriter) error {
 			if err := x.settleLastGift(s); err != nil {
 				return err
 			}
-			if err := w.document(crm.AppendContact(nil, s.id, s.body), contactKept{splitKeys(s.matchKeys), s.revision, s.version, s.lastGift}); err != nil {
+			if err := w.document(crm.AppendContact(nil, s.id, s.body), contactKept{splitKeys(s.matchKeys), s.revision, s.lastGift}); err != nil {
 				return err
 			}
 		}
@@ -311,7 +309,7 @@ func (x *accountExport) history(w *lineWriter) error {
 
 // lineOf is a row of the record as files have it.
 func lineOf(c *Change) changeLine {
-	line := changeLine{Revision: c.Revision, Noun: c.Noun.String(), Kind: c.Kind.String(), ID: c.ID, Prev: c.Prev, Undoes: c.Undoes, Job: c.Job,
+	line := changeLine{Revision: c.Revision, Noun: c.Noun.String(), Kind: c.Kind.String(), ID: c.ID, Undoes: c.Undoes, Job: c.Job,
 		At: c.At, Door: c.Door.String(), Actor: c.Who}
 	if c.Data != "" {
 		line.Data = json.RawMessage(c.Data)

@@ -359,7 +359,7 @@ func (r *accountRun) end(ctx context.Context) error {
 		a.campaignSeq, a.keySeq = max(a.campaignSeq, q.Campaigns), max(a.keySeq, q.Keys)
 		a.currency, a.importing, t.author.job = r.line.Currency, 0, 0
 		t.saveSettings(a.account, crm.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn})
-		t.record(a, crm.SettingNoun, 0, crm.DidImport, 0, "")
+		t.record(a, crm.SettingNoun, 0, crm.DidImport, "")
 		return t.removeJob(&j)
 	})
 }

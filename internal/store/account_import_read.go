@@ -207,7 +207,7 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 	if err == nil {
 		err = cmp.Or(r.own(h.ID), c.CheckImported(r.fields, r.now), r.known(h.Kept.Revision))
 	}
-	if err == nil && (h.Kept.Version < 0 || h.Kept.LastGift < 0) {
+	if err == nil && h.Kept.LastGift < 0 {
 		err = problem("is kept with a number below zero")
 	}
 	return func(w *accountWriter) error {
@@ -215,7 +215,7 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 		made.ID = w.id(c.ID)
 		w.stage(made.ID, setsOf(&made), nil, func() error {
 			w.done.Contacts++
-			return w.placeContact(w.a, made, trace{revision: w.revision(h.Kept.Revision), version: h.Kept.Version, lastGift: h.Kept.LastGift})
+			return w.placeContact(w.a, made, trace{revision: w.revision(h.Kept.Revision), lastGift: h.Kept.LastGift})
 		})
 		return nil
 	}, err
@@ -293,7 +293,7 @@ func (r *accountReader) gift(line []byte) (importLine, error) {
 		made.ID, made.Contact, made.Campaign = w.id(g.ID), w.id(g.Contact), w.campaigns[g.Campaign]
 		made.Local = crm.GiftClock(g.At, w.a.location())
 		s := shareOf(&made)
-		w.stage(made.Contact, giftSets(made.Campaign), append(s.cells(), s.neighbors()...), func() error {
+		w.stage(made.Contact, giftSets(made.Campaign), s.cells(), func() error {
 			w.a.giftSeq = crm.IDSeq(made.ID)
 			w.done.Gifts++
 			w.writeGift(w.Insert, w.a, w.revision(h.Kept.Revision), &made)
@@ -321,7 +321,7 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 	switch r.revision++; {
 	case l.Revision != r.revision:
 		return nil, problem("is not the next change: changes are numbered without a gap")
-	case min(l.Prev, l.Undoes, l.ID, l.Job) < 0 || max(l.Prev, l.Undoes) >= l.Revision:
+	case min(l.Undoes, l.ID, l.Job) < 0 || l.Undoes >= l.Revision:
 		return nil, problem("names a change that is not before it")
 	case len(l.Actor) > maxActor || len(l.Data) > 0 && l.Data[0] != '{' && l.Data[0] != '[' && string(l.Data) != "null":
 		return nil, problem("does not say who made the change, or what it was")
@@ -333,7 +333,7 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 		}
 	}
 	return func(w *accountWriter) error {
-		c := Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Prev: w.revision(l.Prev), Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Door: door, Who: l.Actor}
+		c := Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Door: door, Who: l.Actor}
 		switch {
 		case numbered:
 			c.ID = w.id(l.ID)

@@ -23,7 +23,7 @@ func manyContacts(t *testing.T, s *Store, n int) fstest.MapFS {
 	create(t, s, account.Number, `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"p1@example.org"}],"tags":["donor"]}`)
 	files := exportAccount(t, s, account)
 	line := string(files[contactFile].Data)
-	template := strings.Replace(line, `"revision":1,"version":1`, `"revision":0,"version":0`, 1)
+	template := strings.Replace(line, `"revision":1,"last_gift"`, `"revision":0,"last_gift"`, 1)
 	var all strings.Builder
 	all.WriteString(line)
 	for i := 2; i <= n; i++ {
@@ -269,7 +269,7 @@ func TestChangedFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
 			"a segment of nothing":    {segmentFile, `"query":"`, `"query":"color=red","x":"`, "segments.jsonl, line 1: is refused: The query field"},
 			"a payment link":          {campaignFile, `"payment_link":"https:`, `"payment_link":"javascript:`, "campaigns.jsonl, line 1: is refused: The payment_link field"},
 			"a status":                {campaignFile, `"status":"draft"`, `"status":"secret"`, "campaigns.jsonl, line 1: is refused: The status field"},
-			"a change from nowhere":   {historyFile, `"prev":0`, `"prev":99`, "history.jsonl, line 1: names a change that is not before it"},
+			"a change from nowhere":   {historyFile, `"undoes":0`, `"undoes":99`, "history.jsonl, line 1: names a change that is not before it"},
 			"a currency":              {accountFile, `"currency":"USD"`, `"currency":"GOLD"`, "account.jsonl, line 1: is refused: The currency field"},
 		} {
 			before := rowCounts(t, s)

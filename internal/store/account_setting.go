@@ -48,7 +48,7 @@ func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.Ac
 		if len(differences) == 0 {
 			return nil
 		}
-		t.record(a, crm.SettingNoun, 0, crm.DidUpdate, 0, differences.Text())
+		t.record(a, crm.SettingNoun, 0, crm.DidUpdate, differences.Text())
 		moves = changed.Timezone != settings.Timezone && a.giftSeq > 0
 		a.currency, a.timezone = changed.Currency, changed.Timezone
 		t.saveSettings(account, changed)

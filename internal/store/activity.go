@@ -21,52 +21,15 @@ const (
 	// there were such rows came through no door.
 	notTwice = `(door = 0 OR NOT (noun = 3 AND kind IN (1, 10) OR noun = 4 AND kind = 1))`
 
-	sqlHead = `SELECT revision, version, archived FROM contact WHERE account_id = $1 AND id = $2`
-
-	// The last changes of a document, the newest first. The chain ends with the first one, or where older ones are no longer kept. Each is found
-	// by its number: with a join, a planner that knows nothing of the chain reads all changes of the account.
-	sqlChain = `WITH RECURSIVE chain (revision, prev, undoes, depth) AS (
-		SELECT c.revision, c.prev, c.undoes, CAST(1 AS BIGINT) FROM change AS c WHERE c.account_id = $1 AND c.revision = $2
-		UNION ALL
-		SELECT chain.prev, (SELECT c.prev FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev),
-			(SELECT c.undoes FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev), chain.depth + 1
-		FROM chain WHERE chain.prev <> 0 AND chain.depth < $3)
-		SELECT revision, undoes FROM chain WHERE prev IS NOT NULL ORDER BY depth`
+	sqlIsArchived = `SELECT archived FROM contact WHERE account_id = $1 AND id = $2`
 )
-
-// contactHead is where the history of a contact begins, seen from now.
-type contactHead struct{ revision, version, archived int64 }
-
-func scanHead(r db.Row) contactHead { return contactHead{r.Int(0), r.Int(1), r.Int(2)} }
-
-// links are the changes of one document, the newest first, as far as they were followed.
-type links struct {
-	revisions []int64
-	undone    map[int64]bool // those that a later one has taken back
-}
-
-// readChain follows the changes of a document from the newest one on, at most so many. A change that takes another one back comes after
-// it, so that all that are found are known to be undone or not.
-func readChain(c db.Conn, account, head, most int64) (found links, err error) {
-	found.undone = make(map[int64]bool)
-	err = c.Each(func(r db.Row) error {
-		revision, undoes := r.Int(0), r.Int(1)
-		found.revisions = append(found.revisions, revision)
-		if undoes != 0 && !found.undone[revision] {
-			found.undone[undoes] = true
-		}
-		return nil
-	}, sqlChain, account, head, most)
-	return found, err
-}
 
 // Activities appends the wire forms of one page of the history of an active contact to dst, separated by commas. A large page goes through
 // flush piece by piece.
 func (s *Store) Activities(ctx context.Context, account, contact int64, page crm.PageRequest, newest bool, dst []byte, flush Flush) ([]byte, ListResult, error) {
-	var result ListResult
-	var found links
+	var found timelinePage
 	if foreign(account, contact) {
-		return dst, result, crm.ErrNotFound
+		return dst, found.ListResult, crm.ErrNotFound
 	}
 	p, sql := newPieces(dst, flush), sqlOldest
 	p.lossy = true // a sweep may take old ones meanwhile
@@ -82,12 +45,12 @@ func (s *Store) Activities(ctx context.Context, account, contact int64, page crm
 	}
 	err := s.inTurn(ctx, account, func(w weigh) error {
 		return s.view(ctx, func(c db.Conn) error {
-			head, err := findIn(c, crm.ErrNotFound, scanHead, sqlHead, account, contact)
-			if err == nil && head.archived != 0 {
+			archived, err := findIn(c, crm.ErrNotFound, number, sqlIsArchived, account, contact)
+			if err == nil && archived != 0 {
 				err = crm.ErrArchived
 			}
 			if err == nil {
-				found, result, err = head.page(c, w, account, page, newest)
+				found, err = readTimeline(c, w, account, contact, page, newest)
 			}
 			if err != nil || len(found.revisions) == 0 {
 				return err
@@ -96,10 +59,10 @@ func (s *Store) Activities(ctx context.Context, account, contact int64, page crm
 		})
 	})
 	if err == nil && p.full() {
-		p.found = result
+		p.found = found.ListResult
 		err = p.rest(ctx, s, found.revisions, read)
 	}
-	return p.dst, result, err
+	return p.dst, found.ListResult, err
 }
 
 // Timeline is one page of the history of a contact in any state, newest first.
@@ -108,65 +71,46 @@ func (s *Store) Timeline(ctx context.Context, account, contact int64, page crm.P
 		return nil, result, crm.ErrNotFound
 	}
 	changes, err = weighed(ctx, s, account, func(c db.Conn, w weigh) ([]Change, error) {
-		head, err := findIn(c, crm.ErrNotFound, scanHead, sqlHead, account, contact)
-		if err != nil {
+		if _, err := findIn(c, crm.ErrNotFound, number, sqlIsArchived, account, contact); err != nil {
 			return nil, err
 		}
-		var found links
-		if found, result, err = head.page(c, w, account, page, true); err != nil {
+		found, err := readTimeline(c, w, account, contact, page, true)
+		if result = found.ListResult; err != nil {
 			return nil, err
 		}
-		return found.read(c, account)
+		changes, err := db.List(c, scanChange, sqlChanges, account, found.revisions)
+		for i := range changes {
+			changes[i].Undone = found.undone[changes[i].Revision]
+		}
+		return changes, err
 	})
 	return changes, result, err
 }
 
-// page finds one page of the history of a contact, in the order that is asked for.
-func (h contactHead) page(c db.Conn, w weigh, account int64, page crm.PageRequest, newest bool) (found links, result ListResult, err error) {
-	row, err := readTally(c, account)
-	if err != nil {
-		return found, result, err
-	}
-	order := oldestFirst
-	if newest {
-		order = newestFirst
-	}
-	// A page needs what is newer than its last change. Where old changes are gone, only the whole chain tells how long it is.
-	total, depth := h.version, h.version
-	if row.oldest == 1 && page.Skip() < total {
-		from, _ := order(page)(total)
-		depth -= from
-	}
-	if err = w(depth); err == nil {
-		found, err = readChain(c, account, h.revision, depth)
-	}
-	if err != nil {
-		return found, result, err
-	}
-	if row.oldest > 1 {
-		total = int64(len(found.revisions))
-	}
-	result.Total = total
-	if page.Skip() >= total {
-		found.revisions = nil
-		return found, result, nil
-	}
-	from, to := order(page)(total)
-	end := min(total-from, int64(len(found.revisions))) // a damaged chain is shorter
-	if found.revisions = found.revisions[min(total-to, end):end]; !newest {
-		slices.Reverse(found.revisions)
-	}
-	result.Count = int64(len(found.revisions))
-	return found, result, nil
+// timelinePage is one page of the history of a contact.
+type timelinePage struct {
+	ListResult
+	revisions []int64        // in the order that was asked for
+	undone    map[int64]bool // those of them that a later one has taken back
 }
 
-// read reads the changes, the newest first.
-func (f *links) read(c db.Conn, account int64) ([]Change, error) {
-	changes, err := db.List(c, scanChange, sqlChanges, account, f.revisions)
-	for i := range changes {
-		changes[i].Undone = f.undone[changes[i].Revision]
+func readTimeline(c db.Conn, w weigh, account, contact int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
+	if found.Total, err = c.Int(sqlHowMany, account, int64(crm.ContactNoun), contact); err == nil {
+		err = w(found.Total)
 	}
-	return changes, err
+	if err != nil || page.Skip() >= found.Total {
+		return found, err
+	}
+	sql := sqlOldestOf
+	if newest {
+		sql = sqlNewestOf
+	}
+	found.revisions, err = db.List(c, number, sql, account, int64(crm.ContactNoun), contact, page.PerPage, page.Skip())
+	found.Count = int64(len(found.revisions))
+	if err == nil && found.Count > 0 {
+		found.undone, err = undoneSince(c, account, crm.ContactNoun, contact, slices.Min(found.revisions))
+	}
+	return found, err
 }
 
 // HistoryPart is a part of the history of an account, newest first.
@@ -280,7 +224,7 @@ func (s *Store) AddNote(ctx context.Context, account, contact int64, in crm.Note
 // mention notes something in the history of a contact whose document stays as it is.
 func (t *tx) mention(a *accountUnit, row *stored, kind crm.ChangeKind, data string) (revision int64) {
 	at := row.trace
-	at.revision, at.version = t.record(a, crm.ContactNoun, row.id, kind, row.trace.revision, data), row.version+1
+	at.revision = t.record(a, crm.ContactNoun, row.id, kind, data)
 	t.writeContact(t.Save, a, row.createdAt, at, row.contact, row.body)
 	return at.revision
 }
@@ -339,11 +283,11 @@ func (t *tx) undo(row *stored, change Change, region string, now time.Time) (mad
 // undoNote hides a note, or shows one again that was hidden.
 func (t *tx) undoNote(row *stored, change Change) (made Document, left []string, err error) {
 	account := crm.IDAccount(row.id)
-	found, err := readChain(t.Conn, account, row.trace.revision, row.version)
+	undone, err := undoneSince(t.Conn, account, crm.ContactNoun, row.id, change.Revision)
 	switch {
 	case err != nil:
 		return made, nil, err
-	case found.undone[change.Revision]:
+	case undone[change.Revision]:
 		return made, nil, fault("", crm.NothingToUndo)
 	}
 	a, err := t.lock(account)

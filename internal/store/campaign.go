@@ -14,10 +14,9 @@ import (
 )
 
 const (
-	sqlSlug             = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.slug = $1`
-	sqlCampaignRow      = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = $1`
-	sqlCampaignRevision = `SELECT revision FROM campaign WHERE id = $1`
-	sqlCampaignByID     = `SELECT account_id FROM campaign WHERE id = $1`
+	sqlSlug         = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.slug = $1`
+	sqlCampaignRow  = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = $1`
+	sqlCampaignByID = `SELECT account_id FROM campaign WHERE id = $1`
 
 	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
 
@@ -402,10 +401,7 @@ func firstOrFaults(errs ...error) error {
 
 func (c *campaignChange) save(plans []campaignPlan) error {
 	for _, p := range plans {
-		revision, err := c.note(p)
-		if err != nil {
-			return err
-		}
+		revision := c.note(p)
 		body, urlAt := p.campaign.AppendBody(nil)
 		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt, revision}
 		switch {
@@ -428,7 +424,7 @@ func (c *campaignChange) save(plans []campaignPlan) error {
 }
 
 // note notes what is done to a campaign; the revision is 0 where that is nothing.
-func (c *campaignChange) note(p campaignPlan) (revision int64, err error) {
+func (c *campaignChange) note(p campaignPlan) (revision int64) {
 	kind, data := crm.DidUpdate, p.benefits
 	switch {
 	case p.isNew:
@@ -438,15 +434,9 @@ func (c *campaignChange) note(p campaignPlan) (revision int64, err error) {
 	case p.changed:
 		data = append(p.old.Differences(&p.campaign), data...)
 	case len(p.moved) == 0:
-		return 0, nil
+		return 0
 	}
-	prev := int64(0)
-	if !p.isNew {
-		if prev, err = c.Int(sqlCampaignRevision, p.campaign.ID); err != nil {
-			return 0, err
-		}
-	}
-	return c.record(c.account(c.owner.Number), crm.CampaignNoun, p.campaign.ID, kind, prev, data.Text()), nil
+	return c.record(c.account(c.owner.Number), crm.CampaignNoun, p.campaign.ID, kind, data.Text())
 }
 
 // relations is who may list a campaign now.

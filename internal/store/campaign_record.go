@@ -141,7 +141,7 @@ func uncounted(c db.Conn, owner int64, campaign crm.Campaign) (currencies []stri
 			if currency != campaign.Currency && r.Int(1) > 0 {
 				currencies = append(currencies, currency)
 			}
-			_, from = crm.CellsBetween(campaign.ID, 0, currency)
+			from = crm.Cell(campaign.ID, 0, currency+"~", 0) // after those of all contacts
 		}, sqlNextCell, owner, from, end)
 	}
 	return currencies, err

@@ -144,9 +144,9 @@ type stored struct {
 
 // trace is what the row of a contact says beside its document.
 type trace struct {
-	revision, version int64 // of its last change, and how many there were
-	lastGift          int64 // when the last gift was given that counts
-	custom            int64 // it has custom fields
+	revision int64 // of its last change
+	lastGift int64 // when the last gift was given that counts
+	custom   int64 // it has custom fields
 }
 
 // contactColumns are what contacts are filtered and sorted by. Their documents say the same.
@@ -162,7 +162,7 @@ func columnsOf(c *crm.Contact) contactColumns {
 
 func scanContact(r db.Row) *stored {
 	body, err := contactBody(r, 4, r.Int(0))
-	s := &stored{id: r.Int(0), createdAt: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(body), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}, damage: err}
+	s := &stored{id: r.Int(0), createdAt: r.Int(1), archived: r.Int(2), matchKeys: r.Text(3), body: slices.Clone(body), checksum: r.Int(5), trace: trace{r.Int(6), r.Int(7), r.Int(8)}, damage: err}
 	if err == nil {
 		s.contact, s.damage = crm.ParseContact(s.id, s.body, splitKeys(s.matchKeys))
 		s.contact.LastGift = moment(s.lastGift)
@@ -338,7 +338,7 @@ func (s *stored) values(account int64) []any { return s.row(account, columnsOf(&
 // row is the row of a contact with the columns that it is filtered and sorted by.
 func (s *stored) row(account int64, c contactColumns) []any {
 	return []any{account, s.id, s.archived, s.matchKeys, s.body, s.checksum, s.createdAt, c.updatedAt, c.sortName, c.given,
-		s.revision, s.version, s.lastGift, s.custom}
+		s.revision, s.lastGift, s.custom}
 }
 
 var errNoMoreIDs = errors.New("the account has given out all its ids")
@@ -360,7 +360,7 @@ func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words stri
 	if err := t.moveSets(a, c.ID, nil, setsOf(&c)); err != nil {
 		return 0, err
 	}
-	at := trace{revision: t.record(a, crm.ContactNoun, c.ID, crm.DidCreate, 0, ""), version: 1}
+	at := trace{revision: t.record(a, crm.ContactNoun, c.ID, crm.DidCreate, "")}
 	t.addContact(a, at, c, body, words)
 	return c.ID, nil
 }

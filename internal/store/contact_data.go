@@ -57,7 +57,10 @@ func (d *ContactData) find(c db.Conn, w weigh, id int64, fields *crm.CustomField
 	case row == nil:
 		return crm.ErrNotFound
 	}
-	if err := w(row.version); err != nil {
+	if d.history, err = db.List(c, number, sqlOldestOf, d.account, int64(crm.ContactNoun), id, int64(math.MaxInt64), int64(0)); err == nil {
+		err = w(int64(len(d.history)))
+	}
+	if err != nil {
 		return err
 	}
 	d.contact = row.contact
@@ -70,10 +73,7 @@ func (d *ContactData) find(c db.Conn, w weigh, id int64, fields *crm.CustomField
 		}
 		slices.Sort(*to)
 	}
-	changes, err := readChain(c, d.account, row.revision, math.MaxInt64)
-	slices.Reverse(changes.revisions)
-	d.history = changes.revisions
-	return err
+	return nil
 }
 
 // Contact is whose data it is.

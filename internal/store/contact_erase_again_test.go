@@ -65,7 +65,7 @@ func TestWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			u := undoing{t: t, a: a, job: &j, of: &j, region: "US", now: s.now(), next: make(map[int64]int64)}
+			u := undoing{t: t, a: a, job: &j, of: &j, region: "US", now: s.now(), known: make(map[int64]int64)}
 			undone, err := u.take(changes[0])
 			if undone {
 				return errors.New("the change was taken back")
@@ -135,7 +135,7 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 			}
 			t.author.door = crm.OtherDoor
 			data := fmt.Sprintf(`{"contact_id":[%d,%d],"first_name":["Quetzalina","Ben"]}`, person.ID, other.ID)
-			t.writeGift(t.Save, a, t.record(a, crm.GiftNoun, gift.ID, crm.DidUpdate, found.revision, data), &found.Gift)
+			t.writeGift(t.Save, a, t.record(a, crm.GiftNoun, gift.ID, crm.DidUpdate, data), &found.Gift)
 			return nil
 		}); err != nil {
 			t.Fatal(err)

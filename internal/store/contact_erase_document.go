@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	sqlGiftHeads = `SELECT id, revision FROM gift WHERE account_id = $1 AND id = ANY($2)`
-	sqlPlanHeads = `SELECT id, revision FROM plan WHERE account_id = $1 AND id = ANY($2)`
-	sqlSaid      = `SELECT revision, kind, data, noun, id FROM change WHERE account_id = $1 AND revision = ANY($2)`
+	sqlContactHead = `SELECT revision FROM contact WHERE account_id = $1 AND id = $2`
+	sqlGiftHeads   = `SELECT id, revision FROM gift WHERE account_id = $1 AND id = ANY($2)`
+	sqlPlanHeads   = `SELECT id, revision FROM plan WHERE account_id = $1 AND id = ANY($2)`
+	sqlSaid        = `SELECT revision, kind, data, noun, id FROM change WHERE account_id = $1 AND revision = ANY($2)`
 )
 
 // erasedDocument is a document of a person: the contact, a gift or a plan.
@@ -97,11 +98,11 @@ func (e *eraser) documents(ctx context.Context) error {
 func (e *eraser) documentsOf(ctx context.Context, contact int64) (all []erasedDocument, own map[int64]bool, err error) {
 	account := e.job.Account
 	err = e.view(ctx, func(c db.Conn) error {
-		head, err := findIn(c, crm.ErrNotFound, scanHead, sqlHead, account, contact)
+		head, err := findIn(c, crm.ErrNotFound, number, sqlContactHead, account, contact)
 		if err != nil {
 			return err
 		}
-		all, own = []erasedDocument{{crm.ContactNoun, contact, head.revision}}, make(map[int64]bool)
+		all, own = []erasedDocument{{crm.ContactNoun, contact, head}}, make(map[int64]bool)
 		for _, of := range []struct {
 			noun       crm.Noun
 			ids, heads string
@@ -135,18 +136,18 @@ func (e *eraser) documentsOf(ctx context.Context, contact int64) (all []erasedDo
 // that comes next, 0 where there is none.
 func (e *eraser) readHistory(ctx context.Context, p *erasedPiece, person *crm.Identity, d erasedDocument, from int64) (rest int64, err error) {
 	err = e.view(ctx, func(c db.Conn) error {
-		found, err := readChain(c, e.job.Account, from, int64(max(1, p.room())+1))
+		revisions, err := db.List(c, number, sqlBackFrom, e.job.Account, int64(d.noun), d.id, from, int64(max(1, p.room())+1))
 		if err != nil {
 			return err
 		}
 		sizes := make(map[int64]int)
 		if d.noun == crm.ContactNoun {
-			if sizes, err = e.readSaid(c, p, person, found.revisions); err != nil {
+			if sizes, err = e.readSaid(c, p, person, revisions); err != nil {
 				return err
 			}
 		}
 		begun := len(p.changes)
-		for _, revision := range found.revisions {
+		for _, revision := range revisions {
 			if len(p.changes) > begun && p.full() {
 				rest = revision
 				return nil
@@ -214,7 +215,7 @@ func (p *erasedPiece) write(now time.Time) func(t *tx, a *accountUnit) error {
 
 // erase is what takes the person out of the document. The contact itself has become a stub before.
 func (d erasedDocument) erase(t *tx, a *accountUnit, now time.Time) (write func(), err error) {
-	record := func() int64 { return t.record(a, d.noun, d.id, crm.DidErase, d.head, "") }
+	record := func() int64 { return t.record(a, d.noun, d.id, crm.DidErase, "") }
 	switch d.noun {
 	case crm.GiftNoun:
 		g, err := a.gifts.get(t, a.account, d.id)
@@ -252,7 +253,7 @@ func (e *eraser) forgetMoved(ctx context.Context, contact, gift int64) error {
 	var changes []Change
 	err := e.view(ctx, func(c db.Conn) (err error) {
 		if head, err = c.Int(sqlGiftRevision, e.job.Account, gift); err == nil {
-			changes, err = chain(c, e.job.Account, head, math.MaxInt64)
+			changes, err = documentChanges(c, e.job.Account, crm.GiftNoun, gift, math.MaxInt64)
 		}
 		return err
 	})
@@ -292,7 +293,7 @@ func (e *eraser) forgetNote(ctx context.Context, gift, head int64) error {
 			return errJobMoved
 		}
 		erased := g.EraseNote()
-		t.writeGift(t.Save, a, t.record(a, crm.GiftNoun, gift, crm.DidErase, head, ""), &erased)
+		t.writeGift(t.Save, a, t.record(a, crm.GiftNoun, gift, crm.DidErase, ""), &erased)
 		return nil
 	})
 }

@@ -131,7 +131,7 @@ func (e *eraser) segments(ctx context.Context) error {
 	e.next()
 	return e.note(ctx, needs{}, func(t *tx, a *accountUnit) error {
 		for _, s := range all {
-			t.record(a, crm.SegmentNoun, s.ID, crm.DidDelete, 0, "")
+			t.record(a, crm.SegmentNoun, s.ID, crm.DidDelete, "")
 			t.Delete(segmentTable, a.account, s.ID)
 		}
 		return nil

@@ -287,7 +287,7 @@ func (t *tx) saveField(a *accountUnit, old, f crm.CustomField, kind crm.ChangeKi
 	}
 	a.touch(t)
 	a.fieldSeq++
-	t.record(a, crm.FieldNoun, f.ID, kind, 0, differences.Text())
+	t.record(a, crm.FieldNoun, f.ID, kind, differences.Text())
 	t.Save(fieldTable, a.account, f.ID, f.Title, f.Description, string(f.Type), strings.Join(f.Options, "\n"), f.Place, seconds(f.CreatedAt), seconds(f.EndedAt))
 	others := slices.DeleteFunc(slices.Clone(a.fields.All), func(known crm.CustomField) bool { return known.ID == f.ID })
 	a.fields = crm.NewCustomFields(a.fieldSeq, append(others, f))

@@ -20,8 +20,7 @@ type derivation struct {
 	was   []any    // that row as it is; nil where it is missing
 	known accounts // all accounts; nil where no campaigns are looked at
 
-	heads    map[crm.Noun]perID[int64] // the last change of each document; nil where the history was not looked at
-	versions perID[int64]              // how many changes each contact has had
+	heads map[crm.Noun]perID[int64] // the last change of each document; nil where the history was not looked at
 
 	giving bool                  // all gifts can be read, so that what they come to is known
 	cells  map[string]crm.Giving // the sums of the account
@@ -223,7 +222,7 @@ func (w rebuilder) derived(table *db.Table, row ...any) {
 // gap puts rows in the place of changes that are missing, because no number is given out again.
 func (w rebuilder) gap(account, first, last int64) error {
 	for revision := first; revision <= last; revision++ {
-		w.Save(changeTable, account, revision, int64(0), int64(crm.DidLose), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), "", "")
+		w.Save(changeTable, account, revision, int64(0), int64(crm.DidLose), int64(0), int64(0), int64(0), int64(0), int64(0), "", "")
 		if revision%derivedAtOnce == 0 {
 			if err := w.Flush(); err != nil {
 				return err

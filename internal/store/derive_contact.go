@@ -109,7 +109,7 @@ func (d *derivation) contact(s *stored, g *givenSums) error {
 	}
 	should := *s
 	should.createdAt = d.created
-	if should.revision, should.version = d.head(crm.ContactNoun, s.id, s.revision), d.version(s); d.giving {
+	if should.revision = d.head(crm.ContactNoun, s.id, s.revision); d.giving {
 		sums := g.sums[crm.Cell(0, 0, d.currency, s.id)]
 		should.lastGift = g.last
 		should.contact.LastGift = moment(g.last)
@@ -185,7 +185,7 @@ func (b *blockSets) end(d *derivation) {
 }
 
 const (
-	sqlStored  = `SELECT id, created_at, archived, match_keys, body, checksum, revision, version, last_gift, custom, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+	sqlStored  = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
 	storedRead = 200 // as the statement says
 )
 
@@ -197,7 +197,7 @@ func eachStored(c db.Conn, account int64, read func(*stored) error, after func()
 		err := c.Each(func(r db.Row) error {
 			n++
 			s := scanContact(r)
-			s.columns = contactColumns{r.Int(10), r.Text(11), r.Int(12)}
+			s.columns = contactColumns{r.Int(9), r.Text(10), r.Int(11)}
 			id = s.id
 			return read(s)
 		}, sqlStored, account, id, end)

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	sqlGiftRows = `SELECT ` + giftColumns + `, method, currency, net, month, ahead FROM gift
+	sqlGiftRows = `SELECT ` + giftColumns + `, method, currency, net, ahead FROM gift
 		WHERE account_id = $1 AND (contact_id, given_at, id) > ($2, $3, $4) ORDER BY contact_id, given_at, id LIMIT 500`
 	sqlPlanRows = `SELECT ` + planColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
 	ledgerRead  = 500 // as the statements say
@@ -53,8 +53,8 @@ func (d *derivation) gifts() error {
 	}
 	n, last, err := eachLedgerRow(d, sqlGiftRows, func(r db.Row) ledgerRow[*storedGift] {
 		id, g := scanGift(r)
-		return ledgerRow[*storedGift]{id, g, []any{d.account, id, r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(13), r.Int(9), r.Text(5),
-			g.body, r.Int(7), g.revision, r.Int(14)}, []any{r.Int(1), r.Int(9), id}}
+		return ledgerRow[*storedGift]{id, g, []any{d.account, id, r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(9), r.Text(5),
+			g.body, r.Int(7), g.revision, r.Int(13)}, []any{r.Int(1), r.Int(9), id}}
 	}, []any{first, first, first}, func(r ledgerRow[*storedGift]) error {
 		g := r.doc
 		if g.damage != nil {
@@ -115,8 +115,7 @@ type givenSums struct {
 func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 	all := make(map[int64]*givenSums)
 	err := d.conn.Each(func(r db.Row) error {
-		at := moment(r.Int(5))
-		s := share{r.Int(1), r.Int(0), r.Text(3), crm.Year(at), crm.Month(at), crm.Day(at), r.Int(4), r.Int(2) != 0}
+		s := share{campaign: r.Int(1), contact: r.Int(0), currency: r.Text(3), month: crm.Month(moment(r.Int(5))), net: r.Int(4), recurring: r.Int(2) != 0}
 		g := all[s.contact]
 		if g == nil {
 			g = &givenSums{sums: make(map[string]crm.Giving), in: make(map[string]bool)}
@@ -153,11 +152,6 @@ func (d *derivation) add(s share, own map[string]crm.Giving) {
 			d.cells[name] = add(d.cells[name], s)
 		}
 	}
-	if whole := crm.Cell(0, 0, s.currency, s.contact); s.net > 0 && (own[whole].FirstYear == 0 || s.year < own[whole].FirstYear) {
-		sum := own[whole]
-		sum.FirstYear = s.year
-		own[whole] = sum
-	}
 }
 
 // add is sums with one gift more.
@@ -172,25 +166,15 @@ func add(g crm.Giving, s share) crm.Giving {
 	return g
 }
 
-// enterDonor hands over the sums of a contact, and counts it as a donor where something is left of its gifts.
+// enterDonor hands over the sums of a contact, and counts it as a donor of campaigns where something is left of its gifts.
 func (d *derivation) enterDonor(own map[string]crm.Giving) {
 	for name, sums := range own {
 		d.on.derived(givingTable, givingValues(d.account, name, &sums)...)
-		if sums.Gifts == 0 {
-			continue
+		if campaign, _, currency, _ := crm.CellParts(name); campaign != 0 && sums.Gifts > 0 {
+			all := crm.Cell(campaign, 0, currency, 0)
+			total := d.cells[all]
+			total.Donors++
+			d.cells[all] = total
 		}
-		campaign, period, currency, contact := crm.CellParts(name)
-		all := crm.Cell(campaign, period, currency, 0)
-		total := d.cells[all]
-		total.Donors++
-		if campaign == 0 && period != 0 {
-			if own[crm.Cell(0, period-1, currency, contact)].Gifts > 0 {
-				total.Retained++
-			}
-			if own[crm.Cell(0, 0, currency, contact)].FirstYear == period {
-				total.New++
-			}
-		}
-		d.cells[all] = total
 	}
 }

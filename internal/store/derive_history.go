@@ -1,17 +1,12 @@
 package store
 
-import (
-	"slices"
+import "donorbook/internal/crm"
 
-	"donorbook/internal/crm"
-)
-
-// The history of an account is numbered without a gap. Each change of a document names the one before it, and the document names the last one; a
-// chain may begin with a change that is no longer kept.
+// The history of an account is numbered without a gap, and each document names its last change, which may be no longer kept.
 
 // history goes through the changes, and learns from them which one is the last of each document.
 func (d *derivation) history() error {
-	d.heads, d.versions = make(map[crm.Noun]perID[int64]), make(perID[int64])
+	d.heads = make(map[crm.Noun]perID[int64])
 	for _, noun := range []crm.Noun{crm.ContactNoun, crm.CampaignNoun, crm.GiftNoun, crm.PlanNoun} {
 		d.heads[noun] = make(perID[int64])
 	}
@@ -25,8 +20,8 @@ func (d *derivation) history() error {
 			gaps = append(gaps, [2]int64{last + 1, revision - 1})
 		}
 		last = revision
-		if err := d.link(row); err != nil {
-			return err
+		if heads := d.heads[crm.Noun(row[2].(int64))]; heads != nil {
+			*heads.at(row[4].(int64)) = revision
 		}
 		return d.read("changes", 1)
 	})
@@ -45,23 +40,7 @@ func (d *derivation) history() error {
 	return err
 }
 
-// link compares which change a change of a document names as the one before it.
-func (d *derivation) link(row []any) error {
-	revision, noun, id, prev := row[1].(int64), crm.Noun(row[2].(int64)), row[4].(int64), row[5].(int64)
-	heads := d.heads[noun]
-	if heads == nil {
-		return nil
-	}
-	should := slices.Clone(row)
-	should[5] = d.head(noun, id, prev)
-	*heads.at(id) = revision
-	if noun == crm.ContactNoun {
-		*d.versions.at(id)++
-	}
-	return d.settle(changeTable, row, should)
-}
-
-// head is the last change of a document so far, which was named otherwise. One that is no longer kept can be named as well.
+// head is the last change of a document, which may name another one. One that is no longer kept can be named as well.
 func (d *derivation) head(noun crm.Noun, id, named int64) int64 {
 	switch head := d.heads[noun].get(id); {
 	case d.heads == nil:
@@ -71,12 +50,4 @@ func (d *derivation) head(noun crm.Noun, id, named int64) int64 {
 	default:
 		return head
 	}
-}
-
-// version is how many changes a contact has had. Where the first ones are no longer kept, only its row knows.
-func (d *derivation) version(s *stored) int64 {
-	if d.heads == nil || d.oldest > 1 {
-		return s.version
-	}
-	return d.versions.get(s.id)
 }

@@ -2,17 +2,38 @@ package store
 
 import (
 	"context"
+	"math"
 	"slices"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
+// Who gave in a year, for the first time or again, is counted when it is asked for, by one walk through the index of gifts by contact.
+
 const (
-	givingBetween = `SELECT cell, entries, gifts, amount, recurring, donors, new_donors, retained, first_year FROM giving
-		WHERE account_id = $1 AND cell > $2 AND cell < $3`
-	sqlGivingAfter  = givingBetween + ` ORDER BY cell LIMIT $4`
-	sqlGivingBefore = givingBetween + ` ORDER BY cell DESC LIMIT $4`
+	// How many gave from $3 to $4, for the first time, also from $5 to $3, and not from $4 to $6; and how many gave from $5 to $3.
+	sqlDonorCounts = `SELECT COALESCE(SUM(gave), 0), COALESCE(SUM(CASE WHEN gave = 1 AND first_gift >= $3 THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(gave * gave_before), 0), COALESCE(SUM(gave * (1 - gave_after)), 0), COALESCE(SUM(gave_before), 0)
+		FROM (SELECT MIN(given_at) AS first_gift, MAX(CASE WHEN given_at >= $3 AND given_at < $4 THEN 1 ELSE 0 END) AS gave,
+				MAX(CASE WHEN given_at >= $5 AND given_at < $3 THEN 1 ELSE 0 END) AS gave_before,
+				MAX(CASE WHEN given_at >= $4 AND given_at < $6 THEN 1 ELSE 0 END) AS gave_after
+			FROM gift WHERE account_id = $1 AND currency = $2 AND net > 0 GROUP BY contact_id) AS donor`
+
+	// Who gave from $3 to $4, and also ($7 is 1) or not (0) from $5 to $6, among the contacts between two. A currency of '' is any.
+	donorsFound = `SELECT contact_id, SUM(CASE WHEN given_at >= $3 AND given_at < $4 THEN 1 ELSE 0 END),
+			CAST(SUM(CASE WHEN given_at >= $3 AND given_at < $4 THEN net ELSE 0 END) AS BIGINT)
+		FROM gift WHERE account_id = $1 AND net > 0 AND (currency = $2 OR $2 = '') AND contact_id > $8 AND contact_id < $9`
+	donorsLeft = ` GROUP BY contact_id HAVING MAX(CASE WHEN given_at >= $3 AND given_at < $4 THEN 1 ELSE 0 END) = 1
+			AND MAX(CASE WHEN given_at >= $5 AND given_at < $6 THEN 1 ELSE 0 END) = $7
+		ORDER BY contact_id`
+	toCampaign = ` AND campaign_id = $11 AND campaign_id <> 0`
+
+	sqlDonorsAfter          = donorsFound + donorsLeft + ` LIMIT $10`
+	sqlDonorsBefore         = donorsFound + donorsLeft + ` DESC LIMIT $10`
+	sqlCampaignDonorsAfter  = donorsFound + toCampaign + donorsLeft + ` LIMIT $10`
+	sqlCampaignDonorsBefore = donorsFound + toCampaign + donorsLeft + ` DESC LIMIT $10`
 )
 
 // Donor is a contact with what it gave in a time.
@@ -30,156 +51,94 @@ type DonorPage struct {
 	Next, Prev SearchPlace      // of the pages beside it; the zero value where there is none
 }
 
-const (
-	donorsAtOnce = 200
-
-	// donorsRead is how many donors of a year are looked at for one page. The sums of contacts are in the order of the contacts, so that
-	// a page of all donors of a year or of a campaign is read from where it begins. New, returning and lapsed donors are picked from
-	// them; where they are rarer than one in a hundred, a page has fewer rows, and the next one goes on.
-	donorsRead = 5000
-)
-
 // Donors finds contacts who gave, in the account's currency.
 func (s *Store) Donors(ctx context.Context, account int64, f crm.DonorFilter, at SearchPlace, limit int) (DonorPage, error) {
-	return snapshot(ctx, s, func(c db.Conn) (page DonorPage, err error) {
+	return weighed(ctx, s, account, func(c db.Conn, w weigh) (page DonorPage, err error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return page, err
 		}
 		page.Currency = row.currency
-		if page.Totals, err = donorTotals(c, account, row.currency, f); err != nil {
-			return page, err
-		}
-		if f.Campaign == 0 {
-			if page.Others, err = otherCurrencies(c, account, f.Year*100+1, f.Year*100+13, row.currency); err != nil {
-				return page, err
+		if f.Campaign != 0 {
+			page.Totals, err = campaignDonorTotals(c, w, account, f.Campaign, row.currency)
+		} else if err = w(row.giftSeq); err == nil {
+			page.Totals, _, err = donorTotals(c, account, row.currency, f.Year)
+			if err == nil {
+				page.Others, err = otherCurrencies(c, account, f.Year, row.currency)
 			}
 		}
-		w := donorWalk{conn: c, account: account, currency: row.currency, filter: f, at: at, atOnce: donorsAtOnce, most: donorsRead}
-		if f.Kind == crm.AllDonors {
-			w.atOnce = limit + 1
-		}
-		cells, more, err := w.page(limit)
 		if err != nil {
 			return page, err
 		}
-		if at.Before != 0 {
-			page.Prev, page.Next = more, SearchPlace{After: at.Before - 1}
-		} else if page.Next = more; at.After != 0 {
-			page.Prev = SearchPlace{Before: at.After + 1}
+		var found []givenBy
+		if found, page.Next, page.Prev, err = donorsAt(c, account, row.currency, f, at, limit); err != nil {
+			return page, err
 		}
-		page.Donors, err = w.load(cells)
+		given := keyed(found, func(g givenBy) int64 { return g.contact })
+		contacts, err := loadContacts(c, account, collect(found, func(g givenBy) int64 { return g.contact }))
+		for _, contact := range contacts {
+			page.Donors = append(page.Donors, Donor{contact, given[contact.ID].Giving})
+		}
 		return page, err
 	})
 }
 
-// donorTotals counts the donors of each kind in a year or a campaign.
-func donorTotals(c db.Conn, account int64, currency string, f crm.DonorFilter) (map[crm.DonorKind]int64, error) {
-	name, after := crm.Cell(f.Campaign, f.Year, currency, 0), crm.Cell(f.Campaign, f.Year+1, currency, 0)
-	found, err := readGiving(c, account, name, after)
-	totals := map[crm.DonorKind]int64{}
-	for _, f.Kind = range crm.DonorKinds {
-		totals[f.Kind] = f.Count(found[name], found[after])
+// campaignDonorTotals is how many gave to a campaign, which is kept.
+func campaignDonorTotals(c db.Conn, w weigh, account, campaign int64, currency string) (map[crm.DonorKind]int64, error) {
+	sums, err := readCell(c, account, crm.Cell(campaign, 0, currency, 0))
+	if err == nil {
+		err = w(sums.Entries)
 	}
-	return totals, err
+	return map[crm.DonorKind]int64{crm.AllDonors: sums.Donors}, err
 }
 
-// otherCurrencies are what was given in other currencies from a month on and up to another one, which is exclusive.
-func otherCurrencies(c db.Conn, account, from, to int64, own string) (map[string]int64, error) {
-	others := map[string]int64{}
-	return others, eachGiving(c, account, from, to, func(_ int64, currency string, g crm.Giving) {
-		if currency != own && g.Gifts > 0 {
-			others[currency] += g.Amount
+// donorTotals counts the donors of a year by their kinds, and those of the year before.
+func donorTotals(c db.Conn, account int64, currency string, year int64) (totals map[crm.DonorKind]int64, yearBefore int64, err error) {
+	begin := func(year int64) int64 { return time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC).Unix() }
+	_, err = c.One(func(r db.Row) {
+		totals = map[crm.DonorKind]int64{crm.AllDonors: r.Int(0), crm.NewDonors: r.Int(1), crm.ReturningDonors: r.Int(2), crm.LapsedDonors: r.Int(3)}
+		yearBefore = r.Int(4)
+	}, sqlDonorCounts, account, currency, begin(year), begin(year+1), begin(year-1), begin(year+2))
+	return totals, yearBefore, err
+}
+
+// givenBy is what a contact gave.
+type givenBy struct {
+	contact int64
+	crm.Giving
+}
+
+func scanGivenBy(r db.Row) givenBy {
+	return givenBy{r.Int(0), crm.Giving{Gifts: r.Int(1), Amount: r.Int(2)}}
+}
+
+// donorsAt is one page of the contacts whom a filter finds, in the order of their ids, and where the pages beside it are.
+func donorsAt(c db.Conn, account int64, currency string, f crm.DonorFilter, at SearchPlace, limit int) (found []givenBy, next, prev SearchPlace, err error) {
+	sql, campaignSQL, before := sqlDonorsAfter, sqlCampaignDonorsAfter, int64(math.MaxInt64)
+	if at.Before != 0 {
+		sql, campaignSQL, before = sqlDonorsBefore, sqlCampaignDonorsBefore, at.Before
+	}
+	from, to := f.Gave()
+	alsoFrom, alsoTo, also := f.Also()
+	args := []any{account, currency, from.Unix(), to.Unix(), alsoFrom.Unix(), alsoTo.Unix(), flag(also), at.After, before, int64(limit + 1)}
+	if f.Campaign != 0 {
+		sql, args = campaignSQL, append(args, f.Campaign)
+	}
+	found, err = db.List(c, scanGivenBy, sql, args...)
+	more := len(found) > limit
+	found = found[:min(len(found), limit)]
+	if at.Before != 0 {
+		slices.Reverse(found)
+		if next.After = at.Before - 1; more {
+			prev.Before = found[0].contact
 		}
-	})
-}
-
-// donorWalk goes through the sums of contacts in a year or a campaign, from a place on or back from it.
-type donorWalk struct {
-	conn     db.Conn
-	account  int64
-	currency string
-	filter   crm.DonorFilter
-	at       SearchPlace
-	atOnce   int // how many sums are read together
-	most     int // how many are read for a page
-}
-
-// page is the sums of up to so many donors, in ascending order, and where the page behind them begins, in the direction of the walk.
-func (w *donorWalk) page(limit int) (cells []cellRow, more SearchPlace, err error) {
-	low, high := crm.CellsBetween(w.filter.Campaign, w.filter.Year, w.currency)
-	sql, back := sqlGivingAfter, w.at.Before != 0
-	switch {
-	case back:
-		sql, high = sqlGivingBefore, w.cell(w.at.Before)
-	case w.at.After != 0:
-		low = w.cell(w.at.After)
+		return found, next, prev, err
 	}
-	last, ended := "", false
-	for read := 0; len(cells) <= limit && read < w.most && !ended; read += w.atOnce {
-		some, err := db.List(w.conn, scanCell, sql, w.account, low, high, int64(w.atOnce))
-		if err != nil {
-			return nil, more, err
-		}
-		if ended = len(some) < w.atOnce; len(some) > 0 {
-			last = some[len(some)-1].name
-		}
-		if back {
-			high = last
-		} else {
-			low = last
-		}
-		kept, err := w.keep(some)
-		if err != nil {
-			return nil, more, err
-		}
-		cells = append(cells, kept...)
+	if more {
+		next.After = found[limit-1].contact
 	}
-	if len(cells) > limit {
-		cells, ended = cells[:limit], false
-		last = cells[limit-1].name
+	if at.After != 0 {
+		prev.Before = at.After + 1
 	}
-	switch id := w.contact(cellRow{name: last}); {
-	case ended:
-	case back:
-		more.Before = id
-	default:
-		more.After = id
-	}
-	if back {
-		slices.Reverse(cells)
-	}
-	return cells, more, nil
-}
-
-func (w *donorWalk) cell(contact int64) string {
-	return crm.Cell(w.filter.Campaign, w.filter.Year, w.currency, contact)
-}
-
-// keep leaves those with something left who are of the kind that is asked for.
-func (w *donorWalk) keep(cells []cellRow) ([]cellRow, error) {
-	cells = slices.DeleteFunc(cells, func(cell cellRow) bool { return cell.Gifts == 0 })
-	if w.filter.Kind == crm.AllDonors || len(cells) == 0 {
-		return cells, nil
-	}
-	beside := func(cell cellRow) string {
-		return crm.Cell(0, w.filter.Beside(), w.currency, crm.CellContact(cell.name))
-	}
-	found, err := readGiving(w.conn, w.account, collect(cells, beside)...)
-	return slices.DeleteFunc(cells, func(cell cellRow) bool { return !w.filter.Keeps(found[beside(cell)]) }), err
-}
-
-// contact is the id of the contact whose sums a cell has.
-func (w *donorWalk) contact(cell cellRow) int64 {
-	return crm.MakeID(w.account, crm.CellContact(cell.name))
-}
-
-// load finds the contacts of some sums.
-func (w *donorWalk) load(cells []cellRow) (donors []Donor, err error) {
-	giving := keyed(cells, w.contact)
-	contacts, err := loadContacts(w.conn, w.account, collect(cells, w.contact))
-	for _, contact := range contacts {
-		donors = append(donors, Donor{contact, giving[contact.ID].Giving})
-	}
-	return donors, err
+	return found, next, prev, err
 }

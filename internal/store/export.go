@@ -110,7 +110,7 @@ func (s *Store) recordExport(ctx context.Context, account int64, e Exported) err
 		return err
 	}
 	return s.updateAccount(ctx, account, func(t *tx) error {
-		t.record(t.account(account), crm.SettingNoun, 0, crm.DidExport, 0, string(data))
+		t.record(t.account(account), crm.SettingNoun, 0, crm.DidExport, string(data))
 		return nil
 	})
 }

@@ -158,7 +158,7 @@ func heavyReads(t *testing.T, s *Store, account, contact int64) map[string]func(
 			_, _, err := s.GiftPage(t.Context(), account, filter, page)
 			return err
 		},
-		"WITH RECURSIVE chain": func() error {
+		sqlUndosSince[:40]: func() error {
 			_, _, err := s.Activities(t.Context(), account, contact, page, false, nil, nil)
 			return err
 		},
@@ -189,7 +189,7 @@ func TestManyHeavyReadsOfOneAccountHoldUpNoOther(t *testing.T) {
 			}
 		}
 		answers := make(chan error, 40)
-		for range 10 {
+		for range 40 / len(reads) {
 			for _, read := range reads {
 				go func() { answers <- read() }()
 			}

@@ -187,6 +187,7 @@ func (t *tx) decideGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 		code = plan.Code
 	}
 	if made.Gift, err = crm.NewGift(in, &from.contact, currency, code, now); err == nil {
+		made.Local = crm.GiftClock(made.At, a.location())
 		err = t.checkSum(a, &made.Gift)
 	}
 	made.Created, made.NewGiver = true, from.isNew
@@ -203,12 +204,12 @@ func (t *tx) insertGift(a *accountUnit, made GiftDocument, from giver, now time.
 	}
 	a.touch(t)
 	a.giftSeq++
-	made.ID, made.Local = crm.MakeID(a.account, a.giftSeq), crm.GiftClock(made.At, a.location())
+	made.ID = crm.MakeID(a.account, a.giftSeq)
 	made.Code = crm.NewCode(made.ID)
 	if from.isNew {
 		a.knowNone(shareOf(&made.Gift))
 	}
-	t.writeGift(t.Insert, a, t.record(a, crm.GiftNoun, made.ID, crm.DidCreate, 0, ""), &made.Gift)
+	t.writeGift(t.Insert, a, t.record(a, crm.GiftNoun, made.ID, crm.DidCreate, ""), &made.Gift)
 	if made.ExternalID != "" {
 		t.refer(a, giftReference+made.ExternalID, made.ID)
 	}
@@ -217,7 +218,7 @@ func (t *tx) insertGift(a *accountUnit, made GiftDocument, from giver, now time.
 
 // checkSum refuses a gift that no sum can hold.
 func (t *tx) checkSum(a *accountUnit, g *crm.Gift) error {
-	sums, err := a.giving.get(t, a.account, crm.Cell(0, 0, g.Currency, 0))
+	sums, err := a.giving.get(t, a.account, crm.Cell(0, crm.Month(g.Local), g.Currency, 0))
 	if err == nil && sums != nil && sums.Amount > maxSum {
 		err = fault("amount", "is refused: the gifts of the account would be too much to count")
 	}
@@ -313,7 +314,7 @@ func (t *tx) writeGift(write func(*db.Table, ...any), a *accountUnit, revision i
 // giftValues are the columns of a gift. They follow from its document and the organization's clock.
 func giftValues(account, revision int64, g *crm.Gift, body []byte) []any {
 	return []any{account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		crm.Month(g.Local), g.Local.Unix(), g.Code, body, checksum(body), revision, ahead(g)}
+		g.Local.Unix(), g.Code, body, checksum(body), revision, ahead(g)}
 }
 
 // ahead is by how many seconds the organization's clock was ahead of UTC.
@@ -446,7 +447,7 @@ func (s *Store) changeGift(ctx context.Context, account int64, code string, n ne
 // saveGift writes a gift that has changed, and everything that follows from it.
 func (t *tx) saveGift(a *accountUnit, old *storedGift, changed crm.Gift, now time.Time) error {
 	kind, differences := giftDifferences(&old.Gift, &changed)
-	revision := t.record(a, crm.GiftNoun, old.ID, kind, old.revision, differences.Text())
+	revision := t.record(a, crm.GiftNoun, old.ID, kind, differences.Text())
 	t.author.undoes = 0 // what follows from it is no change that was taken back
 	t.moveReference(a, giftReference, old.ExternalID, changed.ExternalID, old.ID)
 	before := old.Gift

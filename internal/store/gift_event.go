@@ -59,11 +59,7 @@ const shownEvents = 200
 
 // giftEvents are the latest changes of a gift, in the order in which they happened.
 func giftEvents(c db.Conn, account, id int64) (events []GiftEvent, err error) {
-	last, err := c.Int(sqlGiftRevision, account, id)
-	if err != nil {
-		return nil, err
-	}
-	changes, err := chain(c, account, last, shownEvents)
+	changes, err := documentChanges(c, account, crm.GiftNoun, id, shownEvents)
 	for _, one := range changes {
 		if one.Kind == crm.DidCreate {
 			continue

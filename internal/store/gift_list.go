@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,13 +19,11 @@ const (
 	sqlGift      = shownGift + ` WHERE g.account_id = $1 AND g.id = $2`
 	sqlGiftsByID = shownGift + ` WHERE g.account_id = $1 AND g.id = ANY($2) ORDER BY g.id`
 
-	sqlFirstGift   = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0 ORDER BY given_at, id LIMIT 1`
-	sqlLastGift    = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0 ORDER BY given_at DESC, id DESC LIMIT 1`
-	sqlLargestGift = `SELECT COALESCE(MAX(net), 0) FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3`
-	sqlTopGifts    = `SELECT id FROM gift WHERE account_id = $1 AND month = $2 AND net > 0 AND currency = $3 ORDER BY net DESC LIMIT $4`
-
-	sqlGivingBetween = `SELECT cell, entries, gifts, amount, recurring, donors, new_donors, retained, first_year FROM giving
-		WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell`
+	// What a contact gave from $4 to $5, and from $5 to $6.
+	sqlContactGave = `SELECT CAST(COALESCE(SUM(CASE WHEN given_at >= $4 AND given_at < $5 THEN net ELSE 0 END), 0) AS BIGINT),
+			CAST(COALESCE(SUM(CASE WHEN given_at >= $5 AND given_at < $6 THEN net ELSE 0 END), 0) AS BIGINT), MIN(given_at), MAX(given_at), MAX(net)
+		FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0`
+	sqlTopGifts = `SELECT id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 AND currency = $4 ORDER BY net DESC, id LIMIT $5`
 )
 
 // appendGift appends one row of a list.
@@ -323,11 +319,11 @@ func (part giftPart) find(c db.Conn) (total int64, ids func(from, to int64) []in
 
 // ContactGiving is what a contact has given, in the account's currency.
 type ContactGiving struct {
-	Currency    string
-	Total       crm.Giving
-	Years       map[int64]crm.Giving // this year and the one before
-	First, Last time.Time            // zero where nothing counts
-	Largest     int64
+	Currency           string
+	Total              crm.Giving
+	ThisYear, LastYear int64
+	First, Last        time.Time // zero where nothing counts
+	Largest            int64
 }
 
 // ContactGiving sums up what a contact has given.
@@ -337,62 +333,36 @@ func (s *Store) ContactGiving(ctx context.Context, account, contact int64) (givi
 		if err != nil {
 			return g, err
 		}
-		year := crm.Year(row.clock(s.now()))
-		g = ContactGiving{Currency: row.currency, Years: map[int64]crm.Giving{}}
-		names := map[string]int64{}
-		for _, y := range []int64{0, year, year - 1} {
-			names[crm.Cell(0, y, row.currency, contact)] = y
-		}
-		err = c.Each(func(r db.Row) error {
-			name, sums := scanGiving(r)
-			if y := names[name]; y != 0 {
-				g.Years[y] = *sums
-			} else {
-				g.Total = *sums
-			}
-			return nil
-		}, sqlGiving, account, slices.Collect(maps.Keys(names)))
-		if err == nil {
+		g.Currency = row.currency
+		if g.Total, err = readCell(c, account, crm.Cell(0, 0, row.currency, contact)); err == nil {
 			err = w(g.Total.Entries)
 		}
-		if err != nil {
+		if err != nil || g.Total.Gifts == 0 {
 			return g, err
 		}
-		if g.First, err = giftTime(c, sqlFirstGift, account, contact, row.currency); err == nil {
-			g.Last, err = giftTime(c, sqlLastGift, account, contact, row.currency)
-		}
-		if err != nil {
-			return g, err
-		}
-		g.Largest, err = c.Int(sqlLargestGift, account, contact, row.currency)
+		year := time.Date(row.clock(s.now()).Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+		_, err = c.One(func(r db.Row) {
+			g.LastYear, g.ThisYear, g.First, g.Last, g.Largest = r.Int(0), r.Int(1), moment(r.Int(2)), moment(r.Int(3)), r.Int(4)
+		}, sqlContactGave, account, contact, row.currency, year.AddDate(-1, 0, 0).Unix(), year.Unix(), year.AddDate(1, 0, 0).Unix())
 		return g, err
 	})
 }
 
-func giftTime(c db.Conn, sql string, args ...any) (t time.Time, err error) {
-	_, err = c.One(func(r db.Row) { t = time.Unix(r.Int(0), 0).UTC() }, sql, args...)
-	return t, err
-}
-
-// LargestGifts are the largest gifts of the last months that have any, this one included, the largest first.
+// LargestGifts are the largest gifts of the last months, this one included, the largest first.
 func (s *Store) LargestGifts(ctx context.Context, account int64, months int, limit int64) (records []GiftRecord, err error) {
 	return snapshot(ctx, s, func(c db.Conn) (records []GiftRecord, err error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return nil, err
 		}
-		var ids []int64
 		now := row.clock(s.now())
-		for i := range months {
-			month := crm.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
-			some, err := db.List(c, number, sqlTopGifts, account, month, row.currency, limit)
-			if err != nil {
-				return nil, err
-			}
-			ids = append(ids, some...)
+		next := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+		ids, err := db.List(c, number, sqlTopGifts, account, next.AddDate(0, -months, 0).Unix(), next.Unix(), row.currency, limit)
+		if err != nil {
+			return nil, err
 		}
 		records, err = giftRecords(c, sqlGiftsByID, account, ids)
 		sortRows(records, func(a, b *GiftRecord) int { return cmp.Compare(b.Net(), a.Net()) })
-		return records[:min(int64(len(records)), limit)], err
+		return records, err
 	})
 }

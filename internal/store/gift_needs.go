@@ -26,27 +26,26 @@ func (a *accountUnit) lookUpGifts(t *tx, all []*needs) error {
 }
 
 // lookUpGiving asks for the sums that the changes will move, as far as they can be known: of the contacts that were named or have an email
-// or a phone that was sent, in the years of the gifts.
+// or a phone that was sent.
 func (a *accountUnit) lookUpGiving(t *tx, all []*needs) error {
 	var cells []string
 	for _, n := range all {
 		for _, id := range n.gifts {
 			if g := a.gifts.rows[id]; g != nil && g.damage == nil {
-				s := shareOf(&g.Gift)
-				cells = append(append(cells, s.cells()...), s.neighbors()...)
+				cells = append(cells, shareOf(&g.Gift).cells()...)
 			}
 		}
 		if n.gift == nil || n.gift.GivenAt == nil {
 			continue
 		}
 		at := crm.GiftClock(n.gift.Time(), a.location())
-		s := share{currency: a.currencyOf(n.gift), year: crm.Year(at), month: crm.Month(at), day: crm.Day(at)}
+		s := share{currency: a.currencyOf(n.gift), month: crm.Month(at)}
 		if n.gift.Campaign != nil {
 			s.campaign = *n.gift.Campaign
 		}
 		for _, contact := range a.givers(n) {
 			s.contact = contact
-			cells = append(append(cells, s.cells()...), s.neighbors()...)
+			cells = append(cells, s.cells()...)
 		}
 	}
 	return a.giving.prefetch(t, a.account, cells)

@@ -24,7 +24,7 @@ type GiftTotals struct {
 func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
 	records, err = weighed(ctx, s, account, func(c db.Conn, w weigh) (records []GiftRecord, err error) {
 		weight, err := giftPart{account, filter}.weight(c)
-		if filter.OnlyTime() { // the totals are kept
+		if filter.OnlyMonths() { // the totals are kept
 			weight = min(weight, page.Skip())
 		}
 		if err = firstError(err, w(weight)); err != nil {
@@ -54,19 +54,18 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilt
 	return records, totals, err
 }
 
-// giftTotals is from the sums that are kept, where they say it, and else counted.
+// giftTotals is from the sums of months, where they say it, and else counted.
 func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, err error) {
 	totals.Sums = map[string]int64{}
-	if f.OnlyTime() {
+	if f.OnlyMonths() {
 		from, to := int64(firstMonth), int64(lastMonth)
-		if !f.From.IsZero() || !f.To.IsZero() {
-			from, to = crm.Day(f.From), int64(99999999)
-			if !f.To.IsZero() && f.To.Year() <= 9999 {
-				to = crm.Day(f.To)
-			}
-			from = max(from, 10000000) // days alone
+		if !f.From.IsZero() {
+			from = max(from, crm.Month(f.From))
 		}
-		err = eachGiving(c, account, from, to, func(_ int64, currency string, g crm.Giving) {
+		if !f.To.IsZero() {
+			to = min(to, crm.Month(f.To))
+		}
+		err = eachMonth(c, account, from, to, func(_ int64, currency string, g crm.Giving) {
 			switch {
 			case !f.Counted:
 				totals.add(currency, g.Entries, g.Gifts, g.Amount)
@@ -107,60 +106,19 @@ func (t *GiftTotals) add(currency string, entries, gifts, amount int64) {
 	}
 }
 
-// firstMonth and lastMonth are around all months.
-const firstMonth, lastMonth = 190001, 999913
-
-// eachGiving reads the sums of the account from a period on and up to another one, which is exclusive. Both must be months, or both days:
-// among the sums of years and of all time are those of contacts, which would be read as well.
-func eachGiving(c db.Conn, account, from, to int64, read func(period int64, currency string, g crm.Giving)) error {
-	return c.Each(func(r db.Row) error {
-		name, g := scanGiving(r)
-		if _, period, currency, contact := crm.CellParts(name); contact == 0 {
-			read(period, currency, *g)
-		}
-		return nil
-	}, sqlGivingBetween, account, crm.Cell(0, from, "", 0), crm.Cell(0, to, "", 0))
-}
-
-// skipMonths turns a number of gifts to leave out, the latest first, into a time before which to begin and a smaller number: months and
-// days that are left out whole need not be walked through.
+// skipMonths turns a number of gifts to leave out, the latest first, into a time before which to begin and a smaller number: months that are left
+// out whole need not be walked through.
 func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, err error) {
-	for _, level := range []struct {
-		from, to int64
-		end      func(period int64) time.Time
-	}{
-		{firstMonth, lastMonth, func(p int64) time.Time { return time.Date(int(p/100), time.Month(p%100)+1, 1, 0, 0, 0, 0, time.UTC) }},
-		{0, 0, func(p int64) time.Time {
-			return time.Date(int(p/10000), time.Month(p/100%100), int(p%100)+1, 0, 0, 0, 0, time.UTC)
-		}},
-	} {
-		if level.to == 0 { // the days of the month that the months have led to
-			if before.IsZero() {
-				return before, skip, nil
-			}
-			last := before.AddDate(0, -1, 0)
-			level.from, level.to = crm.Day(last), crm.Day(last)+100
+	entries := map[int64]int64{}
+	err = eachMonth(c, account, firstMonth, lastMonth, func(month int64, _ string, g crm.Giving) { entries[month] += g.Entries })
+	for _, month := range slices.Backward(slices.Sorted(maps.Keys(entries))) {
+		before = time.Date(int(month/100), time.Month(month%100)+1, 1, 0, 0, 0, 0, time.UTC)
+		if entries[month] > skip {
+			break
 		}
-		entries := map[int64]int64{}
-		err := eachGiving(c, account, level.from, level.to, func(period int64, _ string, g crm.Giving) { entries[period] += g.Entries })
-		if err != nil {
-			return before, skip, err
-		}
-		for _, period := range sortedDown(entries) {
-			before = level.end(period)
-			if entries[period] > skip {
-				break
-			}
-			skip -= entries[period]
-		}
+		skip -= entries[month]
 	}
-	return before, skip, nil
-}
-
-func sortedDown(of map[int64]int64) []int64 {
-	keys := slices.Sorted(maps.Keys(of))
-	slices.Reverse(keys)
-	return keys
+	return before, skip, err
 }
 
 // LatestGifts are the latest gifts that a filter finds. The others are not counted, so that an index answers it.

@@ -72,7 +72,7 @@ func (t *tx) moveClocks(a *accountUnit, ids []int64) (moved int64, err error) {
 		contacts = append(contacts, g.Contact)
 		cells = append(cells, shareOf(&g).cells()...)
 		g.Local = crm.GiftClock(g.At, a.location())
-		cells = append(cells, append(shareOf(&g).cells(), shareOf(&g).neighbors()...)...)
+		cells = append(cells, shareOf(&g).cells()...)
 	}
 	if _, err := t.loadRows(a, contacts); err != nil {
 		return 0, err

@@ -1,46 +1,52 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
-// GivingOverview is what an organization was given, for its home page. All of it comes from the sums that are kept.
+// GivingOverview is what an organization was given, for its home page.
 type GivingOverview struct {
-	Currency           string
-	Any                bool                 // a gift was recorded, whatever became of it
-	Months             map[int64]crm.Giving // the last 24, of which this is the last
-	ThisYear, LastYear crm.Giving
-	LastYearToDate     int64            // given last year up to the same day
-	Others             map[string]int64 // given in the same months in other currencies
+	Currency       string
+	Any            bool                 // a gift was recorded, whatever became of it
+	Months         map[int64]crm.Giving // the last 24, of which this is the last
+	ThisYear       crm.Giving
+	LastYearToDate int64                   // given last year up to the same day
+	Donors         map[crm.DonorKind]int64 // of this year
+	LastYearDonors int64
+	Others         map[string]int64 // given in the same months in other currencies
 }
 
 // OverviewMonths is how far an overview goes back.
 const OverviewMonths = 24
 
+const sqlGivenBetween = `SELECT CAST(COALESCE(SUM(net), 0) AS BIGINT) FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND currency = $4 AND net > 0`
+
 // GivingOverview sums up what was given until now.
 func (s *Store) GivingOverview(ctx context.Context, account int64, now time.Time) (GivingOverview, error) {
-	return snapshot(ctx, s, func(c db.Conn) (o GivingOverview, err error) {
+	return weighed(ctx, s, account, func(c db.Conn, w weigh) (o GivingOverview, err error) {
 		row, err := readTally(c, account)
+		if err == nil {
+			err = w(row.giftSeq)
+		}
 		if err != nil {
 			return o, err
 		}
 		now := row.clock(now)
-		month := func(ago int) int64 {
-			return crm.Month(time.Date(now.Year(), now.Month()-time.Month(ago), 1, 0, 0, 0, 0, time.UTC))
+		year, firstOf := crm.Year(now), func(ago int) time.Time {
+			return time.Date(now.Year(), now.Month()-time.Month(ago), 1, 0, 0, 0, 0, time.UTC)
 		}
-		year, today := crm.Year(now), crm.Day(now)
 		o = GivingOverview{Currency: row.currency, Any: row.giftSeq > 0, Months: map[int64]crm.Giving{}, Others: map[string]int64{}}
-		err = eachGiving(c, account, month(OverviewMonths-1), month(-1), func(period int64, currency string, g crm.Giving) {
+		err = eachMonth(c, account, crm.Month(firstOf(OverviewMonths-1)), year*100+13, func(month int64, currency string, g crm.Giving) {
 			switch {
 			case currency == o.Currency:
-				o.Months[period] = g
-				if period >= (year-1)*100 && period < month(12) { // whole months of last year
+				o.Months[month] = g
+				if month > year*100 {
+					o.ThisYear.Add(g)
+				} else if month > (year-1)*100 && month < crm.Month(firstOf(12)) { // whole months of last year
 					o.LastYearToDate += g.Amount
 				}
 			case g.Gifts > 0:
@@ -50,17 +56,13 @@ func (s *Store) GivingOverview(ctx context.Context, account int64, now time.Time
 		if err != nil {
 			return o, err
 		}
-		err = eachGiving(c, account, month(12)*100, today-10000+1, func(_ int64, currency string, g crm.Giving) {
-			if currency == o.Currency {
-				o.LastYearToDate += g.Amount
-			}
-		})
+		sameDay := firstOf(12).AddDate(0, 0, min(now.Day(), firstOf(11).AddDate(0, 0, -1).Day()))
+		begun, err := c.Int(sqlGivenBetween, account, firstOf(12).Unix(), sameDay.Unix(), o.Currency)
 		if err != nil {
 			return o, err
 		}
-		thisYear, lastYear := crm.Cell(0, year, o.Currency, 0), crm.Cell(0, year-1, o.Currency, 0)
-		years, err := readGiving(c, account, thisYear, lastYear)
-		o.ThisYear, o.LastYear = years[thisYear], years[lastYear]
+		o.LastYearToDate += begun
+		o.Donors, o.LastYearDonors, err = donorTotals(c, account, o.Currency, year)
 		return o, err
 	})
 }
@@ -71,38 +73,35 @@ type CampaignGiving struct {
 	Giving   crm.Giving
 }
 
+const sqlTopCampaigns = `SELECT campaign_id, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift
+	WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND currency = $4 AND net > 0 AND campaign_id <> 0
+	GROUP BY campaign_id ORDER BY 3 DESC, 1 LIMIT $5`
+
 // TopCampaigns are the account's own campaigns that were given most in a year, in the account's currency.
 func (s *Store) TopCampaigns(ctx context.Context, account, year int64, limit int) ([]CampaignGiving, error) {
-	return snapshot(ctx, s, func(c db.Conn) (top []CampaignGiving, err error) {
+	return weighed(ctx, s, account, func(c db.Conn, w weigh) (top []CampaignGiving, err error) {
 		row, err := readTally(c, account)
+		if err == nil {
+			err = w(row.giftSeq)
+		}
 		if err != nil {
 			return nil, err
 		}
-		list, err := s.campaigns.of(c, account)
+		from, to := crm.DonorFilter{Year: year}.Gave()
+		err = c.Each(func(r db.Row) error {
+			top = append(top, CampaignGiving{crm.Campaign{ID: r.Int(0)}, crm.Giving{Gifts: r.Int(1), Amount: r.Int(2)}})
+			return nil
+		}, sqlTopCampaigns, account, from.Unix(), to.Unix(), row.currency, int64(limit))
 		if err != nil {
 			return nil, err
 		}
-		cell := func(campaign int64) string { return crm.Cell(campaign, year, row.currency, 0) }
-		ids := slices.Clone(list.ids[crm.OwnCampaigns])
-		found, err := readGiving(c, account, collect(ids, cell)...)
-		if err != nil {
-			return nil, err
-		}
-		ids = slices.DeleteFunc(ids, func(id int64) bool { return found[cell(id)].Gifts == 0 })
-		slices.SortStableFunc(ids, func(a, b int64) int { return cmp.Compare(found[cell(b)].Amount, found[cell(a)].Amount) })
-		ids = ids[:min(len(ids), limit)]
-		rows, err := db.List(c, scanCampaign, sqlCampaigns, ids)
-		if err != nil {
-			return nil, err
-		}
+		rows, err := db.List(c, scanCampaign, sqlCampaigns, collect(top, func(t CampaignGiving) int64 { return t.Campaign.ID }))
 		byID := keyed(rows, func(row campaignRow) int64 { return row.id })
-		for _, id := range ids {
-			campaign, err := byID[id].parse()
-			if err != nil {
-				return nil, err
+		for i := range top {
+			if err == nil {
+				top[i].Campaign, err = byID[top[i].Campaign.ID].parse()
 			}
-			top = append(top, CampaignGiving{campaign, found[cell(id)]})
 		}
-		return top, nil
+		return top, err
 	})
 }

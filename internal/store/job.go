@@ -106,7 +106,7 @@ func (t *tx) newJob(a *accountUnit, kind JobKind, state JobState, spec any) *Job
 	j := &Job{Account: a.account, ID: a.jobSeq, Kind: kind, State: state, Actor: t.author.who, Door: t.author.door, CreatedAt: at, UpdatedAt: at}
 	j.Spec, j.Progress = jsonOf(spec), json.RawMessage("{}")
 	if action, is := spec.(crm.BulkAction); !is || action.Kind != crm.BulkRename { // of which the tag's own row tells
-		t.record(a, crm.JobNoun, j.ID, crm.DidCreate, 0, string(jsonOf(struct {
+		t.record(a, crm.JobNoun, j.ID, crm.DidCreate, string(jsonOf(struct {
 			Kind JobKind `json:"kind"`
 		}{kind})))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -98,17 +99,11 @@ func init() { jobSteps[UndoingJob] = undoStep }
 
 const (
 	sqlJobChanges = changeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
-	// How many changes of a document after one of them are neither undone nor an undo. Each is found by its number, as those of sqlChain. An undo that
-	// was stopped may have left them as they are.
-	sqlOthersSince = `WITH RECURSIVE chain (revision, prev, job) AS (
-		SELECT c.revision, c.prev, c.job FROM change AS c WHERE c.account_id = $1 AND c.revision = $2
-		UNION ALL
-		SELECT chain.prev, (SELECT c.prev FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev),
-			(SELECT c.job FROM change AS c WHERE c.account_id = $1 AND c.revision = chain.prev)
-		FROM chain WHERE chain.prev > $3)
-		SELECT COUNT(*) FROM chain WHERE COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
+	// Changes of a contact between two that are neither undone nor an undo. An undo that was stopped may have left them as they are.
+	sqlOthersBetween = `SELECT 1 FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = $3 AND c.id <> 0 AND c.revision > $4 AND c.revision < $5
+		AND COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
 			ELSE (SELECT COUNT(*) FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state <> 'canceled') END
-			FROM job AS j WHERE j.account_id = $1 AND j.id = chain.job), 0) = 0`
+			FROM job AS j WHERE j.account_id = $1 AND j.id = c.job), 0) = 0 LIMIT 1`
 )
 
 // undoStep takes some more changes back.
@@ -147,7 +142,7 @@ func undoStep(ctx context.Context, w *jobWorker, j *Job) error {
 	}
 	now := w.now()
 	return w.advance(ctx, j, n, func(t *tx, a *accountUnit, next *Job) error {
-		u := undoing{t: t, a: a, job: next, of: &of, region: spec.Region, now: now, next: make(map[int64]int64)}
+		u := undoing{t: t, a: a, job: next, of: &of, region: spec.Region, now: now, known: make(map[int64]int64)}
 		progress := at
 		for _, c := range ours {
 			undone, err := u.take(c)
@@ -180,9 +175,9 @@ type undoing struct {
 	now    time.Time
 	kept   []JobRow // what was changed since
 
-	// The next older change of a contact that is to be looked at; 0 where someone else has changed the contact. A file may change one contact in every row:
-	// were its history read from its end for each of them, all other changes would wait.
-	next map[int64]int64
+	// From which change of a contact on all others are known to be the job's own; 0 where someone else has changed the contact. A file may change one contact
+	// in every row: were its history read from its end for each of them, all other changes would wait.
+	known map[int64]int64
 }
 
 // take takes one change back, unless what it has changed was changed since by anyone but the job itself.
@@ -208,7 +203,7 @@ func (u *undoing) takeContact(c Change) (undone bool, err error) {
 		return false, err // the change may have been read before
 	}
 	u.a.contacts[c.ID] = row
-	ours, err := u.ours(row, &c)
+	ours, err := u.ours(&c)
 	if err != nil {
 		return false, err
 	}
@@ -227,11 +222,11 @@ func (u *undoing) takeContact(c Change) (undone bool, err error) {
 
 // ours tells whether no one has changed a contact since, but for jobs that are undone as this one is. Who was created and gives now stays, although
 // a plan changes nothing in the contact. A bulk change is taken back field by field, no matter what else was changed.
-func (u *undoing) ours(row *stored, c *Change) (bool, error) {
+func (u *undoing) ours(c *Change) (bool, error) {
 	if u.of.Kind == BulkJob {
 		return true, nil
 	}
-	if untouched, err := u.untouched(row, c); err != nil || !untouched {
+	if untouched, err := u.untouched(c); err != nil || !untouched {
 		return false, err
 	}
 	if c.Kind != crm.DidCreate {
@@ -242,23 +237,19 @@ func (u *undoing) ours(row *stored, c *Change) (bool, error) {
 }
 
 // untouched tells whether no one else has changed a contact after one of the job's changes, which come from the last to the first.
-func (u *undoing) untouched(row *stored, c *Change) (bool, error) {
-	from, known := u.next[c.ID]
-	if !known {
-		from = row.revision
-	}
-	if from == 0 {
+func (u *undoing) untouched(c *Change) (bool, error) {
+	until, looked := u.known[c.ID]
+	switch {
+	case !looked:
+		until = math.MaxInt64
+	case until == 0:
 		return false, nil
 	}
-	if from != c.Revision {
-		others, err := u.t.Int(sqlOthersSince, u.a.account, from, c.Revision)
-		if err != nil || others > 0 {
-			u.next[c.ID] = 0
-			return false, err
-		}
+	others, err := u.t.Exists(sqlOthersBetween, u.a.account, int64(crm.ContactNoun), c.ID, c.Revision, until)
+	if u.known[c.ID] = c.Revision; others || err != nil {
+		u.known[c.ID] = 0
 	}
-	u.next[c.ID] = c.Prev
-	return true, nil
+	return !others, err
 }
 
 // keep notes what stays as it is. number tells it from everything else that this undoing keeps.

@@ -138,7 +138,7 @@ func (t *tx) noteMember(account int64, user crm.User, was, role crm.Role) error 
 	case role == 0:
 		kind, after = crm.DidDelete, ""
 	}
-	t.record(a, crm.UserNoun, user.ID, kind, 0, crm.Differences{crm.TextDifference("email", before, after), roleDifference(was, role)}.Text())
+	t.record(a, crm.UserNoun, user.ID, kind, crm.Differences{crm.TextDifference("email", before, after), roleDifference(was, role)}.Text())
 	return nil
 }
 

@@ -102,7 +102,7 @@ func (t *tx) payPlan(a *accountUnit, g *crm.Gift, now time.Time) error {
 
 // savePlan writes a plan that has changed, and notes what did.
 func (t *tx) savePlan(a *accountUnit, old *storedPlan, p *crm.Plan) {
-	t.writePlan(t.Save, a, t.record(a, crm.PlanNoun, p.ID, crm.DidUpdate, old.revision, old.Differences(p).Text()), p)
+	t.writePlan(t.Save, a, t.record(a, crm.PlanNoun, p.ID, crm.DidUpdate, old.Differences(p).Text()), p)
 }
 
 func (t *tx) writePlan(write func(*db.Table, ...any), a *accountUnit, revision int64, p *crm.Plan) {
@@ -159,7 +159,7 @@ func (t *tx) createPlan(a *accountUnit, in *crm.PlanInput, now time.Time) (made 
 	a.planSeq++
 	made.ID = crm.MakeID(a.account, a.planSeq)
 	made.Code = crm.NewCode(made.ID)
-	t.writePlan(t.Insert, a, t.record(a, crm.PlanNoun, made.ID, crm.DidCreate, 0, ""), &made.Plan)
+	t.writePlan(t.Insert, a, t.record(a, crm.PlanNoun, made.ID, crm.DidCreate, ""), &made.Plan)
 	t.moveReference(a, planReference, "", made.ExternalID, made.ID)
 	return made, t.mentionPlan(a, &made.Plan)
 }

@@ -7,7 +7,7 @@ import (
 
 // The tables, each described once. Times are seconds since 1970 (of accounts, and of campaigns in lists: microseconds), 0 where there is none.
 var (
-	contactTable = db.NewTable("contact", "account_id id", "archived match_keys:text body:bytes checksum created_at updated_at sort_name:text given revision version last_gift custom")
+	contactTable = db.NewTable("contact", "account_id id", "archived match_keys:text body:bytes checksum created_at updated_at sort_name:text given revision last_gift custom")
 	indexTable   = db.NewTable("contact_index", "account_id key:text id", "")
 	wordsTable   = db.NewSearch("contact_search")
 	setTable     = db.NewTable("contact_set", "account_id name:text block", "size bits:bytes")
@@ -17,12 +17,12 @@ var (
 	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
 	slugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
 
-	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net month given_at code:text body:bytes checksum revision ahead")
+	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net given_at code:text body:bytes checksum revision ahead")
 	planTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum revision")
 	referenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
-	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors new_donors retained first_year")
+	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors")
 
-	changeTable  = db.NewTable("change", "account_id revision", "noun kind id prev undoes job at door actor:text data:text")
+	changeTable  = db.NewTable("change", "account_id revision", "noun kind id undoes job at door actor:text data:text")
 	fieldTable   = db.NewTable("custom_field", "account_id id", "title:text description:text type:text options:text place created_at ended_at")
 	segmentTable = db.NewTable("segment", "account_id id", "name:text query:text actor:text created_at")
 	jobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text door created_at updated_at spec:text progress:text first last undo")

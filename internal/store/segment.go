@@ -32,7 +32,7 @@ func (s *Store) CreateSegment(ctx context.Context, account int64, made crm.Segme
 		a.touch(t)
 		a.segmentSeq++
 		made.ID, made.Actor = crm.MakeID(account, a.segmentSeq), t.author.who
-		t.record(a, crm.SegmentNoun, made.ID, crm.DidCreate, 0, crm.Segment{}.Change(made).Text())
+		t.record(a, crm.SegmentNoun, made.ID, crm.DidCreate, crm.Segment{}.Change(made).Text())
 		t.Insert(segmentTable, account, made.ID, made.Name, made.Query, made.Actor, seconds(made.CreatedAt))
 		return nil
 	})
@@ -50,7 +50,7 @@ func (s *Store) RenameSegment(ctx context.Context, account, id int64, name strin
 		}
 		renamed := old
 		renamed.Name = name
-		t.record(a, crm.SegmentNoun, id, crm.DidUpdate, 0, old.Change(renamed).Text())
+		t.record(a, crm.SegmentNoun, id, crm.DidUpdate, old.Change(renamed).Text())
 		t.Save(segmentTable, account, id, name, old.Query, old.Actor, seconds(old.CreatedAt))
 		return nil
 	})
@@ -62,7 +62,7 @@ func (s *Store) DeleteSegment(ctx context.Context, account, id int64) (old crm.S
 		if old, err = segmentOf(all, id); err != nil {
 			return err
 		}
-		t.record(a, crm.SegmentNoun, id, crm.DidDelete, 0, old.Change(crm.Segment{}).Text())
+		t.record(a, crm.SegmentNoun, id, crm.DidDelete, old.Change(crm.Segment{}).Text())
 		t.Delete(segmentTable, account, id)
 		return nil
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"math"
-	"slices"
 	"time"
 
 	"donorbook/internal/crm"
@@ -68,96 +67,37 @@ func counting(n *int, all iter.Seq2[GiftRecord, error]) iter.Seq2[GiftRecord, er
 	}
 }
 
-// statementContacts are the contacts of a page. The sums of each currency are walked through beside each other: whoever comes first in any of them is
-// next.
+// statementContacts are the contacts of a page.
 func statementContacts(c db.Conn, account int64, f crm.DonorFilter, at SearchPlace, limit int) (contacts []crm.Contact, page StatementPage, err error) {
 	row, err := readTally(c, account)
 	if err != nil {
 		return nil, page, err
 	}
-	currencies := []string{row.currency}
-	if f.Kind == crm.AllDonors {
-		others, err := otherCurrencies(c, account, f.Year*100+1, f.Year*100+13, row.currency)
-		if err != nil {
-			return nil, page, err
-		}
-		for currency := range others {
-			currencies = append(currencies, currency)
-		}
+	currency := row.currency
+	others, err := otherCurrencies(c, account, f.Year, currency)
+	if err != nil {
+		return nil, page, err
 	}
-	if len(currencies) == 1 {
-		totals, err := donorTotals(c, account, row.currency, f)
+	if f.Kind == crm.AllDonors && len(others) > 0 {
+		currency = "" // any
+	} else {
+		totals, _, err := donorTotals(c, account, currency, f.Year)
 		if page.Total = totals[f.Kind]; err != nil {
 			return nil, page, err
 		}
 	}
-	m := merging{at: at}
-	for _, currency := range currencies {
-		w := donorWalk{conn: c, account: account, currency: currency, filter: f, at: at, atOnce: donorsAtOnce, most: donorsRead}
-		cells, more, err := w.page(limit)
-		if err != nil {
-			return nil, page, err
-		}
-		m.add(collect(cells, w.contact), more)
+	var found []givenBy
+	if found, page.Next, page.Prev, err = donorsAt(c, account, currency, f, at, limit); err != nil {
+		return nil, page, err
 	}
-	ids := m.page(limit, &page)
-	contacts, err = loadContacts(c, account, ids)
+	contacts, err = loadContacts(c, account, collect(found, func(g givenBy) int64 { return g.contact }))
 	return contacts, page, err
-}
-
-// merging makes one page of those of several walks.
-type merging struct {
-	at   SearchPlace
-	ids  []int64
-	more bool  // some walk has not come to its end
-	edge int64 // up to where all walks have come, where one has more
-}
-
-func (m *merging) add(ids []int64, more SearchPlace) {
-	m.ids = append(m.ids, ids...)
-	edge := more.After + more.Before // one of them
-	if edge == 0 {
-		return
-	}
-	if !m.more || m.at.Before != 0 && edge > m.edge || m.at.Before == 0 && edge < m.edge {
-		m.edge = edge
-	}
-	m.more = true
-}
-
-// page cuts the page out, and tells where those beside it begin.
-func (m *merging) page(limit int, page *StatementPage) []int64 {
-	slices.Sort(m.ids)
-	ids, back := slices.Compact(m.ids), m.at.Before != 0
-	ids = slices.DeleteFunc(ids, func(id int64) bool { return m.more && (back && id < m.edge || !back && id > m.edge) })
-	if cut := len(ids) - limit; cut > 0 && back {
-		ids, m.more = ids[cut:], true
-		m.edge = ids[0]
-	} else if cut > 0 {
-		ids, m.more = ids[:limit], true
-		m.edge = ids[limit-1]
-	}
-	switch {
-	case back:
-		page.Next = SearchPlace{After: m.at.Before - 1}
-		if m.more {
-			page.Prev = SearchPlace{Before: m.edge}
-		}
-	default:
-		if m.more {
-			page.Next = SearchPlace{After: m.edge}
-		}
-		if m.at.After != 0 {
-			page.Prev = SearchPlace{Before: m.at.After + 1}
-		}
-	}
-	return ids
 }
 
 // GaveIn tells whether anyone gave in a year.
 func (s *Store) GaveIn(ctx context.Context, account, year int64) (bool, error) {
 	sums, err := snapshot(ctx, s, func(c db.Conn) (map[string]int64, error) {
-		return otherCurrencies(c, account, year*100+1, year*100+13, "")
+		return otherCurrencies(c, account, year, "")
 	})
 	return len(sums) > 0, err
 }

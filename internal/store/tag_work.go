@@ -204,7 +204,7 @@ func (t *tx) noteTags(a *accountUnit, w TagWork) {
 		kind = crm.DidDelete
 	}
 	for _, name := range w.Names {
-		t.record(a, crm.TagNoun, 0, kind, 0, crm.Differences{crm.TextDifference("name", name, w.Becomes)}.Text())
+		t.record(a, crm.TagNoun, 0, kind, crm.Differences{crm.TextDifference("name", name, w.Becomes)}.Text())
 	}
 }
 

@@ -161,7 +161,7 @@ func (a *accountUnit) read(r db.Row) error {
 
 const (
 	sqlMatch        = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = ANY($2)`
-	sqlLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, version, last_gift, custom FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	sqlLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom FROM contact WHERE account_id = $1 AND id = ANY($2)`
 )
 
 func (a *accountUnit) lookUpKeys(t *tx, keys []string) error {

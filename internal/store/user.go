@@ -255,7 +255,7 @@ func (s *Store) updateProfile(ctx context.Context, user int64, change func(*tx, 
 func (t *tx) noteProfile(account int64, user crm.User, d crm.Difference) error {
 	a, err := t.lock(account)
 	if err == nil {
-		t.record(a, crm.UserNoun, user.ID, crm.DidUpdate, 0, crm.Differences{crm.TextDifference("email", user.Email, user.Email), d}.Text())
+		t.record(a, crm.UserNoun, user.ID, crm.DidUpdate, crm.Differences{crm.TextDifference("email", user.Email, user.Email), d}.Text())
 	}
 	return err
 }
