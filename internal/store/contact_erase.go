@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm"
@@ -67,10 +68,8 @@ func erasureOf(jobs []Job, contact int64) int64 {
 	for _, j := range jobs {
 		var spec Erasure
 		_ = json.Unmarshal(j.Spec, &spec) // what cannot be read is of no one
-		for _, id := range spec.Contacts {
-			if id == contact {
-				return j.ID
-			}
+		if slices.Contains(spec.Contacts, contact) {
+			return j.ID
 		}
 	}
 	return 0
