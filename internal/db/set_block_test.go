@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -83,4 +84,21 @@ func FuzzDecodeBlock(f *testing.F) {
 			t.Errorf("%x is read as %v, which is stored as %x", stored, b, b.Encode())
 		}
 	})
+}
+
+// A range has the sequence numbers from its beginning to its end, wherever they lie in words, and its clone is another set.
+func TestRangesOfSequenceNumbers(t *testing.T) {
+	for _, ends := range [][2]int64{{1, 0}, {1, 1}, {1, 64}, {2, 63}, {64, 65}, {65, 128}, {130, 300}, {5, 4}, {200, 100}} {
+		set, want := Range(ends[0], ends[1]), Set{}
+		for seq := ends[0]; seq <= ends[1]; seq++ {
+			want.Add(seq)
+		}
+		if n := want.Count(); set.Count() != n || !slices.Equal(set.Page(0, n), want.Page(0, n)) {
+			t.Errorf("from %d to %d: %v", ends[0], ends[1], set.Page(0, 400))
+		}
+		other := set.Clone()
+		if other.Add(400); set.Has(400) || !other.Has(400) {
+			t.Errorf("a clone of %v is not a set of its own", ends)
+		}
+	}
 }

@@ -186,15 +186,6 @@ func (s *Store) MatchingContacts(ctx context.Context, account int64, scope crm.C
 	return contacts, result, err
 }
 
-// MatchingIDs are the ids of all contacts that pass a filter, in ascending order, as they are at one moment.
-func (s *Store) MatchingIDs(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter) (ids []int64, err error) {
-	err = s.filtered(ctx, account, scope, f, func(_ db.Conn, w *filtering) error {
-		ids = idsOf(account, w.set.Page(0, w.left))
-		return nil
-	})
-	return ids, err
-}
-
 func idsOf(account int64, seqs []int64) []int64 {
 	ids := make([]int64, 0, len(seqs))
 	for _, seq := range seqs {

@@ -171,7 +171,7 @@ func (w *filtering) inIndex(order sortOrder, want int64) (seqs []int64, err erro
 		sql, at = order.down, sortKey{number: math.MaxInt64, text: crm.LastName, id: math.MaxInt64}
 	}
 	limit := min(walkedAtOnce, w.walked(want))
-	for ended := false; int64(len(seqs)) < want && !ended; limit = walkedAtOnce {
+	for ended := false; int64(len(seqs)) < want && !ended; limit = min(walkedAtOnce, 4*limit) {
 		n := int64(0)
 		err := w.conn.Each(func(r db.Row) error {
 			n++

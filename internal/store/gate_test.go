@@ -163,7 +163,7 @@ func heavyReads(t *testing.T, s *Store, account, contact int64) map[string]func(
 			return err
 		},
 		"sort_name >= $2": func() error {
-			_, err := s.MatchingIDs(t.Context(), account, crm.Active, filterOf(t, "last_name=L"))
+			_, err := s.SelectionSize(t.Context(), account, Selection{All: true, Scope: crm.Active, Filter: filterOf(t, "last_name=L")})
 			return err
 		},
 	}
