@@ -65,7 +65,7 @@ func (s *Store) keyedContacts(ctx context.Context, account int64, key string, sc
 			if !alone {
 				return add(r)
 			}
-			contact := &stored{id: r.Int(0), archived: r.Int(2), trace: trace{custom: r.Int(9)}} // need not be read to know that it passes
+			contact := &stored{id: r.Int(0), archived: r.Int(2), trace: trace{custom: r.Int(8)}} // need not be read to know that it passes
 			if contact.body, err = contactBody(r, 4, contact.id); contact.archived != excluded(scope) {
 				contact.body = slices.Clone(contact.body)
 				found = append(found, contact)
