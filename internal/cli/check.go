@@ -20,7 +20,7 @@ func (checkCommand) Help() string {
 	donorbook check
 	donorbook check --repair
 
-Each problem is one line on standard output that names the account and the contact or campaign. --repair rebuilds derived data, in small steps while servers run. It never changes a document: restore a damaged or missing one from a backup.
+Each problem is one line on standard output that names the account and the contact or campaign. --repair derives an account anew in which derived data is wrong. That takes seconds (some 10 for 100,000 contacts, some more where search words are wrong), in which changes of the account wait, with SQLite all changes. A damaged or missing document stays as it is: restore it from a backup.
 
 Exit codes: 0 no problems, or all were repaired; 1 problems are left, or the check failed.`
 }

@@ -87,7 +87,8 @@ type checker struct {
 	tallies   map[int64]tally
 	campaigns map[int64][]int64 // ids, by the accounts that own them
 	contacts  int64             // in all accounts
-	changes   int64             // the same, about
+	gifts     int64             // the same, as far as accounts count them
+	changes   int64             // the same
 
 	damaged map[int64]bool // contacts whose documents cannot be read
 	rebuilt map[rebuilding]bool
@@ -154,6 +155,7 @@ func (k *checker) begin() (err error) {
 	rows, err := db.List(k.conn, scanTally, sqlTallies)
 	for _, row := range rows {
 		k.tallies[row.account] = row
+		k.gifts += row.giftSeq
 		k.changes += row.revision - row.oldest + 1
 		k.report.Importing += flag(row.importing != 0)
 	}

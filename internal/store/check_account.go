@@ -61,7 +61,7 @@ func (c *accountCheck) readSome(what string, n int64) error {
 	done, total := &c.report.Contacts, c.contacts
 	switch what {
 	case "gifts":
-		done, total = &c.report.Gifts, 0
+		done, total = &c.report.Gifts, c.gifts
 	case "changes":
 		done, total = &c.report.Changes, c.changes
 	}
@@ -87,26 +87,30 @@ func (c *accountCheck) settle(table *db.Table, was, should []any) error {
 	if table == giftTable { // what gifts come to is worked out from their columns
 		c.derives.giving = false
 	}
-	p := Problem{}
 	row := was
 	if was == nil {
 		row = should
 	}
-	name := ""
+	p := c.problemOf(table, row)
+	p.What += differs(table, was, should)
+	return c.mend(c.number, p)
+}
+
+// problemOf begins to tell of a row: whose it is, and which.
+func (c *accountCheck) problemOf(table *db.Table, row []any) (p Problem) {
 	switch table {
 	case contactTable:
 		p.Contact = row[1].(int64)
 	case campaignTable:
 		p.Campaign = row[0].(int64)
 	case readerTable:
-		p.Campaign, name = row[1].(int64), fmt.Sprintf("whether account %s may list it: ", c.name(row[0].(int64)))
+		p.Campaign, p.What = row[1].(int64), fmt.Sprintf("whether account %s may list it: ", c.name(row[0].(int64)))
 	case changeTable:
-		name = fmt.Sprintf("change %d: ", row[1])
+		p.What = fmt.Sprintf("change %d: ", row[1])
 	case giftTable, planTable:
-		name = fmt.Sprintf("%s %s: ", table.Name, crm.GiftNumber(row[1].(int64)))
+		p.What = fmt.Sprintf("%s %s: ", table.Name, crm.GiftNumber(row[1].(int64)))
 	}
-	p.What = name + differs(table, was, should)
-	return c.mend(c.number, p)
+	return p
 }
 
 // differs says in which columns a row is not what it should be.

@@ -257,3 +257,44 @@ func (k damageKind) happen(t *testing.T, s *Store, account int64) {
 		t.Fatal(err)
 	}
 }
+
+// What cannot be derived is told, and a repair changes nothing because of it.
+func TestACheckTellsEveryKindOfLoss(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		closeAfter(t, s)
+		account, campaign := sampleAccount(t, s)
+		number, in := account.Number, "account "+account.ID+": "
+		for _, c := range []struct {
+			says, table string
+			id          int64
+		}{
+			{fmt.Sprintf("%scontact %d: its document is damaged: restore it from a backup", in, crm.MakeID(number, 6)), "contact", crm.MakeID(number, 6)},
+			{fmt.Sprintf("%scampaign %d: its document is damaged: restore it from a backup", in, campaign), "campaign", campaign},
+			{in + "gift 0000000001: its document is damaged: restore it from a backup", "gift", crm.MakeID(number, 1)},
+			{in + "plan 0000000001: its document is damaged: restore it from a backup", "plan", crm.MakeID(number, 1)},
+		} {
+			damage(t, s, `UPDATE `+c.table+` SET checksum = checksum + 1 WHERE id = $1`, c.id)
+			before := everyRow(t, s)
+			if found, report := check(t, s, true); len(found) != 1 || found[0] != c.says || report.Repaired > 0 {
+				t.Errorf("found %q, want %q", found, c.says)
+			}
+			if diff := cmp.Diff(before, everyRow(t, s)); diff != "" {
+				t.Errorf("a repair has changed something, though a %s cannot be read:\n%s", c.table, diff)
+			}
+			damage(t, s, `UPDATE `+c.table+` SET checksum = checksum - 1 WHERE id = $1`, c.id)
+		}
+		damage(t, s, `DELETE FROM custom_field WHERE account_id = $1`, number)
+		damage(t, s, `DELETE FROM gift WHERE id = $1`, crm.MakeID(number, 2))
+		damage(t, s, `UPDATE gift SET contact_id = $2 WHERE id = $1`, crm.MakeID(number, 5), crm.MakeID(number, 900))
+		found, _ := check(t, s, false)
+		for _, want := range []string{
+			fmt.Sprintf("%scontact %d: it has a value in the custom field 1, which does not exist: restore a backup", in, crm.MakeID(number, 1)),
+			in + "1 gifts of 5 are missing: restore a backup",
+			fmt.Sprintf("%scontact %d: 1 gifts name this contact, but it does not exist: restore it from a backup", in, crm.MakeID(number, 900)),
+		} {
+			if !slices.Contains(found, want) {
+				t.Errorf("%q is not told: %q", want, found)
+			}
+		}
+	})
+}

@@ -10,23 +10,6 @@ import (
 	"donorbook/internal/db"
 )
 
-// derived is what is worked out from a contact's document and kept beside it. A write keeps it up to date with this, too.
-type derived struct {
-	keys  []string // in contact_index
-	words string   // in contact_search
-	tags  []string // that count the contact
-	sets  []string // in contact_set
-}
-
-func derivedFrom(account int64, c crm.Contact) derived {
-	c = c.WithEmailKeys()
-	d := derived{keys: c.MatchKeys, words: c.SearchDocument(account), sets: setsOf(&c)}
-	if !c.Archived() {
-		d.tags = c.Tags
-	}
-	return d
-}
-
 const sqlFieldIDs = `SELECT id FROM custom_field WHERE account_id = $1 ORDER BY id`
 
 // contacts goes through the contacts in the order of their ids, some at a time together with their gifts.
@@ -104,32 +87,22 @@ func (d *derivation) contact(s *stored, g *givenSums) error {
 		if s.archived != 0 {
 			g.sets = append(g.sets, archiveSet)
 		}
-		d.keep(s.id, derived{keys: splitKeys(s.matchKeys), sets: g.sets})
+		d.keep(s.id, splitKeys(s.matchKeys), nil, g.sets)
 		return nil
 	}
-	should := *s
-	should.createdAt = d.created
-	if should.revision = d.head(crm.ContactNoun, s.id, s.revision); d.giving {
-		sums := g.sums[crm.Cell(0, 0, d.currency, s.id)]
-		should.lastGift = g.last
-		should.contact.LastGift = moment(g.last)
-		should.contact.Stats = statsOf(&sums, d.currency)
-	}
-	if should.contact.Stats != s.contact.Stats {
-		should.body = should.contact.AppendBody(nil)
-		should.checksum = checksum(should.body)
-	}
-	found := derivedFrom(d.account, should.contact)
-	should.matchKeys, should.custom, should.archived = joinKeys(found.keys), flag(len(s.contact.Custom) > 0), flag(s.contact.Archived())
-	d.active += 1 - should.archived
-	for _, value := range s.contact.Custom {
+	should := d.shouldBe(s, g)
+	c := &should.contact
+	for _, value := range c.Custom {
 		if _, found := slices.BinarySearch(d.fields, value.Field); !found {
 			d.on.lost(Problem{Contact: s.id, What: fmt.Sprintf("it has a value in the custom field %d, which does not exist: restore a backup", value.Field)})
 		}
 	}
-	found.sets = append(found.sets, g.sets...)
-	d.keep(s.id, found)
-	d.on.derived(wordsTable, d.account, s.id, found.words)
+	tags := c.Tags
+	if d.active += 1 - should.archived; c.Archived() {
+		tags = nil // they count active contacts
+	}
+	d.keep(s.id, c.MatchKeys, tags, append(setsOf(c), g.sets...))
+	d.on.derived(wordsTable, d.account, s.id, c.SearchDocument(d.account))
 	return d.settle(contactTable, s.row(d.account, s.columns), should.values(d.account))
 }
 
@@ -141,19 +114,38 @@ func (s *stored) created() int64 {
 	return seconds(s.contact.CreatedAt)
 }
 
-// keep notes what contacts share.
-func (d *derivation) keep(id int64, found derived) {
-	for _, key := range found.keys {
+// shouldBe is a contact with what its row says of its document, its gifts and its history.
+func (d *derivation) shouldBe(s *stored, g *givenSums) stored {
+	should := *s
+	should.contact = s.contact.WithEmailKeys()
+	c := &should.contact
+	should.matchKeys, should.custom, should.archived = joinKeys(c.MatchKeys), flag(len(c.Custom) > 0), flag(c.Archived())
+	should.revision, should.createdAt = d.head(crm.ContactNoun, s.id, s.revision), d.created
+	if !d.giving {
+		return should
+	}
+	sums := g.sums[crm.Cell(0, 0, d.currency, s.id)]
+	should.lastGift, c.LastGift, c.Stats = g.last, moment(g.last), statsOf(&sums, d.currency)
+	if c.Stats != s.contact.Stats {
+		should.body = c.AppendBody(nil)
+		should.checksum = checksum(should.body)
+	}
+	return should
+}
+
+// keep notes what contacts are found by together: match keys, tags and sets.
+func (d *derivation) keep(id int64, keys, tags, sets []string) {
+	for _, key := range keys {
 		d.on.derived(indexTable, d.account, key, id)
 	}
-	for _, name := range found.tags {
+	for _, name := range tags {
 		d.tags[name]++
 	}
 	if block := blockOf(id); block != d.sets.block {
 		d.sets.end(d)
 		d.sets.block = block
 	}
-	d.sets.add(id, found.sets)
+	d.sets.add(id, sets)
 }
 
 // blockSets are the sets of the contacts of one block: nothing more is in memory while all contacts are gone through in the order of

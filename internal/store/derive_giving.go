@@ -57,6 +57,9 @@ func (d *derivation) gifts() error {
 			g.body, r.Int(7), g.revision, r.Int(13)}, []any{r.Int(1), r.Int(9), id}}
 	}, []any{first, first, first}, func(r ledgerRow[*storedGift]) error {
 		g := r.doc
+		if err := d.read("gifts", 1); err != nil {
+			return err
+		}
 		if g.damage != nil {
 			d.giving = false
 			d.on.lost(Problem{What: fmt.Sprintf("gift %s: its document is damaged: %s", crm.GiftNumber(r.id), restoreIt)})
@@ -67,9 +70,6 @@ func (d *derivation) gifts() error {
 		}
 		if !moving {
 			g.Local = crm.GiftClock(g.At, d.location())
-		}
-		if err := d.read("gifts", 1); err != nil {
-			return err
 		}
 		return d.settle(giftTable, r.row, giftValues(d.account, d.head(crm.GiftNoun, r.id, g.revision), &g.Gift, g.body))
 	})
