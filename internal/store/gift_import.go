@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/table"
 )
 
@@ -50,7 +51,7 @@ const unitGifts = 100
 
 // giftRow is a row of a file of gifts.
 type giftRow struct {
-	*crm.GiftRow
+	*sheet.GiftRow
 	isJSON  bool
 	refused error // what is wrong with it, whatever the database says
 }
@@ -63,7 +64,7 @@ func (row *giftRow) check(region string, now time.Time) {
 // giftRows reads the rows of a file of gifts.
 type giftRows struct {
 	table     keptCells
-	file      *crm.GiftFile
+	file      *sheet.GiftFile
 	seen      map[uint64]uint32 // how often each row without an external id came
 	most      int               // of seen
 	campaigns campaignNames
@@ -80,7 +81,7 @@ func (s *Store) newGiftRows(account int64, spec *FileImport, rows *table.Reader)
 // begin begins with the first row of a file.
 func (g *giftRows) begin(spec *FileImport, rows *table.Reader) (err error) {
 	g.table, g.seen = keptCells{Reader: rows}, make(map[uint64]uint32)
-	g.file, err = crm.OpenGiftFile(&g.table, spec.JSON, spec.Mapping, spec.Region)
+	g.file, err = sheet.OpenGiftFile(&g.table, spec.JSON, spec.Mapping, spec.Region)
 	var malformed *crm.Malformed
 	if errors.As(err, &malformed) {
 		err = &table.FileError{Name: spec.Name, Message: malformed.Message}
@@ -168,7 +169,7 @@ func (t *tx) importGift(a *accountUnit, row *importRow, now time.Time) (outcome 
 }
 
 // exportedGift is the gift that a row was exported from, nil where it is not in this account, or was canceled since, as an undo does.
-func (t *tx) exportedGift(a *accountUnit, row *crm.GiftRow) (*storedGift, error) {
+func (t *tx) exportedGift(a *accountUnit, row *sheet.GiftRow) (*storedGift, error) {
 	id := codeID(a.account, row.Own)
 	if id == 0 {
 		return nil, nil

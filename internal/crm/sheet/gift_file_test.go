@@ -1,4 +1,4 @@
-package crm
+package sheet
 
 import (
 	"crypto/sha256"
@@ -9,10 +9,19 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm"
 	tables "donorbook/internal/table"
 )
 
 var importDay = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+
+// value is what was sent, or nothing.
+func value(sent *string) string {
+	if sent == nil {
+		return ""
+	}
+	return *sent
+}
 
 // openGifts reads the header of a file.
 func openGifts(file string) (*GiftFile, error) {
@@ -34,14 +43,14 @@ func readGifts(t testing.TB, file string) (said []string, err error) {
 		}
 		text := fmt.Sprintf("%d: ", row.Line)
 		if err := row.Validate("US", importDay); err != nil {
-			var faults *Invalid
+			var faults *crm.Invalid
 			if !errors.As(err, &faults) {
 				t.Fatal(err)
 			}
 			said = append(said, text+faults.AllFaults())
 			continue
 		}
-		said = append(said, text+fmt.Sprintf("%d %s %s %s", *row.Amount, *row.Method, row.at.Format(time.DateTime), row.CampaignName))
+		said = append(said, text+fmt.Sprintf("%d %s %s %s", *row.Amount, *row.Method, row.Time().Format(time.DateTime), row.CampaignName))
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -83,7 +92,7 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 		{"objects, with empty lines", `{"amount": 50, "method": "check", "transacted_at": "2026-01-31", "contact_id": 7, "campaign": "gala", "x": [1]}` + "\n\n" +
 			`{"amount": "50", "payment_method": "coin", "date": "2026-01-31", "contact_id": null, "email": "ada@example.org", "campaign": 12}` + "\r\n" +
 			`{"amount": 5, "payment_method": "cash", "date": "2026-01-31", "email": "ada@example.org", "campaign": 12, "rejected": "why"}`,
-			[]string{"1: 500000 check 2026-01-31 12:00:00 gala", "3: The method field must be one of " + strings.Join(Methods, ", ") + ". The amount field must be a number.", "4: 50000 cash 2026-01-31 12:00:00 12"}},
+			[]string{"1: 500000 check 2026-01-31 12:00:00 gala", "3: The method field must be one of " + strings.Join(crm.Methods, ", ") + ". The amount field must be a number.", "4: 50000 cash 2026-01-31 12:00:00 12"}},
 	} {
 		got, err := readGifts(t, c.file)
 		if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
@@ -101,7 +110,7 @@ func TestFilesThatAreNotOfGifts(t *testing.T) {
 		"amount,date,method,DATE\n": "The DATE field must not become transacted_at, because the column date does.",
 	} {
 		_, err := readGifts(t, file)
-		var malformed *Malformed
+		var malformed *crm.Malformed
 		if !errors.As(err, &malformed) || malformed.Message != want {
 			t.Errorf("%s: %v, want %s", file, err, want)
 		}
@@ -182,14 +191,14 @@ func FuzzGiftFile(f *testing.F) {
 			if row, err = file.Next(); err != nil {
 				break
 			}
-			if file.IsJSON && !row.faults.has("") {
+			if file.IsJSON && !row.isBroken {
 				if _, again := firstRow(t, row.Rejected("why")); again.Key() != row.Key() {
 					t.Fatalf("%q is another row when it comes again", text)
 				}
 			}
 			_ = row.Validate("US", importDay)
 		}
-		var malformed *Malformed
+		var malformed *crm.Malformed
 		var refused *tables.FileError
 		if !errors.Is(err, io.EOF) && !errors.As(err, &malformed) && !errors.As(err, &refused) {
 			t.Fatalf("%q: %v", text, err)

@@ -1,0 +1,132 @@
+package sheet
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"donorbook/internal/crm"
+)
+
+// GiftRow is one row of a file of gifts.
+type GiftRow struct {
+	crm.GiftLine
+	Line int // where it begins, from 1
+
+	faults   crm.Invalid                // found while reading
+	isBroken bool                       // it cannot be read
+	content  []byte                     // all that it says, as it was
+	rejected func(reason string) string // of a JSON file
+}
+
+// takeGiver takes what a row says about the giver, which was read as that of a contact.
+func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
+	g.Giver.FirstName, g.Giver.LastName, g.Giver.Company = giver.FirstName, giver.LastName, giver.Company
+	if giver.Emails != nil {
+		g.Email = &(*giver.Emails)[0].Value
+	}
+	if giver.Phones != nil {
+		g.Phone = &(*giver.Phones)[0].Value
+	}
+	if giver.Addresses != nil {
+		address := &(*giver.Addresses)[0]
+		g.Address = &address
+	}
+}
+
+// readObject reads a row that is a JSON object.
+func readObject(line int, document []byte) (*GiftRow, error) {
+	read, faults, err := crm.DecodeGiftLine(document)
+	if err != nil {
+		return nil, err
+	}
+	content := withoutKey(document, crm.RejectedKey)
+	return &GiftRow{GiftLine: read, Line: line, faults: *faults, content: content, rejected: func(reason string) string {
+		return string(appendReason(bytes.TrimSuffix(slices.Clone(content), []byte("}")), reason))
+	}}, nil
+}
+
+// appendReason ends an object with the reason.
+func appendReason(object []byte, reason string) []byte {
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	object = append(object, `"`+crm.RejectedKey+`":`...)
+	return append(appendQuoted(object, reason), '}')
+}
+
+func appendQuoted(dst []byte, text string) []byte {
+	quoted, _ := jsontext.AppendQuote(dst, strings.ToValidUTF8(text, "\ufffd")) // which fails for nothing else
+	return quoted
+}
+
+// withoutKey is a JSON object, which was read before, without one of its members.
+func withoutKey(document []byte, key string) []byte {
+	d := jsontext.NewDecoder(bytes.NewReader(document))
+	object := []byte{'{'}
+	for _, err := d.ReadToken(); err == nil && d.PeekKind() == '"'; {
+		var name, value jsontext.Value
+		if name, err = d.ReadValue(); err != nil {
+			break
+		}
+		name = slices.Clone(name)
+		if value, err = d.ReadValue(); err != nil || string(name) == `"`+key+`"` {
+			continue
+		}
+		if len(object) > 1 {
+			object = append(object, ',')
+		}
+		object = append(append(append(object, name...), ':'), value...)
+	}
+	return append(object, '}')
+}
+
+// Validate checks the row as a new gift; the location of now is the organization's. A giver without a name must be a contact already.
+func (g *GiftRow) Validate(region string, now time.Time) error {
+	if g.isBroken { // what the cells say cannot be trusted
+		return g.faults.Err()
+	}
+	in := &g.GiftInput
+	empty := func(text *string) bool { return text == nil || *text == "" }
+	if (in.Contact == nil || *in.Contact == 0) && empty(in.Giver.FirstName) && empty(in.Giver.LastName) && !(empty(in.Email) && empty(in.Phone)) {
+		in.Known, in.Giver.FirstName, in.Giver.LastName = true, nil, nil
+	}
+	if g.CampaignName != "" && in.Campaign != nil && *in.Campaign != 0 {
+		g.faults.Add("campaign", "must not come together with campaign_id")
+	}
+	if !empty(in.GivenAt) {
+		if at, err := time.ParseInLocation(time.DateTime, *in.GivenAt, now.Location()); err == nil { // a clock of the organization has shown it
+			text := at.Format(time.RFC3339)
+			in.GivenAt = &text
+		}
+	}
+	return in.Named(in.Validate(&g.faults, true, region, now))
+}
+
+// Rejected is a row of a JSON file as it was, with the reason: one JSON object.
+func (g *GiftRow) Rejected(reason string) string { return g.rejected(reason) }
+
+// RowKey is what a row says, in short. Equal rows have equal keys.
+type RowKey [16]byte
+
+// Key is the key of the row.
+func (g *GiftRow) Key() RowKey {
+	sum := sha256.Sum256(g.content)
+	return RowKey(sum[:16])
+}
+
+// GiveReference gives a row without an external id one that is made from all it says, and from how many equal rows came before it in its
+// file: the same file again finds the gifts that it has made.
+func (g *GiftRow) GiveReference(key RowKey, before int) {
+	reference := "import:" + hex.EncodeToString(key[:])
+	if before > 0 {
+		reference += ":" + strconv.Itoa(before+1)
+	}
+	g.ExternalID, g.FromRow = &reference, true
+}
