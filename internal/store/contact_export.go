@@ -20,7 +20,7 @@ func (s *Store) ExportContacts(ctx context.Context, account int64, of Selection,
 	if err != nil {
 		return nil, err
 	}
-	out := sheet.NewContactTable(fields)
+	out := sheet.ContactTable(fields)
 	each := func(ctx context.Context, read func(*stored) error, done func(int) error) error {
 		return inParts(account, &selected, func(ids []int64) error { return s.eachContact(ctx, account, ids, read, done) })
 	}
@@ -36,7 +36,7 @@ func (s *Store) ExportContacts(ctx context.Context, account int64, of Selection,
 	return s.prepared(ctx, account, "contacts", &Export{Rows: selected.Count(), how: how, head: out.Header,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
 			return each(ctx, func(c *stored) error {
-				return to.add(func() ([]byte, error) { return c.wire(fields) }, func() ([]any, error) { return out.Row(&c.contact) })
+				return to.add(func() ([]byte, error) { return c.wire(fields) }, func() ([]any, error) { return out.Contact(&c.contact) })
 			}, done)
 		}})
 }

@@ -16,10 +16,16 @@ const (
 	houseNumber  = "addresses.#.house"    // behind the street
 )
 
+// What we call the types of emails and phones, by what headings call them.
+var (
+	emailTypes = map[string]string{"home": "personal", "work": "work"}
+	phoneTypes = map[string]string{"home": "home", "work": "work", "cell": "cell"}
+)
+
 // Contacts are files of contacts.
 var Contacts = newSheet(Sheet{
 	columns: contactColumns(), own: []string{"recurring_contributions", "archived_at"}, recognize: recognizeContacts,
-	choices: "emails.0.value, phones.0.value, addresses.0.city and the like, custom.ID or new:TYPE",
+	more: ", other emails, phones and addresses by their numbers, custom.ID or new:TYPE",
 	check: func(_ *Sheet, has func(string) bool) string {
 		if has(FullName) || has("first_name") && has("last_name") {
 			return ""
@@ -52,14 +58,10 @@ func contactColumns() []column {
 			names: "tags tag labels label groupmembership groups group keywords categories category schlagworte schlagworter stichworte gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie"},
 		{target: oneTag, label: "One tag", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, text) }},
 
-		{target: "emails.#.value", typeOf: emailType, read: func(r *row, c *cell, text string) { r.emails = r.take(r.emails, c, text, splitEmails) },
-			heading: "email_#", write: func(of *record, i int) any { return elementAt(of.contact.Emails, i).Value }},
-		{target: "emails.#.type", read: func(r *row, c *cell, text string) { r.emails = append(r.emails, typeCell(c, emailType(text))) },
-			heading: "email_#_type", write: func(of *record, i int) any { return elementAt(of.contact.Emails, i).Type }},
-		{target: "phones.#.value", typeOf: phoneType, read: func(r *row, c *cell, text string) { r.phones = r.take(r.phones, c, text, splitPhones) },
-			heading: "phone_#", write: func(of *record, i int) any { return elementAt(of.contact.Phones, i).Value }},
-		{target: "phones.#.type", read: func(r *row, c *cell, text string) { r.phones = append(r.phones, typeCell(c, phoneType(text))) },
-			heading: "phone_#_type", write: func(of *record, i int) any { return elementAt(of.contact.Phones, i).Type }},
+		{target: "emails.#.value", types: emailTypes, read: readValues(splitEmails), heading: "email_#", write: func(of *record, i int) any { return elementAt(of.contact.Emails, i).Value }},
+		{target: "emails.#.type", types: emailTypes, read: readType, heading: "email_#_type", write: func(of *record, i int) any { return elementAt(of.contact.Emails, i).Type }},
+		{target: "phones.#.value", types: phoneTypes, read: readValues(splitPhones), heading: "phone_#", write: func(of *record, i int) any { return elementAt(of.contact.Phones, i).Value }},
+		{target: "phones.#.type", types: phoneTypes, read: readType, heading: "phone_#_type", write: func(of *record, i int) any { return elementAt(of.contact.Phones, i).Type }},
 		{target: street, heading: "address_#_line_1", read: readStreet},
 		{target: line2, heading: "address_#_line_2", repeats: true, read: func(r *row, c *cell, text string) { r.place(c).addLine(text) }},
 		{target: city, heading: "address_#_city"},
@@ -79,6 +81,7 @@ func contactColumns() []column {
 		{heading: "created_at", write: func(of *record, _ int) any { return moment(of.contact.CreatedAt) }},
 		{heading: "updated_at", write: func(of *record, _ int) any { return moment(of.contact.UpdatedAt) }},
 		{heading: "archived_at", write: func(of *record, _ int) any { return moment(of.contact.ArchivedAt) }},
+		{heading: "reason"}, {heading: crm.RejectedKey}, // of files of rejected rows
 	}, contactFields()), addressFields())
 }
 

@@ -16,21 +16,27 @@ type cellValue struct {
 	column string
 }
 
-// take adds the emails or phones of a cell. In our own files each has a cell of its own.
-func (r *row) take(list []cellValue, c *cell, text string, split func(string) []string) []cellValue {
-	values := []string{text}
-	if !r.isOwn {
-		values = split(text)
+// readValues takes the emails or phones of a cell. In our own files each has a cell of its own.
+func readValues(split func(string) []string) func(*row, *cell, string) {
+	return func(r *row, c *cell, text string) {
+		values := []string{text}
+		if !r.isOwn {
+			values = split(text)
+		}
+		for _, value := range values {
+			r.take(c, crm.Typed{Value: value, Type: c.valueType})
+		}
 	}
-	for _, value := range values {
-		list = append(list, cellValue{Typed: crm.Typed{Value: value, Type: c.valueType}, n: c.n, column: c.name})
-	}
-	return list
 }
 
-// typeCell is a type that stands in a cell of its own, for the value of the same place.
-func typeCell(c *cell, name string) cellValue {
-	return cellValue{Typed: crm.Typed{Type: name}, n: c.n}
+// readType takes a type that has a cell of its own, for the value of the same place.
+func readType(r *row, c *cell, text string) { r.take(c, crm.Typed{Type: c.types[groupOf(text)]}) }
+
+func (r *row) take(c *cell, value crm.Typed) {
+	if r.values == nil {
+		r.values = map[string][]cellValue{}
+	}
+	r.values[c.list] = append(r.values[c.list], cellValue{value, c.n, c.name})
 }
 
 // finish makes the input of what was taken.
@@ -40,14 +46,14 @@ func (r *row) finish() {
 		first, last := splitName(r.fullName)
 		in.FirstName, in.LastName = &first, &last
 	}
-	if list := r.typedList("emails", r.emails); list != nil {
+	if list := r.typedList("emails"); list != nil {
 		in.Emails = &list
 	}
 	country := ""
 	if addresses := r.addresses(); addresses != nil {
 		in.Addresses, country = &addresses, addresses[0].Country
 	}
-	if list := r.typedList("phones", r.phones); list != nil {
+	if list := r.typedList("phones"); list != nil {
 		for i := range list {
 			if !r.isOwn {
 				list[i].Value = crm.PhoneAbroad(list[i].Value, country, r.region)
@@ -61,7 +67,8 @@ func (r *row) finish() {
 }
 
 // typedList is the values in the order of their places, each with the type that a column of its own or the name of its column tells.
-func (r *row) typedList(name string, taken []cellValue) (list []crm.Typed) {
+func (r *row) typedList(name string) (list []crm.Typed) {
+	taken := r.values[name]
 	slices.SortStableFunc(taken, func(a, b cellValue) int { return cmp.Compare(a.n, b.n) })
 	for _, one := range taken {
 		if one.Value == "" {
@@ -148,7 +155,7 @@ func (r *row) addresses() (list []crm.Address) {
 			p.addLine(p.Country)
 		}
 		p.Country = code
-		if code, known = crm.FindState(p.State); !known && plain(p.State) != plain(p.City) {
+		if code, known = crm.FindState(p.State); !known && plainName(p.State) != plainName(p.City) {
 			p.addLine(p.State)
 		}
 		p.State = code

@@ -14,93 +14,76 @@ type Decimal string
 // Date is a cell with a day.
 type Date time.Time
 
+// Table is a file of ours: a column for each field, and for lists as many as the longest one needs, so that nothing is left out. An import knows every
+// column by its name.
+type Table struct {
+	sheet   *Sheet
+	custom  []*crm.CustomField // those in use have a column each
+	lengths map[string]int     // of the longest lists
+}
+
 // record is a document that is written, with what stands beside it.
 type record struct {
 	contact *crm.Contact
-	custom  []*crm.CustomField // those that have a column
+	custom  []*crm.CustomField
 	gift    *crm.Gift
 	slug    string // of the campaign of a gift
 }
 
-// header is the headings of our own files. length is how many elements a list has, for columns of lists.
-func (s *Sheet) header(length func(list string) int, heading func(c *column, i int) string) (names []string) {
-	s.eachWritten(length, func(c *column, i int) { names = append(names, heading(c, i)) })
-	return names
+// ContactTable begins a file of contacts with these custom fields.
+func ContactTable(fields *crm.CustomFields) *Table {
+	custom := fields.Active()
+	return &Table{Contacts, custom, map[string]int{"": 1, "custom": len(custom)}}
 }
 
-// cells are the row of a record.
-func (s *Sheet) cells(of *record, length func(list string) int) (cells []any) {
-	s.eachWritten(length, func(c *column, i int) { cells = append(cells, c.write(of, i)) })
-	return cells
-}
-
-// eachWritten goes through the columns of our own files. Those of a list come again for each of its elements.
-func (s *Sheet) eachWritten(length func(list string) int, each func(c *column, i int)) {
-	for rest := s.columns; len(rest) > 0; {
-		together := sameList(rest)
-		for i := range length(rest[0].list) {
-			for j := range rest[:together] {
-				if rest[j].write != nil {
-					each(&rest[j], i)
-				}
-			}
-		}
-		rest = rest[together:]
-	}
-}
-
-// once is the length where there are no lists.
-func once(string) int { return 1 }
-
-func plainHeading(c *column, _ int) string { return c.heading }
-
-// ContactTable is the columns of a file of contacts: one for each field, and for lists as many as the contact with the longest one needs, so
-// that nothing is left out. An import knows every column by its name.
-type ContactTable struct {
-	custom                    []*crm.CustomField // those in use have a column each
-	emails, phones, addresses int
-}
-
-// NewContactTable begins a file of contacts with these custom fields.
-func NewContactTable(fields *crm.CustomFields) *ContactTable {
-	return &ContactTable{custom: fields.Active()}
-}
+// GiftTable begins a file of gifts.
+func GiftTable() *Table { return &Table{sheet: Gifts, lengths: map[string]int{"": 1}} }
 
 // Fit makes space for a contact. Every contact must be fitted before the header is written.
-func (t *ContactTable) Fit(c *crm.Contact) {
-	t.emails, t.phones, t.addresses = max(t.emails, len(c.Emails)), max(t.phones, len(c.Phones)), max(t.addresses, len(c.Addresses))
+func (t *Table) Fit(c *crm.Contact) {
+	for list, n := range listsOf(c) {
+		t.lengths[list] = max(t.lengths[list], n)
+	}
 }
 
-func (t *ContactTable) length(list string) int {
-	switch list {
-	case "emails":
-		return t.emails
-	case "phones":
-		return t.phones
-	case "addresses":
-		return t.addresses
-	case "custom":
-		return len(t.custom)
-	}
-	return 1
+func listsOf(c *crm.Contact) map[string]int {
+	return map[string]int{"emails": len(c.Emails), "phones": len(c.Phones), "addresses": len(c.Addresses)}
 }
 
 // Header is the names of the columns.
-func (t *ContactTable) Header() []string {
-	return Contacts.header(t.length, func(c *column, i int) string {
-		if c.list == "custom" {
-			return customHeading(t.custom[i].Title)
+func (t *Table) Header() (names []string) {
+	t.sheet.each(t.lengths, func(c *column, i int) {
+		switch {
+		case c.write == nil:
+		case c.list == "custom":
+			names = append(names, customHeading(t.custom[i].Title))
+		default:
+			names = append(names, numbered(c.heading, int64(i+1)))
 		}
-		return numbered(c.heading, int64(i+1))
 	})
+	return names
 }
 
-// Row is the cells of a contact. One that has outgrown the header since it was fitted is refused: a cell must not be left out.
-func (t *ContactTable) Row(c *crm.Contact) ([]any, error) {
-	if len(c.Emails) > t.emails || len(c.Phones) > t.phones || len(c.Addresses) > t.addresses {
-		return nil, fmt.Errorf("contact %d got more emails, phones or addresses while the file was written: export again", c.ID)
+// Contact is the row of a contact. One that has outgrown the header since it was fitted is refused: a cell must not be left out.
+func (t *Table) Contact(c *crm.Contact) ([]any, error) {
+	for list, n := range listsOf(c) {
+		if n > t.lengths[list] {
+			return nil, fmt.Errorf("contact %d got more %s while the file was written: export again", c.ID, list)
+		}
 	}
-	return Contacts.cells(&record{contact: c, custom: t.custom}, t.length), nil
+	return t.row(&record{contact: c, custom: t.custom}), nil
+}
+
+// Gift is the row of a gift; slug is that of its campaign.
+func (t *Table) Gift(g *crm.Gift, slug string) []any { return t.row(&record{gift: g, slug: slug}) }
+
+func (t *Table) row(of *record) (cells []any) {
+	t.sheet.each(t.lengths, func(c *column, i int) {
+		if c.write != nil {
+			cells = append(cells, c.write(of, i))
+		}
+	})
+	return cells
 }
 
 func customHeading(title string) string {
@@ -124,12 +107,4 @@ func moment(t time.Time) any {
 		return nil
 	}
 	return t
-}
-
-// GiftHeader is the columns of a file of gifts. Those that an import of gifts reads have the names that it knows.
-func GiftHeader() []string { return Gifts.header(once, plainHeading) }
-
-// GiftCells is the row of a gift; slug is that of its campaign.
-func GiftCells(g *crm.Gift, slug string) []any {
-	return Gifts.cells(&record{gift: g, slug: slug}, once)
 }

@@ -99,11 +99,8 @@ func (rows *Rows) content(cells []string) []byte {
 // broken is a row that is rejected whatever it says.
 func (f *GiftFile) broken(line int, reason string, cells []string) *GiftRow {
 	g := f.row(line, cells)
-	if f.IsJSON {
-		text := strings.ToValidUTF8(string(f.source.Object()), "\ufffd")
-		g.rejected = func(reason string) string { // as text, since it is no object
-			return string(appendReason(appendQuoted([]byte(`{"row":`), text), reason))
-		}
+	if f.IsJSON { // as text, since it is no object
+		g.object = append(appendQuoted([]byte(`{"row":`), string(f.source.Object())), '}')
 	}
 	g.isBroken, g.faults = true, crm.Invalid{} // faults of its cells follow from that
 	g.faults.Add("", "%v", reason)

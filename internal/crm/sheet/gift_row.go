@@ -19,10 +19,10 @@ type GiftRow struct {
 	crm.GiftLine
 	Line int // where it begins, from 1
 
-	faults   crm.Invalid                // found while reading
-	isBroken bool                       // it cannot be read
-	content  []byte                     // all that it says, as it was
-	rejected func(reason string) string // of a JSON file
+	faults   crm.Invalid // found while reading
+	isBroken bool        // it cannot be read
+	content  []byte      // all that it says, as it was
+	object   []byte      // of a JSON file: the row as it was
 }
 
 // takeGiver takes what a row says about the giver, which was read as that of a contact.
@@ -46,24 +46,8 @@ func readObject(line int, document []byte) (*GiftRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	content := withoutKey(document, crm.RejectedKey)
-	return &GiftRow{GiftLine: read, Line: line, faults: *faults, content: content, rejected: func(reason string) string {
-		return string(appendReason(bytes.TrimSuffix(slices.Clone(content), []byte("}")), reason))
-	}}, nil
-}
-
-// appendReason ends an object with the reason.
-func appendReason(object []byte, reason string) []byte {
-	if len(object) > 1 {
-		object = append(object, ',')
-	}
-	object = append(object, `"`+crm.RejectedKey+`":`...)
-	return append(appendQuoted(object, reason), '}')
-}
-
-func appendQuoted(dst []byte, text string) []byte {
-	quoted, _ := jsontext.AppendQuote(dst, strings.ToValidUTF8(text, "\ufffd")) // which fails for nothing else
-	return quoted
+	object := withoutKey(document, crm.RejectedKey)
+	return &GiftRow{GiftLine: read, Line: line, faults: *faults, content: object, object: object}, nil
 }
 
 // withoutKey is a JSON object, which was read before, without one of its members.
@@ -110,7 +94,19 @@ func (g *GiftRow) Validate(region string, now time.Time) error {
 }
 
 // Rejected is a row of a JSON file as it was, with the reason: one JSON object.
-func (g *GiftRow) Rejected(reason string) string { return g.rejected(reason) }
+func (g *GiftRow) Rejected(reason string) string {
+	object := slices.Clone(g.object[:len(g.object)-1])
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	object = append(object, `"`+crm.RejectedKey+`":`...)
+	return string(append(appendQuoted(object, reason), '}'))
+}
+
+func appendQuoted(dst []byte, text string) []byte {
+	quoted, _ := jsontext.AppendQuote(dst, strings.ToValidUTF8(text, "\ufffd")) // which fails for nothing else
+	return quoted
+}
 
 // RowKey is what a row says, in short. Equal rows have equal keys.
 type RowKey [16]byte

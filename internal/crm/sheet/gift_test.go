@@ -373,10 +373,10 @@ func TestExportedGiftsComeBack(t *testing.T) {
 			var file bytes.Buffer
 			w, err := tables.NewWriter(&file, format)
 			if err == nil {
-				err = w.Header(GiftHeader())
+				err = w.Header(GiftTable().Header())
 			}
 			for _, g := range []*crm.Gift{&whole, &small, &yen} {
-				cells := GiftCells(g, "gala")
+				cells := GiftTable().Gift(g, "gala")
 				for i := range cells {
 					if amount, ok := cells[i].(Decimal); ok {
 						cells[i] = tables.Number(amount)

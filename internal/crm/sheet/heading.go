@@ -138,6 +138,3 @@ func isForeignDay(name string) bool {
 func plainName(name string) string {
 	return strings.Join(slices.DeleteFunc(headingWords(name), func(word string) bool { return word == "1" }), "")
 }
-
-// plain is a text without spaces, accents and punctuation.
-func plain(text string) string { return strings.Join(crm.Words(text), "") }

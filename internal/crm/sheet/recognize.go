@@ -21,7 +21,7 @@ func recognizeContacts(s *Sheet, header []string, fields *crm.CustomFields) Mapp
 			continue
 		}
 		plain := plainName(name)
-		if g.place(i, s.names[plain].target) || slices.Contains(s.written, plain) || slices.Contains(reasons, plain) || isDerived(name) {
+		if g.place(i, s.names[plain].target) || slices.Contains(s.written, plain) || isDerived(name) {
 			continue
 		}
 		if h, ok := parseHeading(name); ok && !strings.HasPrefix(name, customMark) {
@@ -30,14 +30,9 @@ func recognizeContacts(s *Sheet, header []string, fields *crm.CustomFields) Mapp
 			g.mapping[i].Unknown = name != ""
 		}
 	}
-	g.typed("email", "emails")
-	g.typed("phone", "phones")
-	g.addresses()
+	g.placeFound()
 	return g.mapping
 }
-
-// reasons are the columns that files of rejected rows have.
-var reasons = []string{"reason", crm.RejectedKey}
 
 // customMark stands before the title of a custom field that an import would take for another field. The tables of JSON Lines have it too.
 const customMark = "Custom: "
@@ -115,17 +110,33 @@ func (e *element) has(targets ...string) bool {
 	return slices.ContainsFunc(e.parts, func(p foundPart) bool { return slices.Contains(targets, p.target) })
 }
 
-// elementFor is the element that a heading belongs to: the one of that group and number that may have it, or a new one.
-func elementFor(all *[]*element, h heading, number int, may func(*element) bool) *element {
-	for _, e := range *all {
-		if e.group == h.group && e.number == number && may(e) {
-			e.primary = e.primary || h.primary
-			return e
+// placeFound places the columns of emails, phones and addresses.
+func (g *recognition) placeFound() {
+	lists := map[string][]*element{}
+	for _, h := range g.found {
+		target, number := g.partOf(h.heading)
+		if target == "" {
+			g.mapping[h.column].Unknown = h.has("code")
+			continue
 		}
+		list := g.sheet.byTarget[target].list
+		i := slices.IndexFunc(lists[list], func(e *element) bool {
+			return e.group == h.group && e.number == number && (list == "addresses" || !e.has(target))
+		})
+		if i < 0 {
+			i = len(lists[list])
+			lists[list] = append(lists[list], &element{group: h.group, number: number})
+		}
+		e := lists[list][i]
+		if e.has(target) && target != line2 {
+			g.mapping[h.column].Unknown = true
+			continue
+		}
+		e.parts, e.primary = append(e.parts, foundPart{target, h.column}), e.primary || h.primary
 	}
-	e := &element{group: h.group, number: number, primary: h.primary}
-	*all = append(*all, e)
-	return e
+	for list, all := range lists {
+		g.placeAll(list, all)
+	}
 }
 
 // placeAll places elements of a list behind each other, the primary one first, where no column says itself that it goes there.
@@ -136,49 +147,31 @@ func (g *recognition) placeAll(list string, all []*element) {
 		for g.taken[numbered(list+".#", n)] {
 			n++
 		}
-		for _, p := range e.parts {
+		for _, p := range e.settled(list, g.mapping) {
 			g.place(p.column, numbered(p.target, n))
 		}
 	}
 }
 
-// typed places the columns of emails or phones.
-func (g *recognition) typed(part, list string) {
-	var all []*element
-	for _, h := range g.found {
-		if !h.has(part) || part == "phone" && h.has("email") || h.has("code") {
-			continue
-		}
-		target := list + ".#.value"
-		if h.has("type") {
-			target = list + ".#.type"
-		}
-		e := elementFor(&all, h.heading, h.number, func(e *element) bool { return !e.has(target) })
-		e.parts = append(e.parts, foundPart{target, h.column})
+// partOf is the part of which email, phone or address a column has; the target is "" where it is none that is imported.
+func (g *recognition) partOf(h heading) (target string, number int) {
+	list := ""
+	switch {
+	case h.has("code") && (h.has("email") || h.has("phone") || h.has("type")):
+		return "", 0
+	case h.has("email"):
+		list = "emails"
+	case h.has("phone"):
+		list = "phones"
+	case h.has("type"):
+		return "", 0
+	default:
+		return g.addressPart(h)
 	}
-	g.placeAll(list, slices.DeleteFunc(all, func(e *element) bool { return !e.has(list + ".#.value") }))
-}
-
-// addresses places the columns of addresses.
-func (g *recognition) addresses() {
-	var all []*element
-	for _, h := range g.found {
-		if h.has("email") || h.has("phone") || h.has("type") {
-			g.mapping[h.column].Unknown = h.has("code")
-			continue
-		}
-		target, number := g.addressPart(h.heading)
-		e := elementFor(&all, h.heading, number, func(*element) bool { return true })
-		if e.has(target) && target != line2 {
-			g.mapping[h.column].Unknown = true
-			continue
-		}
-		e.parts = append(e.parts, foundPart{target, h.column})
+	if h.has("type") {
+		return list + ".#.type", h.number
 	}
-	for _, e := range all {
-		e.settle(g.mapping)
-	}
-	g.placeAll("addresses", slices.DeleteFunc(all, func(e *element) bool { return len(e.parts) == 0 }))
+	return list + ".#.value", h.number
 }
 
 // addressPart is the part of which address a column has. "Address 2" and "Street 2" are second lines, unless there is a second city.
@@ -225,12 +218,14 @@ func (g *recognition) hasCity(group string, number int) bool {
 	})
 }
 
-// settle leaves out what does not belong into an address: all of it again, and the state and the country beside it where a program has guessed them
-// from a network address. A state alone is no address.
-func (e *element) settle(m Mapping) {
-	whole, isPlace := e.has(wholeAddress), e.has(street, city, zipAndCity, zipcode)
-	e.parts = slices.DeleteFunc(e.parts, func(p foundPart) bool {
+// settled leaves out what does not belong there: the type of no email, and of an address all of it again, or the state and the country alone, which
+// programs guess from a network address.
+func (e *element) settled(list string, m Mapping) []foundPart {
+	hasValue, whole, isPlace := e.has(list+".#.value"), e.has(wholeAddress), e.has(street, city, zipAndCity, zipcode)
+	return slices.DeleteFunc(e.parts, func(p foundPart) bool {
 		switch {
+		case list != "addresses":
+			return !hasValue
 		case p.target == wholeAddress:
 			return isPlace
 		case isPlace, p.target == country && !whole:

@@ -40,14 +40,10 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 		if c.giver != "" {
 			c, n, _ = Contacts.find(c.giver)
 		}
-		one := cell{column: c, at: i, n: n, name: named.Name, mapped: named.Target, dayFirst: region != "US" || isForeignDay(named.Name)}
-		if c.typeOf != nil {
-			one.valueType = c.typeOf(named.Name)
-		}
-		rows.cells = append(rows.cells, one)
+		rows.cells = append(rows.cells, cell{column: c, at: i, n: n, name: named.Name, mapped: named.Target,
+			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)]})
 	}
-	order := func(c cell) int { return first(c.first) }
-	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(order(a), order(b)) })
+	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })
 	return rows
 }
 
@@ -81,8 +77,7 @@ type row struct {
 	contact  crm.ContactInput // in a file of gifts, the giver
 	gift     *GiftRow         // nil in a file of contacts
 	fullName string
-	emails   []cellValue
-	phones   []cellValue
+	values   map[string][]cellValue // emails and phones
 	places   []cellAddress
 	tags     []string
 	names    map[string]string // as in Rows, with those of lists

@@ -5,6 +5,7 @@
 package sheet
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +21,7 @@ type Sheet struct {
 	names    map[string]named // what the headings of files mean, by their plain names
 	written  []string         // plain names of columns that our files have and no file gives
 	own      []string         // two headings that no other system has
-	choices  string           // what a column may become, in the words of a fault; a table says only what it has beside its lines
+	more     string           // targets that are not offered, in the words of a fault
 
 	recognize func(s *Sheet, header []string, fields *crm.CustomFields) Mapping
 	check     func(s *Sheet, has func(target string) bool) (missing string)
@@ -36,9 +37,9 @@ type column struct {
 	repeats bool   // several columns may go there
 	first   bool   // it tells how others are read
 
-	clean  func(c *cell, text string) string  // makes what the field takes of what people write; "" says nothing
-	read   func(r *row, c *cell, text string) // takes a cell that is not empty
-	typeOf func(words string) string          // the type of an email or a phone that its heading tells
+	clean func(c *cell, text string) string  // makes what the field takes of what people write; "" says nothing
+	read  func(r *row, c *cell, text string) // takes a cell that is not empty
+	types map[string]string                  // of an email or a phone: what we call those that its heading may tell
 
 	heading string                      // in our own files, where that is not the target
 	write   func(of *record, i int) any // makes a cell; nil where our files do not have it
@@ -63,9 +64,7 @@ func complete(table, fields []column) []column {
 		}
 		c := &table[i]
 		last = max(last, i)
-		if c.label == "" {
-			c.label = f.label
-		}
+		c.label = cmp.Or(c.label, f.label)
 		if c.read == nil && c.giver == "" {
 			c.read = f.read
 		}
@@ -78,39 +77,27 @@ func complete(table, fields []column) []column {
 
 func newSheet(s Sheet) *Sheet {
 	s.byTarget, s.names = map[string]*column{}, map[string]named{}
-	offer := func(name string, n named) {
-		if _, known := s.names[name]; !known {
-			s.names[name] = n
-		}
-	}
 	for i := range s.columns {
 		c := &s.columns[i]
 		if before, _, isList := strings.Cut(c.target, ".#"); isList {
 			c.list = before
 		}
-		if c.heading == "" {
-			c.heading = c.target
-		}
+		c.heading = cmp.Or(c.heading, c.target)
 		if c.target == "" {
 			s.written = append(s.written, plainName(c.heading))
 			continue
 		}
 		s.byTarget[c.target] = c
-		for rank, name := range strings.Fields(c.names) {
-			offer(name, named{c.target, rank + 1})
+		names := c.names
+		if c.target != Skip && c.list == "" && c.giver == "" {
+			names += " " + plainName(c.target) + " " + plainName(c.label)
+		}
+		for rank, name := range strings.Fields(names) {
+			if s.names[name].target == "" {
+				s.names[name] = named{c.target, rank + 1}
+			}
 		}
 	}
-	var choices []string
-	for _, c := range s.columns { // after what the lines say themselves
-		if c.target != "" && c.target != Skip && c.list == "" && c.giver == "" {
-			offer(plainName(c.target), named{c.target, 0})
-			offer(plainName(c.label), named{c.target, 1})
-		}
-		if c.target != "" && c.list == "" {
-			choices = append(choices, c.target)
-		}
-	}
-	s.choices = strings.TrimSuffix(strings.Join(append(choices, s.choices), ", "), ", ")
 	return &s
 }
 
@@ -171,31 +158,32 @@ func (s *Sheet) find(target string) (c *column, n int64, ok bool) {
 
 // offered is how many of each list a person may choose from. Those that are recognized may be more. Each column of a file lists all of them, so
 // more would make the page long.
-var offered = map[string]int64{"": 1, "emails": 2, "phones": 2, "addresses": 1}
+var offered = map[string]int{"": 1, "emails": 2, "phones": 2, "addresses": 1}
 
 // Targets are what a person may choose for a column, in the order in which they are offered. Custom fields come after them.
 func (s *Sheet) Targets() (targets []string) {
-	for rest := s.columns; len(rest) > 0; {
-		together := sameList(rest)
-		for n := range offered[rest[0].list] {
-			for _, c := range rest[:together] {
-				if c.target != "" && c.target != oneTag {
-					targets = append(targets, numbered(c.target, n))
-				}
-			}
+	s.each(offered, func(c *column, i int) {
+		if c.target != "" && c.target != oneTag {
+			targets = append(targets, numbered(c.target, int64(i)))
 		}
-		rest = rest[together:]
-	}
+	})
 	return targets
 }
 
-// sameList is how many of the first columns are parts of an element of the same list.
-func sameList(columns []column) int {
-	n := 1
-	for columns[0].list != "" && n < len(columns) && columns[n].list == columns[0].list {
-		n++
+// each goes through the lines of the table. Those of a list come again for each of its elements.
+func (s *Sheet) each(lengths map[string]int, do func(c *column, i int)) {
+	for rest := s.columns; len(rest) > 0; {
+		list, n := rest[0].list, 1
+		for list != "" && n < len(rest) && rest[n].list == list {
+			n++
+		}
+		for i := range lengths[list] {
+			for j := range rest[:n] {
+				do(&rest[j], i)
+			}
+		}
+		rest = rest[n:]
 	}
-	return n
 }
 
 // Label is what people call a target.
@@ -232,7 +220,7 @@ func (s *Sheet) Check(m Mapping) error {
 		other, again := taken[c.Target]
 		switch {
 		case !ok:
-			v.Add(c.Name, "cannot become %q: choose one of %v", c.Target, s.choices)
+			v.Add(c.Name, "cannot become %q: choose one of %v", c.Target, strings.Join(s.Targets(), ", ")+s.more)
 		case again && !to.repeats:
 			v.Add(c.Name, "must not become %v, because the column %v does", c.Target, other)
 		}
