@@ -18,11 +18,7 @@ func (t table[D, I]) texts() (all []FormText[D, I]) {
 	for i := range t {
 		if f := &t[i]; f.take != nil && f.text != nil {
 			all = append(all, FormText[D, I]{Name: f.name, Label: f.label,
-				Set: func(in I, text string) { f.take(oneText(text), place{}, in) },
-				Text: func(doc D) (text string) {
-					f.fill(doc, place{}, func(_, value string) { text = value })
-					return text
-				}})
+				Set: func(in I, text string) { f.take(oneText(text), place{}, in) }, Text: f.text})
 		}
 	}
 	return all

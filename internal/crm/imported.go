@@ -21,6 +21,7 @@ func (c *Contact) CheckImported(fields *CustomFields, now time.Time) error {
 			f.Set(&in, text)
 		}
 	}
+	in.DOB = unlessEmpty(dayText(c.DOB, "1/2/2006"))
 	emails, addresses, tags := slices.Clone(c.Emails), slices.Clone(c.Addresses), slices.Clone(c.Tags)
 	in.Emails, in.Addresses, in.Tags = &emails, &addresses, &tags
 	check := newChecker(nil, false)

@@ -44,7 +44,8 @@ func contactColumns() []column {
 		{target: "last_name", names: "last lastname lname surname familyname nachname familienname zuname nom nomdefamille"},
 		{target: FullName, label: "Full name", read: func(r *row, _ *cell, text string) { r.fullName = text },
 			names: "name fullname displayname contactname sortname constituentname donorname supportername vollername vollname vollstandigername nomcomplet kontakt kontaktname"},
-		{target: "dob", clean: birthDay, names: "dob dateofbirth birthdate birthday bday geburtsdatum geburtstag geboren geborenam datedenaissance naissance neele"},
+		{target: "dob", clean: birthDay, write: func(of *record, _ int) any { return dayText(of.contact.DOB) },
+			names: "dob dateofbirth birthdate birthday bday geburtsdatum geburtstag geboren geborenam datedenaissance naissance neele"},
 		{target: "company", clean: withoutHousehold,
 			names: "company companyname organization organisation organizationname organisationname employer currentemployer accountname businessname firma firmenname unternehmen arbeitgeber verein entreprise societe organisme association employeur"},
 		{target: "title", names: "title jobtitle position occupation profession organizationtitle beruf funktion berufsbezeichnung fonction poste"},
@@ -58,10 +59,10 @@ func contactColumns() []column {
 			names: "tags tag labels label groupmembership groups group keywords categories category schlagworte schlagworter stichworte gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie"},
 		{target: oneTag, label: "One tag", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, text) }},
 
-		{target: "emails.#.value", types: emailTypes, read: readValues(splitEmails), heading: "email_#", write: func(of *record, i int) any { return elementAt(of.contact.Emails, i).Value }},
-		{target: "emails.#.type", types: emailTypes, read: readType, heading: "email_#_type", write: func(of *record, i int) any { return elementAt(of.contact.Emails, i).Type }},
-		{target: "phones.#.value", types: phoneTypes, read: readValues(splitPhones), heading: "phone_#", write: func(of *record, i int) any { return elementAt(of.contact.Phones, i).Value }},
-		{target: "phones.#.type", types: phoneTypes, read: readType, heading: "phone_#_type", write: func(of *record, i int) any { return elementAt(of.contact.Phones, i).Type }},
+		{target: "emails.#.value", types: emailTypes, read: readValues(splitEmails), heading: "email_#", write: func(of *record, i int) any { return typedAt(of.contact.Emails, i).Value }},
+		{target: "emails.#.type", types: emailTypes, read: readType, heading: "email_#_type", write: func(of *record, i int) any { return typedAt(of.contact.Emails, i).Type }},
+		{target: "phones.#.value", types: phoneTypes, read: readValues(splitPhones), heading: "phone_#", write: func(of *record, i int) any { return typedAt(of.contact.Phones, i).Value }},
+		{target: "phones.#.type", types: phoneTypes, read: readType, heading: "phone_#_type", write: func(of *record, i int) any { return typedAt(of.contact.Phones, i).Type }},
 		{target: street, heading: "address_#_line_1", read: readStreet},
 		{target: line2, heading: "address_#_line_2", repeats: true, read: func(r *row, c *cell, text string) { r.place(c).addLine(text) }},
 		{target: city, heading: "address_#_city"},
@@ -99,19 +100,21 @@ func addressFields() (fields []column) {
 		fields = append(fields, column{target: "addresses.#." + f.Name, heading: "address_#_" + f.Name,
 			read: func(r *row, c *cell, text string) { f.Set(&r.place(c).Address, text) },
 			write: func(of *record, i int) any {
-				a := elementAt(of.contact.Addresses, i)
-				return f.Text(&a)
+				if i < len(of.contact.Addresses) {
+					return f.Text(&of.contact.Addresses[i])
+				}
+				return ""
 			}})
 	}
 	return fields
 }
 
-// elementAt is an element of a list, empty where the list is shorter.
-func elementAt[E any](list []E, i int) (e E) {
+// typedAt is an element of a list, empty where the list is shorter.
+func typedAt(list []crm.Typed, i int) (t crm.Typed) {
 	if i < len(list) {
-		e = list[i]
+		t = list[i]
 	}
-	return e
+	return t
 }
 
 // addNote adds a cell to a note, which several columns may go to.

@@ -3,7 +3,6 @@ package sheet
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"donorbook/internal/crm"
@@ -33,10 +32,11 @@ func readValues(split func(string) []string) func(*row, *cell, string) {
 func readType(r *row, c *cell, text string) { r.take(c, crm.Typed{Type: c.types[groupOf(text)]}) }
 
 func (r *row) take(c *cell, value crm.Typed) {
-	if r.values == nil {
-		r.values = map[string][]cellValue{}
+	list := &r.emails
+	if c.list == "phones" {
+		list = &r.phones
 	}
-	r.values[c.list] = append(r.values[c.list], cellValue{value, c.n, c.name})
+	*list = append(*list, cellValue{value, c.n, c.name})
 }
 
 // finish makes the input of what was taken.
@@ -46,14 +46,14 @@ func (r *row) finish() {
 		first, last := splitName(r.fullName)
 		in.FirstName, in.LastName = &first, &last
 	}
-	if list := r.typedList("emails"); list != nil {
+	if list := r.typedList("emails", r.emails); list != nil {
 		in.Emails = &list
 	}
 	country := ""
 	if addresses := r.addresses(); addresses != nil {
 		in.Addresses, country = &addresses, addresses[0].Country
 	}
-	if list := r.typedList("phones"); list != nil {
+	if list := r.typedList("phones", r.phones); list != nil {
 		for i := range list {
 			if !r.isOwn {
 				list[i].Value = crm.PhoneAbroad(list[i].Value, country, r.region)
@@ -67,8 +67,7 @@ func (r *row) finish() {
 }
 
 // typedList is the values in the order of their places, each with the type that a column of its own or the name of its column tells.
-func (r *row) typedList(name string) (list []crm.Typed) {
-	taken := r.values[name]
+func (r *row) typedList(name string, taken []cellValue) (list []crm.Typed) {
 	slices.SortStableFunc(taken, func(a, b cellValue) int { return cmp.Compare(a.n, b.n) })
 	for _, one := range taken {
 		if one.Value == "" {
@@ -79,17 +78,12 @@ func (r *row) typedList(name string) (list []crm.Typed) {
 				one.Type = other.Type
 			}
 		}
-		r.callElement(name, len(list), "value", one.column)
+		if one.n != int64(len(list)) {
+			r.callElement(name, len(list), "value", one.column)
+		}
 		list = append(list, one.Typed)
 	}
 	return list
-}
-
-// callElement notes which column a part of an element comes from, for faults. A gift has one email, phone and address, whose columns are known.
-func (r *row) callElement(list string, i int, part, column string) {
-	if r.names != nil && column != "" {
-		r.names[list+"."+strconv.Itoa(i)+"."+part] = column
-	}
 }
 
 // cellAddress is an address of which each part may be in a cell of its own.
@@ -97,7 +91,6 @@ type cellAddress struct {
 	crm.Address
 	n            int64
 	house, whole string
-	columns      map[string]string // by target
 }
 
 // place is the address that a cell belongs to.
@@ -105,16 +98,15 @@ func (r *row) place(c *cell) *cellAddress {
 	i := slices.IndexFunc(r.places, func(p cellAddress) bool { return p.n == c.n })
 	if i < 0 {
 		i = len(r.places)
-		r.places = append(r.places, cellAddress{n: c.n, columns: map[string]string{}})
+		r.places = append(r.places, cellAddress{n: c.n})
 	}
-	r.places[i].columns[c.target] = c.name
 	return &r.places[i]
 }
 
 // readStreet takes the first line of an address. Further lines of the cell are the second one, unless that has a column of its own.
 func readStreet(r *row, c *cell, text string) {
 	p := r.place(c)
-	if line, rest, isMore := strings.Cut(text, "\n"); isMore && !r.goes(line2, c.n) {
+	if line, rest, isMore := strings.Cut(text, "\n"); isMore && r.columnOf(line2, c.n) == "" {
 		text = strings.TrimSpace(line)
 		p.addLine(strings.Join(strings.Fields(rest), " "))
 	}
@@ -159,8 +151,10 @@ func (r *row) addresses() (list []crm.Address) {
 			p.addLine(p.State)
 		}
 		p.State = code
-		for _, part := range crm.AddressTexts {
-			r.callElement("addresses", i, part.Name, cmp.Or(p.columns["addresses.#."+part.Name], p.columns[wholeAddress]))
+		if p.n != int64(i) || p.whole != "" {
+			for _, part := range crm.AddressTexts {
+				r.callElement("addresses", i, part.Name, cmp.Or(r.columnOf("addresses.#."+part.Name, p.n), r.columnOf(wholeAddress, p.n)))
+			}
 		}
 		list = append(list, p.Address)
 	}

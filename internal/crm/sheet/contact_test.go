@@ -267,6 +267,27 @@ func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
 	if err := in.Validate(nil, true, "DE", today); !errors.As(err, &faults) || faults.AllFaults() != "The Vollname (first name) field is required. The Vollname (last name) field is required." {
 		t.Errorf("of an empty full name: %v", err)
 	}
+	m = Contacts.Recognize([]string{"First", "Last", "City", "Home City"}, nil)
+	in = Contacts.Rows(m, "US").Input([]string{"Ana", "Lopez", "", strings.Repeat("x", 300)})
+	if err := in.Validate(nil, true, "US", today); !errors.As(err, &faults) || faults.AllFaults() != "The Home City field must not be longer than 255 characters." {
+		t.Errorf("of an address after an empty one: %v", err)
+	}
+}
+
+// TestNoNameMeansTwoThings: two lines of a table that have the same alias would depend on their order.
+func TestNoNameMeansTwoThings(t *testing.T) {
+	t.Parallel()
+	for _, s := range []*Sheet{Contacts, Gifts} {
+		targets := map[string]string{}
+		for _, c := range s.columns {
+			for _, name := range strings.Fields(c.names) {
+				if other, taken := targets[name]; taken || name != plainName(name) {
+					t.Errorf("%s is a name of %s and of %s, or no plain name", name, c.target, other)
+				}
+				targets[name] = c.target
+			}
+		}
+	}
 }
 
 // TestCustomFieldsOfARow: a cell is read as a person writes it, by the definition of its field.

@@ -41,13 +41,9 @@ func GiftTable() *Table { return &Table{sheet: Gifts, lengths: map[string]int{""
 
 // Fit makes space for a contact. Every contact must be fitted before the header is written.
 func (t *Table) Fit(c *crm.Contact) {
-	for list, n := range listsOf(c) {
-		t.lengths[list] = max(t.lengths[list], n)
-	}
-}
-
-func listsOf(c *crm.Contact) map[string]int {
-	return map[string]int{"emails": len(c.Emails), "phones": len(c.Phones), "addresses": len(c.Addresses)}
+	t.lengths["emails"] = max(t.lengths["emails"], len(c.Emails))
+	t.lengths["phones"] = max(t.lengths["phones"], len(c.Phones))
+	t.lengths["addresses"] = max(t.lengths["addresses"], len(c.Addresses))
 }
 
 // Header is the names of the columns.
@@ -66,10 +62,8 @@ func (t *Table) Header() (names []string) {
 
 // Contact is the row of a contact. One that has outgrown the header since it was fitted is refused: a cell must not be left out.
 func (t *Table) Contact(c *crm.Contact) ([]any, error) {
-	for list, n := range listsOf(c) {
-		if n > t.lengths[list] {
-			return nil, fmt.Errorf("contact %d got more %s while the file was written: export again", c.ID, list)
-		}
+	if len(c.Emails) > t.lengths["emails"] || len(c.Phones) > t.lengths["phones"] || len(c.Addresses) > t.lengths["addresses"] {
+		return nil, fmt.Errorf("contact %d got more emails, phones or addresses while the file was written: export again", c.ID)
 	}
 	return t.row(&record{contact: c, custom: t.custom}), nil
 }
@@ -77,7 +71,8 @@ func (t *Table) Contact(c *crm.Contact) ([]any, error) {
 // Gift is the row of a gift; slug is that of its campaign.
 func (t *Table) Gift(g *crm.Gift, slug string) []any { return t.row(&record{gift: g, slug: slug}) }
 
-func (t *Table) row(of *record) (cells []any) {
+func (t *Table) row(of *record) []any {
+	cells := make([]any, 0, 2*len(t.sheet.columns))
 	t.sheet.each(t.lengths, func(c *column, i int) {
 		if c.write != nil {
 			cells = append(cells, c.write(of, i))
@@ -99,6 +94,13 @@ func customCell(f *crm.CustomField, c *crm.Contact) any {
 		return Decimal(v.Value)
 	}
 	return v.Text()
+}
+
+func dayText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.DateOnly)
 }
 
 // moment is a cell with a time, empty where there is none.

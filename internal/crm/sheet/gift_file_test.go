@@ -81,6 +81,8 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 			[]string{"2: The row does not say who gave. It must have an email, a phone, or a first and a last name.", "3: The last_name field is required.",
 				"4: The phone field must be a valid phone number, with a + and the country code where it is not a US number.",
 				"5: The campaign field must not come together with campaign_id. The contact_id field must be an id, which is a whole number."}},
+		{"parts of an address that are too long", "amount,date,First name,Last name,Ort,Dedicated to\n5,2026-01-31,Ada,Lovelace," + strings.Repeat("x", 300) + ",\n",
+			[]string{"2: The Ort field must not be longer than 255 characters."}},
 		{"a row without its empty cells at the end, and one that is too long", "amount,date,method,contact_id\n5,2026-01-31,cash\n5,2026-01-31,cash,7,8\n",
 			[]string{"2: The row does not say who gave. It must have an email, a phone, or a first and a last name.", "3: The row has too many columns: 5. The header has 4."}},
 		{"semicolons, and Windows-1252", "amount;date;method;contact_id;note\n5;2026-01-31;cash;7;Jos\xe9\n",

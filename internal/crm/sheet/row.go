@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"donorbook/internal/crm"
@@ -54,7 +55,7 @@ func first(yes bool) int {
 	return 1
 }
 
-// call notes what a column is called, for faults. What becomes of columns of emails, phones and addresses differs from row to row.
+// call notes what a column is called, for faults.
 func (rows *Rows) call(c *column, n int64, name string) {
 	switch {
 	case c.target == FullName:
@@ -66,26 +67,28 @@ func (rows *Rows) call(c *column, n int64, name string) {
 	case c.target == customTarget:
 		field := crm.CustomField{ID: n}
 		rows.names["custom_fields."+field.Key()] = name
-	case c.list == "":
-		rows.names[cmp.Or(c.path, c.target)] = name
+	default:
+		rows.names[cmp.Or(c.path, numbered(c.target, n))] = name
 	}
 }
 
 // row is what the cells of one row say.
 type row struct {
 	*Rows
-	contact  crm.ContactInput // in a file of gifts, the giver
-	gift     *GiftRow         // nil in a file of contacts
-	fullName string
-	values   map[string][]cellValue // emails and phones
-	places   []cellAddress
-	tags     []string
-	names    map[string]string // as in Rows, with those of lists
+	contact   crm.ContactInput // in a file of gifts, the giver
+	gift      *GiftRow         // nil in a file of contacts
+	fullName  string
+	emails    []cellValue
+	phones    []cellValue
+	places    []cellAddress
+	tags      []string
+	isRenamed bool
+	names     map[string]string // as in Rows, or a copy for this row; nil in a file of gifts
 }
 
 // Input is the contact that a row describes. Empty cells say nothing, and what is wrong is found by Validate, which calls fields as the columns are called.
 func (rows *Rows) Input(cells []string) crm.ContactInput {
-	r := &row{Rows: rows, names: maps.Clone(rows.names)}
+	r := &row{Rows: rows, names: rows.names}
 	r.read(cells)
 	r.contact.SentAs = r.names
 	return r.contact
@@ -108,7 +111,23 @@ func (r *row) read(cells []string) {
 	r.finish()
 }
 
-// goes tells whether a column goes to a target.
-func (rows *Rows) goes(target string, n int64) bool {
-	return slices.ContainsFunc(rows.cells, func(c cell) bool { return c.target == target && c.n == n })
+// columnOf is the name of the column that goes to a target, "" for none.
+func (rows *Rows) columnOf(target string, n int64) string {
+	for i := range rows.cells {
+		if c := &rows.cells[i]; c.target == target && c.n == n {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// callElement notes which column a part of an element comes from, where the columns before it were empty or had several values.
+func (r *row) callElement(list string, i int, part, column string) {
+	if r.names == nil || column == "" { // a gift has one email, phone and address, whose columns are known
+		return
+	}
+	if !r.isRenamed {
+		r.names, r.isRenamed = maps.Clone(r.names), true
+	}
+	r.names[list+"."+strconv.Itoa(i)+"."+part] = column
 }
