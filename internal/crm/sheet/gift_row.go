@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,20 @@ type GiftRow struct {
 	object   []byte      // of a JSON file: the row as it was
 }
 
+// Gift is the gift that a row describes. An empty cell says nothing, and what is wrong is found by Validate.
+func (rows *Rows) Gift(line int, cells []string) *GiftRow {
+	g := &GiftRow{Line: line, content: rows.content(cells)}
+	g.SentAs = rows.names
+	if rows.names["method"] == "" { // the file does not tell it
+		method := "other"
+		g.Method = &method
+	}
+	r := &row{Rows: rows, gift: g}
+	r.read(cells)
+	g.takeGiver(&r.contact)
+	return g
+}
+
 // takeGiver takes what a row says about the giver, which was read as that of a contact.
 func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
 	g.Giver.FirstName, g.Giver.LastName, g.Giver.Company = giver.FirstName, giver.LastName, giver.Company
@@ -40,14 +55,38 @@ func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
 	}
 }
 
-// readObject reads a row that is a JSON object.
-func readObject(line int, document []byte) (*GiftRow, error) {
-	read, faults, err := crm.DecodeGiftLine(document)
-	if err != nil {
-		return nil, err
+// content is all that a row says, whatever the order of its columns is. An earlier version has recorded gifts by it.
+func (rows *Rows) content(cells []string) []byte {
+	said := make([]string, 0, len(rows.cells))
+	for _, c := range rows.cells {
+		if c.at >= len(cells) || c.mapped == ownGift { // the same gift is exported under another id by another account
+			continue
+		}
+		if text := strings.TrimSpace(cells[c.at]); text != "" {
+			said = append(said, fmt.Sprintf("%s=%d:%s;", c.mapped, len(text), text))
+		}
 	}
-	object := withoutKey(document, crm.RejectedKey)
-	return &GiftRow{GiftLine: read, Line: line, faults: *faults, content: object, object: object}, nil
+	slices.Sort(said)
+	return []byte(strings.Join(said, ""))
+}
+
+// GiftObject is the gift that a JSON object describes, by the names of the API.
+func (rows *Rows) GiftObject(line int, object []byte) *GiftRow {
+	read, faults, err := crm.DecodeGiftLine(object)
+	if err != nil {
+		return rows.BrokenGift(line, err.Error(), nil, object)
+	}
+	kept := withoutKey(object, crm.RejectedKey)
+	return &GiftRow{GiftLine: read, Line: line, faults: *faults, content: kept, object: kept}
+}
+
+// BrokenGift is a row that cannot be read, and is rejected whatever its cells say. A row of a JSON file is kept as a text, since it is no object.
+func (rows *Rows) BrokenGift(line int, reason string, cells []string, object []byte) *GiftRow {
+	g := rows.Gift(line, cells)
+	g.object = append(appendQuoted([]byte(`{"row":`), string(object)), '}')
+	g.isBroken, g.faults = true, crm.Invalid{} // faults of its cells follow from that
+	g.faults.Add("", "%v", reason)
+	return g
 }
 
 // withoutKey is a JSON object, which was read before, without one of its members.

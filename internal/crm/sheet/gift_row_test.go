@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -23,13 +24,42 @@ func value(sent *string) string {
 	return *sent
 }
 
-// openGifts reads the header of a file.
-func openGifts(file string) (*GiftFile, error) {
-	rows, err := tables.Open(strings.NewReader(file), int64(len(file)), "gifts.csv")
+// giftFile reads the rows of a file as an import does.
+type giftFile struct {
+	*tables.Reader
+	rows *Rows
+}
+
+func openGiftFile(file []byte, name string, mapping Mapping, region string) (*giftFile, error) {
+	r, err := tables.Open(bytes.NewReader(file), int64(len(file)), name)
 	if err != nil {
 		return nil, err
 	}
-	return OpenGiftFile(rows, rows.Format == "jsonl", nil, "US")
+	if r.Format == "jsonl" {
+		return &giftFile{r, Gifts.Rows(nil, region)}, nil
+	}
+	if mapping == nil {
+		mapping = Gifts.Recognize(r.Header(), nil)
+	}
+	return &giftFile{r, Gifts.Rows(mapping, region)}, Gifts.Check(mapping)
+}
+
+func openGifts(file string) (*giftFile, error) {
+	return openGiftFile([]byte(file), "gifts.csv", nil, "US")
+}
+
+func (f *giftFile) next() (*GiftRow, error) {
+	cells, line, err := f.Next()
+	var broken *tables.RowError
+	switch {
+	case errors.As(err, &broken):
+		return f.rows.BrokenGift(broken.Line, broken.Message, broken.Row, f.Object()), nil
+	case err != nil:
+		return nil, err
+	case f.Format == "jsonl":
+		return f.rows.GiftObject(line, f.Object()), nil
+	}
+	return f.rows.Gift(line, cells), nil
 }
 
 // readGifts is the result of each row of a file: a summary of the gift, or what is wrong with it.
@@ -38,7 +68,7 @@ func readGifts(t testing.TB, file string) (said []string, err error) {
 	f, err := openGifts(file)
 	for err == nil {
 		var row *GiftRow
-		if row, err = f.Next(); err != nil {
+		if row, err = f.next(); err != nil {
 			break
 		}
 		text := fmt.Sprintf("%d: ", row.Line)
@@ -112,20 +142,20 @@ func TestFilesThatAreNotOfGifts(t *testing.T) {
 		"amount,date,method,DATE\n": "The DATE field must not become transacted_at, because the column date does.",
 	} {
 		_, err := readGifts(t, file)
-		var malformed *crm.Malformed
-		if !errors.As(err, &malformed) || malformed.Message != want {
+		var refused *crm.Invalid
+		if !errors.As(err, &refused) || refused.AllFaults() != want {
 			t.Errorf("%s: %v, want %s", file, err, want)
 		}
 	}
 }
 
-func firstRow(t testing.TB, file string) (*GiftFile, *GiftRow) {
+func firstRow(t testing.TB, file string) (*giftFile, *GiftRow) {
 	t.Helper()
 	f, err := openGifts(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := f.Next()
+	row, err := f.next()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,19 +220,19 @@ func FuzzGiftFile(f *testing.F) {
 		file, err := openGifts(text)
 		for err == nil {
 			var row *GiftRow
-			if row, err = file.Next(); err != nil {
+			if row, err = file.next(); err != nil {
 				break
 			}
-			if file.IsJSON && !row.isBroken {
+			if file.Format == "jsonl" && !row.isBroken {
 				if _, again := firstRow(t, row.Rejected("why")); again.Key() != row.Key() {
 					t.Fatalf("%q is another row when it comes again", text)
 				}
 			}
 			_ = row.Validate("US", importDay)
 		}
-		var malformed *crm.Malformed
+		var unmapped *crm.Invalid
 		var refused *tables.FileError
-		if !errors.Is(err, io.EOF) && !errors.As(err, &malformed) && !errors.As(err, &refused) {
+		if !errors.Is(err, io.EOF) && !errors.As(err, &unmapped) && !errors.As(err, &refused) {
 			t.Fatalf("%q: %v", text, err)
 		}
 	})
