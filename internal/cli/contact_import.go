@@ -49,7 +49,7 @@ func (c *contactImport) mode() store.ImportMode {
 func (c *contactImport) Run(t *terminal) error {
 	return c.open(t, "imported", func(s *store.Store, f *openFile) (err error) {
 		f.spec.Mode = c.mode()
-		if f.spec.Mapping, err = c.mapping(t, s, f, crm.Mapping.With, crm.Mapping.Check, "full_name"); err != nil {
+		if f.spec.Mapping, err = c.mapping(t, s, f, "full_name"); err != nil {
 			return err
 		}
 		if c.DryRun {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/table"
 )
@@ -127,15 +128,16 @@ func (c *fileImport) refused(err error, f *openFile) error {
 }
 
 // mapping is what the columns mean: as --map says, or else as they were mapped last, or else as they are recognized.
-func (c *fileImport) mapping(t *terminal, s *store.Store, f *openFile, with func(crm.Mapping, string) (crm.Mapping, error), check func(crm.Mapping) error, example string) (crm.Mapping, error) {
+func (c *fileImport) mapping(t *terminal, s *store.Store, f *openFile, example string) (sheet.Mapping, error) {
+	columns := store.SheetOf(f.spec.Of)
 	mapping, err := s.ColumnMapping(t.ctx, f.account, f.spec.Of, f.spec.Header)
 	if err == nil && c.Map != "" {
-		mapping, err = with(mapping, c.Map)
+		mapping, err = columns.With(mapping, c.Map)
 	}
 	if err != nil {
 		return mapping, err
 	}
-	if err := check(mapping); err != nil {
+	if err := columns.Check(mapping); err != nil {
 		return mapping, fmt.Errorf("%w\nThe columns of the file are: %s. Say what they mean with --map, such as --map \"COLUMN=%s\"", c.refused(err, f), oneLine(strings.Join(f.spec.Header, ", ")), example)
 	}
 	isReason := func(name string) bool { return name == store.ReasonColumns[f.spec.Of] }

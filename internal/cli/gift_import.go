@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/store"
 )
 
@@ -40,7 +39,7 @@ func (c *giftImport) Run(t *terminal) error {
 		case f.spec.JSON && c.Map != "":
 			return usageError{errors.New("--map is for tables: a row of JSON Lines has the names of the API")}
 		case !f.spec.JSON:
-			if f.spec.Mapping, err = c.mapping(t, s, f, crm.Mapping.WithGifts, crm.Mapping.CheckGifts, "amount"); err != nil {
+			if f.spec.Mapping, err = c.mapping(t, s, f, "amount"); err != nil {
 				return err
 			}
 		}

@@ -8,15 +8,8 @@ import (
 	"strconv"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
-)
-
-// Emails, phones and addresses of a contact that a person can map columns to. Those that are recognized may be more. Each column of a file
-// lists all of them, so more would make the page long.
-const (
-	mappedEmails    = 2
-	mappedPhones    = 2
-	mappedAddresses = 1
 )
 
 func columnName(i int) string { return "column." + strconv.Itoa(i) }
@@ -31,25 +24,23 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 		return nil
 	}
 	f.setUnsent("mode", string(view.Spec.Mode))
-	known, labelOf := giftTargets(), crm.GiftTargetLabel
-	if !view.OfGifts() {
-		fields, err := c.store.CustomFields(r.Context(), view.Account)
-		if err != nil {
-			return err
-		}
-		known, labelOf = targetOptions(fields), crm.TargetLabel
+	fields, err := c.store.CustomFields(r.Context(), view.Account)
+	if err != nil {
+		return err
 	}
+	columns := store.SheetOf(view.Spec.Of)
+	known := targetOptions(columns, fields)
 	for i, column := range view.Spec.Mapping {
 		f.setUnsent(columnName(i), column.Target)
 		values := valuesOf(view.Preview, i)
 		choices := slices.Clip(known)
 		if !slices.ContainsFunc(known, func(o option) bool { return o.Value == column.Target }) {
-			choices = append(choices, option{Value: column.Target, Label: labelOf(column.Target)})
+			choices = append(choices, option{Value: column.Target, Label: columns.Label(column.Target)})
 		}
 		if made := newFieldTarget(values); view.MayDefine && column.Name != "" && made != column.Target {
-			choices = append(choices, option{Value: made, Label: crm.TargetLabel(made)})
+			choices = append(choices, option{Value: made, Label: columns.Label(made)})
 		}
-		if f.Value(columnName(i)) == crm.SkipColumn {
+		if f.Value(columnName(i)) == sheet.Skip {
 			view.Skipped++
 		}
 		shown := columnView{field: newSelect(f, columnName(i), columnLabel(column.Name, i), choices)}
@@ -63,7 +54,7 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 
 // newFieldTarget is the custom field that a column with these values may become.
 func newFieldTarget(values []string) string {
-	return crm.NewFieldPrefix + string(crm.GuessFieldType(values))
+	return sheet.NewFieldPrefix + string(crm.GuessFieldType(values))
 }
 
 // valuesOf are the first values of a column.
@@ -80,26 +71,21 @@ func valuesOf(preview [][]string, column int) (values []string) {
 const shownValue = 40
 
 // targetOptions are what a column may become.
-func targetOptions(fields *crm.CustomFields) (all []option) {
-	for _, target := range crm.Targets(mappedEmails, mappedPhones, mappedAddresses) {
-		all = append(all, option{Value: target, Label: crm.TargetLabel(target)})
+func targetOptions(columns *sheet.Sheet, fields *crm.CustomFields) (all []option) {
+	for _, target := range columns.Targets() {
+		all = append(all, option{Value: target, Label: columns.Label(target)})
+	}
+	if columns != sheet.Contacts {
+		return all
 	}
 	for _, f := range fields.Active() {
-		all = append(all, option{Value: crm.CustomColumn(f.ID), Label: f.Title})
-	}
-	return all
-}
-
-// giftTargets are what a column of a file of gifts may become.
-func giftTargets() (all []option) {
-	for _, target := range crm.GiftTargets() {
-		all = append(all, option{Value: target, Label: crm.GiftTargetLabel(target)})
+		all = append(all, option{Value: sheet.CustomField(f.ID), Label: f.Title})
 	}
 	return all
 }
 
 // readMapping is what a person has chosen for the columns.
-func readMapping(im *store.Import, f *form) (crm.Mapping, error) {
+func readMapping(im *store.Import, f *form) (sheet.Mapping, error) {
 	if im.Spec.Of == store.ImportGifts && im.Spec.JSON {
 		return im.Spec.Mapping, nil
 	}
@@ -107,16 +93,13 @@ func readMapping(im *store.Import, f *form) (crm.Mapping, error) {
 	for i := range mapping {
 		mapping[i].Target = f.Value(columnName(i))
 	}
-	err := mapping.Check()
-	if im.Spec.Of == store.ImportGifts {
-		err = mapping.CheckGifts()
-	}
+	err := store.SheetOf(im.Spec.Of).Check(mapping)
 	var refused *crm.Invalid
 	if !errors.As(err, &refused) {
 		return mapping, err
 	}
 	for i, fault := range refused.Faults { // which name a column as the file does
-		at := slices.IndexFunc(mapping, func(column crm.Column) bool { return column.Name == fault.Field })
+		at := slices.IndexFunc(mapping, func(column sheet.Column) bool { return column.Name == fault.Field })
 		if at >= 0 && fault.Field != "" {
 			refused.Faults[i] = crm.Fault{Field: columnName(at), Rule: "%v", Args: []any{"The column " + columnLabel(fault.Field, at) + " " + fault.Format(string(fault.Rule)) + "."}}
 		}

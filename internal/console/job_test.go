@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/table"
 )
@@ -18,7 +19,7 @@ func TestAStoppedUndoIsContinued(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec := store.FileImport{Name: "people.csv", Mode: store.MergeExisting, Region: "US", Mapping: crm.GuessColumns(rows.Header(), nil)}
+		spec := store.FileImport{Name: "people.csv", Mode: store.MergeExisting, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil)}
 		im, _, err := s.store.ImportFile(t.Context(), p.account.Number, rows, spec, 3, false, func(store.ImportProgress) {})
 		if err != nil {
 			t.Fatal(err)

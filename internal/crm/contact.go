@@ -70,9 +70,9 @@ type ContactInput struct {
 	region    string   // of phone numbers without +
 	custom    []customChange
 
-	// sentAs are the names under which a client sent what stands at a path: "city" for addresses.0.city. For a list by its name it is a
+	// SentAs are the names under which a client sent what stands at a path: "city" for addresses.0.city. For a list by its name it is a
 	// key that stands for its first element: the others stay.
-	sentAs map[string]string
+	SentAs map[string]string
 }
 
 // What a contact may hold.
@@ -223,7 +223,7 @@ func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {
 		return ContactInput{}, nil, err
 	}
 	short.expand(r, &in)
-	in.sentAs = r.sentAs
+	in.SentAs = r.sentAs
 	return in, &r.fault, nil
 }
 

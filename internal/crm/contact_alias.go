@@ -53,7 +53,7 @@ func (r *jsonReader) sentText(key string, read func() string) sentText {
 	return sent
 }
 
-// expand makes the lists that the keys stand for. From then on, faults are those of the lists; sentAs gives them back the names that
+// expand makes the lists that the keys stand for. From then on, faults are those of the lists; SentAs gives them back the names that
 // the client wrote.
 func (s *shorthand) expand(r *jsonReader, in *ContactInput) {
 	s.expandTyped(r, "emails", s.emails, &in.Emails)
@@ -98,11 +98,11 @@ func (r *jsonReader) takeFor(path string, text sentText) {
 // asSent is an error that calls every field as the client did.
 func (in *ContactInput) asSent(err error) error {
 	var v *Invalid
-	if in.sentAs == nil || !errors.As(err, &v) {
+	if in.SentAs == nil || !errors.As(err, &v) {
 		return err
 	}
 	for i := range v.Faults {
-		if key, found := in.sentAs[v.Faults[i].Field]; found {
+		if key, found := in.SentAs[v.Faults[i].Field]; found {
 			v.Faults[i].Field = key
 		}
 	}
@@ -110,7 +110,7 @@ func (in *ContactInput) asSent(err error) error {
 }
 
 // isFirst tells whether the input is about the first element of a list, and not about the whole list.
-func (in *ContactInput) isFirst(list string) bool { return in.sentAs[list] != "" }
+func (in *ContactInput) isFirst(list string) bool { return in.SentAs[list] != "" }
 
 // toFront is a list in which the value is the first one. Where the list had it, in any spelling, it keeps its type.
 func (rule *typedRule) toFront(list []Typed, first Typed, region string) []Typed {
@@ -137,7 +137,7 @@ func (in *ContactInput) patchFirst(list []Address, now time.Time) []Address {
 		first = list[0]
 	}
 	for i := range addressTable {
-		if part := &addressTable[i]; in.sentAs[elementOf("addresses", 0).field(part.name)] != "" {
+		if part := &addressTable[i]; in.SentAs[elementOf("addresses", 0).field(part.name)] != "" {
 			part.patch(&first, &sent, now)
 		}
 	}

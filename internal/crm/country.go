@@ -61,8 +61,8 @@ var (
 	})
 )
 
-// stateCode is the code of a state as people write it. What is none is not known; nothing is nothing.
-func stateCode(text string) (code string, known bool) {
+// FindState is the code of a state as people write it. known is false where it has none; an empty text is one.
+func FindState(text string) (code string, known bool) {
 	if text == "" || isTwoLetters(text) {
 		return text, true
 	}
@@ -70,8 +70,8 @@ func stateCode(text string) (code string, known bool) {
 	return code, known
 }
 
-// countryCode is the code of a country as people write it: its name in English, German or French, or a code of two or three letters.
-func countryCode(text string) (code string, known bool) {
+// FindCountry is the code of a country as people write it: its name in English, German or French, or a code of two or three letters.
+func FindCountry(text string) (code string, known bool) {
 	if text == "" || isCountry(text) {
 		return text, true
 	}

@@ -148,13 +148,14 @@ func (in *CustomInput) number() (string, bool) {
 	case '0':
 		return exactNumber(in.text)
 	case written:
-		if digits, ok := ungroup(strings.TrimPrefix(in.text, "-")); ok {
-			if strings.HasPrefix(in.text, "-") {
-				digits = "-" + digits
-			}
-			return exactNumber(digits)
+		digits, isNegative := strings.CutPrefix(plainSigns.Replace(in.text), "-")
+		if plain, fault := englishDigits(digits, numberDigits); fault == "" {
+			digits = plain
 		}
-		return exactNumber(in.text)
+		if isNegative {
+			digits = "-" + digits
+		}
+		return exactNumber(digits)
 	}
 	return "", false
 }
@@ -188,12 +189,6 @@ func exactNumber(text string) (string, bool) {
 	return "", false
 }
 
-// booleanWords are what people write for yes and no in the columns of a file, folded.
-var booleanWords = map[string]string{
-	"yes": "true", "true": "true", "y": "true", "1": "true", "on": "true", "x": "true", "ja": "true", "oui": "true", "si": "true",
-	"no": "false", "false": "false", "n": "false", "0": "false", "off": "false", "nein": "false", "non": "false",
-}
-
 func (in *CustomInput) boolean() (value string, ok bool) {
 	switch in.said {
 	case 't':
@@ -201,34 +196,27 @@ func (in *CustomInput) boolean() (value string, ok bool) {
 	case 'f':
 		return "false", true
 	case written:
-		value, ok = booleanWords[fold(in.text)]
+		yes, ok := ReadYesNo(in.text)
+		return strconv.FormatBool(yes), ok
 	}
-	return value, ok
+	return "", false
 }
 
-// date takes what JSON says to the letter. People may also write 1/31/2026, as in the United States, or 31.1.2026, and files a time after it.
+// date takes what JSON says to the letter. People may write it in other ways, with the month first, and files with a time after it.
 func (in *CustomInput) date() (string, bool) {
 	if in.said != '"' && in.said != written {
 		return "", false
 	}
 	day, ok := parseTime(in.text, time.DateOnly)
 	if in.said == written && !ok {
-		text, _, _ := strings.Cut(strings.Replace(in.text, "T", " ", 1), " ")
-		for _, form := range [...]string{time.DateOnly, "1/2/2006", "2.1.2006"} {
-			if day, ok = parseDay(text, form); ok {
-				break
-			}
-		}
+		var m Moment
+		m, ok = ReadMoment(in.text, false)
+		day = m.At
 	}
 	if !ok || day.Year() < 1000 {
 		return "", false
 	}
 	return `"` + day.Format(time.DateOnly) + `"`, true
-}
-
-func parseDay(text, form string) (time.Time, bool) {
-	day, err := time.Parse(form, text)
-	return day, err == nil
 }
 
 // GuessFieldType is the type of field in which a column of a file loses nothing, by some of its values.

@@ -147,6 +147,15 @@ func (v *Invalid) Add(field string, rule Rule, args ...any) {
 	v.Faults = append(v.Faults, Fault{Field: field, Rule: rule, Args: args})
 }
 
+// AllFaults are all faults of an input in one line.
+func (v *Invalid) AllFaults() string {
+	texts := make([]string, 0, len(v.Faults))
+	for _, fault := range v.Faults {
+		texts = append(texts, fault.String())
+	}
+	return strings.Join(texts, " ")
+}
+
 // has tells whether the field is wrong already: one fault for each place is enough.
 func (v *Invalid) has(field string) bool {
 	if len(v.Faults) == 0 {

@@ -73,6 +73,9 @@ func words(texts ...string) []string {
 	return distinct(all)
 }
 
+// Words are the folded words of a text: those of "Straße Nr. 5" are strasse, nr and 5.
+func Words(text string) []string { return appendWords(nil, text) }
+
 // appendWords adds the folded words of a text. A word is letters and digits. An apostrophe is dropped, because O'Brien is also typed
 // OBrien; a hyphen splits, because people search for either half of Smith-Jones; so does everything else.
 func appendWords(found []string, text string) []string {

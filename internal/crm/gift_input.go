@@ -28,10 +28,11 @@ type GiftInput struct {
 	FromRow                        bool   // the external id was made from all that was sent
 	Correction                     bool   // money that differs was entered wrong, and is corrected
 
-	at, deposited time.Time         // what Validate worked out
-	future        bool              // at is after now, or after today
-	sentAs        map[string]string // what the columns of a file are called, by the names of the wire
-	sign          string            // of a currency, that a cell has beside its amount
+	SentAs map[string]string // what the columns of a file are called, by the names of the wire
+	Sign   string            // of a currency, that a file has beside the amount
+
+	at, deposited time.Time // what Validate worked out
+	future        bool      // at is after now, or after today
 }
 
 // givenAt is when the gift was made. A day alone is noon of that day in UTC: GiftClock knows it by that.
@@ -187,7 +188,7 @@ func ParseMoney(v *Invalid, field, text, currency string, grouped bool) *int64 {
 	}
 	digits, ok := text, strings.Trim(text, "0123456789.") == "" && strings.Trim(text, ".") != ""
 	if grouped && !ok {
-		digits, ok = ungroup(withoutCurrency(text, currency))
+		digits, ok = typedAmount(text, currency)
 	}
 	n := int64(0)
 	if ok {
@@ -305,7 +306,7 @@ func (in *GiftInput) checkGiver(c *checker) {
 // Named is an error whose faults call the fields as the columns of the file are called that the input was read from.
 func (in *GiftInput) Named(err error) error {
 	var faults *Invalid
-	if in.sentAs == nil || !errors.As(err, &faults) {
+	if in.SentAs == nil || !errors.As(err, &faults) {
 		return err
 	}
 	named := &Invalid{Faults: slices.Clone(faults.Faults)} // other rows may have the same error
@@ -313,11 +314,23 @@ func (in *GiftInput) Named(err error) error {
 		f := &named.Faults[i]
 		if f.Rule == GiverRequired { // the table may have no column for the id
 			*f = Fault{Rule: "The row does not say who gave. It must have an email, a phone, or a first and a last name."}
-		} else if column, found := in.sentAs[f.Field]; found {
+		} else if column, found := in.SentAs[f.Field]; found {
 			f.Field = column
 		}
 	}
 	return named
+}
+
+// UnknownGiver is broken by an email or a phone that no contact has.
+const UnknownGiver Rule = "must be that of a contact, or come with the first and the last name of a new one"
+
+// NoGiver is the fault of a giver without a name who is no contact.
+func (in *GiftInput) NoGiver() error {
+	field := "email"
+	if in.Email == nil || *in.Email == "" {
+		field = "phone"
+	}
+	return invalid(field, UnknownGiver)
 }
 
 // GiverFaults are faults of a contact, by the names that a gift has for its fields.
@@ -352,8 +365,8 @@ func NewGift(in *GiftInput, contact *Contact, currency, plan string, now time.Ti
 	}
 	payment := Entry{ID: randomText(codeLength)}
 	var v Invalid
-	if in.sign != "" && !signFits(in.sign, currency) {
-		v.Add("amount", "has the sign %v, but the gift would be in %v: add a column with the currency, such as USD or EUR", in.sign, currency)
+	if !signFits(in.Sign, currency) {
+		v.Add("amount", "has the sign %v, but the gift would be in %v: add a column with the currency, such as USD or EUR", in.Sign, currency)
 	}
 	for _, m := range moneyOf(in, &payment) {
 		if m.sent != nil {

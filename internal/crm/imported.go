@@ -15,11 +15,13 @@ import (
 
 // CheckImported refuses a contact that no one could have sent.
 func (c *Contact) CheckImported(fields *CustomFields, now time.Time) error {
-	in := ContactInput{
-		FirstName: unlessEmpty(c.FirstName), MiddleName: unlessEmpty(c.MiddleName), LastName: unlessEmpty(c.LastName), DOB: unlessEmpty(dayText(c.DOB, "1/2/2006")),
-		Company: unlessEmpty(c.Company), Title: unlessEmpty(c.Title), TwitterURL: unlessEmpty(c.TwitterURL), LinkedinURL: unlessEmpty(c.LinkedinURL),
-		FacebookURL: unlessEmpty(c.FacebookURL), Note: unlessEmpty(c.Note),
+	var in ContactInput
+	for _, f := range ContactTexts {
+		if text := f.Text(c); text != "" {
+			f.Set(&in, text)
+		}
 	}
+	in.DOB = unlessEmpty(dayText(c.DOB, "1/2/2006"))
 	emails, addresses, tags := slices.Clone(c.Emails), slices.Clone(c.Addresses), slices.Clone(c.Tags)
 	in.Emails, in.Addresses, in.Tags = &emails, &addresses, &tags
 	check := newChecker(nil, false)

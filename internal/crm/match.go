@@ -181,3 +181,13 @@ func (c Contact) WithEmailKeys() Contact {
 	c.MatchKeys = slices.Compact(c.MatchKeys)
 	return c
 }
+
+// MatchKey is the match key of an email or a phone; ok is false where the text is neither.
+func MatchKey(text, region string) (key string, ok bool) {
+	if strings.Contains(text, "@") {
+		key, ok = normalEmail(text)
+		return emailPrefix + key, ok
+	}
+	key, ok = normalPhone(text, region)
+	return phonePrefix + key, ok && key != ""
+}

@@ -2,7 +2,6 @@ package crm
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -50,7 +49,7 @@ func ParseAmount(v *Invalid, field, text, currency string) (cents int64) {
 	if text = strings.TrimSpace(text); text == "" {
 		return 0
 	}
-	digits, ok := ungroup(withoutCurrency(text, currency))
+	digits, ok := typedAmount(text, currency)
 	if ok {
 		cents, ok = parseDecimal(digits, 2, centDigits)
 	}
@@ -60,18 +59,10 @@ func ParseAmount(v *Invalid, field, text, currency string) (cents int64) {
 	return cents
 }
 
-// withoutCurrency takes away the code or the sign of a currency; a dollar of any country is often just that.
-func withoutCurrency(amount, currency string) string {
-	currency = cmp.Or(currency, DefaultCurrency)
-	sign := currencySigns[currency]
-	marks := []string{currency, sign}
-	if strings.HasSuffix(sign, "$") {
-		marks = append(marks, "$")
-	}
-	for _, mark := range marks {
-		amount = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(amount, mark), mark))
-	}
-	return amount
+// typedAmount are the digits of an amount that stands in a form.
+func typedAmount(text, currency string) (digits string, ok bool) {
+	a, fault := ReadAmount(text, currency, "")
+	return a.Digits, fault == "" && !a.IsNegative && signFits(a.Sign, cmp.Or(currency, DefaultCurrency))
 }
 
 // ParseNumber reads a whole number as people write it: 1234 or 1,234. Nothing is 0.
@@ -80,29 +71,15 @@ func ParseNumber(v *Invalid, field, text string) (n int64) {
 	if text == "" {
 		return 0
 	}
-	digits, ok := ungroup(text)
-	if ok = ok && !strings.Contains(digits, "."); ok {
+	digits, fault := englishDigits(plainSigns.Replace(text), 0)
+	ok := fault == ""
+	if ok {
 		n, ok = parseDecimal(digits, 0, donorDigits)
 	}
 	if !ok {
 		v.Add(field, "must be a whole number from 0 to %v", CountText(maxDonors))
 	}
 	return n
-}
-
-// amountForm is a number with up to two decimals, perhaps with one of the signs that people hold thousands apart with: each must
-// have three digits after it.
-var amountForm = regexp.MustCompile(`^([0-9]{1,3}([ \x{a0}\x{202f},'’][0-9]{3})+|[0-9]+)(\.[0-9]{1,2})?$`)
-
-// ungroup takes the signs between the thousands away.
-func ungroup(number string) (digits string, ok bool) {
-	keep := func(r rune) rune {
-		if r == '.' || '0' <= r && r <= '9' {
-			return r
-		}
-		return -1
-	}
-	return strings.Map(keep, number), amountForm.MatchString(number)
 }
 
 // Progress is how much of the goal has been raised, in whole percent and never rounded up, so that no page tells of a goal that is

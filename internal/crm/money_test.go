@@ -1,6 +1,8 @@
 package crm
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -53,6 +55,39 @@ func TestParseAmount(t *testing.T) {
 		if diff := cmp.Diff(want, saidOf(v.Faults)); diff != "" || cents != 0 {
 			t.Errorf("%q: %d, %s", text, cents, diff)
 		}
+	}
+}
+
+// TestAmountsAreNeverMisread: an amount that is written in the way of one country is read as it is meant everywhere, or refused.
+func TestAmountsAreNeverMisread(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	read := 0
+	for range 20_000 {
+		cents := random.Int64N(scaleOf(1 + random.IntN(11)))
+		way := [][2]string{{",", "."}, {".", ","}, {" ", ","}, {"\u00a0", ","}, {"'", "."}, {"’", ","}, {"", "."}, {"", ","}}[random.IntN(8)]
+		text := strings.ReplaceAll(CountText(cents/100), ",", way[0])
+		if cents%100 != 0 || random.IntN(2) == 0 {
+			text += fmt.Sprintf("%s%02d", way[1], cents%100)
+		}
+		region := []string{"US", "DE", "FR", "CH", "GB", ""}[random.IntN(6)]
+		got, fault := ReadAmount(text, "", region)
+		if fault != "" {
+			continue
+		}
+		var v Invalid
+		amount := ParseMoney(&v, "amount", got.Digits, "", false)
+		if v.Err() != nil {
+			continue
+		}
+		if units, ok := minorUnits(*amount, "USD"); !ok {
+			continue // a gift in dollars refuses it
+		} else if read++; units != cents {
+			t.Fatalf("%q in %q is read as %d cents, and means %d", text, region, units, cents)
+		}
+	}
+	if read < 15_000 {
+		t.Errorf("only %d were read", read)
 	}
 }
 

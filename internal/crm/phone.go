@@ -73,6 +73,21 @@ func plainNorthAmerican(value, region string) (national string, ok bool) {
 
 func isNorthAmerican(region string) bool { return phonenumbers.GetCountryCodeForRegion(region) == 1 }
 
+// PhoneAbroad is a phone number with its country code, where it is no number of the region but one of the country of the address.
+func PhoneAbroad(phone, country, region string) string {
+	code := alpha2(country)
+	if code == "" || code == region || strings.HasPrefix(phone, "+") {
+		return phone
+	}
+	if _, ok := normalPhone(phone, region); ok {
+		return phone
+	}
+	if number, local, ok := parsePhone(phone, code); ok && !local {
+		return phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
+	}
+	return phone
+}
+
 // IsPhoneRegion reports whether numbers without + can be read as numbers of this region.
 func IsPhoneRegion(region string) bool { return phonenumbers.GetSupportedRegions()[region] }
 

@@ -123,11 +123,11 @@ func TestNamesOfCountriesAgreeWithUnicode(t *testing.T) {
 		region := language.MustParseRegion(code)
 		for _, in := range []*display.Dictionary{display.English, display.German, display.French} {
 			name := in.Regions().Name(region)
-			if got, ok := countryCode(name); !ok || got != code {
+			if got, ok := FindCountry(name); !ok || got != code {
 				t.Errorf("%s is %s, want %s", name, got, code)
 			}
 		}
-		if got, ok := countryCode(region.String()); !ok || got != code || alpha2(code) != region.String() {
+		if got, ok := FindCountry(region.String()); !ok || got != code || alpha2(code) != region.String() {
 			t.Errorf("%s is %s, and %s is %s", region, got, code, alpha2(code))
 		}
 	}

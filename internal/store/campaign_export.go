@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 )
 
 const campaignsAtOnce = 50 // each may have a long description
@@ -15,7 +16,7 @@ func (s *Store) ExportCampaigns(ctx context.Context, account int64, scope crm.Ca
 	if err != nil {
 		return nil, err
 	}
-	return s.prepared(ctx, account, "campaigns", &Export{Rows: totals[scope], how: how, head: crm.CampaignHeader,
+	return s.prepared(ctx, account, "campaigns", &Export{Rows: totals[scope], how: how, head: sheet.CampaignHeader,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
 			page := crm.PageRequest{PerPage: campaignsAtOnce}
 			for page.Page = page.LastPage(totals[scope]); page.Page > 0; page.Page-- { // pages have the newest first
@@ -24,7 +25,7 @@ func (s *Store) ExportCampaigns(ctx context.Context, account int64, scope crm.Ca
 					return err
 				}
 				for _, c := range slices.Backward(campaigns) {
-					err := to.add(func() ([]byte, error) { return MadeCampaign{Campaign: c, BaseURL: baseURL}.Append(nil), nil }, func() ([]any, error) { return crm.CampaignCells(&c, baseURL), nil })
+					err := to.add(func() ([]byte, error) { return MadeCampaign{Campaign: c, BaseURL: baseURL}.Append(nil), nil }, func() ([]any, error) { return sheet.CampaignCells(&c, baseURL), nil })
 					if err != nil {
 						return err
 					}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 )
 
@@ -19,23 +20,23 @@ func (s *Store) ExportContacts(ctx context.Context, account int64, of Selection,
 	if err != nil {
 		return nil, err
 	}
-	sheet := &crm.ContactSheet{Custom: fields}
+	out := sheet.ContactTable(fields)
 	each := func(ctx context.Context, read func(*stored) error, done func(int) error) error {
 		return inParts(account, &selected, func(ids []int64) error { return s.eachContact(ctx, account, ids, read, done) })
 	}
 	if how.Format != "jsonl" {
 		err = each(ctx, func(c *stored) error {
-			sheet.Fit(&c.contact)
+			out.Fit(&c.contact)
 			return nil
 		}, func(int) error { return nil })
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.prepared(ctx, account, "contacts", &Export{Rows: selected.Count(), how: how, head: sheet.Header,
+	return s.prepared(ctx, account, "contacts", &Export{Rows: selected.Count(), how: how, head: out.Header,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
 			return each(ctx, func(c *stored) error {
-				return to.add(func() ([]byte, error) { return c.wire(fields) }, func() ([]any, error) { return sheet.Row(&c.contact) })
+				return to.add(func() ([]byte, error) { return c.wire(fields) }, func() ([]any, error) { return out.Contact(&c.contact) })
 			}, done)
 		}})
 }

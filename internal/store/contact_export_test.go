@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/table"
 )
@@ -123,8 +124,8 @@ func importBack(t testing.TB, s *Store, account int64, file []byte, name string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mapping := crm.GuessColumns(rows.Header(), fields)
-	if unknown := slices.DeleteFunc(slices.Clone(mapping), func(c crm.Column) bool { return !c.Unknown }); len(unknown) > 0 {
+	mapping := sheet.Contacts.Recognize(rows.Header(), fields)
+	if unknown := slices.DeleteFunc(slices.Clone(mapping), func(c sheet.Column) bool { return !c.Unknown }); len(unknown) > 0 {
 		t.Errorf("%s: unknown columns %v", name, unknown)
 	}
 	im, _, err := s.ImportFile(t.Context(), account, rows, FileImport{Name: name, SHA256: name, Mode: ForceCreate, Region: "US", Mapping: mapping}, 0, false, func(ImportProgress) {})

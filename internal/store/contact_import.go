@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/table"
 )
 
@@ -20,20 +21,20 @@ import (
 
 // FileImport says how a file is imported. It is the spec of the job.
 type FileImport struct {
-	Of      string      `json:"of,omitempty"` // what its rows are: ImportContacts or ImportGifts
-	Name    string      `json:"name"`         // of the file
-	Size    int64       `json:"size"`
-	SHA256  string      `json:"sha256"`
-	Local   bool        `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
-	JSON    bool        `json:"json,omitempty"`  // its rows are objects
-	Mode    ImportMode  `json:"mode"`            // of contacts
-	Region  string      `json:"region"`          // of phone numbers without +
-	Header  []string    `json:"header"`
-	Mapping crm.Mapping `json:"mapping"`
-	Trial   bool        `json:"trial,omitempty"`   // a dry run is under way
-	Unread  bool        `json:"unread,omitempty"`  // it was uploaded, and its header is not known yet
-	Preview [][]string  `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
-	Sheets  []string    `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
+	Of      string        `json:"of,omitempty"` // what its rows are: ImportContacts or ImportGifts
+	Name    string        `json:"name"`         // of the file
+	Size    int64         `json:"size"`
+	SHA256  string        `json:"sha256"`
+	Local   bool          `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
+	JSON    bool          `json:"json,omitempty"`  // its rows are objects
+	Mode    ImportMode    `json:"mode"`            // of contacts
+	Region  string        `json:"region"`          // of phone numbers without +
+	Header  []string      `json:"header"`
+	Mapping sheet.Mapping `json:"mapping"`
+	Trial   bool          `json:"trial,omitempty"`   // a dry run is under way
+	Unread  bool          `json:"unread,omitempty"`  // it was uploaded, and its header is not known yet
+	Preview [][]string    `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
+	Sheets  []string      `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
 }
 
 // What the rows of a file are.
@@ -113,8 +114,8 @@ type importRun struct {
 	account int64
 	spec    FileImport
 	rows    *table.Reader
-	inputs  *crm.ContactRows // makes inputs of rows of contacts
-	gifts   *giftRows        // reads rows of gifts; nil where they are contacts
+	inputs  *sheet.Rows // makes inputs of rows of contacts
+	gifts   *giftRows   // reads rows of gifts; nil where they are contacts
 	fields  atomic.Pointer[crm.CustomFields]
 	zone    atomic.Pointer[time.Location] // of the organization: times of files that name none are in it
 	read    int64                         // rows that were decided about, as the job knows
@@ -146,7 +147,7 @@ type importRow struct {
 }
 
 func (s *Store) newRun(account int64, spec FileImport, done int64) *importRun {
-	return &importRun{store: s, account: account, spec: spec, inputs: spec.Mapping.Rows(spec.Region), read: done, started: time.Now(), ahead: make(chan *importUnit, 1)}
+	return &importRun{store: s, account: account, spec: spec, inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region), read: done, started: time.Now(), ahead: make(chan *importUnit, 1)}
 }
 
 // begin reads on after the rows that are done.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/table"
 )
@@ -47,7 +48,7 @@ func (s *Store) Imports(ctx context.Context, account, before int64, n int) (impo
 }
 
 // BeginImport begins an import of a file that was uploaded, or a dry run of it. A mode is for contacts alone.
-func (s *Store) BeginImport(ctx context.Context, account, id int64, mapping crm.Mapping, mode ImportMode, trial bool) (im Import, err error) {
+func (s *Store) BeginImport(ctx context.Context, account, id int64, mapping sheet.Mapping, mode ImportMode, trial bool) (im Import, err error) {
 	j, err := s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
 		found, err := ImportOf(*j)
 		switch {
@@ -80,9 +81,9 @@ func (spec *FileImport) check() error {
 		if spec.JSON {
 			return nil
 		}
-		return spec.Mapping.CheckGifts()
+		return sheet.Gifts.Check(spec.Mapping)
 	}
-	if err := spec.Mapping.Check(); err != nil {
+	if err := sheet.Contacts.Check(spec.Mapping); err != nil {
 		return err
 	}
 	if _, known := createModes[spec.Mode]; !known {

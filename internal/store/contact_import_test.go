@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/table"
 )
@@ -49,7 +50,7 @@ func openTable(t testing.TB, text string) *table.Reader {
 }
 
 func importOf(rows *table.Reader, mode ImportMode) FileImport {
-	return FileImport{Name: "people.csv", SHA256: "sum", Mode: mode, Region: "US", Mapping: crm.GuessColumns(rows.Header(), nil)}
+	return FileImport{Name: "people.csv", SHA256: "sum", Mode: mode, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil)}
 }
 
 // importFile imports a file as the command line does.
@@ -160,7 +161,7 @@ func wantTold(t *testing.T, told []string) {
 func createRows(t testing.TB, s *Store, account int64, mode ImportMode) {
 	t.Helper()
 	rows := openTable(t, peopleFile)
-	mapping := crm.GuessColumns(rows.Header(), nil)
+	mapping := sheet.Contacts.Recognize(rows.Header(), nil)
 	for {
 		cells, _, err := rows.Next()
 		var broken *table.RowError
@@ -173,7 +174,7 @@ func createRows(t testing.TB, s *Store, account int64, mode ImportMode) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := mapping.Rows("US").Input(cells)
+		in := sheet.Contacts.Rows(mapping, "US").Input(cells)
 		if in.Validate(&crm.Invalid{}, true, "US", s.now()) == nil {
 			if _, err := s.CreateContact(t.Context(), account, in, createModes[mode]); err != nil {
 				t.Fatal(err)
@@ -366,7 +367,7 @@ func TestAMappingIsRemembered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
 		im := upload(t, s, account, peopleFile)
-		changed, err := im.Spec.Mapping.With("Company=title")
+		changed, err := sheet.Contacts.With(im.Spec.Mapping, "Company=title")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,7 +389,7 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 		account := newAccount(t, s).Number
 		rows := openTable(t, "First name,Last name,Shoe size\nAna,Ruiz,38\nBen,King,\nCleo,Stone,big\nDan,Wu,44\nEve,Long,40.5\n")
 		spec := importOf(rows, MergeExisting)
-		mapping, err := spec.Mapping.With("Shoe size=new:number")
+		mapping, err := sheet.Contacts.With(spec.Mapping, "Shoe size=new:number")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/table"
 )
@@ -287,25 +288,30 @@ func headerKey(of string, header []string) string {
 	return of + hex.EncodeToString(sum[:])
 }
 
+// SheetOf is what the columns of a file may become, by what its rows are.
+func SheetOf(of string) *sheet.Sheet {
+	if of == ImportGifts {
+		return sheet.Gifts
+	}
+	return sheet.Contacts
+}
+
 // ColumnMapping is how the columns of a file with this header were mapped last, or else what they are recognized as.
-func (s *Store) ColumnMapping(ctx context.Context, account int64, of string, header []string) (m crm.Mapping, err error) {
+func (s *Store) ColumnMapping(ctx context.Context, account int64, of string, header []string) (m sheet.Mapping, err error) {
 	fields, err := s.CustomFields(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	text, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(of, header))
-	switch {
-	case errors.Is(err, crm.ErrNotFound) && of == ImportGifts:
-		return crm.GuessGiftColumns(header), nil
-	case errors.Is(err, crm.ErrNotFound):
-		return crm.GuessColumns(header, fields), nil
+	if errors.Is(err, crm.ErrNotFound) {
+		return SheetOf(of).Recognize(header, fields), nil
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &m)
 	}
 	for i := range m {
 		if id := m[i].CustomField(); id != 0 && fields.Find(id) == nil { // it has ended since
-			m[i].Target = crm.SkipColumn
+			m[i].Target = sheet.Skip
 		}
 	}
 	return m, err
@@ -313,10 +319,10 @@ func (s *Store) ColumnMapping(ctx context.Context, account int64, of string, hea
 
 // MakeFields makes the custom fields that columns are to become, and is the mapping with them. A column whose name is the title of a field goes
 // there.
-func (s *Store) MakeFields(ctx context.Context, account int64, mapping crm.Mapping) (crm.Mapping, error) {
+func (s *Store) MakeFields(ctx context.Context, account int64, mapping sheet.Mapping) (sheet.Mapping, error) {
 	mapping = slices.Clone(mapping)
 	for i := range mapping {
-		kind, isNew := strings.CutPrefix(mapping[i].Target, crm.NewFieldPrefix)
+		kind, isNew := strings.CutPrefix(mapping[i].Target, sheet.NewFieldPrefix)
 		if !isNew {
 			continue
 		}
@@ -324,16 +330,16 @@ func (s *Store) MakeFields(ctx context.Context, account int64, mapping crm.Mappi
 		if err != nil {
 			return nil, err
 		}
-		title := crm.FieldTitle(mapping[i].Name)
+		title := sheet.FieldTitle(mapping[i].Name)
 		if field := fields.ByTitle(title); field != nil {
-			mapping[i].Target = crm.CustomColumn(field.ID)
+			mapping[i].Target = sheet.CustomField(field.ID)
 			continue
 		}
 		made, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: title, Type: crm.FieldType(kind)})
 		if err != nil {
 			return nil, err
 		}
-		mapping[i].Target = crm.CustomColumn(made.ID)
+		mapping[i].Target = sheet.CustomField(made.ID)
 	}
 	return mapping, nil
 }

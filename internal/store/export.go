@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/table"
 )
@@ -36,12 +37,12 @@ var ExportFormats = []string{"csv", "jsonl", "xlsx"}
 func (e *Export) Write(ctx context.Context, w io.Writer, progress func(done, total int64)) error {
 	to := &records{zone: e.zone}
 	if e.how.Format != "jsonl" {
-		sheet, err := table.NewWriter(&to.text, e.how.Format)
+		rows, err := table.NewWriter(&to.text, e.how.Format)
 		if err != nil {
 			return err
 		}
-		to.sheet = sheet
-		if err := sheet.Header(e.head()); err != nil {
+		to.rows = rows
+		if err := rows.Header(e.head()); err != nil {
 			return err
 		}
 	}
@@ -52,8 +53,8 @@ func (e *Export) Write(ctx context.Context, w io.Writer, progress func(done, tot
 		progress(done, e.Rows)
 		return err
 	})
-	if err == nil && to.sheet != nil {
-		err = to.sheet.Close()
+	if err == nil && to.rows != nil {
+		err = to.rows.Close()
 	}
 	if err == nil {
 		_, err = to.text.WriteTo(w)
@@ -63,14 +64,14 @@ func (e *Export) Write(ctx context.Context, w io.Writer, progress func(done, tot
 
 // records is the file that records are written to. What they are written as is kept until the piece that they are in is complete.
 type records struct {
-	text  bytes.Buffer
-	sheet table.Writer // nil writes lines
-	zone  *time.Location
+	text bytes.Buffer
+	rows table.Writer // nil writes lines
+	zone *time.Location
 }
 
 // add writes a record: its wire form, or its cells.
 func (r *records) add(wire func() ([]byte, error), cells func() ([]any, error)) error {
-	if r.sheet == nil {
+	if r.rows == nil {
 		line, err := wire()
 		if err == nil {
 			r.text.Write(append(line, '\n'))
@@ -83,15 +84,15 @@ func (r *records) add(wire func() ([]byte, error), cells func() ([]any, error)) 
 	}
 	for i, cell := range row {
 		switch cell := cell.(type) {
-		case crm.Decimal:
+		case sheet.Decimal:
 			row[i] = table.Number(cell)
-		case crm.Date:
+		case sheet.Date:
 			row[i] = table.Day(cell)
 		case time.Time:
 			row[i] = cell.In(r.zone)
 		}
 	}
-	return r.sheet.Row(row)
+	return r.rows.Row(row)
 }
 
 // Exported is what the history of an account says about a file that leaves it.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 )
 
@@ -24,11 +25,12 @@ func (s *Store) ExportGifts(ctx context.Context, account int64, filter crm.GiftF
 	if err != nil {
 		return nil, err
 	}
-	return s.prepared(ctx, account, "transactions", &Export{Rows: set.Count(), how: how, head: crm.GiftHeader,
+	out := sheet.GiftTable()
+	return s.prepared(ctx, account, "transactions", &Export{Rows: set.Count(), how: how, head: out.Header,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
 			return inParts(account, &set, func(ids []int64) error {
 				return s.eachGift(ctx, account, ids, func(g *GiftRecord) error {
-					return to.add(func() ([]byte, error) { return GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil), nil }, func() ([]any, error) { return crm.GiftCells(&g.Gift, g.Slug), nil })
+					return to.add(func() ([]byte, error) { return GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil), nil }, func() ([]any, error) { return out.Gift(&g.Gift, g.Slug), nil })
 				}, done)
 			})
 		}})

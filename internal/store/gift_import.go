@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"slices"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/table"
 )
 
@@ -50,7 +50,7 @@ const unitGifts = 100
 
 // giftRow is a row of a file of gifts.
 type giftRow struct {
-	*crm.GiftRow
+	*sheet.GiftRow
 	isJSON  bool
 	refused error // what is wrong with it, whatever the database says
 }
@@ -62,8 +62,9 @@ func (row *giftRow) check(region string, now time.Time) {
 
 // giftRows reads the rows of a file of gifts.
 type giftRows struct {
-	table     keptCells
-	file      *crm.GiftFile
+	table     *table.Reader
+	isJSON    bool
+	columns   *sheet.Rows
 	seen      map[uint64]uint32 // how often each row without an external id came
 	most      int               // of seen
 	campaigns campaignNames
@@ -77,40 +78,46 @@ func (s *Store) newGiftRows(account int64, spec *FileImport, rows *table.Reader)
 	return g, g.begin(spec, rows)
 }
 
-// begin begins with the first row of a file.
-func (g *giftRows) begin(spec *FileImport, rows *table.Reader) (err error) {
-	g.table, g.seen = keptCells{Reader: rows}, make(map[uint64]uint32)
-	g.file, err = crm.OpenGiftFile(&g.table, spec.JSON, spec.Mapping, spec.Region)
-	var malformed *crm.Malformed
-	if errors.As(err, &malformed) {
-		err = &table.FileError{Name: spec.Name, Message: malformed.Message}
+// begin begins with the first row of a file. Rows of JSON have the names of the API, whatever their columns are taken for.
+func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
+	mapping := spec.Mapping
+	switch {
+	case spec.JSON:
+		mapping = nil
+	case mapping == nil: // of an import that an older version has begun
+		mapping = sheet.Gifts.Recognize(rows.Header(), nil)
 	}
-	return err
+	if err := sheet.Gifts.Check(mapping); err != nil && !spec.JSON {
+		return &table.FileError{Name: spec.Name, Message: reasonOf(err)}
+	}
+	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON, sheet.Gifts.Rows(mapping, spec.Region), make(map[uint64]uint32)
+	return nil
 }
 
-// keptCells is a table that keeps the cells of its last row, for the file of rejected rows.
-type keptCells struct {
-	*table.Reader
-	cells []string
-}
-
-func (k *keptCells) Next() (cells []string, line int, err error) {
-	cells, line, err = k.Reader.Next()
-	var broken *table.RowError
-	if k.cells = cells; errors.As(err, &broken) {
-		k.cells = broken.Row
+// read is the next row as it stands in the file.
+func (g *giftRows) read() (row importRow, err error) {
+	if row, err = nextRow(g.table); err != nil {
+		return row, err
 	}
-	return cells, line, err
+	row.gift = &giftRow{isJSON: g.isJSON}
+	switch line := int(row.line); {
+	case row.broken:
+		row.gift.GiftRow = g.columns.BrokenGift(line, row.Reason, row.Cells, g.table.Object())
+	case g.isJSON:
+		row.gift.GiftRow = g.columns.GiftObject(line, g.table.Object())
+	default:
+		row.gift.GiftRow = g.columns.Gift(line, row.Cells)
+	}
+	row.broken, row.Reason = false, "" // the gift says what is wrong with it
+	return row, nil
 }
 
 // next is the next row. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
 func (g *giftRows) next() (row importRow, err error) {
-	read, err := g.file.Next()
-	if err != nil {
+	if row, err = g.read(); err != nil {
 		return row, err
 	}
-	row.gift = &giftRow{GiftRow: read, isJSON: g.file.IsJSON}
-	row.line, row.Cells = int64(read.Line), slices.Clone(g.table.cells)
+	read := row.gift.GiftRow
 	if read.ExternalID != nil && *read.ExternalID != "" {
 		return row, nil
 	}
@@ -168,7 +175,7 @@ func (t *tx) importGift(a *accountUnit, row *importRow, create func(*crm.GiftInp
 }
 
 // exportedGift is the gift that a row was exported from, nil where it is not in this account, or was canceled since, as an undo does.
-func (t *tx) exportedGift(a *accountUnit, row *crm.GiftRow) (*storedGift, error) {
+func (t *tx) exportedGift(a *accountUnit, row *sheet.GiftRow) (*storedGift, error) {
 	id := codeID(a.account, row.Own)
 	if id == 0 {
 		return nil, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/table"
 )
 
@@ -23,7 +24,7 @@ var someCode = regexp.MustCompile(`gift \w{16}`)
 
 // giftImportOf is how a file of gifts is imported without a person who maps its columns.
 func giftImportOf(rows *table.Reader) FileImport {
-	return FileImport{Of: ImportGifts, Name: "gifts.csv", SHA256: "sum", Region: "US", JSON: rows.Format == "jsonl", Mapping: crm.GuessGiftColumns(rows.Header())}
+	return FileImport{Of: ImportGifts, Name: "gifts.csv", SHA256: "sum", Region: "US", JSON: rows.Format == "jsonl", Mapping: sheet.Gifts.Recognize(rows.Header(), nil)}
 }
 
 // imported imports a CSV file, and returns its report with the rejected rows: their lines and reasons.
@@ -280,9 +281,9 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		im.Spec.Mapping[4].Target = crm.SkipColumn
+		im.Spec.Mapping[4].Target = sheet.Skip
 		begin(t, s, im, true)
-		for of, want := range map[string]string{ImportGifts: crm.SkipColumn, ImportContacts: "note"} {
+		for of, want := range map[string]string{ImportGifts: sheet.Skip, ImportContacts: "note"} {
 			if m, err := s.ColumnMapping(t.Context(), account, of, im.Spec.Header); err != nil || m[4].Target != want {
 				t.Errorf("%v: the next file of %q is mapped as %+v", err, of, m)
 			}
@@ -295,7 +296,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 		if m, err := s.ColumnMapping(t.Context(), account, ImportGifts, objects.Header()); err != nil || len(m) != 5 || m[0].Target != "amount" {
 			t.Errorf("%v: a table with the names of objects is mapped as %+v", err, m)
 		}
-		im.Spec.Mapping[0].Target = crm.SkipColumn
+		im.Spec.Mapping[0].Target = sheet.Skip
 		other, err := s.UploadImport(t.Context(), account, ImportGifts, "gifts.csv", "US", strings.NewReader(file))
 		if err != nil {
 			t.Fatal(err)
@@ -373,7 +374,7 @@ func TestRejectedGifts(t *testing.T) {
 		spec.Header, spec.JSON = rows.Header(), rows.Format == jsonLines
 		gifts, err := (*Store)(nil).newGiftRows(0, &spec, rows)
 		var out strings.Builder
-		var keys []crm.RowKey
+		var keys []sheet.RowKey
 		rejected, opening := NewRejectedFile(&out, "", &spec)
 		for err = errors.Join(err, opening); err == nil; {
 			var row importRow
@@ -390,7 +391,7 @@ func TestRejectedGifts(t *testing.T) {
 			t.Errorf("%s became\n%s\nwant\n%s", file, got, want)
 		}
 		again := openTable(t, got)
-		spec.Mapping = crm.GuessGiftColumns(again.Header())
+		spec.Mapping = sheet.Gifts.Recognize(again.Header(), nil)
 		if gifts, err = (*Store)(nil).newGiftRows(0, &spec, again); err != nil {
 			t.Fatal(err)
 		}

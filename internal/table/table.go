@@ -38,11 +38,6 @@ type RowError struct {
 
 func (e *RowError) Error() string { return fmt.Sprintf("Line %d: %s", e.Line, e.Message) }
 
-// Broken is what the error says, for packages that do not know this one.
-func (e *RowError) Broken() (line int, reason string, cells []string) {
-	return e.Line, e.Message, e.Row
-}
-
 // Reader reads the rows of a table, one after the other.
 type Reader struct {
 	Format      string   // "csv", also where the separator is another one, "jsonl" or "xlsx"

@@ -1,4 +1,4 @@
-package crm_test
+package sheet
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ var today = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 // TestFilesOfOtherSystems: a file of each source system becomes contacts without any mapping by hand.
 func TestFilesOfOtherSystems(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/import/*.csv")
+	files, err := filepath.Glob("testdata/contacts/*.csv")
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
 	}
@@ -62,8 +62,8 @@ func importFile(t *testing.T, name, region string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mapping := crm.GuessColumns(rows.Header(), nil)
-	if err := mapping.Check(); err != nil {
+	mapping := Contacts.Recognize(rows.Header(), nil)
+	if err := Contacts.Check(mapping); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
 	var told bytes.Buffer
@@ -82,7 +82,7 @@ func importFile(t *testing.T, name, region string) []byte {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		in := mapping.Rows(region).Input(row)
+		in := Contacts.Rows(mapping, region).Input(row)
 		err = in.Validate(nil, true, region, today)
 		contact, created := crm.NewContact(in, today)
 		if err = errors.Join(err, created); err != nil {
@@ -130,7 +130,7 @@ func TestColumnsAreRecognized(t *testing.T) {
 		"custom.3|new:text|skip|emails.0.wrong|addresses.200.city|Jo.": "skip?|skip?|skip?|skip|skip|skip?",
 	} {
 		var got []string
-		for _, c := range crm.GuessColumns(strings.Split(header, "|"), customFields()) {
+		for _, c := range Contacts.Recognize(strings.Split(header, "|"), customFields()) {
 			if c.Unknown {
 				c.Target += "?"
 			}
@@ -145,12 +145,12 @@ func TestColumnsAreRecognized(t *testing.T) {
 // rowOf is the contact that one cell becomes, beside a name.
 func rowOf(t *testing.T, target, cell string) (crm.Contact, error) {
 	t.Helper()
-	m := crm.Mapping{{Name: "First", Target: "first_name"}, {Name: "Last", Target: "last_name"}, {Name: "The column", Target: target}}
+	m := Mapping{{Name: "First", Target: "first_name"}, {Name: "Last", Target: "last_name"}, {Name: "The column", Target: target}}
 	row := []string{"Ana", "Lopez", cell}
-	if target == crm.FullNameColumn {
+	if target == FullName {
 		row = []string{"", "", cell}
 	}
-	in := m.Rows("US").Input(row)
+	in := Contacts.Rows(m, "US").Input(row)
 	if err := in.Validate(nil, true, "US", today); err != nil {
 		return crm.Contact{}, err
 	}
@@ -256,16 +256,37 @@ func said(c crm.Contact, target string, err error) string {
 // TestARowThatIsWrongNamesItsColumn: the reason calls a field as the file does, also where cells before it are empty.
 func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
 	t.Parallel()
-	m := crm.GuessColumns([]string{"Vorname", "Nachname", "E-Mail", "E-Mail 2", "Telefon", "Homepage"}, nil)
-	in := m.Rows("DE").Input([]string{"", "Weiß", "", "broken", "+49 30 1234567", "x"})
+	m := Contacts.Recognize([]string{"Vorname", "Nachname", "E-Mail", "E-Mail 2", "Telefon", "Homepage"}, nil)
+	in := Contacts.Rows(m, "DE").Input([]string{"", "Weiß", "", "broken", "+49 30 1234567", "x"})
 	err := in.Validate(nil, true, "DE", today)
 	var faults *crm.Invalid
 	if !errors.As(err, &faults) || faults.AllFaults() != "The Vorname field is required. The E-Mail 2 field must be a valid email address." {
 		t.Errorf("%v", err)
 	}
-	in = crm.Mapping{{Name: "Vollname", Target: crm.FullNameColumn}}.Rows("DE").Input([]string{""})
+	in = Contacts.Rows(Mapping{{Name: "Vollname", Target: FullName}}, "DE").Input([]string{""})
 	if err := in.Validate(nil, true, "DE", today); !errors.As(err, &faults) || faults.AllFaults() != "The Vollname (first name) field is required. The Vollname (last name) field is required." {
 		t.Errorf("of an empty full name: %v", err)
+	}
+	m = Contacts.Recognize([]string{"First", "Last", "City", "Home City"}, nil)
+	in = Contacts.Rows(m, "US").Input([]string{"Ana", "Lopez", "", strings.Repeat("x", 300)})
+	if err := in.Validate(nil, true, "US", today); !errors.As(err, &faults) || faults.AllFaults() != "The Home City field must not be longer than 255 characters." {
+		t.Errorf("of an address after an empty one: %v", err)
+	}
+}
+
+// TestNoNameMeansTwoThings: two lines of a table that have the same alias would depend on their order.
+func TestNoNameMeansTwoThings(t *testing.T) {
+	t.Parallel()
+	for _, s := range []*Sheet{Contacts, Gifts} {
+		targets := map[string]string{}
+		for _, c := range s.columns {
+			for _, name := range strings.Fields(c.names) {
+				if other, taken := targets[name]; taken || name != plainName(name) {
+					t.Errorf("%s is a name of %s and of %s, or no plain name", name, c.target, other)
+				}
+				targets[name] = c.target
+			}
+		}
 	}
 }
 
@@ -273,9 +294,9 @@ func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
 func TestCustomFieldsOfARow(t *testing.T) {
 	t.Parallel()
 	fields := customFields()
-	m := crm.GuessColumns([]string{"Name", "SHIRT size", "Position"}, fields)
+	m := Contacts.Recognize([]string{"Name", "SHIRT size", "Position"}, fields)
 	for cell, want := range map[string]string{" 1,044 ": `[{"field_id":3,"value":1044}]`, "": `[]`, "large": "must be a number"} {
-		in := m.Rows("US").Input([]string{"Ana Lopez", cell, ""})
+		in := Contacts.Rows(m, "US").Input([]string{"Ana Lopez", cell, ""})
 		err := errors.Join(in.Validate(nil, true, "US", today), in.CheckCustom(fields))
 		contact, created := crm.NewContact(in, today)
 		body := string(contact.AppendBody(nil))
@@ -290,9 +311,9 @@ func TestCustomFieldsOfARow(t *testing.T) {
 
 func TestPhonesOfAnotherCountry(t *testing.T) {
 	t.Parallel()
-	m := crm.GuessColumns([]string{"first name", "last name", "phone", "city", "country"}, nil)
+	m := Contacts.Recognize([]string{"first name", "last name", "phone", "city", "country"}, nil)
 	for phone, want := range map[string]string{"0664 1234567890": "+43 664 1234567890", "212-555-0100": "212-555-0100", "+1 212 555 0100": "+1 212 555 0100"} {
-		in := m.Rows("US").Input([]string{"Ana", "Lopez", phone, "Wien", "Österreich"})
+		in := Contacts.Rows(m, "US").Input([]string{"Ana", "Lopez", phone, "Wien", "Österreich"})
 		if got := (*in.Phones)[0].Value; got != want {
 			t.Errorf("%s became %s", phone, got)
 		}
@@ -301,7 +322,7 @@ func TestPhonesOfAnotherCountry(t *testing.T) {
 
 func TestMappingByHand(t *testing.T) {
 	t.Parallel()
-	guessed := crm.GuessColumns([]string{"Spalte", "Name, ganz", "email", "Note", "x=y"}, nil)
+	guessed := Contacts.Recognize([]string{"Spalte", "Name, ganz", "email", "Note", "x=y"}, nil)
 	for text, want := range map[string]string{
 		"":                                    "skip|skip|emails.0.value|note|skip",
 		"spalte=first_name, EMAIL = skip":     "first_name|skip|skip|note|skip",
@@ -315,7 +336,7 @@ func TestMappingByHand(t *testing.T) {
 		"#9=skip":                             `The file has no column "#9". Its columns are: Spalte, Name, ganz, email, Note, x=y.`,
 		"Spalte=addresses.0.city,#2=emails.5": `The column "#2" cannot become "emails.5".`,
 	} {
-		m, err := guessed.With(text)
+		m, err := Contacts.With(guessed, text)
 		var got []string
 		for _, c := range m {
 			got = append(got, c.Target)
@@ -328,28 +349,28 @@ func TestMappingByHand(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		m    crm.Mapping
+		m    Mapping
 		want string
 	}{
-		{crm.Mapping{{Name: "a", Target: "full_name"}}, ""},
-		{crm.Mapping{{Name: "a", Target: "first_name"}}, "No column has the first and the last name. Choose a column for the first name and one for the last name, or one for the full name."},
-		{crm.Mapping{{Name: "a", Target: "full_name"}, {Name: "b", Target: "company"}, {Name: "c", Target: "company"}}, "The c field must not become company, because the column b does."},
+		{Mapping{{Name: "a", Target: "full_name"}}, ""},
+		{Mapping{{Name: "a", Target: "first_name"}}, "No column has the first and the last name. Choose a column for the first name and one for the last name, or one for the full name."},
+		{Mapping{{Name: "a", Target: "full_name"}, {Name: "b", Target: "company"}, {Name: "c", Target: "company"}}, "The c field must not become company, because the column b does."},
 	} {
-		if err := c.m.Check(); err != nil && err.Error() != c.want || err == nil && c.want != "" {
+		if err := Contacts.Check(c.m); err != nil && err.Error() != c.want || err == nil && c.want != "" {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	m, _ := guessed.With(`#1=full_name,#5=custom.7`)
+	m, _ := Contacts.With(guessed, `#1=full_name,#5=custom.7`)
 	if skipped := strings.Join(m.Skipped(), "; "); skipped != "Name, ganz" {
 		t.Errorf("skipped: %s", skipped)
 	}
 	text, err := json.Marshal(m)
-	var again crm.Mapping
+	var again Mapping
 	if err = errors.Join(err, json.Unmarshal(text, &again)); err != nil || again[4].Target != "custom.7" || !strings.HasPrefix(string(text), `[{"column":"Spalte","target":"full_name"},`) {
 		t.Errorf("%s, %v", text, err)
 	}
-	for _, target := range crm.Targets(2, 2, 1) {
-		if crm.TargetLabel(target) == "" || crm.TargetLabel(target) == target {
+	for _, target := range Contacts.Targets() {
+		if Contacts.Label(target) == "" || Contacts.Label(target) == target {
 			t.Errorf("%s has no label", target)
 		}
 	}
@@ -359,7 +380,7 @@ func TestMappingByHand(t *testing.T) {
 func TestARowIsReadWithFewAllocations(t *testing.T) {
 	header := strings.Fields(`first_name last_name dob emails.0.type emails.0.value phones.0.value addresses.0.address_1 addresses.0.city addresses.0.zipcode tags`)
 	row := []string{"Ana", "Lopez", "02/17/1964", "work", "ana@example.org", "(617) 555-0100", "12 Harbor Street", "Boston", "02110", "vip, board"}
-	rows := crm.GuessColumns(header, nil).Rows("US")
+	rows := Contacts.Rows(Contacts.Recognize(header, nil), "US")
 	if got := testing.AllocsPerRun(100, func() { rows.Input(row) }); got > 60 {
 		t.Errorf("a row is read with %v allocations", got)
 	}

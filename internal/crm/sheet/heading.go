@@ -1,31 +1,13 @@
-package crm
+package sheet
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"donorbook/internal/crm"
 )
-
-// fieldNames are what source systems and people call the fields that take one cell, in English, German and French: without spaces, accents and
-// punctuation.
-var fieldNames = map[string]string{
-	"first_name":   "first firstname fname givenname forename vorname prenom rufname",
-	"middle_name":  "middle middlename additionalname secondname middleinitial zweitername zweitervorname deuxiemeprenom",
-	"last_name":    "last lastname lname surname familyname nachname familienname zuname nom nomdefamille",
-	"full_name":    "name fullname displayname contactname sortname constituentname donorname supportername vollername vollname vollstandigername nomcomplet kontakt kontaktname",
-	"dob":          "dob dateofbirth birthdate birthday bday geburtsdatum geburtstag geboren geborenam datedenaissance naissance neele",
-	"company":      "company companyname organization organisation organizationname organisationname employer currentemployer accountname businessname firma firmenname unternehmen arbeitgeber verein entreprise societe organisme association employeur",
-	"title":        "title jobtitle position occupation profession organizationtitle beruf funktion berufsbezeichnung fonction poste",
-	"note":         "note notes comment comments description remarks remark memo notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar remarque remarques commentaire commentaires",
-	"tags":         "tags tag labels label groupmembership groups group keywords categories category schlagworte schlagworter stichworte gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie",
-	"twitter_url":  "twitter twitterurl twitterprofile twitterhandle twitterid",
-	"linkedin_url": "linkedin linkedinurl linkedinprofile",
-	"facebook_url": "facebook facebookurl facebookprofile facebookid",
-}
-
-// ownNames are columns of our own exports that an import does not take, and that should not become custom fields.
-var ownNames = strings.Fields("id createdat updatedat archivedat totalcontributions recurringcontributions rejected reason")
 
 // meaning is what one word says about a column.
 type meaning struct {
@@ -87,7 +69,7 @@ func headingWords(name string) []string {
 		spaced.WriteRune(r)
 		last = r
 	}
-	all := appendWords(nil, spaced.String())
+	all := crm.Words(spaced.String())
 	joined := all[:0]
 	for i := 0; i < len(all); i++ {
 		word := all[i]

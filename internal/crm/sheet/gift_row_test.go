@@ -1,6 +1,7 @@
-package crm
+package sheet
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -9,18 +10,56 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm"
 	tables "donorbook/internal/table"
 )
 
 var importDay = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 
-// openGifts reads the header of a file.
-func openGifts(file string) (*GiftFile, error) {
-	rows, err := tables.Open(strings.NewReader(file), int64(len(file)), "gifts.csv")
+// value is what was sent, or nothing.
+func value(sent *string) string {
+	if sent == nil {
+		return ""
+	}
+	return *sent
+}
+
+// giftFile reads the rows of a file as an import does.
+type giftFile struct {
+	*tables.Reader
+	rows *Rows
+}
+
+func openGiftFile(file []byte, name string, mapping Mapping, region string) (*giftFile, error) {
+	r, err := tables.Open(bytes.NewReader(file), int64(len(file)), name)
 	if err != nil {
 		return nil, err
 	}
-	return OpenGiftFile(rows, rows.Format == "jsonl", nil, "US")
+	if r.Format == "jsonl" {
+		return &giftFile{r, Gifts.Rows(nil, region)}, nil
+	}
+	if mapping == nil {
+		mapping = Gifts.Recognize(r.Header(), nil)
+	}
+	return &giftFile{r, Gifts.Rows(mapping, region)}, Gifts.Check(mapping)
+}
+
+func openGifts(file string) (*giftFile, error) {
+	return openGiftFile([]byte(file), "gifts.csv", nil, "US")
+}
+
+func (f *giftFile) next() (*GiftRow, error) {
+	cells, line, err := f.Next()
+	var broken *tables.RowError
+	switch {
+	case errors.As(err, &broken):
+		return f.rows.BrokenGift(broken.Line, broken.Message, broken.Row, f.Object()), nil
+	case err != nil:
+		return nil, err
+	case f.Format == "jsonl":
+		return f.rows.GiftObject(line, f.Object()), nil
+	}
+	return f.rows.Gift(line, cells), nil
 }
 
 // readGifts is the result of each row of a file: a summary of the gift, or what is wrong with it.
@@ -29,19 +68,19 @@ func readGifts(t testing.TB, file string) (said []string, err error) {
 	f, err := openGifts(file)
 	for err == nil {
 		var row *GiftRow
-		if row, err = f.Next(); err != nil {
+		if row, err = f.next(); err != nil {
 			break
 		}
 		text := fmt.Sprintf("%d: ", row.Line)
 		if err := row.Validate("US", importDay); err != nil {
-			var faults *Invalid
+			var faults *crm.Invalid
 			if !errors.As(err, &faults) {
 				t.Fatal(err)
 			}
 			said = append(said, text+faults.AllFaults())
 			continue
 		}
-		said = append(said, text+fmt.Sprintf("%d %s %s %s", *row.Amount, *row.Method, row.at.Format(time.DateTime), row.CampaignName))
+		said = append(said, text+fmt.Sprintf("%d %s %s %s", *row.Amount, *row.Method, row.Time().Format(time.DateTime), row.CampaignName))
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -72,6 +111,8 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 			[]string{"2: The row does not say who gave. It must have an email, a phone, or a first and a last name.", "3: The last_name field is required.",
 				"4: The phone field must be a valid phone number, with a + and the country code where it is not a US number.",
 				"5: The campaign field must not come together with campaign_id. The contact_id field must be an id, which is a whole number."}},
+		{"parts of an address that are too long", "amount,date,First name,Last name,Ort,Dedicated to\n5,2026-01-31,Ada,Lovelace," + strings.Repeat("x", 300) + ",\n",
+			[]string{"2: The Ort field must not be longer than 255 characters."}},
 		{"a row without its empty cells at the end, and one that is too long", "amount,date,method,contact_id\n5,2026-01-31,cash\n5,2026-01-31,cash,7,8\n",
 			[]string{"2: The row does not say who gave. It must have an email, a phone, or a first and a last name.", "3: The row has too many columns: 5. The header has 4."}},
 		{"semicolons, and Windows-1252", "amount;date;method;contact_id;note\n5;2026-01-31;cash;7;Jos\xe9\n",
@@ -83,7 +124,7 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 		{"objects, with empty lines", `{"amount": 50, "method": "check", "transacted_at": "2026-01-31", "contact_id": 7, "campaign": "gala", "x": [1]}` + "\n\n" +
 			`{"amount": "50", "payment_method": "coin", "date": "2026-01-31", "contact_id": null, "email": "ada@example.org", "campaign": 12}` + "\r\n" +
 			`{"amount": 5, "payment_method": "cash", "date": "2026-01-31", "email": "ada@example.org", "campaign": 12, "rejected": "why"}`,
-			[]string{"1: 500000 check 2026-01-31 12:00:00 gala", "3: The method field must be one of " + strings.Join(Methods, ", ") + ". The amount field must be a number.", "4: 50000 cash 2026-01-31 12:00:00 12"}},
+			[]string{"1: 500000 check 2026-01-31 12:00:00 gala", "3: The method field must be one of " + strings.Join(crm.Methods, ", ") + ". The amount field must be a number.", "4: 50000 cash 2026-01-31 12:00:00 12"}},
 	} {
 		got, err := readGifts(t, c.file)
 		if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
@@ -101,20 +142,20 @@ func TestFilesThatAreNotOfGifts(t *testing.T) {
 		"amount,date,method,DATE\n": "The DATE field must not become transacted_at, because the column date does.",
 	} {
 		_, err := readGifts(t, file)
-		var malformed *Malformed
-		if !errors.As(err, &malformed) || malformed.Message != want {
+		var refused *crm.Invalid
+		if !errors.As(err, &refused) || refused.AllFaults() != want {
 			t.Errorf("%s: %v, want %s", file, err, want)
 		}
 	}
 }
 
-func firstRow(t testing.TB, file string) (*GiftFile, *GiftRow) {
+func firstRow(t testing.TB, file string) (*giftFile, *GiftRow) {
 	t.Helper()
 	f, err := openGifts(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := f.Next()
+	row, err := f.next()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,19 +220,19 @@ func FuzzGiftFile(f *testing.F) {
 		file, err := openGifts(text)
 		for err == nil {
 			var row *GiftRow
-			if row, err = file.Next(); err != nil {
+			if row, err = file.next(); err != nil {
 				break
 			}
-			if file.IsJSON && !row.faults.has("") {
+			if file.Format == "jsonl" && !row.isBroken {
 				if _, again := firstRow(t, row.Rejected("why")); again.Key() != row.Key() {
 					t.Fatalf("%q is another row when it comes again", text)
 				}
 			}
 			_ = row.Validate("US", importDay)
 		}
-		var malformed *Malformed
+		var unmapped *crm.Invalid
 		var refused *tables.FileError
-		if !errors.Is(err, io.EOF) && !errors.As(err, &malformed) && !errors.As(err, &refused) {
+		if !errors.Is(err, io.EOF) && !errors.As(err, &unmapped) && !errors.As(err, &refused) {
 			t.Fatalf("%q: %v", text, err)
 		}
 	})

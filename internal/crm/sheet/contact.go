@@ -1,0 +1,126 @@
+package sheet
+
+import "donorbook/internal/crm"
+
+// Targets of contacts that recognition and reading name.
+const (
+	oneTag       = "tag" // a column that has one tag, and no separator
+	street       = "addresses.#.address_1"
+	line2        = "addresses.#.address_2"
+	city         = "addresses.#.city"
+	state        = "addresses.#.state"
+	zipcode      = "addresses.#.zipcode"
+	country      = "addresses.#.country"
+	wholeAddress = "addresses.#.whole"    // all of it in one cell
+	zipAndCity   = "addresses.#.zip_city" // 10115 Berlin
+	houseNumber  = "addresses.#.house"    // behind the street
+)
+
+// What we call the types of emails and phones, by what headings call them.
+var (
+	emailTypes = map[string]string{"home": "personal", "work": "work"}
+	phoneTypes = map[string]string{"home": "home", "work": "work", "cell": "cell"}
+)
+
+// Contacts are files of contacts.
+var Contacts = newSheet(Sheet{
+	columns: contactColumns(), own: []string{"recurring_contributions", "archived_at"}, recognize: recognizeContacts,
+	more: ", other emails, phones and addresses by their numbers, custom.ID or new:TYPE",
+	check: func(_ *Sheet, has func(string) bool) string {
+		if has(FullName) || has("first_name") && has("last_name") {
+			return ""
+		}
+		return "No column has the first and the last name. Choose a column for the first name and one for the last name, or one for the full name."
+	},
+})
+
+// contactColumns are in the order in which our files have them. A text field that is not here is known by its name and its label.
+func contactColumns() []column {
+	return complete(complete([]column{
+		{target: Skip, label: "Do not import", repeats: true},
+		{heading: "id", write: func(of *record, _ int) any { return of.contact.ID }},
+		{target: "first_name", names: "first firstname fname givenname forename vorname prenom rufname"},
+		{target: "middle_name", names: "middle middlename additionalname secondname middleinitial zweitername zweitervorname deuxiemeprenom"},
+		{target: "last_name", names: "last lastname lname surname familyname nachname familienname zuname nom nomdefamille"},
+		{target: FullName, label: "Full name", read: func(r *row, _ *cell, text string) { r.fullName = text },
+			names: "name fullname displayname contactname sortname constituentname donorname supportername vollername vollname vollstandigername nomcomplet kontakt kontaktname"},
+		{target: "dob", clean: birthDay, write: func(of *record, _ int) any { return dayText(of.contact.DOB) },
+			names: "dob dateofbirth birthdate birthday bday geburtsdatum geburtstag geboren geborenam datedenaissance naissance neele"},
+		{target: "company", clean: withoutHousehold,
+			names: "company companyname organization organisation organizationname organisationname employer currentemployer accountname businessname firma firmenname unternehmen arbeitgeber verein entreprise societe organisme association employeur"},
+		{target: "title", names: "title jobtitle position occupation profession organizationtitle beruf funktion berufsbezeichnung fonction poste"},
+		{target: "twitter_url", clean: profileOn("https://twitter.com/"), names: "twitter twitterurl twitterprofile twitterhandle twitterid"},
+		{target: "linkedin_url", clean: profileOn("https://www.linkedin.com/in/"), names: "linkedin linkedinurl linkedinprofile"},
+		{target: "facebook_url", clean: profileOn("https://www.facebook.com/"), names: "facebook facebookurl facebookprofile facebookid"},
+		{target: "note", repeats: true, read: func(r *row, _ *cell, text string) { addNote(&r.contact.Note, text) },
+			names: "note notes comment comments description remarks remark memo notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar remarque remarques commentaire commentaires"},
+		{target: "tags", label: "Tags", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, splitTags(text)...) },
+			write: func(of *record, _ int) any { return JoinTags(of.contact.Tags) },
+			names: "tags tag labels label groupmembership groups group keywords categories category schlagworte schlagworter stichworte gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie"},
+		{target: oneTag, label: "One tag", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, text) }},
+
+		{target: "emails.#.value", types: emailTypes, read: readValues(splitEmails), heading: "email_#", write: func(of *record, i int) any { return typedAt(of.contact.Emails, i).Value }},
+		{target: "emails.#.type", types: emailTypes, read: readType, heading: "email_#_type", write: func(of *record, i int) any { return typedAt(of.contact.Emails, i).Type }},
+		{target: "phones.#.value", types: phoneTypes, read: readValues(splitPhones), heading: "phone_#", write: func(of *record, i int) any { return typedAt(of.contact.Phones, i).Value }},
+		{target: "phones.#.type", types: phoneTypes, read: readType, heading: "phone_#_type", write: func(of *record, i int) any { return typedAt(of.contact.Phones, i).Type }},
+		{target: street, heading: "address_#_line_1", read: readStreet},
+		{target: line2, heading: "address_#_line_2", repeats: true, read: func(r *row, c *cell, text string) { r.place(c).addLine(text) }},
+		{target: city, heading: "address_#_city"},
+		{target: state, heading: "address_#_state"},
+		{target: zipcode, heading: "address_#_zipcode"},
+		{target: country, heading: "address_#_country"},
+		{target: wholeAddress, label: "Address %d, all in one", read: func(r *row, c *cell, text string) { r.place(c).whole = text }},
+		{target: zipAndCity, label: "Address %d postal code and city", read: readZipAndCity},
+		{target: houseNumber, label: "Address %d house number", read: func(r *row, c *cell, text string) { r.place(c).house = text }},
+
+		{target: customTarget, read: func(r *row, c *cell, text string) {
+			r.contact.Custom = append(r.contact.Custom, crm.WrittenCustom(c.n, text))
+		},
+			write: func(of *record, i int) any { return customCell(of.custom[i], of.contact) }},
+		{heading: "total_contributions", write: func(of *record, _ int) any { return of.contact.Stats.TotalContributions }},
+		{heading: "recurring_contributions", write: func(of *record, _ int) any { return of.contact.Stats.RecurringContributions }},
+		{heading: "created_at", write: func(of *record, _ int) any { return moment(of.contact.CreatedAt) }},
+		{heading: "updated_at", write: func(of *record, _ int) any { return moment(of.contact.UpdatedAt) }},
+		{heading: "archived_at", write: func(of *record, _ int) any { return moment(of.contact.ArchivedAt) }},
+		{heading: "reason"}, {heading: crm.RejectedKey}, // of files of rejected rows
+	}, contactFields()), addressFields())
+}
+
+func contactFields() (fields []column) {
+	for _, f := range crm.ContactTexts {
+		fields = append(fields, column{target: f.Name, label: f.Label,
+			read:  func(r *row, _ *cell, text string) { f.Set(&r.contact, text) },
+			write: func(of *record, _ int) any { return f.Text(of.contact) }})
+	}
+	return fields
+}
+
+func addressFields() (fields []column) {
+	for _, f := range crm.AddressTexts {
+		fields = append(fields, column{target: "addresses.#." + f.Name, heading: "address_#_" + f.Name,
+			read: func(r *row, c *cell, text string) { f.Set(&r.place(c).Address, text) },
+			write: func(of *record, i int) any {
+				if i < len(of.contact.Addresses) {
+					return f.Text(&of.contact.Addresses[i])
+				}
+				return ""
+			}})
+	}
+	return fields
+}
+
+// typedAt is an element of a list, empty where the list is shorter.
+func typedAt(list []crm.Typed, i int) (t crm.Typed) {
+	if i < len(list) {
+		t = list[i]
+	}
+	return t
+}
+
+// addNote adds a cell to a note, which several columns may go to.
+func addNote(note **string, text string) {
+	if *note != nil {
+		text = **note + "\n\n" + text
+	}
+	*note = &text
+}

@@ -1,0 +1,182 @@
+package sheet
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// googleSeparator stands between several values in a cell of an address book of Google.
+const googleSeparator = ":::"
+
+// splitEmails are the emails of a cell, which may be several.
+func splitEmails(cell string) []string {
+	if strings.Count(cell, "@") < 2 {
+		return []string{cell}
+	}
+	return strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(";,|: \t\r\n", r) })
+}
+
+// splitPhones are the phones of a cell. Numbers have spaces in them, so these separate nothing; nor does what stands before an extension.
+func splitPhones(cell string) []string {
+	phones := strings.FieldsFunc(strings.ReplaceAll(cell, googleSeparator, ";"), func(r rune) bool { return strings.ContainsRune(";,|\n", r) })
+	for i, phone := range phones {
+		phones[i] = strings.TrimSpace(phone)
+		if digits := strings.FieldsFunc(phone, func(r rune) bool { return r < '0' || r > '9' }); len(strings.Join(digits, "")) < 5 {
+			return []string{cell}
+		}
+	}
+	return phones
+}
+
+// splitTags are the tags of a cell: separated by semicolons, or else by bars, or else by commas. A backslash keeps a separator in a tag, and so do
+// quotes around it.
+func splitTags(cell string) (tags []string) {
+	cell = strings.ReplaceAll(cell, googleSeparator, ";")
+	separator := byte(',')
+	for _, other := range []byte{'|', ';'} {
+		if strings.IndexByte(cell, other) >= 0 && len(cutTags(cell, other)) > 1 {
+			separator = other
+		}
+	}
+	for _, tag := range cutTags(cell, separator) {
+		if tag != "" && tag != "* myContacts" { // a group that Google puts all contacts into
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// cutTags cuts a cell at a separator.
+func cutTags(cell string, separator byte) (tags []string) {
+	var tag []byte
+	quoted, escaped, kept := false, false, 0 // kept: what a backslash or quotes keep is not trimmed
+	end := func() {
+		text := string(tag)
+		if kept == 0 {
+			text = strings.TrimSpace(text)
+		}
+		tags, tag, kept = append(tags, text), nil, 0
+	}
+	for i := range len(cell) {
+		c := cell[i]
+		switch {
+		case escaped:
+			if c == 'n' {
+				c = '\n'
+			}
+			tag, escaped = append(tag, c), false
+		case c == '\\' && i+1 < len(cell) && strings.IndexByte(`\;,|n"*:`, cell[i+1]) >= 0:
+			escaped = true
+		case c == '"' && (quoted || len(strings.TrimSpace(string(tag))) == 0):
+			quoted = !quoted
+			if tag = tag[:len(tag):len(tag)]; quoted {
+				tag = nil
+			}
+		case c == separator && !quoted:
+			end()
+		default:
+			tag = append(tag, c)
+		}
+	}
+	end()
+	return tags
+}
+
+// JoinTags is tags in one cell. What an import may take for a separator within a tag is written behind a backslash.
+func JoinTags(tags []string) string {
+	joined := make([]string, len(tags))
+	for i, tag := range tags {
+		joined[i] = tagEscapes.Replace(tag)
+	}
+	return strings.Join(joined, "; ")
+}
+
+var tagEscapes = strings.NewReplacer(`\`, `\\`, `;`, `\;`, `,`, `\,`, `|`, `\|`, `"`, `\"`, ":::", `\:\:\:`, "* ", `\* `, "\n", `\n`)
+
+// groupOf is where a value belongs, by words such as "Work", "* Mobile" or "privat".
+func groupOf(text string) (group string) {
+	for _, word := range headingWords(text) {
+		if meaning := headings[word]; meaning.group != "" && (group == "" || meaning.group == "cell") {
+			group = meaning.group
+		}
+	}
+	return group
+}
+
+// titles and particles are the words of a name that are neither a first nor a last name by themselves.
+var (
+	titles    = []string{"mr", "mrs", "ms", "miss", "dr", "prof", "rev", "herr", "frau", "mme", "mlle", "monsieur", "madame"}
+	particles = []string{"van", "von", "vom", "zu", "zum", "zur", "der", "den", "de", "del", "della", "di", "da", "dos", "du", "des", "la", "le", "el", "al", "bin", "ibn", "ter", "ten", "st", "saint", "mac", "mc"}
+	suffixes  = []string{"jr", "sr", "ii", "iii", "iv", "phd", "md", "esq"}
+)
+
+func isOneOf(word string, words []string) bool {
+	return slices.Contains(words, strings.Trim(strings.ToLower(word), ".,"))
+}
+
+// splitName makes a first and a last name of a full one: "Ana Lopez", "Lopez, Ana", "Dr. Ludwig van Beethoven".
+func splitName(name string) (first, last string) {
+	if last, first, found := strings.Cut(name, ","); found && !isOneOf(strings.TrimSpace(first), suffixes) {
+		return strings.TrimSpace(first), strings.TrimSpace(last)
+	}
+	words := strings.Fields(name)
+	for len(words) > 2 && isOneOf(words[0], titles) {
+		words = words[1:]
+	}
+	from := len(words) - 1
+	if from > 1 && isOneOf(words[from], suffixes) {
+		from--
+	}
+	for from > 1 && isOneOf(words[from-1], particles) {
+		from--
+	}
+	if from < 1 {
+		return strings.Join(words, " "), ""
+	}
+	return strings.Join(words[:from], " "), strings.Join(words[from:], " ")
+}
+
+// withoutHousehold leaves out the name that Salesforce made up for a family, and that is no company.
+func withoutHousehold(c *cell, company string) string {
+	name := strings.TrimSuffix(strings.ToLower(company), " account")
+	if plainName(c.name) == "accountname" && strings.HasSuffix(name, " household") {
+		return ""
+	}
+	return company
+}
+
+// birthDay is a day of birth as a form has it. What is no day stays as it is. A day without a year, which some systems keep, is no date of birth.
+func birthDay(c *cell, text string) string {
+	if strings.Trim(text, "0-/.:TZ ") == "" || yearless.MatchString(text) {
+		return ""
+	}
+	for _, dayFirst := range []bool{c.dayFirst, !c.dayFirst} {
+		if m, ok := crm.ReadMoment(text, dayFirst); ok && strings.Contains(text, strconv.Itoa(m.At.Year())) { // 1/31/50 may be of two centuries
+			return m.At.Format(time.DateOnly)
+		}
+	}
+	return text
+}
+
+// yearless is a birthday such as 01/31, 31.01. and --01-31.
+var yearless = regexp.MustCompile(`^(\d{1,2}[/.-]\d{1,2}\.?|--\d\d-\d\d)$`)
+
+// profileOn makes the address of a profile on a site, of which people also write the name alone.
+func profileOn(site string) func(*cell, string) string {
+	return func(_ *cell, text string) string {
+		switch {
+		case strings.Contains(text, "://"):
+			return text
+		case strings.Contains(text, "/"):
+			return "https://" + text
+		case strings.ContainsAny(text, " \t\n"):
+			return text
+		}
+		return site + strings.TrimPrefix(text, "@")
+	}
+}

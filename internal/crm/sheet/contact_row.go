@@ -1,0 +1,162 @@
+package sheet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"donorbook/internal/crm"
+)
+
+// cellValue is an email or a phone with the place that its column gives it. A cell may hold several.
+type cellValue struct {
+	crm.Typed
+	n      int64
+	column string
+}
+
+// readValues takes the emails or phones of a cell. In our own files each has a cell of its own.
+func readValues(split func(string) []string) func(*row, *cell, string) {
+	return func(r *row, c *cell, text string) {
+		values := []string{text}
+		if !r.isOwn {
+			values = split(text)
+		}
+		for _, value := range values {
+			r.take(c, crm.Typed{Value: value, Type: c.valueType})
+		}
+	}
+}
+
+// readType takes a type that has a cell of its own, for the value of the same place.
+func readType(r *row, c *cell, text string) { r.take(c, crm.Typed{Type: c.types[groupOf(text)]}) }
+
+func (r *row) take(c *cell, value crm.Typed) {
+	list := &r.emails
+	if c.list == "phones" {
+		list = &r.phones
+	}
+	*list = append(*list, cellValue{value, c.n, c.name})
+}
+
+// finish makes the input of what was taken.
+func (r *row) finish() {
+	in := &r.contact
+	if in.FirstName == nil && in.LastName == nil && r.fullName != "" {
+		first, last := splitName(r.fullName)
+		in.FirstName, in.LastName = &first, &last
+	}
+	if list := r.typedList("emails", r.emails); list != nil {
+		in.Emails = &list
+	}
+	country := ""
+	if addresses := r.addresses(); addresses != nil {
+		in.Addresses, country = &addresses, addresses[0].Country
+	}
+	if list := r.typedList("phones", r.phones); list != nil {
+		for i := range list {
+			if !r.isOwn {
+				list[i].Value = crm.PhoneAbroad(list[i].Value, country, r.region)
+			}
+		}
+		in.Phones = &list
+	}
+	if r.tags != nil {
+		in.Tags = &r.tags
+	}
+}
+
+// typedList is the values in the order of their places, each with the type that a column of its own or the name of its column tells.
+func (r *row) typedList(name string, taken []cellValue) (list []crm.Typed) {
+	slices.SortStableFunc(taken, func(a, b cellValue) int { return cmp.Compare(a.n, b.n) })
+	for _, one := range taken {
+		if one.Value == "" {
+			continue
+		}
+		for _, other := range taken {
+			if other.n == one.n && other.Value == "" && other.Type != "" {
+				one.Type = other.Type
+			}
+		}
+		if one.n != int64(len(list)) {
+			r.callElement(name, len(list), "value", one.column)
+		}
+		list = append(list, one.Typed)
+	}
+	return list
+}
+
+// cellAddress is an address of which each part may be in a cell of its own.
+type cellAddress struct {
+	crm.Address
+	n            int64
+	house, whole string
+}
+
+// place is the address that a cell belongs to.
+func (r *row) place(c *cell) *cellAddress {
+	i := slices.IndexFunc(r.places, func(p cellAddress) bool { return p.n == c.n })
+	if i < 0 {
+		i = len(r.places)
+		r.places = append(r.places, cellAddress{n: c.n})
+	}
+	return &r.places[i]
+}
+
+// readStreet takes the first line of an address. Further lines of the cell are the second one, unless that has a column of its own.
+func readStreet(r *row, c *cell, text string) {
+	p := r.place(c)
+	if line, rest, isMore := strings.Cut(text, "\n"); isMore && r.columnOf(line2, c.n) == "" {
+		text = strings.TrimSpace(line)
+		p.addLine(strings.Join(strings.Fields(rest), " "))
+	}
+	p.Line1 = text
+}
+
+func readZipAndCity(r *row, c *cell, text string) {
+	p := r.place(c)
+	if zip, city, found := strings.Cut(text, " "); found && strings.ContainsAny(zip, "0123456789") {
+		p.Zipcode, p.City = zip, strings.TrimSpace(city)
+	} else {
+		p.City = text
+	}
+}
+
+// addLine adds to the second line of an address.
+func (p *cellAddress) addLine(text string) {
+	if p.Line2 != "" && text != "" {
+		p.Line2 += ", "
+	}
+	p.Line2 += text
+}
+
+// addresses are in the order of their places. A state or a country that we have no code for goes to the second line, so that nothing is lost
+// and the row is not rejected.
+func (r *row) addresses() (list []crm.Address) {
+	slices.SortStableFunc(r.places, func(a, b cellAddress) int { return cmp.Compare(a.n, b.n) })
+	for i := range r.places {
+		p := &r.places[i]
+		if p.whole != "" && p.Address == (crm.Address{}) {
+			p.Address = splitAddress(p.whole)
+		}
+		if p.house != "" {
+			p.Line1 = strings.TrimSpace(p.Line1 + " " + p.house)
+		}
+		code, known := crm.FindCountry(p.Country)
+		if !known {
+			p.addLine(p.Country)
+		}
+		p.Country = code
+		if code, known = crm.FindState(p.State); !known && plainName(p.State) != plainName(p.City) {
+			p.addLine(p.State)
+		}
+		p.State = code
+		if p.n != int64(i) || p.whole != "" {
+			for _, part := range crm.AddressTexts {
+				r.callElement("addresses", i, part.Name, cmp.Or(r.columnOf("addresses.#."+part.Name, p.n), r.columnOf(wholeAddress, p.n)))
+			}
+		}
+		list = append(list, p.Address)
+	}
+	return list
+}

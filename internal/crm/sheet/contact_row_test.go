@@ -1,0 +1,78 @@
+package sheet
+
+import (
+	"slices"
+	"testing"
+
+	"donorbook/internal/crm"
+)
+
+// TestEveryFieldHasAColumnOfItsOwn: a column that becomes a field fills that one and no other, and is written as it was read.
+func TestEveryFieldHasAColumnOfItsOwn(t *testing.T) {
+	cellOf := map[string]string{"dob": "1980-01-31", "twitter_url": "https://x.org", "linkedin_url": "https://x.org", "facebook_url": "https://x.org", "state": "NY", "country": "USA"}
+	made := func(target, text string) crm.Contact {
+		in := Contacts.Rows(Mapping{{Name: "The column", Target: target}}, "US").Input([]string{text})
+		if err := in.Validate(nil, false, "US", today); err != nil {
+			t.Fatal(target, err)
+		}
+		c, err := crm.NewContact(in, today)
+		if err != nil {
+			t.Fatal(target, err)
+		}
+		return c
+	}
+	for _, f := range crm.ContactTexts {
+		want := or(cellOf[f.Name], "x")
+		c := made(f.Name, want)
+		for _, other := range crm.ContactTexts {
+			if got := other.Text(&c); (got != "") != (other.Name == f.Name) {
+				t.Errorf("a column that becomes %s makes %s %q", f.Name, other.Name, got)
+			}
+		}
+		out := ContactTable(crm.NewCustomFields(0, nil))
+		row, err := out.Contact(&c)
+		if at := slices.Index(out.Header(), f.Name); err != nil || at < 0 || row[at] != want {
+			t.Errorf("%s is written as %v, %v", f.Name, row, err)
+		}
+	}
+	for _, f := range crm.AddressTexts {
+		want := or(cellOf[f.Name], "x")
+		c := made("addresses.0."+f.Name, want)
+		for _, other := range crm.AddressTexts {
+			if got := other.Text(&c.Addresses[0]); got != "" && other.Name != f.Name || got != want && other.Name == f.Name {
+				t.Errorf("a column that becomes %s makes %s %q", f.Name, other.Name, got)
+			}
+		}
+	}
+}
+
+func or(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// TestAFieldThatNoLineNames: a new text field needs no line of its own to be recognized, chosen, read and written.
+func TestAFieldThatNoLineNames(t *testing.T) {
+	heard := ""
+	s := newSheet(Sheet{recognize: recognizeContacts, own: []string{"a", "b"}, columns: complete([]column{{target: Skip}, {target: "first_name"}, {heading: "id"}}, []column{
+		{target: "first_name"},
+		{target: "nick_name", label: "Nickname", read: func(_ *row, _ *cell, text string) { heard = text }, write: func(*record, int) any { return "Ama" }},
+	})})
+	if got := s.Targets(); !slices.Equal(got, []string{Skip, "first_name", "nick_name"}) || s.Label("nick_name") != "Nickname" {
+		t.Errorf("offered: %q", got)
+	}
+	for _, name := range []string{"Nickname", "nick_name", "NICK NAME"} {
+		m := s.Recognize([]string{name}, nil)
+		if heard = ""; m[0].Target != "nick_name" {
+			t.Errorf("%s is taken for %s", name, m[0].Target)
+		}
+		if s.Rows(m, "US").Input([]string{"Ama"}); heard != "Ama" {
+			t.Errorf("a cell of %s was read as %q", name, heard)
+		}
+	}
+	if got := (&Table{sheet: s, lengths: map[string]int{"": 1}}).Header(); !slices.Equal(got, []string{"nick_name"}) {
+		t.Errorf("written: %q", got)
+	}
+}

@@ -1,0 +1,112 @@
+package sheet
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+)
+
+// Decimal is a cell with a number that has decimals, such as 12.50.
+type Decimal string
+
+// Date is a cell with a day.
+type Date time.Time
+
+// Table is a file of ours: a column for each field, and for lists as many as the longest one needs, so that nothing is left out. An import knows every
+// column by its name.
+type Table struct {
+	sheet   *Sheet
+	custom  []*crm.CustomField // those in use have a column each
+	lengths map[string]int     // of the longest lists
+}
+
+// record is a document that is written, with what stands beside it.
+type record struct {
+	contact *crm.Contact
+	custom  []*crm.CustomField
+	gift    *crm.Gift
+	slug    string // of the campaign of a gift
+}
+
+// ContactTable begins a file of contacts with these custom fields.
+func ContactTable(fields *crm.CustomFields) *Table {
+	custom := fields.Active()
+	return &Table{Contacts, custom, map[string]int{"": 1, "custom": len(custom)}}
+}
+
+// GiftTable begins a file of gifts.
+func GiftTable() *Table { return &Table{sheet: Gifts, lengths: map[string]int{"": 1}} }
+
+// Fit makes space for a contact. Every contact must be fitted before the header is written.
+func (t *Table) Fit(c *crm.Contact) {
+	t.lengths["emails"] = max(t.lengths["emails"], len(c.Emails))
+	t.lengths["phones"] = max(t.lengths["phones"], len(c.Phones))
+	t.lengths["addresses"] = max(t.lengths["addresses"], len(c.Addresses))
+}
+
+// Header is the names of the columns.
+func (t *Table) Header() (names []string) {
+	t.sheet.each(t.lengths, func(c *column, i int) {
+		switch {
+		case c.write == nil:
+		case c.list == "custom":
+			names = append(names, customHeading(t.custom[i].Title))
+		default:
+			names = append(names, numbered(c.heading, int64(i+1)))
+		}
+	})
+	return names
+}
+
+// Contact is the row of a contact. One that has outgrown the header since it was fitted is refused: a cell must not be left out.
+func (t *Table) Contact(c *crm.Contact) ([]any, error) {
+	if len(c.Emails) > t.lengths["emails"] || len(c.Phones) > t.lengths["phones"] || len(c.Addresses) > t.lengths["addresses"] {
+		return nil, fmt.Errorf("contact %d got more emails, phones or addresses while the file was written: export again", c.ID)
+	}
+	return t.row(&record{contact: c, custom: t.custom}), nil
+}
+
+// Gift is the row of a gift; slug is that of its campaign.
+func (t *Table) Gift(g *crm.Gift, slug string) []any { return t.row(&record{gift: g, slug: slug}) }
+
+func (t *Table) row(of *record) []any {
+	cells := make([]any, 0, 2*len(t.sheet.columns))
+	t.sheet.each(t.lengths, func(c *column, i int) {
+		if c.write != nil {
+			cells = append(cells, c.write(of, i))
+		}
+	})
+	return cells
+}
+
+func customHeading(title string) string {
+	if Contacts.Recognize([]string{title}, nil)[0].Unknown && !strings.HasPrefix(title, customMark) {
+		return title
+	}
+	return customMark + title
+}
+
+func customCell(f *crm.CustomField, c *crm.Contact) any {
+	v := c.CustomValue(f.ID)
+	if f.Type == crm.NumberField {
+		return Decimal(v.Value)
+	}
+	return v.Text()
+}
+
+func dayText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.DateOnly)
+}
+
+// moment is a cell with a time, empty where there is none.
+func moment(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}

@@ -1,0 +1,88 @@
+package sheet
+
+import (
+	"slices"
+	"strings"
+
+	"donorbook/internal/crm"
+)
+
+// recognizeGifts knows the names that our own export, Givebutter, Bloomerang, CiviCRM, Salesforce, Stripe and PayPal give to columns. Who gave is told as in a
+// file of contacts.
+func recognizeGifts(s *Sheet, header []string, _ *crm.CustomFields) Mapping {
+	m := make(Mapping, len(header))
+	found := make([]named, len(header))
+	giver := make([]string, len(header)) // the names of the columns that are not about the gift itself
+	best := map[string]int{}             // ranks of the targets
+	for i, name := range header {
+		name = strings.TrimSpace(name)
+		m[i] = Column{Name: name, Target: Skip}
+		found[i] = s.giftName(name)
+		if target := found[i].target; target == "" {
+			giver[i] = giverName(name)
+		} else if rank, taken := best[target]; !taken || found[i].rank < rank {
+			best[target] = found[i].rank
+		}
+	}
+	for i, f := range found {
+		if c := s.byTarget[f.target]; c != nil && (c.repeats || f.rank == best[f.target]) {
+			m[i].Target = f.target // two columns of the same name are refused by Check, since no one can tell which is meant
+		}
+	}
+	s.recognizeGiver(m, giver)
+	m.leaveForeignIDs()
+	for i, c := range m {
+		if c.Target == ownGift && (c.Name != ownGift || !s.isOwn(m)) { // of another system
+			m[i].Target = Skip
+		}
+	}
+	return m
+}
+
+// giftName is what a name means; the target is "" where it means none, or where the columns beside it tell: an address may be a street or all of it.
+func (s *Sheet) giftName(name string) named {
+	if c := s.byTarget[strings.ToLower(name)]; c != nil && c.giver == "" && c.target != Skip {
+		return named{target: c.target}
+	}
+	return s.names[plainName(name)]
+}
+
+// giverWords stand before what a column says about the giver: Donor First Name, Customer Email.
+var giverWords = strings.Fields("donor supporter constituent contact giver payer sender from customer billing card spender spenderin donateur")
+
+// giverName is the name of a column without such words. Where something is shipped to is not where the giver lives.
+func giverName(name string) string {
+	words := headingWords(name)
+	if slices.Contains(words, "shipping") {
+		return ""
+	}
+	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(giverWords, word) })
+	return strings.Join(words, " ")
+}
+
+// recognizeGiver places the columns that say who gave, as the columns of a file of contacts are.
+func (s *Sheet) recognizeGiver(m Mapping, names []string) {
+	for i, found := range Contacts.Recognize(names, nil) {
+		at := slices.IndexFunc(s.columns, func(c column) bool { return c.giver != "" && c.giver == found.Target })
+		if at < 0 || m[i].Target != Skip {
+			continue
+		}
+		if c := &s.columns[at]; c.repeats || !m.has(c.target) {
+			m[i].Target = c.target
+		}
+	}
+}
+
+// leaveForeignIDs skips a Contact ID and a Campaign ID of another system, which would lead to the wrong contact or campaign of ours: those of a file that
+// also has names or emails, or titles of campaigns. Columns that have exactly our names are ours; of our own export the code of the campaign is taken,
+// since another account has the same code under another id.
+func (m Mapping) leaveForeignIDs() {
+	isNamed, isTitled := m.has("email", "phone", "first_name", "last_name", FullName), m.has("campaign")
+	isOurs := func(c Column) bool { return c.Name == c.Target }
+	for i, c := range m {
+		switch {
+		case c.Target == "contact_id" && isNamed && !isOurs(c), c.Target == "campaign_id" && isTitled && (!isOurs(c) || m.find("campaign_code") >= 0):
+			m[i].Target = Skip
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package sheet
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+)
+
+// Rows reads the rows of a file. What the columns say about all of them is found out once.
+type Rows struct {
+	cells  []cell
+	region string            // where phone numbers without + belong; it tells how days and amounts are written
+	isOwn  bool              // the file is an export of ours: every cell is meant as it stands
+	names  map[string]string // what the columns are called, by the paths of what they become
+}
+
+// cell is a cell of a row, as its column tells how to read it.
+type cell struct {
+	*column
+	at        int    // the place of its column
+	n         int64  // which of several it is, or the id of a custom field
+	name      string // of its column
+	mapped    string // what its column was mapped to
+	dayFirst  bool
+	valueType string // of an email or a phone
+}
+
+// Rows reads what the columns of a file mean.
+func (s *Sheet) Rows(m Mapping, region string) *Rows {
+	rows := &Rows{region: region, isOwn: s.isOwn(m), names: map[string]string{}}
+	for i, named := range m {
+		c, n, ok := s.find(named.Target)
+		if !ok || c.target == Skip {
+			continue
+		}
+		rows.call(c, n, named.Name)
+		if c.giver != "" {
+			c, n, _ = Contacts.find(c.giver)
+		}
+		rows.cells = append(rows.cells, cell{column: c, at: i, n: n, name: named.Name, mapped: named.Target,
+			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)]})
+	}
+	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })
+	return rows
+}
+
+func first(yes bool) int {
+	if yes {
+		return 0
+	}
+	return 1
+}
+
+// call notes what a column is called, for faults.
+func (rows *Rows) call(c *column, n int64, name string) {
+	switch {
+	case c.target == FullName:
+		for _, part := range [...]string{"first_name", "last_name"} {
+			if rows.names[part] == "" {
+				rows.names[part] = name + " (" + strings.ReplaceAll(part, "_", " ") + ")"
+			}
+		}
+	case c.target == customTarget:
+		field := crm.CustomField{ID: n}
+		rows.names["custom_fields."+field.Key()] = name
+	default:
+		rows.names[cmp.Or(c.path, numbered(c.target, n))] = name
+	}
+}
+
+// row is what the cells of one row say.
+type row struct {
+	*Rows
+	contact   crm.ContactInput // in a file of gifts, the giver
+	gift      *GiftRow         // nil in a file of contacts
+	fullName  string
+	emails    []cellValue
+	phones    []cellValue
+	places    []cellAddress
+	tags      []string
+	isRenamed bool
+	names     map[string]string // as in Rows, or a copy for this row; nil in a file of gifts
+}
+
+// Input is the contact that a row describes. Empty cells say nothing, and what is wrong is found by Validate, which calls fields as the columns are called.
+func (rows *Rows) Input(cells []string) crm.ContactInput {
+	r := &row{Rows: rows, names: rows.names}
+	r.read(cells)
+	r.contact.SentAs = r.names
+	return r.contact
+}
+
+func (r *row) read(cells []string) {
+	for i := range r.cells {
+		c := &r.cells[i]
+		if c.at >= len(cells) { // of a row that cannot be read
+			continue
+		}
+		text := strings.TrimSpace(cells[c.at])
+		if text != "" && c.clean != nil {
+			text = c.clean(c, text)
+		}
+		if text != "" {
+			c.read(r, c, text)
+		}
+	}
+	r.finish()
+}
+
+// columnOf is the name of the column that goes to a target, "" for none.
+func (rows *Rows) columnOf(target string, n int64) string {
+	for i := range rows.cells {
+		if c := &rows.cells[i]; c.target == target && c.n == n {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// callElement notes which column a part of an element comes from, where the columns before it were empty or had several values.
+func (r *row) callElement(list string, i int, part, column string) {
+	if r.names == nil || column == "" { // a gift has one email, phone and address, whose columns are known
+		return
+	}
+	if !r.isRenamed {
+		r.names, r.isRenamed = maps.Clone(r.names), true
+	}
+	r.names[list+"."+strconv.Itoa(i)+"."+part] = column
+}

@@ -1,0 +1,323 @@
+// Package sheet knows the columns of files: what the headings of a spreadsheet mean, how its cells become inputs, and how documents become cells. Each noun
+// has one table with a line for each column: contact.go, gift.go, campaign.go. Everything else is shared.
+//
+// The rules about what a cell may say are those of crm. The package must not know the store, the formats of files, or HTTP.
+package sheet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+)
+
+// Sheet is the files of one noun.
+type Sheet struct {
+	columns  []column
+	byTarget map[string]*column
+	names    map[string]named // what the headings of files mean, by their plain names
+	written  []string         // plain names of columns that our files have and no file gives
+	own      []string         // two headings that no other system has
+	more     string           // targets that are not offered, in the words of a fault
+
+	recognize func(s *Sheet, header []string, fields *crm.CustomFields) Mapping
+	check     func(s *Sheet, has func(target string) bool) (missing string)
+}
+
+// column is one line of a table. What a field has in the table of fields of crm need not be repeated.
+type column struct {
+	target  string // what a mapping calls it, with # for which of several; "" where it is only written
+	label   string // what people call it, with %d for which of several
+	names   string // what source systems and people call it, in English, German and French, as plainName has it: the best one first
+	path    string // what faults call it, where that is not the target
+	giver   string // of a gift: what it is in a file of contacts
+	repeats bool   // several columns may go there
+	first   bool   // it tells how others are read
+
+	clean func(c *cell, text string) string  // makes what the field takes of what people write; "" says nothing
+	read  func(r *row, c *cell, text string) // takes a cell that is not empty
+	types map[string]string                  // of an email or a phone: what we call those that its heading may tell
+
+	heading string                      // in our own files, where that is not the target
+	write   func(of *record, i int) any // makes a cell; nil where our files do not have it
+	list    string                      // emails, phones, addresses or custom
+}
+
+// named is the target that a heading means, and how good a name it is: 0 is the best.
+type named struct {
+	target string
+	rank   int
+}
+
+// complete gives the lines of a table what the fields of the noun say, and fields that no line is about a line behind the others.
+func complete(table, fields []column) []column {
+	last := 0
+	for _, f := range fields {
+		i := slices.IndexFunc(table, func(c column) bool { return c.target == f.target })
+		if i < 0 {
+			last++
+			table = slices.Insert(table, last, f)
+			continue
+		}
+		c := &table[i]
+		last = max(last, i)
+		c.label = cmp.Or(c.label, f.label)
+		if c.read == nil && c.giver == "" {
+			c.read = f.read
+		}
+		if c.write == nil {
+			c.write = f.write
+		}
+	}
+	return table
+}
+
+func newSheet(s Sheet) *Sheet {
+	s.byTarget, s.names = map[string]*column{}, map[string]named{}
+	for i := range s.columns {
+		c := &s.columns[i]
+		if before, _, isList := strings.Cut(c.target, ".#"); isList {
+			c.list = before
+		}
+		c.heading = cmp.Or(c.heading, c.target)
+		if c.target == "" {
+			s.written = append(s.written, plainName(c.heading))
+			continue
+		}
+		s.byTarget[c.target] = c
+		names := c.names
+		if c.target != Skip && c.list == "" && c.giver == "" {
+			names += " " + plainName(c.target) + " " + plainName(c.label)
+		}
+		for rank, name := range strings.Fields(names) {
+			if s.names[name].target == "" {
+				s.names[name] = named{c.target, rank + 1}
+			}
+		}
+	}
+	return &s
+}
+
+// Column is a column of a file, and what becomes of it.
+type Column struct {
+	Name    string `json:"column"` // as the header has it
+	Target  string `json:"target"` // first_name, emails.0.value, tags, custom.3, new:number, skip: see Sheet.Targets
+	Unknown bool   `json:"-"`      // no field is called so; it may become a custom field
+}
+
+// Mapping is what the columns of a file mean, in their order.
+type Mapping []Column
+
+// Targets of every noun, or of no field.
+const (
+	Skip           = "skip"
+	FullName       = "full_name" // split into a first and a last name
+	NewFieldPrefix = "new:"      // a custom field of the type that follows, which is made before the import
+	customTarget   = "custom.#"  // # is the id of a custom field
+)
+
+// CustomField is the target of a custom field.
+func CustomField(id int64) string { return numbered(customTarget, id) }
+
+func numbered(target string, n int64) string {
+	return strings.Replace(target, "#", strconv.FormatInt(n, 10), 1)
+}
+
+// CustomField is the id of the custom field that a column goes to, 0 for none.
+func (c *Column) CustomField() int64 {
+	if number, ok := strings.CutPrefix(c.Target, "custom."); ok {
+		id, _ := strconv.ParseInt(number, 10, 64)
+		return id
+	}
+	return 0
+}
+
+// find is the line of a target, and which of several it is; ok is false where the target is none.
+func (s *Sheet) find(target string) (c *column, n int64, ok bool) {
+	if kind, isNew := strings.CutPrefix(target, NewFieldPrefix); isNew {
+		return s.byTarget[Skip], 0, s.byTarget[customTarget] != nil && slices.Contains(crm.FieldTypes, crm.FieldType(kind))
+	}
+	if c = s.byTarget[target]; c != nil {
+		return c, 0, c.list == ""
+	}
+	list, rest, _ := strings.Cut(target, ".")
+	number, part, _ := strings.Cut(rest, ".")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if c = s.byTarget[strings.TrimSuffix(list+".#."+part, ".")]; c == nil || err != nil {
+		return nil, 0, false
+	}
+	if list == "custom" {
+		return c, n, n > 0
+	}
+	_, _, limit := crm.ContactList(list)
+	return c, n, 0 <= n && n < int64(limit)
+}
+
+// offered is how many of each list a person may choose from. Those that are recognized may be more. Each column of a file lists all of them, so
+// more would make the page long.
+var offered = map[string]int{"": 1, "emails": 2, "phones": 2, "addresses": 1}
+
+// Targets are what a person may choose for a column, in the order in which they are offered. Custom fields come after them.
+func (s *Sheet) Targets() (targets []string) {
+	s.each(offered, func(c *column, i int) {
+		if c.target != "" && c.target != oneTag {
+			targets = append(targets, numbered(c.target, int64(i)))
+		}
+	})
+	return targets
+}
+
+// each goes through the lines of the table. Those of a list come again for each of its elements.
+func (s *Sheet) each(lengths map[string]int, do func(c *column, i int)) {
+	for rest := s.columns; len(rest) > 0; {
+		list, n := rest[0].list, 1
+		for list != "" && n < len(rest) && rest[n].list == list {
+			n++
+		}
+		for i := range lengths[list] {
+			for j := range rest[:n] {
+				do(&rest[j], i)
+			}
+		}
+		rest = rest[n:]
+	}
+}
+
+// Label is what people call a target.
+func (s *Sheet) Label(target string) string {
+	if kind, ok := strings.CutPrefix(target, NewFieldPrefix); ok {
+		return "New custom field: " + crm.FieldType(kind).Label()
+	}
+	c, n, ok := s.find(target)
+	switch {
+	case !ok:
+		return target
+	case c.list == "":
+		return c.label
+	case c.label != "":
+		return fmt.Sprintf(c.label, n+1)
+	}
+	label, _ := crm.Label(target)
+	return label
+}
+
+// Recognize tells what the columns of a file mean by their names: those that our own export and other systems give them, and what people call them in
+// English, German and French. A column with the title of a custom field becomes that one; fields may be nil. A column that no field is called like is
+// skipped.
+func (s *Sheet) Recognize(header []string, fields *crm.CustomFields) Mapping {
+	return s.recognize(s, header, fields)
+}
+
+// Check refuses a mapping with a target that is none, or that two columns have, and one that lacks what each row needs.
+func (s *Sheet) Check(m Mapping) error {
+	v := new(crm.Invalid)
+	taken := map[string]string{}
+	for _, c := range m {
+		to, _, ok := s.find(c.Target)
+		other, again := taken[c.Target]
+		switch {
+		case !ok:
+			v.Add(c.Name, "cannot become %q: choose one of %v", c.Target, strings.Join(s.Targets(), ", ")+s.more)
+		case again && !to.repeats:
+			v.Add(c.Name, "must not become %v, because the column %v does", c.Target, other)
+		}
+		taken[c.Target] = c.Name
+	}
+	if missing := s.check(s, func(target string) bool { _, found := taken[target]; return found }); len(v.Faults) == 0 && missing != "" {
+		v.Add("", "%v", missing)
+	}
+	return v.Err()
+}
+
+// With is a mapping with what a person says about some columns, such as "Spalte=first_name,Other=skip". A column is called by its name in any letter
+// case, in quotes if it has a comma, or by its number: #3.
+func (s *Sheet) With(m Mapping, text string) (Mapping, error) {
+	m = slices.Clone(m)
+	for text != "" {
+		name, rest, err := mapName(text)
+		if err != nil {
+			return nil, err
+		}
+		var to string
+		to, text, _ = strings.Cut(rest, ",")
+		to = strings.TrimSpace(to)
+		i := m.find(name)
+		c, _, ok := s.find(to)
+		switch {
+		case i < 0:
+			return nil, fault("The file has no column %q. Its columns are: %v.", name, strings.Join(m.names(), ", "))
+		case !ok:
+			return nil, fault("The column %q cannot become %q.", name, to)
+		}
+		for j := range m { // what a person says counts more than what was recognized
+			if m[j].Target == to && !c.repeats {
+				m[j].Target = Skip
+			}
+		}
+		m[i].Target = to
+	}
+	return m, nil
+}
+
+func fault(rule crm.Rule, args ...any) error {
+	v := new(crm.Invalid)
+	v.Add("", rule, args...)
+	return v
+}
+
+// mapName takes the name of a column and the = after it from a text.
+func mapName(text string) (name, rest string, err error) {
+	text = strings.TrimSpace(text)
+	found := false
+	if quoted, isQuoted := strings.CutPrefix(text, `"`); isQuoted {
+		name, rest, found = strings.Cut(quoted, `"=`)
+	} else {
+		name, rest, found = strings.Cut(text, "=")
+	}
+	if !found {
+		return "", "", fault("The mapping must be like Column=first_name,Other=skip. %q has no =.", text)
+	}
+	return strings.TrimSpace(name), rest, nil
+}
+
+// find is the place of the column with a name or a number, -1 where there is none.
+func (m Mapping) find(name string) int {
+	if i := slices.IndexFunc(m, func(c Column) bool { return strings.EqualFold(c.Name, name) }); i >= 0 {
+		return i
+	}
+	if number, ok := strings.CutPrefix(name, "#"); ok {
+		if n, err := strconv.Atoi(number); err == nil && 0 < n && n <= len(m) {
+			return n - 1
+		}
+	}
+	return -1
+}
+
+// has tells whether a column goes to one of the targets.
+func (m Mapping) has(targets ...string) bool {
+	return slices.ContainsFunc(m, func(c Column) bool { return slices.Contains(targets, c.Target) })
+}
+
+// isOwn tells by its headings that a file is an export of ours.
+func (s *Sheet) isOwn(m Mapping) bool { return m.find(s.own[0]) >= 0 && m.find(s.own[1]) >= 0 }
+
+func (m Mapping) names() []string {
+	names := make([]string, 0, len(m))
+	for _, c := range m {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Skipped are the names of the columns that are not imported.
+func (m Mapping) Skipped() (names []string) {
+	for _, c := range m {
+		if c.Target == Skip && c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
