@@ -33,7 +33,6 @@ type dialect struct {
 	words   map[string]string // of the schema, in braces there
 	search  searchDialect
 	texts   func(*Table) tableSQL // how the rows of a table are written
-	lists   bool                  // a statement may write many rows, given as lists
 	rowKeys bool                  // an id alone is the key of a table whose rows have one
 
 	// confirms: a commit waits for other servers, but only one that wrote something. So a change that finds nothing to do writes

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -69,7 +70,12 @@ func (t *Table) Tenant() bool { return t.tenant() }
 // TableTexts are the statements with which the engine writes the rows of a table, by what they do.
 func (d *DB) TableTexts(t *Table) map[string]string {
 	s := d.dialect().texts(t)
-	texts := map[string]string{"insert": s.insert, "save": s.save, "remove": s.remove, "lock": s.lock, "add": s.add, "bump": s.bump, "drop": s.drop}
+	texts := map[string]string{"remove": s.remove, "lock": s.lock, "bump": s.bump, "drop": s.drop}
+	for name, sizes := range map[string]rowTexts{"insert": s.insert, "save": s.save, "add": s.add} {
+		for i, text := range sizes[:min(len(sizes), 3)] {
+			texts[fmt.Sprintf("%s %d", name, 1<<i)] = text
+		}
+	}
 	for name, text := range texts {
 		if text == "" || t.search && name == "lock" { // the words of a document are never locked
 			delete(texts, name)

@@ -22,7 +22,9 @@ var (
 	tableNamed    = regexp.MustCompile(`\b(?i:FROM|JOIN|INTO|UPDATE)\s+(\w+)(?:\s+AS)?(?:\s+([a-z]\w*))?`)
 	accountNamed  = regexp.MustCompile(`\b(\w+\.)?account_id = \$1\b`)
 	accountJoined = regexp.MustCompile(`\b(\w+)\.account_id = (\w+)\.account_id\b`)
-	accountGiven  = regexp.MustCompile(`^INSERT INTO \w+ \(account_id\b[^)]*\) (VALUES \(|SELECT )\$1[,)]`)
+	accountGiven  = regexp.MustCompile(`^INSERT INTO \w+ \(account_id\b[^)]*\) VALUES \(\$1[,)]`)
+	insertSelects = regexp.MustCompile(`^INSERT INTO \w+ \([^)]*\) SELECT `)
+	anotherRow    = regexp.MustCompile(`\), \((\$\d+)`)
 	notSpread     = regexp.MustCompile(`(?i)\bLATERAL\b|\bFOR\s+(NO KEY )?(UPDATE|SHARE)\b`)
 )
 
@@ -30,6 +32,14 @@ var (
 func spreadFault(sql string, tenant func(table string) bool) string {
 	if found := notSpread.FindString(sql); found != "" {
 		return "it has " + found
+	}
+	if insertSelects.MatchString(sql) {
+		return "it inserts what it selects" // a distributed planner copies such rows, and blocks others while it does
+	}
+	for _, row := range anotherRow.FindAllStringSubmatch(sql, -1) {
+		if accountGiven.MatchString(sql) && row[1] != "$1" {
+			return "one of its rows is not of the account"
+		}
 	}
 	tables, spread := 0, make(map[string]bool) // by the table's name, and by the one it has in the statement
 	for _, named := range tableNamed.FindAllStringSubmatch(sql, -1) {
@@ -71,17 +81,19 @@ func TestWhatCannotBeSpreadIsFound(t *testing.T) {
 		`SELECT 1 FROM account_tally t JOIN campaign r ON r.id = t.id LEFT JOIN contact c ON c.account_id = r.account_id WHERE t.account_id = $1`: "not bound",
 		`SELECT 1 FROM contact WHERE account_id = $1 FOR UPDATE`:                                                                                  "FOR UPDATE",
 		`SELECT 1 FROM unnest($2) AS n CROSS JOIN LATERAL (SELECT 1 FROM contact WHERE account_id = $1 LIMIT 1) AS c`:                             "LATERAL",
-		`INSERT INTO contact (account_id, id) SELECT $1, n.id FROM unnest($2::bigint[]) AS n (id) ON CONFLICT (account_id, id) DO NOTHING`:        "",
 		`INSERT INTO contact (account_id, id) VALUES ($1, $2)`:                                                                                    "",
-		`INSERT INTO contact (account_id, id) SELECT n.account_id, n.id FROM unnest($1::bigint[], $2::bigint[]) AS n (account_id, id)`:            "does not name",
-		`INSERT INTO contact (account_id, id) SELECT account_id, id FROM account_tally`:                                                           "does not name",
+		`INSERT INTO contact (account_id, id) VALUES ($1, $2), ($1, $3) ON CONFLICT (account_id, id) DO NOTHING`:                                  "",
+		`INSERT INTO contact (account_id, id) VALUES ($1, $2), ($3, $4)`:                                                                          "not of the account",
+		`INSERT INTO contact (account_id, id) VALUES ($2, $1)`:                                                                                    "does not name",
+		`INSERT INTO contact (account_id, id) SELECT $1, n.id FROM unnest($2::bigint[]) AS n (id) ON CONFLICT (account_id, id) DO NOTHING`:        "selects",
+		`INSERT INTO contact (account_id, id) SELECT account_id, id FROM account_tally`:                                                           "selects",
 		`UPDATE account_tally SET list_revision = list_revision WHERE account_id = $1 RETURNING account_id`:                                       "",
 		`UPDATE account_tally SET list_revision = $1 WHERE list_revision = $2`:                                                                    "does not name",
 		`DELETE FROM contact WHERE account_id = $1 AND id = $2`:                                                                                   "",
-		`DELETE FROM contact WHERE id = $2`:                                                    "does not name",
-		`UPDATE schema_version SET version = version WHERE version = 1`:                        "",
-		`SELECT COUNT(*) FROM (SELECT 1 FROM contact WHERE account_id = $1 LIMIT $2) AS found`: "",
-		`SELECT COUNT(*) FROM (SELECT 1 FROM contact WHERE revision > $1 LIMIT $2) AS found`:   "does not name",
+		`DELETE FROM contact WHERE id = $2`:                                                                                                       "does not name",
+		`UPDATE schema_version SET version = version WHERE version = 1`:                                                                           "",
+		`SELECT COUNT(*) FROM (SELECT 1 FROM contact WHERE account_id = $1 LIMIT $2) AS found`:                                                    "",
+		`SELECT COUNT(*) FROM (SELECT 1 FROM contact WHERE revision > $1 LIMIT $2) AS found`:                                                      "does not name",
 	} {
 		if got := spreadFault(sql, tenant); (got == "") != (fault == "") || !strings.Contains(got, fault) {
 			t.Errorf("%s: %q, want %q", sql, got, fault)
