@@ -14,7 +14,8 @@ type engine interface {
 	writer(ctx context.Context) (conn, error)
 	release(conn)
 
-	// writers is how many transactions may write at once.
+	// writers is how many transactions may write at once. With a single one, accounts share their transactions, and so the flush of
+	// the disk.
 	writers() int
 
 	// pools tells how many connections are in use; log is the size of the write-ahead log, or -1 where it is not in a file of ours.
@@ -99,6 +100,8 @@ var (
 	ErrUnavailable = errors.New("the database is unavailable")
 	// ErrTaken: a value that must be unique exists already.
 	ErrTaken = errors.New("taken")
+	// errHeld: it cannot answer for this account, and goes on for others.
+	errHeld = fmt.Errorf("%w", ErrUnavailable)
 	// errRetry: it is unavailable, the transaction surely did not happen, by no one's fault, and may be tried again.
 	errRetry = fmt.Errorf("%w", ErrUnavailable)
 	// errUndone: it is to be tried again because another transaction was in its way, which the database may find out late.

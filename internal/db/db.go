@@ -32,8 +32,8 @@ type Progress func(what string, done, total int64)
 type DB struct {
 	engine   engine
 	schema   *Schema
-	queues   []*queue // each has some of the accounts
-	probes   *queue   // of readiness, which waits for no account
+	changes  *queue
+	probes   *queue // of readiness, which waits for no account
 	observer *Observer
 	now      func() time.Time
 	probe    probe
@@ -56,10 +56,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err := migrate(ctx, e, o.Schema, o.Progress); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	for range e.writers() {
-		d.queues = append(d.queues, startQueue(d, o.Begin))
-	}
-	d.probes = startQueue(d, o.Begin)
+	d.changes = startQueue(d, o.Begin, e.writers())
+	d.probes = startQueue(d, o.Begin, 1)
 	return d, nil
 }
 
@@ -95,9 +93,8 @@ func (o Options) File() string {
 
 // Close waits for what is being written and closes the database.
 func (d *DB) Close() error {
-	for _, q := range append(d.queues, d.probes) {
-		q.stop()
-	}
+	d.changes.stop()
+	d.probes.stop()
 	return d.engine.close()
 }
 
@@ -171,11 +168,8 @@ func (d *DB) UpdateAlone(ctx context.Context, account int64, needs any, decide f
 }
 
 func (d *DB) update(ctx context.Context, account int64, needs any, alone bool, decide func(Batch) error) error {
-	return d.queueOf(account).do(&Change{ctx: ctx, Account: account, Needs: needs, Alone: alone, decide: func(_ *Tx, b Batch) error { return decide(b) }})
+	return d.changes.do(&Change{ctx: ctx, Account: account, Needs: needs, Alone: alone, decide: func(_ *Tx, b Batch) error { return decide(b) }})
 }
-
-// queueOf is the one queue of an account on this node.
-func (d *DB) queueOf(account int64) *queue { return d.queues[account%int64(len(d.queues))] }
 
 // Ready tells whether the database can work: it must take a write, and answer. One that only answers may be on a disk that is full,
 // or a server that was left behind. It writes nothing that others lock, so that no work of an account makes a node seem broken.
@@ -225,12 +219,7 @@ func (d *DB) LogSize() (bytes int64, ok bool) {
 }
 
 // Waiting is how many changes are queued or being committed.
-func (d *DB) Waiting() (n int64) {
-	for _, q := range d.queues {
-		n += q.waiting.Load()
-	}
-	return n
-}
+func (d *DB) Waiting() int64 { return d.changes.waiting.Load() }
 
 // probe asks the database one question at a time and remembers the answer for a moment, however many want to know.
 type probe struct {

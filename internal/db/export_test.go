@@ -31,22 +31,6 @@ func (d *DB) dialect() *dialect {
 	return &postgresDialect
 }
 
-// Stopped tells whether the database was closed.
-func (d *DB) Stopped() bool { return d.queueOf(0).Stopped() }
-
-// Stopped tells whether the queue is closed.
-func (q *queue) Stopped() bool {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
-	return q.stopped
-}
-
-// QueuedOf is how many changes wait in the queue of an account.
-func (d *DB) QueuedOf(account int64) int { return len(d.queueOf(account).changes) }
-
-// SameQueue tells whether the changes of two accounts wait in one queue.
-func (d *DB) SameQueue(a, b int64) bool { return d.queueOf(a) == d.queueOf(b) }
-
 // Table is a table of the schema by its name.
 func (d *DB) Table(name string) *Table {
 	i := slices.IndexFunc(d.schema.Tables, func(t *Table) bool { return t.Name == name })

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,22 +44,34 @@ type Change struct {
 // Gone tells whether the client has left before the change got its turn.
 func (c *Change) Gone() bool { return c.ctx.Err() != nil }
 
-// queue takes whatever changes are waiting, runs them in one transaction, commits once and answers all: with many clients a flush
-// of the disk is shared, with one client no one waits for a timer.
+// queue takes whatever changes of a line are waiting, runs them in one transaction, commits once and answers all: with many clients a
+// flush of the disk is shared, with one client no one waits for a timer. Writers take lines in turn.
 type queue struct {
 	db      *DB
 	begin   func(*Tx) Batch
-	done    chan struct{}
+	shares  bool // accounts share a line, and so their transactions; otherwise each has its own
+	running sync.WaitGroup
 	waiting atomic.Int64 // changes that are queued or being committed
 
-	mu      sync.RWMutex // guards the end of the queue
+	mu      sync.Mutex
 	stopped bool
-	changes chan *Change
+	lines   map[int64]*line // that have changes, or a writer
+	ready   []*line         // that have changes and no writer
+	news    *sync.Cond      // there is a ready line, or the end
 }
 
-func startQueue(d *DB, begin func(*Tx) Batch) *queue {
-	q := &queue{db: d, begin: begin, changes: make(chan *Change, 4*batchLimit), done: make(chan struct{})}
-	go q.run()
+// line is where the changes wait that may go together.
+type line struct {
+	number  int64
+	changes []*Change
+}
+
+func startQueue(d *DB, begin func(*Tx) Batch, writers int) *queue {
+	q := &queue{db: d, begin: begin, shares: writers == 1, lines: make(map[int64]*line)}
+	q.news = sync.NewCond(&q.mu)
+	for range writers {
+		q.running.Go(q.run)
+	}
 	return q
 }
 
@@ -68,9 +79,9 @@ func startQueue(d *DB, begin func(*Tx) Batch) *queue {
 func (q *queue) stop() {
 	q.mu.Lock()
 	q.stopped = true
-	close(q.changes)
 	q.mu.Unlock()
-	<-q.done
+	q.news.Broadcast()
+	q.running.Wait()
 }
 
 // do queues a change and waits until it is on disk or refused. Once it has begun, a client that goes away does not cancel it.
@@ -89,38 +100,74 @@ func (q *queue) do(c *Change) error {
 }
 
 func (q *queue) enqueue(c *Change) error {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.stopped {
 		return ErrUnavailable
 	}
-	select {
-	case q.changes <- c:
-		return nil
-	case <-c.ctx.Done():
-		return c.ctx.Err()
+	number := q.lineOf(c.Account)
+	l := q.lines[number]
+	if l == nil {
+		l = &line{number: number}
+		q.lines[number] = l
+		q.offer(l)
 	}
+	l.changes = append(l.changes, c)
+	return nil
 }
 
+func (q *queue) lineOf(account int64) int64 {
+	if q.shares {
+		return 0
+	}
+	return account
+}
+
+// offer puts a line behind those that are ready.
+func (q *queue) offer(l *line) {
+	q.ready = append(q.ready, l)
+	q.news.Signal()
+}
+
+// run is one writer.
 func (q *queue) run() {
-	defer close(q.done)
-	batch := make([]*Change, 0, batchLimit)
-	for first := range q.changes {
-		for next := first; next != nil; {
-			batch, next = q.collect(append(batch[:0], next))
-			q.finish(batch)
+	for l := q.next(nil); l != nil; l = q.next(l) {
+		if batch := q.collect(l); len(batch) > 0 { // it may have been refused
+			q.finish(l, batch)
 		}
 	}
 }
 
+// next gives a line back, and waits for one that is ready; nil is the end.
+func (q *queue) next(done *line) (l *line) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case done == nil:
+	case len(done.changes) > 0:
+		q.offer(done)
+	default:
+		delete(q.lines, done.number)
+	}
+	for len(q.ready) == 0 {
+		if q.stopped {
+			return nil
+		}
+		q.news.Wait()
+	}
+	l = q.ready[0]
+	q.ready = q.ready[1:]
+	return l
+}
+
 // finish commits a batch, and tells it how that went.
-func (q *queue) finish(batch []*Change) {
+func (q *queue) finish(l *line, batch []*Change) {
 	start := time.Now()
 	err := q.commit(batch)
 	release(batch)
 	clear(batch)
 	if errors.Is(err, ErrUnavailable) && time.Since(start) > patience {
-		q.refuse(err)
+		q.refuse(l, err)
 	}
 }
 
@@ -140,41 +187,51 @@ func release(batch []*Change) {
 // releases is how many of a batch go on at once.
 const releases = 2
 
-// refuse tells everyone who waits that the database is away. If each of them had to find out by itself, the last one would wait
-// for all the others.
-func (q *queue) refuse(err error) {
-	for range len(q.changes) {
-		c := <-q.changes
-		c.err = err
-		close(c.finished)
+// refuse tells those who wait that the database is away: the line, or everyone where the trouble is not of one account. If each of
+// them had to find out by itself, the last one would wait for all the others.
+func (q *queue) refuse(l *line, err error) {
+	ofOne := errors.Is(err, errHeld) || errors.Is(err, errUndone)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, other := range q.lines {
+		if ofOne && other != l {
+			continue
+		}
+		for _, c := range other.changes {
+			c.err = err
+			close(c.finished)
+		}
+		other.changes = nil
 	}
 }
 
 // collect takes what is waiting, without waiting for more: but a client that is about to queue a change, and only wants a
-// processor for it, gets one first. A larger batch costs less than two. next is a change that was taken and does not belong to the batch: one that
-// shares its transaction with no other.
-func (q *queue) collect(batch []*Change) (_ []*Change, next *Change) {
-	if batch[0].Alone {
-		return batch, nil
-	}
-	for before := 0; len(batch) > before && len(batch) < batchLimit; {
+// processor for it, gets one first. A larger batch costs less than two.
+func (q *queue) collect(l *line) (batch []*Change) {
+	for before, n := 0, 1; n > before && n < batchLimit; {
 		runtime.Gosched()
-		before = len(batch)
-		for len(batch) < batchLimit && len(q.changes) > 0 {
-			c := <-q.changes
-			if c.Alone {
-				return batch, c
-			}
-			batch = append(batch, c)
-		}
+		q.mu.Lock()
+		before, n = n, len(l.changes)
+		q.mu.Unlock()
 	}
-	return batch, nil
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := sharing(l.changes)
+	batch, l.changes = l.changes[:n:n], l.changes[n:]
+	return batch
+}
+
+// sharing is how many of the first changes go in one transaction.
+func sharing(changes []*Change) int {
+	n := min(len(changes), batchLimit)
+	if i := slices.IndexFunc(changes[:n], func(c *Change) bool { return c.Alone }); i >= 0 {
+		return max(i, 1)
+	}
+	return n
 }
 
 // commit runs the batch together; where one of its changes poisons the transaction, each runs alone.
 func (q *queue) commit(batch []*Change) (err error) {
-	// Every node locks accounts in the same order, so that no two wait for each other.
-	slices.SortStableFunc(batch, func(a, b *Change) int { return cmp.Compare(a.Account, b.Account) })
 	err = q.persist(batch)
 	if !errors.Is(err, errPoisoned) {
 		return err
