@@ -13,7 +13,7 @@ import (
 
 // collectAt is the GOGC of the program. Normally a few megabytes are in use: with Go's default of 100, garbage would be collected many times
 // per second under load, for a few megabytes each time.
-const collectAt = 400
+const collectAt = 300
 
 // boundMemory sets how much memory the program takes before garbage is collected, unless GOGC and GOMEMLIMIT are set.
 func boundMemory() {
