@@ -194,8 +194,7 @@ func types(s *statement) ([]uint32, error) {
 	return types, nil
 }
 
-// typeOf is the type by which the server knows an argument, or 0. The library's own table of such types is more than a megabyte of
-// code, which make build leaves out.
+// typeOf is the type by which the server knows an argument, or 0.
 func typeOf(arg any) uint32 {
 	switch arg.(type) {
 	case int64:
