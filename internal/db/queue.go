@@ -30,7 +30,7 @@ type Batch interface {
 
 // Change is one queued change.
 type Change struct {
-	Account int64 // whose queue it stands in
+	Account int64 // in whose line it waits
 	Needs   any   // what it will look up, for Prefetch
 	Alone   bool  // it shares its transaction with no other change
 
@@ -105,7 +105,10 @@ func (q *queue) enqueue(c *Change) error {
 	if q.stopped {
 		return ErrUnavailable
 	}
-	number := q.lineOf(c.Account)
+	number := c.Account
+	if q.shares {
+		number = 0
+	}
 	l := q.lines[number]
 	if l == nil {
 		l = &line{number: number}
@@ -114,13 +117,6 @@ func (q *queue) enqueue(c *Change) error {
 	}
 	l.changes = append(l.changes, c)
 	return nil
-}
-
-func (q *queue) lineOf(account int64) int64 {
-	if q.shares {
-		return 0
-	}
-	return account
 }
 
 // offer puts a line behind those that are ready.
