@@ -50,7 +50,7 @@ func (c *fileImport) open(t *terminal, done string, run func(s *store.Store, f *
 		debug.SetMemoryLimit(importMemory)
 	}
 	if os.Getenv("GOGC") == "" { // as the server does: a row leaves much garbage and keeps little
-		debug.SetGCPercent(mostPercent)
+		debug.SetGCPercent(collectAt)
 	}
 	file, info, err := openRegular(c.File)
 	if err != nil {

@@ -6,60 +6,25 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"strconv"
 	"strings"
 )
 
+// collectAt is the GOGC of the program. Normally a few megabytes are in use: with Go's default of 100, garbage would be collected many times
+// per second under load, for a few megabytes each time.
+const collectAt = 300
+
 // boundMemory sets how much memory the program takes before garbage is collected, unless GOGC and GOMEMLIMIT are set.
 func boundMemory() {
 	if os.Getenv("GOGC") == "" {
-		everyCollection(func() { debug.SetGCPercent(collectAt(liveHeap())) })
+		debug.SetGCPercent(collectAt)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if limit := memoryLimit(os.DirFS("/")); limit > 0 {
 			debug.SetMemoryLimit(limit)
 		}
 	}
-}
-
-// heapGoal limits the heap before garbage is collected. Normally a few megabytes are in use. With Go's default GOGC of 100, garbage
-// would be collected many times per second under load, for a few megabytes each time. So the heap may grow to five times what
-// is in use (GOGC 400), but not beyond the goal: if an attack makes the server use 60 MB, five times that would be 300 MB.
-const (
-	heapGoal    = 128 << 20
-	mostPercent = 400
-	minPercent  = 50 // near and above the goal; with less, collecting would cost too much
-)
-
-// collectAt is the GOGC for this many bytes in use.
-func collectAt(live uint64) int {
-	room := heapGoal*100/max(live, 1<<20) - 100
-	if live >= heapGoal {
-		room = 0
-	}
-	return int(min(max(room, minPercent), mostPercent))
-}
-
-// liveHeap is how many bytes were in use at the last collection.
-func liveHeap() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
-}
-
-// everyCollection calls a function now and after every garbage collection: each time, an unreachable object is collected and
-// a new one takes its place.
-func everyCollection(do func()) {
-	type object struct{ _ [64]byte }
-	var collected func(int)
-	collected = func(int) {
-		do()
-		runtime.AddCleanup(new(object), collected, 0)
-	}
-	collected(0)
 }
 
 // memoryLimit is the value of GOMEMLIMIT: near it, garbage is collected as often as necessary. It leaves a quarter of the memory

@@ -51,15 +51,6 @@ func TestTheMemoryLimitGoesByTheMachineAndItsControlGroups(t *testing.T) {
 	}
 }
 
-// A small heap is collected rarely; a large heap does not grow to a multiple of what is in use.
-func TestGarbageIsCollectedMoreOftenWhenMuchIsInUse(t *testing.T) {
-	for live, want := range map[uint64]int{0: 400, 4 << 20: 400, 25 << 20: 400, 32 << 20: 300, 64 << 20: 100, 100 << 20: 50, 10 << 30: 50} {
-		if got := collectAt(live); got != want {
-			t.Errorf("%d MiB in use: GOGC %d, want %d", live>>20, got, want)
-		}
-	}
-}
-
 // The operator's settings take precedence.
 func TestGOMEMLIMITOfTheOperatorCounts(t *testing.T) {
 	before, percent := debug.SetMemoryLimit(math.MaxInt64), debug.SetGCPercent(100)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -16,9 +15,10 @@ import (
 
 // throttle slows down password guessing. It counts wrong passwords by address and user, by address, by IPv6 network and by
 // user; the last limit is wide, so that a stranger cannot lock a user out cheaply. A browser that the user has signed in with
-// before is counted by itself alone, so that strangers cannot lock it out at all. Each node counts by itself.
+// before is counted by itself alone, so that strangers cannot lock it out at all. Each node counts by itself. Only what is compared is
+// counted, so that no one can fill the windows.
 type throttle struct {
-	pairs, addresses, networks, logins, browsers failureWindows
+	pairs, addresses, networks, logins, browsers *web.Limiter[guesser]
 
 	// Passwords are compared a few at a time, and every attempt waits its turn. Known browsers do not queue behind strangers.
 	strangers, known chan struct{}
@@ -27,7 +27,7 @@ type throttle struct {
 	queued map[place]int
 
 	now func() time.Time
-	mu  sync.Mutex // guards all windows, and the places
+	mu  sync.Mutex // one attempt at a time is counted, or takes a place
 }
 
 // place is where attempts for one login queue.
@@ -43,11 +43,9 @@ const (
 )
 
 func newThrottle(now func() time.Time) *throttle {
-	windows := func(limit int32) failureWindows {
-		return failureWindows{limit: limit, seed: maphash.MakeSeed(), started: now(), spans: make([]failureSpan, throttleBuckets)}
-	}
+	limit := func(n int) *web.Limiter[guesser] { return web.NewLimiterIn[guesser](n, throttleWindow) }
 	return &throttle{
-		pairs: windows(10), addresses: windows(60), networks: windows(150), logins: windows(200), browsers: windows(10),
+		pairs: limit(10), addresses: limit(60), networks: limit(150), logins: limit(200), browsers: limit(10),
 		strangers: make(chan struct{}, comparedAtOnce), known: make(chan struct{}, comparedAtOnce), now: now,
 		queued: make(map[place]int),
 	}
@@ -63,7 +61,7 @@ type attempt struct {
 // try compares a password when it is the attempt's turn. Only a wrong one counts in the end.
 func (t *throttle) try(ctx context.Context, a attempt, compare func() (wrong bool, err error)) error {
 	counters := t.counters(a)
-	if err := t.count(counters, 0); err != nil { // one that would be refused anyway does not queue
+	if err := t.refusal(counters); err != nil { // one that would be refused anyway does not queue
 		return err
 	}
 	own := place{a.login, a.browser != ""}
@@ -82,12 +80,14 @@ func (t *throttle) try(ctx context.Context, a attempt, compare func() (wrong boo
 	}
 	defer func() { <-queue }()
 	// It counts as wrong until it has turned out right: otherwise attempts at the same moment would pass the limit together.
-	if err := t.count(counters, 1); err != nil {
+	if err := t.count(counters); err != nil {
 		return err
 	}
 	wrong, err := compare()
-	if !wrong {
-		_ = t.count(counters, -1)
+	for _, c := range counters {
+		if !wrong {
+			c.GiveBack(c.guesser, t.now())
+		}
 	}
 	return err
 }
@@ -112,76 +112,53 @@ func (t *throttle) leave(p place) {
 }
 
 // count adds to all counters, or refuses where one of them is full.
-func (t *throttle) count(counters []failureCounter, n int32) error {
+func (t *throttle) count(counters []counter) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := t.now()
-	for _, c := range counters {
-		if wait, full := c.full(c.bucket, now); full && n >= 0 {
-			return tooManyAttempts(wait)
-		}
+	if err := t.refusal(counters); err != nil {
+		return err
 	}
 	for _, c := range counters {
-		c.add(c.bucket, now, n)
+		if _, wait, ok := c.Take(c.guesser, t.now()); !ok {
+			return tooManyAttempts(wait)
+		}
 	}
 	return nil
 }
 
-type failureCounter struct {
-	*failureWindows
-	bucket int
+// refusal is what an attempt is told where one of its counters is full.
+func (t *throttle) refusal(counters []counter) error {
+	for _, c := range counters {
+		if wait, full := c.Full(c.guesser, t.now()); full {
+			return tooManyAttempts(wait)
+		}
+	}
+	return nil
+}
+
+// counter is one of the places where an attempt counts.
+type counter struct {
+	*web.Limiter[guesser]
+	guesser
+}
+
+// guesser is who is counted: an address, a user or a browser, or an address that tries a user.
+type guesser struct {
+	address netip.Addr
+	name    string
 }
 
 // counters are where an attempt counts. One IPv6 customer has many addresses in one network.
-func (t *throttle) counters(a attempt) []failureCounter {
+func (t *throttle) counters(a attempt) []counter {
 	if a.browser != "" {
-		return []failureCounter{t.browsers.counter(netip.Addr{}, a.browser)}
+		return []counter{{t.browsers, guesser{name: a.browser}}}
 	}
 	address := web.LimitAddr(a.client)
-	all := []failureCounter{t.addresses.counter(address, ""), t.pairs.counter(address, a.login), t.logins.counter(netip.Addr{}, a.login)}
+	all := []counter{{t.addresses, guesser{address: address}}, {t.pairs, guesser{address, a.login}}, {t.logins, guesser{name: a.login}}}
 	if network, err := a.client.Prefix(48); err == nil && a.client.Is6() {
-		all = append(all, t.networks.counter(network.Addr(), ""))
+		all = append(all, counter{t.networks, guesser{address: network.Addr()}})
 	}
 	return all
-}
-
-// failureWindows counts in a fixed number of windows. Which callers share one cannot be known from outside, so that no one can
-// fill the memory, nor choose whom to keep out.
-type failureWindows struct {
-	limit   int32
-	seed    maphash.Seed
-	started time.Time // times are measured from here by the monotonic clock: the wall clock may jump
-	spans   []failureSpan
-}
-
-type failureSpan struct {
-	end  time.Duration
-	used int32
-}
-
-const throttleBuckets = 1 << 14
-
-func (w *failureWindows) counter(address netip.Addr, name string) failureCounter {
-	type key struct {
-		address netip.Addr
-		name    string
-	}
-	return failureCounter{w, int(maphash.Comparable(w.seed, key{address, name}) % throttleBuckets)}
-}
-
-func (w *failureWindows) full(bucket int, now time.Time) (wait time.Duration, full bool) {
-	span := w.spans[bucket]
-	wait = span.end - now.Sub(w.started)
-	return wait, wait > 0 && span.used >= w.limit
-}
-
-// add counts in the open window. What is taken back from a window that has ended is gone with it.
-func (w *failureWindows) add(bucket int, now time.Time, n int32) {
-	span, at := &w.spans[bucket], now.Sub(w.started)
-	if at >= span.end && n > 0 {
-		*span = failureSpan{end: at + throttleWindow}
-	}
-	span.used = max(0, span.used+n)
 }
 
 func tooManyAttempts(wait time.Duration) error {

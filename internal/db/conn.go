@@ -14,8 +14,9 @@ type engine interface {
 	writer(ctx context.Context) (conn, error)
 	release(conn)
 
-	// writers is how many transactions may write at once.
-	writers() int
+	// writers is how many transactions may write at once, usually and where many accounts wait. With a single one, accounts share their
+	// transactions, and so the flush of the disk.
+	writers() (usual, most int)
 
 	// pools tells how many connections are in use; log is the size of the write-ahead log, or -1 where it is not in a file of ours.
 	pools() []Pool
@@ -33,7 +34,6 @@ type dialect struct {
 	words   map[string]string // of the schema, in braces there
 	search  searchDialect
 	texts   func(*Table) tableSQL // how the rows of a table are written
-	lists   bool                  // a statement may write many rows, given as lists
 	rowKeys bool                  // an id alone is the key of a table whose rows have one
 
 	// confirms: a commit waits for other servers, but only one that wrote something. So a change that finds nothing to do writes
@@ -100,6 +100,8 @@ var (
 	ErrUnavailable = errors.New("the database is unavailable")
 	// ErrTaken: a value that must be unique exists already.
 	ErrTaken = errors.New("taken")
+	// errHeld: it cannot answer for this account, and goes on for others.
+	errHeld = fmt.Errorf("%w", ErrUnavailable)
 	// errRetry: it is unavailable, the transaction surely did not happen, by no one's fault, and may be tried again.
 	errRetry = fmt.Errorf("%w", ErrUnavailable)
 	// errUndone: it is to be tried again because another transaction was in its way, which the database may find out late.

@@ -32,8 +32,8 @@ type Progress func(what string, done, total int64)
 type DB struct {
 	engine   engine
 	schema   *Schema
-	queues   []*queue // each has some of the accounts
-	probes   *queue   // of readiness, which waits for no account
+	changes  *queue
+	probes   *queue // of readiness, which waits for no account
 	observer *Observer
 	now      func() time.Time
 	probe    probe
@@ -56,10 +56,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err := migrate(ctx, e, o.Schema, o.Progress); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	for range e.writers() {
-		d.queues = append(d.queues, startQueue(d, o.Begin))
-	}
-	d.probes = startQueue(d, o.Begin)
+	usual, most := e.writers()
+	d.changes = startQueue(d, o.Begin, usual, most)
+	d.probes = startQueue(d, o.Begin, 1, 1)
 	return d, nil
 }
 
@@ -95,9 +94,8 @@ func (o Options) File() string {
 
 // Close waits for what is being written and closes the database.
 func (d *DB) Close() error {
-	for _, q := range append(d.queues, d.probes) {
-		q.stop()
-	}
+	d.changes.stop()
+	d.probes.stop()
 	return d.engine.close()
 }
 
@@ -158,17 +156,14 @@ func longView(ctx context.Context, e engine, fn func(Conn) error) error {
 // Update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is on disk.
 // decide may run again; it must decide before it writes, so that a refused change has written nothing.
 func (d *DB) Update(ctx context.Context, account int64, needs any, decide func(Batch) error) error {
-	return d.queueOf(account).do(&Change{ctx: ctx, Account: account, Needs: needs, decide: func(_ *Tx, b Batch) error { return decide(b) }})
+	return d.changes.do(&Change{ctx: ctx, Account: account, Needs: needs, decide: func(_ *Tx, b Batch) error { return decide(b) }})
 }
 
 // Consider lets a change of an account decide on a snapshot, to tell what it would do. It is not queued and waits for no one who writes. decide
 // must write nothing, and may run again.
-func (d *DB) Consider(ctx context.Context, account int64, decide func(Batch) error) error {
-	return d.View(ctx, func(c Conn) error { return decide(d.queueOf(account).begin(newTx(c.conn, d.observer))) })
+func (d *DB) Consider(ctx context.Context, decide func(Batch) error) error {
+	return d.View(ctx, func(c Conn) error { return decide(d.changes.begin(newTx(c.conn, d.observer))) })
 }
-
-// queueOf is the one queue of an account on this node.
-func (d *DB) queueOf(account int64) *queue { return d.queues[account%int64(len(d.queues))] }
 
 // Ready tells whether the database can work: it must take a write, and answer. One that only answers may be on a disk that is full,
 // or a server that was left behind. It writes nothing that others lock, so that no work of an account makes a node seem broken.
@@ -218,12 +213,7 @@ func (d *DB) LogSize() (bytes int64, ok bool) {
 }
 
 // Waiting is how many changes are queued or being committed.
-func (d *DB) Waiting() (n int64) {
-	for _, q := range d.queues {
-		n += q.waiting.Load()
-	}
-	return n
-}
+func (d *DB) Waiting() int64 { return d.changes.waiting.Load() }
 
 // probe asks the database one question at a time and remembers the answer for a moment, however many want to know.
 type probe struct {

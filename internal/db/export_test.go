@@ -1,6 +1,7 @@
 package db
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -30,22 +31,6 @@ func (d *DB) dialect() *dialect {
 	return &postgresDialect
 }
 
-// Stopped tells whether the database was closed.
-func (d *DB) Stopped() bool { return d.queueOf(0).Stopped() }
-
-// Stopped tells whether the queue is closed.
-func (q *queue) Stopped() bool {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
-	return q.stopped
-}
-
-// QueuedOf is how many changes wait in the queue of an account.
-func (d *DB) QueuedOf(account int64) int { return len(d.queueOf(account).changes) }
-
-// SameQueue tells whether the changes of two accounts wait in one queue.
-func (d *DB) SameQueue(a, b int64) bool { return d.queueOf(a) == d.queueOf(b) }
-
 // Table is a table of the schema by its name.
 func (d *DB) Table(name string) *Table {
 	i := slices.IndexFunc(d.schema.Tables, func(t *Table) bool { return t.Name == name })
@@ -69,7 +54,12 @@ func (t *Table) Tenant() bool { return t.tenant() }
 // TableTexts are the statements with which the engine writes the rows of a table, by what they do.
 func (d *DB) TableTexts(t *Table) map[string]string {
 	s := d.dialect().texts(t)
-	texts := map[string]string{"insert": s.insert, "save": s.save, "remove": s.remove, "lock": s.lock, "add": s.add, "bump": s.bump, "drop": s.drop}
+	texts := map[string]string{"remove": s.remove, "lock": s.lock, "bump": s.bump, "drop": s.drop}
+	for name, sizes := range map[string]rowTexts{"insert": s.insert, "save": s.save, "add": s.add} {
+		for i, text := range sizes[:min(len(sizes), 3)] {
+			texts[fmt.Sprintf("%s %d", name, 1<<i)] = text
+		}
+	}
 	for name, text := range texts {
 		if text == "" || t.search && name == "lock" { // the words of a document are never locked
 			delete(texts, name)

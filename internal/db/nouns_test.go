@@ -64,7 +64,7 @@ func open(t testing.TB, o store.Options) *store.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.DB().Stopped() {
+		if s.DB().Closing() {
 			return // the test has closed it
 		}
 		checkIntegrity(t, s)
@@ -208,9 +208,9 @@ func queue(s *store.Store, account int64, changes ...func() error) (wait func() 
 	results := make([]chan error, len(changes))
 	for i, change := range changes {
 		results[i] = make(chan error, 1)
-		before := s.DB().QueuedOf(account)
+		before := s.DB().Queued()
 		go func() { results[i] <- change() }()
-		for s.DB().QueuedOf(account) == before {
+		for s.DB().Queued() == before {
 			runtime.Gosched()
 		}
 	}

@@ -43,16 +43,17 @@ func (o *Observer) wrote(s statement) {
 
 // Queued is how many changes wait for the end of the batches before them.
 func (d *DB) Queued() (n int) {
-	for _, q := range d.queues {
-		n += len(q.changes)
+	d.changes.mu.Lock()
+	defer d.changes.mu.Unlock()
+	for _, l := range d.changes.lines {
+		n += len(l.changes)
 	}
 	return n
 }
 
-// Closing tells whether the changes of an account are refused from now on.
-func (d *DB) Closing(account int64) bool {
-	q := d.queueOf(account)
-	q.mu.RLock()
-	defer q.mu.RUnlock()
-	return q.stopped
+// Closing tells whether changes are refused from now on.
+func (d *DB) Closing() bool {
+	d.changes.mu.Lock()
+	defer d.changes.mu.Unlock()
+	return d.changes.stopped
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
 	"donorbook/internal/crm"
@@ -318,5 +319,46 @@ func TestAnErrorNeverTellsThePassword(t *testing.T) {
 		if strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", url, err)
 		}
+	}
+}
+
+// An account whose row is locked elsewhere, such as by a node that repairs it, keeps no other account waiting.
+func TestAnAccountThatIsLockedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	s := open(t, store.Options{Database: url})
+	locked := newAccount(t, s).Number
+	other, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(context.Background()) //nolint:errcheck // the test is over
+	lock, err := other.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.Exec(t.Context(), `SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE`, locked); err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan error, 1)
+	go func() { waiting <- creating(t, s, locked, "Ana")() }()
+	for blocked := int64(0); blocked == 0; {
+		if blocked, err = pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 * db.PostgresWriters {
+		create(t, s, newAccount(t, s).Number, `{"first_name":"Ben"}`)
+	}
+	select {
+	case err := <-waiting:
+		t.Errorf("the others have waited for the account, which hears %v", err)
+	default:
+	}
+	if err := lock.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waiting; err != nil {
+		t.Error(err)
 	}
 }

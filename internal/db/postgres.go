@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,7 +15,9 @@ import (
 // The files whose names begin with postgres are all that know the PostgreSQL library.
 
 const (
-	postgresWriters = 4                      // transactions that write at once, each for some of the accounts
+	postgresUsual   = 4                      // transactions that write at once, each for one account
+	postgresWriters = 16                     // the same where many accounts wait, whose changes cannot go together
+	postgresRows    = 64                     // rows that one statement writes at most
 	postgresReaders = 16                     // connections for reading, where the URL does not say pool_max_conns
 	connectTimeout  = 3 * time.Second        // to reach one server, where the URL does not say connect_timeout
 	lendTimeout     = 5 * time.Second        // to get a connection
@@ -111,7 +112,6 @@ var postgresDialect = dialect{
 	},
 	search:   postgresSearch,
 	texts:    cached(postgresTexts),
-	lists:    true,
 	confirms: true,
 	touch:    `SELECT pg_catalog.pg_logical_emit_message(true, 'donorbook', '')`,
 	// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it takes.
@@ -123,45 +123,32 @@ var postgresDialect = dialect{
 		FROM pg_catalog.pg_database WHERE datname = current_database()`,
 }
 
-// postgresTexts write many rows with one statement, which costs the server more than most rows. The rows of a table that has accounts
-// are all of one, $1, so that the statement goes to one machine where accounts are spread over several; lists come behind it. A
-// row that is there already is found by the conflict and not by a join, for which a planner that knows nothing about the table yet might
-// read all of it. A row is locked by writing it: a move of an account to another machine does not wait for a row that was only locked.
+// postgresTexts write many rows with one statement, which costs the server more than most rows. A row that is there already is found by
+// the conflict and not by a join, for which a planner that knows nothing about the table yet might read all of it. A row is locked by
+// writing it: a move of an account to another machine does not wait for a row that was only locked.
 func postgresTexts(t *Table) tableSQL {
 	s := t.common()
-	key := names(t.Columns[:t.Key])
+	key := t.Columns[:t.Key]
 	if t.Key < len(t.Columns) {
 		first := t.Columns[t.Key].Name
 		s.lock = fmt.Sprintf("UPDATE %s SET %s = %[2]s WHERE %s RETURNING %s", t.Name, first, t.where(), t.all())
 	}
-	values, lists := t.lists(t.Columns)
+	value := plain
 	if t.search {
-		values = strings.Replace(values, "n.words", "array_to_tsvector(string_to_array(split_part(n.words, chr(10), 1), ' '))", 1)
+		value = postgresWords
 	}
-	s.insert = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", t.Name, t.all(), values, lists)
-	s.save = fmt.Sprintf("%s ON CONFLICT (%s) DO %s", s.insert, key, t.assign())
-	if t.counter != "" {
-		values, lists = t.lists(t.Columns[:t.Key+1])
-		s.add = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s, length(CAST(n.%s AS TEXT)) FROM %s ON CONFLICT (%s) DO %s",
-			t.Name, t.all(), values, t.counter, lists, key, t.addition())
+	for rows := 1; rows <= postgresRows; rows *= 2 {
+		insert := t.insertion(t.Columns, rows, value)
+		s.insert = append(s.insert, insert)
+		s.save = append(s.save, fmt.Sprintf("%s ON CONFLICT (%s) DO %s", insert, names(key), t.assign()))
+		if t.counter != "" {
+			s.add = append(s.add, t.addition(rows, key))
+		}
 	}
 	return s
 }
 
-// lists are columns of rows that come as lists, all but the account, which is $1, and what they are selected from.
-func (t *Table) lists(columns []Column) (values, from string) {
-	types := map[Kind]string{IntKind: "bigint[]", TextKind: "text[]", BytesKind: "bytea[]"}
-	before := 0
-	if t.tenant() {
-		values, before = "$1, ", 1
-	}
-	listed := columns[before:]
-	values += join(listed, ", ", func(name string, _ int) string { return "n." + name })
-	parameters := join(listed, ", ", func(_ string, n int) string { return fmt.Sprintf("$%d::%s", n+before, types[listed[n-1].Kind]) })
-	return values, fmt.Sprintf("unnest(%s) AS n (%s)", parameters, names(listed))
-}
-
-func (e *postgresEngine) writers() int { return postgresWriters }
+func (e *postgresEngine) writers() (usual, most int) { return postgresUsual, postgresWriters }
 
 func (e *postgresEngine) pools() []Pool {
 	pool := func(name string, p *pgxpool.Pool) Pool {

@@ -276,7 +276,9 @@ func (c *postgresConn) translate(err error) error {
 		return because(errPoisoned, err)
 	case e.Code == "53100":
 		return because(ErrUnavailable, fmt.Errorf("%w: %w", syscall.ENOSPC, err))
-	case class == "53", class == "58", e.Code == "57014", e.Code == "55P03", lostBehind(e): // full, canceled, or locked for too long
+	case e.Code == "57014", e.Code == "55P03", lostBehind(e): // canceled, or locked for too long
+		return because(errHeld, err)
+	case class == "53", class == "58": // full
 		return because(ErrUnavailable, err)
 	case e.Code == "26000", e.Code == "42P05":
 		return fmt.Errorf("%w (a pooler that shares connections between transactions needs pooler=transaction in the database URL)", err)

@@ -29,3 +29,11 @@ var postgresSearch = searchDialect{
 		return "'" + text + "'"
 	},
 }
+
+// postgresWords makes a document of the text that has its words.
+func postgresWords(c Column, parameter string) string {
+	if c.Name != "words" {
+		return parameter
+	}
+	return "array_to_tsvector(string_to_array(split_part(" + parameter + ", chr(10), 1), ' '))"
+}

@@ -42,12 +42,11 @@ func (s statement) asSingle() statement {
 }
 
 // wire sends statements on one connection together, so that they cost one round trip, prepares each of them once, and leaves the bytes
-// of an answer as they are.
+// of an answer as they are. The library's own batch cannot leave single statements unprepared.
 type wire struct {
 	*pgx.Conn
 	prepares bool
 	prepared map[string]*pgconn.StatementDescription
-	fresh    []string // statements that are being prepared
 	values   [][]byte // what arguments are made of
 	buffer   []byte
 	warning  string // what the server warned of with its last answer
@@ -78,18 +77,19 @@ func noteWarning(c *pgconn.PgConn, notice *pgconn.Notice) {
 	}
 }
 
-// send runs statements in one round trip. It returns how many of them were answered, and what the last one did, whose rows go to last.
-// After one that failed the server runs none.
+// send runs statements in one round trip, after it has prepared those that are new. It returns how many of them were answered, and what
+// the last one did, whose rows go to last. After one that failed the server runs none.
 func (w *wire) send(ctx context.Context, statements []statement, last func(Row) error) (answered int, done pgconn.CommandTag, err error) {
+	for i := range statements {
+		if err := w.prepare(ctx, &statements[i]); err != nil {
+			return i, done, err
+		}
+	}
 	pipeline := w.PgConn().StartPipeline(ctx)
 	defer func() {
 		if closing := pipeline.Close(); err == nil && done.String() != "COMMIT" { // one that was answered stands
 			err = closing
 		}
-		for _, sql := range w.fresh { // the server has not come to these
-			delete(w.prepared, sql)
-		}
-		w.fresh = nil
 	}()
 	for i := range statements {
 		if err := w.add(pipeline, &statements[i]); err != nil {
@@ -105,20 +105,32 @@ func (w *wire) send(ctx context.Context, statements []statement, last func(Row) 
 			read = last
 		}
 		if done, err = w.take(pipeline, read); err != nil {
-			for ended := error(nil); ended == nil; { // it may be the reader that failed, and the server has gone on
-				_, ended = w.next(pipeline)
-			}
 			return answered, done, err
 		}
 	}
 	return answered, done, nil
 }
 
-// add sends a statement. One that is new is prepared, where that has something to gain.
+// prepare prepares a statement that is new, where that has something to gain.
+func (w *wire) prepare(ctx context.Context, s *statement) error {
+	if w.prepared[s.sql] != nil || !w.prepares || len(s.args) == 0 || planned(s.sql) || len(w.prepared) >= maxPrepared {
+		return nil
+	}
+	types, err := types(s)
+	if err != nil {
+		return err
+	}
+	d, err := w.PgConn().Prepare(ctx, statementName(s.sql), s.sql, types)
+	if err == nil {
+		w.prepared[s.sql] = d
+	}
+	return err
+}
+
+// add sends a statement.
 func (w *wire) add(pipeline *pgconn.Pipeline, s *statement) (err error) {
 	d := w.prepared[s.sql]
-	known := d != nil
-	if !known {
+	if d == nil {
 		d = &pgconn.StatementDescription{}
 		if d.ParamOIDs, err = types(s); err != nil {
 			return err
@@ -128,19 +140,11 @@ func (w *wire) add(pipeline *pgconn.Pipeline, s *statement) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, s.sql)
 	}
-	switch {
-	case d.Name != "":
-		pipeline.SendQueryStatement(d, values, binaryFormat, binaryFormat)
-		return nil
-	case !known && (!w.prepares || len(s.args) == 0 || planned(s.sql) || len(w.prepared) >= maxPrepared):
+	if d.Name == "" {
 		pipeline.SendQueryParams(s.sql, values, d.ParamOIDs, binaryFormat, binaryFormat)
-		return nil
-	case !known:
-		w.prepared[s.sql] = d // for the same one later in this round trip
-		w.fresh = append(w.fresh, s.sql)
-		pipeline.SendPrepare(statementName(s.sql), s.sql, d.ParamOIDs)
+	} else {
+		pipeline.SendQueryStatement(d, values, binaryFormat, binaryFormat)
 	}
-	pipeline.SendQueryPrepared(statementName(s.sql), values, binaryFormat, binaryFormat)
 	return nil
 }
 
@@ -190,8 +194,7 @@ func types(s *statement) ([]uint32, error) {
 	return types, nil
 }
 
-// typeOf is the type by which the server knows an argument, or 0. The library's own table of such types is more than a megabyte of
-// code, which make build leaves out.
+// typeOf is the type by which the server knows an argument, or 0.
 func typeOf(arg any) uint32 {
 	switch arg.(type) {
 	case int64:
@@ -213,9 +216,13 @@ func typeOf(arg any) uint32 {
 // take reads the answer to the next statement.
 func (w *wire) take(pipeline *pgconn.Pipeline, read func(Row) error) (done pgconn.CommandTag, err error) {
 	w.warning = ""
-	rows, err := w.next(pipeline)
+	result, err := pipeline.GetResults()
 	if err != nil {
 		return done, err
+	}
+	rows, ok := result.(*pgconn.ResultReader)
+	if !ok {
+		return done, errors.New("the server has not answered a statement")
 	}
 	for read != nil && err == nil && rows.NextRow() {
 		err = read(wireRow{rows})
@@ -225,26 +232,6 @@ func (w *wire) take(pipeline *pgconn.Pipeline, read func(Row) error) (done pgcon
 		err = closing
 	}
 	return done, err
-}
-
-// next waits for the answer to the next statement, and remembers what was prepared before it.
-func (w *wire) next(pipeline *pgconn.Pipeline) (*pgconn.ResultReader, error) {
-	for {
-		result, err := pipeline.GetResults()
-		switch result := result.(type) {
-		case *pgconn.ResultReader:
-			return result, err
-		case *pgconn.StatementDescription:
-			result.SQL, w.fresh = w.fresh[0], w.fresh[1:]
-			result.Name = statementName(result.SQL)
-			w.prepared[result.SQL] = result
-		default:
-			if err == nil {
-				err = errors.New("the server has not answered a statement")
-			}
-			return nil, err
-		}
-	}
 }
 
 // wireRow reads columns from the bytes of the protocol.

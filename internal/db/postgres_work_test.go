@@ -34,7 +34,7 @@ func least(counter *atomic.Int64, do func()) int64 {
 	return least
 }
 
-// Changes of a batch that run the same statement share it.
+// Changes of a batch that write to the same table share a statement, or a few: there are statements for 1, 2, 4 rows and so on up to 64.
 func TestCreatesOfABatchShareTheirStatements(t *testing.T) {
 	t.Parallel()
 	s, p := openCounted(t)
@@ -57,7 +57,7 @@ func TestCreatesOfABatchShareTheirStatements(t *testing.T) {
 		}
 	}
 	alone, grouped := least(&p.ran, creates(1)), least(&p.ran, creates(50))
-	if alone < 8 || grouped > alone {
+	if alone < 8 || grouped > 2*alone {
 		t.Errorf("a create takes %d statements, and 50 in a group %d", alone, grouped)
 	}
 	for i, name := range names(t, s, account) {

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,7 @@ type Batch interface {
 
 // Change is one queued change.
 type Change struct {
-	Account int64 // whose queue it stands in
+	Account int64 // in whose line it waits
 	Needs   any   // what it will look up, for Prefetch
 
 	ctx      context.Context
@@ -44,22 +43,36 @@ type Change struct {
 // Gone tells whether the client has left before the change got its turn.
 func (c *Change) Gone() bool { return c.ctx.Err() != nil }
 
-// queue takes whatever changes are waiting, runs them in one transaction, commits once and answers all: with many clients a flush
-// of the disk is shared, with one client no one waits for a timer.
+// queue takes whatever changes of a line are waiting, runs them in one transaction, commits once and answers all: with many clients a
+// flush of the disk is shared, with one client no one waits for a timer. Writers take lines in turn.
 type queue struct {
 	db      *DB
 	begin   func(*Tx) Batch
-	done    chan struct{}
+	shares  bool // accounts share a line, and so their transactions; otherwise each has its own
+	running sync.WaitGroup
 	waiting atomic.Int64 // changes that are queued or being committed
 
-	mu      sync.RWMutex // guards the end of the queue
+	mu      sync.Mutex
 	stopped bool
-	changes chan *Change
+	usual   int             // writers that work at once, unless many lines wait
+	working int             // writers that have a line
+	lines   map[int64]*line // that have changes, or a writer
+	ready   []*line         // that have changes and no writer
+	news    *sync.Cond      // there is a ready line, or the end
 }
 
-func startQueue(d *DB, begin func(*Tx) Batch) *queue {
-	q := &queue{db: d, begin: begin, changes: make(chan *Change, 4*batchLimit), done: make(chan struct{})}
-	go q.run()
+// line is where the changes wait that may go together.
+type line struct {
+	number  int64
+	changes []*Change
+}
+
+func startQueue(d *DB, begin func(*Tx) Batch, usual, most int) *queue {
+	q := &queue{db: d, begin: begin, shares: most == 1, usual: usual, lines: make(map[int64]*line)}
+	q.news = sync.NewCond(&q.mu)
+	for range most {
+		q.running.Go(q.run)
+	}
 	return q
 }
 
@@ -67,9 +80,9 @@ func startQueue(d *DB, begin func(*Tx) Batch) *queue {
 func (q *queue) stop() {
 	q.mu.Lock()
 	q.stopped = true
-	close(q.changes)
 	q.mu.Unlock()
-	<-q.done
+	q.news.Broadcast()
+	q.running.Wait()
 }
 
 // do queues a change and waits until it is on disk or refused. Once it has begun, a client that goes away does not cancel it.
@@ -88,36 +101,76 @@ func (q *queue) do(c *Change) error {
 }
 
 func (q *queue) enqueue(c *Change) error {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.stopped {
 		return ErrUnavailable
 	}
-	select {
-	case q.changes <- c:
-		return nil
-	case <-c.ctx.Done():
-		return c.ctx.Err()
+	number := c.Account
+	if q.shares {
+		number = 0
+	}
+	l := q.lines[number]
+	if l == nil {
+		l = &line{number: number}
+		q.lines[number] = l
+		q.offer(l)
+	}
+	l.changes = append(l.changes, c)
+	return nil
+}
+
+// offer puts a line behind those that are ready.
+func (q *queue) offer(l *line) {
+	q.ready = append(q.ready, l)
+	q.news.Signal()
+}
+
+// run is one writer.
+func (q *queue) run() {
+	for l := q.next(nil); l != nil; l = q.next(l) {
+		if batch := q.collect(l); len(batch) > 0 { // it may have been refused
+			q.finish(l, batch)
+		}
 	}
 }
 
-func (q *queue) run() {
-	defer close(q.done)
-	batch := make([]*Change, 0, batchLimit)
-	for first := range q.changes {
-		batch = q.collect(append(batch[:0], first))
-		q.finish(batch)
+// next gives a line back, and waits for one that is ready; nil is the end.
+func (q *queue) next(done *line) (l *line) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if done != nil {
+		q.working--
+		if len(done.changes) > 0 {
+			q.offer(done)
+		} else {
+			delete(q.lines, done.number)
+		}
 	}
+	for len(q.ready) == 0 || !q.needsWriter() && !q.stopped {
+		if q.stopped {
+			return nil
+		}
+		q.news.Wait()
+	}
+	q.working++
+	l = q.ready[0]
+	q.ready = q.ready[1:]
+	return l
 }
+
+// needsWriter tells whether one more writer is worth it. Few writers find more changes of an account waiting, which cost less together; many
+// accounts with a change each would only wait for each other.
+func (q *queue) needsWriter() bool { return q.working < q.usual || len(q.ready) > 2*q.working }
 
 // finish commits a batch, and tells it how that went.
-func (q *queue) finish(batch []*Change) {
+func (q *queue) finish(l *line, batch []*Change) {
 	start := time.Now()
 	err := q.commit(batch)
 	release(batch)
 	clear(batch)
 	if errors.Is(err, ErrUnavailable) && time.Since(start) > patience {
-		q.refuse(err)
+		q.refuse(l, err)
 	}
 }
 
@@ -137,33 +190,42 @@ func release(batch []*Change) {
 // releases is how many of a batch go on at once.
 const releases = 2
 
-// refuse tells everyone who waits that the database is away. If each of them had to find out by itself, the last one would wait
-// for all the others.
-func (q *queue) refuse(err error) {
-	for range len(q.changes) {
-		c := <-q.changes
-		c.err = err
-		close(c.finished)
+// refuse tells those who wait that the database is away: the line, or everyone where the trouble is not of one account. If each of
+// them had to find out by itself, the last one would wait for all the others.
+func (q *queue) refuse(l *line, err error) {
+	ofOne := errors.Is(err, errHeld) || errors.Is(err, errUndone)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, other := range q.lines {
+		if ofOne && other != l {
+			continue
+		}
+		for _, c := range other.changes {
+			c.err = err
+			close(c.finished)
+		}
+		other.changes = nil
 	}
 }
 
 // collect takes what is waiting, without waiting for more: but a client that is about to queue a change, and only wants a
 // processor for it, gets one first. A larger batch costs less than two.
-func (q *queue) collect(batch []*Change) []*Change {
-	for before := 0; len(batch) > before && len(batch) < batchLimit; {
+func (q *queue) collect(l *line) (batch []*Change) {
+	for before, n := 0, 1; n > before && n < batchLimit; {
 		runtime.Gosched()
-		before = len(batch)
-		for len(batch) < batchLimit && len(q.changes) > 0 {
-			batch = append(batch, <-q.changes)
-		}
+		q.mu.Lock()
+		before, n = n, len(l.changes)
+		q.mu.Unlock()
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(len(l.changes), batchLimit)
+	batch, l.changes = l.changes[:n:n], l.changes[n:]
 	return batch
 }
 
 // commit runs the batch together; where one of its changes poisons the transaction, each runs alone.
 func (q *queue) commit(batch []*Change) (err error) {
-	// Every node locks accounts in the same order, so that no two wait for each other.
-	slices.SortStableFunc(batch, func(a, b *Change) int { return cmp.Compare(a.Account, b.Account) })
 	err = q.persist(batch)
 	if !errors.Is(err, errPoisoned) {
 		return err

@@ -41,3 +41,35 @@ func TestATransactionThatTheServerTookBackIsTriedAgainHoweverLate(t *testing.T) 
 		})
 	}
 }
+
+// What is wrong with one account is told to those who wait for it alone; that the database is away, to everyone.
+func TestTheTroubleOfAnAccountIsItsOwn(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		err  error
+		told []bool
+	}{
+		{"a row that another node holds", because(errHeld, errors.New("lock timeout")), []bool{true, false}},
+		{"two in each other's way", because(errUndone, errors.New("deadlock")), []bool{true, false}},
+		{"a server that is away", because(errRetry, errors.New("away")), []bool{true, true}},
+		{"a server that does not answer", because(ErrUnavailable, errors.New("no answer")), []bool{true, true}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			q := startQueue(nil, nil, 0, 0)
+			var changes []*Change
+			for account := range int64(2) {
+				c := &Change{Account: account, finished: make(chan struct{})}
+				changes = append(changes, c)
+				if err := q.enqueue(c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			q.refuse(q.lines[0], test.err)
+			for i, c := range changes {
+				if (c.err != nil) != test.told[i] {
+					t.Errorf("the change of account %d hears %v", i, c.err)
+				}
+			}
+		})
+	}
+}

@@ -17,7 +17,7 @@ type logDialect struct {
 // MergeSearch does a part of merging what the search has now, so that changes of others come between. begin is the first part; more tells whether anything
 // is left. Several callers that take turns share the work.
 func (d *DB) MergeSearch(ctx context.Context, search *Table, begin bool) (more bool, err error) {
-	err = d.queues[0].do(&Change{ctx: ctx, decide: func(t *Tx, _ Batch) (err error) {
+	err = d.changes.do(&Change{ctx: ctx, decide: func(t *Tx, _ Batch) (err error) {
 		more, err = t.mergeSearch(search, begin)
 		return err
 	}})

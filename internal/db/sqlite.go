@@ -154,31 +154,29 @@ var sqliteDialect = dialect{
 	},
 }
 
-// sqliteTexts write a row with each statement: a call of SQLite is so cheap that there is nothing to gain by lists. A row is locked
+// sqliteTexts write a row with each statement: a call of SQLite is so cheap that there is nothing to gain by more. A row is locked
 // by reading it, since a write transaction holds the whole database.
 func sqliteTexts(t *Table) tableSQL {
 	s := t.common()
-	values, key := parameters(t.Columns), names(t.key(true))
+	insert, key := t.insertion(t.Columns, 1, plain), t.key(true)
 	s.lock = fmt.Sprintf("SELECT %s FROM %s WHERE %s", t.all(), t.Name, t.where())
-	s.insert = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.Name, t.all(), values)
-	s.save = fmt.Sprintf("%s ON CONFLICT (%s) DO %s", s.insert, key, t.assign())
+	s.insert = rowTexts{insert}
+	s.save = rowTexts{fmt.Sprintf("%s ON CONFLICT (%s) DO %s", insert, names(key), t.assign())}
 	switch {
 	case t.search:
-		s.insert = fmt.Sprintf("INSERT INTO %s (rowid, words) VALUES ($2, $3)", t.Name)
-		s.save = fmt.Sprintf("INSERT OR REPLACE INTO %s (rowid, words) VALUES ($2, $3)", t.Name)
+		s.insert = rowTexts{fmt.Sprintf("INSERT INTO %s (rowid, words) VALUES ($2, $3)", t.Name)}
+		s.save = rowTexts{fmt.Sprintf("INSERT OR REPLACE INTO %s (rowid, words) VALUES ($2, $3)", t.Name)}
 		s.remove = fmt.Sprintf("DELETE FROM %s WHERE rowid = $2", t.Name)
 	case t.counter != "":
-		n := "$" + strconv.Itoa(t.Key+1)
-		s.add = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s, length(CAST(%s AS TEXT))) ON CONFLICT (%s) DO %s",
-			t.Name, t.all(), parameters(t.Columns[:t.Key+1]), n, key, t.addition())
+		s.add = rowTexts{t.addition(1, key)}
 		// Mostly a number changes and keeps its digits. SQLite would move the row of the index all the same if they were named.
-		s.bump = fmt.Sprintf("UPDATE %s SET %s = %[2]s + %s WHERE %s AND %[2]s + %[3]s > 0 AND %[5]s = length(CAST(%[2]s + %[3]s AS TEXT))",
-			t.Name, t.counter, n, t.where(), t.Columns[t.Key+1].Name)
+		s.bump = fmt.Sprintf("UPDATE %s SET %s = %[2]s + $%d WHERE %s AND %[2]s + $%[3]d > 0 AND %[5]s = length(CAST(%[2]s + $%[3]d AS TEXT))",
+			t.Name, t.counter, t.Key+1, t.where(), t.Columns[t.Key+1].Name)
 	}
 	return s
 }
 
-func (e *sqliteEngine) writers() int { return 1 }
+func (e *sqliteEngine) writers() (usual, most int) { return 1, 1 }
 
 func (e *sqliteEngine) pools() []Pool {
 	return []Pool{{"read", int64(sqliteReaders - len(e.read)), sqliteReaders}, {"write", int64(1 - len(e.write)), 1}}

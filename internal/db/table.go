@@ -3,6 +3,7 @@ package db
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,21 +119,58 @@ func (t *Table) assign() string {
 	return "UPDATE SET " + join(t.Columns[t.Key:], ", ", func(name string, _ int) string { return name + " = excluded." + name })
 }
 
-// addition adds a number that a statement was about to insert to the one that is there.
-func (t *Table) addition() string {
-	sum := t.Name + "." + t.counter + " + excluded." + t.counter
-	return fmt.Sprintf("UPDATE SET %s = %s, %s = length(CAST(%[2]s AS TEXT))", t.counter, sum, t.Columns[t.Key+1].Name)
-}
-
 // tableSQL is how an engine writes the rows of a table.
 type tableSQL struct {
-	insert, save string // a row, or lists of them
-	remove       string // a row by its key
-	lock         string // reads a row by its key, and keeps it as it is until the transaction ends
-	add          string // adds to a counter, or to lists of them
-	bump         string // adds to one counter whose number keeps its digits; "" where add is as cheap
-	drop         string // removes a counter that has come to nothing
+	insert, save rowTexts
+	remove       string   // a row by its key
+	lock         string   // reads a row by its key, and keeps it as it is until the transaction ends
+	add          rowTexts // adds to counters
+	bump         string   // adds to one counter whose number keeps its digits; "" where add is as cheap
+	drop         string   // removes a counter that has come to nothing
 }
+
+// rowTexts are statements that write several rows: 1, 2, 4, 8 and so on. Few sizes mean few statements to prepare.
+type rowTexts []string
+
+// most is how many rows one statement can write.
+func (s rowTexts) most() int { return 1 << (len(s) - 1) }
+
+// largest is the statement that writes as many of n rows as possible, and how many that are.
+func (s rowTexts) largest(n int) (sql string, rows int) {
+	i := bits.Len(uint(min(n, s.most()))) - 1
+	return s[i], 1 << i
+}
+
+// insertion inserts a number of rows. They are all of one account, $1, so that the statement goes to one machine where accounts are
+// spread over several. value says what becomes of a parameter.
+func (t *Table) insertion(given []Column, rows int, value func(c Column, parameter string) string) string {
+	lines, next := make([]string, rows), 1
+	for i := range lines {
+		lines[i] = "(" + join(given, ", ", func(_ string, n int) string {
+			if i > 0 && n == 1 && t.tenant() {
+				return "$1"
+			}
+			next++
+			return value(given[n-1], "$"+strconv.Itoa(next-1))
+		}) + ")"
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", t.Name, t.all(), strings.Join(lines, ", "))
+}
+
+// addition adds numbers to counters, which need not be there.
+func (t *Table) addition(rows int, key []Column) string {
+	insert := t.insertion(t.Columns[:t.Key+1], rows, func(c Column, parameter string) string {
+		if c.Name == t.counter {
+			return fmt.Sprintf("%s, length(CAST(CAST(%[1]s AS BIGINT) AS TEXT))", parameter)
+		}
+		return parameter
+	})
+	sum := t.Name + "." + t.counter + " + excluded." + t.counter
+	return fmt.Sprintf("%s ON CONFLICT (%s) DO UPDATE SET %s = %s, %s = length(CAST(%[4]s AS TEXT))", insert, names(key), t.counter, sum, t.Columns[t.Key+1].Name)
+}
+
+// plain is a parameter as it is.
+func plain(_ Column, parameter string) string { return parameter }
 
 // cached remembers the texts of each table.
 func cached(texts func(*Table) tableSQL) func(*Table) tableSQL {

@@ -99,7 +99,7 @@ func openTiny(t testing.TB, o Options) *DB {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if d.Stopped() {
+		if d.Closing() {
 			return // the test has closed it
 		}
 		if err := d.Close(); err != nil {

@@ -187,45 +187,35 @@ func (t *Tx) writeEach(sql string, rows [][]any, n int) error {
 	return nil
 }
 
-// writeRows writes rows in the order of their keys. Where the engine takes lists, those of one account go with one statement.
-func (t *Tx) writeRows(table *Table, sql string, rows [][]any) error {
-	for n := 0; len(rows) > 0; rows = rows[n:] {
-		if !t.dialect.lists {
-			return t.writeEach(sql, rows, len(rows[0]))
+// writeRows writes rows in the order of their keys, as many of one account with a statement as the engine takes.
+func (t *Tx) writeRows(table *Table, sql rowTexts, rows [][]any) error {
+	for len(rows) > 0 {
+		same := 1
+		for same < min(len(rows), sql.most()) && (!table.tenant() || rows[same][0] == rows[0][0]) {
+			same++
 		}
-		for n = 1; n < len(rows) && (!table.tenant() || rows[n][0] == rows[0][0]); n++ {
-		}
-		if err := t.queue(statement{sql: sql, args: listArgs(table, rows[:n])}); err != nil {
+		text, n := sql.largest(same)
+		if err := t.queue(statement{sql: text, args: table.arguments(rows[:n])}); err != nil {
 			return err
 		}
+		rows = rows[n:]
 	}
 	return nil
 }
 
-// listArgs are rows as lists, column by column. The account is the same for all, and no list.
-func listArgs(table *Table, rows [][]any) []any {
-	args := make([]any, 0, len(table.Columns))
-	for i := range rows[0] {
-		switch {
-		case i == 0 && table.tenant():
-			args = append(args, rows[0][0])
-		case table.Columns[i].Kind == IntKind:
-			args = append(args, column[int64](rows, i))
-		case table.Columns[i].Kind == TextKind:
-			args = append(args, column[string](rows, i))
-		default:
-			args = append(args, column[[]byte](rows, i))
+// arguments are the values of rows, one after the other. The account, which is the same for all, comes once.
+func (t *Table) arguments(rows [][]any) []any {
+	if len(rows) == 1 {
+		return rows[0]
+	}
+	args := make([]any, 0, len(rows)*len(rows[0]))
+	for i, row := range rows {
+		if i > 0 && t.tenant() {
+			row = row[1:]
 		}
+		args = append(args, row...)
 	}
 	return args
-}
-
-func column[T any](rows [][]any, i int) []T {
-	list := make([]T, len(rows))
-	for n, row := range rows {
-		list[n] = row[i].(T)
-	}
-	return list
 }
 
 // writeCounts adds to counters. Where it can, it adds to those first whose numbers keep their digits.

@@ -145,7 +145,7 @@ func (s *Store) update(ctx context.Context, account int64, n needs, fn func(*tx)
 
 // consider is update for a change that only decides: it reads a snapshot, is not queued, and must write nothing.
 func (s *Store) consider(ctx context.Context, account int64, n needs, fn func(*tx, *accountUnit) error) error {
-	return translate(s.db.Consider(ctx, account, func(b db.Batch) error {
+	return translate(s.db.Consider(ctx, func(b db.Batch) error {
 		t := b.(*tx)
 		a, err := t.see(account)
 		if err == nil {

@@ -125,7 +125,7 @@ func open(t testing.TB, o Options) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.db.Closing(0) {
+		if s.db.Closing() {
 			return // the test has closed it
 		}
 		checkIntegrity(t, s)

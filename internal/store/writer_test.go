@@ -259,7 +259,7 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 		wait := queue(s, account, changes...)
 		closed := make(chan error)
 		go func() { closed <- s.Close() }()
-		for !s.db.Closing(account) {
+		for !s.db.Closing() {
 			runtime.Gosched()
 		}
 		wantError(t, "a write after the end has begun", creating(t, s, account, "Late")(), crm.ErrUnavailable)

@@ -13,15 +13,16 @@ const (
 	maxWindows  = 50_000
 )
 
-// Limiter allows each caller a number of requests per minute. The first request of a caller opens a window of one minute;
-// a caller that has used up its requests waits for the end of the window. Callers are identified by K: the id of a key, or an
-// address. Each process counts for itself.
+// Limiter allows each caller a number of requests per minute, or of something else in another time. The first one of a caller opens a
+// window; a caller that has used it up waits for its end. Callers are identified by K, such as the id of a key, or an address. Each
+// process counts for itself.
 type Limiter[K comparable] struct {
-	limit int
-	value []string // the limit as a header value
+	limit  int
+	window time.Duration
+	value  []string // the limit as a header value
 
 	mu sync.Mutex
-	// Once per minute young becomes old, and the old windows, which have all ended, are dropped. So no code has to
+	// Once in the time of a window young becomes old, and the old windows, which have all ended, are dropped. So no code has to
 	// look for windows that ended.
 	young, old map[K]*window
 	turned     time.Time
@@ -33,12 +34,11 @@ type window struct {
 }
 
 // NewLimiter allows each caller limit requests per minute; 0 is no limit.
-func NewLimiter[K comparable](limit int) *Limiter[K] {
-	return &Limiter[K]{
-		limit: max(limit, 0),
-		value: []string{strconv.Itoa(limit)},
-		young: make(map[K]*window),
-	}
+func NewLimiter[K comparable](limit int) *Limiter[K] { return NewLimiterIn[K](limit, limitWindow) }
+
+// NewLimiterIn is NewLimiter for another time than a minute.
+func NewLimiterIn[K comparable](limit int, window time.Duration) *Limiter[K] {
+	return &Limiter[K]{limit: max(limit, 0), window: window, value: []string{strconv.Itoa(limit)}}
 }
 
 // Take counts one request of a caller. It returns how many are left in the window, or how long to wait.
@@ -48,7 +48,7 @@ func (l *Limiter[K]) Take(caller K, now time.Time) (remaining int, retryAfter ti
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w := l.window(caller, now)
+	w := l.open(caller, now)
 	if w.used >= l.limit {
 		return 0, w.end.Sub(now), false
 	}
@@ -56,36 +56,62 @@ func (l *Limiter[K]) Take(caller K, now time.Time) (remaining int, retryAfter ti
 	return l.limit - w.used, 0, true
 }
 
-// window finds the caller's open window, or opens one.
-func (l *Limiter[K]) window(caller K, now time.Time) *window {
+// Full tells whether a caller has used up its window, and how long it would have to wait.
+func (l *Limiter[K]) Full(caller K, now time.Time) (retryAfter time.Duration, full bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.find(caller, now)
+	if w == nil || w.used < l.limit {
+		return 0, false
+	}
+	return w.end.Sub(now), true
+}
+
+// GiveBack takes back what Take has counted. A window that has ended is gone with what was in it.
+func (l *Limiter[K]) GiveBack(caller K, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w := l.find(caller, now); w != nil {
+		w.used = max(0, w.used-1)
+	}
+}
+
+// open finds the caller's open window, or opens one.
+func (l *Limiter[K]) open(caller K, now time.Time) *window {
 	l.turn(now)
+	w := l.find(caller, now)
+	if w == nil && len(l.young) >= maxWindows && l.young[caller] == nil {
+		// There is no room for more callers: the rest share one window.
+		var rest K
+		caller = rest
+		w = l.find(caller, now)
+	}
+	if w == nil {
+		w = &window{end: now.Add(l.window)}
+		l.young[caller] = w
+	}
+	return w
+}
+
+// find is the caller's open window, nil where there is none.
+func (l *Limiter[K]) find(caller K, now time.Time) *window {
 	w := l.young[caller]
 	if w == nil {
 		w = l.old[caller]
 	}
-	if w != nil && now.Before(w.end) {
-		return w
+	if w == nil || !now.Before(w.end) {
+		return nil
 	}
-	if len(l.young) >= maxWindows && l.young[caller] == nil {
-		// There is no room for more callers: the rest share one window.
-		var rest K
-		if w = l.young[rest]; w != nil && now.Before(w.end) {
-			return w
-		}
-		caller = rest
-	}
-	w = &window{end: now.Add(limitWindow)}
-	l.young[caller] = w
 	return w
 }
 
 func (l *Limiter[K]) turn(now time.Time) {
 	age := now.Sub(l.turned)
-	if age < limitWindow {
+	if age < l.window {
 		return
 	}
 	l.old = l.young
-	if age >= 2*limitWindow {
+	if age >= 2*l.window {
 		l.old = nil
 	}
 	l.young = make(map[K]*window)
