@@ -67,8 +67,8 @@ func (s *Store) filtered(ctx context.Context, account int64, scope crm.ContactSc
 			if err != nil {
 				return err
 			}
-			f.Gave.When = f.Gave.When.ByClock(row.location())
 			w := &filtering{ctx: ctx, conn: c, row: row, scope: scope, filter: f, costs: s.costs, sets: &s.sets, weigh: weigh, set: all.Set, left: all.count, all: all.count}
+			w.filter.Gave.When = f.Gave.When.ByClock(row.location())
 			if err := w.run(); err != nil {
 				return err
 			}

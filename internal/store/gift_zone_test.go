@@ -159,3 +159,19 @@ func TestGiftsMoveWithTheTimeZone(t *testing.T) {
 		}
 	})
 }
+
+// A filter by the time of a gift finds the same whether it has to wait for its turn, and begins again, or not.
+func TestAHeavyFilterAsksForTheSameTime(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Store) {
+		account, contact := inZone(t, s, "2027-01-02T00:00:00Z", "America/New_York")
+		giveAt(t, s, account, contact, "2027-01-01T04:37:00Z")
+		s.costs.few = 0
+		for _, s.light = range []int64{lightRows, 0} {
+			for query, want := range map[string]int64{"gave_after=2027-01-01T04:36:00Z": 1, "gave_after=2027-01-01T04:38:00Z": 0, "gave_before=2027-01-01T04:38:00Z": 1, "gave_before=2027-01-01T04:37:00Z": 0} {
+				if _, n := filtered(t, s, account.Number, crm.Active, filterOf(t, query), 1, 20); n != want {
+					t.Errorf("%s with %d light rows finds %d contacts, want %d", query, s.light, n, want)
+				}
+			}
+		}
+	})
+}

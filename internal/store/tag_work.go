@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ import (
 const (
 	sqlOpenBulkJobs = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'bulk'`
 	sqlSetSizes     = `SELECT name, CAST(SUM(size) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = ANY($2) GROUP BY name`
-	sqlTagCounts    = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold = ANY($2) AND name = ANY($3)`
+	sqlTagCounts    = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold = ANY($2)`
 	sqlSetSize      = `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = $2`
 )
 
@@ -92,19 +91,30 @@ func tagSize(c db.Conn, account int64, name string) (size Counts, err error) {
 func (s *Store) ArchivedWithTags(ctx context.Context, account int64, names []string) (map[string]int64, error) {
 	return snapshot(ctx, s, func(c db.Conn) (map[string]int64, error) {
 		sizes := make(map[string]int64)
-		add := func(times int64) func(r db.Row) error {
-			return func(r db.Row) error {
-				sizes[strings.Clone(strings.TrimPrefix(r.Text(0), tagSet))] += times * r.Int(1)
-				return nil
+		err := c.Each(func(r db.Row) error {
+			sizes[strings.Clone(strings.TrimPrefix(r.Text(0), tagSet))] = r.Int(1)
+			return nil
+		}, sqlSetSizes, account, setNames(tagSet, names))
+		if err != nil {
+			return nil, err
+		}
+		err = c.Each(func(r db.Row) error { // the active ones
+			if all := sizes[r.Text(0)]; all > r.Int(1) {
+				sizes[strings.Clone(r.Text(0))] = all - r.Int(1)
+			} else {
+				delete(sizes, r.Text(0))
 			}
-		}
-		err := c.Each(add(1), sqlSetSizes, account, setNames(tagSet, names))
-		if err == nil {
-			err = c.Each(add(-1), sqlTagCounts, account, collect(names, crm.FoldTag), names)
-		}
-		maps.DeleteFunc(sizes, func(_ string, n int64) bool { return n <= 0 })
+			return nil
+		}, sqlTagCounts, account, distinctFolds(names))
 		return sizes, err
 	})
+}
+
+// distinctFolds are what tags are searched as, each once.
+func distinctFolds(names []string) []string {
+	folds := collect(names, crm.FoldTag)
+	slices.Sort(folds)
+	return slices.Compact(folds)
 }
 
 // CheckTag tells whether any contact has the tag, also an archived one.
