@@ -80,7 +80,7 @@ func kindsOfDamage(t *testing.T, s *Store, account crm.Account, campaign int64) 
 	if !strings.Contains(words(tagged), space+"board ") || len(record(tagged).MatchKeys) == 0 {
 		t.Fatalf("the contact has no tag or no key to lose: %q", words(tagged))
 	}
-	year := crm.Year(time.Now())
+	month := crm.Month(time.Now())
 	cell := func(period, contact int64) string { return crm.Cell(0, period, "USD", contact) }
 	one := []any{number}
 	set := func(name string) string {
@@ -157,12 +157,12 @@ func kindsOfDamage(t *testing.T, s *Store, account crm.Account, campaign int64) 
 		{says: in + "gift 0000000003: given_at is ", sql: `UPDATE gift SET given_at = given_at - 90000 WHERE account_id = $1`, args: one},
 		{says: in + "gift 0000000001: contact_id is ", sql: `UPDATE gift SET contact_id = $2 WHERE account_id = $1 AND id = $3`, args: []any{number, id(poor), id(1)}},
 		{says: in + "plan 0000000001: next_bill is 5, and should be ", sql: `UPDATE plan SET next_bill = 5 WHERE account_id = $1`, args: one},
-		{says: in + "the sums " + cell(0, 0), sql: `UPDATE giving SET amount = amount + 7 WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(0, 0)}},
-		{says: in + "the sums " + cell(year, 0), sql: `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(year, 0)}},
-		{says: in + "the sums " + cell(year, 0), sql: `UPDATE giving SET donors = 9 WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(year, 0)}},
+		{says: in + "the sums " + cell(month, 0), sql: `UPDATE giving SET amount = amount + 7 WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(month, 0)}},
+		{says: in + "the sums " + cell(month, 0), sql: `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(month, 0)}},
+		{says: in + "the sums " + crm.Cell(campaign, 0, "USD", 0), sql: `UPDATE giving SET donors = 9 WHERE account_id = $1 AND cell = $2`, args: []any{number, crm.Cell(campaign, 0, "USD", 0)}},
 		{says: contact(1) + "its sums do not match its gifts", sql: `UPDATE giving SET gifts = 7 WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(0, id(1))}},
 		{says: contact(1) + "its sums do not match its gifts", sql: `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(0, id(1))}},
-		{says: contact(poor) + "its sums do not match its gifts", sql: `INSERT INTO giving SELECT account_id, $2, 1, 1, 1, 1, 0, 0, 0, 0 FROM account WHERE account_id = $1`, args: []any{number, cell(1999, id(poor))}},
+		{says: contact(poor) + "its sums do not match its gifts", sql: `INSERT INTO giving SELECT account_id, $2, 1, 1, 1, 1, 0 FROM account WHERE account_id = $1`, args: []any{number, cell(1999, id(poor))}},
 		{says: in + "gift 0000000001: the external id that leads to it is not", sql: `DELETE FROM external_reference WHERE account_id = $1 AND reference = 'g:g1'`, args: one},
 		{says: in + "plan 0000000001: the external id that leads to it is not", sql: `UPDATE external_reference SET id = 5 WHERE account_id = $1 AND reference = 'p:p1'`, args: one},
 		{says: in + "gift 0000000003: the external id that leads to it is not", sql: `INSERT INTO external_reference SELECT account_id, 'g:other', $2 FROM account WHERE account_id = $1`, args: []any{number, id(1) + 2}},
