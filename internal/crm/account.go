@@ -82,23 +82,12 @@ func AccountName(name string) (string, error) {
 	return v.requiredText("name", name), v.Err()
 }
 
-// requiredText is a trimmed text of one line that must be there.
-func (v *Invalid) requiredText(field, text string) string {
-	if text = strings.TrimSpace(text); text == "" {
-		v.Add(field, Required)
-	}
-	v.text(place{}, field, text, maxText)
-	return text
-}
-
 // IsAccountID tells whether a text can be the public id of an account at all.
 func IsAccountID(text string) bool {
 	return len(text) == accountIDLength && strings.Trim(text, base62) == ""
 }
 
 const accountIDLength = 16
-
-const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // randomText is n random letters and digits.
 func randomText(n int) string {

@@ -25,9 +25,6 @@ type AccountSettingsInput struct {
 	NoReturn                           *bool
 }
 
-// DefaultTimezone is the time zone of an organization that has not chosen one.
-const DefaultTimezone = "UTC"
-
 const (
 	maxAddressLines = 8 // as many as an envelope has room for
 	maxTaxID        = 64

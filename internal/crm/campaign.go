@@ -101,8 +101,8 @@ const (
 	defaultCampaignType = "collect"
 
 	// EventCampaign is the type of a campaign whose givers may get something in return, such as a dinner.
-	EventCampaign    = "event"
-	DefaultCurrency  = "USD"
+	EventCampaign = "event"
+
 	maxBeneficiaries = 1000
 )
 

@@ -68,3 +68,12 @@ func (g Given) appendTo(dst, rest []byte) []byte {
 	dst = strconv.AppendInt(dst, people+g.Donors, 10)
 	return append(append(dst, `,"currency":"`...), rest...)
 }
+
+// Progress is how much of the goal has been raised, in whole percent and never rounded up, so that no page tells of a goal that is
+// not reached yet. There is none without a goal.
+func (c *Campaign) Progress() (percent int64, ok bool) {
+	if c.Goal == 0 {
+		return 0, false
+	}
+	return c.Raised() * 100 / c.Goal, true
+}

@@ -77,8 +77,6 @@ type ContactInput struct {
 
 // What a contact may hold.
 const (
-	maxText   = 255
-	maxURL    = 2048
 	maxTag    = 64
 	maxNote   = 10_000
 	maxEmails = 100 // and as many phones and addresses

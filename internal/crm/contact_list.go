@@ -185,13 +185,6 @@ func (rule *typedRule) check(c *checker, name string, sent []Typed) (kept []Type
 	return kept, keys
 }
 
-// tooMany finds a list that is too long. What was repeated has been counted once.
-func (v *Invalid) tooMany(field string, n, limit int) {
-	if n > limit {
-		v.add(place{}, field, TooMany, limit)
-	}
-}
-
 // Address is a postal address; each part is optional.
 type Address struct {
 	Line1, Line2, City, State, Zipcode, Country string
@@ -206,10 +199,6 @@ var addressTable = table[*Address, *Address]{
 	part("state", "state", oneOf(maxText, StateCode, isTwoLetters), func(a *Address) *string { return &a.State }),
 	part("zipcode", "postal code", text(maxText), func(a *Address) *string { return &a.Zipcode }),
 	part("country", "country", oneOf(maxText, Country, isCountry), func(a *Address) *string { return &a.Country }),
-}
-
-func isTwoLetters(s string) bool {
-	return len(s) == 2 && isLetter(s[0]) && isLetter(s[1])
 }
 
 func addressesField() field[*Contact, *ContactInput] {

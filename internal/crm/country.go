@@ -81,3 +81,7 @@ func FindCountry(text string) (code string, known bool) {
 
 // alpha2 is the code of two letters of a country that has one of three.
 func alpha2(code string) string { return alpha2Of()[strings.ToUpper(code)] }
+
+func isTwoLetters(s string) bool {
+	return len(s) == 2 && isLetter(s[0]) && isLetter(s[1])
+}

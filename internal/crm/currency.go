@@ -108,3 +108,5 @@ func MoneyOf(input, code string) string {
 	units, _ := minorUnits(sent, code)
 	return Money(units, code)
 }
+
+const DefaultCurrency = "USD"

@@ -202,17 +202,6 @@ func (f *CustomField) appendAbout(dst []byte) []byte {
 	return appendText(append(dst, `,"type":`...), string(f.Type))
 }
 
-func appendTexts(dst []byte, texts []string) []byte {
-	dst = append(dst, '[')
-	for i, text := range texts {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendText(dst, text)
-	}
-	return append(dst, ']')
-}
-
 // CustomFields are the definitions of an account's custom fields as they are at one moment.
 type CustomFields struct {
 	Seq int64         // counts the changes of the definitions

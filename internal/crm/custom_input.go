@@ -82,13 +82,6 @@ func (fields *CustomFields) check(v *Invalid, sent []CustomInput) (changes []cus
 	return changes
 }
 
-// addLabeled is add for a field that people call by a name that no table has.
-func (v *Invalid) addLabeled(field, label string, rule Rule, args ...any) {
-	if !v.has(field) {
-		v.Faults = append(v.Faults, Fault{field, rule, args, label})
-	}
-}
-
 // value is what a field keeps of what was said, as JSON; "" clears it. What breaks a rule is none. A text that is no option comes back
 // together with that rule.
 func (f *CustomField) value(in *CustomInput) (value string, rule Rule, args []any) {
@@ -301,19 +294,6 @@ func (r *jsonReader) fieldID() int64 {
 		return 0
 	}
 	return id
-}
-
-// scalar reads a value of any kind: a text without its quotes and the spaces around it, a number as it was written.
-func (r *jsonReader) scalar() (kind jsontext.Kind, text string) {
-	switch kind = r.next(); kind {
-	case '"':
-		text = strings.TrimSpace(r.quoted())
-	case '0':
-		text, _ = r.number()
-	default:
-		r.skip()
-	}
-	return kind, text
 }
 
 // checkOptions refuses values that are no options of their fields, unless the contact has had them before.

@@ -42,18 +42,6 @@ func (v CustomValue) quoted() (text string, ok bool) {
 	return string(unquoted), err == nil
 }
 
-// raw reads a value as it is stored.
-func (r *jsonReader) raw() string {
-	if r.err != nil {
-		return ""
-	}
-	value, err := r.dec.ReadValue()
-	if err != nil {
-		r.unreadable(err)
-	}
-	return string(value)
-}
-
 // loadCustom reads the values of a stored contact.
 func loadCustom(r *jsonReader) (values []CustomValue) {
 	r.list(maxStoredFields, func() {

@@ -97,3 +97,5 @@ func Login(email string) string {
 	}
 	return foldCase(strings.TrimSpace(email))
 }
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -31,10 +31,3 @@ var (
 	// ErrCrowded: the same of all accounts together.
 	ErrCrowded = errors.New("too many large lists and files are being read at once")
 )
-
-// Malformed is an input that could not be read at all, such as a body that is not a JSON object.
-type Malformed struct {
-	Message string
-}
-
-func (m *Malformed) Error() string { return m.Message }

@@ -292,3 +292,28 @@ func rankOf(name string, fields []string) (rank, element int) {
 	}
 	return slices.Index(fields, field), element
 }
+
+const maxText = 255
+
+// requiredText is a trimmed text of one line that must be there.
+func (v *Invalid) requiredText(field, text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		v.Add(field, Required)
+	}
+	v.text(place{}, field, text, maxText)
+	return text
+}
+
+// tooMany finds a list that is too long. What was repeated has been counted once.
+func (v *Invalid) tooMany(field string, n, limit int) {
+	if n > limit {
+		v.add(place{}, field, TooMany, limit)
+	}
+}
+
+// addLabeled is add for a field that people call by a name that no table has.
+func (v *Invalid) addLabeled(field, label string, rule Rule, args ...any) {
+	if !v.has(field) {
+		v.Faults = append(v.Faults, Fault{field, rule, args, label})
+	}
+}

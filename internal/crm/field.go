@@ -458,3 +458,33 @@ func (t table[D, I]) label(path string) (label string, ok bool) {
 	}
 	return label, true
 }
+
+// staying makes a field one that stays as it was where it is cleared.
+func (k kind[V]) staying() kind[V] {
+	k.stays = true
+	return k
+}
+
+// beside makes a field one that is kept beside the document.
+func (f field[D, I]) beside() field[D, I] {
+	f.load, f.append = nil, nil
+	return f
+}
+
+// inFiles makes a field one that no form has.
+func (f field[D, I]) inFiles() field[D, I] {
+	f.fill, f.take = nil, nil
+	return f
+}
+
+// notBefore refuses an end that comes before its start.
+func (f field[D, I]) notBefore(start string, times func(in I) (start, end time.Time)) field[D, I] {
+	check := f.check
+	f.check = func(c *checker, at place, in I) {
+		check(c, at, in)
+		if from, to := times(in); !from.IsZero() && !to.IsZero() && to.Before(from) {
+			c.add(at, f.name, NotBefore, at.field(start))
+		}
+	}
+	return f
+}

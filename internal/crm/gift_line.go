@@ -81,12 +81,3 @@ func (r *jsonReader) hasRefund() (found bool) {
 	r.token()
 	return found || len(g.Entries) > 0 && g.Refunded() > 0
 }
-
-// textOrNumber reads a text, or a number as it was written.
-func (r *jsonReader) textOrNumber() string {
-	if r.next() == '0' {
-		text, _ := r.number()
-		return text
-	}
-	return r.text()
-}

@@ -1,8 +1,6 @@
 package crm
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 )
@@ -43,61 +41,6 @@ func (c Contact) Undo(kind ChangeKind, d Differences, region string, now time.Ti
 		err = invalid("", NothingToUndo)
 	}
 	return undone, left, err
-}
-
-// takeBack gives a field the value that it had before, and tells whether all of it was taken back.
-func (s *stored[D]) takeBack(doc D, d *Difference, region string) bool {
-	switch {
-	case s.load == nil || s.name == "stats" || s.name == "created_at": // which follow from something else, or never change
-		return true
-	case s.undo != nil:
-		return !s.undo(doc, d, region)
-	case string(s.value(doc)) == string(d.After):
-		readKept(d.Before, func(r *jsonReader) { s.load(r, doc) })
-		return true
-	}
-	return string(s.value(doc)) == string(d.Before) // someone has done it before
-}
-
-// readKept reads a value that the history keeps. It was written by us; what cannot be read is empty.
-func readKept(value []byte, read func(*jsonReader)) {
-	r := newJSONReader("The history", value)
-	read(r)
-	_ = r.end()
-}
-
-// parse reads elements that the history keeps.
-func (of *element[E]) parse(raw []json.RawMessage) []E {
-	list := make([]E, len(raw))
-	for i := range raw {
-		readKept(raw[i], func(r *jsonReader) { of.load(r, &list[i]) })
-	}
-	return list
-}
-
-// takeBack takes out of a list what a change has put in, and puts back what it has taken out. An element that was changed since stays.
-func (of *element[E]) takeBack(list []E, d *Difference, region string) (kept []E, left bool) {
-	kept = slices.Clone(list)
-	find := func(e *E) int {
-		key := of.key(e, region)
-		return slices.IndexFunc(kept, func(other E) bool { return of.key(&other, region) == key })
-	}
-	for _, e := range of.parse(d.In) {
-		if i := find(&e); i >= 0 && kept[i] == e {
-			kept = slices.Delete(kept, i, i+1)
-		} else if i >= 0 {
-			left = true
-		}
-	}
-	var back []E
-	for _, e := range of.parse(d.Out) {
-		if i := find(&e); i < 0 {
-			back = append(back, e)
-		} else if kept[i] != e {
-			left = true
-		}
-	}
-	return slices.Insert(kept, min(d.At, len(kept)), back...), left
 }
 
 // TakeBack is the plan as it was before a change that a gift made to it. ok is false where it was changed since.

@@ -361,3 +361,55 @@ func appendTime(dst []byte, t time.Time, format func([]byte, time.Time) []byte) 
 	dst = format(append(dst, '"'), t)
 	return append(dst, '"')
 }
+
+// Malformed is an input that could not be read at all, such as a body that is not a JSON object.
+type Malformed struct {
+	Message string
+}
+
+func (m *Malformed) Error() string { return m.Message }
+
+func appendTexts(dst []byte, texts []string) []byte {
+	dst = append(dst, '[')
+	for i, text := range texts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendText(dst, text)
+	}
+	return append(dst, ']')
+}
+
+// scalar reads a value of any kind: a text without its quotes and the spaces around it, a number as it was written.
+func (r *jsonReader) scalar() (kind jsontext.Kind, text string) {
+	switch kind = r.next(); kind {
+	case '"':
+		text = strings.TrimSpace(r.quoted())
+	case '0':
+		text, _ = r.number()
+	default:
+		r.skip()
+	}
+	return kind, text
+}
+
+// raw reads a value as it is stored.
+func (r *jsonReader) raw() string {
+	if r.err != nil {
+		return ""
+	}
+	value, err := r.dec.ReadValue()
+	if err != nil {
+		r.unreadable(err)
+	}
+	return string(value)
+}
+
+// textOrNumber reads a text, or a number as it was written.
+func (r *jsonReader) textOrNumber() string {
+	if r.next() == '0' {
+		text, _ := r.number()
+		return text
+	}
+	return r.text()
+}

@@ -81,3 +81,6 @@ func WallClock(t time.Time, zone *time.Location) time.Time {
 
 // Timezones are the names of all time zones, in alphabetical order.
 func Timezones() []string { return slices.Sorted(maps.Keys(zones())) }
+
+// DefaultTimezone is the time zone of an organization that has not chosen one.
+const DefaultTimezone = "UTC"

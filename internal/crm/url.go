@@ -27,3 +27,5 @@ func notInURL(r rune) bool {
 func isHostSign(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r)
 }
+
+const maxURL = 2048

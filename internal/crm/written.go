@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -225,4 +226,43 @@ func ReadYesNo(text string) (yes, ok bool) {
 	word := strings.Join(Words(text), "")
 	yes = slices.Contains(yesWords, word)
 	return yes, yes || slices.Contains(noWords, word)
+}
+
+// ParseAmount reads an amount as people write it into cents: 1500.5, 1,500, $1,500.50, with or without the sign or the
+// code of its currency. Nothing is 0. What could be read in two ways, such as 1.500, is a fault.
+func ParseAmount(v *Invalid, field, text, currency string) (cents int64) {
+	if text = strings.TrimSpace(text); text == "" {
+		return 0
+	}
+	digits, ok := typedAmount(text, currency)
+	if ok {
+		cents, ok = parseDecimal(digits, 2, centDigits)
+	}
+	if !ok {
+		v.Add(field, "must be an amount from 0 to %v, written such as 1,500 or 1500.50", AmountText(maxCents))
+	}
+	return cents
+}
+
+// ParseNumber reads a whole number as people write it: 1234 or 1,234. Nothing is 0.
+func ParseNumber(v *Invalid, field, text string) (n int64) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return 0
+	}
+	digits, fault := englishDigits(plainSigns.Replace(text), 0)
+	ok := fault == ""
+	if ok {
+		n, ok = parseDecimal(digits, 0, donorDigits)
+	}
+	if !ok {
+		v.Add(field, "must be a whole number from 0 to %v", CountText(maxDonors))
+	}
+	return n
+}
+
+// typedAmount are the digits of an amount that stands in a form.
+func typedAmount(text, currency string) (digits string, ok bool) {
+	a, fault := ReadAmount(text, currency, "")
+	return a.Digits, fault == "" && !a.IsNegative && signFits(a.Sign, cmp.Or(currency, DefaultCurrency))
 }

@@ -1,0 +1,205 @@
+package crm
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Difference is what a change did to one field, both ways. Of a list it is what was taken out and put in at one place; At is -1 for any
+// other field.
+type Difference struct {
+	Field         string
+	Before, After json.RawMessage
+	At            int
+	Out, In       []json.RawMessage
+}
+
+// Differences are what a change did to a document.
+type Differences []Difference
+
+func differences[D, I any](t table[D, I], was, is D) (all Differences) {
+	for i := range t {
+		f := &t[i]
+		if f.same == nil || f.name == "updated_at" || f.same(was, is) {
+			continue
+		}
+		if f.differ != nil {
+			all = append(all, f.differ(was, is)...)
+			continue
+		}
+		before, now := f.value(was), f.value(is)
+		if f.limit > 0 {
+			all = append(all, spliced(f.name, elements(before), elements(now)))
+		} else {
+			all = append(all, Difference{Field: f.name, Before: before, After: now, At: -1})
+		}
+	}
+	return all
+}
+
+// value is what the history keeps of a field. One that is kept beside the document is a text.
+func (s *stored[D]) value(doc D) []byte {
+	if s.append == nil {
+		return appendText(nil, s.text(doc))
+	}
+	return s.append(nil, doc)
+}
+
+// elements are those of an array that we wrote.
+func elements(array []byte) (list []json.RawMessage) {
+	_ = json.Unmarshal(array, &list)
+	return list
+}
+
+// spliced is the one place at which two lists differ.
+func spliced(field string, before, after []json.RawMessage) Difference {
+	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+	at, end := 0, 0
+	for at < min(len(before), len(after)) && same(before[at], after[at]) {
+		at++
+	}
+	for end < min(len(before), len(after))-at && same(before[len(before)-1-end], after[len(after)-1-end]) {
+		end++
+	}
+	return Difference{Field: field, At: at, Out: before[at : len(before)-end], In: after[at : len(after)-end]}
+}
+
+// listDifference is how a difference of a list is written.
+type listDifference struct {
+	At  int               `json:"at"`
+	Out []json.RawMessage `json:"out,omitempty"`
+	In  []json.RawMessage `json:"in,omitempty"`
+}
+
+// Text is what the history keeps: an object of [before, after] by field.
+func (d Differences) Text() string {
+	var b bytes.Buffer
+	for i, one := range d {
+		b.WriteByte("{,"[min(i, 1)])
+		b.Write(appendText(nil, one.Field))
+		b.WriteByte(':')
+		if one.At >= 0 {
+			text, _ := json.Marshal(listDifference{one.At, one.Out, one.In}) // raw texts that are valid
+			b.Write(text)
+			continue
+		}
+		b.WriteByte('[')
+		b.Write(one.Before)
+		b.WriteByte(',')
+		b.Write(one.After)
+		b.WriteByte(']')
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// ParseDifferences reads what the history keeps. Keys whose values are neither a pair nor a splice are left out: a change may say more
+// than what differs.
+func ParseDifferences(text string) (all Differences, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return nil, err
+		}
+		one := Difference{At: -1}
+		one.Field, _ = key.(string)
+		var pair []json.RawMessage
+		var list listDifference
+		switch {
+		case raw[0] == '[' && json.Unmarshal(raw, &pair) == nil && len(pair) == 2:
+			one.Before, one.After = pair[0], pair[1]
+		case raw[0] == '{' && json.Unmarshal(raw, &list) == nil && len(list.Out)+len(list.In) > 0:
+			one.At, one.Out, one.In = list.At, list.Out, list.In
+		default:
+			continue
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// Has tells whether a field differs.
+func (d Differences) Has(field string) bool {
+	return slices.ContainsFunc(d, func(one Difference) bool { return one.Field == field })
+}
+
+// TextDifference is what a change did to a text; "" is none. A text that stays says what the change is about.
+func TextDifference(field, before, after string) Difference {
+	return Difference{Field: field, Before: appendText(nil, before), After: appendText(nil, after), At: -1}
+}
+
+// TextsDifference is what a change did to a list of texts that is kept whole.
+func TextsDifference(field string, before, after []string) Difference {
+	return Difference{Field: field, Before: appendTexts(nil, before), After: appendTexts(nil, after), At: -1}
+}
+
+// takeBack gives a field the value that it had before, and tells whether all of it was taken back.
+func (s *stored[D]) takeBack(doc D, d *Difference, region string) bool {
+	switch {
+	case s.load == nil || s.name == "stats" || s.name == "created_at": // which follow from something else, or never change
+		return true
+	case s.undo != nil:
+		return !s.undo(doc, d, region)
+	case string(s.value(doc)) == string(d.After):
+		readKept(d.Before, func(r *jsonReader) { s.load(r, doc) })
+		return true
+	}
+	return string(s.value(doc)) == string(d.Before) // someone has done it before
+}
+
+// readKept reads a value that the history keeps. It was written by us; what cannot be read is empty.
+func readKept(value []byte, read func(*jsonReader)) {
+	r := newJSONReader("The history", value)
+	read(r)
+	_ = r.end()
+}
+
+// parse reads elements that the history keeps.
+func (of *element[E]) parse(raw []json.RawMessage) []E {
+	list := make([]E, len(raw))
+	for i := range raw {
+		readKept(raw[i], func(r *jsonReader) { of.load(r, &list[i]) })
+	}
+	return list
+}
+
+// takeBack takes out of a list what a change has put in, and puts back what it has taken out. An element that was changed since stays.
+func (of *element[E]) takeBack(list []E, d *Difference, region string) (kept []E, left bool) {
+	kept = slices.Clone(list)
+	find := func(e *E) int {
+		key := of.key(e, region)
+		return slices.IndexFunc(kept, func(other E) bool { return of.key(&other, region) == key })
+	}
+	for _, e := range of.parse(d.In) {
+		if i := find(&e); i >= 0 && kept[i] == e {
+			kept = slices.Delete(kept, i, i+1)
+		} else if i >= 0 {
+			left = true
+		}
+	}
+	var back []E
+	for _, e := range of.parse(d.Out) {
+		if i := find(&e); i < 0 {
+			back = append(back, e)
+		} else if kept[i] != e {
+			left = true
+		}
+	}
+	return slices.Insert(kept, min(d.At, len(kept)), back...), left
+}

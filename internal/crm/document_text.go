@@ -1,0 +1,8 @@
+package crm
+
+// The text fields of each document, in the order of the wire. Columns of files come from here.
+var (
+	ContactTexts = contactTable.texts()
+	AddressTexts = addressTable.texts()
+	GiftTexts    = giftTable.texts()
+)
