@@ -13,28 +13,30 @@ import (
 
 // arrows lists, for each folder, the packages that it may know. What is not here is an arrow that nobody decided on.
 var arrows = map[string][]string{
-	"internal/crm":       {},
-	"internal/crm/sheet": {"internal/crm"},
+	"internal/crm/text":  {},
+	"internal/crm/doc":   {"internal/crm/text"},
+	"internal/crm":       {"internal/crm/doc", "internal/crm/text"},
+	"internal/crm/sheet": {"internal/crm", "internal/crm/doc", "internal/crm/text"},
 	"internal/db":        {},
 	"internal/table":     {},
-	"internal/store":     {"internal/crm", "internal/crm/sheet", "internal/db", "internal/table"},
+	"internal/store":     {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table"},
 	"internal/backup":    {"internal/db", "internal/store"},
-	"internal/web":       {"internal/crm"},
-	"internal/api":       {"internal/crm", "internal/store", "internal/web"},
-	"internal/console":   {"internal/crm", "internal/crm/sheet", "internal/store", "internal/web"},
+	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text"},
+	"internal/api":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/store", "internal/web"},
+	"internal/console":   {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/web"},
 	"internal/assistant": {"internal/web"},
-	"internal/config":    {"internal/crm", "internal/store", "internal/web"},
-	"internal/cli":       {"internal/crm", "internal/crm/sheet", "internal/store", "internal/table", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup"},
+	"internal/config":    {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/store", "internal/web"},
+	"internal/cli":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/table", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup"},
 	"cmd/donorbook":      {"internal/cli"},
 	"client":             {}, // for programs of others: it knows a server by its API alone
 
 	"internal/reference": {}, // makes the reference page of the API; no part of the program
 
-	"internal/pgtest":  {},                                  // for tests, and for bench
-	"internal/rig":     {"internal/crm", "internal/pgtest"}, // for tests alone
-	"bench":            {"internal/crm", "internal/pgtest"}, // sees a server as a client does; fills its data as the store would
-	"bench/pocketbase": {},                                  // a peer to compare with; a module of its own, so that the program does not depend on it
-	"browser":          {},                                  // sees a server as a person does; a module of its own, so that the program does not depend on it
+	"internal/pgtest":  {},                                                                           // for tests, and for bench
+	"internal/rig":     {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/pgtest"}, // for tests alone
+	"bench":            {"internal/crm", "internal/crm/text", "internal/pgtest"},                     // sees a server as a client does; fills its data as the store would
+	"bench/pocketbase": {},                                                                           // a peer to compare with; a module of its own, so that the program does not depend on it
+	"browser":          {},                                                                           // sees a server as a person does; a module of its own, so that the program does not depend on it
 }
 
 // outside lists packages that only some packages may know.
@@ -45,7 +47,7 @@ var outside = map[string][]string{
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
 
 	"github.com/prometheus/client_golang": {"internal/web"},
-	"github.com/nyaruka/phonenumbers":     {"internal/crm"},
+	"github.com/nyaruka/phonenumbers":     {"internal/crm/text"},
 
 	"github.com/modelcontextprotocol/go-sdk": {"internal/assistant"},
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -235,7 +236,7 @@ func (c *call) by(r *http.Request) context.Context {
 // refusal is the API's policy for what the store cannot give: what is foreign, archived or was never given out is forbidden, so that no
 // client can probe other accounts. What no field of the request is wrong about, but something that is stored, is a conflict with that.
 func refusal(err error) error {
-	var invalid *crm.Invalid
+	var invalid *doc.Invalid
 	switch {
 	case errors.Is(err, crm.ErrNotFound), errors.Is(err, crm.ErrArchived):
 		return crm.ErrForbidden

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -100,7 +101,7 @@ func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) erro
 }
 
 // validate finds everything that is wrong with an input, also with what it says about custom fields.
-func (a *API) validate(ctx context.Context, c call, in *crm.ContactInput, faults *crm.Invalid, isNew bool) (err error) {
+func (a *API) validate(ctx context.Context, c call, in *crm.ContactInput, faults *doc.Invalid, isNew bool) (err error) {
 	if len(in.Custom) > 0 {
 		if in.Fields, err = a.store.CustomFields(ctx, c.who.Account); err != nil {
 			return err
@@ -137,7 +138,7 @@ func (a *API) resourceFirst(ctx context.Context, c call, bodyErr error) error {
 }
 
 // contactInput reads the body of a create or an update. It must be validated, with the faults that were found so far.
-func contactInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.ContactInput, faults *crm.Invalid, err error) {
+func contactInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.ContactInput, faults *doc.Invalid, err error) {
 	body, err := readJSON(w, r)
 	if err != nil || !isNew && changesNothing(body) {
 		return in, faults, err

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
 
@@ -32,7 +33,7 @@ func parseQuery(raw string) (query, error) {
 		name, err1 := url.QueryUnescape(name)
 		value, err2 := url.QueryUnescape(value)
 		if err1 != nil || err2 != nil {
-			return nil, &crm.Malformed{Message: "The query string is not valid: a % must be followed by two hexadecimal digits."}
+			return nil, &doc.Malformed{Message: "The query string is not valid: a % must be followed by two hexadecimal digits."}
 		}
 		q = append(q, pair{name, value})
 	}
@@ -40,14 +41,14 @@ func parseQuery(raw string) (query, error) {
 }
 
 // find is the value of a parameter, or nil if it was not sent. If it was sent with different values, the client may mean any of them.
-func (q query) find(name string, v *crm.Invalid) (value *string) {
+func (q query) find(name string, v *doc.Invalid) (value *string) {
 	for i := range q {
 		switch {
 		case q[i].name != name:
 		case value == nil:
 			value = &q[i].value
 		case *value != q[i].value:
-			v.Add(name, crm.SentTwice)
+			v.Add(name, doc.SentTwice)
 			return nil
 		}
 	}
@@ -64,7 +65,7 @@ func (q query) all(yield func(name, value string) bool) {
 }
 
 // text is the value of a parameter, or "" if it was not sent.
-func (q query) text(name string, v *crm.Invalid) string {
+func (q query) text(name string, v *doc.Invalid) string {
 	if value := q.find(name, v); value != nil {
 		return *value
 	}
@@ -75,7 +76,7 @@ func (q query) text(name string, v *crm.Invalid) string {
 type list struct {
 	page    crm.PageRequest
 	query   query
-	invalid crm.Invalid
+	invalid doc.Invalid
 	path    string // URL of the list without a query
 	link    []byte // a link as JSON, up to the page's number
 	out     delivery
@@ -99,7 +100,7 @@ func (l *list) text(name string) string { return l.query.text(name, &l.invalid) 
 // check reports everything that is wrong with the query at once: the page and what else was read of it.
 func (l *list) check(errs ...error) error {
 	for _, err := range errs {
-		var faults *crm.Invalid
+		var faults *doc.Invalid
 		if errors.As(err, &faults) {
 			l.invalid.Faults = append(l.invalid.Faults, faults.Faults...)
 		}

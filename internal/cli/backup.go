@@ -11,7 +11,7 @@ import (
 
 	"donorbook/internal/backup"
 	"donorbook/internal/config"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
 
@@ -115,9 +115,9 @@ func backupFailure(err error, file string) error {
 		case statErr == nil && !info.Mode().IsRegular():
 			return usageError{fmt.Errorf("%s is not a regular file, and is not replaced: name another file", file)}
 		}
-		return &crm.Malformed{Message: file + " exists already: name another file, or replace it with --force"}
+		return &doc.Malformed{Message: file + " exists already: name another file, or replace it with --force"}
 	case errors.As(err, &full), errors.As(err, &damaged):
-		return &crm.Malformed{Message: err.Error()}
+		return &doc.Malformed{Message: err.Error()}
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted; nothing was written")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
 
@@ -52,7 +53,7 @@ func (c *campaignImport) Run(t *terminal) error {
 // refused names the file if the error is in it.
 func (c *campaignImport) refused(err error) error {
 	var rows *crm.RowsInvalid
-	var malformed *crm.Malformed
+	var malformed *doc.Malformed
 	if errors.As(err, &rows) || errors.As(err, &malformed) {
 		return fmt.Errorf("%s was refused, and nothing was changed.\n%w", c.File, err)
 	}
@@ -66,11 +67,11 @@ func readImport(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, &crm.Malformed{Message: path + " is a directory."}
+		return nil, &doc.Malformed{Message: path + " is a directory."}
 	}
 	document, err := io.ReadAll(io.LimitReader(f, maxImport+1))
 	if err == nil && len(document) > maxImport {
-		err = &crm.Malformed{Message: fmt.Sprintf("%s is larger than %d MiB: import it in parts.", path, maxImport>>20)}
+		err = &doc.Malformed{Message: fmt.Sprintf("%s is larger than %d MiB: import it in parts.", path, maxImport>>20)}
 	}
 	return document, err
 }

@@ -21,6 +21,7 @@ import (
 	"donorbook/internal/backup"
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
 
@@ -201,8 +202,8 @@ func report(stderr io.Writer, err error) int {
 	fmt.Fprintln(stderr, "donorbook: "+strings.TrimSpace(err.Error()))
 	var usage usageError
 	var setting *config.Problem
-	var invalid *crm.Invalid
-	var malformed *crm.Malformed
+	var invalid *doc.Invalid
+	var malformed *doc.Malformed
 	var rows *crm.RowsInvalid
 	var files *store.FileProblem
 	switch {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"donorbook/internal/config"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
 
@@ -93,7 +93,7 @@ func copyFailure(err error, begun bool) error {
 	case begun:
 		return fmt.Errorf("%w\nThe target is not complete and cannot be used. To start over, run the same command with --restart", err)
 	case errors.Is(err, store.ErrNotEmpty), errors.Is(err, store.ErrUnfinished), errors.Is(err, store.ErrSchema):
-		return &crm.Malformed{Message: err.Error()}
+		return &doc.Malformed{Message: err.Error()}
 	}
 	return err
 }

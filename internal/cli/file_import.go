@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/table"
@@ -91,7 +92,7 @@ func openRegular(name string) (*os.File, os.FileInfo, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = &crm.Malformed{Message: name + " is not a regular file."}
+		err = &doc.Malformed{Message: name + " is not a regular file."}
 	}
 	if err != nil {
 		file.Close()
@@ -117,10 +118,10 @@ func sumOf(ctx context.Context, file *os.File) (string, error) {
 // refused is the error of a file that cannot be read, or whose columns say too little.
 func (c *fileImport) refused(err error, f *openFile) error {
 	var broken *table.FileError
-	var refused *crm.Invalid
+	var refused *doc.Invalid
 	switch {
 	case errors.As(err, &broken):
-		err = &crm.Malformed{Message: broken.Message}
+		err = &doc.Malformed{Message: broken.Message}
 	case !errors.As(err, &refused):
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -23,7 +25,7 @@ type phoneRegion struct {
 }
 
 func (r phoneRegion) check() error {
-	if !crm.IsPhoneRegion(r.PhoneRegion) {
+	if !text.IsPhoneRegion(r.PhoneRegion) {
 		return &config.Problem{Flag: "phone-region", Reason: fmt.Sprintf("%q is not a country of two letters, such as US", r.PhoneRegion)}
 	}
 	return nil
@@ -68,7 +70,7 @@ func (c *giftAdd) Run(t *terminal) error {
 		if made.Existing {
 			what = "Known already:"
 		}
-		fmt.Fprintf(t.stderr, "%s %s from %s, gift number %s.\n", what, crm.Money(made.Payment().Amount, made.Currency), oneLine(made.Giver.Name()), crm.GiftNumber(made.ID))
+		fmt.Fprintf(t.stderr, "%s %s from %s, gift number %s.\n", what, text.Money(made.Payment().Amount, made.Currency), oneLine(made.Giver.Name()), crm.GiftNumber(made.ID))
 		if c.JSON {
 			return t.printJSON(json.RawMessage(made.Append(nil)))
 		}
@@ -83,7 +85,7 @@ func (c *giftAdd) input(t *terminal, s *store.Store, account int64) (in crm.Gift
 		return in, err
 	}
 	now := time.Now().In(zone)
-	var faults crm.Invalid
+	var faults doc.Invalid
 	in.Amount = crm.ParseMoney(&faults, "amount", c.Amount, "", false)
 	date := cmp.Or(c.Date, now.Format(time.DateOnly))
 	in.GivenAt, in.Method, in.Currency, in.Status, in.Note, in.ExternalID = &date, &c.Method, &c.Currency, &c.Status, c.Note, c.ExternalID

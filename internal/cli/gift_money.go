@@ -8,6 +8,8 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -21,7 +23,7 @@ type giftAmount struct {
 
 // run moves money by a function of the store, and says what it did.
 func (c *giftAmount) run(t *terminal, move func(*store.Store, context.Context, int64, string, *int64, string) (store.GiftDocument, error), did string) error {
-	var faults crm.Invalid
+	var faults doc.Invalid
 	var amount *int64
 	if c.Amount != nil {
 		if amount = crm.ParseMoney(&faults, "amount", *c.Amount, "", false); amount == nil {
@@ -37,7 +39,7 @@ func (c *giftAmount) run(t *terminal, move func(*store.Store, context.Context, i
 			return fmt.Errorf("gift %q: %w", c.Gift, err)
 		}
 		moved := made.Entries[len(made.Entries)-1].Amount
-		fmt.Fprintf(t.stderr, did+"; %s of the gift is left.\n", crm.Money(max(moved, -moved), made.Currency), oneLine(made.Giver.Name()), crm.Money(made.Left(), made.Currency))
+		fmt.Fprintf(t.stderr, did+"; %s of the gift is left.\n", text.Money(max(moved, -moved), made.Currency), oneLine(made.Giver.Name()), text.Money(made.Left(), made.Currency))
 		return t.printGift(c.JSON, made)
 	})
 }
@@ -92,7 +94,7 @@ func (giftCorrect) Help() string {
 }
 
 func (c *giftCorrect) Run(t *terminal) error {
-	var faults crm.Invalid
+	var faults doc.Invalid
 	in := crm.GiftInput{Correction: true, Amount: crm.ParseMoney(&faults, "amount", c.Amount, "", false), Fee: crm.ParseMoney(&faults, "fee", c.Fee, "", false),
 		FeeCovered: crm.ParseMoney(&faults, "fee_covered", c.FeeCovered, "", false)}
 	if c.Method != "" {
@@ -109,7 +111,7 @@ func (c *giftCorrect) Run(t *terminal) error {
 		if err != nil {
 			return fmt.Errorf("gift %q: %w", c.Gift, err)
 		}
-		fmt.Fprintf(t.stderr, "The gift is %s by %s, from %s.\n", crm.Money(made.Payment().Amount, made.Currency), made.Method, oneLine(made.Giver.Name()))
+		fmt.Fprintf(t.stderr, "The gift is %s by %s, from %s.\n", text.Money(made.Payment().Amount, made.Currency), made.Method, oneLine(made.Giver.Name()))
 		return t.printGift(c.JSON, made)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -116,7 +116,7 @@ func (s *Server) Check() error {
 		return problem("max-connections", "%d is negative; 0 is as many as there are file descriptors", s.MaxConnections)
 	case s.MaxConnectionsPerAddress < 0:
 		return problem("max-connections-per-address", "%d is negative; 0 is no limit", s.MaxConnectionsPerAddress)
-	case !crm.IsPhoneRegion(s.PhoneRegion):
+	case !text.IsPhoneRegion(s.PhoneRegion):
 		return problem("phone-region", "%q is not a country of two letters, such as US", s.PhoneRegion)
 	case s.BackupEvery < time.Minute:
 		return problem("backup-every", "%s is too short: use at least a minute, such as 1m", s.BackupEvery)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
 
@@ -245,7 +246,7 @@ func (c *Console) addNote(w http.ResponseWriter, r *http.Request, v visit, f *fo
 	if err == nil {
 		_, err = c.store.AddNote(r.Context(), v.account(), v.id, in)
 	}
-	var invalid *crm.Invalid
+	var invalid *doc.Invalid
 	if errors.As(err, &invalid) {
 		for i, fault := range invalid.Faults { // as the form calls its fields: that of a gift has a note, too
 			invalid.Faults[i].Field = map[string]string{"note": "note_text", "occurred_at": "note_date"}[fault.Field]
@@ -261,7 +262,7 @@ func (c *Console) addNote(w http.ResponseWriter, r *http.Request, v visit, f *fo
 func (c *Console) undoChange(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	path := v.path(contactPath(v.id)) + "#history"
 	_, left, err := c.store.UndoChange(r.Context(), v.account(), v.id, idOf(r.PathValue("change")), c.options.Region)
-	var invalid *crm.Invalid
+	var invalid *doc.Invalid
 	switch {
 	case errors.As(err, &invalid):
 		return redirect(w, r, path, notice{Text: labeled(invalid.Faults[0])})

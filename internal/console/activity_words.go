@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -177,7 +178,7 @@ func noteWords(a *crm.Activity) string {
 
 func mentionWords(a *crm.Activity) string {
 	gift := a.Gift()
-	amount := crm.MoneyOf(gift.Amount.String(), gift.Currency)
+	amount := text.MoneyOf(gift.Amount.String(), gift.Currency)
 	switch {
 	case a.Noun == crm.GiftNoun:
 		return ""
@@ -188,13 +189,13 @@ func mentionWords(a *crm.Activity) string {
 	case gift.Gift == "": // as above
 		return "recorded a gift"
 	case a.Kind == crm.DidRefund && strings.HasPrefix(gift.Amount.String(), "-"):
-		return "undid a refund of " + crm.MoneyOf(gift.Amount.String()[1:], gift.Currency)
+		return "undid a refund of " + text.MoneyOf(gift.Amount.String()[1:], gift.Currency)
 	case a.Kind == crm.DidRefund:
 		return "recorded a refund of " + amount
 	case gift.Before == gift.Amount:
 		return "corrected a gift of " + amount
 	case gift.Before != "":
-		return "corrected the amount of a gift from " + crm.MoneyOf(gift.Before.String(), gift.Currency) + " to " + amount
+		return "corrected the amount of a gift from " + text.MoneyOf(gift.Before.String(), gift.Currency) + " to " + amount
 	case gift.Status == string(crm.Cancelled):
 		return "canceled a gift of " + amount
 	case gift.Status != string(crm.Succeeded):

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -99,10 +100,10 @@ type progress struct {
 }
 
 func newProgress(c crm.Campaign) progress {
-	p := progress{Raised: crm.MoneyText(c.Raised(), c.Currency)}
+	p := progress{Raised: text.MoneyText(c.Raised(), c.Currency)}
 	reached, ok := c.Progress()
 	if ok {
-		p.Goal, p.Percent, p.Reached = crm.MoneyText(c.Goal, c.Currency), reached, reached >= 100
+		p.Goal, p.Percent, p.Reached = text.MoneyText(c.Goal, c.Currency), reached, reached >= 100
 	}
 	p.Width = percent(float64(min(reached, 100)))
 	return p
@@ -173,7 +174,7 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, 
 		Own: record.Relation&crm.Own != 0, Relations: relationWords(record.Relation), Uncounted: record.Uncounted,
 	}
 	if campaign.OpeningRaised != 0 && campaign.Given.Donors != 0 {
-		view.Opening = crm.MoneyText(campaign.OpeningRaised, campaign.Currency)
+		view.Opening = text.MoneyText(campaign.OpeningRaised, campaign.Currency)
 	}
 	if !view.Own {
 		view.Owner = names[campaign.AccountID]

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
 
@@ -159,7 +160,7 @@ func (c *Console) refuseCampaign(w http.ResponseWriter, r *http.Request, v visit
 	for i, fault := range f.Faults {
 		number, found := strings.CutPrefix(fault.Field, "beneficiaries.")
 		if n, err := strconv.Atoi(number); found && err == nil {
-			f.Faults[i] = crm.Fault{Field: otherField, Rule: "“%v” is not the ID of an organization here.", Args: []any{(*in.Beneficiaries)[n]}}
+			f.Faults[i] = doc.Fault{Field: otherField, Rule: "“%v” is not the ID of an organization here.", Args: []any{(*in.Beneficiaries)[n]}}
 		}
 	}
 	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, old)
@@ -192,7 +193,7 @@ func (f *form) says(prefix string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(f.Faults, func(fault crm.Fault) bool { return strings.HasPrefix(fault.Field, prefix) })
+	return slices.ContainsFunc(f.Faults, func(fault doc.Fault) bool { return strings.HasPrefix(fault.Field, prefix) })
 }
 
 // eventTypes are the usual ones, and the one that is stored.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
 
@@ -26,7 +27,7 @@ func (c *Console) setCampaignStatus(w http.ResponseWriter, r *http.Request, v vi
 	}
 	status := r.PathValue("status")
 	in := crm.CampaignInput{Status: &status}
-	if in.Validate(&crm.Invalid{}, false) != nil {
+	if in.Validate(&doc.Invalid{}, false) != nil {
 		return crm.ErrNotFound // no page of ours leads there
 	}
 	saved, err := c.store.UpdateCampaign(r.Context(), v.membership.Account, v.id, in)
@@ -52,7 +53,7 @@ func (c *Console) deleteCampaignPage(w http.ResponseWriter, r *http.Request, v v
 	if view.CampaignRecord, err = c.ownCampaign(r, v); err != nil {
 		return err
 	}
-	var blocked *crm.Invalid
+	var blocked *doc.Invalid
 	if err := c.store.CheckDeletable(r.Context(), v.account(), v.id); errors.As(err, &blocked) {
 		view.Blocked = true
 	} else if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -103,7 +104,7 @@ func newPairChart(months []time.Time, giving map[int64]crm.Giving, currency stri
 		amount := giving[crm.Month(months[i])].Amount
 		height := barLength(amount, highest, columnRoom)
 		return monthBar{
-			Name: months[i].Format("January 2006"), Amount: crm.Money(amount, currency), Short: shortCount(crm.Major(amount, currency)), Address: address(months[i]),
+			Name: months[i].Format("January 2006"), Amount: text.Money(amount, currency), Short: shortCount(text.Major(amount, currency)), Address: address(months[i]),
 			SoFar: i == len(months)-1, Left: percent(left), Width: percent(place * pairShare / 100), Middle: percent(left + place*pairShare/200), Top: chart.Base - height, Height: height,
 		}
 	}

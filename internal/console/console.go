@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -47,7 +48,7 @@ type visit struct {
 func (v visit) account() int64 { return v.membership.Account.Number }
 
 // zone is the time zone of the organization, UTC on pages that belong to none.
-func (v visit) zone() *time.Location { return crm.Location(v.membership.Timezone) }
+func (v visit) zone() *time.Location { return text.Location(v.membership.Timezone) }
 
 // today is the time now, in the organization's zone: the date of it is today's.
 func (c *Console) today(v visit) time.Time { return c.now().In(v.zone()) }

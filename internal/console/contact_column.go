@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 )
@@ -94,14 +95,14 @@ func readMapping(im *store.Import, f *form) (sheet.Mapping, error) {
 		mapping[i].Target = f.Value(columnName(i))
 	}
 	err := store.SheetOf(im.Spec.Of).Check(mapping)
-	var refused *crm.Invalid
+	var refused *doc.Invalid
 	if !errors.As(err, &refused) {
 		return mapping, err
 	}
 	for i, fault := range refused.Faults { // which name a column as the file does
 		at := slices.IndexFunc(mapping, func(column sheet.Column) bool { return column.Name == fault.Field })
 		if at >= 0 && fault.Field != "" {
-			refused.Faults[i] = crm.Fault{Field: columnName(at), Rule: "%v", Args: []any{"The column " + columnLabel(fault.Field, at) + " " + fault.Format(string(fault.Rule)) + "."}}
+			refused.Faults[i] = doc.Fault{Field: columnName(at), Rule: "%v", Args: []any{"The column " + columnLabel(fault.Field, at) + " " + fault.Format(string(fault.Rule)) + "."}}
 		}
 	}
 	return mapping, refused

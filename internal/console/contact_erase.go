@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // contactData sends everything about one person in one file, for a person who asks what is kept about them.
@@ -45,7 +46,7 @@ func (c *Console) eraseContact(w http.ResponseWriter, r *http.Request, v visit, 
 		return err
 	}
 	if !strings.EqualFold(strings.Join(strings.Fields(f.Value("name")), " "), strings.Join(strings.Fields(contactName(contact)), " ")) {
-		wrong := new(crm.Invalid)
+		wrong := new(doc.Invalid)
 		wrong.Add("name", "Type the name as it is written above. Nothing was erased.")
 		return wrong
 	}

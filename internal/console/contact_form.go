@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // contactFormView is the form of a contact, new or not.
@@ -245,7 +246,7 @@ func (f *form) rowsOf(list string, least int) (rows []formRow) {
 	n, most := f.Rows(list, parts), limit+1
 	if n > most {
 		told := fmt.Sprintf("There were %s %s, more than this form holds. Only the first %d are still here.", shownCount(int64(n)), list, most)
-		f.Faults, f.first = slices.Insert(f.Faults, 0, crm.Fault{Rule: crm.Rule(told)}), nil
+		f.Faults, f.first = slices.Insert(f.Faults, 0, doc.Fault{Rule: doc.Rule(told)}), nil
 	}
 	for i := range min(max(n+1, least), most) {
 		row := formRow{Index: i, Label: label, Empty: i >= n}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -60,13 +61,13 @@ func (view *contactGiving) tellSums(sums map[string]int64, year int64) {
 	s := view.Sums
 	now, before := s.ThisYear, s.LastYear
 	view.Year = year
-	view.Total, view.Largest = crm.Money(s.Total.Amount, s.Currency), crm.Money(s.Largest, s.Currency)
-	view.ThisYear, view.LastYear = crm.Money(now, s.Currency), crm.Money(before, s.Currency)
+	view.Total, view.Largest = text.Money(s.Total.Amount, s.Currency), text.Money(s.Largest, s.Currency)
+	view.ThisYear, view.LastYear = text.Money(now, s.Currency), text.Money(before, s.Currency)
 	switch {
 	case now > before:
-		view.Against = crm.Money(now-before, s.Currency) + " more than last year"
+		view.Against = text.Money(now-before, s.Currency) + " more than last year"
 	case now < before:
-		view.Against = crm.Money(before-now, s.Currency) + " less than last year so far"
+		view.Against = text.Money(before-now, s.Currency) + " less than last year so far"
 	case now > 0:
 		view.Against = "the same as last year"
 	}

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -196,7 +197,7 @@ func filePart(w http.ResponseWriter, r *http.Request, f *form) (*multipart.Part,
 }
 
 func noFile() error {
-	v := new(crm.Invalid)
+	v := new(doc.Invalid)
 	v.Add("file", "Choose a file first.")
 	return v
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -111,7 +112,7 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 	}
 	for _, d := range found.Donors {
 		view.Rows = append(view.Rows, donorRow{
-			contactRow: contactRows(v, []crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: crm.MoneyExact(d.Giving.Amount, found.Currency),
+			contactRow: contactRows(v, []crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: text.MoneyExact(d.Giving.Amount, found.Currency),
 			GiftsPath: giftsAddress(v, with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign)),
 		})
 	}
@@ -208,7 +209,7 @@ func with[V string | int64](filters url.Values, name string, value V) url.Values
 }
 
 // moneyList are sums of several currencies: €5, £6 and $7. It is "" for none.
-func moneyList(sums map[string]int64) string { return moneyTexts(sums, crm.Money) }
+func moneyList(sums map[string]int64) string { return moneyTexts(sums, text.Money) }
 
 func moneyTexts(sums map[string]int64, money func(int64, string) string) string {
 	texts := []string{}

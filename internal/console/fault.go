@@ -6,48 +6,49 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // wording says to people what some rules say to programs. Every other rule reads well behind a label as it is.
-var wording = map[crm.Rule]string{
-	crm.Text:       "must be text",
-	crm.UTF8:       "must be plain text",
-	crm.TooMany:    "are limited to %v",
-	crm.Full:       "are limited to %[1]v per contact",
-	crm.TooLarge:   "cannot be saved: the contact would be larger than %v KiB",
-	crm.SomeTag:    "need at least one name",
-	crm.PhoneForm:  "must be a valid phone number. Begin with + and the country code if it is not a %v number",
-	crm.BirthDay:   "must be a date between the year 1000 and today",
-	crm.WebURL:     "must be a full web address that begins with https:// or http://",
-	crm.PictureURL: "must be a full web address that begins with https://. Pages show no other images",
-	crm.PaymentURL: "must be a full web address that begins with https://",
-	crm.StateCode:  "must be a two-letter code, such as NY",
-	crm.Country:    "must be a three-letter code, such as USA or DEU",
-	crm.Currency:   "must be a three-letter code, such as USD or EUR",
-	crm.Timezone:   "must be the name of a time zone, such as America/New_York",
-	crm.NotBefore:  "must not be before the start",
-	crm.CentRange:  "must be an amount from 0 to 9,999,999,999.99",
-	crm.CountRange: "must be a whole number from 0 to %v",
-	crm.SlugForm:   "must be 1 to %v lowercase letters, digits and single hyphens",
+var wording = map[doc.Rule]string{
+	doc.Text:       "must be text",
+	doc.UTF8:       "must be plain text",
+	doc.TooMany:    "are limited to %v",
+	doc.Full:       "are limited to %[1]v per contact",
+	doc.TooLarge:   "cannot be saved: the contact would be larger than %v KiB",
+	doc.SomeTag:    "need at least one name",
+	doc.PhoneForm:  "must be a valid phone number. Begin with + and the country code if it is not a %v number",
+	doc.BirthDay:   "must be a date between the year 1000 and today",
+	doc.WebURL:     "must be a full web address that begins with https:// or http://",
+	doc.PictureURL: "must be a full web address that begins with https://. Pages show no other images",
+	doc.PaymentURL: "must be a full web address that begins with https://",
+	doc.StateCode:  "must be a two-letter code, such as NY",
+	doc.Country:    "must be a three-letter code, such as USA or DEU",
+	doc.Currency:   "must be a three-letter code, such as USD or EUR",
+	doc.Timezone:   "must be the name of a time zone, such as America/New_York",
+	doc.NotBefore:  "must not be before the start",
+	doc.CentRange:  "must be an amount from 0 to 9,999,999,999.99",
+	doc.CountRange: "must be a whole number from 0 to %v",
+	doc.SlugForm:   "must be 1 to %v lowercase letters, digits and single hyphens",
 
-	crm.MoneyRange:   "must be an amount above 0 and up to 999,999,999.99, such as 50 or 1,500.50",
-	crm.TooFine:      "must not have more than %v decimals: it is in %v",
-	crm.NotPaid:      "must be “Received” for a refund",
-	crm.MoneyStays:   "cannot be changed. Refund the gift and record it again",
-	crm.CorrectMoney: "cannot be changed here",
-	crm.StatusStays:  "cannot be changed: only a promised gift can change its status",
-	crm.GiftTime:     "must be a date, such as 2026-01-31",
-	crm.CodeForm:     "must be an ID, which is 16 letters and digits",
-	crm.PlansContact: "must be the contact of the gift’s plan. To move the gift, choose “No plan” as well",
-	crm.IDForm:       "must be an ID",
-	crm.Unknown:      "must be one of your %v",
-	crm.UnknownField: "have changed: an owner has ended one of them. Check the form, then save again",
-	crm.DateForm:     "must be a date",
-	crm.Boolean:      "must be yes or no",
+	doc.MoneyRange:   "must be an amount above 0 and up to 999,999,999.99, such as 50 or 1,500.50",
+	doc.TooFine:      "must not have more than %v decimals: it is in %v",
+	doc.NotPaid:      "must be “Received” for a refund",
+	doc.MoneyStays:   "cannot be changed. Refund the gift and record it again",
+	doc.CorrectMoney: "cannot be changed here",
+	doc.StatusStays:  "cannot be changed: only a promised gift can change its status",
+	doc.GiftTime:     "must be a date, such as 2026-01-31",
+	doc.CodeForm:     "must be an ID, which is 16 letters and digits",
+	doc.PlansContact: "must be the contact of the gift’s plan. To move the gift, choose “No plan” as well",
+	doc.IDForm:       "must be an ID",
+	doc.Unknown:      "must be one of your %v",
+	doc.UnknownField: "have changed: an owner has ended one of them. Check the form, then save again",
+	doc.DateForm:     "must be a date",
+	doc.Boolean:      "must be yes or no",
 }
 
 // words says to people what is wrong. label is what they call the field.
-func words(fault crm.Fault, label string) string {
+func words(fault doc.Fault, label string) string {
 	fault.Args = slices.Clone(fault.Args)
 	for i, arg := range fault.Args {
 		if n, ok := arg.(int); ok {
@@ -65,12 +66,12 @@ func words(fault crm.Fault, label string) string {
 }
 
 // labeled is what is wrong, with the label of the field that its path tells.
-func labeled(fault crm.Fault) string { return words(fault, cmp.Or(fault.Label, labelOf(fault.Field))) }
+func labeled(fault doc.Fault) string { return words(fault, cmp.Or(fault.Label, labelOf(fault.Field))) }
 
 // fault is the first thing that is wrong with a field, in words that call it by its label.
 func (f *form) fault(name, label string) string {
 	if f.first == nil {
-		f.first = make(map[string]crm.Fault, len(f.Faults))
+		f.first = make(map[string]doc.Fault, len(f.Faults))
 		for _, fault := range slices.Backward(f.Faults) {
 			f.first[fault.Field] = fault
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/web"
 )
 
@@ -18,8 +18,8 @@ import (
 type form struct {
 	path   string // that it was sent to; "" for one that was not sent
 	values url.Values
-	Faults []crm.Fault
-	first  map[string]crm.Fault // of each field; made when a page asks for it
+	Faults []doc.Fault
+	first  map[string]doc.Fault // of each field; made when a page asks for it
 }
 
 const (
@@ -103,7 +103,7 @@ func (f *form) setUnsent(name, value string) {
 
 // fail notes that a field is wrong; "" is the form as a whole.
 func (f *form) fail(field, message string) {
-	f.Faults, f.first = append(f.Faults, crm.Fault{Field: field, Rule: crm.Rule(message)}), nil
+	f.Faults, f.first = append(f.Faults, doc.Fault{Field: field, Rule: doc.Rule(message)}), nil
 }
 
 // failSeen notes that someone else has changed what the form is about, which is of this version now. Sent again, the form
@@ -121,7 +121,7 @@ func (f *form) refuse(err error) error {
 	if errors.Is(err, errRefused) {
 		return nil
 	}
-	var invalid *crm.Invalid
+	var invalid *doc.Invalid
 	if !errors.As(err, &invalid) {
 		return err
 	}
@@ -131,8 +131,8 @@ func (f *form) refuse(err error) error {
 
 // hasFault tells whether an input was refused for one of its fields.
 func hasFault(err error, field string) bool {
-	var invalid *crm.Invalid
-	return errors.As(err, &invalid) && slices.ContainsFunc(invalid.Faults, func(f crm.Fault) bool { return f.Field == field })
+	var invalid *doc.Invalid
+	return errors.As(err, &invalid) && slices.ContainsFunc(invalid.Faults, func(f doc.Fault) bool { return f.Field == field })
 }
 
 // field is one labeled control of a form, as the template "field" draws it.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -50,7 +51,7 @@ func giftMarks(g *crm.Gift, now time.Time) (marks []mark) {
 	case g.Left() == 0:
 		marks = append(marks, mark{"Refunded", ""})
 	default:
-		marks = append(marks, mark{crm.Money(refunded, g.Currency) + " refunded", ""})
+		marks = append(marks, mark{text.Money(refunded, g.Currency) + " refunded", ""})
 	}
 	if g.PlanCode != "" {
 		marks = append(marks, mark{"Recurring", "good"})
@@ -72,7 +73,7 @@ func (c *Console) giftRows(r *http.Request, v visit, gifts []store.GiftRecord) (
 	names, err := c.store.CampaignNames(r.Context(), v.account(), slices.Collect(maps.Keys(ids)))
 	for _, g := range gifts {
 		rows = append(rows, giftRow{
-			Address: v.path(giftPath(g.Code)), Amount: crm.Money(leftOf(&g.Gift), g.Currency), At: g.Local, Method: spoken(g.Method), Marks: giftMarks(&g.Gift, crm.WallClock(c.now(), v.zone())),
+			Address: v.path(giftPath(g.Code)), Amount: text.Money(leftOf(&g.Gift), g.Currency), At: g.Local, Method: spoken(g.Method), Marks: giftMarks(&g.Gift, text.WallClock(c.now(), v.zone())),
 			Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names),
 		})
 	}
@@ -187,7 +188,7 @@ func foundGifts(t store.GiftTotals) string {
 func shownSums(sums map[string]int64) string {
 	var texts []string
 	for _, currency := range slices.Sorted(maps.Keys(sums)) {
-		texts = append(texts, crm.Money(sums[currency], currency))
+		texts = append(texts, text.Money(sums[currency], currency))
 	}
 	return cmp.Or(strings.Join(texts, " + "), "nothing received")
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -41,8 +43,8 @@ func (f *form) sends(name string) bool {
 }
 
 // giftInput reads a form of a gift. A field that the form does not have is not sent. Amounts are in a currency that was found before.
-func giftInput(f *form, currency string) (in crm.GiftInput, faults *crm.Invalid) {
-	faults = new(crm.Invalid)
+func giftInput(f *form, currency string) (in crm.GiftInput, faults *doc.Invalid) {
+	faults = new(doc.Invalid)
 	for name, to := range map[string]**int64{"amount": &in.Amount, "fee": &in.Fee, "fee_covered": &in.FeeCovered} {
 		*to = crm.ParseMoney(faults, name, f.Value(name), currency, true)
 	}
@@ -72,11 +74,11 @@ func giftInput(f *form, currency string) (in crm.GiftInput, faults *crm.Invalid)
 }
 
 // id reads the id of something that the form names; nothing is 0.
-func (f *form) id(name string, faults *crm.Invalid) int64 {
+func (f *form) id(name string, faults *doc.Invalid) int64 {
 	text := f.Value(name)
 	id, err := strconv.ParseInt(text, 10, 64)
 	if text != "" && (err != nil || id <= 0) {
-		faults.Add(name, crm.IDForm)
+		faults.Add(name, doc.IDForm)
 	}
 	return id
 }
@@ -107,7 +109,7 @@ func (c *Console) recordGift(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err != nil {
 		return err
 	}
-	said := notice{Text: crm.Money(made.Donated(), made.Currency) + " was recorded.", View: v.path(giftPath(made.Code)), Link: "View gift"}
+	said := notice{Text: text.Money(made.Donated(), made.Currency) + " was recorded.", View: v.path(giftPath(made.Code)), Link: "View gift"}
 	if made.Existing {
 		said.Text = "A gift with this external ID was recorded before, so nothing was added."
 	}
@@ -170,7 +172,7 @@ func (c *Console) newGiftForm(r *http.Request, v visit, f *form, last, currency 
 	f.setUnsent("method", cmp.Or(last, "check"))
 	for _, plan := range plans {
 		if plan.Code == r.URL.Query().Get("plan") {
-			f.setUnsent("amount", crm.MoneyInput(plan.Amount, plan.Currency))
+			f.setUnsent("amount", text.MoneyInput(plan.Amount, plan.Currency))
 			f.setUnsent("method", plan.Method)
 			f.setUnsent("campaign_id", idText(plan.Campaign))
 			f.setUnsent("plan_id", plan.Code)
@@ -205,13 +207,13 @@ func fillGiftForm(f *form, g *crm.Gift) {
 	for name, value := range map[string]string{
 		"campaign_id": idText(g.Campaign), "contact_id": idText(g.Contact), "plan_id": g.PlanCode, "transacted_at": g.Local.Format(time.DateOnly),
 		"note": g.Note, "check_number": g.Check, "check_deposited_at": dayInput(g.Deposited), "external_id": g.ExternalID,
-		"status": string(g.Status), "amount": crm.MoneyInput(g.Payment().Amount, g.Currency), "method": g.Method, seenField: g.Version(),
+		"status": string(g.Status), "amount": text.MoneyInput(g.Payment().Amount, g.Currency), "method": g.Method, seenField: g.Version(),
 	} {
 		f.set(name, value)
 	}
 	for name, fee := range map[string]int64{"fee": g.Payment().Fee, "fee_covered": g.Payment().FeeCovered} {
 		if fee != 0 {
-			f.set(name, crm.MoneyInput(fee, g.Currency))
+			f.set(name, text.MoneyInput(fee, g.Currency))
 		}
 	}
 	if d := g.Dedication; d != nil {

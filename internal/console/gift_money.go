@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -25,7 +27,7 @@ func ledgerRows(g *crm.Gift) (rows []ledgerRow) {
 	undone := undoneRefunds(g)
 	for i := 0; i < len(g.Entries); i++ {
 		entry := &g.Entries[i]
-		row := ledgerRow{"Payment", crm.Money(entry.Amount, g.Currency), entry.CapturedAt, ""}
+		row := ledgerRow{"Payment", text.Money(entry.Amount, g.Currency), entry.CapturedAt, ""}
 		switch {
 		case i == 0:
 		case entry.IsReversal() && i+1 < len(g.Entries):
@@ -34,11 +36,11 @@ func ledgerRows(g *crm.Gift) (rows []ledgerRow) {
 			if difference == 0 { // the history tells what else was corrected
 				continue
 			}
-			row.What, row.Amount = "Correction", crm.Money(difference, g.Currency)
+			row.What, row.Amount = "Correction", text.Money(difference, g.Currency)
 		case entry.Amount < 0:
 			row.What, row.At = "Refund", entry.RefundedAt
 			if refunded := -entry.Amount; !undone[i] && refunded <= g.Refunded() {
-				row.Undo = crm.MoneyInput(refunded, g.Currency)
+				row.Undo = text.MoneyInput(refunded, g.Currency)
 			}
 		default:
 			row.What = "Refund undone"
@@ -97,10 +99,10 @@ func (c *Console) moveMoney(w http.ResponseWriter, r *http.Request, v visit, f *
 	if err != nil {
 		return err
 	}
-	g, faults := &record.Gift, new(crm.Invalid)
+	g, faults := &record.Gift, new(doc.Invalid)
 	amount := crm.ParseMoney(faults, "amount", f.Value("amount"), g.Currency, true)
 	if amount == nil {
-		faults.Add("amount", crm.Required)
+		faults.Add("amount", doc.Required)
 	}
 	if err := faults.Err(); err != nil {
 		return err
@@ -131,11 +133,11 @@ func (c *Console) moveMoney(w http.ResponseWriter, r *http.Request, v visit, f *
 // movedMoney is what the last entry of a gift has moved.
 func movedMoney(g *crm.Gift) string {
 	amount := g.Entries[len(g.Entries)-1].Amount
-	return strings.TrimSpace(crm.Money(max(amount, -amount), g.Currency))
+	return strings.TrimSpace(text.Money(max(amount, -amount), g.Currency))
 }
 
 func (c *Console) askAboutMoney(w http.ResponseWriter, r *http.Request, v visit, f *form, asked giftQuestion, g, moved *crm.Gift) error {
-	asked.Form, asked.Amount, asked.Left, asked.At = f, movedMoney(moved), crm.Money(moved.Left(), g.Currency), g.Local
+	asked.Form, asked.Amount, asked.Left, asked.At = f, movedMoney(moved), text.Money(moved.Left(), g.Currency), g.Local
 	asked.Name, asked.Back, asked.Action = giftName(g), v.path(giftPath(g.Code)), r.URL.Path
 	title := strings.Replace(strings.Replace(asked.Title, "%s", asked.Amount, 1), "%s", giverName(g.Giver), 1)
 	return c.render(w, r, v, "gift_question", page{Title: title, Section: "gifts", Form: f, Data: asked})
@@ -143,7 +145,7 @@ func (c *Console) askAboutMoney(w http.ResponseWriter, r *http.Request, v visit,
 
 // giftName is what people call a gift, such as $50 from Zoë Okafor.
 func giftName(g *crm.Gift) string {
-	return crm.Money(g.Donated(), g.Currency) + " from " + giverName(g.Giver)
+	return text.Money(g.Donated(), g.Currency) + " from " + giverName(g.Giver)
 }
 
 // receiveGift notes that a promise was kept, on the day that the form asks for.
@@ -172,10 +174,10 @@ func (c *Console) receiveGift(w http.ResponseWriter, r *http.Request, v visit, f
 var correctable = []string{"amount", "fee", "fee_covered", "method"}
 
 // readCorrection takes over money that differs as a correction. A fee that is left empty is none.
-func readCorrection(f *form, in *crm.GiftInput, faults *crm.Invalid) {
+func readCorrection(f *form, in *crm.GiftInput, faults *doc.Invalid) {
 	in.Correction = slices.ContainsFunc(correctable, f.sends)
 	if f.sends("amount") && in.Amount == nil {
-		faults.Add("amount", crm.Required)
+		faults.Add("amount", doc.Required)
 	}
 	for name, to := range map[string]**int64{"fee": &in.Fee, "fee_covered": &in.FeeCovered} {
 		if f.sends(name) && *to == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -51,9 +52,9 @@ func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 		return err
 	}
 	view := giftView{
-		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: crm.GiftNumber(g.ID), Marks: giftMarks(g, crm.WallClock(c.now(), v.zone())), Ledger: ledgerRows(g),
+		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: crm.GiftNumber(g.ID), Marks: giftMarks(g, text.WallClock(c.now(), v.zone())), Ledger: ledgerRows(g),
 		Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names.campaigns),
-		Left: crm.Money(g.Left(), g.Currency), Payout: crm.Money(g.Payment().Payout(), g.Currency),
+		Left: text.Money(g.Left(), g.Currency), Payout: text.Money(g.Payment().Payout(), g.Currency),
 		Fee: moneyOrNone(g.Payment().Fee, g.Currency), Covered: moneyOrNone(g.Payment().FeeCovered, g.Currency),
 		MayRefund: g.Status == crm.Succeeded && g.Left() > 0, History: names.history(record),
 	}
@@ -61,7 +62,7 @@ func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 	if g.PlanCode != "" {
 		view.Plan = link{"View plan", v.path(planPath(g.PlanCode))}
 	}
-	view.Refund.setUnsent("amount", crm.MoneyInput(g.Left(), g.Currency))
+	view.Refund.setUnsent("amount", text.MoneyInput(g.Left(), g.Currency))
 	view.Receive.setUnsent("transacted_at", c.today(v).Format(time.DateOnly))
 	for _, form := range []*form{view.Refund, view.Receive} {
 		form.setUnsent(seenField, g.Version())
@@ -73,7 +74,7 @@ func moneyOrNone(minor int64, currency string) string {
 	if minor == 0 {
 		return ""
 	}
-	return crm.Money(minor, currency)
+	return text.Money(minor, currency)
 }
 
 // giftHistory is one change of a gift, in words for people.
@@ -131,9 +132,9 @@ func (n giftNames) history(record store.GiftRecord) (all []giftHistory) {
 func (n giftNames) line(change crm.GiftChange, currency string) string {
 	switch change.Field {
 	case "refund":
-		return crm.MoneyOf(change.After, currency) + " was refunded."
+		return text.MoneyOf(change.After, currency) + " was refunded."
 	case "refund_undone":
-		return "The refund of " + crm.MoneyOf(change.After, currency) + " was undone."
+		return "The refund of " + text.MoneyOf(change.After, currency) + " was undone."
 	}
 	say := n.value(change.Field, currency)
 	if say == nil {
@@ -167,11 +168,11 @@ func (n giftNames) value(field, currency string) func(string) string {
 	case "transacted_at", "check_deposited_at":
 		return func(text string) string { return text }
 	case "amount", "fee", "fee_covered":
-		return func(text string) string {
-			if text == "0" {
+		return func(written string) string {
+			if written == "0" {
 				return ""
 			}
-			return crm.MoneyOf(text, currency)
+			return text.MoneyOf(written, currency)
 		}
 	case "dedication":
 		return dedicationWords

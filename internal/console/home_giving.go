@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -50,7 +51,7 @@ type largeGift struct {
 
 // glanceAtGiving reads what was given; it is nil while no gift was recorded.
 func (c *Console) glanceAtGiving(ctx context.Context, v visit) (*givingView, error) {
-	now := crm.WallClock(c.now(), v.zone())
+	now := text.WallClock(c.now(), v.zone())
 	overview, err := c.store.GivingOverview(ctx, v.account(), c.now())
 	if err != nil || !overview.Any {
 		return nil, err
@@ -65,7 +66,7 @@ func (c *Console) glanceAtGiving(ctx context.Context, v visit) (*givingView, err
 	}
 	for _, t := range top {
 		view.Top = append(view.Top, campaignBar{
-			Title: t.Campaign.Title, Address: v.path(campaignPath(t.Campaign.ID)), Amount: crm.Money(t.Giving.Amount, overview.Currency),
+			Title: t.Campaign.Title, Address: v.path(campaignPath(t.Campaign.ID)), Amount: text.Money(t.Giving.Amount, overview.Currency),
 			GiftsPath: giftsAddress(v, with(giftsOfYear(view.Year), "campaign", t.Campaign.ID)), Width: percent(100 * float64(t.Giving.Amount) / float64(top[0].Giving.Amount)),
 		})
 	}
@@ -85,7 +86,7 @@ func (c *Console) largestGifts(ctx context.Context, v visit) (largest []largeGif
 	names, err := c.store.CampaignNames(ctx, v.account(), campaigns)
 	for _, g := range gifts {
 		largest = append(largest, largeGift{
-			Name: giverName(g.Giver), Contact: v.path(contactPath(g.Contact)), Amount: crm.Money(g.Net(), g.Currency),
+			Name: giverName(g.Giver), Contact: v.path(contactPath(g.Contact)), Amount: text.Money(g.Net(), g.Currency),
 			Address: v.path(giftPath(g.Code)), At: g.Local, Campaign: names[g.Campaign].Title,
 		})
 	}
@@ -95,7 +96,7 @@ func (c *Console) largestGifts(ctx context.Context, v visit) (largest []largeGif
 // givingFigures are the numbers at the head of the page.
 func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
 	year := crm.Year(now)
-	money := func(minor int64) string { return crm.Money(minor, o.Currency) }
+	money := func(minor int64) string { return text.Money(minor, o.Currency) }
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	before := first.AddDate(-1, 0, 0)
 	thisYear, lastYear := strconv.FormatInt(year, 10), strconv.FormatInt(year-1, 10)
@@ -143,8 +144,8 @@ func againstLastYear(v visit, o store.GivingOverview, now time.Time) figure {
 	sameDay := min(now.Day(), time.Date(now.Year()-1, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day())
 	until := time.Date(now.Year()-1, now.Month(), sameDay, 0, 0, 0, 0, time.UTC)
 	f := figure{
-		Label: "Raised this year", Value: crm.Money(o.ThisYear.Amount, o.Currency), Address: giftsAddress(v, giftsOfYear(year)),
-		Number: crm.Money(o.LastYearToDate, o.Currency), After: "by " + shownDay(until),
+		Label: "Raised this year", Value: text.Money(o.ThisYear.Amount, o.Currency), Address: giftsAddress(v, giftsOfYear(year)),
+		Number: text.Money(o.LastYearToDate, o.Currency), After: "by " + shownDay(until),
 		Linked: giftsAddress(v, giftsBetween(time.Date(now.Year()-1, 1, 1, 0, 0, 0, 0, time.UTC), until)),
 	}
 	switch more := o.ThisYear.Amount - o.LastYearToDate; {

@@ -13,6 +13,7 @@ import (
 
 	"donorbook/internal/console"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 )
@@ -145,7 +146,7 @@ func homeGiving(t *testing.T, s *site) {
 	in := func(period int64, of func(time.Time) int64) func(*crm.Gift) bool {
 		return func(g *crm.Gift) bool { return of(g.At) == period }
 	}
-	usd := func(minor int64) string { return crm.Money(minor, "USD") }
+	usd := func(minor int64) string { return text.Money(minor, "USD") }
 	month, _ := sum(gifts, in(202611, crm.Month))
 	monthBefore, _ := sum(gifts, in(202511, crm.Month))
 	year, n := sum(gifts, in(2026, crm.Year))
@@ -203,7 +204,7 @@ func homeGiving(t *testing.T, s *site) {
 			euros += g.Net()
 		}
 	}
-	p.sees(a, "Gifts in other currencies are not counted above: "+crm.Money(euros, "EUR")+" in the last 24 months.")
+	p.sees(a, "Gifts in other currencies are not counted above: "+text.Money(euros, "EUR")+" in the last 24 months.")
 	wantLinks(p, a)
 	for address, amount := range map[string]int64{
 		"/gifts?from=2026-11-01&to=2026-11-30": month, "/gifts?from=2025-11-01&to=2025-11-30": monthBefore, "/gifts?from=2026-01-01&to=2026-12-31": year,
@@ -239,7 +240,7 @@ func wantTopCampaigns(p *person, a answer, gifts []crm.Gift) {
 		all = append(all, top{title, amount})
 	}
 	slices.SortFunc(all, func(a, b top) int { return int(b.amount - a.amount) })
-	p.sees(a, fmt.Sprintf("Top campaigns of 2026 All campaigns %s %s %s %s", all[0].title, crm.Money(all[0].amount, "USD"), all[1].title, crm.Money(all[1].amount, "USD")))
+	p.sees(a, fmt.Sprintf("Top campaigns of 2026 All campaigns %s %s %s %s", all[0].title, text.Money(all[0].amount, "USD"), all[1].title, text.Money(all[1].amount, "USD")))
 }
 
 func wantLargest(p *person, a answer, gifts []crm.Gift) {
@@ -255,7 +256,7 @@ func wantLargest(p *person, a answer, gifts []crm.Gift) {
 	_, section, _ := strings.Cut(a.words(), "Largest recent gifts")
 	section, _, _ = strings.Cut(section, "Gifts in other currencies")
 	for i, amount := range slices.Backward(recent[len(recent)-5:]) {
-		if _, after, found := strings.Cut(section, crm.Money(amount, "USD")); !found {
+		if _, after, found := strings.Cut(section, text.Money(amount, "USD")); !found {
 			p.site.t.Errorf("the %d. of the largest gifts, %d, is not in its place: %s", 5-i, amount, section)
 		} else {
 			section = after

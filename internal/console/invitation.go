@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // invitationView is the page behind an invitation's link.
@@ -39,7 +40,7 @@ func (c *Console) join(w http.ResponseWriter, r *http.Request, v visit, f *form)
 	in := readUser(f)
 	var user crm.User
 	var account crm.Account
-	a := attempt{login: crm.Login(in.Email), client: c.options.Proxies.Client(r)}
+	a := attempt{login: text.Login(in.Email), client: c.options.Proxies.Client(r)}
 	err := c.throttle.try(r.Context(), a, func() (wrong bool, err error) {
 		user, account, err = c.store.JoinByInvitation(r.Context(), r.PathValue("token"), in)
 		return hasFault(err, "email"), err // it tells who is a user

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -340,7 +341,7 @@ func (c *Console) keptLink(r *http.Request, v visit, row *store.JobRow) (link, e
 		if err != nil {
 			return link{}, err
 		}
-		return link{crm.Money(leftOf(&g.Gift), g.Currency) + " from " + giverName(g.Giver), v.path(giftPath(g.Code))}, nil
+		return link{text.Money(leftOf(&g.Gift), g.Currency) + " from " + giverName(g.Giver), v.path(giftPath(g.Code))}, nil
 	}
 	contact, err := c.store.ContactRecord(r.Context(), v.account(), row.Contact)
 	if err != nil {

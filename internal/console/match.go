@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // A form with an email or a phone of another contact is asked about before it is saved. The question carries the whole form,
@@ -79,7 +80,7 @@ func (c *Console) askAboutMatch(w http.ResponseWriter, r *http.Request, v visit,
 // preview works out what adding the input to the contact would change.
 func (view *matchView) preview(in crm.ContactInput, c *Console) error {
 	merged, err := view.Contact.Merge(in, c.now())
-	if invalid := new(crm.Invalid); errors.As(err, &invalid) {
+	if invalid := new(doc.Invalid); errors.As(err, &invalid) {
 		view.Refused = labeled(invalid.Faults[0])
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/web"
 )
 
@@ -52,17 +53,17 @@ func (p page) Local(t time.Time, zone string) string {
 	if zone == "" {
 		return p.Moment(t)
 	}
-	return t.In(crm.Location(zone)).Format("Jan 2, 2006, 3:04 PM") + " (" + zone + ")"
+	return t.In(text.Location(zone)).Format("Jan 2, 2006, 3:04 PM") + " (" + zone + ")"
 }
 
 // Given is when something was given: only the day where no more is known.
-func (p page) Given(t time.Time) string { return shownWhen(t, crm.Location(p.Timezone)) }
+func (p page) Given(t time.Time) string { return shownWhen(t, text.Location(p.Timezone)) }
 
 func (p page) in(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
-	return t.In(crm.Location(p.Timezone))
+	return t.In(text.Location(p.Timezone))
 }
 
 // Switcher are the organizations that the menu offers. All of them are on the profile page.
@@ -84,7 +85,7 @@ func findPages(region string) (pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := template.FuncMap{"phone": func(number string) string { return crm.FormatPhone(number, region) }}
+	shown := template.FuncMap{"phone": func(number string) string { return text.FormatPhone(number, region) }}
 	found := pages{}
 	for _, name := range names {
 		base := strings.TrimSuffix(path.Base(name), ".html")
@@ -219,9 +220,9 @@ func newOptions(texts ...string) []option {
 func shownCount(n any) string {
 	switch n := n.(type) {
 	case int:
-		return crm.CountText(int64(n))
+		return text.CountText(int64(n))
 	case int64:
-		return crm.CountText(n)
+		return text.CountText(n)
 	}
 	return fmt.Sprint(n)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 const (
@@ -33,7 +35,7 @@ type planRow struct {
 
 // planName is a plan as people call it: $50 monthly.
 func planName(p crm.Plan) string {
-	return crm.Money(p.Amount, p.Currency) + " " + strings.ToLower(spoken(p.Frequency))
+	return text.Money(p.Amount, p.Currency) + " " + strings.ToLower(spoken(p.Frequency))
 }
 
 func planPath(code string) string { return "/plans/" + code }
@@ -56,7 +58,7 @@ func (c *Console) planRows(r *http.Request, v visit, plans []crm.Plan) (rows []p
 			Status: mark{spoken(string(p.Status)), planColors[p.Status]},
 		}
 		if p.Overdue(c.today(v)) {
-			row.Overdue = howLong(p.NextBill, crm.WallClock(c.now(), v.zone()))
+			row.Overdue = howLong(p.NextBill, text.WallClock(c.now(), v.zone()))
 		}
 		if p.Status != crm.Ended {
 			row.Record = v.path(contactPath(p.Contact)) + "?plan=" + p.Code + "#f-amount"
@@ -183,7 +185,7 @@ func (c *Console) newPlanPage(w http.ResponseWriter, r *http.Request, v visit, f
 }
 
 // planInput reads the form of a plan. A field that the form does not have is not sent.
-func planInput(f *form, currency string) (in crm.PlanInput, faults *crm.Invalid) {
+func planInput(f *form, currency string) (in crm.PlanInput, faults *doc.Invalid) {
 	in.GiftInput, faults = giftInput(f, currency)
 	for name, to := range map[string]**string{"frequency": &in.Frequency, "start_at": &in.StartAt, "next_bill_date": &in.NextBill} {
 		if f.sends(name) {
@@ -221,7 +223,7 @@ func (c *Console) editPlanPage(w http.ResponseWriter, r *http.Request, v visit, 
 		return err
 	}
 	for name, value := range map[string]string{
-		"amount": crm.MoneyInput(plan.Amount, plan.Currency), "frequency": plan.Frequency, "method": plan.Method, "campaign_id": idText(plan.Campaign),
+		"amount": text.MoneyInput(plan.Amount, plan.Currency), "frequency": plan.Frequency, "method": plan.Method, "campaign_id": idText(plan.Campaign),
 		"next_bill_date": dayInput(plan.NextBill), seenField: plan.Version(),
 	} {
 		f.setUnsent(name, value)
@@ -241,7 +243,7 @@ func (c *Console) savePlan(w http.ResponseWriter, r *http.Request, v visit, f *f
 	in, faults := planInput(f, plan.Currency)
 	in.Seen = f.Value(seenField)
 	if in.Amount == nil && f.sends("amount") {
-		faults.Add("amount", crm.Required)
+		faults.Add("amount", doc.Required)
 	}
 	if in.NextBill != nil && *in.NextBill == dayInput(plan.NextBill) {
 		in.NextBill = nil

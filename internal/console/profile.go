@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // profileView is what users decide about themselves.
@@ -53,7 +54,7 @@ func (c *Console) renameUser(w http.ResponseWriter, r *http.Request, v visit, f 
 // changePassword is throttled like signing in: a browser that was left open must not be good for guessing.
 func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	current, password := f.secret("current_password"), f.secret("password")
-	err := c.throttle.try(r.Context(), attempt{login: crm.Login(v.session.User.Email), browser: v.session.ID}, func() (wrong bool, err error) {
+	err := c.throttle.try(r.Context(), attempt{login: text.Login(v.session.User.Email), browser: v.session.ID}, func() (wrong bool, err error) {
 		err = c.store.ChangePassword(r.Context(), v.session, current, password)
 		return hasFault(err, "current_password"), err
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // sessionCookie holds the token of a session, userCookie who had the last one, so that a form which was typed before it ended is
@@ -155,7 +156,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request, v visit, f *for
 
 // checkPassword starts a session for a user who knows the password and is not throttled.
 func (c *Console) checkPassword(r *http.Request, email, password string) (token string, user crm.User, err error) {
-	a := attempt{login: crm.Login(email), client: c.options.Proxies.Client(r)}
+	a := attempt{login: text.Login(email), client: c.options.Proxies.Client(r)}
 	if a.browser, err = c.knownBrowser(r, email); err != nil {
 		return "", crm.User{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // settingsView is where everything that is set once is found.
@@ -25,7 +26,7 @@ type settingsView struct {
 }
 
 func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view := settingsView{Name: f.ifSentTo("/name"), Giving: f.ifSentTo("/giving"), History: f.ifSentTo("/history"), Zone: f.ifSentTo("/timezone"), Zones: crm.Timezones()}
+	view := settingsView{Name: f.ifSentTo("/name"), Giving: f.ifSentTo("/giving"), History: f.ifSentTo("/history"), Zone: f.ifSentTo("/timezone"), Zones: text.Timezones()}
 	var err error
 	if view.Settings, err = c.store.AccountSettings(r.Context(), v.account()); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -167,10 +168,10 @@ func (s *statement) add(view *statementsView, g *crm.Gift) error {
 	if g.IsMoney() {
 		s.totals[g.Currency] += g.Left()
 		s.Covered = s.Covered || g.Payment().FeeCovered != 0
-		line.Amount = crm.MoneyExact(g.Left(), g.Currency)
+		line.Amount = text.MoneyExact(g.Left(), g.Currency)
 		if g.Refunded() != 0 {
 			s.Refunds = true
-			line.Paid, line.Refunded = crm.MoneyExact(g.Payment().Amount, g.Currency), crm.MoneyExact(g.Refunded(), g.Currency)
+			line.Paid, line.Refunded = text.MoneyExact(g.Payment().Amount, g.Currency), text.MoneyExact(g.Refunded(), g.Currency)
 		}
 	} else {
 		s.NotMoney = true
@@ -180,7 +181,7 @@ func (s *statement) add(view *statementsView, g *crm.Gift) error {
 }
 
 // Total is the sum of what was listed, in each currency; "" where nothing was money.
-func (s *statement) Total() string { return moneyTexts(s.totals, crm.MoneyExact) }
+func (s *statement) Total() string { return moneyTexts(s.totals, text.MoneyExact) }
 
 // Explained says in one line what the amounts are, and what is not among them.
 func (s *statement) Explained() string {

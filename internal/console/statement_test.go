@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // generous is an organization with its settings, and a contact with an address.
@@ -95,8 +96,8 @@ func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 			_, statement, _ := strings.Cut(a.words(), contact.FirstName+" "+contact.LastName+" Giving statement for 2026")
 			statement, _, _ = strings.Cut(statement, "Thank you.")
 			for currency, sum := range sums {
-				if !strings.Contains(statement, "Total ") || !strings.Contains(statement[strings.Index(statement, "Total "):], crm.MoneyExact(sum, currency)) {
-					t.Errorf("the statement of %s does not sum up to %s: %s", contact.LastName, crm.Money(sum, currency), statement)
+				if !strings.Contains(statement, "Total ") || !strings.Contains(statement[strings.Index(statement, "Total "):], text.MoneyExact(sum, currency)) {
+					t.Errorf("the statement of %s does not sum up to %s: %s", contact.LastName, text.Money(sum, currency), statement)
 				}
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
 
@@ -99,7 +100,7 @@ func (f *form) refuseTag(err error) error {
 		if fault.Field != "tags" {
 			label = "A tag"
 		}
-		f.Faults[i] = crm.Fault{Field: "tag", Rule: crm.Rule(words(fault, label))}
+		f.Faults[i] = doc.Fault{Field: "tag", Rule: doc.Rule(words(fault, label))}
 	}
 	return nil
 }

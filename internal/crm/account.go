@@ -5,6 +5,9 @@ import (
 	"math/big"
 	"strings"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Account is an organization or one of its chapters: the owner of contacts, campaigns and keys.
@@ -78,13 +81,13 @@ func NewAccount(name string, parent Account, now time.Time) (Account, error) {
 
 // AccountName checks the name of an organization, a chapter or a key.
 func AccountName(name string) (string, error) {
-	v := new(Invalid)
-	return v.requiredText("name", name), v.Err()
+	v := new(doc.Invalid)
+	return v.RequiredText("name", name), v.Err()
 }
 
 // IsAccountID tells whether a text can be the public id of an account at all.
-func IsAccountID(text string) bool {
-	return len(text) == accountIDLength && strings.Trim(text, base62) == ""
+func IsAccountID(value string) bool {
+	return len(value) == accountIDLength && strings.Trim(value, text.Base62) == ""
 }
 
 const accountIDLength = 16
@@ -93,7 +96,7 @@ const accountIDLength = 16
 func randomText(n int) string {
 	b := make([]byte, n)
 	for i := range b {
-		b[i] = base62[randomBelow(int64(len(base62)))]
+		b[i] = text.Base62[randomBelow(int64(len(text.Base62)))]
 	}
 	return string(b)
 }

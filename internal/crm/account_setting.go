@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // AccountSettings is what an organization says once about itself: the currency of its sums, and what its giving statements show.
@@ -33,33 +36,33 @@ const (
 
 // Validate checks the settings, and brings them into the form in which they are kept.
 func (in *AccountSettingsInput) Validate() error {
-	v := new(Invalid)
+	v := new(doc.Invalid)
 	if in.Currency != nil {
 		code := strings.ToUpper(strings.TrimSpace(*in.Currency))
 		if in.Currency = &code; code == "" {
-			v.Add("currency", Required)
-		} else if !isCurrency(code) {
-			v.Add("currency", Currency)
+			v.Add("currency", doc.Required)
+		} else if !text.IsCurrency(code) {
+			v.Add("currency", doc.Currency)
 		}
 	}
 	if in.Timezone != nil {
 		name := strings.TrimSpace(*in.Timezone)
 		if in.Timezone = &name; name == "" {
-			v.Add("timezone", Required)
-		} else if !IsTimezone(name) {
-			v.Add("timezone", Timezone)
+			v.Add("timezone", doc.Required)
+		} else if !text.IsTimezone(name) {
+			v.Add("timezone", doc.Timezone)
 		}
 	}
 	if in.Address != nil {
 		lines := strings.Split(strings.TrimSpace(*in.Address), "\n")
 		for i, line := range lines {
 			lines[i] = strings.TrimSpace(line)
-			if !v.has("address") {
-				v.text(place{}, "address", line, maxText)
+			if !v.HasFault("address") {
+				v.CheckText(doc.Place{}, "address", line, doc.MaxText)
 			}
 		}
-		if len(lines) > maxAddressLines && !v.has("address") {
-			v.Add("address", TooManyLines, maxAddressLines)
+		if len(lines) > maxAddressLines && !v.HasFault("address") {
+			v.Add("address", doc.TooManyLines, maxAddressLines)
 		}
 		address := strings.Join(lines, "\n")
 		in.Address = &address
@@ -67,12 +70,12 @@ func (in *AccountSettingsInput) Validate() error {
 	if in.TaxID != nil {
 		id := strings.TrimSpace(*in.TaxID)
 		in.TaxID = &id
-		v.text(place{}, "tax_id", id, maxTaxID)
+		v.CheckText(doc.Place{}, "tax_id", id, maxTaxID)
 	}
 	if in.HistoryDays != nil {
 		days, err := strconv.ParseInt(cmp.Or(strings.TrimSpace(*in.HistoryDays), "0"), 10, 64)
 		if err != nil || days < 0 || days > maxHistoryDays {
-			v.Add("history_days", CountRange, maxHistoryDays)
+			v.Add("history_days", doc.CountRange, maxHistoryDays)
 		}
 		text := strconv.FormatInt(days, 10)
 		in.HistoryDays = &text
@@ -81,11 +84,11 @@ func (in *AccountSettingsInput) Validate() error {
 }
 
 // Change is what a valid input makes of the settings, and what differs.
-func (s AccountSettings) Change(in *AccountSettingsInput) (changed AccountSettings, d Differences) {
+func (s AccountSettings) Change(in *AccountSettingsInput) (changed AccountSettings, d doc.Differences) {
 	changed = s
 	take := func(field string, sent, value *string) {
 		if sent != nil && *sent != *value {
-			d = append(d, TextDifference(field, *value, *sent))
+			d = append(d, doc.TextDifference(field, *value, *sent))
 			*value = *sent
 		}
 	}
@@ -97,7 +100,7 @@ func (s AccountSettings) Change(in *AccountSettingsInput) (changed AccountSettin
 	take("history_days", in.HistoryDays, &days)
 	changed.HistoryDays, _ = strconv.ParseInt(days, 10, 64) // a number that was checked
 	if in.NoReturn != nil && *in.NoReturn != s.NoReturn {
-		d = append(d, TextDifference("no_return", strconv.FormatBool(s.NoReturn), strconv.FormatBool(*in.NoReturn)))
+		d = append(d, doc.TextDifference("no_return", strconv.FormatBool(s.NoReturn), strconv.FormatBool(*in.NoReturn)))
 		changed.NoReturn = *in.NoReturn
 	}
 	return changed, d

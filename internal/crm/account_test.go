@@ -3,6 +3,8 @@ package crm
 import (
 	"strings"
 	"testing"
+
+	"donorbook/internal/crm/text"
 )
 
 func TestNewAccountHasAnIDOfItsOwn(t *testing.T) {
@@ -16,7 +18,7 @@ func TestNewAccountHasAnIDOfItsOwn(t *testing.T) {
 		if a.Name != "Red Cross" || a.Parent != 1_234_567 || a.ParentID != "parent" || !a.CreatedAt.Equal(noon) {
 			t.Fatalf("%+v", a)
 		}
-		if len(a.ID) != 16 || strings.Trim(a.ID, base62) != "" {
+		if len(a.ID) != 16 || strings.Trim(a.ID, text.Base62) != "" {
 			t.Fatalf("the id %q is not 16 letters and digits", a.ID)
 		}
 		ids[a.ID] = true

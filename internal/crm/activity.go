@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Activity is one change as the history keeps it.
@@ -38,22 +41,22 @@ type NoteInput struct {
 }
 
 // DecodeNote reads the body that adds a note. Other keys are ignored.
-func DecodeNote(body []byte) (in NoteInput, faults *Invalid, err error) {
-	r := newJSONReader("The request body", body)
-	r.document(func(key string) {
+func DecodeNote(body []byte) (in NoteInput, faults *doc.Invalid, err error) {
+	r := doc.NewReader("The request body", body)
+	r.Document(func(key string) {
 		switch key {
 		case "note":
-			in.Note = r.textSent()
+			in.Note = r.TextSent()
 		case "occurred_at":
-			in.OccurredAt = r.textSent()
+			in.OccurredAt = r.TextSent()
 		default:
-			r.skip()
+			r.Skip()
 		}
 	})
-	if err := r.end(); r.err != nil {
+	if err := r.End(); r.Err != nil {
 		return NoteInput{}, nil, err
 	}
-	return in, &r.fault, nil
+	return in, &r.Fault, nil
 }
 
 // ParseActivitySort reads the order of a list of activities: the oldest first, unless it says otherwise.
@@ -62,22 +65,22 @@ func ParseActivitySort(sort string) (newest bool, err error) {
 	case "", "id", "-id":
 		return sort == "-id", nil
 	}
-	return false, invalid("sort", OneOf, "id, -id")
+	return false, doc.NewInvalid("sort", doc.OneOf, "id, -id")
 }
 
 // Validate checks a note. faults are those found while reading.
-func (in *NoteInput) Validate(faults *Invalid, now time.Time) error {
-	c := newChecker(faults, true)
-	c.now = now
+func (in *NoteInput) Validate(faults *doc.Invalid, now time.Time) error {
+	c := doc.NewChecker(faults, true)
+	c.Now = now
 	switch {
-	case c.has("note"):
+	case c.HasFault("note"):
 	case in.Note == nil || *in.Note == "":
-		c.add(place{}, "note", Required)
+		c.AddAt(doc.Place{}, "note", doc.Required)
 	default:
-		c.text(place{}, "note", *in.Note, maxNote)
+		c.CheckText(doc.Place{}, "note", *in.Note, maxNote)
 	}
-	if in.OccurredAt != nil && *in.OccurredAt != "" && !c.has("occurred_at") {
-		in.at = c.giftTime(place{}, "occurred_at", *in.OccurredAt, c.now.Add(clockSkew), NotInFuture)
+	if in.OccurredAt != nil && *in.OccurredAt != "" && !c.HasFault("occurred_at") {
+		in.at = giftTime(c, doc.Place{}, "occurred_at", *in.OccurredAt, c.Now.Add(clockSkew), doc.NotInFuture)
 	}
 	return c.Err()
 }
@@ -92,7 +95,7 @@ type keptNote struct {
 func (in *NoteInput) Text() string {
 	kept := keptNote{Text: *in.Note}
 	if !in.at.IsZero() {
-		kept.At = string(appendContactTime(nil, in.at))
+		kept.At = string(text.AppendContactTime(nil, in.at))
 	}
 	text, _ := json.Marshal(kept) // texts alone
 	return string(text)
@@ -123,7 +126,7 @@ func (a *Activity) Gift() (gift MentionedGift) {
 
 // OccurredAt is when it happened: a note may be about an earlier day.
 func (a *Activity) OccurredAt() time.Time {
-	if at, ok := parseContactTime(a.note().At); ok {
+	if at, ok := text.ParseContactTime(a.note().At); ok {
 		return at
 	}
 	return a.At
@@ -132,10 +135,10 @@ func (a *Activity) OccurredAt() time.Time {
 // Append appends the wire form.
 func (a *Activity) Append(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `{"id":`...), a.Revision, 10)
-	dst = appendText(append(dst, `,"type":`...), a.Kind.String())
+	dst = doc.AppendText(append(dst, `,"type":`...), a.Kind.String())
 	dst = a.appendData(append(dst, `,"data":`...))
-	dst = appendText(append(dst, `,"created_by":`...), a.Who)
-	dst = contactTime.append(append(dst, `,"occurred_at":`...), a.OccurredAt())
+	dst = doc.AppendText(append(dst, `,"created_by":`...), a.Who)
+	dst = contactTime.Append(append(dst, `,"occurred_at":`...), a.OccurredAt())
 	return append(dst, '}')
 }
 
@@ -148,15 +151,15 @@ func (a *Activity) appendData(dst []byte) []byte {
 	case gift == (MentionedGift{}):
 		changes = a.Data
 	case gift.Before != "":
-		changes = Differences{{Field: "amount", Before: json.RawMessage(gift.Before), After: json.RawMessage(gift.Amount), At: -1}}.Text()
+		changes = doc.Differences{{Field: "amount", Before: json.RawMessage(gift.Before), After: json.RawMessage(gift.Amount), At: -1}}.Text()
 	}
 	dst = appendDifferences(append(dst, `{"changes":`...), changes)
-	dst = appendText(append(dst, `,"note":`...), a.Note())
-	dst = appendText(append(dst, `,"transaction_id":`...), gift.Gift)
-	dst = appendText(append(dst, `,"plan_id":`...), gift.Plan)
+	dst = doc.AppendText(append(dst, `,"note":`...), a.Note())
+	dst = doc.AppendText(append(dst, `,"transaction_id":`...), gift.Gift)
+	dst = doc.AppendText(append(dst, `,"plan_id":`...), gift.Plan)
 	dst = appendNumber(append(dst, `,"amount":`...), gift.Amount.String())
-	dst = appendText(append(dst, `,"currency":`...), gift.Currency)
-	dst = appendText(append(dst, `,"status":`...), gift.Status)
+	dst = doc.AppendText(append(dst, `,"currency":`...), gift.Currency)
+	dst = doc.AppendText(append(dst, `,"status":`...), gift.Status)
 	undoes := ""
 	if a.Undoes != 0 {
 		undoes = strconv.FormatInt(a.Undoes, 10)
@@ -173,13 +176,13 @@ func appendNumber(dst []byte, number string) []byte {
 }
 
 func appendDifferences(dst []byte, data string) []byte {
-	all, _ := ParseDifferences(data)
+	all, _ := doc.ParseDifferences(data)
 	dst = append(dst, '[')
 	for i, d := range all {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendText(append(dst, `{"field":`...), d.Field)
+		dst = doc.AppendText(append(dst, `{"field":`...), d.Field)
 		if d.At >= 0 {
 			d.Before, d.After = joined(d.Out), joined(d.In)
 		}
@@ -204,7 +207,7 @@ func joined(list []json.RawMessage) json.RawMessage {
 
 // Changes are what a change did, in words for people. Fields that say nothing to them are left out.
 func (a *Activity) Changes() []Change {
-	all, _ := ParseDifferences(a.Data)
+	all, _ := doc.ParseDifferences(a.Data)
 	switch a.Noun {
 	case ContactNoun:
 		return append(told(contactTable, all, new(Contact)), a.Fields.told(all)...)
@@ -224,7 +227,7 @@ func (a *Activity) Changes() []Change {
 
 // Subject is what a change is about that has no page of its own: the email of a user, or the name of a key or a tag.
 func (a *Activity) Subject() string {
-	all, _ := ParseDifferences(a.Data)
+	all, _ := doc.ParseDifferences(a.Data)
 	for _, d := range all {
 		switch d.Field {
 		case "email", "invitation", "name", "title":
@@ -238,29 +241,29 @@ func (a *Activity) Subject() string {
 }
 
 // told puts differences of a document into words. Values are read into a document of its own.
-func told[D, I any](t table[D, I], all Differences, doc D) (changes []Change) {
+func told[D, I any](t doc.Table[D, I], all doc.Differences, document D) (changes []Change) {
 	for _, d := range all {
-		f := t.find(d.Field)
+		f := t.Find(d.Field)
 		switch {
-		case f == nil || f.label == "":
-		case d.At >= 0 && f.tell != nil:
-			was, is := tellAll(f.tell, d.Out), tellAll(f.tell, d.In)
+		case f == nil || f.Label == "":
+		case d.At >= 0 && f.Tell != nil:
+			was, is := tellAll(f.Tell, d.Out), tellAll(f.Tell, d.In)
 			for _, text := range without(was, is) {
-				changes = append(changes, Change{Field: f.label + " removed", Before: text})
+				changes = append(changes, Change{Field: f.Label + " removed", Before: text})
 			}
 			for _, text := range without(is, was) {
-				changes = append(changes, Change{Field: f.label + " added", After: text})
+				changes = append(changes, Change{Field: f.Label + " added", After: text})
 			}
-		case f.load != nil && f.text != nil:
+		case f.Load != nil && f.Text != nil:
 			read := func(value []byte) string {
-				readKept(value, func(r *jsonReader) { f.load(r, doc) })
-				return f.text(doc)
+				doc.ReadKept(value, func(r *doc.Reader) { f.Load(r, document) })
+				return f.Text(document)
 			}
-			changes = append(changes, Change{f.label, read(d.Before), read(d.After)})
+			changes = append(changes, Change{f.Label, read(d.Before), read(d.After)})
 		default:
-			label := f.label
-			if f.plural != "" {
-				label = f.plural
+			label := f.Label
+			if f.Plural != "" {
+				label = f.Plural
 			}
 			changes = append(changes, Change{label, plainText(d.Before), plainText(d.After)})
 		}

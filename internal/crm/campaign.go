@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Campaign is something that an account asks money for. It is public: anyone who knows its URL may see it.
@@ -107,73 +110,73 @@ const (
 )
 
 // campaignTable is a campaign, field by field. A new field is a line here, and a field in the two types above.
-var campaignTable = table[*Campaign, *CampaignInput]{
-	kept[*Campaign, *CampaignInput]("account_id", text(maxText), func(c *Campaign) *string { return &c.AccountID }),
-	sent("type", "Type", among("general", "collect", "fundraise", "event").or(defaultCampaignType), func(c *Campaign) *string { return &c.Type }, func(in *CampaignInput) **string { return &in.Type }),
-	sent("title", "Title", text(maxText).needed(), func(c *Campaign) *string { return &c.Title }, func(in *CampaignInput) **string { return &in.Title }),
-	sent("subtitle", "Subtitle", text(maxText), func(c *Campaign) *string { return &c.Subtitle }, func(in *CampaignInput) **string { return &in.Subtitle }),
-	sent("description", "Description", htmlText(), func(c *Campaign) *string { return &c.Description }, func(in *CampaignInput) **string { return &in.Description }),
-	sent("slug", "Web address", slugKind(), func(c *Campaign) *string { return &c.Slug }, func(in *CampaignInput) **string { return &in.Slug }),
-	derived[*Campaign, *CampaignInput]("url", func(dst []byte, c *Campaign) []byte { return append(append(append(dst, `"/`...), c.Slug...), '"') }), // never anything to escape
-	sent("goal", "Goal", cents, func(c *Campaign) *int64 { return &c.Goal }, func(in *CampaignInput) **int64 { return &in.Goal }),
-	sent("raised", "Raised before Donorbook", cents, func(c *Campaign) *int64 { return &c.OpeningRaised }, func(in *CampaignInput) **int64 { return &in.Raised }),
-	sent("donors", "Donors before Donorbook", count, func(c *Campaign) *int64 { return &c.OpeningDonors }, func(in *CampaignInput) **int64 { return &in.Donors }),
-	sent("currency", "Currency", currencyKind().or(DefaultCurrency), func(c *Campaign) *string { return &c.Currency }, func(in *CampaignInput) **string { return &in.Currency }),
-	sent("logo", "Logo image", picture(), func(c *Campaign) *string { return &c.Logo }, func(in *CampaignInput) **string { return &in.Logo }),
-	sent("cover", "Cover", object(coverTable), func(c *Campaign) **Cover { return &c.Cover }, func(in *CampaignInput) ***Cover { return &in.Cover }),
-	sent("end_at", "End date", campaignTime, func(c *Campaign) *time.Time { return &c.EndAt }, func(in *CampaignInput) **time.Time { return &in.EndAt }),
-	sent("created_at", "Creation", createdTime(), func(c *Campaign) *time.Time { return &c.CreatedAt }, func(in *CampaignInput) **time.Time { return &in.CreatedAt }).inFiles(),
-	sent("updated_at", "Last change", campaignTime.staying(), func(c *Campaign) *time.Time { return &c.UpdatedAt }, func(in *CampaignInput) **time.Time { return &in.UpdatedAt }).inFiles().
-		notBefore("created_at", func(in *CampaignInput) (start, end time.Time) { return valueOf(in.CreatedAt), valueOf(in.UpdatedAt) }),
-	sent("event", "Event", object(eventTable), func(c *Campaign) **Event { return &c.Event }, func(in *CampaignInput) ***Event { return &in.Event }),
-	sent("status", "Status", among(Draft, Published, Closed).or(Published), func(c *Campaign) *string { return &c.Status }, func(in *CampaignInput) **string { return &in.Status }).beside().inFiles(),
-	sent("payment_link", "Payment link", secureLink(PaymentURL), func(c *Campaign) *string { return &c.PaymentLink }, func(in *CampaignInput) **string { return &in.PaymentLink }).beside(),
+var campaignTable = doc.Table[*Campaign, *CampaignInput]{
+	doc.Kept[*Campaign, *CampaignInput]("account_id", doc.String(doc.MaxText), func(c *Campaign) *string { return &c.AccountID }),
+	doc.Sent("type", "Type", among("general", "collect", "fundraise", "event").Or(defaultCampaignType), func(c *Campaign) *string { return &c.Type }, func(in *CampaignInput) **string { return &in.Type }),
+	doc.Sent("title", "Title", doc.String(doc.MaxText).Needed(), func(c *Campaign) *string { return &c.Title }, func(in *CampaignInput) **string { return &in.Title }),
+	doc.Sent("subtitle", "Subtitle", doc.String(doc.MaxText), func(c *Campaign) *string { return &c.Subtitle }, func(in *CampaignInput) **string { return &in.Subtitle }),
+	doc.Sent("description", "Description", htmlText(), func(c *Campaign) *string { return &c.Description }, func(in *CampaignInput) **string { return &in.Description }),
+	doc.Sent("slug", "Web address", slugKind(), func(c *Campaign) *string { return &c.Slug }, func(in *CampaignInput) **string { return &in.Slug }),
+	doc.Derived[*Campaign, *CampaignInput]("url", func(dst []byte, c *Campaign) []byte { return append(append(append(dst, `"/`...), c.Slug...), '"') }), // never anything to escape
+	doc.Sent("goal", "Goal", cents, func(c *Campaign) *int64 { return &c.Goal }, func(in *CampaignInput) **int64 { return &in.Goal }),
+	doc.Sent("raised", "Raised before Donorbook", cents, func(c *Campaign) *int64 { return &c.OpeningRaised }, func(in *CampaignInput) **int64 { return &in.Raised }),
+	doc.Sent("donors", "Donors before Donorbook", count, func(c *Campaign) *int64 { return &c.OpeningDonors }, func(in *CampaignInput) **int64 { return &in.Donors }),
+	doc.Sent("currency", "Currency", currencyKind().Or(text.DefaultCurrency), func(c *Campaign) *string { return &c.Currency }, func(in *CampaignInput) **string { return &in.Currency }),
+	doc.Sent("logo", "Logo image", picture(), func(c *Campaign) *string { return &c.Logo }, func(in *CampaignInput) **string { return &in.Logo }),
+	doc.Sent("cover", "Cover", doc.Nested(coverTable), func(c *Campaign) **Cover { return &c.Cover }, func(in *CampaignInput) ***Cover { return &in.Cover }),
+	doc.Sent("end_at", "End date", campaignTime, func(c *Campaign) *time.Time { return &c.EndAt }, func(in *CampaignInput) **time.Time { return &in.EndAt }),
+	doc.Sent("created_at", "Creation", createdTime(), func(c *Campaign) *time.Time { return &c.CreatedAt }, func(in *CampaignInput) **time.Time { return &in.CreatedAt }).InFiles(),
+	doc.Sent("updated_at", "Last change", campaignTime.Staying(), func(c *Campaign) *time.Time { return &c.UpdatedAt }, func(in *CampaignInput) **time.Time { return &in.UpdatedAt }).InFiles().
+		NotBefore("created_at", func(in *CampaignInput) (start, end time.Time) { return valueOf(in.CreatedAt), valueOf(in.UpdatedAt) }),
+	doc.Sent("event", "Event", doc.Nested(eventTable), func(c *Campaign) **Event { return &c.Event }, func(in *CampaignInput) ***Event { return &in.Event }),
+	doc.Sent("status", "Status", among(Draft, Published, Closed).Or(Published), func(c *Campaign) *string { return &c.Status }, func(in *CampaignInput) **string { return &in.Status }).Beside().InFiles(),
+	doc.Sent("payment_link", "Payment link", secureLink(doc.PaymentURL), func(c *Campaign) *string { return &c.PaymentLink }, func(in *CampaignInput) **string { return &in.PaymentLink }).Beside(),
 	beneficiariesField(),
 }
 
-var campaignFields = campaignTable.paths()
+var campaignFields = campaignTable.Paths()
 
-var coverTable = table[*Cover, *Cover]{
-	part("type", "type", among("image", "video").or("image").choice(), func(c *Cover) *string { return &c.Type }),
+var coverTable = doc.Table[*Cover, *Cover]{
+	doc.Part("type", "type", among("image", "video").Or("image").Choice(), func(c *Cover) *string { return &c.Type }),
 	coverURL(),
-	part("source", "source", among("upload", "youtube", "vimeo", "twitch", "facebook").or("upload").choice(), func(c *Cover) *string { return &c.Source }),
+	doc.Part("source", "source", among("upload", "youtube", "vimeo", "twitch", "facebook").Or("upload").Choice(), func(c *Cover) *string { return &c.Source }),
 }
 
-var eventTable = table[*Event, *Event]{
-	part("title", "title", eventTitle(), func(e *Event) *string { return &e.Title }),
-	part("type", "format", text(maxText).or("in_person").choice(), func(e *Event) *string { return &e.Type }),
-	part("location_name", "Venue", text(maxText), func(e *Event) *string { return &e.LocationName }),
-	part("address_formatted", "address", text(maxText), func(e *Event) *string { return &e.AddressFormatted }),
-	part("google_place_id", "Google place ID", text(maxText), func(e *Event) *string { return &e.GooglePlaceID }),
+var eventTable = doc.Table[*Event, *Event]{
+	doc.Part("title", "title", eventTitle(), func(e *Event) *string { return &e.Title }),
+	doc.Part("type", "format", doc.String(doc.MaxText).Or("in_person").Choice(), func(e *Event) *string { return &e.Type }),
+	doc.Part("location_name", "Venue", doc.String(doc.MaxText), func(e *Event) *string { return &e.LocationName }),
+	doc.Part("address_formatted", "address", doc.String(doc.MaxText), func(e *Event) *string { return &e.AddressFormatted }),
+	doc.Part("google_place_id", "Google place ID", doc.String(doc.MaxText), func(e *Event) *string { return &e.GooglePlaceID }),
 	eventTime("start_at", "start", func(e *Event) *time.Time { return &e.StartAt }),
 	eventTime("end_at", "end", func(e *Event) *time.Time { return &e.EndAt }).
-		notBefore("start_at", func(e *Event) (start, end time.Time) { return e.StartAt, e.EndAt }),
-	part("timezone", "time zone", matching(IsTimezone, Timezone), func(e *Event) *string { return &e.Timezone }),
-	part("details", "Details for guests", htmlText(), func(e *Event) *string { return &e.Details }),
-	part("private", "private", yesNo, func(e *Event) *bool { return &e.Private }),
-	part("tickets_required", "tickets", yesNo, func(e *Event) *bool { return &e.TicketsRequired }),
-	part("livestream", "livestream", object(livestreamTable), func(e *Event) **Livestream { return &e.Livestream }),
+		NotBefore("start_at", func(e *Event) (start, end time.Time) { return e.StartAt, e.EndAt }),
+	doc.Part("timezone", "time zone", matching(text.IsTimezone, doc.Timezone), func(e *Event) *string { return &e.Timezone }),
+	doc.Part("details", "Details for guests", htmlText(), func(e *Event) *string { return &e.Details }),
+	doc.Part("private", "private", yesNo, func(e *Event) *bool { return &e.Private }),
+	doc.Part("tickets_required", "tickets", yesNo, func(e *Event) *bool { return &e.TicketsRequired }),
+	doc.Part("livestream", "livestream", doc.Nested(livestreamTable), func(e *Event) **Livestream { return &e.Livestream }),
 	eventTime("livestream_start_at", "Stream start", func(e *Event) *time.Time { return &e.LivestreamStartAt }),
 	eventTime("livestream_end_at", "Stream end", func(e *Event) *time.Time { return &e.LivestreamEndAt }).
-		notBefore("livestream_start_at", func(e *Event) (start, end time.Time) { return e.LivestreamStartAt, e.LivestreamEndAt }),
+		NotBefore("livestream_start_at", func(e *Event) (start, end time.Time) { return e.LivestreamStartAt, e.LivestreamEndAt }),
 }
 
-var livestreamTable = table[*Livestream, *Livestream]{
-	part("url", "Watch link", link(), func(l *Livestream) *string { return &l.URL }),
-	part("type", "Stream type", text(maxText), func(l *Livestream) *string { return &l.Type }),
-	part("location", "Stream location", text(maxText), func(l *Livestream) *string { return &l.Location }),
-	part("platform", "platform", text(maxText), func(l *Livestream) *string { return &l.Platform }),
-	part("embed_url", "Embed link", link(), func(l *Livestream) *string { return &l.EmbedURL }),
-	part("scheduled", "scheduled", yesNo, func(l *Livestream) *bool { return &l.Scheduled }),
+var livestreamTable = doc.Table[*Livestream, *Livestream]{
+	doc.Part("url", "Watch link", doc.Link(), func(l *Livestream) *string { return &l.URL }),
+	doc.Part("type", "Stream type", doc.String(doc.MaxText), func(l *Livestream) *string { return &l.Type }),
+	doc.Part("location", "Stream location", doc.String(doc.MaxText), func(l *Livestream) *string { return &l.Location }),
+	doc.Part("platform", "platform", doc.String(doc.MaxText), func(l *Livestream) *string { return &l.Platform }),
+	doc.Part("embed_url", "Embed link", doc.Link(), func(l *Livestream) *string { return &l.EmbedURL }),
+	doc.Part("scheduled", "scheduled", yesNo, func(l *Livestream) *bool { return &l.Scheduled }),
 }
 
 // coverURL is needed, and is that of an image unless the cover is a video.
-func coverURL() field[*Cover, *Cover] {
-	f := part("url", "Cover image or video", link(), func(c *Cover) *string { return &c.URL })
-	video, image := f.check, part("url", "", picture(), func(c *Cover) *string { return &c.URL }).check
-	f.check = func(c *checker, at place, cover *Cover) {
+func coverURL() doc.Field[*Cover, *Cover] {
+	f := doc.Part("url", "Cover image or video", doc.Link(), func(c *Cover) *string { return &c.URL })
+	video, image := f.Check, doc.Part("url", "", picture(), func(c *Cover) *string { return &c.URL }).Check
+	f.Check = func(c *doc.Checker, at doc.Place, cover *Cover) {
 		if cover.URL == "" {
-			c.add(at, "url", Required)
+			c.AddAt(at, "url", doc.Required)
 		}
 		if cover.Type == "image" {
 			image(c, at, cover)
@@ -185,53 +188,53 @@ func coverURL() field[*Cover, *Cover] {
 }
 
 // eventTime is a time that a form shows as a clock at the event does.
-func eventTime(name, label string, in func(*Event) *time.Time) field[*Event, *Event] {
-	f := part(name, label, campaignTime, in)
-	f.fill = func(e *Event, at place, set setter) { set(at.field(name), LocalTimeText(*in(e), e.Timezone)) }
+func eventTime(name, label string, in func(*Event) *time.Time) doc.Field[*Event, *Event] {
+	f := doc.Part(name, label, campaignTime, in)
+	f.Fill = func(e *Event, at doc.Place, set doc.Setter) { set(at.Field(name), LocalTimeText(*in(e), e.Timezone)) }
 	return f
 }
 
 // createdTime keeps the creation within the years in which its microsecond is a positive integer that every JSON client holds
 // exactly: it becomes the id.
-func createdTime() kind[time.Time] {
-	return campaignTime.staying().and(func(c *checker, at place, name string, t *time.Time) {
+func createdTime() doc.Kind[time.Time] {
+	return campaignTime.Staying().And(func(c *doc.Checker, at doc.Place, name string, t *time.Time) {
 		if !t.IsZero() && (t.Year() < 1971 || t.Year() > 2199) {
-			c.add(at, name, "must be a time from the years 1971 to 2199")
+			c.AddAt(at, name, "must be a time from the years 1971 to 2199")
 		}
 	})
 }
 
 // beneficiariesField is a list of accounts, which is kept elsewhere.
-func beneficiariesField() field[*Campaign, *CampaignInput] {
-	return field[*Campaign, *CampaignInput]{
-		stored: stored[*Campaign]{name: "beneficiaries", label: "Beneficiary", plural: "Beneficiaries"},
-		read: func(r *jsonReader, in *CampaignInput) {
+func beneficiariesField() doc.Field[*Campaign, *CampaignInput] {
+	return doc.Field[*Campaign, *CampaignInput]{
+		Stored: doc.Stored[*Campaign]{Name: "beneficiaries", Label: "Beneficiary", Plural: "Beneficiaries"},
+		Read: func(r *doc.Reader, in *CampaignInput) {
 			ids := []string{}
-			r.list(maxBeneficiaries, func() { ids = append(ids, r.text()) })
+			r.List(maxBeneficiaries, func() { ids = append(ids, r.Text()) })
 			in.Beneficiaries = &ids
 		},
-		take: func(form Form, _ place, in *CampaignInput) {
+		Take: func(form doc.Form, _ doc.Place, in *CampaignInput) {
 			in.Beneficiaries = differentWords(form.Value("beneficiaries"))
 		},
-		check: func(c *checker, _ place, in *CampaignInput) { in.checkBeneficiaries(c) },
+		Check: func(c *doc.Checker, _ doc.Place, in *CampaignInput) { in.checkBeneficiaries(c) },
 	}
 }
 
-func (in *CampaignInput) checkBeneficiaries(c *checker) {
+func (in *CampaignInput) checkBeneficiaries(c *doc.Checker) {
 	if in.Beneficiaries == nil {
 		return
 	}
 	if len(*in.Beneficiaries) > maxBeneficiaries {
-		c.Add("beneficiaries", TooMany, maxBeneficiaries)
+		c.Add("beneficiaries", doc.TooMany, maxBeneficiaries)
 		return
 	}
 	kept := []string{}
-	var seen textSet
+	var seen text.Set
 	for i, id := range *in.Beneficiaries {
 		if !isAccountID(id) {
-			c.add(elementOf("beneficiaries", i), "", "must be an account id of 16 letters and digits")
+			c.AddAt(doc.ElementOf("beneficiaries", i), "", "must be an account id of 16 letters and digits")
 		}
-		if seen.add(id) {
+		if seen.Add(id) {
 			kept = append(kept, id)
 		}
 	}
@@ -240,7 +243,7 @@ func (in *CampaignInput) checkBeneficiaries(c *checker) {
 
 func isAccountID(id string) bool {
 	for i := 0; i < len(id); i++ {
-		if !isLetter(id[i]) && !isDigit(id[i]) {
+		if !text.IsLetter(id[i]) && !text.IsDigit(id[i]) {
 			return false
 		}
 	}
@@ -249,17 +252,17 @@ func isAccountID(id string) bool {
 
 // Validate checks everything about the input that does not depend on the stored campaign, sanitizes its HTML and
 // fills in the defaults of a cover and an event. New campaigns need a title. faults are those found while reading.
-func (in *CampaignInput) Validate(faults *Invalid, isNew bool) error {
-	c := newChecker(faults, isNew)
-	campaignTable.check(c, place{}, in)
-	sortFaults(&c.Invalid, campaignFields)
+func (in *CampaignInput) Validate(faults *doc.Invalid, isNew bool) error {
+	c := doc.NewChecker(faults, isNew)
+	campaignTable.Check(c, doc.Place{}, in)
+	doc.SortFaults(&c.Invalid, campaignFields)
 	return c.Err()
 }
 
 // CheckNew is the fault of an input that was validated as a change, when there is nothing to change.
 func (in *CampaignInput) CheckNew() error {
 	if in.Title == nil || *in.Title == "" {
-		return invalid("title", Required)
+		return doc.NewInvalid("title", doc.Required)
 	}
 	return nil
 }
@@ -270,12 +273,12 @@ func NewCampaign(in CampaignInput, account Account, id int64, slug string, now t
 	listedAt := in.listedAt(now)
 	now = now.UTC().Truncate(time.Second)
 	c := Campaign{
-		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: DefaultCurrency, Status: Published, ListedAt: listedAt,
+		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: text.DefaultCurrency, Status: Published, ListedAt: listedAt,
 		CreatedAt: now, UpdatedAt: now,
 	}
 	c.apply(&in, now)
 	c.Slug = slug
-	c.UpdatedAt = changeTime(c.UpdatedAt, c.CreatedAt) // a creation in the future may have been sent
+	c.UpdatedAt = text.ChangeTime(c.UpdatedAt, c.CreatedAt) // a creation in the future may have been sent
 	return c
 }
 
@@ -286,15 +289,15 @@ func (c Campaign) Update(in CampaignInput, now time.Time) Campaign {
 	next.apply(&in, now)
 	before, _ := c.AppendBody(nil)
 	if after, _ := next.AppendBody(nil); valueOf(in.UpdatedAt).IsZero() && !bytes.Equal(before, after) {
-		next.UpdatedAt = changeTime(now, c.UpdatedAt)
+		next.UpdatedAt = text.ChangeTime(now, c.UpdatedAt)
 	}
-	next.UpdatedAt = changeTime(next.UpdatedAt, next.CreatedAt)
+	next.UpdatedAt = text.ChangeTime(next.UpdatedAt, next.CreatedAt)
 	return next
 }
 
 func (c *Campaign) apply(in *CampaignInput, now time.Time) {
 	for i := range campaignTable {
-		if patch := campaignTable[i].patch; patch != nil {
+		if patch := campaignTable[i].Patch; patch != nil {
 			patch(c, in, now)
 		}
 	}
@@ -331,14 +334,14 @@ func (c *Campaign) AppendBody(dst []byte) (body []byte, urlAt int) {
 	start := len(dst)
 	for i := range campaignTable {
 		f := &campaignTable[i]
-		if f.append == nil {
+		if f.Append == nil {
 			continue
 		}
-		dst = append(append(append(dst, `,"`...), f.name...), `":`...)
-		if f.name == "url" {
+		dst = append(append(append(dst, `,"`...), f.Name...), `":`...)
+		if f.Name == "url" {
 			urlAt = len(dst) + 1 - start
 		}
-		dst = f.append(dst, c)
+		dst = f.Append(dst, c)
 	}
 	return append(dst, '}'), urlAt
 }
@@ -346,7 +349,7 @@ func (c *Campaign) AppendBody(dst []byte) (body []byte, urlAt int) {
 // ParseCampaign reads a stored body back.
 func ParseCampaign(id int64, body []byte) (Campaign, error) {
 	c := Campaign{ID: id}
-	if err := readStored(body, func(r *jsonReader, key string) { campaignTable.load(r, key, &c) }); err != nil {
+	if err := doc.ReadStored(body, func(r *doc.Reader, key string) { campaignTable.Load(r, key, &c) }); err != nil {
 		return Campaign{}, fmt.Errorf("campaign %d: %w", id, err)
 	}
 	return c, nil
@@ -387,7 +390,7 @@ func ParseCampaignScope(s string) (CampaignScope, error) {
 		return scope, nil
 	}
 	if campaignMasks[CampaignScope(s)] == 0 {
-		return OwnCampaigns, invalid("scope", OneOf, "benefiting, chapters, all")
+		return OwnCampaigns, doc.NewInvalid("scope", doc.OneOf, "benefiting, chapters, all")
 	}
 	return CampaignScope(s), nil
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // A form of a campaign has a text for each field that people write themselves; a box that is ticked holds "yes". Times of the event
@@ -18,8 +21,8 @@ func ReadCampaignForm(value func(field string) string, old Campaign, zone string
 	if old.Event != nil {
 		f.event = *old.Event
 	}
-	campaignTable.take(f, place{}, &in)
-	if in.Event != nil && *in.Event != nil && (*in.Event).Timezone == "" && zone != DefaultTimezone {
+	campaignTable.Take(f, doc.Place{}, &in)
+	if in.Event != nil && *in.Event != nil && (*in.Event).Timezone == "" && zone != text.DefaultTimezone {
 		(*in.Event).Timezone = zone
 	}
 	return in, in.Validate(&f.faults, true)
@@ -27,12 +30,12 @@ func ReadCampaignForm(value func(field string) string, old Campaign, zone string
 
 // FillCampaignForm writes a campaign into a form, so that ReadCampaignForm reads the same campaign back.
 func FillCampaignForm(c Campaign, beneficiaries []string, zone string, set func(field, value string)) {
-	if c.Event != nil && c.Event.Timezone == "" && zone != DefaultTimezone {
+	if c.Event != nil && c.Event.Timezone == "" && zone != text.DefaultTimezone {
 		event := *c.Event
 		event.Timezone = zone
 		c.Event = &event
 	}
-	campaignTable.fill(&c, place{}, set)
+	campaignTable.Fill(&c, doc.Place{}, set)
 	set("end_at", LocalTimeText(c.EndAt, zone))
 	set("beneficiaries", strings.Join(beneficiaries, "\n"))
 }
@@ -43,10 +46,10 @@ type campaignForm struct {
 	old    Campaign
 	event  Event // the old one
 	zone   string
-	faults Invalid
+	faults doc.Invalid
 }
 
-func campaignFormOf(form Form) *campaignForm { return formOf(form).(*campaignForm) }
+func campaignFormOf(form doc.Form) *campaignForm { return doc.FormOf(form).(*campaignForm) }
 
 // Value is a field without the spaces around it.
 func (f *campaignForm) Value(name string) string { return strings.TrimSpace(f.value(name)) }
@@ -81,11 +84,11 @@ func (f *campaignForm) time(name, text string) time.Time {
 }
 
 // differentWords are the words of a text, so that the number of a fault is that of a word.
-func differentWords(text string) *[]string {
+func differentWords(value string) *[]string {
 	var words []string
-	var seen textSet
-	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || c == ',' || c == ';' }) {
-		if seen.add(word) {
+	var seen text.Set
+	for _, word := range strings.FieldsFunc(value, func(c rune) bool { return unicode.IsSpace(c) || c == ',' || c == ';' }) {
+		if seen.Add(word) {
 			words = append(words, word)
 		}
 	}
@@ -100,19 +103,19 @@ const (
 
 // ParseLocalTime reads what a field for date and time holds, as a clock in the time zone shows it; "" is UTC. Nothing
 // is the zero time. An hour that the clock leaves out in spring is a fault.
-func ParseLocalTime(v *Invalid, field, text, zone string) time.Time {
-	if text == "" {
+func ParseLocalTime(v *doc.Invalid, field, value, zone string) time.Time {
+	if value == "" {
 		return time.Time{}
 	}
-	wall, ok := parseTime(text, localMinuteForm)
+	wall, ok := text.ParseTime(value, localMinuteForm)
 	if !ok {
-		wall, ok = parseTime(text, localSecondForm)
+		wall, ok = text.ParseTime(value, localSecondForm)
 	}
 	if !ok {
 		v.Add(field, "must be a date and a time, such as 2026-11-15T18:30")
 		return time.Time{}
 	}
-	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, Location(zone))
+	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, text.Location(zone))
 	switch {
 	case at.Format(localSecondForm) != wall.Format(localSecondForm):
 		v.Add(field, "is a time that the clocks of %v leave out on that day", zone)
@@ -130,7 +133,7 @@ func LocalTimeText(t time.Time, zone string) string {
 	if t.IsZero() {
 		return ""
 	}
-	local := t.In(Location(zone))
+	local := t.In(text.Location(zone))
 	if local.Second() != 0 {
 		return local.Format(localSecondForm)
 	}

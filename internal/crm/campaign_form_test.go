@@ -9,6 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 func TestLocalTimes(t *testing.T) {
@@ -21,16 +24,16 @@ func TestLocalTimes(t *testing.T) {
 		{"2026-11-15T18:30:07", "Europe/Berlin", "2026-11-15 17:30:07"},
 		{"2024-02-29T00:00", "", "2024-02-29 00:00:00"},
 	} {
-		var v Invalid
+		var v doc.Invalid
 		at := ParseLocalTime(&v, "end_at", test.text, test.zone)
-		if got := string(appendCampaignTime(nil, at)); got != test.utc || v.Err() != nil || at.Location() != time.UTC {
+		if got := string(text.AppendCampaignTime(nil, at)); got != test.utc || v.Err() != nil || at.Location() != time.UTC {
 			t.Errorf("%s in %q is %s, %v; want %s", test.text, test.zone, got, v.Err(), test.utc)
 		}
 		if back := LocalTimeText(at, test.zone); back != test.text {
 			t.Errorf("%s in %q comes back as %s", test.text, test.zone, back)
 		}
 	}
-	var v Invalid
+	var v doc.Invalid
 	if at := ParseLocalTime(&v, "end_at", "", "Europe/Berlin"); !at.IsZero() || v.Err() != nil || LocalTimeText(at, "Europe/Berlin") != "" {
 		t.Errorf("nothing is %v, %v", at, v.Err())
 	}
@@ -46,7 +49,7 @@ func TestLocalTimesThatDoNotExist(t *testing.T) {
 		{"9999-12-31T23:30", "America/New_York", "The end_at field must be a time from the years 1000 to 9999."},
 		{"0999-12-31T23:30", "", "The end_at field must be a time from the years 1000 to 9999."},
 	} {
-		var v Invalid
+		var v doc.Invalid
 		at := ParseLocalTime(&v, "end_at", test.text, test.zone)
 		if v.Err() == nil || v.Err().Error() != test.want || !at.IsZero() {
 			t.Errorf("%s: %v, %v\nwant %s", test.text, at, v.Err(), test.want)
@@ -59,7 +62,7 @@ func FuzzParseLocalTime(f *testing.F) {
 	f.Add("2026-11-15T18:30:59", "Local")
 	f.Add("2026-03-08T02:30", "../x")
 	f.Fuzz(func(t *testing.T, text, zone string) {
-		var v Invalid
+		var v doc.Invalid
 		at := ParseLocalTime(&v, "end_at", text, zone)
 		if v.Err() != nil || text == "" {
 			if !at.IsZero() {
@@ -108,8 +111,8 @@ func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 	zones := []string{"", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia", "Africa/Casablanca"}
 	rapid.Check(t, func(t *rapid.T) {
 		c := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon)
-		c.Goal, c.OpeningRaised = rapid.Int64Range(0, maxCents).Draw(t, "goal"), rapid.Int64Range(0, maxCents).Draw(t, "raised")
-		c.OpeningDonors, c.EndAt = rapid.Int64Range(0, maxDonors).Draw(t, "donors"), drawTime(t, "end")
+		c.Goal, c.OpeningRaised = rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), rapid.Int64Range(0, text.MaxCents).Draw(t, "raised")
+		c.OpeningDonors, c.EndAt = rapid.Int64Range(0, text.MaxDonors).Draw(t, "donors"), drawTime(t, "end")
 		c.Event = &Event{Title: c.Title, Type: "hybrid", Timezone: rapid.SampledFrom(zones).Draw(t, "zone"), StartAt: drawTime(t, "start")}
 		in, err := readForm(filled(c), c)
 		if err != nil {
@@ -168,7 +171,7 @@ func TestACampaignFormTellsAllFaultsInOrder(t *testing.T) {
 		"event.timezone": "Mars/Olympus", "event.start_at": "2026-02-30T12:00", "event.livestream.url": "x",
 		"beneficiaries": "B1b2C3d4E5f6G7h8, B1b2C3d4E5f6G7h8 x",
 	}, Campaign{})
-	var invalid *Invalid
+	var invalid *doc.Invalid
 	if !errors.As(err, &invalid) {
 		t.Fatal(err)
 	}

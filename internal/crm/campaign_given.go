@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+
+	"donorbook/internal/crm/text"
 )
 
 // The states of a campaign. Only colleagues see the page of a draft, and the page of a closed one does not ask for gifts.
@@ -24,8 +26,8 @@ type Given struct {
 
 // cents is the amount in cents. What is less than a cent is left out.
 func (g Given) cents(currency string) int64 {
-	decimals := Decimals(currency)
-	return g.Amount * scaleOf(2-decimals) / scaleOf(decimals-2) // of these two, one is 1
+	decimals := text.Decimals(currency)
+	return g.Amount * text.ScaleOf(2-decimals) / text.ScaleOf(decimals-2) // of these two, one is 1
 }
 
 // Raised is what came in altogether, in cents.
@@ -57,13 +59,13 @@ func (g Given) appendTo(dst, rest []byte) []byte {
 	before, rest, _ := bytes.Cut(rest, []byte(`,"raised":`))
 	raised, rest, _ := bytes.Cut(rest, []byte(`,"donors":`))
 	donors, rest, _ := bytes.Cut(rest, []byte(`,"currency":"`))
-	cents, ok := parseDecimal(string(raised), 2, centDigits)
+	cents, ok := text.ParseDecimal(string(raised), 2, text.CentDigits)
 	people, err := strconv.ParseInt(string(donors), 10, 64)
 	if !ok || err != nil {
 		panic(fmt.Sprintf("crm: the stored numbers %q and %q of a campaign cannot be read", raised, donors)) // its checksum was right
 	}
 	dst = append(append(dst, before...), `,"raised":`...)
-	dst = appendCents(dst, cents+g.cents(string(rest[:3])))
+	dst = text.AppendCents(dst, cents+g.cents(string(rest[:3])))
 	dst = append(dst, `,"donors":`...)
 	dst = strconv.AppendInt(dst, people+g.Donors, 10)
 	return append(append(dst, `,"currency":"`...), rest...)

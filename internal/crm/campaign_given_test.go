@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 func TestGiftsAreAddedToTheNumbersOfACampaign(t *testing.T) {
@@ -103,7 +106,7 @@ func TestAPaymentLinkIsAnHTTPSAddress(t *testing.T) {
 	for _, link := range []string{
 		"http://pay.example.org", "pay.example.org", "javascript:alert(1)", "https://", "https://user:pw@pay.example.org", "//pay.example.org", "https://pay.example.org/a b", `https:\\pay.example.org`,
 	} {
-		_, err := DecodeCampaigns([]byte(`[{"title":"Gala","payment_link":` + string(appendText(nil, link)) + `}]`))
+		_, err := DecodeCampaigns([]byte(`[{"title":"Gala","payment_link":` + string(doc.AppendText(nil, link)) + `}]`))
 		if err == nil || err.Error() != "row 1: payment_link: The payment_link field must be an absolute https URL." {
 			t.Errorf("%s: %v", link, err)
 		}
@@ -133,8 +136,8 @@ func TestACampaignThatIsSentBackChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := NewCampaign(oneCampaign(t, `{"title":"Gala","subtitle":"Dinner & dance","description":"<p>Fish</p> or <b>none</b>","logo":"https://i.example.org/l.png",
 			"cover":{"type":"video","url":"http://v.example.org","source":"vimeo"},"event":{"private":true,"livestream":{"url":"http://v.example.org/l"}},"status":"draft","payment_link":"https://pay.example.org"}`), rose, 5, "gala", noon)
-		c.Goal, c.OpeningRaised = rapid.Int64Range(0, maxCents).Draw(t, "goal"), rapid.Int64Range(0, maxCents).Draw(t, "raised")
-		c.OpeningDonors, c.EndAt, c.Event.StartAt = rapid.Int64Range(0, maxDonors).Draw(t, "donors"), drawTime(t, "end"), drawTime(t, "start")
+		c.Goal, c.OpeningRaised = rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), rapid.Int64Range(0, text.MaxCents).Draw(t, "raised")
+		c.OpeningDonors, c.EndAt, c.Event.StartAt = rapid.Int64Range(0, text.MaxDonors).Draw(t, "donors"), drawTime(t, "end"), drawTime(t, "start")
 		c.Currency = rapid.SampledFrom([]string{"EUR", "JPY", "BHD", "USD"}).Draw(t, "currency")
 		c.Given = Given{rapid.Int64Range(0, 1e14).Draw(t, "amount"), rapid.Int64Range(0, 1e9).Draw(t, "givers")}
 		body, urlAt := c.AppendBody(nil)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/microcosm-cc/bluemonday"
 	"golang.org/x/net/html"
+
+	"donorbook/internal/crm/text"
 )
 
 // sanitizeHTML leaves of an HTML text what a description needs, and nothing that could run, track by form, or
@@ -32,7 +34,7 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowAttrs("width", "height").Matching(bluemonday.Integer).OnElements("img")
 	p.RequireParseableURLs(true)
 	p.AllowRelativeURLs(false)
-	p.AllowURLSchemeWithCustomPolicy("https", func(u *url.URL) bool { return isWebURL(u.String()) })
+	p.AllowURLSchemeWithCustomPolicy("https", func(u *url.URL) bool { return text.IsWebURL(u.String()) })
 	p.RequireNoFollowOnLinks(true)
 	p.AddTargetBlankToFullyQualifiedLinks(true) // and rel=noopener
 	return p

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"donorbook/internal/crm/doc"
 )
 
 // RowsInvalid is a file that was refused: every fault of every row.
@@ -16,7 +18,7 @@ type RowsInvalid struct {
 // RowFaults is what is wrong with one row of a file; the first row is 1.
 type RowFaults struct {
 	Row    int
-	Faults []Fault
+	Faults []doc.Fault
 }
 
 // Error is one line for each fault, as in "row 3: title: The title field is required."
@@ -38,19 +40,19 @@ func (v *RowsInvalid) Error() string {
 // *Malformed where the file cannot be read, and a *RowsInvalid where rows are wrong.
 func DecodeCampaigns(document []byte) ([]CampaignInput, error) {
 	document = bytes.TrimPrefix(document, []byte("\ufeff")) // some editors put it in front
-	r := newJSONReader("The file", document)
-	if r.next() != '[' {
-		r.skip()
-		if r.err == nil {
-			r.err = &Malformed{Message: "The file must be a JSON array of campaigns."}
+	r := doc.NewReader("The file", document)
+	if r.Next() != '[' {
+		r.Skip()
+		if r.Err == nil {
+			r.Err = &doc.Malformed{Message: "The file must be a JSON array of campaigns."}
 		}
-		return nil, r.err
+		return nil, r.Err
 	}
-	r.token()
-	r.outside = 1 // a path begins inside its row
+	r.Token()
+	r.Outside = 1 // a path begins inside its row
 	rows, wrong := []CampaignInput{}, &RowsInvalid{}
 	slugs := map[string]int{}
-	for r.err == nil && r.dec.PeekKind() != ']' {
+	for r.Err == nil && r.Dec.PeekKind() != ']' {
 		in, faults := readCampaignRow(r)
 		rows = append(rows, in)
 		if first, ok := in.repeats(slugs, len(rows)); ok {
@@ -60,8 +62,8 @@ func DecodeCampaigns(document []byte) ([]CampaignInput, error) {
 			wrong.Rows = append(wrong.Rows, RowFaults{Row: len(rows), Faults: faults.Faults})
 		}
 	}
-	r.token()
-	switch err := r.end(); {
+	r.Token()
+	switch err := r.End(); {
 	case err != nil:
 		return nil, err
 	case len(wrong.Rows) > 0:
@@ -75,32 +77,32 @@ func DecodeCampaigns(document []byte) ([]CampaignInput, error) {
 var importedKeys = []string{"raised", "donors", "created_at", "updated_at"}
 
 // DecodeCampaign reads the body of a create or a change.
-func DecodeCampaign(body []byte) (in CampaignInput, faults *Invalid, err error) {
-	r := newJSONReader("The request body", body)
-	r.document(func(key string) {
+func DecodeCampaign(body []byte) (in CampaignInput, faults *doc.Invalid, err error) {
+	r := doc.NewReader("The request body", body)
+	r.Document(func(key string) {
 		if slices.Contains(importedKeys, key) {
-			r.skip()
+			r.Skip()
 		} else {
-			campaignTable.read(r, key, &in)
+			campaignTable.Read(r, key, &in)
 		}
 	})
-	if err := r.end(); r.err != nil {
+	if err := r.End(); r.Err != nil {
 		return CampaignInput{}, nil, err
 	}
-	return in, &r.fault, nil
+	return in, &r.Fault, nil
 }
 
 // readCampaignRow reads and checks one element of the array. A row that names its campaign by slug may be a change
 // of an existing one, and needs no title yet.
-func readCampaignRow(r *jsonReader) (in CampaignInput, faults *Invalid) {
-	faults = &Invalid{}
-	if r.next() != '{' {
-		r.skip()
+func readCampaignRow(r *doc.Reader) (in CampaignInput, faults *doc.Invalid) {
+	faults = &doc.Invalid{}
+	if r.Next() != '{' {
+		r.Skip()
 		faults.Add("", "The row must be a JSON object.")
 		return in, faults
 	}
-	r.object(func(key string) { campaignTable.read(r, key, &in) })
-	*faults, r.fault = r.fault, Invalid{}
+	r.Object(func(key string) { campaignTable.Read(r, key, &in) })
+	*faults, r.Fault = r.Fault, doc.Invalid{}
 	errors.As(in.Validate(faults, in.Slug == nil || *in.Slug == ""), &faults)
 	return in, faults
 }

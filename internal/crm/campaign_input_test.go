@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 func TestDecodeCampaignsSaysWhatIsWrong(t *testing.T) {
@@ -104,7 +107,7 @@ func TestDecodeCampaignsRefusesWhatIsNoArray(t *testing.T) {
 		{"[{\"title\":\"\xff\"}]", "The file is not valid JSON"},
 	} {
 		_, err := DecodeCampaigns([]byte(test.document))
-		var malformed *Malformed
+		var malformed *doc.Malformed
 		if !errors.As(err, &malformed) || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%q: %v, want %s", test.document, err, test.want)
 		}
@@ -144,7 +147,7 @@ func TestCheckNewNeedsATitle(t *testing.T) {
 }
 
 func TestValidateCampaignThatWasNotJSON(t *testing.T) {
-	negative, large, title := int64(-1), int64(maxCents+1), "Gala \xff"
+	negative, large, title := int64(-1), int64(text.MaxCents+1), "Gala \xff"
 	in := CampaignInput{Title: &title, Goal: &negative, Raised: &large}
 	err := in.Validate(nil, true)
 	want := []said{
@@ -159,12 +162,12 @@ func TestValidateCampaignThatWasNotJSON(t *testing.T) {
 
 func TestIsTimezone(t *testing.T) {
 	for _, name := range []string{"UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "America/Argentina/Buenos_Aires", "Etc/GMT+5"} {
-		if !IsTimezone(name) {
+		if !text.IsTimezone(name) {
 			t.Errorf("%s is a time zone", name)
 		}
 	}
 	for _, name := range []string{"Local", "localtime", "posix/UTC", "posixrules", "right/UTC", "Berlin", "../etc/passwd", "/etc/localtime", "UTC+1", "America/", "zone.tab"} {
-		if IsTimezone(name) {
+		if text.IsTimezone(name) {
 			t.Errorf("%s is not a time zone", name)
 		}
 	}

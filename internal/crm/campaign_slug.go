@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // A slug made from a title is short enough to be typed, and leaves room for a number.
@@ -14,7 +17,7 @@ const maxDerivedSlug = 100
 
 // IsSlug accepts lowercase letters and digits, with single hyphens between.
 func IsSlug(slug string) bool {
-	if slug == "" || len(slug) > maxText {
+	if slug == "" || len(slug) > doc.MaxText {
 		return false
 	}
 	afterHyphen := true
@@ -32,12 +35,12 @@ func IsSlug(slug string) bool {
 // reservedSlugs are paths of the service itself, where no campaign can be found.
 var reservedSlugs = []string{"v1", "mcp", "docs", "healthz", "readyz", "metrics", "console", "static", "setup", "signin", "settings"}
 
-func isSlugSign(c byte) bool { return 'a' <= c && c <= 'z' || isDigit(c) }
+func isSlugSign(c byte) bool { return 'a' <= c && c <= 'z' || text.IsDigit(c) }
 
 // Slug makes a slug of a text, mostly a title: "Rosie's Spring Gala 2026!" is rosies-spring-gala-2026.
 func Slug(title string) string {
 	var slug []byte
-	for _, c := range []byte(fold(title)) {
+	for _, c := range []byte(text.Fold(title)) {
 		switch {
 		case isSlugSign(c):
 			slug = append(slug, c)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/text"
 )
 
 var rose = Account{ID: "A1b2C3d4E5f6G7h8"}
@@ -209,8 +211,8 @@ func drawCampaign(t *rapid.T) Campaign {
 	c := Campaign{
 		ID: rapid.Int64().Draw(t, "id"), AccountID: "A1b2C3d4E5f6G7h8", Type: "collect", Title: "t" + drawText(t, "title"),
 		Subtitle: drawText(t, "subtitle"), Description: drawText(t, "description"), Slug: Slug(drawText(t, "slug")),
-		Goal: rapid.Int64Range(0, maxCents).Draw(t, "goal"), OpeningRaised: rapid.Int64Range(0, maxCents).Draw(t, "raised"),
-		OpeningDonors: rapid.Int64Range(0, maxDonors).Draw(t, "donors"), Currency: "EUR", Logo: drawText(t, "logo"),
+		Goal: rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), OpeningRaised: rapid.Int64Range(0, text.MaxCents).Draw(t, "raised"),
+		OpeningDonors: rapid.Int64Range(0, text.MaxDonors).Draw(t, "donors"), Currency: "EUR", Logo: drawText(t, "logo"),
 		EndAt: drawTime(t, "end"), CreatedAt: drawTime(t, "created"), UpdatedAt: drawTime(t, "updated"),
 	}
 	if rapid.Bool().Draw(t, "cover") {

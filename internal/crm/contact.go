@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Contact is a person who gives or may give. It is always read whole and written whole.
@@ -93,72 +96,72 @@ const (
 )
 
 // contactTable is a contact, field by field. A new field is a line here, and a field in the two types above.
-var contactTable = table[*Contact, *ContactInput]{
-	sent("first_name", "First name", text(maxText).needed(), func(c *Contact) *string { return &c.FirstName }, func(in *ContactInput) **string { return &in.FirstName }),
-	sent("middle_name", "Middle name", text(maxText), func(c *Contact) *string { return &c.MiddleName }, func(in *ContactInput) **string { return &in.MiddleName }),
-	sent("last_name", "Last name", text(maxText).needed(), func(c *Contact) *string { return &c.LastName }, func(in *ContactInput) **string { return &in.LastName }),
+var contactTable = doc.Table[*Contact, *ContactInput]{
+	doc.Sent("first_name", "First name", doc.String(doc.MaxText).Needed(), func(c *Contact) *string { return &c.FirstName }, func(in *ContactInput) **string { return &in.FirstName }),
+	doc.Sent("middle_name", "Middle name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.MiddleName }, func(in *ContactInput) **string { return &in.MiddleName }),
+	doc.Sent("last_name", "Last name", doc.String(doc.MaxText).Needed(), func(c *Contact) *string { return &c.LastName }, func(in *ContactInput) **string { return &in.LastName }),
 	dobField(),
-	sent("company", "Company", text(maxText), func(c *Contact) *string { return &c.Company }, func(in *ContactInput) **string { return &in.Company }),
-	sent("title", "Title", text(maxText), func(c *Contact) *string { return &c.Title }, func(in *ContactInput) **string { return &in.Title }),
-	sent("twitter_url", "Twitter", link(), func(c *Contact) *string { return &c.TwitterURL }, func(in *ContactInput) **string { return &in.TwitterURL }),
-	sent("linkedin_url", "LinkedIn", link(), func(c *Contact) *string { return &c.LinkedinURL }, func(in *ContactInput) **string { return &in.LinkedinURL }),
-	sent("facebook_url", "Facebook", link(), func(c *Contact) *string { return &c.FacebookURL }, func(in *ContactInput) **string { return &in.FacebookURL }),
+	doc.Sent("company", "Company", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Company }, func(in *ContactInput) **string { return &in.Company }),
+	doc.Sent("title", "Title", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Title }, func(in *ContactInput) **string { return &in.Title }),
+	doc.Sent("twitter_url", "Twitter", doc.Link(), func(c *Contact) *string { return &c.TwitterURL }, func(in *ContactInput) **string { return &in.TwitterURL }),
+	doc.Sent("linkedin_url", "LinkedIn", doc.Link(), func(c *Contact) *string { return &c.LinkedinURL }, func(in *ContactInput) **string { return &in.LinkedinURL }),
+	doc.Sent("facebook_url", "Facebook", doc.Link(), func(c *Contact) *string { return &c.FacebookURL }, func(in *ContactInput) **string { return &in.FacebookURL }),
 	emailsField(),
 	phonesField(),
-	derived[*Contact, *ContactInput]("primary_email", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Emails) }),
-	derived[*Contact, *ContactInput]("primary_phone", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Phones) }),
-	sent("note", "Note", text(maxNote), func(c *Contact) *string { return &c.Note }, func(in *ContactInput) **string { return &in.Note }),
+	doc.Derived[*Contact, *ContactInput]("primary_email", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Emails) }),
+	doc.Derived[*Contact, *ContactInput]("primary_phone", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Phones) }),
+	doc.Sent("note", "Note", doc.String(maxNote), func(c *Contact) *string { return &c.Note }, func(in *ContactInput) **string { return &in.Note }),
 	addressesField(),
-	derived[*Contact, *ContactInput]("primary_address", appendPrimaryAddress),
-	keptObject[*Contact, *ContactInput]("stats", statsTable, func(c *Contact) *Stats { return &c.Stats }),
+	doc.Derived[*Contact, *ContactInput]("primary_address", appendPrimaryAddress),
+	doc.KeptObject[*Contact, *ContactInput]("stats", statsTable, func(c *Contact) *Stats { return &c.Stats }),
 	tagsField(),
 	customFieldsField(),
-	kept[*Contact, *ContactInput]("archived_at", contactTime, func(c *Contact) *time.Time { return &c.ArchivedAt }),
-	kept[*Contact, *ContactInput]("created_at", contactTime, func(c *Contact) *time.Time { return &c.CreatedAt }),
-	kept[*Contact, *ContactInput]("updated_at", contactTime, func(c *Contact) *time.Time { return &c.UpdatedAt }),
+	doc.Kept[*Contact, *ContactInput]("archived_at", contactTime, func(c *Contact) *time.Time { return &c.ArchivedAt }),
+	doc.Kept[*Contact, *ContactInput]("created_at", contactTime, func(c *Contact) *time.Time { return &c.CreatedAt }),
+	doc.Kept[*Contact, *ContactInput]("updated_at", contactTime, func(c *Contact) *time.Time { return &c.UpdatedAt }),
 }
 
 var (
-	contactFields = append(contactTable.names(), aliasKeys...)
+	contactFields = append(contactTable.Names(), aliasKeys...)
 
-	contactTime = moment(parseContactTime, appendContactTime)
-	microTime   = moment(parseMicroTime, appendMicroTime)
+	contactTime = doc.Moment(text.ParseContactTime, text.AppendContactTime)
+	microTime   = doc.Moment(text.ParseMicroTime, text.AppendMicroTime)
 
-	statsTable = table[*Stats, *Stats]{
-		part("recurring_contributions", "", integer(), func(s *Stats) *int64 { return &s.RecurringContributions }),
-		part("total_contributions", "", integer(), func(s *Stats) *int64 { return &s.TotalContributions }),
+	statsTable = doc.Table[*Stats, *Stats]{
+		doc.Part("recurring_contributions", "", doc.Integer(), func(s *Stats) *int64 { return &s.RecurringContributions }),
+		doc.Part("total_contributions", "", doc.Integer(), func(s *Stats) *int64 { return &s.TotalContributions }),
 	}
 )
 
 // dobField is a day: clients send it as m/d/Y, and the form of a browser in its own way.
-func dobField() field[*Contact, *ContactInput] {
-	f := kept[*Contact, *ContactInput]("dob", microTime, func(c *Contact) *time.Time { return &c.DOB })
-	f.label = "Date of birth"
-	f.text = func(c *Contact) string { return dayText(c.DOB, "Jan 2, 2006") }
-	f.fill = func(c *Contact, _ place, set setter) { set("dob", dayText(c.DOB, time.DateOnly)) }
-	f.read = func(r *jsonReader, in *ContactInput) { in.DOB = r.textSent() }
-	f.take = func(form Form, _ place, in *ContactInput) {
+func dobField() doc.Field[*Contact, *ContactInput] {
+	f := doc.Kept[*Contact, *ContactInput]("dob", microTime, func(c *Contact) *time.Time { return &c.DOB })
+	f.Label = "Date of birth"
+	f.Text = func(c *Contact) string { return dayText(c.DOB, "Jan 2, 2006") }
+	f.Fill = func(c *Contact, _ doc.Place, set doc.Setter) { set("dob", dayText(c.DOB, time.DateOnly)) }
+	f.Read = func(r *doc.Reader, in *ContactInput) { in.DOB = r.TextSent() }
+	f.Take = func(form doc.Form, _ doc.Place, in *ContactInput) {
 		text := form.Value("dob")
 		if day, err := time.Parse(time.DateOnly, text); err == nil {
 			text = day.Format("1/2/2006")
 		}
 		in.DOB = &text
 	}
-	f.check = func(c *checker, at place, in *ContactInput) {
-		if in.DOB == nil || *in.DOB == "" || c.hasAt(at, "dob") {
+	f.Check = func(c *doc.Checker, at doc.Place, in *ContactInput) {
+		if in.DOB == nil || *in.DOB == "" || c.HasAt(at, "dob") {
 			return
 		}
 		var ok bool
-		if in.dob, ok = parseDOB(*in.DOB, c.now); !ok {
-			c.add(at, "dob", BirthDay)
+		if in.dob, ok = text.ParseDOB(*in.DOB, c.Now); !ok {
+			c.AddAt(at, "dob", doc.BirthDay)
 		}
 	}
-	f.merge = func(c *Contact, in *ContactInput, _ time.Time) {
+	f.Merge = func(c *Contact, in *ContactInput, _ time.Time) {
 		if !in.dob.IsZero() {
 			c.DOB = in.dob
 		}
 	}
-	f.patch = func(c *Contact, in *ContactInput, _ time.Time) {
+	f.Patch = func(c *Contact, in *ContactInput, _ time.Time) {
 		if in.DOB != nil {
 			c.DOB = in.dob
 		}
@@ -185,17 +188,17 @@ func AppendContact(dst []byte, id int64, body []byte) []byte {
 
 // AppendBody appends everything of the wire form that follows the id. This is what the store keeps.
 func (c *Contact) AppendBody(dst []byte) []byte {
-	return append(c.appendErased(contactTable.append(dst, c)), '}')
+	return append(c.appendErased(contactTable.Append(dst, c)), '}')
 }
 
 // ParseContact reads a stored body back.
 func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	c := Contact{ID: id, MatchKeys: matchKeys}
-	err := readStored(body, func(r *jsonReader, key string) {
+	err := doc.ReadStored(body, func(r *doc.Reader, key string) {
 		if key == erasedKey {
-			c.ErasedAt = contactTime.read(r)
+			c.ErasedAt = contactTime.Read(r)
 		} else {
-			contactTable.load(r, key, &c)
+			contactTable.Load(r, key, &c)
 		}
 	})
 	if err != nil {
@@ -206,43 +209,45 @@ func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 
 // DecodeContact reads the body of a create or an update. Keys that are unknown or read-only are ignored. Faults of
 // type come back together with the input, so that Validate can add its own and tell them all at once.
-func DecodeContact(body []byte) (in ContactInput, faults *Invalid, err error) {
-	r := newJSONReader("The request body", body)
+func DecodeContact(body []byte) (in ContactInput, faults *doc.Invalid, err error) {
+	r := doc.NewReader("The request body", body)
 	var short shorthand
-	r.document(func(key string) {
+	r.Document(func(key string) {
 		switch {
 		case key == "force_create":
-			in.ForceCreate = r.literal()
+			in.ForceCreate = r.Literal()
 		case !short.read(r, key):
-			contactTable.read(r, key, &in)
+			contactTable.Read(r, key, &in)
 		}
 	})
-	if err := r.end(); r.err != nil {
+	if err := r.End(); r.Err != nil {
 		return ContactInput{}, nil, err
 	}
 	short.expand(r, &in)
-	in.SentAs = r.sentAs
-	return in, &r.fault, nil
+	in.SentAs = r.SentAs
+	return in, &r.Fault, nil
 }
 
 // ReadContactForm takes a whole form but for its tags. What is empty was cleared.
-func ReadContactForm(form Form) (in ContactInput) {
-	contactTable.take(form, place{}, &in)
+func ReadContactForm(form doc.Form) (in ContactInput) {
+	contactTable.Take(form, doc.Place{}, &in)
 	return in
 }
 
 // FillContactForm puts a contact into its form.
-func FillContactForm(c *Contact, set func(name, value string)) { contactTable.fill(c, place{}, set) }
+func FillContactForm(c *Contact, set func(name, value string)) {
+	contactTable.Fill(c, doc.Place{}, set)
+}
 
 // Validate checks everything about the input that does not depend on the stored contact, and works out the normal
 // forms. New contacts need a first and a last name; changed ones keep theirs. faults are those found while reading.
-func (in *ContactInput) Validate(faults *Invalid, isNew bool, region string, now time.Time) error {
-	c := newChecker(faults, isNew)
-	c.region, c.now = region, now
+func (in *ContactInput) Validate(faults *doc.Invalid, isNew bool, region string, now time.Time) error {
+	c := doc.NewChecker(faults, isNew)
+	c.Region, c.Now = region, now
 	in.region = region
-	contactTable.check(c, place{}, in)
+	contactTable.Check(c, doc.Place{}, in)
 	err := in.asSent(c.Err())
-	sortFaults(&c.Invalid, contactFields)
+	doc.SortFaults(&c.Invalid, contactFields)
 	return err
 }
 
@@ -250,7 +255,7 @@ func (in *ContactInput) Validate(faults *Invalid, isNew bool, region string, now
 func NewContact(in ContactInput, now time.Time) (Contact, error) {
 	now = now.UTC().Truncate(time.Second)
 	c := &Contact{CreatedAt: now, UpdatedAt: now}
-	contactTable.merge(c, &in, now)
+	contactTable.Merge(c, &in, now)
 	return *c, in.asSent(in.checkChanged(c, &blank))
 }
 
@@ -260,7 +265,7 @@ var blank Contact
 // Merge adds a valid input to the contact that it matches: texts that were sent overwrite, new emails, phones,
 // addresses and tags are appended, nothing is dropped. Merging twice is merging once.
 func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
-	return c.revise(in, now, contactTable.merge)
+	return c.revise(in, now, contactTable.Merge)
 }
 
 // Patch changes what was sent: texts are set or cleared, lists replaced whole. A key that stands for the first element of a list
@@ -269,25 +274,25 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 	if in.Seen != "" && in.Seen != c.Version() {
 		return c, ErrChanged
 	}
-	return c.revise(in, now, contactTable.patch)
+	return c.revise(in, now, contactTable.Patch)
 }
 
 // Archive and Restore move the contact between its two states.
 func (c Contact) Archive(now time.Time) Contact {
-	c.ArchivedAt = changeTime(now, c.UpdatedAt)
+	c.ArchivedAt = text.ChangeTime(now, c.UpdatedAt)
 	c.UpdatedAt = c.ArchivedAt
 	return c
 }
 
 func (c Contact) Restore(now time.Time) Contact {
 	c.ArchivedAt = time.Time{}
-	c.UpdatedAt = changeTime(now, c.UpdatedAt)
+	c.UpdatedAt = text.ChangeTime(now, c.UpdatedAt)
 	return c
 }
 
 // revise makes a change. It stamps a contact that differs from what it was, and refuses one that holds too much.
 func (c Contact) revise(in ContactInput, now time.Time, change func(c *Contact, in *ContactInput, now time.Time)) (Contact, error) {
-	now = changeTime(now, c.UpdatedAt)
+	now = text.ChangeTime(now, c.UpdatedAt)
 	r := &struct { // together, so that they take one allocation
 		old, new Contact
 		in       ContactInput
@@ -311,31 +316,31 @@ func (in *ContactInput) checkChanged(c, old *Contact) error {
 
 // checkRoom refuses a contact that holds too much.
 func (c *Contact) checkRoom(old *Contact) error {
-	var v Invalid
+	var v doc.Invalid
 	for i := range contactTable {
-		if f := &contactTable[i]; f.limit > 0 && f.count(c) > f.limit {
-			v.Add(f.name, Full, f.limit, f.name)
+		if f := &contactTable[i]; f.Limit > 0 && f.Count(c) > f.Limit {
+			v.Add(f.Name, doc.Full, f.Limit, f.Name)
 		}
 	}
 	if len(v.Faults) > 0 {
 		return &v
 	}
 	if field := c.outgrown(old); field != "" {
-		return invalid(field, TooLarge, maxDocument>>10)
+		return doc.NewInvalid(field, doc.TooLarge, maxDocument>>10)
 	}
 	return nil
 }
 
 func (c *Contact) sameAs(old *Contact) bool {
-	return c.ID == old.ID && contactTable.same(c, old) && slices.Equal(c.MatchKeys, old.MatchKeys)
+	return c.ID == old.ID && contactTable.Same(c, old) && slices.Equal(c.MatchKeys, old.MatchKeys)
 }
 
 // sizeBound is a size that the document does not exceed. It is quickly worked out, and tells of most contacts that they are
 // small.
 func (c *Contact) sizeBound() int {
-	const escaped = 6                          // bytes that one byte becomes at most
-	const repeated = 8 * utf8.UTFMax * maxText // the first email, phone and address stand in the document twice
-	return escaped * (documentFrame + repeated + contactTable.size(c))
+	const escaped = 6                              // bytes that one byte becomes at most
+	const repeated = 8 * utf8.UTFMax * doc.MaxText // the first email, phone and address stand in the document twice
+	return escaped * (documentFrame + repeated + contactTable.Size(c))
 }
 
 // outgrown names the field by which a contact has become too large: the one that has grown the most. It is "" where the
@@ -350,11 +355,11 @@ func (c *Contact) outgrown(old *Contact) (field string) {
 	most := 0
 	for i := range contactTable {
 		f := &contactTable[i]
-		if f.size == nil {
+		if f.Size == nil {
 			continue
 		}
-		if grown := f.size(c) - f.size(old); field == "" || grown > most {
-			field, most = f.name, grown
+		if grown := f.Size(c) - f.Size(old); field == "" || grown > most {
+			field, most = f.Name, grown
 		}
 	}
 	return field
@@ -372,16 +377,16 @@ func Changes(before, after Contact) (changes []Change) {
 	for i := range contactTable {
 		f := &contactTable[i]
 		switch {
-		case f.same == nil || f.same(&before, &after) || f.label == "" || f.differ != nil:
-		case f.words == nil:
-			changes = append(changes, Change{f.label, f.text(&before), f.text(&after)})
+		case f.Same == nil || f.Same(&before, &after) || f.Label == "" || f.Differ != nil:
+		case f.Words == nil:
+			changes = append(changes, Change{f.Label, f.Text(&before), f.Text(&after)})
 		default:
-			was, is := f.words(&before), f.words(&after)
+			was, is := f.Words(&before), f.Words(&after)
 			for _, text := range without(was, is) {
-				changes = append(changes, Change{Field: f.label + " removed", Before: text})
+				changes = append(changes, Change{Field: f.Label + " removed", Before: text})
 			}
 			for _, text := range without(is, was) {
-				changes = append(changes, Change{Field: f.label + " added", After: text})
+				changes = append(changes, Change{Field: f.Label + " added", After: text})
 			}
 		}
 	}
@@ -390,19 +395,19 @@ func Changes(before, after Contact) (changes []Change) {
 
 // without are the texts that the others lack.
 func without(texts, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(texts), setOf(others).has)
+	return slices.DeleteFunc(slices.Clone(texts), text.SetOf(others).Contains)
 }
 
 // ContactList is what a form has to know about a list of a contact: what people call an element, the parts of one, and how many
 // there may be.
 func ContactList(name string) (label string, parts []string, limit int) {
-	f := contactTable.find(name)
-	return f.label, f.parts, f.limit
+	f := contactTable.Find(name)
+	return f.Label, f.Parts, f.Limit
 }
 
 // Label is what people call a field of an input by its path; ok is false where no table has it.
 func Label(path string) (label string, ok bool) {
-	for _, labelIn := range []func(string) (string, bool){contactTable.label, campaignTable.label, giftTable.label, planTable.label} {
+	for _, labelIn := range []func(string) (string, bool){contactTable.Label, campaignTable.Label, giftTable.Label, planTable.Label} {
 		label, known := labelIn(path)
 		if label != "" {
 			return label, true

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"donorbook/internal/crm/doc"
 )
 
 // shorthand is what a client says with keys that stand for the first element of a list: email or primary_email, phone or primary_phone,
@@ -18,58 +20,58 @@ type shorthand struct {
 // sentText is a text with the key that it was sent under. What is wrong with it matters only if the key counts.
 type sentText struct {
 	key, value string
-	faults     []Fault
+	faults     []doc.Fault
 }
 
 // aliasKeys are the keys of this kind that are no fields of a contact.
-var aliasKeys = append([]string{"email", "phone"}, addressTable.names()...)
+var aliasKeys = append([]string{"email", "phone"}, addressTable.Names()...)
 
 // read takes the value of one key. It reports whether the key is one of these.
-func (s *shorthand) read(r *jsonReader, key string) bool {
+func (s *shorthand) read(r *doc.Reader, key string) bool {
 	switch key {
 	case "primary_email", "email":
-		s.emails = append(s.emails, r.sentText(key, r.text))
+		s.emails = append(s.emails, readSentText(r, key, r.Text))
 	case "primary_phone", "phone":
-		s.phones = append(s.phones, r.sentText(key, r.text))
+		s.phones = append(s.phones, readSentText(r, key, r.Text))
 	default:
-		part := addressTable.find(key)
+		part := addressTable.Find(key)
 		if part == nil {
 			return false
 		}
-		s.parts = append(s.parts, r.sentText(key, func() string {
-			part.read(r, &s.address)
-			return part.text(&s.address)
+		s.parts = append(s.parts, readSentText(r, key, func() string {
+			part.Read(r, &s.address)
+			return part.Text(&s.address)
 		}))
 	}
 	return true
 }
 
-// sentText reads a text, and keeps what is wrong with it apart from the faults of the document.
-func (r *jsonReader) sentText(key string, read func() string) sentText {
-	before := len(r.fault.Faults)
+// readSentText reads a text, and keeps what is wrong with it apart from the faults of the document.
+func readSentText(r *doc.Reader, key string, read func() string) sentText {
+	before := len(r.Fault.Faults)
 	sent := sentText{key: key, value: read()}
-	sent.faults = slices.Clone(r.fault.Faults[before:])
-	r.fault.Faults = r.fault.Faults[:before]
+	sent.faults = slices.Clone(r.Fault.Faults[before:])
+	r.Fault.Faults = r.Fault.Faults[:before]
 	return sent
 }
 
 // expand makes the lists that the keys stand for. From then on, faults are those of the lists; SentAs gives them back the names that
 // the client wrote.
-func (s *shorthand) expand(r *jsonReader, in *ContactInput) {
+func (s *shorthand) expand(r *doc.Reader, in *ContactInput) {
 	s.expandTyped(r, "emails", s.emails, &in.Emails)
 	s.expandTyped(r, "phones", s.phones, &in.Phones)
-	if in.Addresses != nil || len(s.parts) == 0 || r.fault.has("addresses") {
+	if in.Addresses != nil || len(s.parts) == 0 || r.Fault.HasFault("addresses") {
 		return
 	}
 	in.Addresses = &[]Address{s.address}
-	r.standsFor("addresses", s.parts[0].key)
+	r.StandsFor("addresses", s.parts[0].key)
 	for _, part := range s.parts {
-		r.takeFor(elementOf("addresses", 0).field(part.key), part)
+		takeFor(r, doc.ElementOf("addresses", 0).Field(part.key), part)
 	}
 }
 
-func (*shorthand) expandTyped(r *jsonReader, name string, sent []sentText, list **[]Typed) {
-	if *list != nil || r.fault.has(name) {
+func (*shorthand) expandTyped(r *doc.Reader, name string, sent []sentText, list **[]Typed) {
+	if *list != nil || r.Fault.HasFault(name) {
 		return
 	}
 	said := slices.DeleteFunc(sent, func(t sentText) bool { return t.value == "" && t.faults == nil }) // null and "" say nothing
@@ -77,27 +79,27 @@ func (*shorthand) expandTyped(r *jsonReader, name string, sent []sentText, list 
 		switch {
 		case i == 0:
 			*list = &[]Typed{{Value: text.value}}
-			r.standsFor(name, text.key)
-			r.takeFor(elementOf(name, 0).field("value"), text)
+			r.StandsFor(name, text.key)
+			takeFor(r, doc.ElementOf(name, 0).Field("value"), text)
 		case text.faults != nil:
-			r.fault.Faults = append(r.fault.Faults, text.faults...)
+			r.Fault.Faults = append(r.Fault.Faults, text.faults...)
 		case text.value != said[0].value:
-			r.fault.Add(text.key, OtherValue, said[0].key)
+			r.Fault.Add(text.key, doc.OtherValue, said[0].key)
 		}
 	}
 }
 
 // takeFor notes that a text was sent for what stands at a path, and what is wrong with it.
-func (r *jsonReader) takeFor(path string, text sentText) {
-	r.standsFor(path, text.key)
+func takeFor(r *doc.Reader, path string, text sentText) {
+	r.StandsFor(path, text.key)
 	for _, fault := range text.faults {
-		r.fault.Add(path, fault.Rule, fault.Args...)
+		r.Fault.Add(path, fault.Rule, fault.Args...)
 	}
 }
 
 // asSent is an error that calls every field as the client did.
 func (in *ContactInput) asSent(err error) error {
-	var v *Invalid
+	var v *doc.Invalid
 	if in.SentAs == nil || !errors.As(err, &v) {
 		return err
 	}
@@ -137,8 +139,8 @@ func (in *ContactInput) patchFirst(list []Address, now time.Time) []Address {
 		first = list[0]
 	}
 	for i := range addressTable {
-		if part := &addressTable[i]; in.SentAs[elementOf("addresses", 0).field(part.name)] != "" {
-			part.patch(&first, &sent, now)
+		if part := &addressTable[i]; in.SentAs[doc.ElementOf("addresses", 0).Field(part.Name)] != "" {
+			part.Patch(&first, &sent, now)
 		}
 	}
 	switch {
@@ -149,7 +151,7 @@ func (in *ContactInput) patchFirst(list []Address, now time.Time) []Address {
 	default:
 		first = first.keep(list[0], now)
 	}
-	if addressTable.size(&first) == 0 {
+	if addressTable.Size(&first) == 0 {
 		return list[1:]
 	}
 	normal := first.normal()

@@ -3,6 +3,8 @@ package crm
 import (
 	"slices"
 	"time"
+
+	"donorbook/internal/crm/doc"
 )
 
 // BulkAction is what is done to many contacts at once.
@@ -33,7 +35,7 @@ func NewBulkAction(kind BulkKind, tags []string) (BulkAction, error) {
 	case BulkArchive, BulkRestore:
 		return BulkAction{Kind: kind}, nil
 	}
-	return BulkAction{}, invalid("action", OneOf, "tag, untag, archive, restore")
+	return BulkAction{}, doc.NewInvalid("action", doc.OneOf, "tag, untag, archive, restore")
 }
 
 // BulkCounts says what became of contacts.

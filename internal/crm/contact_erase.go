@@ -1,6 +1,10 @@
 package crm
 
-import "time"
+import (
+	"time"
+
+	"donorbook/internal/crm/text"
+)
 
 // An erased contact keeps its id, its sums and its place among the archived contacts. This is the name that it has from then on.
 const (
@@ -18,12 +22,12 @@ func (c *Contact) appendErased(dst []byte) []byte {
 	if !c.Erased() {
 		return dst
 	}
-	return contactTime.append(append(dst, `,"`+erasedKey+`":`...), c.ErasedAt)
+	return contactTime.Append(append(dst, `,"`+erasedKey+`":`...), c.ErasedAt)
 }
 
 // Erase is what is left of a contact when the person was removed for good: what was given, and when the contact was added.
 func (c Contact) Erase(now time.Time) Contact {
-	at := changeTime(now, c.UpdatedAt)
+	at := text.ChangeTime(now, c.UpdatedAt)
 	return Contact{ID: c.ID, FirstName: erasedFirstName, LastName: erasedLastName, Stats: c.Stats, CreatedAt: c.CreatedAt, UpdatedAt: at, ArchivedAt: at, ErasedAt: at}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"donorbook/internal/crm/text"
 )
 
 // ContactFilter is which contacts a list shows, and in which order. What is empty filters nothing.
@@ -74,7 +76,7 @@ func (w Window) Has(t time.Time) bool {
 func (w Window) ByClock(zone *time.Location) Window {
 	for _, bound := range []*time.Time{&w.From, &w.To} {
 		if !bound.Equal(bound.Truncate(24 * time.Hour)) {
-			*bound = WallClock(*bound, zone)
+			*bound = text.WallClock(*bound, zone)
 		}
 	}
 	return w
@@ -163,8 +165,8 @@ func (f *ContactFilter) IsEmpty() bool {
 func (f *ContactFilter) Matches(c *Contact, gave bool) bool {
 	has := func(key string) bool { return key == "" || containsSorted(c.MatchKeys, key) }
 	return !f.None && has(f.Email) && has(f.Phone) &&
-		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == emailPrefix+foldCase(c.Emails[0].Value)) &&
-		(f.FirstName == "" || fold(f.FirstName) == fold(c.FirstName)) && (f.LastName == "" || fold(f.LastName) == fold(c.LastName)) &&
+		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == emailPrefix+text.FoldCase(c.Emails[0].Value)) &&
+		(f.FirstName == "" || text.Fold(f.FirstName) == text.Fold(c.FirstName)) && (f.LastName == "" || text.Fold(f.LastName) == text.Fold(c.LastName)) &&
 		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Stats.TotalContributions) && (gave || f.Gave.IsEmpty()) &&
 		f.matchesTags(c) && f.matchesPlace(c) && f.matchesDetails(c) && f.matchesCustom(c) &&
 		(f.Search.IsEmpty() || f.Search.Finds(c.SearchWords()))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/doc"
 )
 
 // filter reads one parameter that is sent with each of the values.
@@ -27,9 +29,9 @@ func filter(name string, values ...string) (ContactFilter, error) {
 // What no contact can have is not looked for, however long it is.
 func TestAFilterThatNoContactCanPassFindsNone(t *testing.T) {
 	for name, value := range map[string]string{
-		"tag": strings.Repeat("x", maxTag+1), "first_name": strings.Repeat("!", 60_000), "last_name": strings.Repeat("é", maxText+1), "email": "none", "phone": "5",
+		"tag": strings.Repeat("x", maxTag+1), "first_name": strings.Repeat("!", 60_000), "last_name": strings.Repeat("é", doc.MaxText+1), "email": "none", "phone": "5",
 	} {
-		if f, err := filter(name, value); err != nil || !f.None || len(f.Tags) > 0 || len(f.FirstName) > 4*maxText {
+		if f, err := filter(name, value); err != nil || !f.None || len(f.Tags) > 0 || len(f.FirstName) > 4*doc.MaxText {
 			t.Errorf("%s: %v, finds none: %t, %d bytes", name, err, f.None, len(f.FirstName))
 		}
 	}
@@ -41,7 +43,7 @@ func TestTooManyTagsAreOneFault(t *testing.T) {
 		tags[i] = fmt.Sprint(i)
 	}
 	f, err := filter("tag", tags...)
-	var faults *Invalid
+	var faults *doc.Invalid
 	if !errors.As(err, &faults) || len(faults.Faults) != 1 || len(f.Tags) != maxFilterTags+1 {
 		t.Errorf("%v, %d tags are kept", err, len(f.Tags))
 	}
@@ -175,7 +177,7 @@ func TestFiltersAndWordsAgree(t *testing.T) {
 			c.Addresses = append(c.Addresses, Address{City: text.Draw(t, "city"), Zipcode: text.Draw(t, "zip")})
 		}
 		if value := text.Draw(t, "value"); value != "" {
-			c.Custom = []CustomValue{{1, string(appendText(nil, value))}}
+			c.Custom = []CustomValue{{1, string(doc.AppendText(nil, value))}}
 		}
 		key := rapid.SampledFrom([]string{"city", "zip", "field_1"}).Draw(t, "key")
 		query.Set(key, text.Draw(t, "asked"))

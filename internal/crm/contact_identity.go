@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Identity is what a person is known by. It finds texts that name an erased person where no contact's id stands beside: rows of files, filters that
@@ -27,7 +30,7 @@ func (c *Contact) Identity() Identity {
 	i.add(&i.First, c.FirstName)
 	i.add(&i.Last, c.LastName)
 	for _, e := range c.Emails {
-		i.add(&i.Emails, foldCase(e.Value))
+		i.add(&i.Emails, text.FoldCase(e.Value))
 	}
 	for _, key := range c.MatchKeys {
 		if email, ok := strings.CutPrefix(key, emailPrefix); ok {
@@ -44,7 +47,7 @@ func (i *Identity) add(to *[]string, text string) {
 }
 
 // Learn adds what the person was known by before a change.
-func (i *Identity) Learn(change Differences) {
+func (i *Identity) Learn(change doc.Differences) {
 	for _, d := range change {
 		switch d.Field {
 		case "first_name":
@@ -53,7 +56,7 @@ func (i *Identity) Learn(change Differences) {
 			i.add(&i.Last, textIn(d.Before))
 		case "emails":
 			for _, email := range d.Out {
-				i.add(&i.Emails, foldCase(valueIn(email)))
+				i.add(&i.Emails, text.FoldCase(valueIn(email)))
 			}
 		case "phones":
 			for _, phone := range d.Out {
@@ -85,24 +88,24 @@ func (i *Identity) In(texts []string) bool {
 	if slices.ContainsFunc(texts, i.reaches) {
 		return true
 	}
-	said := words(texts...)
+	said := text.Words(texts...)
 	has := func(name string) bool {
-		parts := words(name)
+		parts := text.Words(name)
 		return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(said, part) })
 	}
 	return slices.ContainsFunc(i.First, has) && slices.ContainsFunc(i.Last, has)
 }
 
 // reaches tells whether a text has an email or a phone number of the person.
-func (i *Identity) reaches(text string) bool {
-	if strings.Contains(text, "@") && len(i.Emails) > 0 {
-		for email := range strings.FieldsFuncSeq(foldCase(text), isAroundEmail) {
+func (i *Identity) reaches(value string) bool {
+	if strings.Contains(value, "@") && len(i.Emails) > 0 {
+		for email := range strings.FieldsFuncSeq(text.FoldCase(value), isAroundEmail) {
 			if slices.Contains(i.Emails, email) {
 				return true
 			}
 		}
 	}
-	digits := strings.TrimLeft(digitsOf(text), "0")
+	digits := strings.TrimLeft(digitsOf(value), "0")
 	return len(digits) >= minNamingPhone && slices.ContainsFunc(i.Phones, func(phone string) bool {
 		return strings.HasSuffix(phone, digits) || len(phone) >= minNamingPhone && strings.HasSuffix(digits, phone)
 	})

@@ -3,6 +3,8 @@ package crm
 import (
 	"testing"
 	"time"
+
+	"donorbook/internal/crm/doc"
 )
 
 var erasing = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -41,7 +43,7 @@ func TestAnIdentityIsFoundInTexts(t *testing.T) {
 	if none.In([]string{"", "Ann"}) {
 		t.Error("no one is found")
 	}
-	d, err := ParseDifferences(`{"last_name":["Older","Lee"],"emails":{"at":0,"out":[{"type":null,"value":"Old@lee.org"}]}}`)
+	d, err := doc.ParseDifferences(`{"last_name":["Older","Lee"],"emails":{"at":0,"out":[{"type":null,"value":"Old@lee.org"}]}}`)
 	if i.Learn(d); err != nil || !i.In([]string{"anne marie older"}) || !i.In([]string{"old@lee.org"}) {
 		t.Errorf("%v: what was learned is not found: %+v", err, i)
 	}

@@ -7,6 +7,9 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Typed is a value with its type, as the client wrote both.
@@ -20,26 +23,26 @@ type (
 	Phone = Typed // work, home or cell
 )
 
-var typedTable = table[*Typed, *Typed]{
-	part("type", "type", text(maxText), func(t *Typed) *string { return &t.Type }),
-	part("value", "", text(maxText), func(t *Typed) *string { return &t.Value }),
+var typedTable = doc.Table[*Typed, *Typed]{
+	doc.Part("type", "type", doc.String(doc.MaxText), func(t *Typed) *string { return &t.Type }),
+	doc.Part("value", "", doc.String(doc.MaxText), func(t *Typed) *string { return &t.Value }),
 }
 
 // typedElements are sent as objects, or as texts alone.
-var typedElements = func() element[Typed] {
-	of := objects(typedTable, 32, (*Typed).inWords)
-	object := of.read
-	of.read = func(r *jsonReader, t *Typed) {
-		switch r.next() {
+var typedElements = func() doc.Element[Typed] {
+	of := doc.Objects(typedTable, 32, (*Typed).inWords)
+	object := of.Read
+	of.Read = func(r *doc.Reader, t *Typed) {
+		switch r.Next() {
 		case '"':
-			t.Value = r.text()
-			path := r.path()
-			r.standsFor(path+".value", path)
+			t.Value = r.Text()
+			path := r.Path()
+			r.StandsFor(path+".value", path)
 		case '{':
 			object(r, t)
 		default:
-			r.skip()
-			r.wrong(ObjectOrText)
+			r.Skip()
+			r.Wrong(doc.ObjectOrText)
 		}
 	}
 	return of
@@ -56,19 +59,19 @@ func appendPrimary(dst []byte, list []Typed) []byte {
 	if len(list) == 0 {
 		return append(dst, `null`...)
 	}
-	return appendText(dst, list[0].Value)
+	return doc.AppendText(dst, list[0].Value)
 }
 
-func emailsField() field[*Contact, *ContactInput] {
+func emailsField() doc.Field[*Contact, *ContactInput] {
 	return typedField("emails", "Email", "Emails", typedRule{kinds: []string{"personal", "work"}, prefix: emailPrefix,
-		normal: func(value, _ string) (string, bool) { return normalEmail(value) },
-		refuse: func(c *checker, at place) { c.add(at, "value", EmailForm) }},
+		normal: func(value, _ string) (string, bool) { return text.NormalEmail(value) },
+		refuse: func(c *doc.Checker, at doc.Place) { c.AddAt(at, "value", doc.EmailForm) }},
 		func(c *Contact) *[]Typed { return &c.Emails }, func(in *ContactInput) **[]Typed { return &in.Emails }, func(in *ContactInput) *[]string { return &in.emailKeys })
 }
 
-func phonesField() field[*Contact, *ContactInput] {
-	return typedField("phones", "Phone", "Phones", typedRule{kinds: []string{"work", "home", "cell"}, prefix: phonePrefix, normal: normalPhone,
-		refuse: func(c *checker, at place) { c.add(at, "value", PhoneForm, c.region) }},
+func phonesField() doc.Field[*Contact, *ContactInput] {
+	return typedField("phones", "Phone", "Phones", typedRule{kinds: []string{"work", "home", "cell"}, prefix: phonePrefix, normal: text.NormalPhone,
+		refuse: func(c *doc.Checker, at doc.Place) { c.AddAt(at, "value", doc.PhoneForm, c.Region) }},
 		func(c *Contact) *[]Typed { return &c.Phones }, func(in *ContactInput) **[]Typed { return &in.Phones }, func(in *ContactInput) *[]string { return &in.phoneKeys })
 }
 
@@ -77,20 +80,20 @@ type typedRule struct {
 	kinds  []string
 	prefix string                                           // of the match keys
 	normal func(value, region string) (key string, ok bool) // what values are compared by
-	refuse func(c *checker, at place)                       // a value that has no normal form
+	refuse func(c *doc.Checker, at doc.Place)               // a value that has no normal form
 }
 
 // typedField is a list of emails or phones; each has a match key in step with it.
-func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[]Typed, of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string) field[*Contact, *ContactInput] {
+func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[]Typed, of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string) doc.Field[*Contact, *ContactInput] {
 	elements := typedElements
-	elements.key = func(t *Typed, region string) string { return rule.identity(t.Value, region) }
-	f := list(name, label, plural, maxEmails, maxSent, elements, in, of)
-	f.check = func(c *checker, _ place, in *ContactInput) {
-		if sent := *of(in); sent != nil && !c.has(name) { // more were sent than are looked at
+	elements.Key = func(t *Typed, region string) string { return rule.identity(t.Value, region) }
+	f := doc.List(name, label, plural, maxEmails, maxSent, elements, in, of)
+	f.Check = func(c *doc.Checker, _ doc.Place, in *ContactInput) {
+		if sent := *of(in); sent != nil && !c.HasFault(name) { // more were sent than are looked at
 			*sent, *keys(in) = rule.check(c, name, *sent)
 		}
 	}
-	f.merge = func(c *Contact, sent *ContactInput, _ time.Time) {
+	f.Merge = func(c *Contact, sent *ContactInput, _ time.Time) {
 		if *of(sent) == nil {
 			return
 		}
@@ -104,8 +107,8 @@ func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[
 		}
 		*in(c) = merged
 	}
-	takeBack := f.undo
-	f.undo = func(c *Contact, d *Difference, region string) bool {
+	takeBack := f.Undo
+	f.Undo = func(c *Contact, d *doc.Difference, region string) bool {
 		left := takeBack(c, d, region)
 		var keys []string
 		for _, element := range *in(c) {
@@ -116,8 +119,8 @@ func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[
 		c.MatchKeys = slices.Compact(c.MatchKeys)
 		return left
 	}
-	replace := f.patch
-	f.patch = func(c *Contact, sent *ContactInput, now time.Time) {
+	replace := f.Patch
+	f.Patch = func(c *Contact, sent *ContactInput, now time.Time) {
 		switch {
 		case *of(sent) == nil:
 		case sent.isFirst(name):
@@ -150,38 +153,38 @@ func (rule *typedRule) identity(value, region string) string {
 
 // check looks at each element and keeps those that differ by normal form, with their match keys. A value that is fine but tells
 // no two people apart has the key "", and is compared as it was written. Once there are too many, the rest is not looked at.
-func (rule *typedRule) check(c *checker, name string, sent []Typed) (kept []Typed, keys []string) {
+func (rule *typedRule) check(c *doc.Checker, name string, sent []Typed) (kept []Typed, keys []string) {
 	kept = make([]Typed, 0, min(len(sent), maxEmails+1))
-	var seen textSet
+	var seen text.Set
 	for i, element := range sent {
 		if len(kept) > maxEmails {
 			break
 		}
-		at := elementOf(name, i)
-		if c.hasAt(at, "") {
+		at := doc.ElementOf(name, i)
+		if c.HasAt(at, "") {
 			continue
 		}
 		if element.Type != "" && !slices.Contains(rule.kinds, element.Type) {
-			c.add(at, "type", OneOf, strings.Join(rule.kinds, ", "))
+			c.AddAt(at, "type", doc.OneOf, strings.Join(rule.kinds, ", "))
 		}
-		c.text(at, "value", element.Value, maxText)
-		if c.hasAt(at, "value") {
+		c.CheckText(at, "value", element.Value, doc.MaxText)
+		if c.HasAt(at, "value") {
 			continue
 		}
 		if element.Value == "" {
-			c.add(at, "value", Required)
+			c.AddAt(at, "value", doc.Required)
 			continue
 		}
-		key, ok := rule.key(element.Value, c.region)
+		key, ok := rule.key(element.Value, c.Region)
 		if !ok {
 			rule.refuse(c, at)
 			continue
 		}
-		if seen.add(cmp.Or(key, element.Value)) {
+		if seen.Add(cmp.Or(key, element.Value)) {
 			kept, keys = append(kept, element), append(keys, key)
 		}
 	}
-	c.tooMany(name, len(kept), maxEmails)
+	c.TooMany(name, len(kept), maxEmails)
 	return kept, keys
 }
 
@@ -192,39 +195,39 @@ type Address struct {
 }
 
 // addressTable are the parts that a client may send.
-var addressTable = table[*Address, *Address]{
-	part("address_1", "street", text(maxText), func(a *Address) *string { return &a.Line1 }),
-	part("address_2", "line 2", text(maxText), func(a *Address) *string { return &a.Line2 }),
-	part("city", "city", text(maxText), func(a *Address) *string { return &a.City }),
-	part("state", "state", oneOf(maxText, StateCode, isTwoLetters), func(a *Address) *string { return &a.State }),
-	part("zipcode", "postal code", text(maxText), func(a *Address) *string { return &a.Zipcode }),
-	part("country", "country", oneOf(maxText, Country, isCountry), func(a *Address) *string { return &a.Country }),
+var addressTable = doc.Table[*Address, *Address]{
+	doc.Part("address_1", "street", doc.String(doc.MaxText), func(a *Address) *string { return &a.Line1 }),
+	doc.Part("address_2", "line 2", doc.String(doc.MaxText), func(a *Address) *string { return &a.Line2 }),
+	doc.Part("city", "city", doc.String(doc.MaxText), func(a *Address) *string { return &a.City }),
+	doc.Part("state", "state", doc.Choice(doc.MaxText, doc.StateCode, text.IsTwoLetters), func(a *Address) *string { return &a.State }),
+	doc.Part("zipcode", "postal code", doc.String(doc.MaxText), func(a *Address) *string { return &a.Zipcode }),
+	doc.Part("country", "country", doc.Choice(doc.MaxText, doc.Country, text.IsCountry), func(a *Address) *string { return &a.Country }),
 }
 
-func addressesField() field[*Contact, *ContactInput] {
-	of := objects(addressTable, 256, (*Address).inWords)
-	of.append = func(dst []byte, a *Address, i int) []byte { return a.append(dst, i == 0) }
-	of.key = func(a *Address, _ string) string { return a.normal() }
-	of.load = func(r *jsonReader, a *Address) {
-		r.element(func(key string) {
+func addressesField() doc.Field[*Contact, *ContactInput] {
+	of := doc.Objects(addressTable, 256, (*Address).inWords)
+	of.Append = func(dst []byte, a *Address, i int) []byte { return a.append(dst, i == 0) }
+	of.Key = func(a *Address, _ string) string { return a.normal() }
+	of.Load = func(r *doc.Reader, a *Address) {
+		r.Element(func(key string) {
 			switch key {
 			case "created_at":
-				a.CreatedAt = microTime.read(r)
+				a.CreatedAt = microTime.Read(r)
 			case "updated_at":
-				a.UpdatedAt = microTime.read(r)
+				a.UpdatedAt = microTime.Read(r)
 			default:
-				addressTable.load(r, key, a)
+				addressTable.Load(r, key, a)
 			}
 		})
 	}
-	f := list("addresses", "Address", "Addresses", maxEmails, maxSent, of,
+	f := doc.List("addresses", "Address", "Addresses", maxEmails, maxSent, of,
 		func(c *Contact) *[]Address { return &c.Addresses }, func(in *ContactInput) **[]Address { return &in.Addresses })
-	f.check = func(c *checker, _ place, in *ContactInput) {
-		if in.Addresses != nil && !c.has("addresses") {
+	f.Check = func(c *doc.Checker, _ doc.Place, in *ContactInput) {
+		if in.Addresses != nil && !c.HasFault("addresses") {
 			*in.Addresses = checkAddresses(c, *in.Addresses)
 		}
 	}
-	f.merge = func(c *Contact, in *ContactInput, now time.Time) {
+	f.Merge = func(c *Contact, in *ContactInput, now time.Time) {
 		if in.Addresses == nil {
 			return
 		}
@@ -236,7 +239,7 @@ func addressesField() field[*Contact, *ContactInput] {
 		}
 		c.Addresses = merged
 	}
-	f.patch = func(c *Contact, in *ContactInput, now time.Time) {
+	f.Patch = func(c *Contact, in *ContactInput, now time.Time) {
 		switch {
 		case in.Addresses == nil:
 			return
@@ -259,33 +262,33 @@ func addressesField() field[*Contact, *ContactInput] {
 }
 
 // checkAddresses looks at each address and keeps those that say something and differ from each other.
-func checkAddresses(c *checker, sent []Address) []Address {
+func checkAddresses(c *doc.Checker, sent []Address) []Address {
 	kept := []Address{}
-	var seen textSet
+	var seen text.Set
 	for i := range sent {
 		if len(kept) > maxEmails {
 			break
 		}
 		a := &sent[i]
-		addressTable.check(c, elementOf("addresses", i), a)
-		if addressTable.size(a) > 0 && seen.add(a.normal()) {
+		addressTable.Check(c, doc.ElementOf("addresses", i), a)
+		if addressTable.Size(a) > 0 && seen.Add(a.normal()) {
 			kept = append(kept, *a)
 		}
 	}
-	c.tooMany("addresses", len(kept), maxEmails)
+	c.TooMany("addresses", len(kept), maxEmails)
 	return kept
 }
 
 func (a *Address) append(dst []byte, primary bool) []byte {
-	dst = addressTable.appendObject(dst, a)
+	dst = addressTable.AppendObject(dst, a)
 	dst = append(dst[:len(dst)-1], `,"type":"home","is_primary":`...)
 	if primary {
 		dst = append(dst, '1')
 	} else {
 		dst = append(dst, '0')
 	}
-	dst = microTime.append(append(dst, `,"created_at":`...), a.CreatedAt)
-	dst = microTime.append(append(dst, `,"updated_at":`...), a.UpdatedAt)
+	dst = microTime.Append(append(dst, `,"created_at":`...), a.CreatedAt)
+	dst = microTime.Append(append(dst, `,"updated_at":`...), a.UpdatedAt)
 	return append(dst, '}')
 }
 
@@ -326,7 +329,7 @@ func addressPlaces(list []Address) map[string]int {
 func (a *Address) inWords() string {
 	var texts []string
 	for i := range addressTable {
-		if text := addressTable[i].text(a); text != "" {
+		if text := addressTable[i].Text(a); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -350,9 +353,9 @@ func (a *Address) Lines() (lines []string) {
 
 // normal is the form that addresses are compared by: all parts without regard to case and spaces.
 func (a *Address) normal() string {
-	key := make([]byte, 0, len(addressTable)+addressTable.size(a))
+	key := make([]byte, 0, len(addressTable)+addressTable.Size(a))
 	for i := range addressTable {
-		for _, r := range addressTable[i].text(a) {
+		for _, r := range addressTable[i].Text(a) {
 			if !unicode.IsSpace(r) {
 				key = utf8.AppendRune(key, caseless(r))
 			}

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // The limits of a filter.
@@ -133,12 +136,12 @@ func ParseContactFilter(sent iter.Seq2[string, string], region string) (ContactF
 func ParseContactQuery(query, region string) (scope ContactScope, f ContactFilter, err error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return scope, f, &Invalid{Faults: []Fault{{Field: "query", Rule: "must be the query of a link"}}}
+		return scope, f, &doc.Invalid{Faults: []doc.Fault{{Field: "query", Rule: "must be the query of a link"}}}
 	}
 	scope, scopeErr := ParseContactScope(values.Get("scope"))
 	f, err = ParseContactFilter(eachValue(values), region)
 	if text := values.Get(ImportParameter); text != "" && err == nil {
-		var v Invalid
+		var v doc.Invalid
 		f.Import = filterID(&v, ImportParameter, text)
 		err = v.Err()
 	}
@@ -167,7 +170,7 @@ func eachValue(values url.Values) iter.Seq2[string, string] {
 // filterReader reads a filter, and notes what is wrong with it.
 type filterReader struct {
 	ContactFilter
-	Invalid
+	doc.Invalid
 	region string
 	anyTag bool // one of several tags is asked for
 	seen   map[int]sentParameter
@@ -185,21 +188,21 @@ func (r *filterReader) take(i int, name, value string) {
 	text := strings.TrimSpace(value)
 	if text == "" {
 		if !p.empty {
-			r.add(place{}, name, FilterEmpty)
+			r.AddAt(doc.Place{}, name, doc.FilterEmpty)
 		}
 		return
 	}
-	if broken := textRule(text); broken != "" {
-		r.add(place{}, name, broken)
+	if broken := doc.TextRule(text); broken != "" {
+		r.AddAt(doc.Place{}, name, broken)
 		return
 	}
 	if first, again := r.seen[i]; again && !p.many {
 		switch {
 		case first.value == value:
 		case first.name == name:
-			r.add(place{}, name, SentTwice)
+			r.AddAt(doc.Place{}, name, doc.SentTwice)
 		default:
-			r.add(place{}, name, SentAs, first.name, name)
+			r.AddAt(doc.Place{}, name, doc.SentAs, first.name, name)
 		}
 		return
 	}
@@ -216,24 +219,24 @@ func (r *filterReader) takeField(id int64, name, value string) {
 	text := strings.TrimSpace(value)
 	asked := filterField(id, text)
 	known := slices.IndexFunc(r.Custom, func(f FieldFilter) bool { return f.Field == id })
-	switch broken := textRule(text); {
+	switch broken := doc.TextRule(text); {
 	case text == "":
-		r.add(place{}, name, FilterEmpty)
+		r.AddAt(doc.Place{}, name, doc.FilterEmpty)
 	case broken != "":
-		r.add(place{}, name, broken)
+		r.AddAt(doc.Place{}, name, broken)
 	case known >= 0 && !slices.Equal(r.Custom[known].Words, asked.Words):
-		r.add(place{}, name, SentTwice)
+		r.AddAt(doc.Place{}, name, doc.SentTwice)
 	case known >= 0:
 	case len(r.Custom) == maxFilterFields:
-		r.add(place{}, name, "must not be one of more than 20 custom fields")
+		r.AddAt(doc.Place{}, name, "must not be one of more than 20 custom fields")
 	default:
 		r.Custom = append(r.Custom, asked)
 	}
 }
 
 // email is the match key of an email. A text that is none belongs to no contact.
-func (r *filterReader) email(text string) string {
-	normal, ok := normalEmail(strings.ReplaceAll(text, " ", "+")) // a + that was not escaped
+func (r *filterReader) email(value string) string {
+	normal, ok := text.NormalEmail(strings.ReplaceAll(value, " ", "+")) // a + that was not escaped
 	if !ok {
 		r.None = true
 		return ""
@@ -242,13 +245,13 @@ func (r *filterReader) email(text string) string {
 }
 
 // phone is the match key of a phone number. A text that is none belongs to no contact, nor does a number without its area code.
-func (r *filterReader) phone(text string) string {
+func (r *filterReader) phone(value string) string {
 	normal := ""
 	if r.spaced {
-		normal, _ = normalPhone("+"+text, r.region)
+		normal, _ = text.NormalPhone("+"+value, r.region)
 	}
 	if normal == "" {
-		normal, _ = normalPhone(text, r.region)
+		normal, _ = text.NormalPhone(value, r.region)
 	}
 	if normal == "" {
 		r.None = true
@@ -258,12 +261,12 @@ func (r *filterReader) phone(text string) string {
 }
 
 // tag adds a tag to a list, unless there are too many already. One that no contact can have is not looked for.
-func (r *filterReader) tag(tags []string, name, text string) []string {
-	if !IsTagName(text) || len(tags) > maxFilterTags {
+func (r *filterReader) tag(tags []string, name, value string) []string {
+	if !IsTagName(value) || len(tags) > maxFilterTags {
 		return tags
 	}
-	if tags = distinct(append(tags, text)); len(tags) > maxFilterTags {
-		r.add(place{}, name, SentTooOften, maxFilterTags)
+	if tags = text.Distinct(append(tags, value)); len(tags) > maxFilterTags {
+		r.AddAt(doc.Place{}, name, doc.SentTooOften, maxFilterTags)
 	}
 	return tags
 }
@@ -280,14 +283,14 @@ func (r *filterReader) detail(list []Detail, name, text string) []Detail {
 	} else if slices.Contains(Details, d) {
 		return append(list, d)
 	}
-	r.add(place{}, name, OneOf, strings.Join(names(Details), ", "))
+	r.AddAt(doc.Place{}, name, doc.OneOf, strings.Join(names(Details), ", "))
 	return list
 }
 
 // personName is a name, unless it is longer than that of any contact.
 func (r *filterReader) personName(text string) string {
-	r.None = r.None || isLonger(text, maxText)
-	return cut(text, utf8.UTFMax*maxText)
+	r.None = r.None || doc.IsLonger(text, doc.MaxText)
+	return cut(text, utf8.UTFMax*doc.MaxText)
 }
 
 func (r *filterReader) search(_, text string) {
@@ -298,7 +301,7 @@ func (r *filterReader) search(_, text string) {
 func (r *filterReader) number(name, text string) *int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || len(strings.TrimLeft(text, "+-")) > maxFilterDigits {
-		r.add(place{}, name, WholeNumber, maxFilterDigits)
+		r.AddAt(doc.Place{}, name, doc.WholeNumber, maxFilterDigits)
 	}
 	return &n
 }
@@ -316,8 +319,8 @@ func (r *filterReader) sort(name, text string) {
 	}
 	fields := strings.Join(names(SortFields), ", ")
 	if name == sortDescending {
-		r.add(place{}, name, OneOf, fields)
+		r.AddAt(doc.Place{}, name, doc.OneOf, fields)
 		return
 	}
-	r.add(place{}, name, SortRule, fields)
+	r.AddAt(doc.Place{}, name, doc.SortRule, fields)
 }

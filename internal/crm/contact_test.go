@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 func TestWireFormOfAFullContact(t *testing.T) {
@@ -91,7 +94,7 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "contact 7") {
 			t.Errorf("%.60q: got %v, want an error that names the contact", body, err)
 		}
-		if errors.As(err, new(*Invalid)) || errors.As(err, new(*Malformed)) {
+		if errors.As(err, new(*doc.Invalid)) || errors.As(err, new(*doc.Malformed)) {
 			t.Errorf("%.60q: %v would be told to a client as a fault of its own", body, err)
 		}
 	}
@@ -118,14 +121,14 @@ func TestAContactSentBackIsAcceptedAndChangesNothing(t *testing.T) {
 		in, err := read(string(AppendContact(nil, c.ID, c.AppendBody(nil))), false)
 		if !c.DOB.IsZero() {
 			var fields []string
-			for _, fault := range err.(*Invalid).Faults {
+			for _, fault := range err.(*doc.Invalid).Faults {
 				fields = append(fields, fault.Field)
 			}
 			if diff := cmp.Diff([]string{"dob"}, fields); diff != "" {
 				t.Fatal(diff)
 			}
 			in, err = read(strings.Replace(string(AppendContact(nil, c.ID, c.AppendBody(nil))),
-				`"dob":"`+c.DOB.Format(microTimeForm)+`"`, `"dob":"`+c.DOB.Format("1/2/2006")+`"`, 1), false)
+				`"dob":"`+c.DOB.Format(text.MicroTimeForm)+`"`, `"dob":"`+c.DOB.Format("1/2/2006")+`"`, 1), false)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +174,7 @@ func FuzzDecodeContact(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		in, faults, err := DecodeContact(body)
 		if err != nil {
-			if m, ok := err.(*Malformed); !ok || m.Message == "" || !utf8.ValidString(m.Message) || faults != nil {
+			if m, ok := err.(*doc.Malformed); !ok || m.Message == "" || !utf8.ValidString(m.Message) || faults != nil {
 				t.Fatalf("%q: %v, %v", body, err, faults)
 			}
 			return

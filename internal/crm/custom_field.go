@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // FieldType is what the values of a custom field are. The names are stored.
@@ -46,7 +49,7 @@ func (t FieldType) Label() string {
 const (
 	maxLongText = 10_000 // characters of a long text
 	maxOptions  = 200
-	maxOption   = maxText
+	maxOption   = doc.MaxText
 )
 
 // CustomField is a field of contacts that an owner has defined. The values that contacts have in it stay when it is ended.
@@ -105,19 +108,19 @@ func NewCustomField(in CustomFieldInput, id int64, others *CustomFields, now tim
 
 // Revise is the field with what an input says about it.
 func (f CustomField) Revise(in CustomFieldInput, others *CustomFields) (CustomField, error) {
-	v := new(Invalid)
+	v := new(doc.Invalid)
 	f.Title = singleLine(in.Title)
 	f.Description = singleLine(in.Description)
 	f.Options = nil
-	v.text(place{}, "title", f.Title, maxText)
+	v.CheckText(doc.Place{}, "title", f.Title, doc.MaxText)
 	if f.Title == "" {
-		v.add(place{}, "title", Required)
+		v.AddAt(doc.Place{}, "title", doc.Required)
 	}
 	others.checkTitle(v, &f)
-	v.text(place{}, "description", f.Description, maxText)
+	v.CheckText(doc.Place{}, "description", f.Description, doc.MaxText)
 	switch {
 	case !slices.Contains(FieldTypes, f.Type):
-		v.Add("type", OneOf, joinTypes())
+		v.Add("type", doc.OneOf, joinTypes())
 	case f.Type == SelectField:
 		f.Options = checkOptions(v, in.Options)
 	}
@@ -136,21 +139,21 @@ func joinTypes() string {
 func singleLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // checkOptions are the options that a person may choose from, each once.
-func checkOptions(v *Invalid, sent []string) (options []string) {
-	var seen textSet
+func checkOptions(v *doc.Invalid, sent []string) (options []string) {
+	var seen text.Set
 	for _, option := range sent {
 		option = singleLine(option)
-		if option == "" || !seen.add(option) {
+		if option == "" || !seen.Add(option) {
 			continue
 		}
-		v.text(place{}, "options", option, maxOption)
+		v.CheckText(doc.Place{}, "options", option, maxOption)
 		if options = append(options, option); len(options) > maxOptions {
-			v.add(place{}, "options", TooMany, maxOptions)
+			v.AddAt(doc.Place{}, "options", doc.TooMany, maxOptions)
 			return nil
 		}
 	}
 	if len(options) == 0 {
-		v.add(place{}, "options", NoOptions)
+		v.AddAt(doc.Place{}, "options", doc.NoOptions)
 	}
 	return options
 }
@@ -167,16 +170,16 @@ func (f CustomField) Resume(others *CustomFields) (CustomField, error) {
 }
 
 // Differences compares a field with what it became, but for its end, which is a kind of change. That of a new one begins with the zero value.
-func (f *CustomField) Differences(after *CustomField) (all Differences) {
+func (f *CustomField) Differences(after *CustomField) (all doc.Differences) {
 	add := func(name string, before, now []byte) {
 		if string(before) != string(now) {
-			all = append(all, Difference{Field: name, Before: before, After: now, At: -1})
+			all = append(all, doc.Difference{Field: name, Before: before, After: now, At: -1})
 		}
 	}
-	add("title", appendText(nil, f.Title), appendText(nil, after.Title))
-	add("description", appendText(nil, f.Description), appendText(nil, after.Description))
-	add("type", appendText(nil, string(f.Type)), appendText(nil, string(after.Type)))
-	add("options", appendTexts(nil, f.Options), appendTexts(nil, after.Options))
+	add("title", doc.AppendText(nil, f.Title), doc.AppendText(nil, after.Title))
+	add("description", doc.AppendText(nil, f.Description), doc.AppendText(nil, after.Description))
+	add("type", doc.AppendText(nil, string(f.Type)), doc.AppendText(nil, string(after.Type)))
+	add("options", doc.AppendTexts(nil, f.Options), doc.AppendTexts(nil, after.Options))
 	if f.Place != 0 {
 		add("place", strconv.AppendInt(nil, f.Place, 10), strconv.AppendInt(nil, after.Place, 10))
 	}
@@ -184,22 +187,22 @@ func (f *CustomField) Differences(after *CustomField) (all Differences) {
 }
 
 // Named is a difference that changes nothing: it says which field a change is about.
-func (f *CustomField) Named() Difference {
-	return Difference{Field: "title", Before: appendText(nil, f.Title), After: appendText(nil, f.Title), At: -1}
+func (f *CustomField) Named() doc.Difference {
+	return doc.Difference{Field: "title", Before: doc.AppendText(nil, f.Title), After: doc.AppendText(nil, f.Title), At: -1}
 }
 
 // Append appends the wire form.
 func (f *CustomField) Append(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `{"id":`...), f.ID, 10)
 	dst = append(f.appendAbout(dst), `,"options":`...)
-	return append(appendTexts(dst, f.Options), '}')
+	return append(doc.AppendTexts(dst, f.Options), '}')
 }
 
 // appendAbout appends what the list of fields and the values of contacts both say about a field.
 func (f *CustomField) appendAbout(dst []byte) []byte {
-	dst = appendText(append(dst, `,"title":`...), f.Title)
-	dst = appendText(append(dst, `,"description":`...), f.Description)
-	return appendText(append(dst, `,"type":`...), string(f.Type))
+	dst = doc.AppendText(append(dst, `,"title":`...), f.Title)
+	dst = doc.AppendText(append(dst, `,"description":`...), f.Description)
+	return doc.AppendText(append(dst, `,"type":`...), string(f.Type))
 }
 
 // CustomFields are the definitions of an account's custom fields as they are at one moment.
@@ -246,22 +249,22 @@ func (fields *CustomFields) Find(id int64) *CustomField {
 
 // ByTitle is a field in use, found without regard to letter case; nil where there is none.
 func (fields *CustomFields) ByTitle(title string) *CustomField {
-	title = foldCase(singleLine(title))
-	if i := slices.IndexFunc(fields.active, func(f *CustomField) bool { return foldCase(f.Title) == title }); i >= 0 {
+	title = text.FoldCase(singleLine(title))
+	if i := slices.IndexFunc(fields.active, func(f *CustomField) bool { return text.FoldCase(f.Title) == title }); i >= 0 {
 		return fields.active[i]
 	}
 	return nil
 }
 
 // checkTitle finds a title that another field has.
-func (fields *CustomFields) checkTitle(v *Invalid, f *CustomField) {
+func (fields *CustomFields) checkTitle(v *doc.Invalid, f *CustomField) {
 	for i := range fields.All {
 		switch other := &fields.All[i]; {
-		case other.ID == f.ID || foldCase(other.Title) != foldCase(f.Title):
+		case other.ID == f.ID || text.FoldCase(other.Title) != text.FoldCase(f.Title):
 		case other.Ended():
-			v.add(place{}, "title", TakenByEnded)
+			v.AddAt(doc.Place{}, "title", doc.TakenByEnded)
 		default:
-			v.add(place{}, "title", Taken)
+			v.AddAt(doc.Place{}, "title", doc.Taken)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/doc"
 )
 
 var fieldNow = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
@@ -307,7 +309,7 @@ func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	if want := `{"custom_fields.field_1":["a","b"],"custom_fields.field_3":[1,null],"custom_fields.field_5":[null,true]}`; text != want {
 		t.Errorf("the history says %s", text)
 	}
-	differences, err := ParseDifferences(text)
+	differences, err := doc.ParseDifferences(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // CustomInput is what was said about one custom field of a contact.
@@ -51,32 +54,32 @@ type customChange struct {
 
 // CheckCustom checks what the input says about custom fields by their definitions.
 func (in *ContactInput) CheckCustom(fields *CustomFields) error {
-	v := new(Invalid)
+	v := new(doc.Invalid)
 	in.Fields = fields
 	in.custom = fields.check(v, in.Custom)
 	return v.Err()
 }
 
-func (fields *CustomFields) check(v *Invalid, sent []CustomInput) (changes []customChange) {
+func (fields *CustomFields) check(v *doc.Invalid, sent []CustomInput) (changes []customChange) {
 	for i := range sent {
 		in := &sent[i]
 		f := fields.Find(in.Field)
 		if f == nil {
-			v.add(place{}, in.fieldName(), UnknownField)
+			v.AddAt(doc.Place{}, in.fieldName(), doc.UnknownField)
 			continue
 		}
 		value, rule, args := f.value(in)
 		var unlisted *CustomField
-		if rule == OneOf {
+		if rule == doc.OneOf {
 			unlisted, rule = f, ""
 		}
 		switch known := slices.IndexFunc(changes, func(c customChange) bool { return c.Field == f.ID }); {
 		case rule != "":
-			v.addLabeled(in.valueName(), f.Title, rule, args...)
+			v.AddLabeled(in.valueName(), f.Title, rule, args...)
 		case known < 0:
 			changes = append(changes, customChange{CustomValue{f.ID, value}, in, unlisted})
 		case changes[known].Value != value:
-			v.addLabeled(in.valueName(), f.Title, SentTwice)
+			v.AddLabeled(in.valueName(), f.Title, doc.SentTwice)
 		}
 	}
 	return changes
@@ -84,11 +87,11 @@ func (fields *CustomFields) check(v *Invalid, sent []CustomInput) (changes []cus
 
 // value is what a field keeps of what was said, as JSON; "" clears it. What breaks a rule is none. A text that is no option comes back
 // together with that rule.
-func (f *CustomField) value(in *CustomInput) (value string, rule Rule, args []any) {
+func (f *CustomField) value(in *CustomInput) (value string, rule doc.Rule, args []any) {
 	isText := in.said == '"' || in.said == written
 	switch {
 	case in.said == 0:
-		return "", Required, nil
+		return "", doc.Required, nil
 	case in.said == 'n' || isText && in.text == "":
 		return "", "", nil
 	}
@@ -96,13 +99,13 @@ func (f *CustomField) value(in *CustomInput) (value string, rule Rule, args []an
 	switch f.Type {
 	case NumberField:
 		value, ok = in.number()
-		rule = NumberDigits
+		rule = doc.NumberDigits
 	case BooleanField:
 		value, ok = in.boolean()
-		rule = Boolean
+		rule = doc.Boolean
 	case DateField:
 		value, ok = in.date()
-		rule = DateForm
+		rule = doc.DateForm
 	default:
 		return f.textValue(in.text, isText, in.said == written)
 	}
@@ -112,28 +115,28 @@ func (f *CustomField) value(in *CustomInput) (value string, rule Rule, args []an
 	return value, "", nil
 }
 
-func (f *CustomField) textValue(text string, isText, loose bool) (value string, rule Rule, args []any) {
-	limit := maxText
+func (f *CustomField) textValue(written string, isText, loose bool) (value string, rule doc.Rule, args []any) {
+	limit := doc.MaxText
 	if f.Type == LongTextField {
 		limit = maxLongText
 	}
-	broken := textRule(text)
+	broken := doc.TextRule(written)
 	switch {
 	case !isText:
-		return "", Text, nil
+		return "", doc.Text, nil
 	case broken != "":
 		return "", broken, nil
-	case isLonger(text, limit):
-		return "", TooLong, []any{limit}
+	case doc.IsLonger(written, limit):
+		return "", doc.TooLong, []any{limit}
 	}
-	if f.Type == SelectField && !slices.Contains(f.Options, text) {
-		at := slices.IndexFunc(f.Options, func(option string) bool { return loose && fold(option) == fold(text) })
+	if f.Type == SelectField && !slices.Contains(f.Options, written) {
+		at := slices.IndexFunc(f.Options, func(option string) bool { return loose && text.Fold(option) == text.Fold(written) })
 		if at < 0 {
-			return string(appendText(nil, text)), OneOf, nil
+			return string(doc.AppendText(nil, written)), doc.OneOf, nil
 		}
-		text = f.Options[at]
+		written = f.Options[at]
 	}
-	return string(appendText(nil, text)), "", nil
+	return string(doc.AppendText(nil, written)), "", nil
 }
 
 func (in *CustomInput) number() (string, bool) {
@@ -156,13 +159,13 @@ func (in *CustomInput) number() (string, bool) {
 const numberDigits = 15 // which every client holds exactly
 
 // exactNumber is a JSON number in its shortest form: 12.50 is 12.5, and 1e3 is 1000.
-func exactNumber(text string) (string, bool) {
-	if !jsontext.Value(text).IsValid() || strings.ContainsAny(text[:1], `"tfn[{`) {
+func exactNumber(value string) (string, bool) {
+	if !jsontext.Value(value).IsValid() || strings.ContainsAny(value[:1], `"tfn[{`) {
 		return "", false
 	}
-	digits, negative := strings.CutPrefix(text, "-")
+	digits, negative := strings.CutPrefix(value, "-")
 	for scale := range numberDigits {
-		units, ok := parseDecimal(digits, scale, numberDigits)
+		units, ok := text.ParseDecimal(digits, scale, numberDigits)
 		if !ok {
 			continue
 		}
@@ -200,7 +203,7 @@ func (in *CustomInput) date() (string, bool) {
 	if in.said != '"' && in.said != written {
 		return "", false
 	}
-	day, ok := parseTime(in.text, time.DateOnly)
+	day, ok := text.ParseTime(in.text, time.DateOnly)
 	if in.said == written && !ok {
 		var m Moment
 		m, ok = ReadMoment(in.text, false)
@@ -221,7 +224,7 @@ func GuessFieldType(values []string) FieldType {
 		if in.text == "" {
 			continue
 		}
-		any, long = true, long || isLonger(in.text, maxText) || strings.Contains(in.text, "\n")
+		any, long = true, long || doc.IsLonger(in.text, doc.MaxText) || strings.Contains(in.text, "\n")
 		for t := range fits {
 			f := CustomField{Type: t}
 			_, rule, _ := f.value(&in)
@@ -240,55 +243,57 @@ func GuessFieldType(values []string) FieldType {
 }
 
 // losesZeros tells whether a text is rather a number to call than to count with: 007.
-func losesZeros(text string) bool { return len(text) > 1 && text[0] == '0' && isDigit(text[1]) }
+func losesZeros(value string) bool {
+	return len(value) > 1 && value[0] == '0' && text.IsDigit(value[1])
+}
 
 // readCustom takes custom fields as a list of {field_id, value}, or as an object of values by field.
-func readCustom(r *jsonReader, in *ContactInput) {
-	if r.next() == '{' {
+func readCustom(r *doc.Reader, in *ContactInput) {
+	if r.Next() == '{' {
 		n := 0
-		r.object(func(key string) {
+		r.Object(func(key string) {
 			if n++; n > maxSent {
-				r.skip()
+				r.Skip()
 				return
 			}
 			one := CustomInput{Field: parseFieldKey(key)}
-			one.said, one.text = r.scalar()
-			one.name = r.path()
+			one.said, one.text = r.Scalar()
+			one.name = r.Path()
 			in.Custom = append(in.Custom, one)
 		})
 		if n > maxSent {
-			r.wrong(TooMany, maxSent)
+			r.Wrong(doc.TooMany, maxSent)
 		}
 		return
 	}
-	if r.next() != '[' && r.next() != 'n' {
-		r.skip()
-		r.wrong(ArrayOrObject)
+	if r.Next() != '[' && r.Next() != 'n' {
+		r.Skip()
+		r.Wrong(doc.ArrayOrObject)
 		return
 	}
-	r.list(maxSent, func() {
+	r.List(maxSent, func() {
 		one := CustomInput{part: true}
-		faults := len(r.fault.Faults)
-		r.element(func(key string) {
+		faults := len(r.Fault.Faults)
+		r.Element(func(key string) {
 			switch key {
 			case "field_id":
-				one.Field = r.fieldID()
+				one.Field = fieldID(r)
 			case "value":
-				one.said, one.text = r.scalar()
+				one.said, one.text = r.Scalar()
 			default:
-				r.skip()
+				r.Skip()
 			}
 		})
-		one.name = r.path()
-		if len(r.fault.Faults) == faults {
+		one.name = r.Path()
+		if len(r.Fault.Faults) == faults {
 			in.Custom = append(in.Custom, one)
 		}
 	})
 }
 
 // fieldID reads the id of a field; what is no id is one that no field has.
-func (r *jsonReader) fieldID() int64 {
-	kind, text := r.scalar()
+func fieldID(r *doc.Reader) int64 {
+	kind, text := r.Scalar()
 	id, err := strconv.ParseInt(text, 10, 64)
 	if kind != '0' || err != nil {
 		return 0
@@ -298,10 +303,10 @@ func (r *jsonReader) fieldID() int64 {
 
 // checkOptions refuses values that are no options of their fields, unless the contact has had them before.
 func (in *ContactInput) checkOptions(old *Contact) error {
-	v := new(Invalid)
+	v := new(doc.Invalid)
 	for _, c := range in.custom {
 		if c.unlisted != nil && customValue(old.Custom, c.Field) != c.Value {
-			v.addLabeled(c.sent.valueName(), c.unlisted.Title, OneOf, optionsText(c.unlisted.Options))
+			v.AddLabeled(c.sent.valueName(), c.unlisted.Title, doc.OneOf, optionsText(c.unlisted.Options))
 		}
 	}
 	return v.Err()
@@ -319,7 +324,7 @@ func optionsText(options []string) string {
 // ShownFields is the field of a form that names the custom fields that it shows: others stay as they are.
 const ShownFields = "custom_fields.shown"
 
-func takeCustom(form Form, _ place, in *ContactInput) {
+func takeCustom(form doc.Form, _ doc.Place, in *ContactInput) {
 	for key := range strings.FieldsSeq(form.Value(ShownFields)) {
 		if id := parseFieldKey(key); id != 0 && len(in.Custom) < maxSent {
 			in.Custom = append(in.Custom, WrittenCustom(id, form.Value("custom_fields."+key)))

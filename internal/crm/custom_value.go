@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"donorbook/internal/crm/doc"
 )
 
 // CustomValue is the value that a contact has in a custom field. A stored contact names the field by its id alone: titles are put in when it
@@ -43,17 +45,17 @@ func (v CustomValue) quoted() (text string, ok bool) {
 }
 
 // loadCustom reads the values of a stored contact.
-func loadCustom(r *jsonReader) (values []CustomValue) {
-	r.list(maxStoredFields, func() {
+func loadCustom(r *doc.Reader) (values []CustomValue) {
+	r.List(maxStoredFields, func() {
 		var v CustomValue
-		r.element(func(key string) {
+		r.Element(func(key string) {
 			switch key {
 			case "field_id":
-				v.Field = r.integer()
+				v.Field = r.Integer()
 			case "value":
-				v.Value = r.raw()
+				v.Value = r.Raw()
 			default:
-				r.skip()
+				r.Skip()
 			}
 		})
 		values = append(values, v)
@@ -97,9 +99,9 @@ func AppendCustomized(dst []byte, id int64, body []byte, fields *CustomFields) (
 		return dst, errNoCustom
 	}
 	end += begin + 1
-	r := newJSONReader("The stored document", body[begin:end])
+	r := doc.NewReader("The stored document", body[begin:end])
 	values := loadCustom(r)
-	if err := r.end(); err != nil {
+	if err := r.End(); err != nil {
 		return dst, fmt.Errorf("contact %d: the stored document is damaged: %v", id, err) //nolint:errorlint // no fault of a client
 	}
 	dst = append(AppendContact(dst, id, body[:begin]), '[')
@@ -147,41 +149,41 @@ func (c *Contact) putCustom(v CustomValue) {
 }
 
 // customFieldsField are the values in custom fields. They are changed one by one, and never replaced as a list.
-func customFieldsField() field[*Contact, *ContactInput] {
-	return field[*Contact, *ContactInput]{
-		stored: stored[*Contact]{
-			name: "custom_fields", label: "Custom fields",
-			load:   func(r *jsonReader, c *Contact) { c.Custom = loadCustom(r) },
-			append: appendCustom,
-			same:   func(a, b *Contact) bool { return slices.Equal(a.Custom, b.Custom) },
-			size: func(c *Contact) (n int) {
+func customFieldsField() doc.Field[*Contact, *ContactInput] {
+	return doc.Field[*Contact, *ContactInput]{
+		Stored: doc.Stored[*Contact]{
+			Name: "custom_fields", Label: "Custom fields",
+			Load:   func(r *doc.Reader, c *Contact) { c.Custom = loadCustom(r) },
+			Append: appendCustom,
+			Same:   func(a, b *Contact) bool { return slices.Equal(a.Custom, b.Custom) },
+			Size: func(c *Contact) (n int) {
 				for _, v := range c.Custom {
 					n += len(v.Value) + 48
 				}
 				return n
 			},
-			fill: func(c *Contact, _ place, set setter) {
+			Fill: func(c *Contact, _ doc.Place, set doc.Setter) {
 				for _, v := range c.Custom {
 					set("custom_fields."+fieldKey(v.Field), v.Text())
 				}
 			},
-			differ: customDifferences, undo: undoCustom,
+			Differ: customDifferences, Undo: undoCustom,
 		},
-		read: readCustom,
-		take: takeCustom,
-		check: func(c *checker, _ place, in *ContactInput) {
+		Read: readCustom,
+		Take: takeCustom,
+		Check: func(c *doc.Checker, _ doc.Place, in *ContactInput) {
 			if in.Fields != nil {
 				in.custom = in.Fields.check(&c.Invalid, in.Custom)
 			}
 		},
-		merge: func(c *Contact, in *ContactInput, _ time.Time) {
+		Merge: func(c *Contact, in *ContactInput, _ time.Time) {
 			for _, change := range in.custom {
 				if change.Value != "" {
 					c.putCustom(change.CustomValue)
 				}
 			}
 		},
-		patch: func(c *Contact, in *ContactInput, _ time.Time) {
+		Patch: func(c *Contact, in *ContactInput, _ time.Time) {
 			for _, change := range in.custom {
 				c.putCustom(change.CustomValue)
 			}
@@ -190,10 +192,10 @@ func customFieldsField() field[*Contact, *ContactInput] {
 }
 
 // customDifferences are one for each value, so that one can be taken back without the others.
-func customDifferences(was, is *Contact) (all Differences) {
+func customDifferences(was, is *Contact) (all doc.Differences) {
 	add := func(field int64, before, now string) {
 		if before != now {
-			all = append(all, Difference{"custom_fields." + fieldKey(field), rawOrNull(before), rawOrNull(now), -1, nil, nil})
+			all = append(all, doc.Difference{Field: "custom_fields." + fieldKey(field), Before: rawOrNull(before), After: rawOrNull(now), At: -1})
 		}
 	}
 	for _, v := range was.Custom {
@@ -210,7 +212,7 @@ func customDifferences(was, is *Contact) (all Differences) {
 func rawOrNull(value string) json.RawMessage { return json.RawMessage(cmp.Or(value, "null")) }
 
 // undoCustom takes the change of a custom field back, and tells whether it was left alone because the value was changed since.
-func undoCustom(c *Contact, d *Difference, _ string) (left bool) {
+func undoCustom(c *Contact, d *doc.Difference, _ string) (left bool) {
 	id := customOf(d)
 	switch now := string(rawOrNull(customValue(c.Custom, id))); {
 	case now == string(d.Before): // someone has done it before
@@ -225,13 +227,13 @@ func undoCustom(c *Contact, d *Difference, _ string) (left bool) {
 }
 
 // customOf is the id of the custom field that a difference is about, 0 for none.
-func customOf(d *Difference) int64 {
+func customOf(d *doc.Difference) int64 {
 	key, _ := strings.CutPrefix(d.Field, "custom_fields.")
 	return parseFieldKey(key)
 }
 
 // told puts differences of custom fields into words. Without definitions, fields have no names.
-func (fields *CustomFields) told(all Differences) (changes []Change) {
+func (fields *CustomFields) told(all doc.Differences) (changes []Change) {
 	for i := range all {
 		id := customOf(&all[i])
 		if id == 0 {
@@ -254,7 +256,7 @@ func (fields *CustomFields) quotedTitle(id int64) string {
 
 // FieldLabel is what people call a field of a contact, and a custom field among them. ok is false where it is none.
 func (fields *CustomFields) FieldLabel(path string) (label string, ok bool) {
-	if id := customOf(&Difference{Field: path}); id != 0 {
+	if id := customOf(&doc.Difference{Field: path}); id != 0 {
 		return fields.quotedTitle(id), true
 	}
 	return Label(path)

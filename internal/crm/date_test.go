@@ -3,6 +3,8 @@ package crm
 import (
 	"testing"
 	"time"
+
+	"donorbook/internal/crm/text"
 )
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -20,7 +22,7 @@ func TestParseDOB(t *testing.T) {
 		{"01/01/1000", time.Date(1000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		{"1/31/2026", time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)},
 	} {
-		if got, ok := parseDOB(test.value, noon); !ok || !got.Equal(test.want) {
+		if got, ok := text.ParseDOB(test.value, noon); !ok || !got.Equal(test.want) {
 			t.Errorf("parseDOB(%q) = %v, %v; want %v", test.value, got, ok, test.want)
 		}
 	}
@@ -30,7 +32,7 @@ func TestParseDOB(t *testing.T) {
 		"1/1/9999", "2000-01-02", "1-2-2000", "1/2/2000 ", " 1/2/2000", "1/2/2000/", "1/2/2000/3", "+1/2/2000", "-1/2/2000",
 		"1/2/-200", "1/2/2e03", "１/2/2000", "1/2/2000T00:00", "Jan/2/2000",
 	} {
-		if got, ok := parseDOB(value, noon); ok {
+		if got, ok := text.ParseDOB(value, noon); ok {
 			t.Errorf("parseDOB(%q) = %v, want it refused", value, got)
 		}
 	}
@@ -39,10 +41,10 @@ func TestParseDOB(t *testing.T) {
 func TestParseDOBTakesTheDayInUTC(t *testing.T) {
 	east := time.FixedZone("east", 14*3600)
 	now := time.Date(2026, 2, 1, 1, 0, 0, 0, east) // still 31 January in UTC
-	if _, ok := parseDOB("2/1/2026", now); ok {
+	if _, ok := text.ParseDOB("2/1/2026", now); ok {
 		t.Error("tomorrow in UTC was accepted")
 	}
-	if _, ok := parseDOB("1/31/2026", now); !ok {
+	if _, ok := text.ParseDOB("1/31/2026", now); !ok {
 		t.Error("today in UTC was refused")
 	}
 }
@@ -54,9 +56,9 @@ var timeForms = []struct {
 	read         func(string) (time.Time, bool)
 	unit         time.Duration
 }{
-	{"contact", contactTimeForm, appendContactTime, parseContactTime, time.Second},
-	{"micro", microTimeForm, appendMicroTime, parseMicroTime, time.Microsecond},
-	{"campaign", campaignTimeForm, appendCampaignTime, parseCampaignTime, time.Second},
+	{"contact", text.ContactTimeForm, text.AppendContactTime, text.ParseContactTime, time.Second},
+	{"micro", text.MicroTimeForm, text.AppendMicroTime, text.ParseMicroTime, time.Microsecond},
+	{"campaign", text.CampaignTimeForm, text.AppendCampaignTime, text.ParseCampaignTime, time.Second},
 }
 
 func TestTimesAreWrittenInUTC(t *testing.T) {
@@ -89,7 +91,7 @@ func TestTimesAreReadStrictly(t *testing.T) {
 		"2026-02-29 00:00:00", "2026-13-01 00:00:00", "2026-00-01 00:00:00", "2026-01-00 00:00:00", "2026-01-01 24:00:00",
 		"2026-01-01 00:60:00", "2026-01-01 00:00:60", "2026-1-01 00:00:000", "2026-01-01T00:00:00",
 	} {
-		if _, ok := parseCampaignTime(value); ok {
+		if _, ok := text.ParseCampaignTime(value); ok {
 			t.Errorf("accepted %q", value)
 		}
 	}
@@ -118,13 +120,13 @@ func FuzzParseDOB(f *testing.F) {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		got, ok := parseDOB(value, noon)
+		got, ok := text.ParseDOB(value, noon)
 		want, err := time.Parse("1/2/2006", value)
 		if ok && (err != nil || !got.Equal(want) || got.Year() < 1000 || got.After(noon)) {
 			t.Fatalf("parseDOB(%q) = %v; the standard library says %v, %v", value, got, want, err)
 		}
 		if ok {
-			again, ok := parseDOB(got.Format("01/02/2006"), noon)
+			again, ok := text.ParseDOB(got.Format("01/02/2006"), noon)
 			if !ok || !again.Equal(got) {
 				t.Fatalf("%v does not come back: %v, %v", got, again, ok)
 			}
@@ -155,13 +157,13 @@ func FuzzParseTime(f *testing.F) {
 func BenchmarkAppendContactTime(b *testing.B) {
 	buf := make([]byte, 0, 64)
 	for b.Loop() {
-		appendContactTime(buf, noon)
+		text.AppendContactTime(buf, noon)
 	}
 }
 
 func BenchmarkParseContactTime(b *testing.B) {
-	text := string(appendContactTime(nil, noon))
+	value := string(text.AppendContactTime(nil, noon))
 	for b.Loop() {
-		parseContactTime(text)
+		text.ParseContactTime(value)
 	}
 }

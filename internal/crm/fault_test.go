@@ -5,31 +5,33 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/doc"
 )
 
 func TestAFaultNamesItsFieldRuleAndLimit(t *testing.T) {
 	_, err := read(`{"first_name":"`+strings.Repeat("x", 256)+`","emails":[{"value":"a b"}],"phones":[{"type":"fax","value":"1"}],"tags":7}`, true)
-	want := []Fault{
-		{Field: "first_name", Rule: TooLong, Args: []any{255}},
-		{Field: "last_name", Rule: Required},
-		{Field: "emails.0.value", Rule: EmailForm},
-		{Field: "phones.0.type", Rule: OneOf, Args: []any{"work, home, cell"}},
-		{Field: "phones.0.value", Rule: PhoneForm, Args: []any{"US"}},
-		{Field: "tags", Rule: Array},
+	want := []doc.Fault{
+		{Field: "first_name", Rule: doc.TooLong, Args: []any{255}},
+		{Field: "last_name", Rule: doc.Required},
+		{Field: "emails.0.value", Rule: doc.EmailForm},
+		{Field: "phones.0.type", Rule: doc.OneOf, Args: []any{"work, home, cell"}},
+		{Field: "phones.0.value", Rule: doc.PhoneForm, Args: []any{"US"}},
+		{Field: "tags", Rule: doc.Array},
 	}
-	if diff := cmp.Diff(want, err.(*Invalid).Faults); diff != "" {
+	if diff := cmp.Diff(want, err.(*doc.Invalid).Faults); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestAFaultInWordsForPrograms(t *testing.T) {
-	for want, fault := range map[string]Fault{
-		"The goal field must be a number.":                          {Field: "goal", Rule: Number},
-		"The note field must not be longer than 10000 characters.":  {Field: "note", Rule: TooLong, Args: []any{10_000}},
+	for want, fault := range map[string]doc.Fault{
+		"The goal field must be a number.":                          {Field: "goal", Rule: doc.Number},
+		"The note field must not be longer than 10000 characters.":  {Field: "note", Rule: doc.TooLong, Args: []any{10_000}},
 		"The permission \"%d\" does not exist.":                     {Field: "permission", Rule: "The permission %q does not exist.", Args: []any{"%d"}},
 		"100% of the row is wrong.":                                 {Rule: "100% of the row is wrong."},
 		"“x” is not the id of an organization here.":                {Field: "beneficiaries", Rule: "“%v” is not the id of an organization here.", Args: []any{"x"}},
-		"The event.end_at field must not be before event.start_at.": {Field: "event.end_at", Rule: NotBefore, Args: []any{"event.start_at"}},
+		"The event.end_at field must not be before event.start_at.": {Field: "event.end_at", Rule: doc.NotBefore, Args: []any{"event.start_at"}},
 	} {
 		if got := fault.String(); got != want {
 			t.Errorf("got %s\nwant %s", got, want)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"donorbook/internal/crm/text"
 )
 
 func TestFold(t *testing.T) {
@@ -29,7 +31,7 @@ func TestFold(t *testing.T) {
 		{"zero\u200bwidth", "zerowidth"},
 		{"李小龍", "李小龍"},
 	} {
-		if got := fold(test.value); got != test.want {
+		if got := text.Fold(test.value); got != test.want {
 			t.Errorf("fold(%q) = %q, want %q", test.value, got, test.want)
 		}
 	}
@@ -46,14 +48,14 @@ func TestWords(t *testing.T) {
 		{[]string{"Ann Ann", "ANN lee"}, []string{"ann", "lee"}},
 		{[]string{"Mary-Kate O’Brien, Jr."}, []string{"mary", "kate", "obrien", "jr"}},
 		{[]string{"Route 66/A_b"}, []string{"route", "66", "a", "b"}},
-		{[]string{"नरेन्द्र मोदी"}, words("नरेन्द्र", "मोदी")},
+		{[]string{"नरेन्द्र मोदी"}, text.Words("नरेन्द्र", "मोदी")},
 		{[]string{"李小龍"}, []string{"李小龍"}},
 	} {
-		if got := words(test.texts...); !slices.Equal(got, test.want) {
+		if got := text.Words(test.texts...); !slices.Equal(got, test.want) {
 			t.Errorf("words(%q) = %q, want %q", test.texts, got, test.want)
 		}
 	}
-	if n := len(words("नरेन्द्र मोदी")); n != 2 {
+	if n := len(text.Words("नरेन्द्र मोदी")); n != 2 {
 		t.Errorf("two Hindi words were taken for %d", n)
 	}
 }
@@ -64,20 +66,20 @@ func TestFoldTreatsAllCasesOfALetterAlike(t *testing.T) {
 		if other == r || unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mn, other) {
 			continue
 		}
-		if fold(string(r)) != fold(string(other)) {
-			t.Errorf("%c folds to %q, %c to %q", r, fold(string(r)), other, fold(string(other)))
+		if text.Fold(string(r)) != text.Fold(string(other)) {
+			t.Errorf("%c folds to %q, %c to %q", r, text.Fold(string(r)), other, text.Fold(string(other)))
 		}
-		if folded := fold(string(r)); fold(folded) != folded {
-			t.Errorf("%c folds to %q, and again to %q", r, folded, fold(folded))
+		if folded := text.Fold(string(r)); text.Fold(folded) != folded {
+			t.Errorf("%c folds to %q, and again to %q", r, folded, text.Fold(folded))
 		}
-		if folded := foldCase(string(r)); foldCase(folded) != folded {
-			t.Errorf("the case of %c folds to %q, and again to %q", r, folded, foldCase(folded))
+		if folded := text.FoldCase(string(r)); text.FoldCase(folded) != folded {
+			t.Errorf("the case of %c folds to %q, and again to %q", r, folded, text.FoldCase(folded))
 		}
 	}
 }
 
 func TestFoldDoesNotAllocateForPlainText(t *testing.T) {
-	if n := testing.AllocsPerRun(100, func() { fold("ann lee") }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { text.Fold("ann lee") }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -87,18 +89,18 @@ func FuzzFold(f *testing.F) {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		folded := fold(value)
-		if again := fold(folded); again != folded {
+		folded := text.Fold(value)
+		if again := text.Fold(folded); again != folded {
 			t.Fatalf("fold(%q) = %q, and folded again %q", value, folded, again)
 		}
-		if other := fold(strings.ToLower(value)); utf8.ValidString(value) && other != folded {
+		if other := text.Fold(strings.ToLower(value)); utf8.ValidString(value) && other != folded {
 			t.Fatalf("%q folds to %q, its lower case to %q", value, folded, other)
 		}
 		if strings.ContainsFunc(folded, func(r rune) bool { return unicode.Is(unicode.Mn, r) }) {
 			t.Fatalf("fold(%q) = %q keeps an accent", value, folded)
 		}
-		found := words(value)
-		if again := words(strings.Join(found, " ")); !slices.Equal(again, found) {
+		found := text.Words(value)
+		if again := text.Words(strings.Join(found, " ")); !slices.Equal(again, found) {
 			t.Fatalf("words %q, and again %q", found, again)
 		}
 		for i, word := range found {

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Gift is money, or a thing, that one contact gave on one day, for one campaign or for none. The API calls it a transaction. It is
@@ -138,8 +141,8 @@ func codeID(account int64, code string) int64 {
 }
 
 // giftTable is a gift, field by field, from plan_id on: what comes before is written when a gift is read.
-var giftTable = table[*Gift, *GiftInput]{
-	giftText("plan_id", "Plan", text(maxText), func(g *Gift) *string { return &g.PlanCode }, func(in *GiftInput) **string { return &in.Plan }),
+var giftTable = doc.Table[*Gift, *GiftInput]{
+	giftText("plan_id", "Plan", doc.String(doc.MaxText), func(g *Gift) *string { return &g.PlanCode }, func(in *GiftInput) **string { return &in.Plan }),
 	unset[*Gift, *GiftInput]("team_id"), unset[*Gift, *GiftInput]("member_id"), unset[*Gift, *GiftInput]("fund_id"),
 	unset[*Gift, *GiftInput]("fund_code"), unset[*Gift, *GiftInput]("giving_space"),
 	numberField("contact_id", "Contact", func(g *Gift) *int64 { return &g.Contact }, func(in *GiftInput) **int64 { return &in.Contact }),
@@ -152,38 +155,38 @@ var giftTable = table[*Gift, *GiftInput]{
 	giftText("status", "Status", among(names(GiftStatuses)...), func(g *Gift) *string { return (*string)(&g.Status) }, func(in *GiftInput) **string { return &in.Status }),
 	giftText("method", "Method", among(Methods...), func(g *Gift) *string { return &g.Method }, func(in *GiftInput) **string { return &in.Method }),
 	paymentMethod(),
-	money("amount", "Amount", MoneyRange, (*Gift).amount, func(in *GiftInput) **int64 { return &in.Amount }),
-	money("fee", "Fee", FeeRange, (*Gift).fee, func(in *GiftInput) **int64 { return &in.Fee }),
-	money("fee_covered", "Fee covered by the donor", FeeRange, (*Gift).feeCovered, func(in *GiftInput) **int64 { return &in.FeeCovered }),
+	money("amount", "Amount", doc.MoneyRange, (*Gift).amount, func(in *GiftInput) **int64 { return &in.Amount }),
+	money("fee", "Fee", doc.FeeRange, (*Gift).fee, func(in *GiftInput) **int64 { return &in.Fee }),
+	money("fee_covered", "Fee covered by the donor", doc.FeeRange, (*Gift).feeCovered, func(in *GiftInput) **int64 { return &in.FeeCovered }),
 	money("donated", "", "", (*Gift).Donated, nil),
 	money("payout", "", "", (*Gift).payout, nil),
-	giftText("currency", "Currency", matching(isCurrency, Currency), func(g *Gift) *string { return &g.Currency }, func(in *GiftInput) **string { return &in.Currency }),
+	giftText("currency", "Currency", matching(text.IsCurrency, doc.Currency), func(g *Gift) *string { return &g.Currency }, func(in *GiftInput) **string { return &in.Currency }),
 	givenAt(),
-	kept[*Gift, *GiftInput]("created_at", contactTime, func(g *Gift) *time.Time { return &g.CreatedAt }),
-	sent("dedication", "Dedication", object(dedicationTable), func(g *Gift) **Dedication { return &g.Dedication }, func(in *GiftInput) ***Dedication { return &in.Dedication }),
+	doc.Kept[*Gift, *GiftInput]("created_at", contactTime, func(g *Gift) *time.Time { return &g.CreatedAt }),
+	doc.Sent("dedication", "Dedication", doc.Nested(dedicationTable), func(g *Gift) **Dedication { return &g.Dedication }, func(in *GiftInput) ***Dedication { return &in.Dedication }),
 	entriesField(),
-	derived[*Gift, *GiftInput]("line_items", func(dst []byte, g *Gift) []byte { return g.Payment().appendItems(dst, g.Currency) }),
-	derived[*Gift, *GiftInput]("custom_fields", func(dst []byte, _ *Gift) []byte { return append(dst, `[]`...) }),
+	doc.Derived[*Gift, *GiftInput]("line_items", func(dst []byte, g *Gift) []byte { return g.Payment().appendItems(dst, g.Currency) }),
+	doc.Derived[*Gift, *GiftInput]("custom_fields", func(dst []byte, _ *Gift) []byte { return append(dst, `[]`...) }),
 	unset[*Gift, *GiftInput]("utm_parameters"), unset[*Gift, *GiftInput]("attribution_data"), unset[*Gift, *GiftInput]("session_id"),
-	sent("communication_opt_in", "Wants to hear from us", yesNo, func(g *Gift) *bool { return &g.OptIn }, func(in *GiftInput) **bool { return &in.OptIn }),
+	doc.Sent("communication_opt_in", "Wants to hear from us", yesNo, func(g *Gift) *bool { return &g.OptIn }, func(in *GiftInput) **bool { return &in.OptIn }),
 	giftText("external_id", "External ID", referenceKind(), func(g *Gift) *string { return &g.ExternalID }, func(in *GiftInput) **string { return &in.ExternalID }),
-	giftText("check_number", "Check number", text(maxText), func(g *Gift) *string { return &g.Check }, func(in *GiftInput) **string { return &in.Check }),
+	giftText("check_number", "Check number", doc.String(doc.MaxText), func(g *Gift) *string { return &g.Check }, func(in *GiftInput) **string { return &in.Check }),
 	depositedAt(),
-	giftText("note", "Note", text(maxNote), func(g *Gift) *string { return &g.Note }, func(in *GiftInput) **string { return &in.Note }),
+	giftText("note", "Note", doc.String(maxNote), func(g *Gift) *string { return &g.Note }, func(in *GiftInput) **string { return &in.Note }),
 	livemode(),
 }
 
-var giftFields = append([]string{"campaign_id"}, giftTable.paths()...)
+var giftFields = append([]string{"campaign_id"}, giftTable.Paths()...)
 
-var dedicationTable = table[*Dedication, *Dedication]{
-	part("type", "type", among("in_honor_of", "in_memory_of").needed().choice(), func(d *Dedication) *string { return &d.Type }),
-	part("name", "name", text(maxText), func(d *Dedication) *string { return &d.Name }),
-	part("recipient_name", "recipient", text(maxText), func(d *Dedication) *string { return &d.RecipientName }),
-	part("recipient_email", "recipient's email", oneOf(maxText, EmailForm, isEmail), func(d *Dedication) *string { return &d.RecipientEmail }),
+var dedicationTable = doc.Table[*Dedication, *Dedication]{
+	doc.Part("type", "type", among("in_honor_of", "in_memory_of").Needed().Choice(), func(d *Dedication) *string { return &d.Type }),
+	doc.Part("name", "name", doc.String(doc.MaxText), func(d *Dedication) *string { return &d.Name }),
+	doc.Part("recipient_name", "recipient", doc.String(doc.MaxText), func(d *Dedication) *string { return &d.RecipientName }),
+	doc.Part("recipient_email", "recipient's email", doc.Choice(doc.MaxText, doc.EmailForm, isEmail), func(d *Dedication) *string { return &d.RecipientEmail }),
 }
 
-func isEmail(text string) bool {
-	_, ok := normalEmail(text)
+func isEmail(value string) bool {
+	_, ok := text.NormalEmail(value)
 	return ok
 }
 
@@ -198,8 +201,8 @@ func (g *Gift) Donated() int64 { return g.Payment().Donated() }
 // giftText is a text of a gift that is sent and stored; rules about its change are in Gift.Change.
 //
 //go:noinline
-func giftText(name, label string, k kind[string], in func(*Gift) *string, of func(*GiftInput) **string) field[*Gift, *GiftInput] {
-	return sent(name, label, k, in, of)
+func giftText(name, label string, k doc.Kind[string], in func(*Gift) *string, of func(*GiftInput) **string) doc.Field[*Gift, *GiftInput] {
+	return doc.Sent(name, label, k, in, of)
 }
 
 func names[T ~string](values []T) (texts []string) {
@@ -210,32 +213,32 @@ func names[T ~string](values []T) (texts []string) {
 }
 
 // unset is a key that is kept for clients and never used.
-func unset[D, I any](name string) field[D, I] {
-	return derived[D, I](name, func(dst []byte, _ D) []byte { return append(dst, `null`...) })
+func unset[D, I any](name string) doc.Field[D, I] {
+	return doc.Derived[D, I](name, func(dst []byte, _ D) []byte { return append(dst, `null`...) })
 }
 
 // giverText is what a gift says about its giver. It is checked as that of a contact, and never patched.
-func giverText(name, label string, in func(*Gift) *string, of func(*GiftInput) **string) field[*Gift, *GiftInput] {
-	f := sent(name, label, text(maxText), in, of)
-	f.check, f.merge, f.patch = nil, nil, nil
+func giverText(name, label string, in func(*Gift) *string, of func(*GiftInput) **string) doc.Field[*Gift, *GiftInput] {
+	f := doc.Sent(name, label, doc.String(doc.MaxText), in, of)
+	f.Check, f.Merge, f.Patch = nil, nil, nil
 	return f
 }
 
-func giverAddress() field[*Gift, *GiftInput] {
-	k := object(addressTable)
-	f := sent("address", "Address", k, func(g *Gift) **Address { return &g.Giver.Address }, func(in *GiftInput) ***Address { return &in.Address })
-	f.check, f.merge, f.patch = nil, nil, nil
-	f.same = func(a, b *Gift) bool {
-		return string(k.append(nil, a.Giver.Address)) == string(k.append(nil, b.Giver.Address))
+func giverAddress() doc.Field[*Gift, *GiftInput] {
+	k := doc.Nested(addressTable)
+	f := doc.Sent("address", "Address", k, func(g *Gift) **Address { return &g.Giver.Address }, func(in *GiftInput) ***Address { return &in.Address })
+	f.Check, f.Merge, f.Patch = nil, nil, nil
+	f.Same = func(a, b *Gift) bool {
+		return string(k.Append(nil, a.Giver.Address)) == string(k.Append(nil, b.Giver.Address))
 	}
 	return f
 }
 
 // paymentMethod repeats the method, and may be sent instead of it.
-func paymentMethod() field[*Gift, *GiftInput] {
-	f := derived[*Gift, *GiftInput]("payment_method", func(dst []byte, g *Gift) []byte { return appendText(dst, g.Method) })
-	f.read = func(r *jsonReader, in *GiftInput) {
-		if value := r.text(); in.Method == nil || *in.Method == "" {
+func paymentMethod() doc.Field[*Gift, *GiftInput] {
+	f := doc.Derived[*Gift, *GiftInput]("payment_method", func(dst []byte, g *Gift) []byte { return doc.AppendText(dst, g.Method) })
+	f.Read = func(r *doc.Reader, in *GiftInput) {
+		if value := r.Text(); in.Method == nil || *in.Method == "" {
 			in.Method = &value
 		}
 	}
@@ -243,58 +246,58 @@ func paymentMethod() field[*Gift, *GiftInput] {
 }
 
 // numberField is the id of something else; null is none.
-func numberField(name, label string, in func(*Gift) *int64, of func(*GiftInput) **int64) field[*Gift, *GiftInput] {
-	return sent(name, label, idKind, in, of)
+func numberField(name, label string, in func(*Gift) *int64, of func(*GiftInput) **int64) doc.Field[*Gift, *GiftInput] {
+	return doc.Sent(name, label, idKind, in, of)
 }
 
 // idKind is the id of a contact or a campaign; null is 0.
-var idKind = kind[int64]{
-	read: func(r *jsonReader) int64 {
-		text, ok := r.number()
-		id, fits := parseDecimal(text, 0, 18)
+var idKind = doc.Kind[int64]{
+	Read: func(r *doc.Reader) int64 {
+		value, ok := r.Number()
+		id, fits := text.ParseDecimal(value, 0, 18)
 		if ok && !fits {
-			r.wrong(IDForm)
+			r.Wrong(doc.IDForm)
 		}
 		return id
 	},
-	append: func(dst []byte, id int64) []byte {
+	Append: func(dst []byte, id int64) []byte {
 		if id == 0 {
 			return append(dst, `null`...)
 		}
 		return strconv.AppendInt(dst, id, 10)
 	},
-	text: func(id int64) string { return emptyWhere(id == 0, strconv.FormatInt(id, 10)) },
+	Text: func(id int64) string { return emptyWhere(id == 0, strconv.FormatInt(id, 10)) },
 }
 
 // money is an amount of a gift, shown from its ledger. What is sent is in ten-thousandths.
-func money(name, label string, rule Rule, of func(*Gift) int64, from func(*GiftInput) **int64) field[*Gift, *GiftInput] {
-	f := derived[*Gift, *GiftInput](name, func(dst []byte, g *Gift) []byte { return appendMinor(dst, of(g), g.Currency) })
-	f.label = label
+func money(name, label string, rule doc.Rule, of func(*Gift) int64, from func(*GiftInput) **int64) doc.Field[*Gift, *GiftInput] {
+	f := doc.Derived[*Gift, *GiftInput](name, func(dst []byte, g *Gift) []byte { return text.AppendMinor(dst, of(g), g.Currency) })
+	f.Label = label
 	if from != nil {
-		f.read = func(r *jsonReader, in *GiftInput) { *from(in) = readMoney(r, rule) }
+		f.Read = func(r *doc.Reader, in *GiftInput) { *from(in) = readMoney(r, rule) }
 	}
 	return f
 }
 
 // readMoney reads an amount in ten-thousandths; nil is null.
-func readMoney(r *jsonReader, rule Rule) *int64 {
-	if r.next() == 'n' {
-		r.skip()
+func readMoney(r *doc.Reader, rule doc.Rule) *int64 {
+	if r.Next() == 'n' {
+		r.Skip()
 		return nil
 	}
-	n := readDecimal(r, sentDecimals, sentDigits, rule)
+	n := readDecimal(r, text.SentDecimals, text.SentDigits, rule)
 	return &n
 }
 
 // livemode is told when a gift is recorded, and stays.
-func livemode() field[*Gift, *GiftInput] {
-	f := derived[*Gift, *GiftInput]("livemode", func(dst []byte, g *Gift) []byte { return strconv.AppendBool(dst, !g.Test) })
-	f.load = func(r *jsonReader, g *Gift) { g.Test = !r.boolean() }
-	f.read = func(r *jsonReader, in *GiftInput) {
-		isNull := r.next() == 'n'
-		in.Test = !r.boolean() && !isNull
+func livemode() doc.Field[*Gift, *GiftInput] {
+	f := doc.Derived[*Gift, *GiftInput]("livemode", func(dst []byte, g *Gift) []byte { return strconv.AppendBool(dst, !g.Test) })
+	f.Load = func(r *doc.Reader, g *Gift) { g.Test = !r.Boolean() }
+	f.Read = func(r *doc.Reader, in *GiftInput) {
+		isNull := r.Next() == 'n'
+		in.Test = !r.Boolean() && !isNull
 	}
-	f.merge = func(g *Gift, in *GiftInput, _ time.Time) { g.Test = g.Test || in.Test }
+	f.Merge = func(g *Gift, in *GiftInput, _ time.Time) { g.Test = g.Test || in.Test }
 	return f
 }
 
@@ -302,17 +305,17 @@ func livemode() field[*Gift, *GiftInput] {
 func AppendGift(dst []byte, id int64, code string, campaign int64, slug string, body []byte) []byte {
 	dst = append(append(append(dst, `{"id":"`...), code...), `","number":"`...)
 	dst = append(append(dst, GiftNumber(id)...), `","campaign_id":`...)
-	dst = append(idKind.append(dst, campaign), `,"campaign_code":`...)
-	return append(appendText(dst, slug), body...)
+	dst = append(idKind.Append(dst, campaign), `,"campaign_code":`...)
+	return append(doc.AppendText(dst, slug), body...)
 }
 
 // AppendBody appends everything of the wire form that follows the campaign. This is what the store keeps.
-func (g *Gift) AppendBody(dst []byte) []byte { return append(giftTable.append(dst, g), '}') }
+func (g *Gift) AppendBody(dst []byte) []byte { return append(giftTable.Append(dst, g), '}') }
 
 // ParseGift reads a stored body back.
 func ParseGift(id int64, code string, campaign int64, body []byte) (Gift, error) {
 	g := Gift{ID: id, Code: code, Campaign: campaign}
-	if err := readStored(body, func(r *jsonReader, key string) { giftTable.load(r, key, &g) }); err != nil {
+	if err := doc.ReadStored(body, func(r *doc.Reader, key string) { giftTable.Load(r, key, &g) }); err != nil {
 		return Gift{}, fmt.Errorf("gift %d: %w", id, err)
 	}
 	if len(g.Entries) == 0 {
@@ -329,17 +332,17 @@ type GiftChange struct {
 // GiftChanges lists what differs between two states of a gift, by the names of the wire.
 func GiftChanges(before, after *Gift) (changes []GiftChange) {
 	if before.Campaign != after.Campaign {
-		changes = append(changes, GiftChange{"campaign_id", idKind.text(before.Campaign), idKind.text(after.Campaign)})
+		changes = append(changes, GiftChange{"campaign_id", idKind.Text(before.Campaign), idKind.Text(after.Campaign)})
 	}
 	for i := range giftTable {
 		f := &giftTable[i]
-		switch f.name {
+		switch f.Name {
 		case "transactions", "line_items", "donated", "payout", "payment_method": // these follow from others
 			continue
 		}
-		was, is := string(f.append(nil, before)), string(f.append(nil, after))
+		was, is := string(f.Append(nil, before)), string(f.Append(nil, after))
 		if was != is {
-			changes = append(changes, GiftChange{f.name, was, is})
+			changes = append(changes, GiftChange{f.Name, was, is})
 		}
 	}
 	return changes
@@ -347,7 +350,7 @@ func GiftChanges(before, after *Gift) (changes []GiftChange) {
 
 // Clip is a text of at most so many characters; a longer one ends with three dots.
 func Clip(text string, limit int) string {
-	if !isLonger(text, limit) {
+	if !doc.IsLonger(text, limit) {
 		return text
 	}
 	return string([]rune(text)[:limit]) + "..."

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // sentMoney is an amount that was sent, and where a payment has it.
@@ -18,17 +21,17 @@ func moneyOf(in *GiftInput, e *Entry) []sentMoney {
 }
 
 // minor is what was sent in the smallest unit of a currency.
-func (m sentMoney) minor(currency string, v *Invalid) int64 {
-	units, ok := minorUnits(*m.sent, currency)
+func (m sentMoney) minor(currency string, v *doc.Invalid) int64 {
+	units, ok := text.MinorUnits(*m.sent, currency)
 	if !ok {
-		v.Add(m.name, TooFine, Decimals(currency), currency)
+		v.Add(m.name, doc.TooFine, text.Decimals(currency), currency)
 	}
 	return units
 }
 
 // differs tells whether something else was sent than the payment has.
 func (m sentMoney) differs(currency string) bool {
-	units, ok := minorUnits(value(m.sent), currency)
+	units, ok := text.MinorUnits(value(m.sent), currency)
 	return m.sent != nil && (!ok || units != *m.to)
 }
 
@@ -38,22 +41,22 @@ func (g Gift) Change(in *GiftInput, contact *Contact, now time.Time) (Gift, erro
 	if in.Seen != "" && in.Seen != g.Version() {
 		return g, ErrChanged
 	}
-	var v Invalid
+	var v doc.Invalid
 	old := g
 	g.Entries = slices.Clone(g.Entries)
 	g.changeMoney(in, &v, now)
 	if status := GiftStatus(value(in.Status)); status != "" && status != g.Status && g.Status != Pending {
-		v.Add("status", StatusStays)
+		v.Add("status", doc.StatusStays)
 	} else if cmp.Or(status, g.Status) != Pending && in.future {
-		v.Add("transacted_at", NotInFuture)
+		v.Add("transacted_at", doc.NotInFuture)
 	}
 	checkReserved(&v, value(in.ExternalID), g.ExternalID)
 	if len(v.Faults) > 0 {
-		sortFaults(&v, giftFields)
+		doc.SortFaults(&v, giftFields)
 		return old, &v
 	}
 	method := g.Method // as it is, or corrected
-	giftTable.patch(&g, in, now)
+	giftTable.Patch(&g, in, now)
 	g.Currency, g.Method = old.Currency, method
 	if g.Status == "" {
 		g.Status = old.Status
@@ -94,7 +97,7 @@ func (g *Gift) settle(in *GiftInput, now time.Time) {
 }
 
 // changeMoney corrects what differs where that is asked for. Else nothing may differ but a fee of 0, which is told later.
-func (g *Gift) changeMoney(in *GiftInput, v *Invalid, now time.Time) {
+func (g *Gift) changeMoney(in *GiftInput, v *doc.Invalid, now time.Time) {
 	payment := g.Payment()
 	var wrong []string
 	for _, m := range moneyOf(in, payment) {
@@ -106,7 +109,7 @@ func (g *Gift) changeMoney(in *GiftInput, v *Invalid, now time.Time) {
 		wrong = append(wrong, "method")
 	}
 	if currency := value(in.Currency); currency != "" && currency != g.Currency {
-		v.Add("currency", MoneyStays)
+		v.Add("currency", doc.MoneyStays)
 	}
 	switch {
 	case len(wrong) > 0 && in.Correction:
@@ -114,18 +117,18 @@ func (g *Gift) changeMoney(in *GiftInput, v *Invalid, now time.Time) {
 		g.Method = cmp.Or(value(in.Method), g.Method)
 	case len(wrong) > 0:
 		for _, name := range wrong {
-			v.Add(name, CorrectMoney)
+			v.Add(name, doc.CorrectMoney)
 		}
 	case in.Fee != nil:
 		fee := sentMoney{"fee", in.Fee, &payment.Fee}
 		if payment.Fee = fee.minor(g.Currency, v); payment.Fee > payment.Amount {
-			v.Add("fee", FeeOverAmount)
+			v.Add("fee", doc.FeeOverAmount)
 		}
 	}
 }
 
 // correct takes the payment back, and enters it as it should have been: with what was sent, and the rest as it is.
-func (g *Gift) correct(in *GiftInput, wrong []string, v *Invalid, now time.Time) {
+func (g *Gift) correct(in *GiftInput, wrong []string, v *doc.Invalid, now time.Time) {
 	provider, isProviders := providerOf(g.ExternalID)
 	old, is := *g.Payment(), *g.Payment()
 	is.ID = randomText(codeLength)
@@ -137,19 +140,19 @@ func (g *Gift) correct(in *GiftInput, wrong []string, v *Invalid, now time.Time)
 	for _, name := range wrong {
 		switch {
 		case isProviders:
-			v.Add(name, ProvidersMoney, provider)
+			v.Add(name, doc.ProvidersMoney, provider)
 		case g.Refunded() != 0:
-			v.Add(name, RefundedMoney)
+			v.Add(name, doc.RefundedMoney)
 		case len(g.Entries)+2 > maxEntries:
-			v.Add(name, EntriesFull, maxEntries)
+			v.Add(name, doc.EntriesFull, maxEntries)
 		}
 	}
 	switch {
 	case len(v.Faults) > 0:
 	case is.Fee > is.Amount:
-		v.Add("fee", FeeOverAmount)
+		v.Add("fee", doc.FeeOverAmount)
 	case is.FeeCovered >= is.Amount:
-		v.Add("fee_covered", CoveredOverAmount)
+		v.Add("fee_covered", doc.CoveredOverAmount)
 	}
 	reversal := Entry{ID: randomText(codeLength), Amount: -old.Amount, Fee: -old.Fee, FeeCovered: -old.FeeCovered}
 	if !old.CapturedAt.IsZero() {

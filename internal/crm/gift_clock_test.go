@@ -3,6 +3,8 @@ package crm
 import (
 	"testing"
 	"time"
+
+	"donorbook/internal/crm/text"
 )
 
 func at(t *testing.T, text string) time.Time {
@@ -29,7 +31,7 @@ func TestTheDayOfAGift(t *testing.T) {
 		{"1900-01-01T01:00:00Z", "America/New_York", 19000101}, // no sum is older
 		{"2026-03-08T06:59:59Z", "America/New_York", 20260308}, // an hour later the clocks go forward
 	} {
-		if got := Day(GiftClock(at(t, c.at), Location(c.zone))); got != c.want {
+		if got := Day(GiftClock(at(t, c.at), text.Location(c.zone))); got != c.want {
 			t.Errorf("%s in %s is on %d, want %d", c.at, c.zone, got, c.want)
 		}
 	}
@@ -37,7 +39,7 @@ func TestTheDayOfAGift(t *testing.T) {
 
 // A date may be today where the organization is, or anywhere for programs, and no later.
 func TestADateOfAGiftIsNoLaterThanToday(t *testing.T) {
-	sydney, newYork := Location("Australia/Sydney"), Location("America/New_York")
+	sydney, newYork := text.Location("Australia/Sydney"), text.Location("America/New_York")
 	for _, c := range []struct {
 		now   time.Time
 		given string
@@ -68,7 +70,7 @@ func TestADateOfAGiftIsNoLaterThanToday(t *testing.T) {
 
 // Bounds that people name as days are days of the organization.
 func TestWindowsOfDays(t *testing.T) {
-	newYork := Location("America/New_York")
+	newYork := text.Location("America/New_York")
 	days := Window{From: at(t, "2026-11-16T00:00:00Z"), To: at(t, "2026-11-17T00:00:00Z")}
 	if got := days.OfDays(newYork); !got.From.Equal(at(t, "2026-11-16T05:00:00Z")) || !got.To.Equal(at(t, "2026-11-17T05:00:00Z")) {
 		t.Errorf("%+v", got)

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // GiftFilter is which gifts a list shows; what is empty filters nothing.
@@ -36,27 +39,27 @@ func (f GiftFilter) OnlyMonths() bool {
 }
 
 // giftFilters are the query parameters of a list of gifts.
-var giftFilters = map[string]func(f *GiftFilter, v *Invalid, name, text string){
-	"contact_id":  func(f *GiftFilter, v *Invalid, name, text string) { f.Contact = filterID(v, name, text) },
-	"campaign_id": func(f *GiftFilter, v *Invalid, name, text string) { f.Campaign = filterID(v, name, text) },
-	"plan_id": func(f *GiftFilter, v *Invalid, name, text string) {
+var giftFilters = map[string]func(f *GiftFilter, v *doc.Invalid, name, text string){
+	"contact_id":  func(f *GiftFilter, v *doc.Invalid, name, text string) { f.Contact = filterID(v, name, text) },
+	"campaign_id": func(f *GiftFilter, v *doc.Invalid, name, text string) { f.Campaign = filterID(v, name, text) },
+	"plan_id": func(f *GiftFilter, v *doc.Invalid, name, text string) {
 		if f.Plan = text; !IsCode(text) {
-			v.Add(name, CodeForm)
+			v.Add(name, doc.CodeForm)
 		}
 	},
-	"status": func(f *GiftFilter, v *Invalid, name, text string) {
+	"status": func(f *GiftFilter, v *doc.Invalid, name, text string) {
 		if f.Status = GiftStatus(text); !slices.Contains(GiftStatuses, f.Status) {
-			v.Add(name, OneOf, strings.Join(names(GiftStatuses), ", "))
+			v.Add(name, doc.OneOf, strings.Join(names(GiftStatuses), ", "))
 		}
 	},
-	"method": func(f *GiftFilter, v *Invalid, name, text string) {
+	"method": func(f *GiftFilter, v *doc.Invalid, name, text string) {
 		if f.Method = text; !slices.Contains(Methods, text) {
-			v.Add(name, OneOf, strings.Join(Methods, ", "))
+			v.Add(name, doc.OneOf, strings.Join(Methods, ", "))
 		}
 	},
-	"external_id":       func(f *GiftFilter, _ *Invalid, _, text string) { f.ExternalID = text },
-	"transacted_after":  func(f *GiftFilter, v *Invalid, name, text string) { f.From = filterTime(v, name, text) },
-	"transacted_before": func(f *GiftFilter, v *Invalid, name, text string) { f.To = filterTime(v, name, text) },
+	"external_id":       func(f *GiftFilter, _ *doc.Invalid, _, text string) { f.ExternalID = text },
+	"transacted_after":  func(f *GiftFilter, v *doc.Invalid, name, text string) { f.From = filterTime(v, name, text) },
+	"transacted_before": func(f *GiftFilter, v *doc.Invalid, name, text string) { f.To = filterTime(v, name, text) },
 }
 
 // GiftParameters are the names of the query parameters by which a list of gifts is filtered.
@@ -66,7 +69,7 @@ func GiftParameters() []string {
 
 // ParseGiftFilter reads the query parameters of a list of gifts: value gives each by its name, "" where it was not sent.
 func ParseGiftFilter(value func(name string) string) (f GiftFilter, err error) {
-	var v Invalid
+	var v doc.Invalid
 	for _, name := range GiftParameters() {
 		if text := value(name); text != "" {
 			giftFilters[name](&f, &v, name, text)
@@ -81,7 +84,7 @@ const CountedGifts = "counted"
 // ParseGiftSearch reads what people filter a list of gifts by: days, of which to is the last one, amounts in the account's currency,
 // status=counted, and plan=any for the gifts of all plans. Nothing that is wrong is ignored.
 func ParseGiftSearch(value func(name string) string, currency string) (f GiftFilter, err error) {
-	var v Invalid
+	var v doc.Invalid
 	f.Counted = value("status") == CountedGifts
 	for _, p := range [][2]string{{"contact", "contact_id"}, {"campaign", "campaign_id"}, {"method", "method"}, {"status", "status"}} {
 		if text := value(p[0]); text != "" && (p[0] != "status" || !f.Counted) {
@@ -100,7 +103,7 @@ func ParseGiftSearch(value func(name string) string, currency string) (f GiftFil
 	}
 	f.From, f.To = filterDay(&v, "from", value("from")), filterDay(&v, "to", value("to"))
 	if !f.From.IsZero() && !f.To.IsZero() && f.To.Before(f.From) {
-		v.Add("to", NotBefore, "from")
+		v.Add("to", doc.NotBefore, "from")
 	}
 	if !f.To.IsZero() {
 		f.To = f.To.AddDate(0, 0, 1)
@@ -117,45 +120,45 @@ func ParseGiftSearch(value func(name string) string, currency string) (f GiftFil
 }
 
 // filterDay reads a day that the sums of days can have.
-func filterDay(v *Invalid, name, text string) (t time.Time) {
+func filterDay(v *doc.Invalid, name, text string) (t time.Time) {
 	if text == "" {
 		return t
 	}
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil || t.Year() < 1900 {
-		v.Add(name, DayForm)
+		v.Add(name, doc.DayForm)
 		return time.Time{}
 	}
 	return t
 }
 
-func filterMoney(v *Invalid, name, text, currency string) (units int64) {
-	if sent := ParseMoney(v, name, text, currency, true); sent != nil {
+func filterMoney(v *doc.Invalid, name, value, currency string) (units int64) {
+	if sent := ParseMoney(v, name, value, currency, true); sent != nil {
 		var ok bool
-		if units, ok = minorUnits(*sent, currency); !ok {
-			v.add(place{}, name, TooFine, Decimals(currency), currency)
+		if units, ok = text.MinorUnits(*sent, currency); !ok {
+			v.AddAt(doc.Place{}, name, doc.TooFine, text.Decimals(currency), currency)
 		}
 	}
 	return units
 }
 
 // filterID reads an id. One that no account can have finds nothing, and is no fault.
-func filterID(v *Invalid, name, text string) int64 {
-	if strings.Trim(text, "0123456789") != "" {
-		v.Add(name, IDForm)
+func filterID(v *doc.Invalid, name, value string) int64 {
+	if strings.Trim(value, "0123456789") != "" {
+		v.Add(name, doc.IDForm)
 	}
-	id, ok := parseDecimal(text, 0, 18)
+	id, ok := text.ParseDecimal(value, 0, 18)
 	if !ok || id == 0 {
 		id = -1
 	}
 	return id
 }
 
-func filterTime(v *Invalid, name, text string) time.Time {
+func filterTime(v *doc.Invalid, name, text string) time.Time {
 	t, _, ok := ParseMoment(strings.ReplaceAll(text, " ", "+")) // a + that was not escaped
 	if !ok {
 		if t, _, ok = ParseMoment(text); !ok {
-			v.Add(name, GiftTime)
+			v.Add(name, doc.GiftTime)
 		}
 	}
 	if t.Before(firstDay) { // no gift is older, and the zero time would filter nothing

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 func TestPeopleFilterGiftsByWholeDaysAndAmounts(t *testing.T) {
@@ -38,7 +41,7 @@ func TestAWrongFilterOfGiftsIsNamed(t *testing.T) {
 		"max=1.000,00": "max", "min=6 max=5": "max", "plan=some": "plan", "campaign=gala": "campaign", "contact=-1": "contact", "method=barter": "method", "status=lost": "status",
 	} {
 		_, err := ParseGiftSearch(values(query), "USD")
-		var v *Invalid
+		var v *doc.Invalid
 		if !errors.As(err, &v) || len(v.Faults) != 1 || v.Faults[0].Field != field {
 			t.Errorf("%s: %v", query, err)
 		}
@@ -59,7 +62,7 @@ func values(query string) func(string) string {
 
 func TestMoneyOfTheHistoryIsShownAsEverywhere(t *testing.T) {
 	for input, want := range map[string]string{"1.25": "$1.25", "1500": "$1,500", "0.5": "$0.50", "?": "?"} {
-		if got := MoneyOf(input, "USD"); got != want {
+		if got := text.MoneyOf(input, "USD"); got != want {
 			t.Errorf("%s is shown as %s, want %s", input, got, want)
 		}
 	}

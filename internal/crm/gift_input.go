@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // GiftInput is what a client, a form or a row of a file says about a gift. A nil field was not sent; an empty one was sent to clear
@@ -36,27 +39,27 @@ type GiftInput struct {
 }
 
 // givenAt is when the gift was made. A day alone is noon of that day in UTC: GiftClock knows it by that.
-func givenAt() field[*Gift, *GiftInput] {
-	f := kept[*Gift, *GiftInput]("transacted_at", contactTime, func(g *Gift) *time.Time { return &g.At })
-	f.label = "Date"
-	f.read = func(r *jsonReader, in *GiftInput) { in.GivenAt = r.textSent() }
-	f.check = func(c *checker, at place, in *GiftInput) {
-		if c.hasAt(at, "transacted_at") {
+func givenAt() doc.Field[*Gift, *GiftInput] {
+	f := doc.Kept[*Gift, *GiftInput]("transacted_at", contactTime, func(g *Gift) *time.Time { return &g.At })
+	f.Label = "Date"
+	f.Read = func(r *doc.Reader, in *GiftInput) { in.GivenAt = r.TextSent() }
+	f.Check = func(c *doc.Checker, at doc.Place, in *GiftInput) {
+		if c.HasAt(at, "transacted_at") {
 			return
 		}
 		if in.GivenAt == nil || *in.GivenAt == "" {
-			if c.isNew {
-				c.add(at, "transacted_at", Required)
+			if c.IsNew {
+				c.AddAt(at, "transacted_at", doc.Required)
 			} else if in.GivenAt != nil {
-				c.add(at, "transacted_at", NotEmpty)
+				c.AddAt(at, "transacted_at", doc.NotEmpty)
 			}
 			return
 		}
-		latest, rule := c.now.Add(clockSkew), NotInFuture
-		if status := value(in.Status); status == string(Pending) || !c.isNew && status == "" { // Change knows whether it is a promise
-			latest, rule = c.now.AddDate(promiseYears, 0, 0), TooFarAhead
+		latest, rule := c.Now.Add(clockSkew), doc.NotInFuture
+		if status := value(in.Status); status == string(Pending) || !c.IsNew && status == "" { // Change knows whether it is a promise
+			latest, rule = c.Now.AddDate(promiseYears, 0, 0), doc.TooFarAhead
 		}
-		in.at, in.future = c.giftTime(at, "transacted_at", *in.GivenAt, latest, rule), isAfter(*in.GivenAt, c.now.Add(clockSkew))
+		in.at, in.future = giftTime(c, at, "transacted_at", *in.GivenAt, latest, rule), isAfter(*in.GivenAt, c.Now.Add(clockSkew))
 	}
 	return f
 }
@@ -64,13 +67,13 @@ func givenAt() field[*Gift, *GiftInput] {
 // promiseYears is how far ahead a promise may be due.
 const promiseYears = 20
 
-func depositedAt() field[*Gift, *GiftInput] {
-	f := kept[*Gift, *GiftInput]("check_deposited_at", contactTime, func(g *Gift) *time.Time { return &g.Deposited })
-	f.label = "Check deposited"
-	f.read = func(r *jsonReader, in *GiftInput) { in.DepositedAt = r.textSent() }
-	f.check = func(c *checker, at place, in *GiftInput) {
-		if in.DepositedAt != nil && *in.DepositedAt != "" && !c.hasAt(at, "check_deposited_at") {
-			in.deposited = c.giftTime(at, "check_deposited_at", *in.DepositedAt, c.now.Add(clockSkew), NotInFuture)
+func depositedAt() doc.Field[*Gift, *GiftInput] {
+	f := doc.Kept[*Gift, *GiftInput]("check_deposited_at", contactTime, func(g *Gift) *time.Time { return &g.Deposited })
+	f.Label = "Check deposited"
+	f.Read = func(r *doc.Reader, in *GiftInput) { in.DepositedAt = r.TextSent() }
+	f.Check = func(c *doc.Checker, at doc.Place, in *GiftInput) {
+		if in.DepositedAt != nil && *in.DepositedAt != "" && !c.HasAt(at, "check_deposited_at") {
+			in.deposited = giftTime(c, at, "check_deposited_at", *in.DepositedAt, c.Now.Add(clockSkew), doc.NotInFuture)
 		}
 	}
 	return f
@@ -78,7 +81,7 @@ func depositedAt() field[*Gift, *GiftInput] {
 
 // giftTime reads a date or a time that lies between 1900 and the latest one. rule is what a later one breaks. A date may be that of the latest time
 // where that is: its location says so.
-func (c *checker) giftTime(at place, name, text string, latest time.Time, rule Rule) time.Time {
+func giftTime(c *doc.Checker, at doc.Place, name, text string, latest time.Time, rule doc.Rule) time.Time {
 	t, isDay, ok := ParseMoment(text)
 	later := isAfter(text, latest)
 	if isDay {
@@ -86,22 +89,22 @@ func (c *checker) giftTime(at place, name, text string, latest time.Time, rule R
 	}
 	switch {
 	case !ok:
-		c.add(at, name, GiftTime)
-	case later && rule == TooFarAhead:
-		c.add(at, name, rule, promiseYears)
+		c.AddAt(at, name, doc.GiftTime)
+	case later && rule == doc.TooFarAhead:
+		c.AddAt(at, name, rule, promiseYears)
 	case later:
-		c.add(at, name, rule)
+		c.AddAt(at, name, rule)
 	case t.Year() < 1900:
-		c.add(at, name, NotBefore1900)
+		c.AddAt(at, name, doc.NotBefore1900)
 	}
 	return t
 }
 
 // isAfter tells whether a date or a time is after the latest one. A date is compared with the date there.
-func isAfter(text string, latest time.Time) bool {
-	t, isDay, _ := ParseMoment(text)
+func isAfter(value string, latest time.Time) bool {
+	t, isDay, _ := ParseMoment(value)
 	if isDay {
-		latest = WallClock(latest, latest.Location())
+		latest = text.WallClock(latest, latest.Location())
 	}
 	return t.After(latest)
 }
@@ -112,7 +115,7 @@ const dayTime = 12 * time.Hour
 // GiftClock is when a gift was made, by the clock of the organization: the day of it is the day of the gift. A gift of which only the day is known
 // stays on that day, whatever the zone is.
 func GiftClock(at time.Time, zone *time.Location) time.Time {
-	local := WallClock(at, zone)
+	local := text.WallClock(at, zone)
 	if IsDay(at) || local.Before(firstDay) {
 		return at.UTC()
 	}
@@ -131,12 +134,12 @@ var firstZone = time.FixedZone("", 14*60*60)
 const clockSkew = time.Minute
 
 // ParseMoment reads a day, whose first moment it is, or a time, always in UTC and in whole seconds.
-func ParseMoment(text string) (t time.Time, isDay, ok bool) {
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
+func ParseMoment(value string) (t time.Time, isDay, ok bool) {
+	if t, err := time.Parse(time.DateOnly, value); err == nil {
 		return t, true, true
 	}
-	for _, form := range []string{time.RFC3339, campaignTimeForm, "2006-01-02T15:04:05"} {
-		if t, err := time.Parse(form, text); err == nil {
+	for _, form := range []string{time.RFC3339, text.CampaignTimeForm, "2006-01-02T15:04:05"} {
+		if t, err := time.Parse(form, value); err == nil {
 			t = t.UTC().Truncate(time.Second)
 			return t, false, t.Year() <= 9999
 		}
@@ -145,92 +148,92 @@ func ParseMoment(text string) (t time.Time, isDay, ok bool) {
 }
 
 // DecodeGift reads the body of a create or a change. Keys that are unknown or read-only are ignored.
-func DecodeGift(body []byte) (in GiftInput, faults *Invalid, err error) {
-	r := newJSONReader("The request body", body)
-	r.document(func(key string) { in.read(r, key) })
-	if err := r.end(); r.err != nil {
+func DecodeGift(body []byte) (in GiftInput, faults *doc.Invalid, err error) {
+	r := doc.NewReader("The request body", body)
+	r.Document(func(key string) { in.read(r, key) })
+	if err := r.End(); r.Err != nil {
 		return GiftInput{}, nil, err
 	}
-	return in, &r.fault, nil
+	return in, &r.Fault, nil
 }
 
-func (in *GiftInput) read(r *jsonReader, key string) {
+func (in *GiftInput) read(r *doc.Reader, key string) {
 	switch key {
 	case "campaign_id":
-		id := idKind.read(r)
+		id := idKind.Read(r)
 		in.Campaign = &id
 	case "correction":
-		in.Correction = r.boolean()
+		in.Correction = r.Boolean()
 	default:
-		giftTable.read(r, key, in)
+		giftTable.Read(r, key, in)
 	}
 }
 
 // DecodeRefund reads the body of a refund, or of the undoing of one: an amount in ten-thousandths, nil for all.
 func DecodeRefund(body []byte) (amount *int64, err error) {
-	r := newJSONReader("The request body", body)
-	r.document(func(key string) {
+	r := doc.NewReader("The request body", body)
+	r.Document(func(key string) {
 		if key == "amount" {
-			amount = readMoney(r, MoneyRange)
+			amount = readMoney(r, doc.MoneyRange)
 		} else {
-			r.skip()
+			r.Skip()
 		}
 	})
-	return amount, r.end()
+	return amount, r.End()
 }
 
 // ParseMoney reads an amount that a person typed or a file holds into ten-thousandths: 1500, 1500.50. grouped also takes what people write
 // between thousands, and the sign of the currency.
-func ParseMoney(v *Invalid, field, text, currency string, grouped bool) *int64 {
-	text = strings.TrimSpace(text)
-	if text == "" {
+func ParseMoney(v *doc.Invalid, field, value, currency string, grouped bool) *int64 {
+	value = strings.TrimSpace(value)
+	if value == "" {
 		return nil
 	}
-	digits, ok := text, strings.Trim(text, "0123456789.") == "" && strings.Trim(text, ".") != ""
+	digits, ok := value, strings.Trim(value, "0123456789.") == "" && strings.Trim(value, ".") != ""
 	if grouped && !ok {
-		digits, ok = typedAmount(text, currency)
+		digits, ok = typedAmount(value, currency)
 	}
 	n := int64(0)
 	if ok {
-		n, ok = parseDecimal(digits, sentDecimals, sentDigits)
+		n, ok = text.ParseDecimal(digits, text.SentDecimals, text.SentDigits)
 	}
 	_, fraction, _ := strings.Cut(digits, ".")
-	switch decimals := Decimals(currency); {
+	switch decimals := text.Decimals(currency); {
 	case !ok:
-		v.Add(field, MoneyRange)
+		v.Add(field, doc.MoneyRange)
 	case currency == "" && len(fraction) > decimals && strings.HasSuffix(fraction, "0"): // 1.500 may mean 1500
 		v.Add(field, "must not end with a zero after more than %v decimals: write 1500 or 1.5", decimals)
 	case currency != "" && len(fraction) > decimals:
-		v.Add(field, TooFine, decimals, currency)
+		v.Add(field, doc.TooFine, decimals, currency)
 	}
 	return &n
 }
 
 // Validate checks everything about the input that does not depend on what is stored. A new gift needs an amount, a method, a time and a
 // giver. faults are those found while reading.
-func (in *GiftInput) Validate(faults *Invalid, isNew bool, region string, now time.Time) error {
-	c := newChecker(faults, isNew)
-	c.region, c.now = region, now
+func (in *GiftInput) Validate(faults *doc.Invalid, isNew bool, region string, now time.Time) error {
+	c := doc.NewChecker(faults, isNew)
+	c.Region, c.Now = region, now
 	if isNew {
 		in.checkNew(c)
 	} else if in.Contact != nil && *in.Contact == 0 {
-		c.add(place{}, "contact_id", NotEmpty)
+		c.AddAt(doc.Place{}, "contact_id", doc.NotEmpty)
 	}
-	giftTable.check(c, place{}, in)
+	giftTable.Check(c, doc.Place{}, in)
 	in.checkMoney(c)
 	if isNew && in.Contact == nil {
 		in.checkGiver(c)
 	}
-	sortFaults(&c.Invalid, giftFields)
+	doc.SortFaults(&c.Invalid, giftFields)
 	return c.Err()
 }
 
-func (in *GiftInput) checkNew(c *checker) {
+func (in *GiftInput) checkNew(c *doc.Checker) {
 	if in.Amount == nil {
-		c.add(place{}, "amount", Required)
+		c.AddAt(doc.Place{}, "amount", doc.Required)
 	}
 	if in.Method == nil || *in.Method == "" {
-		c.add(place{}, "method", Required)
+		c.AddAt(doc.Place{}, "method", doc.Required)
 	}
 	if in.Contact != nil && *in.Contact == 0 {
 		in.Contact = nil // null is the same as not sent
@@ -241,18 +244,18 @@ func (in *GiftInput) checkNew(c *checker) {
 var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "adyen", "mollie", "gocardless"}
 
 // referenceKind is the id of a gift in the system that it came from.
-func referenceKind() kind[string] {
-	return text(maxReference).and(func(c *checker, at place, name string, value *string) {
-		if c.isNew {
+func referenceKind() doc.Kind[string] {
+	return doc.String(maxReference).And(func(c *doc.Checker, at doc.Place, name string, value *string) {
+		if c.IsNew {
 			checkReserved(&c.Invalid, *value, "")
 		}
 	})
 }
 
 // checkReserved refuses a reference that a payment provider alone may give, unless it is there already.
-func checkReserved(v *Invalid, reference, old string) {
+func checkReserved(v *doc.Invalid, reference, old string) {
 	if provider, found := providerOf(reference); found && reference != old {
-		v.Add("external_id", Reserved, provider+":")
+		v.Add("external_id", doc.Reserved, provider+":")
 	}
 }
 
@@ -262,18 +265,18 @@ func providerOf(reference string) (provider string, found bool) {
 	return provider, found && slices.Contains(providers, strings.ToLower(provider))
 }
 
-func (in *GiftInput) checkMoney(c *checker) {
-	if in.Amount != nil && (*in.Amount <= 0 || *in.Amount > maxSentMoney) {
-		c.add(place{}, "amount", MoneyRange)
+func (in *GiftInput) checkMoney(c *doc.Checker) {
+	if in.Amount != nil && (*in.Amount <= 0 || *in.Amount > text.MaxSentMoney) {
+		c.AddAt(doc.Place{}, "amount", doc.MoneyRange)
 	}
-	if in.Amount == nil || c.has("amount") {
+	if in.Amount == nil || c.HasFault("amount") {
 		return
 	}
 	if in.Fee != nil && *in.Fee > *in.Amount {
-		c.add(place{}, "fee", FeeOverAmount)
+		c.AddAt(doc.Place{}, "fee", doc.FeeOverAmount)
 	}
 	if in.FeeCovered != nil && *in.FeeCovered >= *in.Amount {
-		c.add(place{}, "fee_covered", CoveredOverAmount)
+		c.AddAt(doc.Place{}, "fee_covered", doc.CoveredOverAmount)
 	}
 }
 
@@ -281,7 +284,7 @@ func (in *GiftInput) checkMoney(c *checker) {
 var giverFaults = strings.NewReplacer("emails.0.value", "email", "phones.0.value", "phone", "addresses.0", "address", "emails", "email", "phones", "phone", "addresses", "address")
 
 // checkGiver checks the giver as a contact that may be new.
-func (in *GiftInput) checkGiver(c *checker) {
+func (in *GiftInput) checkGiver(c *doc.Checker) {
 	if in.Email != nil && *in.Email != "" {
 		in.Giver.Emails = &[]Email{{Value: *in.Email}}
 	}
@@ -292,28 +295,28 @@ func (in *GiftInput) checkGiver(c *checker) {
 		in.Giver.Addresses = &[]Address{**in.Address}
 	}
 	if value(in.Giver.FirstName)+value(in.Giver.LastName)+value(in.Giver.Company) == "" && in.Giver.Emails == nil && in.Giver.Phones == nil {
-		c.add(place{}, "contact_id", GiverRequired)
+		c.AddAt(doc.Place{}, "contact_id", doc.GiverRequired)
 		return
 	}
-	var faults *Invalid
-	if errors.As(GiverFaults(in.Giver.Validate(nil, !in.Known, c.region, c.now)), &faults) {
+	var faults *doc.Invalid
+	if errors.As(GiverFaults(in.Giver.Validate(nil, !in.Known, c.Region, c.Now)), &faults) {
 		for _, fault := range faults.Faults {
-			c.add(place{}, fault.Field, fault.Rule, fault.Args...)
+			c.AddAt(doc.Place{}, fault.Field, fault.Rule, fault.Args...)
 		}
 	}
 }
 
 // Named is an error whose faults call the fields as the columns of the file are called that the input was read from.
 func (in *GiftInput) Named(err error) error {
-	var faults *Invalid
+	var faults *doc.Invalid
 	if in.SentAs == nil || !errors.As(err, &faults) {
 		return err
 	}
-	named := &Invalid{Faults: slices.Clone(faults.Faults)} // other rows may have the same error
+	named := &doc.Invalid{Faults: slices.Clone(faults.Faults)} // other rows may have the same error
 	for i := range named.Faults {
 		f := &named.Faults[i]
-		if f.Rule == GiverRequired { // the table may have no column for the id
-			*f = Fault{Rule: "The row does not say who gave. It must have an email, a phone, or a first and a last name."}
+		if f.Rule == doc.GiverRequired { // the table may have no column for the id
+			*f = doc.Fault{Rule: "The row does not say who gave. It must have an email, a phone, or a first and a last name."}
 		} else if column, found := in.SentAs[f.Field]; found {
 			f.Field = column
 		}
@@ -322,7 +325,7 @@ func (in *GiftInput) Named(err error) error {
 }
 
 // UnknownGiver is broken by an email or a phone that no contact has.
-const UnknownGiver Rule = "must be that of a contact, or come with the first and the last name of a new one"
+const UnknownGiver doc.Rule = "must be that of a contact, or come with the first and the last name of a new one"
 
 // NoGiver is the fault of a giver without a name who is no contact.
 func (in *GiftInput) NoGiver() error {
@@ -330,12 +333,12 @@ func (in *GiftInput) NoGiver() error {
 	if in.Email == nil || *in.Email == "" {
 		field = "phone"
 	}
-	return invalid(field, UnknownGiver)
+	return doc.NewInvalid(field, UnknownGiver)
 }
 
 // GiverFaults are faults of a contact, by the names that a gift has for its fields.
 func GiverFaults(err error) error {
-	var faults *Invalid
+	var faults *doc.Invalid
 	if errors.As(err, &faults) {
 		for i := range faults.Faults {
 			faults.Faults[i].Field = giverFaults.Replace(faults.Faults[i].Field)
@@ -364,7 +367,7 @@ func NewGift(in *GiftInput, contact *Contact, currency, plan string, now time.Ti
 		g.Campaign = *in.Campaign
 	}
 	payment := Entry{ID: randomText(codeLength)}
-	var v Invalid
+	var v doc.Invalid
 	if !signFits(in.Sign, currency) {
 		v.Add("amount", "has the sign %v, but the gift would be in %v: add a column with the currency, such as USD or EUR", in.Sign, currency)
 	}
@@ -373,7 +376,7 @@ func NewGift(in *GiftInput, contact *Contact, currency, plan string, now time.Ti
 			*m.to = m.minor(currency, &v)
 		}
 	}
-	giftTable.patch(&g, in, now)
+	giftTable.Patch(&g, in, now)
 	g.Contact, g.PlanCode, g.Currency = contact.ID, plan, currency
 	if g.Status == "" {
 		g.Status = Succeeded
@@ -411,11 +414,11 @@ func (in *GiftInput) Agrees(g *Gift) bool {
 		return true
 	}
 	amount := func(sent *int64, is int64) bool {
-		units, ok := minorUnits(value(sent), g.Currency)
+		units, ok := text.MinorUnits(value(sent), g.Currency)
 		return sent == nil || ok && units == is
 	}
 	same := *g
-	giftTable.merge(&same, in, g.CreatedAt)
+	giftTable.Merge(&same, in, g.CreatedAt)
 	same.Giver = in.giver(g.Giver)
 	if !in.deposited.IsZero() {
 		same.Deposited = in.deposited

@@ -5,11 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // entriesField is the ledger of a gift, as the wire shows it: plan, sums and items follow from the gift.
-func entriesField() field[*Gift, *GiftInput] {
-	f := derived[*Gift, *GiftInput]("transactions", func(dst []byte, g *Gift) []byte {
+func entriesField() doc.Field[*Gift, *GiftInput] {
+	f := doc.Derived[*Gift, *GiftInput]("transactions", func(dst []byte, g *Gift) []byte {
 		dst = append(dst, '[')
 		for i := range g.Entries {
 			if i > 0 {
@@ -19,10 +22,10 @@ func entriesField() field[*Gift, *GiftInput] {
 		}
 		return append(dst, ']')
 	})
-	f.load = func(r *jsonReader, g *Gift) {
-		r.list(maxEntries+1, func() {
+	f.Load = func(r *doc.Reader, g *Gift) {
+		r.List(maxEntries+1, func() {
 			var e Entry
-			r.element(func(key string) { e.load(r, key, g.Currency) })
+			r.Element(func(key string) { e.load(r, key, g.Currency) })
 			g.Entries = append(g.Entries, e)
 		})
 	}
@@ -35,32 +38,32 @@ const maxEntries = 200
 func (e *Entry) append(dst []byte, g *Gift, later bool) []byte {
 	number := func(name string, minor int64) {
 		dst = append(append(append(dst, `,"`...), name...), `":`...)
-		dst = appendMinor(dst, minor, g.Currency)
+		dst = text.AppendMinor(dst, minor, g.Currency)
 	}
 	dst = append(append(append(dst, `{"id":"`...), e.ID...), `","plan_id":`...)
-	dst = appendText(dst, g.PlanCode)
+	dst = doc.AppendText(dst, g.PlanCode)
 	number("amount", e.Amount)
 	number("fee", e.Fee)
 	number("fee_covered", e.FeeCovered)
 	number("donated", e.Donated())
 	number("payout", e.Payout())
 	dst = strconv.AppendBool(append(dst, `,"captured":`...), !e.CapturedAt.IsZero())
-	dst = contactTime.append(append(dst, `,"captured_at":`...), e.CapturedAt)
+	dst = contactTime.Append(append(dst, `,"captured_at":`...), e.CapturedAt)
 	dst = strconv.AppendBool(append(dst, `,"refunded":`...), !e.RefundedAt.IsZero())
-	dst = contactTime.append(append(dst, `,"refunded_at":`...), e.RefundedAt)
+	dst = contactTime.Append(append(dst, `,"refunded_at":`...), e.RefundedAt)
 	return append(e.appendItems(append(dst, `,"line_items":`...), g.Currency), '}')
 }
 
-func (e *Entry) load(r *jsonReader, key, currency string) {
+func (e *Entry) load(r *doc.Reader, key, currency string) {
 	number := func() int64 {
-		text, _ := r.number()
-		negative := text != "" && text[0] == '-'
+		value, _ := r.Number()
+		negative := value != "" && value[0] == '-'
 		if negative {
-			text = text[1:]
+			value = value[1:]
 		}
-		n, ok := parseDecimal(text, Decimals(currency), 18)
+		n, ok := text.ParseDecimal(value, text.Decimals(currency), 18)
 		if !ok {
-			r.wrong("is not a stored amount")
+			r.Wrong("is not a stored amount")
 		}
 		if negative {
 			return -n
@@ -69,7 +72,7 @@ func (e *Entry) load(r *jsonReader, key, currency string) {
 	}
 	switch key {
 	case "id":
-		e.ID = r.text()
+		e.ID = r.Text()
 	case "amount":
 		e.Amount = number()
 	case "fee":
@@ -77,11 +80,11 @@ func (e *Entry) load(r *jsonReader, key, currency string) {
 	case "fee_covered":
 		e.FeeCovered = number()
 	case "captured_at":
-		e.CapturedAt = contactTime.read(r)
+		e.CapturedAt = contactTime.Read(r)
 	case "refunded_at":
-		e.RefundedAt = contactTime.read(r)
+		e.RefundedAt = contactTime.Read(r)
 	default:
-		r.skip()
+		r.Skip()
 	}
 }
 
@@ -90,8 +93,8 @@ func (e *Entry) appendItems(dst []byte, currency string) []byte {
 	item := func(subtype, description string, minor int64) {
 		dst = append(append(append(dst, `{"type":"donation","subtype":"`...), subtype...), `","description":"`...)
 		dst = append(append(dst, description...), `","quantity":1,"price":`...)
-		dst = append(appendMinor(dst, minor, currency), `,"discount":0,"total":`...)
-		dst = append(appendMinor(dst, minor, currency), '}')
+		dst = append(text.AppendMinor(dst, minor, currency), `,"discount":0,"total":`...)
+		dst = append(text.AppendMinor(dst, minor, currency), '}')
 	}
 	dst = append(dst, '[')
 	item("donation", "Donation", e.Donated())
@@ -107,11 +110,11 @@ func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
 	left := g.Left()
 	switch {
 	case g.Status != Succeeded:
-		return g, invalid("status", NotPaid, g.Status)
+		return g, doc.NewInvalid("status", doc.NotPaid, g.Status)
 	case left <= 0:
-		return g, invalid("amount", NothingLeft)
+		return g, doc.NewInvalid("amount", doc.NothingLeft)
 	}
-	amount, err := g.part(sent, left, MoreThanLeft)
+	amount, err := g.part(sent, left, doc.MoreThanLeft)
 	if err != nil {
 		return g, err
 	}
@@ -128,9 +131,9 @@ func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
 func (g Gift) UndoRefund(sent *int64, now time.Time) (Gift, error) {
 	refunded := g.Refunded()
 	if refunded <= 0 {
-		return g, invalid("amount", NothingRefunded)
+		return g, doc.NewInvalid("amount", doc.NothingRefunded)
 	}
-	amount, err := g.part(sent, refunded, MoreThanRefunded)
+	amount, err := g.part(sent, refunded, doc.MoreThanRefunded)
 	if err != nil {
 		return g, err
 	}
@@ -140,21 +143,21 @@ func (g Gift) UndoRefund(sent *int64, now time.Time) (Gift, error) {
 }
 
 // part is how much of an amount a refund, or the undoing of one, is about: all of it where sent is nil.
-func (g *Gift) part(sent *int64, most int64, tooMuch Rule) (int64, error) {
+func (g *Gift) part(sent *int64, most int64, tooMuch doc.Rule) (int64, error) {
 	if len(g.Entries) >= maxEntries {
-		return 0, invalid("amount", EntriesFull, maxEntries)
+		return 0, doc.NewInvalid("amount", doc.EntriesFull, maxEntries)
 	}
 	if sent == nil {
 		return most, nil
 	}
-	units, ok := minorUnits(*sent, g.Currency)
+	units, ok := text.MinorUnits(*sent, g.Currency)
 	switch {
 	case !ok:
-		return 0, invalid("amount", TooFine, Decimals(g.Currency), g.Currency)
+		return 0, doc.NewInvalid("amount", doc.TooFine, text.Decimals(g.Currency), g.Currency)
 	case units <= 0:
-		return 0, invalid("amount", MoneyRange)
+		return 0, doc.NewInvalid("amount", doc.MoneyRange)
 	case units > most:
-		return 0, invalid("amount", tooMuch, MoneyInput(most, g.Currency))
+		return 0, doc.NewInvalid("amount", tooMuch, text.MoneyInput(most, g.Currency))
 	}
 	return units, nil
 }

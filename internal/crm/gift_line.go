@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"strings"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // GiftLine is a gift as a file has it.
@@ -17,49 +20,49 @@ type GiftLine struct {
 const RejectedKey = "rejected"
 
 // RefundLost is broken by a gift of a file that was refunded.
-const RefundLost Rule = "says that money was refunded, which cannot be imported: record the gift and its refund by hand"
+const RefundLost doc.Rule = "says that money was refunded, which cannot be imported: record the gift and its refund by hand"
 
 // DecodeGiftLine reads a gift that is a JSON object in a file: it has the names of the wire, or some that people use instead.
-func DecodeGiftLine(document []byte) (g GiftLine, faults *Invalid, err error) {
-	r := newJSONReader("The row", bytes.TrimSpace(document))
-	r.document(func(key string) {
+func DecodeGiftLine(document []byte) (g GiftLine, faults *doc.Invalid, err error) {
+	r := doc.NewReader("The row", bytes.TrimSpace(document))
+	r.Document(func(key string) {
 		switch {
 		case key == "campaign":
-			g.CampaignName = r.textOrNumber()
+			g.CampaignName = r.TextOrNumber()
 		case key == "date":
-			g.GivenAt = r.textSent()
+			g.GivenAt = r.TextSent()
 		case key == "external_reference":
-			g.ExternalID = r.textSent()
-		case key == "id" && r.next() == '"':
-			g.Own = r.text()
+			g.ExternalID = r.TextSent()
+		case key == "id" && r.Next() == '"':
+			g.Own = r.Text()
 		case key == RejectedKey, key == "campaign_code":
-			r.skip()
-		case key == "transactions" && r.hasRefund():
-			r.fault.Add(key, RefundLost)
+			r.Skip()
+		case key == "transactions" && hasRefund(r):
+			r.Fault.Add(key, RefundLost)
 		case key == "transactions":
 		default:
 			g.read(r, key)
 		}
 	})
-	if err := r.end(); r.err != nil {
+	if err := r.End(); r.Err != nil {
 		return GiftLine{}, nil, err
 	}
-	return g, &r.fault, nil
+	return g, &r.Fault, nil
 }
 
 // hasRefund reads the ledger of a gift, and tells whether money went back and stayed there. A correction is no refund.
-func (r *jsonReader) hasRefund() (found bool) {
-	if r.next() != '[' {
-		r.skip()
+func hasRefund(r *doc.Reader) (found bool) {
+	if r.Next() != '[' {
+		r.Skip()
 		return false
 	}
 	var g Gift
-	r.token()
-	for r.err == nil && r.dec.PeekKind() != ']' {
+	r.Token()
+	for r.Err == nil && r.Dec.PeekKind() != ']' {
 		var amount string
 		refunded := false
-		r.object(func(key string) {
-			switch kind, text := r.scalar(); key {
+		r.Object(func(key string) {
+			switch kind, text := r.Scalar(); key {
 			case "refunded":
 				refunded = kind == 't'
 			case "amount":
@@ -68,7 +71,7 @@ func (r *jsonReader) hasRefund() (found bool) {
 		})
 		entry := Entry{}
 		digits, negative := strings.CutPrefix(amount, "-")
-		units, ok := parseDecimal(digits, sentDecimals, 18)
+		units, ok := text.ParseDecimal(digits, text.SentDecimals, 18)
 		if entry.Amount = units; negative {
 			entry.Amount = -units
 		}
@@ -78,6 +81,6 @@ func (r *jsonReader) hasRefund() (found bool) {
 		g.Entries = append(g.Entries, entry)
 		found = found || refunded && !negative || negative && !ok || entry.IsReversal() && g.Left() != 0
 	}
-	r.token()
+	r.Token()
 	return found || len(g.Entries) > 0 && g.Refunded() > 0
 }

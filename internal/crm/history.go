@@ -2,6 +2,9 @@ package crm
 
 import (
 	"encoding/json"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Noun is what a change is about. The numbers are stored.
@@ -78,18 +81,20 @@ func nameAt(names []string, i int64) string {
 }
 
 // Differences compares a contact with what it became. When it was changed is not compared: the change says that itself.
-func (c *Contact) Differences(after *Contact) Differences { return differences(contactTable, c, after) }
+func (c *Contact) Differences(after *Contact) doc.Differences {
+	return doc.Compare(contactTable, c, after)
+}
 
 // Differences compares a campaign with what it became.
-func (c *Campaign) Differences(after *Campaign) Differences {
-	return differences(campaignTable, c, after)
+func (c *Campaign) Differences(after *Campaign) doc.Differences {
+	return doc.Compare(campaignTable, c, after)
 }
 
 // Differences compares a plan with what it became.
-func (p *Plan) Differences(after *Plan) Differences { return differences(planTable, p, after) }
+func (p *Plan) Differences(after *Plan) doc.Differences { return doc.Compare(planTable, p, after) }
 
 // Kind is what a change of a contact is called by what it did.
-func (d Differences) Kind() ChangeKind {
+func Kind(d doc.Differences) ChangeKind {
 	for _, one := range d {
 		if one.Field == "archived_at" {
 			if string(one.After) == "null" {
@@ -129,7 +134,7 @@ func GiftMention(before, after *Gift) string {
 		if refunded := after.Refunded() - before.Refunded(); refunded != 0 {
 			amount = refunded
 		} else {
-			mention.Before = json.Number(MoneyInput(before.Payment().Amount, after.Currency))
+			mention.Before = json.Number(text.MoneyInput(before.Payment().Amount, after.Currency))
 		}
 	}
 	return mention.text(amount)
@@ -141,7 +146,7 @@ func PlanMention(p *Plan) string {
 }
 
 func (m MentionedGift) text(amount int64) string {
-	m.Amount = json.Number(MoneyInput(amount, m.Currency))
+	m.Amount = json.Number(text.MoneyInput(amount, m.Currency))
 	text, _ := json.Marshal(m) // texts alone
 	return string(text)
 }

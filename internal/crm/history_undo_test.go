@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/doc"
 )
 
 // keptOf are the differences of two contacts as the history keeps them.
-func keptOf(t rapid.TB, before, after Contact) Differences {
+func keptOf(t rapid.TB, before, after Contact) doc.Differences {
 	t.Helper()
-	d, err := ParseDifferences(before.Differences(&after).Text())
+	d, err := doc.ParseDifferences(before.Differences(&after).Text())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func TestUndoOfTheNewestChangeGivesBackTheDocument(t *testing.T) {
 		if len(d) == 0 {
 			return
 		}
-		undone, left, err := after.Undo(d.Kind(), d, "US", hourLater.Add(time.Hour))
+		undone, left, err := after.Undo(Kind(d), d, "US", hourLater.Add(time.Hour))
 		if err != nil || len(left) > 0 {
 			t.Fatalf("%s is not undone: %v, %v", d.Text(), left, err)
 		}
@@ -74,7 +76,7 @@ func TestUndoOfTheNewestChangeGivesBackTheDocument(t *testing.T) {
 			return // what archived contacts refuse is another test's
 		}
 		d = keptOf(t, after, undone)
-		again, left, err := undone.Undo(d.Kind(), d, "US", hourLater.Add(2*time.Hour))
+		again, left, err := undone.Undo(Kind(d), d, "US", hourLater.Add(2*time.Hour))
 		if err != nil || len(left) > 0 {
 			t.Fatalf("%s is not undone: %v, %v", d.Text(), left, err)
 		}
@@ -94,7 +96,7 @@ func TestUndoLeavesAloneWhatWasChangedSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undone, left, err := since.Undo(d.Kind(), d, "US", hourLater)
+	undone, left, err := since.Undo(Kind(d), d, "US", hourLater)
 	if err != nil || !slices.Equal(left, []string{"last_name", "emails"}) {
 		t.Errorf("left alone: %v, %v", left, err)
 	}
@@ -102,7 +104,7 @@ func TestUndoLeavesAloneWhatWasChangedSince(t *testing.T) {
 		len(undone.Phones) != 1 || !slices.Equal(undone.Tags, []string{"a", "c"}) || strings.Join(undone.MatchKeys, " ") != "e:a@x.org p:+12125550100" {
 		t.Errorf("undone: %s, %v", bodyOf(undone), undone.MatchKeys)
 	}
-	if _, _, err = undone.Undo(d.Kind(), d, "US", hourLater); err == nil || err.Error() != string(NothingToUndo) {
+	if _, _, err = undone.Undo(Kind(d), d, "US", hourLater); err == nil || err.Error() != string(doc.NothingToUndo) {
 		t.Errorf("undone again: %v", err)
 	}
 }
@@ -114,7 +116,7 @@ func TestUndoTurnsCreatingAndArchivingRound(t *testing.T) {
 		t.Errorf("undone a create: %v, %v", archived.ArchivedAt, err)
 	}
 	d := keptOf(t, c, archived)
-	if restored, _, err := archived.Undo(d.Kind(), d, "US", hourLater); err != nil || restored.Archived() {
+	if restored, _, err := archived.Undo(Kind(d), d, "US", hourLater); err != nil || restored.Archived() {
 		t.Errorf("undone an archive: %v, %v", restored.ArchivedAt, err)
 	}
 	if !DidUpdate.NeedsActive() || !DidTag.NeedsActive() || DidArchive.NeedsActive() || DidNote.NeedsActive() {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"donorbook/internal/crm/doc"
 )
 
 // read decodes and validates a body, as every door does.
@@ -42,7 +44,7 @@ func made(t testing.TB, body string) Contact {
 // said is an error as programs see it.
 type said struct{ Field, Message string }
 
-func saidOf(faults []Fault) (all []said) {
+func saidOf(faults []doc.Fault) (all []said) {
 	for _, fault := range faults {
 		all = append(all, said{fault.Field, fault.String()})
 	}
@@ -52,7 +54,7 @@ func saidOf(faults []Fault) (all []said) {
 // faultsOf are the faults in an error, nil if there is no error.
 func faultsOf(t testing.TB, err error) []said {
 	t.Helper()
-	var v *Invalid
+	var v *doc.Invalid
 	if err != nil && !errors.As(err, &v) {
 		t.Fatalf("got the error %v, want faults", err)
 	}
@@ -252,7 +254,7 @@ func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, faults, err := DecodeContact([]byte(test.body))
-			var malformed *Malformed
+			var malformed *doc.Malformed
 			if !errors.As(err, &malformed) || faults != nil {
 				t.Fatalf("got faults %v and the error %v, want it malformed", faults, err)
 			}

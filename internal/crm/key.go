@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Permission is a set of rights that a key carries.
@@ -49,7 +52,7 @@ func ParsePermissions(names []string) (Permission, error) {
 	for _, name := range names {
 		i := slices.Index(permissionNames, name)
 		if i < 0 {
-			return 0, invalid("permission", "The permission %q does not exist: use %s.", name, strings.Join(permissionNames, ", "))
+			return 0, doc.NewInvalid("permission", "The permission %q does not exist: use %s.", name, strings.Join(permissionNames, ", "))
 		}
 		p |= 1 << i
 	}
@@ -119,10 +122,10 @@ func NewKey(account, seq int64, in KeyInput, now time.Time) (key Key, secret str
 		return Key{}, "", err
 	}
 	if seq > maxKeySeq {
-		return Key{}, "", invalid("account", "The account has no room for another key.")
+		return Key{}, "", doc.NewInvalid("account", "The account has no room for another key.")
 	}
 	if !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(now) {
-		return Key{}, "", invalid("expires", "The expiry must lie in the future.")
+		return Key{}, "", doc.NewInvalid("expires", "The expiry must lie in the future.")
 	}
 	bits := make([]byte, 32)
 	rand.Read(bits) //nolint:errcheck // never fails
@@ -163,7 +166,7 @@ func checksum(payload string) string {
 	n := crc32.ChecksumIEEE([]byte(payload))
 	var b [checksumLength]byte
 	for i := range b {
-		b[checksumLength-1-i] = base62[n%62]
+		b[checksumLength-1-i] = text.Base62[n%62]
 		n /= 62
 	}
 	return string(b[:])
@@ -203,9 +206,9 @@ func ParseExpiry(text string, now time.Time) (time.Time, error) {
 	expiry = expiry.UTC().Truncate(time.Second)
 	switch {
 	case expiry.IsZero():
-		return expiry, invalid("expires", "The expiry %q is not understood: give a date (2027-12-31), a time (2027-12-31T18:00:00Z) or a time from now (90d, 12h).", text)
+		return expiry, doc.NewInvalid("expires", "The expiry %q is not understood: give a date (2027-12-31), a time (2027-12-31T18:00:00Z) or a time from now (90d, 12h).", text)
 	case !expiry.After(now):
-		return expiry, invalid("expires", "The expiry %q must lie in the future.", text)
+		return expiry, doc.NewInvalid("expires", "The expiry %q must lie in the future.", text)
 	}
 	return expiry, nil
 }

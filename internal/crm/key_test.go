@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/text"
 )
 
 func newSecret(t testing.TB, account, seq int64) (Key, string) {
@@ -36,7 +38,7 @@ func TestASecretLeadsToItsKey(t *testing.T) {
 
 func TestSecretsHaveOneForm(t *testing.T) {
 	key, secret := newSecret(t, 1, 1)
-	if len(secret) != 61 || !strings.HasPrefix(secret, "dbk_") || strings.Trim(secret[4:], base62) != "" {
+	if len(secret) != 61 || !strings.HasPrefix(secret, "dbk_") || strings.Trim(secret[4:], text.Base62) != "" {
 		t.Errorf("%q is not dbk_ and 57 letters and digits", secret)
 	}
 	if _, other := newSecret(t, 1, 1); other[12:55] == secret[12:55] {
@@ -67,7 +69,7 @@ func TestASecretOfNoKeyIsRefused(t *testing.T) {
 func TestAnySingleChangeOfASecretIsRefused(t *testing.T) {
 	_, secret := newSecret(t, 7_654_321, 1234)
 	for i := range len(secret) {
-		for _, c := range []byte(base62 + "_-+ \x00\xff") {
+		for _, c := range []byte(text.Base62 + "_-+ \x00\xff") {
 			if c == secret[i] {
 				continue
 			}

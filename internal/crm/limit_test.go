@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"donorbook/internal/crm/doc"
 )
 
 func TestALimitSaysWhatToDo(t *testing.T) {
@@ -14,7 +16,7 @@ func TestALimitSaysWhatToDo(t *testing.T) {
 		if err := limit.Check(limit.Max-3, 3); err != nil {
 			t.Errorf("up to the limit: %v", err)
 		}
-		var invalid *Invalid
+		var invalid *doc.Invalid
 		err := limit.Check(limit.Max-3, 4)
 		if !errors.As(err, &invalid) {
 			t.Fatalf("beyond the limit: %v", err)

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // CreateMode says what a create does about a match: a contact that shares an email or a phone.
@@ -47,7 +50,7 @@ func (in *ContactInput) CheckSeen(match *Contact) error {
 var createModes = map[string]CreateMode{"true": Force, "1": Force, "false": Dedupe, "0": Dedupe}
 
 // ParseForceCreate reads force_create, which may be in the query, in the body or in both; "" was not sent. What is wrong is added to v.
-func ParseForceCreate(v *Invalid, query, body string) CreateMode {
+func ParseForceCreate(v *doc.Invalid, query, body string) CreateMode {
 	query, body = strings.ToLower(query), strings.ToLower(body)
 	mode, known := createModes[cmp.Or(query, body, "false")]
 	other, alsoKnown := createModes[cmp.Or(body, query, "false")]
@@ -117,7 +120,7 @@ func (in *ContactInput) sharesEmail(c Contact) bool {
 // SameName compares first and last name without regard to case and marks.
 func (in *ContactInput) SameName(c Contact) bool {
 	return in.FirstName != nil && in.LastName != nil &&
-		fold(*in.FirstName) == fold(c.FirstName) && fold(*in.LastName) == fold(c.LastName)
+		text.Fold(*in.FirstName) == text.Fold(c.FirstName) && text.Fold(*in.LastName) == text.Fold(c.LastName)
 }
 
 func containsSorted(keys []string, key string) bool {
@@ -171,7 +174,7 @@ func lacking(keys, others []string) (missing []string) {
 func (c Contact) WithEmailKeys() Contact {
 	keys := make([]string, 0, len(c.Emails))
 	for _, email := range c.Emails {
-		key, ok := normalEmail(email.Value)
+		key, ok := text.NormalEmail(email.Value)
 		if !ok { // it was accepted by other rules
 			return c
 		}
@@ -183,11 +186,11 @@ func (c Contact) WithEmailKeys() Contact {
 }
 
 // MatchKey is the match key of an email or a phone; ok is false where the text is neither.
-func MatchKey(text, region string) (key string, ok bool) {
-	if strings.Contains(text, "@") {
-		key, ok = normalEmail(text)
+func MatchKey(value, region string) (key string, ok bool) {
+	if strings.Contains(value, "@") {
+		key, ok = text.NormalEmail(value)
 		return emailPrefix + key, ok
 	}
-	key, ok = normalPhone(text, region)
+	key, ok = text.NormalPhone(value, region)
 	return phonePrefix + key, ok && key != ""
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/text"
 )
 
 var hourLater = noon.Add(time.Hour)
@@ -129,14 +131,14 @@ func begins[T comparable](list, start []T) bool {
 // keysOf computes the match keys again.
 func keysOf(t *rapid.T, c Contact) (keys []string) {
 	for _, email := range c.Emails {
-		key, ok := normalEmail(email.Value)
+		key, ok := text.NormalEmail(email.Value)
 		if !ok {
 			t.Fatalf("%q was accepted", email.Value)
 		}
 		keys = append(keys, "e:"+key)
 	}
 	for _, phone := range c.Phones {
-		key, ok := normalPhone(phone.Value, "US")
+		key, ok := text.NormalPhone(phone.Value, "US")
 		if !ok {
 			t.Fatalf("%q was accepted", phone.Value)
 		}

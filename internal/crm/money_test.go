@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 func TestMoneyText(t *testing.T) {
@@ -17,14 +20,14 @@ func TestMoneyText(t *testing.T) {
 	}{
 		{150_000, "USD", "$1,500"}, {150_050, "USD", "$1,500.50"}, {150_005, "", "$1,500.05"}, {0, "USD", "$0"}, {7, "GBP", "£0.07"},
 		{150_050, "EUR", "€1,500.50"}, {150_000, "CHF", "1,500 CHF"}, {99_900, "CAD", "CA$999"}, {100_000, "JPY", "¥1,000"},
-		{maxCents, "SEK", "9,999,999,999.99 SEK"},
+		{text.MaxCents, "SEK", "9,999,999,999.99 SEK"},
 	} {
-		if got := MoneyText(test.cents, test.currency); got != test.want {
+		if got := text.MoneyText(test.cents, test.currency); got != test.want {
 			t.Errorf("%d cents of %q are shown as %s, want %s", test.cents, test.currency, got, test.want)
 		}
 	}
-	for code := range currencySigns {
-		if !isCurrency(code) {
+	for code := range text.CurrencySigns {
+		if !text.IsCurrency(code) {
 			t.Errorf("%s is no currency", code)
 		}
 	}
@@ -38,9 +41,9 @@ func TestParseAmount(t *testing.T) {
 		{"", "USD", 0}, {"  ", "USD", 0}, {"0", "USD", 0}, {"1500", "USD", 150_000}, {"1,500", "USD", 150_000}, {"1500.5", "USD", 150_050},
 		{"$1,500.50", "USD", 150_050}, {" $ 1500 ", "", 150_000}, {"1500 USD", "USD", 150_000}, {"USD 7.05", "USD", 705},
 		{"€20", "EUR", 2000}, {"20 €", "EUR", 2000}, {"1'500 CHF", "CHF", 150_000}, {"1\u00a0500", "EUR", 150_000}, {"12 345", "EUR", 1_234_500},
-		{"CA$5", "CAD", 500}, {"$5", "CAD", 500}, {"9,999,999,999.99", "USD", maxCents}, {"007", "USD", 700},
+		{"CA$5", "CAD", 500}, {"$5", "CAD", 500}, {"9,999,999,999.99", "USD", text.MaxCents}, {"007", "USD", 700},
 	} {
-		var v Invalid
+		var v doc.Invalid
 		if cents := ParseAmount(&v, "goal", test.text, test.currency); cents != test.cents || v.Err() != nil {
 			t.Errorf("%q is %d cents, %v; want %d", test.text, cents, v.Err(), test.cents)
 		}
@@ -49,7 +52,7 @@ func TestParseAmount(t *testing.T) {
 		"$", "USD", "ten", "-5", "+5", "1e3", "0x10", "1.500", "1.", ".5", "1,50", "1,5000", "1500,00", ",500", "1,,500", "1,500,", "1.5.0", "1.500,00",
 		"€5", "5 CHF", "10,000,000,000", "10000000000", strings.Repeat("9", 400), "٣", "1\n500",
 	} {
-		var v Invalid
+		var v doc.Invalid
 		cents := ParseAmount(&v, "goal", text, "USD")
 		want := []said{{"goal", "The goal field must be an amount from 0 to 9,999,999,999.99, written such as 1,500 or 1500.50."}}
 		if diff := cmp.Diff(want, saidOf(v.Faults)); diff != "" || cents != 0 {
@@ -64,26 +67,26 @@ func TestAmountsAreNeverMisread(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	read := 0
 	for range 20_000 {
-		cents := random.Int64N(scaleOf(1 + random.IntN(11)))
+		cents := random.Int64N(text.ScaleOf(1 + random.IntN(11)))
 		way := [][2]string{{",", "."}, {".", ","}, {" ", ","}, {"\u00a0", ","}, {"'", "."}, {"’", ","}, {"", "."}, {"", ","}}[random.IntN(8)]
-		text := strings.ReplaceAll(CountText(cents/100), ",", way[0])
+		value := strings.ReplaceAll(text.CountText(cents/100), ",", way[0])
 		if cents%100 != 0 || random.IntN(2) == 0 {
-			text += fmt.Sprintf("%s%02d", way[1], cents%100)
+			value += fmt.Sprintf("%s%02d", way[1], cents%100)
 		}
 		region := []string{"US", "DE", "FR", "CH", "GB", ""}[random.IntN(6)]
-		got, fault := ReadAmount(text, "", region)
+		got, fault := ReadAmount(value, "", region)
 		if fault != "" {
 			continue
 		}
-		var v Invalid
+		var v doc.Invalid
 		amount := ParseMoney(&v, "amount", got.Digits, "", false)
 		if v.Err() != nil {
 			continue
 		}
-		if units, ok := minorUnits(*amount, "USD"); !ok {
+		if units, ok := text.MinorUnits(*amount, "USD"); !ok {
 			continue // a gift in dollars refuses it
 		} else if read++; units != cents {
-			t.Fatalf("%q in %q is read as %d cents, and means %d", text, region, units, cents)
+			t.Fatalf("%q in %q is read as %d cents, and means %d", value, region, units, cents)
 		}
 	}
 	if read < 15_000 {
@@ -92,14 +95,14 @@ func TestAmountsAreNeverMisread(t *testing.T) {
 }
 
 func TestParseNumber(t *testing.T) {
-	for text, want := range map[string]int64{"": 0, " 12 ": 12, "1,234": 1234, "1234567": 1_234_567, "999,999,999,999,999": maxDonors} {
-		var v Invalid
+	for text, want := range map[string]int64{"": 0, " 12 ": 12, "1,234": 1234, "1234567": 1_234_567, "999,999,999,999,999": text.MaxDonors} {
+		var v doc.Invalid
 		if n := ParseNumber(&v, "donors", text); n != want || v.Err() != nil {
 			t.Errorf("%q is %d, %v", text, n, v.Err())
 		}
 	}
 	for _, text := range []string{"1.5", "-1", "1,23", "many", "1000000000000000", "1e3"} {
-		var v Invalid
+		var v doc.Invalid
 		want := []said{{"donors", "The donors field must be a whole number from 0 to 999,999,999,999,999."}}
 		if ParseNumber(&v, "donors", text); cmp.Diff(want, saidOf(v.Faults)) != "" {
 			t.Errorf("%q: %v", text, v.Err())
@@ -113,7 +116,7 @@ func TestProgressIsNotRoundedUp(t *testing.T) {
 		ok                    bool
 	}{
 		{0, 0, 0, false}, {500, 0, 0, false}, {0, 100, 0, true}, {50, 100, 50, true}, {9_999, 10_000, 99, true}, {100, 100, 100, true},
-		{250, 100, 250, true}, {maxCents, maxCents, 100, true}, {maxCents, 1, maxCents * 100, true},
+		{250, 100, 250, true}, {text.MaxCents, text.MaxCents, 100, true}, {text.MaxCents, 1, text.MaxCents * 100, true},
 	} {
 		c := Campaign{OpeningRaised: test.raised, Goal: test.goal}
 		if percent, ok := c.Progress(); percent != test.percent || ok != test.ok {
@@ -127,18 +130,18 @@ func FuzzParseAmount(f *testing.F) {
 	for _, text := range []string{"1,500", "$1,500.50", "1500 CHF", "1.500", "1'500", ""} {
 		f.Add(text, "USD")
 	}
-	f.Fuzz(func(t *testing.T, text, currency string) {
-		var v Invalid
-		cents := ParseAmount(&v, "goal", text, currency)
+	f.Fuzz(func(t *testing.T, value, currency string) {
+		var v doc.Invalid
+		cents := ParseAmount(&v, "goal", value, currency)
 		if v.Err() != nil {
 			return
 		}
-		if cents < 0 || cents > maxCents {
-			t.Fatalf("%q is %d cents", text, cents)
+		if cents < 0 || cents > text.MaxCents {
+			t.Fatalf("%q is %d cents", value, cents)
 		}
-		for _, shown := range []string{AmountText(cents), MoneyText(cents, "USD")} {
+		for _, shown := range []string{text.AmountText(cents), text.MoneyText(cents, "USD")} {
 			if again := ParseAmount(&v, "goal", shown, "USD"); again != cents || v.Err() != nil {
-				t.Fatalf("%q is shown as %q, which is %d, %v", text, shown, again, v.Err())
+				t.Fatalf("%q is shown as %q, which is %d, %v", value, shown, again, v.Err())
 			}
 		}
 	})

@@ -1,6 +1,10 @@
 package crm
 
-import "strconv"
+import (
+	"strconv"
+
+	"donorbook/internal/crm/doc"
+)
 
 // The limits of a list. No page number may be larger than the integers that every JSON client holds exactly.
 const (
@@ -16,20 +20,20 @@ type PageRequest struct {
 }
 
 // ParsePage reads the query parameters page and per_page; nil is a parameter that was not sent.
-func ParsePage(page, perPage *string, v *Invalid) PageRequest {
+func ParsePage(page, perPage *string, v *doc.Invalid) PageRequest {
 	return PageRequest{
 		Page:    parseCount(v, "page", page, 1, maxPage),
 		PerPage: parseCount(v, "per_page", perPage, defaultPerPage, maxPerPage),
 	}
 }
 
-func parseCount(v *Invalid, field string, text *string, unsent, limit int64) int64 {
+func parseCount(v *doc.Invalid, field string, text *string, unsent, limit int64) int64 {
 	if text == nil {
 		return unsent
 	}
 	n, err := strconv.ParseInt(*text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != *text || n < 1 || n > limit {
-		rule := Rule("must be an integer from 1 to %v")
+		rule := doc.Rule("must be an integer from 1 to %v")
 		if limit == maxPage && n <= limit { // which tells a reader nothing
 			rule = "must be an integer of at least 1"
 		}
@@ -87,5 +91,5 @@ func ParseContactScope(value string) (ContactScope, error) {
 	case Active, Archived, All:
 		return scope, nil
 	}
-	return Active, invalid("scope", OneOf, "active, archived, all")
+	return Active, doc.NewInvalid("scope", doc.OneOf, "active, archived, all")
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/doc"
 )
 
 func TestParsePage(t *testing.T) {
@@ -21,7 +23,7 @@ func TestParsePage(t *testing.T) {
 		{text("7"), text("100"), PageRequest{7, 100}},
 		{text("9007199254740991"), nil, PageRequest{9007199254740991, 20}},
 	} {
-		v := &Invalid{}
+		v := &doc.Invalid{}
 		if got := ParsePage(test.page, test.perPage, v); got != test.want || v.Err() != nil {
 			t.Errorf("got %v, %v, want %v", got, v.Err(), test.want)
 		}
@@ -29,7 +31,7 @@ func TestParsePage(t *testing.T) {
 	bad := []string{"", "0", "-1", "01", "+1", "1.0", "1e1", " 1", "1 ", "x", "null", "0x1", "١", "1_0", "9007199254740992",
 		"9223372036854775808", "99999999999999999999", "-9223372036854775808"}
 	for _, value := range bad {
-		v := &Invalid{}
+		v := &doc.Invalid{}
 		ParsePage(&value, nil, v)
 		want := "The page field must be an integer of at least 1."
 		if len(value) > 15 && value[0] == '9' {
@@ -40,13 +42,13 @@ func TestParsePage(t *testing.T) {
 		}
 	}
 	for _, value := range append(bad, "101", "1000") {
-		v := &Invalid{}
+		v := &doc.Invalid{}
 		ParsePage(nil, &value, v)
 		if diff := cmp.Diff([]said{{"per_page", "The per_page field must be an integer from 1 to 100."}}, saidOf(v.Faults)); diff != "" {
 			t.Errorf("per_page=%q:\n%s", value, diff)
 		}
 	}
-	v := &Invalid{}
+	v := &doc.Invalid{}
 	ParsePage(text("0"), text("101"), v)
 	if want := "The page field must be an integer of at least 1. (and 1 more error)"; v.Error() != want {
 		t.Errorf("got %v, want %s", v, want)

@@ -11,6 +11,9 @@ import (
 
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 const (
@@ -19,18 +22,18 @@ const (
 )
 
 // ValidatePassword notes what is wrong with a new password of a person with this email and name.
-func ValidatePassword(v *Invalid, password, email, name string) {
-	folded := foldCase(strings.TrimSpace(password))
-	same := func(text string) bool { return folded == foldCase(strings.TrimSpace(text)) }
+func ValidatePassword(v *doc.Invalid, password, email, name string) {
+	folded := text.FoldCase(strings.TrimSpace(password))
+	same := func(value string) bool { return folded == text.FoldCase(strings.TrimSpace(value)) }
 	switch n := utf8.RuneCountInString(password); {
 	case password == "":
-		v.Add("password", Required)
+		v.Add("password", doc.Required)
 	case !utf8.ValidString(password):
 		v.Add("password", "must be text")
 	case n < minPassword:
 		v.Add("password", "must have at least %v characters", minPassword)
 	case n > maxPassword:
-		v.Add("password", TooLong, maxPassword)
+		v.Add("password", doc.TooLong, maxPassword)
 	case same(email):
 		v.Add("password", "must not be the email address")
 	case same(name):

@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 func TestAPasswordIsKnownByItsHashAlone(t *testing.T) {
@@ -96,10 +99,10 @@ func TestWeakPasswordsAreRefused(t *testing.T) {
 		strings.Repeat("ab", 500):  "",
 		"ada@example.org is a dog": "",
 	} {
-		v := new(Invalid)
+		v := new(doc.Invalid)
 		ValidatePassword(v, password, "ada@example.org", "Ada Lovelace")
 		err := v.Err()
-		var faults *Invalid
+		var faults *doc.Invalid
 		switch {
 		case want == "" && err != nil, want != "" && (err == nil || err.Error() != want):
 			t.Errorf("%.30q: %v, want %q", password, err, want)
@@ -112,7 +115,7 @@ func TestWeakPasswordsAreRefused(t *testing.T) {
 func TestEveryCommonPasswordIsLongEnoughToBeListed(t *testing.T) {
 	t.Parallel()
 	for _, password := range commonPasswords {
-		if len(password) < minPassword || password != foldCase(password) {
+		if len(password) < minPassword || password != text.FoldCase(password) {
 			t.Errorf("%q would never be compared", password)
 		}
 	}
@@ -123,7 +126,7 @@ func TestARandomPasswordIsGoodAndEasyToRead(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
 		password := RandomPassword()
-		v := new(Invalid)
+		v := new(doc.Invalid)
 		if ValidatePassword(v, password, "a@b.org", "A"); v.Err() != nil {
 			t.Errorf("%s: %v", password, v.Err())
 		}

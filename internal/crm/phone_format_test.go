@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/nyaruka/phonenumbers"
+
+	"donorbook/internal/crm/text"
 )
 
 func TestPhonesAreShownInOneStyle(t *testing.T) {
@@ -29,7 +31,7 @@ func TestPhonesAreShownInOneStyle(t *testing.T) {
 		{"whatever", "US", "whatever"},
 		{"", "US", ""},
 	} {
-		if shown := FormatPhone(test.value, test.region); shown != test.shown {
+		if shown := text.FormatPhone(test.value, test.region); shown != test.shown {
 			t.Errorf("FormatPhone(%q, %q) = %q, want %q", test.value, test.region, shown, test.shown)
 		}
 	}
@@ -45,19 +47,19 @@ func TestEveryExampleNumberIsShownAsTheLibraryShowsIt(t *testing.T) {
 			abroad = "GB"
 		}
 		want := phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
-		if shown := FormatPhone(e164, abroad); shown != want {
+		if shown := text.FormatPhone(e164, abroad); shown != want {
 			t.Errorf("%s is shown as %q abroad, want %q", e164, shown, want)
 		}
-		if !IsPhoneRegion(home) {
+		if !text.IsPhoneRegion(home) {
 			continue
 		}
-		want, shown := phonenumbers.Format(number, phonenumbers.NATIONAL), FormatPhone(e164, home)
+		want, shown := phonenumbers.Format(number, phonenumbers.NATIONAL), text.FormatPhone(e164, home)
 		again, err := phonenumbers.Parse(want, home)
 		libraryErrs := err != nil || phonenumbers.Format(again, phonenumbers.E164) != e164 // in a mobile number of Argentina
 		if shown != want && !libraryErrs {
 			t.Errorf("%s is shown as %q in %s, want %q", e164, shown, home, want)
 		}
-		if key, ok := normalPhone(shown, home); !ok || key != e164 && key != "" {
+		if key, ok := text.NormalPhone(shown, home); !ok || key != e164 && key != "" {
 			t.Errorf("%s is shown as %q in %s, which is %q", e164, shown, home, key)
 		}
 	}

@@ -10,11 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/nyaruka/phonenumbers"
+
+	"donorbook/internal/crm/text"
 )
 
 // libraryPhone is normalPhone with the library alone, without our short path.
 func libraryPhone(value, region string) (key string, ok bool) {
-	if utf8.RuneCountInString(value) > maxPhone || !utf8.ValidString(value) {
+	if utf8.RuneCountInString(value) > text.MaxPhone || !utf8.ValidString(value) {
 		return "", false
 	}
 	number, err := phonenumbers.Parse(value, region)
@@ -46,12 +48,12 @@ func libraryFormat(value, region string) string {
 // way.
 func sameAsLibrary(t *testing.T, value, region string) (ok bool) {
 	t.Helper()
-	key, ok := normalPhone(value, region)
+	key, ok := text.NormalPhone(value, region)
 	if want, wantOK := libraryPhone(value, region); key != want || ok != wantOK {
 		t.Errorf("normalPhone(%q, %q) = %q, %v; the library says %q, %v", value, region, key, ok, want, wantOK)
 	}
 	if isShort(value, region) {
-		if shown, want := FormatPhone(value, region), libraryFormat(value, region); shown != want {
+		if shown, want := text.FormatPhone(value, region), libraryFormat(value, region); shown != want {
 			t.Errorf("FormatPhone(%q, %q) = %q; the library says %q", value, region, shown, want)
 		}
 	}
@@ -60,7 +62,7 @@ func sameAsLibrary(t *testing.T, value, region string) (ok bool) {
 
 // isShort tells whether a number is read without the library.
 func isShort(value, region string) bool {
-	_, ok := plainNorthAmerican(value, region)
+	_, ok := text.PlainNorthAmerican(value, region)
 	return ok
 }
 
@@ -76,14 +78,14 @@ func TestEveryAreaCodeIsReadAndShownAsByTheLibrary(t *testing.T) {
 		switch {
 		case region == "US" && !raceDetector:
 			step = 1
-		case isNorthAmerican(region):
+		case text.IsNorthAmerican(region):
 			step = 53
 		}
 		for area := 0; area < 1000; area += step {
 			for _, form := range forms {
 				value := fmt.Sprintf(form, area)
 				sameAsLibrary(t, value, region)
-				if want := area >= 200 && (isNorthAmerican(region) || form[0] == '+'); isShort(value, region) != want {
+				if want := area >= 200 && (text.IsNorthAmerican(region) || form[0] == '+'); isShort(value, region) != want {
 					t.Errorf("%q in %q takes the short path: %v, want %v", value, region, !want, want)
 				}
 			}
@@ -250,8 +252,8 @@ func FuzzPhoneIsReadAsTheLibraryReadsIt(f *testing.F) {
 func BenchmarkPhone(b *testing.B) {
 	for _, value := range []string{"(212) 555-0100", "+1 212-555-0100", "212-555-0100 x42", "+44 20 7946 0958"} {
 		for name, read := range map[string]func(){
-			"read":    func() { normalPhone(value, "US") },
-			"shown":   func() { FormatPhone(value, "US") },
+			"read":    func() { text.NormalPhone(value, "US") },
+			"shown":   func() { text.FormatPhone(value, "US") },
 			"library": func() { libraryPhone(value, "US") },
 		} {
 			b.Run(value+"/"+name, func(b *testing.B) {

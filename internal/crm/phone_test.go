@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/crm/text"
 )
 
 func TestNormalPhone(t *testing.T) {
@@ -27,7 +29,7 @@ func TestNormalPhone(t *testing.T) {
 		{"011 44 20 7946 0958", "US", "+442079460958"},
 		{"０３-１２３４-５６７８", "JP", "+81312345678"},
 	} {
-		if key, ok := normalPhone(test.value, test.region); !ok || key != test.key {
+		if key, ok := text.NormalPhone(test.value, test.region); !ok || key != test.key {
 			t.Errorf("normalPhone(%q, %q) = %q, %v; want %q", test.value, test.region, key, ok, test.key)
 		}
 	}
@@ -38,11 +40,11 @@ func TestNormalPhoneRefuses(t *testing.T) {
 		"", "+", "phone", "none", "n/a", "12", "+999 123 456 789", "+1 312", "123456", "312555012345678",
 		strings.Repeat("1", 300), "+1 312 555 0123" + strings.Repeat(" ", 60), "312\xff5550123",
 	} {
-		if key, ok := normalPhone(value, "US"); ok {
+		if key, ok := text.NormalPhone(value, "US"); ok {
 			t.Errorf("normalPhone(%q) = %q, want it refused", value, key)
 		}
 	}
-	if key, ok := normalPhone("312 555 0123", "ZZ"); ok {
+	if key, ok := text.NormalPhone("312 555 0123", "ZZ"); ok {
 		t.Errorf("a national number of no region gave %q", key)
 	}
 }
@@ -54,10 +56,10 @@ func TestLongTextsAreRefusedBeforeTheLibraryReadsThem(t *testing.T) {
 		strings.Repeat("+1 (312) 555-0123 x", 1<<16), strings.Repeat("0-", 1<<19) + "x", ";phone-context=+" + strings.Repeat("1-", 1<<19),
 	} {
 		allocated := testing.AllocsPerRun(2, func() {
-			if key, ok := normalPhone(value, "US"); ok {
+			if key, ok := text.NormalPhone(value, "US"); ok {
 				t.Errorf("%d bytes are a phone number: %q", len(value), key)
 			}
-			if FormatPhone(value, "US") != value {
+			if text.FormatPhone(value, "US") != value {
 				t.Errorf("%d bytes are not shown as they were written", len(value))
 			}
 		})
@@ -65,7 +67,7 @@ func TestLongTextsAreRefusedBeforeTheLibraryReadsThem(t *testing.T) {
 			t.Errorf("%d bytes took %v allocations", len(value), allocated)
 		}
 	}
-	if _, ok := normalPhone(strings.Repeat("(", 32)+"3125550123"+strings.Repeat(" ", 22), "US"); !ok {
+	if _, ok := text.NormalPhone(strings.Repeat("(", 32)+"3125550123"+strings.Repeat(" ", 22), "US"); !ok {
 		t.Error("a number of 64 characters is refused")
 	}
 }
@@ -73,7 +75,7 @@ func TestLongTextsAreRefusedBeforeTheLibraryReadsThem(t *testing.T) {
 // Digits of any script count as digits.
 func TestPhonesInOtherScripts(t *testing.T) {
 	for _, value := range []string{"٣١٢ ٥٥٥ ٠١٢٣", "３１２-５５５-０１２３", "＋１ ３１２ ５５５ ０１２３", "۳۱۲ ۵۵۵ ۰۱۲۳"} {
-		if key, ok := normalPhone(value, "US"); !ok || key != "+13125550123" {
+		if key, ok := text.NormalPhone(value, "US"); !ok || key != "+13125550123" {
 			t.Errorf("normalPhone(%q) = %q, %v", value, key, ok)
 		}
 	}
@@ -81,12 +83,12 @@ func TestPhonesInOtherScripts(t *testing.T) {
 
 func TestIsPhoneRegion(t *testing.T) {
 	for _, region := range []string{"US", "GB", "DE", "JP", "KE", "BR"} {
-		if !IsPhoneRegion(region) {
+		if !text.IsPhoneRegion(region) {
 			t.Errorf("%s is a region", region)
 		}
 	}
 	for _, region := range []string{"", "us", "USA", "ZZ", "001", "1"} {
-		if IsPhoneRegion(region) {
+		if text.IsPhoneRegion(region) {
 			t.Errorf("%q is not a region", region)
 		}
 	}
@@ -119,20 +121,20 @@ func FuzzNormalPhone(f *testing.F) {
 	}
 	f.Add("020 7946 0958", "GB")
 	f.Fuzz(func(t *testing.T, value, region string) {
-		key, ok := normalPhone(value, region)
+		key, ok := text.NormalPhone(value, region)
 		switch {
 		case !ok && key != "":
 			t.Fatalf("refused, and yet a key: %q", key)
 		case ok && key != "" && !e164.MatchString(key):
 			t.Fatalf("the key of %q in %q is %q", value, region, key)
-		case ok && len([]rune(value)) > maxPhone:
+		case ok && len([]rune(value)) > text.MaxPhone:
 			t.Fatalf("accepted %d bytes", len(value))
 		}
-		if again, ok2 := normalPhone(value, region); ok != ok2 || key != again {
+		if again, ok2 := text.NormalPhone(value, region); ok != ok2 || key != again {
 			t.Fatalf("%q gave %q and then %q", value, key, again)
 		}
-		if shown := FormatPhone(value, region); ok && key != "" {
-			if again, _ := normalPhone(shown, region); again != key {
+		if shown := text.FormatPhone(value, region); ok && key != "" {
+			if again, _ := text.NormalPhone(shown, region); again != key {
 				t.Fatalf("%q in %q is %q, and is shown as %q, which is %q", value, region, key, shown, again)
 			}
 		}

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Plan is a gift that comes again: what a contact has agreed to give, and how often.
@@ -49,66 +52,66 @@ type PlanInput struct {
 	start, next       time.Time
 }
 
-var planTable = table[*Plan, *PlanInput]{
-	sent("contact_id", "Contact", idKind, func(p *Plan) *int64 { return &p.Contact }, func(in *PlanInput) **int64 { return &in.Contact }),
+var planTable = doc.Table[*Plan, *PlanInput]{
+	doc.Sent("contact_id", "Contact", idKind, func(p *Plan) *int64 { return &p.Contact }, func(in *PlanInput) **int64 { return &in.Contact }),
 	planGiver("first_name", "First name", func(p *Plan) *string { return &p.Giver.FirstName }, func(in *PlanInput) **string { return &in.Giver.FirstName }),
 	planGiver("last_name", "Last name", func(p *Plan) *string { return &p.Giver.LastName }, func(in *PlanInput) **string { return &in.Giver.LastName }),
 	planGiver("email", "Email", func(p *Plan) *string { return &p.Giver.Email }, func(in *PlanInput) **string { return &in.Email }),
 	planGiver("phone", "Phone", func(p *Plan) *string { return &p.Giver.Phone }, func(in *PlanInput) **string { return &in.Phone }),
-	sent("campaign_id", "Campaign", idKind, func(p *Plan) *int64 { return &p.Campaign }, func(in *PlanInput) **int64 { return &in.Campaign }),
-	sent("frequency", "Frequency", among(Frequencies...).needed(), func(p *Plan) *string { return &p.Frequency }, func(in *PlanInput) **string { return &in.Frequency }),
-	sent("status", "Status", among(names(PlanStatuses)...).staying(), func(p *Plan) *string { return (*string)(&p.Status) }, func(in *PlanInput) **string { return &in.Status }),
-	sent("method", "Method", among(Methods...).needed(), func(p *Plan) *string { return &p.Method }, func(in *PlanInput) **string { return &in.Method }),
+	doc.Sent("campaign_id", "Campaign", idKind, func(p *Plan) *int64 { return &p.Campaign }, func(in *PlanInput) **int64 { return &in.Campaign }),
+	doc.Sent("frequency", "Frequency", among(Frequencies...).Needed(), func(p *Plan) *string { return &p.Frequency }, func(in *PlanInput) **string { return &in.Frequency }),
+	doc.Sent("status", "Status", among(names(PlanStatuses)...).Staying(), func(p *Plan) *string { return (*string)(&p.Status) }, func(in *PlanInput) **string { return &in.Status }),
+	doc.Sent("method", "Method", among(Methods...).Needed(), func(p *Plan) *string { return &p.Method }, func(in *PlanInput) **string { return &in.Method }),
 	planAmount(),
-	sent("currency", "Currency", matching(isCurrency, Currency).staying(), func(p *Plan) *string { return &p.Currency }, func(in *PlanInput) **string { return &in.Currency }),
+	doc.Sent("currency", "Currency", matching(text.IsCurrency, doc.Currency).Staying(), func(p *Plan) *string { return &p.Currency }, func(in *PlanInput) **string { return &in.Currency }),
 	planTime("start_at", "Start", func(p *Plan) *time.Time { return &p.StartAt }, func(in *PlanInput) (**string, *time.Time) { return &in.StartAt, &in.start }),
 	planTime("next_bill_date", "Next gift", func(p *Plan) *time.Time { return &p.NextBill }, func(in *PlanInput) (**string, *time.Time) { return &in.NextBill, &in.next }),
-	kept[*Plan, *PlanInput]("created_at", contactTime, func(p *Plan) *time.Time { return &p.CreatedAt }),
-	kept[*Plan, *PlanInput]("canceled_at", contactTime, func(p *Plan) *time.Time { return &p.CanceledAt }),
-	sent("external_id", "External ID", referenceKind(), func(p *Plan) *string { return &p.ExternalID }, func(in *PlanInput) **string { return &in.ExternalID }),
+	doc.Kept[*Plan, *PlanInput]("created_at", contactTime, func(p *Plan) *time.Time { return &p.CreatedAt }),
+	doc.Kept[*Plan, *PlanInput]("canceled_at", contactTime, func(p *Plan) *time.Time { return &p.CanceledAt }),
+	doc.Sent("external_id", "External ID", referenceKind(), func(p *Plan) *string { return &p.ExternalID }, func(in *PlanInput) **string { return &in.ExternalID }),
 }
 
-var planFields = planTable.paths()
+var planFields = planTable.Paths()
 
-func planGiver(name, label string, in func(*Plan) *string, of func(*PlanInput) **string) field[*Plan, *PlanInput] {
-	f := sent(name, label, text(maxText), in, of)
-	f.check, f.merge, f.patch = nil, nil, nil
+func planGiver(name, label string, in func(*Plan) *string, of func(*PlanInput) **string) doc.Field[*Plan, *PlanInput] {
+	f := doc.Sent(name, label, doc.String(doc.MaxText), in, of)
+	f.Check, f.Merge, f.Patch = nil, nil, nil
 	return f
 }
 
 // planAmount is loaded in ten-thousandths, because its currency comes after it.
-func planAmount() field[*Plan, *PlanInput] {
-	f := derived[*Plan, *PlanInput]("amount", func(dst []byte, p *Plan) []byte { return appendMinor(dst, p.Amount, p.Currency) })
-	f.label = "Amount"
-	f.load = func(r *jsonReader, p *Plan) { p.Amount = value(readMoney(r, MoneyRange)) }
-	f.read = func(r *jsonReader, in *PlanInput) { in.Amount = readMoney(r, MoneyRange) }
+func planAmount() doc.Field[*Plan, *PlanInput] {
+	f := doc.Derived[*Plan, *PlanInput]("amount", func(dst []byte, p *Plan) []byte { return text.AppendMinor(dst, p.Amount, p.Currency) })
+	f.Label = "Amount"
+	f.Load = func(r *doc.Reader, p *Plan) { p.Amount = value(readMoney(r, doc.MoneyRange)) }
+	f.Read = func(r *doc.Reader, in *PlanInput) { in.Amount = readMoney(r, doc.MoneyRange) }
 	return f
 }
 
 // planTime is a day or a time, which may lie in the future.
-func planTime(name, label string, in func(*Plan) *time.Time, of func(*PlanInput) (**string, *time.Time)) field[*Plan, *PlanInput] {
-	f := kept[*Plan, *PlanInput](name, contactTime, in)
-	f.label = label
-	f.read = func(r *jsonReader, in *PlanInput) {
+func planTime(name, label string, in func(*Plan) *time.Time, of func(*PlanInput) (**string, *time.Time)) doc.Field[*Plan, *PlanInput] {
+	f := doc.Kept[*Plan, *PlanInput](name, contactTime, in)
+	f.Label = label
+	f.Read = func(r *doc.Reader, in *PlanInput) {
 		sent, _ := of(in)
-		*sent = r.textSent()
+		*sent = r.TextSent()
 	}
-	f.check = func(c *checker, at place, in *PlanInput) {
+	f.Check = func(c *doc.Checker, at doc.Place, in *PlanInput) {
 		sent, to := of(in)
-		if *sent == nil || **sent == "" || c.hasAt(at, name) {
+		if *sent == nil || **sent == "" || c.HasAt(at, name) {
 			return
 		}
 		t, _, ok := ParseMoment(**sent)
 		switch *to = t; {
 		case !ok:
-			c.add(at, name, GiftTime)
+			c.AddAt(at, name, doc.GiftTime)
 		case t.Year() < 1900:
-			c.add(at, name, NotBefore1900)
+			c.AddAt(at, name, doc.NotBefore1900)
 		case t.Year() > 2199:
-			c.add(at, name, "must not be after 2199")
+			c.AddAt(at, name, "must not be after 2199")
 		}
 	}
-	f.patch = func(p *Plan, from *PlanInput, _ time.Time) {
+	f.Patch = func(p *Plan, from *PlanInput, _ time.Time) {
 		if _, sent := of(from); !sent.IsZero() {
 			*in(p) = *sent
 		}
@@ -117,31 +120,31 @@ func planTime(name, label string, in func(*Plan) *time.Time, of func(*PlanInput)
 }
 
 // DecodePlan reads the body of a create or a change.
-func DecodePlan(body []byte) (in PlanInput, faults *Invalid, err error) {
-	r := newJSONReader("The request body", body)
-	r.document(func(key string) { planTable.read(r, key, &in) })
-	if err := r.end(); r.err != nil {
+func DecodePlan(body []byte) (in PlanInput, faults *doc.Invalid, err error) {
+	r := doc.NewReader("The request body", body)
+	r.Document(func(key string) { planTable.Read(r, key, &in) })
+	if err := r.End(); r.Err != nil {
 		return PlanInput{}, nil, err
 	}
-	return in, &r.fault, nil
+	return in, &r.Fault, nil
 }
 
 // Validate checks everything about the input that does not depend on what is stored.
-func (in *PlanInput) Validate(faults *Invalid, isNew bool, region string, now time.Time) error {
-	c := newChecker(faults, isNew)
-	c.region, c.now = region, now
+func (in *PlanInput) Validate(faults *doc.Invalid, isNew bool, region string, now time.Time) error {
+	c := doc.NewChecker(faults, isNew)
+	c.Region, c.Now = region, now
 	if isNew && in.Amount == nil {
-		c.add(place{}, "amount", Required)
+		c.AddAt(doc.Place{}, "amount", doc.Required)
 	}
 	if isNew && in.Contact != nil && *in.Contact == 0 {
 		in.Contact = nil
 	}
-	planTable.check(c, place{}, in)
+	planTable.Check(c, doc.Place{}, in)
 	in.checkMoney(c)
 	if isNew && in.Contact == nil {
 		in.checkGiver(c)
 	}
-	sortFaults(&c.Invalid, planFields)
+	doc.SortFaults(&c.Invalid, planFields)
 	return c.Err()
 }
 
@@ -149,7 +152,7 @@ func (in *PlanInput) Validate(faults *Invalid, isNew bool, region string, now ti
 func NewPlan(in *PlanInput, contact *Contact, currency string, now time.Time) (Plan, error) {
 	now = now.UTC().Truncate(time.Second)
 	p := Plan{Status: ActivePlan, CreatedAt: now, StartAt: now}
-	planTable.patch(&p, in, now)
+	planTable.Patch(&p, in, now)
 	p.Contact, p.Giver, p.Currency = contact.ID, in.giver(GiverOf(contact)), currency
 	if p.NextBill.IsZero() {
 		p.NextBill = p.StartAt
@@ -163,9 +166,9 @@ func (p Plan) Change(in *PlanInput, now time.Time) (Plan, error) {
 		return p, ErrChanged
 	}
 	old := p
-	planTable.patch(&p, in, now)
+	planTable.Patch(&p, in, now)
 	p.Contact = old.Contact
-	var v Invalid
+	var v doc.Invalid
 	if in.Contact != nil && *in.Contact != old.Contact {
 		v.Add("contact_id", "cannot be changed: end the plan and make another one")
 	}
@@ -174,7 +177,7 @@ func (p Plan) Change(in *PlanInput, now time.Time) (Plan, error) {
 		v.Add("currency", "cannot be changed: end the plan and make another one")
 	}
 	if len(v.Faults) > 0 {
-		sortFaults(&v, planFields)
+		doc.SortFaults(&v, planFields)
 		return old, &v
 	}
 	return p.settle(in, now)
@@ -183,9 +186,9 @@ func (p Plan) Change(in *PlanInput, now time.Time) (Plan, error) {
 // settle makes the amount one of the currency and lets the times follow the status.
 func (p Plan) settle(in *PlanInput, now time.Time) (Plan, error) {
 	if in.Amount != nil {
-		units, ok := minorUnits(*in.Amount, p.Currency)
+		units, ok := text.MinorUnits(*in.Amount, p.Currency)
 		if !ok {
-			return p, invalid("amount", TooFine, Decimals(p.Currency), p.Currency)
+			return p, doc.NewInvalid("amount", doc.TooFine, text.Decimals(p.Currency), p.Currency)
 		}
 		p.Amount = units
 	}
@@ -244,7 +247,7 @@ func (p Plan) Paid(at time.Time, now time.Time) Plan {
 
 // Overdue tells whether a gift of the plan should have come before today, where now is.
 func (p *Plan) Overdue(now time.Time) bool {
-	return (p.Status == ActivePlan || p.Status == PastDue) && p.NextBill.Before(WallClock(now, now.Location()).Truncate(24*time.Hour))
+	return (p.Status == ActivePlan || p.Status == PastDue) && p.NextBill.Before(text.WallClock(now, now.Location()).Truncate(24*time.Hour))
 }
 
 // Append appends the wire form.
@@ -254,15 +257,15 @@ func (p *Plan) Append(dst []byte) []byte {
 }
 
 // AppendBody appends everything of the wire form that follows the id. This is what the store keeps.
-func (p *Plan) AppendBody(dst []byte) []byte { return append(planTable.append(dst, p), '}') }
+func (p *Plan) AppendBody(dst []byte) []byte { return append(planTable.Append(dst, p), '}') }
 
 // ParsePlan reads a stored body back.
 func ParsePlan(id int64, code string, body []byte) (Plan, error) {
 	p := Plan{ID: id, Code: code}
-	if err := readStored(body, func(r *jsonReader, key string) { planTable.load(r, key, &p) }); err != nil {
+	if err := doc.ReadStored(body, func(r *doc.Reader, key string) { planTable.Load(r, key, &p) }); err != nil {
 		return Plan{}, fmt.Errorf("plan %d: %w", id, err)
 	}
-	p.Amount, _ = minorUnits(p.Amount, p.Currency)
+	p.Amount, _ = text.MinorUnits(p.Amount, p.Currency)
 	return p, nil
 }
 

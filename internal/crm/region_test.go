@@ -9,6 +9,8 @@ import (
 	"golang.org/x/text/currency"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
+
+	"donorbook/internal/crm/text"
 )
 
 // codes lists a set again.
@@ -24,7 +26,7 @@ func codes(is func(code string) bool) []string {
 }
 
 func TestCountriesAgreeWithUnicode(t *testing.T) {
-	list := codes(isCountry)
+	list := codes(text.IsCountry)
 	if len(list) != 249 {
 		t.Errorf("%d countries, ISO 3166-1 has 249", len(list))
 	}
@@ -46,13 +48,13 @@ func TestCountriesAgreeWithUnicode(t *testing.T) {
 
 func TestIsCountry(t *testing.T) {
 	for _, code := range []string{"USA", "usa", "Gbr", "DEU", "TWN", "SSD", "CUW"} {
-		if !isCountry(code) {
+		if !text.IsCountry(code) {
 			t.Errorf("%s is a country", code)
 		}
 	}
 	// Two letters, no letters, withdrawn (ANT, YUG), private (XKX, ZZZ), groups (EUR).
 	for _, code := range []string{"", "US", "USAA", "U1A", "840", "ANT", "YUG", "XKX", "ZZZ", "AAA", "EUR", "U A", "ÜSA", "UſA", "[[[", "@@@"} {
-		if isCountry(code) {
+		if text.IsCountry(code) {
 			t.Errorf("%q is not a country", code)
 		}
 	}
@@ -65,7 +67,7 @@ var (
 )
 
 func TestCurrenciesAgreeWithUnicode(t *testing.T) {
-	for _, code := range codes(isCurrency) {
+	for _, code := range codes(text.IsCurrency) {
 		unit, err := currency.ParseISO(code)
 		if err != nil && !slices.Contains(newCurrencies, code) {
 			t.Errorf("%s: %v", code, err)
@@ -77,7 +79,7 @@ func TestCurrenciesAgreeWithUnicode(t *testing.T) {
 	inUse := 0
 	for it := currency.Query(currency.Date(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))); it.Next(); {
 		inUse++
-		if code := it.Unit().String(); !isCurrency(code) && !slices.Contains(oldCurrencies, code) {
+		if code := it.Unit().String(); !text.IsCurrency(code) && !slices.Contains(oldCurrencies, code) {
 			t.Errorf("%s is legal tender in %v", code, it.Region())
 		}
 	}
@@ -88,12 +90,12 @@ func TestCurrenciesAgreeWithUnicode(t *testing.T) {
 
 func TestIsCurrency(t *testing.T) {
 	for _, code := range []string{"USD", "EUR", "GBP", "JPY", "XOF", "XCG"} {
-		if !isCurrency(code) {
+		if !text.IsCurrency(code) {
 			t.Errorf("%s is a currency", code)
 		}
 	}
 	for _, code := range append(oldCurrencies, "", "usd", "Usd", "US", "USDT", "BTC", "DEM", "XXX", "XTS", "XAU", "$", "840") {
-		if isCurrency(code) {
+		if text.IsCurrency(code) {
 			t.Errorf("%q is not a currency", code)
 		}
 	}
@@ -104,13 +106,13 @@ func FuzzIsCountry(f *testing.F) {
 		f.Add(code)
 	}
 	f.Fuzz(func(t *testing.T, code string) {
-		if !isCountry(code) {
+		if !text.IsCountry(code) {
 			return
 		}
-		if len(code) != 3 || !isASCII(code) || !isCountry(strings.ToLower(code)) || !isCountry(strings.ToUpper(code)) {
+		if len(code) != 3 || !text.IsASCII(code) || !text.IsCountry(strings.ToLower(code)) || !text.IsCountry(strings.ToUpper(code)) {
 			t.Fatalf("accepted %q", code)
 		}
-		if isCurrency(code) && strings.ToUpper(code) != code {
+		if text.IsCurrency(code) && strings.ToUpper(code) != code {
 			t.Fatalf("%q is a currency in small letters", code)
 		}
 	})
@@ -118,20 +120,20 @@ func FuzzIsCountry(f *testing.F) {
 
 // TestNamesOfCountriesAgreeWithUnicode: each name leads to its code, in the three languages that files are in.
 func TestNamesOfCountriesAgreeWithUnicode(t *testing.T) {
-	list := codes(isCountry)
+	list := codes(text.IsCountry)
 	for _, code := range list {
 		region := language.MustParseRegion(code)
 		for _, in := range []*display.Dictionary{display.English, display.German, display.French} {
 			name := in.Regions().Name(region)
-			if got, ok := FindCountry(name); !ok || got != code {
+			if got, ok := text.FindCountry(name); !ok || got != code {
 				t.Errorf("%s is %s, want %s", name, got, code)
 			}
 		}
-		if got, ok := FindCountry(region.String()); !ok || got != code || alpha2(code) != region.String() {
-			t.Errorf("%s is %s, and %s is %s", region, got, code, alpha2(code))
+		if got, ok := text.FindCountry(region.String()); !ok || got != code || text.Alpha2(code) != region.String() {
+			t.Errorf("%s is %s, and %s is %s", region, got, code, text.Alpha2(code))
 		}
 	}
-	if lines := strings.Split(strings.TrimSpace(countryNames), "\n"); len(lines) != len(list) {
+	if lines := strings.Split(strings.TrimSpace(text.CountryNames), "\n"); len(lines) != len(list) {
 		t.Errorf("%d lines, and %d countries", len(lines), len(list))
 	}
 }

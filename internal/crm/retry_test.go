@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"donorbook/internal/crm/doc"
 )
 
 func TestParseRetryKey(t *testing.T) {
@@ -15,7 +17,7 @@ func TestParseRetryKey(t *testing.T) {
 	}
 	for _, bad := range [][]string{{}, {""}, {"a", "a"}, {strings.Repeat("k", 256)}, {"a b"}, {"a\tb"}, {"a\x00"}, {"a\x7f"}, {"ä"}, {"\xff"}} {
 		_, err := ParseRetryKey(bad)
-		var invalid *Invalid
+		var invalid *doc.Invalid
 		if !errors.As(err, &invalid) || len(invalid.Faults) != 1 || invalid.Faults[0].Field != "Idempotency-Key" || !strings.Contains(err.Error(), "1 to 255 visible ASCII") {
 			t.Errorf("%q: %v", bad, err)
 		}

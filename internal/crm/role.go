@@ -1,6 +1,10 @@
 package crm
 
-import "strings"
+import (
+	"strings"
+
+	"donorbook/internal/crm/doc"
+)
 
 // Role is what a person may do in an organization. Each one may do what the one before it may.
 type Role int64
@@ -34,13 +38,13 @@ func ParseRole(name string) (Role, error) {
 			return role, nil
 		}
 	}
-	return 0, invalid("role", OneOf, "owner, editor, viewer")
+	return 0, doc.NewInvalid("role", doc.OneOf, "owner, editor, viewer")
 }
 
 // Check refuses a number that is no role.
 func (r Role) Check() error {
 	if r < Viewer || r > Owner {
-		return invalid("role", OneOf, "owner, editor, viewer")
+		return doc.NewInvalid("role", doc.OneOf, "owner, editor, viewer")
 	}
 	return nil
 }
@@ -48,7 +52,7 @@ func (r Role) Check() error {
 // CheckChange refuses to take the last owner from an organization. to is 0 for a member who leaves.
 func (r Role) CheckChange(to Role, owners int64) error {
 	if r == Owner && to != Owner && owners <= 1 {
-		return invalid("role", "An organization needs at least one owner. Make someone else an owner first.")
+		return doc.NewInvalid("role", "An organization needs at least one owner. Make someone else an owner first.")
 	}
 	return nil
 }

@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // SearchWord is one word that a search asks for, or the beginning of one.
@@ -73,7 +76,7 @@ func (in *ContactInput) NameSearch() (s Search, ok bool) {
 	if in.FirstName == nil || in.LastName == nil {
 		return s, false
 	}
-	for _, word := range words(*in.FirstName, *in.LastName) {
+	for _, word := range text.Words(*in.FirstName, *in.LastName) {
 		s.add(SearchTerm{{{Text: searchWord(word)}}})
 	}
 	return s, len(s.Terms) > 0
@@ -85,19 +88,19 @@ func (s Search) IsEmpty() bool { return s.Text == "" }
 // partTerms are what one part of a text without spaces asks for.
 func partTerms(part string) []SearchTerm {
 	if name, ok := strings.CutPrefix(part, tagSign); ok {
-		if name = fold(name); name == "" {
+		if name = text.Fold(name); name == "" {
 			return nil
 		}
 		return []SearchTerm{{{beginning(tagSign + name)}}}
 	}
-	folded := foldCase(part)
+	folded := text.FoldCase(part)
 	if strings.Contains(part, "@") {
 		if !strings.HasPrefix(folded, domainSign) {
 			folded = emailSign + folded
 		}
 		return []SearchTerm{{{beginning(folded)}}}
 	}
-	plain := words(part)
+	plain := text.Words(part)
 	if strings.Contains(part, ".") { // a domain, or the name of a company
 		term := SearchTerm{{beginning(domainSign + folded)}, {beginning(emailSign + folded)}}
 		return []SearchTerm{append(term, allBeginnings(plain)...)}
@@ -155,13 +158,13 @@ func isNumberPart(text string) bool {
 // numberTerm asks for a phone number by its beginning or end, or for the plain words that the digits may be: a ZIP code, the
 // number in a company's name, or for an email that begins with them.
 func numberTerm(parts []string, region string) SearchTerm {
-	text := strings.Join(parts, " ")
-	term := append(SearchTerm(allBeginnings(words(text))), SearchChoice{beginning(emailSign + text)})
-	digits := digitsOf(text)
+	value := strings.Join(parts, " ")
+	term := append(SearchTerm(allBeginnings(text.Words(value))), SearchChoice{beginning(emailSign + value)})
+	digits := digitsOf(value)
 	if len(digits) < minPhonePart {
 		return term
 	}
-	starts := append(phoneBeginnings(text, region), phoneSign+digits)
+	starts := append(phoneBeginnings(value, region), phoneSign+digits)
 	slices.Sort(starts)
 	for _, start := range slices.Compact(starts) {
 		term = append(term, SearchChoice{beginning(start)})
@@ -188,7 +191,7 @@ func (s Search) Finds(have []string) bool {
 // searchable is a text as it can be searched for: what no stored text holds is left out, and so is what is longer than any.
 func searchable(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
-	return strings.TrimSpace(cut(strings.TrimSpace(text), utf8.UTFMax*maxText))
+	return strings.TrimSpace(cut(strings.TrimSpace(text), utf8.UTFMax*doc.MaxText))
 }
 
 // cutFold cuts a prefix without regard to letter case.
@@ -207,19 +210,19 @@ func (r KeyRange) Has(key string) bool { return r.From <= key && key <= r.To }
 
 // phoneBeginnings are the normal forms that a number may begin with, of which perhaps only a part was typed. Without + it is
 // one of the region: its country code takes the place of what people dial within the country.
-func phoneBeginnings(text, region string) []string {
-	digits := digitsOf(text)
+func phoneBeginnings(value, region string) []string {
+	digits := digitsOf(value)
 	var beginning string
 	switch {
-	case strings.HasPrefix(text, "+"):
+	case strings.HasPrefix(value, "+"):
 		return []string{"+" + digits}
 	case strings.HasPrefix(digits, "00"):
 		beginning = "+" + digits[2:]
 	default:
-		code, trunk := dialling(region)
+		code, trunk := text.Dialling(region)
 		beginning = "+" + strconv.Itoa(code) + strings.TrimPrefix(digits, trunk)
 	}
-	if whole, _ := normalPhone(text, region); whole != "" && whole != beginning { // a region may have rules of its own
+	if whole, _ := text.NormalPhone(value, region); whole != "" && whole != beginning { // a region may have rules of its own
 		return []string{whole, beginning}
 	}
 	return []string{beginning}

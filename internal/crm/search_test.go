@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/text"
 )
 
 // finds tells whether a search text finds a contact.
@@ -128,7 +130,7 @@ func TestASearchForANameFindsEveryoneWhoHasIt(t *testing.T) {
 		first, last := spelled(c.FirstName), spelled(c.LastName)
 		in := ContactInput{FirstName: &first, LastName: &last}
 		s, ok := in.NameSearch()
-		if ok != (len(words(first, last)) > 0) {
+		if ok != (len(text.Words(first, last)) > 0) {
 			t.Fatalf("%q %q: ok is %v", first, last, ok)
 		}
 		if ok && in.SameName(c) && !finds(s, c) {
@@ -284,7 +286,7 @@ func TestATagsOwnTextFindsTheTagAgain(t *testing.T) {
 func TestAnyWordsInAnyOrderFindTheContact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
-		all := words(c.FirstName, c.MiddleName, c.LastName, c.Company)
+		all := text.Words(c.FirstName, c.MiddleName, c.LastName, c.Company)
 		if len(all) == 0 {
 			return
 		}
@@ -293,12 +295,12 @@ func TestAnyWordsInAnyOrderFindTheContact(t *testing.T) {
 			letters := []rune(word)
 			typed[i] = string(letters[:rapid.IntRange(1, len(letters)).Draw(t, "letters")])
 		}
-		text := strings.Join(typed, " ")
-		if !slices.Equal(words(text), typed) {
+		value := strings.Join(typed, " ")
+		if !slices.Equal(text.Words(value), typed) {
 			return // half a word may be no word, or another word of the name
 		}
-		if s := ParseSearch(text, "US"); !finds(s, c) {
-			t.Fatalf("%q is not found among %q", text, c.SearchWords())
+		if s := ParseSearch(value, "US"); !finds(s, c) {
+			t.Fatalf("%q is not found among %q", value, c.SearchWords())
 		}
 	})
 }

@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // Segment is a filter of contacts that was saved under a name: the query of a link to the list.
@@ -21,7 +24,7 @@ const maxQuery = 4000
 
 // NewSegment checks a segment that a person saves. What does not filter or sort a list is left out of its query.
 func NewSegment(name, query, region string) (Segment, error) {
-	v := &Invalid{}
+	v := &doc.Invalid{}
 	name = segmentName(v, name)
 	values, err := url.ParseQuery(query)
 	for parameter := range values {
@@ -35,7 +38,7 @@ func NewSegment(name, query, region string) (Segment, error) {
 	case len(values) == 0:
 		v.Add("query", "must have a filter")
 	case len(query) > maxQuery:
-		v.Add("query", TooLong, maxQuery)
+		v.Add("query", doc.TooLong, maxQuery)
 	default:
 		_, _, err = ParseContactQuery(values.Encode(), region)
 	}
@@ -47,29 +50,29 @@ func NewSegment(name, query, region string) (Segment, error) {
 
 // SegmentName checks the name of a segment.
 func SegmentName(name string) (string, error) {
-	v := &Invalid{}
+	v := &doc.Invalid{}
 	name = segmentName(v, name)
 	return name, v.Err()
 }
 
 const maxSegmentName = 100
 
-func segmentName(v *Invalid, name string) string {
+func segmentName(v *doc.Invalid, name string) string {
 	if name = strings.TrimSpace(name); name == "" {
-		v.Add("name", Required)
+		v.Add("name", doc.Required)
 	}
-	v.text(place{}, "name", name, maxSegmentName)
+	v.CheckText(doc.Place{}, "name", name, maxSegmentName)
 	return name
 }
 
 // IsCalled tells whether a segment has a name, without regard to letter case.
-func (s Segment) IsCalled(name string) bool { return foldCase(s.Name) == foldCase(name) }
+func (s Segment) IsCalled(name string) bool { return text.FoldCase(s.Name) == text.FoldCase(name) }
 
 // Change is what the history tells of a segment that has become another one; the zero value is none.
-func (s Segment) Change(becomes Segment) (all Differences) {
+func (s Segment) Change(becomes Segment) (all doc.Differences) {
 	for _, field := range [][3]string{{"name", s.Name, becomes.Name}, {"query", s.Query, becomes.Query}} {
 		if field[1] != field[2] {
-			all = append(all, Difference{Field: field[0], Before: appendText(nil, field[1]), After: appendText(nil, field[2]), At: -1})
+			all = append(all, doc.Difference{Field: field[0], Before: doc.AppendText(nil, field[1]), After: doc.AppendText(nil, field[2]), At: -1})
 		}
 	}
 	return all

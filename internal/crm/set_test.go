@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/text"
 )
 
 // sameAddress is what the rules say about two addresses: all parts agree without regard to case and spaces.
@@ -39,15 +41,15 @@ func TestAddressesAreTheSameWhereTheirNormalFormsAre(t *testing.T) {
 
 func TestASetKnowsWhatWasAdded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var set textSet
+		var set text.Set
 		known := map[string]bool{}
 		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 30), 0, 60).Draw(t, "numbers") {
 			text := fmt.Sprint(n)
-			if isNew := set.add(text); isNew == known[text] || !set.has(text) {
+			if isNew := set.Add(text); isNew == known[text] || !set.Contains(text) {
 				t.Fatalf("%s after %v: new is %v", text, known, isNew)
 			}
 			known[text] = true
-			if set.has("x") {
+			if set.Contains("x") {
 				t.Fatal("it has what was never added")
 			}
 		}

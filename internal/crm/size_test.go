@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/doc"
 )
 
 // wideAddresses is a list of n addresses of about 1,750 bytes each in the document.
@@ -94,7 +96,7 @@ func TestTheBoundOfASizeHolds(t *testing.T) {
 			t.Fatalf("%d bytes, and the bound is %d", size, c.sizeBound())
 		}
 	})
-	controls := strings.Repeat("\x01", maxText)
+	controls := strings.Repeat("\x01", doc.MaxText)
 	c := Contact{FirstName: "A", LastName: "B", Emails: []Email{{"work", "a@b.co"}}, Addresses: []Address{{controls, controls, controls, "NY", controls, "USA", noon, noon}}}
 	if size := len(c.AppendBody(nil)); size > c.sizeBound() || !json.Valid(AppendContact(nil, 1, c.AppendBody(nil))) {
 		t.Errorf("%d bytes, and the bound is %d", size, c.sizeBound())

@@ -6,31 +6,34 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // DecodeTags reads the body of the tag endpoints: at least one tag name.
 func DecodeTags(body []byte) ([]string, error) {
-	r := newJSONReader("The request body", body)
+	r := doc.NewReader("The request body", body)
 	var in ContactInput
-	r.document(func(key string) {
+	r.Document(func(key string) {
 		if key == "tags" {
-			contactTable.read(r, key, &in)
+			contactTable.Read(r, key, &in)
 		} else {
-			r.skip()
+			r.Skip()
 		}
 	})
-	if err := r.end(); r.err != nil {
+	if err := r.End(); r.Err != nil {
 		return nil, err
 	}
 	switch {
-	case r.fault.has("tags"):
+	case r.Fault.HasFault("tags"):
 	case in.Tags == nil || len(*in.Tags) == 0:
-		r.fault.Add("tags", "must be an array with at least one tag name")
+		r.Fault.Add("tags", "must be an array with at least one tag name")
 	default:
-		*in.Tags = validateTags(&r.fault, *in.Tags)
-		sortFaults(&r.fault, []string{"tags"})
+		*in.Tags = validateTags(&r.Fault, *in.Tags)
+		doc.SortFaults(&r.Fault, []string{"tags"})
 	}
-	if err := r.fault.Err(); err != nil {
+	if err := r.Fault.Err(); err != nil {
 		return nil, err
 	}
 	return *in.Tags, nil
@@ -38,16 +41,16 @@ func DecodeTags(body []byte) ([]string, error) {
 
 // DecodeTagName reads the body that renames a tag. It is "" where no name was sent.
 func DecodeTagName(body []byte) (name string, err error) {
-	r := newJSONReader("The request body", body)
+	r := doc.NewReader("The request body", body)
 	var sent *string
-	r.document(func(key string) {
+	r.Document(func(key string) {
 		if key == "name" {
-			sent = r.textSent()
+			sent = r.TextSent()
 		} else {
-			r.skip()
+			r.Skip()
 		}
 	})
-	if err := r.end(); err != nil || sent == nil {
+	if err := r.End(); err != nil || sent == nil {
 		return "", err
 	}
 	return *sent, CheckTagName(*sent)
@@ -55,71 +58,71 @@ func DecodeTagName(body []byte) (name string, err error) {
 
 // CheckTagName checks the new name of a tag.
 func CheckTagName(name string) error {
-	v := &Invalid{}
+	v := &doc.Invalid{}
 	if name == "" {
-		v.Add("name", NotEmpty)
+		v.Add("name", doc.NotEmpty)
 	}
-	v.text(place{}, "name", name, maxTag)
+	v.CheckText(doc.Place{}, "name", name, maxTag)
 	return v.Err()
 }
 
 // IsTagName tells whether a contact may have a tag of this name, so that it can be looked for.
 func IsTagName(name string) bool {
-	return name != "" && name == strings.TrimSpace(name) && textRule(name) == "" && !isLonger(name, maxTag)
+	return name != "" && name == strings.TrimSpace(name) && doc.TextRule(name) == "" && !doc.IsLonger(name, maxTag)
 }
 
 // CheckTags checks names that were typed, and keeps the distinct ones. At least one is needed.
 func CheckTags(names []string) ([]string, error) {
-	v := &Invalid{}
+	v := &doc.Invalid{}
 	if len(names) == 0 {
-		v.Add("tags", SomeTag)
+		v.Add("tags", doc.SomeTag)
 	}
 	names = validateTags(v, names)
 	return names, v.Err()
 }
 
 // validateTags checks each name and keeps the distinct ones.
-func validateTags(v *Invalid, names []string) []string {
+func validateTags(v *doc.Invalid, names []string) []string {
 	for i, name := range names {
-		at := elementOf("tags", i)
+		at := doc.ElementOf("tags", i)
 		if name == "" {
-			v.add(at, "", NotEmpty)
+			v.AddAt(at, "", doc.NotEmpty)
 		}
-		v.text(at, "", name, maxTag)
+		v.CheckText(at, "", name, maxTag)
 	}
-	names = distinct(names)
-	v.tooMany("tags", len(names), maxTags)
+	names = text.Distinct(names)
+	v.TooMany("tags", len(names), maxTags)
 	return names
 }
 
-var tagTable = table[*string, *string]{part("", "", text(maxTag), func(tag *string) *string { return tag })}
+var tagTable = doc.Table[*string, *string]{doc.Part("", "", doc.String(maxTag), func(tag *string) *string { return tag })}
 
 // tagsField has no part in a form: there a row may hold several tags.
-func tagsField() field[*Contact, *ContactInput] {
-	of := objects(tagTable, len(`"",`), func(tag *string) string { return *tag })
-	of.read, of.load = tagTable[0].load, tagTable[0].load
-	of.append = func(dst []byte, tag *string, _ int) []byte { return appendText(dst, *tag) }
-	of.key = func(tag *string, _ string) string { return *tag }
-	f := list("tags", "Tag", "Tags", maxTags, maxTagsSent, of, func(c *Contact) *[]string { return &c.Tags }, func(in *ContactInput) **[]string { return &in.Tags })
-	f.fill, f.take = nil, nil
-	f.check = func(c *checker, _ place, in *ContactInput) {
-		if in.Tags != nil && !c.has("tags") {
+func tagsField() doc.Field[*Contact, *ContactInput] {
+	of := doc.Objects(tagTable, len(`"",`), func(tag *string) string { return *tag })
+	of.Read, of.Load = tagTable[0].Load, tagTable[0].Load
+	of.Append = func(dst []byte, tag *string, _ int) []byte { return doc.AppendText(dst, *tag) }
+	of.Key = func(tag *string, _ string) string { return *tag }
+	f := doc.List("tags", "Tag", "Tags", maxTags, maxTagsSent, of, func(c *Contact) *[]string { return &c.Tags }, func(in *ContactInput) **[]string { return &in.Tags })
+	f.Fill, f.Take = nil, nil
+	f.Check = func(c *doc.Checker, _ doc.Place, in *ContactInput) {
+		if in.Tags != nil && !c.HasFault("tags") {
 			*in.Tags = validateTags(&c.Invalid, *in.Tags)
 		}
 	}
-	f.merge = func(c *Contact, in *ContactInput, _ time.Time) {
+	f.Merge = func(c *Contact, in *ContactInput, _ time.Time) {
 		if in.Tags != nil {
-			c.Tags = distinct(append(slices.Clone(c.Tags), *in.Tags...))
+			c.Tags = text.Distinct(append(slices.Clone(c.Tags), *in.Tags...))
 		}
 	}
 	return f
 }
 
 // FoldTag is a tag's name as it is searched for by its beginning.
-func FoldTag(name string) string { return cut(fold(name), maxTagFold) }
+func FoldTag(name string) string { return cut(text.Fold(name), maxTagFold) }
 
 // TagCase is a tag's name without regard to letter case. Tags for which it is the same were hardly meant to be two.
-func TagCase(name string) string { return foldCase(name) }
+func TagCase(name string) string { return text.FoldCase(name) }
 
 // maxTagFold bounds it, in bytes.
 const maxTagFold = 200
@@ -135,7 +138,7 @@ var lastTag = strings.Repeat("\U0010FFFF", maxTagFold/utf8.UTFMax+1)
 
 // AppendTag appends the wire form of a tag that so many active contacts have.
 func AppendTag(dst []byte, name string, contacts int64) []byte {
-	dst = appendText(append(dst, `{"name":`...), name)
+	dst = doc.AppendText(append(dst, `{"name":`...), name)
 	dst = strconv.AppendInt(append(dst, `,"contacts":`...), contacts, 10)
 	return append(dst, '}')
 }
@@ -162,11 +165,11 @@ func (c Contact) AddTags(tags []string, now time.Time) (Contact, error) {
 
 // SyncTags replaces the whole set.
 func (c Contact) SyncTags(tags []string, now time.Time) (Contact, error) {
-	return c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput, _ time.Time) { c.Tags = distinct(tags) })
+	return c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput, _ time.Time) { c.Tags = text.Distinct(tags) })
 }
 
 // RemoveTags drops the listed tags; one that the contact does not have is no fault.
 func (c Contact) RemoveTags(tags []string, now time.Time) (Contact, error) {
-	kept := slices.DeleteFunc(slices.Clone(c.Tags), setOf(tags).has)
+	kept := slices.DeleteFunc(slices.Clone(c.Tags), text.SetOf(tags).Contains)
 	return c.SyncTags(kept, now)
 }

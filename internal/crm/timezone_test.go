@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // what we compare with
+
+	"donorbook/internal/crm/text"
 )
 
 // The time zones are those of the Go that builds the program. UPDATE=1 go test writes them anew.
@@ -32,15 +34,15 @@ func TestTimezonesAreThoseOfGo(t *testing.T) {
 		return
 	}
 	for name := range want {
-		if !IsTimezone(name) {
+		if !text.IsTimezone(name) {
 			t.Errorf("%s is missing: run make zones", name)
 		}
 	}
-	if len(zones()) < 500 {
-		t.Errorf("there are %d time zones", len(zones()))
+	if len(text.Zones()) < 500 {
+		t.Errorf("there are %d time zones", len(text.Zones()))
 	}
-	for _, name := range slices.Sorted(maps.Keys(zones())) {
-		ours, ok := timezone(name)
+	for _, name := range slices.Sorted(maps.Keys(text.Zones())) {
+		ours, ok := text.Timezone(name)
 		if !ok {
 			t.Errorf("%s has no rules", name)
 			continue

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // User is a person who signs in to the console. One user may belong to several organizations.
@@ -23,31 +26,31 @@ type UserInput struct {
 
 // Validate trims the input and finds everything that is wrong with it.
 func (in *UserInput) Validate() error {
-	v := new(Invalid)
+	v := new(doc.Invalid)
 	in.validate(v)
 	return v.Err()
 }
 
-func (in *UserInput) validate(v *Invalid) {
-	in.Name = v.requiredText("name", in.Name)
+func (in *UserInput) validate(v *doc.Invalid) {
+	in.Name = v.RequiredText("name", in.Name)
 	in.Email = strings.TrimSpace(in.Email)
 	if in.Email == "" {
-		v.Add("email", Required)
+		v.Add("email", doc.Required)
 	} else if !IsEmail(in.Email) {
-		v.Add("email", EmailForm)
+		v.Add("email", doc.EmailForm)
 	}
 	ValidatePassword(v, in.Password, in.Email, in.Name)
 }
 
 // IsEmail tells whether a text can be an email at all.
-func IsEmail(text string) bool {
-	_, ok := normalEmail(strings.TrimSpace(text))
+func IsEmail(value string) bool {
+	_, ok := text.NormalEmail(strings.TrimSpace(value))
 	return ok
 }
 
 // EmailTaken is the error where a user has this email already.
 func EmailTaken() error {
-	return invalid("email", "A user with this email already exists. Sign in first.")
+	return doc.NewInvalid("email", "A user with this email already exists. Sign in first.")
 }
 
 const maxUserID = 1<<53 - 1 // JavaScript holds it exactly
@@ -62,7 +65,7 @@ func UserName(name string) (string, error) { return AccountName(name) }
 
 // CompareNames orders names as people look for them.
 func CompareNames(a, b string) int {
-	return cmp.Or(strings.Compare(fold(a), fold(b)), strings.Compare(a, b))
+	return cmp.Or(strings.Compare(text.Fold(a), text.Fold(b)), strings.Compare(a, b))
 }
 
 // SetupInput is the first user, and what they will own: a new organization, or one that is there already.
@@ -75,10 +78,10 @@ type SetupInput struct {
 
 // Validate trims the input and finds everything that is wrong with it. The accounts are those that may be taken.
 func (in *SetupInput) Validate(accounts []Account) error {
-	v := new(Invalid)
+	v := new(doc.Invalid)
 	in.UserInput.validate(v)
 	if in.Account == "" {
-		in.Organization = v.requiredText("organization", in.Organization)
+		in.Organization = v.RequiredText("organization", in.Organization)
 	} else if _, ok := in.Taken(accounts); !ok {
 		v.Add("organization", notOffered)
 	}
@@ -89,7 +92,7 @@ const notOffered = "must be an organization without contacts, or the name of a n
 	"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create"
 
 // NotOffered is the error where an account that exists may not be taken over by a link.
-func NotOffered() error { return invalid("organization", notOffered) }
+func NotOffered() error { return doc.NewInvalid("organization", notOffered) }
 
 // Taken is the account that exists and was chosen.
 func (in *SetupInput) Taken(accounts []Account) (Account, bool) {
@@ -131,8 +134,8 @@ func oneLine(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, ""))
-	if runes := []rune(text); len(runes) > maxText {
-		return string(runes[:maxText])
+	if runes := []rune(text); len(runes) > doc.MaxText {
+		return string(runes[:doc.MaxText])
 	}
 	return text
 }
@@ -188,7 +191,7 @@ func NewInvitation(account Account, by User, role Role, email string, now time.T
 	}
 	email = strings.TrimSpace(email)
 	if email != "" && !IsEmail(email) {
-		return Invitation{}, "", invalid("email", EmailForm)
+		return Invitation{}, "", doc.NewInvalid("email", doc.EmailForm)
 	}
 	invitation, token = newLink(now, invitationTime)
 	invitation.Account, invitation.Email, invitation.Role, invitation.By = account, email, role, by.Name

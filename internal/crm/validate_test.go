@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/doc"
 )
 
 // quoted is a text as a JSON string.
@@ -291,7 +293,7 @@ func TestFaultsComeAllAtOnceInTheOrderOfTheFields(t *testing.T) {
 }
 
 func TestTheMessageCountsTheOtherFaults(t *testing.T) {
-	v := &Invalid{}
+	v := &doc.Invalid{}
 	if v.Err() != nil {
 		t.Error("no fault is an error")
 	}
@@ -307,7 +309,7 @@ func TestParseForceCreate(t *testing.T) {
 	modes := map[string]CreateMode{"true": Force, "TRUE": Force, "True": Force, "1": Force, "false": Dedupe, "FALSE": Dedupe, "0": Dedupe, "": Dedupe}
 	for value, want := range modes {
 		for _, sent := range [][2]string{{value, ""}, {"", value}, {value, value}} {
-			var v Invalid
+			var v doc.Invalid
 			if got := ParseForceCreate(&v, sent[0], sent[1]); got != want || v.Err() != nil {
 				t.Errorf("%q: got %v, %v", sent, got, v.Err())
 			}
@@ -318,7 +320,7 @@ func TestParseForceCreate(t *testing.T) {
 		{"yes", ""}: form, {"2", ""}: form, {"01", ""}: form, {" true", ""}: form, {"null", ""}: form, {"", "tru"}: form, {"", "{}"}: form, {"", "1.0"}: form,
 		{"true", "yes"}: form, {"yes", "true"}: form, {"true", "false"}: differ, {"0", "1"}: differ,
 	} {
-		var v Invalid
+		var v doc.Invalid
 		ParseForceCreate(&v, sent[0], sent[1])
 		if diff := cmp.Diff([]said{{"force_create", want}}, faultsOf(t, v.Err())); diff != "" {
 			t.Errorf("%q:\n%s", sent, diff)

@@ -31,7 +31,7 @@ func versionOf(body []byte) string {
 }
 
 // Version names the state that a gift is in.
-func (g *Gift) Version() string { return versionOf(g.AppendBody(idKind.append(nil, g.Campaign))) }
+func (g *Gift) Version() string { return versionOf(g.AppendBody(idKind.Append(nil, g.Campaign))) }
 
 // Version names the state that a plan is in.
 func (p *Plan) Version() string { return versionOf(p.AppendBody(nil)) }

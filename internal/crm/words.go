@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // The search finds a contact by its words. What is more than a plain word begins with a sign that no plain word has, so that
@@ -34,22 +37,22 @@ const WordsVersion = 6
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func (c *Contact) SearchWords() []string {
 	found := append(make([]string, 0, 32), firstNameWord(c.FirstName))
-	for _, text := range [...]string{c.FirstName, c.MiddleName, c.LastName, c.Company} {
-		found = appendWords(found, text)
+	for _, value := range [...]string{c.FirstName, c.MiddleName, c.LastName, c.Company} {
+		found = text.AppendWords(found, value)
 	}
 	for _, a := range c.Addresses {
-		for _, text := range [...]string{a.City, a.State, a.Zipcode} {
-			found = appendWords(found, text)
+		for _, written := range [...]string{a.City, a.State, a.Zipcode} {
+			found = text.AppendWords(found, written)
 		}
 		if word := zipWord(a.Zipcode); word != "" {
 			found = append(found, word)
 		}
 	}
 	for _, name := range c.Tags {
-		found = append(appendWords(found, name), tagSign+fold(name), exactTagSign+name)
+		found = append(text.AppendWords(found, name), tagSign+text.Fold(name), exactTagSign+name)
 	}
 	for _, e := range c.Emails {
-		email := foldCase(e.Value)
+		email := text.FoldCase(e.Value)
 		found = append(found, emailSign+email)
 		if _, domain, ok := strings.Cut(email, "@"); ok {
 			found = append(found, domainSign+domain)
@@ -59,8 +62,8 @@ func (c *Contact) SearchWords() []string {
 		found = append(found, phoneSign+number, phoneEndSign+reversed(number))
 	}
 	for _, v := range c.Custom { // what is no text is not looked for; a date is one
-		if text, ok := v.quoted(); ok {
-			found = appendWords(found, text)
+		if typed, ok := v.quoted(); ok {
+			found = text.AppendWords(found, typed)
 		}
 		if word, common := v.word(); !common {
 			found = append(found, word)
@@ -118,15 +121,15 @@ const (
 )
 
 func isCommon(value string) bool {
-	return !isLonger(value, shortValue) || !isLonger(value, commonValue) && !strings.ContainsFunc(value, unicode.IsDigit)
+	return !doc.IsLonger(value, shortValue) || !doc.IsLonger(value, commonValue) && !strings.ContainsFunc(value, unicode.IsDigit)
 }
 
 func fieldWord(id int64) string { return filterSign + "f" + strconv.FormatInt(id, 10) }
 
 // fieldValueWord is a value as contacts are filtered by it, without regard to letter case and marks.
-func fieldValueWord(id int64, text string) (word string, common bool) {
-	text = fold(strings.TrimSpace(text))
-	return searchWord(fieldWord(id) + "=" + text), isCommon(text)
+func fieldValueWord(id int64, value string) (word string, common bool) {
+	value = text.Fold(strings.TrimSpace(value))
+	return searchWord(fieldWord(id) + "=" + value), isCommon(value)
 }
 
 // TellCommonWord says what a common word means, as far as it can be told; "" is no common word.
@@ -146,7 +149,7 @@ func TellCommonWord(word string) string {
 }
 
 // firstNameWord is a whole first name as contacts are filtered by it, without regard to letter case and marks.
-func firstNameWord(name string) string { return searchWord(filterSign + "n" + fold(name)) }
+func firstNameWord(name string) string { return searchWord(filterSign + "n" + text.Fold(name)) }
 
 // cityWord is a city as contacts are filtered by it, without regard to letter case and marks; "" is none.
 func cityWord(city string) string { return cut(string(appendCity(nil, city)), maxWord) }
@@ -160,7 +163,7 @@ func zipArea(word string) string { return cut(word, maxArea) }
 const maxArea = len(filterSign+"z") + 3 // digits
 
 func appendCity(b []byte, city string) []byte {
-	if city = fold(strings.TrimSpace(city)); city == "" {
+	if city = text.Fold(strings.TrimSpace(city)); city == "" {
 		return b
 	}
 	b = append(b, filterSign+"c"...)
@@ -177,8 +180,8 @@ func appendZip(b []byte, zip string) []byte {
 	none := b
 	b = append(b, filterSign+"z"...)
 	start := len(b)
-	for _, r := range fold(zip) {
-		if !isBetweenWords(r) {
+	for _, r := range text.Fold(zip) {
+		if !text.IsBetweenWords(r) {
 			b = utf8.AppendRune(b, r)
 		}
 	}
@@ -347,7 +350,7 @@ const (
 var LastName = strings.Repeat("\U0010FFFF", maxSortName)
 
 // sortable is a name as it is sorted by.
-func sortable(name string) string { return strings.ReplaceAll(fold(name), betweenNames, "\x02") }
+func sortable(name string) string { return strings.ReplaceAll(text.Fold(name), betweenNames, "\x02") }
 
 // NameRange is the sort names of all contacts with a last name, and with a first name where that is not "". Of names that are longer than
 // what is sorted by, there may be others in it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 )
 
@@ -101,7 +102,7 @@ func (t *tx) addAccount(a *crm.Account, zone string) (err error) {
 func (t *tx) addTally(account int64, zone string) *accountUnit {
 	a := t.account(account)
 	a.tally, a.exists = *newTally(account), true
-	if crm.IsTimezone(zone) {
+	if text.IsTimezone(zone) {
 		a.timezone = zone
 	}
 	t.Insert(tallyTable, a.values()...)

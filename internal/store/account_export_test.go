@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // memoryFile becomes a file when it is closed.
@@ -77,7 +78,7 @@ func busyAccount(t *testing.T, s *Store) crm.Account {
 		t.Fatal(err)
 	}
 	for range 150 {
-		var faults *crm.Invalid
+		var faults *doc.Invalid
 		if what, err := m.step(); err != nil && !errors.As(err, &faults) && !errors.Is(err, crm.ErrArchived) {
 			t.Fatal(what, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 )
 
@@ -189,7 +190,7 @@ func (t *tx) fillAccount(a *accountUnit, line *accountLine, spec accountSpec) (J
 	if line.Sequences.Oldest > 1 {
 		return Job{}, &FileProblem{File: historyFile, Reason: "no longer begins with the first change: import into a new account"}
 	}
-	spec.Timezone, a.timezone = a.timezone, cmp.Or(line.Timezone, crm.DefaultTimezone)
+	spec.Timezone, a.timezone = a.timezone, cmp.Or(line.Timezone, text.DefaultTimezone)
 	return t.beginImport(a, spec), nil
 }
 

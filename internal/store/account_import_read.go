@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // importedFiles are the files of an account that are imported, in the order in which they are read.
@@ -77,7 +79,7 @@ func (r *accountReader) each(ctx context.Context, take func(file string, line in
 
 // asProblem makes what is wrong with a line a problem of it.
 func asProblem(err error) error {
-	var faults *crm.Invalid
+	var faults *doc.Invalid
 	var known *FileProblem
 	switch {
 	case errors.As(err, &faults):
@@ -108,7 +110,7 @@ func (r *accountReader) settings(line []byte) (importLine, error) {
 	}
 	r.line.Name, r.revision = name, q.Oldest-1
 	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jsonOf(r.line.HistoryDays))
-	zone := cmp.Or(r.line.Timezone, crm.DefaultTimezone)
+	zone := cmp.Or(r.line.Timezone, text.DefaultTimezone)
 	in := crm.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days}
 	if err := in.Validate(); err != nil {
 		return nil, err

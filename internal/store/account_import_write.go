@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // accountWriter is one unit of work of an import: it writes lines that were checked, with the ids that they have from now on.
@@ -71,7 +72,7 @@ func (w *accountWriter) data(data json.RawMessage) json.RawMessage {
 		exported.Contact = w.id(exported.Contact)
 		return jsonOf(exported)
 	}
-	differences, err := crm.ParseDifferences(string(data))
+	differences, err := doc.ParseDifferences(string(data))
 	if err != nil || !w.renumbered() || !differences.Has("contact_id") && !differences.Has("campaign_id") {
 		return data
 	}

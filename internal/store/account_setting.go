@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -43,7 +44,7 @@ func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.Ac
 		a := t.account(account)
 		changed, differences := settings.Change(&in)
 		if changed.Currency != settings.Currency && a.giftSeq > 0 {
-			return fault("currency", crm.CurrencyStays, a.currency, "organization")
+			return fault("currency", doc.CurrencyStays, a.currency, "organization")
 		}
 		if len(differences) == 0 {
 			return nil

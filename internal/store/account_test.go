@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 func TestAccountsAreListedOldestFirst(t *testing.T) {
@@ -52,7 +53,7 @@ func TestUnknownAccountsAreNotFound(t *testing.T) {
 				wantError(t, "a chapter of "+id, err, crm.ErrNotFound)
 			}
 		}
-		var invalid *crm.Invalid
+		var invalid *doc.Invalid
 		if _, err := s.CreateAccount(t.Context(), "  ", ""); !errors.As(err, &invalid) {
 			t.Errorf("an account without a name: %v", err)
 		}

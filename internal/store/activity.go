@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -243,7 +244,7 @@ func (s *Store) UndoChange(ctx context.Context, account, contact, revision int64
 		}
 		change, err := t.changeOf(account, contact, revision)
 		if err == nil && row.contact.Archived() && change.Kind.NeedsActive() {
-			err = fault("", crm.ArchivedFirst)
+			err = fault("", doc.ArchivedFirst)
 		}
 		if err == nil {
 			made, left, err = t.undo(row, change, region, now)
@@ -269,7 +270,7 @@ func (t *tx) undo(row *stored, change Change, region string, now time.Time) (mad
 	if change.Kind == crm.DidNote {
 		return t.undoNote(row, change)
 	}
-	differences, err := crm.ParseDifferences(change.Data)
+	differences, err := doc.ParseDifferences(change.Data)
 	if err != nil {
 		return made, nil, err
 	}
@@ -288,7 +289,7 @@ func (t *tx) undoNote(row *stored, change Change) (made Document, left []string,
 	case err != nil:
 		return made, nil, err
 	case undone[change.Revision]:
-		return made, nil, fault("", crm.NothingToUndo)
+		return made, nil, fault("", doc.NothingToUndo)
 	}
 	a, err := t.lock(account)
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // script is a number of changes of contacts that run as one batch. Each records its answer.
@@ -112,7 +113,7 @@ func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
 		y.addTags(other, theirs, "ours")
 		errs = append(errs, y.run(other)...)
 
-		var invalid *crm.Invalid
+		var invalid *doc.Invalid
 		var matched *crm.Matched
 		for i, err := range errs {
 			refused := map[int]bool{1: errors.As(err, &invalid), 3: errors.As(err, &invalid), 4: errors.As(err, &matched),

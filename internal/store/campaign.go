@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -127,7 +128,7 @@ type campaignPlan struct {
 	deleted  bool
 	slug     string                 // that it had, where that changes
 	readers  map[int64]crm.Relation // who may list it from now on; nil where that stays
-	benefits crm.Differences        // whom it benefits, where that changes
+	benefits doc.Differences        // whom it benefits, where that changes
 	moved    []int64                // the accounts whose lists change
 }
 
@@ -201,7 +202,7 @@ func (c *campaignChange) planImport(inputs []crm.CampaignInput) (plans []campaig
 			in.DropTotals(*old)
 		}
 		p, err := c.plan(old, in, slug, err)
-		var faults *crm.Invalid
+		var faults *doc.Invalid
 		switch {
 		case errors.As(err, &faults):
 			wrong.Rows = append(wrong.Rows, crm.RowFaults{Row: i + 1, Faults: faults.Faults})
@@ -254,7 +255,7 @@ func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug stri
 		if err != nil {
 			return p, err
 		}
-		p.benefits = crm.Differences{crm.TextsDifference("beneficiaries", ids, slices.Sorted(slices.Values(*in.Beneficiaries)))}
+		p.benefits = doc.Differences{doc.TextsDifference("beneficiaries", ids, slices.Sorted(slices.Values(*in.Beneficiaries)))}
 	}
 	return p, nil
 }
@@ -266,7 +267,7 @@ func (c *campaignChange) checkCurrency(old, next crm.Campaign) error {
 	}
 	found, err := c.Exists(sqlCampaignGift, c.owner.Number, old.ID)
 	if found {
-		err = fault("currency", crm.CurrencyStays, old.Currency, "campaign")
+		err = fault("currency", doc.CurrencyStays, old.Currency, "campaign")
 	}
 	return err
 }
@@ -308,8 +309,8 @@ func (c *campaignChange) findSlug(in crm.CampaignInput, mine bool) (slug string,
 			return slug, &campaign, err
 		}
 	}
-	faults := &crm.Invalid{}
-	faults.Add("slug", crm.Taken)
+	faults := &doc.Invalid{}
+	faults.Add("slug", doc.Taken)
 	return "", nil, faults
 }
 
@@ -353,7 +354,7 @@ func (c *campaignChange) readers(beneficiaries *[]string) (map[int64]crm.Relatio
 	for _, account := range c.above {
 		readers[account] |= crm.Chapter
 	}
-	faults := &crm.Invalid{}
+	faults := &doc.Invalid{}
 	if beneficiaries != nil {
 		for i, id := range *beneficiaries {
 			if account, ok := c.beneficiaries[id]; ok {
@@ -386,9 +387,9 @@ func (c *campaignChange) own(id int64, seen string) (crm.Campaign, error) {
 
 // firstOrFaults is the first error that is not about the input, or all faults of the input together.
 func firstOrFaults(errs ...error) error {
-	all := &crm.Invalid{}
+	all := &doc.Invalid{}
 	for _, err := range errs {
-		var faults *crm.Invalid
+		var faults *doc.Invalid
 		switch {
 		case errors.As(err, &faults):
 			all.Faults = append(all.Faults, faults.Faults...)
@@ -430,7 +431,7 @@ func (c *campaignChange) note(p campaignPlan) (revision int64) {
 	case p.isNew:
 		kind = crm.DidCreate
 	case p.deleted:
-		kind, data = crm.DidDelete, crm.Differences{crm.TextDifference("title", p.campaign.Title, "")}
+		kind, data = crm.DidDelete, doc.Differences{doc.TextDifference("title", p.campaign.Title, "")}
 	case p.changed:
 		data = append(p.old.Differences(&p.campaign), data...)
 	case len(p.moved) == 0:

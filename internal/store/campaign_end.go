@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -26,8 +27,8 @@ func checkDeletable(c db.Conn, owner, id int64) error {
 			return err
 		}
 		if found {
-			faults := new(crm.Invalid)
-			faults.Add("", crm.HasGifts)
+			faults := new(doc.Invalid)
+			faults.Add("", doc.HasGifts)
 			return faults
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // campaignInput is a valid input of one row.
@@ -45,7 +46,7 @@ func updateCampaign(t *testing.T, s *Store, owner crm.Account, id int64, row str
 // wantFaults checks which fields were refused, by a plain *crm.Invalid.
 func wantFaults(t *testing.T, err error, fields ...string) {
 	t.Helper()
-	var invalid *crm.Invalid
+	var invalid *doc.Invalid
 	if !errors.As(err, &invalid) {
 		t.Errorf("%v, want faults of %q", err, fields)
 		return

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // family is an organization with a chapter, and a chapter of that, and a stranger.
@@ -304,7 +305,7 @@ func TestACampaignLeavesOutAnIDThatIsTaken(t *testing.T) {
 			damage(t, s, `UPDATE `+table+` = 2 WHERE `+column+` = $1`, older)
 		}
 		damage(t, s, `UPDATE change SET id = 2 WHERE noun = 2 AND id = $1`, older)
-		damage(t, s, `UPDATE campaign SET cell = $1 WHERE id = 2`, crm.Campaign{ID: 2, Currency: crm.DefaultCurrency}.Cell())
+		damage(t, s, `UPDATE campaign SET cell = $1 WHERE id = 2`, crm.Campaign{ID: 2, Currency: text.DefaultCurrency}.Cell())
 		if id := newCampaignID(t, s, first, "Two"); id != 3 {
 			t.Errorf("beside campaign 2 of another account, the next one has the id %d", id)
 		}

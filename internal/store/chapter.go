@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -100,7 +101,7 @@ func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name st
 		if err != nil || now.Name == name {
 			return err
 		}
-		t.record(t.account(account.Number), crm.SettingNoun, 0, crm.DidUpdate, crm.Differences{crm.TextDifference("name", now.Name, name)}.Text())
+		t.record(t.account(account.Number), crm.SettingNoun, 0, crm.DidUpdate, doc.Differences{doc.TextDifference("name", now.Name, name)}.Text())
 		return t.exec(sqlRenameAccount, account.Number, name)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -175,7 +176,7 @@ func (e *eraser) readSaid(c db.Conn, p *erasedPiece, person *crm.Identity, revis
 			}
 		case crm.DidNote:
 		default:
-			differences, _ := crm.ParseDifferences(data) // what cannot be read tells nothing
+			differences, _ := doc.ParseDifferences(data) // what cannot be read tells nothing
 			person.Learn(differences)
 		}
 		return nil
@@ -304,7 +305,7 @@ func movedChanges(changes []Change, contact int64) (theirs []int64, note bool) {
 	mine, decided, ever := false, false, false
 	id := strconv.FormatInt(contact, 10)
 	for _, c := range changes {
-		differences, _ := crm.ParseDifferences(c.Data) // what cannot be read is no move
+		differences, _ := doc.ParseDifferences(c.Data) // what cannot be read is no move
 		was := mine
 		for _, d := range differences {
 			if d.Field == "contact_id" && (string(d.Before) == id || string(d.After) == id) {

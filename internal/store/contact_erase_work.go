@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -176,7 +177,7 @@ func (e *eraser) history(ctx context.Context) error {
 
 // queriesIn are the queries that a change of a segment tells of.
 func queriesIn(data string) string {
-	differences, _ := crm.ParseDifferences(data) // what cannot be read has none
+	differences, _ := doc.ParseDifferences(data) // what cannot be read has none
 	var all []byte
 	for _, d := range differences {
 		for _, value := range []json.RawMessage{d.Before, d.After} {

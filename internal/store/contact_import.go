@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/table"
 )
@@ -323,7 +324,7 @@ func (r *importRun) interpret(row *importRow, now time.Time) {
 		return
 	}
 	in := r.inputs.Input(row.Cells)
-	err := in.Validate(&crm.Invalid{}, true, r.spec.Region, now)
+	err := in.Validate(&doc.Invalid{}, true, r.spec.Region, now)
 	if err == nil && len(in.Custom) > 0 {
 		err = in.CheckCustom(r.fields.Load())
 	}
@@ -354,7 +355,7 @@ func (r *importRun) deciding(ctx context.Context, u *importUnit, work func() err
 
 // reasonOf tells a person why a row is rejected; "" is for an error that is not the row's.
 func reasonOf(err error) string {
-	var refused *crm.Invalid
+	var refused *doc.Invalid
 	var damaged *Damaged
 	switch {
 	case errors.As(err, &refused):

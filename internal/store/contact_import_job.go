@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/table"
@@ -87,7 +88,7 @@ func (spec *FileImport) check() error {
 		return err
 	}
 	if _, known := createModes[spec.Mode]; !known {
-		return fault("mode", crm.OneOf, "merge, skip, force")
+		return fault("mode", doc.OneOf, "merge, skip, force")
 	}
 	return nil
 }

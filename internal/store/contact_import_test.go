@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/table"
@@ -175,7 +176,7 @@ func createRows(t testing.TB, s *Store, account int64, mode ImportMode) {
 			t.Fatal(err)
 		}
 		in := sheet.Contacts.Rows(mapping, "US").Input(cells)
-		if in.Validate(&crm.Invalid{}, true, "US", s.now()) == nil {
+		if in.Validate(&doc.Invalid{}, true, "US", s.now()) == nil {
 			if _, err := s.CreateContact(t.Context(), account, in, createModes[mode]); err != nil {
 				t.Fatal(err)
 			}

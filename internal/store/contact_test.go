@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/rig"
 )
 
@@ -211,7 +212,7 @@ func TestARefusedChangeChangesNothing(t *testing.T) {
 		_, merge := s.CreateContact(t.Context(), account, input(t, `{"first_name":"B","emails":[{"value":"a@x.org"}],"tags":["one more"]}`), crm.Dedupe)
 		_, add := s.AddTags(t.Context(), account, made.ID, []string{"one more"})
 		for what, err := range map[string]error{"a merge": merge, "a tag": add} {
-			var invalid *crm.Invalid
+			var invalid *doc.Invalid
 			if !errors.As(err, &invalid) || invalid.Faults[0].Field != "tags" {
 				t.Errorf("%s: got the error %v, want a fault of tags", what, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/table"
@@ -33,8 +34,8 @@ const (
 
 // The faults of an upload.
 const (
-	UploadTooLarge crm.Rule = "This file is larger than 100 MB. Split it, or ask the operator to import it on the command line."
-	TooManyImports crm.Rule = "This organization has 5 imports that are not finished. Finish or cancel one of them first."
+	UploadTooLarge doc.Rule = "This file is larger than 100 MB. Split it, or ask the operator to import it on the command line."
+	TooManyImports doc.Rule = "This organization has 5 imports that are not finished. Finish or cancel one of them first."
 )
 
 // UploadImport keeps a file of contacts or of gifts, finds out what its columns mean as far as they can be recognized, and waits for a person to
@@ -42,7 +43,7 @@ const (
 // by the worker, after the answer.
 func (s *Store) UploadImport(ctx context.Context, account int64, of, name, region string, file io.Reader) (im Import, err error) {
 	if of != ImportContacts && of != ImportGifts {
-		return im, fault("of", crm.OneOf, ImportGifts)
+		return im, fault("of", doc.OneOf, ImportGifts)
 	}
 	var j Job
 	err = s.updateAccount(ctx, account, func(t *tx) error {

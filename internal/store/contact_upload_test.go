@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -145,7 +146,7 @@ func TestUploadsAreBounded(t *testing.T) {
 			{"", "The file is empty."}, {"\x89PNG\r\n\x1a\n\x00\x00", ""}, {"%PDF-1.7\n", ""},
 		} {
 			_, err := s.UploadImport(t.Context(), account, ImportContacts, "x.csv", "US", strings.NewReader(c.text))
-			var refused *crm.Invalid
+			var refused *doc.Invalid
 			if !errors.As(err, &refused) || refused.Faults[0].Field != "file" || !strings.Contains(refused.Error(), c.says) {
 				t.Errorf("%q: %v", c.text, err)
 			}
@@ -154,7 +155,7 @@ func TestUploadsAreBounded(t *testing.T) {
 			upload(t, s, account, peopleFile)
 		}
 		_, err := s.UploadImport(t.Context(), account, ImportContacts, "x.csv", "US", strings.NewReader(peopleFile))
-		var refused *crm.Invalid
+		var refused *doc.Invalid
 		if !errors.As(err, &refused) || refused.Faults[0].Rule != TooManyImports {
 			t.Errorf("one file too many: %v", err)
 		}

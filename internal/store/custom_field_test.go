@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -287,13 +288,13 @@ func TestFieldsAreDefinedAtOnce(t *testing.T) {
 					s = b
 				}
 				_, err := s.DefineField(context.Background(), account, crm.CustomFieldInput{Title: fmt.Sprint("Field ", i%10), Type: crm.TextField})
-				var invalid *crm.Invalid
+				var invalid *doc.Invalid
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
 				case err == nil:
 					made++
-				case !errors.As(err, &invalid) || invalid.Faults[0].Rule != crm.Taken:
+				case !errors.As(err, &invalid) || invalid.Faults[0].Rule != doc.Taken:
 					t.Error(err)
 				}
 			})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/table"
@@ -117,7 +118,7 @@ func (s *Store) recordExport(ctx context.Context, account int64, e Exported) err
 }
 
 // SheetTooLong is the fault of a workbook with more records than spreadsheet programs show.
-const SheetTooLong crm.Rule = "A workbook has room for 1,048,575 records, and this list has more. Export it as CSV."
+const SheetTooLong doc.Rule = "A workbook has room for 1,048,575 records, and this list has more. Export it as CSV."
 
 // prepared notes an export.
 func (s *Store) prepared(ctx context.Context, account int64, what string, e *Export) (*Export, error) {

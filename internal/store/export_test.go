@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/table"
 )
 
@@ -18,7 +18,7 @@ func TestAListThatIsTooLongForAWorkbookIsRefusedAtOnce(t *testing.T) {
 			fits   bool
 		}{{"xlsx", table.MaxLines - 1, true}, {"xlsx", table.MaxLines, false}, {"csv", table.MaxLines, true}, {"jsonl", table.MaxLines, true}} {
 			_, err := s.prepared(t.Context(), account, "contacts", &Export{Rows: c.rows, how: ExportOptions{Format: c.format}})
-			var refused *crm.Invalid
+			var refused *doc.Invalid
 			if errors.As(err, &refused) == c.fits || !c.fits && refused.Error() != "A workbook has room for 1,048,575 records, and this list has more. Export it as CSV." {
 				t.Errorf("%d rows as %s: %v", c.rows, c.format, err)
 			}

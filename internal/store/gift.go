@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -155,8 +156,8 @@ func (t *tx) sameGift(a *accountUnit, in *crm.GiftInput) (*storedGift, error) {
 }
 
 // fault is the error for one field.
-func fault(field string, rule crm.Rule, args ...any) error {
-	v := new(crm.Invalid)
+func fault(field string, rule doc.Rule, args ...any) error {
+	v := new(doc.Invalid)
 	v.Add(field, rule, args...)
 	return v
 }
@@ -177,7 +178,7 @@ func (t *tx) decideGift(a *accountUnit, in *crm.GiftInput, now time.Time) (made 
 		return made, from, err
 	}
 	if plan != nil && plan.Contact != from.contact.ID {
-		return made, from, fault("plan_id", crm.OtherGiver)
+		return made, from, fault("plan_id", doc.OtherGiver)
 	}
 	currency, code := a.currencyOf(in), ""
 	if campaign != nil {
@@ -260,12 +261,12 @@ func (t *tx) giver(a *accountUnit, in *crm.GiftInput, now time.Time) (g giver, e
 // activeContact is a contact that a gift may be from.
 func (t *tx) activeContact(a *accountUnit, id int64) (*stored, error) {
 	if foreign(a.account, id) {
-		return nil, fault("contact_id", crm.Unknown, "contacts")
+		return nil, fault("contact_id", doc.Unknown, "contacts")
 	}
 	row, err := t.load(a.account, id)
 	switch {
 	case errors.Is(err, crm.ErrNotFound):
-		return nil, fault("contact_id", crm.Unknown, "contacts")
+		return nil, fault("contact_id", doc.Unknown, "contacts")
 	case err == nil && row.contact.Archived():
 		return nil, fault("contact_id", "is the id of an archived contact: restore the contact first")
 	}
@@ -289,7 +290,7 @@ func (t *tx) ownCampaign(a *accountUnit, id *int64) (*ownCampaign, error) {
 	}
 	campaign, err := a.campaigns.get(t, a.account, *id)
 	if err == nil && campaign == nil {
-		err = fault("campaign_id", crm.Unknown, "campaigns")
+		err = fault("campaign_id", doc.Unknown, "campaigns")
 	}
 	return campaign, err
 }
@@ -377,9 +378,9 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in c
 		case err != nil || plan == nil || plan.Contact == changed.Contact:
 			return changed, err
 		case changed.PlanCode == g.PlanCode:
-			return g, fault("contact_id", crm.PlansContact)
+			return g, fault("contact_id", doc.PlansContact)
 		}
-		return g, fault("plan_id", crm.OtherGiver)
+		return g, fault("plan_id", doc.OtherGiver)
 	})
 }
 

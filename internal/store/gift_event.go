@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 )
 
@@ -18,18 +20,18 @@ type GiftEvent struct {
 }
 
 // giftDifferences is what a change did to a gift.
-func giftDifferences(before, after *crm.Gift) (kind crm.ChangeKind, all crm.Differences) {
+func giftDifferences(before, after *crm.Gift) (kind crm.ChangeKind, all doc.Differences) {
 	kind = crm.DidUpdate
 	changes := crm.GiftChanges(before, after)
 	if refunded := after.Refunded() - before.Refunded(); refunded > 0 {
 		kind = crm.DidRefund
-		changes = append(changes, crm.GiftChange{Field: "refund", After: crm.MoneyInput(refunded, after.Currency)})
+		changes = append(changes, crm.GiftChange{Field: "refund", After: text.MoneyInput(refunded, after.Currency)})
 	} else if refunded < 0 {
 		kind = crm.DidRefund
-		changes = append(changes, crm.GiftChange{Field: "refund_undone", After: crm.MoneyInput(-refunded, after.Currency)})
+		changes = append(changes, crm.GiftChange{Field: "refund_undone", After: text.MoneyInput(-refunded, after.Currency)})
 	}
 	for _, c := range changes {
-		all = append(all, crm.Difference{Field: c.Field, Before: clipped(c.Before), After: clipped(c.After), At: -1})
+		all = append(all, doc.Difference{Field: c.Field, Before: clipped(c.Before), After: clipped(c.After), At: -1})
 	}
 	return kind, all
 }
@@ -65,7 +67,7 @@ func giftEvents(c db.Conn, account, id int64) (events []GiftEvent, err error) {
 			continue
 		}
 		event := GiftEvent{At: one.At, Who: one.Who}
-		differences, parseErr := crm.ParseDifferences(one.Data)
+		differences, parseErr := doc.ParseDifferences(one.Data)
 		err = errors.Join(err, parseErr)
 		for _, d := range differences {
 			event.Changes = append(event.Changes, crm.GiftChange{Field: d.Field, Before: plain(d.Before), After: plain(d.After)})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/table"
 )
@@ -14,7 +15,7 @@ import (
 // GiftOutcome is what became of one of several gifts.
 type GiftOutcome struct {
 	GiftDocument
-	Refused *crm.Invalid // nil where it was recorded or known
+	Refused *doc.Invalid // nil where it was recorded or known
 }
 
 // CreateGifts records gifts of valid inputs, one after the other, as CreateGift does each of them. They share a commit. One that is refused

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/table"
 )
@@ -301,7 +302,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var refused *crm.Invalid
+		var refused *doc.Invalid
 		if _, err := s.BeginImport(t.Context(), account, other.ID, im.Spec.Mapping, "", false); !errors.As(err, &refused) {
 			t.Errorf("a file without amounts: %v", err)
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // giftModel is an account with gifts that are created and changed at random, through two nodes.
@@ -335,7 +337,7 @@ func TestEverySumEqualsTheLedgerAfterEachStep(t *testing.T) {
 		refused := 0
 		for i := range 200 {
 			what, err := m.step()
-			var faults *crm.Invalid
+			var faults *doc.Invalid
 			switch {
 			case errors.As(err, &faults) || errors.Is(err, crm.ErrArchived):
 				refused++
@@ -358,7 +360,7 @@ func TestEverySumEqualsTheLedgerAfterEachStep(t *testing.T) {
 			wantSound(t, b) // while they move
 			finishJobs(t, b)
 			for _, g := range ledgerOf(t, a, m.account.Number) {
-				if !g.Local.Equal(crm.GiftClock(g.At, crm.Location(zone))) {
+				if !g.Local.Equal(crm.GiftClock(g.At, text.Location(zone))) {
 					t.Errorf("a gift of %v is at %v in %s", g.At, g.Local, zone)
 				}
 			}

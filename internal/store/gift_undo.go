@@ -2,6 +2,7 @@ package store
 
 import (
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // The undoing of an import of gifts withdraws each gift that it has recorded: the ledger keeps it, and it counts nowhere. A refund would say
@@ -33,7 +34,7 @@ func (u *undoing) unpay(c Change) (undone bool, err error) {
 	if err != nil || p == nil {
 		return false, err
 	}
-	differences, err := crm.ParseDifferences(c.Data)
+	differences, err := doc.ParseDifferences(c.Data)
 	if err != nil {
 		return false, err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 )
 
@@ -155,7 +156,7 @@ func (t *tx) saveStats(a *accountUnit, contact int64, before, after *crm.Gift, k
 // statsOf are the numbers in a contact's document: whole units of the account's currency.
 func statsOf(sums *crm.Giving, currency string) (stats crm.Stats) {
 	if sums != nil {
-		stats.TotalContributions, stats.RecurringContributions = crm.Major(sums.Amount, currency), crm.Major(sums.Recurring, currency)
+		stats.TotalContributions, stats.RecurringContributions = text.Major(sums.Amount, currency), text.Major(sums.Recurring, currency)
 	}
 	return stats
 }

@@ -124,7 +124,7 @@ func (t *tx) trace(a *accountUnit, s *stored, changed *crm.Contact, kind crm.Cha
 	differences := s.contact.Differences(changed)
 	switch kind {
 	case 0:
-		kind = differences.Kind()
+		kind = crm.Kind(differences)
 	case crm.DidErase:
 		differences = nil // the history must not keep what was erased
 	}

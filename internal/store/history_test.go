@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -284,7 +285,7 @@ func TestAChangeOfAContactIsUndone(t *testing.T) {
 			!found[1].Undone || found[0].Undone || found[2].Undone {
 			t.Errorf("%+v, %v", found, err)
 		}
-		if _, _, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US"); err == nil || err.Error() != string(crm.NothingToUndo) {
+		if _, _, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US"); err == nil || err.Error() != string(doc.NothingToUndo) {
 			t.Errorf("undone again: %v", err)
 		}
 		if _, _, err := s.UndoChange(ctx, account, id, undone.Tag.Revision, "US"); err != nil {
@@ -325,7 +326,7 @@ func TestAChangeOfAContactIsUndone(t *testing.T) {
 			t.Errorf("a create was undone, and the contact is not archived: %v", err)
 		}
 		archive(t, s, account, id)
-		if _, _, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US"); err == nil || err.Error() != string(crm.ArchivedFirst) {
+		if _, _, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US"); err == nil || err.Error() != string(doc.ArchivedFirst) {
 			t.Errorf("undone on an archived contact: %v", err)
 		}
 	})

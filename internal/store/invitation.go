@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -56,7 +57,7 @@ func (t *tx) noteInvitation(i crm.Invitation, kind crm.ChangeKind) {
 	if kind == crm.DidDelete {
 		before, after, was, is = after, before, is, was
 	}
-	t.record(t.account(i.Account.Number), crm.UserNoun, 0, kind, crm.Differences{crm.TextDifference("invitation", before, after), roleDifference(was, is)}.Text())
+	t.record(t.account(i.Account.Number), crm.UserNoun, 0, kind, doc.Differences{doc.TextDifference("invitation", before, after), roleDifference(was, is)}.Text())
 }
 
 func (t *tx) addInvitation(i crm.Invitation, by int64) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -211,7 +212,7 @@ func (u *undoing) takeContact(c Change) (undone bool, err error) {
 		u.keep(crm.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
 	}
-	var refused *crm.Invalid
+	var refused *doc.Invalid
 	_, _, err = u.t.undo(row, c, u.region, u.now)
 	if errors.As(err, &refused) {
 		u.keep(crm.IDSeq(c.ID), c.ID, Kept{})

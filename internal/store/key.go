@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -45,8 +46,8 @@ func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (
 		if err := t.exec(sqlForgetKeys, account, crm.MakeID(account, row.keySeq-crm.KeptKeys), seconds(now)); err != nil {
 			return err
 		}
-		t.record(row, crm.KeyNoun, key.ID, crm.DidCreate, crm.Differences{crm.TextDifference("name", "", key.Name),
-			crm.TextsDifference("permissions", nil, key.Permissions.Names())}.Text())
+		t.record(row, crm.KeyNoun, key.ID, crm.DidCreate, doc.Differences{doc.TextDifference("name", "", key.Name),
+			doc.TextsDifference("permissions", nil, key.Permissions.Names())}.Text())
 		hash := crm.HashSecret(secret)
 		t.Insert(keyTable, account, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions),
 			seconds(key.CreatedAt), int64(0), seconds(key.ExpiresAt), int64(0))
@@ -79,7 +80,7 @@ func (s *Store) RevokeKey(ctx context.Context, id int64) error {
 		if err != nil || !key.RevokedAt.IsZero() {
 			return err
 		}
-		t.record(t.account(account), crm.KeyNoun, id, crm.DidDelete, crm.Differences{crm.TextDifference("name", key.Name, "")}.Text())
+		t.record(t.account(account), crm.KeyNoun, id, crm.DidDelete, doc.Differences{doc.TextDifference("name", key.Name, "")}.Text())
 		return t.exec(sqlRevokeKey, account, id, seconds(s.now()))
 	})
 	s.keys.forget(id)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 func newKey(t testing.TB, s *Store, account int64, in crm.KeyInput) (crm.Key, string) {
@@ -98,7 +99,7 @@ func TestSecretsThatAreNotOursAreRefused(t *testing.T) {
 func TestNewKeysAreChecked(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account := newAccount(t, s).Number
-		var invalid *crm.Invalid
+		var invalid *doc.Invalid
 		if _, secret, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: " "}); !errors.As(err, &invalid) || secret != "" {
 			t.Errorf("a key without a name: %v", err)
 		}

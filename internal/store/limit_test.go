@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // fill inserts rows with the numbers from 1 to n, which the statement calls i, without any checks.
@@ -39,7 +40,7 @@ func wantRoomFor(t *testing.T, room int, limit crm.Limit, stores []*Store, add f
 		err := add(stores[i%2], i)
 		mu.Lock()
 		defer mu.Unlock()
-		var invalid *crm.Invalid
+		var invalid *doc.Invalid
 		if err == nil {
 			added++
 		} else if !errors.As(err, &invalid) || err.Error() != limit.Reached {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -138,18 +139,18 @@ func (t *tx) noteMember(account int64, user crm.User, was, role crm.Role) error 
 	case role == 0:
 		kind, after = crm.DidDelete, ""
 	}
-	t.record(a, crm.UserNoun, user.ID, kind, crm.Differences{crm.TextDifference("email", before, after), roleDifference(was, role)}.Text())
+	t.record(a, crm.UserNoun, user.ID, kind, doc.Differences{doc.TextDifference("email", before, after), roleDifference(was, role)}.Text())
 	return nil
 }
 
-func roleDifference(was, role crm.Role) crm.Difference {
+func roleDifference(was, role crm.Role) doc.Difference {
 	name := func(r crm.Role) string {
 		if r == 0 {
 			return ""
 		}
 		return r.String()
 	}
-	return crm.TextDifference("role", name(was), name(role))
+	return doc.TextDifference("role", name(was), name(role))
 }
 
 // role is what a user may do in an account, 0 for one who does not belong to it. It stays so until the transaction ends.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // wantRoles compares the members of an account by name.
@@ -151,7 +152,7 @@ func TestTwoOwnersWhoLeaveAtOnceDoNotBothLeave(t *testing.T) {
 				} else {
 					err = stores[i].RemoveMember(t.Context(), account.Number, owners[i].ID)
 				}
-				var invalid *crm.Invalid
+				var invalid *doc.Invalid
 				mu.Lock()
 				defer mu.Unlock()
 				if errors.As(err, &invalid) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -42,7 +43,7 @@ func (s *Store) ContactNamed(ctx context.Context, account int64, name, region st
 	return ids[0], nil
 }
 
-const noContact crm.Rule = "must be the id, an email or a phone of one of the account's active contacts"
+const noContact doc.Rule = "must be the id, an email or a phone of one of the account's active contacts"
 
 func archivedFault(err error) error {
 	if errors.Is(err, crm.ErrArchived) {
@@ -77,7 +78,7 @@ const (
 	maxNames = 10_000
 )
 
-const noCampaign crm.Rule = "must be the id, the slug or the title of one of the account's campaigns"
+const noCampaign doc.Rule = "must be the id, the slug or the title of one of the account's campaigns"
 
 func (n *campaignNames) find(ctx context.Context, name string) (int64, error) {
 	if len(name) > maxName {
@@ -88,7 +89,7 @@ func (n *campaignNames) find(ctx context.Context, name string) (int64, error) {
 		return found.id, found.err
 	}
 	found.id, found.err = n.lookUp(ctx, name)
-	var refused *crm.Invalid
+	var refused *doc.Invalid
 	if found.err == nil || errors.As(found.err, &refused) {
 		if n.known == nil || len(n.known) >= maxNames {
 			n.known = make(map[string]campaignAnswer)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -60,7 +61,7 @@ func (t *tx) planOf(a *accountUnit, code *string) (*crm.Plan, error) {
 	}
 	plan, err := t.planByCode(a, *code)
 	if errors.Is(err, crm.ErrNotFound) {
-		return nil, fault("plan_id", crm.Unknown, "plans")
+		return nil, fault("plan_id", doc.Unknown, "plans")
 	}
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -90,7 +91,7 @@ func segmentOf(all []crm.Segment, id int64) (crm.Segment, error) {
 // freeSegmentName refuses a name that another segment has.
 func freeSegmentName(all []crm.Segment, name string, id int64) error {
 	if slices.ContainsFunc(all, func(s crm.Segment) bool { return s.ID != id && s.IsCalled(name) }) {
-		return fault("name", crm.Taken)
+		return fault("name", doc.Taken)
 	}
 	return nil
 }

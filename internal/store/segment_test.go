@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -39,7 +40,7 @@ func TestSegmentsAreSavedRenamedAndDeleted(t *testing.T) {
 		if _, err := s.CreateSegment(ctx, account, segment(t, "Boston", "city=boston&sort=-last_gift")); err != nil {
 			t.Fatal(err)
 		}
-		var taken *crm.Invalid
+		var taken *doc.Invalid
 		if _, err := s.CreateSegment(ctx, account, segment(t, "vipS", "tag=x")); !errors.As(err, &taken) || taken.Faults[0].Field != "name" {
 			t.Errorf("the same name in other letters: %v", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -214,7 +215,7 @@ func (t *tx) noteTags(a *accountUnit, w TagWork) {
 		kind = crm.DidDelete
 	}
 	for _, name := range w.Names {
-		t.record(a, crm.TagNoun, 0, kind, crm.Differences{crm.TextDifference("name", name, w.Becomes)}.Text())
+		t.record(a, crm.TagNoun, 0, kind, doc.Differences{doc.TextDifference("name", name, w.Becomes)}.Text())
 	}
 }
 
@@ -242,8 +243,8 @@ func (t *tx) tagUnderWay(account int64, w TagWork) (job int64, err error) {
 		case slices.Equal(other.Names, w.Names) && other.Becomes == w.Becomes:
 			return other.Job, err
 		case slices.Contains(w.Names, other.Becomes), slices.Contains(other.Names, w.Becomes), slices.ContainsFunc(w.Names, func(name string) bool { return slices.Contains(other.Names, name) }):
-			faults := &crm.Invalid{}
-			faults.Add("", crm.TagBusy)
+			faults := &doc.Invalid{}
+			faults.Add("", doc.TagBusy)
 			return 0, faults
 		}
 	}

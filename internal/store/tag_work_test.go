@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -52,8 +53,8 @@ func wantTagsIn(t testing.TB, s *Store, account int64, want map[string]int) {
 
 func wantBusy(t testing.TB, what string, err error) {
 	t.Helper()
-	var refused *crm.Invalid
-	if !errors.As(err, &refused) || refused.Faults[0].Rule != crm.TagBusy || refused.Faults[0].Field != "" {
+	var refused *doc.Invalid
+	if !errors.As(err, &refused) || refused.Faults[0].Rule != doc.TagBusy || refused.Faults[0].Field != "" {
 		t.Errorf("%s: %v", what, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 )
 
@@ -305,14 +306,14 @@ func (row *tally) values() []any {
 
 // newTally is the row of an account that has nothing yet.
 func newTally(account int64) *tally {
-	return &tally{account: account, currency: crm.DefaultCurrency, timezone: crm.DefaultTimezone, oldest: 1, epoch: newEpoch()}
+	return &tally{account: account, currency: text.DefaultCurrency, timezone: text.DefaultTimezone, oldest: 1, epoch: newEpoch()}
 }
 
 // location is the time zone of the organization.
-func (row *tally) location() *time.Location { return crm.Location(row.timezone) }
+func (row *tally) location() *time.Location { return text.Location(row.timezone) }
 
 // clock is a time as the organization's clock shows it.
-func (row *tally) clock(t time.Time) time.Time { return crm.WallClock(t, row.location()) }
+func (row *tally) clock(t time.Time) time.Time { return text.WallClock(t, row.location()) }
 
 // touch says that the row changes. From here on, a failure must undo everything.
 func (a *accountUnit) touch(t *tx) {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 )
 
@@ -82,7 +84,7 @@ func (s *Store) CreateUser(ctx context.Context, account crm.Account, role crm.Ro
 // addUser makes a user in a change, which update runs; join decides where they belong, and writes it. The hash is worked out before the
 // change, so that no other change waits for it.
 func (s *Store) addUser(ctx context.Context, in crm.UserInput, update func(context.Context, int64, func(*tx) error) error, account int64, join func(*tx, crm.User) error) (user crm.User, err error) {
-	login := crm.Login(in.Email)
+	login := text.Login(in.Email)
 	hash, err := s.passwords.hash(ctx, in.Password)
 	if err != nil {
 		return crm.User{}, err
@@ -163,8 +165,8 @@ func (s *Store) RenameUser(ctx context.Context, user int64, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.updateProfile(ctx, user, func(t *tx, now userRow) (crm.Difference, error) {
-		return crm.TextDifference("name", now.Name, name), t.exec(sqlRenameUser, user, name)
+	return s.updateProfile(ctx, user, func(t *tx, now userRow) (doc.Difference, error) {
+		return doc.TextDifference("name", now.Name, name), t.exec(sqlRenameUser, user, name)
 	})
 }
 
@@ -178,7 +180,7 @@ func (s *Store) ChangePassword(ctx context.Context, session crm.Session, current
 	if err != nil {
 		return err
 	}
-	faults := new(crm.Invalid)
+	faults := new(doc.Invalid)
 	if !same {
 		faults.Add("current_password", "The current password is not right.")
 	}
@@ -191,11 +193,11 @@ func (s *Store) ResetPassword(ctx context.Context, email, password string) error
 	if err != nil {
 		return err
 	}
-	return s.setPassword(ctx, user, new(crm.Invalid), password, "", "")
+	return s.setPassword(ctx, user, new(doc.Invalid), password, "", "")
 }
 
 // setPassword ends all sessions but one. The hash must still be what it was; "" stands for any.
-func (s *Store) setPassword(ctx context.Context, user userRow, faults *crm.Invalid, password, was, session string) error {
+func (s *Store) setPassword(ctx context.Context, user userRow, faults *doc.Invalid, password, was, session string) error {
 	crm.ValidatePassword(faults, password, user.Email, user.Name)
 	if err := faults.Err(); err != nil {
 		return err
@@ -204,16 +206,16 @@ func (s *Store) setPassword(ctx context.Context, user userRow, faults *crm.Inval
 	if err != nil {
 		return err
 	}
-	return s.updateProfile(ctx, user.ID, func(t *tx, now userRow) (d crm.Difference, err error) {
+	return s.updateProfile(ctx, user.ID, func(t *tx, now userRow) (d doc.Difference, err error) {
 		if was != "" && was != now.password {
-			changed := new(crm.Invalid)
+			changed := new(doc.Invalid)
 			changed.Add("current_password", "The password was changed a moment ago.")
 			return d, changed
 		}
 		if err := t.exec(sqlSetPassword, user.ID, hash); err != nil {
 			return d, err
 		}
-		return crm.TextDifference("password", "", "changed"), t.exec(sqlEndSessions, user.ID, session)
+		return doc.TextDifference("password", "", "changed"), t.exec(sqlEndSessions, user.ID, session)
 	})
 }
 
@@ -221,7 +223,7 @@ const sqlUserAccounts = `SELECT account_id FROM member WHERE user_id = $1 ORDER 
 
 // updateProfile changes something about a user that each of their organizations should know of, and notes it there. All of these accounts are
 // locked before the user is.
-func (s *Store) updateProfile(ctx context.Context, user int64, change func(*tx, userRow) (crm.Difference, error)) error {
+func (s *Store) updateProfile(ctx context.Context, user int64, change func(*tx, userRow) (doc.Difference, error)) error {
 	accounts, err := list(ctx, s, number, sqlUserAccounts, user)
 	if err != nil {
 		return err
@@ -252,10 +254,10 @@ func (s *Store) updateProfile(ctx context.Context, user int64, change func(*tx, 
 	})
 }
 
-func (t *tx) noteProfile(account int64, user crm.User, d crm.Difference) error {
+func (t *tx) noteProfile(account int64, user crm.User, d doc.Difference) error {
 	a, err := t.lock(account)
 	if err == nil {
-		t.record(a, crm.UserNoun, user.ID, crm.DidUpdate, crm.Differences{crm.TextDifference("email", user.Email, user.Email), d}.Text())
+		t.record(a, crm.UserNoun, user.ID, crm.DidUpdate, doc.Differences{doc.TextDifference("email", user.Email, user.Email), d}.Text())
 	}
 	return err
 }
@@ -299,5 +301,5 @@ func (s *Store) userByEmail(ctx context.Context, email string) (userRow, error) 
 	if !crm.IsEmail(email) { // no user has it, and it is perhaps not even a text
 		return userRow{}, errNoUser
 	}
-	return find(ctx, s, errNoUser, scanUser, sqlUserByLogin, crm.Login(email))
+	return find(ctx, s, errNoUser, scanUser, sqlUserByLogin, text.Login(email))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 const goodPassword = "a good password"
@@ -42,7 +43,7 @@ func signIn(t testing.TB, s *Store, email, password string) (token string) {
 // wantRefused fails if an error is not a refusal of exactly these fields.
 func wantRefused(t testing.TB, what string, err error, fields ...string) {
 	t.Helper()
-	var invalid *crm.Invalid
+	var invalid *doc.Invalid
 	if !errors.As(err, &invalid) {
 		t.Errorf("%s: %v, want faults of %q", what, err, fields)
 		return

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // Error is a failure that HTTP itself knows about. Message is for the client; Err is for the log alone.
@@ -42,8 +43,8 @@ const (
 
 // StatusOf is the one table from a failure to what the client is told.
 func StatusOf(err error) (status int, message string) {
-	var malformed *crm.Malformed
-	var invalid *crm.Invalid
+	var malformed *doc.Malformed
+	var invalid *doc.Invalid
 	var own *Error
 	switch {
 	case errors.As(err, &own):
@@ -197,7 +198,7 @@ func ErrorBody(err error) []byte {
 }
 
 func errorBody(err error, message string) []byte {
-	var invalid *crm.Invalid
+	var invalid *doc.Invalid
 	b := new(bytes.Buffer)
 	b.WriteString(`{"message":`)
 	writeJSON(b, strings.ToValidUTF8(message, "\uFFFD"))
@@ -214,7 +215,7 @@ func errorBody(err error, message string) []byte {
 const maxFaults = 1000
 
 // writeFaults writes one key per field, in the order in which the fields were found wrong.
-func writeFaults(b *bytes.Buffer, faults []crm.Fault) {
+func writeFaults(b *bytes.Buffer, faults []doc.Fault) {
 	faults = faults[:min(len(faults), maxFaults)]
 	var fields []string
 	messages := make(map[string][]string)

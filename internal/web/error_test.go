@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 func TestErrorAnswers(t *testing.T) {
-	invalid := new(crm.Invalid)
+	invalid := new(doc.Invalid)
 	invalid.Add("tags", "The tags field must have at least one tag.")
 	invalid.Add("emails.0.value", `The email "<a&b>" is not an address.`)
 	invalid.Add("tags", "The tags field must be a list.")
@@ -37,7 +38,7 @@ func TestErrorAnswers(t *testing.T) {
 		{"no route", NotFound(), 404, `{"message":"Not found."}`, [2]string{}},
 		{"method", MethodNotAllowed("GET, HEAD"), 405,
 			`{"message":"This method is not allowed here."}`, [2]string{"Allow", "GET, HEAD"}},
-		{"malformed", &crm.Malformed{Message: "The body must be a JSON object."}, 400,
+		{"malformed", &doc.Malformed{Message: "The body must be a JSON object."}, 400,
 			`{"message":"The body must be a JSON object."}`, [2]string{}},
 		{"invalid", invalid, 422,
 			`{"message":"The tags field must have at least one tag. (and 2 more errors)","errors":{` +
@@ -69,7 +70,7 @@ func TestErrorAnswers(t *testing.T) {
 			`{"message":"Something went wrong on our side. Please try again later."}`, [2]string{}},
 		{"private cause", &Error{Status: 400, Message: "Bad.", Err: errors.New("secret")}, 400,
 			`{"message":"Bad."}`, [2]string{}},
-		{"not text", &crm.Malformed{Message: "a\xffb"}, 400, `{"message":"a` + "\uFFFD" + `b"}`, [2]string{}},
+		{"not text", &doc.Malformed{Message: "a\xffb"}, 400, `{"message":"a` + "\uFFFD" + `b"}`, [2]string{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rec := httptest.NewRecorder()

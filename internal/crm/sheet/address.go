@@ -4,21 +4,22 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // splitAddress finds the parts of an address that is in one cell: parts are separated by two spaces, by line breaks or by commas, and the last ones are
 // the country, the postal code, the state and the city. What cannot be told apart is its first line.
-func splitAddress(text string) (a crm.Address) {
-	parts := cutAddress(text)
+func splitAddress(value string) (a crm.Address) {
+	parts := cutAddress(value)
 	pop := func() (last string) {
 		last, parts = parts[len(parts)-1], parts[:len(parts)-1]
 		return last
 	}
-	whole := strings.Join(strings.Fields(text), " ")
+	whole := strings.Join(strings.Fields(value), " ")
 	if len(parts) < 3 {
 		return crm.Address{Line1: whole}
 	}
-	if _, ok := crm.FindCountry(parts[len(parts)-1]); ok && !isState(parts[len(parts)-1], parts) {
+	if _, ok := text.FindCountry(parts[len(parts)-1]); ok && !isState(parts[len(parts)-1], parts) {
 		a.Country = pop()
 	}
 	if words := strings.Fields(parts[len(parts)-1]); len(words) == 2 && isZip(words[1]) { // IL 62701
@@ -27,7 +28,7 @@ func splitAddress(text string) (a crm.Address) {
 	if len(parts) > 2 && isZip(parts[len(parts)-1]) {
 		a.Zipcode = pop()
 	}
-	if _, ok := crm.FindState(parts[len(parts)-1]); ok && len(parts) > 2 {
+	if _, ok := text.FindState(parts[len(parts)-1]); ok && len(parts) > 2 {
 		a.State = pop()
 	}
 	if a.Zipcode == "" && a.State == "" || len(parts) < 2 {
@@ -40,7 +41,7 @@ func splitAddress(text string) (a crm.Address) {
 
 // isState tells the state in "Springfield, CA" from a country.
 func isState(last string, parts []string) bool {
-	_, state := crm.FindState(last)
+	_, state := text.FindState(last)
 	return state && len(last) == 2 && !isZip(parts[len(parts)-2])
 }
 

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // campaignColumns is the row of a campaign with its headings. Files of campaigns are written and not read.
 func campaignColumns(c *crm.Campaign, baseURL string) []headedCell {
-	cents := func(n int64) Decimal { return Decimal(crm.MoneyInput(n, crm.DefaultCurrency)) }
+	cents := func(n int64) Decimal { return Decimal(text.MoneyInput(n, text.DefaultCurrency)) }
 	cover, event := cmp.Or(c.Cover, new(crm.Cover)), cmp.Or(c.Event, new(crm.Event))
 	return []headedCell{
 		{"id", c.ID}, {"title", c.Title}, {"subtitle", c.Subtitle}, {"slug", c.Slug}, {"url", strings.TrimSuffix(baseURL, "/") + "/" + c.Slug},

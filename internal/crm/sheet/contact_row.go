@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // cellValue is an email or a phone with the place that its column gives it. A cell may hold several.
@@ -56,7 +57,7 @@ func (r *row) finish() {
 	if list := r.typedList("phones", r.phones); list != nil {
 		for i := range list {
 			if !r.isOwn {
-				list[i].Value = crm.PhoneAbroad(list[i].Value, country, r.region)
+				list[i].Value = text.PhoneAbroad(list[i].Value, country, r.region)
 			}
 		}
 		in.Phones = &list
@@ -142,12 +143,12 @@ func (r *row) addresses() (list []crm.Address) {
 		if p.house != "" {
 			p.Line1 = strings.TrimSpace(p.Line1 + " " + p.house)
 		}
-		code, known := crm.FindCountry(p.Country)
+		code, known := text.FindCountry(p.Country)
 		if !known {
 			p.addLine(p.Country)
 		}
 		p.Country = code
-		if code, known = crm.FindState(p.State); !known && plainName(p.State) != plainName(p.City) {
+		if code, known = text.FindState(p.State); !known && plainName(p.State) != plainName(p.City) {
 			p.addLine(p.State)
 		}
 		p.State = code

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/table"
 )
 
@@ -259,7 +260,7 @@ func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
 	m := Contacts.Recognize([]string{"Vorname", "Nachname", "E-Mail", "E-Mail 2", "Telefon", "Homepage"}, nil)
 	in := Contacts.Rows(m, "DE").Input([]string{"", "Weiß", "", "broken", "+49 30 1234567", "x"})
 	err := in.Validate(nil, true, "DE", today)
-	var faults *crm.Invalid
+	var faults *doc.Invalid
 	if !errors.As(err, &faults) || faults.AllFaults() != "The Vorname field is required. The E-Mail 2 field must be a valid email address." {
 		t.Errorf("%v", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // readMoment takes a day or a time as people write it. What is none stays as it is, and is refused by Validate.
@@ -29,13 +31,13 @@ func readID(of func(*crm.GiftInput) **int64) func(*row, *cell, string) {
 	return func(r *row, c *cell, text string) {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id < 0 {
-			r.gift.faults.Add(c.target, crm.IDForm)
+			r.gift.faults.Add(c.target, doc.IDForm)
 		}
 		*of(&r.gift.GiftInput) = &id
 	}
 }
 
-const notNegative crm.Rule = "is negative: leave the row out, or record the refund of a gift on the page of that gift"
+const notNegative doc.Rule = "is negative: leave the row out, or record the refund of a gift on the page of that gift"
 
 // readMoney takes an amount as people write it.
 func readMoney(of func(*crm.GiftInput) **int64) func(*row, *cell, string) {
@@ -66,7 +68,7 @@ func readMoney(of func(*crm.GiftInput) **int64) func(*row, *cell, string) {
 func (r *row) readYes(c *cell, text string) bool {
 	yes, ok := crm.ReadYesNo(text)
 	if !ok {
-		r.gift.faults.Add(c.target, crm.Boolean)
+		r.gift.faults.Add(c.target, doc.Boolean)
 	}
 	return yes
 }
@@ -108,7 +110,7 @@ func giverAddress(part func(*crm.Address) string) func(*record, int) any {
 
 // money writes an amount of a gift.
 func money(of func(*crm.Gift) int64) func(*record, int) any {
-	return func(r *record, _ int) any { return Decimal(crm.MoneyInput(of(r.gift), r.gift.Currency)) }
+	return func(r *record, _ int) any { return Decimal(text.MoneyInput(of(r.gift), r.gift.Currency)) }
 }
 
 // giftTime is when a gift was made, as far as it is known.

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // GiftRow is one row of a file of gifts.
@@ -20,7 +21,7 @@ type GiftRow struct {
 	crm.GiftLine
 	Line int // where it begins, from 1
 
-	faults   crm.Invalid // found while reading
+	faults   doc.Invalid // found while reading
 	isBroken bool        // it cannot be read
 	content  []byte      // all that it says, as it was
 	object   []byte      // of a JSON file: the row as it was
@@ -84,7 +85,7 @@ func (rows *Rows) GiftObject(line int, object []byte) *GiftRow {
 func (rows *Rows) BrokenGift(line int, reason string, cells []string, object []byte) *GiftRow {
 	g := rows.Gift(line, cells)
 	g.object = append(appendQuoted([]byte(`{"row":`), string(object)), '}')
-	g.isBroken, g.faults = true, crm.Invalid{} // faults of its cells follow from that
+	g.isBroken, g.faults = true, doc.Invalid{} // faults of its cells follow from that
 	g.faults.Add("", "%v", reason)
 	return g
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	tables "donorbook/internal/table"
 )
 
@@ -73,7 +74,7 @@ func readGifts(t testing.TB, file string) (said []string, err error) {
 		}
 		text := fmt.Sprintf("%d: ", row.Line)
 		if err := row.Validate("US", importDay); err != nil {
-			var faults *crm.Invalid
+			var faults *doc.Invalid
 			if !errors.As(err, &faults) {
 				t.Fatal(err)
 			}
@@ -142,7 +143,7 @@ func TestFilesThatAreNotOfGifts(t *testing.T) {
 		"amount,date,method,DATE\n": "The DATE field must not become transacted_at, because the column date does.",
 	} {
 		_, err := readGifts(t, file)
-		var refused *crm.Invalid
+		var refused *doc.Invalid
 		if !errors.As(err, &refused) || refused.AllFaults() != want {
 			t.Errorf("%s: %v, want %s", file, err, want)
 		}
@@ -230,7 +231,7 @@ func FuzzGiftFile(f *testing.F) {
 			}
 			_ = row.Validate("US", importDay)
 		}
-		var unmapped *crm.Invalid
+		var unmapped *doc.Invalid
 		var refused *tables.FileError
 		if !errors.Is(err, io.EOF) && !errors.As(err, &unmapped) && !errors.As(err, &refused) {
 			t.Fatalf("%q: %v", text, err)

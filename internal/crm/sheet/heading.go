@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // meaning is what one word says about a column.
@@ -69,7 +69,7 @@ func headingWords(name string) []string {
 		spaced.WriteRune(r)
 		last = r
 	}
-	all := crm.Words(spaced.String())
+	all := text.DistinctWords(spaced.String())
 	joined := all[:0]
 	for i := 0; i < len(all); i++ {
 		word := all[i]

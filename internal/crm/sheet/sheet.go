@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // Sheet is the files of one noun.
@@ -213,7 +214,7 @@ func (s *Sheet) Recognize(header []string, fields *crm.CustomFields) Mapping {
 
 // Check refuses a mapping with a target that is none, or that two columns have, and one that lacks what each row needs.
 func (s *Sheet) Check(m Mapping) error {
-	v := new(crm.Invalid)
+	v := new(doc.Invalid)
 	taken := map[string]string{}
 	for _, c := range m {
 		to, _, ok := s.find(c.Target)
@@ -262,8 +263,8 @@ func (s *Sheet) With(m Mapping, text string) (Mapping, error) {
 	return m, nil
 }
 
-func fault(rule crm.Rule, args ...any) error {
-	v := new(crm.Invalid)
+func fault(rule doc.Rule, args ...any) error {
+	v := new(doc.Invalid)
 	v.Add("", rule, args...)
 	return v
 }

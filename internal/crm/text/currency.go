@@ -1,4 +1,4 @@
-package crm
+package text
 
 import (
 	"cmp"
@@ -9,9 +9,9 @@ import (
 // The currencies that do not have two decimals, as ISO 4217 says it. All stored sums are in these units, so the table must never change. That
 // of x/text is no help here: it says how people in a country write amounts (0 decimals for PKR), and follows their habits.
 const (
-	noDecimals    = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
-	threeDecimals = "BHD IQD JOD KWD LYD OMR TND"
-	fourDecimals  = "CLF UYW"
+	NoDecimals    = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
+	ThreeDecimals = "BHD IQD JOD KWD LYD OMR TND"
+	FourDecimals  = "CLF UYW"
 )
 
 // Decimals is how many decimals the amounts of a currency have: 2 for USD, 0 for JPY, 3 for KWD.
@@ -19,11 +19,11 @@ func Decimals(code string) int {
 	switch {
 	case len(code) != 3:
 		return 2
-	case strings.Contains(noDecimals, code):
+	case strings.Contains(NoDecimals, code):
 		return 0
-	case strings.Contains(threeDecimals, code):
+	case strings.Contains(ThreeDecimals, code):
 		return 3
-	case strings.Contains(fourDecimals, code):
+	case strings.Contains(FourDecimals, code):
 		return 4
 	}
 	return 2
@@ -31,13 +31,13 @@ func Decimals(code string) int {
 
 // Amounts that are sent are counted in ten-thousandths until their currency is known: no currency has more than four decimals.
 const (
-	sentDecimals = 4
-	sentDigits   = 13
-	maxSentMoney = 9_999_999_999_900 // 999,999,999.99
+	SentDecimals = 4
+	SentDigits   = 13
+	MaxSentMoney = 9_999_999_999_900 // 999,999,999.99
 )
 
-// scaleOf is 10 to the power of n.
-func scaleOf(n int) int64 {
+// ScaleOf is 10 to the power of n.
+func ScaleOf(n int) int64 {
 	scale := int64(1)
 	for range n {
 		scale *= 10
@@ -45,22 +45,22 @@ func scaleOf(n int) int64 {
 	return scale
 }
 
-// minorUnits are ten-thousandths as a number of the smallest unit of a currency; ok is false where there are too many decimals.
-func minorUnits(sent int64, code string) (units int64, ok bool) {
-	step := scaleOf(sentDecimals - Decimals(code))
+// MinorUnits are ten-thousandths as a number of the smallest unit of a currency; ok is false where there are too many decimals.
+func MinorUnits(sent int64, code string) (units int64, ok bool) {
+	step := ScaleOf(SentDecimals - Decimals(code))
 	return sent / step, sent%step == 0
 }
 
 // Major is an amount in whole units of its currency; the rest is dropped.
-func Major(minor int64, code string) int64 { return minor / scaleOf(Decimals(code)) }
+func Major(minor int64, code string) int64 { return minor / ScaleOf(Decimals(code)) }
 
-// appendMinor writes an amount as a number with no more decimals than it needs: 1000, 12.5, -0.05.
-func appendMinor(dst []byte, minor int64, code string) []byte {
+// AppendMinor writes an amount as a number with no more decimals than it needs: 1000, 12.5, -0.05.
+func AppendMinor(dst []byte, minor int64, code string) []byte {
 	if minor < 0 {
 		dst, minor = append(dst, '-'), -minor
 	}
 	decimals := Decimals(code)
-	scale := scaleOf(decimals)
+	scale := ScaleOf(decimals)
 	dst = strconv.AppendInt(dst, minor/scale, 10)
 	rest := minor % scale
 	if rest == 0 {
@@ -69,7 +69,7 @@ func appendMinor(dst []byte, minor int64, code string) []byte {
 	for ; rest%10 == 0; decimals-- {
 		rest /= 10
 	}
-	digits := strconv.FormatInt(scaleOf(decimals)+rest, 10) // with a 1 in front, so that zeros stay
+	digits := strconv.FormatInt(ScaleOf(decimals)+rest, 10) // with a 1 in front, so that zeros stay
 	return append(append(dst, '.'), digits[1:]...)
 }
 
@@ -85,27 +85,27 @@ func moneyText(minor int64, code string, exact bool) string {
 	if minor < 0 {
 		sign, minor = "-", -minor
 	}
-	scale := scaleOf(Decimals(code))
+	scale := ScaleOf(Decimals(code))
 	text := CountText(minor / scale)
 	if rest := minor % scale; rest != 0 || exact && scale > 1 {
 		text += "." + strconv.FormatInt(scale+rest, 10)[1:]
 	}
-	if mark := currencySigns[code]; mark != "" {
+	if mark := CurrencySigns[code]; mark != "" {
 		return sign + mark + text
 	}
 	return sign + text + " " + code
 }
 
 // MoneyInput is an amount as a form or a column of a file holds it: 1500.50.
-func MoneyInput(minor int64, code string) string { return string(appendMinor(nil, minor, code)) }
+func MoneyInput(minor int64, code string) string { return string(AppendMinor(nil, minor, code)) }
 
 // MoneyOf is an amount that MoneyInput has written, as it is shown.
 func MoneyOf(input, code string) string {
-	sent, ok := parseDecimal(input, sentDecimals, 18)
+	sent, ok := ParseDecimal(input, SentDecimals, 18)
 	if !ok {
 		return input
 	}
-	units, _ := minorUnits(sent, code)
+	units, _ := MinorUnits(sent, code)
 	return Money(units, code)
 }
 

@@ -1,4 +1,4 @@
-package crm
+package text
 
 import "strings"
 
@@ -25,12 +25,12 @@ MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB 
 RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD
 USN UYI UYU UYW UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG`
 
-// isCountry reports whether a code is a current ISO 3166-1 alpha-3 code, in any letter case.
-func isCountry(code string) bool {
-	return len(code) == 3 && isLetter(code[0]) && isLetter(code[1]) && isLetter(code[2]) && strings.Contains(countries, strings.ToUpper(code))
+// IsCountry reports whether a code is a current ISO 3166-1 alpha-3 code, in any letter case.
+func IsCountry(code string) bool {
+	return len(code) == 3 && IsLetter(code[0]) && IsLetter(code[1]) && IsLetter(code[2]) && strings.Contains(countries, strings.ToUpper(code))
 }
 
-// isCurrency reports whether a code is a current ISO 4217 code in capital letters.
-func isCurrency(code string) bool {
+// IsCurrency reports whether a code is a current ISO 4217 code in capital letters.
+func IsCurrency(code string) bool {
 	return len(code) == 3 && !strings.ContainsAny(code, " \n") && strings.Contains(currencies, code)
 }

@@ -1,4 +1,4 @@
-package crm
+package text
 
 import (
 	"strings"
@@ -15,14 +15,14 @@ const (
 	maxLabel     = 63
 )
 
-// normalEmail checks a trimmed text to be one bare email address, and returns the form that addresses are
+// NormalEmail checks a trimmed text to be one bare email address, and returns the form that addresses are
 // compared by: the whole address, case-folded. People do not tell two mailboxes apart by letter case.
-func normalEmail(value string) (key string, ok bool) {
+func NormalEmail(value string) (key string, ok bool) {
 	at := strings.IndexByte(value, '@')
 	if at < 0 || !utf8.ValidString(value) || !isLocalPart(value[:at]) || !isMailDomain(value[at+1:]) {
 		return "", false
 	}
-	return foldCase(value), true
+	return FoldCase(value), true
 }
 
 // isLocalPart accepts words of mail characters with single dots between. Letters beyond ASCII are mail characters
@@ -52,7 +52,7 @@ func isLocalPart(local string) bool {
 
 // isAtext is atext of RFC 5322: what may stand in a mailbox name without quotes.
 func isAtext(c byte) bool {
-	return isLetter(c) || isDigit(c) || strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) >= 0
+	return IsLetter(c) || IsDigit(c) || strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) >= 0
 }
 
 // isMailDomain accepts a domain name of at least two labels, in any script. An IP address in brackets fails on the
@@ -81,21 +81,21 @@ func isMailDomain(domain string) bool {
 // isPlainHost tells the everyday domain, of letters, digits, dots and single hyphens, that needs no IDNA tables:
 // it is already what they would make of it.
 func isPlainHost(domain string) bool {
-	return strings.Trim(domain, base62+".-") == "" && !strings.Contains(domain, "--") // which may be xn--
+	return strings.Trim(domain, Base62+".-") == "" && !strings.Contains(domain, "--") // which may be xn--
 }
 
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func IsLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func IsDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // Login is the form of an email under which a user signs in. A text that is no email has one too, which no user has.
 func Login(email string) string {
-	if normal, ok := normalEmail(strings.TrimSpace(email)); ok {
+	if normal, ok := NormalEmail(strings.TrimSpace(email)); ok {
 		return normal
 	}
-	return foldCase(strings.TrimSpace(email))
+	return FoldCase(strings.TrimSpace(email))
 }
 
-const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -1,4 +1,4 @@
-package crm
+package doc
 
 import (
 	"bytes"
@@ -19,32 +19,32 @@ type Difference struct {
 // Differences are what a change did to a document.
 type Differences []Difference
 
-func differences[D, I any](t table[D, I], was, is D) (all Differences) {
+func Compare[D, I any](t Table[D, I], was, is D) (all Differences) {
 	for i := range t {
 		f := &t[i]
-		if f.same == nil || f.name == "updated_at" || f.same(was, is) {
+		if f.Same == nil || f.Name == "updated_at" || f.Same(was, is) {
 			continue
 		}
-		if f.differ != nil {
-			all = append(all, f.differ(was, is)...)
+		if f.Differ != nil {
+			all = append(all, f.Differ(was, is)...)
 			continue
 		}
 		before, now := f.value(was), f.value(is)
-		if f.limit > 0 {
-			all = append(all, spliced(f.name, elements(before), elements(now)))
+		if f.Limit > 0 {
+			all = append(all, spliced(f.Name, elements(before), elements(now)))
 		} else {
-			all = append(all, Difference{Field: f.name, Before: before, After: now, At: -1})
+			all = append(all, Difference{Field: f.Name, Before: before, After: now, At: -1})
 		}
 	}
 	return all
 }
 
 // value is what the history keeps of a field. One that is kept beside the document is a text.
-func (s *stored[D]) value(doc D) []byte {
-	if s.append == nil {
-		return appendText(nil, s.text(doc))
+func (s *Stored[D]) value(doc D) []byte {
+	if s.Append == nil {
+		return AppendText(nil, s.Text(doc))
 	}
-	return s.append(nil, doc)
+	return s.Append(nil, doc)
 }
 
 // elements are those of an array that we wrote.
@@ -78,7 +78,7 @@ func (d Differences) Text() string {
 	var b bytes.Buffer
 	for i, one := range d {
 		b.WriteByte("{,"[min(i, 1)])
-		b.Write(appendText(nil, one.Field))
+		b.Write(AppendText(nil, one.Field))
 		b.WriteByte(':')
 		if one.At >= 0 {
 			text, _ := json.Marshal(listDifference{one.At, one.Out, one.In}) // raw texts that are valid
@@ -141,50 +141,50 @@ func (d Differences) Has(field string) bool {
 
 // TextDifference is what a change did to a text; "" is none. A text that stays says what the change is about.
 func TextDifference(field, before, after string) Difference {
-	return Difference{Field: field, Before: appendText(nil, before), After: appendText(nil, after), At: -1}
+	return Difference{Field: field, Before: AppendText(nil, before), After: AppendText(nil, after), At: -1}
 }
 
 // TextsDifference is what a change did to a list of texts that is kept whole.
 func TextsDifference(field string, before, after []string) Difference {
-	return Difference{Field: field, Before: appendTexts(nil, before), After: appendTexts(nil, after), At: -1}
+	return Difference{Field: field, Before: AppendTexts(nil, before), After: AppendTexts(nil, after), At: -1}
 }
 
-// takeBack gives a field the value that it had before, and tells whether all of it was taken back.
-func (s *stored[D]) takeBack(doc D, d *Difference, region string) bool {
+// TakeBack gives a field the value that it had before, and tells whether all of it was taken back.
+func (s *Stored[D]) TakeBack(doc D, d *Difference, region string) bool {
 	switch {
-	case s.load == nil || s.name == "stats" || s.name == "created_at": // which follow from something else, or never change
+	case s.Load == nil || s.Name == "stats" || s.Name == "created_at": // which follow from something else, or never change
 		return true
-	case s.undo != nil:
-		return !s.undo(doc, d, region)
+	case s.Undo != nil:
+		return !s.Undo(doc, d, region)
 	case string(s.value(doc)) == string(d.After):
-		readKept(d.Before, func(r *jsonReader) { s.load(r, doc) })
+		ReadKept(d.Before, func(r *Reader) { s.Load(r, doc) })
 		return true
 	}
 	return string(s.value(doc)) == string(d.Before) // someone has done it before
 }
 
-// readKept reads a value that the history keeps. It was written by us; what cannot be read is empty.
-func readKept(value []byte, read func(*jsonReader)) {
-	r := newJSONReader("The history", value)
+// ReadKept reads a value that the history keeps. It was written by us; what cannot be read is empty.
+func ReadKept(value []byte, read func(*Reader)) {
+	r := NewReader("The history", value)
 	read(r)
-	_ = r.end()
+	_ = r.End()
 }
 
 // parse reads elements that the history keeps.
-func (of *element[E]) parse(raw []json.RawMessage) []E {
+func (of *Element[E]) parse(raw []json.RawMessage) []E {
 	list := make([]E, len(raw))
 	for i := range raw {
-		readKept(raw[i], func(r *jsonReader) { of.load(r, &list[i]) })
+		ReadKept(raw[i], func(r *Reader) { of.Load(r, &list[i]) })
 	}
 	return list
 }
 
 // takeBack takes out of a list what a change has put in, and puts back what it has taken out. An element that was changed since stays.
-func (of *element[E]) takeBack(list []E, d *Difference, region string) (kept []E, left bool) {
+func (of *Element[E]) takeBack(list []E, d *Difference, region string) (kept []E, left bool) {
 	kept = slices.Clone(list)
 	find := func(e *E) int {
-		key := of.key(e, region)
-		return slices.IndexFunc(kept, func(other E) bool { return of.key(&other, region) == key })
+		key := of.Key(e, region)
+		return slices.IndexFunc(kept, func(other E) bool { return of.Key(&other, region) == key })
 	}
 	for _, e := range of.parse(d.In) {
 		if i := find(&e); i >= 0 && kept[i] == e {

@@ -1,4 +1,4 @@
-package crm
+package text
 
 import (
 	"strings"
@@ -23,7 +23,7 @@ func TestNormalEmail(t *testing.T) {
 		{long + "@example.org", long + "@example.org"},
 		{"ann@" + label + ".org", "ann@" + label + ".org"},
 	} {
-		if key, ok := normalEmail(test.value); !ok || key != test.key {
+		if key, ok := NormalEmail(test.value); !ok || key != test.key {
 			t.Errorf("normalEmail(%q) = %q, %v; want %q", test.value, key, ok, test.key)
 		}
 	}
@@ -41,14 +41,14 @@ func TestNormalEmailRefuses(t *testing.T) {
 		strings.Repeat("a", 65) + "@example.org", strings.Repeat("é", 33) + "@example.org",
 		"ann@" + strings.Repeat("b", 64) + ".org", "ann@" + strings.Repeat("b.", 130) + "org", "ann\xff@example.org", "ann@ex\xffample.org",
 	} {
-		if key, ok := normalEmail(value); ok {
+		if key, ok := NormalEmail(value); ok {
 			t.Errorf("normalEmail(%q) = %q, want it refused", value, key)
 		}
 	}
 }
 
 func TestNormalEmailDoesNotAllocateForPlainAddresses(t *testing.T) {
-	if n := testing.AllocsPerRun(100, func() { normalEmail("ann.lee@mail.example.org") }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { NormalEmail("ann.lee@mail.example.org") }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -58,7 +58,7 @@ func FuzzNormalEmail(f *testing.F) {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		key, ok := normalEmail(value)
+		key, ok := NormalEmail(value)
 		if !ok {
 			if key != "" {
 				t.Fatalf("refused, and yet a key: %q", key)
@@ -71,11 +71,11 @@ func FuzzNormalEmail(f *testing.F) {
 		if strings.ContainsAny(value, `"<>()[],;:\`) {
 			t.Fatalf("accepted %q", value)
 		}
-		if again := foldCase(key); again != key {
+		if again := FoldCase(key); again != key {
 			t.Fatalf("the key of %q is %q, and folded again %q", value, key, again)
 		}
-		if isASCII(value) {
-			if again, ok := normalEmail(strings.ToUpper(value)); !ok || again != key {
+		if IsASCII(value) {
+			if again, ok := NormalEmail(strings.ToUpper(value)); !ok || again != key {
 				t.Fatalf("%q and its capitals have different keys: %q, %q", value, key, again)
 			}
 		}

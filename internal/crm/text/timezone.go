@@ -1,4 +1,4 @@
-package crm
+package text
 
 import (
 	"archive/tar"
@@ -18,8 +18,8 @@ import (
 //go:embed zones.tar.gz
 var zonesFile []byte
 
-// zones are the rules of each time zone by its name.
-var zones = sync.OnceValue(func() map[string][]byte { return readZones(zonesFile) })
+// Zones are the rules of each time zone by its name.
+var Zones = sync.OnceValue(func() map[string][]byte { return readZones(zonesFile) })
 
 func readZones(zipped []byte) map[string][]byte {
 	all := map[string][]byte{}
@@ -39,15 +39,15 @@ func readZones(zipped []byte) map[string][]byte {
 // locations are the time zones that were asked for: their rules are read once.
 var locations sync.Map
 
-// timezone finds a time zone by its name.
-func timezone(name string) (place *time.Location, ok bool) {
+// Timezone finds a time zone by its name.
+func Timezone(name string) (place *time.Location, ok bool) {
 	if name == DefaultTimezone {
 		return time.UTC, true
 	}
 	if known, ok := locations.Load(name); ok {
 		return known.(*time.Location), true
 	}
-	rules, ok := zones()[name]
+	rules, ok := Zones()[name]
 	if !ok {
 		return nil, false
 	}
@@ -60,13 +60,13 @@ func timezone(name string) (place *time.Location, ok bool) {
 
 // IsTimezone tells whether a name is that of a time zone.
 func IsTimezone(name string) bool {
-	_, ok := zones()[name]
+	_, ok := Zones()[name]
 	return ok
 }
 
 // Location is a time zone by its name. A name that does not exist is a fault of its own field; here it is UTC.
 func Location(zone string) *time.Location {
-	if place, ok := timezone(zone); ok {
+	if place, ok := Timezone(zone); ok {
 		return place
 	}
 	return time.UTC
@@ -80,7 +80,7 @@ func WallClock(t time.Time, zone *time.Location) time.Time {
 }
 
 // Timezones are the names of all time zones, in alphabetical order.
-func Timezones() []string { return slices.Sorted(maps.Keys(zones())) }
+func Timezones() []string { return slices.Sorted(maps.Keys(Zones())) }
 
 // DefaultTimezone is the time zone of an organization that has not chosen one.
 const DefaultTimezone = "UTC"

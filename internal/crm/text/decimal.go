@@ -1,4 +1,4 @@
-package crm
+package text
 
 import (
 	"strconv"
@@ -7,15 +7,15 @@ import (
 
 // Money is counted in cents, up to 9,999,999,999.99. The number of donors is one that every JSON client holds exactly.
 const (
-	centDigits  = 12
-	maxCents    = 999_999_999_999
-	donorDigits = 15
-	maxDonors   = 999_999_999_999_999
+	CentDigits  = 12
+	MaxCents    = 999_999_999_999
+	DonorDigits = 15
+	MaxDonors   = 999_999_999_999_999
 )
 
-// parseDecimal reads a JSON number that is not negative, exactly, as a count of units of which 10^scale make one:
+// ParseDecimal reads a JSON number that is not negative, exactly, as a count of units of which 10^scale make one:
 // 12.5 is 1250 at scale 2. It fails where a fraction of a unit, or more than so many digits, would remain.
-func parseDecimal(text string, scale, digits int) (units int64, ok bool) {
+func ParseDecimal(text string, scale, digits int) (units int64, ok bool) {
 	mantissa, exponent, found := strings.Cut(strings.ToLower(text), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	whole, negative := strings.CutPrefix(whole, "-")
@@ -42,8 +42,8 @@ func parseDecimal(text string, scale, digits int) (units int64, ok bool) {
 	return units, err == nil
 }
 
-// appendCents writes an amount in cents as a number with no more decimals than it needs: 1000, 12.5, 12.34.
-func appendCents(dst []byte, cents int64) []byte {
+// AppendCents writes an amount in cents as a number with no more decimals than it needs: 1000, 12.5, 12.34.
+func AppendCents(dst []byte, cents int64) []byte {
 	dst = strconv.AppendInt(dst, cents/100, 10)
 	switch rest := cents % 100; {
 	case rest == 0:

@@ -1,4 +1,6 @@
-package crm
+// Package text is what is written in one form and means another: names to search for, emails, phone numbers, amounts, days, countries, currencies and
+// time zones. It is pure, and knows neither a document nor a fault.
+package text
 
 import (
 	"slices"
@@ -17,29 +19,29 @@ var folding = map[rune]string{
 	'‘': "'", '’': "'", '‛': "'", 'ʼ': "'", 'ʻ': "'", 'ʹ': "'", '′': "'", '`': "'", '´': "'",
 }
 
-// fold makes two spellings of one name the same text: Łukasz and lukasz, José and JOSE, Straße and strasse.
+// Fold makes two spellings of one name the same text: Łukasz and lukasz, José and JOSE, Straße and strasse.
 // It is for searching; what is shown is always what was sent.
-func fold(s string) string {
-	if isASCII(s) {
+func Fold(s string) string {
+	if IsASCII(s) {
 		return strings.ReplaceAll(strings.ToLower(s), "`", "'")
 	}
 	s = strings.ToValidUTF8(s, "\ufffd")
 	s = strings.ReplaceAll(s, "´", "'") // it would decompose to a space
 	s = bare(norm.NFKD.String(s))
-	s = foldCase(s)
+	s = FoldCase(s)
 	return bare(norm.NFKD.String(s)) // folding brings a few letters back that decompose
 }
 
-// foldCase makes capital and small letters the same. What Unicode folds is put in small letters once more, because
+// FoldCase makes capital and small letters the same. What Unicode folds is put in small letters once more, because
 // x/text exchanges the capital and small letters of Cherokee.
-func foldCase(s string) string {
-	if isASCII(s) {
+func FoldCase(s string) string {
+	if IsASCII(s) {
 		return strings.ToLower(s) // no copy where nothing changes
 	}
 	return strings.ToLower(cases.Fold().String(s))
 }
 
-func isASCII(s string) bool {
+func IsASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
 			return false
@@ -50,7 +52,7 @@ func isASCII(s string) bool {
 
 // bare drops accents and invisible format characters, and applies our own foldings.
 func bare(s string) string {
-	if isASCII(s) {
+	if IsASCII(s) {
 		return strings.ReplaceAll(s, "`", "'")
 	}
 	b := make([]byte, 0, len(s))
@@ -64,28 +66,28 @@ func bare(s string) string {
 	return string(b)
 }
 
-// words are the distinct folded words of the texts, in order.
-func words(texts ...string) []string {
+// Words are the distinct folded words of the texts, in order.
+func Words(texts ...string) []string {
 	var all []string
 	for _, text := range texts {
-		all = appendWords(all, text)
+		all = AppendWords(all, text)
 	}
-	return distinct(all)
+	return Distinct(all)
 }
 
-// Words are the folded words of a text: those of "Straße Nr. 5" are strasse, nr and 5.
-func Words(text string) []string { return appendWords(nil, text) }
+// DistinctWords are the folded words of a text: those of "Straße Nr. 5" are strasse, nr and 5.
+func DistinctWords(text string) []string { return AppendWords(nil, text) }
 
-// appendWords adds the folded words of a text. A word is letters and digits. An apostrophe is dropped, because O'Brien is also typed
+// AppendWords adds the folded words of a text. A word is letters and digits. An apostrophe is dropped, because O'Brien is also typed
 // OBrien; a hyphen splits, because people search for either half of Smith-Jones; so does everything else.
-func appendWords(found []string, text string) []string {
-	return slices.AppendSeq(found, strings.FieldsFuncSeq(strings.ReplaceAll(fold(text), "'", ""), isBetweenWords))
+func AppendWords(found []string, text string) []string {
+	return slices.AppendSeq(found, strings.FieldsFuncSeq(strings.ReplaceAll(Fold(text), "'", ""), IsBetweenWords))
 }
 
-// isBetweenWords is false for marks as well: those left after folding are vowels, as in Hindi.
-func isBetweenWords(r rune) bool {
+// IsBetweenWords is false for marks as well: those left after folding are vowels, as in Hindi.
+func IsBetweenWords(r rune) bool {
 	if r < utf8.RuneSelf {
-		return !isLetter(byte(r)) && !isDigit(byte(r))
+		return !IsLetter(byte(r)) && !IsDigit(byte(r))
 	}
 	return !unicode.In(r, unicode.L, unicode.M, unicode.N)
 }

@@ -1,4 +1,4 @@
-package crm
+package doc
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"donorbook/internal/crm/text"
 )
 
 // Fault is one thing that is wrong with one field of an input. It is data, and each door puts it into words for its readers.
@@ -138,7 +140,7 @@ func (f Fault) Format(text string) string {
 type Invalid struct {
 	Faults []Fault
 
-	fields  *textSet // of the faults that were counted, so that one of many is found at once
+	fields  *text.Set // of the faults that were counted, so that one of many is found at once
 	counted int
 }
 
@@ -156,18 +158,18 @@ func (v *Invalid) AllFaults() string {
 	return strings.Join(texts, " ")
 }
 
-// has tells whether the field is wrong already: one fault for each place is enough.
-func (v *Invalid) has(field string) bool {
+// HasFault tells whether the field is wrong already: one fault for each place is enough.
+func (v *Invalid) HasFault(field string) bool {
 	if len(v.Faults) == 0 {
 		return false
 	}
 	if v.fields == nil {
-		v.fields = new(textSet)
+		v.fields = new(text.Set)
 	}
 	for ; v.counted < len(v.Faults); v.counted++ {
-		v.fields.add(v.Faults[v.counted].Field)
+		v.fields.Add(v.Faults[v.counted].Field)
 	}
-	return v.fields.has(field)
+	return v.fields.Contains(field)
 }
 
 // Err is the error to return: nil where nothing is wrong.
@@ -192,25 +194,25 @@ func (v *Invalid) Error() string {
 	}
 }
 
-// invalid is the error for a single fault.
-func invalid(field string, rule Rule, args ...any) error {
+// NewInvalid is the error for a single fault.
+func NewInvalid(field string, rule Rule, args ...any) error {
 	v := new(Invalid)
 	v.Add(field, rule, args...)
 	return v
 }
 
-// place is where a document stands: nowhere else, or inside another one (event), or in a list (emails.0). Names are put together
+// Place is where a document stands: nowhere else, or inside another one (event), or in a list (emails.0). Names are put together
 // only where something is wrong there.
-type place struct {
-	name    string
+type Place struct {
+	Name    string
 	element int // of a list, from 1
 }
 
-func elementOf(list string, i int) place { return place{list, i + 1} }
+func ElementOf(list string, i int) Place { return Place{list, i + 1} }
 
-// field is the name of a part, or of the place itself where the part is "".
-func (p place) field(part string) string {
-	name := p.name
+// Field is the name of a part, or of the place itself where the part is "".
+func (p Place) Field(part string) string {
+	name := p.Name
 	if p.element > 0 {
 		name += "." + strconv.Itoa(p.element-1)
 	}
@@ -220,46 +222,46 @@ func (p place) field(part string) string {
 	return name + part
 }
 
-// checker finds what is wrong with an input.
-type checker struct {
+// Checker finds what is wrong with an input.
+type Checker struct {
 	Invalid
-	isNew  bool
-	region string
-	now    time.Time
+	IsNew  bool
+	Region string
+	Now    time.Time
 }
 
-// newChecker goes on from the faults that were found while reading, if any.
-func newChecker(faults *Invalid, isNew bool) *checker {
-	c := &checker{isNew: isNew}
+// NewChecker goes on from the faults that were found while reading, if any.
+func NewChecker(faults *Invalid, isNew bool) *Checker {
+	c := &Checker{IsNew: isNew}
 	if faults != nil {
 		c.Faults = faults.Faults
 	}
 	return c
 }
 
-func (v *Invalid) hasAt(at place, part string) bool {
-	return len(v.Faults) > 0 && v.has(at.field(part))
+func (v *Invalid) HasAt(at Place, part string) bool {
+	return len(v.Faults) > 0 && v.HasFault(at.Field(part))
 }
 
-// add notes what is wrong with a part, unless something is already.
-func (v *Invalid) add(at place, part string, rule Rule, args ...any) {
-	if field := at.field(part); !v.has(field) {
+// AddAt notes what is wrong with a part, unless something is already.
+func (v *Invalid) AddAt(at Place, part string, rule Rule, args ...any) {
+	if field := at.Field(part); !v.HasFault(field) {
 		v.Add(field, rule, args...)
 	}
 }
 
-// text finds a text that is too long or no text.
-func (v *Invalid) text(at place, part, value string, limit int) {
-	if broken := textRule(value); broken != "" {
-		v.add(at, part, broken)
-	} else if isLonger(value, limit) {
-		v.add(at, part, TooLong, limit)
+// CheckText finds a text that is too long or no text.
+func (v *Invalid) CheckText(at Place, part, value string, limit int) {
+	if broken := TextRule(value); broken != "" {
+		v.AddAt(at, part, broken)
+	} else if IsLonger(value, limit) {
+		v.AddAt(at, part, TooLong, limit)
 	}
 }
 
-// sortFaults brings the faults into the order of the fields and of the elements of a list, whatever order the client
+// SortFaults brings the faults into the order of the fields and of the elements of a list, whatever order the client
 // wrote them in.
-func sortFaults(v *Invalid, fields []string) {
+func SortFaults(v *Invalid, fields []string) {
 	if len(v.Faults) < 2 {
 		return
 	}
@@ -293,27 +295,27 @@ func rankOf(name string, fields []string) (rank, element int) {
 	return slices.Index(fields, field), element
 }
 
-const maxText = 255
+const MaxText = 255
 
-// requiredText is a trimmed text of one line that must be there.
-func (v *Invalid) requiredText(field, text string) string {
+// RequiredText is a trimmed text of one line that must be there.
+func (v *Invalid) RequiredText(field, text string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		v.Add(field, Required)
 	}
-	v.text(place{}, field, text, maxText)
+	v.CheckText(Place{}, field, text, MaxText)
 	return text
 }
 
-// tooMany finds a list that is too long. What was repeated has been counted once.
-func (v *Invalid) tooMany(field string, n, limit int) {
+// TooMany finds a list that is too long. What was repeated has been counted once.
+func (v *Invalid) TooMany(field string, n, limit int) {
 	if n > limit {
-		v.add(place{}, field, TooMany, limit)
+		v.AddAt(Place{}, field, TooMany, limit)
 	}
 }
 
-// addLabeled is add for a field that people call by a name that no table has.
-func (v *Invalid) addLabeled(field, label string, rule Rule, args ...any) {
-	if !v.has(field) {
+// AddLabeled is add for a field that people call by a name that no table has.
+func (v *Invalid) AddLabeled(field, label string, rule Rule, args ...any) {
+	if !v.HasFault(field) {
 		v.Faults = append(v.Faults, Fault{field, rule, args, label})
 	}
 }

@@ -1,12 +1,12 @@
-package crm
+package text
 
 import (
 	"cmp"
 	"strconv"
 )
 
-// currencySigns are those that readers of English know at sight. Every other amount is followed by its code.
-var currencySigns = map[string]string{
+// CurrencySigns are those that readers of English know at sight. Every other amount is followed by its code.
+var CurrencySigns = map[string]string{
 	"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "ILS": "₪", "KRW": "₩", "NGN": "₦", "PHP": "₱", "VND": "₫",
 	"AUD": "A$", "BRL": "R$", "CAD": "CA$", "HKD": "HK$", "MXN": "MX$", "NZD": "NZ$", "TWD": "NT$", "CNY": "CN¥",
 }
@@ -14,7 +14,7 @@ var currencySigns = map[string]string{
 // MoneyText is an amount as it is shown: $1,500, €1,500.50, 1,500 CHF.
 func MoneyText(cents int64, currency string) string {
 	currency = cmp.Or(currency, DefaultCurrency)
-	if sign := currencySigns[currency]; sign != "" {
+	if sign := CurrencySigns[currency]; sign != "" {
 		return sign + AmountText(cents)
 	}
 	return AmountText(cents) + " " + currency

@@ -1,4 +1,4 @@
-package crm
+package text
 
 import (
 	"slices"
@@ -35,14 +35,14 @@ func byName(lists ...string) map[string]string {
 
 // letters are the letters of a name, folded, without anything between them and without "and".
 func letters(name string) string {
-	return strings.Join(slices.DeleteFunc(appendWords(nil, name), func(word string) bool { return word == "and" || word == "und" || word == "et" }), "")
+	return strings.Join(slices.DeleteFunc(AppendWords(nil, name), func(word string) bool { return word == "and" || word == "und" || word == "et" }), "")
 }
 
 var (
 	states    = sync.OnceValue(func() map[string]string { return byName(stateNames) })
 	countryOf = sync.OnceValue(func() map[string]string {
 		codes := byName(otherCountries)
-		for _, line := range strings.Split(strings.TrimSpace(countryNames), "\n") {
+		for _, line := range strings.Split(strings.TrimSpace(CountryNames), "\n") {
 			code, rest, _ := strings.Cut(line, " ")
 			two, names, _ := strings.Cut(rest, " ")
 			codes[letters(code)], codes[letters(two)] = code, code // also with points between
@@ -54,7 +54,7 @@ var (
 	})
 	alpha2Of = sync.OnceValue(func() map[string]string {
 		codes := map[string]string{}
-		for _, line := range strings.Split(strings.TrimSpace(countryNames), "\n") {
+		for _, line := range strings.Split(strings.TrimSpace(CountryNames), "\n") {
 			codes[line[:3]] = line[4:6]
 		}
 		return codes
@@ -63,7 +63,7 @@ var (
 
 // FindState is the code of a state as people write it. known is false where it has none; an empty text is one.
 func FindState(text string) (code string, known bool) {
-	if text == "" || isTwoLetters(text) {
+	if text == "" || IsTwoLetters(text) {
 		return text, true
 	}
 	code, known = states()[letters(text)]
@@ -72,16 +72,16 @@ func FindState(text string) (code string, known bool) {
 
 // FindCountry is the code of a country as people write it: its name in English, German or French, or a code of two or three letters.
 func FindCountry(text string) (code string, known bool) {
-	if text == "" || isCountry(text) {
+	if text == "" || IsCountry(text) {
 		return text, true
 	}
 	code, known = countryOf()[letters(text)]
 	return code, known
 }
 
-// alpha2 is the code of two letters of a country that has one of three.
-func alpha2(code string) string { return alpha2Of()[strings.ToUpper(code)] }
+// Alpha2 is the code of two letters of a country that has one of three.
+func Alpha2(code string) string { return alpha2Of()[strings.ToUpper(code)] }
 
-func isTwoLetters(s string) bool {
-	return len(s) == 2 && isLetter(s[0]) && isLetter(s[1])
+func IsTwoLetters(s string) bool {
+	return len(s) == 2 && IsLetter(s[0]) && IsLetter(s[1])
 }

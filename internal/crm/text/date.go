@@ -1,4 +1,4 @@
-package crm
+package text
 
 import (
 	"strconv"
@@ -7,14 +7,14 @@ import (
 
 // The three ways in which times are written on the wire, always in UTC.
 const (
-	contactTimeForm  = "2006-01-02T15:04:05-07:00"
-	microTimeForm    = "2006-01-02T15:04:05.000000Z"
-	campaignTimeForm = "2006-01-02 15:04:05"
+	ContactTimeForm  = "2006-01-02T15:04:05-07:00"
+	MicroTimeForm    = "2006-01-02T15:04:05.000000Z"
+	CampaignTimeForm = "2006-01-02 15:04:05"
 )
 
-// parseDOB reads a day of birth as m/d/Y, with or without leading zeros: a day that was in the calendar, from the
+// ParseDOB reads a day of birth as m/d/Y, with or without leading zeros: a day that was in the calendar, from the
 // year 1000 to the day of now in UTC.
-func parseDOB(value string, now time.Time) (time.Time, bool) {
+func ParseDOB(value string, now time.Time) (time.Time, bool) {
 	t, err := time.Parse("1/2/2006", value)
 	if err != nil || t.Year() < 1000 || t.After(now) {
 		return time.Time{}, false
@@ -22,20 +22,20 @@ func parseDOB(value string, now time.Time) (time.Time, bool) {
 	return t, true
 }
 
-// appendContactTime writes a time of a contact: 2026-01-31T09:08:07+00:00.
-func appendContactTime(dst []byte, t time.Time) []byte {
+// AppendContactTime writes a time of a contact: 2026-01-31T09:08:07+00:00.
+func AppendContactTime(dst []byte, t time.Time) []byte {
 	return append(appendSeconds(dst, t.UTC(), 'T'), "+00:00"...)
 }
 
-// appendMicroTime writes a day of birth or a time of an address: 2026-01-31T09:08:07.000000Z.
-func appendMicroTime(dst []byte, t time.Time) []byte {
+// AppendMicroTime writes a day of birth or a time of an address: 2026-01-31T09:08:07.000000Z.
+func AppendMicroTime(dst []byte, t time.Time) []byte {
 	micro := strconv.AppendInt(make([]byte, 0, 8), int64(1_000_000+t.Nanosecond()/1000), 10)
 	dst = append(appendSeconds(dst, t.UTC(), 'T'), '.')
 	return append(append(dst, micro[1:]...), 'Z')
 }
 
-// appendCampaignTime writes a time of a campaign: 2026-01-31 09:08:07.
-func appendCampaignTime(dst []byte, t time.Time) []byte {
+// AppendCampaignTime writes a time of a campaign: 2026-01-31 09:08:07.
+func AppendCampaignTime(dst []byte, t time.Time) []byte {
 	return appendSeconds(dst, t.UTC(), ' ')
 }
 
@@ -56,9 +56,9 @@ func appendPair(dst []byte, n int) []byte {
 	return append(dst, '0'+byte(n/10%10), '0'+byte(n%10))
 }
 
-func parseContactTime(s string) (time.Time, bool)  { return parseRFC3339(s, appendContactTime) }
-func parseMicroTime(s string) (time.Time, bool)    { return parseRFC3339(s, appendMicroTime) }
-func parseCampaignTime(s string) (time.Time, bool) { return parseTime(s, campaignTimeForm) }
+func ParseContactTime(s string) (time.Time, bool)  { return parseRFC3339(s, AppendContactTime) }
+func ParseMicroTime(s string) (time.Time, bool)    { return parseRFC3339(s, AppendMicroTime) }
+func ParseCampaignTime(s string) (time.Time, bool) { return ParseTime(s, CampaignTimeForm) }
 
 // parseRFC3339 reads what the writer writes, and nothing else. The library reads this layout much faster than any other.
 func parseRFC3339(s string, write func([]byte, time.Time) []byte) (time.Time, bool) {
@@ -67,17 +67,17 @@ func parseRFC3339(s string, write func([]byte, time.Time) []byte) (time.Time, bo
 	return t, err == nil && string(write(make([]byte, 0, 32), t)) == s
 }
 
-// parseTime reads a time in UTC as the form writes it, and nothing else.
-func parseTime(s, form string) (time.Time, bool) {
+// ParseTime reads a time in UTC as the form writes it, and nothing else.
+func ParseTime(s, form string) (time.Time, bool) {
 	t, err := time.Parse(form, s)
 	t = t.UTC()
-	var again [len(contactTimeForm) + len(microTimeForm)]byte
+	var again [len(ContactTimeForm) + len(MicroTimeForm)]byte
 	return t, err == nil && string(t.AppendFormat(again[:0], form)) == s
 }
 
-// changeTime is when a change happens, in whole seconds. It is never before the change before it: clients that ask what
+// ChangeTime is when a change happens, in whole seconds. It is never before the change before it: clients that ask what
 // changed since a time would miss one that was made after the clock was set back.
-func changeTime(now, last time.Time) time.Time {
+func ChangeTime(now, last time.Time) time.Time {
 	now = now.UTC().Truncate(time.Second)
 	if now.Before(last) {
 		return last

@@ -1,16 +1,16 @@
-package crm
+package text
 
 import "slices"
 
-// textSet is a set of texts, so that the work for a list grows with its length and not with its square. The few texts of an
+// Set is a set of texts, so that the work for a list grows with its length and not with its square. The few texts of an
 // ordinary list are looked through one by one, which needs no memory of its own.
-type textSet struct {
+type Set struct {
 	n    int
 	few  [8]string
 	many map[string]struct{}
 }
 
-func (s *textSet) has(text string) bool {
+func (s *Set) Contains(text string) bool {
 	if s.many != nil {
 		_, found := s.many[text]
 		return found
@@ -18,9 +18,9 @@ func (s *textSet) has(text string) bool {
 	return slices.Contains(s.few[:s.n], text)
 }
 
-// add tells whether the text was new.
-func (s *textSet) add(text string) bool {
-	if s.has(text) {
+// Add tells whether the text was new.
+func (s *Set) Add(text string) bool {
+	if s.Contains(text) {
 		return false
 	}
 	if s.n == len(s.few) && s.many == nil {
@@ -38,21 +38,21 @@ func (s *textSet) add(text string) bool {
 	return true
 }
 
-// setOf holds the texts of a list.
-func setOf(texts []string) *textSet {
-	var s textSet
+// SetOf holds the texts of a list.
+func SetOf(texts []string) *Set {
+	var s Set
 	for _, text := range texts {
-		s.add(text)
+		s.Add(text)
 	}
 	return &s
 }
 
-// distinct keeps the first of each text, in order.
-func distinct(texts []string) []string {
+// Distinct keeps the first of each text, in order.
+func Distinct(texts []string) []string {
 	kept := make([]string, 0, len(texts))
-	var seen textSet
+	var seen Set
 	for _, text := range texts {
-		if seen.add(text) {
+		if seen.Add(text) {
 			kept = append(kept, text)
 		}
 	}

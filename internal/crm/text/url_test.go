@@ -1,4 +1,4 @@
-package crm
+package text
 
 import (
 	"net/url"
@@ -12,7 +12,7 @@ func TestIsWebURL(t *testing.T) {
 		"https://bücher.example/straße", "https://twitter.com/ann_lee", "http://127.0.0.1/", "http://[::1]:80/", "https://example.org/a%20b",
 		"https://localhost", "https://www.facebook.com/profile.php?id=1&x=@me",
 	} {
-		if !isWebURL(value) {
+		if !IsWebURL(value) {
 			t.Errorf("refused %q", value)
 		}
 	}
@@ -23,7 +23,7 @@ func TestIsWebURL(t *testing.T) {
 		"https://example.org/\n", "https://example.org/\x00", "https://example.org/\u00a0", " https://example.org", `https://example.org\@evil.example`,
 		"https://example.org:port", "https://example.org/%zz", "https://[::1",
 	} {
-		if isWebURL(value) {
+		if IsWebURL(value) {
 			t.Errorf("accepted %q", value)
 		}
 	}
@@ -34,7 +34,7 @@ func FuzzIsWebURL(f *testing.F) {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		if !isWebURL(value) {
+		if !IsWebURL(value) {
 			return
 		}
 		lower := strings.ToLower(value)

@@ -1,8 +1,8 @@
-package crm
+package text
 
-// countryNames are the codes of three and of two letters of each country, and its names in English, German and French. A test compares them with
+// CountryNames are the codes of three and of two letters of each country, and its names in English, German and French. A test compares them with
 // Unicode's.
-const countryNames = `
+const CountryNames = `
 ABW AW Aruba
 AFG AF Afghanistan
 AGO AO Angola

@@ -1,4 +1,4 @@
-package crm
+package text
 
 import (
 	"strings"
@@ -7,14 +7,14 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// maxPhone is the most characters of a phone number as people write it. A longer text never reaches the library's patterns.
-const maxPhone = 64
+// MaxPhone is the most characters of a phone number as people write it. A longer text never reaches the library's patterns.
+const MaxPhone = 64
 
-// normalPhone checks that a trimmed text is a possible phone number, and returns the form that numbers are compared by: E.164,
+// NormalPhone checks that a trimmed text is a possible phone number, and returns the form that numbers are compared by: E.164,
 // without the extension. A number without + belongs to the region, a two-letter ISO 3166 code. A number without its area code
 // is possible, but many people have it: its key is "", which matches no contact.
-func normalPhone(value, region string) (key string, ok bool) {
-	if national, ok := plainNorthAmerican(value, region); ok {
+func NormalPhone(value, region string) (key string, ok bool) {
+	if national, ok := PlainNorthAmerican(value, region); ok {
 		return "+1" + national, true
 	}
 	number, local, ok := parsePhone(value, region)
@@ -26,7 +26,7 @@ func normalPhone(value, region string) (key string, ok bool) {
 
 // parsePhone reads a possible number of any country; local tells that its area code is missing.
 func parsePhone(value, region string) (number *phonenumbers.PhoneNumber, local, ok bool) {
-	if utf8.RuneCountInString(value) > maxPhone || !utf8.ValidString(value) {
+	if utf8.RuneCountInString(value) > MaxPhone || !utf8.ValidString(value) {
 		return nil, false, false
 	}
 	number, err := phonenumbers.Parse(value, region)
@@ -38,11 +38,11 @@ func parsePhone(value, region string) (number *phonenumbers.PhoneNumber, local, 
 	return number, local, local || length == phonenumbers.IS_POSSIBLE
 }
 
-// plainNorthAmerican reads the number that most donors have: ten digits of the North American plan, perhaps after the country
+// PlainNorthAmerican reads the number that most donors have: ten digits of the North American plan, perhaps after the country
 // code, with the usual punctuation. The library gives the same answer but takes much longer (decision 24). It reads every other
 // number.
-func plainNorthAmerican(value, region string) (national string, ok bool) {
-	if len(value) > maxPhone {
+func PlainNorthAmerican(value, region string) (national string, ok bool) {
+	if len(value) > MaxPhone {
 		return "", false
 	}
 	var digits [len("12125550100")]byte
@@ -59,7 +59,7 @@ func plainNorthAmerican(value, region string) (national string, ok bool) {
 	}
 	international := strings.HasPrefix(value, "+")
 	switch {
-	case !international && !isNorthAmerican(region):
+	case !international && !IsNorthAmerican(region):
 		return "", false
 	case n == 11 && digits[0] == '1':
 		national = string(digits[1:])
@@ -71,15 +71,15 @@ func plainNorthAmerican(value, region string) (national string, ok bool) {
 	return national, national[0] >= '2'
 }
 
-func isNorthAmerican(region string) bool { return phonenumbers.GetCountryCodeForRegion(region) == 1 }
+func IsNorthAmerican(region string) bool { return phonenumbers.GetCountryCodeForRegion(region) == 1 }
 
 // PhoneAbroad is a phone number with its country code, where it is no number of the region but one of the country of the address.
 func PhoneAbroad(phone, country, region string) string {
-	code := alpha2(country)
+	code := Alpha2(country)
 	if code == "" || code == region || strings.HasPrefix(phone, "+") {
 		return phone
 	}
-	if _, ok := normalPhone(phone, region); ok {
+	if _, ok := NormalPhone(phone, region); ok {
 		return phone
 	}
 	if number, local, ok := parsePhone(phone, code); ok && !local {
@@ -91,8 +91,8 @@ func PhoneAbroad(phone, country, region string) string {
 // IsPhoneRegion reports whether numbers without + can be read as numbers of this region.
 func IsPhoneRegion(region string) bool { return phonenumbers.GetSupportedRegions()[region] }
 
-// dialling is what stands before a number of a region: the country code for those abroad, and what people dial within the
+// Dialling is what stands before a number of a region: the country code for those abroad, and what people dial within the
 // country instead, if anything.
-func dialling(region string) (code int, trunk string) {
+func Dialling(region string) (code int, trunk string) {
 	return phonenumbers.GetCountryCodeForRegion(region), phonenumbers.GetNddPrefixForRegion(region, true)
 }

@@ -1,4 +1,4 @@
-package crm
+package text
 
 import (
 	"net/url"
@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// isWebURL accepts an absolute http or https URL with a host. User info is refused, because it serves to make a
+// IsWebURL accepts an absolute http or https URL with a host. User info is refused, because it serves to make a
 // link look like another one, and so is the backslash, which browsers and programs read differently.
-func isWebURL(value string) bool {
+func IsWebURL(value string) bool {
 	if strings.ContainsFunc(value, notInURL) {
 		return false
 	}
@@ -28,4 +28,4 @@ func isHostSign(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r)
 }
 
-const maxURL = 2048
+const MaxURL = 2048
