@@ -29,7 +29,7 @@ func (w *accountWriter) stage(contact int64, sets, cells []string, write func() 
 
 // place writes what was staged.
 func (w *accountWriter) place() error {
-	if err := cmp.Or(w.a.lookUpBlocks(w.tx, w.sets), w.a.giving.load(w.tx, w.a.account, w.cells)); err != nil {
+	if err := cmp.Or(w.a.lookUpBlocks(w.tx, w.sets), campaignsOf(w.a).giving.load(w.tx, w.a.account, w.cells)); err != nil {
 		return err
 	}
 	for _, write := range w.staged {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -30,40 +29,6 @@ func (s *Store) AccountSettings(ctx context.Context, account int64) (crm.Account
 	return snapshot(ctx, s, func(c db.Conn) (crm.AccountSettings, error) { return accountSettings(c, account) })
 }
 
-// SetAccountSettings changes what the input names. The currency stays once the account has gifts: all its sums are in it.
-func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.AccountSettingsInput) error {
-	if err := in.Validate(); err != nil {
-		return err
-	}
-	moves := false
-	err := s.updateAccount(ctx, account, func(t *tx) error {
-		settings, err := accountSettings(t.Conn, account)
-		if err != nil {
-			return err
-		}
-		a := t.account(account)
-		changed, differences := settings.Change(&in)
-		if changed.Currency != settings.Currency && a.giftSeq > 0 {
-			return fault("currency", doc.CurrencyStays, a.currency, "organization")
-		}
-		if len(differences) == 0 {
-			return nil
-		}
-		t.record(a, crm.SettingNoun, 0, crm.DidUpdate, differences.Text())
-		moves = changed.Timezone != settings.Timezone && a.giftSeq > 0
-		a.currency, a.timezone = changed.Currency, changed.Timezone
-		t.saveSettings(account, changed)
-		if moves {
-			t.saveJob(t.newJob(a, ZoneJob, JobWaiting, zoneSpec{settings.Timezone, changed.Timezone}))
-		}
-		return nil
-	})
-	if err == nil && moves {
-		s.wakeJobs()
-	}
-	return err
-}
-
 func (t *tx) saveSettings(account int64, s crm.AccountSettings) {
 	noReturn := int64(0)
 	if s.NoReturn {
@@ -82,9 +47,4 @@ func (s *Store) Timezone(ctx context.Context, account int64) (*time.Location, er
 func (s *Store) Currency(ctx context.Context, account int64) (string, error) {
 	row, err := find(ctx, s, crm.ErrNotFound, scanTally, sqlTally, account)
 	return row.currency, err
-}
-
-// SetCurrency changes the account's currency, as long as it has no gifts.
-func (s *Store) SetCurrency(ctx context.Context, account int64, currency string) error {
-	return s.SetAccountSettings(ctx, account, crm.AccountSettingsInput{Currency: &currency})
 }

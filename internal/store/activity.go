@@ -297,3 +297,15 @@ func (t *tx) undoNote(row *stored, change Change) (made Document, left []string,
 	}
 	return Document{ID: row.id, Body: row.body}, nil, err
 }
+
+const noteShown = "note"
+
+// Shown names the note for an answer that shows it.
+func (n NoteDocument) Shown() Shown { return Shown{noteShown, n.Revision} }
+
+func init() {
+	readers[noteShown] = func(t *tx, a *accountUnit, id int64, _ string) (Made, error) {
+		note, err := findIn(t.Conn, crm.ErrNotFound, scanChange, sqlChange, a.account, id)
+		return NoteDocument{note}, err
+	}
+}

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
 )
 
 // actor is the user who makes a change, and the role that it needs at that moment.
@@ -37,3 +39,13 @@ func guarded(ctx context.Context, fn func(*tx) error) func(*tx) error {
 		return fn(t)
 	}
 }
+
+// role is what a user may do in an account, 0 for one who does not belong to it. It stays so until the transaction ends.
+func (t *tx) role(account, user int64) (role crm.Role, err error) {
+	_, err = t.Lock(func(r db.Row) { role = crm.Role(r.Int(2)) }, memberTable, account, user)
+	return role, err
+}
+
+var errNoMember = fmt.Errorf("the member: %w", crm.ErrNotFound)
+
+const sqlRole = `SELECT role FROM member WHERE account_id = $1 AND user_id = $2`

@@ -274,7 +274,7 @@ func (c *campaignChange) checkCurrency(old, next crm.Campaign) error {
 
 // given is what the gifts to a campaign come to in its currency.
 func (c *campaignChange) given(campaign crm.Campaign) (crm.Given, error) {
-	sums, err := c.account(c.owner.Number).giving.get(c.tx, c.owner.Number, campaign.Cell())
+	sums, err := campaignsOf(c.account(c.owner.Number)).giving.get(c.tx, c.owner.Number, campaign.Cell())
 	if err != nil || sums == nil {
 		return crm.Given{}, err
 	}
@@ -413,7 +413,7 @@ func (c *campaignChange) save(plans []campaignPlan) error {
 		case revision != 0:
 			c.Save(campaignTable, row...)
 		}
-		delete(c.account(c.owner.Number).campaigns.rows, p.campaign.ID) // gifts of the batch must look again
+		delete(campaignsOf(c.account(c.owner.Number)).campaigns.rows, p.campaign.ID) // gifts of the batch must look again
 		if err := c.moveSlugs(p); err != nil {
 			return err
 		}

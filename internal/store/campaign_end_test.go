@@ -235,7 +235,7 @@ func TestACampaignIsDeletedWithAllThatLeadsToIt(t *testing.T) {
 		updateCampaign(t, s, f.chapter, gala.ID, `{"slug":"ball"}`)
 		readers := []crm.Account{f.root, f.chapter, f.stranger}
 		for _, account := range readers { // so that every list is known
-			if got := titles(campaignsOf(t, s, account, crm.AllCampaigns, 10)); !slices.Equal(got, []string{"Gala", "Kept"}) {
+			if got := titles(campaignsSeen(t, s, account, crm.AllCampaigns, 10)); !slices.Equal(got, []string{"Gala", "Kept"}) {
 				t.Fatalf("%s lists %q", account.Name, got)
 			}
 		}
@@ -252,7 +252,7 @@ func TestACampaignIsDeletedWithAllThatLeadsToIt(t *testing.T) {
 		}
 		wantError(t, "a second time", s.DeleteCampaign(t.Context(), f.chapter, gala.ID, ""), crm.ErrNotFound)
 		for _, account := range readers {
-			if got := titles(campaignsOf(t, s, account, crm.AllCampaigns, 10)); !slices.Equal(got, []string{"Kept"}) {
+			if got := titles(campaignsSeen(t, s, account, crm.AllCampaigns, 10)); !slices.Equal(got, []string{"Kept"}) {
 				t.Errorf("%s lists %q", account.Name, got)
 			}
 			_, err := s.Campaign(t.Context(), account.Number, gala.ID)
@@ -357,7 +357,7 @@ func TestAPageLeavesOutCampaignsThatAreDeletedMeanwhile(t *testing.T) {
 			rows = append(rows, fmt.Sprintf(`{"title":"Gala %d","description":"<p>%s</p>"}`, n, strings.Repeat("long ", 19_000)))
 		}
 		mustImport(t, s, owner, "["+strings.Join(rows, ",")+"]")
-		all := campaignsOf(t, s, owner, crm.OwnCampaigns, 100)
+		all := campaignsSeen(t, s, owner, crm.OwnCampaigns, 100)
 		var sent bytes.Buffer
 		deleted := false
 		last, found, err := s.Campaigns(t.Context(), owner.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "https://x.org", []byte("["), func(piece []byte, _ ListResult) ([]byte, error) {

@@ -317,3 +317,11 @@ func (cache *campaignCache) page(c db.Conn, account int64, scope crm.CampaignSco
 	result.Count = int64(len(ids))
 	return result, ids, nil
 }
+
+const givingColumns = `SELECT cell, entries, gifts, amount, recurring, donors FROM giving WHERE account_id = $1`
+
+const sqlGiving = givingColumns + ` AND cell = ANY($2)`
+
+func scanGiving(r db.Row) (string, *crm.Giving) {
+	return r.Text(0), &crm.Giving{Entries: r.Int(1), Gifts: r.Int(2), Amount: r.Int(3), Recurring: r.Int(4), Donors: r.Int(5)}
+}

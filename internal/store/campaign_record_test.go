@@ -178,7 +178,7 @@ func TestANewCampaignIsAlwaysNew(t *testing.T) {
 		}
 		_, err := s.CreateCampaign(t.Context(), f.root, campaignInput(t, `{"slug":"ball","beneficiaries":["`+f.root.ID+`","AAAAAAAAAAAAAAAA"]}`))
 		wantFaults(t, err, "title", "slug", "beneficiaries.1")
-		if got := campaignsOf(t, s, f.root, crm.OwnCampaigns, 10); len(got) != 4 {
+		if got := campaignsSeen(t, s, f.root, crm.OwnCampaigns, 10); len(got) != 4 {
 			t.Errorf("%d campaigns, want 4: %v", len(got), got)
 		}
 		// An import still finds the account's own campaign by the slug.
@@ -192,13 +192,13 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Store) {
 		f := newFamily(t, a)
 		for _, account := range []crm.Account{f.root, f.chapter, f.stranger} { // so that both nodes remember empty lists
-			campaignsOf(t, a, account, crm.AllCampaigns, 10)
-			campaignsOf(t, b, account, crm.AllCampaigns, 10)
+			campaignsSeen(t, a, account, crm.AllCampaigns, 10)
+			campaignsSeen(t, b, account, crm.AllCampaigns, 10)
 		}
 		made := createCampaign(t, a, f.chapter, `{"title":"Gala","beneficiaries":["`+f.stranger.ID+`"]}`)
 		for account, scope := range map[crm.Account]crm.CampaignScope{f.root: crm.ChapterCampaigns, f.chapter: crm.OwnCampaigns, f.stranger: crm.BenefitingCampaigns} {
 			for _, s := range []*Store{a, b} {
-				got := campaignsOf(t, s, account, scope, 10)
+				got := campaignsSeen(t, s, account, scope, 10)
 				if len(got) != 1 || got[0].ID != made.ID || got[0].URL != "https://give.example.org/gala" {
 					t.Errorf("%s lists %+v", account.Name, got)
 				}
@@ -217,7 +217,7 @@ func TestAnUpdateMovesTheSlugAndTheAddressTogether(t *testing.T) {
 		if changed.ID != made.ID || changed.Slug != "the-longer-ball" || changed.Goal != 10000 {
 			t.Errorf("%+v", changed)
 		}
-		got := campaignsOf(t, s, f.root, crm.OwnCampaigns, 10)[1]
+		got := campaignsSeen(t, s, f.root, crm.OwnCampaigns, 10)[1]
 		if got.Slug != "the-longer-ball" || got.URL != "https://give.example.org/the-longer-ball" || got.Title != "Ball" {
 			t.Errorf("%+v", got)
 		}
@@ -227,7 +227,7 @@ func TestAnUpdateMovesTheSlugAndTheAddressTogether(t *testing.T) {
 		}
 		_, err := s.UpdateCampaign(t.Context(), f.root, made.ID, campaignInput(t, `{"slug":"theirs","beneficiaries":["AAAAAAAAAAAAAAAA"]}`))
 		wantFaults(t, err, "slug", "beneficiaries.0")
-		if after := campaignsOf(t, s, f.root, crm.OwnCampaigns, 10)[1]; after != got {
+		if after := campaignsSeen(t, s, f.root, crm.OwnCampaigns, 10)[1]; after != got {
 			t.Errorf("refused, and yet it became %+v", after)
 		}
 		// The old slug is free again.
@@ -242,7 +242,7 @@ func TestAnUpdateReplacesBeneficiariesWhereTheyAreSent(t *testing.T) {
 		f := newFamily(t, a)
 		made := createCampaign(t, a, f.root, `{"title":"Gala","beneficiaries":["`+f.stranger.ID+`"]}`)
 		listed := func(account crm.Account) int {
-			return len(campaignsOf(t, b, account, crm.BenefitingCampaigns, 10)) // on the other node, which remembers lists
+			return len(campaignsSeen(t, b, account, crm.BenefitingCampaigns, 10)) // on the other node, which remembers lists
 		}
 		updateCampaign(t, a, f.root, made.ID, `{"title":"Gala","slug":"gala","goal":5}`)
 		if listed(f.stranger) != 1 || listed(f.chapter) != 0 {
@@ -326,7 +326,7 @@ func TestOneSlugOnTwoNodesGoesToOneCampaign(t *testing.T) {
 		})
 		holders := 0
 		for _, account := range []crm.Account{f.root, f.chapter, f.stranger} {
-			for _, c := range campaignsOf(t, b, account, crm.OwnCampaigns, 10) {
+			for _, c := range campaignsSeen(t, b, account, crm.OwnCampaigns, 10) {
 				if c.Slug == "gala" {
 					holders++
 				}

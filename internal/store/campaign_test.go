@@ -63,7 +63,7 @@ type listed struct {
 }
 
 // campaignsOf walks all pages of a list.
-func campaignsOf(t *testing.T, s *Store, account crm.Account, scope crm.CampaignScope, perPage int64) (all []listed) {
+func campaignsSeen(t *testing.T, s *Store, account crm.Account, scope crm.CampaignScope, perPage int64) (all []listed) {
 	t.Helper()
 	for page := int64(1); ; page++ {
 		body, found, err := s.Campaigns(t.Context(), account.Number, scope, crm.PageRequest{Page: page, PerPage: perPage}, "https://give.example.org", []byte("["), nil)
@@ -121,7 +121,7 @@ func TestCampaignScopesFollowTheTreeAndTheBeneficiaries(t *testing.T) {
 			{f.stranger, crm.AllCampaigns, []string{"Below 1", "Stranger 1"}},
 		} {
 			for _, perPage := range []int64{1, 2, 100} {
-				list := campaignsOf(t, s, want.account, want.scope, perPage)
+				list := campaignsSeen(t, s, want.account, want.scope, perPage)
 				if got := titles(list); !slices.Equal(got, want.titles) {
 					t.Errorf("%s %q at %d a page: %q, want %q", want.account.Name, want.scope, perPage, got, want.titles)
 				}
@@ -140,7 +140,7 @@ func TestASecondImportUpdatesBySlug(t *testing.T) {
 		if first != (ImportResult{Created: 2}) {
 			t.Errorf("first import: %+v", first)
 		}
-		before := campaignsOf(t, s, f.root, crm.OwnCampaigns, 100)
+		before := campaignsSeen(t, s, f.root, crm.OwnCampaigns, 100)
 		if again := mustImport(t, s, f.root, `[{"title":"Coats","raised":10.5},{"title":"Ride","slug":"ride"}]`); again != (ImportResult{Unchanged: 2}) {
 			t.Errorf("the same import again: %+v", again)
 		}
@@ -148,7 +148,7 @@ func TestASecondImportUpdatesBySlug(t *testing.T) {
 		if second != (ImportResult{Updated: 2}) {
 			t.Errorf("second import: %+v", second)
 		}
-		after := campaignsOf(t, s, f.root, crm.OwnCampaigns, 100)
+		after := campaignsSeen(t, s, f.root, crm.OwnCampaigns, 100)
 		if len(after) != 2 || after[0].ID != before[0].ID || after[0].Raised != 99 || after[1].Title != "Ride on" || after[1].URL != "https://give.example.org/ride" {
 			t.Errorf("after: %+v", after)
 		}
@@ -161,14 +161,14 @@ func TestBeneficiariesAreReplacedWhenSentAndKeptWhenNot(t *testing.T) {
 		row := `[{"title":"Coats","beneficiaries":["` + f.stranger.ID + `"]}]`
 		mustImport(t, s, f.root, row)
 		mustImport(t, s, f.root, `[{"title":"Coats","goal":5}]`)
-		if got := titles(campaignsOf(t, s, f.stranger, crm.BenefitingCampaigns, 10)); !slices.Equal(got, []string{"Coats"}) {
+		if got := titles(campaignsSeen(t, s, f.stranger, crm.BenefitingCampaigns, 10)); !slices.Equal(got, []string{"Coats"}) {
 			t.Errorf("not sent, and gone: %q", got)
 		}
 		mustImport(t, s, f.root, `[{"title":"Coats","beneficiaries":["`+f.chapter.ID+`"]}]`)
-		if got := campaignsOf(t, s, f.stranger, crm.AllCampaigns, 10); len(got) != 0 {
+		if got := campaignsSeen(t, s, f.stranger, crm.AllCampaigns, 10); len(got) != 0 {
 			t.Errorf("no longer a beneficiary, and still sees %v", got)
 		}
-		if got := titles(campaignsOf(t, s, f.chapter, crm.BenefitingCampaigns, 10)); !slices.Equal(got, []string{"Coats"}) {
+		if got := titles(campaignsSeen(t, s, f.chapter, crm.BenefitingCampaigns, 10)); !slices.Equal(got, []string{"Coats"}) {
 			t.Errorf("a beneficiary now, and sees %q", got)
 		}
 	})
@@ -191,7 +191,7 @@ func TestARefusedImportChangesNothingAndNamesTheRow(t *testing.T) {
 		if strings.Contains(err.Error(), "row 1") {
 			t.Errorf("row 1 is good:\n%v", err)
 		}
-		if got := campaignsOf(t, s, f.root, crm.AllCampaigns, 10); len(got) != 0 {
+		if got := campaignsSeen(t, s, f.root, crm.AllCampaigns, 10); len(got) != 0 {
 			t.Errorf("refused, and yet there: %v", got)
 		}
 	})
@@ -207,7 +207,7 @@ func TestSlugsMadeFromTitlesGiveWay(t *testing.T) {
 			t.Errorf("imported again: %+v", again)
 		}
 		var slugs []string
-		for _, c := range campaignsOf(t, s, f.root, crm.OwnCampaigns, 10) {
+		for _, c := range campaignsSeen(t, s, f.root, crm.OwnCampaigns, 10) {
 			slugs = append(slugs, c.Slug)
 		}
 		if want := []string{"coats-2", "coats-3", "docs-2"}; !slices.Equal(slugs, want) {
@@ -242,7 +242,7 @@ func TestCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
 		}
 		for _, s := range []*Store{a, b} {
 			ids := map[int64]bool{}
-			for _, c := range campaignsOf(t, s, f.root, crm.AllCampaigns, 100) {
+			for _, c := range campaignsSeen(t, s, f.root, crm.AllCampaigns, 100) {
 				ids[c.ID] = true
 			}
 			if len(ids) != 300 {
@@ -284,7 +284,7 @@ func TestCampaignsAreNumberedFromOne(t *testing.T) {
 		}
 		mustImport(t, a, first, `[{"title":"Young","created_at":"2020-01-02 00:00:00"},{"title":"Old","created_at":"2020-01-01 00:00:00"}]`)
 		want := []listed{{ID: 5, Title: "Old"}, {ID: 6, Title: "Young"}, {ID: 1, Title: "Campaign 1"}, {ID: 2, Title: "Campaign 2"}, {ID: 4, Title: "After the deleted one"}}
-		got := campaignsOf(t, b, first, crm.OwnCampaigns, 2)
+		got := campaignsSeen(t, b, first, crm.OwnCampaigns, 2)
 		for i := range got {
 			got[i] = listed{ID: got[i].ID, Title: got[i].Title}
 		}

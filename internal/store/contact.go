@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -172,7 +170,7 @@ func scanContact(r db.Row) *stored {
 
 // row is a contact as it is stored, nil where there is none.
 func (t *tx) row(a *accountUnit, id int64) (row *stored, err error) {
-	row, known := a.contacts[id]
+	row, known := contactsOf(a).contacts[id]
 	if !known {
 		_, err = t.One(func(r db.Row) { row = scanContact(r) }, sqlLoadContacts, a.account, []int64{id})
 	}
@@ -222,7 +220,7 @@ const fewCandidates = 8
 func (t *tx) candidates(a *accountUnit, in *crm.ContactInput, keys []string) (ids []int64, err error) {
 	var unknown []string
 	for _, key := range keys {
-		if found, ok := a.keys[key]; ok {
+		if found, ok := contactsOf(a).keys[key]; ok {
 			ids = append(ids, found...)
 		} else {
 			unknown = append(unknown, key)
@@ -328,7 +326,7 @@ func (t *tx) writeContact(write func(*db.Table, ...any), a *accountUnit, created
 	at.custom = flag(len(c.Custom) > 0)
 	c.LastGift = moment(at.lastGift)
 	row := &stored{id: c.ID, createdAt: createdAt, trace: at, archived: flag(c.Archived()), matchKeys: joinKeys(c.MatchKeys), body: body, checksum: checksum(body), contact: c}
-	a.contacts[row.id] = row
+	contactsOf(a).contacts[row.id] = row
 	write(contactTable, row.values(a.account)...)
 }
 
@@ -340,8 +338,6 @@ func (s *stored) row(account int64, c contactColumns) []any {
 	return []any{account, s.id, s.archived, s.matchKeys, s.body, s.checksum, s.createdAt, c.updatedAt, c.sortName, c.given,
 		s.revision, s.lastGift, s.custom}
 }
-
-var errNoMoreIDs = errors.New("the account has given out all its ids")
 
 // insertContact gives a new contact its id and writes it. Contacts are numbered as they are made: none was made before the one before it.
 func (t *tx) insertContact(account int64, c crm.Contact, body []byte, words string) (id int64, err error) {
@@ -379,8 +375,8 @@ func (t *tx) addContact(a *accountUnit, at trace, c crm.Contact, body []byte, wo
 
 func (t *tx) insertKeys(a *accountUnit, id int64, keys []string) {
 	for _, key := range keys {
-		if found, known := a.keys[key]; known {
-			a.keys[key] = append(found, id)
+		if found, known := contactsOf(a).keys[key]; known {
+			contactsOf(a).keys[key] = append(found, id)
 		}
 		t.Insert(indexTable, a.account, key, id)
 	}
@@ -389,8 +385,8 @@ func (t *tx) insertKeys(a *accountUnit, id int64, keys []string) {
 // dropKey takes a key from a contact.
 func (t *tx) dropKey(a *accountUnit, key string, id int64) {
 	t.Delete(indexTable, a.account, key, id)
-	if found, known := a.keys[key]; known {
-		a.keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
+	if found, known := contactsOf(a).keys[key]; known {
+		contactsOf(a).keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
 	}
 }
 
@@ -401,12 +397,44 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// Match keys hold no line feed: neither an email nor a phone number can.
-func joinKeys(keys []string) string { return strings.Join(keys, "\n") }
-
-func splitKeys(text string) []string {
-	if text == "" {
-		return nil
+// eachStored reads all contacts of an account; after is called after some of them, when another statement may run.
+func eachStored(c db.Conn, account int64, read func(*stored) error, after func() error) error {
+	id, end := crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq)
+	for n := storedRead; n == storedRead; {
+		n = 0
+		err := c.Each(func(r db.Row) error {
+			n++
+			s := scanContact(r)
+			s.columns = contactColumns{r.Int(9), r.Text(10), r.Int(11)}
+			id = s.id
+			return read(s)
+		}, sqlStored, account, id, end)
+		if err == nil {
+			err = after()
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return strings.Split(text, "\n")
+	return nil
+}
+
+const sqlStored = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+
+const (
+	storedRead = 200 // as the statement says
+)
+
+// trace notes the change of a contact, and is what its row says from then on. A kind of 0 is what the difference is called.
+func (t *tx) trace(a *accountUnit, s *stored, changed *crm.Contact, kind crm.ChangeKind) trace {
+	differences := s.contact.Differences(changed)
+	switch kind {
+	case 0:
+		kind = crm.Kind(differences)
+	case crm.DidErase:
+		differences = nil // the history must not keep what was erased
+	}
+	at := s.trace
+	at.revision = t.record(a, crm.ContactNoun, s.id, kind, differences.Text())
+	return at
 }

@@ -160,14 +160,14 @@ func (t *tx) areLarge(account int64, ids []int64) (bool, error) {
 
 // loadRows loads contacts, whether they can be read or not. Ids that no contact has are left out.
 func (t *tx) loadRows(a *accountUnit, ids []int64) (rows []*stored, err error) {
-	unknown := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return a.contacts[id] != nil })
+	unknown := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return contactsOf(a).contacts[id] != nil })
 	err = t.Each(func(r db.Row) error {
 		row := scanContact(r)
-		a.contacts[row.id] = row
+		contactsOf(a).contacts[row.id] = row
 		return nil
 	}, sqlLoadContacts, a.account, unknown)
 	for _, id := range ids {
-		if row := a.contacts[id]; row != nil {
+		if row := contactsOf(a).contacts[id]; row != nil {
 			rows = append(rows, row)
 		}
 	}

@@ -80,7 +80,7 @@ func (t *tx) createContact(account int64, n *newContact, mode crm.CreateMode, no
 	if err != nil {
 		return Document{}, err
 	}
-	made := t.account(account).contacts[id]
+	made := contactsOf(t.account(account)).contacts[id]
 	d, err := t.document(&made.contact, made.body)
 	d.Created = true
 	return d, err

@@ -42,7 +42,7 @@ func (t *tx) document(c *crm.Contact, body []byte) (d Document, err error) {
 	if err != nil {
 		return d, err
 	}
-	if row := a.contacts[c.ID]; row != nil {
+	if row := contactsOf(a).contacts[c.ID]; row != nil {
 		d.Tag = row.etag(a)
 	}
 	if len(c.Custom) > 0 {
@@ -104,4 +104,23 @@ func (s *Store) customContact(ctx context.Context, account, id int64, dst []byte
 func (s *Store) CheckContact(ctx context.Context, account, id int64) error {
 	_, err := s.Contact(ctx, account, id, nil)
 	return err
+}
+
+const contactShown = "contact"
+
+// Shown names the contact for an answer that shows it.
+func (d Document) Shown() Shown { return Shown{contactShown, d.ID} }
+
+func init() {
+	readers[contactShown] = func(t *tx, a *accountUnit, id int64, _ string) (Made, error) {
+		row, err := t.load(a.account, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case row.contact.Erased():
+			return nil, crm.ErrArchived
+		}
+		contactsOf(a).contacts[id] = row
+		return t.document(&row.contact, row.body)
+	}
 }

@@ -15,9 +15,6 @@ import (
 // and of every set. A job removes what else names them (contact_erase_work.go): on gifts and plans, which keep their money; in the history, whose rows keep
 // their numbers, because there must be no gap, and lose what they say; in kept answers, rows of imports and segments.
 
-// EraseJob removes what still names people who were erased.
-const EraseJob JobKind = "erase"
-
 // Erasure says whom a job erases.
 type Erasure struct {
 	Contacts []int64        `json:"contacts"`

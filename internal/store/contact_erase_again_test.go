@@ -129,7 +129,7 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			found, err := a.gifts.get(t, account, gift.ID)
+			found, err := giftsOf(a).gifts.get(t, account, gift.ID)
 			if err != nil {
 				return err
 			}

@@ -219,7 +219,7 @@ func (d erasedDocument) erase(t *tx, a *accountUnit, now time.Time) (write func(
 	record := func() int64 { return t.record(a, d.noun, d.id, crm.DidErase, "") }
 	switch d.noun {
 	case crm.GiftNoun:
-		g, err := a.gifts.get(t, a.account, d.id)
+		g, err := giftsOf(a).gifts.get(t, a.account, d.id)
 		if err == nil {
 			err = d.unchanged(g.revision, g.damage)
 		}
@@ -228,7 +228,7 @@ func (d erasedDocument) erase(t *tx, a *accountUnit, now time.Time) (write func(
 			t.writeGift(t.Save, a, record(), &erased)
 		}, err
 	case crm.PlanNoun:
-		plan, err := a.plans.get(t, a.account, d.id)
+		plan, err := giftsOf(a).plans.get(t, a.account, d.id)
 		if err == nil {
 			err = d.unchanged(plan.revision, plan.damage)
 		}
@@ -286,7 +286,7 @@ func (e *eraser) forgetNote(ctx context.Context, gift, head int64) error {
 		if err != nil {
 			return err
 		}
-		g, err := a.gifts.get(t, a.account, gift)
+		g, err := giftsOf(a).gifts.get(t, a.account, gift)
 		switch {
 		case err != nil || g == nil || g.damage != nil || g.Note == "":
 			return err

@@ -256,9 +256,6 @@ func numberIn(texts ...[]byte) int64 {
 	return n
 }
 
-// erasedAnswer is the status of an answer that was taken out. A form of the console has none, which is 0.
-const erasedAnswer = -1
-
 // emptyAnswers takes out what answers say; each key has the length of its answer.
 func (t *tx) emptyAnswers(a *accountUnit, answers map[string]int) error {
 	keys := slices.Sorted(maps.Keys(answers))

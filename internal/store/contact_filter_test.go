@@ -154,7 +154,7 @@ func naive(people map[int64]crm.Contact, gifts map[int64][]crm.Gift, scope crm.C
 }
 
 // contactsOf are all contacts of an account as they are stored.
-func contactsOf(t *testing.T, s *Store, account int64) map[int64]crm.Contact {
+func everyContact(t *testing.T, s *Store, account int64) map[int64]crm.Contact {
 	t.Helper()
 	all := map[int64]crm.Contact{}
 	err := s.view(t.Context(), func(c db.Conn) error {
@@ -255,7 +255,7 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 				modelGift(t, s, random, account, id, giver, campaigns)
 			}
 		}
-		all, gifts := contactsOf(t, s, account), giftsOfContacts(t, s, account)
+		all, gifts := everyContact(t, s, account), giftsOfContacts(t, s, account)
 		for _, costs := range []filterCosts{usualCosts, {few: 0, document: 1 << 40, key: 1 << 40}, {few: 20, document: 1, sorted: 20, key: 1}, {document: 1, sorted: 1000}} {
 			s.costs = costs
 			for range filters {
@@ -283,7 +283,7 @@ func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
 			createAs(t, s, account, modelPerson(random, n), crm.Force)
 		}
 		s.costs = filterCosts{document: 1, key: 1 << 40}
-		all := contactsOf(t, s, account)
+		all := everyContact(t, s, account)
 		for _, query := range []string{"sort=-id", "sort=created_at", "sort=-updated_at", "sort=last_name", "sort=-last_name", "tag=vip", "tag=vip&sort=-id", "q=ana&sort=last_name"} {
 			f := filterOf(t, query)
 			want := naive(all, nil, crm.Active, f)

@@ -20,12 +20,6 @@ const (
 		WHERE contact.account_id = $1 AND account_tally.set_revision = $2 AND contact.id >= $3 AND contact.id <= $4 AND contact.archived <> $5 ORDER BY contact.id`
 )
 
-// ListResult says how much of a list was found.
-type ListResult struct {
-	Total int64 // elements of the whole list
-	Count int64 // elements on this page
-}
-
 // contactList is one page of a list of contacts.
 type contactList struct {
 	store   *Store
@@ -34,13 +28,15 @@ type contactList struct {
 	page    crm.PageRequest
 
 	*pieces
-	ids []int64 // of the page, in its order
-	row tally   // of the account, as it was read with the page
+	fields fieldReader
+	ids    []int64 // of the page, in its order
+	row    tally   // of the account, as it was read with the page
 }
 
 func (s *Store) newContactList(account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) *contactList {
 	l := &contactList{store: s, account: account, scope: scope, page: page, pieces: newPieces(dst, flush)}
 	l.fields = fieldReader{cache: &s.fields, account: account}
+	l.reading = l.fields.reading
 	return l
 }
 
@@ -192,21 +188,4 @@ func idsOf(account int64, seqs []int64) []int64 {
 		ids = append(ids, crm.MakeID(account, seq))
 	}
 	return ids
-}
-
-// span says where a page lies in a list of so many elements.
-type span func(total int64) (from, to int64)
-
-// pageOrder says where a page lies in a list that is kept oldest first.
-type pageOrder func(page crm.PageRequest) span
-
-func oldestFirst(page crm.PageRequest) span {
-	return func(total int64) (from, to int64) { return page.Skip(), min(page.Skip()+page.PerPage, total) }
-}
-
-func newestFirst(page crm.PageRequest) span {
-	return func(total int64) (int64, int64) {
-		from, to := oldestFirst(page)(total)
-		return total - to, total - from
-	}
 }

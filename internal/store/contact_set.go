@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
@@ -137,7 +138,7 @@ func (a *accountUnit) lookUpSets(t *tx, all []*needs) error {
 	if newest = slices.Compact(newest); a.exists { // its row was answered at once, so that the block of the next contact is known
 		blocks[a.newestBlock()] = append(blocks[a.newestBlock()], newest...)
 	} else if len(newest) > 0 {
-		if err := t.Tx.Prefetch(a.sets.read(a.account), sqlNewestBlocks, a.account, newest); err != nil {
+		if err := t.Tx.Prefetch(contactsOf(a).sets.read(a.account), sqlNewestBlocks, a.account, newest); err != nil {
 			return err
 		}
 	}
@@ -149,16 +150,13 @@ func (a *accountUnit) lookUpSets(t *tx, all []*needs) error {
 func (a *accountUnit) lookUpFoundSets(t *tx, all []*needs) error {
 	blocks := make(map[int64][]string)
 	for _, n := range all {
-		for _, id := range a.givers(n) {
-			blocks[blockOf(id)] = append(blocks[blockOf(id)], a.joinedSets(n.gift)...)
-		}
 		if n.contact == 0 {
-			a.sets.expect(n.sets, a.newestBlock())   // as lookUpSets has asked
-			a.sets.expect(n.sets, a.newestBlock()+1) // which is new; a batch is never longer than a block
+			contactsOf(a).sets.expect(n.sets, a.newestBlock())   // as lookUpSets has asked
+			contactsOf(a).sets.expect(n.sets, a.newestBlock()+1) // which is new; a batch is never longer than a block
 			for _, id := range a.having(n.keys) {
 				blocks[blockOf(id)] = append(blocks[blockOf(id)], n.sets...)
 			}
-		} else if row := a.contacts[n.contact]; row != nil {
+		} else if row := contactsOf(a).contacts[n.contact]; row != nil {
 			if n.tags {
 				blocks[blockOf(row.id)] = append(blocks[blockOf(row.id)], setNames(tagSet, row.contact.Tags)...)
 			}
@@ -182,15 +180,15 @@ func blockOf(id int64) int64 {
 func (a *accountUnit) lookUpBlocks(t *tx, blocks map[int64][]string) error {
 	for block, names := range blocks {
 		names = slices.DeleteFunc(names, func(name string) bool {
-			_, known := a.sets[setKey{name, block}]
+			_, known := contactsOf(a).sets[setKey{name, block}]
 			return known
 		})
 		slices.Sort(names)
 		if names = slices.Compact(names); len(names) == 0 {
 			continue
 		}
-		a.sets.expect(names, block)
-		if err := t.Tx.Prefetch(a.sets.read(a.account), sqlBlocks, a.account, names, block); err != nil {
+		contactsOf(a).sets.expect(names, block)
+		if err := t.Tx.Prefetch(contactsOf(a).sets.read(a.account), sqlBlocks, a.account, names, block); err != nil {
 			return err
 		}
 	}
@@ -208,13 +206,13 @@ func (t *tx) moveSets(a *accountUnit, id int64, before, after []string) error {
 	t.Touch()
 	for i, name := range moved {
 		key, joins := setKey{name, block}, i >= len(left)
-		if a.sets[key] == nil {
-			a.sets[key] = new(keptBlock)
+		if contactsOf(a).sets[key] == nil {
+			contactsOf(a).sets[key] = new(keptBlock)
 		}
-		if kept := a.sets[key]; kept.Has(at) != joins {
+		if kept := contactsOf(a).sets[key]; kept.Has(at) != joins {
 			kept.Put(at, joins)
 			kept.changed = true
-			a.setsMoved = a.setsMoved || crm.IDSeq(id) <= a.contactSeq // a new contact only changes the end of sets
+			contactsOf(a).setsMoved = contactsOf(a).setsMoved || crm.IDSeq(id) <= a.contactSeq // a new contact only changes the end of sets
 		}
 	}
 	return nil
@@ -223,7 +221,7 @@ func (t *tx) moveSets(a *accountUnit, id int64, before, after []string) error {
 // loadBlocks reads the blocks of sets that are not known yet.
 func (t *tx) loadBlocks(a *accountUnit, block int64, names []string) error {
 	unknown := func(name string) bool {
-		_, known := a.sets[setKey{name, block}]
+		_, known := contactsOf(a).sets[setKey{name, block}]
 		return !known
 	}
 	if slices.ContainsFunc(names, unknown) {
@@ -235,7 +233,7 @@ func (t *tx) loadBlocks(a *accountUnit, block int64, names []string) error {
 		}
 	}
 	for _, name := range names {
-		if kept := a.sets[setKey{name, block}]; kept != nil && kept.damage != nil {
+		if kept := contactsOf(a).sets[setKey{name, block}]; kept != nil && kept.damage != nil {
 			return kept.damage
 		}
 	}
@@ -244,7 +242,7 @@ func (t *tx) loadBlocks(a *accountUnit, block int64, names []string) error {
 
 // writeSets writes the blocks that have changed.
 func (t *tx) writeSets(a *accountUnit) {
-	for key, kept := range a.sets {
+	for key, kept := range contactsOf(a).sets {
 		if kept == nil || !kept.changed {
 			continue
 		}
@@ -255,8 +253,8 @@ func (t *tx) writeSets(a *accountUnit) {
 		}
 		kept.changed = false
 	}
-	if a.setsMoved {
-		a.setsMoved = false
+	if contactsOf(a).setsMoved {
+		contactsOf(a).setsMoved = false
 		a.setRevision++ // nodes that hold sets read them again
 		a.touch(t)
 	}
@@ -272,4 +270,17 @@ func without(names, others []string) []string {
 		other[name] = true
 	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return other[name] })
+}
+
+const donorSet = "d:"
+
+// campaignDonors is the set of those who gave for a campaign.
+func campaignDonors(campaign int64) string { return donorSet + strconv.FormatInt(campaign, 10) }
+
+// giftSets are the sets that the giver of a gift is in.
+func giftSets(campaign int64) []string {
+	if campaign == 0 {
+		return nil
+	}
+	return []string{campaignDonors(campaign)}
 }

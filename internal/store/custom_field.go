@@ -136,14 +136,14 @@ func (f *fieldReader) reading(c db.Conn, read func() error) (err error) {
 
 // customFields are the definitions as they are in the unit of work.
 func (t *tx) customFields(a *accountUnit) (*crm.CustomFields, error) {
-	if a.fields == nil {
+	if contactsOf(a).fields == nil {
 		fields, err := readCustomFields(t.Conn, a.account)
 		if err != nil {
 			return nil, err
 		}
-		a.fields = crm.NewCustomFields(a.fieldSeq, fields.All)
+		contactsOf(a).fields = crm.NewCustomFields(a.fieldSeq, fields.All)
 	}
-	return a.fields, nil
+	return contactsOf(a).fields, nil
 }
 
 // knowingFields makes a change of an input whose custom fields were checked by the definitions as they are when it is made. Where they have
@@ -289,6 +289,8 @@ func (t *tx) saveField(a *accountUnit, old, f crm.CustomField, kind crm.ChangeKi
 	a.fieldSeq++
 	t.record(a, crm.FieldNoun, f.ID, kind, differences.Text())
 	t.Save(fieldTable, a.account, f.ID, f.Title, f.Description, string(f.Type), strings.Join(f.Options, "\n"), f.Place, seconds(f.CreatedAt), seconds(f.EndedAt))
-	others := slices.DeleteFunc(slices.Clone(a.fields.All), func(known crm.CustomField) bool { return known.ID == f.ID })
-	a.fields = crm.NewCustomFields(a.fieldSeq, append(others, f))
+	others := slices.DeleteFunc(slices.Clone(contactsOf(a).fields.All), func(known crm.CustomField) bool { return known.ID == f.ID })
+	contactsOf(a).fields = crm.NewCustomFields(a.fieldSeq, append(others, f))
 }
+
+const sqlFieldIDs = `SELECT id FROM custom_field WHERE account_id = $1 ORDER BY id`

@@ -80,6 +80,8 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
+func init() { schema.Derived.Work = derive }
+
 // derive works out anew what all contacts are found by, for another version of the program.
 func derive(t *db.Tx, progress db.Progress) error {
 	for _, sql := range []string{`DELETE FROM contact_index`, `DELETE FROM tag`, `DELETE FROM contact_set`} {

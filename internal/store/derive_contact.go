@@ -10,8 +10,6 @@ import (
 	"donorbook/internal/db"
 )
 
-const sqlFieldIDs = `SELECT id FROM custom_field WHERE account_id = $1 ORDER BY id`
-
 // contacts goes through the contacts in the order of their ids, some at a time together with their gifts.
 func (d *derivation) contacts() (err error) {
 	if d.fields, err = db.List(d.conn, number, sqlFieldIDs, d.account); err != nil {
@@ -174,31 +172,4 @@ func (b *blockSets) end(d *derivation) {
 		d.on.derived(setTable, d.account, name, b.block, bits.Count(), bits.Encode())
 	}
 	clear(b.members)
-}
-
-const (
-	sqlStored  = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
-	storedRead = 200 // as the statement says
-)
-
-// eachStored reads all contacts of an account; after is called after some of them, when another statement may run.
-func eachStored(c db.Conn, account int64, read func(*stored) error, after func() error) error {
-	id, end := crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq)
-	for n := storedRead; n == storedRead; {
-		n = 0
-		err := c.Each(func(r db.Row) error {
-			n++
-			s := scanContact(r)
-			s.columns = contactColumns{r.Int(9), r.Text(10), r.Int(11)}
-			id = s.id
-			return read(s)
-		}, sqlStored, account, id, end)
-		if err == nil {
-			err = after()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -195,7 +195,7 @@ func TestAnAccountIsDerivedBlockByBlock(t *testing.T) {
 						contact.Tags = append(contact.Tags, fmt.Sprintf("t%d", i%each*tags+n))
 					}
 					x.writeContact(x.Insert, a, i+1, trace{}, contact, contact.AppendBody(nil))
-					clear(a.contacts)
+					clear(contactsOf(a).contacts)
 				}
 				return nil
 			})

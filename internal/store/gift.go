@@ -14,9 +14,9 @@ import (
 const (
 	giftColumns = `id, contact_id, campaign_id, plan_id, status, code, body, checksum, revision, given_at`
 
-	sqlLoadGifts    = `SELECT ` + giftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
-	sqlOwnCampaigns = `SELECT id, slug, body, checksum FROM campaign WHERE account_id = $1 AND id = ANY($2)`
-	sqlReferences   = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
+	sqlLoadGifts = `SELECT ` + giftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
+
+	sqlReferences = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
 )
 
 // The kinds of external references.
@@ -61,18 +61,6 @@ func scanGift(r db.Row) (int64, *storedGift) {
 	return id, g
 }
 
-// ownCampaign is what a gift has to know of a campaign of its account.
-type ownCampaign struct{ slug, currency string }
-
-func scanOwnCampaign(r db.Row) (int64, *ownCampaign) {
-	row := campaignRow{id: r.Int(0), body: slices.Clone(r.Bytes(2)), checksum: r.Int(3)}
-	campaign, err := row.parse()
-	if err != nil { // a damaged one takes no gifts
-		return row.id, nil
-	}
-	return row.id, &ownCampaign{r.Text(1), campaign.Currency}
-}
-
 func scanReference(r db.Row) (string, int64) { return r.Text(0), r.Int(1) }
 
 // CreateGift records a gift of a valid input. Its giver is a contact of the account, or is found or made as by a create of a contact. An
@@ -101,7 +89,7 @@ func (t *tx) recordGift(a *accountUnit, in *crm.GiftInput, now time.Time) (GiftD
 func newGiftNeeds(account int64, in *crm.GiftInput) needs {
 	n := giftNeeds(account, in)
 	if in.Contact == nil {
-		n.keys, n.sets = in.Giver.MatchKeys(), in.Giver.CommonWords()
+		n.keys, n.sets = in.Giver.MatchKeys(), append(n.sets, in.Giver.CommonWords()...)
 	}
 	return n
 }
@@ -109,7 +97,7 @@ func newGiftNeeds(account int64, in *crm.GiftInput) needs {
 // giftNeeds is what a create or a change of a gift will look up.
 func giftNeeds(account int64, in *crm.GiftInput) (n needs) {
 	if in.Campaign != nil && *in.Campaign != 0 {
-		n.campaigns = append(n.campaigns, *in.Campaign)
+		n.campaigns, n.sets = append(n.campaigns, *in.Campaign), giftSets(*in.Campaign)
 	}
 	if in.Contact != nil && !foreign(account, *in.Contact) {
 		n.contact = *in.Contact
@@ -137,11 +125,11 @@ func (t *tx) sameGift(a *accountUnit, in *crm.GiftInput) (*storedGift, error) {
 	if in.ExternalID == nil || *in.ExternalID == "" {
 		return nil, nil
 	}
-	id, err := a.references.get(t, a.account, giftReference+*in.ExternalID)
+	id, err := giftsOf(a).references.get(t, a.account, giftReference+*in.ExternalID)
 	if err != nil || id == 0 {
 		return nil, err
 	}
-	found, err := a.gifts.get(t, a.account, id)
+	found, err := giftsOf(a).gifts.get(t, a.account, id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -153,13 +141,6 @@ func (t *tx) sameGift(a *accountUnit, in *crm.GiftInput) (*storedGift, error) {
 		return nil, fault("external_id", "belongs to gift %v, which differs from what was sent", found.Code)
 	}
 	return found, nil
-}
-
-// fault is the error for one field.
-func fault(field string, rule doc.Rule, args ...any) error {
-	v := new(doc.Invalid)
-	v.Add(field, rule, args...)
-	return v
 }
 
 // decideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
@@ -219,7 +200,7 @@ func (t *tx) insertGift(a *accountUnit, made GiftDocument, from giver, now time.
 
 // checkSum refuses a gift that no sum can hold.
 func (t *tx) checkSum(a *accountUnit, g *crm.Gift) error {
-	sums, err := a.giving.get(t, a.account, crm.Cell(0, crm.Month(g.Local), g.Currency, 0))
+	sums, err := campaignsOf(a).giving.get(t, a.account, crm.Cell(0, crm.Month(g.Local), g.Currency, 0))
 	if err == nil && sums != nil && sums.Amount > maxSum {
 		err = fault("amount", "is refused: the gifts of the account would be too much to count")
 	}
@@ -288,7 +269,7 @@ func (t *tx) ownCampaign(a *accountUnit, id *int64) (*ownCampaign, error) {
 	if id == nil || *id == 0 {
 		return nil, nil
 	}
-	campaign, err := a.campaigns.get(t, a.account, *id)
+	campaign, err := campaignsOf(a).campaigns.get(t, a.account, *id)
 	if err == nil && campaign == nil {
 		err = fault("campaign_id", doc.Unknown, "campaigns")
 	}
@@ -308,7 +289,7 @@ func (t *tx) writeGift(write func(*db.Table, ...any), a *accountUnit, revision i
 		g.Local = crm.GiftClock(g.At, a.location())
 	}
 	body := g.AppendBody(make([]byte, 0, usualBody))
-	a.gifts.rows[g.ID] = &storedGift{Gift: *g, body: body, revision: revision}
+	giftsOf(a).gifts.rows[g.ID] = &storedGift{Gift: *g, body: body, revision: revision}
 	write(giftTable, giftValues(a.account, revision, g, body)...)
 }
 
@@ -323,7 +304,7 @@ func ahead(g *crm.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
 
 func (t *tx) refer(a *accountUnit, reference string, id int64) {
 	t.Insert(referenceTable, a.account, reference, id)
-	a.references.rows[reference] = id
+	giftsOf(a).references.rows[reference] = id
 }
 
 // afterGift brings everything that is derived from gifts up to date.
@@ -389,7 +370,7 @@ func (t *tx) freeReference(a *accountUnit, in *crm.GiftInput, g *crm.Gift) error
 	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == g.ExternalID {
 		return nil
 	}
-	id, err := a.references.get(t, a.account, giftReference+*in.ExternalID)
+	id, err := giftsOf(a).references.get(t, a.account, giftReference+*in.ExternalID)
 	if err == nil && id != 0 {
 		err = fault("external_id", "belongs to another gift")
 	}
@@ -466,7 +447,7 @@ func (t *tx) moveReference(a *accountUnit, kind, old, changed string, id int64) 
 	}
 	if old != "" {
 		t.Delete(referenceTable, a.account, kind+old)
-		a.references.rows[kind+old] = 0
+		giftsOf(a).references.rows[kind+old] = 0
 	}
 	if changed != "" {
 		t.refer(a, kind+changed, id)
@@ -475,7 +456,7 @@ func (t *tx) moveReference(a *accountUnit, kind, old, changed string, id int64) 
 
 // giftByCode is a gift by its whole public id: one that only has the same sequence number is none.
 func (t *tx) giftByCode(a *accountUnit, id int64, code string) (*storedGift, error) {
-	g, err := a.gifts.get(t, a.account, id)
+	g, err := giftsOf(a).gifts.get(t, a.account, id)
 	switch {
 	case err != nil:
 		return nil, err

@@ -181,7 +181,7 @@ func (t *tx) exportedGift(a *accountUnit, row *sheet.GiftRow) (*storedGift, erro
 	if id == 0 {
 		return nil, nil
 	}
-	found, err := a.gifts.get(t, a.account, id)
+	found, err := giftsOf(a).gifts.get(t, a.account, id)
 	if err != nil || found == nil || found.damage != nil || found.Code != row.Own {
 		return nil, err
 	}

@@ -1,13 +1,39 @@
 package store
 
 import (
+	"cmp"
+
 	"donorbook/internal/crm"
 )
 
-// ofGifts tells whether a change looks up anything about gifts.
-func (n *needs) ofGifts() bool {
-	return n.gift != nil || n.plan != 0 || len(n.gifts)+len(n.campaigns)+len(n.references) > 0
+// giftUnit is what a batch knows of the gifts and plans of an account.
+type giftUnit struct {
+	gifts      lookup[int64, *storedGift]
+	plans      lookup[int64, *storedPlan]
+	references lookup[string, int64]
+	moved      map[string]bool // sums that have changed
 }
+
+var giftsPart = &part{}
+
+func init() {
+	*giftsPart = part{
+		begin: func() any {
+			return &giftUnit{
+				gifts: newLookup(sqlLoadGifts, scanGift), plans: newLookup(sqlLoadPlans, scanPlan), references: newLookup(sqlReferences, scanReference),
+				moved: make(map[string]bool),
+			}
+		},
+		lookUp: func(t *tx, a *accountUnit, all []*needs) error { return a.lookUpGifts(t, all) },
+		lookUpFound: func(t *tx, a *accountUnit, all []*needs) error {
+			return cmp.Or(a.lookUpPlanSets(t, all), a.lookUpGiving(t, all))
+		},
+		write: (*tx).writeGiving,
+	}
+	register(giftsPart)
+}
+
+func giftsOf(a *accountUnit) *giftUnit { return a.known[giftsPart.number].(*giftUnit) }
 
 // lookUpGifts asks for what changes of gifts have named.
 func (a *accountUnit) lookUpGifts(t *tx, all []*needs) error {
@@ -20,8 +46,8 @@ func (a *accountUnit) lookUpGifts(t *tx, all []*needs) error {
 		}
 	}
 	return firstError(
-		a.campaigns.prefetch(t, a.account, campaigns), a.gifts.prefetch(t, a.account, gifts),
-		a.plans.prefetch(t, a.account, plans), a.references.prefetch(t, a.account, references),
+		campaignsOf(a).campaigns.prefetch(t, a.account, campaigns), giftsOf(a).gifts.prefetch(t, a.account, gifts),
+		giftsOf(a).plans.prefetch(t, a.account, plans), giftsOf(a).references.prefetch(t, a.account, references),
 	)
 }
 
@@ -31,7 +57,7 @@ func (a *accountUnit) lookUpGiving(t *tx, all []*needs) error {
 	var cells []string
 	for _, n := range all {
 		for _, id := range n.gifts {
-			if g := a.gifts.rows[id]; g != nil && g.damage == nil {
+			if g := giftsOf(a).gifts.rows[id]; g != nil && g.damage == nil {
 				cells = append(cells, shareOf(&g.Gift).cells()...)
 			}
 		}
@@ -48,7 +74,7 @@ func (a *accountUnit) lookUpGiving(t *tx, all []*needs) error {
 			cells = append(cells, s.cells()...)
 		}
 	}
-	return a.giving.prefetch(t, a.account, cells)
+	return campaignsOf(a).giving.prefetch(t, a.account, cells)
 }
 
 // currencyOf is the currency that a gift will have: the one that was sent, that of its plan, of its campaign, or of the account. Plan and
@@ -61,7 +87,7 @@ func (a *accountUnit) currencyOf(in *crm.GiftInput) string {
 		return plan.Currency
 	}
 	if in.Campaign != nil {
-		if campaign := a.campaigns.rows[*in.Campaign]; campaign != nil {
+		if campaign := campaignsOf(a).campaigns.rows[*in.Campaign]; campaign != nil {
 			return campaign.currency
 		}
 	}
@@ -73,7 +99,7 @@ func (a *accountUnit) planOf(in *crm.GiftInput) *storedPlan {
 	if in.Plan == nil {
 		return nil
 	}
-	if plan := a.plans.rows[codeID(a.account, *in.Plan)]; plan != nil && plan.damage == nil {
+	if plan := giftsOf(a).plans.rows[codeID(a.account, *in.Plan)]; plan != nil && plan.damage == nil {
 		return plan
 	}
 	return nil
@@ -87,16 +113,6 @@ func (a *accountUnit) givers(n *needs) []int64 {
 	ids := a.having(n.keys)
 	if len(ids) == 0 {
 		ids = append(ids, 0) // the sums of all
-	}
-	return ids
-}
-
-// having are the contacts that have one of the keys, which were looked up. Where many have one, the change that needs them looks them up.
-func (a *accountUnit) having(keys []string) (ids []int64) {
-	for _, key := range keys {
-		if found := a.keys[key]; len(found) <= fewCandidates {
-			ids = append(ids, found...)
-		}
 	}
 	return ids
 }

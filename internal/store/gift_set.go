@@ -1,40 +1,27 @@
 package store
 
 import (
-	"strconv"
-
 	"donorbook/internal/crm"
 )
 
 // Those who gave for a campaign, and of whose gift something is left, are a set: they are found without a look at the gifts.
 
-const donorSet = "d:"
-
 const sqlGaveToCampaign = `SELECT 1 FROM gift WHERE account_id = $1 AND contact_id = $2 AND campaign_id = $3 AND net > 0`
 
-// campaignDonors is the set of those who gave for a campaign.
-func campaignDonors(campaign int64) string { return donorSet + strconv.FormatInt(campaign, 10) }
-
-// giftSets are the sets that the giver of a gift is in.
-func giftSets(campaign int64) []string {
-	if campaign == 0 {
-		return nil
+// lookUpPlanSets asks for the sets that givers join by the campaigns of their plans, which were looked up just now.
+func (a *accountUnit) lookUpPlanSets(t *tx, all []*needs) error {
+	blocks := make(map[int64][]string)
+	for _, n := range all {
+		if n.gift == nil || n.gift.Campaign != nil {
+			continue
+		}
+		if plan := a.planOf(n.gift); plan != nil {
+			for _, id := range a.givers(n) {
+				blocks[blockOf(id)] = append(blocks[blockOf(id)], giftSets(plan.Campaign)...)
+			}
+		}
 	}
-	return []string{campaignDonors(campaign)}
-}
-
-// joinedSets are the sets that the giver of a new gift joins. Its plan must have been looked up.
-func (a *accountUnit) joinedSets(in *crm.GiftInput) []string {
-	if in == nil {
-		return nil
-	}
-	if in.Campaign != nil {
-		return giftSets(*in.Campaign)
-	}
-	if plan := a.planOf(in); plan != nil {
-		return giftSets(plan.Campaign)
-	}
-	return nil
+	return a.lookUpBlocks(t, blocks)
 }
 
 // moveGiftSets moves a giver to the set of a gift and out of the one that it had, where no other gift is left. It sees the gift as it

@@ -16,7 +16,7 @@ const (
 
 // withdraw withdraws a gift that the import has recorded.
 func (u *undoing) withdraw(c Change) (undone bool, err error) {
-	g, err := u.a.gifts.get(u.t, u.a.account, c.ID)
+	g, err := giftsOf(u.a).gifts.get(u.t, u.a.account, c.ID)
 	switch {
 	case err != nil || g == nil:
 		return false, err
@@ -30,7 +30,7 @@ func (u *undoing) withdraw(c Change) (undone bool, err error) {
 
 // unpay makes a plan wait again for the gift that is withdrawn.
 func (u *undoing) unpay(c Change) (undone bool, err error) {
-	p, err := u.a.plans.get(u.t, u.a.account, c.ID)
+	p, err := giftsOf(u.a).plans.get(u.t, u.a.account, c.ID)
 	if err != nil || p == nil {
 		return false, err
 	}

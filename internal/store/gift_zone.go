@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -58,17 +59,17 @@ func zoneStep(ctx context.Context, w *jobWorker, j *Job) error {
 
 // moveClocks moves some gifts, and tells how many of them had another time.
 func (t *tx) moveClocks(a *accountUnit, ids []int64) (moved int64, err error) {
-	if err := a.gifts.load(t, a.account, ids); err != nil {
+	if err := giftsOf(a).gifts.load(t, a.account, ids); err != nil {
 		return 0, err
 	}
 	ids = slices.DeleteFunc(ids, func(id int64) bool {
-		g := a.gifts.rows[id]
+		g := giftsOf(a).gifts.rows[id]
 		return g == nil || g.damage != nil || g.Local.Equal(crm.GiftClock(g.At, a.location())) // a check tells of damage
 	})
 	var cells []string
 	var contacts []int64
 	for _, id := range ids {
-		g := a.gifts.rows[id].Gift
+		g := giftsOf(a).gifts.rows[id].Gift
 		contacts = append(contacts, g.Contact)
 		cells = append(cells, shareOf(&g).cells()...)
 		g.Local = crm.GiftClock(g.At, a.location())
@@ -77,11 +78,11 @@ func (t *tx) moveClocks(a *accountUnit, ids []int64) (moved int64, err error) {
 	if _, err := t.loadRows(a, contacts); err != nil {
 		return 0, err
 	}
-	if err := a.giving.load(t, a.account, cells); err != nil {
+	if err := campaignsOf(a).giving.load(t, a.account, cells); err != nil {
 		return 0, err
 	}
 	for _, id := range ids {
-		if err := t.moveClock(a, a.gifts.rows[id]); err != nil {
+		if err := t.moveClock(a, giftsOf(a).gifts.rows[id]); err != nil {
 			return 0, err
 		}
 	}
@@ -106,4 +107,43 @@ func zoneMoving(c db.Conn, account int64) (bool, error) { return c.Exists(sqlOpe
 // ZoneMoving tells whether gifts still move to the days of another time zone.
 func (s *Store) ZoneMoving(ctx context.Context, account int64) (bool, error) {
 	return lend(ctx, s.read, func(c db.Conn) (bool, error) { return zoneMoving(c, account) })
+}
+
+// SetAccountSettings changes what the input names. The currency stays once the account has gifts: all its sums are in it.
+func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.AccountSettingsInput) error {
+	if err := in.Validate(); err != nil {
+		return err
+	}
+	moves := false
+	err := s.updateAccount(ctx, account, func(t *tx) error {
+		settings, err := accountSettings(t.Conn, account)
+		if err != nil {
+			return err
+		}
+		a := t.account(account)
+		changed, differences := settings.Change(&in)
+		if changed.Currency != settings.Currency && a.giftSeq > 0 {
+			return fault("currency", doc.CurrencyStays, a.currency, "organization")
+		}
+		if len(differences) == 0 {
+			return nil
+		}
+		t.record(a, crm.SettingNoun, 0, crm.DidUpdate, differences.Text())
+		moves = changed.Timezone != settings.Timezone && a.giftSeq > 0
+		a.currency, a.timezone = changed.Currency, changed.Timezone
+		t.saveSettings(account, changed)
+		if moves {
+			t.saveJob(t.newJob(a, ZoneJob, JobWaiting, zoneSpec{settings.Timezone, changed.Timezone}))
+		}
+		return nil
+	})
+	if err == nil && moves {
+		s.wakeJobs()
+	}
+	return err
+}
+
+// SetCurrency changes the account's currency, as long as it has no gifts.
+func (s *Store) SetCurrency(ctx context.Context, account int64, currency string) error {
+	return s.SetAccountSettings(ctx, account, crm.AccountSettingsInput{Currency: &currency})
 }

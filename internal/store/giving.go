@@ -7,14 +7,8 @@ import (
 )
 
 const (
-	givingColumns    = `SELECT cell, entries, gifts, amount, recurring, donors FROM giving WHERE account_id = $1`
-	sqlGiving        = givingColumns + ` AND cell = ANY($2)`
 	sqlGivingBetween = givingColumns + ` AND cell >= $2 AND cell < $3 ORDER BY cell`
 )
-
-func scanGiving(r db.Row) (string, *crm.Giving) {
-	return r.Text(0), &crm.Giving{Entries: r.Int(1), Gifts: r.Int(2), Amount: r.Int(3), Recurring: r.Int(4), Donors: r.Int(5)}
-}
 
 // givingValues are the columns of the sums under a name.
 func givingValues(account int64, name string, g *crm.Giving) []any {
@@ -23,29 +17,29 @@ func givingValues(account int64, name string, g *crm.Giving) []any {
 
 // cell is the sums under a name, for a change: they are written when the batch ends.
 func (t *tx) cell(a *accountUnit, name string) (*crm.Giving, error) {
-	found, err := a.giving.get(t, a.account, name)
+	found, err := campaignsOf(a).giving.get(t, a.account, name)
 	if err != nil {
 		return nil, err
 	}
 	if found == nil {
 		found = new(crm.Giving)
-		a.giving.rows[name] = found
+		campaignsOf(a).giving.rows[name] = found
 	}
-	a.moved[name] = true
+	giftsOf(a).moved[name] = true
 	return found, nil
 }
 
 // writeGiving writes the sums that have changed.
 func (t *tx) writeGiving(a *accountUnit) {
-	for name := range a.moved {
-		if g := a.giving.rows[name]; *g == (crm.Giving{}) {
+	for name := range giftsOf(a).moved {
+		if g := campaignsOf(a).giving.rows[name]; *g == (crm.Giving{}) {
 			t.Delete(givingTable, a.account, name)
-			a.giving.rows[name] = nil
+			campaignsOf(a).giving.rows[name] = nil
 		} else {
 			t.Save(givingTable, givingValues(a.account, name, g)...)
 		}
 	}
-	clear(a.moved)
+	clear(giftsOf(a).moved)
 }
 
 // maxSum is more than anyone raises in a month, and so little that all months together do not overflow.
@@ -80,7 +74,7 @@ func (s share) campaignCell() string { return crm.Cell(s.campaign, 0, s.currency
 
 // knowNone notes that a contact has no sums yet, so that they need not be looked up.
 func (a *accountUnit) knowNone(s share) {
-	a.giving.rows[s.contactCell()], a.giving.rows[s.donorCell()] = nil, nil
+	campaignsOf(a).giving.rows[s.contactCell()], campaignsOf(a).giving.rows[s.donorCell()] = nil, nil
 }
 
 // moveGift takes a gift as it was out of all sums, and adds it as it is; nil is no gift.
@@ -119,9 +113,9 @@ func (t *tx) countGift(a *accountUnit, s share, sign int64) error {
 	if s.campaign == 0 || s.net <= 0 {
 		return nil
 	}
-	gifts := a.giving.rows[s.donorCell()].Gifts
+	gifts := campaignsOf(a).giving.rows[s.donorCell()].Gifts
 	if first, last := sign > 0 && gifts == 1, sign < 0 && gifts == 0; first || last {
-		a.giving.rows[s.campaignCell()].Donors += sign
+		campaignsOf(a).giving.rows[s.campaignCell()].Donors += sign
 	}
 	return nil
 }
@@ -133,7 +127,7 @@ func (t *tx) saveStats(a *accountUnit, contact int64, before, after *crm.Gift, k
 	if err != nil || row == nil || row.damage != nil {
 		return err // a damaged document is told of by a check, which also repairs these numbers
 	}
-	sums, err := a.giving.get(t, a.account, crm.Cell(0, 0, a.currency, contact))
+	sums, err := campaignsOf(a).giving.get(t, a.account, crm.Cell(0, 0, a.currency, contact))
 	if err != nil {
 		return err
 	}

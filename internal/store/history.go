@@ -119,20 +119,6 @@ func undoneSince(c db.Conn, account int64, noun crm.Noun, id, first int64) (undo
 	}, sqlUndosSince, account, int64(noun), id, first)
 }
 
-// trace notes the change of a contact, and is what its row says from then on. A kind of 0 is what the difference is called.
-func (t *tx) trace(a *accountUnit, s *stored, changed *crm.Contact, kind crm.ChangeKind) trace {
-	differences := s.contact.Differences(changed)
-	switch kind {
-	case 0:
-		kind = crm.Kind(differences)
-	case crm.DidErase:
-		differences = nil // the history must not keep what was erased
-	}
-	at := s.trace
-	at.revision = t.record(a, crm.ContactNoun, s.id, kind, differences.Text())
-	return at
-}
-
 // newEpoch is a random number for a record that begins.
 func newEpoch() int64 {
 	var b [8]byte

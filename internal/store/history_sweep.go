@@ -24,21 +24,6 @@ const (
 	secondsADay = 24 * 60 * 60
 )
 
-// Sweep forgets what is too old until the context ends. report hears what went wrong; that is tried again at the next look.
-func (s *Store) Sweep(ctx context.Context, report func(error)) {
-	for ctx.Err() == nil {
-		for _, sweep := range []func(context.Context) error{s.sweepHistory, s.sweepJobs} {
-			if err := sweep(ctx); err != nil && ctx.Err() == nil {
-				report(err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(sweepLook):
-		}
-	}
-}
-
 // sweepHistory forgets old changes of every account that does not keep them for good.
 func (s *Store) sweepHistory(ctx context.Context) error {
 	type sweep struct{ account, days int64 }

@@ -80,11 +80,11 @@ func (tr *trial) give(id int64, keys ...string) {
 func (tr *trial) place(t *tx, a *accountUnit, keys []string, line int64) error {
 	for _, key := range keys {
 		id := tr.holder(key, line)
-		if id == 0 || slices.Contains(a.keys[key], id) {
+		if id == 0 || slices.Contains(contactsOf(a).keys[key], id) {
 			continue
 		}
-		if madeBy(id) > 0 && a.contacts[id] == nil {
-			a.contacts[id] = &stored{id: id, contact: crm.Contact{ID: id}}
+		if madeBy(id) > 0 && contactsOf(a).contacts[id] == nil {
+			contactsOf(a).contacts[id] = &stored{id: id, contact: crm.Contact{ID: id}}
 		}
 		row, err := t.row(a, id)
 		if err != nil {
@@ -95,7 +95,7 @@ func (tr *trial) place(t *tx, a *accountUnit, keys []string, line int64) error {
 		}
 		having := append(slices.Clone(row.contact.MatchKeys), key)
 		slices.Sort(having)
-		row.contact.MatchKeys, a.contacts[id], a.keys[key] = having, row, append(a.keys[key], id)
+		row.contact.MatchKeys, contactsOf(a).contacts[id], contactsOf(a).keys[key] = having, row, append(contactsOf(a).keys[key], id)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (r *importRun) tryContact(t *tx, a *accountUnit, row *importRow, out *Trial
 		r.trial.give(r.trial.newID(row.line), row.contact.matchKeys...)
 		return nil
 	}
-	match := a.contacts[made.ID].contact
+	match := contactsOf(a).contacts[made.ID].contact
 	if out.Row = madeBy(made.ID); out.Row == 0 {
 		out.Contact, out.Name = made.ID, match.FirstName+" "+match.LastName
 	}
@@ -191,7 +191,7 @@ func (t *tx) considerContact(a *accountUnit, n *newContact, mode crm.CreateMode,
 	case found == nil:
 		return Document{Created: true}, nil
 	}
-	if a.contacts[found.id] = found; mode == crm.Skip {
+	if contactsOf(a).contacts[found.id] = found; mode == crm.Skip {
 		return Document{ID: found.id, Body: found.body, Before: found.body}, nil
 	}
 	merged, err := found.contact.Merge(n.in, now)

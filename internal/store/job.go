@@ -299,3 +299,6 @@ func (j *Job) by(ctx context.Context) context.Context {
 	}
 	return inJob(By(ctx, door, j.Actor), j.ID)
 }
+
+// EraseJob removes what still names people who were erased.
+const EraseJob JobKind = "erase"

@@ -64,3 +64,18 @@ func (s *Store) sweepRows(ctx context.Context, of jobOf, cutoff int64) (more boo
 	})
 	return more, err
 }
+
+// Sweep forgets what is too old until the context ends. report hears what went wrong; that is tried again at the next look.
+func (s *Store) Sweep(ctx context.Context, report func(error)) {
+	for ctx.Err() == nil {
+		for _, sweep := range []func(context.Context) error{s.sweepHistory, s.sweepJobs} {
+			if err := sweep(ctx); err != nil && ctx.Err() == nil {
+				report(err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(sweepLook):
+		}
+	}
+}

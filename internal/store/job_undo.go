@@ -203,7 +203,7 @@ func (u *undoing) takeContact(c Change) (undone bool, err error) {
 	if err != nil || row == nil || row.contact.Erased() {
 		return false, err // the change may have been read before
 	}
-	u.a.contacts[c.ID] = row
+	contactsOf(u.a).contacts[c.ID] = row
 	ours, err := u.ours(&c)
 	if err != nil {
 		return false, err

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"donorbook/internal/crm"
@@ -18,13 +17,10 @@ const (
 		WHERE a.public_id = $2 AND m.user_id = $1`
 	sqlMembers = `SELECT user_id, role, created_at, seen_at FROM member WHERE account_id = $1`
 
-	sqlRole        = `SELECT role FROM member WHERE account_id = $1 AND user_id = $2`
 	sqlMemberCount = `SELECT COUNT(*) FROM member WHERE account_id = $1`
 	sqlOwners      = `SELECT COUNT(*) FROM member WHERE account_id = $1 AND role = $2`
 	sqlSetRole     = `UPDATE member SET role = $3 WHERE account_id = $1 AND user_id = $2`
 )
-
-var errNoMember = fmt.Errorf("the member: %w", crm.ErrNotFound)
 
 // Memberships are the organizations that a user belongs to, by name.
 func (s *Store) Memberships(ctx context.Context, user int64) ([]crm.Membership, error) {
@@ -151,12 +147,6 @@ func roleDifference(was, role crm.Role) doc.Difference {
 		return r.String()
 	}
 	return doc.TextDifference("role", name(was), name(role))
-}
-
-// role is what a user may do in an account, 0 for one who does not belong to it. It stays so until the transaction ends.
-func (t *tx) role(account, user int64) (role crm.Role, err error) {
-	_, err = t.Lock(func(r db.Row) { role = crm.Role(r.Int(2)) }, memberTable, account, user)
-	return role, err
 }
 
 // join gives a user a role in an account; was is the one that they have, 0 for none.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
 
@@ -39,27 +40,26 @@ type pieces struct {
 	lossy  bool  // elements may be deleted before their turn comes
 	found  ListResult
 
-	fields fieldReader // of contacts
+	reading func(c db.Conn, read func() error) error // runs a statement, again where the element must know more
 }
 
 func newPieces(dst []byte, flush Flush) *pieces {
-	return &pieces{dst: dst, flush: flush, begin: len(dst), start: len(dst)}
+	once := func(_ db.Conn, read func() error) error { return read() }
+	return &pieces{dst: dst, flush: flush, begin: len(dst), start: len(dst), reading: once}
 }
 
 // read appends the rows of a statement, as far as the piece goes.
-func (p *pieces) read(c db.Conn, element element, sql string, args ...any) (err error) {
+func (p *pieces) read(c db.Conn, element element, sql string, args ...any) error {
 	row := func(r db.Row) error { return p.add(element, r) }
-	for range fieldReads {
+	return p.reading(c, func() error {
 		p.again()
-		if err = c.UpTo(2*PieceSize).Each(row, sql, args...); errors.Is(err, errFull) {
+		err := c.UpTo(2*PieceSize).Each(row, sql, args...)
+		if errors.Is(err, errFull) {
 			p.more = true
 			return nil
 		}
-		if !p.fields.missed(c, &err) {
-			break
-		}
-	}
-	return err
+		return err
+	})
 }
 
 // again drops what an earlier attempt has appended.
@@ -117,7 +117,7 @@ func (p *pieces) readInOrder(c db.Conn, element element, ids []int64, sql string
 
 // collect reads the rows of a statement, as far as the piece goes.
 func (p *pieces) collect(c db.Conn, element element, sql string, args ...any) (found map[int64][]byte, err error) {
-	err = p.fields.reading(c, func() error {
+	err = p.reading(c, func() error {
 		p.again()
 		found = make(map[int64][]byte)
 		size := len(p.dst) - p.begin
@@ -173,3 +173,26 @@ func (p *pieces) next() (err error) {
 	p.start, p.before = len(p.dst), p.before+p.n
 	return nil
 }
+
+// ListResult says how much of a list was found.
+type ListResult struct {
+	Total int64 // elements of the whole list
+	Count int64 // elements on this page
+}
+
+// pageOrder says where a page lies in a list that is kept oldest first.
+type pageOrder func(page crm.PageRequest) span
+
+func oldestFirst(page crm.PageRequest) span {
+	return func(total int64) (from, to int64) { return page.Skip(), min(page.Skip()+page.PerPage, total) }
+}
+
+func newestFirst(page crm.PageRequest) span {
+	return func(total int64) (int64, int64) {
+		from, to := oldestFirst(page)(total)
+		return total - to, total - from
+	}
+}
+
+// span says where a page lies in a list of so many elements.
+type span func(total int64) (from, to int64)

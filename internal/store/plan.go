@@ -74,7 +74,7 @@ func (t *tx) planByCode(a *accountUnit, code string) (*storedPlan, error) {
 	if id == 0 {
 		return nil, crm.ErrNotFound
 	}
-	plan, err := a.plans.get(t, a.account, id)
+	plan, err := giftsOf(a).plans.get(t, a.account, id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -108,7 +108,7 @@ func (t *tx) savePlan(a *accountUnit, old *storedPlan, p *crm.Plan) {
 
 func (t *tx) writePlan(write func(*db.Table, ...any), a *accountUnit, revision int64, p *crm.Plan) {
 	body := p.AppendBody(make([]byte, 0, usualBody))
-	a.plans.rows[p.ID] = &storedPlan{Plan: *p, body: body, revision: revision}
+	giftsOf(a).plans.rows[p.ID] = &storedPlan{Plan: *p, body: body, revision: revision}
 	write(planTable, planValues(a.account, revision, p, body)...)
 }
 
@@ -189,7 +189,7 @@ func (t *tx) freePlanReference(a *accountUnit, in *crm.PlanInput, own string) er
 	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == own {
 		return nil
 	}
-	id, err := a.references.get(t, a.account, planReference+*in.ExternalID)
+	id, err := giftsOf(a).references.get(t, a.account, planReference+*in.ExternalID)
 	if err == nil && id != 0 {
 		err = fault("external_id", "belongs to another plan")
 	}

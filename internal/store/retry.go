@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -81,8 +80,9 @@ func answered[T Made](ctx context.Context, s *Store, account int64, n needs, cha
 	err = s.once(ctx, account, n, attempt, func(t *tx) (answer Answer, err error) {
 		if made, err = change(t); err == nil {
 			answer = attempt.Answer(made)
-			if shown, ok := any(made).(interface{ document() string }); ok {
-				answer.document = shown.document()
+			if made, ok := any(made).(interface{ Shown() Shown }); ok {
+				shown := made.Shown()
+				answer.document = shown.Kind + " " + strconv.FormatInt(shown.ID, 10)
 			}
 		}
 		return answer, err
@@ -155,6 +155,12 @@ type keptAnswer struct {
 	createdAt int64
 }
 
+// attemptUnit is what a batch knows of the attempts of an account.
+type attemptUnit struct {
+	answers map[string]*keptAnswer // by the keys of attempts
+	expired map[string]int         // how long answers are that have expired, by their keys
+}
+
 // retryNeeds is what an attempt looks up: its key, and answers of this time or before, which have expired.
 type retryNeeds struct {
 	key     string
@@ -168,7 +174,13 @@ const (
 
 // lookUpAnswers looks up what is kept for the keys of attempts, and answers that have expired: two for each that may be added, so that
 // they are removed faster than they are added.
-func (a *accountUnit) lookUpAnswers(t *tx, attempts []retryNeeds) error {
+func (a *accountUnit) lookUpAnswers(t *tx, all []*needs) error {
+	var attempts []retryNeeds
+	for _, n := range all {
+		if n.retry.key != "" {
+			attempts = append(attempts, n.retry)
+		}
+	}
 	if len(attempts) == 0 {
 		return nil
 	}
@@ -219,59 +231,27 @@ func (t *tx) countAnswer(a *accountUnit, length int, sign int64) {
 	}
 }
 
-// The documents that large answers show, as they are named in place of them.
-const (
-	contactShown  = "contact "
-	campaignShown = "campaign "
-	giftShown     = "gift "
-	planShown     = "plan "
-	noteShown     = "note "
-)
+// Shown is a document that a large answer shows, as it is named in place of the answer.
+type Shown struct {
+	Kind string
+	ID   int64
+}
 
-func shown(kind string, id int64) string { return kind + strconv.FormatInt(id, 10) }
+// readers read a document again that an answer has shown, as it is now, by the kind of the document.
+var readers = map[string]func(t *tx, a *accountUnit, id int64, baseURL string) (Made, error){}
 
-func (d Document) document() string     { return shown(contactShown, d.ID) }
-func (m MadeCampaign) document() string { return shown(campaignShown, m.ID) }
-func (d GiftDocument) document() string { return shown(giftShown, d.ID) }
-func (d PlanDocument) document() string { return shown(planShown, d.ID) }
-func (n NoteDocument) document() string { return shown(noteShown, n.Revision) }
-
-// readAgain reads a document that an answer has shown, as it is now.
+// readAgain reads a document that an answer has shown.
 func (t *tx) readAgain(a *accountUnit, name, baseURL string) (Made, error) {
 	kind, number, _ := strings.Cut(name, " ")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return nil, err
 	}
-	switch kind + " " {
-	case contactShown:
-		row, err := t.load(a.account, id)
-		switch {
-		case err != nil:
-			return nil, err
-		case row.contact.Erased():
-			return nil, crm.ErrArchived
-		}
-		a.contacts[id] = row
-		return t.document(&row.contact, row.body)
-	case campaignShown:
-		campaign, err := parseFound(findIn(t.Conn, crm.ErrNotFound, scanCampaign, sqlCampaign, a.account, id))
-		return MadeCampaign{Campaign: campaign, BaseURL: baseURL}, err
-	case giftShown:
-		g, err := a.gifts.get(t, a.account, id)
-		if err = cmp.Or(err, missing(g == nil)); err != nil {
-			return nil, err
-		}
-		return GiftDocument{Gift: g.Gift, Slug: t.slug(a, g.Campaign)}, g.damage
-	case planShown:
-		p, err := a.plans.get(t, a.account, id)
-		if err = cmp.Or(err, missing(p == nil)); err != nil {
-			return nil, err
-		}
-		return PlanDocument{Plan: p.Plan}, p.damage
+	read := readers[kind]
+	if read == nil {
+		return nil, crm.ErrNotFound
 	}
-	note, err := findIn(t.Conn, crm.ErrNotFound, scanChange, sqlChange, a.account, id)
-	return NoteDocument{note}, err
+	return read(t, a, id, baseURL)
 }
 
 func missing(missing bool) error {
@@ -280,3 +260,6 @@ func missing(missing bool) error {
 	}
 	return nil
 }
+
+// erasedAnswer is the status of an answer that was taken out. A form of the console has none, which is 0.
+const erasedAnswer = -1

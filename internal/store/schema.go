@@ -1,6 +1,8 @@
 package store
 
 import (
+	"strings"
+
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 )
@@ -51,7 +53,7 @@ var schema = db.Schema{
 		referenceTable, givingTable, changeTable, fieldTable, segmentTable, jobTable, jobPartTable, jobRowTable, mappingTable, answerTable, keyTable, invitationTable, userTable, sessionTable,
 		memberTable, settingTable, tallyTable, accountTable,
 	},
-	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion, Work: derive},
+	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion}, // the work of it is derive.go's
 }
 
 func init() {
@@ -444,3 +446,13 @@ UPDATE account_tally SET campaign_seq = COALESCE((SELECT MAX(c.id) - account_tal
 
 ALTER TABLE account_tally ADD COLUMN tag_revision BIGINT NOT NULL DEFAULT 0;
 `}, {SQL: step9SQL, Fill: fillHistory}, {SQL: step10SQL, Fill: markErased}, {SQL: step11SQL, Fill: fillSets}}
+
+// Match keys hold no line feed: neither an email nor a phone number can.
+func joinKeys(keys []string) string { return strings.Join(keys, "\n") }
+
+func splitKeys(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}

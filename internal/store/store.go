@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -206,3 +207,12 @@ func moment(seconds int64) time.Time {
 
 // foreign tells whether an id cannot be one of the account's. The caller learns nothing more about such an id.
 func foreign(account, id int64) bool { return crm.IDAccount(id) != account || crm.IDSeq(id) <= 0 }
+
+var errNoMoreIDs = errors.New("the account has given out all its ids")
+
+// fault is the error for one field.
+func fault(field string, rule doc.Rule, args ...any) error {
+	v := new(doc.Invalid)
+	v.Add(field, rule, args...)
+	return v
+}

@@ -1,7 +1,8 @@
 package store
 
 import (
-	"errors"
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,29 +16,34 @@ import (
 type tx struct {
 	*db.Tx
 	accounts map[int64]*accountUnit
-	loaded   int    // contacts that were asked for
+	loaded   int    // contacts that were asked for together
 	author   author // of the change that runs
 }
 
-// accountUnit is what a batch knows of one account.
+// accountUnit is what a batch knows of one account: its row, what attempts were answered, and a part for each kind of nouns.
 type accountUnit struct {
 	tally
-	exists   bool
-	keys     map[string][]int64 // the contacts that have a key, for keys that were looked up
-	contacts map[int64]*stored  // those that were looked up; nil where there is none
-	fields   *crm.CustomFields  // nil where no change has needed them
-	sets     contactSets
+	exists bool
+	attemptUnit
+	known []any // by the numbers of the parts
+}
 
-	setsMoved bool // a contact that was there before has joined a set, or left one
+// part is what one kind of nouns looks up and writes in a unit of work. What it has no use for is nil.
+type part struct {
+	number      int
+	begin       func() any                                      // makes what it knows of an account
+	lookUp      func(t *tx, a *accountUnit, all []*needs) error // asks for what the changes have named
+	lookUpFound func(t *tx, a *accountUnit, all []*needs) error // asks for what follows from that
+	write       func(t *tx, a *accountUnit)                     // writes what the changes have only counted
+}
 
-	campaigns  lookup[int64, *ownCampaign]
-	gifts      lookup[int64, *storedGift]
-	plans      lookup[int64, *storedPlan]
-	references lookup[string, int64]
-	giving     lookup[string, *crm.Giving]
-	moved      map[string]bool        // sums that have changed
-	answers    map[string]*keptAnswer // by the keys of attempts
-	expired    map[string]int         // how long answers are that have expired, by their keys
+// parts are asked in the order in which they were registered.
+var parts []*part
+
+// register adds a part to every unit of work.
+func register(p *part) {
+	p.number = len(parts)
+	parts = append(parts, p)
 }
 
 // needs is what a change will look up.
@@ -59,9 +65,6 @@ type needs struct {
 
 	more []needs // of a change that records several gifts
 }
-
-// prefetchLimit is about how many contacts are read before the changes decide: many large ones could fill the memory.
-const prefetchLimit = 200
 
 func newTx(t *db.Tx) db.Batch { return &tx{Tx: t, accounts: make(map[int64]*accountUnit)} }
 
@@ -88,46 +91,46 @@ func (n *needs) all(account int64) []*needs {
 	return all
 }
 
+// lookUp asks for what changes need in two round trips: what they have named, and what follows from that.
 func (t *tx) lookUp(all []*needs) error {
-	gifts, sets := make(map[int64][]*needs), make(map[int64][]*needs)
-	keys, ids, attempts := make(map[int64][]string), make(map[int64][]int64), make(map[int64][]retryNeeds)
-	var numbers []int64
+	byAccount := make(map[int64][]*needs)
 	for _, n := range all {
-		numbers = append(append(numbers, n.account), n.also...)
-		keys[n.account] = append(keys[n.account], n.keys...)
-		if n.contact != 0 {
-			ids[n.account] = append(ids[n.account], n.contact)
-		}
-		if n.ofGifts() {
-			gifts[n.account] = append(gifts[n.account], n)
-		}
-		if len(n.sets) > 0 || n.tags || n.words || n.gift != nil {
-			sets[n.account] = append(sets[n.account], n)
-		}
-		if n.retry.key != "" {
-			attempts[n.account] = append(attempts[n.account], n.retry)
+		byAccount[n.account] = append(byAccount[n.account], n)
+		for _, other := range n.also {
+			if _, known := byAccount[other]; !known {
+				byAccount[other] = nil // it is locked, and nothing is looked up
+			}
 		}
 	}
-	if len(numbers) == 0 {
+	if len(byAccount) == 0 {
 		return nil // and nothing to wait for
 	}
-	slices.Sort(numbers)
-	numbers = slices.Compact(numbers)
+	numbers := slices.Sorted(maps.Keys(byAccount)) // in one order, so that no two batches wait for each other
 	for _, number := range numbers {
 		a := t.account(number)
-		err := errors.Join(t.prefetchLock(a), a.lookUpKeys(t, keys[number]), a.lookUpContacts(t, ids[number]),
-			a.lookUpSets(t, sets[number]), a.lookUpAnswers(t, attempts[number]), a.lookUpGifts(t, gifts[number]))
-		if err != nil {
+		if err := cmp.Or(t.prefetchLock(a), a.lookUpAnswers(t, byAccount[number])); err != nil {
 			return err
+		}
+		for _, part := range parts {
+			if part.lookUp == nil {
+				continue
+			}
+			if err := part.lookUp(t, a, byAccount[number]); err != nil {
+				return err
+			}
 		}
 	}
 	if err := t.Fetch(); err != nil {
 		return err
 	}
 	for _, number := range numbers {
-		a := t.accounts[number]
-		if err := errors.Join(a.lookUpContacts(t, a.candidates()), a.lookUpFoundSets(t, sets[number]), a.lookUpGiving(t, gifts[number])); err != nil {
-			return err
+		for _, part := range parts {
+			if part.lookUpFound == nil {
+				continue
+			}
+			if err := part.lookUpFound(t, t.accounts[number], byAccount[number]); err != nil {
+				return err
+			}
 		}
 	}
 	return t.Fetch()
@@ -137,10 +140,9 @@ func (t *tx) lookUp(all []*needs) error {
 func (t *tx) account(number int64) *accountUnit {
 	a := t.accounts[number]
 	if a == nil {
-		a = &accountUnit{
-			tally: tally{account: number}, keys: make(map[string][]int64), contacts: make(map[int64]*stored), sets: make(contactSets), moved: make(map[string]bool),
-			campaigns: newLookup(sqlOwnCampaigns, scanOwnCampaign), gifts: newLookup(sqlLoadGifts, scanGift), plans: newLookup(sqlLoadPlans, scanPlan),
-			references: newLookup(sqlReferences, scanReference), giving: newLookup(sqlGiving, scanGiving),
+		a = &accountUnit{tally: tally{account: number}}
+		for _, part := range parts {
+			a.known = append(a.known, part.begin())
 		}
 		t.accounts[number] = a
 	}
@@ -158,51 +160,6 @@ func (t *tx) prefetchLock(a *accountUnit) error {
 func (a *accountUnit) read(r db.Row) error {
 	a.tally, a.exists = scanTally(r), true
 	return nil
-}
-
-const (
-	sqlMatch        = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = ANY($2)`
-	sqlLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom FROM contact WHERE account_id = $1 AND id = ANY($2)`
-)
-
-func (a *accountUnit) lookUpKeys(t *tx, keys []string) error {
-	slices.Sort(keys)
-	if keys = slices.Compact(keys); len(keys) == 0 {
-		return nil
-	}
-	for _, key := range keys {
-		a.keys[key] = nil
-	}
-	return t.Tx.Prefetch(func(r db.Row) error {
-		a.keys[r.Text(0)] = append(a.keys[r.Text(0)], r.Int(1))
-		return nil
-	}, sqlMatch, a.account, keys)
-}
-
-func (a *accountUnit) lookUpContacts(t *tx, ids []int64) error {
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	if ids = ids[:min(len(ids), max(0, prefetchLimit-t.loaded))]; len(ids) == 0 {
-		return nil // what is left is looked up when it is needed
-	}
-	t.loaded += len(ids)
-	for _, id := range ids {
-		a.contacts[id] = nil
-	}
-	return t.Tx.Prefetch(func(r db.Row) error {
-		a.contacts[r.Int(0)] = scanContact(r)
-		return nil
-	}, sqlLoadContacts, a.account, ids)
-}
-
-// candidates are the contacts that were found by keys. Where many have one, the change that needs them looks them up.
-func (a *accountUnit) candidates() (ids []int64) {
-	for _, found := range a.keys {
-		if len(found) <= fewCandidates {
-			ids = append(ids, found...)
-		}
-	}
-	return slices.DeleteFunc(ids, func(id int64) bool { return a.contacts[id] != nil })
 }
 
 // lock locks the account's row for the rest of the transaction, for a change of the account. One that is being imported takes none but those of
@@ -321,11 +278,14 @@ func (a *accountUnit) touch(t *tx) {
 	t.Touch()
 }
 
-// Finish writes the sums, the sets and the rows of accounts that were counted on.
+// Finish writes what was only counted, and the rows of accounts that were counted on.
 func (t *tx) Finish() error {
 	for _, a := range t.accounts {
-		t.writeGiving(a)
-		t.writeSets(a)
+		for _, part := range parts {
+			if part.write != nil {
+				part.write(t, a)
+			}
+		}
 		if a.dirty {
 			t.Save(tallyTable, a.values()...)
 		}
